@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make            the module, for the running kernel or for KDIR=
+# make test       everything that CI runs
+# make help       the rest
+
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+
+# From the file that dkms reads, so that it is said once.
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src
+DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
+
+# kbuild takes its folder apart at blanks and colons.
+ifneq ($(filter-out help demo test,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(words $(subst :, ,$(CURDIR))),1)
+$(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
+endif
+endif
+
+KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
+
+.PHONY: modules install dkms-install dkms-remove clean test demo help
+
+modules: | $(KDIR)
+	$(KBUILD) modules
+
+install: modules
+	$(KBUILD) modules_install
+	@case '$(INSTALL_MOD_PATH)' in \
+	'') depmod $(KVER) ;; \
+	esac
+
+$(KDIR):
+	@echo 'No kernel headers in $(KDIR).' >&2
+	@echo 'Install linux-headers-$(KVER), or give KDIR=/path/to/headers.' >&2
+	@false
+
+dkms-install:
+	install -d '$(DKMS_DIR)'
+	cp -r $(DKMS_SOURCES) '$(DKMS_DIR)'
+	dkms add -m tally -v $(VERSION)
+	dkms build -m tally -v $(VERSION) -k $(KVER)
+	dkms install -m tally -v $(VERSION) -k $(KVER)
+
+dkms-remove:
+	dkms remove -m tally -v $(VERSION) --all
+	rm -r '$(DKMS_DIR)'
+
+clean: | $(KDIR)
+	$(KBUILD) clean
+
+test:
+	scripts/setup
+	scripts/test $(TESTS)
+
+demo:
+	scripts/setup
+	scripts/demo
+
+help:
+	@echo 'Out of the tree of a kernel; no network and no root:'
+	@echo '  make [modules]     build tally.ko for the running kernel'
+	@echo '  make clean         remove what was built'
+	@echo '  make help          this text'
+	@echo 'As root:'
+	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
+	@echo '  make dkms-install  hand it to dkms, which rebuilds it for new kernels'
+	@echo '  make dkms-remove   take it back'
+	@echo 'In virtual machines; these install Debian packages and build kernels:'
+	@echo '  make demo          count in a real Debian kernel, x86-64 and arm64'
+	@echo '  make test          everything that CI runs; TESTS="kunit vm" for some'
+	@echo 'Variables:'
+	@echo '  KDIR=DIR           kernel headers or build folder [$(KDIR)]'
+	@echo '  ARCH= CROSS_COMPILE=  as for the kernel, to build for another machine'
+	@echo '  V=1 W=1 C=2        as for the kernel: say more, warn more, run sparse'

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels that tally builds for, and nothing else.
+ * A feature test where there is one, a version test where there is none. Each
+ * entry says since when it is needed and which side goes when the floor rises.
+ */
+#ifndef TALLY_COMPAT_H
+#define TALLY_COMPAT_H
+
+#include <linux/export.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "tally needs Linux 6.1 or newer"
+#endif
+
+/*
+ * The namespace of an export is a token up to 6.12 and a string from 6.13 on
+ * (cdd30ebb1b9f). With the floor at 6.13 the token spelling goes.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define EXPORT_SYMBOL_TALLY(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "TALLY")
+#define TALLY_IMPORT_NS()	MODULE_IMPORT_NS("TALLY")
+#else
+#define EXPORT_SYMBOL_TALLY(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, TALLY)
+#define TALLY_IMPORT_NS()	MODULE_IMPORT_NS(TALLY)
+#endif
+
+/* What tests/kunit calls besides the public functions. */
+#if IS_ENABLED(CONFIG_KUNIT)
+#define EXPORT_SYMBOL_TALLY_KUNIT(symbol)	EXPORT_SYMBOL_TALLY(symbol)
+#else
+#define EXPORT_SYMBOL_TALLY_KUNIT(symbol)
+#endif
+
+/*
+ * perf_event_attr::config3 came with 6.3 (09519ec3b19e), which also brought the
+ * macro below. With the floor at 6.3 the second side goes.
+ */
+#ifdef PERF_ATTR_SIZE_VER8
+static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
+{
+	attr->config3 = v;
+	return true;
+}
+
+static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
+{
+	return attr->config3;
+}
+#else
+static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
+{
+	return !v;
+}
+
+static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
+{
+	return 0;
+}
+#endif
+
+/*
+ * perf_event_attr::aux_action and __reserved_3 share four bytes from 6.13 on
+ * (18d92bb57c39, backported to 6.12.y without a macro to tell): both are the
+ * 32 bits in front of sig_data, all of which tally wants zero.
+ */
+static inline u32 tally_attr_aux_bits(const struct perf_event_attr *attr)
+{
+	return *(const u32 *)((const char *)attr +
+			      offsetof(struct perf_event_attr, sig_data) - 4);
+}
+
+#endif /* TALLY_COMPAT_H */
