@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What only the running kernel knows: its PMUs by name, its tracepoints and
+ * symbols, and how fast it lets anyone sample.
+ *
+ * perf exports neither its list of PMUs nor its limits. But an event shows its
+ * PMU, whose device sits on the bus of all PMUs; and changing the period of an
+ * event is checked against the limit. A dummy event, made for the moment, gives
+ * both away.
+ */
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/trace_events.h>
+#include "pmu.h"
+
+static struct perf_event *dummy_create(u64 freq)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.freq = !!freq,
+		.sample_freq = freq,
+	};
+	struct perf_event *event;
+	int tries = 10;
+
+	/* The CPU may go offline before the event is on it. */
+	do {
+		event = perf_event_create_kernel_counter(&attr,
+							 raw_smp_processor_id(),
+							 NULL, NULL, NULL);
+	} while (PTR_ERR_OR_ZERO(event) == -ENODEV && --tries);
+	return event;
+}
+
+static int match_type(struct device *dev, const void *data)
+{
+	const struct pmu *pmu = dev_get_drvdata(dev);
+
+	return pmu && pmu->type == *(const u32 *)data;
+}
+
+/*
+ * The PMU's device with a reference, by @name or, if that is NULL, by @type.
+ * bus_find_device() keeps the device; it does not keep the PMU, so what is
+ * told is a number and not a pointer. perf checks the number at creation.
+ */
+static struct device *pmu_find(const char *name, u32 type)
+{
+	struct perf_event *dummy = dummy_create(0);
+	struct device *dev = NULL;
+
+	if (IS_ERR(dummy))
+		return ERR_CAST(dummy);
+	/* Clock PMUs have a marker in place of a device; this one has one. */
+	if (dummy->pmu->dev && dummy->pmu->dev->bus)
+		dev = name ? bus_find_device_by_name(dummy->pmu->dev->bus, NULL,
+						     name) :
+			     bus_find_device(dummy->pmu->dev->bus, NULL, &type,
+					     match_type);
+	perf_event_release_kernel(dummy);
+	return dev ?: ERR_PTR(-ENOENT);
+}
+
+/**
+ * tally_pmu_type - the number of a PMU
+ * @name: its name in /sys/bus/event_source/devices
+ *
+ * Context: Process context, may sleep.
+ * Return: the number, which perf_event_attr::type takes; ENOENT if there is no
+ * such PMU.
+ */
+int tally_pmu_type(const char *name)
+{
+	struct device *dev = pmu_find(name, 0);
+	const struct pmu *pmu;
+	int ret = -ENOENT;
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	device_lock(dev);
+	pmu = dev_get_drvdata(dev);
+	if (pmu)
+		ret = pmu->type;
+	device_unlock(dev);
+	put_device(dev);
+	return ret;
+}
+
+/**
+ * tally_pmu_name - the name of a PMU
+ * @type: its number
+ * @buf: receives the name
+ * @size: room in @buf
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or ENOENT if no PMU on the bus has this number.
+ */
+int tally_pmu_name(u32 type, char *buf, size_t size)
+{
+	struct device *dev = pmu_find(NULL, type);
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	strscpy(buf, dev_name(dev), size);
+	put_device(dev);
+	return 0;
+}
+
+/**
+ * tally_pmu_check_freq - whether perf lets anyone sample so often
+ * @hz: samples per second
+ *
+ * The limit is kernel.perf_event_max_sample_rate, which only perf's system call
+ * checks at creation, and which no module can read.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL above the limit.
+ */
+int tally_pmu_check_freq(u64 hz)
+{
+	struct perf_event *dummy = dummy_create(1);
+	int err;
+
+	if (IS_ERR(dummy))
+		return PTR_ERR(dummy);
+	err = perf_event_period(dummy, hz);
+	perf_event_release_kernel(dummy);
+	return err;
+}
+
+/**
+ * tally_tracepoint_id - the number of a tracepoint
+ * @system: the folder below /sys/kernel/tracing/events
+ * @event: its name there
+ *
+ * Context: Process context, may sleep.
+ * Return: the number; ENOENT if there is no such tracepoint, EOPNOTSUPP in a
+ * kernel without event tracing.
+ */
+int tally_tracepoint_id(const char *system, const char *event)
+{
+#ifdef CONFIG_EVENT_TRACING
+	struct trace_event_file *file;
+	int id;
+
+	file = trace_get_event_file(NULL, system, event);
+	if (IS_ERR(file))
+		return PTR_ERR(file) == -EINVAL ? -ENOENT : PTR_ERR(file);
+	id = file->event_call->event.type;
+	trace_put_event_file(file);
+	return id;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+/**
+ * tally_symbol_address - where a kernel symbol can be probed
+ * @symbol: a function
+ * @offset: bytes from its start
+ * @addr: receives the address
+ *
+ * perf's kprobe PMU takes symbols from user memory only. A probe that is never
+ * hit, and gone at once, resolves them for us by the same rules.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no such symbol, EINVAL if it may not be probed
+ * there, EOPNOTSUPP in a kernel without kprobes.
+ */
+int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
+{
+	struct kprobe kp = {
+		.symbol_name = symbol,
+		.offset = offset,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int err;
+
+	if (!IS_ENABLED(CONFIG_KPROBES))
+		return -EOPNOTSUPP;
+	if (offset > UINT_MAX)
+		return -EINVAL;
+	err = register_kprobe(&kp);
+	if (err)
+		return err;
+	*addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	return 0;
+}
