@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One perf event per CPU, through CPU hotplug.
+ *
+ * perf drops the events of a CPU that goes offline and never puts them back; an
+ * event that is enabled after its CPU returned looks alive and counts nothing.
+ * And neither creating nor releasing an event is possible where a CPU's going
+ * is announced: both may take cpu_hotplug_lock, which the announcer holds.
+ *
+ * So the two callbacks only queue a work item. It waits until the hotplug
+ * operation is over, then visits every counter: an event that perf detached is
+ * read for the last time, its totals are banked, and it is released; a CPU that
+ * is online and has no event gets one. Until then a reader sees the detached
+ * event's final count, so that nothing is lost and no total ever falls.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "cpus.h"
+
+/*
+ * Guards the table, the references of its counters, and their creation and
+ * release. Outside tally_counter::lock.
+ */
+static DEFINE_MUTEX(counters_lock);
+static DEFINE_HASHTABLE(counters, 10);
+static atomic_long_t nr_counters, nr_perf_events, nr_repairs, nr_repair_errors;
+static enum cpuhp_state hotplug_state;
+
+static int slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
+{
+	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
+}
+
+/*
+ * perf's list_del_event() clears the bit when it takes a CPU's events away,
+ * under locks that are not ours to take; what is missed here is seen by the
+ * work that the going of the CPU queued.
+ */
+static bool detached(const struct tally_slot *s)
+{
+	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
+}
+
+static struct perf_event *create(const struct tally_counter *c, int cpu)
+{
+	struct perf_event_attr attr = c->attr;
+
+	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
+						NULL, NULL);
+}
+
+static int slot_create(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = slot_cpu(c, s);
+	struct perf_event *event;
+
+	event = create(c, cpu);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+
+	/*
+	 * A PMU that serves several CPUs by one of them moves the event there.
+	 * That CPU has a slot of its own; a second event would count twice.
+	 */
+	if (tally_counter_on_all_cpus(c) && READ_ONCE(event->cpu) != cpu) {
+		perf_event_release_kernel(event);
+		return -ENOENT;
+	}
+	s->event = event;
+	atomic_long_inc(&nr_perf_events);
+	return 0;
+}
+
+static void slot_release(struct tally_slot *s)
+{
+	if (!s->event)
+		return;
+	perf_event_release_kernel(s->event);
+	s->event = NULL;
+	atomic_long_dec(&nr_perf_events);
+}
+
+static void slot_read(const struct tally_slot *s, struct tally_totals *t)
+{
+	u64 enabled, running;
+
+	*t = s->bank;
+	if (!s->event)
+		return;
+	t->value += perf_event_read_value(s->event, &enabled, &running);
+	t->enabled += enabled;
+	t->running += running;
+}
+
+static void slot_bank(struct tally_counter *c, struct tally_slot *s)
+{
+	struct tally_totals t;
+	unsigned int i;
+
+	slot_read(s, &t);
+	s->bank = t;
+	slot_release(s);
+
+	/* Its PMU may want another of its CPUs from now on. */
+	for (i = 0; i < c->nr_slots; i++)
+		c->slots[i].absent = false;
+}
+
+static void slot_repair(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = slot_cpu(c, s);
+	int err;
+
+	if (s->event && detached(s)) {
+		slot_bank(c, s);
+		atomic_long_inc(&nr_repairs);
+	}
+	if (s->event || s->absent || !cpu_online(cpu))
+		return;
+
+	err = slot_create(c, s);
+	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
+	/* ENODEV: it went offline again, and more work is queued. */
+	s->err = err == -ENODEV || s->absent ? 0 : err;
+	if (s->err) {
+		atomic_long_inc(&nr_repair_errors);
+		pr_warn("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
+			cpu, c->attr.type, c->attr.config, err);
+	} else if (!err && c->users_on) {
+		perf_event_enable(s->event);
+	}
+}
+
+static void counter_repair(struct tally_counter *c)
+{
+	unsigned int i;
+
+	/* perf takes a task's events along by itself. */
+	if (c->target.task)
+		return;
+	mutex_lock(&c->lock);
+	for (i = 0; i < c->nr_slots; i++)
+		if (cpu_possible(slot_cpu(c, &c->slots[i])))
+			slot_repair(c, &c->slots[i]);
+	mutex_unlock(&c->lock);
+}
+
+static void repair_all(struct work_struct *work)
+{
+	struct tally_counter *c;
+	int bucket;
+
+	/* Wait for the end of the operation that queued this. */
+	cpus_read_lock();
+	cpus_read_unlock();
+
+	mutex_lock(&counters_lock);
+	hash_for_each(counters, bucket, c, node)
+		counter_repair(c);
+	mutex_unlock(&counters_lock);
+}
+
+static DECLARE_WORK(repair_work, repair_all);
+
+static int hotplug_changed(unsigned int cpu)
+{
+	queue_work(system_unbound_wq, &repair_work);
+	return 0;
+}
+
+static u32 counter_key(const struct perf_event_attr *attr,
+		       const struct tally_target *target)
+{
+	return jhash(attr, sizeof(*attr), target->cpu) ^
+	       hash_ptr(target->task, 32);
+}
+
+/*
+ * Not what belongs to one user alone: an inherited event, whose children cannot
+ * be told apart; an exclusive one; a breakpoint, for which perf asks for more
+ * than CAP_PERFMON; a probe described by a pointer.
+ */
+static bool shareable(const struct perf_event_attr *attr)
+{
+	return !attr->inherit && !attr->exclusive &&
+	       attr->type != PERF_TYPE_BREAKPOINT &&
+	       (attr->type < PERF_TYPE_MAX || !attr->config1);
+}
+
+static struct tally_counter *counter_find(const struct perf_event_attr *attr,
+					  const struct tally_target *target)
+{
+	struct tally_counter *c;
+
+	hash_for_each_possible(counters, c, node, counter_key(attr, target))
+		if (!memcmp(&c->attr, attr, sizeof(*attr)) &&
+		    c->target.task == target->task &&
+		    c->target.cpu == target->cpu &&
+		    tally_counter_state(c, 0) != TALLY_STATE_EXITED)
+			return c;
+	return NULL;
+}
+
+static void counter_free(struct tally_counter *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_slots; i++)
+		slot_release(&c->slots[i]);
+	if (c->target.task)
+		put_task_struct(c->target.task);
+	mutex_destroy(&c->lock);
+	kvfree(c);
+}
+
+/*
+ * All or nothing, but for CPUs that are offline or that the PMU does not serve.
+ * A CPU that comes online meanwhile is seen by the work it queues, which waits
+ * for counters_lock.
+ */
+static int counter_fill(struct tally_counter *c, int *err_cpu)
+{
+	bool all = tally_counter_on_all_cpus(c);
+	int first = 0, filled = 0, err;
+	struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		*err_cpu = slot_cpu(c, s);
+		if (all && !cpu_online(*err_cpu))
+			continue;
+		err = slot_create(c, s);
+		if (!err) {
+			filled++;
+			continue;
+		}
+		if (!all || (err != -ENODEV && err != -ENOENT))
+			return err;
+		s->absent = err == -ENOENT;
+		if (!first)
+			first = err;
+	}
+	if (filled)
+		return 0;
+	*err_cpu = -1;
+	return first ?: -ENODEV;
+}
+
+static struct tally_counter *counter_new(const struct perf_event_attr *attr,
+					 const struct tally_target *target,
+					 int *err_cpu)
+{
+	unsigned int nr = tally_target_slots(target);
+	struct tally_counter *c;
+	int err;
+
+	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&c->lock);
+	c->target = *target;
+	if (target->task)
+		get_task_struct(target->task);
+	c->attr = *attr;
+	c->nr_slots = nr;
+	mutex_lock(&c->lock);
+	err = counter_fill(c, err_cpu);
+	/*
+	 * perf cannot disable the children of an inherited event, and those
+	 * forked while it is disabled never start. It counts from the beginning
+	 * and to the end; the event's view shuts out what is not wanted.
+	 */
+	if (!err && attr->inherit)
+		tally_counter_on(c);
+	mutex_unlock(&c->lock);
+	if (err) {
+		counter_free(c);
+		return ERR_PTR(err);
+	}
+	hash_add(counters, &c->node, counter_key(attr, target));
+	atomic_long_inc(&nr_counters);
+	return c;
+}
+
+/**
+ * tally_counter_get - a counter for @attr on @target, new or shared
+ * @attr: checked and complete, with the disabled bit set
+ * @target: whom to count
+ * @err_cpu: on failure, the CPU that it failed on, or -1
+ *
+ * Context: Process context, may sleep; not from a hotplug callback nor with
+ * cpu_hotplug_lock held.
+ * Return: the counter, or what perf_event_create_kernel_counter() said.
+ */
+struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
+					const struct tally_target *target,
+					int *err_cpu)
+{
+	struct tally_counter *c = NULL;
+
+	*err_cpu = -1;
+	mutex_lock(&counters_lock);
+	if (shareable(attr))
+		c = counter_find(attr, target);
+	if (!c)
+		c = counter_new(attr, target, err_cpu);
+	if (!IS_ERR(c))
+		c->refs++;
+	mutex_unlock(&counters_lock);
+	return c;
+}
+
+/**
+ * tally_counter_put - give back a reference
+ * @c: the counter; gone with the last reference
+ *
+ * A counter has no overflow handler, so nothing is waited for.
+ */
+void tally_counter_put(struct tally_counter *c)
+{
+	mutex_lock(&counters_lock);
+	if (!--c->refs) {
+		hash_del(&c->node);
+		counter_free(c);
+		atomic_long_dec(&nr_counters);
+	}
+	mutex_unlock(&counters_lock);
+}
+
+static bool slot_lives(const struct tally_counter *c,
+		       const struct tally_slot *s)
+{
+	return s->event && (c->target.task || !detached(s));
+}
+
+/* Enabling clears a pinned event's error; a CPU may now have room for us. */
+void tally_counter_retry(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		if (!s->event && s->err)
+			slot_repair(c, s);
+		else if (slot_lives(c, s) && READ_ONCE(s->event->state) ==
+					     PERF_EVENT_STATE_ERROR)
+			perf_event_enable(s->event);
+	}
+}
+
+void tally_counter_on(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	if (c->users_on++) {
+		tally_counter_retry(c);
+		return;
+	}
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (slot_lives(c, s))
+			perf_event_enable(s->event);
+}
+
+void tally_counter_off(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	if (--c->users_on)
+		return;
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (slot_lives(c, s))
+			perf_event_disable(s->event);
+}
+
+void tally_counter_read(struct tally_counter *c, unsigned int slot,
+			struct tally_totals *t)
+{
+	lockdep_assert_held(&c->lock);
+	slot_read(&c->slots[slot], t);
+}
+
+enum tally_state tally_counter_state(const struct tally_counter *c,
+				     unsigned int slot)
+{
+	const struct tally_slot *s = &c->slots[slot];
+	int state;
+
+	if (!s->event)
+		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+
+	state = READ_ONCE(s->event->state);
+	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
+		return TALLY_STATE_EXITED;
+	if (!c->target.task && detached(s))
+		return TALLY_STATE_OFFLINE;
+	switch (state) {
+	case PERF_EVENT_STATE_ACTIVE:
+		return TALLY_STATE_ACTIVE;
+	case PERF_EVENT_STATE_INACTIVE:
+		return TALLY_STATE_INACTIVE;
+	case PERF_EVENT_STATE_ERROR:
+		return TALLY_STATE_ERROR;
+	default:
+		return TALLY_STATE_OFF;
+	}
+}
+
+/* Whether the slot stands for anything: a CPU that can exist and is served. */
+bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
+{
+	if (!tally_counter_on_all_cpus(c))
+		return true;
+	return cpu_possible(slot) && !c->slots[slot].absent;
+}
+
+void tally_cpus_stats(struct tally_cpus_stats *out)
+{
+	out->counters = atomic_long_read(&nr_counters);
+	out->perf_events = atomic_long_read(&nr_perf_events);
+	out->repairs = atomic_long_read(&nr_repairs);
+	out->repair_errors = atomic_long_read(&nr_repair_errors);
+}
+
+int tally_cpus_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online",
+					hotplug_changed, hotplug_changed);
+	if (ret < 0)
+		return ret;
+	hotplug_state = ret;
+	return 0;
+}
+
+void tally_cpus_exit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+	cancel_work_sync(&repair_work);
+	WARN_ON_ONCE(atomic_long_read(&nr_counters) ||
+		     atomic_long_read(&nr_perf_events));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_CPUS_H
+#define TALLY_CPUS_H
+
+#include <linux/cpumask.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <tally/tally.h>
+
+/**
+ * struct tally_target - whom to count
+ * @task: one task; NULL counts whatever runs on the CPU
+ * @cpu: one CPU; -1 for any CPU the task runs on, or, without a task, all CPUs
+ */
+struct tally_target {
+	struct task_struct *task;
+	int cpu;
+};
+
+/* What perf counted; all three only ever grow. */
+struct tally_totals {
+	u64 value;
+	u64 enabled;
+	u64 running;
+};
+
+/**
+ * struct tally_slot - the part of a counter on one CPU, or for its task
+ * @event: perf's event; NULL where there is none
+ * @bank: what earlier events of this slot counted before their CPU went offline
+ * @err: why there is no event on an online CPU
+ * @absent: the PMU does not serve this CPU
+ */
+struct tally_slot {
+	struct perf_event *event;
+	struct tally_totals bank;
+	int err;
+	bool absent;
+};
+
+/**
+ * struct tally_counter - perf's events for one thing counted on one target
+ * @lock: guards @users_on and @slots, and the views of the events that use it.
+ *	Taken outside cpu_hotplug_lock: perf takes that one when it creates and
+ *	releases events. So a hotplug callback must never take @lock.
+ * @node: in the table of counters that can be shared
+ * @refs: events that use it; guarded by the table's lock
+ * @users_on: events that use it and are enabled
+ * @target: whom it counts; holds a reference to the task
+ * @attr: what it counts
+ * @nr_slots: nr_cpu_ids for all CPUs, else 1
+ * @slots: one per possible CPU, or one
+ *
+ * Events that ask for the same thing share one counter, each seeing it from
+ * its own start: the PMU has few counters, and perf goes through all events of
+ * a CPU to enable one.
+ */
+struct tally_counter {
+	struct mutex lock; /* users_on, slots, views */
+	struct hlist_node node;
+	unsigned int refs;
+	unsigned int users_on;
+	struct tally_target target;
+	struct perf_event_attr attr;
+	unsigned int nr_slots;
+	struct tally_slot slots[];
+};
+
+struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
+					const struct tally_target *target,
+					int *err_cpu);
+void tally_counter_put(struct tally_counter *c);
+void tally_counter_on(struct tally_counter *c);
+void tally_counter_retry(struct tally_counter *c);
+void tally_counter_off(struct tally_counter *c);
+void tally_counter_read(struct tally_counter *c, unsigned int slot,
+			struct tally_totals *t);
+enum tally_state tally_counter_state(const struct tally_counter *c,
+				     unsigned int slot);
+
+static inline unsigned int tally_target_slots(const struct tally_target *target)
+{
+	return target->task || target->cpu >= 0 ? 1 : nr_cpu_ids;
+}
+
+bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
+
+static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
+{
+	return !c->target.task && c->target.cpu < 0;
+}
+
+struct tally_cpus_stats {
+	unsigned long counters;
+	unsigned long perf_events;
+	unsigned long repairs;
+	unsigned long repair_errors;
+};
+
+void tally_cpus_stats(struct tally_cpus_stats *stats);
+int tally_cpus_init(void);
+void tally_cpus_exit(void);
+
+#endif /* TALLY_CPUS_H */
