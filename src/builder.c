@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What was asked for -> a checked perf_event_attr and a target.
+ *
+ * perf's entry point for the kernel trusts its caller: every check that the
+ * system call makes before it is made again here.
+ */
+#include <linux/cpumask.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/string_helpers.h>
+#include "builder.h"
+#include "compat.h"
+#include "name.h"
+#include "pmu.h"
+
+/* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
+#define FTRACE_FUNCTION_ID 1
+
+/* Keeps the first error and its sentence. */
+int tally_bad(struct tally_builder *b, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (b->err)
+		return b->err;
+	b->err = err;
+	va_start(args, fmt);
+	vsnprintf(b->why, sizeof(b->why), fmt, args);
+	va_end(args);
+	return err;
+}
+
+void tally_builder_clear(struct tally_builder *b, struct module *owner)
+{
+	memset(b, 0, sizeof(*b));
+	b->owner = owner;
+	b->cpu = -1;
+	b->attr.size = sizeof(b->attr);
+}
+
+static void init_symbol(struct tally_builder *b, const struct tally_what *what)
+{
+	u64 addr;
+	int err = tally_symbol_address(what->symbol, what->config2, &addr);
+
+	if (err)
+		tally_bad(b, err, "cannot probe symbol '%s'", what->symbol);
+	else
+		b->attr.config2 = addr;
+}
+
+void __tally_builder_init(struct tally_builder *b, struct tally_what what,
+			  struct module *owner)
+{
+	int type = what.type;
+
+	tally_builder_clear(b, owner);
+	b->attr.config = what.config;
+	b->attr.config1 = what.config1;
+	b->attr.config2 = what.config2;
+	b->attr.bp_type = what.bp_type;
+	if (what.pmu) {
+		type = tally_pmu_type(what.pmu);
+		if (type < 0)
+			tally_bad(b, type, "no PMU '%s' on this machine", what.pmu);
+	}
+	if (what.symbol)
+		init_symbol(b, &what);
+	b->attr.type = type;
+	tally_name_defaults(&b->attr);
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_init);
+
+void __tally_builder_init_attr(struct tally_builder *b,
+			       const struct perf_event_attr *attr,
+			       struct module *owner)
+{
+	tally_builder_clear(b, owner);
+	b->attr = *attr;
+	b->attr.size = sizeof(b->attr);
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_init_attr);
+
+/**
+ * tally_builder_name - name the event
+ * @b: the builder
+ * @name: its folder in debugfs; fewer than TALLY_NAME_LEN printable characters,
+ *	no blank and no '/'. Copied.
+ *
+ * tally_build() answers EEXIST for a name that is taken. Without a name the
+ * event is called after its module and what it counts.
+ *
+ * Context: Any context.
+ */
+void tally_builder_name(struct tally_builder *b, const char *name)
+{
+	char why[sizeof(b->why)];
+	int err = tally_name_check(name, why, sizeof(why));
+
+	if (err) {
+		tally_bad(b, err, "%s", why);
+		return;
+	}
+	strscpy(b->name, name, sizeof(b->name));
+	b->given |= TALLY_GIVEN_NAME;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_name);
+
+/**
+ * tally_builder_config - the extensions of a PMU's event code
+ * @b: the builder
+ * @config1: perf_event_attr::config1
+ * @config2: perf_event_attr::config2
+ * @config3: perf_event_attr::config3; EOPNOTSUPP if not 0 before Linux 6.3
+ *
+ * Context: Any context.
+ */
+void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
+			  u64 config3)
+{
+	b->attr.config1 = config1;
+	b->attr.config2 = config2;
+	if (!tally_attr_set_config3(&b->attr, config3))
+		tally_bad(b, -EOPNOTSUPP, "this kernel has no config3");
+}
+EXPORT_SYMBOL_TALLY(tally_builder_config);
+
+/**
+ * tally_builder_on_cpu - count on one CPU
+ * @b: the builder
+ * @cpu: its number; EINVAL if it cannot exist, ENODEV from tally_build() while
+ *	it is offline. With tally_builder_on_task(): the task, while it is there.
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_cpu(struct tally_builder *b, int cpu)
+{
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu)) {
+		tally_bad(b, -EINVAL, "cpu %d does not exist", cpu);
+		return;
+	}
+	b->cpu = cpu;
+	b->given |= TALLY_GIVEN_CPU;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_cpu);
+
+/**
+ * tally_builder_on_all_cpus - count on every CPU, those still to come included
+ * @b: the builder
+ *
+ * The default. A PMU that serves only some CPUs counts on those.
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_all_cpus(struct tally_builder *b)
+{
+	b->given |= TALLY_GIVEN_ALL_CPUS;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_all_cpus);
+
+/**
+ * tally_builder_on_task - count one task, wherever it runs
+ * @b: the builder
+ * @task: the caller keeps it alive until tally_build() is done; ESRCH from
+ *	there if it is exiting
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_task(struct tally_builder *b, struct task_struct *task)
+{
+	if (IS_ERR_OR_NULL(task)) {
+		tally_bad(b, -ESRCH, "no task");
+		return;
+	}
+	b->task = task;
+	b->given |= TALLY_GIVEN_TASK;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_task);
+
+/**
+ * tally_builder_on_pid - count one task by its number
+ * @b: the builder
+ * @pid: looked up by tally_build() in the caller's PID namespace, ESRCH if it
+ *	is gone; 0 for the caller itself
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
+{
+	if (pid < 0) {
+		tally_bad(b, -EINVAL, "pid %d does not exist", pid);
+		return;
+	}
+	b->pid = pid;
+	b->given |= TALLY_GIVEN_PID;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
+
+/**
+ * tally_builder_period - overflow every so many counts
+ * @b: the builder
+ * @period: 1 to 2^63 - 1; 0 only counts
+ *
+ * Not with tally_builder_freq(). Refused without something that receives the
+ * overflows, which this version does not have.
+ *
+ * Context: Any context.
+ */
+void tally_builder_period(struct tally_builder *b, u64 period)
+{
+	if (period >> 63) {
+		tally_bad(b, -EINVAL, "period above 2^63 - 1");
+		return;
+	}
+	b->period = period;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_period);
+
+/**
+ * tally_builder_freq - overflow so often
+ * @b: the builder
+ * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 only
+ *	counts
+ *
+ * Not with tally_builder_period(). Refused without something that receives the
+ * overflows, which this version does not have.
+ *
+ * Context: Any context.
+ */
+void tally_builder_freq(struct tally_builder *b, u64 hz)
+{
+	b->freq = hz;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_freq);
+
+/**
+ * tally_builder_disabled - build the event without starting it
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_disabled(struct tally_builder *b)
+{
+	b->attr.disabled = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_disabled);
+
+/**
+ * tally_builder_inherit - count the task's future children too
+ * @b: the builder; EINVAL from tally_build() without a task
+ *
+ * Context: Any context.
+ */
+void tally_builder_inherit(struct tally_builder *b)
+{
+	b->attr.inherit = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_inherit);
+
+/**
+ * tally_builder_inherit_thread - count the task's future threads only
+ * @b: the builder; EINVAL from tally_build() without tally_builder_inherit()
+ *
+ * Context: Any context.
+ */
+void tally_builder_inherit_thread(struct tally_builder *b)
+{
+	b->attr.inherit_thread = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_inherit_thread);
+
+/**
+ * tally_builder_pinned - always on the PMU, or in error
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_pinned(struct tally_builder *b)
+{
+	b->attr.pinned = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_pinned);
+
+/**
+ * tally_builder_exclusive - alone on the PMU while it counts
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_exclusive(struct tally_builder *b)
+{
+	b->attr.exclusive = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_exclusive);
+
+/**
+ * tally_builder_exclude - what not to count
+ * @b: the builder
+ * @mask: of enum tally_exclude; replaces the default, so 0 counts everything.
+ *	EINVAL for unknown bits, and for a mask that leaves nothing to count.
+ *
+ * Clock events count all time whatever is excluded, as they do for perf.
+ *
+ * Context: Any context.
+ */
+void tally_builder_exclude(struct tally_builder *b, u32 mask)
+{
+	if (mask & ~(TALLY_EXCLUDE_USER | TALLY_EXCLUDE_KERNEL |
+		     TALLY_EXCLUDE_HV | TALLY_EXCLUDE_IDLE |
+		     TALLY_EXCLUDE_HOST | TALLY_EXCLUDE_GUEST)) {
+		tally_bad(b, -EINVAL, "unknown bits in the exclusion %#x", mask);
+		return;
+	}
+	b->attr.exclude_user = !!(mask & TALLY_EXCLUDE_USER);
+	b->attr.exclude_kernel = !!(mask & TALLY_EXCLUDE_KERNEL);
+	b->attr.exclude_hv = !!(mask & TALLY_EXCLUDE_HV);
+	b->attr.exclude_idle = !!(mask & TALLY_EXCLUDE_IDLE);
+	b->attr.exclude_host = !!(mask & TALLY_EXCLUDE_HOST);
+	b->attr.exclude_guest = !!(mask & TALLY_EXCLUDE_GUEST);
+}
+EXPORT_SYMBOL_TALLY(tally_builder_exclude);
+
+/**
+ * tally_builder_precise - how far an overflow may be from its cause
+ * @b: the builder
+ * @level: perf_event_attr::precise_ip, 0 to 3; EINVAL from tally_build() if it
+ *	is not 0 and the event only counts
+ *
+ * Context: Any context.
+ */
+void tally_builder_precise(struct tally_builder *b, unsigned int level)
+{
+	if (level > 3) {
+		tally_bad(b, -EINVAL, "precise above 3");
+		return;
+	}
+	b->attr.precise_ip = level;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_precise);
+
+/**
+ * tally_builder_require - fail rather than wait for room on the PMU
+ * @b: the builder
+ *
+ * tally_build() answers EBUSY if the event cannot count right now, on any one
+ * of its CPUs. A task that is not running at the moment is not waited for.
+ *
+ * Context: Any context.
+ */
+void tally_builder_require(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_REQUIRE;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_require);
+
+/**
+ * tally_builder_why - the sentence for the builder's error
+ * @b: the builder, after tally_build() or tally_builder_parse() failed
+ *
+ * Context: Any context.
+ * Return: the sentence, without a full stop; empty if nothing was wrong.
+ */
+const char *tally_builder_why(const struct tally_builder *b)
+{
+	return b->why;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_why);
+
+static int check_breakpoint(struct tally_builder *b,
+			    struct perf_event_attr *attr)
+{
+	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
+		attr->bp_len = sizeof(long);
+
+	switch (attr->bp_type) {
+	case HW_BREAKPOINT_R:
+		if (IS_ENABLED(CONFIG_X86))
+			return tally_bad(b, -EINVAL,
+				   "x86 cannot watch reads alone; use rw");
+		break;
+	case HW_BREAKPOINT_W:
+	case HW_BREAKPOINT_RW:
+	case HW_BREAKPOINT_X:
+		break;
+	default:
+		return tally_bad(b, -EINVAL,
+			   "a breakpoint is on r, w, rw or x alone");
+	}
+	if (!attr->bp_len || attr->bp_len > HW_BREAKPOINT_LEN_8)
+		return tally_bad(b, -EINVAL, "a breakpoint is on 1 to 8 bytes");
+	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
+	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
+		return tally_bad(b, -EINVAL,
+			   "the address is no multiple of the length");
+	return 0;
+}
+
+static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		return check_breakpoint(b, attr);
+	if (attr->bp_type)
+		return tally_bad(b, -EINVAL, "bp_type without a breakpoint");
+	if (attr->type == PERF_TYPE_TRACEPOINT &&
+	    attr->config == FTRACE_FUNCTION_ID)
+		return tally_bad(b, -EOPNOTSUPP,
+			   "ftrace:function would hook every function");
+	/* They happen in the kernel, so perf would count none. */
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->exclude_kernel &&
+	    (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+	     attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+	     attr->config == PERF_COUNT_SW_CGROUP_SWITCHES))
+		return tally_bad(b, -EINVAL,
+			   "switches and migrations happen in the kernel only");
+	return 0;
+}
+
+/*
+ * perf would take all of this and, without a ring, drop what it leads to; or
+ * ignore it; or, for the bits that are reserved, misread it one day.
+ */
+static int check_unbuilt(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->__reserved_1 || attr->__reserved_2)
+		return tally_bad(b, -EINVAL, "reserved bits are set");
+	if (attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1))
+		return tally_bad(b, -EINVAL, "unknown bits in sample_type");
+	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+		return tally_bad(b, -EINVAL, "unknown bits in read_format");
+	if (attr->remove_on_exec && attr->enable_on_exec)
+		return tally_bad(b, -EINVAL,
+			   "both remove_on_exec and enable_on_exec");
+	if (attr->sigtrap && !attr->remove_on_exec)
+		return tally_bad(b, -EINVAL, "sigtrap without remove_on_exec");
+
+	if (attr->aux_output || tally_attr_aux_bits(attr) ||
+	    attr->aux_watermark || attr->aux_sample_size)
+		return tally_bad(b, -EOPNOTSUPP, "kernel events have no AUX area");
+	if (attr->sample_type || attr->branch_sample_type ||
+	    attr->sample_regs_user || attr->sample_regs_intr ||
+	    attr->sample_stack_user || attr->sample_max_stack ||
+	    attr->sample_id_all || attr->exclude_callchain_kernel ||
+	    attr->exclude_callchain_user || attr->use_clockid ||
+	    attr->clockid || attr->write_backward || attr->watermark ||
+	    attr->wakeup_events)
+		return tally_bad(b, -EOPNOTSUPP, "samples are not built yet");
+	if (attr->mmap || attr->mmap_data || attr->mmap2 || attr->build_id ||
+	    attr->comm || attr->comm_exec || attr->task ||
+	    attr->inherit_stat || attr->context_switch || attr->namespaces ||
+	    attr->ksymbol || attr->bpf_event || attr->cgroup ||
+	    attr->text_poke)
+		return tally_bad(b, -EOPNOTSUPP, "records are not built yet");
+	if (attr->enable_on_exec || attr->remove_on_exec || attr->sigtrap ||
+	    attr->sig_data)
+		return tally_bad(b, -EOPNOTSUPP,
+			   "actions on exec and sigtrap are not built yet");
+	return 0;
+}
+
+static int check_exclude(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->exclude_user && attr->exclude_kernel && attr->exclude_hv)
+		return tally_bad(b, -EINVAL,
+			   "user, kernel and hypervisor excluded: nothing left");
+	if (attr->exclude_host && attr->exclude_guest)
+		return tally_bad(b, -EINVAL,
+			   "host and guest excluded: nothing left");
+	return 0;
+}
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int check_sampling(struct tally_builder *b,
+			  struct perf_event_attr *attr)
+{
+	int err;
+
+	if (b->period && b->freq)
+		return tally_bad(b, -EINVAL, "both a period and a frequency");
+	if (b->period || b->freq) {
+		attr->freq = !!b->freq;
+		attr->sample_period = b->period ?: b->freq;
+	}
+	if (!attr->sample_period) {
+		attr->freq = 0;
+		if (attr->precise_ip)
+			return tally_bad(b, -EINVAL, "precise is for sampled events");
+		return 0;
+	}
+	if (attr->freq) {
+		err = tally_pmu_check_freq(attr->sample_freq);
+		if (err)
+			return tally_bad(b, err,
+				   "frequency %llu is above kernel.perf_event_max_sample_rate",
+				   attr->sample_freq);
+		/*
+		 * perf does the same, but forgets that it did: a later change
+		 * of the frequency would be taken for nanoseconds.
+		 */
+		if (is_clock(attr)) {
+			attr->sample_period = NSEC_PER_SEC / attr->sample_freq;
+			attr->freq = 0;
+		}
+	} else if (attr->sample_period >> 63) {
+		return tally_bad(b, -EINVAL, "period above 2^63 - 1");
+	}
+	return tally_bad(b, -EINVAL,
+		   "a period or frequency, but nothing receives the overflows");
+}
+
+static int check_inherit(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->inherit_thread && !attr->inherit)
+		return tally_bad(b, -EINVAL, "inherit_thread without inherit");
+	if (attr->inherit && !(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)))
+		return tally_bad(b, -EINVAL, "inherit without a task");
+	return 0;
+}
+
+static int check_given(struct tally_builder *b)
+{
+	if (b->given & TALLY_GIVEN_TASK && b->given & TALLY_GIVEN_PID)
+		return tally_bad(b, -EINVAL, "both a task and a pid");
+	if (!(b->given & TALLY_GIVEN_ALL_CPUS))
+		return 0;
+	if (b->given & TALLY_GIVEN_CPU)
+		return tally_bad(b, -EINVAL, "both one cpu and all cpus");
+	if (b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
+		return tally_bad(b, -EINVAL,
+			   "a task is counted wherever it runs, not on all cpus");
+	return 0;
+}
+
+/**
+ * tally_builder_check - every rule that needs neither the target nor the PMU
+ * @b: the builder
+ * @attr: receives what perf is to be given, which is always created disabled
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or the builder's first error.
+ */
+int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (b->err)
+		return b->err;
+	*attr = b->attr;
+	if (check_given(b) || check_unbuilt(b, attr) || check_what(b, attr) ||
+	    check_exclude(b, attr) || check_inherit(b, attr) ||
+	    check_sampling(b, attr))
+		return b->err;
+	attr->disabled = 1;
+	attr->read_format = 0;
+	return 0;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_builder_check);
+
+/**
+ * tally_builder_target - whom to count
+ * @b: the builder
+ * @target: receives it, with a reference to the task
+ *
+ * Return: 0, or ESRCH.
+ */
+int tally_builder_target(struct tally_builder *b, struct tally_target *target)
+{
+	struct pid *pid;
+
+	target->task = NULL;
+	target->cpu = b->cpu;
+	if (b->given & TALLY_GIVEN_TASK) {
+		target->task = get_task_struct(b->task);
+	} else if (b->given & TALLY_GIVEN_PID && !b->pid) {
+		target->task = get_task_struct(current);
+	} else if (b->given & TALLY_GIVEN_PID) {
+		pid = find_get_pid(b->pid);
+		target->task = get_pid_task(pid, PIDTYPE_PID);
+		put_pid(pid);
+		if (!target->task)
+			return tally_bad(b, -ESRCH, "no task %d", b->pid);
+	}
+	return 0;
+}
+
+/**
+ * tally_builder_allow - whether the caller may count this
+ * @b: the builder
+ * @target: whom; its exec_update_lock is held
+ *
+ * perf asks the caller only for some kinds of event, and a CPU that comes back
+ * is given its event by a kernel thread that may do everything. So the caller is
+ * asked here: without CAP_PERFMON it may count itself, in user space.
+ *
+ * Return: 0, or EACCES as perf's system call answers.
+ */
+int tally_builder_allow(struct tally_builder *b,
+			const struct tally_target *target)
+{
+	if (perfmon_capable() ||
+	    (target->task == current && b->attr.exclude_kernel))
+		return 0;
+	return tally_bad(b, -EACCES, "needs CAP_PERFMON");
+}
+
+static const char *reason(const struct tally_builder *b, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		if (b->attr.type == PERF_TYPE_HARDWARE ||
+		    b->attr.type == PERF_TYPE_HW_CACHE ||
+		    b->attr.type == PERF_TYPE_RAW)
+			return "the CPU has no PMU, or its PMU has no such event";
+		return "this machine has no such event";
+	case -EOPNOTSUPP:
+		return "the PMU cannot do this";
+	case -ENODEV:
+		return "the cpu is offline";
+	case -ENOSPC:
+		return "all breakpoints of the machine are taken";
+	case -EBUSY:
+		return "the PMU is taken";
+	case -ESRCH:
+		return "the task has exited";
+	case -EACCES:
+	case -EPERM:
+		return "not permitted";
+	case -ENOMEM:
+		return "out of memory";
+	case -EINVAL:
+		return "the PMU refuses these settings";
+	case -EEXIST:
+		return "the name is taken";
+	default:
+		return "perf refused";
+	}
+}
+
+/* Records what creating the event said, and on which CPU if on one. */
+int tally_builder_failed(struct tally_builder *b, int err, int cpu)
+{
+	if (cpu >= 0)
+		return tally_bad(b, err, "%s (cpu %d)", reason(b, err), cpu);
+	return tally_bad(b, err, "%s", reason(b, err));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A line of text -> a builder. debugfs, the module parameter and other modules
+ * write an event as perf names it, and options:
+ *
+ *	cycles:k cpu=1 name=kcycles
+ *	page-faults pid=4711 inherit
+ *	msr/config=0x0/ cpu=all disabled
+ *
+ * cpu=N|all  pid=N  name=TEXT  period=N  freq=HZ  exclude=user,kernel,hv,idle,
+ * host,guest  disabled  inherit  inherit_thread  pinned  exclusive  require
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/string_helpers.h>
+#include "builder.h"
+#include "compat.h"
+#include "name.h"
+
+static void parse_exclude(struct tally_builder *b, char *list)
+{
+	static const char *const words[] = {
+		"user", "kernel", "hv", "idle", "host", "guest"
+	};
+	char *word;
+	u32 mask = 0;
+
+	while ((word = strsep(&list, ","))) {
+		int bit = match_string(words, ARRAY_SIZE(words), word);
+
+		if (bit < 0) {
+			tally_bad(b, -EINVAL, "cannot exclude '%s'", word);
+			return;
+		}
+		mask |= BIT(bit);
+	}
+	tally_builder_exclude(b, mask);
+}
+
+static bool parse_number(struct tally_builder *b, const char *key,
+			 const char *text, u64 max, u64 *value)
+{
+	if (!kstrtou64(text, 0, value) && *value <= max)
+		return true;
+	tally_bad(b, -EINVAL, "%s=%s: expected a number up to %llu", key, text,
+		  max);
+	return false;
+}
+
+static void parse_valued(struct tally_builder *b, const char *key, char *text)
+{
+	u64 n;
+
+	if (!strcmp(key, "name")) {
+		tally_builder_name(b, text);
+	} else if (!strcmp(key, "exclude")) {
+		parse_exclude(b, text);
+	} else if (!strcmp(key, "cpu")) {
+		if (!strcmp(text, "all"))
+			tally_builder_on_all_cpus(b);
+		else if (parse_number(b, key, text, INT_MAX, &n))
+			tally_builder_on_cpu(b, n);
+	} else if (!strcmp(key, "pid")) {
+		if (parse_number(b, key, text, INT_MAX, &n))
+			tally_builder_on_pid(b, n);
+	} else if (!strcmp(key, "period")) {
+		if (parse_number(b, key, text, U64_MAX, &n))
+			tally_builder_period(b, n);
+	} else if (!strcmp(key, "freq")) {
+		if (parse_number(b, key, text, U64_MAX, &n))
+			tally_builder_freq(b, n);
+	} else {
+		tally_bad(b, -EINVAL, "unknown option '%s='", key);
+	}
+}
+
+static void parse_option(struct tally_builder *b, char *option)
+{
+	static const struct {
+		const char *word;
+		void (*set)(struct tally_builder *b);
+	} flags[] = {
+		{ "disabled", tally_builder_disabled },
+		{ "inherit", tally_builder_inherit },
+		{ "inherit_thread", tally_builder_inherit_thread },
+		{ "pinned", tally_builder_pinned },
+		{ "exclusive", tally_builder_exclusive },
+		{ "require", tally_builder_require },
+	};
+	char *value = option;
+	char *key = strsep(&value, "=");
+	size_t i;
+
+	if (value) {
+		parse_valued(b, key, value);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (!strcmp(key, flags[i].word)) {
+			flags[i].set(b);
+			return;
+		}
+	}
+	tally_bad(b, -EINVAL, "unknown option '%s'", key);
+}
+
+/* An event is called as it was written; a '/' cannot be in a folder's name. */
+static void name_after(struct tally_builder *b, char *event)
+{
+	size_t len;
+
+	strreplace(event, '/', ':');
+	for (len = strlen(event); len && event[len - 1] == ':'; len--)
+		event[len - 1] = '\0';
+	tally_builder_name(b, event);
+}
+
+static void parse_line(struct tally_builder *b, char *line)
+{
+	char *event, *option, *name;
+	char why[sizeof(b->why)];
+	int err;
+
+	event = strsep(&line, " \t");
+	name = kstrdup(event, GFP_KERNEL);
+	if (!name) {
+		tally_bad(b, -ENOMEM, "out of memory");
+		return;
+	}
+	err = tally_name_parse(&b->attr, event, why, sizeof(why));
+	if (err)
+		tally_bad(b, err, "%s", why);
+	while ((option = strsep(&line, " \t")))
+		if (*option)
+			parse_option(b, option);
+	if (!(b->given & TALLY_GIVEN_NAME))
+		name_after(b, name);
+	kfree(name);
+}
+
+int __tally_builder_parse(struct tally_builder *b, const char *line,
+			  struct module *owner)
+{
+	char *copy, *text;
+
+	tally_builder_clear(b, owner);
+	copy = kstrdup(line, GFP_KERNEL);
+	if (!copy)
+		return tally_bad(b, -ENOMEM, "out of memory");
+	text = strim(copy);
+	parse_line(b, text);
+	kfree(copy);
+	return b->err;
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_parse);
