@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The tree that people read:
+ *
+ *	# cd /sys/kernel/debug/tally
+ *	# echo 'page-faults:u cpu=all name=faults' > create
+ *	# cat events
+ *	faults cpu=all active 4711 4711 100.00%
+ *	# cat faults/count
+ *	4711
+ *	# cat faults/per_cpu
+ *	0 active 3000 1500123456 1500123456
+ *	1 active 1711 1500123456 1500123456
+ *	# echo faults > remove
+ *
+ * events: name, target, state, count, scaled count, time on the PMU.
+ * per_cpu: CPU, state, count, nanoseconds enabled and running.
+ * A number that means nothing is a '-': the count of an event in error, the
+ * scaled count of one that never ran.
+ *
+ * What is read has mode 0444, no ioctl and no mmap, so that it opens under
+ * lockdown, which refuses create and remove.
+ */
+#include <linux/ctype.h>
+#include <linux/debugfs.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include "debugfs.h"
+#include "event.h"
+#include "name.h"
+
+/* The longest line that can be written: an event, a name and all options. */
+#define LINE_LEN 1024
+
+static struct dentry *root;
+
+static void show_target(struct seq_file *m, const struct tally_counter *c)
+{
+	const struct tally_target *t = &c->target;
+
+	if (t->task)
+		seq_printf(m, "pid=%d", task_pid_nr(t->task));
+	if (t->task && t->cpu >= 0)
+		seq_putc(m, ',');
+	if (t->cpu >= 0)
+		seq_printf(m, "cpu=%d", t->cpu);
+	if (!t->task && t->cpu < 0)
+		seq_puts(m, "cpu=all");
+}
+
+static void show_event(struct seq_file *m, struct tally_event *ev)
+{
+	struct tally_count count;
+	u64 ratio = 0;
+
+	tally_event_read_all(ev, &count);
+	seq_printf(m, "%s ", ev->name);
+	show_target(m, ev->counter);
+	seq_printf(m, " %s ", tally_state_name(count.state));
+	if (count.state == TALLY_STATE_ERROR)
+		seq_puts(m, "- ");
+	else
+		seq_printf(m, "%llu ", count.value);
+	if (count.state == TALLY_STATE_ERROR || !count.running_ns)
+		seq_puts(m, "- ");
+	else
+		seq_printf(m, "%llu ", tally_count_scaled(&count));
+	if (count.running_ns >= count.enabled_ns && count.running_ns)
+		ratio = 10000;
+	else if (count.enabled_ns)
+		ratio = mul_u64_u64_div_u64(count.running_ns, 10000,
+					    count.enabled_ns);
+	seq_printf(m, "%llu.%02llu%%\n", ratio / 100, ratio % 100);
+}
+
+static int events_show(struct seq_file *m, void *v)
+{
+	show_event(m, tally_events_entry(v));
+	return 0;
+}
+
+static const struct seq_operations events_sops = {
+	.start = tally_events_start,
+	.next = tally_events_next,
+	.stop = tally_events_stop,
+	.show = events_show,
+};
+DEFINE_SEQ_ATTRIBUTE(events);
+
+static int stats_show(struct seq_file *m, void *v)
+{
+	struct tally_cpus_stats stats;
+
+	tally_cpus_stats(&stats);
+	seq_printf(m, "events %lu\n", tally_events_count());
+	seq_printf(m, "counters %lu\n", stats.counters);
+	seq_printf(m, "perf_events %lu\n", stats.perf_events);
+	seq_printf(m, "hotplug_repairs %lu\n", stats.repairs);
+	seq_printf(m, "hotplug_errors %lu\n", stats.repair_errors);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+/*
+ * One line of what was written, so that each has its own result: the writer is
+ * told how much was taken and comes back with the rest.
+ */
+static ssize_t take_line(const char __user *from, size_t size,
+			 int (*take)(const char *line))
+{
+	size_t len = min_t(size_t, size, LINE_LEN);
+	char *text, *line, *end;
+	ssize_t ret;
+
+	text = memdup_user_nul(from, len);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	end = memchr(text, '\n', len);
+	if (end) {
+		*end = '\0';
+		len = end - text + 1;
+	} else if (size > LINE_LEN) {
+		ret = -E2BIG;
+		goto out;
+	}
+	line = strim(text);
+	if (strlen(text) < len - !!end)
+		ret = -EINVAL;	/* a NUL inside */
+	else
+		ret = *line ? take(line) : -EINVAL;
+out:
+	kfree(text);
+	return ret ?: len;
+}
+
+static ssize_t create_write(struct file *file, const char __user *from,
+			    size_t size, loff_t *pos)
+{
+	return take_line(from, size, tally_event_create_line);
+}
+
+static ssize_t remove_write(struct file *file, const char __user *from,
+			    size_t size, loff_t *pos)
+{
+	if (!perfmon_capable())
+		return -EACCES;
+	return take_line(from, size, tally_event_remove_name);
+}
+
+static const struct file_operations create_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = create_write,
+	.llseek = noop_llseek,
+};
+
+static const struct file_operations remove_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = remove_write,
+	.llseek = noop_llseek,
+};
+
+static int count_show(struct seq_file *m, void *v)
+{
+	struct tally_count count;
+	int err = tally_event_read(m->private, &count);
+
+	if (err)
+		return err;
+	seq_printf(m, "%llu\n", count.value);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(count);
+
+static int enabled_ns_show(struct seq_file *m, void *v)
+{
+	struct tally_count count;
+
+	tally_event_read_all(m->private, &count);
+	seq_printf(m, "%llu\n", count.enabled_ns);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(enabled_ns);
+
+static int running_ns_show(struct seq_file *m, void *v)
+{
+	struct tally_count count;
+
+	tally_event_read_all(m->private, &count);
+	seq_printf(m, "%llu\n", count.running_ns);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(running_ns);
+
+static int state_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%s\n", tally_state_name(tally_event_state(m->private)));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static void show_slot(struct seq_file *m, struct tally_event *ev,
+		      unsigned int slot)
+{
+	const struct tally_counter *c = ev->counter;
+	struct tally_count count;
+
+	tally_event_read_slot(ev, slot, &count);
+	if (tally_counter_on_all_cpus(c))
+		seq_printf(m, "%u ", slot);
+	else if (c->target.cpu >= 0)
+		seq_printf(m, "%d ", c->target.cpu);
+	else
+		seq_puts(m, "any ");
+	seq_printf(m, "%s ", tally_state_name(count.state));
+	if (count.state == TALLY_STATE_ERROR)
+		seq_puts(m, "-");
+	else
+		seq_printf(m, "%llu", count.value);
+	seq_printf(m, " %llu %llu\n", count.enabled_ns, count.running_ns);
+}
+
+static int per_cpu_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	unsigned int i;
+
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		if (tally_counter_serves(ev->counter, i))
+			show_slot(m, ev, i);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(per_cpu);
+
+static int spec_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	const struct tally_counter *c = ev->counter;
+	char what[TALLY_EVENT_LEN];
+
+	tally_name_format(&c->attr, what, sizeof(what));
+	seq_printf(m, "%s ", what);
+	if (c->target.task)
+		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
+	if (c->target.cpu >= 0)
+		seq_printf(m, "cpu=%d ", c->target.cpu);
+	else if (!c->target.task)
+		seq_puts(m, "cpu=all ");
+	if (c->attr.inherit)
+		seq_puts(m, "inherit ");
+	if (c->attr.inherit_thread)
+		seq_puts(m, "inherit_thread ");
+	if (!READ_ONCE(ev->on))
+		seq_puts(m, "disabled ");
+	seq_printf(m, "name=%s\n", ev->name);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(spec);
+
+/* Without debugfs the calls below do nothing, and the event works as well. */
+void tally_debugfs_add_event(struct tally_event *ev)
+{
+	ev->dir = debugfs_create_dir(ev->name, root);
+	if (IS_ERR(ev->dir))
+		return;
+	debugfs_create_file("count", 0444, ev->dir, ev, &count_fops);
+	debugfs_create_file("enabled_ns", 0444, ev->dir, ev, &enabled_ns_fops);
+	debugfs_create_file("running_ns", 0444, ev->dir, ev, &running_ns_fops);
+	debugfs_create_file("state", 0444, ev->dir, ev, &state_fops);
+	debugfs_create_file("per_cpu", 0444, ev->dir, ev, &per_cpu_fops);
+	debugfs_create_file("spec", 0444, ev->dir, ev, &spec_fops);
+}
+
+/* Waits for whoever is reading one of the files. */
+void tally_debugfs_remove_event(struct tally_event *ev)
+{
+	debugfs_remove(ev->dir);
+}
+
+/* debugfs puts up with an error for a parent, and makes nothing below it. */
+void tally_debugfs_init(bool wanted)
+{
+	if (!wanted) {
+		root = ERR_PTR(-ENODEV);
+		return;
+	}
+	root = debugfs_create_dir("tally", NULL);
+	if (IS_ERR(root)) {
+		pr_info("no debugfs (%pe): events are read by other modules only\n",
+			root);
+		return;
+	}
+	debugfs_create_file("events", 0444, root, NULL, &events_fops);
+	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
+	debugfs_create_file("create", 0200, root, NULL, &create_fops);
+	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
+}
+
+void tally_debugfs_exit(void)
+{
+	debugfs_remove(root);
+}

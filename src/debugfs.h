@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_DEBUGFS_H
+#define TALLY_DEBUGFS_H
+
+#include <linux/types.h>
+
+struct tally_event;
+
+void tally_debugfs_add_event(struct tally_event *ev);
+void tally_debugfs_remove_event(struct tally_event *ev);
+void tally_debugfs_init(bool wanted);
+void tally_debugfs_exit(void);
+
+#endif /* TALLY_DEBUGFS_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_EVENT_H
+#define TALLY_EVENT_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include "cpus.h"
+
+struct dentry;
+struct seq_file;
+
+/**
+ * struct tally_view - what of a slot's totals belongs to one event
+ * @start: the slot's totals when the event was last enabled
+ * @kept: what the event counted before that
+ * @base: the value when the event was last reset
+ *
+ * Guarded by tally_counter::lock.
+ */
+struct tally_view {
+	struct tally_totals start;
+	struct tally_totals kept;
+	u64 base;
+};
+
+/**
+ * struct tally_event - one event as its owner sees it
+ * @counter: what it looks at; may be shared
+ * @owner: the module that built it; releases what is left when that unloads
+ * @dir: its folder in debugfs, or an error pointer
+ * @node: in the list of events
+ * @name_node: in the table of names
+ * @id: unique while the module is loaded
+ * @on: enabled; guarded by tally_counter::lock
+ * @listed: complete and not being released; guarded by the list's lock
+ * @name: unique among the events that exist
+ * @views: one per slot of @counter
+ */
+struct tally_event {
+	struct tally_counter *counter;
+	struct module *owner;
+	struct dentry *dir;
+	struct list_head node;
+	struct hlist_node name_node;
+	u64 id;
+	bool on;
+	bool listed;
+	char name[TALLY_NAME_LEN];
+	struct tally_view views[];
+};
+
+/* Events in the order of their creation, for debugfs. */
+void *tally_events_start(struct seq_file *m, loff_t *pos);
+void *tally_events_next(struct seq_file *m, void *v, loff_t *pos);
+void tally_events_stop(struct seq_file *m, void *v);
+struct tally_event *tally_events_entry(void *v);
+
+void tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			   struct tally_count *count);
+void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
+int tally_event_create_line(const char *line);
+int tally_event_remove_name(const char *name);
+unsigned long tally_events_count(void);
+void tally_events_release_owned(struct module *owner);
+enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
+
+#endif /* TALLY_EVENT_H */
