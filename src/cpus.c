@@ -131,8 +131,8 @@ static void slot_repair(struct tally_counter *c, struct tally_slot *s)
 	s->err = err == -ENODEV || s->absent ? 0 : err;
 	if (s->err) {
 		atomic_long_inc(&nr_repair_errors);
-		pr_warn("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
-			cpu, c->attr.type, c->attr.config, err);
+		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
+				    cpu, c->attr.type, c->attr.config, err);
 	} else if (!err && c->users_on) {
 		perf_event_enable(s->event);
 	}
@@ -194,6 +194,19 @@ static bool shareable(const struct perf_event_attr *attr)
 	       (attr->type < PERF_TYPE_MAX || !attr->config1);
 }
 
+/* What is built on a task that has exited is to fail, not to share its end. */
+static bool has_exited(struct tally_counter *c)
+{
+	enum tally_state state;
+
+	if (!c->target.task)
+		return false;
+	mutex_lock(&c->lock);
+	state = tally_counter_state(c, 0);
+	mutex_unlock(&c->lock);
+	return state == TALLY_STATE_EXITED;
+}
+
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 					  const struct tally_target *target)
 {
@@ -202,8 +215,7 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 	hash_for_each_possible(counters, c, node, counter_key(attr, target))
 		if (!memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    c->target.task == target->task &&
-		    c->target.cpu == target->cpu &&
-		    tally_counter_state(c, 0) != TALLY_STATE_EXITED)
+		    c->target.cpu == target->cpu && !has_exited(c))
 			return c;
 	return NULL;
 }
@@ -393,6 +405,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	const struct tally_slot *s = &c->slots[slot];
 	int state;
 
+	lockdep_assert_held(&c->lock);
 	if (!s->event)
 		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 
@@ -416,6 +429,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 /* Whether the slot stands for anything: a CPU that can exist and is served. */
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 {
+	lockdep_assert_held(&c->lock);
 	if (!tally_counter_on_all_cpus(c))
 		return true;
 	return cpu_possible(slot) && !c->slots[slot].absent;

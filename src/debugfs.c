@@ -128,11 +128,13 @@ static ssize_t take_line(const char __user *from, size_t size,
 		ret = -E2BIG;
 		goto out;
 	}
+	if (strlen(text) < len - !!end) {
+		/* A NUL inside. */
+		ret = -EINVAL;
+		goto out;
+	}
 	line = strim(text);
-	if (strlen(text) < len - !!end)
-		ret = -EINVAL;	/* a NUL inside */
-	else
-		ret = *line ? take(line) : -EINVAL;
+	ret = *line ? take(line) : -EINVAL;
 out:
 	kfree(text);
 	return ret ?: len;
@@ -211,7 +213,8 @@ static void show_slot(struct seq_file *m, struct tally_event *ev,
 	const struct tally_counter *c = ev->counter;
 	struct tally_count count;
 
-	tally_event_read_slot(ev, slot, &count);
+	if (tally_event_read_slot(ev, slot, &count))
+		return;
 	if (tally_counter_on_all_cpus(c))
 		seq_printf(m, "%u ", slot);
 	else if (c->target.cpu >= 0)
@@ -232,8 +235,7 @@ static int per_cpu_show(struct seq_file *m, void *v)
 	unsigned int i;
 
 	for (i = 0; i < ev->counter->nr_slots; i++)
-		if (tally_counter_serves(ev->counter, i))
-			show_slot(m, ev, i);
+		show_slot(m, ev, i);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(per_cpu);

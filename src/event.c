@@ -122,25 +122,31 @@ static void destroy(struct tally_event *ev)
 	kvfree(ev);
 }
 
-static bool counting_now(struct tally_event *ev)
+static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
+{
+	switch (tally_counter_state(c, slot)) {
+	case TALLY_STATE_ACTIVE:
+	case TALLY_STATE_OFFLINE:
+		return true;
+	case TALLY_STATE_INACTIVE:
+		/* Another task may just not be running. */
+		return c->target.task && c->target.task != current;
+	default:
+		return false;
+	}
+}
+
+static bool counts_now(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
+	bool all = true;
 	unsigned int i;
 
-	for (i = 0; i < c->nr_slots; i++) {
-		switch (tally_counter_state(c, i)) {
-		case TALLY_STATE_ACTIVE:
-		case TALLY_STATE_OFFLINE:
-			break;
-		case TALLY_STATE_INACTIVE:
-			if (c->target.task && c->target.task != current)
-				break;
-			return false;
-		default:
-			return false;
-		}
-	}
-	return true;
+	mutex_lock(&c->lock);
+	for (i = 0; i < c->nr_slots; i++)
+		all = all && slot_counts_now(c, i);
+	mutex_unlock(&c->lock);
+	return all;
 }
 
 static struct tally_event *event_new(struct tally_builder *b,
@@ -193,7 +199,7 @@ static struct tally_event *build_on(struct tally_builder *b,
 
 	if (!b->attr.disabled || b->flags & TALLY_BUILDER_REQUIRE)
 		tally_event_enable(ev);
-	if (b->flags & TALLY_BUILDER_REQUIRE && !counting_now(ev)) {
+	if (b->flags & TALLY_BUILDER_REQUIRE && !counts_now(ev)) {
 		destroy(ev);
 		tally_builder_failed(b, -EBUSY, -1);
 		return ERR_PTR(-EBUSY);
@@ -335,15 +341,24 @@ static void add_slot(const struct tally_event *ev, unsigned int slot,
 	count->running_ns += t.running;
 }
 
-/* One slot's part; for debugfs, which shows error states as words. */
-void tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			   struct tally_count *count)
+/*
+ * One slot's part; for debugfs, which shows error states as words. ENODEV if
+ * the slot stands for no CPU that is served.
+ */
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			  struct tally_count *count)
 {
+	bool serves;
+
 	memset(count, 0, sizeof(*count));
 	mutex_lock(&ev->counter->lock);
-	add_slot(ev, slot, count);
-	count->state = slot_state(ev, slot);
+	serves = tally_counter_serves(ev->counter, slot);
+	if (serves) {
+		add_slot(ev, slot, count);
+		count->state = slot_state(ev, slot);
+	}
 	mutex_unlock(&ev->counter->lock);
+	return serves ? 0 : -ENODEV;
 }
 
 /* The sum of all slots; for debugfs, which shows error states as words. */
@@ -378,7 +393,7 @@ int tally_event_enable(struct tally_event *ev)
 	if (!ev->on) {
 		for (i = 0; i < c->nr_slots; i++)
 			tally_counter_read(c, i, &ev->views[i].start);
-		ev->on = true;
+		WRITE_ONCE(ev->on, true);
 		tally_counter_on(c);
 	} else {
 		tally_counter_retry(c);
@@ -412,7 +427,7 @@ void tally_event_disable(struct tally_event *ev)
 		tally_counter_off(c);
 		for (i = 0; i < c->nr_slots; i++)
 			view_read(ev, i, &ev->views[i].kept);
-		ev->on = false;
+		WRITE_ONCE(ev->on, false);
 	}
 	mutex_unlock(&c->lock);
 }
@@ -477,6 +492,7 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
 {
 	struct tally_counter *c = ev->counter;
 	unsigned int slot = 0;
+	int err;
 
 	might_sleep();
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
@@ -485,10 +501,8 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
 		slot = cpu;
 	else if (c->target.cpu != cpu)
 		return -EINVAL;
-	if (!tally_counter_serves(c, slot))
-		return -ENODEV;
-	tally_event_read_slot(ev, slot, count);
-	return count_error(count);
+	err = tally_event_read_slot(ev, slot, count);
+	return err ?: count_error(count);
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_cpu);
 

@@ -55,8 +55,8 @@ void *tally_events_next(struct seq_file *m, void *v, loff_t *pos);
 void tally_events_stop(struct seq_file *m, void *v);
 struct tally_event *tally_events_entry(void *v);
 
-void tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			   struct tally_count *count);
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			  struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 int tally_event_create_line(const char *line);
 int tally_event_remove_name(const char *name);
