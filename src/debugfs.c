@@ -265,18 +265,44 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-/* Without debugfs the calls below do nothing, and the event works as well. */
-void tally_debugfs_add_event(struct tally_event *ev)
+/**
+ * tally_debugfs_add_event - give an event its folder
+ * @ev: the event
+ *
+ * Return: 0, also where there is no debugfs; ENOMEM, and then no part of the
+ * folder is left.
+ */
+int tally_debugfs_add_event(struct tally_event *ev)
 {
+	static const struct {
+		const char *name;
+		const struct file_operations *fops;
+	} files[] = {
+		{ "count", &count_fops },
+		{ "enabled_ns", &enabled_ns_fops },
+		{ "running_ns", &running_ns_fops },
+		{ "state", &state_fops },
+		{ "per_cpu", &per_cpu_fops },
+		{ "spec", &spec_fops },
+	};
+	struct dentry *file;
+	size_t i;
+
+	ev->dir = NULL;
+	if (IS_ERR(root))
+		return 0;
 	ev->dir = debugfs_create_dir(ev->name, root);
 	if (IS_ERR(ev->dir))
-		return;
-	debugfs_create_file("count", 0444, ev->dir, ev, &count_fops);
-	debugfs_create_file("enabled_ns", 0444, ev->dir, ev, &enabled_ns_fops);
-	debugfs_create_file("running_ns", 0444, ev->dir, ev, &running_ns_fops);
-	debugfs_create_file("state", 0444, ev->dir, ev, &state_fops);
-	debugfs_create_file("per_cpu", 0444, ev->dir, ev, &per_cpu_fops);
-	debugfs_create_file("spec", 0444, ev->dir, ev, &spec_fops);
+		return PTR_ERR(ev->dir);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		file = debugfs_create_file(files[i].name, 0444, ev->dir, ev,
+					   files[i].fops);
+		if (IS_ERR(file)) {
+			debugfs_remove(ev->dir);
+			return PTR_ERR(file);
+		}
+	}
+	return 0;
 }
 
 /* Waits for whoever is reading one of the files. */
@@ -285,7 +311,6 @@ void tally_debugfs_remove_event(struct tally_event *ev)
 	debugfs_remove(ev->dir);
 }
 
-/* debugfs puts up with an error for a parent, and makes nothing below it. */
 void tally_debugfs_init(bool wanted)
 {
 	if (!wanted) {

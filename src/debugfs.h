@@ -6,7 +6,7 @@
 
 struct tally_event;
 
-void tally_debugfs_add_event(struct tally_event *ev);
+int tally_debugfs_add_event(struct tally_event *ev);
 void tally_debugfs_remove_event(struct tally_event *ev);
 void tally_debugfs_init(bool wanted);
 void tally_debugfs_exit(void);

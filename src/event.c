@@ -171,9 +171,14 @@ static struct tally_event *event_new(struct tally_builder *b,
 		err = PTR_ERR(ev->counter);
 		goto give_back_name;
 	}
-	tally_debugfs_add_event(ev);
+	cpu = -1;
+	err = tally_debugfs_add_event(ev);
+	if (err)
+		goto put_counter;
 	return ev;
 
+put_counter:
+	tally_counter_put(ev->counter);
 give_back_name:
 	name_give_back(ev);
 free_event:

@@ -27,7 +27,7 @@ struct tally_view {
  * struct tally_event - one event as its owner sees it
  * @counter: what it looks at; may be shared
  * @owner: the module that built it; releases what is left when that unloads
- * @dir: its folder in debugfs, or an error pointer
+ * @dir: its folder in debugfs; NULL where there is no debugfs
  * @node: in the list of events
  * @name_node: in the table of names
  * @id: unique while the module is loaded
