@@ -19,6 +19,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -399,6 +400,32 @@ void tally_counter_read(struct tally_counter *c, unsigned int slot,
 	slot_read(&c->slots[slot], t);
 }
 
+static bool is_running(const struct task_struct *task)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(task->on_cpu);
+#else
+	return task == current;
+#endif
+}
+
+/*
+ * A switch between a task and its child swaps their events, if all of them are
+ * inherited. So the first event may be in any of the tasks, and end with any;
+ * the task itself tells whether it still exists.
+ */
+static enum tally_state inherited_state(const struct task_struct *task,
+					int state)
+{
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		return TALLY_STATE_EXITED;
+	if (state == PERF_EVENT_STATE_ERROR)
+		return TALLY_STATE_ERROR;
+	if (state == PERF_EVENT_STATE_ACTIVE || is_running(task))
+		return TALLY_STATE_ACTIVE;
+	return TALLY_STATE_INACTIVE;
+}
+
 enum tally_state tally_counter_state(const struct tally_counter *c,
 				     unsigned int slot)
 {
@@ -410,6 +437,8 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 
 	state = READ_ONCE(s->event->state);
+	if (c->attr.inherit)
+		return inherited_state(c->target.task, state);
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
 		return TALLY_STATE_EXITED;
 	if (!c->target.task && detached(s))

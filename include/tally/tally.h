@@ -175,7 +175,8 @@ enum tally_exclude {
  * @TALLY_STATE_ERROR: a pinned event lost its place, or a CPU that came online
  *	could not be given its part; tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline; counting resumes with it
- * @TALLY_STATE_EXITED: the task has exited; the final count stays readable
+ * @TALLY_STATE_EXITED: the task has exited; the final count stays readable, and
+ *	that of an inherited event may grow as long as there are children
  *
  * An event on all CPUs has the first of these states that one of its parts is
  * in: error, active, inactive, off, offline.
