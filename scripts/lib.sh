@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+# What scripts/kernels and scripts/vm share. Sourced, never run.
+# shellcheck shell=bash
+
+# The folder of the checkout, whatever folder the caller stands in.
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+# Read by the scripts that source this file.
+# shellcheck disable=SC2034
+program=${0##*/}
+
+say() { printf '%s: %s\n' "$program" "$*" >&2; }
+
+# die STATUS SENTENCE...
+die() {
+	local status=$1
+	shift
+	say "$@"
+	exit "$status"
+}
+
+# Everything that is downloaded or built lives here, outside the checkout, so
+# that `git clean` costs nothing and checkouts share their kernels.
+cache=${TALLY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tally}
+case $cache in
+/*) ;;
+*) die 2 "the cache folder must be an absolute path: $cache" ;;
+esac
+# kbuild splits paths at white space and at colons.
+case $cache in
+*[[:space:]:]*) die 2 "the cache folder's path has a space or a colon in it, which kbuild cannot handle: '$cache'; set TALLY_CACHE to another folder" ;;
+esac
+
+# hold FILE [flock options]: take a lock until this shell (or subshell) ends.
+hold() {
+	local file=$1 fd
+	shift
+	mkdir -p "${file%/*}"
+	exec {fd}>"$file"
+	flock "$@" "$fd"
+}
+
+# The 12 hex digits that stand for standard input in a folder's name.
+key_of() { sha256sum | cut -c1-12; }
+
+# ---- the project, built for one kernel ----------------------------------
+
+# Where the project is built for a kernel: one folder per checkout and kernel,
+# so that objects never meet, and outside the checkout, whose path may hold
+# spaces.
+build_folder() {
+	local key
+	key=$(printf %s "$checkout" | key_of)
+	echo "$cache/build/$key/$1"
+}
+
+# build_project KERNEL [make arguments]: bring the build folder up to date.
+# The caller holds build_folder's lock. Afterwards the modules are listed in
+# modules.order; static test programs are in the folder KERNEL.programs.
+build_project() {
+	local name=$1 folder kdir log
+	local -a args
+	shift
+	folder=$(build_folder "$name")
+	log=$folder.log
+	kdir=$("$checkout/scripts/kernels" dir "$name")
+	read -r -a args <<<"$("$checkout/scripts/kernels" make-args "$name") "
+	mkdir -p "$folder" "$folder.programs"
+	# By content, and without the times: whatever differs is newer than the
+	# objects made from it. What is excluded is also not deleted.
+	rsync --recursive --links --perms --checksum --delete --delete-excluded \
+		--filter='P *.o' --filter='P *.ko' --filter='P *.a' \
+		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
+		--filter='P .*.d' --filter='P Module.symvers' --filter='P modules.order' \
+		--filter='P .tmp_*' --filter='P .module-common.*' \
+		--exclude=/.git --exclude='*.o' --exclude='*.ko' --exclude='*.a' \
+		--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
+		--exclude=Module.symvers --exclude=modules.order --exclude='.tmp_*' \
+		"$checkout/" "$folder/"
+
+	if [ -e "$folder/Kbuild" ]; then
+		make -C "$kdir" M="$folder" "${args[@]}" TALLY_TESTS=y -j"$(nproc)" "$@" modules >"$log" 2>&1 </dev/null || {
+			cat "$log" >&2
+			say "the modules do not build for $name"
+			return 2
+		}
+	else
+		: >"$log"
+		rm -f "$folder/modules.order"
+	fi
+	make -s -C "$folder" -f scripts/guest/programs.mk OUT="$folder.programs" \
+		"${args[@]}" >>"$log" 2>&1 </dev/null || {
+		cat "$log" >&2
+		say "the test programs do not build for $name"
+		return 2
+	}
+	# Debian's kernel was built by another point release of the compiler.
+	grep -E 'warning:' "$log" | grep -v 'the compiler differs from the one used' >&2 || true
+}
+
+# modules_of KERNEL: the .ko files that the last build made, one per line.
+modules_of() {
+	local folder
+	folder=$(build_folder "$1")
+	[ -e "$folder/modules.order" ] || return 0
+	# Absolute or not, and .o or .ko, as the kernel's version has it.
+	sed -e 's/\.o$/.ko/' -e "s|^$folder/||" -e "s|^|$folder/|" "$folder/modules.order"
+}
