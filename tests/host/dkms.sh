@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dkms adds, builds, installs and removes tally for both stock kernels, in
+# folders of this test's own.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+mkdir -p "$work/tree" "$work/source" "$work/install"
+
+in_folders() {
+	local verb=$1
+	shift
+	dkms "$verb" --dkmstree "$work/tree" --sourcetree "$work/source" \
+		--installtree "$work/install" -m tally -v "$version" "$@"
+}
+
+# What `make dkms-install` copies; but the rest of that target acts on the
+# machine's own folders, so dkms is called here.
+copy_sources() {
+	make -n dkms-install DESTDIR="$work/dest" |
+		grep -E '^(install|cp) ' >"$work/copy" &&
+		sh -e "$work/copy" &&
+		mv "$work/dest/usr/src/tally-$version" "$work/source/"
+}
+
+# A module that nobody can load would pass a test for a file.
+is_for() {
+	local release=$1 module
+	module=$(find "$work/install/$release" -name 'tally.ko*') &&
+		[ -n "$module" ] &&
+		modinfo -F vermagic "$module" | grep -q "^$release "
+}
+
+is_gone() {
+	[ -z "$(find "$work/install" -name 'tally.ko*')" ] &&
+		[ -z "$(find "$work/tree" -name 'tally.ko*')" ]
+}
+
+check 'the sources are copied' copy_sources
+check 'dkms add' in_folders add
+for kernel in debian-6.1 debian-6.12; do
+	release=$(scripts/kernels release $kernel)
+	dir=$(scripts/kernels dir $kernel)
+	check "dkms build, $kernel" in_folders build -k "$release" --kernelsourcedir "$dir"
+	check "dkms install, $kernel" in_folders install -k "$release" --kernelsourcedir "$dir"
+	check "the module is for $kernel" is_for "$release"
+done
+check 'dkms remove' in_folders remove --all
+check 'nothing is left' is_gone
+finish

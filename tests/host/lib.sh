@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# TAP for the tests that run on this machine. Sourced; the caller stands in the
+# top folder and ends with `finish`, without which there is no plan.
+
+tests=0
+failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# check NAME COMMAND...: passes if the command succeeds.
+check() {
+	local name=$1
+	shift
+	tests=$((tests + 1))
+	if "$@" >"$work/check.out" 2>&1; then
+		echo "ok $tests - $name"
+		return
+	fi
+	echo "not ok $tests - $name"
+	tail -30 "$work/check.out" | sed 's/^/# /'
+	failed=1
+}
+
+# check_status NAME WANT COMMAND...: passes if the command exits with WANT.
+check_status() {
+	local name=$1 want=$2 got=0
+	shift 2
+	tests=$((tests + 1))
+	"$@" >"$work/check.out" 2>&1 || got=$?
+	if [ "$got" = "$want" ]; then
+		echo "ok $tests - $name"
+		return
+	fi
+	echo "not ok $tests - $name: exit $got, not $want"
+	tail -30 "$work/check.out" | sed 's/^/# /'
+	failed=1
+}
+
+finish() {
+	echo "1..$tests"
+	exit $failed
+}

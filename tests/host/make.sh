@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The Makefile does what people expect of a module's.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+top=$PWD
+copy=$work/copy
+stock=$(scripts/kernels dir debian-6.12)
+
+fresh() {
+	rm -rf "$copy"
+	mkdir "$copy"
+	cp -r Kbuild Makefile dkms.conf COPYING README.md include src "$copy"
+}
+
+builds() {
+	fresh
+	make -C "$copy" KDIR="$stock" && modinfo "$copy/tally.ko"
+}
+
+says_more() {
+	fresh
+	make -C "$copy" KDIR="$stock" V=1 | grep -q 'gcc.*src/main.c'
+}
+
+cleans() {
+	make -C "$copy" KDIR="$stock" clean &&
+		[ -z "$(find "$copy" -name '*.o' -o -name '*.ko' -o -name '*.cmd')" ]
+}
+
+# Neither a network nor root: as nobody, where there is no network.
+builds_as_anyone() {
+	fresh
+	chmod -R a+rwX "$copy" && chmod a+rx "$work"
+	unshare --net setpriv --reuid 65534 --regid 65534 --clear-groups \
+		make -C "$copy" KDIR="$stock"
+}
+
+installs() {
+	builds && make -C "$copy" KDIR="$stock" KVER="$(scripts/kernels release debian-6.12)" \
+		INSTALL_MOD_PATH="$work/root" install &&
+		find "$work/root/lib/modules" -name 'tally.ko*' | grep .
+}
+
+cross_builds() {
+	fresh
+	make -C "$copy" KDIR="$(scripts/kernels dir debian-6.12-arm64)" ARCH=arm64 \
+		CROSS_COMPILE=aarch64-linux-gnu- && file "$copy/tally.ko" | grep aarch64
+}
+
+without_headers() {
+	fresh
+	! make -C "$copy" KDIR=/no/such/headers 2>"$work/err" &&
+		grep -q 'No kernel headers in /no/such/headers' "$work/err"
+}
+
+with_blanks() {
+	mkdir -p "$work/a b" && cp -r Kbuild Makefile dkms.conf src include "$work/a b"
+	! make -C "$work/a b" KDIR="$stock" 2>"$work/err" &&
+		grep -q 'blank or colon' "$work/err" && make -C "$work/a b" help
+}
+
+# A kernel older than the oldest is refused by the source itself, and the oldest
+# is not: only linux/version.h is real to the preprocessor here.
+accepts() {
+	mkdir -p "$work/linux"
+	printf '%s\n' '#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))' \
+		"#define LINUX_VERSION_CODE KERNEL_VERSION($1)" >"$work/linux/version.h"
+	grep -v '#include <linux/[^v]' src/compat.h >"$work/compat.c"
+	gcc -E -I"$work" -D'IS_ENABLED(x)=0' "$work/compat.c" >/dev/null 2>"$work/err"
+}
+
+too_old() {
+	accepts 6,1,0 && ! accepts 6,0,255 &&
+		grep -q 'tally needs Linux 6.1' "$work/err"
+}
+
+the_help() {
+	make help | grep -q 'make dkms-install'
+}
+
+check 'make KDIR=' builds
+check 'make V=1' says_more
+check 'make clean' cleans
+check 'make without network and root' builds_as_anyone
+check 'make install' installs
+check 'make ARCH=arm64 CROSS_COMPILE=' cross_builds
+check 'without headers: a sentence' without_headers
+check 'in a folder with a blank: a sentence' with_blanks
+check 'a kernel that is too old: an #error' too_old
+check 'make help' the_help
+check 'the consumer without its namespace import' \
+	prove -e bash tests/consumer/negative.sh :: "$stock"
+cd "$top" || exit
+finish

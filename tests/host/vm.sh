@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# scripts/vm tells how a guest ended, prints what its command printed and
+# nothing else, and works from anywhere.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+vm=$PWD/scripts/vm
+k='--kernel debian-6.12'
+
+# shellcheck disable=SC2086 # $k is two words, here and below
+prints_exactly() {
+	"$vm" $k -- "$1" >"$work/out" 2>/dev/null || return
+	printf "$2" | cmp - "$work/out"
+}
+
+keeps_arguments() {
+	"$vm" $k -- printf '<%s>' 'a  b' '' "c'd" >"$work/out" 2>/dev/null || return
+	printf '<a  b><><c'\''d>' | cmp - "$work/out"
+}
+
+stderr_is_not_lost() {
+	"$vm" $k -- 'echo to-stderr >&2' 2>/dev/null | grep -qx to-stderr
+}
+
+keeps_the_log() {
+	"$vm" $k --log "$work/log" -- 'echo into-the-log >/dev/kmsg' >"$work/out" &&
+		grep -q into-the-log "$work/log" && [ ! -s "$work/out" ]
+}
+
+adds_files() {
+	echo one >"$work/one"
+	echo two >"$work/a two"
+	"$vm" $k --add "$work/one" --add "$work/a two:/deep/two" -- \
+		cat one /deep/two >"$work/out" 2>/dev/null || return
+	printf 'one\ntwo\n' | cmp - "$work/out"
+}
+
+from_elsewhere() {
+	local copy="$work/a checkout"
+	mkdir "$copy"
+	cp -r Kbuild src include tests scripts "$copy"
+	cd / && "$copy/scripts/vm" --kernel debian-6.12 -- 'ls tally.ko'
+}
+
+two_at_a_time() {
+	local first
+	"$vm" $k -- 'sleep 2; echo one' >"$work/one" 2>/dev/null &
+	first=$!
+	"$vm" $k -- 'sleep 2; echo two' >"$work/two" 2>/dev/null || return
+	wait $first || return
+	grep -qx one "$work/one" && grep -qx two "$work/two"
+}
+
+a_shell_by_hand() {
+	printf 'echo $((6 * 7))\nexit 0\n' | "$vm" $k | tr -d '\r' | grep -qx 42
+}
+
+leaves_nothing() {
+	! ls -d "${TMPDIR:-/tmp}"/tally* "${TALLY_CACHE:-$HOME/.cache/tally}"/tmp/vm* 2>/dev/null
+}
+
+# shellcheck disable=SC2086
+{
+check_status 'true is 0' 0 "$vm" $k -- true
+check_status 'exit 7 is 7' 7 "$vm" $k -- 'exit 7'
+check_status 'a command that does not end is 124' 124 \
+	"$vm" $k --timeout 15 -- sleep 1000
+check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
+check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
+check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
+check_status 'a WARN is 126 on arm64' 126 \
+	"$vm" --kernel debian-6.12-arm64 -- 'insmod tally_splat.ko what=warn'
+check_status 'a lockdep report is 126' 126 \
+	"$vm" --kernel debug-x86_64 -- 'insmod tally_splat.ko what=lockdep; true'
+check_status 'a leak is 126' 126 \
+	"$vm" --kernel debug-x86_64 -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
+check_status 'sleeping in atomic context is 126' 126 \
+	"$vm" --kernel debug-x86_64 -- 'insmod tally_splat.ko what=sleep; true'
+check_status 'a debug kernel without a report is 0' 0 \
+	"$vm" --kernel debug-x86_64 -- 'insmod tally.ko events=cpu-clock && rmmod tally'
+check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true
+check_status 'an unknown option is 2' 2 "$vm" $k --no-such-option -- true
+check_status 'a file that is not there is 2' 2 "$vm" $k --add /no/such/file -- true
+}
+check 'output is passed on byte by byte' prints_exactly \
+	'printf "a\\nb\\001\\r\\n\\tc"' 'a\nb\001\r\n\tc'
+check 'arguments keep their blanks' keeps_arguments
+check 'errors are printed too' stderr_is_not_lost
+check 'the kernel log has a file of its own' keeps_the_log
+check 'files are added' adds_files
+check 'from another folder, in a path with blanks' from_elsewhere
+check 'two at a time' two_at_a_time
+check 'a shell without a command' a_shell_by_hand
+check 'nothing is left behind' leaves_nothing
+finish
