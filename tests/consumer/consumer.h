@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef CONSUMER_H
+#define CONSUMER_H
+
+#include <tally/tally.h>
+#include "tap.h"
+
+extern struct tap tap;
+
+/* Something that only the tests call, counted by probes and breakpoints. */
+void bumps(unsigned int n);
+void bump(void);
+
+struct tally_event *build_ok(struct tally_builder *b, const char *what);
+void expect_value(struct tally_event *ev, u64 want, const char *what);
+
+void test_calls(void);
+void test_kinds(void);
+void test_probes(void);
+void test_targets(void);
+
+#endif /* CONSUMER_H */

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * as nobody COMMAND...: runs it as user and group 1000.
+ * as powerless COMMAND...: as root, but for good without CAP_SYS_ADMIN,
+ *	CAP_PERFMON and CAP_BPF.
+ * as perfmon COMMAND...: as root with CAP_PERFMON, without CAP_SYS_ADMIN.
+ * as cpu N COMMAND...: on that CPU only.
+ * as fifo COMMAND...: before all processes that have no such role.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+/* exec() gives root what is in the bounding set, and no more. */
+static void drop(int cap)
+{
+	if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
+		err(125, "cannot drop capability %d", cap);
+}
+
+int main(int argc, char **argv)
+{
+	int next = 2;
+
+	if (argc < 3)
+		errx(125, "usage: as nobody|powerless|perfmon|fifo|cpu N COMMAND...");
+	if (!strcmp(argv[1], "nobody")) {
+		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
+			err(125, "cannot become nobody");
+	} else if (!strcmp(argv[1], "powerless")) {
+		drop(CAP_SYS_ADMIN);
+		drop(CAP_PERFMON);
+		drop(CAP_BPF);
+	} else if (!strcmp(argv[1], "perfmon")) {
+		drop(CAP_SYS_ADMIN);
+	} else if (!strcmp(argv[1], "fifo")) {
+		struct sched_param param = { .sched_priority = 10 };
+
+		if (sched_setscheduler(0, SCHED_FIFO, &param))
+			err(125, "sched_setscheduler");
+	} else if (!strcmp(argv[1], "cpu") && argc > 3) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(atoi(argv[2]), &set);
+		if (sched_setaffinity(0, sizeof(set), &set))
+			err(125, "cannot run on cpu %s", argv[2]);
+		next = 3;
+	} else {
+		errx(125, "unknown role '%s'", argv[1]);
+	}
+	execvp(argv[next], argv + next);
+	err(127, "%s", argv[next]);
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Another module counts with tally: what it found, and that tally keeps nothing
+# of it once it is gone, however it goes.
+
+. "$(dirname "$0")/lib.sh"
+
+consumer=$here/tally_consumer.ko
+results=/sys/kernel/debug/tally_consumer/results
+
+# The module's own results, numbered on from ours. One without a plan, or with
+# another number of results than planned, has not come to its end.
+show_results() {
+	planned=''
+	seen=0
+	while read -r line; do
+		case $line in
+		1..*)
+			planned=${line#1..}
+			;;
+		'ok '* | 'not ok '*)
+			seen=$((seen + 1))
+			number=$((number + 1))
+			case $line in
+			not*) bad=$((bad + 1)) echo "not ok $number${line#not ok "$seen"}" ;;
+			*) echo "ok $number${line#ok "$seen"}" ;;
+			esac
+			;;
+		*)
+			echo "$line"
+			;;
+		esac
+	done <$results
+	is "$seen" "$planned" "all results of the module are there ($1)"
+}
+
+try_all() {
+	ok "tally_consumer is loaded ($1)" insmod "$consumer"
+	show_results "$1"
+	refused "tally cannot be unloaded under it ($1)" rmmod tally 2>/dev/null
+	ok "tally_consumer can be unloaded ($1)" rmmod tally_consumer
+}
+
+load
+try_all 'with debugfs'
+nothing_left 'nothing is left of it'
+
+mark
+ok 'tally_consumer mode=leave is loaded' insmod "$consumer" mode=leave
+is "$(stat_of events)" 2 'it has two events'
+ok 'one of them is in the tree' test -d $tally/left_one
+is "$(remove left_one)" EPERM 'which nobody else removes'
+ok 'tally_consumer mode=leave can be unloaded' rmmod tally_consumer
+nothing_left 'what it left behind is released'
+ok 'and the log says so' logged 'tally_consumer left event left_one behind'
+ok 'of each' logged 'tally_consumer left event left_two behind'
+refused 'no folder is left' test -d $tally/left_one
+
+mark
+refused 'tally_consumer mode=failinit does not load' \
+	insmod "$consumer" mode=failinit 2>/dev/null
+nothing_left 'what it built before it failed is released'
+ok 'and the log says that as well' logged 'tally_consumer left event left_two behind'
+
+ok 'tally can be unloaded' unload
+load debugfs=off
+refused 'there is no tree with debugfs=off' test -e $tally
+try_all 'debugfs=off'
+ok 'mode=leave is loaded with debugfs=off' insmod "$consumer" mode=leave
+mark
+ok 'and unloaded' rmmod tally_consumer
+ok 'its events are released without a tree, too' logged 'left event left_two behind'
+finish

@@ -1,0 +1,201 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# CPU 1 goes and comes under load, with readers who watch that no total ever
+# falls (features.md, D.1 #19: CPU hotplug is handled).
+#
+#	hotplug.sh [CYCLES]	default 20
+
+. "$(dirname "$0")/lib.sh"
+cycles=${1:-20}
+
+online=/sys/devices/system/cpu/cpu1/online
+need_two_cpus
+[ -w $online ] || skip_all 'CPU 1 cannot go offline in this kernel'
+
+offline() { echo 0 >$online; }
+online() { echo 1 >$online; }
+column() { cpu_line "$1" 1 | cut -d' ' -f"$2"; }
+faults_on_1() { echo 'touch 500' | as cpu 1 task >/dev/null; }
+column_is() { [ "$(column "$1" "$2")" = "$3" ]; }
+column_grew() { [ "$(column "$1" "$2")" -gt "$3" ]; }
+# A helper that ended by itself has failed.
+runs() { kill -0 "$1" 2>/dev/null; }
+
+# ---- a CPU that was offline when tally was loaded
+
+offline
+load_tally events=page-faults,cpu-clock
+is "$(cpu_line page-faults 1)" 'offline 0 0 0' 'offline from the start, and says so'
+is "$(stat_of perf_events)" $(((($(nproc))) * 2)) 'it has no perf event'
+is "$(state page-faults)" active 'the others count'
+is "$(create 'page-faults cpu=1 name=one')" ENODEV 'no event on it alone'
+online
+ok 'it joins when it comes' wait_for 10 column_is page-faults 1 active
+faults_on_1
+at_least "$(column page-faults 2)" 500 'and counts'
+at_least "$(column cpu-clock 2)" 1 'all events'
+
+# ---- one cycle, step by step
+
+is "$(create 'page-faults cpu=1 name=one')" OK 'an event on it alone'
+is "$(create 'page-faults cpu=1 disabled name=off')" OK 'one that is off'
+faults_on_1
+all=$(column page-faults 2) total=$(count page-faults) one=$(count one)
+at_least "$one" 500 'the event on it alone counts'
+offline
+is "$(column page-faults 1)" offline 'offline: per_cpu says so'
+is "$(state one)" offline 'the state of its own event too'
+is "$(grep '^one ' $tally/events | cut -d' ' -f2,3)" 'cpu=1 offline' 'and the list'
+is "$(state page-faults)" active 'the event on all CPUs is active on the others'
+at_least "$(column page-faults 2)" "$all" 'its count is kept'
+at_least "$(count one)" "$one" 'that of its own event too'
+at_least "$(count page-faults)" "$total" 'the total does not fall'
+is "$(create 'page-faults cpu=1 name=two')" ENODEV 'no new event on it, even if another one counts the same'
+is "$(create 'minor-faults cpu=1 name=two')" ENODEV 'nor one that counts something else'
+all=$(column page-faults 2) one=$(count one) enabled=$(cat $tally/one/enabled_ns)
+echo 'touch 500' | task >/dev/null
+is "$(column page-faults 2) $(count one) $(cat $tally/one/enabled_ns)" "$all $one $enabled" \
+	'nothing moves while it is away'
+is "$(create 'page-faults name=three')" OK 'an event on all CPUs can be made meanwhile'
+is "$(cpu_line three 1)" 'offline 0 0 0' 'without it'
+is "$(create 'page-faults name=four disabled')" OK 'one that is off too'
+online
+for name in page-faults one three; do
+	ok "$name counts again" wait_for 10 column_is $name 1 active
+done
+ok 'what was off is off' wait_for 10 column_is off 1 off
+is "$(column four 1)" off 'and what was made off'
+faults_on_1
+at_least $(($(column page-faults 2) - all)) 500 'its count grows from where it was'
+at_least $(($(count one) - one)) 500 'that of its own event too'
+at_least "$(column three 2)" 500 'and of the one made meanwhile'
+is "$(count off)" 0 'what is off counts nothing'
+at_least "$(stat_of hotplug_repairs)" 3 'stats counts the repairs'
+
+# A task's events go along.
+mkfifo /tmp/orders
+helper sh -c 'exec task </tmp/orders >/tmp/answers'
+task=$helper_pid
+exec 4>/tmp/orders
+is "$(create "page-faults pid=$task name=task")" OK 'an event of a task'
+is "$(create "page-faults pid=$task cpu=1 name=task1")" OK 'of a task on CPU 1'
+echo 'migrate 3' >&4
+echo 'touch 500' >&4
+wait_lines() { [ "$(wc -l </tmp/answers)" -ge "$1" ]; }
+ok 'does as it is told' wait_for 10 wait_lines 2
+before=$(count task) before1=$(count task1)
+at_least "$before" 500 'it is counted'
+at_least "$before1" 500 'on CPU 1'
+offline
+echo 'touch 500' >&4
+ok 'without CPU 1 too' wait_for 10 wait_lines 3
+at_least $(($(count task) - before)) 500 'it is counted wherever it runs'
+at_least "$(count task1)" "$before1" 'what it did on CPU 1 is kept'
+online
+exec 4>&-
+wait "$task"
+is "$(state task)" exited 'and its exit is seen'
+is "$(state task1)" exited 'for both'
+for name in one off three four task task1; do
+	is "$(remove $name)" OK "remove $name"
+done
+
+# ---- many cycles
+
+is "$(create context-switches)" OK 'one more event'
+is "$(create 'page-faults cpu=1 name=one')" OK 'and one on CPU 1'
+helper load -f 4000 -s 2000 -b -f 4000 -s 2000 -b
+work=$helper_pid
+# What fails in the background ends up here.
+rm -f /tmp/came
+cat >/tmp/come_and_go <<'END'
+i=0
+while [ ! -e /tmp/stop ]; do
+	i=$((i + 1))
+	for line in "page-faults:u name=x" "cpu-clock cpu=0 name=y" "cs cpu=1 name=z"; do
+		got=$(wr $1/create "$line")
+		case "$line $got" in
+		*OK) ;;
+		*cpu=1*ENODEV) continue ;;
+		*)
+			echo "# create $line: $got" >>/tmp/came
+			exit 1
+			;;
+		esac
+		got=$(wr $1/remove "${line##*name=}")
+		if [ "$got" != OK ]; then
+			echo "# remove $line: $got" >>/tmp/came
+			exit 1
+		fi
+	done
+done
+echo "# $i rounds of events came and went"
+END
+watchers=''
+for watch in 'count 1' 'enabled_ns 1' 'running_ns 1' 'per_cpu 3 4 5'; do
+	for name in page-faults cpu-clock context-switches; do
+		# Not too many: they all want the same two CPUs.
+		case $name:$watch in
+		cpu-clock:enabled* | cpu-clock:running* | context-switches:enabled*) continue ;;
+		esac
+		# shellcheck disable=SC2086 # Several words.
+		helper monot $tally/$name/$watch
+		watchers="$watchers $helper_pid"
+	done
+done
+helper monot $tally/one/count 1
+watchers="$watchers $helper_pid"
+helper sh /tmp/come_and_go $tally
+comer=$helper_pid
+
+repairs=$(stat_of hotplug_repairs)
+start=$(date +%s)
+done=0 stuck=0
+while [ $done -lt "$cycles" ]; do
+	offline || { note "cycle $done: cannot go offline"; break; }
+	online || { note "cycle $done: cannot come online"; break; }
+	done=$((done + 1))
+	# Every other cycle the next one comes before the repair is over.
+	[ $((done % 2)) = 1 ] ||
+		wait_for 20 column_is page-faults 1 active || stuck=$((stuck + 1))
+done
+note "$done cycles in $(($(date +%s) - start)) s"
+is $done "$cycles" 'CPU 1 went and came'
+is $stuck 0 'counting resumed each time'
+
+touch /tmp/stop
+wait "$comer"
+is "$?" 0 'events came and went meanwhile'
+[ ! -e /tmp/came ] || cat /tmp/came
+for watcher in $watchers; do
+	ok 'no number fell' stop "$watcher"
+done
+ok 'the work went on' runs "$work"
+for name in page-faults one; do
+	ok "$name is counted on CPU 1 at the end" wait_for 20 column_is $name 1 active
+	before=$(column $name 2)
+	faults_on_1
+	at_least $(($(column $name 2) - before)) 500 "$name grows by what happens there"
+done
+at_least "$(stat_of hotplug_repairs)" $((repairs + cycles)) 'a repair for each cycle, at least'
+is "$(stat_of hotplug_errors)" 0 'no repair failed'
+end_helpers
+is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" 'page-faults cpu-clock context-switches one ' \
+	'the events are those that there were'
+is "$(stat_of perf_events)" $((3 * $(nproc) + 1)) 'with one perf event for each CPU'
+
+# ---- unloading at the worst moment
+
+for moment in 'after it came' 'after it went'; do
+	offline
+	[ "$moment" = 'after it went' ] || online
+	ok "unload right $moment" unload_tally
+	online 2>/dev/null
+	load_tally events=page-faults,context-switches
+done
+offline
+unload_tally
+load_tally
+nothing_left 'nothing is left after a load with CPU 1 away'
+online
+finish

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs the KUnit suites and prints their results as one flat TAP stream. A suite
+# that is missing, that has no plan or fewer results than planned, or whose own
+# result disagrees, is a failure.
+
+suites='tally_name tally_builder tally_line tally_count tally_state'
+results=/sys/kernel/debug/kunit
+here=$(dirname "$0")
+
+bail() {
+	echo "Bail out! $*"
+	exit 1
+}
+
+# The lines of a suite's cases are indented by 4, those of a case's parameters
+# by 8 and without a plan of their own: the cases' own result counts them.
+flatten() {
+	awk -v suite="$1" -v first="$2" '
+	function result(text, name,    word) {
+		word = text ~ /^ *not ok / ? "not ok" : "ok"
+		skip = ""
+		if (match(text, / # SKIP.*/)) {
+			skip = substr(text, RSTART)
+			text = substr(text, 1, RSTART - 1)
+		}
+		sub(/^ *(not )?ok [0-9]+ ?(- )?/, "", text)
+		gsub(/#/, "no. ", text)
+		printf "%s %d - %s.%s%s\n", word, ++number, suite,
+			name text, skip
+		if (word != "ok")
+			failed++
+		return text
+	}
+	function problem(text) {
+		printf "not ok %d - %s: %s\n", ++number, suite, text
+		failed++
+	}
+	BEGIN { number = first - 1; plan = -1 }
+	/^    1\.\.[0-9]+$/ { plan = substr($0, 8) + 0; next }
+	/^        # Subtest: / { parent = $3 "." ; waiting = 0; next }
+	/^        (not )?ok [0-9]+/ { result($0, parent); waiting++; next }
+	/^    (not )?ok [0-9]+/ {
+		cases++
+		split($0, words)
+		if (words[words[1] == "not" ? 3 : 2] != cases)
+			problem("result out of order: " $0)
+		result($0, "")
+		parent = ""
+		next
+	}
+	/^(not )?ok / {
+		own = $0
+		next
+	}
+	/# .*(EXPECT|ASSERT)|^ *# *[a-z_]+:.*(FAIL|ERROR)/ { print "#" $0; next }
+	/^ *(Expected|Value|==|the sentence|'"'"')/ { print "#" $0; next }
+	{ if ($0 !~ /^ *(KTAP|#|1\.\.)/) print "#" $0 }
+	END {
+		if (plan < 0)
+			problem("no plan")
+		else if (plan != cases)
+			problem("planned " plan " cases, ran " cases + 0)
+		if (own !~ "^ok 1 " suite "$" && !failed)
+			problem("its own result is \"" own "\"")
+		print number + 0 >last
+		exit failed > 0
+	}' last="/tmp/kunit.last" "$results/$1/results"
+}
+
+insmod "$here/tally.ko" || bail 'tally.ko does not load'
+insmod "$here/tally_kunit.ko" || bail 'tally_kunit.ko does not load'
+
+# A kernel may have KUnit and not run it unless it is told to.
+[ -d $results/tally_name ] || bail 'no results; was kunit.enable=1 given to the kernel?'
+
+number=0 failed=0
+for suite in $suites; do
+	[ -e "$results/$suite/results" ] || bail "no results of $suite"
+	flatten "$suite" $((number + 1)) || failed=1
+	number=$(cat /tmp/kunit.last) || bail "no results of $suite"
+done
+
+# step NAME COMMAND...
+step() {
+	name=$1
+	shift
+	number=$((number + 1))
+	if "$@"; then
+		echo "ok $number - $name"
+	else
+		echo "not ok $number - $name"
+		failed=1
+	fi
+}
+
+# No suite that is not in the list above, which would not be looked at.
+only_ours() {
+	for folder in "$results"/tally*; do
+		case " $suites " in
+		*" ${folder##*/} "*) ;;
+		*) return 1 ;;
+		esac
+	done
+}
+
+step 'every suite was looked at' only_ours
+step 'no event is left' sh -c '[ -z "$(cat /sys/kernel/debug/tally/events)" ]'
+step 'no counter is left' grep -q '^counters 0$' /sys/kernel/debug/tally/stats
+step 'no perf event is left' \
+	grep -q '^perf_events 0$' /sys/kernel/debug/tally/stats
+step 'tally_kunit can be unloaded' rmmod tally_kunit
+step 'tally can be unloaded' rmmod tally
+echo "1..$number"
+exit $failed

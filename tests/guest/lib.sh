@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0
+# What the tests of this folder share; sourced by them, never run. They run in
+# a guest of scripts/vm, as root, under busybox sh, in the folder of tally.ko,
+# and print TAP:
+#
+#	. ./lib.sh
+#	load_tally
+#	is "$(create 'page-faults name=f')" OK 'an event is made'
+#	ok 'its folder is there' test -d $tally/f
+#	finish
+#
+# finish prints the plan. A test that ends without it has no plan, says "Bail
+# out!" and exits with 1, so one that dies half-way never passes. What a kernel
+# lacks is skipped with a reason, which is not a pass.
+
+set -u
+
+tally=/sys/kernel/debug/tally
+here=$(dirname "$0")
+number=0 bad=0 finished=''
+
+note() { echo "# $*"; }
+
+pass() {
+	number=$((number + 1))
+	echo "ok $number - $*"
+}
+
+fail() {
+	number=$((number + 1))
+	bad=$((bad + 1))
+	echo "not ok $number - $*"
+}
+
+# skip REASON NAME...
+skip() {
+	skip_reason=$1
+	shift
+	number=$((number + 1))
+	echo "ok $number - $* # SKIP $skip_reason"
+}
+
+# Nothing of this script can be tested here.
+skip_all() {
+	finished=1
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+# ok NAME COMMAND...
+ok() {
+	ok_name=$1
+	shift
+	if "$@"; then
+		pass "$ok_name"
+	else
+		ok_status=$?
+		fail "$ok_name"
+		note "status $ok_status: $*"
+	fi
+}
+
+# refused NAME COMMAND...: the command has to fail.
+refused() {
+	refused_name=$1
+	shift
+	if "$@"; then
+		fail "$refused_name"
+		note "did not fail: $*"
+	else
+		pass "$refused_name"
+	fi
+}
+
+# is GOT WANT NAME
+is() {
+	if [ "$1" = "$2" ]; then
+		pass "$3"
+	else
+		fail "$3"
+		note "got:  $1"
+		note "want: $2"
+	fi
+}
+
+# like GOT PATTERN NAME: a pattern as case takes it.
+like() {
+	# shellcheck disable=SC2254 # It is meant to be a pattern.
+	case $1 in
+	$2) pass "$3" ;;
+	*)
+		fail "$3"
+		note "got:       $1"
+		note "want like: $2"
+		;;
+	esac
+}
+
+is_number() {
+	case $1 in
+	'' | *[!0-9]*) return 1 ;;
+	esac
+}
+
+# between LOW VALUE HIGH NAME: all whole numbers; '' is no limit.
+between() {
+	if is_number "$2" && { [ -z "$1" ] || [ "$2" -ge "$1" ]; } &&
+	   { [ -z "$3" ] || [ "$2" -le "$3" ]; }; then
+		pass "$4"
+	else
+		fail "$4"
+		note "got: '$2', want: ${1:-any} to ${3:-any}"
+	fi
+}
+
+at_least() { between "$2" "$1" '' "$3"; }
+
+loaded() { [ -d /sys/module/tally ]; }
+
+# load_tally [PARAMETER...]: the test cannot go on without.
+load_tally() {
+	insmod "$here/tally.ko" "$@" || {
+		echo "Bail out! tally.ko does not load"
+		exit 1
+	}
+}
+
+unload_tally() { rmmod tally; }
+
+# create EVENT [OPTION]... and remove NAME say OK or the name of an errno.
+create() { wr $tally/create "$*"; }
+remove() { wr $tally/remove "$*"; }
+
+count() { cat "$tally/$1/count"; }
+state() { cat "$tally/$1/state"; }
+state_is() { [ "$(state "$1")" = "$2" ]; }
+# stat_of NAME: one of the counters of the file stats.
+stat_of() { sed -n "s/^$1 //p" $tally/stats; }
+# cpu_line EVENT CPU: the line of per_cpu.
+cpu_line() { sed -n "s/^$2 //p" "$tally/$1/per_cpu"; }
+
+# nothing_left NAME: no event, no counter, no perf event.
+nothing_left() {
+	is "$(cat $tally/events; stat_of events; stat_of counters; stat_of perf_events)" \
+		"$(printf '0\n0\n0')" "$1"
+}
+
+# The kernel log from a mark on.
+marks=0
+mark() {
+	marks=$((marks + 1))
+	echo "tally test: mark $$.$marks" >/dev/kmsg
+}
+since_mark() {
+	dmesg | awk -v mark="tally test: mark $$.$marks" \
+		'index($0, mark) { on = 1; next } on'
+}
+logged() { since_mark | grep -q -e "$1"; }
+
+# An errno in the log: kernels without CONFIG_SYMBOLIC_ERRNAME have its number.
+in_log() {
+	case $1 in
+	EPERM) echo "(-\\(EPERM\\|1\\))" ;;
+	ENOENT) echo "(-\\(ENOENT\\|2\\))" ;;
+	ESRCH) echo "(-\\(ESRCH\\|3\\))" ;;
+	E2BIG) echo "(-\\(E2BIG\\|7\\))" ;;
+	EACCES) echo "(-\\(EACCES\\|13\\))" ;;
+	EBUSY) echo "(-\\(EBUSY\\|16\\))" ;;
+	EEXIST) echo "(-\\(EEXIST\\|17\\))" ;;
+	ENODEV) echo "(-\\(ENODEV\\|19\\))" ;;
+	EINVAL) echo "(-\\(EINVAL\\|22\\))" ;;
+	ENOSPC) echo "(-\\(ENOSPC\\|28\\))" ;;
+	ENAMETOOLONG) echo "(-\\(ENAMETOOLONG\\|36\\))" ;;
+	EOPNOTSUPP) echo "(-\\(EOPNOTSUPP\\|95\\))" ;;
+	*) echo "unknown errno $1" ;;
+	esac
+}
+
+# logged_errno LINE ERRNO: a failure is told by the line and its errno.
+logged_errno() { logged "tally: .*$1.*: .*$(in_log "$2")\$"; }
+
+# wait_for SECONDS COMMAND...: until it succeeds. A $(...) among its words is
+# taken only once: functions such as state_is ask again.
+wait_for() {
+	wait_end=$(($(date +%s) + $1))
+	shift
+	until "$@"; do
+		[ "$(date +%s)" -le $wait_end ] || return 1
+		usleep 20000
+	done
+}
+
+# A CPU's own PMU, not one of the kernel's.
+has_pmu() {
+	for pmu in /sys/bus/event_source/devices/cpu* /sys/bus/event_source/devices/armv8*; do
+		[ ! -e "$pmu/type" ] || return 0
+	done
+	return 1
+}
+
+# Without a second CPU the test would prove nothing: that is no skip.
+need_two_cpus() {
+	[ "$(nproc)" -ge 2 ] || {
+		echo "Bail out! this test needs two CPUs"
+		exit 1
+	}
+}
+
+# helper COMMAND...: runs in the background, and ends with the test.
+helpers=''
+helper() {
+	"$@" &
+	helper_pid=$!
+	helpers="$helpers $helper_pid"
+}
+
+# Ends a helper; its status.
+stop() {
+	kill "$1" 2>/dev/null
+	wait "$1"
+}
+
+end_helpers() {
+	for pid in $helpers; do
+		kill "$pid" 2>/dev/null
+	done
+	for pid in $helpers; do
+		wait "$pid" 2>/dev/null
+	done
+	helpers=''
+}
+
+# The test's end: leaves no module behind, and says how many tests there were.
+finish() {
+	end_helpers
+	if loaded; then
+		ok 'tally can be unloaded at the end' unload_tally
+	fi
+	finished=1
+	echo "1..$number"
+	[ $bad = 0 ] || note "$bad of $number failed"
+	[ $bad = 0 ]
+	exit
+}
+
+at_exit() {
+	[ -z "$finished" ] || return 0
+	echo "Bail out! the test ended before its end"
+	end_helpers
+	! loaded || unload_tally
+	exit 1
+}
+trap at_exit EXIT

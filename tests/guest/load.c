@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * load OPTION...: work for the counters, until SIGTERM.
+ *
+ *	-f RATE	page faults per second; 0: as many as possible
+ *	-s RATE	context switches per second, as a ping-pong between two
+ *		processes; 0: as many as possible
+ *	-m RATE	migrations per second, from CPU to CPU
+ *	-b	a busy loop in user space
+ *	-M RATE	major faults per second: pages out to swap, and touched again
+ *	-c CPU	what follows runs there only; "any" ends that
+ *	-t S	ends after so many seconds
+ *
+ * Each option but -c and -t is a process of its own; options may be repeated.
+ * A CPU that goes offline frees its processes to run elsewhere.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+#define PAGES 64
+
+static unsigned long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* Sleeps whenever more was done than the rate allows. */
+static void pace(unsigned long long start, unsigned long long done, long rate)
+{
+	struct timespec t = { .tv_nsec = 5000000 };
+
+	while (rate && done * 1000000000ULL / rate > now_ns() - start)
+		nanosleep(&t, NULL);
+}
+
+static void fault(long rate, int advice)
+{
+	unsigned long long start = now_ns(), done = 0;
+	long size = sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, PAGES * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i;
+
+	if (area == MAP_FAILED)
+		err(1, "mmap");
+	/* One fault for each page, not one for all of them. */
+	madvise(area, PAGES * size, MADV_NOHUGEPAGE);
+	for (;;) {
+		for (i = 0; i < PAGES; i++)
+			*(volatile char *)(area + i * size) = i;
+		done += PAGES;
+		if (madvise(area, PAGES * size, advice))
+			err(1, "madvise");
+		pace(start, done, rate);
+	}
+}
+
+static void ping_pong(long rate)
+{
+	unsigned long long start = now_ns(), done = 0;
+	pid_t parent = getpid();
+	int to[2], from[2];
+	char c = 0;
+
+	if (pipe(to) || pipe(from))
+		err(1, "pipe");
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			exit(0);
+		while (read(to[0], &c, 1) == 1 && write(from[1], &c, 1) == 1)
+			;
+		exit(0);
+	}
+	while (write(to[1], &c, 1) == 1 && read(from[0], &c, 1) == 1) {
+		done += 2;
+		if (!(done % 64))
+			pace(start, done, rate);
+	}
+}
+
+static void migrate(long rate)
+{
+	unsigned long long start = now_ns(), done = 0;
+	int cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
+	cpu_set_t set;
+
+	for (;;) {
+		for (cpu = 0; cpu < nr; cpu++) {
+			CPU_ZERO(&set);
+			CPU_SET(cpu, &set);
+			/* Fails while the CPU is offline. */
+			sched_setaffinity(0, sizeof(set), &set);
+			pace(start, ++done, rate);
+		}
+	}
+}
+
+static void busy(void)
+{
+	for (;;)
+		asm volatile("");
+}
+
+static void work(int kind, long rate, int cpu)
+{
+	pid_t parent = getpid();
+	cpu_set_t set;
+
+	switch (fork()) {
+	case -1:
+		err(1, "fork");
+	case 0:
+		break;
+	default:
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		exit(0);
+	signal(SIGTERM, SIG_DFL);
+	if (cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		if (sched_setaffinity(0, sizeof(set), &set))
+			err(1, "cpu %d", cpu);
+	}
+	if (kind == 'f')
+		fault(rate, MADV_DONTNEED);
+	else if (kind == 'M')
+		fault(rate, MADV_PAGEOUT);
+	else if (kind == 's')
+		ping_pong(rate);
+	else if (kind == 'm')
+		migrate(rate);
+	else
+		busy();
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	int cpu = -1, opt;
+
+	while ((opt = getopt(argc, argv, "f:s:m:bM:c:t:")) >= 0) {
+		switch (opt) {
+		case 'c':
+			cpu = strcmp(optarg, "any") ? atoi(optarg) : -1;
+			break;
+		case 't':
+			alarm(atoi(optarg));
+			break;
+		case '?':
+			return 2;
+		default:
+			work(opt, optarg ? atol(optarg) : 0, cpu);
+		}
+	}
+	/* The workers die with this process; one that fails ends all. */
+	return wait(NULL) > 0;
+}

@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Loading and unloading: leaks, open files, the module's parameters.
+#
+#	load.sh [CYCLES]	default 100
+
+. "$(dirname "$0")/lib.sh"
+cycles=${1:-100}
+
+# What the kernel's allocators hold, in kB.
+held() {
+	awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+settle() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	# What is freed after a grace period.
+	sleep 1
+}
+
+# cycle N PARAMETER...
+cycle() {
+	cycle_left=$1
+	shift
+	while [ "$cycle_left" -gt 0 ]; do
+		insmod "$here/tally.ko" "$@" && rmmod tally || return 1
+		cycle_left=$((cycle_left - 1))
+	done
+}
+
+# leaks NAME PARAMETER...: half of the cycles. The first fifth warms up: caches
+# grow to their size then.
+leaks() {
+	leaks_name=$1
+	shift
+	ok "$leaks_name: warm-up" cycle $((cycles / 10 + 1)) "$@"
+	settle
+	leaks_before=$(held)
+	ok "$leaks_name: $((cycles / 2)) times loaded and unloaded" cycle $((cycles / 2)) "$@"
+	settle
+	leaks_grown=$(($(held) - leaks_before))
+	note "kB held grew by $leaks_grown"
+	# A leak of the smallest thing per load, one page of a folder, is 4 kB
+	# each time; debug kernels keep freed memory in quarantine.
+	leaks_limit=$((cycles * 2))
+	[ ! -e /sys/kernel/debug/kmemleak ] || leaks_limit=$((cycles * 200))
+	between '' $((leaks_grown < 0 ? 0 : leaks_grown)) $leaks_limit "$leaks_name: no memory is lost"
+}
+
+leaks 'idle'
+leaks 'with events' events=cpu-clock,page-faults,context-switches
+refused 'nothing of tally is left in sysfs' loaded
+refused 'nothing of tally is left in debugfs' test -e $tally
+
+# ---- an idle load says how to go on
+
+mark
+load_tally
+ok 'an idle load says how an event is made' logged 'tally: idle; .*echo page-faults > /sys/kernel/debug/tally/create'
+nothing_left 'an idle load has no event'
+is "$(create page-faults)" OK 'what the line says works'
+
+# ---- open files hold the module
+
+exec 3<$tally/page-faults/count
+refused 'no unload while a file is open' unload_tally 2>/dev/null
+is "$(unload_tally 2>&1 | sed 's/.*: //')" 'Resource temporarily unavailable' 'the reason is given'
+ok 'the module is still there' loaded
+ok 'the open file still reads' test "$(cat <&3)" -gt 0
+is "$(remove page-faults)" OK 'the event of an open file can be removed'
+refused 'a file of an event that is gone does not open' cat $tally/page-faults/count 2>/dev/null
+exec 3<&-
+ok 'unload once the file is closed' unload_tally
+
+load_tally events=page-faults
+exec 3<$tally/events
+refused 'no unload while the list is open' unload_tally 2>/dev/null
+exec 3<&-
+ok 'unload with an event left' unload_tally
+refused 'its folder is gone' test -e $tally
+
+# ---- no debugfs
+
+mark
+load_tally debugfs=off
+refused 'debugfs=off: no folder' test -e $tally
+ok 'debugfs=off: the line speaks of the parameter' logged 'tally: idle; for an event: events='
+ok 'debugfs=off: unload' unload_tally
+mark
+load_tally debugfs=off events=page-faults,no-such-event
+ok 'debugfs=off: events start all the same' logged 'tally: 1 events started, 1 failed'
+ok 'debugfs=off: unload with events' unload_tally
+refused 'a parameter that is no bool fails' insmod "$here/tally.ko" debugfs=perhaps 2>/dev/null
+refused 'and loads nothing' loaded
+
+# ---- lists of events
+
+names() { sed 's/ .*//' $tally/events | sort | tr '\n' ' '; }
+
+load_tally events=cpu-clock,page-faults
+is "$(names)" 'cpu-clock page-faults ' 'plain names'
+is "$(cut -d' ' -f2,3 $tally/events | sort -u)" 'cpu=all active' 'they count on all CPUs'
+unload_tally
+
+# One that this machine cannot have: no x86 guest has a PMU, no ARM guest
+# counts this.
+lacking=LLC-prefetch-misses
+has_pmu || lacking=cycles
+mark
+load_tally events=cpu-clock,$lacking,page-faults,no-such-event
+is "$(names)" 'cpu-clock page-faults ' 'one that cannot be had does not sink the others'
+ok 'the log names it and the errno' logged_errno "$lacking" ENOENT
+ok 'the log names one that nobody knows' logged_errno no-such-event ENOENT
+ok 'the log has the sum' logged 'tally: 2 events started, 2 failed'
+unload_tally
+
+# insmod passes the words on; the kernel takes the inner quotes off.
+mark
+load_tally 'events="page-faults:u cpu=0 name=u0; cpu-clock disabled ;;context-switches:k  name=cs pinned;"'
+is "$(names)" 'cpu-clock cs u0 ' 'lines with options'
+is "$(grep '^u0 ' $tally/events | cut -d' ' -f2,3)" 'cpu=0 active' 'their options are taken'
+is "$(state cpu-clock)" off 'disabled is taken'
+is "$(cat $tally/cs/spec)" 'context-switches:kD cpu=all name=cs' 'modifiers are taken'
+ok 'empty entries are no failures' logged 'tally: 3 events started, 0 failed'
+unload_tally
+
+load_tally 'events="software/config=2,config1=0/,page-faults"'
+is "$(names)" 'page-faults software:config=2,config1=0 ' 'a comma between slashes does not separate'
+unload_tally
+
+mark
+load_tally 'events="page-faults cpu=99999;page-faults;page-faults;page-faults cpu=0 period=7 name=p;;x y z;name=only"'
+is "$(names)" 'page-faults ' 'bad entries leave the good one'
+ok 'no such CPU' logged_errno cpu=99999 EINVAL
+ok 'a name twice' logged_errno page-faults EEXIST
+ok 'a period' logged_errno 'period=7 name=p' EINVAL
+ok 'no event in the line' logged_errno 'x y z' ENOENT
+ok 'an option for an event' logged_errno name=only ENOENT
+ok 'their sum' logged 'tally: 1 events started, 5 failed'
+unload_tally
+
+for empty in '' ',' ',,,' '" ; ; "'; do
+	mark
+	load_tally "events=$empty"
+	ok "events=$empty is an idle load" logged 'tally: idle;'
+	nothing_left "events=$empty has no event"
+	unload_tally
+done
+
+# The kernel takes 1,024 characters and refuses more.
+long() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "x" }'; }
+mark
+is "$(insmod "$here/tally.ko" "events=$(long 1025)" 2>&1 | sed 's/.*: //')" \
+	'No space left on device' 'a parameter that is too long is refused'
+refused 'and loads nothing' loaded
+mark
+load_tally "events=$(long 1024)"
+ok 'the longest parameter is one bad name' logged_errno xxxx ENOENT
+ok 'which the log tells cut short' logged '0 events started, 1 failed'
+unload_tally
+
+is "$(insmod "$here/tally.ko" event=cycles 2>&1 >/dev/null)" '' 'an unknown parameter loads, as for any module'
+ok 'and unloads' unload_tally
+
+finish

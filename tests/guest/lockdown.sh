@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Under lockdown what counts goes on and can be read; nothing is created or
+# removed. It cannot be lowered again: this test is the last one in its guest.
+
+. "$(dirname "$0")/lib.sh"
+lockdown=/sys/kernel/security/lockdown
+
+# A kernel that was built with it but booted without it is a mistake of the
+# test's boot arguments, not a kernel that lacks it.
+built=unknown
+if [ -e /proc/config.gz ]; then
+	built=$(zcat /proc/config.gz | grep -c '^CONFIG_SECURITY_LOCKDOWN_LSM=y')
+elif grep -q ' lockdown_write$\| lockdown_lsm_init$' /proc/kallsyms; then
+	built=1
+fi
+if [ ! -w $lockdown ]; then
+	[ "$built" != 1 ] || {
+		echo 'Bail out! this kernel has lockdown, but the guest was booted without it (lsm=lockdown)'
+		exit 1
+	}
+	skip_all 'this kernel has no lockdown'
+fi
+
+load_tally events=page-faults,cpu-clock
+is "$(create cs name=mine)" OK 'without lockdown an event can be made'
+is "$(create page-faults name=gone)" OK 'and another one'
+is "$(remove gone)" OK 'which can be removed'
+# Open from before: opening is what lockdown forbids.
+exec 3>$tally/create
+
+like "$(cat $lockdown)" '*none*' 'lockdown can be raised'
+echo integrity >$lockdown
+like "$(cat $lockdown)" '*\[integrity\]*' 'lockdown is raised'
+
+is "$(create page-faults name=late)" 'open: EPERM' 'create does not open'
+is "$(remove mine)" 'open: EPERM' 'remove does not open'
+refused 'nothing was made' test -e $tally/late
+ok 'nothing was removed' test -d $tally/mine
+for file in events stats mine/count mine/enabled_ns mine/running_ns mine/state \
+	mine/per_cpu mine/spec; do
+	like "$(rd $tally/$file)" '[0-9a-z]*' "$file opens and reads"
+done
+is "$(state mine)" active 'counting goes on'
+before=$(count page-faults)
+echo 'touch 1000' | task >/dev/null
+at_least $(($(count page-faults) - before)) 1000 'and the counts grow'
+# The file was opened with the rights of then, as for any file.
+note "a descriptor of before: $(echo 'page-faults name=old' >&3 && echo takes a line || echo takes none)"
+exec 3>&-
+ok 'unloading works' unload_tally
+refused 'and nothing is left' test -e $tally
+finish

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * task: a process that does what it is told, one order per line of standard
+ * input, and answers each with "done"; at the end of input it exits.
+ *
+ *	touch N		N page faults and no other
+ *	fork N		a child process makes N page faults, and is waited for
+ *	thread N	a thread does
+ *	getppid N	N system calls getppid
+ *	sleep N		N voluntary context switches, at least
+ *	spin N		N milliseconds on the CPU
+ *	migrate N	N migrations between CPU 0 and 1
+ *	exec		starts itself again, as the same process
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void touch(long n)
+{
+	long size = sysconf(_SC_PAGESIZE), i;
+	char *area = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		err(1, "mmap");
+	madvise(area, n * size, MADV_NOHUGEPAGE);
+	for (i = 0; i < n; i++)
+		*(volatile char *)(area + i * size) = 1;
+	munmap(area, n * size);
+}
+
+static void *touch_thread(void *n)
+{
+	touch((long)n);
+	return NULL;
+}
+
+static void spin(long ms)
+{
+	struct timespec t;
+	long long end;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	end = t.tv_sec * 1000000000LL + t.tv_nsec + ms * 1000000LL;
+	do {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
+}
+
+static void migrate(long n)
+{
+	cpu_set_t set;
+	long i;
+
+	/* The first one may find the task there already. */
+	for (i = 0; i <= n; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(i % 2, &set);
+		if (sched_setaffinity(0, sizeof(set), &set))
+			err(1, "sched_setaffinity");
+	}
+}
+
+static void obey(const char *order, long n, char **argv)
+{
+	struct timespec t = { .tv_nsec = 1000000 };
+	pthread_t thread;
+	int status;
+
+	if (!strcmp(order, "touch")) {
+		touch(n);
+	} else if (!strcmp(order, "fork")) {
+		pid_t child = fork();
+
+		if (!child) {
+			touch(n);
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, &status, 0) != child || status)
+			errx(1, "fork");
+	} else if (!strcmp(order, "thread")) {
+		if (pthread_create(&thread, NULL, touch_thread, (void *)n) ||
+		    pthread_join(thread, NULL))
+			errx(1, "thread");
+	} else if (!strcmp(order, "getppid")) {
+		while (n--)
+			syscall(SYS_getppid);
+	} else if (!strcmp(order, "sleep")) {
+		while (n--)
+			nanosleep(&t, NULL);
+	} else if (!strcmp(order, "spin")) {
+		spin(n);
+	} else if (!strcmp(order, "migrate")) {
+		migrate(n);
+	} else if (!strcmp(order, "exec")) {
+		printf("done\n");
+		fflush(stdout);
+		execv("/proc/self/exe", argv);
+		err(1, "exec");
+	} else {
+		errx(1, "unknown order '%s'", order);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[128], order[16];
+	size_t len = 0;
+	long n;
+
+	(void)argc;
+	/* No read-ahead, which an exec() would lose. */
+	while (read(0, line + len, 1) == 1) {
+		if (line[len] != '\n' && len < sizeof(line) - 1) {
+			len++;
+			continue;
+		}
+		line[len] = '\0';
+		len = 0;
+		n = 0;
+		if (sscanf(line, "%15s %ld", order, &n) < 1)
+			continue;
+		obey(order, n, argv);
+		printf("done\n");
+		fflush(stdout);
+	}
+	return 0;
+}

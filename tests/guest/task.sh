@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Events of one task: while it lives, what its children add, and after its exit
+# (features.md, D.1 #19: the end of a task is handled).
+
+. "$(dirname "$0")/lib.sh"
+need_two_cpus
+load_tally
+
+# A task that obeys, with its orders on descriptor 4 and its answers on 5.
+begin() {
+	rm -f /tmp/orders /tmp/answers
+	mkfifo /tmp/orders /tmp/answers
+	helper sh -c 'exec task </tmp/orders >/tmp/answers'
+	exec 4>/tmp/orders 5</tmp/answers
+	child=$helper_pid
+	# The first order also pages in what orders need.
+	order touch 1
+}
+order() {
+	echo "$*" >&4
+	read -r answer <&5
+	[ "$answer" = done ] || fail "the task did not do: $*"
+}
+end() {
+	exec 4>&- 5<&-
+	wait "$child"
+}
+since() { echo $(($(count "$1") - $2)); }
+
+# ---- its life
+
+begin
+is "$(create page-faults pid=$child name=f)" OK 'an event by pid'
+is "$(cut -d' ' -f2 $tally/events)" "pid=$child" 'is listed with it'
+is "$(cat $tally/f/spec)" "page-faults pid=$child name=f" 'and in spec'
+is "$(state f)" inactive 'waiting for the task to run'
+is "$(cut -d' ' -f1 $tally/f/per_cpu)" any 'per_cpu has one line, for any CPU'
+is "$(count f)" 0 'nothing was counted yet'
+is "$(cat $tally/f/running_ns)" 0 'it never ran yet'
+is "$(cut -d' ' -f5 $tally/events)" - 'so there is nothing to scale'
+echo 'touch 100' | task >/dev/null
+is "$(count f)" 0 'what others do is not counted'
+order touch 1000
+between 1000 "$(count f)" 1003 'its page faults are counted'
+at_least "$(cat $tally/f/running_ns)" 1 'its time runs when it runs'
+before=$(count f)
+order touch 1000
+between 1000 "$(since f "$before")" 1003 'and counted again'
+
+is "$(create cpu-clock pid=$child name=c)" OK 'its clock'
+is "$(create task-clock pid=$child name=t)" OK 'its own clock'
+is "$(create context-switches pid=$child name=s)" OK 'its switches'
+is "$(create cpu-migrations pid=$child name=m)" OK 'its migrations'
+order spin 200
+between 200000000 "$(count t)" 400000000 'task-clock is its time on the CPU'
+at_least "$(count c)" 200000000 'cpu-clock is not less'
+before=$(count s)
+order sleep 100
+between 90 "$(since s "$before")" 150 'a sleep is a switch, unless it was over at once'
+before=$(count m)
+order migrate 100
+between 100 "$(since m "$before")" 130 'each move is a migration'
+echo 'spin 1000' >&4
+ok 'active while it runs' wait_for 5 state_is t active
+read -r answer <&5
+before=$(count f)
+order exec
+order touch 500
+between 500 "$(since f "$before")" 900 'counting goes on through exec'
+
+# ---- its end
+
+final=$(count f)
+end
+is "$(state f)" exited 'exited, once it has'
+between "$final" "$(count f)" $((final + 200)) 'the final count stays'
+frozen=$(count f)
+at_least "$frozen" 2500 'and is not 0'
+echo 'touch 100' | task >/dev/null
+is "$(count f)" "$frozen" 'it does not change any more'
+is "$(grep '^f ' $tally/events | cut -d' ' -f2-4)" "pid=$child exited $frozen" 'the list says so too'
+is "$(cut -d' ' -f1-3 $tally/f/per_cpu)" "any exited $frozen" 'and per_cpu'
+is "$(create page-faults pid=$child name=late)" ESRCH 'no event for a task that has exited'
+for name in f c t s m; do
+	is "$(remove $name)" OK "an exited task's event is removed: $name"
+done
+
+# ---- one CPU only
+
+begin
+is "$(create page-faults pid=$child cpu=1 name=f)" OK 'a task while it is on one CPU'
+is "$(cut -d' ' -f2 $tally/events)" "pid=$child,cpu=1" 'is listed with both'
+is "$(cat $tally/f/spec)" "page-faults pid=$child cpu=1 name=f" 'and in spec'
+# An even number of moves ends where the first one went: CPU 0.
+order migrate 2
+order touch 300
+is "$(count f)" 0 'elsewhere nothing is counted'
+order migrate 3
+order touch 300
+between 300 "$(count f)" 303 'there it is'
+remove f >/dev/null
+end
+
+# ---- children
+
+begin
+is "$(create page-faults pid=$child name=self)" OK 'the task alone'
+is "$(create page-faults pid=$child inherit name=all)" OK 'the task and its children'
+is "$(create page-faults pid=$child inherit inherit_thread name=threads)" OK 'the task and its threads'
+order fork 2000
+at_least "$(count all)" 2000 'a child is counted with inherit'
+between 0 "$(count self)" 500 'and not without'
+between 0 "$(count threads)" 500 'nor with inherit_thread'
+before=$(count threads) self=$(count self) all=$(count all)
+order thread 2000
+at_least "$(since threads "$before")" 2000 'a thread is counted with inherit_thread'
+at_least "$(since all "$all")" 2000 'and with inherit'
+between 0 "$(since self "$self")" 100 'and not without both'
+all=$(count all)
+order fork 1000
+order fork 1000
+at_least "$(since all "$all")" 2000 'several children add up'
+is "$(create page-faults pid=$child inherit disabled name=off)" OK 'children of an event that is off'
+order fork 1000
+is "$(count off)" 0 'are not counted'
+end
+is "$(state all)" exited 'the end of an inherited event'
+at_least "$(count all)" 7000 'its children stay in the final count'
+for name in self all threads off; do
+	remove $name >/dev/null
+done
+
+# A child that outlives its parent and the event.
+begin
+is "$(create page-faults pid=$child inherit name=all)" OK 'once more with children'
+is "$(remove all)" OK 'removed while the task lives'
+order fork 100
+end
+
+is "$(create page-faults pid=0 name=me)" OK 'pid=0 is the writer'
+is "$(state me)" exited 'who has exited by now'
+remove me >/dev/null
+
+nothing_left 'nothing is left behind'
+finish

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * window SECONDS WORD FILE OTHER: what tally counts beside what the kernel
+ * counts for itself.
+ *
+ * Both are read at both ends of the window, the one inside and outside the
+ * other in turn:
+ *
+ *	other0 tally0 other1 ... other2 tally1 other3
+ *
+ * so that tally has to have counted at least other2 - other1, and at most
+ * other3 - other0, whatever happens between two reads. No tolerance is needed.
+ * Prints "LOW GOT HIGH".
+ *
+ * OTHER is a file with a line "WORD NUMBER", or "time": then it is
+ * CLOCK_MONOTONIC in nanoseconds, and WORD is how often it is taken. FILE is
+ * tally's count. WORD may be a difference, "pgfault-pgmajfault".
+ */
+#include <err.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static char buf[1 << 16];
+
+static const char *contents(int fd)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	if (lseek(fd, 0, SEEK_SET))
+		err(1, "lseek");
+	while ((n = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0)
+		len += n;
+	if (n < 0)
+		err(1, "read");
+	buf[len] = '\0';
+	return buf;
+}
+
+static unsigned long long find(const char *text, const char *word, size_t len)
+{
+	const char *line = text;
+
+	while (line) {
+		if (!strncmp(line, word, len) && line[len] == ' ')
+			return strtoull(line + len, NULL, 10);
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
+	errx(1, "no line '%.*s'", (int)len, word);
+}
+
+static unsigned long long other(int fd, const char *word)
+{
+	const char *minus = strchr(word, '-');
+	const char *text;
+	struct timespec t;
+
+	if (fd < 0) {
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		return (t.tv_sec * 1000000000ULL + t.tv_nsec) * atoi(word);
+	}
+	text = contents(fd);
+	if (!minus)
+		return find(text, word, strlen(word));
+	return find(text, word, minus - word) - find(text, minus + 1, strlen(minus + 1));
+}
+
+static unsigned long long tally(int fd)
+{
+	return strtoull(contents(fd), NULL, 10);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long long o[4], t[2];
+	int tally_fd, other_fd = -1;
+	const char *word;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: window SECONDS WORD FILE OTHER\n");
+		return 2;
+	}
+	word = argv[2];
+	tally_fd = open(argv[3], O_RDONLY);
+	if (tally_fd < 0)
+		err(1, "%s", argv[3]);
+	if (strcmp(argv[4], "time")) {
+		other_fd = open(argv[4], O_RDONLY);
+		if (other_fd < 0)
+			err(1, "%s", argv[4]);
+	}
+	/* All pages that the reads touch are there afterwards. */
+	other(other_fd, word);
+	tally(tally_fd);
+
+	o[0] = other(other_fd, word);
+	t[0] = tally(tally_fd);
+	o[1] = other(other_fd, word);
+	sleep(atoi(argv[1]));
+	o[2] = other(other_fd, word);
+	t[1] = tally(tally_fd);
+	o[3] = other(other_fd, word);
+	printf("%llu %llu %llu\n", o[2] - o[1], t[1] - t[0], o[3] - o[0]);
+	return 0;
+}

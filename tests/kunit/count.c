@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Scaling of counts, against arithmetic that is slow and plain. */
+#include <kunit/test.h>
+#include <linux/minmax.h>
+#include <linux/prandom.h>
+#include <tally/tally.h>
+
+struct u128 {
+	u64 high;
+	u64 low;
+};
+
+/* School multiplication: one bit of @b after the other. */
+static struct u128 slow_multiply(u64 a, u64 b)
+{
+	struct u128 sum = { };
+	int bit;
+
+	for (bit = 63; bit >= 0; bit--) {
+		sum.high = sum.high << 1 | sum.low >> 63;
+		sum.low <<= 1;
+		if (b >> bit & 1) {
+			sum.low += a;
+			sum.high += sum.low < a;
+		}
+	}
+	return sum;
+}
+
+/* School division; a quotient that does not fit is all ones. */
+static u64 slow_divide(struct u128 n, u64 d)
+{
+	u64 quotient = 0, rest = 0;
+	int bit;
+
+	if (n.high >= d)
+		return U64_MAX;
+	rest = n.high;
+	for (bit = 63; bit >= 0; bit--) {
+		bool carry = rest >> 63;
+
+		rest = rest << 1 | (n.low >> bit & 1);
+		quotient <<= 1;
+		if (carry || rest >= d) {
+			rest -= d;
+			quotient |= 1;
+		}
+	}
+	return quotient;
+}
+
+static u64 slow_scaled(u64 value, u64 enabled, u64 running)
+{
+	if (!running)
+		return 0;
+	if (running >= enabled)
+		return value;
+	return slow_divide(slow_multiply(value, enabled), running);
+}
+
+static u64 scaled(u64 value, u64 enabled, u64 running)
+{
+	struct tally_count count = {
+		.value = value,
+		.enabled_ns = enabled,
+		.running_ns = running,
+	};
+
+	return tally_count_scaled(&count);
+}
+
+struct triple {
+	const char *desc;
+	u64 value;
+	u64 enabled;
+	u64 running;
+	u64 want;
+};
+
+static const struct triple triples[] = {
+	{ "all zero", 0, 0, 0, 0 },
+	{ "never enabled, a value", 5, 0, 0, 0 },
+	{ "never ran", 5, 1000, 0, 0 },
+	{ "ran all the time", 5, 1000, 1000, 5 },
+	{ "ran longer than enabled", 5, 1000, 1001, 5 },
+	{ "ran, enabled for no time", 5, 0, 7, 5 },
+	{ "half", 5, 1000, 500, 10 },
+	{ "a third, rounded down", 10, 1000, 300, 33 },
+	{ "nothing counted", 0, 1000, 1, 0 },
+	{ "2^63, all the time", 1ULL << 63, 9, 9, 1ULL << 63 },
+	{ "2^63, half: just too large", 1ULL << 63, 2, 1, U64_MAX },
+	{ "2^62, half", 1ULL << 62, 2, 1, 1ULL << 63 },
+	{ "largest value, all the time", U64_MAX, U64_MAX, U64_MAX, U64_MAX },
+	{ "largest value, nearly all the time", U64_MAX, U64_MAX, U64_MAX - 1,
+	  U64_MAX },
+	{ "largest product, smallest divisor", U64_MAX, U64_MAX, 1, U64_MAX },
+	{ "largest times, half", 3, U64_MAX, 1ULL << 63, 5 },
+	{ "exact above 2^64 in between", 1ULL << 40, 3ULL << 40, 1ULL << 40,
+	  3ULL << 40 },
+	{ "largest that fits", 0x7fffffffffffffffULL, 2, 1,
+	  0xfffffffffffffffeULL },
+	{ "the sum of both parts is too large", 0xffffffffffffffffULL / 3 + 1,
+	  6, 2, U64_MAX },
+};
+
+static void triple_desc(const struct triple *t, char *desc)
+{
+	strscpy(desc, t->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(triples, triples, triple_desc);
+
+static void count_scaled(struct kunit *test)
+{
+	const struct triple *t = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, scaled(t->value, t->enabled, t->running),
+			t->want);
+	KUNIT_EXPECT_EQ(test, slow_scaled(t->value, t->enabled, t->running),
+			t->want);
+}
+
+static u64 random(struct rnd_state *rnd)
+{
+	u64 n = (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
+
+	/* As many small ones as large ones. */
+	return n >> prandom_u32_state(rnd) % 64;
+}
+
+static void count_scaled_random(struct kunit *test)
+{
+	u64 value, enabled, running;
+	struct rnd_state rnd;
+	unsigned int i, smaller = 0;
+
+	prandom_seed_state(&rnd, 8061);
+	for (i = 0; i < 20000; i++) {
+		value = random(&rnd);
+		enabled = random(&rnd);
+		running = random(&rnd);
+		if (running > enabled && i % 4)
+			swap(running, enabled);
+		smaller += running && running < enabled;
+		KUNIT_ASSERT_EQ_MSG(test, scaled(value, enabled, running),
+				    slow_scaled(value, enabled, running),
+				    "%llu * %llu / %llu", value, enabled,
+				    running);
+	}
+	/* Most were scaled at all. */
+	KUNIT_EXPECT_GT(test, smaller, 15000U);
+}
+
+/* Just below and above what 64 bits hold. */
+static void count_scaled_edge(struct kunit *test)
+{
+	u64 value, enabled, running, d;
+	struct rnd_state rnd;
+	unsigned int i;
+
+	prandom_seed_state(&rnd, 4);
+	for (i = 0; i < 5000; i++) {
+		enabled = random(&rnd) | 2;
+		running = 1 + random(&rnd) % (enabled - 1);
+		value = slow_divide(slow_multiply(U64_MAX, running), enabled);
+		for (d = 0; d < 3; d++)
+			KUNIT_ASSERT_EQ_MSG(test,
+				scaled(value + d, enabled, running),
+				slow_scaled(value + d, enabled, running),
+				"%llu * %llu / %llu", value + d, enabled,
+				running);
+	}
+}
+
+static struct kunit_case count_cases[] = {
+	KUNIT_CASE_PARAM(count_scaled, triples_gen_params),
+	KUNIT_CASE(count_scaled_random),
+	KUNIT_CASE(count_scaled_edge),
+	{ }
+};
+
+static struct kunit_suite count_suite = {
+	.name = "tally_count",
+	.test_cases = count_cases,
+};
+kunit_test_suite(count_suite);

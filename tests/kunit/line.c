@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Lines of text, to builders. */
+#include <kunit/test.h>
+#include <linux/string.h>
+#include "builder.h"
+#include "compat.h"
+
+struct line {
+	const char *text;
+	int err;
+	const char *word;
+	struct tally_builder want;
+};
+
+#define ANY_CPU(...) { .cpu = -1, __VA_ARGS__ }
+#define ONE_CPU(n, ...) \
+	{ .cpu = (n), .given = TALLY_GIVEN_CPU, __VA_ARGS__ }
+
+static const struct line lines[] = {
+	{ "page-faults", 0, "page-faults", ANY_CPU() },
+	{ "  page-faults \t\n", 0, "page-faults", ANY_CPU() },
+	{ "page-faults cpu=0", 0, "page-faults", ONE_CPU(0) },
+	{ "page-faults\tcpu=0x0", 0, "page-faults", ONE_CPU(0) },
+	{ "page-faults cpu=all", 0, "page-faults",
+	  ANY_CPU(.given = TALLY_GIVEN_ALL_CPUS) },
+	{ "page-faults pid=1", 0, "page-faults",
+	  ANY_CPU(.given = TALLY_GIVEN_PID, .pid = 1) },
+	{ "page-faults pid=0   cpu=0", 0, "page-faults",
+	  { .given = TALLY_GIVEN_PID | TALLY_GIVEN_CPU } },
+	{ "page-faults name=f", 0, "f", ANY_CPU() },
+	{ "page-faults name=a=b", 0, "a=b", ANY_CPU() },
+	{ "page-faults name=one name=two", 0, "two", ANY_CPU() },
+	{ "page-faults disabled", 0, "page-faults",
+	  ANY_CPU(.attr = { .disabled = 1 }) },
+	{ "page-faults pid=1 inherit", 0, "page-faults",
+	  ANY_CPU(.given = TALLY_GIVEN_PID, .pid = 1,
+		  .attr = { .inherit = 1 }) },
+	{ "page-faults pid=1 inherit inherit_thread", 0, "page-faults",
+	  ANY_CPU(.given = TALLY_GIVEN_PID, .pid = 1,
+		  .attr = { .inherit = 1, .inherit_thread = 1 }) },
+	{ "page-faults pinned", 0, "page-faults",
+	  ANY_CPU(.attr = { .pinned = 1 }) },
+	{ "page-faults exclusive", 0, "page-faults",
+	  ANY_CPU(.attr = { .exclusive = 1 }) },
+	{ "page-faults require", 0, "page-faults",
+	  ANY_CPU(.flags = TALLY_BUILDER_REQUIRE) },
+	{ "page-faults exclude=user", 0, "page-faults",
+	  ANY_CPU(.attr = { .exclude_user = 1 }) },
+	{ "page-faults exclude=kernel,hv", 0, "page-faults",
+	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
+	{ "page-faults exclude=idle,guest", 0, "page-faults",
+	  ANY_CPU(.attr = { .exclude_idle = 1, .exclude_guest = 1 }) },
+	{ "page-faults exclude=host", 0, "page-faults",
+	  ANY_CPU(.attr = { .exclude_host = 1 }) },
+	{ "page-faults period=0 freq=0", 0, "page-faults", ANY_CPU() },
+	{ "page-faults:u", 0, "page-faults:u",
+	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
+	/* A folder's name has no slash, and no colon is left at its end. */
+	{ "1/config=2/", 0, "1:config=2", ANY_CPU() },
+	{ "1/config=2/u", 0, "1:config=2:u",
+	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
+	{ "1/config=2,config1=7/ name=x", 0, "x",
+	  ANY_CPU(.attr = { .config1 = 7 }) },
+
+	{ "", -EINVAL, "no event", },
+	{ "   ", -EINVAL, "no event", },
+	{ "cpu=0", -ENOENT, "unknown event 'cpu=0'" },
+	{ "page-faults frob", -EINVAL, "unknown option 'frob'" },
+	{ "page-faults frob=1", -EINVAL, "unknown option 'frob='" },
+	{ "page-faults =", -EINVAL, "unknown option '='" },
+	{ "page-faults Disabled", -EINVAL, "unknown option" },
+	{ "page-faults disabled=1", -EINVAL, "unknown option 'disabled='" },
+	{ "page-faults cpu", -EINVAL, "unknown option 'cpu'" },
+	{ "page-faults cpu=", -EINVAL, "expected a number" },
+	{ "page-faults cpu=x", -EINVAL, "expected a number" },
+	{ "page-faults cpu=-1", -EINVAL, "expected a number" },
+	{ "page-faults cpu=0,1", -EINVAL, "expected a number" },
+	{ "page-faults cpu=99999", -EINVAL, "cpu 99999 does not exist" },
+	{ "page-faults cpu=2147483648", -EINVAL, "expected a number" },
+	{ "page-faults cpu=18446744073709551616", -EINVAL,
+	  "expected a number" },
+	{ "page-faults pid=x", -EINVAL, "expected a number" },
+	{ "page-faults pid=-1", -EINVAL, "expected a number" },
+	{ "page-faults pid=4294967297", -EINVAL, "expected a number" },
+	{ "page-faults period=x", -EINVAL, "expected a number" },
+	{ "page-faults period=0x8000000000000000", -EINVAL, "2^63" },
+	{ "page-faults period=18446744073709551616", -EINVAL,
+	  "expected a number" },
+	{ "page-faults freq=", -EINVAL, "expected a number" },
+	{ "page-faults freq=1.5", -EINVAL, "expected a number" },
+	{ "page-faults name=", -EINVAL, "no name" },
+	{ "page-faults name=a/b", -EINVAL, "no '/'" },
+	{ "page-faults name=stats", -EEXIST, "tally's own" },
+	{ "page-faults exclude=", -EINVAL, "cannot exclude ''" },
+	{ "page-faults exclude=User", -EINVAL, "cannot exclude 'User'" },
+	{ "page-faults exclude=user,", -EINVAL, "cannot exclude ''" },
+	{ "page-faults exclude=user kernel", -EINVAL,
+	  "unknown option 'kernel'" },
+	{ "frob cpu=x", -ENOENT, "unknown event" },
+	{ "page-faults cpu=x frob", -EINVAL, "cpu=x" },
+	/* Found only once everything is known. */
+	{ "page-faults period=5", -EINVAL, "nothing receives" },
+	{ "page-faults period=5 freq=5", -EINVAL, "both a period" },
+	{ "page-faults freq=2000000000", -EINVAL, "max_sample_rate" },
+	{ "page-faults cpu=0 cpu=all", -EINVAL, "both one cpu" },
+	{ "page-faults pid=1 cpu=all", -EINVAL, "not on all cpus" },
+	{ "page-faults inherit", -EINVAL, "inherit without" },
+	{ "page-faults pid=1 inherit_thread", -EINVAL,
+	  "inherit_thread without" },
+	{ "page-faults exclude=user,kernel,hv", -EINVAL, "nothing left" },
+	{ "page-faults:p", -EINVAL, "precise" },
+	{ "cs:u", -EINVAL, "in the kernel only" },
+	{ "mem:0x1001/4:w", -EINVAL, "no multiple" },
+	{ "mem:0x1000:rwx", -EINVAL, "r, w, rw or x" },
+	{ "tracepoint:1", -EOPNOTSUPP, "every function" },
+};
+
+static void line_desc(const struct line *line, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "'%*pE'",
+		 (int)strlen(line->text), line->text);
+}
+
+KUNIT_ARRAY_PARAM(lines, lines, line_desc);
+
+static void expect_good(struct kunit *test, const struct line *line,
+			struct tally_builder *b)
+{
+	const struct tally_builder *want = &line->want;
+	struct perf_event_attr attr = want->attr;
+
+	KUNIT_EXPECT_STREQ(test, b->name, line->word);
+	KUNIT_EXPECT_EQ(test, b->cpu, want->cpu);
+	KUNIT_EXPECT_EQ(test, b->pid, want->pid);
+	KUNIT_EXPECT_EQ(test, (int)b->given,
+			(int)(want->given | TALLY_GIVEN_NAME));
+	KUNIT_EXPECT_EQ(test, (int)b->flags, (int)want->flags);
+	KUNIT_EXPECT_EQ(test, b->period, 0ULL);
+	KUNIT_EXPECT_EQ(test, b->freq, 0ULL);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.size = sizeof(attr);
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	KUNIT_EXPECT_EQ(test, memcmp(&b->attr, &attr, sizeof(attr)), 0);
+}
+
+static void expect_error(struct kunit *test, const struct line *line,
+			 struct tally_builder *b)
+{
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(tally_builder_why(b),
+					       line->word),
+				  "the sentence is '%s'", tally_builder_why(b));
+	KUNIT_EXPECT_PTR_EQ(test, tally_build(b),
+			    (struct tally_event *)ERR_PTR(line->err));
+}
+
+static void line_parse(struct kunit *test)
+{
+	const struct line *line = test->param_value;
+	struct perf_event_attr attr;
+	struct tally_builder b;
+	int err;
+
+	err = tally_builder_parse(&b, line->text);
+	if (!err)
+		err = tally_builder_check(&b, &attr);
+	KUNIT_EXPECT_EQ_MSG(test, err, line->err, "%s", tally_builder_why(&b));
+	if (line->err)
+		expect_error(test, line, &b);
+	else
+		expect_good(test, line, &b);
+}
+
+static void line_long_name(struct kunit *test)
+{
+	struct tally_builder b;
+	char text[96];
+
+	snprintf(text, sizeof(text), "page-faults name=%0*d", 63, 0);
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
+	snprintf(text, sizeof(text), "page-faults name=%0*d", 64, 0);
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), -ENAMETOOLONG);
+}
+
+/* An event of many words still gets a name, or says that it needs one. */
+static void line_long_event(struct kunit *test)
+{
+	static const char text[] =
+		"1/config=0x0000000000000002,config1=0x0000000000000000,config2=0/";
+	struct tally_builder b;
+	char named[128];
+
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), -ENAMETOOLONG);
+	snprintf(named, sizeof(named), "%s name=short", text);
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, named), 0);
+}
+
+static void line_builds(struct kunit *test)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, "1/config=2/ disabled"),
+			0);
+	ev = tally_build(&b);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ev));
+	KUNIT_EXPECT_STREQ(test, tally_event_name(ev), "1:config=2");
+	KUNIT_EXPECT_EQ(test, tally_event_state(ev), TALLY_STATE_OFF);
+	tally_event_release(ev);
+}
+
+static struct kunit_case line_cases[] = {
+	KUNIT_CASE_PARAM(line_parse, lines_gen_params),
+	KUNIT_CASE(line_long_name),
+	KUNIT_CASE(line_long_event),
+	KUNIT_CASE(line_builds),
+	{ }
+};
+
+static struct kunit_suite line_suite = {
+	.name = "tally_line",
+	.test_cases = line_cases,
+};
+kunit_test_suite(line_suite);

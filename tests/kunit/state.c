@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What an event does between its creation and its end, counting for real. */
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include "compat.h"
+#include "event.h"
+
+#define NR_STATES (TALLY_STATE_EXITED + 1)
+
+/* How bad each is, said once more and independently. */
+static const enum tally_state by_rank[NR_STATES] = {
+	TALLY_STATE_OFFLINE, TALLY_STATE_EXITED, TALLY_STATE_OFF,
+	TALLY_STATE_INACTIVE, TALLY_STATE_ACTIVE, TALLY_STATE_ERROR,
+};
+
+static void state_worse(struct kunit *test)
+{
+	int a, b;
+
+	for (a = 0; a < NR_STATES; a++)
+		for (b = 0; b < NR_STATES; b++)
+			KUNIT_EXPECT_EQ_MSG(test,
+				tally_state_worse(by_rank[a], by_rank[b]),
+				by_rank[max(a, b)], "%s and %s",
+				tally_state_name(by_rank[a]),
+				tally_state_name(by_rank[b]));
+}
+
+static void state_names(struct kunit *test)
+{
+	static const char *const words[NR_STATES] = {
+		"off", "inactive", "active", "error", "offline", "exited"
+	};
+	int i;
+
+	for (i = 0; i < NR_STATES; i++)
+		KUNIT_EXPECT_STREQ(test, tally_state_name(i), words[i]);
+	KUNIT_EXPECT_STREQ(test, tally_state_name(NR_STATES), "unknown");
+	KUNIT_EXPECT_STREQ(test, tally_state_name(-1), "unknown");
+	KUNIT_EXPECT_STREQ(test, tally_state_name(INT_MAX), "unknown");
+}
+
+/* Has a kernel probe on it, so that its calls are counted one by one. */
+static noinline void bump(void)
+{
+	asm volatile("");
+}
+
+static void bumps(unsigned int n)
+{
+	while (n--)
+		bump();
+}
+
+static void build_bumps(struct kunit *test, struct tally_event **ev,
+			bool disabled)
+{
+	struct tally_builder b;
+
+	tally_builder_init(&b, TALLY_KPROBE(bump));
+	if (disabled)
+		tally_builder_disabled(&b);
+	*ev = tally_build(&b);
+	if (*ev == ERR_PTR(-ENOENT))
+		kunit_skip(test, "no kprobe PMU in this kernel");
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(*ev), "%s", tally_builder_why(&b));
+}
+
+static void expect_count(struct kunit *test, struct tally_event *ev, u64 value,
+			 enum tally_state state)
+{
+	struct tally_count count;
+
+	KUNIT_EXPECT_EQ(test, tally_event_read(ev, &count), 0);
+	KUNIT_EXPECT_EQ(test, count.value, value);
+	KUNIT_EXPECT_EQ(test, count.state, state);
+	KUNIT_EXPECT_EQ(test, tally_event_state(ev), state);
+}
+
+static void expect_same(struct kunit *test, const struct tally_count *a,
+			const struct tally_count *b)
+{
+	KUNIT_EXPECT_EQ(test, a->value, b->value);
+	KUNIT_EXPECT_EQ(test, a->enabled_ns, b->enabled_ns);
+	KUNIT_EXPECT_EQ(test, a->running_ns, b->running_ns);
+}
+
+static void state_life(struct kunit *test)
+{
+	struct tally_count first, second;
+	struct tally_event *ev;
+
+	build_bumps(test, &ev, true);
+	bumps(3);
+	expect_count(test, ev, 0, TALLY_STATE_OFF);
+	KUNIT_EXPECT_EQ(test, tally_event_enable(ev), 0);
+	bumps(5);
+	expect_count(test, ev, 5, TALLY_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, tally_event_enable(ev), 0);
+	bumps(2);
+	expect_count(test, ev, 7, TALLY_STATE_ACTIVE);
+
+	tally_event_disable(ev);
+	bumps(1);
+	expect_count(test, ev, 7, TALLY_STATE_OFF);
+	tally_event_read(ev, &first);
+	msleep(20);
+	tally_event_disable(ev);
+	tally_event_read(ev, &second);
+	expect_same(test, &first, &second);
+	/* D.1 #13: the times are told too. */
+	KUNIT_EXPECT_GT(test, first.enabled_ns, 0ULL);
+	KUNIT_EXPECT_GT(test, first.running_ns, 0ULL);
+	KUNIT_EXPECT_EQ(test, tally_count_scaled(&first), 7ULL);
+
+	tally_event_reset(ev);
+	tally_event_read(ev, &second);
+	first.value = 0;
+	expect_same(test, &first, &second);
+
+	KUNIT_EXPECT_EQ(test, tally_event_enable(ev), 0);
+	bumps(4);
+	expect_count(test, ev, 4, TALLY_STATE_ACTIVE);
+	tally_event_reset(ev);
+	bumps(1);
+	expect_count(test, ev, 1, TALLY_STATE_ACTIVE);
+	tally_event_read(ev, &second);
+	KUNIT_EXPECT_GT(test, second.enabled_ns, first.enabled_ns);
+	KUNIT_EXPECT_GT(test, second.running_ns, first.running_ns);
+	tally_event_release(ev);
+}
+
+static void state_enabled_at_once(struct kunit *test)
+{
+	struct tally_event *ev;
+
+	build_bumps(test, &ev, false);
+	bumps(9);
+	expect_count(test, ev, 9, TALLY_STATE_ACTIVE);
+	tally_event_release(ev);
+}
+
+/* Two that count the same share one counter, and never notice. */
+static void state_shared(struct kunit *test)
+{
+	struct tally_event *one, *two, *late;
+
+	build_bumps(test, &one, false);
+	build_bumps(test, &two, false);
+	bumps(3);
+	tally_event_reset(one);
+	bumps(2);
+	expect_count(test, one, 2, TALLY_STATE_ACTIVE);
+	expect_count(test, two, 5, TALLY_STATE_ACTIVE);
+	tally_event_disable(one);
+	bumps(1);
+	expect_count(test, one, 2, TALLY_STATE_OFF);
+	expect_count(test, two, 6, TALLY_STATE_ACTIVE);
+	tally_event_disable(two);
+	bumps(1);
+	tally_event_enable(one);
+	bumps(1);
+	expect_count(test, one, 3, TALLY_STATE_ACTIVE);
+	expect_count(test, two, 6, TALLY_STATE_OFF);
+	build_bumps(test, &late, true);
+	bumps(1);
+	expect_count(test, late, 0, TALLY_STATE_OFF);
+	tally_event_release(two);
+	tally_event_enable(late);
+	bumps(1);
+	expect_count(test, one, 5, TALLY_STATE_ACTIVE);
+	expect_count(test, late, 1, TALLY_STATE_ACTIVE);
+	tally_event_release(one);
+	bumps(1);
+	expect_count(test, late, 2, TALLY_STATE_ACTIVE);
+	tally_event_release(late);
+}
+
+/* What was on before does not show in the times of who comes later. */
+static void state_shared_times(struct kunit *test)
+{
+	struct tally_count old, young;
+	struct tally_event *one, *two;
+
+	build_bumps(test, &one, false);
+	msleep(100);
+	build_bumps(test, &two, false);
+	tally_event_read(two, &young);
+	tally_event_read(one, &old);
+	KUNIT_EXPECT_GT(test, old.enabled_ns, young.enabled_ns + 50000000);
+	tally_event_release(one);
+	tally_event_release(two);
+}
+
+static void state_one_cpu(struct kunit *test)
+{
+	int cpu = cpumask_first(cpu_online_mask);
+	struct tally_count whole, part;
+	struct tally_builder b;
+	struct tally_event *ev;
+	int other;
+
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_on_cpu(&b, cpu);
+	ev = tally_build(&b);
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(ev), "%s", tally_builder_why(&b));
+	KUNIT_EXPECT_EQ(test, tally_event_state(ev), TALLY_STATE_ACTIVE);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, cpu, &part), 0);
+	KUNIT_EXPECT_GE(test, part.value, 10000000ULL);
+	tally_event_disable(ev);
+	KUNIT_EXPECT_EQ(test, tally_event_read(ev, &whole), 0);
+	KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, cpu, &part), 0);
+	expect_same(test, &whole, &part);
+	KUNIT_EXPECT_EQ(test, part.state, TALLY_STATE_OFF);
+
+	KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, -1, &part), -EINVAL);
+	KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, nr_cpu_ids, &part),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, INT_MAX, &part),
+			-EINVAL);
+	for_each_possible_cpu(other)
+		if (other != cpu)
+			KUNIT_EXPECT_EQ(test,
+				tally_event_read_cpu(ev, other, &part),
+				-EINVAL);
+	tally_event_release(ev);
+}
+
+/* D.1 #6: one perf event for each CPU, and their sum. */
+static void state_all_cpus(struct kunit *test)
+{
+	struct tally_count whole, part;
+	struct tally_event *ev;
+	u64 sum = 0, ns = 0;
+	int cpu;
+
+	build_bumps(test, &ev, false);
+	bumps(50);
+	msleep(20);
+	bumps(50);
+	tally_event_disable(ev);
+	KUNIT_EXPECT_EQ(test, tally_event_read(ev, &whole), 0);
+	for_each_possible_cpu(cpu) {
+		KUNIT_EXPECT_EQ(test, tally_event_read_cpu(ev, cpu, &part), 0);
+		sum += part.value;
+		ns += part.enabled_ns;
+	}
+	KUNIT_EXPECT_EQ(test, whole.value, 100ULL);
+	KUNIT_EXPECT_EQ(test, sum, 100ULL);
+	KUNIT_EXPECT_EQ(test, ns, whole.enabled_ns);
+	tally_event_release(ev);
+}
+
+static int worker(void *unused)
+{
+	while (!kthread_should_stop()) {
+		bumps(1);
+		msleep(1);
+	}
+	return 0;
+}
+
+static bool ends_up(struct tally_event *ev, enum tally_state state)
+{
+	unsigned long end = jiffies + 10 * HZ;
+
+	while (tally_event_state(ev) != state && time_before(jiffies, end))
+		msleep(5);
+	return tally_event_state(ev) == state;
+}
+
+/* Its last count is there after the task is not (D.1 #19). */
+static void state_exited(struct kunit *test)
+{
+	struct tally_count first, second;
+	struct tally_event *ev, *other;
+	struct task_struct *task;
+	struct tally_builder b;
+
+	task = kthread_run(worker, NULL, "tally_worker");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CONTEXT_SWITCHES));
+	tally_builder_on_task(&b, task);
+	ev = tally_build(&b);
+	tally_builder_disabled(&b);
+	other = tally_build(&b);
+	if (IS_ERR(ev) || IS_ERR(other))
+		KUNIT_FAIL(test, "%s", tally_builder_why(&b));
+	msleep(50);
+	kthread_stop(task);
+	if (IS_ERR(ev) || IS_ERR(other))
+		goto out;
+
+	KUNIT_EXPECT_TRUE(test, ends_up(ev, TALLY_STATE_EXITED));
+	KUNIT_EXPECT_TRUE(test, ends_up(other, TALLY_STATE_EXITED));
+	KUNIT_EXPECT_EQ(test, tally_event_read(ev, &first), 0);
+	KUNIT_EXPECT_EQ(test, first.state, TALLY_STATE_EXITED);
+	KUNIT_EXPECT_GT(test, first.value, 0ULL);
+	KUNIT_EXPECT_EQ(test, tally_event_enable(ev), -ESRCH);
+	KUNIT_EXPECT_EQ(test, tally_event_enable(other), -ESRCH);
+	msleep(5);
+	tally_event_read(ev, &second);
+	expect_same(test, &first, &second);
+	expect_count(test, other, 0, TALLY_STATE_EXITED);
+	tally_event_disable(ev);
+	tally_event_read(ev, &second);
+	expect_same(test, &first, &second);
+	KUNIT_EXPECT_PTR_EQ(test, tally_build(&b),
+			    (struct tally_event *)ERR_PTR(-ESRCH));
+out:
+	tally_event_release(ev);
+	tally_event_release(other);
+	put_task_struct(task);
+}
+
+/* On a task that sleeps: enabled, and not counting at this moment. */
+static void state_inactive(struct kunit *test)
+{
+	struct task_struct *task;
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	/* Created and not woken. */
+	task = kthread_create(worker, NULL, "tally_worker");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));
+	tally_builder_on_task(&b, task);
+	tally_builder_require(&b);
+	ev = tally_build(&b);
+	if (IS_ERR(ev))
+		KUNIT_FAIL(test, "%s", tally_builder_why(&b));
+	else
+		expect_count(test, ev, 0, TALLY_STATE_INACTIVE);
+	tally_event_release(ev);
+	kthread_stop(task);
+}
+
+static void state_release_nothing(struct kunit *test)
+{
+	tally_event_release(NULL);
+	tally_event_release(ERR_PTR(-ENOENT));
+}
+
+static struct kunit_case state_cases[] = {
+	KUNIT_CASE(state_worse),
+	KUNIT_CASE(state_names),
+	KUNIT_CASE(state_life),
+	KUNIT_CASE(state_enabled_at_once),
+	KUNIT_CASE(state_shared),
+	KUNIT_CASE(state_shared_times),
+	KUNIT_CASE(state_one_cpu),
+	KUNIT_CASE(state_all_cpus),
+	KUNIT_CASE(state_exited),
+	KUNIT_CASE(state_inactive),
+	KUNIT_CASE(state_release_nothing),
+	{ }
+};
+
+static struct kunit_suite state_suite = {
+	.name = "tally_state",
+	.test_cases = state_cases,
+};
+kunit_test_suite(state_suite);
