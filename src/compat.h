@@ -7,9 +7,11 @@
 #ifndef TALLY_COMPAT_H
 #define TALLY_COMPAT_H
 
+#include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/topology.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -59,6 +61,38 @@ static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
 static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
 {
 	return 0;
+}
+#endif
+
+/*
+ * pmu::scope came with 6.12 (4ba4f1afb6a9), without a macro to tell. With the
+ * floor at 6.12 the second side goes: before, PMUs moved the event to the CPU
+ * that serves the others.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
+						    int cpu)
+{
+	switch (pmu->scope) {
+	case PERF_PMU_SCOPE_CORE:
+		return topology_sibling_cpumask(cpu);
+	case PERF_PMU_SCOPE_DIE:
+		return topology_die_cpumask(cpu);
+	case PERF_PMU_SCOPE_CLUSTER:
+		return topology_cluster_cpumask(cpu);
+	case PERF_PMU_SCOPE_PKG:
+		return topology_core_cpumask(cpu);
+	case PERF_PMU_SCOPE_SYS_WIDE:
+		return cpu_online_mask;
+	default:
+		return cpumask_of(cpu);
+	}
+}
+#else
+static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
+						    int cpu)
+{
+	return cpumask_of(cpu);
 }
 #endif
 

@@ -23,6 +23,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include "compat.h"
 #include "cpus.h"
 
 /*
@@ -53,8 +54,31 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 {
 	struct perf_event_attr attr = c->attr;
 
+	/*
+	 * A child that is forked while its parent's event is disabled never
+	 * counts, and perf cannot disable the children of one that is enabled.
+	 * So an inherited event counts from the beginning and to the end; the
+	 * views of the counter shut out what is not wanted.
+	 */
+	attr.disabled = !attr.inherit;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
 						NULL, NULL);
+}
+
+/*
+ * Whether another slot's event counts what @event would: of a PMU that counts
+ * for a whole package, say.
+ */
+static bool served_already(const struct tally_counter *c,
+			   const struct perf_event *event, int cpu)
+{
+	const struct cpumask *scope = tally_pmu_scope(event->pmu, cpu);
+	const struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event && cpumask_test_cpu(READ_ONCE(s->event->cpu), scope))
+			return true;
+	return false;
 }
 
 static int slot_create(struct tally_counter *c, struct tally_slot *s)
@@ -67,10 +91,12 @@ static int slot_create(struct tally_counter *c, struct tally_slot *s)
 		return PTR_ERR(event);
 
 	/*
-	 * A PMU that serves several CPUs by one of them moves the event there.
-	 * That CPU has a slot of its own; a second event would count twice.
+	 * Before 6.12 a PMU that serves several CPUs by one of them moved the
+	 * event there. That CPU has a slot of its own; a second event would
+	 * count twice.
 	 */
-	if (tally_counter_on_all_cpus(c) && READ_ONCE(event->cpu) != cpu) {
+	if (tally_counter_on_all_cpus(c) &&
+	    (READ_ONCE(event->cpu) != cpu || served_already(c, event, cpu))) {
 		perf_event_release_kernel(event);
 		return -ENOENT;
 	}
@@ -107,7 +133,9 @@ static void slot_bank(struct tally_counter *c, struct tally_slot *s)
 
 	slot_read(s, &t);
 	s->bank = t;
+	s->err = 0;
 	slot_release(s);
+	atomic_long_inc(&nr_repairs);
 
 	/* Its PMU may want another of its CPUs from now on. */
 	for (i = 0; i < c->nr_slots; i++)
@@ -119,17 +147,19 @@ static void slot_repair(struct tally_counter *c, struct tally_slot *s)
 	int cpu = slot_cpu(c, s);
 	int err;
 
-	if (s->event && detached(s)) {
-		slot_bank(c, s);
-		atomic_long_inc(&nr_repairs);
-	}
-	if (s->event || s->absent || !cpu_online(cpu))
+	if (s->event || s->absent)
 		return;
+	if (!cpu_online(cpu)) {
+		s->err = 0;
+		return;
+	}
 
 	err = slot_create(c, s);
 	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
-	/* ENODEV: it went offline again, and more work is queued. */
-	s->err = err == -ENODEV || s->absent ? 0 : err;
+	s->err = s->absent ? 0 : err;
+	/* It went offline again, and more work is queued. */
+	if (err == -ENODEV && !cpu_online(cpu))
+		s->err = 0;
 	if (s->err) {
 		atomic_long_inc(&nr_repair_errors);
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
@@ -147,6 +177,10 @@ static void counter_repair(struct tally_counter *c)
 	if (c->target.task)
 		return;
 	mutex_lock(&c->lock);
+	/* All of them first: what is banked changes who is to serve. */
+	for (i = 0; i < c->nr_slots; i++)
+		if (c->slots[i].event && detached(&c->slots[i]))
+			slot_bank(c, &c->slots[i]);
 	for (i = 0; i < c->nr_slots; i++)
 		if (cpu_possible(slot_cpu(c, &c->slots[i])))
 			slot_repair(c, &c->slots[i]);
@@ -185,14 +219,14 @@ static u32 counter_key(const struct perf_event_attr *attr,
 
 /*
  * Not what belongs to one user alone: an inherited event, whose children cannot
- * be told apart; an exclusive one; a breakpoint, for which perf asks for more
- * than CAP_PERFMON; a probe described by a pointer.
+ * be told apart; an exclusive one; a pinned one, whose error is cleared by
+ * whoever enables it; a breakpoint, for which perf asks for more than
+ * CAP_PERFMON.
  */
 static bool shareable(const struct perf_event_attr *attr)
 {
-	return !attr->inherit && !attr->exclusive &&
-	       attr->type != PERF_TYPE_BREAKPOINT &&
-	       (attr->type < PERF_TYPE_MAX || !attr->config1);
+	return !attr->inherit && !attr->exclusive && !attr->pinned &&
+	       attr->type != PERF_TYPE_BREAKPOINT;
 }
 
 /* What is built on a task that has exited is to fail, not to share its end. */
@@ -255,7 +289,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 		}
 		if (!all || (err != -ENODEV && err != -ENOENT))
 			return err;
-		s->absent = err == -ENOENT;
+		s->absent = err == -ENOENT || cpu_online(*err_cpu);
 		if (!first)
 			first = err;
 	}
@@ -284,13 +318,9 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	c->nr_slots = nr;
 	mutex_lock(&c->lock);
 	err = counter_fill(c, err_cpu);
-	/*
-	 * perf cannot disable the children of an inherited event, and those
-	 * forked while it is disabled never start. It counts from the beginning
-	 * and to the end; the event's view shuts out what is not wanted.
-	 */
+	/* One user more than there are events: it is never disabled. */
 	if (!err && attr->inherit)
-		tally_counter_on(c);
+		c->users_on++;
 	mutex_unlock(&c->lock);
 	if (err) {
 		counter_free(c);
@@ -376,9 +406,12 @@ void tally_counter_on(struct tally_counter *c)
 		tally_counter_retry(c);
 		return;
 	}
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (slot_lives(c, s))
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		if (!s->event && s->err)
+			slot_repair(c, s);
+		else if (slot_lives(c, s))
 			perf_event_enable(s->event);
+	}
 }
 
 void tally_counter_off(struct tally_counter *c)
@@ -415,9 +448,14 @@ static bool is_running(const struct task_struct *task)
  * the task itself tells whether it still exists.
  */
 static enum tally_state inherited_state(const struct task_struct *task,
-					int state)
+					const struct perf_event *event)
 {
+	int state = READ_ONCE(event->state);
+
 	if (READ_ONCE(task->flags) & PF_EXITING)
+		return TALLY_STATE_EXITED;
+	/* exec() of a program with more rights ended it, and it has no child. */
+	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
 		return TALLY_STATE_EXITED;
 	if (state == PERF_EVENT_STATE_ERROR)
 		return TALLY_STATE_ERROR;
@@ -436,9 +474,9 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	if (!s->event)
 		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 
-	state = READ_ONCE(s->event->state);
 	if (c->attr.inherit)
-		return inherited_state(c->target.task, state);
+		return inherited_state(c->target.task, s->event);
+	state = READ_ONCE(s->event->state);
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
 		return TALLY_STATE_EXITED;
 	if (!c->target.task && detached(s))
@@ -461,7 +499,9 @@ bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 	lockdep_assert_held(&c->lock);
 	if (!tally_counter_on_all_cpus(c))
 		return true;
-	return cpu_possible(slot) && !c->slots[slot].absent;
+	/* What was banked of a CPU that is now served by another is shown. */
+	return cpu_possible(slot) &&
+	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
 }
 
 void tally_cpus_stats(struct tally_cpus_stats *out)
