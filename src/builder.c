@@ -7,6 +7,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/math64.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -48,10 +49,16 @@ static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 	u64 addr;
 	int err = tally_symbol_address(what->symbol, what->config2, &addr);
 
-	if (err)
+	if (err) {
 		tally_bad(b, err, "cannot probe symbol '%s'", what->symbol);
-	else
-		b->attr.config2 = addr;
+		return;
+	}
+	b->attr.config2 = addr;
+	/* A symbol that is too long is told by its address. */
+	if (snprintf(b->event, sizeof(b->event), "%s:%s+%llu",
+		     what->config ? "kretprobe" : "kprobe", what->symbol,
+		     what->config2) >= sizeof(b->event))
+		b->event[0] = '\0';
 }
 
 void __tally_builder_init(struct tally_builder *b, struct tally_what what,
@@ -400,6 +407,24 @@ static int check_breakpoint(struct tally_builder *b,
 	return 0;
 }
 
+/*
+ * perf reads the name of a symbol or program from the memory of whoever creates
+ * the event; for a CPU that comes back, that is not the one who asked for it.
+ */
+static int check_probe(struct tally_builder *b,
+		       const struct perf_event_attr *attr)
+{
+	if (attr->type < PERF_TYPE_MAX || !attr->config1)
+		return 0;
+	if ((int)attr->type == tally_pmu_type("kprobe"))
+		return tally_bad(b, -EOPNOTSUPP,
+				 "a kprobe is by symbol or address: kprobe:SYMBOL");
+	if ((int)attr->type == tally_pmu_type("uprobe"))
+		return tally_bad(b, -EOPNOTSUPP,
+				 "count a uprobe by its tracepoint: see tracefs' uprobe_events");
+	return 0;
+}
+
 static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	if (attr->type == PERF_TYPE_BREAKPOINT)
@@ -417,6 +442,33 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 	     attr->config == PERF_COUNT_SW_CGROUP_SWITCHES))
 		return tally_bad(b, -EINVAL,
 			   "switches and migrations happen in the kernel only");
+	return check_probe(b, attr);
+}
+
+/* What perf's system call says of a sample_type that cannot be. */
+static int check_sample_type(struct tally_builder *b,
+			     const struct perf_event_attr *attr)
+{
+	u64 branches = attr->branch_sample_type;
+
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
+		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
+			return tally_bad(b, -EINVAL,
+					 "unknown bits in branch_sample_type");
+		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
+			return tally_bad(b, -EINVAL, "no kind of branch");
+	}
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
+	    (attr->sample_stack_user >= USHRT_MAX ||
+	     !IS_ALIGNED(attr->sample_stack_user, sizeof(u64))))
+		return tally_bad(b, -EINVAL,
+				 "sample_stack_user is too large or no multiple of 8");
+	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
+	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
+		return tally_bad(b, -EINVAL, "both kinds of weight");
+	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
+	    !IS_ENABLED(CONFIG_CGROUP_PERF))
+		return tally_bad(b, -EINVAL, "this kernel has no cgroup events");
 	return 0;
 }
 
@@ -439,6 +491,8 @@ static int check_unbuilt(struct tally_builder *b,
 	if (attr->sigtrap && !attr->remove_on_exec)
 		return tally_bad(b, -EINVAL, "sigtrap without remove_on_exec");
 
+	if (check_sample_type(b, attr))
+		return b->err;
 	if (attr->aux_output || tally_attr_aux_bits(attr) ||
 	    attr->aux_watermark || attr->aux_sample_size)
 		return tally_bad(b, -EOPNOTSUPP, "kernel events have no AUX area");
@@ -501,16 +555,21 @@ static int check_sampling(struct tally_builder *b,
 	}
 	if (attr->freq) {
 		err = tally_pmu_check_freq(attr->sample_freq);
+		if (err == -EINVAL ||
+		    (is_clock(attr) && attr->sample_freq > NSEC_PER_SEC))
+			return tally_bad(b, -EINVAL,
+					 "frequency %llu is above kernel.perf_event_max_sample_rate",
+					 attr->sample_freq);
 		if (err)
 			return tally_bad(b, err,
-				   "frequency %llu is above kernel.perf_event_max_sample_rate",
-				   attr->sample_freq);
+					 "the limit of frequencies cannot be read");
 		/*
 		 * perf does the same, but forgets that it did: a later change
 		 * of the frequency would be taken for nanoseconds.
 		 */
 		if (is_clock(attr)) {
-			attr->sample_period = NSEC_PER_SEC / attr->sample_freq;
+			attr->sample_period = div64_u64(NSEC_PER_SEC,
+							attr->sample_freq);
 			attr->freq = 0;
 		}
 	} else if (attr->sample_period >> 63) {
@@ -597,19 +656,17 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 /**
  * tally_builder_allow - whether the caller may count this
  * @b: the builder
- * @target: whom; its exec_update_lock is held
  *
  * perf asks the caller only for some kinds of event, and a CPU that comes back
  * is given its event by a kernel thread that may do everything. So the caller is
- * asked here: without CAP_PERFMON it may count itself, in user space.
+ * asked here. Without CAP_PERFMON perf allows what kernel.perf_event_paranoid
+ * says, which no module can read; its strictest setting, Debian's, is nothing.
  *
  * Return: 0, or EACCES as perf's system call answers.
  */
-int tally_builder_allow(struct tally_builder *b,
-			const struct tally_target *target)
+int tally_builder_allow(struct tally_builder *b)
 {
-	if (perfmon_capable() ||
-	    (target->task == current && b->attr.exclude_kernel))
+	if (perfmon_capable())
 		return 0;
 	return tally_bad(b, -EACCES, "needs CAP_PERFMON");
 }

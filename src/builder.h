@@ -20,8 +20,7 @@ int tally_bad(struct tally_builder *b, int err, const char *fmt, ...);
 void tally_builder_clear(struct tally_builder *b, struct module *owner);
 int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
 int tally_builder_target(struct tally_builder *b, struct tally_target *target);
-int tally_builder_allow(struct tally_builder *b,
-			const struct tally_target *target);
+int tally_builder_allow(struct tally_builder *b);
 int tally_builder_failed(struct tally_builder *b, int err, int cpu);
 
 #endif /* TALLY_BUILDER_H */

@@ -21,7 +21,10 @@
  * What is read has mode 0444, no ioctl and no mmap, so that it opens under
  * lockdown, which refuses create and remove.
  */
-#include <linux/ctype.h>
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -56,7 +59,7 @@ static void show_target(struct seq_file *m, const struct tally_counter *c)
 static void show_event(struct seq_file *m, struct tally_event *ev)
 {
 	struct tally_count count;
-	u64 ratio = 0;
+	u32 ratio = 0;	/* hundredths of a per cent */
 
 	tally_event_read_all(ev, &count);
 	seq_printf(m, "%s ", ev->name);
@@ -75,7 +78,7 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	else if (count.enabled_ns)
 		ratio = mul_u64_u64_div_u64(count.running_ns, 10000,
 					    count.enabled_ns);
-	seq_printf(m, "%llu.%02llu%%\n", ratio / 100, ratio % 100);
+	seq_printf(m, "%u.%02u%%\n", ratio / 100, ratio % 100);
 }
 
 static int events_show(struct seq_file *m, void *v)
@@ -140,16 +143,29 @@ out:
 	return ret ?: len;
 }
 
+/*
+ * Whoever opened the file has to have had the right, too: a descriptor may be
+ * handed to a program that has more of it.
+ */
+static bool may_write(struct file *file)
+{
+	return perfmon_capable() &&
+	       (file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
+		file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+}
+
 static ssize_t create_write(struct file *file, const char __user *from,
 			    size_t size, loff_t *pos)
 {
+	if (!may_write(file))
+		return -EACCES;
 	return take_line(from, size, tally_event_create_line);
 }
 
 static ssize_t remove_write(struct file *file, const char __user *from,
 			    size_t size, loff_t *pos)
 {
-	if (!perfmon_capable())
+	if (!may_write(file))
 		return -EACCES;
 	return take_line(from, size, tally_event_remove_name);
 }
@@ -246,7 +262,7 @@ static int spec_show(struct seq_file *m, void *v)
 	const struct tally_counter *c = ev->counter;
 	char what[TALLY_EVENT_LEN];
 
-	tally_name_format(&c->attr, what, sizeof(what));
+	tally_event_what(ev, what, sizeof(what));
 	seq_printf(m, "%s ", what);
 	if (c->target.task)
 		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
@@ -311,22 +327,23 @@ void tally_debugfs_remove_event(struct tally_event *ev)
 	debugfs_remove(ev->dir);
 }
 
-void tally_debugfs_init(bool wanted)
+bool tally_debugfs_init(bool wanted)
 {
 	if (!wanted) {
 		root = ERR_PTR(-ENODEV);
-		return;
+		return false;
 	}
 	root = debugfs_create_dir("tally", NULL);
 	if (IS_ERR(root)) {
 		pr_info("no debugfs (%pe): events are read by other modules only\n",
 			root);
-		return;
+		return false;
 	}
 	debugfs_create_file("events", 0444, root, NULL, &events_fops);
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
 	debugfs_create_file("create", 0200, root, NULL, &create_fops);
 	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
+	return true;
 }
 
 void tally_debugfs_exit(void)

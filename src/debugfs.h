@@ -8,7 +8,7 @@ struct tally_event;
 
 int tally_debugfs_add_event(struct tally_event *ev);
 void tally_debugfs_remove_event(struct tally_event *ev);
-void tally_debugfs_init(bool wanted);
+bool tally_debugfs_init(bool wanted);
 void tally_debugfs_exit(void);
 
 #endif /* TALLY_DEBUGFS_H */

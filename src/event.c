@@ -48,35 +48,34 @@ static struct tally_event *name_find(const char *name)
 	return NULL;
 }
 
-/* An event without a name is called after its module and what it counts. */
-static void default_name(struct tally_event *ev,
-			 const struct perf_event_attr *attr)
+/*
+ * An event without a name is called after its module and what it counts, or, if
+ * that is long, after its module alone.
+ */
+static void default_name(struct tally_event *ev)
 {
 	char what[TALLY_EVENT_LEN];
 
-	tally_name_format(attr, what, sizeof(what));
+	tally_event_what(ev, what, sizeof(what));
 	strreplace(what, '/', ':');
 	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
 		     module_name(ev->owner), what, ev->id) >= sizeof(ev->name))
-		snprintf(ev->name, sizeof(ev->name), "%s.%llu",
+		snprintf(ev->name, sizeof(ev->name), "%.40s.%llu",
 			 module_name(ev->owner), ev->id);
 }
 
-static int name_take(struct tally_event *ev, const struct tally_builder *b,
-		     const struct perf_event_attr *attr)
+static int name_take(struct tally_event *ev, const struct tally_builder *b)
 {
+	bool given = b->given & TALLY_GIVEN_NAME;
 	int err = 0;
 
 	mutex_lock(&events_lock);
-	ev->id = ++last_id;
-	mutex_unlock(&events_lock);
-
-	if (b->given & TALLY_GIVEN_NAME)
-		strscpy(ev->name, b->name, sizeof(ev->name));
-	else
-		default_name(ev, attr);
-
-	mutex_lock(&events_lock);
+	strscpy(ev->name, b->name, sizeof(ev->name));
+	do {
+		ev->id = ++last_id;
+		if (!given)
+			default_name(ev);
+	} while (!given && name_find(ev->name));
 	if (name_find(ev->name))
 		err = -EEXIST;
 	else
@@ -149,32 +148,61 @@ static bool counts_now(struct tally_event *ev)
 	return all;
 }
 
+/*
+ * perf's system call holds exec_update_lock around its permission check and
+ * the installation, so that exec() cannot change the task's rights in between.
+ */
+static int counter_get(struct tally_event *ev, struct tally_builder *b,
+		       const struct perf_event_attr *attr,
+		       const struct tally_target *target)
+{
+	struct rw_semaphore *lock = NULL;
+	int err, cpu = -1;
+
+	if (target->task) {
+		lock = &target->task->signal->exec_update_lock;
+		err = down_read_interruptible(lock);
+		if (err)
+			return tally_builder_failed(b, err, -1);
+	}
+	err = tally_builder_allow(b);
+	if (!err) {
+		ev->counter = tally_counter_get(attr, target, &cpu);
+		if (IS_ERR(ev->counter))
+			err = tally_builder_failed(b, PTR_ERR(ev->counter), cpu);
+	}
+	if (lock)
+		up_read(lock);
+	return err;
+}
+
 static struct tally_event *event_new(struct tally_builder *b,
 				     const struct perf_event_attr *attr,
 				     const struct tally_target *target)
 {
 	struct tally_event *ev;
-	int err, cpu = -1;
+	int err;
 
 	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
 		      GFP_KERNEL);
-	if (!ev) {
-		err = -ENOMEM;
-		goto fail;
-	}
+	if (!ev)
+		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
 	ev->owner = b->owner;
-	err = name_take(ev, b, attr);
-	if (err)
+	ev->attr = *attr;
+	strscpy(ev->given, b->event, sizeof(ev->given));
+	err = name_take(ev, b);
+	if (err) {
+		tally_builder_failed(b, err, -1);
 		goto free_event;
-	ev->counter = tally_counter_get(attr, target, &cpu);
-	if (IS_ERR(ev->counter)) {
-		err = PTR_ERR(ev->counter);
-		goto give_back_name;
 	}
-	cpu = -1;
-	err = tally_debugfs_add_event(ev);
+	err = counter_get(ev, b, attr, target);
 	if (err)
+		goto give_back_name;
+	err = tally_debugfs_add_event(ev);
+	if (err) {
+		tally_builder_failed(b, err, -1);
 		goto put_counter;
+	}
 	return ev;
 
 put_counter:
@@ -183,9 +211,26 @@ give_back_name:
 	name_give_back(ev);
 free_event:
 	kvfree(ev);
-fail:
-	tally_builder_failed(b, err, cpu);
 	return ERR_PTR(err);
+}
+
+/* Enables the event and sees whether it counts; 0, or why it does not. */
+static int try_enable(struct tally_event *ev)
+{
+	int err = tally_event_enable(ev);
+
+	if (err == -ESRCH)
+		return err;
+	return err || !counts_now(ev) ? -EBUSY : 0;
+}
+
+/* What was counted while it was tried is not the owner's. */
+static void stop_trying(struct tally_event *ev)
+{
+	tally_event_disable(ev);
+	mutex_lock(&ev->counter->lock);
+	memset(ev->views, 0, ev->counter->nr_slots * sizeof(*ev->views));
+	mutex_unlock(&ev->counter->lock);
 }
 
 static struct tally_event *build_on(struct tally_builder *b,
@@ -195,45 +240,21 @@ static struct tally_event *build_on(struct tally_builder *b,
 	struct tally_event *ev;
 	int err;
 
-	err = tally_builder_allow(b, target);
-	if (err)
-		return ERR_PTR(err);
 	ev = event_new(b, attr, target);
 	if (IS_ERR(ev))
 		return ev;
-
-	if (!b->attr.disabled || b->flags & TALLY_BUILDER_REQUIRE)
+	if (b->flags & TALLY_BUILDER_REQUIRE) {
+		err = try_enable(ev);
+		if (err) {
+			destroy(ev);
+			return ERR_PTR(tally_builder_failed(b, err, -1));
+		}
+		if (b->attr.disabled)
+			stop_trying(ev);
+	} else if (!b->attr.disabled) {
 		tally_event_enable(ev);
-	if (b->flags & TALLY_BUILDER_REQUIRE && !counts_now(ev)) {
-		destroy(ev);
-		tally_builder_failed(b, -EBUSY, -1);
-		return ERR_PTR(-EBUSY);
 	}
-	if (b->attr.disabled)
-		tally_event_disable(ev);
 	publish(ev);
-	return ev;
-}
-
-/*
- * perf's system call holds exec_update_lock around its permission check and
- * the installation, so that exec() cannot change the task's rights in between.
- */
-static struct tally_event *build_on_task(struct tally_builder *b,
-					 const struct perf_event_attr *attr,
-					 const struct tally_target *target)
-{
-	struct rw_semaphore *lock = &target->task->signal->exec_update_lock;
-	struct tally_event *ev;
-	int err;
-
-	err = down_read_interruptible(lock);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		return ERR_PTR(err);
-	}
-	ev = build_on(b, attr, target);
-	up_read(lock);
 	return ev;
 }
 
@@ -242,16 +263,17 @@ static struct tally_event *build_on_task(struct tally_builder *b,
  * @b: the builder; it stays as it is, and may be built again
  *
  * All checks of perf's system call are made here, for the caller's rights. The
- * event is complete and listed in debugfs before it is enabled. Events that
- * count the same thing on the same target share one counter.
+ * event is complete, with its folder in debugfs, before it is enabled. Events
+ * that count the same thing on the same target share one counter.
  *
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
  * Return: the event, or an ERR_PTR with the reason; tally_builder_why() has the
- * sentence. EINVAL and EOPNOTSUPP for settings, EACCES without CAP_PERFMON,
- * EEXIST for a name that is taken, ESRCH for a task that is gone; and from perf,
- * ENOENT no such event on this machine, ENODEV CPU offline, ENOSPC no breakpoint
- * free, EBUSY no room on the PMU, ENOMEM.
+ * sentence. EINVAL, ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without
+ * CAP_PERFMON, EEXIST for a name that is taken, ESRCH for a task that is gone,
+ * EINTR for a signal while the task is in exec(); and from perf, ENOENT no such
+ * event on this machine, ENODEV CPU offline, ENOSPC no breakpoint free, EPERM
+ * kernel breakpoints without CAP_SYS_ADMIN, EBUSY no room on the PMU, ENOMEM.
  */
 struct tally_event *tally_build(struct tally_builder *b)
 {
@@ -268,11 +290,10 @@ struct tally_event *tally_build(struct tally_builder *b)
 	err = tally_builder_target(b, &target);
 	if (err) {
 		ev = ERR_PTR(err);
-	} else if (target.task) {
-		ev = build_on_task(b, &attr, &target);
-		put_task_struct(target.task);
 	} else {
 		ev = build_on(b, &attr, &target);
+		if (target.task)
+			put_task_struct(target.task);
 	}
 	/* Nothing is wrong with the settings; it may go better next time. */
 	b->err = 0;
@@ -580,16 +601,17 @@ u64 tally_count_scaled(const struct tally_count *count)
 {
 	u64 value = count->value, enabled = count->enabled_ns;
 	u64 running = count->running_ns;
-	u64 whole, part;
+	u64 whole, part, rest;
 
 	if (!running)
 		return 0;
 	if (running >= enabled)
 		return value;
 	/* The quotient of the second term fits: it is below enabled_ns. */
-	if (check_mul_overflow(value / running, enabled, &whole))
+	whole = div64_u64_rem(value, running, &rest);
+	if (check_mul_overflow(whole, enabled, &whole))
 		return U64_MAX;
-	part = mul_u64_u64_div_u64(value % running, enabled, running);
+	part = mul_u64_u64_div_u64(rest, enabled, running);
 	if (check_add_overflow(whole, part, &whole))
 		return U64_MAX;
 	return whole;
@@ -645,6 +667,17 @@ unsigned long tally_events_count(void)
 }
 
 /**
+ * tally_event_what - what an event counts, as lines of text have it
+ * @ev: the event
+ * @buf: receives it
+ * @size: room in @buf; TALLY_EVENT_LEN is enough
+ */
+void tally_event_what(const struct tally_event *ev, char *buf, size_t size)
+{
+	tally_name_format(&ev->attr, ev->given, buf, size);
+}
+
+/**
  * tally_event_create_line - an event for whoever wrote a line of text
  * @line: see tally_builder_parse()
  *
@@ -662,8 +695,9 @@ int tally_event_create_line(const char *line)
 	ev = tally_build(&b);
 	if (!IS_ERR(ev))
 		return 0;
-	pr_err("%*pE: %s (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
-	       tally_builder_why(&b), ev);
+	/* Both may hold what the writer wrote. */
+	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
+	       (int)strlen(b.why), b.why, ev);
 	return PTR_ERR(ev);
 }
 

@@ -31,6 +31,8 @@ struct tally_view {
  * @node: in the list of events
  * @name_node: in the table of names
  * @id: unique while the module is loaded
+ * @attr: what it counts
+ * @given: what that was called, without modifiers; empty for the usual name
  * @on: enabled; guarded by tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
  * @name: unique among the events that exist
@@ -43,6 +45,8 @@ struct tally_event {
 	struct list_head node;
 	struct hlist_node name_node;
 	u64 id;
+	struct perf_event_attr attr;
+	char given[TALLY_EVENT_NAME_LEN];
 	bool on;
 	bool listed;
 	char name[TALLY_NAME_LEN];
@@ -58,6 +62,7 @@ struct tally_event *tally_events_entry(void *v);
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
+void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 int tally_event_create_line(const char *line);
 int tally_event_remove_name(const char *name);
 unsigned long tally_events_count(void);

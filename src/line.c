@@ -104,7 +104,10 @@ static void parse_option(struct tally_builder *b, char *option)
 	tally_bad(b, -EINVAL, "unknown option '%s'", key);
 }
 
-/* An event is called as it was written; a '/' cannot be in a folder's name. */
+/*
+ * An event is called as it was written; a '/' cannot be in a folder's name. One
+ * that is too long for that is called as events without a name are.
+ */
 static void name_after(struct tally_builder *b, char *event)
 {
 	size_t len;
@@ -112,30 +115,50 @@ static void name_after(struct tally_builder *b, char *event)
 	strreplace(event, '/', ':');
 	for (len = strlen(event); len && event[len - 1] == ':'; len--)
 		event[len - 1] = '\0';
-	tally_builder_name(b, event);
+	if (len < TALLY_NAME_LEN)
+		tally_builder_name(b, event);
+}
+
+/* The event as written, but for its modifiers: options may change those. */
+static void keep_event(struct tally_builder *b, const char *event, size_t len)
+{
+	if (len && event[len - 1] == ':')
+		len--;
+	if (len < sizeof(b->event))
+		strscpy(b->event, event, len + 1);
+}
+
+static void parse_event(struct tally_builder *b, char *event)
+{
+	char why[sizeof(b->why)];
+	size_t modifiers_at;
+	char *copy;
+	int err;
+
+	copy = kstrdup(event, GFP_KERNEL);
+	if (!copy) {
+		tally_bad(b, -ENOMEM, "out of memory");
+		return;
+	}
+	err = tally_name_parse(&b->attr, copy, &modifiers_at, why, sizeof(why));
+	if (err)
+		tally_bad(b, err, "%s", why);
+	else
+		keep_event(b, event, modifiers_at);
+	kfree(copy);
 }
 
 static void parse_line(struct tally_builder *b, char *line)
 {
-	char *event, *option, *name;
-	char why[sizeof(b->why)];
-	int err;
+	char *event = strsep(&line, " \t");
+	char *option;
 
-	event = strsep(&line, " \t");
-	name = kstrdup(event, GFP_KERNEL);
-	if (!name) {
-		tally_bad(b, -ENOMEM, "out of memory");
-		return;
-	}
-	err = tally_name_parse(&b->attr, event, why, sizeof(why));
-	if (err)
-		tally_bad(b, err, "%s", why);
+	parse_event(b, event);
 	while ((option = strsep(&line, " \t")))
 		if (*option)
 			parse_option(b, option);
 	if (!(b->given & TALLY_GIVEN_NAME))
-		name_after(b, name);
-	kfree(name);
+		name_after(b, event);
 }
 
 int __tally_builder_parse(struct tally_builder *b, const char *line,

@@ -78,7 +78,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_cpus;
 	/* Nothing fails once there are files that somebody may have open. */
-	tally_debugfs_init(use_debugfs);
+	use_debugfs = tally_debugfs_init(use_debugfs);
 	start_events(strim(list));
 	kfree(list);
 	return 0;

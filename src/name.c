@@ -322,7 +322,7 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 	char *where = strsep(&text, ":");
 	char *plus = where;
 	char *symbol = strsep(&plus, "+");
-	u64 offset = 0, address;
+	u64 offset = 0, address = 0;
 	int type, err;
 
 	*modifiers = text;
@@ -335,7 +335,7 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 		return -EINVAL;
 	}
 	if (isdigit(*symbol)) {
-		err = kstrtou64(symbol, 0, &address);
+		err = kstrtou64(symbol, 0, &address) ? -EINVAL : 0;
 		if (err)
 			snprintf(why, size, "bad address '%s'", symbol);
 		address += offset;
@@ -471,6 +471,7 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  * tally_name_parse - an event by name
  * @attr: all zero; receives type, config and modifiers
  * @text: the event; cut to pieces
+ * @modifiers_at: receives where the modifiers begin, or the length of @text
  * @why: receives a sentence on failure
  * @size: room in @why
  *
@@ -478,9 +479,10 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  * Return: 0; EINVAL for what cannot be read, ENOENT for a name that is not
  * known here, EOPNOTSUPP for what this kernel lacks.
  */
-int tally_name_parse(struct perf_event_attr *attr, char *text, char *why,
-		     size_t size)
+int tally_name_parse(struct perf_event_attr *attr, char *text,
+		     size_t *modifiers_at, char *why, size_t size)
 {
+	size_t len = strlen(text);
 	char *modifiers = NULL;
 	int err;
 
@@ -492,6 +494,7 @@ int tally_name_parse(struct perf_event_attr *attr, char *text, char *why,
 	if (err)
 		return err;
 	tally_name_defaults(attr);
+	*modifiers_at = modifiers ? modifiers - text : len;
 	return modifiers ? parse_modifiers(attr, modifiers, why, size) : 0;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_parse);
@@ -587,13 +590,9 @@ static bool format_named(const struct perf_event_attr *attr, char *buf,
 static void format_pmu(const struct perf_event_attr *attr, char *buf,
 		       size_t size)
 {
-	char pmu[32];
 	size_t n;
 
-	if (attr->type < PERF_TYPE_MAX ||
-	    tally_pmu_name(attr->type, pmu, sizeof(pmu)))
-		snprintf(pmu, sizeof(pmu), "%u", attr->type);
-	n = scnprintf(buf, size, "%s/config=0x%llx", pmu, attr->config);
+	n = scnprintf(buf, size, "%u/config=0x%llx", attr->type, attr->config);
 	if (attr->config1)
 		n += scnprintf(buf + n, size - n, ",config1=0x%llx",
 			       attr->config1);
@@ -609,21 +608,27 @@ static void format_pmu(const struct perf_event_attr *attr, char *buf,
 /**
  * tally_name_format - the name of an event; tally_name_parse() reads it back
  * @attr: the event
+ * @given: what it was called when it was parsed, without modifiers; empty if
+ *	it was not. Other PMUs than the generic ones are told by number then.
  * @buf: receives the name
  * @size: room in @buf; TALLY_EVENT_LEN is enough for any event
  *
- * Context: Process context, may sleep.
+ * Context: Any context.
  */
-void tally_name_format(const struct perf_event_attr *attr, char *buf,
-		       size_t size)
+void tally_name_format(const struct perf_event_attr *attr, const char *given,
+		       char *buf, size_t size)
 {
-	bool named = format_named(attr, buf, size);
 	char modifiers[16];
 
-	if (!named)
+	if (*given)
+		strscpy(buf, given, size);
+	else if (!format_named(attr, buf, size))
 		format_pmu(attr, buf, size);
 	format_modifiers(attr, modifiers);
-	if (*modifiers && named)
+	if (!*modifiers)
+		return;
+	/* A PMU's last slash separates as well as a colon. */
+	if (buf[strlen(buf) - 1] != '/')
 		strlcat(buf, ":", size);
 	strlcat(buf, modifiers, size);
 }

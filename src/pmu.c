@@ -38,19 +38,8 @@ static struct perf_event *dummy_create(u64 freq)
 	return event;
 }
 
-static int match_type(struct device *dev, const void *data)
-{
-	const struct pmu *pmu = dev_get_drvdata(dev);
-
-	return pmu && pmu->type == *(const u32 *)data;
-}
-
-/*
- * The PMU's device with a reference, by @name or, if that is NULL, by @type.
- * bus_find_device() keeps the device; it does not keep the PMU, so what is
- * told is a number and not a pointer. perf checks the number at creation.
- */
-static struct device *pmu_find(const char *name, u32 type)
+/* The PMU's device, with a reference. */
+static struct device *pmu_find(const char *name)
 {
 	struct perf_event *dummy = dummy_create(0);
 	struct device *dev = NULL;
@@ -59,10 +48,7 @@ static struct device *pmu_find(const char *name, u32 type)
 		return ERR_CAST(dummy);
 	/* Clock PMUs have a marker in place of a device; this one has one. */
 	if (dummy->pmu->dev && dummy->pmu->dev->bus)
-		dev = name ? bus_find_device_by_name(dummy->pmu->dev->bus, NULL,
-						     name) :
-			     bus_find_device(dummy->pmu->dev->bus, NULL, &type,
-					     match_type);
+		dev = bus_find_device_by_name(dummy->pmu->dev->bus, NULL, name);
 	perf_event_release_kernel(dummy);
 	return dev ?: ERR_PTR(-ENOENT);
 }
@@ -77,39 +63,24 @@ static struct device *pmu_find(const char *name, u32 type)
  */
 int tally_pmu_type(const char *name)
 {
-	struct device *dev = pmu_find(name, 0);
+	struct device *dev = pmu_find(name);
 	const struct pmu *pmu;
 	int ret = -ENOENT;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
+	/*
+	 * A driver that takes its PMU away frees it after device_del(), which
+	 * takes this lock first. perf gives a module no firmer hold of a PMU
+	 * than an event of it; what is told is a number, which perf checks.
+	 */
 	device_lock(dev);
-	pmu = dev_get_drvdata(dev);
+	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
 	if (pmu)
 		ret = pmu->type;
 	device_unlock(dev);
 	put_device(dev);
 	return ret;
-}
-
-/**
- * tally_pmu_name - the name of a PMU
- * @type: its number
- * @buf: receives the name
- * @size: room in @buf
- *
- * Context: Process context, may sleep.
- * Return: 0, or ENOENT if no PMU on the bus has this number.
- */
-int tally_pmu_name(u32 type, char *buf, size_t size)
-{
-	struct device *dev = pmu_find(NULL, type);
-
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	strscpy(buf, dev_name(dev), size);
-	put_device(dev);
-	return 0;
 }
 
 /**

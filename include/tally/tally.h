@@ -45,6 +45,9 @@ struct tally_event;
 /** define TALLY_NAME_LEN - Room for the name of an event, its NUL included. */
 #define TALLY_NAME_LEN 64
 
+/* Room for what an event is called in lines of text, its NUL included. */
+#define TALLY_EVENT_NAME_LEN 96
+
 /**
  * struct tally_what - what to count
  * @type:	PERF_TYPE_*, or the number of a PMU
@@ -227,6 +230,7 @@ struct tally_builder {
 	u16 given;
 	u16 flags;
 	char name[TALLY_NAME_LEN];
+	char event[TALLY_EVENT_NAME_LEN];
 	char why[96];
 };
 
@@ -276,9 +280,10 @@ int __tally_builder_parse(struct tally_builder *b, const char *line,
  *
  * Context: Process context, may sleep. pid= is looked up by tally_build() in
  * the caller's PID namespace.
- * Return: 0, or the error that tally_build() would return for this line:
- * EINVAL for what cannot be read, ENOENT for a name that this machine does not
- * know, and so on; tally_builder_why() has the sentence.
+ * Return: 0 if the line could be read; tally_build() checks the rest. EINVAL
+ * for what cannot be read, ENOENT for a name that this machine does not know,
+ * and so on; tally_build() returns the same, and tally_builder_why() has the
+ * sentence.
  */
 #define tally_builder_parse(b, line) \
 	__tally_builder_parse(b, line, THIS_MODULE)
