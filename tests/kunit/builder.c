@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a builder refuses, with which errno, and that it keeps nothing. */
+/* What a builder refuses, with which errno, and what it takes. */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kthread.h>
 #include <linux/sched.h>
-#include <linux/sched/task.h>
 #include "builder.h"
 #include "compat.h"
 
@@ -424,6 +422,23 @@ static const struct attr_rule attrs[] = {
 	  "sigtrap without" },
 	{ "sigtrap with remove_on_exec",
 	  { .sigtrap = 1, .remove_on_exec = 1 }, -EOPNOTSUPP, "not built" },
+	{ "branch_sample_type, unknown bit",
+	  { .sample_type = PERF_SAMPLE_BRANCH_STACK,
+	    .branch_sample_type = PERF_SAMPLE_BRANCH_MAX }, -EINVAL,
+	  "branch_sample_type" },
+	{ "branch_sample_type, levels alone",
+	  { .sample_type = PERF_SAMPLE_BRANCH_STACK,
+	    .branch_sample_type = PERF_SAMPLE_BRANCH_USER }, -EINVAL,
+	  "no kind of branch" },
+	{ "sample_stack_user, too large",
+	  { .sample_type = PERF_SAMPLE_STACK_USER,
+	    .sample_stack_user = 65536 }, -EINVAL, "sample_stack_user" },
+	{ "sample_stack_user, unaligned",
+	  { .sample_type = PERF_SAMPLE_STACK_USER,
+	    .sample_stack_user = 12 }, -EINVAL, "sample_stack_user" },
+	{ "both weights",
+	  { .sample_type = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT },
+	  -EINVAL, "weight" },
 	NOT_BUILT(sample_type, PERF_SAMPLE_IP, "samples"),
 	NOT_BUILT(branch_sample_type, PERF_SAMPLE_BRANCH_ANY, "samples"),
 	NOT_BUILT(sample_regs_user, 1, "samples"),
@@ -644,152 +659,6 @@ static void builder_first_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.err, 0);
 }
 
-static int sleeper(void *unused)
-{
-	set_current_state(TASK_INTERRUPTIBLE);
-	while (!kthread_should_stop()) {
-		schedule();
-		set_current_state(TASK_INTERRUPTIBLE);
-	}
-	__set_current_state(TASK_RUNNING);
-	return 0;
-}
-
-static struct task_struct *start_sleeper(struct kunit *test)
-{
-	struct task_struct *task;
-
-	task = kthread_run(sleeper, NULL, "tally_sleeper");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	return get_task_struct(task);
-}
-
-static void end_sleeper(struct task_struct *task)
-{
-	kthread_stop(task);
-	put_task_struct(task);
-}
-
-/* D.1 #4: nothing is held by a builder, nor by one that failed to build. */
-static void builder_holds_nothing(struct kunit *test)
-{
-	struct task_struct *task = start_sleeper(test);
-	unsigned int before = refcount_read(&task->usage);
-	struct tally_builder b;
-
-	tally_builder_init(&b, faults);
-	tally_builder_on_task(&b, task);
-	tally_builder_name(&b, "kunit_held");
-	KUNIT_EXPECT_EQ(test, refcount_read(&task->usage), before);
-	tally_builder_on_all_cpus(&b);
-	KUNIT_EXPECT_TRUE(test, IS_ERR(tally_build(&b)));
-	KUNIT_EXPECT_EQ(test, refcount_read(&task->usage), before);
-
-	/* Refused by perf, after everything was set up. */
-	tally_builder_init(&b, TALLY_PMU(4000000000U, 0));
-	tally_builder_on_task(&b, task);
-	KUNIT_EXPECT_TRUE(test, IS_ERR(tally_build(&b)));
-	KUNIT_EXPECT_EQ(test, refcount_read(&task->usage), before);
-	end_sleeper(task);
-}
-
-static void builder_built_twice(struct kunit *test)
-{
-	struct tally_event *one, *two;
-	struct tally_builder b;
-
-	tally_builder_init(&b, faults);
-	tally_builder_name(&b, "kunit_twice");
-	one = tally_build(&b);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(one));
-	KUNIT_EXPECT_STREQ(test, tally_event_name(one), "kunit_twice");
-	two = tally_build(&b);
-	KUNIT_EXPECT_PTR_EQ(test, two, (struct tally_event *)ERR_PTR(-EEXIST));
-	KUNIT_EXPECT_NOT_NULL(test, strstr(tally_builder_why(&b), "taken"));
-	tally_event_release(one);
-
-	two = tally_build(&b);
-	KUNIT_EXPECT_FALSE(test, IS_ERR(two));
-	KUNIT_EXPECT_STREQ(test, tally_builder_why(&b), "");
-	tally_event_release(two);
-}
-
-static void builder_twice_unnamed(struct kunit *test)
-{
-	struct tally_event *one, *two;
-	struct tally_builder b;
-
-	tally_builder_init(&b, faults);
-	one = tally_build(&b);
-	two = tally_build(&b);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(one));
-	KUNIT_ASSERT_FALSE(test, IS_ERR(two));
-	KUNIT_EXPECT_STRNEQ(test, tally_event_name(one), tally_event_name(two));
-	KUNIT_EXPECT_TRUE(test, strstarts(tally_event_name(one),
-					  "tally_kunit.page-faults."));
-	tally_event_release(one);
-	tally_event_release(two);
-}
-
-/* D.1 #7: each failure keeps its errno, and is not held against the next. */
-static void builder_after_failure(struct kunit *test)
-{
-	struct task_struct *task = start_sleeper(test);
-	struct tally_event *ev;
-	struct tally_builder b;
-
-	kthread_stop(task);
-	/* It is gone when its threads' counters are. */
-	while (!(READ_ONCE(task->flags) & PF_EXITING))
-		cond_resched();
-	tally_builder_init(&b, faults);
-	tally_builder_on_task(&b, task);
-	ev = tally_build(&b);
-	KUNIT_EXPECT_PTR_EQ(test, ev, (struct tally_event *)ERR_PTR(-ESRCH));
-	KUNIT_EXPECT_NOT_NULL(test, strstr(tally_builder_why(&b), "exited"));
-	put_task_struct(task);
-
-	tally_builder_on_task(&b, current);
-	ev = tally_build(&b);
-	KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(ev), "%s", tally_builder_why(&b));
-	tally_event_release(ev);
-}
-
-static void builder_no_pid(struct kunit *test)
-{
-	struct tally_event *ev;
-	struct tally_builder b;
-
-	tally_builder_init(&b, faults);
-	tally_builder_on_pid(&b, INT_MAX);
-	ev = tally_build(&b);
-	KUNIT_EXPECT_PTR_EQ(test, ev, (struct tally_event *)ERR_PTR(-ESRCH));
-	KUNIT_EXPECT_NOT_NULL(test, strstr(tally_builder_why(&b), "no task"));
-	tally_builder_on_pid(&b, 0);
-	ev = tally_build(&b);
-	KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(ev), "%s", tally_builder_why(&b));
-	tally_event_release(ev);
-}
-
-/* D.1 #7: what perf itself refuses keeps its errno. */
-static void builder_perf_refuses(struct kunit *test)
-{
-	struct tally_event *ev;
-	struct tally_builder b;
-
-	tally_builder_init(&b, TALLY_PMU(4000000000U, 0));
-	ev = tally_build(&b);
-	KUNIT_EXPECT_PTR_EQ(test, ev, (struct tally_event *)ERR_PTR(-ENOENT));
-	KUNIT_EXPECT_STRNEQ(test, tally_builder_why(&b), "");
-	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_MAX));
-	ev = tally_build(&b);
-	KUNIT_EXPECT_PTR_EQ(test, ev, (struct tally_event *)ERR_PTR(-ENOENT));
-	tally_builder_init(&b, TALLY_TRACEPOINT(U32_MAX));
-	ev = tally_build(&b);
-	KUNIT_EXPECT_TRUE(test, IS_ERR(ev));
-	KUNIT_EXPECT_STRNEQ(test, tally_builder_why(&b), "");
-}
-
 static struct kunit_case builder_cases[] = {
 	KUNIT_CASE_PARAM(builder_refuses, rules_gen_params),
 	KUNIT_CASE_PARAM(builder_refuses_attr, attrs_gen_params),
@@ -799,12 +668,6 @@ static struct kunit_case builder_cases[] = {
 	KUNIT_CASE(builder_config),
 	KUNIT_CASE(builder_breakpoints),
 	KUNIT_CASE(builder_first_error),
-	KUNIT_CASE(builder_holds_nothing),
-	KUNIT_CASE(builder_built_twice),
-	KUNIT_CASE(builder_twice_unnamed),
-	KUNIT_CASE(builder_after_failure),
-	KUNIT_CASE(builder_no_pid),
-	KUNIT_CASE(builder_perf_refuses),
 	{ }
 };
 
@@ -812,4 +675,5 @@ static struct kunit_suite builder_suite = {
 	.name = "tally_builder",
 	.test_cases = builder_cases,
 };
+
 kunit_test_suite(builder_suite);

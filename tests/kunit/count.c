@@ -128,6 +128,14 @@ static u64 random(struct rnd_state *rnd)
 	return n >> prandom_u32_state(rnd) % 64;
 }
 
+static void expect_scaled(struct kunit *test, u64 value, u64 enabled,
+			  u64 running)
+{
+	KUNIT_ASSERT_EQ_MSG(test, scaled(value, enabled, running),
+			    slow_scaled(value, enabled, running),
+			    "%llu * %llu / %llu", value, enabled, running);
+}
+
 static void count_scaled_random(struct kunit *test)
 {
 	u64 value, enabled, running;
@@ -142,10 +150,7 @@ static void count_scaled_random(struct kunit *test)
 		if (running > enabled && i % 4)
 			swap(running, enabled);
 		smaller += running && running < enabled;
-		KUNIT_ASSERT_EQ_MSG(test, scaled(value, enabled, running),
-				    slow_scaled(value, enabled, running),
-				    "%llu * %llu / %llu", value, enabled,
-				    running);
+		expect_scaled(test, value, enabled, running);
 	}
 	/* Most were scaled at all. */
 	KUNIT_EXPECT_GT(test, smaller, 15000U);
@@ -164,11 +169,7 @@ static void count_scaled_edge(struct kunit *test)
 		running = 1 + random(&rnd) % (enabled - 1);
 		value = slow_divide(slow_multiply(U64_MAX, running), enabled);
 		for (d = 0; d < 3; d++)
-			KUNIT_ASSERT_EQ_MSG(test,
-				scaled(value + d, enabled, running),
-				slow_scaled(value + d, enabled, running),
-				"%llu * %llu / %llu", value + d, enabled,
-				running);
+			expect_scaled(test, value + d, enabled, running);
 	}
 }
 
@@ -183,4 +184,5 @@ static struct kunit_suite count_suite = {
 	.name = "tally_count",
 	.test_cases = count_cases,
 };
+
 kunit_test_suite(count_suite);
