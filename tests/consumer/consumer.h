@@ -10,6 +10,7 @@ extern struct tap tap;
 /* Something that only the tests call, counted by probes and breakpoints. */
 void bumps(unsigned int n);
 void bump(void);
+void be_busy(unsigned long ticks);
 
 struct tally_event *build_ok(struct tally_builder *b, const char *what);
 void expect_value(struct tally_event *ev, u64 want, const char *what);

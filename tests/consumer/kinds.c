@@ -37,22 +37,16 @@ static int ask_perf(const struct tally_what *what)
 	return 0;
 }
 
-/* Work for the CPU that a PMU notices. */
-static void work(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 100000; i++)
-		bump();
-}
-
 /* An event that can be had counts; of many, whether there is anything to. */
 static void count_some(struct tally_event *ev, const char *what, bool counts)
 {
 	struct tally_count count;
 	int err;
 
-	work();
+	/* Work that a PMU notices. */
+	bumps(10000);
+	if (counts)
+		be_busy(3);
 	err = tally_event_read(ev, &count);
 	tap_ok(&tap, !err && count.state == TALLY_STATE_ACTIVE &&
 	       (!counts || count.value), "%s: counts", what);
@@ -85,7 +79,7 @@ static void one_kind(const struct tally_what what, const char *name,
 	tally_event_release(ev);
 }
 
-static void software(void)
+static void each_software(void)
 {
 	char name[32];
 	int id;
@@ -99,7 +93,7 @@ static void software(void)
 	one_kind(TALLY_SOFTWARE(PERF_COUNT_SW_MAX), "software, no such", false);
 }
 
-static void hardware(void)
+static void each_hardware(void)
 {
 	char name[32];
 	int id;
@@ -112,7 +106,7 @@ static void hardware(void)
 	one_kind(TALLY_HARDWARE(PERF_COUNT_HW_MAX), "hardware, no such", false);
 }
 
-static void caches(void)
+static void each_cache(void)
 {
 	int id, op, result;
 	char name[32];
@@ -193,7 +187,7 @@ static void tracepoints(void)
 #endif
 }
 
-static void switches(void)
+static void count_switches(void)
 {
 	struct tally_builder b;
 
@@ -213,14 +207,14 @@ void test_kinds(void)
 	*before = current->cpus_mask;
 	one_cpu = cpumask_first(cpu_online_mask);
 	set_cpus_allowed_ptr(current, cpumask_of(one_cpu));
-	software();
-	hardware();
-	caches();
+	each_software();
+	each_hardware();
+	each_cache();
 	numbers();
 	named_pmu("software", PERF_COUNT_SW_CPU_CLOCK, "software by name");
 	named_pmu("msr", 0, "msr by name");
 	set_cpus_allowed_ptr(current, before);
 	kfree(before);
 	tracepoints();
-	switches();
+	count_switches();
 }

@@ -4,25 +4,47 @@
 
 #include <linux/compiler.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/irqflags.h>
 #include "consumer.h"
 
 static unsigned long watched __aligned(8);
 static unsigned long beside __aligned(8);
 
+/*
+ * arm64 steps over the instruction that hit, with interrupts as they were. One
+ * that arrives there ends the step, and the instruction runs, and hits, again.
+ */
 static void writes(unsigned int n)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	while (n--) {
 		WRITE_ONCE(watched, n);
 		WRITE_ONCE(beside, n);
 	}
+	local_irq_restore(flags);
 }
 
 static void reads(unsigned int n)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	while (n--) {
 		(void)READ_ONCE(watched);
 		(void)READ_ONCE(beside);
 	}
+	local_irq_restore(flags);
+}
+
+static void quiet_bumps(unsigned int n)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	bumps(n);
+	local_irq_restore(flags);
 }
 
 /* Machines without breakpoints say so, and TCG's have them all. */
@@ -91,7 +113,7 @@ static void execute_breakpoint(void)
 	ev = build_or_skip(&b, "execute breakpoint");
 	if (!ev)
 		return;
-	bumps(25);
+	quiet_bumps(25);
 	expect_value(ev, 25, "25 calls are 25");
 	tally_event_release(ev);
 	bumps(1);

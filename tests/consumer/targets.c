@@ -15,6 +15,7 @@ struct helper {
 	struct task_struct *task;
 	struct completion go;
 	struct completion done;
+	unsigned long busy;	/* in jiffies, after the calls */
 	bool end;
 };
 
@@ -27,6 +28,7 @@ static int helper_run(void *data)
 		if (h->end)
 			return 0;
 		bumps(40);
+		be_busy(h->busy);
 		complete(&h->done);
 	}
 }
@@ -35,6 +37,7 @@ static bool helper_start(struct helper *h, int cpu)
 {
 	init_completion(&h->go);
 	init_completion(&h->done);
+	h->busy = 0;
 	h->end = false;
 	h->task = kthread_create(helper_run, h, "tally_helper");
 	if (!tap_ok(&tap, !IS_ERR(h->task), "a thread to count"))
@@ -136,19 +139,24 @@ static void task_clock(struct helper *h)
 {
 	struct tally_builder b;
 	struct tally_event *ev;
-	struct tally_count count;
+	struct tally_count count, later;
 
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));
 	tally_builder_on_task(&b, h->task);
 	ev = build_ok(&b, "a task's clock");
 	if (IS_ERR(ev))
 		return;
+	h->busy = 3;
 	helper_bump(h);
+	h->busy = 0;
 	msleep(20);
 	tally_event_read(ev, &count);
 	tap_is(&tap, count.state, TALLY_STATE_INACTIVE, "the task sleeps");
-	tap_ok(&tap, count.value && count.value < count.enabled_ns,
-	       "it ran %llu of %llu ns", count.value, count.enabled_ns);
+	tap_ok(&tap, count.value && count.running_ns, "it ran for %llu ns",
+	       count.value);
+	msleep(20);
+	tally_event_read(ev, &later);
+	tap_is(&tap, later.value, count.value, "asleep, its clock stands");
 	tally_event_release(ev);
 }
 
@@ -170,7 +178,7 @@ static void task_exits(struct helper *h)
 	if (IS_ERR(ev))
 		return;
 	while (tally_event_state(ev) != TALLY_STATE_EXITED && tries++ < 1000)
-		msleep(5);
+		msleep(20);
 	tap_is(&tap, tally_event_read(ev, &count), 0, "its count is there");
 	tap_is(&tap, count.state, TALLY_STATE_EXITED, "state exited");
 	tap_ok(&tap, count.value, "it had switched %llu times", count.value);
