@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one more event costs, with few and with many events around it, in tally
+ * and with perf's bare entry points in the same boot.
+ *
+ *	insmod tally_cost.ko
+ *	cat /sys/kernel/debug/tally_cost/results
+ *
+ * With QEMU's icount and one CPU, ktime_get_ns() counts instructions; elsewhere
+ * the figures mean nothing. Each is the smallest of several: what is above it
+ * is a timer's interrupt.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/init.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <tally/tally.h>
+#include "tap.h"
+
+#define MOST	1000
+#define ROUNDS	30
+
+static struct tap tap;
+
+/* Both kinds of event through the same three calls. */
+struct peer {
+	const char *name;
+	void *(*create)(bool enabled);
+	void (*read)(void *event);
+	void (*release)(void *event);
+};
+
+static void *tally_create(bool enabled)
+{
+	struct tally_builder b;
+
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
+	tally_builder_on_cpu(&b, 0);
+	if (!enabled)
+		tally_builder_disabled(&b);
+	return tally_build(&b);
+}
+
+static void tally_read(void *event)
+{
+	struct tally_count count;
+
+	tally_event_read(event, &count);
+}
+
+static void tally_release(void *event)
+{
+	tally_event_release(event);
+}
+
+static void *perf_create(bool enabled)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.disabled = 1,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	if (!IS_ERR(event) && enabled)
+		perf_event_enable(event);
+	return event;
+}
+
+static void perf_read(void *event)
+{
+	u64 enabled, running;
+
+	perf_event_read_value(event, &enabled, &running);
+}
+
+static void perf_release(void *event)
+{
+	perf_event_release_kernel(event);
+}
+
+static const struct peer tally_peer = {
+	"tally", tally_create, tally_read, tally_release
+};
+
+static const struct peer perf_peer = {
+	"perf", perf_create, perf_read, perf_release
+};
+
+struct cost {
+	u64 create;
+	u64 read;
+	u64 release;
+};
+
+static const unsigned int populations[] = { 10, 100, MOST };
+
+static int measure_once(const struct peer *peer, bool enabled,
+			struct cost *cost)
+{
+	u64 t[4];
+	void *event;
+
+	t[0] = ktime_get_ns();
+	event = peer->create(enabled);
+	t[1] = ktime_get_ns();
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	peer->read(event);
+	t[2] = ktime_get_ns();
+	peer->release(event);
+	t[3] = ktime_get_ns();
+	cost->create = min(cost->create, t[1] - t[0]);
+	cost->read = min(cost->read, t[2] - t[1]);
+	cost->release = min(cost->release, t[3] - t[2]);
+	return 0;
+}
+
+static int measure(const struct peer *peer, bool enabled, struct cost *cost)
+{
+	unsigned int i;
+	int err = 0;
+
+	memset(cost, 0xff, sizeof(*cost));
+	for (i = 0; i < ROUNDS && !err; i++)
+		err = measure_once(peer, enabled, cost);
+	return err;
+}
+
+static int populate(const struct peer *peer, bool enabled, void **events,
+		    unsigned int *have, unsigned int want)
+{
+	for (; *have < want; (*have)++) {
+		events[*have] = peer->create(enabled);
+		if (IS_ERR(events[*have]))
+			return PTR_ERR(events[*have]);
+	}
+	return 0;
+}
+
+/* Fills @costs for each population; all events are gone in the end. */
+static int grow(const struct peer *peer, bool enabled, struct cost *costs)
+{
+	unsigned int have = 0, i;
+	void **events;
+	int err = 0;
+
+	events = kvcalloc(MOST, sizeof(*events), GFP_KERNEL);
+	if (!events)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(populations) && !err; i++) {
+		err = populate(peer, enabled, events, &have, populations[i]);
+		if (!err)
+			err = measure(peer, enabled, &costs[i]);
+	}
+	while (have)
+		peer->release(events[--have]);
+	kvfree(events);
+	return err;
+}
+
+static void print(const struct peer *peer, bool enabled,
+		  const struct cost *costs)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(populations); i++)
+		tap_line(&tap, "# %-5s %-8s %4u events: create %6llu  read %5llu  release %6llu",
+			 peer->name, enabled ? "enabled" : "disabled",
+			 populations[i], costs[i].create, costs[i].read,
+			 costs[i].release);
+}
+
+/* At most a quarter more, in whole instructions. */
+static void expect_flat(u64 few, u64 many, const char *what, bool enabled)
+{
+	tap_ok(&tap, many * 4 <= few * 5,
+	       "%s, %s: %llu with 10 events around, %llu with 1000", what,
+	       enabled ? "enabled" : "disabled", few, many);
+}
+
+static void compare(bool enabled)
+{
+	struct cost costs[ARRAY_SIZE(populations)];
+	const struct cost *many = &costs[ARRAY_SIZE(populations) - 1];
+
+	if (!tap_ok(&tap, !grow(&perf_peer, enabled, costs),
+		    "1000 bare perf events"))
+		return;
+	print(&perf_peer, enabled, costs);
+	if (!tap_ok(&tap, !grow(&tally_peer, enabled, costs),
+		    "1000 events of tally"))
+		return;
+	print(&tally_peer, enabled, costs);
+	expect_flat(costs->create, many->create, "create", enabled);
+	expect_flat(costs->read, many->read, "read", enabled);
+	expect_flat(costs->release, many->release, "release", enabled);
+}
+
+static int __init cost_init(void)
+{
+	int err = tap_start(&tap);
+
+	if (err)
+		return err;
+	tap_line(&tap, "# instructions for one more event, the fewest of %u",
+		 ROUNDS);
+	compare(false);
+	compare(true);
+	tap_plan(&tap);
+	tap_show(&tap, "tally_cost");
+	return 0;
+}
+
+static void __exit cost_exit(void)
+{
+	tap_end(&tap);
+}
+
+module_init(cost_init);
+module_exit(cost_exit);
+MODULE_IMPORT_NS(TALLY);
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("What events cost, among few and among many");
+MODULE_LICENSE("GPL");

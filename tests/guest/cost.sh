@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What events cost among many: as a module sees it, and 1,000 of them made, read
+# and removed through debugfs. Wants a guest with --icount and --smp 1, in which
+# time counts instructions.
+
+. "$(dirname "$0")/lib.sh"
+
+results=/sys/kernel/debug/tally_cost/results
+
+# shellcheck disable=SC2119
+load_tally
+ok 'tally_cost is loaded' insmod "$here/tally_cost.ko"
+planned='' seen=0
+while read -r line; do
+	case $line in
+	1..*) planned=${line#1..} ;;
+	'not ok '*)
+		seen=$((seen + 1))
+		fail "${line#not ok * - }"
+		;;
+	'ok '*)
+		seen=$((seen + 1))
+		pass "${line#ok * - }"
+		;;
+	*) echo "$line" ;;
+	esac
+done <$results
+is "$seen" "$planned" 'all results of the module are there'
+ok 'tally_cost can be unloaded' rmmod tally_cost
+nothing_left 'it left nothing behind'
+
+create_all() {
+	i=0
+	while [ "$i" -lt 1000 ]; do
+		echo "page-faults name=e$i" >"$tally/create" || return
+		i=$((i + 1))
+	done
+}
+
+read_all() {
+	i=0
+	while [ "$i" -lt 1000 ]; do
+		value=''
+		read -r value <"$tally/e$i/count"
+		is_number "$value" || return
+		i=$((i + 1))
+	done
+}
+
+remove_all() {
+	i=0
+	while [ "$i" -lt 1000 ]; do
+		echo "e$i" >"$tally/remove" || return
+		i=$((i + 1))
+	done
+}
+
+# timed NAME COMMAND: guest instructions for each of the 1,000.
+now() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
+timed() {
+	begin=$(now)
+	ok "$@"
+	note "$1: $((($(now) - begin) / 1000)) each, the shell included"
+}
+
+timed '1000 events are made through debugfs' create_all
+is "$(wc -l <$tally/events)" 1000 'events has 1000 lines'
+is "$(stat_of events)" 1000 'stats says so too'
+is "$(stat_of counters)" 1 'they share one counter'
+timed 'each is read' read_all
+timed 'each is removed' remove_all
+nothing_left 'nothing is left'
+finish

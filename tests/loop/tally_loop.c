@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A loop of known length, counted: n more turns are 2 * n more instructions,
+ * exactly. For machines whose PMU counts instructions one by one; QEMU's does
+ * for arm64 under icount, with one CPU.
+ *
+ *	insmod tally_loop.ko n=1000
+ *	cat /sys/kernel/debug/tally_loop/results
+ *
+ * A window is enable, loop, disable. What enabling and disabling cost is in it
+ * too, and is the same each time: the difference of two windows that differ in
+ * n alone is the loops' difference. An interrupt in a window is not the same
+ * each time. So a window begins right after a tick; and if the kernel served an
+ * interrupt all the same, or switched to another task, the window is thrown
+ * away, without a look at what it counted, and measured again.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/kernel_stat.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <tally/tally.h>
+#include "tap.h"
+
+static unsigned long n = 1000;
+module_param(n, ulong, 0444);
+MODULE_PARM_DESC(n, "How often the loop turns (1000)");
+
+#define RUNS		10
+#define WARM_UPS	20
+#define TRIES		100
+
+static struct tap tap;
+
+#ifdef CONFIG_ARM64
+#define LOOP_LENGTH	2
+
+/* Not inlined: both windows of a pair run the very same instructions. */
+static noinline void loop(unsigned long turns)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	asm volatile("1:	subs	%0, %0, #1\n"
+		     "		b.ne	1b\n" : "+r" (turns) : : "cc");
+	local_irq_restore(flags);
+}
+
+struct marks {
+	unsigned long interrupts;
+	unsigned long switches;
+};
+
+static void mark(struct marks *m)
+{
+	m->interrupts = kstat_cpu_irqs_sum(raw_smp_processor_id());
+	m->switches = current->nvcsw + current->nivcsw;
+}
+
+static void wait_for_tick(void)
+{
+	unsigned long before = jiffies;
+
+	while (READ_ONCE(jiffies) == before)
+		cpu_relax();
+}
+
+/* Whether nothing but us ran; @count is of no use otherwise. */
+static bool window(struct tally_event *ev, unsigned long turns, u64 *count)
+{
+	struct tally_count c;
+	struct marks before, after;
+
+	tally_event_reset(ev);
+	wait_for_tick();
+	mark(&before);
+	tally_event_enable(ev);
+	loop(turns);
+	tally_event_disable(ev);
+	mark(&after);
+	if (tally_event_read(ev, &c))
+		return false;
+	*count = c.value;
+	return before.interrupts == after.interrupts &&
+	       before.switches == after.switches;
+}
+
+static bool quiet_window(struct tally_event *ev, unsigned long turns,
+			 u64 *count, unsigned int *thrown_away)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		if (window(ev, turns, count))
+			return true;
+		(*thrown_away)++;
+		/* Whatever else there is to do, let it be done first. */
+		msleep(20);
+	}
+	return false;
+}
+
+static void measure_pair(struct tally_event *ev, unsigned int i)
+{
+	unsigned int thrown_away = 0;
+	u64 empty = 0, full = 0;
+
+	if (!quiet_window(ev, 1, &empty, &thrown_away) ||
+	    !quiet_window(ev, 1 + n, &full, &thrown_away)) {
+		tap_ok(&tap, false, "run %u: no window without interrupts", i);
+		return;
+	}
+	tap_ok(&tap, full - empty == (u64)n * LOOP_LENGTH,
+	       "run %u: %lu turns are %llu instructions", i, n,
+	       (u64)n * LOOP_LENGTH);
+	tap_line(&tap, "# counted %llu - %llu = %llu; windows thrown away: %u",
+		 full, empty, full - empty, thrown_away);
+}
+
+static void measure(void)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+	unsigned int i;
+	u64 unused;
+
+	tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
+	tally_builder_on_cpu(&b, raw_smp_processor_id());
+	tally_builder_disabled(&b);
+	ev = tally_build(&b);
+	if (IS_ERR(ev)) {
+		tap_skip_all(&tap, tally_builder_why(&b));
+		return;
+	}
+	/* Static keys, caches of lockdep and the like settle. */
+	for (i = 0; i < WARM_UPS; i++)
+		window(ev, 1 + n * (i % 2), &unused);
+	for (i = 1; i <= RUNS; i++)
+		measure_pair(ev, i);
+	tally_event_release(ev);
+	tap_plan(&tap);
+}
+#else
+static void measure(void)
+{
+	tap_skip_all(&tap, "the loop is written for arm64");
+}
+#endif
+
+static int __init loop_init(void)
+{
+	int err = tap_start(&tap);
+
+	if (err)
+		return err;
+	/* Stays on the CPU it counts. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	measure();
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	tap_show(&tap, "tally_loop");
+	return 0;
+}
+
+static void __exit loop_exit(void)
+{
+	tap_end(&tap);
+}
+
+module_init(loop_init);
+module_exit(loop_exit);
+MODULE_IMPORT_NS(TALLY);
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("Counts the instructions of a loop of known length");
+MODULE_LICENSE("GPL");
