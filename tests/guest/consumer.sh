@@ -23,7 +23,7 @@ show_results() {
 			seen=$((seen + 1))
 			number=$((number + 1))
 			case $line in
-			not*) bad=$((bad + 1)) echo "not ok $number${line#not ok "$seen"}" ;;
+			not*) bad=$((bad + 1)); echo "not ok $number${line#not ok "$seen"}" ;;
 			*) echo "ok $number${line#ok "$seen"}" ;;
 			esac
 			;;
@@ -42,7 +42,8 @@ try_all() {
 	ok "tally_consumer can be unloaded ($1)" rmmod tally_consumer
 }
 
-load
+# shellcheck disable=SC2119
+load_tally
 try_all 'with debugfs'
 nothing_left 'nothing is left of it'
 
@@ -63,8 +64,8 @@ refused 'tally_consumer mode=failinit does not load' \
 nothing_left 'what it built before it failed is released'
 ok 'and the log says that as well' logged 'tally_consumer left event left_two behind'
 
-ok 'tally can be unloaded' unload
-load debugfs=off
+ok 'tally can be unloaded' unload_tally
+load_tally debugfs=off
 refused 'there is no tree with debugfs=off' test -e $tally
 try_all 'debugfs=off'
 ok 'mode=leave is loaded with debugfs=off' insmod "$consumer" mode=leave

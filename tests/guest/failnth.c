@@ -1,68 +1,215 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * failnth create FILE TEXT N: writes the text to the file while the N-th
- *	allocation of that write fails.
- * failnth insmod FILE PARAMETERS N: loads a module the same way.
+ * failnth create LINE...: makes each event, with the first allocation failing,
+ *	then with the second, and so on until it is made without a failure.
+ * failnth insmod FILE PARAMETERS STEP: loads the module the same way, trying
+ *	every STEP-th allocation only.
  *
- * Prints OK or the name of the errno, and then "failed" if there was an N-th
- * allocation, or "passed" if there were fewer.
+ * Each time it either fails with ENOMEM and leaves nothing, or the kernel did
+ * without, and what was made is removed again. Prints "ok TEXT" or "bad TEXT"
+ * for each, behind notes.
+ * To be started with no other event of tally. A program, for thousands of rounds
+ * take a shell too long.
  */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define DIR "/sys/kernel/debug/tally"
+
 static int nth_fd;
 
-static void arm(const char *n)
+static void arm(int n)
 {
-	if (pwrite(nth_fd, n, strlen(n), 0) < 0)
+	char buf[16];
+	int len = snprintf(buf, sizeof(buf), "%d", n);
+
+	if (pwrite(nth_fd, buf, len, 0) != len)
 		err(2, "cannot write fail-nth");
 }
 
-/* What is left to count down; 0 once it happened. */
-static int left(void)
+/* Whether the N-th allocation was reached. */
+static int disarm(void)
 {
-	char buf[32] = "";
+	char buf[16] = "";
+	int left;
 
 	if (pread(nth_fd, buf, sizeof(buf) - 1, 0) < 0)
 		err(2, "cannot read fail-nth");
-	return atoi(buf);
+	left = atoi(buf);
+	arm(0);
+	return !left;
+}
+
+static const char *outcome(int error)
+{
+	return error ? strerrorname_np(error) : "OK";
+}
+
+static char text[4096];
+
+static const char *contents(const char *file)
+{
+	int fd = open(file, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd < 0)
+		err(2, "%s", file);
+	text[n < 0 ? 0 : n] = '\0';
+	close(fd);
+	return text;
+}
+
+static int put(int fd, const char *line)
+{
+	return write(fd, line, strlen(line)) < 0 ? errno : 0;
+}
+
+static int bad;
+
+static void complain(int n, const char *what, ...)
+{
+	va_list args;
+
+	va_start(args, what);
+	printf("# allocation %d: ", n);
+	vprintf(what, args);
+	printf("\n");
+	va_end(args);
+	bad++;
+}
+
+/* "events 0", "counters 0", "perf_events 0" */
+static int clean(void)
+{
+	static const char *const none[] = {
+		"events 0\n", "counters 0\n", "perf_events 0\n"
+	};
+	size_t i;
+
+	contents(DIR "/stats");
+	for (i = 0; i < 3; i++)
+		if (!strstr(text, none[i]))
+			return 0;
+	return !*contents(DIR "/events");
+}
+
+static void create(const char *line)
+{
+	int create_fd = open(DIR "/create", O_WRONLY);
+	int remove_fd = open(DIR "/remove", O_WRONLY);
+	int n, error, hit = 1, enomem = 0, without = 0, last = 0;
+	char named[256];
+
+	if (create_fd < 0 || remove_fd < 0)
+		err(2, DIR);
+	snprintf(named, sizeof(named), "%s name=x", line);
+	bad = 0;
+	for (n = 1; hit && n < 5000; n++) {
+		arm(n);
+		error = put(create_fd, named);
+		hit = disarm();
+		last = error;
+		if (!error) {
+			without += hit;
+			if (strncmp(contents(DIR "/events"), "x ", 2))
+				complain(n, "made, but not listed: %s", text);
+			error = put(remove_fd, "x");
+			if (error)
+				complain(n, "cannot be removed: %s", outcome(error));
+		} else if (error == ENOMEM && hit) {
+			enomem++;
+		} else {
+			complain(n, "%s", outcome(error));
+		}
+		if (!clean()) {
+			complain(n, "something is left: %s", text);
+			put(remove_fd, "x");
+			break;
+		}
+	}
+	if (last)
+		complain(n, "without failures it says %s", outcome(last));
+	if (enomem < 3)
+		complain(n, "only %d failures were noticed", enomem);
+	printf("# %d allocations: %d times ENOMEM, %d times it did without\n",
+	       n - 2, enomem, without);
+	printf("%s create: %s\n", bad ? "bad" : "ok", line);
+	close(create_fd);
+	close(remove_fd);
+}
+
+static void insmod(const char *file, const char *parameters, int step)
+{
+	int fd = open(file, O_RDONLY);
+	int n, error, hit = 1, enomem = 0, without = 0, others = 0, last = 0;
+
+	if (fd < 0)
+		err(2, "%s", file);
+	for (n = 1; hit && n < 50000; n += step) {
+		arm(n);
+		error = syscall(SYS_finit_module, fd, parameters, 0) ? errno : 0;
+		hit = disarm();
+		last = error;
+		if (!error) {
+			without += hit;
+			if (access("/sys/module/tally", F_OK))
+				complain(n, "loaded, but not there");
+			if (syscall(SYS_delete_module, "tally", O_NONBLOCK))
+				complain(n, "cannot be unloaded: %s", outcome(errno));
+		} else if (error == ENOMEM && hit) {
+			enomem++;
+		} else {
+			/* The module loader has answers of its own. */
+			printf("# allocation %d: %s\n", n, outcome(error));
+			others++;
+		}
+		if (!access("/sys/module/tally", F_OK) || !access(DIR, F_OK)) {
+			complain(n, "%s, and tally is still there", outcome(error));
+			break;
+		}
+	}
+	if (last)
+		complain(n, "without failures it says %s", outcome(last));
+	/* The kernel does without most: an event that cannot be had is only told. */
+	if (enomem * step < 5)
+		complain(n, "only %d failures were noticed", enomem);
+	if (others > 20)
+		complain(n, "%d answers are not ENOMEM", others);
+	printf("# %d allocations: %d times ENOMEM, %d times it did without, %d others\n",
+	       n - step - 1, enomem, without, others);
+	printf("%s insmod: %s\n", bad ? "bad" : "ok", parameters);
+	close(fd);
 }
 
 int main(int argc, char **argv)
 {
-	int fd, rest, saved = 0, is_module;
-	long ret;
+	int i, failed = 0;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: failnth create|insmod FILE TEXT N\n");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	if (nth_fd < 0)
+		err(2, "fail-nth");
+	/* Reading it needs memory: of another kind than what is tested. */
+	disarm();
+	if (argc == 5 && !strcmp(argv[1], "insmod")) {
+		insmod(argv[2], argv[3], atoi(argv[4]));
+		return !!bad;
+	}
+	if (argc < 3 || strcmp(argv[1], "create")) {
+		fprintf(stderr, "usage: failnth create LINE... | insmod FILE PARAMETERS STEP\n");
 		return 2;
 	}
-	is_module = !strcmp(argv[1], "insmod");
-	fd = open(argv[2], is_module ? O_RDONLY : O_WRONLY);
-	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);
-	if (fd < 0 || nth_fd < 0)
-		err(2, "cannot open");
-	/* The reading of fail-nth needs memory, too: have it done once. */
-	left();
-
-	arm(argv[4]);
-	if (is_module)
-		ret = syscall(SYS_finit_module, fd, argv[3], 0);
-	else
-		ret = write(fd, argv[3], strlen(argv[3]));
-	if (ret < 0)
-		saved = errno;
-	rest = left();
-	/* Whether reading was what failed cannot be told; disarm in any case. */
-	arm("0");
-	printf("%s %s\n", saved ? strerrorname_np(saved) : "OK",
-	       rest ? "passed" : "failed");
-	return 0;
+	for (i = 2; i < argc; i++) {
+		create(argv[i]);
+		failed += !!bad;
+	}
+	return !!failed;
 }

@@ -26,7 +26,7 @@ runs() { kill -0 "$1" 2>/dev/null; }
 offline
 load_tally events=page-faults,cpu-clock
 is "$(cpu_line page-faults 1)" 'offline 0 0 0' 'offline from the start, and says so'
-is "$(stat_of perf_events)" $(((($(nproc))) * 2)) 'it has no perf event'
+is "$(stat_of perf_events)" $(($(nproc) * 2)) 'it has no perf event'
 is "$(state page-faults)" active 'the others count'
 is "$(create 'page-faults cpu=1 name=one')" ENODEV 'no event on it alone'
 online
@@ -51,7 +51,7 @@ at_least "$(column page-faults 2)" "$all" 'its count is kept'
 at_least "$(count one)" "$one" 'that of its own event too'
 at_least "$(count page-faults)" "$total" 'the total does not fall'
 is "$(create 'page-faults cpu=1 name=two')" ENODEV 'no new event on it, even if another one counts the same'
-is "$(create 'minor-faults cpu=1 name=two')" ENODEV 'nor one that counts something else'
+is "$(create 'minor-faults cpu=1 name=other')" ENODEV 'nor one that counts something else'
 all=$(column page-faults 2) one=$(count one) enabled=$(cat $tally/one/enabled_ns)
 echo 'touch 500' | task >/dev/null
 is "$(column page-faults 2) $(count one) $(cat $tally/one/enabled_ns)" "$all $one $enabled" \

@@ -244,7 +244,7 @@ is "$(create kprobe:$symbol pid=$helper_pid name=mine)" OK 'a probe on one task'
 echo 'getppid 50' | task >/dev/null
 is "$(count mine)" 0 'others do not hit it'
 echo 'getppid 50' >&4
-wait_for 10 grep -q done /tmp/answers
+wait_for 10 grep -q 'done' /tmp/answers
 is "$(count mine)" 50 'the task does, and each time'
 remove mine >/dev/null
 exec 4>&-

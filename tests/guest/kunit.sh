@@ -5,7 +5,7 @@
 # that is missing, that has no plan or fewer results than planned, or whose own
 # result disagrees, is a failure.
 
-suites='tally_name tally_builder tally_line tally_count tally_state'
+suites='tally_name tally_builder tally_build tally_line tally_count tally_state'
 results=/sys/kernel/debug/kunit
 here=$(dirname "$0")
 
@@ -18,7 +18,7 @@ bail() {
 # by 8 and without a plan of their own: the cases' own result counts them.
 flatten() {
 	awk -v suite="$1" -v first="$2" '
-	function result(text, name,    word) {
+	function result(text, name,    word, skip) {
 		word = text ~ /^ *not ok / ? "not ok" : "ok"
 		skip = ""
 		if (match(text, / # SKIP.*/)) {
@@ -31,7 +31,6 @@ flatten() {
 			name text, skip
 		if (word != "ok")
 			failed++
-		return text
 	}
 	function problem(text) {
 		printf "not ok %d - %s: %s\n", ++number, suite, text
@@ -39,8 +38,14 @@ flatten() {
 	}
 	BEGIN { number = first - 1; plan = -1 }
 	/^    1\.\.[0-9]+$/ { plan = substr($0, 8) + 0; next }
-	/^        # Subtest: / { parent = $3 "." ; waiting = 0; next }
-	/^        (not )?ok [0-9]+/ { result($0, parent); waiting++; next }
+	/^        # Subtest: / { parent = $3 "."; seen = 0; next }
+	/^        (not )?ok [0-9]+/ { result($0, parent); seen++; next }
+	/^    # [a-z_]+: pass:[0-9]+ .* total:[0-9]+$/ {
+		split($NF, words, ":")
+		if (words[2] != seen)
+			problem("ran " words[2] " parameters, told of " seen)
+		next
+	}
 	/^    (not )?ok [0-9]+/ {
 		cases++
 		split($0, words)
@@ -50,10 +55,7 @@ flatten() {
 		parent = ""
 		next
 	}
-	/^(not )?ok / {
-		own = $0
-		next
-	}
+	/^(not )?ok / { own = $0; next }
 	/# .*(EXPECT|ASSERT)|^ *# *[a-z_]+:.*(FAIL|ERROR)/ { print "#" $0; next }
 	/^ *(Expected|Value|==|the sentence|'"'"')/ { print "#" $0; next }
 	{ if ($0 !~ /^ *(KTAP|#|1\.\.)/) print "#" $0 }
@@ -106,7 +108,7 @@ only_ours() {
 }
 
 step 'every suite was looked at' only_ours
-step 'no event is left' sh -c '[ -z "$(cat /sys/kernel/debug/tally/events)" ]'
+step 'no event is left' grep -q '^events 0$' /sys/kernel/debug/tally/stats
 step 'no counter is left' grep -q '^counters 0$' /sys/kernel/debug/tally/stats
 step 'no perf event is left' \
 	grep -q '^perf_events 0$' /sys/kernel/debug/tally/stats

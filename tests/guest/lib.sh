@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
 # What the tests of this folder share; sourced by them, never run. They run in
 # a guest of scripts/vm, as root, under busybox sh, in the folder of tally.ko,
 # and print TAP:

@@ -20,7 +20,7 @@ begin() {
 order() {
 	echo "$*" >&4
 	read -r answer <&5
-	[ "$answer" = done ] || fail "the task did not do: $*"
+	[ "$answer" = 'done' ] || fail "the task did not do: $*"
 }
 end() {
 	exec 4>&- 5<&-

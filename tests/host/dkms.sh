@@ -45,6 +45,8 @@ check 'dkms add' in_folders add
 for kernel in debian-6.1 debian-6.12; do
 	release=$(scripts/kernels release $kernel)
 	dir=$(scripts/kernels dir $kernel)
+	# dkms wants the kernel to be installed.
+	mkdir -p "$work/install/$release"
 	check "dkms build, $kernel" in_folders build -k "$release" --kernelsourcedir "$dir"
 	check "dkms install, $kernel" in_folders install -k "$release" --kernelsourcedir "$dir"
 	check "the module is for $kernel" is_for "$release"
