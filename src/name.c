@@ -609,7 +609,7 @@ static void format_pmu(const struct perf_event_attr *attr, char *buf,
  * tally_name_format - the name of an event; tally_name_parse() reads it back
  * @attr: the event
  * @given: what it was called when it was parsed, without modifiers; empty if
- *	it was not. Other PMUs than the generic ones are told by number then.
+ *	it was not. Tracepoints and PMUs that have but a number are told by it.
  * @buf: receives the name
  * @size: room in @buf; TALLY_EVENT_LEN is enough for any event
  *
@@ -618,11 +618,13 @@ static void format_pmu(const struct perf_event_attr *attr, char *buf,
 void tally_name_format(const struct perf_event_attr *attr, const char *given,
 		       char *buf, size_t size)
 {
+	bool named = format_named(attr, buf, size);
 	char modifiers[16];
 
-	if (*given)
+	/* What has but a number is better told by the word given for it. */
+	if (*given && (!named || attr->type == PERF_TYPE_TRACEPOINT))
 		strscpy(buf, given, size);
-	else if (!format_named(attr, buf, size))
+	else if (!named)
 		format_pmu(attr, buf, size);
 	format_modifiers(attr, modifiers);
 	if (!*modifiers)
