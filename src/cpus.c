@@ -348,6 +348,11 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	struct tally_counter *c = NULL;
 
 	*err_cpu = -1;
+	/* perf says so, but not of a counter that was there when it went. */
+	if (!target->task && target->cpu >= 0 && !cpu_online(target->cpu)) {
+		*err_cpu = target->cpu;
+		return ERR_PTR(-ENODEV);
+	}
 	mutex_lock(&counters_lock);
 	if (shareable(attr))
 		c = counter_find(attr, target);

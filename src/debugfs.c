@@ -29,6 +29,7 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -128,15 +129,18 @@ static ssize_t take_line(const char __user *from, size_t size,
 		*end = '\0';
 		len = end - text + 1;
 	} else if (size > LINE_LEN) {
+		pr_err("a line has at most %d characters\n", LINE_LEN);
 		ret = -E2BIG;
 		goto out;
 	}
 	if (strlen(text) < len - !!end) {
-		/* A NUL inside. */
+		pr_err("a line has no NUL inside\n");
 		ret = -EINVAL;
 		goto out;
 	}
 	line = strim(text);
+	if (!*line)
+		pr_err("an empty line\n");
 	ret = *line ? take(line) : -EINVAL;
 out:
 	kfree(text);
@@ -145,29 +149,32 @@ out:
 
 /*
  * Whoever opened the file has to have had the right, too: a descriptor may be
- * handed to a program that has more of it.
+ * handed to a program that has more of it. And it may have been opened before
+ * the machine was locked down.
  */
-static bool may_write(struct file *file)
+static int may_write(struct file *file)
 {
-	return perfmon_capable() &&
-	       (file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
-		file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+	if (!perfmon_capable() ||
+	    !(file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
+	      file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN)))
+		return -EACCES;
+	return security_locked_down(LOCKDOWN_DEBUGFS);
 }
 
 static ssize_t create_write(struct file *file, const char __user *from,
 			    size_t size, loff_t *pos)
 {
-	if (!may_write(file))
-		return -EACCES;
-	return take_line(from, size, tally_event_create_line);
+	int err = may_write(file);
+
+	return err ?: take_line(from, size, tally_event_create_line);
 }
 
 static ssize_t remove_write(struct file *file, const char __user *from,
 			    size_t size, loff_t *pos)
 {
-	if (!may_write(file))
-		return -EACCES;
-	return take_line(from, size, tally_event_remove_name);
+	int err = may_write(file);
+
+	return err ?: take_line(from, size, tally_event_remove_name);
 }
 
 static const struct file_operations create_fops = {

@@ -710,20 +710,28 @@ int tally_event_create_line(const char *line)
  */
 int tally_event_remove_name(const char *name)
 {
+	const char *why = NULL;
 	struct tally_event *ev;
 	int err = 0;
 
 	mutex_lock(&events_lock);
 	ev = name_find(name);
-	if (!ev || !ev->listed)
+	if (!ev || !ev->listed) {
+		why = "no such event";
 		err = -ENOENT;
-	else if (ev->owner != THIS_MODULE)
+	} else if (ev->owner != THIS_MODULE) {
+		why = "another module's event";
 		err = -EPERM;
-	else
+	} else {
 		unlist(ev);
+	}
 	mutex_unlock(&events_lock);
 	if (!err)
 		destroy(ev);
+	else
+		pr_err("remove %*pE: %s (%pe)\n",
+		       (int)min_t(size_t, strlen(name), 128), name, why,
+		       ERR_PTR(err));
 	return err;
 }
 

@@ -255,9 +255,14 @@ while [ $i -lt 10 ]; do
 	echo 0 >/proc/sys/kernel/print-fatal-signals
 	i=$((i + 1))
 done
-is "$(count w)" 10 'every write is counted'
+# arm64 lets the instruction run by a single step; an interrupt in front of that
+# makes it hit a second time.
+twice=0
+[ "$(uname -m)" = x86_64 ] || twice=3
+between 10 "$(count w)" $((10 + twice)) 'every write is counted'
+writes=$(count w)
 cat /proc/sys/kernel/print-fatal-signals >/dev/null
-is "$(count w)" 10 'and no read'
+is "$(count w)" "$writes" 'and no read'
 remove w >/dev/null
 is "$(create "mem:$address/4" name=rw)" OK 'on reads and writes'
 i=0
