@@ -156,10 +156,11 @@ static void slot_repair(struct tally_counter *c, struct tally_slot *s)
 
 	err = slot_create(c, s);
 	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
-	s->err = s->absent ? 0 : err;
-	/* It went offline again, and more work is queued. */
-	if (err == -ENODEV && !cpu_online(cpu))
-		s->err = 0;
+	/*
+	 * ENODEV: it is going offline again, which perf knows some time before
+	 * cpu_online_mask does, and more work is queued.
+	 */
+	s->err = s->absent || err == -ENODEV ? 0 : err;
 	if (s->err) {
 		atomic_long_inc(&nr_repair_errors);
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
@@ -289,7 +290,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 		}
 		if (!all || (err != -ENODEV && err != -ENOENT))
 			return err;
-		s->absent = err == -ENOENT || cpu_online(*err_cpu);
+		s->absent = err == -ENOENT;
 		if (!first)
 			first = err;
 	}
