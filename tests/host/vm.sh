@@ -56,7 +56,14 @@ two_at_a_time() {
 }
 
 a_shell_by_hand() {
-	printf 'echo $((6 * 7))\nexit 0\n' | "$vm" $k | tr -d '\r' | grep -qx 42
+	# What is typed before the shell is there may be lost, as on any terminal.
+	{
+		for _ in 1 2 3 4 5 6 7 8; do
+			sleep 3
+			echo 'echo $((6 * 7))'
+		done
+		echo 'exit 0'
+	} | "$vm" $k --timeout 120 | tr -d '\r' | grep -x 42
 }
 
 leaves_nothing() {
