@@ -37,6 +37,7 @@
 #include "debugfs.h"
 #include "event.h"
 #include "name.h"
+#include "registry.h"
 
 /* The longest line that can be written: an event, a name and all options. */
 #define LINE_LEN 1024
@@ -84,14 +85,14 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 
 static int events_show(struct seq_file *m, void *v)
 {
-	show_event(m, tally_events_entry(v));
+	show_event(m, tally_registry_entry(v));
 	return 0;
 }
 
 static const struct seq_operations events_sops = {
-	.start = tally_events_start,
-	.next = tally_events_next,
-	.stop = tally_events_stop,
+	.start = tally_registry_start,
+	.next = tally_registry_next,
+	.stop = tally_registry_stop,
 	.show = events_show,
 };
 DEFINE_SEQ_ATTRIBUTE(events);
@@ -101,7 +102,7 @@ static int stats_show(struct seq_file *m, void *v)
 	struct tally_cpus_stats stats;
 
 	tally_cpus_stats(&stats);
-	seq_printf(m, "events %lu\n", tally_events_count());
+	seq_printf(m, "events %lu\n", tally_registry_count());
 	seq_printf(m, "counters %lu\n", stats.counters);
 	seq_printf(m, "perf_events %lu\n", stats.perf_events);
 	seq_printf(m, "hotplug_repairs %lu\n", stats.repairs);
@@ -166,7 +167,7 @@ static ssize_t create_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_event_create_line);
+	return err ?: take_line(from, size, tally_registry_create_line);
 }
 
 static ssize_t remove_write(struct file *file, const char __user *from,
@@ -174,7 +175,7 @@ static ssize_t remove_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_event_remove_name);
+	return err ?: take_line(from, size, tally_registry_remove_name);
 }
 
 static const struct file_operations create_fops = {

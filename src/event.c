@@ -8,108 +8,20 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/hashtable.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/stringhash.h>
-#include <linux/string_helpers.h>
 #include "builder.h"
 #include "compat.h"
 #include "debugfs.h"
 #include "event.h"
 #include "name.h"
-
-/*
- * Guards the list, the table of names and tally_event::listed. Outside
- * tally_counter::lock. Not held while an event is made or released.
- */
-static DEFINE_MUTEX(events_lock);
-static LIST_HEAD(events);
-static DEFINE_HASHTABLE(names, 10);
-static unsigned long nr_events;
-static u64 last_id;
-
-static u32 name_key(const char *name)
-{
-	return full_name_hash(NULL, name, strlen(name));
-}
-
-static struct tally_event *name_find(const char *name)
-{
-	struct tally_event *ev;
-
-	hash_for_each_possible(names, ev, name_node, name_key(name))
-		if (!strcmp(ev->name, name))
-			return ev;
-	return NULL;
-}
-
-/*
- * An event without a name is called after its module and what it counts, or, if
- * that is long, after its module alone.
- */
-static void default_name(struct tally_event *ev)
-{
-	char what[TALLY_EVENT_LEN];
-
-	tally_event_what(ev, what, sizeof(what));
-	strreplace(what, '/', ':');
-	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
-		     module_name(ev->owner), what, ev->id) >= sizeof(ev->name))
-		snprintf(ev->name, sizeof(ev->name), "%.40s.%llu",
-			 module_name(ev->owner), ev->id);
-}
-
-static int name_take(struct tally_event *ev, const struct tally_builder *b)
-{
-	bool given = b->given & TALLY_GIVEN_NAME;
-	int err = 0;
-
-	mutex_lock(&events_lock);
-	strscpy(ev->name, b->name, sizeof(ev->name));
-	do {
-		ev->id = ++last_id;
-		if (!given)
-			default_name(ev);
-	} while (!given && name_find(ev->name));
-	if (name_find(ev->name))
-		err = -EEXIST;
-	else
-		hash_add(names, &ev->name_node, name_key(ev->name));
-	mutex_unlock(&events_lock);
-	return err;
-}
-
-static void name_give_back(struct tally_event *ev)
-{
-	mutex_lock(&events_lock);
-	hash_del(&ev->name_node);
-	mutex_unlock(&events_lock);
-}
-
-static void publish(struct tally_event *ev)
-{
-	mutex_lock(&events_lock);
-	list_add_tail(&ev->node, &events);
-	ev->listed = true;
-	nr_events++;
-	mutex_unlock(&events_lock);
-}
-
-static void unlist(struct tally_event *ev)
-{
-	lockdep_assert_held(&events_lock);
-	list_del(&ev->node);
-	ev->listed = false;
-	nr_events--;
-}
+#include "registry.h"
 
 /* What is no longer listed: nobody else can reach it. */
-static void destroy(struct tally_event *ev)
+void tally_event_destroy(struct tally_event *ev)
 {
 	tally_debugfs_remove_event(ev);
 	mutex_lock(&ev->counter->lock);
@@ -117,7 +29,7 @@ static void destroy(struct tally_event *ev)
 		tally_counter_off(ev->counter);
 	mutex_unlock(&ev->counter->lock);
 	tally_counter_put(ev->counter);
-	name_give_back(ev);
+	tally_registry_unname(ev);
 	kvfree(ev);
 }
 
@@ -190,7 +102,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	ev->owner = b->owner;
 	ev->attr = *attr;
 	strscpy(ev->given, b->event, sizeof(ev->given));
-	err = name_take(ev, b);
+	err = tally_registry_name(ev, b);
 	if (err) {
 		tally_builder_failed(b, err, -1);
 		goto free_event;
@@ -208,7 +120,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 put_counter:
 	tally_counter_put(ev->counter);
 give_back_name:
-	name_give_back(ev);
+	tally_registry_unname(ev);
 free_event:
 	kvfree(ev);
 	return ERR_PTR(err);
@@ -246,7 +158,7 @@ static struct tally_event *build_on(struct tally_builder *b,
 	if (b->flags & TALLY_BUILDER_REQUIRE) {
 		err = try_enable(ev);
 		if (err) {
-			destroy(ev);
+			tally_event_destroy(ev);
 			return ERR_PTR(tally_builder_failed(b, err, -1));
 		}
 		if (b->attr.disabled)
@@ -254,7 +166,7 @@ static struct tally_event *build_on(struct tally_builder *b,
 	} else if (!b->attr.disabled) {
 		tally_event_enable(ev);
 	}
-	publish(ev);
+	tally_registry_add(ev);
 	return ev;
 }
 
@@ -578,10 +490,8 @@ void tally_event_release(struct tally_event *ev)
 	might_sleep();
 	if (IS_ERR_OR_NULL(ev))
 		return;
-	mutex_lock(&events_lock);
-	unlist(ev);
-	mutex_unlock(&events_lock);
-	destroy(ev);
+	tally_registry_del(ev);
+	tally_event_destroy(ev);
 }
 EXPORT_SYMBOL_TALLY(tally_event_release);
 
@@ -640,32 +550,6 @@ const char *tally_state_name(enum tally_state state)
 }
 EXPORT_SYMBOL_TALLY(tally_state_name);
 
-void *tally_events_start(struct seq_file *m, loff_t *pos)
-{
-	mutex_lock(&events_lock);
-	return seq_list_start(&events, *pos);
-}
-
-void *tally_events_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &events, pos);
-}
-
-void tally_events_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&events_lock);
-}
-
-struct tally_event *tally_events_entry(void *v)
-{
-	return list_entry(v, struct tally_event, node);
-}
-
-unsigned long tally_events_count(void)
-{
-	return READ_ONCE(nr_events);
-}
-
 /**
  * tally_event_what - what an event counts, as lines of text have it
  * @ev: the event
@@ -675,87 +559,4 @@ unsigned long tally_events_count(void)
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size)
 {
 	tally_name_format(&ev->attr, ev->given, buf, size);
-}
-
-/**
- * tally_event_create_line - an event for whoever wrote a line of text
- * @line: see tally_builder_parse()
- *
- * It belongs to tally itself, and is removed by its name. A failure is told in
- * the log, by the line and the errno.
- *
- * Return: 0, or the error.
- */
-int tally_event_create_line(const char *line)
-{
-	struct tally_builder b;
-	struct tally_event *ev;
-
-	tally_builder_parse(&b, line);
-	ev = tally_build(&b);
-	if (!IS_ERR(ev))
-		return 0;
-	/* Both may hold what the writer wrote. */
-	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
-	       (int)strlen(b.why), b.why, ev);
-	return PTR_ERR(ev);
-}
-
-/**
- * tally_event_remove_name - remove an event that was made from a line
- * @name: its name
- *
- * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
- * which holds a pointer to it.
- */
-int tally_event_remove_name(const char *name)
-{
-	const char *why = NULL;
-	struct tally_event *ev;
-	int err = 0;
-
-	mutex_lock(&events_lock);
-	ev = name_find(name);
-	if (!ev || !ev->listed) {
-		why = "no such event";
-		err = -ENOENT;
-	} else if (ev->owner != THIS_MODULE) {
-		why = "another module's event";
-		err = -EPERM;
-	} else {
-		unlist(ev);
-	}
-	mutex_unlock(&events_lock);
-	if (!err)
-		destroy(ev);
-	else
-		pr_err("remove %*pE: %s (%pe)\n",
-		       (int)min_t(size_t, strlen(name), 128), name, why,
-		       ERR_PTR(err));
-	return err;
-}
-
-/* What @owner left behind; it is unloading, so it releases nothing any more. */
-void tally_events_release_owned(struct module *owner)
-{
-	struct tally_event *ev, *found;
-
-	do {
-		found = NULL;
-		mutex_lock(&events_lock);
-		list_for_each_entry(ev, &events, node) {
-			if (ev->owner == owner) {
-				found = ev;
-				unlist(ev);
-				break;
-			}
-		}
-		mutex_unlock(&events_lock);
-		if (found) {
-			if (owner != THIS_MODULE)
-				pr_warn("%s left event %s behind: released\n",
-					module_name(owner), found->name);
-			destroy(found);
-		}
-	} while (found);
 }

@@ -7,7 +7,6 @@
 #include "cpus.h"
 
 struct dentry;
-struct seq_file;
 
 /**
  * struct tally_view - what of a slot's totals belongs to one event
@@ -53,20 +52,11 @@ struct tally_event {
 	struct tally_view views[];
 };
 
-/* Events in the order of their creation, for debugfs. */
-void *tally_events_start(struct seq_file *m, loff_t *pos);
-void *tally_events_next(struct seq_file *m, void *v, loff_t *pos);
-void tally_events_stop(struct seq_file *m, void *v);
-struct tally_event *tally_events_entry(void *v);
-
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
-int tally_event_create_line(const char *line);
-int tally_event_remove_name(const char *name);
-unsigned long tally_events_count(void);
-void tally_events_release_owned(struct module *owner);
+void tally_event_destroy(struct tally_event *ev);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 
 #endif /* TALLY_EVENT_H */

@@ -15,8 +15,8 @@
 #include <linux/string.h>
 #include "cpus.h"
 #include "debugfs.h"
-#include "event.h"
 #include "name.h"
+#include "registry.h"
 
 static char *events = "";
 module_param(events, charp, 0444);
@@ -31,7 +31,7 @@ static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
 {
 	if (state == MODULE_STATE_GOING)
-		tally_events_release_owned(data);
+		tally_registry_release_owned(data);
 	return NOTIFY_OK;
 }
 
@@ -50,7 +50,7 @@ static void __init start_events(char *list)
 		line = strim(line);
 		if (!*line)
 			continue;
-		if (tally_event_create_line(line))
+		if (tally_registry_create_line(line))
 			failed++;
 		else
 			started++;
@@ -96,7 +96,7 @@ static void __exit tally_exit(void)
 	 * No file is open, or there would be a reference to this module; and
 	 * none opens any more. No other module uses us. What is left is ours.
 	 */
-	tally_events_release_owned(THIS_MODULE);
+	tally_registry_release_owned(THIS_MODULE);
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_cpus_exit();

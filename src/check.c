@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What was asked for -> a checked perf_event_attr.
+ *
+ * perf's entry point for the kernel trusts its caller: every check that the
+ * system call makes before it is made again here.
+ */
+#include <linux/hw_breakpoint.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include "builder.h"
+#include "compat.h"
+#include "pmu.h"
+
+/* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
+#define FTRACE_FUNCTION_ID 1
+
+static int check_breakpoint(struct tally_builder *b,
+			    struct perf_event_attr *attr)
+{
+	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
+		attr->bp_len = sizeof(long);
+
+	switch (attr->bp_type) {
+	case HW_BREAKPOINT_R:
+		if (IS_ENABLED(CONFIG_X86))
+			return tally_bad(b, -EINVAL,
+				   "x86 cannot watch reads alone; use rw");
+		break;
+	case HW_BREAKPOINT_W:
+	case HW_BREAKPOINT_RW:
+	case HW_BREAKPOINT_X:
+		break;
+	default:
+		return tally_bad(b, -EINVAL,
+			   "a breakpoint is on r, w, rw or x alone");
+	}
+	if (!attr->bp_len || attr->bp_len > HW_BREAKPOINT_LEN_8)
+		return tally_bad(b, -EINVAL, "a breakpoint is on 1 to 8 bytes");
+	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
+	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
+		return tally_bad(b, -EINVAL,
+			   "the address is no multiple of the length");
+	return 0;
+}
+
+/*
+ * perf reads the name of a symbol or program from the memory of whoever creates
+ * the event; for a CPU that comes back, that is not the one who asked for it.
+ */
+static int check_probe(struct tally_builder *b,
+		       const struct perf_event_attr *attr)
+{
+	if (attr->type < PERF_TYPE_MAX || !attr->config1)
+		return 0;
+	if ((int)attr->type == tally_pmu_type("kprobe"))
+		return tally_bad(b, -EOPNOTSUPP,
+				 "a kprobe is by symbol or address: kprobe:SYMBOL");
+	if ((int)attr->type == tally_pmu_type("uprobe"))
+		return tally_bad(b, -EOPNOTSUPP,
+				 "count a uprobe by its tracepoint: see tracefs' uprobe_events");
+	return 0;
+}
+
+static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		return check_breakpoint(b, attr);
+	if (attr->bp_type)
+		return tally_bad(b, -EINVAL, "bp_type without a breakpoint");
+	if (attr->type == PERF_TYPE_TRACEPOINT &&
+	    attr->config == FTRACE_FUNCTION_ID)
+		return tally_bad(b, -EOPNOTSUPP,
+			   "ftrace:function would hook every function");
+	/* They happen in the kernel, so perf would count none. */
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->exclude_kernel &&
+	    (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+	     attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+	     attr->config == PERF_COUNT_SW_CGROUP_SWITCHES))
+		return tally_bad(b, -EINVAL,
+			   "switches and migrations happen in the kernel only");
+	return check_probe(b, attr);
+}
+
+/* What perf's system call says of a sample_type that cannot be. */
+static int check_sample_type(struct tally_builder *b,
+			     const struct perf_event_attr *attr)
+{
+	u64 branches = attr->branch_sample_type;
+
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
+		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
+			return tally_bad(b, -EINVAL,
+					 "unknown bits in branch_sample_type");
+		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
+			return tally_bad(b, -EINVAL, "no kind of branch");
+	}
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
+	    (attr->sample_stack_user >= USHRT_MAX ||
+	     !IS_ALIGNED(attr->sample_stack_user, sizeof(u64))))
+		return tally_bad(b, -EINVAL,
+				 "sample_stack_user is too large or no multiple of 8");
+	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
+	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
+		return tally_bad(b, -EINVAL, "both kinds of weight");
+	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
+	    !IS_ENABLED(CONFIG_CGROUP_PERF))
+		return tally_bad(b, -EINVAL, "this kernel has no cgroup events");
+	return 0;
+}
+
+/*
+ * perf would take all of this and, without a ring, drop what it leads to; or
+ * ignore it; or, for the bits that are reserved, misread it one day.
+ */
+static int check_unbuilt(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->__reserved_1 || attr->__reserved_2)
+		return tally_bad(b, -EINVAL, "reserved bits are set");
+	if (attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1))
+		return tally_bad(b, -EINVAL, "unknown bits in sample_type");
+	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+		return tally_bad(b, -EINVAL, "unknown bits in read_format");
+	if (attr->remove_on_exec && attr->enable_on_exec)
+		return tally_bad(b, -EINVAL,
+			   "both remove_on_exec and enable_on_exec");
+	if (attr->sigtrap && !attr->remove_on_exec)
+		return tally_bad(b, -EINVAL, "sigtrap without remove_on_exec");
+
+	if (check_sample_type(b, attr))
+		return b->err;
+	if (attr->aux_output || tally_attr_aux_bits(attr) ||
+	    attr->aux_watermark || attr->aux_sample_size)
+		return tally_bad(b, -EOPNOTSUPP, "kernel events have no AUX area");
+	if (attr->sample_type || attr->branch_sample_type ||
+	    attr->sample_regs_user || attr->sample_regs_intr ||
+	    attr->sample_stack_user || attr->sample_max_stack ||
+	    attr->sample_id_all || attr->exclude_callchain_kernel ||
+	    attr->exclude_callchain_user || attr->use_clockid ||
+	    attr->clockid || attr->write_backward || attr->watermark ||
+	    attr->wakeup_events)
+		return tally_bad(b, -EOPNOTSUPP, "samples are not built yet");
+	if (attr->mmap || attr->mmap_data || attr->mmap2 || attr->build_id ||
+	    attr->comm || attr->comm_exec || attr->task ||
+	    attr->inherit_stat || attr->context_switch || attr->namespaces ||
+	    attr->ksymbol || attr->bpf_event || attr->cgroup ||
+	    attr->text_poke)
+		return tally_bad(b, -EOPNOTSUPP, "records are not built yet");
+	if (attr->enable_on_exec || attr->remove_on_exec || attr->sigtrap ||
+	    attr->sig_data)
+		return tally_bad(b, -EOPNOTSUPP,
+			   "actions on exec and sigtrap are not built yet");
+	return 0;
+}
+
+static int check_exclude(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->exclude_user && attr->exclude_kernel && attr->exclude_hv)
+		return tally_bad(b, -EINVAL,
+			   "user, kernel and hypervisor excluded: nothing left");
+	if (attr->exclude_host && attr->exclude_guest)
+		return tally_bad(b, -EINVAL,
+			   "host and guest excluded: nothing left");
+	return 0;
+}
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static int check_sampling(struct tally_builder *b,
+			  struct perf_event_attr *attr)
+{
+	int err;
+
+	if (b->period && b->freq)
+		return tally_bad(b, -EINVAL, "both a period and a frequency");
+	if (b->period || b->freq) {
+		attr->freq = !!b->freq;
+		attr->sample_period = b->period ?: b->freq;
+	}
+	if (!attr->sample_period) {
+		attr->freq = 0;
+		if (attr->precise_ip)
+			return tally_bad(b, -EINVAL, "precise is for sampled events");
+		return 0;
+	}
+	if (attr->freq) {
+		err = tally_pmu_check_freq(attr->sample_freq);
+		if (err == -EINVAL ||
+		    (is_clock(attr) && attr->sample_freq > NSEC_PER_SEC))
+			return tally_bad(b, -EINVAL,
+					 "frequency %llu is above kernel.perf_event_max_sample_rate",
+					 attr->sample_freq);
+		if (err)
+			return tally_bad(b, err,
+					 "the limit of frequencies cannot be read");
+		/*
+		 * perf does the same, but forgets that it did: a later change
+		 * of the frequency would be taken for nanoseconds.
+		 */
+		if (is_clock(attr)) {
+			attr->sample_period = div64_u64(NSEC_PER_SEC,
+							attr->sample_freq);
+			attr->freq = 0;
+		}
+	} else if (attr->sample_period >> 63) {
+		return tally_bad(b, -EINVAL, "period above 2^63 - 1");
+	}
+	return tally_bad(b, -EINVAL,
+		   "a period or frequency, but nothing receives the overflows");
+}
+
+static int check_inherit(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->inherit_thread && !attr->inherit)
+		return tally_bad(b, -EINVAL, "inherit_thread without inherit");
+	if (attr->inherit && !(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)))
+		return tally_bad(b, -EINVAL, "inherit without a task");
+	return 0;
+}
+
+static int check_given(struct tally_builder *b)
+{
+	if (b->given & TALLY_GIVEN_TASK && b->given & TALLY_GIVEN_PID)
+		return tally_bad(b, -EINVAL, "both a task and a pid");
+	if (!(b->given & TALLY_GIVEN_ALL_CPUS))
+		return 0;
+	if (b->given & TALLY_GIVEN_CPU)
+		return tally_bad(b, -EINVAL, "both one cpu and all cpus");
+	if (b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
+		return tally_bad(b, -EINVAL,
+			   "a task is counted wherever it runs, not on all cpus");
+	return 0;
+}
+
+/**
+ * tally_builder_check - every rule that needs neither the target nor the PMU
+ * @b: the builder
+ * @attr: receives what perf is to be given, which is always created disabled
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or the builder's first error.
+ */
+int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (b->err)
+		return b->err;
+	*attr = b->attr;
+	if (check_given(b) || check_unbuilt(b, attr) || check_what(b, attr) ||
+	    check_exclude(b, attr) || check_inherit(b, attr) ||
+	    check_sampling(b, attr))
+		return b->err;
+	attr->disabled = 1;
+	attr->read_format = 0;
+	return 0;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_builder_check);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which events there are: their names, their order, and what is made and removed
+ * by name.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hashtable.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+#include "builder.h"
+#include "event.h"
+#include "name.h"
+#include "registry.h"
+
+/*
+ * Guards the list, the table of names and tally_event::listed. Outside
+ * tally_counter::lock. Not held while an event is made or released.
+ */
+static DEFINE_MUTEX(events_lock);
+static LIST_HEAD(events);
+static DEFINE_HASHTABLE(names, 10);
+static unsigned long nr_events;
+static u64 last_id;
+
+static u32 name_key(const char *name)
+{
+	return full_name_hash(NULL, name, strlen(name));
+}
+
+static struct tally_event *name_find(const char *name)
+{
+	struct tally_event *ev;
+
+	hash_for_each_possible(names, ev, name_node, name_key(name))
+		if (!strcmp(ev->name, name))
+			return ev;
+	return NULL;
+}
+
+/*
+ * An event without a name is called after its module and what it counts, or, if
+ * that is long, after its module alone.
+ */
+static void default_name(struct tally_event *ev)
+{
+	char what[TALLY_EVENT_LEN];
+
+	tally_event_what(ev, what, sizeof(what));
+	strreplace(what, '/', ':');
+	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
+		     module_name(ev->owner), what, ev->id) >= sizeof(ev->name))
+		snprintf(ev->name, sizeof(ev->name), "%.40s.%llu",
+			 module_name(ev->owner), ev->id);
+}
+
+/* Names the event, which nobody else can see yet. 0, or EEXIST. */
+int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
+{
+	bool given = b->given & TALLY_GIVEN_NAME;
+	int err = 0;
+
+	mutex_lock(&events_lock);
+	strscpy(ev->name, b->name, sizeof(ev->name));
+	do {
+		ev->id = ++last_id;
+		if (!given)
+			default_name(ev);
+	} while (!given && name_find(ev->name));
+	if (name_find(ev->name))
+		err = -EEXIST;
+	else
+		hash_add(names, &ev->name_node, name_key(ev->name));
+	mutex_unlock(&events_lock);
+	return err;
+}
+
+void tally_registry_unname(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	hash_del(&ev->name_node);
+	mutex_unlock(&events_lock);
+}
+
+void tally_registry_add(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	list_add_tail(&ev->node, &events);
+	ev->listed = true;
+	nr_events++;
+	mutex_unlock(&events_lock);
+}
+
+static void unlist(struct tally_event *ev)
+{
+	lockdep_assert_held(&events_lock);
+	list_del(&ev->node);
+	ev->listed = false;
+	nr_events--;
+}
+
+void tally_registry_del(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	unlist(ev);
+	mutex_unlock(&events_lock);
+}
+
+unsigned long tally_registry_count(void)
+{
+	return READ_ONCE(nr_events);
+}
+
+void *tally_registry_start(struct seq_file *m, loff_t *pos)
+{
+	mutex_lock(&events_lock);
+	return seq_list_start(&events, *pos);
+}
+
+void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &events, pos);
+}
+
+void tally_registry_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&events_lock);
+}
+
+struct tally_event *tally_registry_entry(void *v)
+{
+	return list_entry(v, struct tally_event, node);
+}
+
+/**
+ * tally_registry_create_line - an event for whoever wrote a line of text
+ * @line: see tally_builder_parse()
+ *
+ * It belongs to tally itself, and is removed by its name. A failure is told in
+ * the log, by the line and the errno.
+ *
+ * Return: 0, or the error.
+ */
+int tally_registry_create_line(const char *line)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_parse(&b, line);
+	ev = tally_build(&b);
+	if (!IS_ERR(ev))
+		return 0;
+	/* Both may hold what the writer wrote. */
+	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
+	       (int)strlen(b.why), b.why, ev);
+	return PTR_ERR(ev);
+}
+
+/**
+ * tally_registry_remove_name - remove an event that was made from a line
+ * @name: its name
+ *
+ * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
+ * which holds a pointer to it.
+ */
+int tally_registry_remove_name(const char *name)
+{
+	const char *why = NULL;
+	struct tally_event *ev;
+	int err = 0;
+
+	mutex_lock(&events_lock);
+	ev = name_find(name);
+	if (!ev || !ev->listed) {
+		why = "no such event";
+		err = -ENOENT;
+	} else if (ev->owner != THIS_MODULE) {
+		why = "another module's event";
+		err = -EPERM;
+	} else {
+		unlist(ev);
+	}
+	mutex_unlock(&events_lock);
+	if (!err)
+		tally_event_destroy(ev);
+	else
+		pr_err("remove %*pE: %s (%pe)\n",
+		       (int)min_t(size_t, strlen(name), 128), name, why,
+		       ERR_PTR(err));
+	return err;
+}
+
+/* What @owner left behind; it is unloading, so it releases nothing any more. */
+void tally_registry_release_owned(struct module *owner)
+{
+	struct tally_event *ev, *found;
+
+	do {
+		found = NULL;
+		mutex_lock(&events_lock);
+		list_for_each_entry(ev, &events, node) {
+			if (ev->owner == owner) {
+				found = ev;
+				unlist(ev);
+				break;
+			}
+		}
+		mutex_unlock(&events_lock);
+		if (found) {
+			if (owner != THIS_MODULE)
+				pr_warn("%s left event %s behind: released\n",
+					module_name(owner), found->name);
+			tally_event_destroy(found);
+		}
+	} while (found);
+}

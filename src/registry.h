@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_REGISTRY_H
+#define TALLY_REGISTRY_H
+
+#include <linux/types.h>
+
+struct module;
+struct seq_file;
+struct tally_builder;
+struct tally_event;
+
+int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
+void tally_registry_unname(struct tally_event *ev);
+void tally_registry_add(struct tally_event *ev);
+void tally_registry_del(struct tally_event *ev);
+unsigned long tally_registry_count(void);
+void tally_registry_release_owned(struct module *owner);
+int tally_registry_create_line(const char *line);
+int tally_registry_remove_name(const char *name);
+
+/* Events in the order of their creation, for debugfs. */
+void *tally_registry_start(struct seq_file *m, loff_t *pos);
+void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos);
+void tally_registry_stop(struct seq_file *m, void *v);
+struct tally_event *tally_registry_entry(void *v);
+
+#endif /* TALLY_REGISTRY_H */
