@@ -210,6 +210,62 @@ struct tally_count {
 };
 
 /**
+ * enum tally_sample_flags - what is to be known of an overflow
+ * @TALLY_SAMPLE_NMI: it came in an NMI
+ * @TALLY_SAMPLE_USER: the CPU was in user space
+ * @TALLY_SAMPLE_EXACT_IP: the ip is that of the cause; else it may be later
+ * @TALLY_SAMPLE_ADDR: the addr is valid
+ * @TALLY_SAMPLE_TIME: the time is valid
+ * @TALLY_SAMPLE_THROTTLED: perf switched the event off until the next tick
+ * @TALLY_SAMPLE_CHILD: it is of an inherited event of a child
+ */
+enum tally_sample_flags {
+	TALLY_SAMPLE_NMI	= BIT(0),
+	TALLY_SAMPLE_USER	= BIT(1),
+	TALLY_SAMPLE_EXACT_IP	= BIT(2),
+	TALLY_SAMPLE_ADDR	= BIT(3),
+	TALLY_SAMPLE_TIME	= BIT(4),
+	TALLY_SAMPLE_THROTTLED	= BIT(5),
+	TALLY_SAMPLE_CHILD	= BIT(6),
+};
+
+/**
+ * struct tally_sample - one overflow
+ * @ip:		where the CPU was; 0 if that is excluded from the event
+ * @addr:	the data's address, if TALLY_SAMPLE_ADDR is set, else 0
+ * @period:	how many counts this overflow stands for
+ * @sequence:	which overflow of the event on this CPU it is, from 1 on, those
+ *		while throttled not counted. In a copy of one that came while the
+ *		direct handler was running, the number of the one before.
+ * @time:	local_clock() in nanoseconds, if TALLY_SAMPLE_TIME is set: always
+ *		in copies, elsewhere after tally_builder_sample_time()
+ * @missed:	in copies: how many overflows of this CPU found the queue full
+ *		since the last one that did not
+ * @cpu:	the CPU
+ * @flags:	of enum tally_sample_flags
+ * @tid:	the thread that was running, in the initial PID namespace; 0 idle
+ * @pid:	its process
+ * @regs:	its registers, for the duration of a direct handler; NULL in
+ *		copies, and if the CPU was where the event does not count
+ * @branches:	the last branches, for the duration of a direct handler; NULL if
+ *		there are none or they were not asked for
+ */
+struct tally_sample {
+	u64 ip;
+	u64 addr;
+	u64 period;
+	u64 sequence;
+	u64 time;
+	u64 missed;
+	u32 cpu;
+	u32 flags;
+	pid_t tid;
+	pid_t pid;
+	struct pt_regs *regs;
+	struct perf_branch_stack *branches;
+};
+
+/**
  * struct tally_builder - what was asked for
  *
  * Lives on the caller's stack, holds no reference and needs no clean-up: it may
