@@ -64,6 +64,12 @@ build_project() {
 	log=$folder.log
 	kdir=$("$checkout/scripts/kernels" dir "$name")
 	read -r -a args <<<"$("$checkout/scripts/kernels" make-args "$name") "
+	# A build that was killed may have left an object without the versions of
+	# its symbols, which nothing would make again.
+	if [ -e "$folder.unfinished" ]; then
+		rm -rf "$folder" "$folder.programs"
+	fi
+	: >"$folder.unfinished"
 	mkdir -p "$folder" "$folder.programs"
 	# By content, and without the times: whatever differs is newer than the
 	# objects made from it. What is excluded is also not deleted.
@@ -95,6 +101,7 @@ build_project() {
 	}
 	# Debian's kernel was built by another point release of the compiler.
 	grep -E 'warning:' "$log" | grep -v 'the compiler differs from the one used' >&2 || true
+	rm "$folder.unfinished"
 }
 
 # modules_of KERNEL: the .ko files that the last build made, one per line.

@@ -46,6 +46,16 @@ from_elsewhere() {
 	cd / && "$copy/scripts/vm" --kernel debian-6.12 -- 'ls tally.ko'
 }
 
+# An object may be there without the versions of its symbols.
+unfinished_is_built_anew() {
+	local again="$work/a checkout/scripts/vm" folder
+	folder=$("$again" --kernel debian-6.12 --build-only) || return
+	sed -i /SYMVER/d "$folder/src/.event.o.cmd"
+	: >"$folder.unfinished"
+	"$again" --kernel debian-6.12 --build-only >"$work/out" || return
+	grep -q SYMVER "$folder/src/.event.o.cmd" && [ ! -e "$folder.unfinished" ]
+}
+
 two_at_a_time() {
 	local first
 	"$vm" $k -- 'sleep 2; echo one' >"$work/one" 2>/dev/null &
@@ -100,6 +110,7 @@ check 'errors are printed too' stderr_is_not_lost
 check 'the kernel log has a file of its own' keeps_the_log
 check 'files are added' adds_files
 check 'from another folder, in a path with blanks' from_elsewhere
+check 'after a build that was killed' unfinished_is_built_anew
 check 'two at a time' two_at_a_time
 check 'a shell without a command' a_shell_by_hand
 check 'nothing is left behind' leaves_nothing
