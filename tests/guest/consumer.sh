@@ -7,37 +7,10 @@
 . "$(dirname "$0")/lib.sh"
 
 consumer=$here/tally_consumer.ko
-results=/sys/kernel/debug/tally_consumer/results
-
-# The module's own results, numbered on from ours. One without a plan, or with
-# another number of results than planned, has not come to its end.
-show_results() {
-	planned=''
-	seen=0
-	while read -r line; do
-		case $line in
-		1..*)
-			planned=${line#1..}
-			;;
-		'ok '* | 'not ok '*)
-			seen=$((seen + 1))
-			number=$((number + 1))
-			case $line in
-			not*) bad=$((bad + 1)); echo "not ok $number${line#not ok "$seen"}" ;;
-			*) echo "ok $number${line#ok "$seen"}" ;;
-			esac
-			;;
-		*)
-			echo "$line"
-			;;
-		esac
-	done <$results
-	is "$seen" "$planned" "all results of the module are there ($1)"
-}
 
 try_all() {
 	ok "tally_consumer is loaded ($1)" insmod "$consumer"
-	show_results "$1"
+	module_results tally_consumer
 	refused "tally cannot be unloaded under it ($1)" rmmod tally 2>/dev/null
 	ok "tally_consumer can be unloaded ($1)" rmmod tally_consumer
 }

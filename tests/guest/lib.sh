@@ -41,6 +41,33 @@ skip() {
 	echo "ok $number - $* # SKIP $skip_reason"
 }
 
+# module_results MODULE: what a test module found, numbered on from ours. One
+# without a plan, or with another number of results than planned, has not come
+# to its end.
+module_results() {
+	planned='' seen=0
+	while read -r line; do
+		case $line in
+		1..*) planned=${line#1..} ;;
+		'not ok '*)
+			seen=$((seen + 1))
+			fail "${line#not ok * - }"
+			;;
+		'ok '*' # SKIP '*)
+			seen=$((seen + 1))
+			line=${line#ok * - }
+			skip "${line#* # SKIP }" "${line%% # SKIP*}"
+			;;
+		'ok '*)
+			seen=$((seen + 1))
+			pass "${line#ok * - }"
+			;;
+		*) echo "$line" ;;
+		esac
+	done <"/sys/kernel/debug/$1/results"
+	is "$seen" "$planned" "all results of $1 are there"
+}
+
 # Nothing of this script can be tested here.
 skip_all() {
 	finished=1
