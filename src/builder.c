@@ -2,9 +2,13 @@
 /*
  * The builder: what was asked for, setting by setting, and for whom.
  */
+#include <linux/capability.h>
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -13,6 +17,7 @@
 #include "compat.h"
 #include "name.h"
 #include "pmu.h"
+#include "queue.h"
 
 /* Keeps the first error and its sentence. */
 int tally_bad(struct tally_builder *b, int err, const char *fmt, ...)
@@ -205,8 +210,9 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
  * @b: the builder
  * @period: 1 to 2^63 - 1; 0 only counts
  *
- * Not with tally_builder_freq(). Refused without something that receives the
- * overflows, which this version does not have.
+ * Not with tally_builder_freq(), nor without something that receives the
+ * overflows: a handler or tally_builder_sigtrap(). perf takes a period of a clock
+ * below 10 microseconds for 10 microseconds.
  *
  * Context: Any context.
  */
@@ -226,8 +232,9 @@ EXPORT_SYMBOL_TALLY(tally_builder_period);
  * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 only
  *	counts
  *
- * Not with tally_builder_period(). Refused without something that receives the
- * overflows, which this version does not have.
+ * Not with tally_builder_period(), nor without something that receives the
+ * overflows: a handler or tally_builder_sigtrap(). perf looks for the period:
+ * it may begin with a burst of overflows.
  *
  * Context: Any context.
  */
@@ -358,6 +365,180 @@ void tally_builder_require(struct tally_builder *b)
 EXPORT_SYMBOL_TALLY(tally_builder_require);
 
 /**
+ * tally_builder_on_overflow - call a function at each overflow
+ * @b: the builder
+ * @fn: called in whatever context overflowed, NMI included; see the chapter
+ *	"Overflow handlers" of this header's file
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
+			       void *context)
+{
+	b->direct.fn = fn;
+	b->direct.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow);
+
+/**
+ * tally_builder_on_overflow_irq - call a function in hard interrupt
+ * @b: the builder
+ * @fn: called with a copy of each sample, on the same CPU, shortly after the
+ *	overflow
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow_irq(struct tally_builder *b,
+				   tally_overflow_fn fn, void *context)
+{
+	b->irq.fn = fn;
+	b->irq.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_irq);
+
+/**
+ * tally_builder_on_overflow_work - call a function in process context
+ * @b: the builder
+ * @fn: called with a copy of each sample, from a workqueue; may sleep
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow_work(struct tally_builder *b,
+				    tally_overflow_fn fn, void *context)
+{
+	b->work.fn = fn;
+	b->work.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_work);
+
+/**
+ * tally_builder_queue - how many overflows may wait for the other two handlers
+ * @b: the builder
+ * @samples: on each CPU, 1 to 65536, rounded up to a power of two; 0 for the
+ *	default, 256
+ *
+ * Context: Any context.
+ */
+void tally_builder_queue(struct tally_builder *b, unsigned int samples)
+{
+	if (samples > TALLY_QUEUE_MAX) {
+		tally_bad(b, -EINVAL, "a queue has at most %u samples",
+			  TALLY_QUEUE_MAX);
+		return;
+	}
+	b->queue = samples;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_queue);
+
+/**
+ * tally_builder_max_rate - how many overflows are too many
+ * @b: the builder
+ * @per_second: on each CPU; 0 for the default, 10,000 for clocks and hardware
+ *	and any number for all others; or TALLY_RATE_UNLIMITED
+ *
+ * An event that overflows more often, over 10 ms or, below 1,000, over a second,
+ * is switched off for as long, in the state TALLY_STATE_THROTTLED. That cannot be
+ * done to the children of an inherited event: its handlers are not called.
+ *
+ * Context: Any context.
+ */
+void tally_builder_max_rate(struct tally_builder *b, u32 per_second)
+{
+	b->max_rate = per_second;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
+
+/**
+ * tally_builder_one_shot - one overflow, then off until tally_event_rearm()
+ * @b: the builder; EINVAL from tally_build() if it is not for one CPU or one
+ *	task, has a frequency, is inherited or waits for exec()
+ *
+ * Context: Any context.
+ */
+void tally_builder_one_shot(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_ONE_SHOT;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_one_shot);
+
+/**
+ * tally_builder_sample_time - tell a direct handler the time, too
+ * @b: the builder
+ *
+ * It costs as much as all the rest of a sample. Copies have it anyway.
+ *
+ * Context: Any context.
+ */
+void tally_builder_sample_time(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_TIME;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sample_time);
+
+/**
+ * tally_builder_branches - tell a direct handler the last branches, too
+ * @b: the builder
+ * @mask: perf_event_attr::branch_sample_type, at least one kind of branch. If
+ *	it has no privilege, it gets that of the event. EOPNOTSUPP from
+ *	tally_build() where the PMU does not record branches.
+ *
+ * Context: Any context.
+ */
+void tally_builder_branches(struct tally_builder *b, u64 mask)
+{
+	b->attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	b->attr.branch_sample_type = mask;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_branches);
+
+/**
+ * tally_builder_enable_on_exec - start counting when the task calls exec()
+ * @b: the builder; EINVAL from tally_build() without a task, or with
+ *	tally_builder_require(). For an event that is built disabled; only the
+ *	first exec() does it.
+ *
+ * Context: Any context.
+ */
+void tally_builder_enable_on_exec(struct tally_builder *b)
+{
+	b->attr.enable_on_exec = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_enable_on_exec);
+
+/**
+ * tally_builder_remove_on_exec - stop for good when the task calls exec()
+ * @b: the builder; EINVAL from tally_build() without a task, and with
+ *	tally_builder_enable_on_exec()
+ *
+ * Context: Any context.
+ */
+void tally_builder_remove_on_exec(struct tally_builder *b)
+{
+	b->attr.remove_on_exec = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_remove_on_exec);
+
+/**
+ * tally_builder_sigtrap - send the task a SIGTRAP at each overflow
+ * @b: the builder; EINVAL from tally_build() without a task, without
+ *	tally_builder_remove_on_exec() and without a period or frequency, EACCES
+ *	for another process without CAP_KILL; EOPNOTSUPP with
+ *	tally_builder_inherit() and tally_builder_one_shot()
+ * @data: goes to siginfo_t::si_perf_data
+ *
+ * Context: Any context.
+ */
+void tally_builder_sigtrap(struct tally_builder *b, u64 data)
+{
+	b->attr.sigtrap = 1;
+	b->attr.sig_data = data;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sigtrap);
+
+/**
  * tally_builder_why - the sentence for the builder's error
  * @b: the builder, after tally_build() or tally_builder_parse() failed
  *
@@ -397,9 +578,22 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 	return 0;
 }
 
+static bool may_kill(struct task_struct *task)
+{
+	bool may;
+
+	if (same_thread_group(task, current))
+		return true;
+	rcu_read_lock();
+	may = ns_capable(__task_cred(task)->user_ns, CAP_KILL);
+	rcu_read_unlock();
+	return may;
+}
+
 /**
  * tally_builder_allow - whether the caller may count this
  * @b: the builder
+ * @target: whom it is to count
  *
  * perf asks the caller only for some kinds of event, and a CPU that comes back
  * is given its event by a kernel thread that may do everything. So the caller is
@@ -408,11 +602,14 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
  *
  * Return: 0, or EACCES as perf's system call answers.
  */
-int tally_builder_allow(struct tally_builder *b)
+int tally_builder_allow(struct tally_builder *b,
+			const struct tally_target *target)
 {
-	if (perfmon_capable())
-		return 0;
-	return tally_bad(b, -EACCES, "needs CAP_PERFMON");
+	if (!perfmon_capable())
+		return tally_bad(b, -EACCES, "needs CAP_PERFMON");
+	if (b->attr.sigtrap && !may_kill(target->task))
+		return tally_bad(b, -EACCES, "sigtrap needs CAP_KILL");
+	return 0;
 }
 
 static const char *reason(const struct tally_builder *b, int err)

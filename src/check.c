@@ -8,6 +8,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/string.h>
 #include "builder.h"
 #include "compat.h"
@@ -16,33 +17,57 @@
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
 #define FTRACE_FUNCTION_ID 1
 
-static int check_breakpoint(struct tally_builder *b,
-			    struct perf_event_attr *attr)
+static int breakpoint_why(struct perf_event_attr *attr, const char **why)
 {
 	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
 		attr->bp_len = sizeof(long);
 
 	switch (attr->bp_type) {
 	case HW_BREAKPOINT_R:
+		*why = "x86 cannot watch reads alone; use rw";
 		if (IS_ENABLED(CONFIG_X86))
-			return tally_bad(b, -EINVAL,
-				   "x86 cannot watch reads alone; use rw");
+			return -EINVAL;
 		break;
 	case HW_BREAKPOINT_W:
 	case HW_BREAKPOINT_RW:
 	case HW_BREAKPOINT_X:
 		break;
 	default:
-		return tally_bad(b, -EINVAL,
-			   "a breakpoint is on r, w, rw or x alone");
+		*why = "a breakpoint is on r, w, rw or x alone";
+		return -EINVAL;
 	}
+	*why = "a breakpoint is on 1 to 8 bytes";
 	if (!attr->bp_len || attr->bp_len > HW_BREAKPOINT_LEN_8)
-		return tally_bad(b, -EINVAL, "a breakpoint is on 1 to 8 bytes");
+		return -EINVAL;
+	*why = "the address is no multiple of the length";
 	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
 	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
-		return tally_bad(b, -EINVAL,
-			   "the address is no multiple of the length");
+		return -EINVAL;
+	/*
+	 * Elsewhere the arch code steps over a breakpoint only for perf's own
+	 * handler: with another one the CPU would run into it for ever.
+	 */
+	*why = "a breakpoint on this architecture can count, but not overflow";
+	if (attr->sample_period && !IS_ENABLED(CONFIG_X86))
+		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* For one that is there: 0, or the errno. Fills in a length that was left out. */
+int tally_check_breakpoint(struct perf_event_attr *attr)
+{
+	const char *why;
+
+	return breakpoint_why(attr, &why);
+}
+
+static int check_breakpoint(struct tally_builder *b,
+			    struct perf_event_attr *attr)
+{
+	const char *why;
+	int err = breakpoint_why(attr, &why);
+
+	return err ? tally_bad(b, err, "%s", why) : 0;
 }
 
 /*
@@ -83,6 +108,11 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 	return check_probe(b, attr);
 }
 
+/* What a struct tally_sample has, or perf fills in for it. */
+static const u64 taken = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
+			 PERF_SAMPLE_PERIOD | PERF_SAMPLE_BRANCH_STACK;
+
 /* What perf's system call says of a sample_type that cannot be. */
 static int check_sample_type(struct tally_builder *b,
 			     const struct perf_event_attr *attr)
@@ -95,6 +125,9 @@ static int check_sample_type(struct tally_builder *b,
 					 "unknown bits in branch_sample_type");
 		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
 			return tally_bad(b, -EINVAL, "no kind of branch");
+	} else if (branches) {
+		return tally_bad(b, -EINVAL,
+				 "branch_sample_type without branches");
 	}
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
 	    (attr->sample_stack_user >= USHRT_MAX ||
@@ -123,20 +156,13 @@ static int check_unbuilt(struct tally_builder *b,
 		return tally_bad(b, -EINVAL, "unknown bits in sample_type");
 	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
 		return tally_bad(b, -EINVAL, "unknown bits in read_format");
-	if (attr->remove_on_exec && attr->enable_on_exec)
-		return tally_bad(b, -EINVAL,
-			   "both remove_on_exec and enable_on_exec");
-	if (attr->sigtrap && !attr->remove_on_exec)
-		return tally_bad(b, -EINVAL, "sigtrap without remove_on_exec");
-
 	if (check_sample_type(b, attr))
 		return b->err;
 	if (attr->aux_output || tally_attr_aux_bits(attr) ||
 	    attr->aux_watermark || attr->aux_sample_size)
 		return tally_bad(b, -EOPNOTSUPP, "kernel events have no AUX area");
-	if (attr->sample_type || attr->branch_sample_type ||
-	    attr->sample_regs_user || attr->sample_regs_intr ||
-	    attr->sample_stack_user || attr->sample_max_stack ||
+	if (attr->sample_type & ~taken || attr->sample_regs_user ||
+	    attr->sample_regs_intr || attr->sample_stack_user || attr->sample_max_stack ||
 	    attr->sample_id_all || attr->exclude_callchain_kernel ||
 	    attr->exclude_callchain_user || attr->use_clockid ||
 	    attr->clockid || attr->write_backward || attr->watermark ||
@@ -148,11 +174,44 @@ static int check_unbuilt(struct tally_builder *b,
 	    attr->ksymbol || attr->bpf_event || attr->cgroup ||
 	    attr->text_poke)
 		return tally_bad(b, -EOPNOTSUPP, "records are not built yet");
-	if (attr->enable_on_exec || attr->remove_on_exec || attr->sigtrap ||
-	    attr->sig_data)
-		return tally_bad(b, -EOPNOTSUPP,
-			   "actions on exec and sigtrap are not built yet");
 	return 0;
+}
+
+/*
+ * perf sends the signal by itself, whatever we think of the overflow: also while
+ * an inherited event, which perf has always on, is disabled.
+ */
+static int check_sigtrap(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->inherit)
+		return tally_bad(b, -EOPNOTSUPP, "sigtrap with inherit");
+	if (b->flags & TALLY_BUILDER_ONE_SHOT)
+		return tally_bad(b, -EOPNOTSUPP, "sigtrap with one_shot");
+	if (b->flags & TALLY_BUILDER_REQUIRE && attr->disabled)
+		return tally_bad(b, -EOPNOTSUPP,
+				 "sigtrap of an event that is to be tried only");
+	return 0;
+}
+
+static int check_exec(struct tally_builder *b,
+		      const struct perf_event_attr *attr)
+{
+	bool task = b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID);
+
+	if (attr->remove_on_exec && attr->enable_on_exec)
+		return tally_bad(b, -EINVAL,
+			   "both remove_on_exec and enable_on_exec");
+	if (attr->sigtrap && !attr->remove_on_exec)
+		return tally_bad(b, -EINVAL, "sigtrap without remove_on_exec");
+	if (attr->sig_data && !attr->sigtrap)
+		return tally_bad(b, -EINVAL, "sig_data without sigtrap");
+	if ((attr->remove_on_exec || attr->enable_on_exec) && !task)
+		return tally_bad(b, -EINVAL, "an action on exec without a task");
+	if (attr->enable_on_exec && b->flags & TALLY_BUILDER_REQUIRE)
+		return tally_bad(b, -EINVAL,
+				 "require, of an event that waits for exec()");
+	return attr->sigtrap ? check_sigtrap(b, attr) : 0;
 }
 
 static int check_exclude(struct tally_builder *b,
@@ -167,54 +226,131 @@ static int check_exclude(struct tally_builder *b,
 	return 0;
 }
 
-static bool is_clock(const struct perf_event_attr *attr)
+static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 {
-	return attr->type == PERF_TYPE_SOFTWARE &&
-	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-		attr->config == PERF_COUNT_SW_TASK_CLOCK);
+	bool clock = tally_attr_is_clock(attr);
+	int err = tally_pmu_check_freq(attr->sample_freq);
+
+	if (err == -EINVAL || (clock && attr->sample_freq > NSEC_PER_SEC))
+		return tally_bad(b, -EINVAL,
+				 "frequency %llu is above kernel.perf_event_max_sample_rate",
+				 attr->sample_freq);
+	if (err)
+		return tally_bad(b, err,
+				 "the limit of frequencies cannot be read");
+	/*
+	 * perf does the same, but forgets that it did: a later change of the
+	 * frequency would be taken for nanoseconds.
+	 */
+	if (clock) {
+		attr->sample_period = div64_u64(NSEC_PER_SEC, attr->sample_freq);
+		attr->freq = 0;
+	}
+	return 0;
+}
+
+/* What only an event that overflows can have. */
+static int check_counting(struct tally_builder *b,
+			  struct perf_event_attr *attr)
+{
+	attr->freq = 0;
+	if (attr->precise_ip)
+		return tally_bad(b, -EINVAL, "precise is for sampled events");
+	if (b->direct.fn || b->irq.fn || b->work.fn)
+		return tally_bad(b, -EINVAL,
+				 "a handler without a period or frequency");
+	if (attr->sigtrap)
+		return tally_bad(b, -EINVAL,
+				 "sigtrap without a period or frequency");
+	if (attr->sample_type || b->flags & TALLY_BUILDER_TIME)
+		return tally_bad(b, -EINVAL, "samples are of sampled events");
+	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
+		return tally_bad(b, -EINVAL,
+				 "one_shot, max_rate and queue are for sampled events");
+	return 0;
+}
+
+static int check_one_shot(struct tally_builder *b,
+			  const struct perf_event_attr *attr)
+{
+	if (!(b->flags & TALLY_BUILDER_ONE_SHOT))
+		return 0;
+	if (!(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)) && b->cpu < 0)
+		return tally_bad(b, -EINVAL, "one_shot is for one cpu or one task");
+	if (b->freq || (b->attr.freq && !b->period))
+		return tally_bad(b, -EINVAL, "one_shot with a frequency");
+	if (attr->inherit)
+		return tally_bad(b, -EINVAL, "one_shot with inherit");
+	if (attr->enable_on_exec)
+		return tally_bad(b, -EINVAL, "one_shot with enable_on_exec");
+	return 0;
+}
+
+/*
+ * What perf is to know of samples. Not of PERF_SAMPLE_PERIOD, which makes every
+ * event of software overflow. And a wake-up for each keeps Intel's drivers from
+ * collecting many, of which a handler would see the last one only.
+ */
+static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (attr->sample_type & PERF_SAMPLE_TIME)
+		b->flags |= TALLY_BUILDER_TIME;
+	attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+	attr->wakeup_events = 1;
+	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
+	    attr->branch_sample_type & PERF_SAMPLE_BRANCH_PLM_ALL)
+		return;
+	/* As perf's system call does. */
+	if (!attr->exclude_user)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_USER;
+	if (!attr->exclude_kernel)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
+	if (!attr->exclude_hv)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HV;
+}
+
+static bool foreign(const struct tally_builder *b, const struct tally_handler *h)
+{
+	return b->owner && h->fn &&
+	       !within_module((unsigned long)h->fn, b->owner);
+}
+
+/* Who is unloaded takes its events along, and with them the last to call it. */
+static int check_handlers(struct tally_builder *b)
+{
+	if (foreign(b, &b->direct) || foreign(b, &b->irq) ||
+	    foreign(b, &b->work))
+		return tally_bad(b, -EINVAL,
+				 "a handler of another module than the builder's");
+	return 0;
 }
 
 static int check_sampling(struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
-	int err;
-
 	if (b->period && b->freq)
 		return tally_bad(b, -EINVAL, "both a period and a frequency");
 	if (b->period || b->freq) {
 		attr->freq = !!b->freq;
 		attr->sample_period = b->period ?: b->freq;
 	}
-	if (!attr->sample_period) {
-		attr->freq = 0;
-		if (attr->precise_ip)
-			return tally_bad(b, -EINVAL, "precise is for sampled events");
-		return 0;
-	}
+	if (!attr->sample_period)
+		return check_counting(b, attr);
 	if (attr->freq) {
-		err = tally_pmu_check_freq(attr->sample_freq);
-		if (err == -EINVAL ||
-		    (is_clock(attr) && attr->sample_freq > NSEC_PER_SEC))
-			return tally_bad(b, -EINVAL,
-					 "frequency %llu is above kernel.perf_event_max_sample_rate",
-					 attr->sample_freq);
-		if (err)
-			return tally_bad(b, err,
-					 "the limit of frequencies cannot be read");
-		/*
-		 * perf does the same, but forgets that it did: a later change
-		 * of the frequency would be taken for nanoseconds.
-		 */
-		if (is_clock(attr)) {
-			attr->sample_period = div64_u64(NSEC_PER_SEC,
-							attr->sample_freq);
-			attr->freq = 0;
-		}
+		if (check_freq(b, attr))
+			return b->err;
 	} else if (attr->sample_period >> 63) {
 		return tally_bad(b, -EINVAL, "period above 2^63 - 1");
 	}
-	return tally_bad(b, -EINVAL,
-		   "a period or frequency, but nothing receives the overflows");
+	if (!b->direct.fn && !b->irq.fn && !b->work.fn && !attr->sigtrap)
+		return tally_bad(b, -EINVAL,
+				 "a period or frequency, but nothing receives the overflows");
+	if (b->queue && !b->irq.fn && !b->work.fn)
+		return tally_bad(b, -EINVAL, "a queue, but no handler for it");
+	if (check_handlers(b))
+		return b->err;
+	set_samples(b, attr);
+	return check_one_shot(b, attr);
 }
 
 static int check_inherit(struct tally_builder *b,
@@ -254,9 +390,9 @@ int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
 	if (b->err)
 		return b->err;
 	*attr = b->attr;
-	if (check_given(b) || check_unbuilt(b, attr) || check_what(b, attr) ||
+	if (check_given(b) || check_unbuilt(b, attr) || check_exec(b, attr) ||
 	    check_exclude(b, attr) || check_inherit(b, attr) ||
-	    check_sampling(b, attr))
+	    check_sampling(b, attr) || check_what(b, attr))
 		return b->err;
 	attr->disabled = 1;
 	attr->read_format = 0;

@@ -9,6 +9,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/export.h>
+#include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/topology.h>
@@ -105,6 +106,23 @@ static inline u32 tally_attr_aux_bits(const struct perf_event_attr *attr)
 {
 	return *(const u32 *)((const char *)attr +
 			      offsetof(struct perf_event_attr, sig_data) - 4);
+}
+
+/*
+ * hrtimer_setup() came with 6.13 (908a1d775422), and hrtimer_init() went with
+ * 6.15. With the floor at 6.13 the second side goes.
+ */
+static inline void
+tally_hrtimer_setup(struct hrtimer *timer,
+		    enum hrtimer_restart (*function)(struct hrtimer *),
+		    clockid_t clock, enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+#endif
 }
 
 #endif /* TALLY_COMPAT_H */

@@ -25,6 +25,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "cpus.h"
+#include "overflow.h"
 
 /*
  * Guards the table, the references of its counters, and their creation and
@@ -40,16 +41,6 @@ static int slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
 }
 
-/*
- * perf's list_del_event() clears the bit when it takes a CPU's events away,
- * under locks that are not ours to take; what is missed here is seen by the
- * work that the going of the CPU queued.
- */
-static bool detached(const struct tally_slot *s)
-{
-	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
-}
-
 static struct perf_event *create(const struct tally_counter *c, int cpu)
 {
 	struct perf_event_attr attr = c->attr;
@@ -60,9 +51,11 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	 * So an inherited event counts from the beginning and to the end; the
 	 * views of the counter shut out what is not wanted.
 	 */
-	attr.disabled = !attr.inherit;
+	attr.disabled = !attr.inherit || attr.enable_on_exec;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
-						NULL, NULL);
+						c->overflow ?
+						tally_overflow_callback : NULL,
+						c->overflow);
 }
 
 /*
@@ -81,6 +74,19 @@ static bool served_already(const struct tally_counter *c,
 	return false;
 }
 
+/*
+ * Whether a handler would be called. Intel's driver records every single branch
+ * in a buffer that no handler sees, and refuses to be changed to that.
+ */
+static bool can_overflow(struct perf_event *event)
+{
+	if (event->pmu->capabilities & PERF_PMU_CAP_NO_INTERRUPT)
+		return false;
+	return event->attr.freq || event->attr.sample_period != 1 ||
+	       event->pmu->task_ctx_nr == perf_sw_context ||
+	       !perf_event_period(event, 1);
+}
+
 static int slot_create(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = slot_cpu(c, s);
@@ -89,6 +95,10 @@ static int slot_create(struct tally_counter *c, struct tally_slot *s)
 	event = create(c, cpu);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
+	if (c->overflow && !can_overflow(event)) {
+		perf_event_release_kernel(event);
+		return -EOPNOTSUPP;
+	}
 
 	/*
 	 * Before 6.12 a PMU that serves several CPUs by one of them moved the
@@ -134,6 +144,7 @@ static void slot_bank(struct tally_counter *c, struct tally_slot *s)
 	slot_read(s, &t);
 	s->bank = t;
 	s->err = 0;
+	s->paused = false;
 	slot_release(s);
 	atomic_long_inc(&nr_repairs);
 
@@ -142,7 +153,8 @@ static void slot_bank(struct tally_counter *c, struct tally_slot *s)
 		c->slots[i].absent = false;
 }
 
-static void slot_repair(struct tally_counter *c, struct tally_slot *s)
+/* Gives the slot an event if its CPU is there and it has none. */
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = slot_cpu(c, s);
 	int err;
@@ -165,7 +177,7 @@ static void slot_repair(struct tally_counter *c, struct tally_slot *s)
 		atomic_long_inc(&nr_repair_errors);
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
 				    cpu, c->attr.type, c->attr.config, err);
-	} else if (!err && c->users_on) {
+	} else if (!err && c->users_on && !s->spent) {
 		perf_event_enable(s->event);
 	}
 }
@@ -180,11 +192,11 @@ static void counter_repair(struct tally_counter *c)
 	mutex_lock(&c->lock);
 	/* All of them first: what is banked changes who is to serve. */
 	for (i = 0; i < c->nr_slots; i++)
-		if (c->slots[i].event && detached(&c->slots[i]))
+		if (c->slots[i].event && tally_slot_detached(&c->slots[i]))
 			slot_bank(c, &c->slots[i]);
 	for (i = 0; i < c->nr_slots; i++)
 		if (cpu_possible(slot_cpu(c, &c->slots[i])))
-			slot_repair(c, &c->slots[i]);
+			tally_slot_repair(c, &c->slots[i]);
 	mutex_unlock(&c->lock);
 }
 
@@ -219,15 +231,16 @@ static u32 counter_key(const struct perf_event_attr *attr,
 }
 
 /*
- * Not what belongs to one user alone: an inherited event, whose children cannot
- * be told apart; an exclusive one; a pinned one, whose error is cleared by
- * whoever enables it; a breakpoint, for which perf asks for more than
- * CAP_PERFMON.
+ * Not what belongs to one user alone: one that overflows, an inherited event,
+ * whose children cannot be told apart; an exclusive one; a pinned one, whose
+ * error is cleared by whoever enables it; one that exec() changes; a breakpoint,
+ * for which perf asks for more than CAP_PERFMON.
  */
 static bool shareable(const struct perf_event_attr *attr)
 {
-	return !attr->inherit && !attr->exclusive && !attr->pinned &&
-	       attr->type != PERF_TYPE_BREAKPOINT;
+	return !attr->sample_period && !attr->inherit && !attr->exclusive &&
+	       !attr->pinned && !attr->enable_on_exec &&
+	       !attr->remove_on_exec && attr->type != PERF_TYPE_BREAKPOINT;
 }
 
 /* What is built on a task that has exited is to fail, not to share its end. */
@@ -256,12 +269,31 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 	return NULL;
 }
 
-static void counter_free(struct tally_counter *c)
+/* Its handlers, which may still run, can go on reading what it counted. */
+static void release_slots(struct tally_counter *c)
 {
-	unsigned int i;
+	struct tally_slot *s;
 
-	for (i = 0; i < c->nr_slots; i++)
-		slot_release(&c->slots[i]);
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		if (c->overflow)
+			slot_read(s, &s->bank);
+		slot_release(s);
+		/* Nor does it get another one, whatever they ask for. */
+		s->absent = true;
+		s->err = 0;
+	}
+	mutex_unlock(&c->lock);
+}
+
+/**
+ * tally_counter_free - the end of a counter
+ * @c: after tally_counter_end() said so; NULL is ignored
+ */
+void tally_counter_free(struct tally_counter *c)
+{
+	if (!c)
+		return;
 	if (c->target.task)
 		put_task_struct(c->target.task);
 	mutex_destroy(&c->lock);
@@ -302,6 +334,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 
 static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
+					 struct tally_overflow *overflow,
 					 int *err_cpu)
 {
 	unsigned int nr = tally_target_slots(target);
@@ -316,6 +349,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	if (target->task)
 		get_task_struct(target->task);
 	c->attr = *attr;
+	c->overflow = overflow;
 	c->nr_slots = nr;
 	mutex_lock(&c->lock);
 	err = counter_fill(c, err_cpu);
@@ -324,7 +358,8 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 		c->users_on++;
 	mutex_unlock(&c->lock);
 	if (err) {
-		counter_free(c);
+		release_slots(c);
+		tally_counter_free(c);
 		return ERR_PTR(err);
 	}
 	hash_add(counters, &c->node, counter_key(attr, target));
@@ -336,6 +371,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  * tally_counter_get - a counter for @attr on @target, new or shared
  * @attr: checked and complete, with the disabled bit set
  * @target: whom to count
+ * @overflow: what receives its overflows; NULL if it only counts
  * @err_cpu: on failure, the CPU that it failed on, or -1
  *
  * Context: Process context, may sleep; not from a hotplug callback nor with
@@ -344,6 +380,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
+					struct tally_overflow *overflow,
 					int *err_cpu)
 {
 	struct tally_counter *c = NULL;
@@ -358,7 +395,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	if (shareable(attr))
 		c = counter_find(attr, target);
 	if (!c)
-		c = counter_new(attr, target, err_cpu);
+		c = counter_new(attr, target, overflow, err_cpu);
 	if (!IS_ERR(c))
 		c->refs++;
 	mutex_unlock(&counters_lock);
@@ -366,70 +403,27 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 }
 
 /**
- * tally_counter_put - give back a reference
- * @c: the counter; gone with the last reference
+ * tally_counter_end - give back a reference; nothing counts for it any more
+ * @c: the counter
  *
- * A counter has no overflow handler, so nothing is waited for.
+ * With the last reference perf's events of it are gone, but a callback of them
+ * may still be running.
+ *
+ * Return: whether it was the last; tally_counter_free() is to follow.
  */
-void tally_counter_put(struct tally_counter *c)
+bool tally_counter_end(struct tally_counter *c)
 {
+	bool last;
+
 	mutex_lock(&counters_lock);
-	if (!--c->refs) {
+	last = !--c->refs;
+	if (last) {
 		hash_del(&c->node);
-		counter_free(c);
+		release_slots(c);
 		atomic_long_dec(&nr_counters);
 	}
 	mutex_unlock(&counters_lock);
-}
-
-static bool slot_lives(const struct tally_counter *c,
-		       const struct tally_slot *s)
-{
-	return s->event && (c->target.task || !detached(s));
-}
-
-/* Enabling clears a pinned event's error; a CPU may now have room for us. */
-void tally_counter_retry(struct tally_counter *c)
-{
-	struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		if (!s->event && s->err)
-			slot_repair(c, s);
-		else if (slot_lives(c, s) && READ_ONCE(s->event->state) ==
-					     PERF_EVENT_STATE_ERROR)
-			perf_event_enable(s->event);
-	}
-}
-
-void tally_counter_on(struct tally_counter *c)
-{
-	struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	if (c->users_on++) {
-		tally_counter_retry(c);
-		return;
-	}
-	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		if (!s->event && s->err)
-			slot_repair(c, s);
-		else if (slot_lives(c, s))
-			perf_event_enable(s->event);
-	}
-}
-
-void tally_counter_off(struct tally_counter *c)
-{
-	struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	if (--c->users_on)
-		return;
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (slot_lives(c, s))
-			perf_event_disable(s->event);
+	return last;
 }
 
 void tally_counter_read(struct tally_counter *c, unsigned int slot,
@@ -437,77 +431,6 @@ void tally_counter_read(struct tally_counter *c, unsigned int slot,
 {
 	lockdep_assert_held(&c->lock);
 	slot_read(&c->slots[slot], t);
-}
-
-static bool is_running(const struct task_struct *task)
-{
-#ifdef CONFIG_SMP
-	return READ_ONCE(task->on_cpu);
-#else
-	return task == current;
-#endif
-}
-
-/*
- * A switch between a task and its child swaps their events, if all of them are
- * inherited. So the first event may be in any of the tasks, and end with any;
- * the task itself tells whether it still exists.
- */
-static enum tally_state inherited_state(const struct task_struct *task,
-					const struct perf_event *event)
-{
-	int state = READ_ONCE(event->state);
-
-	if (READ_ONCE(task->flags) & PF_EXITING)
-		return TALLY_STATE_EXITED;
-	/* exec() of a program with more rights ended it, and it has no child. */
-	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
-		return TALLY_STATE_EXITED;
-	if (state == PERF_EVENT_STATE_ERROR)
-		return TALLY_STATE_ERROR;
-	if (state == PERF_EVENT_STATE_ACTIVE || is_running(task))
-		return TALLY_STATE_ACTIVE;
-	return TALLY_STATE_INACTIVE;
-}
-
-enum tally_state tally_counter_state(const struct tally_counter *c,
-				     unsigned int slot)
-{
-	const struct tally_slot *s = &c->slots[slot];
-	int state;
-
-	lockdep_assert_held(&c->lock);
-	if (!s->event)
-		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
-
-	if (c->attr.inherit)
-		return inherited_state(c->target.task, s->event);
-	state = READ_ONCE(s->event->state);
-	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
-		return TALLY_STATE_EXITED;
-	if (!c->target.task && detached(s))
-		return TALLY_STATE_OFFLINE;
-	switch (state) {
-	case PERF_EVENT_STATE_ACTIVE:
-		return TALLY_STATE_ACTIVE;
-	case PERF_EVENT_STATE_INACTIVE:
-		return TALLY_STATE_INACTIVE;
-	case PERF_EVENT_STATE_ERROR:
-		return TALLY_STATE_ERROR;
-	default:
-		return TALLY_STATE_OFF;
-	}
-}
-
-/* Whether the slot stands for anything: a CPU that can exist and is served. */
-bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
-{
-	lockdep_assert_held(&c->lock);
-	if (!tally_counter_on_all_cpus(c))
-		return true;
-	/* What was banked of a CPU that is now served by another is shown. */
-	return cpu_possible(slot) &&
-	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
 }
 
 void tally_cpus_stats(struct tally_cpus_stats *out)

@@ -25,18 +25,24 @@ struct tally_totals {
 	u64 running;
 };
 
+struct tally_overflow;
+
 /**
  * struct tally_slot - the part of a counter on one CPU, or for its task
  * @event: perf's event; NULL where there is none
  * @bank: what earlier events of this slot counted before their CPU went offline
  * @err: why there is no event on an online CPU
  * @absent: the PMU does not serve this CPU
+ * @paused: switched off because it overflowed too often
+ * @spent: switched off until its event is armed again
  */
 struct tally_slot {
 	struct perf_event *event;
 	struct tally_totals bank;
 	int err;
 	bool absent;
+	bool paused;
+	bool spent;
 };
 
 /**
@@ -49,6 +55,8 @@ struct tally_slot {
  * @users_on: events that use it and are enabled
  * @target: whom it counts; holds a reference to the task
  * @attr: what it counts
+ * @overflow: what receives its overflows, of the one event that uses it; NULL
+ *	if it only counts
  * @nr_slots: nr_cpu_ids for all CPUs, else 1
  * @slots: one per possible CPU, or one
  *
@@ -63,17 +71,30 @@ struct tally_counter {
 	unsigned int users_on;
 	struct tally_target target;
 	struct perf_event_attr attr;
+	struct tally_overflow *overflow;
 	unsigned int nr_slots;
 	struct tally_slot slots[];
 };
 
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
+					struct tally_overflow *overflow,
 					int *err_cpu);
-void tally_counter_put(struct tally_counter *c);
+bool tally_counter_end(struct tally_counter *c);
+void tally_counter_free(struct tally_counter *c);
 void tally_counter_on(struct tally_counter *c);
+void tally_counter_on_exec(struct tally_counter *c);
 void tally_counter_retry(struct tally_counter *c);
 void tally_counter_off(struct tally_counter *c);
+void tally_counter_quieten(struct tally_counter *c);
+void tally_counter_pause(struct tally_counter *c, unsigned int slot,
+			 bool spent);
+void tally_counter_unpause(struct tally_counter *c, unsigned int slot);
+void tally_counter_arm(struct tally_counter *c, unsigned int slot);
+int tally_counter_set_period(struct tally_counter *c, u64 period);
+int tally_counter_modify(struct tally_counter *c,
+			 const struct perf_event_attr *attr);
+bool tally_counter_interrupts(struct tally_counter *c);
 void tally_counter_read(struct tally_counter *c, unsigned int slot,
 			struct tally_totals *t);
 enum tally_state tally_counter_state(const struct tally_counter *c,
@@ -85,10 +106,35 @@ static inline unsigned int tally_target_slots(const struct tally_target *target)
 }
 
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
 
 static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 {
 	return !c->target.task && c->target.cpu < 0;
+}
+
+/*
+ * perf's list_del_event() clears the bit when it takes a CPU's events away,
+ * under locks that are not ours to take; what is missed here is seen by the
+ * work that the going of the CPU queued.
+ */
+static inline bool tally_slot_detached(const struct tally_slot *s)
+{
+	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
+}
+
+static inline bool tally_slot_lives(const struct tally_counter *c,
+				    const struct tally_slot *s)
+{
+	return s->event && (c->target.task || !tally_slot_detached(s));
+}
+
+/* A clock, which perf counts and samples in nanoseconds whatever it is told. */
+static inline bool tally_attr_is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
 struct tally_cpus_stats {

@@ -13,6 +13,10 @@
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove
  *
+ * An event with a period also has how many overflows there were, how many of
+ * them were skipped or missed by its handlers, how often it was throttled, and
+ * the nanoseconds in its handlers, in all and the longest.
+ *
  * events: name, target, state, count, scaled count, time on the PMU.
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
  * A number that means nothing is a '-': the count of an event in error, the
@@ -37,6 +41,7 @@
 #include "debugfs.h"
 #include "event.h"
 #include "name.h"
+#include "overflow.h"
 #include "registry.h"
 
 /* The longest line that can be written: an event, a name and all options. */
@@ -99,14 +104,22 @@ DEFINE_SEQ_ATTRIBUTE(events);
 
 static int stats_show(struct seq_file *m, void *v)
 {
+	struct tally_overflow_stats overflows;
 	struct tally_cpus_stats stats;
 
 	tally_cpus_stats(&stats);
+	tally_overflow_stats_all(&overflows);
 	seq_printf(m, "events %lu\n", tally_registry_count());
 	seq_printf(m, "counters %lu\n", stats.counters);
 	seq_printf(m, "perf_events %lu\n", stats.perf_events);
 	seq_printf(m, "hotplug_repairs %lu\n", stats.repairs);
 	seq_printf(m, "hotplug_errors %lu\n", stats.repair_errors);
+	seq_printf(m, "overflows %llu\n", overflows.overflows);
+	seq_printf(m, "skipped %llu\n", overflows.skipped);
+	seq_printf(m, "missed %llu\n", overflows.missed);
+	seq_printf(m, "throttled %llu\n", overflows.throttled);
+	seq_printf(m, "handler_ns %llu\n", overflows.handler_ns);
+	seq_printf(m, "handler_max_ns %llu\n", overflows.handler_max_ns);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
@@ -282,12 +295,74 @@ static int spec_show(struct seq_file *m, void *v)
 		seq_puts(m, "inherit ");
 	if (c->attr.inherit_thread)
 		seq_puts(m, "inherit_thread ");
-	if (!READ_ONCE(ev->on))
+	if (ev->hz)
+		seq_printf(m, "freq=%llu ", ev->hz);
+	else if (ev->attr.sample_period)
+		seq_printf(m, "%s=%llu ", ev->attr.freq ? "freq" : "period",
+			   ev->attr.sample_period);
+	if (ev->max_rate)
+		seq_printf(m, "max_rate=%u ",
+			   ev->max_rate == TALLY_RATE_UNLIMITED ? 0 :
+								  ev->max_rate);
+	if (c->attr.enable_on_exec)
+		seq_puts(m, "enable_on_exec ");
+	if (c->attr.remove_on_exec)
+		seq_puts(m, "remove_on_exec ");
+	if (c->attr.sigtrap)
+		seq_puts(m, "sigtrap ");
+	/* One that waits for exec() was built disabled, or would not wait. */
+	if (!READ_ONCE(ev->on) || c->attr.enable_on_exec)
 		seq_puts(m, "disabled ");
 	seq_printf(m, "name=%s\n", ev->name);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
+
+/* One number of an event's overflows. */
+static int show_overflows(struct seq_file *m, size_t offset)
+{
+	struct tally_overflow_stats stats;
+
+	tally_event_overflow_stats(m->private, &stats);
+	seq_printf(m, "%llu\n", *(u64 *)((char *)&stats + offset));
+	return 0;
+}
+
+static int overflows_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, overflows));
+}
+DEFINE_SHOW_ATTRIBUTE(overflows);
+
+static int skipped_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, skipped));
+}
+DEFINE_SHOW_ATTRIBUTE(skipped);
+
+static int missed_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, missed));
+}
+DEFINE_SHOW_ATTRIBUTE(missed);
+
+static int throttled_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, throttled));
+}
+DEFINE_SHOW_ATTRIBUTE(throttled);
+
+static int handler_ns_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, handler_ns));
+}
+DEFINE_SHOW_ATTRIBUTE(handler_ns);
+
+static int handler_max_ns_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, handler_max_ns));
+}
+DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 
 /**
  * tally_debugfs_add_event - give an event its folder
@@ -301,6 +376,7 @@ int tally_debugfs_add_event(struct tally_event *ev)
 	static const struct {
 		const char *name;
 		const struct file_operations *fops;
+		bool overflows;
 	} files[] = {
 		{ "count", &count_fops },
 		{ "enabled_ns", &enabled_ns_fops },
@@ -308,6 +384,12 @@ int tally_debugfs_add_event(struct tally_event *ev)
 		{ "state", &state_fops },
 		{ "per_cpu", &per_cpu_fops },
 		{ "spec", &spec_fops },
+		{ "overflows", &overflows_fops, true },
+		{ "skipped", &skipped_fops, true },
+		{ "missed", &missed_fops, true },
+		{ "throttled", &throttled_fops, true },
+		{ "handler_ns", &handler_ns_fops, true },
+		{ "handler_max_ns", &handler_max_ns_fops, true },
 	};
 	struct dentry *file;
 	size_t i;
@@ -319,6 +401,8 @@ int tally_debugfs_add_event(struct tally_event *ev)
 	if (IS_ERR(ev->dir))
 		return PTR_ERR(ev->dir);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		if (files[i].overflows && !ev->overflow)
+			continue;
 		file = debugfs_create_file(files[i].name, 0444, ev->dir, ev,
 					   files[i].fops);
 		if (IS_ERR(file)) {

@@ -8,35 +8,179 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/math64.h>
-#include <linux/overflow.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include "builder.h"
 #include "compat.h"
+#include "control.h"
 #include "debugfs.h"
 #include "event.h"
 #include "name.h"
 #include "registry.h"
 
-/* What is no longer listed: nobody else can reach it. */
-void tally_event_destroy(struct tally_event *ev)
+static void view_read(const struct tally_event *ev, unsigned int slot,
+		      struct tally_totals *t)
 {
+	const struct tally_view *view = &ev->views[slot];
+	struct tally_totals now;
+
+	*t = view->kept;
+	if (!ev->on)
+		return;
+	tally_counter_read(ev->counter, slot, &now);
+	t->value += now.value - view->start.value;
+	t->enabled += now.enabled - view->start.enabled;
+	t->running += now.running - view->start.running;
+}
+
+static enum tally_state slot_state(const struct tally_event *ev,
+				   unsigned int slot)
+{
+	enum tally_state state = tally_counter_state(ev->counter, slot);
+
+	if (ev->on || state == TALLY_STATE_OFFLINE ||
+	    state == TALLY_STATE_EXITED)
+		return state;
+	return TALLY_STATE_OFF;
+}
+
+static enum tally_state event_state(const struct tally_event *ev)
+{
+	enum tally_state state = TALLY_STATE_OFFLINE;
+	unsigned int i;
+
+	if (!tally_counter_on_all_cpus(ev->counter))
+		return slot_state(ev, 0);
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		if (tally_counter_serves(ev->counter, i))
+			state = tally_state_worse(state, slot_state(ev, i));
+	return state;
+}
+
+static void begin_views(struct tally_event *ev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		tally_counter_arm(ev->counter, i);
+		tally_counter_read(ev->counter, i, &ev->views[i].start);
+	}
+	WRITE_ONCE(ev->on, true);
+	if (ev->overflow)
+		tally_control_open(ev->overflow);
+}
+
+/* Under tally_counter::lock. 0, or why it does not count. */
+int tally_event_on(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	enum tally_state state;
+
+	lockdep_assert_held(&c->lock);
+	if (!ev->on) {
+		begin_views(ev);
+		tally_counter_on(c);
+	} else {
+		tally_counter_retry(c);
+	}
+	state = event_state(ev);
+	if (state == TALLY_STATE_ERROR)
+		return -ENODATA;
+	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
+}
+
+/* Of an event that is on, under tally_counter::lock. */
+void tally_event_off(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	unsigned int i;
+
+	lockdep_assert_held(&c->lock);
+	/* Alone on the counter: stop first, so that nothing is lost. */
+	tally_counter_off(c);
+	for (i = 0; i < c->nr_slots; i++)
+		view_read(ev, i, &ev->views[i].kept);
+	WRITE_ONCE(ev->on, false);
+	if (ev->overflow)
+		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
+}
+
+/*
+ * Nothing counts for the event any more; a callback may still be running. What
+ * its handlers may ask of it goes on being answered.
+ */
+static void stop(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+
 	tally_debugfs_remove_event(ev);
-	mutex_lock(&ev->counter->lock);
+	mutex_lock(&c->lock);
+	if (ev->overflow)
+		WRITE_ONCE(ev->overflow->closing, true);
 	if (ev->on)
-		tally_counter_off(ev->counter);
-	mutex_unlock(&ev->counter->lock);
-	tally_counter_put(ev->counter);
+		tally_event_off(ev);
+	mutex_unlock(&c->lock);
+	if (!tally_counter_end(c))
+		ev->counter = NULL;
+}
+
+static void finish(struct tally_event *ev)
+{
+	if (ev->overflow)
+		tally_overflow_free(ev->overflow);
+	tally_counter_free(ev->counter);
 	tally_registry_unname(ev);
 	kvfree(ev);
 }
 
+/**
+ * tally_events_destroy - the end of events that nobody else can reach
+ * @doomed: a list of them, by tally_event::node
+ *
+ * perf's events go first; a callback that is running meanwhile, maybe with
+ * interrupts enabled, is over after a grace period, one for all. Then what it
+ * started, interrupts before works, and only then the memory. A handler of one
+ * may use another that goes with it, so each step is taken for all.
+ */
+void tally_events_destroy(struct list_head *doomed)
+{
+	struct tally_event *ev, *next;
+	bool callbacks = false;
+
+	list_for_each_entry(ev, doomed, node) {
+		stop(ev);
+		callbacks |= !!ev->overflow;
+	}
+	if (callbacks)
+		synchronize_rcu();
+	list_for_each_entry(ev, doomed, node)
+		if (ev->overflow)
+			tally_overflow_drain(ev->overflow);
+	list_for_each_entry(ev, doomed, node)
+		if (ev->overflow)
+			tally_control_cancel(ev->overflow);
+	list_for_each_entry_safe(ev, next, doomed, node)
+		finish(ev);
+}
+
+static void destroy(struct tally_event *ev)
+{
+	LIST_HEAD(doomed);
+
+	list_add(&ev->node, &doomed);
+	tally_events_destroy(&doomed);
+}
+
 static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 {
+	/* It has overflowed already. */
+	if (c->slots[slot].spent)
+		return true;
 	switch (tally_counter_state(c, slot)) {
 	case TALLY_STATE_ACTIVE:
+	case TALLY_STATE_THROTTLED:
 	case TALLY_STATE_OFFLINE:
 		return true;
 	case TALLY_STATE_INACTIVE:
@@ -47,16 +191,23 @@ static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 	}
 }
 
-static bool counts_now(struct tally_event *ev)
+static bool all_count_now(const struct tally_counter *c)
 {
-	struct tally_counter *c = ev->counter;
-	bool all = true;
 	unsigned int i;
 
-	mutex_lock(&c->lock);
 	for (i = 0; i < c->nr_slots; i++)
-		all = all && slot_counts_now(c, i);
-	mutex_unlock(&c->lock);
+		if (!slot_counts_now(c, i))
+			return false;
+	return true;
+}
+
+static bool counts_now(struct tally_event *ev)
+{
+	bool all;
+
+	mutex_lock(&ev->counter->lock);
+	all = all_count_now(ev->counter);
+	mutex_unlock(&ev->counter->lock);
 	return all;
 }
 
@@ -77,15 +228,30 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		if (err)
 			return tally_builder_failed(b, err, -1);
 	}
-	err = tally_builder_allow(b);
+	err = tally_builder_allow(b, target);
 	if (!err) {
-		ev->counter = tally_counter_get(attr, target, &cpu);
+		ev->counter = tally_counter_get(attr, target, ev->overflow,
+						&cpu);
 		if (IS_ERR(ev->counter))
 			err = tally_builder_failed(b, PTR_ERR(ev->counter), cpu);
 	}
 	if (lock)
 		up_read(lock);
 	return err;
+}
+
+static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
+			const struct tally_target *target)
+{
+	struct tally_overflow *of;
+
+	if (!ev->attr.sample_period)
+		return 0;
+	of = tally_overflow_new(b, &ev->attr, target, ev);
+	if (IS_ERR(of))
+		return PTR_ERR(of);
+	ev->overflow = of;
+	return 0;
 }
 
 static struct tally_event *event_new(struct tally_builder *b,
@@ -101,25 +267,45 @@ static struct tally_event *event_new(struct tally_builder *b,
 		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
 	ev->owner = b->owner;
 	ev->attr = *attr;
+	ev->max_rate = b->max_rate;
+	if (!attr->freq && b->freq)
+		ev->hz = b->freq;
+	else if (!attr->freq && b->attr.freq && !b->period)
+		ev->hz = b->attr.sample_freq;
 	strscpy(ev->given, b->event, sizeof(ev->given));
 	err = tally_registry_name(ev, b);
 	if (err) {
 		tally_builder_failed(b, err, -1);
 		goto free_event;
 	}
+	err = overflow_new(ev, b, target);
+	if (err) {
+		tally_builder_failed(b, err, -1);
+		goto unname;
+	}
 	err = counter_get(ev, b, attr, target);
 	if (err)
-		goto give_back_name;
+		goto free_overflow;
+	if (ev->overflow)
+		tally_overflow_set_rate(ev->overflow, b->max_rate,
+					tally_counter_interrupts(ev->counter));
 	err = tally_debugfs_add_event(ev);
 	if (err) {
 		tally_builder_failed(b, err, -1);
-		goto put_counter;
+		goto end_counter;
 	}
 	return ev;
 
-put_counter:
-	tally_counter_put(ev->counter);
-give_back_name:
+end_counter:
+	if (tally_counter_end(ev->counter))
+		tally_counter_free(ev->counter);
+free_overflow:
+	if (ev->overflow) {
+		/* Callbacks of what failed half-way: it was shut, but there. */
+		synchronize_rcu();
+		tally_overflow_free(ev->overflow);
+	}
+unname:
 	tally_registry_unname(ev);
 free_event:
 	kvfree(ev);
@@ -136,13 +322,43 @@ static int try_enable(struct tally_event *ev)
 	return err || !counts_now(ev) ? -EBUSY : 0;
 }
 
-/* What was counted while it was tried is not the owner's. */
-static void stop_trying(struct tally_event *ev)
+/*
+ * For an event that is to be disabled: what was counted while it was tried is
+ * not the owner's, and no handler was called for it.
+ */
+static int try_only(struct tally_event *ev)
 {
-	tally_event_disable(ev);
+	struct tally_counter *c = ev->counter;
+	int err = 0;
+
+	mutex_lock(&c->lock);
+	tally_counter_on(c);
+	if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
+		err = -ESRCH;
+	else if (!all_count_now(c))
+		err = -EBUSY;
+	tally_counter_off(c);
+	mutex_unlock(&c->lock);
+	return err;
+}
+
+static void wait_for_exec(struct tally_event *ev)
+{
 	mutex_lock(&ev->counter->lock);
-	memset(ev->views, 0, ev->counter->nr_slots * sizeof(*ev->views));
+	begin_views(ev);
+	tally_counter_on_exec(ev->counter);
 	mutex_unlock(&ev->counter->lock);
+}
+
+static int start(struct tally_event *ev, const struct tally_builder *b)
+{
+	if (b->flags & TALLY_BUILDER_REQUIRE)
+		return b->attr.disabled ? try_only(ev) : try_enable(ev);
+	if (!b->attr.disabled)
+		tally_event_enable(ev);
+	else if (b->attr.enable_on_exec)
+		wait_for_exec(ev);
+	return 0;
 }
 
 static struct tally_event *build_on(struct tally_builder *b,
@@ -155,16 +371,11 @@ static struct tally_event *build_on(struct tally_builder *b,
 	ev = event_new(b, attr, target);
 	if (IS_ERR(ev))
 		return ev;
-	if (b->flags & TALLY_BUILDER_REQUIRE) {
-		err = try_enable(ev);
-		if (err) {
-			tally_event_destroy(ev);
-			return ERR_PTR(tally_builder_failed(b, err, -1));
-		}
-		if (b->attr.disabled)
-			stop_trying(ev);
-	} else if (!b->attr.disabled) {
-		tally_event_enable(ev);
+	/* From here on handlers may run: all of it is there. */
+	err = start(ev, b);
+	if (err) {
+		destroy(ev);
+		return ERR_PTR(tally_builder_failed(b, err, -1));
 	}
 	tally_registry_add(ev);
 	return ev;
@@ -177,6 +388,9 @@ static struct tally_event *build_on(struct tally_builder *b,
  * All checks of perf's system call are made here, for the caller's rights. The
  * event is complete, with its folder in debugfs, before it is enabled. Events
  * that count the same thing on the same target share one counter.
+ *
+ * Handlers may be called before this returns. They may use the event, but nobody
+ * may release it before.
  *
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
@@ -212,61 +426,6 @@ struct tally_event *tally_build(struct tally_builder *b)
 	return ev;
 }
 EXPORT_SYMBOL_TALLY(tally_build);
-
-static void view_read(const struct tally_event *ev, unsigned int slot,
-		      struct tally_totals *t)
-{
-	const struct tally_view *view = &ev->views[slot];
-	struct tally_totals now;
-
-	*t = view->kept;
-	if (!ev->on)
-		return;
-	tally_counter_read(ev->counter, slot, &now);
-	t->value += now.value - view->start.value;
-	t->enabled += now.enabled - view->start.enabled;
-	t->running += now.running - view->start.running;
-}
-
-static enum tally_state slot_state(const struct tally_event *ev,
-				   unsigned int slot)
-{
-	enum tally_state state = tally_counter_state(ev->counter, slot);
-
-	if (ev->on || state == TALLY_STATE_OFFLINE ||
-	    state == TALLY_STATE_EXITED)
-		return state;
-	return TALLY_STATE_OFF;
-}
-
-/* The state of a whole, of which @a and @b are parts. */
-enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
-{
-	static const u8 rank[] = {
-		[TALLY_STATE_OFFLINE] = 0,
-		[TALLY_STATE_EXITED] = 1,
-		[TALLY_STATE_OFF] = 2,
-		[TALLY_STATE_INACTIVE] = 3,
-		[TALLY_STATE_ACTIVE] = 4,
-		[TALLY_STATE_ERROR] = 5,
-	};
-
-	return rank[a] > rank[b] ? a : b;
-}
-EXPORT_SYMBOL_TALLY_KUNIT(tally_state_worse);
-
-static enum tally_state event_state(const struct tally_event *ev)
-{
-	enum tally_state state = TALLY_STATE_OFFLINE;
-	unsigned int i;
-
-	if (!tally_counter_on_all_cpus(ev->counter))
-		return slot_state(ev, 0);
-	for (i = 0; i < ev->counter->nr_slots; i++)
-		if (tally_counter_serves(ev->counter, i))
-			state = tally_state_worse(state, slot_state(ev, i));
-	return state;
-}
 
 static void add_slot(const struct tally_event *ev, unsigned int slot,
 		     struct tally_count *count)
@@ -316,32 +475,23 @@ void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
  * tally_event_enable - start counting, or try again after an error
  * @ev: the event; enabling an enabled event changes nothing
  *
+ * An event that is off after tally_event_refresh() goes on without a limit.
+ *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0, also while the CPU is offline: counting starts when it comes;
  * ENODATA if the event is in the error state, ESRCH if its task has exited.
  */
 int tally_event_enable(struct tally_event *ev)
 {
-	struct tally_counter *c = ev->counter;
-	enum tally_state state;
-	unsigned int i;
+	int err;
 
 	might_sleep();
-	mutex_lock(&c->lock);
-	if (!ev->on) {
-		for (i = 0; i < c->nr_slots; i++)
-			tally_counter_read(c, i, &ev->views[i].start);
-		WRITE_ONCE(ev->on, true);
-		tally_counter_on(c);
-	} else {
-		tally_counter_retry(c);
-	}
-	state = event_state(ev);
-	mutex_unlock(&c->lock);
-
-	if (state == TALLY_STATE_ERROR)
-		return -ENODATA;
-	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
+	mutex_lock(&ev->counter->lock);
+	if (ev->overflow && !ev->on)
+		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
+	err = tally_event_on(ev);
+	mutex_unlock(&ev->counter->lock);
+	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_enable);
 
@@ -349,25 +499,20 @@ EXPORT_SYMBOL_TALLY(tally_event_enable);
  * tally_event_disable - stop counting; the count stays
  * @ev: the event; disabling a disabled event changes nothing
  *
- * Children of an inherited event stop with it.
+ * Children of an inherited event stop with it. On return no direct handler
+ * starts until the event is enabled, but for one on another CPU that an inherited
+ * event was about to call; bottom halves may still be called for what overflowed
+ * before.
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
 void tally_event_disable(struct tally_event *ev)
 {
-	struct tally_counter *c = ev->counter;
-	unsigned int i;
-
 	might_sleep();
-	mutex_lock(&c->lock);
-	if (ev->on) {
-		/* Alone on the counter: stop first, so that nothing is lost. */
-		tally_counter_off(c);
-		for (i = 0; i < c->nr_slots; i++)
-			view_read(ev, i, &ev->views[i].kept);
-		WRITE_ONCE(ev->on, false);
-	}
-	mutex_unlock(&c->lock);
+	mutex_lock(&ev->counter->lock);
+	if (ev->on)
+		tally_event_off(ev);
+	mutex_unlock(&ev->counter->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_event_disable);
 
@@ -375,7 +520,7 @@ EXPORT_SYMBOL_TALLY(tally_event_disable);
  * tally_event_reset - let the value begin at 0 again
  * @ev: the event; its times go on, as they do for PERF_EVENT_IOC_RESET
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
 void tally_event_reset(struct tally_event *ev)
 {
@@ -402,7 +547,8 @@ static int count_error(const struct tally_count *count)
  * @ev: the event
  * @count: receives it; the sum over all CPUs for an event on all CPUs
  *
- * Context: Process context, may sleep; interrupts the CPUs that are counting.
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Interrupts the CPUs that are counting.
  * Return: 0; ENODATA if the event is in the error state, @count then has the
  * last value before it.
  */
@@ -420,7 +566,8 @@ EXPORT_SYMBOL_TALLY(tally_event_read);
  * @cpu: the CPU
  * @count: receives it; the state is that of this CPU
  *
- * Context: Process context, may sleep; interrupts the CPU if it is counting.
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Interrupts the CPU if it is counting.
  * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
  * exist or that the event is not on, ENODEV for one that its PMU does not
  * serve, ENODATA as tally_event_read().
@@ -448,7 +595,7 @@ EXPORT_SYMBOL_TALLY(tally_event_read_cpu);
  * tally_event_state - what the event is doing now
  * @ev: the event
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: its state; see enum tally_state for an event on all CPUs.
  */
 enum tally_state tally_event_state(struct tally_event *ev)
@@ -480,75 +627,29 @@ EXPORT_SYMBOL_TALLY(tally_event_name);
  * tally_event_release - the end of an event
  * @ev: the event; NULL and ERR_PTRs are ignored
  *
- * On return its files are gone, nothing counts for it, and its memory is free.
+ * On return its files are gone, nothing counts for it, no handler of it is
+ * running or will be, on any CPU, and its memory is free. What was queued for
+ * its bottom halves has been handed to them; what an interrupt was to be given on
+ * a CPU that went offline has not, and was missed.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback, nor
- * under a lock that an open file of the event's folder may wait for.
+ * under a lock that an open file of the event's folder may wait for, or one of
+ * its handlers.
+ * Return: 0; EDEADLK in any event's handler or in atomic context: the event
+ * would wait for the caller, and goes on as it was.
  */
-void tally_event_release(struct tally_event *ev)
+int tally_event_release(struct tally_event *ev)
 {
-	might_sleep();
 	if (IS_ERR_OR_NULL(ev))
-		return;
+		return 0;
+	if (tally_overflow_inside(ev->overflow))
+		return -EDEADLK;
+	might_sleep();
 	tally_registry_del(ev);
-	tally_event_destroy(ev);
+	destroy(ev);
+	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_release);
-
-/**
- * tally_count_scaled - what the value would be, had the event always counted
- * @count: from tally_event_read()
- *
- * value * enabled_ns / running_ns, rounded down, in 128 bits. Of two clocks that
- * are read one after the other, running_ns may be the larger; nothing is scaled
- * then.
- *
- * Context: Any context.
- * Return: the estimate, U64_MAX if it is larger; 0 if the event never counted,
- * which running_ns tells.
- */
-u64 tally_count_scaled(const struct tally_count *count)
-{
-	u64 value = count->value, enabled = count->enabled_ns;
-	u64 running = count->running_ns;
-	u64 whole, part, rest;
-
-	if (!running)
-		return 0;
-	if (running >= enabled)
-		return value;
-	/* The quotient of the second term fits: it is below enabled_ns. */
-	whole = div64_u64_rem(value, running, &rest);
-	if (check_mul_overflow(whole, enabled, &whole))
-		return U64_MAX;
-	part = mul_u64_u64_div_u64(rest, enabled, running);
-	if (check_add_overflow(whole, part, &whole))
-		return U64_MAX;
-	return whole;
-}
-EXPORT_SYMBOL_TALLY(tally_count_scaled);
-
-/**
- * tally_state_name - the word for a state
- * @state: the state
- *
- * Context: Any context.
- * Return: "off", "inactive", "active", "error", "offline" or "exited".
- */
-const char *tally_state_name(enum tally_state state)
-{
-	static const char *const words[] = {
-		[TALLY_STATE_OFF] = "off",
-		[TALLY_STATE_INACTIVE] = "inactive",
-		[TALLY_STATE_ACTIVE] = "active",
-		[TALLY_STATE_ERROR] = "error",
-		[TALLY_STATE_OFFLINE] = "offline",
-		[TALLY_STATE_EXITED] = "exited",
-	};
-
-	return state < ARRAY_SIZE(words) ? words[state] : "unknown";
-}
-EXPORT_SYMBOL_TALLY(tally_state_name);
 
 /**
  * tally_event_what - what an event counts, as lines of text have it

@@ -5,6 +5,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include "cpus.h"
+#include "overflow.h"
 
 struct dentry;
 
@@ -25,13 +26,17 @@ struct tally_view {
 /**
  * struct tally_event - one event as its owner sees it
  * @counter: what it looks at; may be shared
- * @owner: the module that built it; releases what is left when that unloads
+ * @overflow: what becomes of its overflows; NULL if it only counts
+ * @owner: the module that built it; what is left is released when that unloads
  * @dir: its folder in debugfs; NULL where there is no debugfs
- * @node: in the list of events
+ * @node: in the list of events, or of those that are being released
  * @name_node: in the table of names
  * @id: unique while the module is loaded
  * @attr: what it counts
  * @given: what that was called, without modifiers; empty for the usual name
+ * @max_rate: as the builder was given it
+ * @hz: the frequency that was asked for, where @attr has a period instead: of a
+ *	clock; else 0
  * @on: enabled; guarded by tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
  * @name: unique among the events that exist
@@ -39,6 +44,7 @@ struct tally_view {
  */
 struct tally_event {
 	struct tally_counter *counter;
+	struct tally_overflow *overflow;
 	struct module *owner;
 	struct dentry *dir;
 	struct list_head node;
@@ -46,6 +52,8 @@ struct tally_event {
 	u64 id;
 	struct perf_event_attr attr;
 	char given[TALLY_EVENT_NAME_LEN];
+	u64 hz;
+	u32 max_rate;
 	bool on;
 	bool listed;
 	char name[TALLY_NAME_LEN];
@@ -56,7 +64,9 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
-void tally_event_destroy(struct tally_event *ev);
+int tally_event_on(struct tally_event *ev);
+void tally_event_off(struct tally_event *ev);
+void tally_events_destroy(struct list_head *doomed);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 
 #endif /* TALLY_EVENT_H */

@@ -7,8 +7,9 @@
  *	page-faults pid=4711 inherit
  *	msr/config=0x0/ cpu=all disabled
  *
- * cpu=N|all  pid=N  name=TEXT  period=N  freq=HZ  exclude=user,kernel,hv,idle,
- * host,guest  disabled  inherit  inherit_thread  pinned  exclusive  require
+ * cpu=N|all  pid=N  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
+ * exclude=user,kernel,hv,idle,host,guest  disabled  inherit  inherit_thread
+ * pinned  exclusive  require  enable_on_exec  remove_on_exec  sigtrap
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -69,9 +70,17 @@ static void parse_valued(struct tally_builder *b, const char *key, char *text)
 	} else if (!strcmp(key, "freq")) {
 		if (parse_number(b, key, text, U64_MAX, &n))
 			tally_builder_freq(b, n);
+	} else if (!strcmp(key, "max_rate")) {
+		if (parse_number(b, key, text, U32_MAX - 1, &n))
+			tally_builder_max_rate(b, n ?: TALLY_RATE_UNLIMITED);
 	} else {
 		tally_bad(b, -EINVAL, "unknown option '%s='", key);
 	}
+}
+
+static void set_sigtrap(struct tally_builder *b)
+{
+	tally_builder_sigtrap(b, 0);
 }
 
 static void parse_option(struct tally_builder *b, char *option)
@@ -86,6 +95,9 @@ static void parse_option(struct tally_builder *b, char *option)
 		{ "pinned", tally_builder_pinned },
 		{ "exclusive", tally_builder_exclusive },
 		{ "require", tally_builder_require },
+		{ "enable_on_exec", tally_builder_enable_on_exec },
+		{ "remove_on_exec", tally_builder_remove_on_exec },
+		{ "sigtrap", set_sigtrap },
 	};
 	char *value = option;
 	char *key = strsep(&value, "=");

@@ -13,9 +13,11 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "control.h"
 #include "cpus.h"
 #include "debugfs.h"
 #include "name.h"
+#include "overflow.h"
 #include "registry.h"
 
 static char *events = "";
@@ -71,9 +73,15 @@ static int __init tally_init(void)
 	list = kstrdup(events, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	err = tally_cpus_init();
+	err = tally_overflow_init();
 	if (err)
 		goto free_list;
+	err = tally_control_init();
+	if (err)
+		goto exit_overflow;
+	err = tally_cpus_init();
+	if (err)
+		goto exit_control;
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		goto exit_cpus;
@@ -85,6 +93,10 @@ static int __init tally_init(void)
 
 exit_cpus:
 	tally_cpus_exit();
+exit_control:
+	tally_control_exit();
+exit_overflow:
+	tally_overflow_exit();
 free_list:
 	kfree(list);
 	return err;
@@ -100,6 +112,8 @@ static void __exit tally_exit(void)
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_cpus_exit();
+	tally_control_exit();
+	tally_overflow_exit();
 }
 
 module_init(tally_init);

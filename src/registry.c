@@ -97,7 +97,7 @@ void tally_registry_add(struct tally_event *ev)
 static void unlist(struct tally_event *ev)
 {
 	lockdep_assert_held(&events_lock);
-	list_del(&ev->node);
+	list_del_init(&ev->node);
 	ev->listed = false;
 	nr_events--;
 }
@@ -135,6 +135,12 @@ struct tally_event *tally_registry_entry(void *v)
 	return list_entry(v, struct tally_event, node);
 }
 
+/* Who writes a line has no function to call: the overflows are counted. */
+static void count_only(struct tally_event *ev,
+		       const struct tally_sample *sample, void *context)
+{
+}
+
 /**
  * tally_registry_create_line - an event for whoever wrote a line of text
  * @line: see tally_builder_parse()
@@ -150,6 +156,8 @@ int tally_registry_create_line(const char *line)
 	struct tally_event *ev;
 
 	tally_builder_parse(&b, line);
+	if (b.period || b.freq)
+		tally_builder_on_overflow(&b, count_only, NULL);
 	ev = tally_build(&b);
 	if (!IS_ERR(ev))
 		return 0;
@@ -170,6 +178,7 @@ int tally_registry_remove_name(const char *name)
 {
 	const char *why = NULL;
 	struct tally_event *ev;
+	LIST_HEAD(doomed);
 	int err = 0;
 
 	mutex_lock(&events_lock);
@@ -182,38 +191,33 @@ int tally_registry_remove_name(const char *name)
 		err = -EPERM;
 	} else {
 		unlist(ev);
+		list_add(&ev->node, &doomed);
 	}
 	mutex_unlock(&events_lock);
-	if (!err)
-		tally_event_destroy(ev);
-	else
+	if (err)
 		pr_err("remove %*pE: %s (%pe)\n",
 		       (int)min_t(size_t, strlen(name), 128), name, why,
 		       ERR_PTR(err));
+	tally_events_destroy(&doomed);
 	return err;
 }
 
 /* What @owner left behind; it is unloading, so it releases nothing any more. */
 void tally_registry_release_owned(struct module *owner)
 {
-	struct tally_event *ev, *found;
+	struct tally_event *ev, *next;
+	LIST_HEAD(doomed);
 
-	do {
-		found = NULL;
-		mutex_lock(&events_lock);
-		list_for_each_entry(ev, &events, node) {
-			if (ev->owner == owner) {
-				found = ev;
-				unlist(ev);
-				break;
-			}
-		}
-		mutex_unlock(&events_lock);
-		if (found) {
-			if (owner != THIS_MODULE)
-				pr_warn("%s left event %s behind: released\n",
-					module_name(owner), found->name);
-			tally_event_destroy(found);
-		}
-	} while (found);
+	mutex_lock(&events_lock);
+	list_for_each_entry_safe(ev, next, &events, node) {
+		if (ev->owner != owner)
+			continue;
+		unlist(ev);
+		list_add_tail(&ev->node, &doomed);
+		if (owner != THIS_MODULE)
+			pr_warn("%s left event %s behind: released\n",
+				module_name(owner), ev->name);
+	}
+	mutex_unlock(&events_lock);
+	tally_events_destroy(&doomed);
 }

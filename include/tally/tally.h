@@ -26,9 +26,66 @@
  * All functions are exported to GPL modules in the symbol namespace TALLY:
  * a user says MODULE_IMPORT_NS(TALLY), or MODULE_IMPORT_NS("TALLY") from
  * Linux 6.13 on.
+ */
+
+/**
+ * DOC: Overflow handlers
  *
- * Counting only: an event here has no overflow handler, so a builder that was
- * given a period or a frequency is refused.
+ * An event with a period or a frequency overflows, and calls the handlers that
+ * its builder was given. One builder may have all three:
+ *
+ *	static void over_budget(struct tally_event *ev,
+ *				const struct tally_sample *sample, void *context)
+ *	{
+ *		atomic_inc(context);
+ *	}
+ *
+ *	tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_CPU_CYCLES));
+ *	tally_builder_period(&b, 1000000);
+ *	tally_builder_on_overflow(&b, over_budget, &nr_overflows);
+ *
+ * =====================  ===================  ================  ===================
+ * a handler may ...      on_overflow          on_overflow_irq   on_overflow_work
+ * =====================  ===================  ================  ===================
+ * runs in                what overflowed, on  hard interrupt,   a kernel thread,
+ *                        its CPU: expect NMI  the same CPU, at  any CPU, some time
+ *                                             most 1 ms later   later
+ * use per-CPU data       if NMI-safe          yes               as any thread
+ * atomics, irq_work      yes                  yes               yes
+ * raw_spin_lock          trylock only         yes               irqsave, if irq has
+ *                                                               it too
+ * spin_lock              no                   not PREEMPT_RT    yes
+ * wake_up, queue_work    no                   yes               yes
+ * printk                 no                   sparingly         yes
+ * allocate               no                   GFP_ATOMIC        GFP_KERNEL
+ * sleep, take a mutex    no                   no                yes
+ * tally_event_rearm()    yes                  yes               yes
+ * other tally_event_*()  no                   no                yes
+ * tally_event_release()  no: EDEADLK          no: EDEADLK       no: EDEADLK
+ * read sample->regs      yes, if not NULL     NULL              NULL
+ * =====================  ===================  ================  ===================
+ *
+ * - A direct handler is not only in NMI for hardware events: kernel breakpoints
+ *   of x86 are NMIs, clocks are hard interrupts, and software events and
+ *   tracepoints come wherever they happen, the scheduler's with its runqueue
+ *   locked. So treat all of it as NMI: TALLY_SAMPLE_NMI tells.
+ * - A direct handler never interrupts itself on one CPU; what overflows meanwhile
+ *   is counted in tally_overflow_stats::skipped. On several CPUs it runs at the
+ *   same time, and so does that of an inherited event.
+ * - The other two get copies, from a queue on each CPU, in the order in which the
+ *   overflows came on that CPU. What finds the queue full is counted in
+ *   tally_overflow_stats::missed and in tally_sample::missed of the next one.
+ *   tally_builder_queue() sizes it. If there are both, a sample goes to the
+ *   interrupt's first, and stays in the queue until both have seen it.
+ * - They may still be called for some time after tally_event_disable(). After
+ *   tally_event_release() none is: it waits until all that was queued is handled.
+ * - An event is disabled until tally_build() is about to return; its handlers may
+ *   run before the caller has stored the pointer, and get it as an argument.
+ * - A handler is a function of the module that built the event. Unloading the
+ *   module releases what its exit function left, before its memory is freed; so
+ *   what a handler uses must not go earlier, in that function, than the event.
+ * - An event that overflows more than tally_builder_max_rate() allows is switched
+ *   off for some milliseconds and on again, in the state TALLY_STATE_THROTTLED.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
@@ -171,18 +228,22 @@ enum tally_exclude {
 
 /**
  * enum tally_state - what an event, or its part on one CPU, is doing
- * @TALLY_STATE_OFF: disabled by its owner
+ * @TALLY_STATE_OFF: disabled by its owner, or waiting: for exec() after
+ *	tally_builder_enable_on_exec(), for tally_event_rearm(), or for more
+ *	after tally_event_refresh()
  * @TALLY_STATE_INACTIVE: enabled, but not counting at this moment: its task is
  *	not running, or other events hold the PMU
  * @TALLY_STATE_ACTIVE: counting
  * @TALLY_STATE_ERROR: a pinned event lost its place, or a CPU that came online
  *	could not be given its part; tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline; counting resumes with it
- * @TALLY_STATE_EXITED: the task has exited; the final count stays readable, and
+ * @TALLY_STATE_EXITED: the task has exited, or called exec() with
+ *	tally_builder_remove_on_exec(); the final count stays readable, and
  *	that of an inherited event may grow as long as there are children
+ * @TALLY_STATE_THROTTLED: overflowed too often, and is off for some milliseconds
  *
  * An event on all CPUs has the first of these states that one of its parts is
- * in: error, active, inactive, off, offline.
+ * in: error, throttled, active, inactive, off, offline.
  */
 enum tally_state {
 	TALLY_STATE_OFF,
@@ -191,6 +252,7 @@ enum tally_state {
 	TALLY_STATE_ERROR,
 	TALLY_STATE_OFFLINE,
 	TALLY_STATE_EXITED,
+	TALLY_STATE_THROTTLED,
 };
 
 /**
@@ -266,6 +328,53 @@ struct tally_sample {
 };
 
 /**
+ * typedef tally_overflow_fn - a handler of overflows
+ * @ev: the event, also if a child of it overflowed
+ * @sample: valid during the call
+ * @context: as given to the builder
+ *
+ * Context: See "Overflow handlers" above.
+ */
+typedef void (*tally_overflow_fn)(struct tally_event *ev,
+				  const struct tally_sample *sample,
+				  void *context);
+
+/**
+ * struct tally_handler - a handler and what it is given
+ * @fn: NULL for none
+ * @context: handed through
+ */
+struct tally_handler {
+	tally_overflow_fn fn;
+	void *context;
+};
+
+/* define TALLY_RATE_UNLIMITED - For tally_builder_max_rate(). */
+#define TALLY_RATE_UNLIMITED U32_MAX
+
+/**
+ * struct tally_overflow_stats - what became of an event's overflows
+ * @overflows:	 how many there were; without those past tally_event_refresh(),
+ *		 and those of the idle task if that is excluded
+ * @skipped:	 how many of them a direct handler was not called for: they came
+ *		 while it was running on the same CPU, or while throttled
+ * @missed:	 how many of them the other handlers were not called for: the queue
+ *		 was full, or they came while throttled
+ * @throttled:	 how often the event was switched off, by perf or by tally
+ * @handler_ns:	 nanoseconds in all handlers, estimated from the first call and
+ *		 every 64th
+ * @handler_max_ns: the longest call among those
+ */
+struct tally_overflow_stats {
+	u64 overflows;
+	u64 skipped;
+	u64 missed;
+	u64 throttled;
+	u64 handler_ns;
+	u64 handler_max_ns;
+};
+
+/**
  * struct tally_builder - what was asked for
  *
  * Lives on the caller's stack, holds no reference and needs no clean-up: it may
@@ -280,6 +389,11 @@ struct tally_builder {
 	struct task_struct *task;
 	u64 period;
 	u64 freq;
+	struct tally_handler direct;
+	struct tally_handler irq;
+	struct tally_handler work;
+	u32 queue;
+	u32 max_rate;
 	int cpu;
 	pid_t pid;
 	int err;
@@ -316,9 +430,10 @@ void __tally_builder_init_attr(struct tally_builder *b,
 /**
  * tally_builder_init_attr - begin from a ready struct perf_event_attr
  * @b: the builder
- * @attr: copied; checked as everything else is. What belongs to samples and
- *	records is refused by tally_build() with EOPNOTSUPP, reserved bits with
- *	EINVAL. @attr->disabled has the meaning of tally_builder_disabled().
+ * @attr: copied; checked as everything else is. Of sample_type, what struct
+ *	tally_sample holds is taken; other samples and records are refused by
+ *	tally_build() with EOPNOTSUPP, reserved bits with EINVAL.
+ *	@attr->disabled has the meaning of tally_builder_disabled().
  *
  * Context: Any context.
  */
@@ -361,6 +476,20 @@ void tally_builder_exclusive(struct tally_builder *b);
 void tally_builder_exclude(struct tally_builder *b, u32 mask);
 void tally_builder_precise(struct tally_builder *b, unsigned int level);
 void tally_builder_require(struct tally_builder *b);
+void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
+			       void *context);
+void tally_builder_on_overflow_irq(struct tally_builder *b,
+				   tally_overflow_fn fn, void *context);
+void tally_builder_on_overflow_work(struct tally_builder *b,
+				    tally_overflow_fn fn, void *context);
+void tally_builder_queue(struct tally_builder *b, unsigned int samples);
+void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
+void tally_builder_one_shot(struct tally_builder *b);
+void tally_builder_sample_time(struct tally_builder *b);
+void tally_builder_branches(struct tally_builder *b, u64 mask);
+void tally_builder_enable_on_exec(struct tally_builder *b);
+void tally_builder_remove_on_exec(struct tally_builder *b);
+void tally_builder_sigtrap(struct tally_builder *b, u64 data);
 const char *tally_builder_why(const struct tally_builder *b);
 
 struct tally_event *__must_check tally_build(struct tally_builder *b);
@@ -373,7 +502,14 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count);
 enum tally_state tally_event_state(struct tally_event *ev);
 const char *tally_event_name(const struct tally_event *ev);
-void tally_event_release(struct tally_event *ev);
+int tally_event_set_period(struct tally_event *ev, u64 value);
+int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
+int tally_event_rearm(struct tally_event *ev, u64 period);
+int tally_event_modify(struct tally_event *ev, unsigned long addr,
+		       unsigned int len, u32 access);
+int tally_event_overflow_stats(struct tally_event *ev,
+			       struct tally_overflow_stats *stats);
+int tally_event_release(struct tally_event *ev);
 
 u64 tally_count_scaled(const struct tally_count *count);
 const char *tally_state_name(enum tally_state state);

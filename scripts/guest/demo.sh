@@ -53,6 +53,15 @@ done
 echo "\$ cat $tree/context-switches/per_cpu    # CPU, state, count, ns enabled, ns running"
 sed 's/^/  /' $tree/context-switches/per_cpu
 
+line='cpu-clock cpu=all freq=100 name=samples'
+echo "\$ echo '$line' > $tree/create"
+echo "$line" >$tree/create || fail 'an event that overflows cannot be made'
+sleep 1
+for file in overflows skipped throttled handler_ns; do
+	echo "  $file $(cat $tree/samples/$file)"
+done
+[ "$(cat $tree/samples/overflows)" -gt 0 ] || fail 'nothing overflows'
+
 if [ -d $tree/cycles ]; then
 	echo "cycles: counted by this machine's PMU"
 else

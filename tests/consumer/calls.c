@@ -93,7 +93,7 @@ static void refusals(void)
 	tally_builder_precise(&b, 2);
 	expect_refused(&b, -EINVAL, "precise without samples");
 	tally_builder_init_attr(&b, &attr);
-	expect_refused(&b, -EOPNOTSUPP, "an attr with samples");
+	expect_refused(&b, -EINVAL, "an attr that counts, with samples");
 	tap_is(&tap, tally_builder_parse(&b, "no-such-event"), -ENOENT,
 	       "tally_builder_parse of an unknown event");
 	expect_refused(&b, -ENOENT, "a line with an unknown event");

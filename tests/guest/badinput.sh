@@ -111,24 +111,32 @@ wait $gone
 bad ESRCH "page-faults pid=$gone" "no task $gone"
 bad ESRCH 'page-faults pid=2147483647'
 
-# ---- overflows: nothing receives them (features.md, D.1 #16 and #17)
+# ---- overflows (features.md, D.1 #16 and #17)
 
-bad EINVAL 'cpu-clock period=1' 'nothing receives the overflows'
-bad EINVAL 'cpu-clock freq=1' 'nothing receives the overflows'
-bad EINVAL 'cpu-clock period=9223372036854775807' 'nothing receives the overflows'
 bad EINVAL 'cpu-clock period=9223372036854775808' 'period above 2^63 - 1'
 bad EINVAL 'cpu-clock period=18446744073709551615' 'period above 2^63 - 1'
 bad EINVAL 'cpu-clock period=18446744073709551616' 'period=18446744073709551616'
 bad EINVAL 'cpu-clock period=1 freq=1' 'both a period and a frequency'
 bad EINVAL 'cpu-clock period=-1'
 bad EINVAL 'cpu-clock freq=x'
+bad EINVAL 'cpu-clock period=1000000 max_rate=4294967295' 'max_rate=4294967295'
+bad EINVAL 'cpu-clock max_rate=10' 'for sampled events'
+bad EINVAL 'page-faults enable_on_exec' 'without a task'
+bad EINVAL 'page-faults remove_on_exec' 'without a task'
+bad EINVAL 'page-faults pid=1 enable_on_exec remove_on_exec' 'both'
+bad EINVAL 'page-faults pid=1 period=1 sigtrap' 'sigtrap without remove_on_exec'
+bad EINVAL 'page-faults pid=1 remove_on_exec sigtrap' 'sigtrap without a period'
+bad EINVAL 'page-faults period=1 remove_on_exec sigtrap' 'without a task'
+bad EOPNOTSUPP 'page-faults pid=1 inherit period=1 remove_on_exec sigtrap' 'sigtrap with inherit'
+bad EINVAL 'page-faults pid=1 disabled enable_on_exec require' 'waits for exec'
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 was=$(cat $rate)
 echo 1000 >$rate
-bad EINVAL 'page-faults freq=1000' 'nothing receives the overflows'
 bad EINVAL 'page-faults freq=1001' 'frequency 1001 is above kernel.perf_event_max_sample_rate'
 bad EINVAL 'cpu-clock freq=2000000000' 'above kernel.perf_event_max_sample_rate'
 bad EINVAL 'page-faults freq=18446744073709551615' 'above kernel.perf_event_max_sample_rate'
+is "$(create 'page-faults freq=1000 name=limit')" OK 'the limit itself is allowed'
+is "$(remove limit)" OK 'and removed'
 echo "$was" >$rate
 is "$(cat $rate)" "$was" 'asking for the limit does not change it'
 

@@ -400,7 +400,7 @@ struct attr_rule {
 };
 
 #define NOT_BUILT(member, number, what) \
-	{ #member, { .member = (number) }, -EOPNOTSUPP, what }
+	{ #member " " #number, { .member = (number) }, -EOPNOTSUPP, what }
 
 /* D.1 #17 and T.1: each thing that perf's entry point would take. */
 static const struct attr_rule attrs[] = {
@@ -420,8 +420,18 @@ static const struct attr_rule attrs[] = {
 	  { .remove_on_exec = 1, .enable_on_exec = 1 }, -EINVAL, "both" },
 	{ "sigtrap without remove_on_exec", { .sigtrap = 1 }, -EINVAL,
 	  "sigtrap without" },
-	{ "sigtrap with remove_on_exec",
-	  { .sigtrap = 1, .remove_on_exec = 1 }, -EOPNOTSUPP, "not built" },
+	{ "sigtrap with remove_on_exec, but no task",
+	  { .sigtrap = 1, .remove_on_exec = 1 }, -EINVAL, "without a task" },
+	{ "sig_data without sigtrap", { .sig_data = 1 }, -EINVAL, "sig_data" },
+	{ "enable_on_exec without a task", { .enable_on_exec = 1 }, -EINVAL,
+	  "without a task" },
+	{ "remove_on_exec without a task", { .remove_on_exec = 1 }, -EINVAL,
+	  "without a task" },
+	{ "branch_sample_type without branches",
+	  { .branch_sample_type = PERF_SAMPLE_BRANCH_ANY }, -EINVAL,
+	  "without branches" },
+	{ "sample_type of an event that counts",
+	  { .sample_type = PERF_SAMPLE_IP }, -EINVAL, "sampled events" },
 	{ "branch_sample_type, unknown bit",
 	  { .sample_type = PERF_SAMPLE_BRANCH_STACK,
 	    .branch_sample_type = PERF_SAMPLE_BRANCH_MAX }, -EINVAL,
@@ -439,8 +449,10 @@ static const struct attr_rule attrs[] = {
 	{ "both weights",
 	  { .sample_type = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT },
 	  -EINVAL, "weight" },
-	NOT_BUILT(sample_type, PERF_SAMPLE_IP, "samples"),
-	NOT_BUILT(branch_sample_type, PERF_SAMPLE_BRANCH_ANY, "samples"),
+	NOT_BUILT(sample_type, PERF_SAMPLE_READ, "samples"),
+	NOT_BUILT(sample_type, PERF_SAMPLE_CALLCHAIN, "samples"),
+	NOT_BUILT(sample_type, PERF_SAMPLE_RAW, "samples"),
+	NOT_BUILT(sample_type, PERF_SAMPLE_AUX, "samples"),
 	NOT_BUILT(sample_regs_user, 1, "samples"),
 	NOT_BUILT(sample_regs_intr, 1, "samples"),
 	NOT_BUILT(sample_stack_user, 8, "samples"),
@@ -467,9 +479,6 @@ static const struct attr_rule attrs[] = {
 	NOT_BUILT(bpf_event, 1, "records"),
 	NOT_BUILT(cgroup, 1, "records"),
 	NOT_BUILT(text_poke, 1, "records"),
-	NOT_BUILT(enable_on_exec, 1, "exec"),
-	NOT_BUILT(remove_on_exec, 1, "exec"),
-	NOT_BUILT(sig_data, 1, "exec"),
 	NOT_BUILT(aux_output, 1, "AUX"),
 	NOT_BUILT(aux_watermark, 1, "AUX"),
 	NOT_BUILT(aux_sample_size, 1, "AUX"),

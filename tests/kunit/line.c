@@ -53,6 +53,12 @@ static const struct line lines[] = {
 	{ "page-faults exclude=host", 0, "page-faults",
 	  ANY_CPU(.attr = { .exclude_host = 1 }) },
 	{ "page-faults period=0 freq=0", 0, "page-faults", ANY_CPU() },
+	{ "page-faults pid=1 enable_on_exec", 0, "page-faults",
+	  ANY_CPU(.pid = 1, .given = TALLY_GIVEN_PID,
+		  .attr = { .enable_on_exec = 1 }) },
+	{ "page-faults pid=1 remove_on_exec", 0, "page-faults",
+	  ANY_CPU(.pid = 1, .given = TALLY_GIVEN_PID,
+		  .attr = { .remove_on_exec = 1 }) },
 	{ "page-faults:u", 0, "page-faults:u",
 	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
 	/* A folder's name has no slash, and no colon is left at its end. */
@@ -99,6 +105,12 @@ static const struct line lines[] = {
 	{ "frob cpu=x", -ENOENT, "unknown event" },
 	{ "page-faults cpu=x frob", -EINVAL, "cpu=x" },
 	/* Found only once everything is known. */
+	/* 0 is any number, which no event that counts can have either. */
+	{ "page-faults max_rate=0", -EINVAL, "for sampled events" },
+	{ "page-faults max_rate=4294967294", -EINVAL, "for sampled events" },
+	{ "page-faults max_rate=4294967295", -EINVAL, "max_rate=" },
+	{ "page-faults max_rate=", -EINVAL, "max_rate=" },
+	{ "page-faults sigtrap=1", -EINVAL, "unknown option 'sigtrap='" },
 	{ "page-faults period=5", -EINVAL, "nothing receives" },
 	{ "page-faults period=5 freq=5", -EINVAL, "both a period" },
 	{ "page-faults freq=2000000000", -EINVAL, "max_sample_rate" },

@@ -10,12 +10,13 @@
 #include "compat.h"
 #include "event.h"
 
-#define NR_STATES (TALLY_STATE_EXITED + 1)
+#define NR_STATES (TALLY_STATE_THROTTLED + 1)
 
 /* How bad each is, said once more and independently. */
 static const enum tally_state by_rank[NR_STATES] = {
 	TALLY_STATE_OFFLINE, TALLY_STATE_EXITED, TALLY_STATE_OFF,
-	TALLY_STATE_INACTIVE, TALLY_STATE_ACTIVE, TALLY_STATE_ERROR,
+	TALLY_STATE_INACTIVE, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED,
+	TALLY_STATE_ERROR,
 };
 
 static void state_worse(struct kunit *test)
@@ -37,7 +38,8 @@ static void state_worse(struct kunit *test)
 static void state_names(struct kunit *test)
 {
 	static const char *const words[NR_STATES] = {
-		"off", "inactive", "active", "error", "offline", "exited"
+		"off", "inactive", "active", "error", "offline", "exited",
+		"throttled"
 	};
 	int i;
 
