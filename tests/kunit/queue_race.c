@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queue of overflows, with writers that interrupt each other and a reader on
+ * another CPU.
+ *
+ * On x86 a breakpoint on a word of the queue interrupts a writer right after it
+ * stored there, so each moment between two stores is tried, one after the other.
+ * Elsewhere, and besides, a timer interrupts whenever it likes.
+ */
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "queue.h"
+
+#define UNFILLED	(~0ULL)
+
+/* ---- after each single store ---- */
+
+/**
+ * struct at_store - one that writes right after another stored something
+ * @q: the queue
+ * @countdown: stores until it writes
+ * @writes: how often it is to write then
+ * @next: the next sequence number, for both
+ * @refused: writes that found no place
+ * @head: the highest head so far, for readers have come so far
+ * @early: samples that were seen before they were filled, or unseen again
+ * @came: whether it came to write
+ */
+struct at_store {
+	struct tally_queue *q;
+	unsigned int countdown;
+	unsigned int writes;
+	u64 next;
+	unsigned int refused;
+	unsigned int head;
+	unsigned int early;
+	bool came;
+};
+
+static void look_for_early(struct at_store *at)
+{
+	const struct tally_queue *q = at->q;
+	unsigned int pos = q->done[q->first];
+	unsigned int head = READ_ONCE(q->head);
+	unsigned int seen = head - pos;
+	bool back = (int)(head - at->head) < 0;
+
+	at->head = head;
+	if (back || seen > q->mask + 1) {
+		at->early++;
+		return;
+	}
+	for (; seen--; pos++)
+		if (q->samples[pos & q->mask].sequence == UNFILLED)
+			at->early++;
+}
+
+static void write_one(struct at_store *at)
+{
+	struct tally_sample *s = tally_queue_reserve(at->q);
+
+	if (!s) {
+		at->refused++;
+		return;
+	}
+	s->sequence = at->next++;
+	tally_queue_commit(at->q);
+}
+
+static void stored(struct perf_event *event, struct perf_sample_data *data,
+		   struct pt_regs *regs)
+{
+	struct at_store *at = event->overflow_handler_context;
+	unsigned int i;
+
+	look_for_early(at);
+	if (!at->countdown || --at->countdown)
+		return;
+	at->came = true;
+	for (i = 0; i < at->writes; i++)
+		write_one(at);
+	look_for_early(at);
+}
+
+static struct perf_event *watch(struct at_store *at, void *word)
+{
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)word;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.sample_period = 1;
+	return perf_event_create_kernel_counter(&attr, -1, current, stored, at);
+}
+
+/* What was written is all there, once, and filled. */
+static void expect_written(struct kunit *test, struct at_store *at,
+			   const char *what)
+{
+	const struct tally_sample *s;
+	u64 seen = 0, sum = 0;
+
+	while (seen <= at->next &&
+	       (s = tally_queue_peek(at->q, TALLY_STAGE_WORK))) {
+		KUNIT_EXPECT_LT_MSG(test, s->sequence, at->next, "%s", what);
+		sum += s->sequence;
+		seen++;
+		tally_queue_pop(at->q, TALLY_STAGE_WORK);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, seen, at->next, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, sum, at->next * (at->next - 1) / 2, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, local_read(&at->q->missed), (long)at->refused,
+			    "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, at->early, 0, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, at->q->nest, 0, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, at->q->head, at->q->reserved, "%s", what);
+}
+
+/*
+ * A writer is interrupted after its @nth store to @word. Returns whether it made
+ * so many.
+ */
+static bool interrupted(struct kunit *test, struct tally_queue *q, void *word,
+			unsigned int nth, unsigned int writes, const char *what)
+{
+	struct at_store at = {
+		.q = q, .head = q->head, .countdown = nth, .writes = writes,
+	};
+	struct perf_event *event;
+	struct tally_sample *s;
+	unsigned int i;
+
+	local_set(&q->missed, 0);
+	for (i = 0; i <= q->mask; i++)
+		q->samples[i].sequence = UNFILLED;
+	event = watch(&at, word);
+	if (IS_ERR(event)) {
+		KUNIT_FAIL(test, "no breakpoint: %ld", PTR_ERR(event));
+		return false;
+	}
+	s = tally_queue_reserve(q);
+	if (s) {
+		/* Filled late, and seen before that if anything is wrong. */
+		s->sequence = UNFILLED;
+		barrier();
+		s->sequence = at.next++;
+		tally_queue_commit(q);
+	} else {
+		at.refused++;
+	}
+	perf_event_release_kernel(event);
+	expect_written(test, &at, what);
+	return at.came;
+}
+
+/* At least each of the stores that the queue is written with has to come by. */
+static void interrupt_each_store(struct kunit *test, unsigned int size,
+				 unsigned int writes)
+{
+	struct tally_queue *q = kunit_kzalloc(test, sizeof(*q), GFP_KERNEL);
+	const struct {
+		const char *name;
+		void *word;
+		unsigned int stores;
+	} words[] = {
+		{ "nest", &q->nest, 2 },
+		{ "reserved", &q->reserved, 1 },
+		{ "head", &q->head, 1 },
+	};
+	unsigned int i, nth;
+	char what[64];
+
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	KUNIT_ASSERT_EQ(test, tally_queue_init(q, size, false, true,
+					       NUMA_NO_NODE), 0);
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		nth = 0;
+		do {
+			nth++;
+			snprintf(what, sizeof(what), "size %u, %u after store %u to %s",
+				 size, writes, nth, words[i].name);
+		} while (interrupted(test, q, words[i].word, nth, writes, what));
+		KUNIT_EXPECT_GE(test, nth - 1, words[i].stores);
+	}
+	tally_queue_destroy(q);
+}
+
+static void queue_interrupted_at_stores(struct kunit *test)
+{
+	unsigned int size, writes;
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "breakpoints of other machines stop before the store");
+	for (size = 1; size <= 8; size *= 2)
+		for (writes = 1; writes <= 3; writes++)
+			interrupt_each_store(test, size, writes);
+}
+
+/* ---- a timer, and a reader elsewhere ---- */
+
+#define WRITERS		2	/* the thread, and the timer's interrupt */
+#define NESTED_WANTED	200
+#define INTERVAL_NS	(200 * NSEC_PER_USEC)
+#define LONGEST		(20 * HZ)
+
+/**
+ * struct storm - writers that interrupt each other, and who reads
+ * @q: the queue
+ * @timer: interrupts the thread that writes
+ * @both: the timer's interrupt reads the first stage
+ * @inside: the thread is in the middle of a write
+ * @nested: interrupts that came then
+ * @sent: writes of each writer, successful or not
+ * @stop: the reader is to empty the queue and end
+ * @in_order: samples that the interrupt's stage read
+ * @received: samples that the reader read
+ * @told: what those said was missed
+ * @bad: samples that are not what was written
+ * @disorder: samples that came before an older one of the same writer
+ */
+struct storm {
+	struct tally_queue *q;
+	struct hrtimer timer;
+	bool both;
+	bool inside;
+	unsigned int nested;
+	u64 sent[WRITERS];
+	bool stop;
+	u64 in_order;
+	u64 received;
+	u64 told;
+	unsigned int bad;
+	unsigned int disorder;
+};
+
+static u64 checksum(const struct tally_sample *s)
+{
+	return (s->sequence * 0x9e3779b97f4a7c15ULL) ^ (s->ip << 7) ^
+	       (u64)s->tid << 40 ^ s->time;
+}
+
+static void fill(struct tally_queue *q, struct tally_sample *s,
+		 unsigned int writer, u64 sequence)
+{
+	s->tid = writer;
+	s->sequence = sequence;
+	s->ip = sequence * 3 + writer;
+	s->time = ~sequence;
+	s->missed = local_read(&q->untold) ? local_xchg(&q->untold, 0) : 0;
+	s->addr = checksum(s);
+}
+
+static void send(struct storm *storm, unsigned int writer)
+{
+	u64 sequence = ++storm->sent[writer];
+	struct tally_sample *s;
+
+	s = tally_queue_reserve(storm->q);
+	if (!s)
+		return;
+	fill(storm->q, s, writer, sequence);
+	tally_queue_commit(storm->q);
+}
+
+/* A queue whose end is behind its beginning would never be empty. */
+static bool too_many(const struct storm *storm, u64 received)
+{
+	return received > READ_ONCE(storm->sent[0]) + READ_ONCE(storm->sent[1]);
+}
+
+static void first_stage(struct storm *storm)
+{
+	while (storm->both && !too_many(storm, storm->in_order) &&
+	       tally_queue_peek(storm->q, TALLY_STAGE_IRQ)) {
+		storm->in_order++;
+		tally_queue_pop(storm->q, TALLY_STAGE_IRQ);
+	}
+}
+
+static enum hrtimer_restart timer_writes(struct hrtimer *timer)
+{
+	struct storm *storm = container_of(timer, struct storm, timer);
+
+	if (READ_ONCE(storm->inside))
+		storm->nested++;
+	send(storm, 1);
+	send(storm, 1);
+	first_stage(storm);
+	hrtimer_forward_now(timer, ns_to_ktime(INTERVAL_NS));
+	return HRTIMER_RESTART;
+}
+
+static void receive(struct storm *storm, u64 *last)
+{
+	const struct tally_sample *s;
+	unsigned int writer;
+
+	while (!too_many(storm, storm->received) &&
+	       (s = tally_queue_peek(storm->q, TALLY_STAGE_WORK))) {
+		writer = s->tid;
+		if (writer >= WRITERS || s->addr != checksum(s) ||
+		    s->ip != s->sequence * 3 + writer) {
+			storm->bad++;
+		} else {
+			if (s->sequence <= last[writer])
+				storm->disorder++;
+			last[writer] = s->sequence;
+		}
+		storm->told += s->missed;
+		storm->received++;
+		tally_queue_pop(storm->q, TALLY_STAGE_WORK);
+	}
+}
+
+static int reader(void *data)
+{
+	struct storm *storm = data;
+	u64 last[WRITERS] = { };
+	bool stop;
+
+	do {
+		/* Before the last look. */
+		stop = smp_load_acquire(&storm->stop);
+		receive(storm, last);
+		cond_resched();
+	} while (!stop);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+/* In process context, on one CPU, where the timer is. */
+static void write_and_be_interrupted(struct storm *storm)
+{
+	unsigned long end = jiffies + LONGEST;
+	unsigned int i;
+
+	while (storm->nested < NESTED_WANTED && time_before(jiffies, end)) {
+		preempt_disable();
+		for (i = 0; i < 100; i++) {
+			WRITE_ONCE(storm->inside, true);
+			barrier();
+			send(storm, 0);
+			barrier();
+			WRITE_ONCE(storm->inside, false);
+		}
+		preempt_enable();
+		cond_resched();
+	}
+}
+
+static int writer(void *data)
+{
+	struct storm *storm = data;
+
+	hrtimer_start(&storm->timer, ns_to_ktime(INTERVAL_NS),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	write_and_be_interrupted(storm);
+	hrtimer_cancel(&storm->timer);
+	/* What the timer did not come to read any more. */
+	first_stage(storm);
+	/* The reader's last look, after it saw this, finds all. */
+	smp_store_release(&storm->stop, true);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static void expect_all(struct kunit *test, struct storm *storm)
+{
+	struct tally_queue *q = storm->q;
+	u64 sent = storm->sent[0] + storm->sent[1];
+	u64 missed = local_read(&q->missed);
+
+	kunit_info(test, "%llu written, %llu interrupted, %llu read, %llu missed\n",
+		   sent, (u64)storm->nested, storm->received, missed);
+	KUNIT_EXPECT_GE(test, storm->nested, NESTED_WANTED);
+	KUNIT_EXPECT_EQ(test, storm->bad, 0);
+	KUNIT_EXPECT_EQ(test, storm->disorder, 0);
+	KUNIT_EXPECT_EQ(test, sent, storm->received + missed);
+	KUNIT_EXPECT_EQ(test, storm->told + local_read(&q->untold), missed);
+	if (storm->both)
+		KUNIT_EXPECT_EQ(test, storm->in_order, storm->received);
+	KUNIT_EXPECT_GT(test, storm->received, 0ULL);
+	KUNIT_EXPECT_NULL(test, tally_queue_peek(q, q->first));
+	KUNIT_EXPECT_NULL(test, tally_queue_peek(q, q->last));
+}
+
+static void storm_run(struct kunit *test, struct storm *storm)
+{
+	int cpu = cpumask_first(cpu_online_mask);
+	struct task_struct *reads, *writes;
+	unsigned long end;
+
+	reads = kthread_create(reader, storm, "tally_reader");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(reads));
+	writes = kthread_create(writer, storm, "tally_writer");
+	if (IS_ERR(writes)) {
+		kthread_stop(reads);
+		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(writes));
+		return;
+	}
+	kthread_bind(writes, cpu);
+	/* On another CPU, if there is one. */
+	kthread_bind(reads, cpumask_last(cpu_online_mask));
+	wake_up_process(reads);
+	wake_up_process(writes);
+	end = jiffies + 2 * LONGEST;
+	while (!READ_ONCE(storm->stop) && time_before(jiffies, end))
+		msleep(20);
+	kthread_stop(writes);
+	kthread_stop(reads);
+	expect_all(test, storm);
+}
+
+static void storm_on(struct kunit *test, unsigned int size, bool both)
+{
+	struct storm *storm = kunit_kzalloc(test, sizeof(*storm), GFP_KERNEL);
+	struct tally_queue *q = kunit_kzalloc(test, sizeof(*q), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, storm);
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	KUNIT_ASSERT_EQ(test, tally_queue_init(q, size, both, true,
+					       NUMA_NO_NODE), 0);
+	/* So that the positions wrap on the way. */
+	q->reserved = U32_MAX - 100;
+	q->head = q->reserved;
+	q->done[TALLY_STAGE_IRQ] = q->reserved;
+	q->done[TALLY_STAGE_WORK] = q->reserved;
+	storm->q = q;
+	storm->both = both;
+	tally_hrtimer_setup(&storm->timer, timer_writes, CLOCK_MONOTONIC,
+			    HRTIMER_MODE_REL_PINNED_HARD);
+	storm_run(test, storm);
+	tally_queue_destroy(q);
+}
+
+static void queue_storm_work(struct kunit *test)
+{
+	storm_on(test, 64, false);
+}
+
+static void queue_storm_both(struct kunit *test)
+{
+	storm_on(test, 4096, true);
+}
+
+/* Full nearly all the time. */
+static void queue_storm_small(struct kunit *test)
+{
+	storm_on(test, 2, false);
+}
+
+static struct kunit_case queue_race_cases[] = {
+	KUNIT_CASE(queue_interrupted_at_stores),
+	KUNIT_CASE(queue_storm_work),
+	KUNIT_CASE(queue_storm_both),
+	KUNIT_CASE(queue_storm_small),
+	{ }
+};
+
+static struct kunit_suite queue_race_suite = {
+	.name = "tally_queue_race",
+	.test_cases = queue_race_cases,
+};
+
+kunit_test_suite(queue_race_suite);
