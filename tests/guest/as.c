@@ -4,6 +4,7 @@
  * as powerless COMMAND...: as root, but for good without CAP_SYS_ADMIN,
  *	CAP_PERFMON and CAP_BPF.
  * as perfmon COMMAND...: as root with CAP_PERFMON, without CAP_SYS_ADMIN.
+ * as nokill COMMAND...: as root without CAP_KILL.
  * as cpu N COMMAND...: on that CPU only.
  * as fifo COMMAND...: before all processes that have no such role.
  */
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
 	int next = 2;
 
 	if (argc < 3)
-		errx(125, "usage: as nobody|powerless|perfmon|fifo|cpu N COMMAND...");
+		errx(125, "usage: as nobody|powerless|perfmon|nokill|fifo|cpu N COMMAND...");
 	if (!strcmp(argv[1], "nobody")) {
 		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
 			err(125, "cannot become nobody");
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 		drop(CAP_BPF);
 	} else if (!strcmp(argv[1], "perfmon")) {
 		drop(CAP_SYS_ADMIN);
+	} else if (!strcmp(argv[1], "nokill")) {
+		drop(CAP_KILL);
 	} else if (!strcmp(argv[1], "fifo")) {
 		struct sched_param param = { .sched_priority = 10 };
 

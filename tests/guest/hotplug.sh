@@ -18,6 +18,8 @@ column() { cpu_line "$1" 1 | cut -d' ' -f"$2"; }
 faults_on_1() { echo 'touch 500' | as cpu 1 task >/dev/null; }
 column_is() { [ "$(column "$1" "$2")" = "$3" ]; }
 column_grew() { [ "$(column "$1" "$2")" -gt "$3" ]; }
+overflows() { cat "$tally/$1/overflows"; }
+overflows_more() { [ "$(overflows "$1")" -gt "$2" ]; }
 # A helper that ended by itself has failed.
 runs() { kill -0 "$1" 2>/dev/null; }
 
@@ -100,10 +102,39 @@ for name in one off three four task task1; do
 	is "$(remove $name)" OK "remove $name"
 done
 
+# What overflows, too.
+is "$(create 'cpu-clock cpu=all period=1000000 name=clock')" OK 'a clock that overflows'
+is "$(create 'cpu-clock cpu=1 period=1000000 name=clock1')" OK 'one on CPU 1'
+is "$(create 'page-faults cpu=1 period=10 name=ten')" OK 'every tenth page fault there'
+is "$(create 'cpu-clock cpu=1 period=1000000 disabled name=off')" OK 'a clock that is off'
+for name in clock clock1; do
+	ok "$name overflows" wait_for 10 overflows_more $name 5
+done
+faults_on_1
+at_least "$(overflows ten)" 50 'ten overflows'
+offline
+all=$(overflows clock) one=$(overflows clock1) ten=$(overflows ten)
+is "$ten" $(($(count ten) / 10)) 'ten: once in a whole period'
+ok 'without CPU 1 the clock overflows on the others' wait_for 10 overflows_more clock "$all"
+is "$(overflows clock1) $(overflows ten)" "$one $ten" 'and on CPU 1 nothing does'
+online
+ok 'with it again' wait_for 10 overflows_more clock1 "$one"
+ok 'ten counts there again' wait_for 10 column_is ten 1 active
+faults_on_1
+# What was left of a period when the CPU went is lost.
+between $(($(count ten) / 10 - 1)) "$(overflows ten)" $(($(count ten) / 10)) 'ten overflows again'
+at_least "$(overflows ten)" $((ten + 50)) 'and has not forgotten'
+is "$(overflows off) $(state off)" '0 off' 'what is off does not overflow'
+for name in clock clock1 ten off; do
+	is "$(remove $name)" OK "remove $name"
+done
+
 # ---- many cycles
 
 is "$(create context-switches)" OK 'one more event'
 is "$(create 'page-faults cpu=1 name=one')" OK 'and one on CPU 1'
+is "$(create 'cpu-clock cpu=all period=10000000 name=clock')" OK 'a clock that overflows'
+is "$(create 'page-faults cpu=1 period=1 name=each')" OK 'and each page fault on CPU 1'
 helper load -f 4000 -s 2000 -b -f 4000 -s 2000 -b
 work=$helper_pid
 # What fails in the background ends up here.
@@ -112,7 +143,8 @@ cat >/tmp/come_and_go <<'END'
 i=0
 while [ ! -e /tmp/stop ]; do
 	i=$((i + 1))
-	for line in "page-faults:u name=x" "cpu-clock cpu=0 name=y" "cs cpu=1 name=z"; do
+	for line in "page-faults:u name=x" "cpu-clock cpu=0 name=y" "cs cpu=1 name=z" \
+		"cpu-clock cpu=1 period=100000 name=o"; do
 		got=$(wr $1/create "$line")
 		case "$line $got" in
 		*OK) ;;
@@ -143,8 +175,10 @@ for watch in 'count 1' 'enabled_ns 1' 'running_ns 1' 'per_cpu 3 4 5'; do
 		watchers="$watchers $helper_pid"
 	done
 done
-helper monot $tally/one/count 1
-watchers="$watchers $helper_pid"
+for file in one/count clock/overflows each/overflows; do
+	helper monot $tally/$file 1
+	watchers="$watchers $helper_pid"
+done
 helper sh /tmp/come_and_go $tally
 comer=$helper_pid
 
@@ -177,12 +211,18 @@ for name in page-faults one; do
 	faults_on_1
 	at_least $(($(column $name 2) - before)) 500 "$name grows by what happens there"
 done
+before=$(overflows clock) each=$(overflows each)
+ok 'the clock goes on to overflow' wait_for 10 overflows_more clock "$before"
+faults_on_1
+at_least $(($(overflows each) - each)) 500 'so does each page fault'
+is "$(cat $tally/each/skipped)" 0 'of which none was skipped'
 at_least "$(stat_of hotplug_repairs)" $((repairs + cycles)) 'a repair for each cycle, at least'
 is "$(stat_of hotplug_errors)" 0 'no repair failed'
 end_helpers
-is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" 'page-faults cpu-clock context-switches one ' \
+is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" \
+	'page-faults cpu-clock context-switches one clock each ' \
 	'the events are those that there were'
-is "$(stat_of perf_events)" $((3 * $(nproc) + 1)) 'with one perf event for each CPU'
+is "$(stat_of perf_events)" $((4 * $(nproc) + 2)) 'with one perf event for each CPU'
 
 # ---- unloading at the worst moment
 
@@ -191,7 +231,7 @@ for moment in 'after it came' 'after it went'; do
 	[ "$moment" = 'after it went' ] || online
 	ok "unload right $moment" unload_tally
 	online 2>/dev/null
-	load_tally events=page-faults,context-switches
+	load_tally 'events="page-faults;context-switches;cpu-clock period=1000000"'
 done
 offline
 unload_tally

@@ -23,7 +23,7 @@ if [ ! -w $lockdown ]; then
 fi
 
 load_tally events=page-faults,cpu-clock
-is "$(create cs name=mine)" OK 'without lockdown an event can be made'
+is "$(create cs period=10 name=mine)" OK 'without lockdown an event can be made'
 is "$(create page-faults name=gone)" OK 'and another one'
 is "$(remove gone)" OK 'which can be removed'
 # Open from before: opening is what lockdown forbids.
@@ -38,7 +38,8 @@ is "$(remove mine)" 'open: EPERM' 'remove does not open'
 refused 'nothing was made' test -e $tally/late
 ok 'nothing was removed' test -d $tally/mine
 for file in events stats mine/count mine/enabled_ns mine/running_ns mine/state \
-	mine/per_cpu mine/spec; do
+	mine/per_cpu mine/spec mine/overflows mine/skipped mine/missed mine/throttled \
+	mine/handler_ns mine/handler_max_ns; do
 	if got=$(rd $tally/$file); then
 		pass "$file opens and reads"
 	else
@@ -46,9 +47,10 @@ for file in events stats mine/count mine/enabled_ns mine/running_ns mine/state \
 	fi
 done
 is "$(state mine)" active 'counting goes on'
-before=$(count page-faults)
-echo 'touch 1000' | task >/dev/null
+before=$(count page-faults) overflows=$(cat $tally/mine/overflows)
+printf 'touch 1000\nsleep 100\n' | task >/dev/null
 at_least $(($(count page-faults) - before)) 1000 'and the counts grow'
+at_least $(($(cat $tally/mine/overflows) - overflows)) 5 'and the overflows'
 # The file was opened with the rights of then, as for any file.
 note "a descriptor of before: $(echo 'page-faults name=old' >&3 && echo takes a line || echo takes none)"
 exec 3>&-

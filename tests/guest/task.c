@@ -5,6 +5,7 @@
  *
  *	touch N		N page faults and no other
  *	fork N		a child process makes N page faults, and is waited for
+ *	forks N		N children, some at a time, which make 1 to 10 each
  *	thread N	a thread does
  *	getppid N	N system calls getppid
  *	sleep N		N voluntary context switches, at least
@@ -43,6 +44,34 @@ static void *touch_thread(void *n)
 {
 	touch((long)n);
 	return NULL;
+}
+
+static void await_child(void)
+{
+	int status;
+
+	if (wait(&status) < 0 || status)
+		errx(1, "a child");
+}
+
+static void fork_many(long n)
+{
+	long i;
+
+	for (i = 0; i < n; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			touch(i % 10 + 1);
+			_exit(0);
+		}
+		if (child < 0)
+			err(1, "fork");
+		if (i >= 20)
+			await_child();
+	}
+	for (i = n < 20 ? n : 20; i; i--)
+		await_child();
 }
 
 static void spin(long ms)
@@ -88,6 +117,8 @@ static void obey(const char *order, long n, char **argv)
 		}
 		if (child < 0 || waitpid(child, &status, 0) != child || status)
 			errx(1, "fork");
+	} else if (!strcmp(order, "forks")) {
+		fork_many(n);
 	} else if (!strcmp(order, "thread")) {
 		if (pthread_create(&thread, NULL, touch_thread, (void *)n) ||
 		    pthread_join(thread, NULL))

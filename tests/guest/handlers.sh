@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Another module's handlers are called: where, how often, and that none is any
+# more when it is gone.
+
+. "$(dirname "$0")/lib.sh"
+
+module=$here/tally_handlers.ko
+with_pmu=0 with_nmi=0
+! has_pmu || with_pmu=1
+[ $with_pmu = 0 ] || ! grep -q gicv3_pseudo_nmi=1 /proc/cmdline || with_nmi=1
+
+# shellcheck disable=SC2119
+load_tally
+ok 'tally_handlers is loaded' insmod "$module" pmu=$with_pmu nmi=$with_nmi
+module_results tally_handlers
+ok 'tally_handlers can be unloaded' rmmod tally_handlers
+nothing_left 'nothing is left of it'
+
+for round in 1 2 3 4 5; do
+	mark
+	ok "mode=leave is loaded ($round)" insmod "$module" mode=leave
+	usleep 200000
+	at_least "$(cat $tally/left_clock/overflows)" 1 'its handlers are called'
+	ok 'it can be unloaded while they are' rmmod tally_handlers
+	nothing_left 'what it left is released'
+	ok 'and the log says so' logged 'tally_handlers left event left_clock behind'
+done
+finish

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * traps: a process whose events send it SIGTRAP. Prints the address of a word of
+ * its own, and then does what it is told, one order per line of standard input,
+ * and answers each with how many signals of perf there were meanwhile, and how
+ * many of them had the word's address:
+ *
+ *	write N		N writes to the word
+ *	touch N		N page faults
+ *	exec N		starts itself again, without a handler for SIGTRAP; that
+ *			one makes N page faults and writes, and answers 0 0
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+
+static volatile unsigned long word;
+static volatile sig_atomic_t traps, at_word, others;
+
+static void trapped(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	if (info->si_code != TRAP_PERF)
+		others++;
+	traps++;
+	if (info->si_addr == (void *)&word)
+		at_word++;
+}
+
+static void touch(long n)
+{
+	long size = sysconf(_SC_PAGESIZE), i;
+	char *area = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		err(1, "mmap");
+	madvise(area, n * size, MADV_NOHUGEPAGE);
+	for (i = 0; i < n; i++)
+		*(volatile char *)(area + i * size) = 1;
+	munmap(area, n * size);
+}
+
+static void write_word(long n)
+{
+	while (n--)
+		word = n;
+}
+
+static void obey(const char *order, long n)
+{
+	char count[32];
+
+	if (!strcmp(order, "write")) {
+		write_word(n);
+	} else if (!strcmp(order, "touch")) {
+		touch(n);
+	} else if (!strcmp(order, "exec")) {
+		snprintf(count, sizeof(count), "%ld", n);
+		execl("/proc/self/exe", "traps", count, NULL);
+		err(1, "exec");
+	} else {
+		errx(1, "unknown order '%s'", order);
+	}
+}
+
+static void answer(void)
+{
+	if (others)
+		errx(1, "a SIGTRAP that is not perf's");
+	printf("%d %d\n", (int)traps, (int)at_word);
+	fflush(stdout);
+	traps = 0;
+	at_word = 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART };
+	char line[64], order[16];
+	long n;
+
+	if (argc > 1) {
+		touch(atoi(argv[1]));
+		write_word(atoi(argv[1]));
+		answer();
+		return 0;
+	}
+	action.sa_sigaction = trapped;
+	if (sigaction(SIGTRAP, &action, NULL))
+		err(1, "sigaction");
+	/* What a handler and the first orders need is paged in by this. */
+	raise(SIGTRAP);
+	touch(1);
+	traps = 0;
+	at_word = 0;
+	others = 0;
+	printf("%p\n", (void *)&word);
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "%15s %ld", order, &n) != 2)
+			errx(1, "no order: %s", line);
+		obey(order, n);
+		answer();
+	}
+	return 0;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How often handlers are called: periods, numbers of overflows, one shot at a
+ * time, too many. A probe on a function of ours overflows exactly when we say.
+ */
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include "handlers.h"
+
+static struct tally_event *probe_event(struct tally_builder *b, u64 period,
+				       struct seen *seen, unsigned int which,
+				       const char *what)
+{
+	struct tally_event *ev;
+
+	tally_builder_init(b, probe());
+	tally_builder_period(b, period);
+	hand_over(b, which, seen);
+	ev = tally_build(b);
+	return was_built(ev, b, what) ? ev : NULL;
+}
+
+static bool wait_state(struct tally_event *ev, enum tally_state want)
+{
+	unsigned long end = jiffies + 10 * HZ;
+
+	while (tally_event_state(ev) != want && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return tally_event_state(ev) == want;
+}
+
+static void expect_calls(struct seen *seen, int want, const char *what)
+{
+	tap_is(&tap, atomic_read(&seen->calls[DIRECT]), want, what);
+	atomic_set(&seen->calls[DIRECT], 0);
+}
+
+static void test_refresh(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	ev = probe_event(&b, 1, seen, BIT(DIRECT), "refresh");
+	if (ev) {
+		tap_is(&tap, tally_event_refresh(ev, 0), -EINVAL, "not for 0");
+		tap_is(&tap, tally_event_refresh(ev, 3), 0, "for 3");
+		call_probed(100);
+		expect_calls(seen, 3, "3 calls of 100");
+		tap_ok(&tap, wait_state(ev, TALLY_STATE_OFF), "then it is off");
+		tap_is(&tap, tally_event_refresh(ev, 2), 0, "for 2 more");
+		tap_is(&tap, tally_event_refresh(ev, 2), 0, "and 2");
+		call_probed(100);
+		expect_calls(seen, 4, "4 calls of 100");
+		tap_ok(&tap, wait_state(ev, TALLY_STATE_OFF), "then it is off");
+		tap_is(&tap, tally_event_enable(ev), 0, "enabled");
+		call_probed(100);
+		expect_calls(seen, 100, "without a limit");
+		tally_event_release(ev);
+	}
+	kvfree(seen);
+}
+
+static void rearm(struct tally_event *ev, struct seen *seen)
+{
+	seen->act_result = tally_event_rearm(ev, 0);
+}
+
+/* Calls of the probed function until one was seen, and how many that took. */
+static unsigned int calls_until(struct seen *seen, int which, int want)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	unsigned int n = 0;
+
+	while (atomic_read(&seen->calls[which]) < want &&
+	       time_before(jiffies, end)) {
+		probed();
+		n++;
+		/* A new shot takes effect some time after it was asked for. */
+		if (n % 16 == 0)
+			usleep_range(100, 200);
+	}
+	return n;
+}
+
+static void test_one_shot(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+	int i;
+
+	tally_builder_init(&b, probe());
+	tally_builder_period(&b, 5);
+	tally_builder_on_pid(&b, 0);
+	tally_builder_one_shot(&b);
+	hand_over(&b, BIT(DIRECT) | BIT(IRQ) | BIT(WORK), seen);
+	ev = tally_build(&b);
+	if (!was_built(ev, &b, "one shot"))
+		goto out;
+	call_probed(4);
+	expect_calls(seen, 0, "not before its period");
+	call_probed(100);
+	expect_calls(seen, 1, "one call");
+	tap_ok(&tap, wait_state(ev, TALLY_STATE_OFF), "then it is off");
+	for (i = 0; i < 10; i++) {
+		tap_is(&tap, tally_event_rearm(ev, i == 5 ? 7 : 0), 0, "rearmed");
+		tap_ok(&tap, wait_state(ev, TALLY_STATE_ACTIVE), "it is on again");
+		call_probed(i < 5 ? 4 : 6);
+		expect_calls(seen, 0, "not before its period");
+		call_probed(50);
+		expect_calls(seen, 1, "one call for one rearm");
+		wait_state(ev, TALLY_STATE_OFF);
+	}
+	for (i = DIRECT; i <= WORK; i++) {
+		seen->act_in = i;
+		atomic_set(&seen->calls[DIRECT], 0);
+		WRITE_ONCE(seen->act, rearm);
+		tally_event_rearm(ev, 3);
+		calls_until(seen, DIRECT, 10);
+		WRITE_ONCE(seen->act, NULL);
+		tap_ok(&tap, atomic_read(&seen->calls[DIRECT]) >= 10,
+		       "rearmed by handler %d, again and again", i);
+		tap_is(&tap, seen->act_result, 0, "which may");
+		wait_state(ev, TALLY_STATE_OFF);
+	}
+	tap_is(&tap, tally_event_rearm(ev, 1ULL << 63), -EINVAL, "bit 63");
+	tap_is(&tap, tally_event_refresh(ev, 1), -EINVAL, "no refresh");
+	tally_event_disable(ev);
+	tally_event_enable(ev);
+	atomic_set(&seen->calls[DIRECT], 0);
+	call_probed(50);
+	expect_calls(seen, 1, "enabling arms it");
+	tally_event_release(ev);
+	expect_clean(seen, "one shot");
+out:
+	kvfree(seen);
+}
+
+static void test_period(void)
+{
+	static const unsigned int periods[] = { 3, 10, 1, 7, 100 };
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+	unsigned int i;
+
+	ev = probe_event(&b, 10, seen, BIT(DIRECT), "set_period");
+	if (!ev)
+		goto out;
+	call_probed(9);
+	expect_calls(seen, 0, "not before the period");
+	call_probed(1);
+	expect_calls(seen, 1, "with the period");
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		if (i == 2)
+			tally_event_disable(ev);
+		tap_is(&tap, tally_event_set_period(ev, periods[i]), 0,
+		       "another period");
+		if (i == 2)
+			tally_event_enable(ev);
+		call_probed(periods[i] - 1);
+		expect_calls(seen, 0, "the next overflow is not before it");
+		call_probed(1);
+		expect_calls(seen, 1, "but with it");
+		call_probed(periods[i] * 5);
+		expect_calls(seen, 5, "and so on");
+	}
+	tap_is(&tap, tally_event_set_period(ev, 0), -EINVAL, "not 0");
+	tap_is(&tap, tally_event_set_period(ev, 1ULL << 63), -EINVAL, "bit 63");
+	tally_event_release(ev);
+out:
+	kvfree(seen);
+}
+
+static void test_clock_freq(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_freq(&b, 100);
+	hand_over(&b, BIT(DIRECT), seen);
+	ev = tally_build(&b);
+	if (was_built(ev, &b, "a clock with a frequency")) {
+		/* 50 ns would be 20,000 calls on each CPU, and 10 us were it. */
+		tap_is(&tap, tally_event_set_period(ev, 50), 0, "50 Hz");
+		atomic_set(&seen->calls[DIRECT], 0);
+		msleep(1000);
+		tap_ok(&tap, atomic_read(&seen->calls[DIRECT]) <
+			     1000 * num_online_cpus(), "Hz stay Hz");
+		tap_is(&tap, tally_event_set_period(ev, 2000000000), -EINVAL,
+		       "above the limit");
+		tally_event_release(ev);
+	}
+	kvfree(seen);
+}
+
+static void test_rate(u32 rate)
+{
+	unsigned long end = jiffies + 2 * HZ;
+	struct tally_overflow_stats stats;
+	struct seen *seen = new_seen();
+	bool was_throttled = false;
+	struct tally_builder b;
+	struct tally_event *ev;
+	u64 called = 0;
+
+	tally_builder_init(&b, probe());
+	tally_builder_period(&b, 1);
+	tally_builder_max_rate(&b, rate);
+	hand_over(&b, BIT(DIRECT), seen);
+	ev = tally_build(&b);
+	if (!was_built(ev, &b, "max_rate"))
+		goto out;
+	while (time_before(jiffies, end)) {
+		call_probed(1000);
+		called += 1000;
+		was_throttled |= tally_event_state(ev) == TALLY_STATE_THROTTLED;
+	}
+	tally_event_overflow_stats(ev, &stats);
+	tap_ok(&tap, stats.throttled > 0, "%u a second: throttled %llu times",
+	       rate, stats.throttled);
+	tap_ok(&tap, was_throttled, "which was seen in its state");
+	tap_ok(&tap, stats.overflows < called, "%llu overflows of %llu calls",
+	       stats.overflows, called);
+	tap_is(&tap, atomic_read(&seen->calls[DIRECT]),
+	       stats.overflows - stats.skipped, "all told");
+	tap_ok(&tap, wait_state(ev, TALLY_STATE_ACTIVE), "it is active again");
+	tally_event_release(ev);
+out:
+	kvfree(seen);
+}
+
+/* Off while it is throttled, then on: the flag of the CPU must not stay. */
+static void test_rate_off_on(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+	int i, before;
+
+	tally_builder_init(&b, probe());
+	tally_builder_period(&b, 1);
+	tally_builder_max_rate(&b, 2000);
+	hand_over(&b, BIT(DIRECT), seen);
+	ev = tally_build(&b);
+	if (was_built(ev, &b, "max_rate, off and on")) {
+		for (i = 0; i < 50; i++) {
+			call_probed(200);
+			tally_event_disable(ev);
+			tally_event_enable(ev);
+		}
+		msleep(100);
+		before = atomic_read(&seen->calls[DIRECT]);
+		call_probed(10);
+		tap_is(&tap, atomic_read(&seen->calls[DIRECT]) - before, 10,
+		       "it comes back");
+		tally_event_release(ev);
+	}
+	kvfree(seen);
+}
+
+static void expect_watched(struct tally_event *ev, struct seen *seen,
+			   unsigned long *watched, const char *what)
+{
+	unsigned long *words[] = { &word, &other_word };
+	struct tally_count before, after;
+	int i, k;
+
+	for (i = 0; i < 2; i++) {
+		tally_event_read(ev, &before);
+		/* On arm64 an interrupt can make a write hit twice. */
+		local_irq_disable();
+		for (k = 0; k < 10; k++)
+			WRITE_ONCE(*words[i], k);
+		local_irq_enable();
+		tally_event_read(ev, &after);
+		tap_is(&tap, after.value - before.value,
+		       words[i] == watched ? 10 : 0, what);
+		if (seen)
+			expect_calls(seen, words[i] == watched ? 10 : 0, what);
+	}
+}
+
+static void test_modify(struct seen *seen)
+{
+	unsigned long addr = (unsigned long)&other_word;
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_init(&b, TALLY_BREAKPOINT(&word, sizeof(word),
+						HW_BREAKPOINT_W));
+	tally_builder_disabled(&b);
+	if (seen) {
+		tally_builder_period(&b, 1);
+		hand_over(&b, BIT(DIRECT), seen);
+	}
+	ev = tally_build(&b);
+	if (!was_built(ev, &b, "a breakpoint"))
+		return;
+	tally_event_enable(ev);
+	expect_watched(ev, seen, &word, "as it was built");
+	tap_is(&tap, tally_event_modify(ev, addr, 8, HW_BREAKPOINT_W), 0,
+	       "another word, while enabled");
+	expect_watched(ev, seen, &other_word, "it counts on");
+	tap_is(&tap, tally_event_modify(ev, addr, 9, HW_BREAKPOINT_W), -EINVAL,
+	       "not 9 bytes");
+	tap_is(&tap, tally_event_modify(ev, addr + 1, 8, HW_BREAKPOINT_W),
+	       -EINVAL, "not beside");
+	tap_is(&tap, tally_event_modify(ev, addr, 8, 99), -EINVAL, "not 99");
+	/* This one is perf's to refuse; arm64 can do it. */
+	if (IS_ENABLED(CONFIG_X86))
+		tap_is(&tap, tally_event_modify(ev, addr, 3, HW_BREAKPOINT_W),
+		       -EINVAL, "not 3 bytes");
+	expect_watched(ev, seen, &other_word, "nothing has changed");
+	tally_event_disable(ev);
+	tap_is(&tap, tally_event_modify(ev, (unsigned long)&word, 8,
+					HW_BREAKPOINT_W), 0, "while disabled");
+	expect_watched(ev, seen, NULL, "stays off");
+	tally_event_enable(ev);
+	expect_watched(ev, seen, &word, "on again");
+	tally_event_release(ev);
+}
+
+static void nothing(struct irq_work *work)
+{
+}
+
+static struct irq_work spark = IRQ_WORK_INIT_HARD(nothing);
+
+static void allocate(struct tally_event *ev, struct seen *seen)
+{
+	kfree(kmalloc(16, GFP_KERNEL));
+}
+
+static void probe_again(struct tally_event *ev, struct seen *seen)
+{
+	call_probed(1);
+}
+
+/*
+ * Events that their own bottom halves cause. That this comes to an end is what
+ * is tested: a CPU that is interrupted for ever does not get here.
+ */
+static void test_feed(const char *line, int half,
+		      void (*feed)(struct tally_event *ev, struct seen *seen))
+{
+	struct seen *seen = new_seen();
+	struct tally_overflow_stats stats;
+	struct tally_builder b;
+	struct tally_event *ev;
+	int i;
+
+	if (tally_builder_parse(&b, line) == -ENOENT) {
+		tap_skip(&tap, line, "no such tracepoint here");
+		goto out;
+	}
+	seen->act = feed;
+	seen->act_in = half;
+	hand_over(&b, BIT(half), seen);
+	ev = tally_build(&b);
+	if (!was_built(ev, &b, line))
+		goto out;
+	/* One that comes from elsewhere begins it. */
+	for (i = 0; i < 100; i++) {
+		allocate(ev, seen);
+		call_probed(1);
+		irq_work_queue(&spark);
+		msleep(20);
+	}
+	tally_event_overflow_stats(ev, &stats);
+	tap_ok(&tap, stats.overflows > 0, "%s: %llu overflows, %llu missed",
+	       line, stats.overflows, stats.missed);
+	tap_is(&tap, tally_event_release(ev), 0, "it comes to an end");
+	irq_work_sync(&spark);
+out:
+	kvfree(seen);
+}
+
+static void release_it(struct tally_event *ev, struct seen *seen)
+{
+	seen->act_result = tally_event_release(ev);
+}
+
+static void test_release_inside(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder b;
+	struct tally_event *ev;
+	int i;
+
+	ev = probe_event(&b, 1, seen, BIT(DIRECT) | BIT(IRQ) | BIT(WORK),
+			 "released by its handlers");
+	if (ev) {
+		for (i = DIRECT; i <= WORK; i++) {
+			seen->act_in = i;
+			seen->act_result = 1;
+			WRITE_ONCE(seen->act, release_it);
+			atomic_set(&seen->calls[i], 0);
+			probed();
+			wait_until(&seen->calls[i], 1);
+			msleep(20);
+			WRITE_ONCE(seen->act, NULL);
+			tap_is(&tap, seen->act_result, -EDEADLK, "refused");
+		}
+		atomic_set(&seen->calls[DIRECT], 0);
+		probed();
+		expect_calls(seen, 1, "it goes on");
+		tap_is(&tap, tally_event_release(ev), 0, "released outside");
+	}
+	kvfree(seen);
+}
+
+void test_limits(void)
+{
+	struct seen *seen = new_seen();
+
+	test_refresh();
+	test_one_shot();
+	test_period();
+	test_clock_freq();
+	test_rate(2000);
+	test_rate(100);
+	test_rate_off_on();
+	test_modify(NULL);
+	if (IS_ENABLED(CONFIG_X86))
+		test_modify(seen);
+	test_feed("irq_vectors:irq_work_entry period=1", IRQ, NULL);
+	test_feed("kprobe:probed period=1", IRQ, probe_again);
+	test_feed("kmem:kmalloc period=1", WORK, allocate);
+	test_feed("sched:sched_waking period=1", WORK, NULL);
+	test_feed("workqueue:workqueue_queue_work period=1", WORK, NULL);
+	test_release_inside();
+	kvfree(seen);
+}
