@@ -1,0 +1,169 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# A teardown storm: a module's threads make events that overflow as fast as they
+# can, treat them badly and release them; CPUs come and go; the module is unloaded
+# in the middle of it and loaded again, at times with its events left behind.
+#
+#	soak.sh [SECONDS]	default 60
+
+. "$(dirname "$0")/lib.sh"
+seconds=${1:-60}
+
+need_two_cpus
+soak=$here/tally_soak.ko
+# One result for each thing that must not happen.
+results=12
+
+# shellcheck disable=SC2119
+load_tally
+
+# ---- what goes on meanwhile
+
+cat >/tmp/come_and_go <<'END'
+cycles=0
+while :; do
+	for online in /sys/devices/system/cpu/cpu[1-9]/online; do
+		[ -w "$online" ] || continue
+		# Now and then two are away, or all but one.
+		echo $((cycles % 3 == 2)) >"$online" 2>/dev/null
+		usleep $((cycles % 7 * 30000))
+		echo $((cycles % 5 != 4)) >"$online" 2>/dev/null
+		cycles=$((cycles + 1))
+		echo $cycles >>/tmp/cycles
+		usleep $((cycles % 4 * 100000))
+	done
+done
+END
+# Forks and faults: inherited events are made on it.
+cat >/tmp/fork <<'END'
+while :; do
+	(: | :)
+	usleep 2000
+done
+END
+all_online() {
+	for online in /sys/devices/system/cpu/cpu[1-9]/online; do
+		[ ! -w "$online" ] || echo 1 >"$online"
+	done
+}
+
+: >/tmp/cycles
+cycles() { wc -l </tmp/cycles; }
+helper sh /tmp/come_and_go
+helper sh /tmp/fork
+forker=$helper_pid
+
+# Each first user of these has the kernel rewrite its code, and each last one. An
+# x86 CPU that is emulated may run what was there for a moment in between; so there
+# is always one more user.
+held=0
+if [ "$(uname -m)" = x86_64 ]; then
+	for event in page-faults context-switches cpu-migrations \
+		     sched:sched_switch sched:sched_waking sched:sched_wakeup \
+		     workqueue:workqueue_execute_start irq:softirq_entry \
+		     irq:softirq_raise irq:irq_handler_entry \
+		     timer:hrtimer_expire_entry "page-faults pid=$forker"; do
+		held=$((held + 1))
+		is "$(create "$event name=held$held")" OK "counted all the time: $event"
+	done
+fi
+
+# ---- the storm
+
+: >/tmp/totals
+loads=0 loaded_badly=0 unloaded_badly=0 without_results=0 wrong=0
+
+# What the module said as it went, for the sums at the end.
+take_results() {
+	since_mark | sed -n 's/.*tally_soak: //p' >/tmp/said
+	cat /tmp/said >>/tmp/totals
+	[ "$(grep -c '^\(not \)\{0,1\}ok ' /tmp/said)" = $results ] &&
+		grep -q "^1\\.\\.$results\$" /tmp/said ||
+		without_results=$((without_results + 1))
+	! grep -q '^not ok' /tmp/said || {
+		wrong=$((wrong + 1))
+		sed 's/^\([^#]\)/# \1/' /tmp/said
+	}
+}
+
+# The kernel holds a module for a moment while it sets a probe on its code.
+unload_soak() { rmmod tally_soak 2>/dev/null; }
+
+storm() {
+	loads=$((loads + 1))
+	mark
+	insmod "$soak" "$@" || { loaded_badly=$((loaded_badly + 1)); return; }
+	usleep $((1000000 + loads * 700000 % 4000000))
+	wait_for 20 unload_soak || { unloaded_badly=$((unloaded_badly + 1)); return; }
+	take_results
+}
+
+# A busy machine may need longer for as many as there have to be.
+enough() {
+	now=$(date +%s)
+	[ "$now" -ge $((begin + seconds * 3)) ] || {
+		[ "$now" -ge $((begin + seconds)) ] && [ $loads -ge 4 ] &&
+			[ "$(cycles)" -ge 6 ]
+	}
+}
+
+begin=$(date +%s)
+until enough; do
+	if [ $((loads % 3)) = 1 ]; then
+		storm "pid=$forker" mode=leave
+	else
+		storm "pid=$forker"
+	fi
+	[ $unloaded_badly = 0 ] || break
+done
+end_helpers
+all_online
+
+while [ $held -gt 0 ]; do
+	is "$(remove held$held)" OK 'and to the end'
+	held=$((held - 1))
+done
+
+# ---- what came of it
+
+total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' /tmp/totals; }
+
+note "$loads loads; CPUs went and came $(cycles) times"
+sed -n 's/^# \([a-z_]*\) [0-9].*/\1/p' /tmp/totals | sort -u >/tmp/keys
+while read -r key; do
+	note "$key: $(total_of "$key")"
+done </tmp/keys
+is $loaded_badly 0 'the module could be loaded each time'
+is $unloaded_badly 0 'and unloaded in the middle of it'
+is $without_results 0 'all its results are there each time'
+is $wrong 0 'none of them is bad'
+at_least "$loads" 4 'it was loaded again and again'
+at_least "$(cycles)" 6 'CPUs came and went'
+ok 'what it left behind was released' grep -q 'left event left[0-9] behind' <<-END
+	$(dmesg)
+END
+
+kinds='kprobe clock software sched irq inherited'
+[ "$(uname -m)" != x86_64 ] || kinds="$kinds breakpoint"
+! has_pmu || kinds="$kinds cycles"
+for kind in $kinds; do
+	at_least "$(total_of "made_$kind")" 5 "events were made: $kind"
+done
+for what in direct_calls irq_calls work_calls; do
+	at_least "$(total_of $what)" 1000 "handlers were called: $what"
+done
+# Breakpoints of x86 are NMIs, and so are cycles if the machine was told to.
+if [ "$(uname -m)" = x86_64 ] || grep -q pseudo_nmi=1 /proc/cmdline; then
+	at_least "$(total_of nmi_calls)" 1000 'many of them in NMI'
+fi
+for what in checked_direct checked_irq checked_work released_live; do
+	at_least "$(total_of $what)" 5 "events came to an end: $what"
+done
+at_least "$(total_of refused_releases)" 100 'handlers tried to release their event'
+at_least "$(total_of rearmed)" 5 'handlers rearmed theirs'
+case $kinds in
+*breakpoint*) at_least "$(total_of modified)" 2 'breakpoints were moved' ;;
+esac
+nothing_left 'nothing is left'
+finish
