@@ -1,35 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What events cost among many: as a module sees it, and 1,000 of them made, read
-# and removed through debugfs. Wants a guest with --icount and --smp 1, in which
-# time counts instructions.
+# What an overflow costs. What events cost among many: as a module sees it, and
+# 1,000 of them made, read and removed through debugfs. Wants a guest with
+# --icount and --smp 1, in which time counts instructions.
 
 . "$(dirname "$0")/lib.sh"
 
-results=/sys/kernel/debug/tally_cost/results
+show() {
+	ok "$1 is loaded" insmod "$here/$1.ko"
+	module_results "$1"
+	ok "$1 can be unloaded" rmmod "$1"
+}
 
 # shellcheck disable=SC2119
 load_tally
-ok 'tally_cost is loaded' insmod "$here/tally_cost.ko"
-planned='' seen=0
-while read -r line; do
-	case $line in
-	1..*) planned=${line#1..} ;;
-	'not ok '*)
-		seen=$((seen + 1))
-		fail "${line#not ok * - }"
-		;;
-	'ok '*)
-		seen=$((seen + 1))
-		pass "${line#ok * - }"
-		;;
-	*) echo "$line" ;;
-	esac
-done <$results
-is "$seen" "$planned" 'all results of the module are there'
-ok 'tally_cost can be unloaded' rmmod tally_cost
-nothing_left 'it left nothing behind'
+show tally_overhead
+show tally_cost
+nothing_left 'they left nothing behind'
 
 create_all() {
 	i=0
