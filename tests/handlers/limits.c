@@ -331,7 +331,12 @@ static void nothing(struct irq_work *work)
 {
 }
 
+static void no_work(struct work_struct *work)
+{
+}
+
 static struct irq_work spark = IRQ_WORK_INIT_HARD(nothing);
+static DECLARE_WORK(spark_work, no_work);
 
 static void allocate(struct tally_event *ev, struct seen *seen)
 {
@@ -371,6 +376,7 @@ static void test_feed(const char *line, int half,
 		allocate(ev, seen);
 		call_probed(1);
 		irq_work_queue(&spark);
+		schedule_work(&spark_work);
 		msleep(20);
 	}
 	tally_event_overflow_stats(ev, &stats);
@@ -378,6 +384,7 @@ static void test_feed(const char *line, int half,
 	       line, stats.overflows, stats.missed);
 	tap_is(&tap, tally_event_release(ev), 0, "it comes to an end");
 	irq_work_sync(&spark);
+	flush_work(&spark_work);
 out:
 	kvfree(seen);
 }
