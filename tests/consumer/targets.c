@@ -172,11 +172,16 @@ static void task_exits(struct helper *h)
 	tally_builder_on_task(&b, h->task);
 	ev = build_ok(&b, "a task that exits");
 	helper_bump(h);
+	/* It switches as it goes to sleep, which is some time after its answer. */
+	while (!IS_ERR(ev) && !tally_event_read(ev, &count) && !count.value &&
+	       tries++ < 1000)
+		msleep(20);
 	h->end = true;
 	complete(&h->go);
 	kthread_stop(h->task);
 	if (IS_ERR(ev))
 		return;
+	tries = 0;
 	while (tally_event_state(ev) != TALLY_STATE_EXITED && tries++ < 1000)
 		msleep(20);
 	tap_is(&tap, tally_event_read(ev, &count), 0, "its count is there");
