@@ -55,7 +55,9 @@ build_folder() {
 
 # build_project KERNEL [make arguments]: bring the build folder up to date.
 # The caller holds build_folder's lock. Afterwards the modules are listed in
-# modules.order; static test programs are in the folder KERNEL.programs.
+# modules.order; static test programs are in the folder KERNEL.programs, made
+# with programs_args as well.
+programs_args=()
 build_project() {
 	local name=$1 folder kdir log
 	local -a args
@@ -94,7 +96,7 @@ build_project() {
 		rm -f "$folder/modules.order"
 	fi
 	make -s -C "$folder" -f scripts/guest/programs.mk OUT="$folder.programs" \
-		"${args[@]}" >>"$log" 2>&1 </dev/null || {
+		"${args[@]}" "${programs_args[@]}" >>"$log" 2>&1 </dev/null || {
 		cat "$log" >&2
 		say "the test programs do not build for $name"
 		return 2

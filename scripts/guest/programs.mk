@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Test programs for the guest: each C file in tests/guest that is no kernel
-# module becomes one static program in $(OUT). Run by scripts/lib.sh in the
+# module becomes one static program in $(OUT); those in tests/guest/bpf as well,
+# if there is a folder with libbpf, BPF_ROOT. Run by scripts/lib.sh in the
 # folder where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
@@ -9,13 +10,30 @@ CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iincl
 sources := $(wildcard tests/guest/*.c)
 sources := $(if $(sources),$(shell grep -L 'linux/module\.h' $(sources)))
 programs := $(sources:tests/guest/%.c=$(OUT)/%)
-stale := $(filter-out $(programs) $(programs:=.d), $(wildcard $(OUT)/*))
 
-all: $(programs)
+ifneq ($(BPF_ROOT),)
+# Debian keeps what differs between architectures in a folder of its name.
+bpf_lib := $(patsubst %/libbpf.a,%,$(wildcard $(BPF_ROOT)/usr/lib/*/libbpf.a))
+BPF_FLAGS := -I$(BPF_ROOT)/usr/include -I$(BPF_ROOT)/usr/include/$(notdir $(bpf_lib))
+# libelf may want either of the last two, and has no pkg-config file for libbpf.
+BPF_LIBS := $(bpf_lib)/libbpf.a $(bpf_lib)/libelf.a $(wildcard $(bpf_lib)/libz.a $(bpf_lib)/libzstd.a)
+programs += $(patsubst tests/guest/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$(wildcard tests/guest/bpf/*.c)))
+objects := $(patsubst tests/guest/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bpf/*.bpf.c))
+endif
+
+stale := $(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*))
+
+all: $(programs) $(objects)
 	$(if $(stale),rm -f $(stale))
 
 $(OUT)/%: tests/guest/%.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
 
--include $(programs:=.d)
+$(OUT)/%: tests/guest/bpf/%.c scripts/guest/programs.mk
+	$(CC) $(CFLAGS) $(BPF_FLAGS) -MMD -MP -MF $@.d -o $@ $< $(BPF_LIBS)
+
+$(OUT)/%.bpf.o: tests/guest/bpf/%.bpf.c scripts/guest/programs.mk
+	clang -target bpf -O2 -g -Wall -Wextra $(BPF_FLAGS) -MMD -MP -MF $@.d -c -o $@ $<
+
+-include $(programs:=.d) $(objects:=.d)
 .PHONY: all
