@@ -11,6 +11,7 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/topology.h>
 #include <linux/version.h>
@@ -122,6 +123,19 @@ tally_hrtimer_setup(struct hrtimer *timer,
 #else
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+#endif
+}
+
+/*
+ * pmu::pmu_disable_count moved into pmu::cpu_pmu_context with 6.15
+ * (4eabf533fb18). With the floor at 6.15 the second side goes.
+ */
+static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	return this_cpu_ptr(pmu->cpu_pmu_context)[0]->pmu_disable_count;
+#else
+	return *this_cpu_ptr(pmu->pmu_disable_count);
 #endif
 }
 

@@ -9,8 +9,11 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include "cpus.h"
+#include "local.h"
 #include "overflow.h"
+#include "pmu.h"
 
 /*
  * Enables what is not; that clears a pinned event's error, and a CPU may now
@@ -231,18 +234,119 @@ int tally_counter_modify(struct tally_counter *c,
 	return err;
 }
 
-/* Whether its events interrupt whatever runs: clocks, and hardware. */
-bool tally_counter_interrupts(struct tally_counter *c)
+static bool can_look(int cpu, void *counter)
+{
+	const struct tally_counter *c = counter;
+	const struct perf_event *event = c->slots[cpu & c->slot_mask].event;
+
+	return event && READ_ONCE(event->oncpu) == cpu;
+}
+
+static void look_here(void *counter)
+{
+	struct tally_counter *c = counter;
+	int cpu = smp_processor_id();
+	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
+
+	/* It may have gone, to another CPU even, on the way here. */
+	if (!can_look(cpu, c))
+		return;
+	tally_local_totals(s, s->event, local_clock(), &s->now);
+	s->looked = true;
+}
+
+/**
+ * tally_counter_look - read all slots
+ * @c: the counter
+ *
+ * Leaves in each slot what it has counted so far. One interrupt for each other
+ * CPU that is counting, all at the same time; what is not on the PMU, and what
+ * has children, perf is asked for.
+ */
+void tally_counter_look(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	if (!tally_counter_on_all_cpus(c)) {
+		tally_counter_look_slot(c, 0);
+		return;
+	}
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		s->looked = false;
+	on_each_cpu_cond(can_look, look_here, c, true);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (!s->looked)
+			tally_slot_read(s, &s->now);
+}
+
+/* The same for one slot. */
+void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_slot *s = &c->slots[slot];
+	int cpu = s->event ? READ_ONCE(s->event->oncpu) : -1;
+
+	lockdep_assert_held(&c->lock);
+	s->looked = false;
+	if (cpu >= 0 && !c->attr.inherit)
+		smp_call_function_single(cpu, look_here, c, true);
+	if (!s->looked)
+		tally_slot_read(s, &s->now);
+}
+
+/* Whether it may be taken off the PMU for others. */
+bool tally_counter_rotates(struct tally_counter *c)
 {
 	const struct tally_slot *s;
-	bool interrupts = true;
+	bool rotates = true;
 
 	mutex_lock(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
-			interrupts = s->event->pmu->task_ctx_nr != perf_sw_context;
+			rotates = s->event->pmu->task_ctx_nr != perf_sw_context;
 	mutex_unlock(&c->lock);
-	return interrupts || tally_attr_is_clock(&c->attr);
+	return rotates;
+}
+
+/* Whether its count is always up to date. */
+bool tally_counter_is_still(struct tally_counter *c)
+{
+	const struct tally_slot *s;
+	bool still = false;
+
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event)
+			still = s->still;
+	mutex_unlock(&c->lock);
+	return still;
+}
+
+static const struct pmu *counter_pmu(struct tally_counter *c)
+{
+	const struct pmu *pmu = NULL;
+	const struct tally_slot *s;
+
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots && !pmu; s++)
+		if (s->event)
+			pmu = s->event->pmu;
+	mutex_unlock(&c->lock);
+	return pmu;
+}
+
+/* Whether perf has the events of both in the same contexts. */
+bool tally_counter_same_pmu(struct tally_counter *a, struct tally_counter *b)
+{
+	const struct pmu *pmu = counter_pmu(a);
+
+	return pmu && pmu == counter_pmu(b);
+}
+
+/* Whether its events interrupt whatever runs: clocks, and hardware. */
+bool tally_counter_interrupts(struct tally_counter *c)
+{
+	return tally_counter_rotates(c) || tally_attr_is_clock(&c->attr);
 }
 
 static bool is_running(const struct task_struct *task)

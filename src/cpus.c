@@ -110,21 +110,34 @@ static int slot_create(struct tally_counter *c, struct tally_slot *s)
 		perf_event_release_kernel(event);
 		return -ENOENT;
 	}
-	s->event = event;
+	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
+						       event->pmu->read;
+	s->still = tally_pmu_is_still(event->pmu);
+	/* For what reads all of it without the lock. */
+	smp_store_release(&s->event, event); /* K */
+	tally_users_changed(c, s - c->slots);
 	atomic_long_inc(&nr_perf_events);
 	return 0;
 }
 
-static void slot_release(struct tally_slot *s)
+/*
+ * Whoever found the event before this has interrupts disabled: perf frees it
+ * after a grace period, and does not take it from a CPU that is reading it.
+ */
+static void slot_release(struct tally_counter *c, struct tally_slot *s)
 {
-	if (!s->event)
+	struct perf_event *event = s->event;
+
+	if (!event)
 		return;
-	perf_event_release_kernel(s->event);
-	s->event = NULL;
+	WRITE_ONCE(s->event, NULL);
+	tally_users_changed(c, s - c->slots);
+	perf_event_release_kernel(event);
 	atomic_long_dec(&nr_perf_events);
 }
 
-static void slot_read(const struct tally_slot *s, struct tally_totals *t)
+/* The slow way, which asks perf, for any state of its event. */
+void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 {
 	u64 enabled, running;
 
@@ -141,11 +154,11 @@ static void slot_bank(struct tally_counter *c, struct tally_slot *s)
 	struct tally_totals t;
 	unsigned int i;
 
-	slot_read(s, &t);
+	tally_slot_read(s, &t);
+	slot_release(c, s);
 	s->bank = t;
 	s->err = 0;
 	s->paused = false;
-	slot_release(s);
 	atomic_long_inc(&nr_repairs);
 
 	/* Its PMU may want another of its CPUs from now on. */
@@ -272,13 +285,16 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 /* Its handlers, which may still run, can go on reading what it counted. */
 static void release_slots(struct tally_counter *c)
 {
+	struct tally_totals t;
 	struct tally_slot *s;
 
 	mutex_lock(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		if (c->overflow)
-			slot_read(s, &s->bank);
-		slot_release(s);
+			tally_slot_read(s, &t);
+		slot_release(c, s);
+		if (c->overflow)
+			s->bank = t;
 		/* Nor does it get another one, whatever they ask for. */
 		s->absent = true;
 		s->err = 0;
@@ -286,14 +302,8 @@ static void release_slots(struct tally_counter *c)
 	mutex_unlock(&c->lock);
 }
 
-/**
- * tally_counter_free - the end of a counter
- * @c: after tally_counter_end() said so; NULL is ignored
- */
-void tally_counter_free(struct tally_counter *c)
+static void counter_free(struct tally_counter *c)
 {
-	if (!c)
-		return;
 	if (c->target.task)
 		put_task_struct(c->target.task);
 	mutex_destroy(&c->lock);
@@ -345,12 +355,15 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&c->lock);
+	refcount_set(&c->holds, 1);
+	INIT_LIST_HEAD(&c->users);
 	c->target = *target;
 	if (target->task)
 		get_task_struct(target->task);
 	c->attr = *attr;
 	c->overflow = overflow;
 	c->nr_slots = nr;
+	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
 	mutex_lock(&c->lock);
 	err = counter_fill(c, err_cpu);
 	/* One user more than there are events: it is never disabled. */
@@ -359,7 +372,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	mutex_unlock(&c->lock);
 	if (err) {
 		release_slots(c);
-		tally_counter_free(c);
+		counter_free(c);
 		return ERR_PTR(err);
 	}
 	hash_add(counters, &c->node, counter_key(attr, target));
@@ -394,7 +407,9 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	mutex_lock(&counters_lock);
 	if (shareable(attr))
 		c = counter_find(attr, target);
-	if (!c)
+	if (c)
+		refcount_inc(&c->holds);
+	else
 		c = counter_new(attr, target, overflow, err_cpu);
 	if (!IS_ERR(c))
 		c->refs++;
@@ -403,34 +418,28 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 }
 
 /**
- * tally_counter_end - give back a reference; nothing counts for it any more
+ * tally_counter_end - one event less counts with it
  * @c: the counter
  *
- * With the last reference perf's events of it are gone, but a callback of them
- * may still be running.
- *
- * Return: whether it was the last; tally_counter_free() is to follow.
+ * With the last one perf's events are gone, but a callback of them may still be
+ * running, and ask what was counted. tally_counter_put() is to follow.
  */
-bool tally_counter_end(struct tally_counter *c)
+void tally_counter_end(struct tally_counter *c)
 {
-	bool last;
-
 	mutex_lock(&counters_lock);
-	last = !--c->refs;
-	if (last) {
+	if (!--c->refs) {
 		hash_del(&c->node);
 		release_slots(c);
 		atomic_long_dec(&nr_counters);
 	}
 	mutex_unlock(&counters_lock);
-	return last;
 }
 
-void tally_counter_read(struct tally_counter *c, unsigned int slot,
-			struct tally_totals *t)
+/* After tally_counter_end(): one event less asks. */
+void tally_counter_put(struct tally_counter *c)
 {
-	lockdep_assert_held(&c->lock);
-	slot_read(&c->slots[slot], t);
+	if (refcount_dec_and_test(&c->holds))
+		counter_free(c);
 }
 
 void tally_cpus_stats(struct tally_cpus_stats *out)

@@ -20,23 +20,61 @@
 #include "name.h"
 #include "registry.h"
 
-static void view_read(const struct tally_event *ev, unsigned int slot,
-		      struct tally_totals *t)
-{
-	const struct tally_view *view = &ev->views[slot];
-	struct tally_totals now;
+/* What is found where there is nothing to be read at once: it is on no CPU. */
+static struct perf_event nowhere = { .oncpu = -1 };
 
-	*t = view->kept;
-	if (!ev->on)
-		return;
-	tally_counter_read(ev->counter, slot, &now);
-	t->value += now.value - view->start.value;
-	t->enabled += now.enabled - view->start.enabled;
-	t->running += now.running - view->start.running;
+/* For those who have no lock. */
+static void view_publish(struct tally_event *ev, unsigned int slot)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	bool local = s->event && ev->local == TALLY_LOCAL_PLAIN;
+	struct tally_view *view = &ev->views[slot];
+	struct tally_totals offset = {
+		.value = view->kept.value - view->start.value,
+		.enabled = view->kept.enabled - view->start.enabled,
+		.running = view->kept.running - view->start.running,
+	};
+
+	raw_write_seqcount_latch(&view->latch);
+	view->offset[0] = offset;
+	raw_write_seqcount_latch(&view->latch);
+	view->offset[1] = offset;
+	WRITE_ONCE(view->plain, offset.value + s->bank.value);
+	if (s->event) {
+		WRITE_ONCE(view->read, s->read);
+		WRITE_ONCE(view->still, s->still);
+	}
+	smp_store_release(&view->event, local ? s->event : &nowhere); /* I */
 }
 
-static enum tally_state slot_state(const struct tally_event *ev,
-				   unsigned int slot)
+void tally_users_changed(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_event *ev;
+
+	lockdep_assert_held(&c->lock);
+	list_for_each_entry(ev, &c->users, user_node)
+		view_publish(ev, slot);
+}
+
+/* What was begun may be read from now on, or no more. */
+static void set_local(struct tally_event *ev, u8 local)
+{
+	unsigned int i;
+
+	smp_store_release(&ev->local, local); /* I */
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		view_publish(ev, i);
+}
+
+static u8 local_reads(const struct tally_event *ev)
+{
+	if (ev->attr.inherit || ev->closed)
+		return TALLY_LOCAL_NONE;
+	return ev->overflow ? TALLY_LOCAL_THROTTLES : TALLY_LOCAL_PLAIN;
+}
+
+enum tally_state tally_event_slot_state(const struct tally_event *ev,
+					unsigned int slot)
 {
 	enum tally_state state = tally_counter_state(ev->counter, slot);
 
@@ -46,28 +84,31 @@ static enum tally_state slot_state(const struct tally_event *ev,
 	return TALLY_STATE_OFF;
 }
 
-static enum tally_state event_state(const struct tally_event *ev)
+enum tally_state tally_event_state_now(const struct tally_event *ev)
 {
 	enum tally_state state = TALLY_STATE_OFFLINE;
 	unsigned int i;
 
 	if (!tally_counter_on_all_cpus(ev->counter))
-		return slot_state(ev, 0);
+		return tally_event_slot_state(ev, 0);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		if (tally_counter_serves(ev->counter, i))
-			state = tally_state_worse(state, slot_state(ev, i));
+			state = tally_state_worse(state, tally_event_slot_state(ev, i));
 	return state;
 }
 
 static void begin_views(struct tally_event *ev)
 {
+	struct tally_counter *c = ev->counter;
 	unsigned int i;
 
-	for (i = 0; i < ev->counter->nr_slots; i++) {
-		tally_counter_arm(ev->counter, i);
-		tally_counter_read(ev->counter, i, &ev->views[i].start);
-	}
+	for (i = 0; i < c->nr_slots; i++)
+		tally_counter_arm(c, i);
+	tally_counter_look(c);
+	for (i = 0; i < c->nr_slots; i++)
+		tally_event_begin_at(ev, i, &c->slots[i].now);
 	WRITE_ONCE(ev->on, true);
+	set_local(ev, local_reads(ev));
 	if (ev->overflow)
 		tally_control_open(ev->overflow);
 }
@@ -79,32 +120,90 @@ int tally_event_on(struct tally_event *ev)
 	enum tally_state state;
 
 	lockdep_assert_held(&c->lock);
+	/* Who asks is a handler that still runs. */
+	if (ev->gone)
+		return -ESRCH;
 	if (!ev->on) {
 		begin_views(ev);
 		tally_counter_on(c);
 	} else {
 		tally_counter_retry(c);
 	}
-	state = event_state(ev);
+	state = tally_event_state_now(ev);
 	if (state == TALLY_STATE_ERROR)
 		return -ENODATA;
 	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
 }
 
-/* Of an event that is on, under tally_counter::lock. */
+/*
+ * What follows is under tally_counter::lock, of an event that is on: a slot begins
+ * to count for it, has counted for it, or begins at 0, when its totals are @t.
+ */
+void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
+			  const struct tally_totals *t)
+{
+	ev->views[slot].start = *t;
+	view_publish(ev, slot);
+}
+
+void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
+			 const struct tally_totals *t)
+{
+	struct tally_view *view = &ev->views[slot];
+
+	view->kept.value += t->value - view->start.value;
+	view->kept.enabled += t->enabled - view->start.enabled;
+	view->kept.running += t->running - view->start.running;
+	view->start = *t;
+}
+
+void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
+			   const struct tally_totals *t)
+{
+	struct tally_view *view = &ev->views[slot];
+
+	view->kept.value = view->start.value - t->value;
+	view_publish(ev, slot);
+}
+
+/* A set's member is not to be read before, or after, its window. */
+void tally_event_close(struct tally_event *ev)
+{
+	mutex_lock(&ev->counter->lock);
+	ev->closed = true;
+	if (ev->on)
+		set_local(ev, TALLY_LOCAL_NONE);
+	mutex_unlock(&ev->counter->lock);
+}
+
+void tally_event_open(struct tally_event *ev)
+{
+	lockdep_assert_held(&ev->counter->lock);
+	ev->closed = false;
+	set_local(ev, local_reads(ev));
+}
+
+/* It counts no more; what it has counted is kept, or about to be. */
+void tally_event_shut(struct tally_event *ev)
+{
+	lockdep_assert_held(&ev->counter->lock);
+	set_local(ev, TALLY_LOCAL_NONE);
+	tally_counter_off(ev->counter);
+	WRITE_ONCE(ev->on, false);
+	if (ev->overflow)
+		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
+}
+
+/* Alone on the counter: stop first, so that nothing is lost. */
 void tally_event_off(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 	unsigned int i;
 
-	lockdep_assert_held(&c->lock);
-	/* Alone on the counter: stop first, so that nothing is lost. */
-	tally_counter_off(c);
+	tally_event_shut(ev);
+	tally_counter_look(c);
 	for (i = 0; i < c->nr_slots; i++)
-		view_read(ev, i, &ev->views[i].kept);
-	WRITE_ONCE(ev->on, false);
-	if (ev->overflow)
-		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
+		tally_event_keep_at(ev, i, &c->slots[i].now);
 }
 
 /*
@@ -121,16 +220,17 @@ static void stop(struct tally_event *ev)
 		WRITE_ONCE(ev->overflow->closing, true);
 	if (ev->on)
 		tally_event_off(ev);
+	ev->gone = true;
+	list_del(&ev->user_node);
 	mutex_unlock(&c->lock);
-	if (!tally_counter_end(c))
-		ev->counter = NULL;
+	tally_counter_end(c);
 }
 
 static void finish(struct tally_event *ev)
 {
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
-	tally_counter_free(ev->counter);
+	tally_counter_put(ev->counter);
 	tally_registry_unname(ev);
 	kvfree(ev);
 }
@@ -201,7 +301,7 @@ static bool all_count_now(const struct tally_counter *c)
 	return true;
 }
 
-static bool counts_now(struct tally_event *ev)
+bool tally_event_counts(struct tally_event *ev)
 {
 	bool all;
 
@@ -259,12 +359,17 @@ static struct tally_event *event_new(struct tally_builder *b,
 				     const struct tally_target *target)
 {
 	struct tally_event *ev;
+	unsigned int i;
 	int err;
 
 	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
 		      GFP_KERNEL);
 	if (!ev)
 		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
+	for (i = 0; i < tally_target_slots(target); i++) {
+		seqcount_latch_init(&ev->views[i].latch);
+		ev->views[i].event = &nowhere;
+	}
 	ev->owner = b->owner;
 	ev->attr = *attr;
 	ev->max_rate = b->max_rate;
@@ -286,6 +391,10 @@ static struct tally_event *event_new(struct tally_builder *b,
 	err = counter_get(ev, b, attr, target);
 	if (err)
 		goto free_overflow;
+	ev->slot_mask = ev->counter->slot_mask;
+	mutex_lock(&ev->counter->lock);
+	list_add(&ev->user_node, &ev->counter->users);
+	mutex_unlock(&ev->counter->lock);
 	if (ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate,
 					tally_counter_interrupts(ev->counter));
@@ -297,8 +406,11 @@ static struct tally_event *event_new(struct tally_builder *b,
 	return ev;
 
 end_counter:
-	if (tally_counter_end(ev->counter))
-		tally_counter_free(ev->counter);
+	mutex_lock(&ev->counter->lock);
+	list_del(&ev->user_node);
+	mutex_unlock(&ev->counter->lock);
+	tally_counter_end(ev->counter);
+	tally_counter_put(ev->counter);
 free_overflow:
 	if (ev->overflow) {
 		/* Callbacks of what failed half-way: it was shut, but there. */
@@ -319,7 +431,7 @@ static int try_enable(struct tally_event *ev)
 
 	if (err == -ESRCH)
 		return err;
-	return err || !counts_now(ev) ? -EBUSY : 0;
+	return err || !tally_event_counts(ev) ? -EBUSY : 0;
 }
 
 /*
@@ -427,50 +539,6 @@ struct tally_event *tally_build(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_build);
 
-static void add_slot(const struct tally_event *ev, unsigned int slot,
-		     struct tally_count *count)
-{
-	struct tally_totals t;
-
-	view_read(ev, slot, &t);
-	count->value += t.value - ev->views[slot].base;
-	count->enabled_ns += t.enabled;
-	count->running_ns += t.running;
-}
-
-/*
- * One slot's part; for debugfs, which shows error states as words. ENODEV if
- * the slot stands for no CPU that is served.
- */
-int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			  struct tally_count *count)
-{
-	bool serves;
-
-	memset(count, 0, sizeof(*count));
-	mutex_lock(&ev->counter->lock);
-	serves = tally_counter_serves(ev->counter, slot);
-	if (serves) {
-		add_slot(ev, slot, count);
-		count->state = slot_state(ev, slot);
-	}
-	mutex_unlock(&ev->counter->lock);
-	return serves ? 0 : -ENODEV;
-}
-
-/* The sum of all slots; for debugfs, which shows error states as words. */
-void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
-{
-	unsigned int i;
-
-	memset(count, 0, sizeof(*count));
-	mutex_lock(&ev->counter->lock);
-	for (i = 0; i < ev->counter->nr_slots; i++)
-		add_slot(ev, i, count);
-	count->state = event_state(ev);
-	mutex_unlock(&ev->counter->lock);
-}
-
 /**
  * tally_event_enable - start counting, or try again after an error
  * @ev: the event; enabling an enabled event changes nothing
@@ -524,72 +592,21 @@ EXPORT_SYMBOL_TALLY(tally_event_disable);
  */
 void tally_event_reset(struct tally_event *ev)
 {
-	struct tally_totals t;
+	struct tally_counter *c = ev->counter;
 	unsigned int i;
 
 	might_sleep();
-	mutex_lock(&ev->counter->lock);
-	for (i = 0; i < ev->counter->nr_slots; i++) {
-		view_read(ev, i, &t);
-		ev->views[i].base = t.value;
+	mutex_lock(&c->lock);
+	tally_counter_look(c);
+	for (i = 0; i < c->nr_slots; i++) {
+		if (ev->on)
+			tally_event_rebase_at(ev, i, &c->slots[i].now);
+		else
+			ev->views[i].kept.value = 0;
 	}
-	mutex_unlock(&ev->counter->lock);
+	mutex_unlock(&c->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);
-
-static int count_error(const struct tally_count *count)
-{
-	return count->state == TALLY_STATE_ERROR ? -ENODATA : 0;
-}
-
-/**
- * tally_event_read - the count so far
- * @ev: the event
- * @count: receives it; the sum over all CPUs for an event on all CPUs
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Interrupts the CPUs that are counting.
- * Return: 0; ENODATA if the event is in the error state, @count then has the
- * last value before it.
- */
-int tally_event_read(struct tally_event *ev, struct tally_count *count)
-{
-	might_sleep();
-	tally_event_read_all(ev, count);
-	return count_error(count);
-}
-EXPORT_SYMBOL_TALLY(tally_event_read);
-
-/**
- * tally_event_read_cpu - the count of one CPU so far
- * @ev: the event
- * @cpu: the CPU
- * @count: receives it; the state is that of this CPU
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Interrupts the CPU if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
- * exist or that the event is not on, ENODEV for one that its PMU does not
- * serve, ENODATA as tally_event_read().
- */
-int tally_event_read_cpu(struct tally_event *ev, int cpu,
-			 struct tally_count *count)
-{
-	struct tally_counter *c = ev->counter;
-	unsigned int slot = 0;
-	int err;
-
-	might_sleep();
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return -EINVAL;
-	if (tally_counter_on_all_cpus(c))
-		slot = cpu;
-	else if (c->target.cpu != cpu)
-		return -EINVAL;
-	err = tally_event_read_slot(ev, slot, count);
-	return err ?: count_error(count);
-}
-EXPORT_SYMBOL_TALLY(tally_event_read_cpu);
 
 /**
  * tally_event_state - what the event is doing now
@@ -604,7 +621,7 @@ enum tally_state tally_event_state(struct tally_event *ev)
 
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
-	state = event_state(ev);
+	state = tally_event_state_now(ev);
 	mutex_unlock(&ev->counter->lock);
 	return state;
 }

@@ -3,33 +3,73 @@
 #define TALLY_EVENT_H
 
 #include <linux/list.h>
+#include <linux/seqlock.h>
 #include <linux/types.h>
 #include "cpus.h"
 #include "overflow.h"
+#include "pmu.h"
 
 struct dentry;
 
 /**
  * struct tally_view - what of a slot's totals belongs to one event
+ * @event: perf's event, if nothing but its not being on the PMU keeps it from
+ *	being read at once; else one that never is
+ * @read: what brings its count up to date
+ * @still: nothing needs to
+ * @plain: what makes its count the event's value
+ * @latch: which of @offset is whole
+ * @offset: twice, what makes the slot's totals the event's
  * @start: the slot's totals when the event was last enabled
- * @kept: what the event counted before that
- * @base: the value when the event was last reset
+ * @kept: what the event counted before that, less what it was when it was reset
  *
- * Guarded by tally_counter::lock.
+ * Written under tally_counter::lock; the first six are read without.
  */
 struct tally_view {
+	struct perf_event *event;
+	tally_read_fn read;
+	u64 plain;
+	bool still;
+	seqcount_latch_t latch;
+	struct tally_totals offset[2];
 	struct tally_totals start;
 	struct tally_totals kept;
-	u64 base;
+} __aligned(64);
+
+/* What the slot's totals @t mean to the event; any context. */
+static inline void tally_view_translate(const struct tally_view *view,
+					struct tally_totals *t)
+{
+	const struct tally_totals *offset;
+	struct tally_totals sum;
+	unsigned int seq;
+
+	do {
+		seq = raw_read_seqcount_latch(&view->latch); /* I */
+		offset = &view->offset[seq & 1];
+		sum.value = t->value + offset->value;
+		sum.enabled = t->enabled + offset->enabled;
+		sum.running = t->running + offset->running;
+	} while (read_seqcount_latch_retry(&view->latch, seq));
+	*t = sum;
+}
+
+/* Whether an event is to be read without the lock, in tally_event::local. */
+enum {
+	TALLY_LOCAL_NONE,	/* not at all */
+	TALLY_LOCAL_PLAIN,	/* wherever it is on the PMU */
+	TALLY_LOCAL_THROTTLES,	/* there, when it is not throttled */
 };
 
 /**
  * struct tally_event - one event as its owner sees it
+ * @slot_mask: as tally_counter::slot_mask
  * @counter: what it looks at; may be shared
  * @overflow: what becomes of its overflows; NULL if it only counts
  * @owner: the module that built it; what is left is released when that unloads
  * @dir: its folder in debugfs; NULL where there is no debugfs
  * @node: in the list of events, or of those that are being released
+ * @user_node: in the list of those that use @counter
  * @name_node: in the table of names
  * @id: unique while the module is loaded
  * @attr: what it counts
@@ -38,34 +78,57 @@ struct tally_view {
  * @hz: the frequency that was asked for, where @attr has a period instead: of a
  *	clock; else 0
  * @on: enabled; guarded by tally_counter::lock
+ * @gone: it is being released; guarded by tally_counter::lock
+ * @closed: it is not to be read without the lock; guarded by that
+ * @local: TALLY_LOCAL_*; written under tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
  * @name: unique among the events that exist
  * @views: one per slot of @counter
  */
 struct tally_event {
+	unsigned int slot_mask;
+	u8 local;
+	bool on;
+	bool closed;
+	bool gone;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
 	struct module *owner;
 	struct dentry *dir;
 	struct list_head node;
+	struct list_head user_node;
 	struct hlist_node name_node;
 	u64 id;
 	struct perf_event_attr attr;
 	char given[TALLY_EVENT_NAME_LEN];
 	u64 hz;
 	u32 max_rate;
-	bool on;
 	bool listed;
 	char name[TALLY_NAME_LEN];
 	struct tally_view views[];
 };
 
+int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
+			 struct tally_count *count);
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
+void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
+			  const struct tally_totals *t);
+void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
+			 const struct tally_totals *t);
+void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
+			   const struct tally_totals *t);
+void tally_event_close(struct tally_event *ev);
+void tally_event_open(struct tally_event *ev);
+void tally_event_shut(struct tally_event *ev);
+bool tally_event_counts(struct tally_event *ev);
+enum tally_state tally_event_state_now(const struct tally_event *ev);
+enum tally_state tally_event_slot_state(const struct tally_event *ev,
+					unsigned int slot);
 void tally_events_destroy(struct list_head *doomed);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 

@@ -18,6 +18,7 @@
 #include "debugfs.h"
 #include "name.h"
 #include "overflow.h"
+#include "pmu.h"
 #include "registry.h"
 
 static char *events = "";
@@ -82,6 +83,7 @@ static int __init tally_init(void)
 	err = tally_cpus_init();
 	if (err)
 		goto exit_control;
+	tally_pmu_init();
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		goto exit_cpus;

@@ -158,11 +158,6 @@ static void call_timed(struct tally_calls *calls,
 	account(calls, max(took, 0LL));
 }
 
-static void count_throttled(struct tally_overflow_cpu *oc)
-{
-	WRITE_ONCE(oc->throttled, oc->throttled + 1);
-}
-
 /*
  * Are these too many? Then nothing more is delivered here, and the event is
  * switched off as soon as that is possible.
@@ -184,7 +179,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 	if (oc->in_window < of->batch)
 		return;
 	WRITE_ONCE(oc->paused, 1); /* H */
-	count_throttled(oc);
+	local_inc(&oc->throttled);
 	irq_work_queue(&of->kick);
 }
 
@@ -261,6 +256,8 @@ static noinline void overflowed(struct tally_overflow *of,
 			irq_work_queue(&of->kick);
 		return;
 	}
+	if (tally_overflow_throttled(event))
+		local_inc(&oc->throttled);
 	if (special & TALLY_SPECIAL_NO_IDLE && is_idle_task(current))
 		return;
 	/* One that is not handed to all is not one of those that are allowed. */
@@ -281,8 +278,6 @@ static noinline void overflowed(struct tally_overflow *of,
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
 	oc->sample.sequence++;
-	if (tally_overflow_throttled(event))
-		count_throttled(oc);
 	/* First, so that the queue has them in the order in which they came. */
 	if (special & TALLY_SPECIAL_DEFER)
 		enqueue(of, oc, special, event, data, regs);
@@ -662,7 +657,7 @@ static void add_stats_of(const struct tally_overflow *of, int cpu,
 	stats->overflows += entered + skipped;
 	stats->skipped += of->direct.fn ? skipped : 0;
 	stats->missed += local_read(&oc->queue.missed);
-	stats->throttled += READ_ONCE(oc->throttled);
+	stats->throttled += local_read(&oc->throttled);
 	stats->handler_ns += estimate(&oc->direct, entered) +
 			     estimate(&oc->irq, READ_ONCE(oc->irq.calls)) +
 			     estimate(&oc->work, READ_ONCE(oc->work.calls));

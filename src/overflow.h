@@ -58,7 +58,7 @@ struct tally_calls {
  * @in_window: overflows since @window_start, while not paused; the callback's
  * @skipped: overflows that a direct handler was not called for, because it was
  *	running or they were too many; counted by the callback, in any context
- * @throttled: how often it was switched off; the callback's
+ * @throttled: how often it was switched off; as @skipped
  * @window_start: when the rate was last found to be low enough; the callback's
  * @sample: for the direct handler; off the stack, which may be that of an NMI.
  *	Its sequence is how many overflows there were, without @skipped.
@@ -89,7 +89,7 @@ struct tally_overflow_cpu {
 	u32 countdown;
 	u32 in_window;
 	local_t skipped;
-	u64 throttled;
+	local_t throttled;
 	u64 window_start;
 	struct tally_sample sample;
 	struct tally_calls direct;

@@ -13,6 +13,7 @@
 #include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
+#include <linux/sched/clock.h>
 #include <linux/trace_events.h>
 #include "pmu.h"
 
@@ -36,6 +37,42 @@ static struct perf_event *dummy_create(u64 freq)
 							 NULL, NULL, NULL);
 	} while (PTR_ERR_OR_ZERO(event) == -ENODEV && --tries);
 	return event;
+}
+
+/* How perf reads what is counted as it happens: there is nothing to do. */
+static tally_read_fn read_nothing;
+
+void tally_pmu_init(void)
+{
+	struct perf_event *dummy = dummy_create(0);
+
+	/* Without it they are asked like all others. */
+	if (IS_ERR(dummy))
+		return;
+	read_nothing = dummy->pmu->read;
+	perf_event_release_kernel(dummy);
+}
+
+/**
+ * tally_read_task_clock - bring a task-clock up to date
+ * @event: perf's event, which is counting on this CPU
+ *
+ * perf's own way looks at two times of the context, one after the other, which
+ * another CPU may change in between while it reads another event of the task. What
+ * both of them differ by is always the same.
+ */
+void tally_read_task_clock(struct perf_event *event)
+{
+	u64 now = local_clock() + READ_ONCE(event->ctx->timeoffset);
+	u64 before = local64_xchg(&event->hw.prev_count, now);
+
+	local64_add(now - before, &event->count);
+}
+
+/* Whether its events' counts are always up to date. */
+bool tally_pmu_is_still(const struct pmu *pmu)
+{
+	return pmu->read == read_nothing;
 }
 
 /* The PMU's device, with a reference. */

@@ -4,6 +4,14 @@
 
 #include <linux/types.h>
 
+struct perf_event;
+struct pmu;
+
+typedef void (*tally_read_fn)(struct perf_event *event);
+
+void tally_pmu_init(void);
+void tally_read_task_clock(struct perf_event *event);
+bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);

@@ -500,6 +500,9 @@ void tally_event_reset(struct tally_event *ev);
 int tally_event_read(struct tally_event *ev, struct tally_count *count);
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count);
+int tally_event_read_local(struct tally_event *ev, u64 *value);
+int tally_event_read_local_count(struct tally_event *ev,
+				 struct tally_count *count);
 enum tally_state tally_event_state(struct tally_event *ev);
 const char *tally_event_name(const struct tally_event *ev);
 int tally_event_set_period(struct tally_event *ev, u64 value);
