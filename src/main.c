@@ -20,6 +20,7 @@
 #include "overflow.h"
 #include "pmu.h"
 #include "registry.h"
+#include "set.h"
 
 static char *events = "";
 module_param(events, charp, 0444);
@@ -33,8 +34,10 @@ MODULE_PARM_DESC(debugfs, "Show events in debugfs (default on)");
 static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
 {
-	if (state == MODULE_STATE_GOING)
+	if (state == MODULE_STATE_GOING) {
+		tally_sets_forget(data);
 		tally_registry_release_owned(data);
+	}
 	return NOTIFY_OK;
 }
 

@@ -98,6 +98,7 @@
 
 struct task_struct;
 struct tally_event;
+struct tally_set;
 
 /** define TALLY_NAME_LEN - Room for the name of an event, its NUL included. */
 #define TALLY_NAME_LEN 64
@@ -513,6 +514,44 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 int tally_event_overflow_stats(struct tally_event *ev,
 			       struct tally_overflow_stats *stats);
 int tally_event_release(struct tally_event *ev);
+
+/** define TALLY_SET_MOST - How many members a set may have. */
+#define TALLY_SET_MOST 64
+
+/** define TALLY_NOT_COUNTED - The value of a member that was not counted. */
+#define TALLY_NOT_COUNTED U64_MAX
+
+/**
+ * struct tally_set_window - what the counts of a set have in common
+ * @time_ns: when they were read, by local_clock() of the CPU that counts; of a
+ *	set on all CPUs, the latest of these
+ * @ratio_valid: all members were on the PMU for the whole time that the set was
+ *	enabled, and none was throttled: their values are of the same window, and
+ *	can be divided by each other
+ */
+struct tally_set_window {
+	u64 time_ns;
+	bool ratio_valid;
+};
+
+struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
+					       unsigned int n);
+int tally_set_failed(const struct tally_builder *builders, unsigned int n);
+int tally_set_enable(struct tally_set *set);
+void tally_set_disable(struct tally_set *set);
+void tally_set_reset(struct tally_set *set);
+void tally_set_read(struct tally_set *set, struct tally_set_window *window,
+		    struct tally_count *counts);
+int tally_set_read_cpu(struct tally_set *set, int cpu,
+		       struct tally_set_window *window,
+		       struct tally_count *counts);
+int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
+			 struct tally_count *counts);
+int tally_section_begin(struct tally_set *set);
+int tally_section_end(struct tally_set *set, u64 *out);
+unsigned int tally_set_size(const struct tally_set *set);
+struct tally_event *tally_set_event(struct tally_set *set, unsigned int index);
+int tally_set_release(struct tally_set *set);
 
 u64 tally_count_scaled(const struct tally_count *count);
 const char *tally_state_name(enum tally_state state);

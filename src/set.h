@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_SET_H
+#define TALLY_SET_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/string.h>
+#include <tally/tally.h>
+#include "event.h"
+
+/* A task, its softirq, an interrupt, an NMI, each with one inside of another. */
+#define TALLY_SET_SECTIONS 8
+
+/**
+ * struct tally_set_mark - where a member stood when a section began
+ * @view: of the member on this CPU; stays
+ * @value: what perf's event had counted
+ * @tstamp: when perf had last changed its state or its times
+ * @time: what time it was then, or later, in its context
+ * @throttled: how often it had been throttled there
+ */
+struct tally_set_mark {
+	const struct tally_view *view;
+	u64 value;
+	u64 tstamp;
+	u64 time;
+	u64 throttled;
+};
+
+/**
+ * struct tally_section - an open section, or room for one
+ * @outer: the one around it, or NULL
+ * @inner: the next one inside of it, which is where the marks end; or NULL
+ * @set: whose
+ * @out: where its numbers go, from when it ends
+ * @time: what time it was when it began, or before, in perf's context
+ * @marks: one for each member
+ */
+struct tally_section {
+	struct tally_section *outer;
+	struct tally_section *inner;
+	struct tally_set *set;
+	u64 *out;
+	u64 time;
+	struct tally_set_mark marks[];
+};
+
+/**
+ * struct tally_set_sections - the sections that are open on one CPU
+ * @top: the next one
+ * @reading: tally_reading of this CPU
+ * @cpu: this CPU
+ * @first: of TALLY_SET_SECTIONS, and one above that is never begun
+ */
+struct tally_set_sections {
+	struct tally_section *top;
+	const void **reading;
+	int cpu;
+	struct tally_section first;
+};
+
+/**
+ * struct tally_set_look - the last look at one slot of the members
+ * @time: when it was, by local_clock() of its CPU
+ * @looked: a bit for each member that was counting there
+ * @throttled: the same for each that was throttled
+ * @rest: of a set with one slot, what had been counted if none was counting
+ * @seen: as @looked, for all looks at what the set counts
+ */
+struct tally_set_look {
+	u64 time;
+	u64 looked;
+	u64 throttled;
+	u64 rest;
+	u64 seen;
+};
+
+/* What a section has to do, in tally_set::kind. */
+enum {
+	TALLY_SET_STILL,	/* all counts are always up to date */
+	TALLY_SET_STAYS,	/* all members stay on the PMU while they are on */
+	TALLY_SET_ROTATES,	/* one may be taken off for others */
+	TALLY_SET_OVERFLOWS,	/* one may be throttled */
+	TALLY_SET_STAYS_BY_FOURS, /* as above, and their number is so */
+	TALLY_SET_ROTATES_BY_FOURS, /* and all are of one PMU */
+};
+
+/**
+ * struct tally_set - several events on one target
+ * @lock: guards all but what is read locally. Outside tally_counter::lock.
+ * @node: in the list of sets
+ * @owner: the module that built it
+ * @nr: how many members
+ * @nr_slots: of each member's counter
+ * @slot_mask: as each member's
+ * @kind: of the members, for sections
+ * @on: enabled
+ * @ragged: its members did not begin at the same moment
+ * @plain: no member overflows, so that none of them can be throttled
+ * @looks: one for each slot
+ * @now: what they found: @nr for each slot
+ * @throttled: how often each member had been throttled when the window began
+ * @sections: those that are open
+ * @members: the events
+ */
+struct tally_set {
+	struct mutex lock; /* looks, members' windows */
+	struct list_head node;
+	struct module *owner;
+	unsigned int nr;
+	unsigned int nr_slots;
+	unsigned int slot_mask;
+	u8 kind;
+	bool on;
+	bool ragged;
+	bool plain;
+	struct tally_set_look *looks;
+	struct tally_totals *now;
+	u64 *throttled;
+	struct tally_set_sections __percpu *sections;
+	struct tally_event *members[];
+};
+
+/* The part of a member that a CPU is to read. */
+static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
+{
+	return &ev->counter->slots[cpu & ev->slot_mask];
+}
+
+static inline u64 tally_event_throttled(const struct tally_event *ev)
+{
+	struct tally_overflow_stats stats;
+
+	if (!ev->overflow)
+		return 0;
+	memset(&stats, 0, sizeof(stats));
+	tally_overflow_stats(ev->overflow, &stats);
+	return stats.throttled;
+}
+
+/* Under tally_set::lock: look at all members; begin the window. */
+void tally_set_look(struct tally_set *set);
+int tally_set_on(struct tally_set *set);
+
+void tally_sets_forget(struct module *owner);
+
+#endif /* TALLY_SET_H */
