@@ -26,6 +26,7 @@
 #include "compat.h"
 #include "cpus.h"
 #include "overflow.h"
+#include "publish.h"
 
 /*
  * Guards the table, the references of its counters, and their creation and
@@ -226,6 +227,7 @@ static void repair_all(struct work_struct *work)
 	hash_for_each(counters, bucket, c, node)
 		counter_repair(c);
 	mutex_unlock(&counters_lock);
+	tally_publish_repair();
 }
 
 static DECLARE_WORK(repair_work, repair_all);

@@ -18,6 +18,7 @@
 #include "debugfs.h"
 #include "event.h"
 #include "name.h"
+#include "publish.h"
 #include "registry.h"
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
@@ -228,6 +229,7 @@ static void stop(struct tally_event *ev)
 
 static void finish(struct tally_event *ev)
 {
+	tally_publisher_free(ev->retired);
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
 	tally_counter_put(ev->counter);
@@ -250,8 +252,9 @@ void tally_events_destroy(struct list_head *doomed)
 	bool callbacks = false;
 
 	list_for_each_entry(ev, doomed, node) {
+		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
-		callbacks |= !!ev->overflow;
+		callbacks |= ev->overflow || ev->retired;
 	}
 	if (callbacks)
 		synchronize_rcu();

@@ -10,6 +10,7 @@
 #include "pmu.h"
 
 struct dentry;
+struct tally_publisher;
 
 /**
  * struct tally_view - what of a slot's totals belongs to one event
@@ -66,6 +67,8 @@ enum {
  * @slot_mask: as tally_counter::slot_mask
  * @counter: what it looks at; may be shared
  * @overflow: what becomes of its overflows; NULL if it only counts
+ * @publisher: what publishes its counts, or those of its set; or NULL
+ * @retired: what did, while the event is being released
  * @owner: the module that built it; what is left is released when that unloads
  * @dir: its folder in debugfs; NULL where there is no debugfs
  * @node: in the list of events, or of those that are being released
@@ -79,6 +82,7 @@ enum {
  *	clock; else 0
  * @on: enabled; guarded by tally_counter::lock
  * @gone: it is being released; guarded by tally_counter::lock
+ * @unpublished: for good; guarded by the publishers' lock
  * @closed: it is not to be read without the lock; guarded by that
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
@@ -91,8 +95,11 @@ struct tally_event {
 	bool on;
 	bool closed;
 	bool gone;
+	bool unpublished;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
+	struct tally_publisher *publisher;
+	struct tally_publisher *retired;
 	struct module *owner;
 	struct dentry *dir;
 	struct list_head node;

@@ -43,6 +43,7 @@
 #include "control.h"
 #include "event.h"
 #include "overflow.h"
+#include "publish.h"
 
 /* Calls between two that are timed, and looks at the rate. */
 #define LOOK_EVERY	64
@@ -287,6 +288,8 @@ static noinline void overflowed(struct tally_overflow *of,
 		look_and_call(of, oc);
 	else if (!(special & TALLY_SPECIAL_QUIET))
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
+	if (special & TALLY_SPECIAL_PUBLISH)
+		tally_publish_overflow(of->ev);
 	barrier(); /* F */
 	WRITE_ONCE(oc->busy, 0);
 }

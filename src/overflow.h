@@ -31,6 +31,7 @@ struct tally_overflow;
 #define TALLY_SPECIAL_PRECISE	BIT(8)	/* the ip may be exact */
 #define TALLY_SPECIAL_BRANCHES	BIT(9)	/* the branches are wanted */
 #define TALLY_SPECIAL_QUIET	BIT(10)	/* there is no direct handler */
+#define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
 
 /**
  * struct tally_calls - what the calls of one handler took, on one CPU

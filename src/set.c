@@ -19,6 +19,7 @@
 #include "event.h"
 #include "local.h"
 #include "overflow.h"
+#include "publish.h"
 #include "registry.h"
 #include "set.h"
 
@@ -193,9 +194,15 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 
 static void destroy(struct tally_set *set)
 {
+	struct tally_publisher *p = NULL;
 	LIST_HEAD(doomed);
 	unsigned int i;
 
+	if (set->nr)
+		p = tally_publisher_end(set->members, set->nr);
+	if (p)
+		synchronize_rcu();
+	tally_publisher_free(p);
 	for (i = 0; i < set->nr; i++) {
 		tally_registry_del(set->members[i]);
 		list_add_tail(&set->members[i]->node, &doomed);
@@ -374,6 +381,43 @@ int tally_set_failed(const struct tally_builder *builders, unsigned int n)
 	return -1;
 }
 EXPORT_SYMBOL_TALLY(tally_set_failed);
+
+/**
+ * tally_set_publish - have the counts where they can be read by anyone, any time
+ * @set: the set
+ * @interval_ns: how often, from 10,000 (10 us) for every eight members begun to an
+ *	hour; 0 ends it
+ *
+ * As tally_event_publish(): each time, all members of a CPU at one moment.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: as tally_event_publish().
+ */
+int tally_set_publish(struct tally_set *set, u64 interval_ns)
+{
+	might_sleep();
+	return tally_publish(set->members, set->nr, interval_ns);
+}
+EXPORT_SYMBOL_TALLY(tally_set_publish);
+
+/**
+ * tally_set_published - the counts that were published last
+ * @set: the set
+ * @cpu: which CPU, for a set on all CPUs; else -1
+ * @counts: receives a count for each member, all of one moment; one that was not
+ *	counting at that moment is in the state TALLY_STATE_INACTIVE, and has what
+ *	was published before
+ * @age_ns: receives how long ago that was, in nanoseconds
+ *
+ * Context: Any context. Takes no lock and interrupts nobody.
+ * Return: as tally_event_published().
+ */
+int tally_set_published(struct tally_set *set, int cpu,
+			struct tally_count *counts, u64 *age_ns)
+{
+	return tally_published(set->members[0], cpu, set->nr, counts, age_ns);
+}
+EXPORT_SYMBOL_TALLY(tally_set_published);
 
 /* ---- the rest of its life ---- */
 

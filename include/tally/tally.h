@@ -504,6 +504,9 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
 int tally_event_read_local(struct tally_event *ev, u64 *value);
 int tally_event_read_local_count(struct tally_event *ev,
 				 struct tally_count *count);
+int tally_event_publish(struct tally_event *ev, u64 interval_ns);
+int tally_event_published(struct tally_event *ev, int cpu,
+			  struct tally_count *count, u64 *age_ns);
 enum tally_state tally_event_state(struct tally_event *ev);
 const char *tally_event_name(const struct tally_event *ev);
 int tally_event_set_period(struct tally_event *ev, u64 value);
@@ -547,6 +550,9 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 		       struct tally_count *counts);
 int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 			 struct tally_count *counts);
+int tally_set_publish(struct tally_set *set, u64 interval_ns);
+int tally_set_published(struct tally_set *set, int cpu,
+			struct tally_count *counts, u64 *age_ns);
 int tally_section_begin(struct tally_set *set);
 int tally_section_end(struct tally_set *set, u64 *out);
 unsigned int tally_set_size(const struct tally_set *set);
