@@ -8,7 +8,8 @@
  * Each time it either fails with ENOMEM and leaves nothing, or the kernel did
  * without, and what was made is removed again. Prints "ok TEXT" or "bad TEXT"
  * for each, behind notes.
- * To be started with no other event of tally. A program, for thousands of rounds
+ * To be started with no other event of tally; for another module than it, with
+ * tally loaded. A program, for thousands of rounds
  * take a shell too long.
  */
 #define _GNU_SOURCE
@@ -146,8 +147,21 @@ static void create(const char *line)
 	close(remove_fd);
 }
 
+/* Of the module NAME and, if it is another one, of what it made with tally. */
+static int gone(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	if (!access(path, F_OK))
+		return 0;
+	return strcmp(name, "tally") ? clean() : !!access(DIR, F_OK);
+}
+
 static void insmod(const char *file, const char *parameters, int step)
 {
+	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	char *name = strndup(base, strcspn(base, "."));
 	int fd = open(file, O_RDONLY);
 	int n, error, hit = 1, enomem = 0, without = 0, others = 0, last = 0;
 
@@ -160,9 +174,9 @@ static void insmod(const char *file, const char *parameters, int step)
 		last = error;
 		if (!error) {
 			without += hit;
-			if (access("/sys/module/tally", F_OK))
+			if (gone(name))
 				complain(n, "loaded, but not there");
-			if (syscall(SYS_delete_module, "tally", O_NONBLOCK))
+			if (syscall(SYS_delete_module, name, O_NONBLOCK))
 				complain(n, "cannot be unloaded: %s", outcome(errno));
 		} else if (error == ENOMEM && hit) {
 			enomem++;
@@ -171,8 +185,8 @@ static void insmod(const char *file, const char *parameters, int step)
 			printf("# allocation %d: %s\n", n, outcome(error));
 			others++;
 		}
-		if (!access("/sys/module/tally", F_OK) || !access(DIR, F_OK)) {
-			complain(n, "%s, and tally is still there", outcome(error));
+		if (!gone(name)) {
+			complain(n, "%s, and %s is still there", outcome(error), name);
 			break;
 		}
 	}
@@ -185,7 +199,8 @@ static void insmod(const char *file, const char *parameters, int step)
 		complain(n, "%d answers are not ENOMEM", others);
 	printf("# %d allocations: %d times ENOMEM, %d times it did without, %d others\n",
 	       n - step - 1, enomem, without, others);
-	printf("%s insmod: %s\n", bad ? "bad" : "ok", parameters);
+	printf("%s insmod: %s %s\n", bad ? "bad" : "ok", name, parameters);
+	free(name);
 	close(fd);
 }
 

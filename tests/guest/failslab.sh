@@ -4,10 +4,8 @@
 # loaded (features.md, D.1 #4 and #5; see failnth.c). Leaks are looked for by
 # scripts/vm afterwards.
 #
-#	failslab.sh [STEP]	of loading, try every STEP-th allocation; default 1
 
 . "$(dirname "$0")/lib.sh"
-step=${1:-1}
 slab=/sys/kernel/debug/failslab
 pages=/sys/kernel/debug/fail_page_alloc
 [ -e /proc/self/fail-nth ] || skip_all 'this kernel has no fault injection (CONFIG_FAULT_INJECTION)'
@@ -49,7 +47,9 @@ address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 
 load_tally
 # The machine with a PMU tries that alone: all else is the same on both.
+step=1
 if has_pmu; then
+	step=10
 	results failnth create cycles 'r11:k cpu=0 period=1000000'
 else
 	results failnth create page-faults 'cpu-clock cpu=0' 'page-faults pid=1' \
@@ -60,6 +60,8 @@ else
 	results failnth create 'cpu-clock cpu=0 period=1000000' "kprobe:$symbol freq=100" \
 		'page-faults:u pid=1 period=1000000000 remove_on_exec sigtrap'
 fi
+# A set, published.
+results failnth insmod "$here/tally_reads.ko" mode=once "$step"
 nothing_left 'nothing is left'
 is "$(stat_of hotplug_errors)" 0 'no CPU was given up'
 

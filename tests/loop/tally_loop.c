@@ -9,7 +9,8 @@
  *
  * A window is enable, loop, disable. What enabling and disabling cost is in it
  * too, and is the same each time: the difference of two windows that differ in
- * n alone is the loops' difference. An interrupt in a window is not the same
+ * n alone is the loops' difference. The same of a set with cycles, enabled and
+ * disabled, and of a section of it. An interrupt in a window is not the same
  * each time. So a window begins right after a tick; and if the kernel served an
  * interrupt all the same, or switched to another task, the window is thrown
  * away, without a look at what it counted, and measured again.
@@ -122,6 +123,110 @@ static void measure_pair(struct tally_event *ev, unsigned int i)
 		 full, empty, full - empty, thrown_away);
 }
 
+/* Cycles, and behind them instructions, of the loop in a window of a set. */
+static bool set_window(struct tally_set *set, unsigned long turns, u64 *figures)
+{
+	struct tally_set_window w;
+	struct tally_count c[2];
+	struct marks before, after;
+
+	tally_set_reset(set);
+	wait_for_tick();
+	mark(&before);
+	tally_set_enable(set);
+	loop(turns);
+	tally_set_disable(set);
+	mark(&after);
+	tally_set_read(set, &w, c);
+	figures[0] = c[0].value;
+	figures[1] = c[1].value;
+	return w.ratio_valid && before.interrupts == after.interrupts &&
+	       before.switches == after.switches;
+}
+
+/* The same in a section, which has fewer instructions of its own. */
+static bool section(struct tally_set *set, unsigned long turns, u64 *figures)
+{
+	struct marks before, after;
+	int err;
+
+	wait_for_tick();
+	mark(&before);
+	preempt_disable();
+	err = tally_section_begin(set);
+	loop(turns);
+	err = err ?: tally_section_end(set, figures);
+	preempt_enable();
+	mark(&after);
+	return !err && before.interrupts == after.interrupts &&
+	       before.switches == after.switches;
+}
+
+typedef bool (*set_fn)(struct tally_set *set, unsigned long turns, u64 *figures);
+
+static bool quiet_set(set_fn measure, struct tally_set *set, unsigned long turns,
+		      u64 *figures)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		if (measure(set, turns, figures))
+			return true;
+		msleep(20);
+	}
+	return false;
+}
+
+static void measure_set(const char *what, set_fn measure, struct tally_set *set)
+{
+	u64 empty[2], full[2], first[2] = { 0 };
+	unsigned int i, exact = 0, same = 0;
+
+	for (i = 0; i < WARM_UPS; i++)
+		measure(set, 1 + n * (i % 2), full);
+	for (i = 0; i < RUNS; i++) {
+		if (!quiet_set(measure, set, 1, empty) ||
+		    !quiet_set(measure, set, 1 + n, full))
+			break;
+		if (!i)
+			memcpy(first, full, sizeof(first));
+		exact += full[1] - empty[1] == (u64)n * LOOP_LENGTH;
+		same += full[0] == first[0] && full[1] == first[1];
+	}
+	tap_ok(&tap, exact == RUNS, "%s: %u of %u runs count exactly %llu",
+	       what, exact, RUNS, (u64)n * LOOP_LENGTH);
+	tap_ok(&tap, same == RUNS,
+	       "%s: %u of %u runs are the same: %llu cycles, %llu instructions",
+	       what, same, RUNS, first[0], first[1]);
+}
+
+static void measure_sets(void)
+{
+	static const int ids[] = {
+		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS
+	};
+	struct tally_builder *b;
+	struct tally_set *set;
+	unsigned int i;
+
+	b = kvcalloc(2, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	for (i = 0; i < 2; i++) {
+		tally_builder_init(&b[i], TALLY_HARDWARE(ids[i]));
+		tally_builder_on_cpu(&b[i], raw_smp_processor_id());
+		tally_builder_disabled(&b[i]);
+	}
+	set = tally_set_build(b, 2);
+	kvfree(b);
+	if (!tap_ok(&tap, !IS_ERR(set), "a set of cycles and instructions"))
+		return;
+	measure_set("a set", set_window, set);
+	tally_set_enable(set);
+	measure_set("a section", section, set);
+	tally_set_release(set);
+}
+
 static void measure(void)
 {
 	struct tally_builder b;
@@ -143,6 +248,7 @@ static void measure(void)
 	for (i = 1; i <= RUNS; i++)
 		measure_pair(ev, i);
 	tally_event_release(ev);
+	measure_sets();
 	tap_plan(&tap);
 }
 #else

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sets: one window for all members, all or nothing, and sections. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/hardirq.h>
+#include <linux/hrtimer.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include "reads.h"
+
+#define MOST 8
+
+static unsigned long set_word, nmi_word;
+
+static void init_steps(struct tally_builder *b)
+{
+	tally_builder_init(b, TALLY_KPROBE(step_point()));
+}
+
+static void init_writes(struct tally_builder *b)
+{
+	tally_builder_init(b, TALLY_BREAKPOINT(&set_word, sizeof(set_word),
+					       HW_BREAKPOINT_W));
+}
+
+static void init_software(struct tally_builder *b, int id)
+{
+	tally_builder_init(b, TALLY_SOFTWARE(id));
+}
+
+static void init_hardware(struct tally_builder *b, int id)
+{
+	tally_builder_init(b, TALLY_HARDWARE(id));
+}
+
+static struct tally_set *build_set(struct tally_builder *builders, unsigned int n,
+				   const char *what)
+{
+	struct tally_set *set = tally_set_build(builders, n);
+	int failed;
+
+	if (!tap_ok(&tap, !IS_ERR(set), "%s: is built", what)) {
+		failed = tally_set_failed(builders, n);
+		tap_line(&tap, "# %ld: member %d: %s", PTR_ERR(set), failed,
+			 failed < 0 ? "" : tally_builder_why(&builders[failed]));
+		return NULL;
+	}
+	return set;
+}
+
+/* Two that count steps, two writes, and a clock; all on one target. */
+static struct tally_set *build_five(struct tally_builder *b, int target,
+				    const char *what)
+{
+	int i;
+
+	init_steps(&b[0]);
+	init_writes(&b[1]);
+	init_steps(&b[2]);
+	init_software(&b[3], PERF_COUNT_SW_CPU_CLOCK);
+	init_software(&b[4], PERF_COUNT_SW_PAGE_FAULTS);
+	tally_builder_disabled(&b[0]);
+	for (i = 0; i < 5; i++)
+		on_target(&b[i], target);
+	return build_set(b, 5, what);
+}
+
+static void cause(unsigned int n)
+{
+	while (n--) {
+		step();
+		WRITE_ONCE(set_word, n);
+	}
+}
+
+/*
+ * A write to a watched word may count twice on arm64, if an interrupt comes
+ * between it and the step behind it.
+ */
+static bool is_writes(u64 got, u64 want)
+{
+	return IS_ENABLED(CONFIG_X86) ? got == want :
+					got >= want && got <= want + want / 5 + 1;
+}
+
+static void expect_five(struct tally_count *counts, u64 n, const char *what)
+{
+	tap_is(&tap, counts[0].value, n, what);
+	tap_ok(&tap, is_writes(counts[1].value, n), "%s: %llu writes", what,
+	       counts[1].value);
+	tap_is(&tap, counts[2].value, n, "and the second of them");
+}
+
+static bool all_equal_times(const struct tally_count *counts, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 1; i < n; i++)
+		if (counts[i].enabled_ns != counts[0].enabled_ns)
+			return false;
+	return true;
+}
+
+static void test_window(int target)
+{
+	struct tally_count counts[5], cpu[5], local[5];
+	struct tally_set_window window;
+	struct tally_builder *b;
+	struct tally_set *set;
+	u64 time;
+	int err;
+
+	b = kvcalloc(5, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	set = build_five(b, target, target_name(target));
+	if (!set)
+		goto free;
+	tap_is(&tap, tally_set_size(set), 5, "of five");
+	tap_ok(&tap, tally_set_event(set, 4) && !tally_set_event(set, 5),
+	       "which can be had");
+	cause(5);
+	tally_set_read(set, &window, counts);
+	tap_ok(&tap, counts[0].value == TALLY_NOT_COUNTED &&
+	       counts[3].value == TALLY_NOT_COUNTED && !window.ratio_valid,
+	       "disabled, nothing was counted");
+	preempt_disable();
+	err = tally_set_read_local(set, &window, local);
+	preempt_enable();
+	tap_is(&tap, err, -EAGAIN, "nor can be read here");
+	tap_is(&tap, tally_set_enable(set), 0, "it is enabled");
+	cause(10);
+	tally_set_read(set, &window, counts);
+	expect_five(counts, 10, "ten are counted");
+	tap_ok(&tap, window.ratio_valid, "and the ratio is valid");
+	tap_ok(&tap, target == ON_ALL || all_equal_times(counts, 5),
+	       "for all of them the same time: %llu", counts[0].enabled_ns);
+	time = window.time_ns;
+
+	preempt_disable();
+	err = tally_set_read_local(set, &window, local);
+	preempt_enable();
+	tap_is(&tap, err, 0, "it can be read here");
+	expect_five(local, 10, "ten, too");
+	tap_ok(&tap, window.ratio_valid && window.time_ns >= time,
+	       "at a later time");
+	err = tally_set_read_cpu(set, 0, &window, cpu);
+	tap_is(&tap, err, target == ON_TASK ? -EINVAL : 0, "and by its CPU");
+	if (!err)
+		expect_five(cpu, 10, "ten, once more");
+
+	tally_set_reset(set);
+	cause(3);
+	tally_set_disable(set);
+	cause(7);
+	tally_set_read(set, &window, counts);
+	expect_five(counts, 3, "three after a reset, until it is disabled");
+	tap_ok(&tap, window.ratio_valid, "with a valid ratio");
+	tap_ok(&tap, target == ON_ALL || all_equal_times(counts, 5),
+	       "for the same time: %llu", counts[0].enabled_ns);
+	tally_set_enable(set);
+	cause(4);
+	tally_set_read(set, &window, counts);
+	expect_five(counts, 7, "it goes on from there");
+	tap_is(&tap, tally_set_release(set), 0, "it goes");
+free:
+	kvfree(b);
+}
+
+/* ---- all or nothing ---- */
+
+static void refused(struct tally_builder *b, unsigned int n, int err, int member,
+		    const char *what)
+{
+	struct tally_set *set = tally_set_build(b, n);
+
+	if (!tap_is(&tap, PTR_ERR_OR_ZERO(set), err, what)) {
+		tally_set_release(set);
+		return;
+	}
+	tap_is(&tap, tally_set_failed(b, n), member, "and the member is told");
+	if (member >= 0)
+		tap_ok(&tap, tally_builder_why(&b[member])[0], "%s: %s", what,
+		       tally_builder_why(&b[member]));
+}
+
+static void init_four(struct tally_builder *b)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		init_software(&b[i], PERF_COUNT_SW_PAGE_FAULTS + i);
+		tally_builder_on_cpu(&b[i], 0);
+	}
+}
+
+void test_bad_sets(void)
+{
+	struct tally_builder *b;
+	unsigned int i;
+
+	b = kvcalloc(TALLY_SET_MOST + 1, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	init_four(b);
+	refused(b, 0, -EINVAL, -1, "no member");
+	for (i = 0; i <= TALLY_SET_MOST; i++)
+		init_software(&b[i], PERF_COUNT_SW_PAGE_FAULTS);
+	refused(b, TALLY_SET_MOST + 1, -EINVAL, -1, "65 members");
+
+	init_four(b);
+	tally_builder_init(&b[2], TALLY_PMU(0x7fff, 0));
+	tally_builder_on_cpu(&b[2], 0);
+	refused(b, 4, -ENOENT, 2, "no such PMU");
+	init_four(b);
+	tally_builder_precise(&b[2], 9);
+	refused(b, 4, -EINVAL, 2, "a bad setting");
+	init_four(b);
+	tally_builder_on_all_cpus(&b[2]);
+	refused(b, 4, -EINVAL, 2, "another target");
+	init_four(b);
+	tally_builder_name(&b[1], "same");
+	tally_builder_name(&b[2], "same");
+	refused(b, 4, -EEXIST, 2, "two of one name");
+	init_four(b);
+	b[2].owner = NULL;
+	refused(b, 4, -EINVAL, 2, "of another module");
+	init_four(b);
+	tally_builder_on_task(&b[2], current);
+	refused(b, 4, -EINVAL, 2, "another target: a task on that CPU");
+	for (i = 0; i < 4; i++) {
+		init_software(&b[i], PERF_COUNT_SW_PAGE_FAULTS);
+		tally_builder_on_task(&b[i], current);
+	}
+	tally_builder_inherit(&b[2]);
+	refused(b, 4, -EOPNOTSUPP, 2, "an inherited member");
+	init_four(b);
+	for (i = 0; i < 4; i++)
+		tally_builder_on_cpu(&b[i], num_possible_cpus() + 100);
+	refused(b, 4, -EINVAL, 0, "no such CPU");
+	/* Breakpoints are few: the last ones have no room. */
+	for (i = 0; i < TALLY_SET_MOST; i++) {
+		tally_builder_init(&b[i], TALLY_BREAKPOINT(&set_word,
+							   sizeof(set_word),
+							   HW_BREAKPOINT_W));
+		tally_builder_on_cpu(&b[i], 0);
+	}
+	refused(b, TALLY_SET_MOST, -ENOSPC, 4, "five breakpoints");
+	kvfree(b);
+}
+
+/* ---- sections ---- */
+
+static struct tally_set *section_set;
+static u64 inner[MOST];
+static int inner_begin, inner_end;
+static bool inner_nmi;
+
+static void inner_section(void)
+{
+	inner_begin = tally_section_begin(section_set);
+	step();
+	step();
+	inner_end = tally_section_end(section_set, inner);
+	inner_nmi = in_nmi();
+}
+
+static enum hrtimer_restart section_timer(struct hrtimer *timer)
+{
+	inner_section();
+	return HRTIMER_NORESTART;
+}
+
+static void on_nmi(struct tally_event *ev, const struct tally_sample *sample,
+		   void *context)
+{
+	inner_section();
+}
+
+static void expect_inner(const char *what)
+{
+	tap_is(&tap, inner_begin, 0, what);
+	tap_is(&tap, inner_end, 0, "and ends");
+}
+
+static int section(unsigned int n, u64 *out)
+{
+	int err;
+
+	preempt_disable();
+	err = tally_section_begin(section_set);
+	if (!err) {
+		cause(n);
+		err = tally_section_end(section_set, out);
+	}
+	preempt_enable();
+	return err;
+}
+
+static void test_nesting(void)
+{
+	u64 outer[MOST], in[MOST];
+	int i, err = 0;
+
+	preempt_disable();
+	tally_section_begin(section_set);
+	steps(3);
+	tally_section_begin(section_set);
+	steps(4);
+	err = tally_section_end(section_set, in);
+	steps(5);
+	err = err ?: tally_section_end(section_set, outer);
+	preempt_enable();
+	tap_is(&tap, err, 0, "one inside of another");
+	tap_is(&tap, in[0], 4, "the inner one");
+	tap_is(&tap, outer[0], 12, "the outer one");
+
+	preempt_disable();
+	for (i = 0; !tally_section_begin(section_set); i++)
+		;
+	err = tally_section_begin(section_set);
+	steps(1);
+	while (!tally_section_end(section_set, in))
+		i--;
+	preempt_enable();
+	tap_is(&tap, err, -ENOSPC, "there is an end to that");
+	tap_is(&tap, i, 0, "and all that began have ended");
+	tap_is(&tap, in[0], 1, "the outermost last");
+}
+
+static void test_interrupted(void)
+{
+	struct hrtimer timer;
+	u64 out[MOST];
+	int err;
+
+	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer.function = section_timer;
+	inner_begin = -EINPROGRESS;
+	preempt_disable();
+	err = tally_section_begin(section_set);
+	hrtimer_start(&timer, ms_to_ktime(1), HRTIMER_MODE_REL_PINNED_HARD);
+	while (READ_ONCE(inner_begin) == -EINPROGRESS)
+		cpu_relax();
+	step();
+	err = err ?: tally_section_end(section_set, out);
+	preempt_enable();
+	hrtimer_cancel(&timer);
+	destroy_hrtimer_on_stack(&timer);
+	tap_is(&tap, err, 0, "a section that is interrupted by one");
+	expect_inner("the one in an interrupt begins");
+	tap_is(&tap, inner[0], 2, "has its own");
+	tap_is(&tap, out[0], 3, "and the other one all");
+}
+
+/* kprobes inside of an NMI are not run, so a word is written there. */
+static void test_in_nmi(void)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+	u64 out[MOST];
+	int err;
+
+	tally_builder_init(&b, TALLY_BREAKPOINT(&nmi_word, sizeof(nmi_word),
+						HW_BREAKPOINT_W));
+	tally_builder_on_cpu(&b, 0);
+	tally_builder_period(&b, 1);
+	tally_builder_on_overflow(&b, on_nmi, NULL);
+	ev = build(&b, "what is an NMI");
+	if (!ev)
+		return;
+	inner_begin = -EINPROGRESS;
+	inner_nmi = false;
+	preempt_disable();
+	err = tally_section_begin(section_set);
+	step();
+	WRITE_ONCE(nmi_word, 1);
+	step();
+	err = err ?: tally_section_end(section_set, out);
+	preempt_enable();
+	tap_ok(&tap, inner_nmi, "a section in NMI");
+	expect_inner("it begins");
+	tap_is(&tap, err, 0, "as does the one around it");
+	tap_ok(&tap, out[0] >= 2 && out[0] <= 4, "with all of its own: %llu",
+	       out[0]);
+	tally_event_release(ev);
+}
+
+static void test_sections(int target)
+{
+	struct tally_builder *b;
+	u64 out[MOST];
+	int i, bad;
+
+	b = kvcalloc(5, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	section_set = build_five(b, target, "a set for sections");
+	if (!section_set)
+		goto free;
+	tap_is(&tap, section(1, out), -EAGAIN, "none while it is disabled");
+	tally_set_enable(section_set);
+	if (IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		tap_is(&tap, tally_section_begin(section_set), -EINVAL,
+		       "nor with preemption enabled");
+	preempt_disable();
+	tap_is(&tap, tally_section_end(section_set, out), -EINVAL,
+	       "none ends that did not begin");
+	preempt_enable();
+	for (i = 0, bad = 0; i < 100; i++)
+		if (section(i, out) || out[0] != i || out[2] != i ||
+		    !is_writes(out[1], i))
+			bad++;
+	tap_is(&tap, bad, 0, "sections of 0 to 99 steps");
+	test_nesting();
+	test_interrupted();
+	if (IS_ENABLED(CONFIG_X86))
+		test_in_nmi();
+	tally_set_release(section_set);
+free:
+	kvfree(b);
+}
+
+/* ---- starved by others ---- */
+
+static void test_starved(void)
+{
+	struct tally_event *rivals[32];
+	struct tally_set_window window;
+	struct tally_count counts[2];
+	struct tally_builder *b, *rival;
+	unsigned int n = 0, i;
+	struct tally_set *set;
+
+	b = kvcalloc(3, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	rival = &b[2];
+	init_hardware(&b[0], PERF_COUNT_HW_CPU_CYCLES);
+	init_software(&b[1], PERF_COUNT_SW_CPU_CLOCK);
+	for (i = 0; i < 2; i++)
+		tally_builder_on_cpu(&b[i], 0);
+	set = build_set(b, 2, "cycles and a clock");
+	if (!set)
+		goto free;
+	mdelay(1);
+	tally_set_read(set, &window, counts);
+	tap_ok(&tap, window.ratio_valid && counts[0].value > 0,
+	       "have a valid ratio: %llu in %llu", counts[0].value,
+	       counts[1].value);
+	/* All the PMU has; an event of its own each, so that none is shared. */
+	while (n < ARRAY_SIZE(rivals)) {
+		init_hardware(rival, PERF_COUNT_HW_CPU_CYCLES);
+		tally_builder_on_cpu(rival, 0);
+		tally_builder_pinned(rival);
+		tally_builder_require(rival);
+		rivals[n] = tally_build(rival);
+		if (IS_ERR(rivals[n]))
+			break;
+		n++;
+	}
+	tap_ok(&tap, n && n < ARRAY_SIZE(rivals), "%u rivals take the PMU", n);
+	msleep(20);
+	tally_set_read(set, &window, counts);
+	tap_ok(&tap, !window.ratio_valid, "the ratio is not valid any more");
+	tap_ok(&tap, counts[0].running_ns < counts[0].enabled_ns,
+	       "as its time tells: %llu of %llu", counts[0].running_ns,
+	       counts[0].enabled_ns);
+	tap_is(&tap, counts[0].state, TALLY_STATE_INACTIVE, "and its state");
+	tally_set_release(set);
+
+	/* One that never had a place. */
+	set = build_set(b, 2, "the same with no place");
+	if (set) {
+		msleep(20);
+		tally_set_read(set, &window, counts);
+		tap_ok(&tap, counts[0].value == TALLY_NOT_COUNTED,
+		       "it is not shown as 0");
+		tap_ok(&tap, !window.ratio_valid && counts[1].value > 0,
+		       "while the clock goes on");
+		preempt_disable();
+		tap_is(&tap, tally_set_read_local(set, &window, counts), 0,
+		       "it is read here");
+		preempt_enable();
+		tap_ok(&tap, counts[0].value == TALLY_NOT_COUNTED &&
+		       counts[1].value != TALLY_NOT_COUNTED &&
+		       !window.ratio_valid, "with the same result");
+		section_set = set;
+		tap_is(&tap, section(1, &counts[0].value), -EAGAIN,
+		       "and there is no section");
+		tally_set_release(set);
+	}
+	tally_builder_require(&b[1]);
+	set = tally_set_build(b, 2);
+	tap_is(&tap, PTR_ERR_OR_ZERO(set), -EBUSY, "who requires both has none");
+	tap_is(&tap, tally_set_failed(b, 2), 0, "because of the first");
+	while (n--)
+		tally_event_release(rivals[n]);
+free:
+	kvfree(b);
+}
+
+void test_sets(void)
+{
+	int target;
+
+	for (target = 0; target < NR_TARGETS; target++) {
+		/* A task of arm64 has no breakpoints in the kernel. */
+		if (target == ON_TASK && !IS_ENABLED(CONFIG_X86)) {
+			tap_skip(&tap, "a set on a task", "no breakpoints");
+			continue;
+		}
+		test_window(target);
+		test_sections(target);
+	}
+	test_bad_sets();
+	if (has_pmu)
+		test_starved();
+	else
+		tap_skip(&tap, "starved by rivals", "no PMU");
+}
+
+/* ---- for when memory runs out ---- */
+
+static struct tally_set *once_set;
+
+int once_begin(void)
+{
+	struct tally_builder *b;
+	int i, err;
+
+	b = kvcalloc(3, sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return -ENOMEM;
+	for (i = 0; i < 3; i++) {
+		init_software(&b[i], PERF_COUNT_SW_CPU_CLOCK + i);
+		tally_builder_on_all_cpus(&b[i]);
+	}
+	once_set = tally_set_build(b, 3);
+	kvfree(b);
+	if (IS_ERR(once_set))
+		return PTR_ERR(once_set);
+	err = tally_set_publish(once_set, NSEC_PER_MSEC);
+	if (err)
+		tally_set_release(once_set);
+	return err;
+}
+
+void once_end(void)
+{
+	tally_set_release(once_set);
+}
