@@ -13,7 +13,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild takes its folder apart at blanks and colons.
-ifneq ($(filter-out help demo test soak,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo test soak bench,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -21,7 +21,7 @@ endif
 
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules install dkms-install dkms-remove clean test soak demo help
+.PHONY: modules install dkms-install dkms-remove clean test soak bench demo help
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -63,6 +63,10 @@ soak:
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 
+bench:
+	scripts/setup
+	scripts/bench
+
 demo:
 	scripts/setup
 	scripts/demo
@@ -79,6 +83,7 @@ help:
 	@echo 'In virtual machines; these install Debian packages and build kernels:'
 	@echo '  make demo          count in a real Debian kernel, x86-64 and arm64'
 	@echo '  make test          everything that CI runs; TESTS="kunit vm" for some'
+	@echo '  make bench         what it costs beside its peers, in instructions'
 	@echo '  make soak          a storm of events that overflow and end; SOAK=SECONDS'
 	@echo 'Variables:'
 	@echo '  KDIR=DIR           kernel headers or build folder [$(KDIR)]'

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What tally and its peers cost, in instructions: with QEMU's icount and one
+ * CPU ktime_get_ns() counts them; elsewhere the figures mean nothing.
+ *
+ * A figure is a line "# figure KIND OPERATION NUMBER", in tenths of an
+ * instruction. Which of them is compared with which, and how far they may be
+ * apart, is said in scripts/bench.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <tally/tally.h>
+#include "tap.h"
+
+#define ROUNDS	30
+#define CALLS	64
+
+/* What is measured of; @config1 and @config2 are of breakpoints. */
+static inline struct perf_event *new_bare(const struct tally_what *what,
+					  int cpu, u64 period,
+					  perf_overflow_handler_t handler)
+{
+	struct perf_event_attr attr = {
+		.type = what->type,
+		.size = sizeof(attr),
+		.config = what->config,
+		.bp_addr = what->config1,
+		.bp_len = what->config2,
+		.bp_type = what->bp_type,
+		.sample_period = period,
+	};
+
+	return perf_event_create_kernel_counter(&attr, cpu, NULL, handler, NULL);
+}
+
+static inline void nothing(void)
+{
+	asm volatile("");
+}
+
+static inline u64 once(void (*op)(void), bool asleep)
+{
+	u64 begin, end;
+	int i;
+
+	if (!asleep)
+		preempt_disable();
+	begin = ktime_get_ns();
+	for (i = 0; i < CALLS; i++)
+		op();
+	end = ktime_get_ns();
+	if (!asleep)
+		preempt_enable();
+	return end - begin;
+}
+
+/*
+ * In tenths, without the loop around it. The fewest of several: what is above
+ * them is an interrupt's.
+ */
+static inline u64 measure(void (*op)(void), bool asleep)
+{
+	u64 best = U64_MAX, empty = U64_MAX;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		empty = min(empty, once(nothing, asleep));
+		best = min(best, once(op, asleep));
+	}
+	return div_u64((best - min(empty, best)) * 10, CALLS);
+}
+
+static inline void figure(struct tap *tap, const char *kind, const char *name,
+			  u64 tenths)
+{
+	tap_line(tap, "# figure %s %s %llu", kind, name, tenths);
+}
+
+/* What each kind of event is measured with; on CPU 0. */
+struct bench {
+	const char *kind;
+	struct tally_what what;
+	struct tally_event *ev;
+	struct tally_set *set;		/* of 4 */
+	struct tally_set *set_of_8;
+	struct perf_event *bare[4];	/* A PMU has room for them and tally's. */
+};
+
+extern struct tap tap;
+extern struct bench bench;
+
+void measure_reads(void);
+void measure_overflows(void);
+void measure_lives(void);
+void trace_begin(struct dentry *dir);
+void trace_end(void);
+
+#endif /* BENCH_H */

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# bench.sh [RUNS]: what tally and its peers cost on one CPU; for scripts/bench.
+# Wants a guest with --icount, --smp 1 and --with-bpf, in which time counts
+# instructions.
+
+. "$(dirname "$0")/lib.sh"
+
+runs=${1-5}
+cd "$here" || exit
+
+pmu='' kinds='page-faults cpu-clock'
+if has_pmu; then
+	pmu=pmu=1 kinds="$kinds instructions"
+fi
+
+# shellcheck disable=SC2119
+load_tally
+is "$(create page-faults cpu=0 name=file)" OK 'an event with a file'
+
+# shellcheck disable=SC2086
+one_run() {
+	ok 'tally_bench is loaded' insmod tally_bench.ko $pmu
+	module_results tally_bench
+	ok 'reads at a tracepoint' ./bench_bpf $kinds
+	ok 'tally_bench can be unloaded' rmmod tally_bench
+	ok 'reads of a process' ./bench_user "$tally/file/count"
+}
+
+run=0
+while [ $run -lt "$runs" ]; do
+	run=$((run + 1))
+	note "run $run"
+	one_run
+done
+is "$(remove file)" OK 'the event is gone'
+nothing_left 'they left nothing behind'
+finish

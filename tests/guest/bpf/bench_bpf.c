@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench_bpf KIND...: what reading an event at a tracepoint costs, with tally
+ * from a module's probe and with eBPF from a program. Wants tally_bench.ko, and
+ * to run on CPU 0, the guest's only one.
+ *
+ *	# figure KIND probe_empty 123		in tenths
+ *	# figure KIND probe_read 456
+ *	# figure KIND bpf_empty 234
+ *	# figure KIND bpf_read 567
+ *
+ * The status is 1 if anything could not be done or a read has failed.
+ */
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FOLDER "/sys/kernel/debug/tally_bench/"
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench_bpf: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void tell(const char *file, const char *word)
+{
+	FILE *f = fopen(file, "w");
+
+	if (!f || fputs(word, f) < 0 || fclose(f))
+		die(file);
+}
+
+static unsigned long long hit(void)
+{
+	unsigned long long tenths;
+	unsigned int failed;
+	FILE *f = fopen(FOLDER "hit", "r");
+
+	if (!f || fscanf(f, "%llu %u", &tenths, &failed) != 2)
+		die("hit");
+	fclose(f);
+	if (failed) {
+		fprintf(stderr, "bench_bpf: %u of tally's reads failed\n", failed);
+		exit(1);
+	}
+	return tenths;
+}
+
+static int open_event(const char *kind)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	int fd;
+
+	if (!strcmp(kind, "page-faults")) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	} else if (!strcmp(kind, "cpu-clock")) {
+		attr.type = PERF_TYPE_SOFTWARE;
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	} else if (!strcmp(kind, "instructions")) {
+		attr.type = PERF_TYPE_HARDWARE;
+		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	} else {
+		errno = EINVAL;
+		die(kind);
+	}
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		die(kind);
+	return fd;
+}
+
+static unsigned long long with_program(struct bpf_object *object,
+				       const char *name)
+{
+	struct bpf_program *program;
+	struct bpf_link *link;
+	unsigned long long tenths;
+
+	program = bpf_object__find_program_by_name(object, name);
+	link = program ? bpf_program__attach(program) : NULL;
+	if (!link)
+		die(name);
+	tenths = hit();
+	bpf_link__destroy(link);
+	return tenths;
+}
+
+static void bpf(const char *kind)
+{
+	unsigned long long failed = 0;
+	struct bpf_object *object;
+	struct bpf_map *map;
+	int key = 0, event;
+
+	object = bpf_object__open_file("bench.bpf.o", NULL);
+	if (!object || bpf_object__load(object))
+		die("bench.bpf.o");
+	event = open_event(kind);
+	map = bpf_object__find_map_by_name(object, "events");
+	if (!map || bpf_map__update_elem(map, &key, sizeof(key), &event,
+					 sizeof(event), 0))
+		die("events");
+	printf("# figure %s bpf_empty %llu\n", kind,
+	       with_program(object, "probe_empty"));
+	printf("# figure %s bpf_read %llu\n", kind,
+	       with_program(object, "probe_read"));
+	map = bpf_object__find_map_by_name(object, ".bss");
+	if (!map || bpf_map__lookup_elem(map, &key, sizeof(key), &failed,
+					 sizeof(failed), 0))
+		die(".bss");
+	if (failed) {
+		fprintf(stderr, "bench_bpf: %llu of eBPF's reads failed\n",
+			failed);
+		exit(1);
+	}
+	bpf_object__close(object);
+	close(event);
+}
+
+static void tally(const char *kind)
+{
+	tell(FOLDER "kind", kind);
+	tell(FOLDER "probe", "empty");
+	printf("# figure %s probe_empty %llu\n", kind, hit());
+	tell(FOLDER "probe", "read");
+	printf("# figure %s probe_read %llu\n", kind, hit());
+	tell(FOLDER "probe", "none");
+}
+
+static int quiet(enum libbpf_print_level level, const char *format,
+		 va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, format, args) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	libbpf_set_print(quiet);
+	for (i = 1; i < argc; i++) {
+		tally(argv[i]);
+		bpf(argv[i]);
+	}
+	return 0;
+}

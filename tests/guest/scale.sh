@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# scale.sh [RUNS]: what reads of other CPUs cost, and whom they interrupt, with
+# 1, 8 and 64 events on 1, 2, 4 and 8 CPUs; for scripts/bench. Wants a guest with
+# --icount and --smp 8.
+
+. "$(dirname "$0")/lib.sh"
+
+runs=${1-5}
+cd "$here" || exit
+
+# Function-call interrupts so far, of all CPUs.
+calls() {
+	awk '/Function call interrupts/ {
+		for (i = 2; $i ~ /^[0-9]+$/; i++)
+			sum += $i
+	} END { print sum }' /proc/interrupts
+}
+
+# keep CPUS: that many stay online.
+keep() {
+	cpu=1
+	while [ $cpu -lt 8 ]; do
+		want=0
+		[ $cpu -ge "$1" ] || want=1
+		[ "$(cat /sys/devices/system/cpu/cpu$cpu/online)" = $want ] ||
+			echo $want >/sys/devices/system/cpu/cpu$cpu/online || return
+		cpu=$((cpu + 1))
+	done
+	[ "$(nproc)" = "$1" ]
+}
+
+# hundred WHO: the figures of 100 reads.
+hundred() {
+	before=$(calls)
+	tenths=$(as cpu 0 cat "/sys/kernel/debug/tally_scale/$1")
+	after=$(calls)
+	echo "# figure scale $1_$2 $tenths"
+	echo "# figure scale $1_$2_calls $(((after - before) / 10))"
+	is_number "$tenths"
+}
+
+# With 2 CPUs the other figures as well. Each first read is thrown away: it is too
+# high, as the idle CPUs have their turns.
+measure() {
+	for events in 1 8 64; do
+		ok "$events events on $1 CPUs" as cpu 0 insmod tally_scale.ko events=$events
+		if [ "$1$events" = 28 ]; then
+			module_results tally_scale
+		fi
+		for who in tally perf; do
+			as cpu 0 cat "/sys/kernel/debug/tally_scale/$who" >/dev/null
+			hundred $who "${events}_$1"
+		done
+		ok 'they are gone' rmmod tally_scale
+	done
+}
+
+is "$(nproc)" 8 'eight CPUs'
+# shellcheck disable=SC2119
+load_tally
+run=0
+while [ $run -lt "$runs" ]; do
+	run=$((run + 1))
+	note "run $run"
+	for cpus in 8 4 2 1; do
+		ok "$cpus CPUs are online" keep $cpus
+		measure $cpus
+	done
+done
+ok 'all CPUs are online' keep 8
+nothing_left 'they left nothing behind'
+finish
