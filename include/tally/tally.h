@@ -60,6 +60,7 @@
  * allocate               no                   GFP_ATOMIC        GFP_KERNEL
  * sleep, take a mutex    no                   no                yes
  * tally_event_rearm()    yes                  yes               yes
+ * read_local, published  yes                  yes               yes
  * other tally_event_*()  no                   no                yes
  * tally_event_release()  no: EDEADLK          no: EDEADLK       no: EDEADLK
  * read sample->regs      yes, if not NULL     NULL              NULL
@@ -86,6 +87,62 @@
  *   what a handler uses must not go earlier, in that function, than the event.
  * - An event that overflows more than tally_builder_max_rate() allows is switched
  *   off for some milliseconds and on again, in the state TALLY_STATE_THROTTLED.
+ */
+
+/**
+ * DOC: Reads and sets
+ *
+ * =========================  ==============  =====================================
+ * to read ...                may be called   costs, in instructions, about
+ * =========================  ==============  =====================================
+ * tally_event_read()         asleep          as perf_event_read_value(); all CPUs:
+ *                                            one interrupt on each, at one time
+ * tally_event_read_local()   anywhere        30 more than pmu->read() and a load
+ * tally_set_read()           asleep          one interrupt on each CPU, however
+ *                                            many members
+ * tally_set_read_local()     anywhere        200 for each member
+ * tally_section_begin/end()  anywhere, CPU   twice pmu->read() and a load of each
+ *                            cannot change   member
+ * tally_event_published()    anywhere        150, no interrupt anywhere
+ * =========================  ==============  =====================================
+ *
+ * A local read is of the CPU, or the task, that it is made on: EINVAL elsewhere. It
+ * never waits, and never tells an old count for a new one: EAGAIN if the event is
+ * not counting at this moment, or if what the caller has interrupted is perf
+ * itself, at work on the event. That can be so in NMI, in kprobes and at
+ * tracepoints; where interrupts were enabled, and in other interrupts, it is so for
+ * moments, when another CPU asks perf for the same task or CPU. So an event's own
+ * NMI may find it right after it was enabled.
+ *
+ * A set is several events on one target, built all or none:
+ *
+ *	struct tally_builder b[2];
+ *	struct tally_set *set;
+ *	u64 out[2];
+ *
+ *	tally_builder_init(&b[0], TALLY_HARDWARE(PERF_COUNT_HW_CPU_CYCLES));
+ *	tally_builder_init(&b[1], TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
+ *	set = tally_set_build(b, 2);
+ *	...
+ *	preempt_disable();
+ *	err = tally_section_begin(set);
+ *	what_is_measured();
+ *	if (!err)
+ *		err = tally_section_end(set, out);
+ *	preempt_enable();
+ *
+ * (struct tally_builder is large: not on the stack, for more than a few.)
+ *
+ * - perf does not group the kernel's events: it puts each on the PMU when there is
+ *   room. If all members were there for the whole window, the set says so:
+ *   tally_set_window::ratio_valid. tally_builder_require() refuses a set that has
+ *   no room; a member that has never had any is TALLY_NOT_COUNTED, not 0.
+ * - The window of a set begins and ends at one moment on each CPU, at which all
+ *   members are read; on several CPUs these are some microseconds apart.
+ * - Sections have no error but those of a local read, and EAGAIN from the end if
+ *   perf has had to do with a member meanwhile, for then it may have been away.
+ * - Counts that are published are those of a timer on each CPU, and of the event's
+ *   overflows; with their age. They are what costs a reader nothing elsewhere.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
