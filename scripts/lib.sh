@@ -73,6 +73,13 @@ build_project() {
 	fi
 	: >"$folder.unfinished"
 	mkdir -p "$folder" "$folder.programs"
+	# What is built stays where its source was: with the folder, if that is gone.
+	(
+		cd "$folder" || exit
+		find . -depth -type d ! -name '.tmp_*' | while IFS= read -r dir; do
+			[ -d "$checkout/$dir" ] || rm -r "$dir"
+		done
+	)
 	# By content, and without the times: whatever differs is newer than the
 	# objects made from it. What is excluded is also not deleted.
 	rsync --recursive --links --perms --checksum --delete --delete-excluded \
