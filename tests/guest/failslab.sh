@@ -45,6 +45,8 @@ x86_64) symbol=__x64_sys_getppid ;;
 esac
 address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 
+# A thousand times, and waiting for readers is not what is tried here.
+echo 1 >/sys/kernel/rcu_expedited
 load_tally
 # The machine with a PMU tries that alone: all else is the same on both.
 step=1

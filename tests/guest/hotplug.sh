@@ -189,6 +189,8 @@ while [ $done -lt "$cycles" ]; do
 	offline || { note "cycle $done: cannot go offline"; break; }
 	online || { note "cycle $done: cannot come online"; break; }
 	done=$((done + 1))
+	# Where there are many, most are quick ones.
+	[ $done != 20 ] || echo 1 >/sys/kernel/rcu_expedited
 	# Every other cycle the next one comes before the repair is over.
 	[ $((done % 2)) = 1 ] ||
 		wait_for 20 column_is page-faults 1 active || stuck=$((stuck + 1))
