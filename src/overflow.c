@@ -167,7 +167,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 {
 	u64 now;
 
-	oc->countdown = of->reload;
+	oc->look_at = oc->sample.sequence + of->reload;
 	if (!of->batch)
 		return;
 	now = ktime_get_mono_fast_ns();
@@ -250,6 +250,7 @@ static noinline void overflowed(struct tally_overflow *of,
 				struct pt_regs *regs)
 {
 	u32 special = smp_load_acquire(&of->special); /* E */
+	u64 sequence;
 
 	if (special & TALLY_SPECIAL_SHUT) {
 		/* perf has the children always on; all others should be off. */
@@ -278,13 +279,13 @@ static noinline void overflowed(struct tally_overflow *of,
 
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
-	oc->sample.sequence++;
+	sequence = ++oc->sample.sequence;
 	/* First, so that the queue has them in the order in which they came. */
 	if (special & TALLY_SPECIAL_DEFER)
 		enqueue(of, oc, special, event, data, regs);
 	if (!(special & TALLY_SPECIAL_QUIET))
 		fill_special(&oc->sample, special, event, data, regs);
-	if (!--oc->countdown)
+	if (sequence == oc->look_at)
 		look_and_call(of, oc);
 	else if (!(special & TALLY_SPECIAL_QUIET))
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
@@ -308,6 +309,7 @@ void tally_overflow_callback(struct perf_event *event,
 {
 	struct tally_overflow *of = event->overflow_handler_context;
 	struct tally_overflow_cpu *oc = this_cpu_ptr(of->cpus);
+	u64 sequence;
 
 	if (unlikely(READ_ONCE(of->special) | READ_ONCE(oc->gate)) ||
 	    unlikely(tally_overflow_throttled(event))) {
@@ -316,9 +318,9 @@ void tally_overflow_callback(struct perf_event *event,
 	}
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
-	oc->sample.sequence++;
+	sequence = ++oc->sample.sequence;
 	fill(&oc->sample, data, regs);
-	if (unlikely(!--oc->countdown))
+	if (unlikely(sequence == oc->look_at))
 		look_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
@@ -513,7 +515,7 @@ static int init_cpu(struct tally_overflow *of, int cpu,
 
 	oc->of = of;
 	oc->sample.cpu = cpu;
-	oc->countdown = 1;
+	oc->look_at = 1;
 	oc->irq_work = IRQ_WORK_INIT_HARD(announced);
 	INIT_WORK(&oc->bottom, bottom_half);
 	tally_hrtimer_setup(&oc->hold, hold_ended, CLOCK_MONOTONIC,

@@ -55,7 +55,7 @@ struct tally_calls {
  * @paused: too many; set by the callback, cleared by the work that resumes
  * @gate: both, for the callback to see at once; words that x86 writes with one
  *	instruction
- * @countdown: overflows until the next look at the clock; the callback's
+ * @look_at: the sequence at which to look at the clock next; the callback's
  * @in_window: overflows since @window_start, while not paused; the callback's
  * @skipped: overflows that a direct handler was not called for, because it was
  *	running or they were too many; counted by the callback, in any context
@@ -80,6 +80,7 @@ struct tally_calls {
  * interrupts to do the same.
  */
 struct tally_overflow_cpu {
+	struct tally_sample sample;
 	union {
 		struct {
 			u32 busy;
@@ -87,12 +88,11 @@ struct tally_overflow_cpu {
 		};
 		u64 gate;
 	};
-	u32 countdown;
 	u32 in_window;
+	u64 look_at;
 	local_t skipped;
 	local_t throttled;
 	u64 window_start;
-	struct tally_sample sample;
 	struct tally_calls direct;
 	struct tally_calls irq;
 	struct tally_calls work;
@@ -132,7 +132,7 @@ struct tally_overflow_cpu {
  * after all that they started; see tally_events_destroy().
  */
 struct tally_overflow {
-	u32 special;
+	unsigned long special;
 	u32 reload;
 	struct tally_handler direct;
 	struct tally_event *ev;
