@@ -294,16 +294,27 @@ void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 		tally_slot_read(s, &s->now);
 }
 
+/* That of its events; NULL while there is none. */
+static const struct pmu *pmu_of(const struct tally_counter *c)
+{
+	const struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event)
+			return s->event->pmu;
+	return NULL;
+}
+
 /* Whether it may be taken off the PMU for others. */
 bool tally_counter_rotates(struct tally_counter *c)
 {
-	const struct tally_slot *s;
-	bool rotates = true;
+	const struct pmu *pmu;
+	bool rotates;
 
 	mutex_lock(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (s->event)
-			rotates = s->event->pmu->task_ctx_nr != perf_sw_context;
+	pmu = pmu_of(c);
+	rotates = !pmu || pmu->task_ctx_nr != perf_sw_context;
 	mutex_unlock(&c->lock);
 	return rotates;
 }
@@ -311,36 +322,30 @@ bool tally_counter_rotates(struct tally_counter *c)
 /* Whether its count is always up to date. */
 bool tally_counter_is_still(struct tally_counter *c)
 {
-	const struct tally_slot *s;
-	bool still = false;
+	const struct pmu *pmu;
+	bool still;
 
 	mutex_lock(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (s->event)
-			still = s->still;
+	pmu = pmu_of(c);
+	still = pmu && tally_pmu_is_still(pmu);
 	mutex_unlock(&c->lock);
 	return still;
-}
-
-static const struct pmu *counter_pmu(struct tally_counter *c)
-{
-	const struct pmu *pmu = NULL;
-	const struct tally_slot *s;
-
-	mutex_lock(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots && !pmu; s++)
-		if (s->event)
-			pmu = s->event->pmu;
-	mutex_unlock(&c->lock);
-	return pmu;
 }
 
 /* Whether perf has the events of both in the same contexts. */
 bool tally_counter_same_pmu(struct tally_counter *a, struct tally_counter *b)
 {
-	const struct pmu *pmu = counter_pmu(a);
+	const struct pmu *pmu;
+	bool same;
 
-	return pmu && pmu == counter_pmu(b);
+	/* One after the other: two counters are never locked at the same time. */
+	mutex_lock(&a->lock);
+	pmu = pmu_of(a);
+	mutex_unlock(&a->lock);
+	mutex_lock(&b->lock);
+	same = pmu && pmu == pmu_of(b);
+	mutex_unlock(&b->lock);
+	return same;
 }
 
 /* Whether its events interrupt whatever runs: clocks, and hardware. */
