@@ -20,12 +20,6 @@
 static unsigned long calls;
 static u32 costs[HITS];
 
-/* In tenths. */
-struct result {
-	u64 median;
-	u64 mean;
-};
-
 static void bare(struct perf_event *event, struct perf_sample_data *data,
 		 struct pt_regs *regs)
 {
@@ -94,24 +88,21 @@ static int compare_costs(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
 }
 
-/* Other interrupts come, too: the mean is without the dearest tenth. */
-static struct result summary(void)
+/* In tenths. Other interrupts come, too: the mean is without the dearest tenth. */
+static u64 mean(void)
 {
 	unsigned int nr = HITS * 9 / 10;
-	struct result r;
 	unsigned int i;
 	u64 sum = 0;
 
 	sort(costs, HITS, sizeof(*costs), compare_costs, NULL);
 	for (i = 0; i < nr; i++)
 		sum += costs[i];
-	r.median = costs[HITS / 2] * 10;
-	r.mean = sum * 10 / nr;
-	return r;
+	return sum * 10 / nr;
 }
 
 /* One overflow for each; what is not is not taken for one. */
-static bool measure_hits(struct result *r, unsigned long each)
+static bool measure_hits(u64 *result, unsigned long each)
 {
 	unsigned int got = 0, tries;
 	unsigned long before;
@@ -128,11 +119,11 @@ static bool measure_hits(struct result *r, unsigned long each)
 			costs[got++] = t;
 	}
 	local_irq_enable();
-	*r = summary();
+	*result = mean();
 	return got == HITS;
 }
 
-static bool measure_perf(struct result *r)
+static bool measure_perf(u64 *result)
 {
 	struct tally_what bp = what();
 	struct perf_event *event = new_bare(&bp, 0, period, bare);
@@ -140,14 +131,14 @@ static bool measure_perf(struct result *r)
 
 	if (IS_ERR(event))
 		return false;
-	ok = measure_hits(r, 1);
+	ok = measure_hits(result, 1);
 	perf_event_release_kernel(event);
 	return ok;
 }
 
 enum half { DIRECT, IRQ, WORK };
 
-static bool measure_tally(enum half half, struct result *r)
+static bool measure_tally(enum half half, u64 *result)
 {
 	struct tally_builder b;
 	struct tally_event *ev;
@@ -170,25 +161,19 @@ static bool measure_tally(enum half half, struct result *r)
 		return false;
 	}
 	/* A work comes later. */
-	ok = measure_hits(r, half != WORK);
+	ok = measure_hits(result, half != WORK);
 	tally_event_release(ev);
 	return ok;
 }
 
-static bool measure_none(struct result *r)
+static bool measure_none(u64 *result)
 {
-	return measure_hits(r, 0);
-}
-
-static void print(const char *name, const struct result *r)
-{
-	figure(&tap, "overflow", name, r->mean);
-	tap_line(&tap, "# overflow %s: median %llu", name, r->median / 10);
+	return measure_hits(result, 0);
 }
 
 void measure_overflows(void)
 {
-	struct result none, perf, direct, irq, work;
+	u64 none, perf, direct, irq, work;
 
 	if (!tap_ok(&tap, measure_none(&none), "no event") ||
 	    !tap_ok(&tap, measure_perf(&perf), "a bare handler") ||
@@ -196,9 +181,9 @@ void measure_overflows(void)
 	    !tap_ok(&tap, measure_tally(IRQ, &irq), "one in interrupt") ||
 	    !tap_ok(&tap, measure_tally(WORK, &work), "one in a work"))
 		return;
-	print("none", &none);
-	print("bare", &perf);
-	print("direct", &direct);
-	print("irq", &irq);
-	print("work", &work);
+	figure(&tap, "overflow", "none", none);
+	figure(&tap, "overflow", "bare", perf);
+	figure(&tap, "overflow", "direct", direct);
+	figure(&tap, "overflow", "irq", irq);
+	figure(&tap, "overflow", "work", work);
 }
