@@ -15,6 +15,9 @@
  * OTHER is a file with a line "WORD NUMBER", or "time": then it is
  * CLOCK_MONOTONIC in nanoseconds, and WORD is how often it is taken. FILE is
  * tally's count. WORD may be a difference, "pgfault-pgmajfault".
+ *
+ * Two clocks that go by ticks show each end of the window a tick apart at most:
+ * LOW and HIGH are wider by both, where the kernel says that its clock is such.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -78,7 +81,8 @@ static unsigned long long tally(int fd)
 
 int main(int argc, char **argv)
 {
-	unsigned long long o[4], t[2];
+	unsigned long long o[4], t[2], apart = 0;
+	struct timespec resolution;
 	int tally_fd, other_fd = -1;
 	const char *word;
 
@@ -94,6 +98,9 @@ int main(int argc, char **argv)
 		other_fd = open(argv[4], O_RDONLY);
 		if (other_fd < 0)
 			err(1, "%s", argv[4]);
+	} else {
+		clock_getres(CLOCK_MONOTONIC, &resolution);
+		apart = 2ULL * resolution.tv_nsec * atoi(word);
 	}
 	/* All pages that the reads touch are there afterwards. */
 	other(other_fd, word);
@@ -106,6 +113,6 @@ int main(int argc, char **argv)
 	o[2] = other(other_fd, word);
 	t[1] = tally(tally_fd);
 	o[3] = other(other_fd, word);
-	printf("%llu %llu %llu\n", o[2] - o[1], t[1] - t[0], o[3] - o[0]);
+	printf("%llu %llu %llu\n", o[2] - o[1] - apart, t[1] - t[0], o[3] - o[0] + apart);
 	return 0;
 }
