@@ -65,17 +65,18 @@ with_blanks() {
 }
 
 # A kernel older than the oldest is refused by the source itself, and the oldest
-# is not: only linux/version.h is real to the preprocessor here.
+# is not: only linux/version.h is real to the preprocessor here, the stock kernel's
+# with another number in its first line.
 accepts() {
 	mkdir -p "$work/linux"
-	printf '%s\n' '#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))' \
-		"#define LINUX_VERSION_CODE KERNEL_VERSION($1)" >"$work/linux/version.h"
+	sed "1s/[0-9]*\$/$1/" "$stock/include/generated/uapi/linux/version.h" \
+		>"$work/linux/version.h"
 	grep -v '#include <linux/[^v]' src/compat.h >"$work/compat.c"
 	gcc -E -I"$work" -D'IS_ENABLED(x)=0' "$work/compat.c" >/dev/null 2>"$work/err"
 }
 
 too_old() {
-	accepts 6,1,0 && ! accepts 6,0,255 &&
+	accepts 0x060100 && ! accepts 0x0600ff &&
 		grep -q 'tally needs Linux 6.1' "$work/err"
 }
 
