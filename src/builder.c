@@ -19,14 +19,15 @@
 #include "pmu.h"
 #include "queue.h"
 
-/* Keeps the first error and its sentence. */
-int tally_bad(struct tally_builder *b, int err, const char *fmt, ...)
+int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...)
 {
 	va_list args;
 
 	if (b->err)
 		return b->err;
 	b->err = err;
+	b->err_field = field;
+	b->err_cpu = -1;
 	va_start(args, fmt);
 	vsnprintf(b->why, sizeof(b->why), fmt, args);
 	va_end(args);
@@ -107,11 +108,12 @@ void tally_builder_name(struct tally_builder *b, const char *name)
 	int err = tally_name_check(name, why, sizeof(why));
 
 	if (err) {
-		tally_bad(b, err, "%s", why);
+		tally_bad_in(b, TALLY_FIELD_NAME, err, "%s", why);
 		return;
 	}
 	strscpy(b->name, name, sizeof(b->name));
 	b->given |= TALLY_GIVEN_NAME;
+	b->given &= ~TALLY_GIVEN_EVENT;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_name);
 
@@ -145,7 +147,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_config);
 void tally_builder_on_cpu(struct tally_builder *b, int cpu)
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu)) {
-		tally_bad(b, -EINVAL, "cpu %d does not exist", cpu);
+		tally_bad_in(b, TALLY_FIELD_CPU, -EINVAL,
+			     "cpu %d does not exist", cpu);
 		return;
 	}
 	b->cpu = cpu;
@@ -573,7 +576,8 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 		target->task = get_pid_task(pid, PIDTYPE_PID);
 		put_pid(pid);
 		if (!target->task)
-			return tally_bad(b, -ESRCH, "no task %d", b->pid);
+			return tally_bad_in(b, TALLY_FIELD_PID, -ESRCH,
+					    "no task %d", b->pid);
 	}
 	return 0;
 }
@@ -608,7 +612,8 @@ int tally_builder_allow(struct tally_builder *b,
 	if (!perfmon_capable())
 		return tally_bad(b, -EACCES, "needs CAP_PERFMON");
 	if (b->attr.sigtrap && !may_kill(target->task))
-		return tally_bad(b, -EACCES, "sigtrap needs CAP_KILL");
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EACCES,
+				     "sigtrap needs CAP_KILL");
 	return 0;
 }
 
@@ -648,7 +653,13 @@ static const char *reason(const struct tally_builder *b, int err)
 /* Records what creating the event said, and on which CPU if on one. */
 int tally_builder_failed(struct tally_builder *b, int err, int cpu)
 {
-	if (cpu >= 0)
-		return tally_bad(b, err, "%s (cpu %d)", reason(b, err), cpu);
-	return tally_bad(b, err, "%s", reason(b, err));
+	if (b->err)
+		return b->err;
+	if (cpu < 0)
+		return tally_bad_in(b, err == -ESRCH ? TALLY_FIELD_PID :
+						       TALLY_FIELD_NONE,
+				    err, "%s", reason(b, err));
+	tally_bad_in(b, TALLY_FIELD_CPU, err, "%s (cpu %d)", reason(b, err), cpu);
+	b->err_cpu = cpu;
+	return err;
 }

@@ -10,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -99,17 +100,6 @@ static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
 #endif
 
 /*
- * perf_event_attr::aux_action and __reserved_3 share four bytes from 6.13 on
- * (18d92bb57c39, backported to 6.12.y without a macro to tell): both are the
- * 32 bits in front of sig_data, all of which tally wants zero.
- */
-static inline u32 tally_attr_aux_bits(const struct perf_event_attr *attr)
-{
-	return *(const u32 *)((const char *)attr +
-			      offsetof(struct perf_event_attr, sig_data) - 4);
-}
-
-/*
  * hrtimer_setup() came with 6.13 (908a1d775422), and hrtimer_init() went with
  * 6.15. With the floor at 6.13 the second side goes.
  */
@@ -136,6 +126,22 @@ static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
 	return this_cpu_ptr(pmu->cpu_pmu_context)[0]->pmu_disable_count;
 #else
 	return *this_cpu_ptr(pmu->pmu_disable_count);
+#endif
+}
+
+/*
+ * vm_flags_set() and vm_flags_clear() came with 6.3 (bc292ab00f6c), and without
+ * them the flags cannot be changed since. With the floor at 6.3 the second side
+ * goes.
+ */
+static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
+				  unsigned long clear)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, set);
+	vm_flags_clear(vma, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #endif
 }
 

@@ -127,8 +127,10 @@ static void name_after(struct tally_builder *b, char *event)
 	strreplace(event, '/', ':');
 	for (len = strlen(event); len && event[len - 1] == ':'; len--)
 		event[len - 1] = '\0';
-	if (len < TALLY_NAME_LEN)
+	if (len < TALLY_NAME_LEN) {
 		tally_builder_name(b, event);
+		b->given |= TALLY_GIVEN_EVENT;
+	}
 }
 
 /* The event as written, but for its modifiers: options may change those. */

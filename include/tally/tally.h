@@ -455,6 +455,9 @@ struct tally_builder {
 	int cpu;
 	pid_t pid;
 	int err;
+	int err_cpu;
+	u32 err_field;
+	u8 stage;
 	u16 given;
 	u16 flags;
 	char name[TALLY_NAME_LEN];

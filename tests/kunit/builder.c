@@ -533,9 +533,11 @@ static void builder_refuses_aux_bits(struct kunit *test)
 
 		*p = 0x80;
 		tally_builder_init_attr(&b, &attr);
-		expect_refused(test, &b, -EOPNOTSUPP, "AUX");
-		*p = 0;
+		expect_refused(test, &b, -EINVAL, "reserved");
+		*p = byte == 4 ? 4 : 0;
 	}
+	tally_builder_init_attr(&b, &attr);
+	expect_refused(test, &b, -EOPNOTSUPP, "aux_action");
 }
 
 /* What is right passes, and perf is given an event that does not run yet. */

@@ -145,7 +145,8 @@ static void expect_good(struct kunit *test, const struct line *line,
 	KUNIT_EXPECT_EQ(test, b->cpu, want->cpu);
 	KUNIT_EXPECT_EQ(test, b->pid, want->pid);
 	KUNIT_EXPECT_EQ(test, (int)b->given,
-			(int)(want->given | TALLY_GIVEN_NAME));
+			(int)(want->given | TALLY_GIVEN_NAME |
+			      (strstr(line->text, "name=") ? 0 : TALLY_GIVEN_EVENT)));
 	KUNIT_EXPECT_EQ(test, (int)b->flags, (int)want->flags);
 	KUNIT_EXPECT_EQ(test, b->period, 0ULL);
 	KUNIT_EXPECT_EQ(test, b->freq, 0ULL);
