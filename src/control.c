@@ -253,6 +253,34 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 EXPORT_SYMBOL_TALLY(tally_event_refresh);
 
 /**
+ * tally_event_limit - as tally_event_refresh(), of what is enabled by others
+ * @ev: the event; it stays as it is
+ * @overflows: how many more; 0 leaves the limit as it is
+ *
+ * Return: 0; EINVAL as tally_event_refresh(), and for an inherited event.
+ */
+int tally_event_limit(struct tally_event *ev, unsigned int overflows)
+{
+	struct tally_overflow *of = ev->overflow;
+
+	if (!of || ev->attr.sigtrap || ev->attr.inherit ||
+	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
+		return -EINVAL;
+	if (!overflows)
+		return 0;
+	mutex_lock(&ev->counter->lock);
+	if (of->special & TALLY_SPECIAL_LIMITED && (ev->on || of->limits_next)) {
+		atomic64_add(overflows, &of->left);
+	} else {
+		atomic64_set(&of->left, overflows);
+		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
+	}
+	of->limits_next = true;
+	mutex_unlock(&ev->counter->lock);
+	return 0;
+}
+
+/**
  * tally_event_rearm - one more overflow of a one-shot event
  * @ev: the event, see tally_builder_one_shot()
  * @period: after so many counts from when it takes effect; 0 for as many as
@@ -294,8 +322,8 @@ EXPORT_SYMBOL_TALLY(tally_event_rearm);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; EOPNOTSUPP for what is not a breakpoint or is inherited, EINVAL for
- * what no breakpoint can be, ENOSPC, EPERM and others as tally_build(). Then
- * nothing has changed.
+ * what no breakpoint can be, ENODEV while its CPU is offline, ENOSPC, EPERM and
+ * others as tally_build(). Then nothing has changed.
  */
 int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access)

@@ -2,10 +2,12 @@
 #ifndef TALLY_CONTROL_H
 #define TALLY_CONTROL_H
 
+struct tally_event;
 struct tally_overflow;
 
 void tally_control_setup(struct tally_overflow *of);
 void tally_control_open(struct tally_overflow *of);
+int tally_event_limit(struct tally_event *ev, unsigned int overflows);
 void tally_control_cancel(struct tally_overflow *of);
 int tally_control_init(void);
 void tally_control_exit(void);

@@ -69,6 +69,16 @@ void tally_counter_off(struct tally_counter *c)
 			perf_event_disable(s->event);
 }
 
+/*
+ * One event less is enabled, and it ends: tally_counter_end() sees to what is on for
+ * nobody.
+ */
+void tally_counter_leave(struct tally_counter *c)
+{
+	lockdep_assert_held(&c->lock);
+	c->users_on--;
+}
+
 /**
  * tally_counter_pause - switch a slot off while its counter stays on
  * @c: the counter, which is not shared
@@ -207,20 +217,26 @@ static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
  * @c: a breakpoint's counter, which is not shared
  * @attr: what to watch
  *
- * Return: 0, or what perf says; then nothing has changed.
+ * Whether the caller may, perf tells when it moves one: so there has to be one.
+ *
+ * Return: 0; ENODEV while there is none, or what perf says; then nothing has
+ * changed.
  */
 int tally_counter_modify(struct tally_counter *c,
 			 const struct perf_event_attr *attr)
 {
 	struct tally_slot *s;
-	bool on = false;
+	bool on = false, any = false;
 	int err = 0;
 
 	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++) {
+		any |= tally_slot_lives(c, s);
 		on = slot_was_on(c, s);
 		err = slot_modify(c, s, attr, on);
 	}
+	if (!any)
+		return -ENODEV;
 	if (!err) {
 		c->attr.bp_addr = attr->bp_addr;
 		c->attr.bp_len = attr->bp_len;
@@ -425,6 +441,47 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	    tally_overflow_throttled(s->event))
 		return TALLY_STATE_THROTTLED;
 	return state;
+}
+
+static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
+{
+	/* It has overflowed already. */
+	if (c->slots[slot].spent)
+		return true;
+	switch (tally_counter_state(c, slot)) {
+	case TALLY_STATE_ACTIVE:
+	case TALLY_STATE_THROTTLED:
+	case TALLY_STATE_OFFLINE:
+		return true;
+	case TALLY_STATE_INACTIVE:
+		/* Another task may just not be running. */
+		return c->target.task && c->target.task != current;
+	default:
+		return false;
+	}
+}
+
+/* Whether it is counting wherever it can, right now. */
+bool tally_counter_counts(const struct tally_counter *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_slots; i++)
+		if (!slot_counts_now(c, i))
+			return false;
+	return true;
+}
+
+/* Whether the task has exited, and no child of it counts any more. */
+bool tally_counter_ended(const struct tally_counter *c)
+{
+	const struct perf_event *event = c->slots[0].event;
+
+	lockdep_assert_held(&c->lock);
+	return c->target.task && tally_counter_state(c, 0) == TALLY_STATE_EXITED &&
+	       (!c->attr.inherit || !event ||
+		(READ_ONCE(event->state) <= PERF_EVENT_STATE_EXIT &&
+		 list_empty(&event->child_list)));
 }
 
 /* Whether the slot stands for anything: a CPU that can exist and is served. */

@@ -52,7 +52,7 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	 * So an inherited event counts from the beginning and to the end; the
 	 * views of the counter shut out what is not wanted.
 	 */
-	attr.disabled = !attr.inherit || attr.enable_on_exec;
+	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
 						c->overflow ?
 						tally_overflow_callback : NULL,
@@ -241,8 +241,9 @@ static int hotplug_changed(unsigned int cpu)
 static u32 counter_key(const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
-	return jhash(attr, sizeof(*attr), target->cpu) ^
-	       hash_ptr(target->task, 32);
+	/* What is enough to tell most of them apart. */
+	return jhash_3words(attr->type, attr->config, target->cpu,
+			    hash_ptr(target->task, 32));
 }
 
 /*
@@ -347,7 +348,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
 					 struct tally_overflow *overflow,
-					 int *err_cpu)
+					 bool at_once, int *err_cpu)
 {
 	unsigned int nr = tally_target_slots(target);
 	struct tally_counter *c;
@@ -367,7 +368,10 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	c->nr_slots = nr;
 	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
 	mutex_lock(&c->lock);
+	c->at_once = at_once;
 	err = counter_fill(c, err_cpu);
+	c->at_once = false;
+	c->fresh = at_once;
 	/* One user more than there are events: it is never disabled. */
 	if (!err && attr->inherit)
 		c->users_on++;
@@ -387,6 +391,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  * @attr: checked and complete, with the disabled bit set
  * @target: whom to count
  * @overflow: what receives its overflows; NULL if it only counts
+ * @at_once: who asks is going to enable it next
  * @err_cpu: on failure, the CPU that it failed on, or -1
  *
  * Context: Process context, may sleep; not from a hotplug callback nor with
@@ -396,7 +401,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_overflow *overflow,
-					int *err_cpu)
+					bool at_once, int *err_cpu)
 {
 	struct tally_counter *c = NULL;
 
@@ -409,10 +414,15 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	mutex_lock(&counters_lock);
 	if (shareable(attr))
 		c = counter_find(attr, target);
-	if (c)
+	if (c) {
 		refcount_inc(&c->holds);
-	else
-		c = counter_new(attr, target, overflow, err_cpu);
+		/* What it has counted is not all of whoever begins first. */
+		mutex_lock(&c->lock);
+		c->fresh = false;
+		mutex_unlock(&c->lock);
+	} else {
+		c = counter_new(attr, target, overflow, at_once, err_cpu);
+	}
 	if (!IS_ERR(c))
 		c->refs++;
 	mutex_unlock(&counters_lock);
@@ -433,6 +443,12 @@ void tally_counter_end(struct tally_counter *c)
 		hash_del(&c->node);
 		release_slots(c);
 		atomic_long_dec(&nr_counters);
+	} else {
+		/* Whoever left it on. */
+		mutex_lock(&c->lock);
+		c->fresh = false;
+		tally_counter_quieten(c);
+		mutex_unlock(&c->lock);
 	}
 	mutex_unlock(&counters_lock);
 }

@@ -68,6 +68,8 @@ struct tally_slot {
  * @holds: events that may still ask it what it has counted
  * @users: those that can be read without @lock; guarded by it
  * @users_on: events that use it and are enabled
+ * @at_once: perf's events are enabled as they are made, which happens now
+ * @fresh: they were, and none of the events has begun yet
  * @target: whom it counts; holds a reference to the task
  * @attr: what it counts
  * @overflow: what receives its overflows, of the one event that uses it; NULL
@@ -87,6 +89,8 @@ struct tally_counter {
 	refcount_t holds;
 	struct list_head users;
 	unsigned int users_on;
+	bool at_once;
+	bool fresh;
 	struct tally_target target;
 	struct perf_event_attr attr;
 	struct tally_overflow *overflow;
@@ -98,13 +102,14 @@ struct tally_counter {
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_overflow *overflow,
-					int *err_cpu);
+					bool at_once, int *err_cpu);
 void tally_counter_end(struct tally_counter *c);
 void tally_counter_put(struct tally_counter *c);
 void tally_counter_on(struct tally_counter *c);
 void tally_counter_on_exec(struct tally_counter *c);
 void tally_counter_retry(struct tally_counter *c);
 void tally_counter_off(struct tally_counter *c);
+void tally_counter_leave(struct tally_counter *c);
 void tally_counter_quieten(struct tally_counter *c);
 void tally_counter_pause(struct tally_counter *c, unsigned int slot,
 			 bool spent);
@@ -119,6 +124,8 @@ bool tally_counter_is_still(struct tally_counter *c);
 bool tally_counter_same_pmu(struct tally_counter *a, struct tally_counter *b);
 void tally_counter_look(struct tally_counter *c);
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot);
+bool tally_counter_counts(const struct tally_counter *c);
+bool tally_counter_ended(const struct tally_counter *c);
 enum tally_state tally_counter_state(const struct tally_counter *c,
 				     unsigned int slot);
 

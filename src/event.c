@@ -9,9 +9,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
+#include "attach.h"
 #include "builder.h"
 #include "compat.h"
 #include "control.h"
@@ -30,22 +29,36 @@ static void view_publish(struct tally_event *ev, unsigned int slot)
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	bool local = s->event && ev->local == TALLY_LOCAL_PLAIN;
 	struct tally_view *view = &ev->views[slot];
-	struct tally_totals offset = {
-		.value = view->kept.value - view->start.value,
-		.enabled = view->kept.enabled - view->start.enabled,
-		.running = view->kept.running - view->start.running,
-	};
+	struct tally_totals offset = view->kept;
 
+	offset.value -= view->zero;
+	if (view->begins) {
+		offset.value -= view->start.value;
+		offset.enabled -= view->start.enabled;
+		offset.running -= view->start.running;
+	}
 	raw_write_seqcount_latch(&view->latch);
 	view->offset[0] = offset;
+	view->zeroed[0] = view->zero;
+	view->begun[0] = view->begins;
 	raw_write_seqcount_latch(&view->latch);
 	view->offset[1] = offset;
+	view->zeroed[1] = view->zero;
+	view->begun[1] = view->begins;
 	WRITE_ONCE(view->plain, offset.value + s->bank.value);
 	if (s->event) {
 		WRITE_ONCE(view->read, s->read);
 		WRITE_ONCE(view->still, s->still);
 	}
 	smp_store_release(&view->event, local ? s->event : &nowhere); /* I */
+}
+
+void tally_event_init_views(struct tally_event *ev, unsigned int nr)
+{
+	while (nr--) {
+		seqcount_latch_init(&ev->views[nr].latch);
+		ev->views[nr].event = &nowhere;
+	}
 }
 
 void tally_users_changed(struct tally_counter *c, unsigned int slot)
@@ -105,7 +118,10 @@ static void begin_views(struct tally_event *ev)
 
 	for (i = 0; i < c->nr_slots; i++)
 		tally_counter_arm(c, i);
-	tally_counter_look(c);
+	/* All that a new one has counted is of who had it made. */
+	if (!c->fresh)
+		tally_counter_look(c);
+	c->fresh = false;
 	for (i = 0; i < c->nr_slots; i++)
 		tally_event_begin_at(ev, i, &c->slots[i].now);
 	WRITE_ONCE(ev->on, true);
@@ -144,6 +160,7 @@ void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
 			  const struct tally_totals *t)
 {
 	ev->views[slot].start = *t;
+	ev->views[slot].begins = !ev->starting;
 	view_publish(ev, slot);
 }
 
@@ -163,8 +180,31 @@ void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 {
 	struct tally_view *view = &ev->views[slot];
 
-	view->kept.value = view->start.value - t->value;
+	view->zero = view->kept.value + t->value - view->start.value;
 	view_publish(ev, slot);
+}
+
+/* What a reset has left out, of all slots. */
+u64 tally_event_zero(const struct tally_event *ev)
+{
+	unsigned int i;
+	u64 zero = 0;
+
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		zero += READ_ONCE(ev->views[i].zero);
+	return zero;
+}
+
+/* Of an event that is off: all that it has counted is kept. */
+void tally_event_settle(struct tally_event *ev)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&ev->counter->lock);
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		ev->views[i].begins = false;
+		view_publish(ev, i);
+	}
 }
 
 /* A set's member is not to be read before, or after, its window. */
@@ -179,8 +219,13 @@ void tally_event_close(struct tally_event *ev)
 
 void tally_event_open(struct tally_event *ev)
 {
+	unsigned int i;
+
 	lockdep_assert_held(&ev->counter->lock);
 	ev->closed = false;
+	ev->starting = false;
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		ev->views[i].begins = true;
 	set_local(ev, local_reads(ev));
 }
 
@@ -188,6 +233,7 @@ void tally_event_open(struct tally_event *ev)
 void tally_event_shut(struct tally_event *ev)
 {
 	lockdep_assert_held(&ev->counter->lock);
+	ev->starting = false;
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_off(ev->counter);
 	WRITE_ONCE(ev->on, false);
@@ -205,6 +251,20 @@ void tally_event_off(struct tally_event *ev)
 	tally_counter_look(c);
 	for (i = 0; i < c->nr_slots; i++)
 		tally_event_keep_at(ev, i, &c->slots[i].now);
+	tally_event_settle(ev);
+}
+
+/* Whether anybody is to know what it has counted at last; nobody comes any more. */
+static bool is_looked_at(const struct tally_event *ev)
+{
+	return ev->overflow || ev->retired || !list_empty_careful(&ev->attachments);
+}
+
+static void abandon(struct tally_event *ev)
+{
+	set_local(ev, TALLY_LOCAL_NONE);
+	tally_counter_leave(ev->counter);
+	WRITE_ONCE(ev->on, false);
 }
 
 /*
@@ -219,8 +279,10 @@ static void stop(struct tally_event *ev)
 	mutex_lock(&c->lock);
 	if (ev->overflow)
 		WRITE_ONCE(ev->overflow->closing, true);
-	if (ev->on)
+	if (ev->on && is_looked_at(ev))
 		tally_event_off(ev);
+	else if (ev->on)
+		abandon(ev);
 	ev->gone = true;
 	list_del(&ev->user_node);
 	mutex_unlock(&c->lock);
@@ -254,6 +316,7 @@ void tally_events_destroy(struct list_head *doomed)
 	list_for_each_entry(ev, doomed, node) {
 		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
+		tally_attachments_end(ev);
 		callbacks |= ev->overflow || ev->retired;
 	}
 	if (callbacks)
@@ -268,7 +331,7 @@ void tally_events_destroy(struct list_head *doomed)
 		finish(ev);
 }
 
-static void destroy(struct tally_event *ev)
+void tally_event_destroy(struct tally_event *ev)
 {
 	LIST_HEAD(doomed);
 
@@ -276,188 +339,28 @@ static void destroy(struct tally_event *ev)
 	tally_events_destroy(&doomed);
 }
 
-static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
-{
-	/* It has overflowed already. */
-	if (c->slots[slot].spent)
-		return true;
-	switch (tally_counter_state(c, slot)) {
-	case TALLY_STATE_ACTIVE:
-	case TALLY_STATE_THROTTLED:
-	case TALLY_STATE_OFFLINE:
-		return true;
-	case TALLY_STATE_INACTIVE:
-		/* Another task may just not be running. */
-		return c->target.task && c->target.task != current;
-	default:
-		return false;
-	}
-}
-
-static bool all_count_now(const struct tally_counter *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->nr_slots; i++)
-		if (!slot_counts_now(c, i))
-			return false;
-	return true;
-}
-
 bool tally_event_counts(struct tally_event *ev)
 {
 	bool all;
 
 	mutex_lock(&ev->counter->lock);
-	all = all_count_now(ev->counter);
+	all = tally_counter_counts(ev->counter);
 	mutex_unlock(&ev->counter->lock);
 	return all;
 }
 
-/*
- * perf's system call holds exec_update_lock around its permission check and
- * the installation, so that exec() cannot change the task's rights in between.
- */
-static int counter_get(struct tally_event *ev, struct tally_builder *b,
-		       const struct perf_event_attr *attr,
-		       const struct tally_target *target)
+/* Without a limit, unless one was set for this time. */
+static int enable(struct tally_event *ev)
 {
-	struct rw_semaphore *lock = NULL;
-	int err, cpu = -1;
-
-	if (target->task) {
-		lock = &target->task->signal->exec_update_lock;
-		err = down_read_interruptible(lock);
-		if (err)
-			return tally_builder_failed(b, err, -1);
-	}
-	err = tally_builder_allow(b, target);
-	if (!err) {
-		ev->counter = tally_counter_get(attr, target, ev->overflow,
-						&cpu);
-		if (IS_ERR(ev->counter))
-			err = tally_builder_failed(b, PTR_ERR(ev->counter), cpu);
-	}
-	if (lock)
-		up_read(lock);
-	return err;
-}
-
-static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
-			const struct tally_target *target)
-{
-	struct tally_overflow *of;
-
-	if (!ev->attr.sample_period)
-		return 0;
-	of = tally_overflow_new(b, &ev->attr, target, ev);
-	if (IS_ERR(of))
-		return PTR_ERR(of);
-	ev->overflow = of;
-	return 0;
-}
-
-static struct tally_event *event_new(struct tally_builder *b,
-				     const struct perf_event_attr *attr,
-				     const struct tally_target *target)
-{
-	struct tally_event *ev;
-	unsigned int i;
-	int err;
-
-	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
-		      GFP_KERNEL);
-	if (!ev)
-		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
-	for (i = 0; i < tally_target_slots(target); i++) {
-		seqcount_latch_init(&ev->views[i].latch);
-		ev->views[i].event = &nowhere;
-	}
-	ev->owner = b->owner;
-	ev->attr = *attr;
-	ev->max_rate = b->max_rate;
-	if (!attr->freq && b->freq)
-		ev->hz = b->freq;
-	else if (!attr->freq && b->attr.freq && !b->period)
-		ev->hz = b->attr.sample_freq;
-	strscpy(ev->given, b->event, sizeof(ev->given));
-	err = tally_registry_name(ev, b);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto free_event;
-	}
-	err = overflow_new(ev, b, target);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto unname;
-	}
-	err = counter_get(ev, b, attr, target);
-	if (err)
-		goto free_overflow;
-	ev->slot_mask = ev->counter->slot_mask;
-	mutex_lock(&ev->counter->lock);
-	list_add(&ev->user_node, &ev->counter->users);
-	mutex_unlock(&ev->counter->lock);
+	if (ev->overflow && !ev->on && !ev->overflow->limits_next)
+		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
 	if (ev->overflow)
-		tally_overflow_set_rate(ev->overflow, b->max_rate,
-					tally_counter_interrupts(ev->counter));
-	err = tally_debugfs_add_event(ev);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto end_counter;
-	}
-	return ev;
-
-end_counter:
-	mutex_lock(&ev->counter->lock);
-	list_del(&ev->user_node);
-	mutex_unlock(&ev->counter->lock);
-	tally_counter_end(ev->counter);
-	tally_counter_put(ev->counter);
-free_overflow:
-	if (ev->overflow) {
-		/* Callbacks of what failed half-way: it was shut, but there. */
-		synchronize_rcu();
-		tally_overflow_free(ev->overflow);
-	}
-unname:
-	tally_registry_unname(ev);
-free_event:
-	kvfree(ev);
-	return ERR_PTR(err);
+		ev->overflow->limits_next = false;
+	return tally_event_on(ev);
 }
 
-/* Enables the event and sees whether it counts; 0, or why it does not. */
-static int try_enable(struct tally_event *ev)
-{
-	int err = tally_event_enable(ev);
-
-	if (err == -ESRCH)
-		return err;
-	return err || !tally_event_counts(ev) ? -EBUSY : 0;
-}
-
-/*
- * For an event that is to be disabled: what was counted while it was tried is
- * not the owner's, and no handler was called for it.
- */
-static int try_only(struct tally_event *ev)
-{
-	struct tally_counter *c = ev->counter;
-	int err = 0;
-
-	mutex_lock(&c->lock);
-	tally_counter_on(c);
-	if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
-		err = -ESRCH;
-	else if (!all_count_now(c))
-		err = -EBUSY;
-	tally_counter_off(c);
-	mutex_unlock(&c->lock);
-	return err;
-}
-
-static void wait_for_exec(struct tally_event *ev)
+/* perf enables it when its task calls exec(). */
+void tally_event_wait_for_exec(struct tally_event *ev)
 {
 	mutex_lock(&ev->counter->lock);
 	begin_views(ev);
@@ -465,82 +368,42 @@ static void wait_for_exec(struct tally_event *ev)
 	mutex_unlock(&ev->counter->lock);
 }
 
-static int start(struct tally_event *ev, const struct tally_builder *b)
+/* As tally_event_enable(), but it has not begun until tally_event_open(). */
+int tally_event_start(struct tally_event *ev)
 {
-	if (b->flags & TALLY_BUILDER_REQUIRE)
-		return b->attr.disabled ? try_only(ev) : try_enable(ev);
-	if (!b->attr.disabled)
-		tally_event_enable(ev);
-	else if (b->attr.enable_on_exec)
-		wait_for_exec(ev);
-	return 0;
-}
-
-static struct tally_event *build_on(struct tally_builder *b,
-				    const struct perf_event_attr *attr,
-				    const struct tally_target *target)
-{
-	struct tally_event *ev;
 	int err;
 
-	ev = event_new(b, attr, target);
-	if (IS_ERR(ev))
-		return ev;
-	/* From here on handlers may run: all of it is there. */
-	err = start(ev, b);
-	if (err) {
-		destroy(ev);
-		return ERR_PTR(tally_builder_failed(b, err, -1));
-	}
-	tally_registry_add(ev);
-	return ev;
+	mutex_lock(&ev->counter->lock);
+	if (!ev->on)
+		ev->starting = true;
+	err = enable(ev);
+	mutex_unlock(&ev->counter->lock);
+	return err;
 }
 
-/**
- * tally_build - make the event that the builder describes
- * @b: the builder; it stays as it is, and may be built again
- *
- * All checks of perf's system call are made here, for the caller's rights. The
- * event is complete, with its folder in debugfs, before it is enabled. Events
- * that count the same thing on the same target share one counter.
- *
- * Handlers may be called before this returns. They may use the event, but nobody
- * may release it before.
- *
- * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
- * with cpu_hotplug_lock held: perf takes it for software events.
- * Return: the event, or an ERR_PTR with the reason; tally_builder_why() has the
- * sentence. EINVAL, ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without
- * CAP_PERFMON, EEXIST for a name that is taken, ESRCH for a task that is gone,
- * EINTR for a signal while the task is in exec(); and from perf, ENOENT no such
- * event on this machine, ENODEV CPU offline, ENOSPC no breakpoint free, EPERM
- * kernel breakpoints without CAP_SYS_ADMIN, EBUSY no room on the PMU, ENOMEM.
- */
-struct tally_event *tally_build(struct tally_builder *b)
+/* Of one that should be on; @began becomes true if it was not. */
+int tally_event_retry(struct tally_event *ev, bool *began)
 {
-	struct tally_event *ev;
-	struct tally_target target;
-	struct perf_event_attr attr;
 	int err;
 
-	might_sleep();
-	err = tally_builder_check(b, &attr);
-	if (err)
-		return ERR_PTR(err);
-	b->why[0] = '\0';
-	err = tally_builder_target(b, &target);
-	if (err) {
-		ev = ERR_PTR(err);
-	} else {
-		ev = build_on(b, &attr, &target);
-		if (target.task)
-			put_task_struct(target.task);
-	}
-	/* Nothing is wrong with the settings; it may go better next time. */
-	b->err = 0;
-	return ev;
+	mutex_lock(&ev->counter->lock);
+	*began |= !ev->on;
+	err = enable(ev);
+	mutex_unlock(&ev->counter->lock);
+	return err;
 }
-EXPORT_SYMBOL_TALLY(tally_build);
+
+/* Of the only member of a set: it begins, and may be read, from here on. */
+int tally_event_begin(struct tally_event *ev)
+{
+	int err;
+
+	mutex_lock(&ev->counter->lock);
+	ev->closed = false;
+	err = enable(ev);
+	mutex_unlock(&ev->counter->lock);
+	return err;
+}
 
 /**
  * tally_event_enable - start counting, or try again after an error
@@ -558,9 +421,7 @@ int tally_event_enable(struct tally_event *ev)
 
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
-	if (ev->overflow && !ev->on)
-		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
-	err = tally_event_on(ev);
+	err = enable(ev);
 	mutex_unlock(&ev->counter->lock);
 	return err;
 }
@@ -605,8 +466,10 @@ void tally_event_reset(struct tally_event *ev)
 		if (ev->on)
 			tally_event_rebase_at(ev, i, &c->slots[i].now);
 		else
-			ev->views[i].kept.value = 0;
+			ev->views[i].zero = ev->views[i].kept.value;
 	}
+	if (!ev->on)
+		tally_event_settle(ev);
 	mutex_unlock(&c->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);
@@ -629,6 +492,30 @@ enum tally_state tally_event_state(struct tally_event *ev)
 	return state;
 }
 EXPORT_SYMBOL_TALLY(tally_event_state);
+
+/* Whether exec() is still to enable it. */
+bool tally_event_waits(struct tally_event *ev)
+{
+	bool waits;
+
+	if (!ev->attr.enable_on_exec)
+		return false;
+	mutex_lock(&ev->counter->lock);
+	waits = ev->on && tally_event_state_now(ev) == TALLY_STATE_OFF;
+	mutex_unlock(&ev->counter->lock);
+	return waits;
+}
+
+/* Whether nothing will ever be added to its count: the task, and its children. */
+bool tally_event_ended(struct tally_event *ev)
+{
+	bool ended;
+
+	mutex_lock(&ev->counter->lock);
+	ended = tally_counter_ended(ev->counter);
+	mutex_unlock(&ev->counter->lock);
+	return ended;
+}
 
 /**
  * tally_event_name - what the event is called
@@ -666,7 +553,7 @@ int tally_event_release(struct tally_event *ev)
 		return -EDEADLK;
 	might_sleep();
 	tally_registry_del(ev);
-	destroy(ev);
+	tally_event_destroy(ev);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_release);

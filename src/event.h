@@ -10,6 +10,7 @@
 #include "pmu.h"
 
 struct dentry;
+struct tally_file;
 struct tally_publisher;
 
 /**
@@ -19,12 +20,17 @@ struct tally_publisher;
  * @read: what brings its count up to date
  * @still: nothing needs to
  * @plain: what makes its count the event's value
- * @latch: which of @offset is whole
- * @offset: twice, what makes the slot's totals the event's
+ * @latch: which of @offset, @zeroed and @begun is whole
+ * @offset: twice, what makes the slot's totals the event's; if it has not begun, all
+ *	that it has counted
+ * @begun: twice, that of @begins
+ * @zeroed: twice, that of @zero
+ * @begins: the slot counts for it
+ * @zero: what the event had counted when it was last reset
  * @start: the slot's totals when the event was last enabled
- * @kept: what the event counted before that, less what it was when it was reset
+ * @kept: what the event counted before that
  *
- * Written under tally_counter::lock; the first six are read without.
+ * Written under tally_counter::lock; the first seven are read without.
  */
 struct tally_view {
 	struct perf_event *event;
@@ -33,13 +39,20 @@ struct tally_view {
 	bool still;
 	seqcount_latch_t latch;
 	struct tally_totals offset[2];
+	u64 zeroed[2];
+	bool begun[2];
+	bool begins;
+	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
 } __aligned(64);
 
-/* What the slot's totals @t mean to the event; any context. */
+/*
+ * What the slot's totals @t mean to the event; any context. Whole, to those whom a
+ * reset of it does not concern.
+ */
 static inline void tally_view_translate(const struct tally_view *view,
-					struct tally_totals *t)
+					struct tally_totals *t, bool whole)
 {
 	const struct tally_totals *offset;
 	struct tally_totals sum;
@@ -48,7 +61,8 @@ static inline void tally_view_translate(const struct tally_view *view,
 	do {
 		seq = raw_read_seqcount_latch(&view->latch); /* I */
 		offset = &view->offset[seq & 1];
-		sum.value = t->value + offset->value;
+		sum.value = t->value + offset->value +
+			    (whole ? view->zeroed[seq & 1] : 0);
 		sum.enabled = t->enabled + offset->enabled;
 		sum.running = t->running + offset->running;
 	} while (read_seqcount_latch_retry(&view->latch, seq));
@@ -80,6 +94,10 @@ enum {
  * @max_rate: as the builder was given it
  * @hz: the frequency that was asked for, where @attr has a period instead: of a
  *	clock; else 0
+ * @named: its name is none that was made from what it counts
+ * @starting: it is on, but does not count for itself yet: its set is about to begin;
+ *	guarded by tally_counter::lock
+ * @of_file: a user program made it, and it ends with a file of that
  * @on: enabled; guarded by tally_counter::lock
  * @gone: it is being released; guarded by tally_counter::lock
  * @unpublished: for good; guarded by the publishers' lock
@@ -87,6 +105,9 @@ enum {
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
  * @name: unique among the events that exist
+ * @file: what it belongs to, if that is one of several files of a group; written
+ *	under tally_set::lock
+ * @attachments: who else reads it; guarded by their lock
  * @views: one per slot of @counter
  */
 struct tally_event {
@@ -95,6 +116,9 @@ struct tally_event {
 	bool on;
 	bool closed;
 	bool gone;
+	bool of_file;
+	bool starting;
+	bool named;
 	bool unpublished;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
@@ -112,14 +136,27 @@ struct tally_event {
 	u32 max_rate;
 	bool listed;
 	char name[TALLY_NAME_LEN];
+	struct tally_file *file;
+	struct list_head attachments;
 	struct tally_view views[];
 };
+
+/* Nothing has been counted there so far. */
+static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)
+{
+	return tally_slot_is_blank(&ev->counter->slots[slot]) &&
+	       !ev->views[slot].kept.enabled;
+}
 
 int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
 			 struct tally_count *count);
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
+int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
+				struct tally_count *count);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
+void tally_event_read_whole(struct tally_event *ev, struct tally_count *count);
+void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
@@ -129,13 +166,25 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 			 const struct tally_totals *t);
 void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 			   const struct tally_totals *t);
+void tally_event_settle(struct tally_event *ev);
+int tally_event_start(struct tally_event *ev);
+int tally_event_begin(struct tally_event *ev);
+int tally_event_retry(struct tally_event *ev, bool *began);
+u64 tally_event_zero(const struct tally_event *ev);
+int tally_event_peek(struct tally_event *ev, unsigned int slot,
+		     struct tally_totals *t, enum tally_state *state);
 void tally_event_close(struct tally_event *ev);
 void tally_event_open(struct tally_event *ev);
 void tally_event_shut(struct tally_event *ev);
+bool tally_event_ended(struct tally_event *ev);
+bool tally_event_waits(struct tally_event *ev);
 bool tally_event_counts(struct tally_event *ev);
 enum tally_state tally_event_state_now(const struct tally_event *ev);
 enum tally_state tally_event_slot_state(const struct tally_event *ev,
 					unsigned int slot);
+void tally_event_init_views(struct tally_event *ev, unsigned int nr);
+void tally_event_wait_for_exec(struct tally_event *ev);
+void tally_event_destroy(struct tally_event *ev);
 void tally_events_destroy(struct list_head *doomed);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 

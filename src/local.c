@@ -157,7 +157,7 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	if (err)
 		return err;
 	t.value = tally_local_value(s, event);
-	tally_view_translate(&ev->views[slot], &t);
+	tally_view_translate(&ev->views[slot], &t, false);
 	*value = t.value;
 	return 0;
 }
@@ -220,13 +220,14 @@ EXPORT_SYMBOL_TALLY(tally_event_read_local);
  * @ev: the event
  * @cpu: this CPU; interrupts are disabled
  * @irqs_off: and had been
+ * @whole: whatever it was reset to
  * @now: local_clock()
  * @count: receives it; unchanged if an error is returned
  *
  * Return: as tally_event_read_local().
  */
-int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
-		     struct tally_count *count)
+int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
+		     u64 now, struct tally_count *count)
 {
 	unsigned int slot = cpu & ev->counter->slot_mask;
 	struct tally_slot *s = &ev->counter->slots[slot];
@@ -241,12 +242,87 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 	if (irqs_off && is_locked(event))
 		return -EAGAIN;
 	tally_local_totals(s, event, now, &t);
-	tally_view_translate(&ev->views[slot], &t);
+	tally_view_translate(&ev->views[slot], &t, whole);
 	count->value = t.value;
 	count->enabled_ns = t.enabled;
 	count->running_ns = t.running;
 	count->state = tally_overflow_throttled(event) ?
 		TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE;
+	return 0;
+}
+
+static enum tally_state state_at_rest(const struct tally_counter *c,
+				      const struct perf_event *event)
+{
+	int state = event ? READ_ONCE(event->state) : PERF_EVENT_STATE_DEAD;
+
+	if (!event)
+		return TALLY_STATE_OFFLINE;
+	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
+		return TALLY_STATE_EXITED;
+	return state == PERF_EVENT_STATE_ERROR ? TALLY_STATE_ERROR :
+						 TALLY_STATE_INACTIVE;
+}
+
+/* A CPU's event is enabled while others have its place; its times are of before. */
+static u64 waited(const struct tally_event *ev, const struct perf_event *event)
+{
+	s64 since;
+
+	if (ev->counter->target.task ||
+	    READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
+		return 0;
+	since = local_clock() + READ_ONCE(event->ctx->timeoffset) -
+		READ_ONCE(event->tstamp);
+	return max(since, 0LL);
+}
+
+/**
+ * tally_event_peek - what an event had counted where it is not counting now,
+ *	whatever it was reset to
+ * @ev: the event, which is not inherited
+ * @slot: where
+ * @t: receives it
+ * @state: receives what it is doing
+ *
+ * Perf, and a CPU that comes or goes, may be at work on it: then it is of before,
+ * or, of a CPU that is going, may lack what has not been banked yet.
+ *
+ * Context: Any context with interrupts disabled. Takes no lock.
+ * Return: 0; EAGAIN if it is counting.
+ */
+int tally_event_peek(struct tally_event *ev, unsigned int slot,
+		     struct tally_totals *t, enum tally_state *state)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	const struct tally_view *view = &ev->views[slot];
+	struct perf_event *event;
+	unsigned int seq;
+	bool begun;
+
+	do {
+		seq = raw_read_seqcount_latch(&view->latch); /* I */
+		begun = view->begun[seq & 1];
+		*t = view->offset[seq & 1];
+		t->value += view->zeroed[seq & 1];
+	} while (read_seqcount_latch_retry(&view->latch, seq));
+	*state = TALLY_STATE_OFF;
+	if (!begun)
+		return 0;
+	event = smp_load_acquire(&s->event); /* K */
+	if (event && READ_ONCE(event->oncpu) >= 0)
+		return -EAGAIN;
+	t->value += s->bank.value;
+	t->enabled += s->bank.enabled;
+	t->running += s->bank.running;
+	*state = state_at_rest(ev->counter, event);
+	if (!event)
+		return 0;
+	/* perf adds what the PMU has before it says that the event is not on it. */
+	smp_rmb();
+	t->value += local64_read(&event->count);
+	t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, event);
+	t->running += READ_ONCE(event->total_time_running);
 	return 0;
 }
 
@@ -269,8 +345,8 @@ int tally_event_read_local_count(struct tally_event *ev,
 
 	raw_local_irq_save(flags);
 	err = tally_local_read(ev, raw_smp_processor_id(),
-			       raw_irqs_disabled_flags(flags), local_clock(),
-			       count);
+			       raw_irqs_disabled_flags(flags), false,
+			       local_clock(), count);
 	raw_local_irq_restore(flags);
 	return err;
 }

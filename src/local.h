@@ -55,7 +55,7 @@ static inline void tally_local_totals(const struct tally_slot *s,
 int tally_local_check(const struct tally_event *ev, const struct tally_slot *s,
 		      struct perf_event *event, int cpu, bool irqs_off);
 
-int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
-		     struct tally_count *count);
+int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
+		     u64 now, struct tally_count *count);
 
 #endif /* TALLY_LOCAL_H */

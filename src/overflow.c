@@ -235,6 +235,13 @@ static bool take(struct tally_overflow *of, u32 special)
 	return true;
 }
 
+/* Whether all that were allowed have been. In any context. */
+bool tally_overflow_is_spent(const struct tally_overflow *of)
+{
+	return READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
+	       atomic64_read(&of->left) <= 0;
+}
+
 /* This one is counted and nothing else. */
 static void count_lost(struct tally_overflow_cpu *oc, u32 special)
 {

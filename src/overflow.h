@@ -125,6 +125,8 @@ struct tally_overflow_cpu {
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
  * @resume: ends pauses
+ * @limits_next: @left is for the next time that the event is enabled; written under
+ *	tally_counter::lock
  * @closing: the event is being released; written under tally_counter::lock
  * @node: in the list of all
  *
@@ -148,6 +150,7 @@ struct tally_overflow {
 	struct irq_work kick;
 	struct work_struct control;
 	struct delayed_work resume;
+	bool limits_next;
 	bool closing;
 	struct list_head node;
 };
@@ -175,6 +178,7 @@ static inline bool tally_overflow_throttled(const struct perf_event *event)
 }
 
 /* perf's callback; its context is the struct tally_overflow. */
+bool tally_overflow_is_spent(const struct tally_overflow *of);
 void tally_overflow_callback(struct perf_event *event,
 			     struct perf_sample_data *data,
 			     struct pt_regs *regs);

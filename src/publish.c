@@ -117,7 +117,7 @@ static int write_member(struct tally_event *ev, int cpu, u64 now,
 	struct tally_count count;
 	int err;
 
-	err = tally_local_read(ev, cpu, true, now, &count);
+	err = tally_local_read(ev, cpu, true, false, now, &count);
 	if (err) {
 		new->totals[i] = old->totals[i];
 		new->states[i] = TALLY_STATE_INACTIVE;

@@ -16,7 +16,8 @@ static void view_read(const struct tally_event *ev, unsigned int slot,
 	const struct tally_view *view = &ev->views[slot];
 
 	*t = view->kept;
-	if (!ev->on)
+	t->value -= view->zero;
+	if (!ev->on || !view->begins)
 		return;
 	t->value += now->value - view->start.value;
 	t->enabled += now->enabled - view->start.enabled;
@@ -50,9 +51,9 @@ int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
 	return 0;
 }
 
-/* One slot's part; for debugfs, which shows error states as words. */
-int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			  struct tally_count *count)
+/* One slot's part; @whole: whatever it was reset to. */
+static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
+		     struct tally_count *count)
 {
 	int err;
 
@@ -60,12 +61,27 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 	count->state = TALLY_STATE_OFFLINE;
 	mutex_lock(&ev->counter->lock);
 	err = tally_event_add_slot(ev, slot, count);
+	if (whole)
+		count->value += ev->views[slot].zero;
 	mutex_unlock(&ev->counter->lock);
 	return err;
 }
 
-/* The sum of all slots; for debugfs, which shows error states as words. */
-void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
+/* One slot's part; for debugfs, which shows error states as words. */
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			  struct tally_count *count)
+{
+	return read_slot(ev, slot, false, count);
+}
+
+/* The same, for those whom its being reset does not concern. */
+int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
+				struct tally_count *count)
+{
+	return read_slot(ev, slot, true, count);
+}
+
+static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
 {
 	unsigned int i;
 
@@ -74,7 +90,37 @@ void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
 	tally_counter_look(ev->counter);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		add_slot(ev, i, count);
+	if (whole)
+		count->value += tally_event_zero(ev);
 	count->state = tally_event_state_now(ev);
+	mutex_unlock(&ev->counter->lock);
+}
+
+/* The sum of all slots; for debugfs, which shows error states as words. */
+void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
+{
+	read_all(ev, false, count);
+}
+
+/* The same, for those whom its being reset does not concern. */
+void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
+{
+	read_all(ev, true, count);
+}
+
+/* Each slot's part, all of one look, whatever it was reset to. */
+void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
+{
+	unsigned int i;
+
+	mutex_lock(&ev->counter->lock);
+	tally_counter_look(ev->counter);
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		memset(&counts[i], 0, sizeof(counts[i]));
+		add_slot(ev, i, &counts[i]);
+		counts[i].value += ev->views[i].zero;
+		counts[i].state = tally_event_slot_state(ev, i);
+	}
 	mutex_unlock(&ev->counter->lock);
 }
 

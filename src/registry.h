@@ -15,6 +15,11 @@ void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
 unsigned long tally_registry_count(void);
 void tally_registry_release_owned(struct module *owner);
+int tally_registry_find(u64 id, const char *name,
+			int (*may)(const struct tally_event *ev),
+			void (*what)(struct tally_event *ev, void *data), void *data);
+int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
+			 void *data);
 int tally_registry_create_line(const char *line);
 int tally_registry_remove_name(const char *name);
 

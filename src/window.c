@@ -408,7 +408,7 @@ static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 	for (slot = first; slot <= last; slot++, look++) {
 		if (set->on && look->looked & BIT_ULL(i)) {
 			t = set->now[slot * set->nr + i];
-			tally_view_translate(&ev->views[slot], &t);
+			tally_view_translate(&ev->views[slot], &t, false);
 			add(count, &t, look->throttled & BIT_ULL(i) ?
 				       TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE);
 			continue;
@@ -433,7 +433,7 @@ static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 	if (!set->on || !(look->looked & ~look->throttled & BIT_ULL(i)))
 		return false;
 	t = set->now[slot * set->nr + i];
-	tally_view_translate(&set->members[i]->views[slot], &t);
+	tally_view_translate(&set->members[i]->views[slot], &t, false);
 	count->value = t.value;
 	count->enabled_ns = t.enabled;
 	count->running_ns = t.running;
