@@ -18,8 +18,10 @@
  *    the number, read, and after a read barrier find the same number, or begin
  *    again: had they read any of the next one, they would see its predecessor's
  *    number.
- * O. @writing is of one CPU, or of a task, which runs on one: compiler barriers.
- *    On its way to another CPU, the scheduler orders for a task.
+ * O. Who exchanges @writing for true, which orders, has the page, and stores false
+ *    with release. A timer, or an overflow, that finds it taken does without: what
+ *    is written at this moment is as new. Others wait, with nothing held that a
+ *    timer could want.
  * P. A publisher is reached by its members' pointers and its timers. The first are
  *    stored, with release, when it is complete, and what they point to is found by
  *    an address dependency. They are cleared, then the timers end; a grace period
@@ -37,90 +39,57 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
+#include <uapi/linux/tally.h>
 #include "compat.h"
 #include "event.h"
 #include "local.h"
 #include "overflow.h"
 #include "publish.h"
+#include "publisher.h"
 
 /* Between a timer that does nothing else, and one that nobody waits for. */
-#define SHORTEST_NS	(10ULL * NSEC_PER_USEC)
-#define LONGEST_NS	(3600ULL * NSEC_PER_SEC)
-
-/**
- * struct publish_copy - the counts at one moment
- * @time_ns: when that was, by ktime_get_mono_fast_ns()
- * @totals: of each member
- * @states: of each member: TALLY_STATE_*
- */
-struct publish_copy {
-	u64 time_ns;
-	struct tally_totals totals[TALLY_SET_MOST];
-	u8 states[TALLY_SET_MOST];
-};
-
-/**
- * struct publish_page - what is published of one slot
- * @number: how often; its lowest bit tells the copy to read; 0 not yet
- * @writing: in the middle of it
- * @copies: the one that is read, and the next one
- */
-struct publish_page {
-	u32 number;
-	u32 writing;
-	struct publish_copy copies[2];
-};
-
-static_assert(sizeof(struct publish_page) <= 4096);
-
-/**
- * struct publish_cpu - what publishes on one CPU
- * @timer: the timer
- * @publisher: whose
- * @cpu: where
- */
-struct publish_cpu {
-	struct hrtimer timer;
-	struct tally_publisher *publisher;
-	int cpu;
-};
-
-/**
- * struct tally_publisher - what publishes an event or a set
- * @node: in the list of all
- * @interval: of the timers
- * @nr_slots: of each member's counter
- * @cpus: a timer for each CPU
- * @pages: one for each slot
- * @nr: how many members
- * @members: the events; they live longer
- */
-struct tally_publisher {
-	struct list_head node;
-	u64 interval;
-	unsigned int nr_slots;
-	struct publish_cpu __percpu *cpus;
-	struct publish_page **pages;
-	unsigned int nr;
-	struct tally_event *members[];
-};
+#define SHORTEST_NS	TALLY_PUBLISH_SHORTEST
+#define LONGEST_NS	TALLY_PUBLISH_LONGEST
 
 /* Guards the list, and tally_event::publisher against other writers. */
 static DEFINE_MUTEX(publishers_lock);
 static LIST_HEAD(publishers);
 
-/* What is new of a member; else what was known, as not counting any more. */
-static int write_member(struct tally_event *ev, int cpu, u64 now,
-			const struct publish_copy *old,
-			struct publish_copy *new, unsigned int i)
+/*
+ * What is known of a member that does not count here. One whose CPU goes, or which
+ * perf is just taking off, may have less for a moment: then it has what it had.
+ */
+static void write_at_rest(struct tally_event *ev, unsigned int slot,
+			  const struct publish_copy *old,
+			  struct publish_copy *new, unsigned int i)
 {
+	enum tally_state state;
+	struct tally_totals t;
+
+	if (tally_event_peek(ev, slot, &t, &state))
+		return;
+	new->states[i] = state;
+	if (t.value < old->totals[i].value || t.enabled < old->totals[i].enabled ||
+	    t.running < old->totals[i].running)
+		return;
+	new->totals[i] = t;
+}
+
+/* What is new of a member; else what was known, as not counting any more. */
+static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
+			u64 now, const struct publish_copy *old,
+			struct publish_copy *new)
+{
+	struct tally_event *ev = p->members[i];
 	struct tally_count count;
 	int err;
 
-	err = tally_local_read(ev, cpu, true, false, now, &count);
+	err = tally_local_read(ev, cpu, true, p->mapped, now, &count);
 	if (err) {
 		new->totals[i] = old->totals[i];
 		new->states[i] = TALLY_STATE_INACTIVE;
+		if (p->mapped)
+			write_at_rest(ev, cpu & ev->slot_mask, old, new, i);
 		return err;
 	}
 	new->totals[i].value = count.value;
@@ -137,8 +106,33 @@ static void turn_over(struct publish_page *page)
 	smp_wmb(); /* N */
 }
 
+/*
+ * A slot of a mapped publisher, from another CPU than its own, or for a task that
+ * is not running; with interrupts disabled.
+ */
+void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
+{
+	struct publish_page *page = p->pages[slot];
+	struct publish_copy *old, *new;
+	unsigned int i;
+
+	/* A timer of another CPU has it for a moment. */
+	while (xchg(&page->writing, true)) /* O */
+		cpu_relax();
+	old = &page->copies[page->number & 1];
+	new = &page->copies[~page->number & 1];
+	new->time_ns = ktime_get_mono_fast_ns();
+	for (i = 0; i < p->nr; i++) {
+		new->totals[i] = old->totals[i];
+		new->states[i] = old->states[i];
+		write_at_rest(p->members[i], slot, old, new, i);
+	}
+	turn_over(page);
+	smp_store_release(&page->writing, false); /* O */
+}
+
 /* With interrupts disabled. Nothing is published where nothing counts. */
-static void publish_here(struct tally_publisher *p, int cpu)
+void tally_publish_here(struct tally_publisher *p, int cpu)
 {
 	const struct tally_counter *c = p->members[0]->counter;
 	struct publish_page *page = p->pages[cpu & c->slot_mask];
@@ -148,26 +142,30 @@ static void publish_here(struct tally_publisher *p, int cpu)
 	unsigned int i;
 	int err;
 
-	/* The page is of the CPU that the task is on. */
-	if (c->target.task && c->target.task != current)
+	/* The page is of the CPU that the task is on, or, while it rests, of anyone. */
+	if (c->target.task && c->target.task != current) {
+		if (p->mapped && cpu == READ_ONCE(p->mapped->cpu)) {
+			tally_publish_at_rest(p, 0);
+			tally_publish_mapped(p);
+		}
 		return;
-	if (READ_ONCE(page->writing))
+	}
+	if (xchg(&page->writing, true)) /* O */
 		return;
-	WRITE_ONCE(page->writing, true);
-	barrier(); /* O */
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
 	new->time_ns = ktime_get_mono_fast_ns();
 	for (i = 0; i < p->nr; i++) {
-		err = write_member(p->members[i], cpu, now, old, new, i);
+		err = write_member(p, i, cpu, now, old, new);
 		any |= !err;
 		all &= err != -EOPNOTSUPP;
 	}
 	/* One that counts, but may not be read in NMI, waits for the timer. */
-	if (any && all)
+	if ((any || p->mapped) && all)
 		turn_over(page);
-	barrier(); /* O */
-	WRITE_ONCE(page->writing, false);
+	smp_store_release(&page->writing, false); /* O */
+	if (p->mapped && (p->nr_slots == 1 || READ_ONCE(p->mapped->cpu) == cpu))
+		tally_publish_mapped(p);
 }
 
 static enum hrtimer_restart fired(struct hrtimer *timer)
@@ -177,7 +175,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 	/* Its CPU went offline, and this one took its timers. */
 	if (pc->cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
-	publish_here(pc->publisher, pc->cpu);
+	tally_publish_here(pc->publisher, pc->cpu);
 	hrtimer_forward_now(timer, ns_to_ktime(pc->publisher->interval));
 	return HRTIMER_RESTART;
 }
@@ -195,16 +193,16 @@ void tally_publish_overflow(struct tally_event *ev)
 		return;
 	/* Software events overflow with interrupts enabled. */
 	raw_local_irq_save(flags);
-	publish_here(p, raw_smp_processor_id());
+	tally_publish_here(p, raw_smp_processor_id());
 	raw_local_irq_restore(flags);
 }
 
-static void start_here(void *arg)
+void tally_publisher_start_here(void *arg)
 {
 	struct tally_publisher *p = arg;
 	struct publish_cpu *pc = this_cpu_ptr(p->cpus);
 
-	publish_here(p, pc->cpu);
+	tally_publish_here(p, pc->cpu);
 	/* Not our own: one that has not yet left the CPU that had taken it. */
 	hrtimer_cancel(&pc->timer);
 	hrtimer_start(&pc->timer, ns_to_ktime(p->interval),
@@ -229,7 +227,7 @@ static int only_cpu(const struct tally_publisher *p)
 	return cpu;
 }
 
-static bool publishes_on(const struct tally_publisher *p, int cpu)
+bool tally_publishes_on(const struct tally_publisher *p, int cpu)
 {
 	return p->members[0]->counter->target.cpu < 0 || only_cpu(p) == cpu;
 }
@@ -241,9 +239,17 @@ static void start_timers(struct tally_publisher *p)
 
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
-		if (publishes_on(p, cpu))
-			smp_call_function_single(cpu, start_here, p, true);
+		if (tally_publishes_on(p, cpu))
+			smp_call_function_single(cpu, tally_publisher_start_here, p, true);
 	cpus_read_unlock();
+}
+
+void tally_publisher_stop(struct tally_publisher *p)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(p->cpus, cpu)->timer);
 }
 
 /* Of its own, unlike a task's. */
@@ -253,8 +259,9 @@ static bool has_page(const struct tally_publisher *p, int cpu)
 	       (!p->members[0]->counter->target.task && only_cpu(p) == cpu);
 }
 
-static void write_offline(struct tally_publisher *p, unsigned int slot,
-			  struct publish_page *page)
+/* Of a CPU that is offline; its page is taken. */
+static void write_slot(struct tally_publisher *p, unsigned int slot,
+		       struct publish_page *page)
 {
 	struct publish_copy *new = &page->copies[~page->number & 1];
 	struct tally_count count;
@@ -289,7 +296,7 @@ static void publish_offline(struct tally_publisher *p, int cpu)
 	cpus_read_unlock();
 	if (!offline)
 		return;
-	write_offline(p, slot, page);
+	write_slot(p, slot, page);
 	smp_store_release(&page->writing, false); /* O */
 }
 
@@ -311,6 +318,7 @@ void tally_publish_repair(void)
 		start_timers(p);
 	}
 	mutex_unlock(&publishers_lock);
+	tally_mapped_repair();
 }
 
 /**
@@ -326,22 +334,25 @@ void tally_publisher_free(struct tally_publisher *p)
 	for (i = 0; p->pages && i < p->nr_slots; i++)
 		free_page((unsigned long)p->pages[i]);
 	kvfree(p->pages);
+	kfree(p->mapped);
 	free_percpu(p->cpus);
 	kfree(p);
 }
 
-static struct tally_publisher *publisher_new(struct tally_event **members,
-					     unsigned int nr, u64 interval)
+struct tally_publisher *tally_publisher_new(struct tally_event **members,
+					    unsigned int nr, unsigned int room,
+					    u64 interval)
 {
 	struct tally_publisher *p;
 	struct publish_cpu *pc;
 	unsigned int i;
 	int cpu;
 
-	p = kzalloc(struct_size(p, members, nr), GFP_KERNEL);
+	p = kzalloc(struct_size(p, members, room), GFP_KERNEL);
 	if (!p)
 		return NULL;
 	p->interval = interval;
+	p->asked = interval;
 	p->nr = nr;
 	memcpy(p->members, members, nr * sizeof(*members));
 	p->nr_slots = members[0]->counter->nr_slots;
@@ -404,7 +415,7 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	for (i = 0; i < nr; i++)
 		if (members[i]->attr.inherit)
 			return -EOPNOTSUPP;
-	p = publisher_new(members, nr, interval);
+	p = tally_publisher_new(members, nr, nr, interval);
 	if (!p)
 		return -ENOMEM;
 	mutex_lock(&publishers_lock);
@@ -432,15 +443,13 @@ static struct tally_publisher *publisher_stop(struct tally_event **members,
 {
 	struct tally_publisher *p = members[0]->publisher;
 	unsigned int i;
-	int cpu;
 
 	if (!p || p->nr != nr)
 		return NULL;
 	for (i = 0; i < nr; i++)
 		tell_member(members[i], NULL);
 	list_del(&p->node);
-	for_each_possible_cpu(cpu)
-		hrtimer_cancel(&per_cpu_ptr(p->cpus, cpu)->timer);
+	tally_publisher_stop(p);
 	return p;
 }
 
