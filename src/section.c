@@ -55,7 +55,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	bool any = false;
 	unsigned int i;
 
-	if (!smp_load_acquire(&set->on)) /* L */
+	if (!smp_load_acquire(&set->open)) /* L */
 		return -EAGAIN;
 	raw_local_irq_save(flags);
 	cpu = raw_smp_processor_id();

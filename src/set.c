@@ -122,7 +122,7 @@ static int find_missing(struct tally_set *set)
 {
 	unsigned int i;
 
-	tally_set_look(set);
+	tally_set_look(set, tally_set_all(set));
 	for (i = 0; i < set->nr; i++)
 		if (!counted(set, i))
 			return i;
@@ -179,7 +179,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 	if (builders[0].attr.disabled) {
 		err = require ? try_only(set, builders) : 0;
 	} else {
-		err = tally_set_on(set);
+		err = tally_set_on(set, tally_set_all(set));
 		if (!require)
 			return 0;
 		if (err != -ESRCH)
@@ -190,6 +190,17 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 		builders[0].err = 0;
 	}
 	return err;
+}
+
+/* Its members are gone. */
+void tally_set_free(struct tally_set *set)
+{
+	free_percpu(set->sections);
+	kvfree(set->throttled);
+	kvfree(set->now);
+	kvfree(set->looks);
+	mutex_destroy(&set->lock);
+	kvfree(set);
 }
 
 static void destroy(struct tally_set *set)
@@ -208,12 +219,7 @@ static void destroy(struct tally_set *set)
 		list_add_tail(&set->members[i]->node, &doomed);
 	}
 	tally_events_destroy(&doomed);
-	free_percpu(set->sections);
-	kvfree(set->throttled);
-	kvfree(set->now);
-	kvfree(set->looks);
-	mutex_destroy(&set->lock);
-	kvfree(set);
+	tally_set_free(set);
 }
 
 static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
@@ -303,7 +309,8 @@ static int set_fill(struct tally_set *set)
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
 	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
-	set->now = kvcalloc(array_size(set->nr_slots, set->nr),
+	set->room = set->nr;
+	set->now = kvcalloc(array_size(set->nr_slots, set->room),
 			    sizeof(*set->now), GFP_KERNEL);
 	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL);
 	if (!set->looks || !set->now || !set->throttled)

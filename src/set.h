@@ -5,6 +5,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/refcount.h>
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "event.h"
@@ -87,38 +88,81 @@ enum {
 };
 
 /**
+ * struct tally_mapping - what is published for programs that mapped a page
+ * @lock: guards what follows. Inside tally_set::lock, that of an attachment, and
+ *	that of a program's mappings; so perf is not asked for anything inside.
+ * @page: the page; from the first mapping on
+ * @maps: how many mappings there are
+ * @publisher: what publishes, while there is one
+ * @interval: how often, in nanoseconds
+ * @members: the events whose counts it shows
+ * @nr: how many; 0 when they are gone
+ * @attached: the only one is another one's
+ * @base: what of it is not the program's
+ */
+struct tally_mapping {
+	struct mutex lock; /* all of it */
+	struct page *page;
+	unsigned int maps;
+	struct tally_publisher *publisher;
+	u64 interval;
+	struct tally_event **members;
+	unsigned int nr;
+	bool attached;
+	struct tally_totals base;
+};
+
+/**
  * struct tally_set - several events on one target
  * @lock: guards all but what is read locally. Outside tally_counter::lock.
  * @node: in the list of sets
+ * @refs: of a set that files share: those that may still look at it
  * @owner: the module that built it
  * @nr: how many members
+ * @room: how many there is room for in @now
  * @nr_slots: of each member's counter
  * @slot_mask: as each member's
  * @kind: of the members, for sections
- * @on: enabled
+ * @on: a bit for each member that is enabled
+ * @wanted: the same for those of files that are to be, when the first one is
+ * @looking: the same for those to be looked at
+ * @apart: the same for those that count elsewhere, too: in children
+ * @open: its members are enabled, and have begun; read without the lock
+ * @begun: it has been enabled
  * @ragged: its members did not begin at the same moment
  * @plain: no member overflows, so that none of them can be throttled
  * @looks: one for each slot
- * @now: what they found: @nr for each slot
+ * @look: that of a group with one slot
+ * @now: what they found: @room for each slot
  * @throttled: how often each member had been throttled when the window began
  * @sections: those that are open
+ * @mapping: of a set that files share: of the first member's file
  * @members: the events
  */
 struct tally_set {
 	struct mutex lock; /* looks, members' windows */
 	struct list_head node;
+	refcount_t refs;
 	struct module *owner;
 	unsigned int nr;
+	unsigned int room;
 	unsigned int nr_slots;
 	unsigned int slot_mask;
 	u8 kind;
-	bool on;
+	bool open;
+	bool begun;
 	bool ragged;
 	bool plain;
+	u64 on;
+	u64 wanted;
+	u64 looking;
+	u64 apart;
 	struct tally_set_look *looks;
+	struct tally_set_look look;
 	struct tally_totals *now;
 	u64 *throttled;
 	struct tally_set_sections __percpu *sections;
+	struct tally_mapping mapping;
 	struct tally_event *members[];
 };
 
@@ -139,10 +183,26 @@ static inline u64 tally_event_throttled(const struct tally_event *ev)
 	return stats.throttled;
 }
 
-/* Under tally_set::lock: look at all members; begin the window. */
-void tally_set_look(struct tally_set *set);
-int tally_set_on(struct tally_set *set);
+/* All members. */
+static inline u64 tally_set_all(const struct tally_set *set)
+{
+	return GENMASK_ULL(set->nr - 1, 0);
+}
 
+/* Under tally_set::lock: look at members; begin and end their windows. */
+void tally_set_look(struct tally_set *set, u64 members);
+int tally_set_on(struct tally_set *set, u64 members);
+void tally_set_off(struct tally_set *set, u64 members);
+void tally_set_zero(struct tally_set *set, u64 members);
+
+void tally_set_look_and_read(struct tally_set *set, unsigned int first,
+			     unsigned int last, struct tally_set_window *window,
+			     struct tally_count *counts);
+
+bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
+			   u64 *values);
+
+void tally_set_free(struct tally_set *set);
 void tally_sets_forget(struct module *owner);
 
 #endif /* TALLY_SET_H */

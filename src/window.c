@@ -9,7 +9,7 @@
  *
  * Ordering, beside local.c (I to K):
  *
- * L. tally_set::on is stored, with release, after the members have begun, and
+ * L. tally_set::open is stored, with release, after the members have begun, and
  *    load-acquired before they are read without the lock, in section.c.
  */
 #include <linux/bitops.h>
@@ -26,14 +26,24 @@
 
 /* ---- one interrupt for all members of a CPU ---- */
 
+/* The next of @members, which it is taken out of. */
+static unsigned int next_of(u64 *members)
+{
+	unsigned int i = __ffs64(*members);
+
+	*members &= *members - 1;
+	return i;
+}
+
 static bool can_look(int cpu, void *arg)
 {
 	const struct tally_set *set = arg;
 	const struct perf_event *event;
-	unsigned int i;
+	u64 left = set->looking;
 
-	for (i = 0; i < set->nr; i++) {
-		event = READ_ONCE(tally_slot_on(set->members[i], cpu)->event); /* K */
+	while (left) {
+		event = READ_ONCE(tally_slot_on(set->members[next_of(&left)],
+						cpu)->event); /* K */
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}
@@ -44,15 +54,17 @@ static void look_here(void *arg)
 {
 	struct tally_set *set = arg;
 	int cpu = smp_processor_id();
-	unsigned int slot = cpu & set->members[0]->counter->slot_mask;
+	unsigned int slot = cpu & set->slot_mask;
 	struct tally_set_look *look = &set->looks[slot];
-	struct tally_totals *now = &set->now[slot * set->nr];
+	struct tally_totals *now = &set->now[slot * set->room];
+	u64 left = set->looking;
 	struct perf_event *event;
 	struct tally_slot *s;
 	unsigned int i;
 
 	look->time = local_clock();
-	for (i = 0; i < set->nr; i++) {
+	while (left) {
+		i = next_of(&left);
 		s = tally_slot_on(set->members[i], cpu);
 		event = smp_load_acquire(&s->event); /* K */
 		if (!event || READ_ONCE(event->oncpu) != cpu)
@@ -68,13 +80,13 @@ static void look_here(void *arg)
 static int where_it_counts(const struct tally_set *set)
 {
 	const struct perf_event *event;
-	unsigned int i;
+	u64 left = set->looking;
 	int cpu = -1;
 
 	/* Against the end of a perf event whose CPU has gone. */
 	rcu_read_lock();
-	for (i = 0; i < set->nr && cpu < 0; i++) {
-		event = READ_ONCE(set->members[i]->counter->slots[0].event);
+	while (left && cpu < 0) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
 		if (event)
 			cpu = READ_ONCE(event->oncpu);
 	}
@@ -89,12 +101,12 @@ static int where_it_counts(const struct tally_set *set)
 static u64 rest(const struct tally_set *set)
 {
 	const struct perf_event *event;
-	unsigned int i;
+	u64 left = set->looking;
 	u64 sum = 1;
 
 	rcu_read_lock();
-	for (i = 0; i < set->nr && sum; i++) {
-		event = READ_ONCE(set->members[i]->counter->slots[0].event);
+	while (left && sum) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
 		if (event && READ_ONCE(event->oncpu) >= 0)
 			sum = 0;
 		else if (event)
@@ -104,11 +116,13 @@ static u64 rest(const struct tally_set *set)
 	return sum;
 }
 
-static void look_at_slot(struct tally_set *set, unsigned int slot)
+static void look_at_slot(struct tally_set *set, u64 members, unsigned int slot)
 {
-	int cpu = set->nr_slots > 1 ? slot : where_it_counts(set);
 	struct tally_set_look *look = &set->looks[slot];
+	int cpu;
 
+	set->looking = members & ~set->apart;
+	cpu = set->nr_slots > 1 ? slot : where_it_counts(set);
 	look->looked = 0;
 	look->throttled = 0;
 	look->time = 0;
@@ -117,14 +131,15 @@ static void look_at_slot(struct tally_set *set, unsigned int slot)
 		smp_call_function_single(cpu, look_here, set, true);
 }
 
-void tally_set_look(struct tally_set *set)
+void tally_set_look(struct tally_set *set, u64 members)
 {
 	unsigned int i;
 
 	if (set->nr_slots == 1) {
-		look_at_slot(set, 0);
+		look_at_slot(set, members, 0);
 		return;
 	}
+	set->looking = members & ~set->apart;
 	for (i = 0; i < set->nr_slots; i++) {
 		set->looks[i].looked = 0;
 		set->looks[i].throttled = 0;
@@ -136,16 +151,14 @@ void tally_set_look(struct tally_set *set)
 /* Whether a member that was not counting at the last look is now, in this slot. */
 static bool has_come(const struct tally_set *set, unsigned int slot)
 {
-	u64 looked = set->looks[slot].looked;
+	u64 left = set->looking & ~set->looks[slot].looked;
 	const struct perf_event *event;
 	bool come = false;
-	unsigned int i;
 
 	rcu_read_lock();
-	for (i = 0; i < set->nr && !come; i++) {
-		event = READ_ONCE(set->members[i]->counter->slots[slot].event);
-		come = event && !(looked & BIT_ULL(i)) &&
-		       READ_ONCE(event->oncpu) >= 0;
+	while (left && !come) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[slot].event);
+		come = event && READ_ONCE(event->oncpu) >= 0;
 	}
 	rcu_read_unlock();
 	return come;
@@ -165,7 +178,7 @@ static bool of_one_moment(const struct tally_set *set, unsigned int first,
 	if (set->nr_slots == 1 && !look->looked)
 		return look->rest && look->rest == rest(set);
 	for (slot = first; slot <= last; slot++, look++)
-		if (look->looked && hweight64(look->looked) != set->nr &&
+		if (look->looked && look->looked != set->looking &&
 		    has_come(set, slot))
 			return false;
 	return true;
@@ -198,7 +211,7 @@ static const struct tally_totals *totals_of(struct tally_set *set,
 	struct tally_counter *c = set->members[i]->counter;
 
 	if (set->looks[slot].looked & BIT_ULL(i))
-		return &set->now[slot * set->nr + i];
+		return &set->now[slot * set->room + i];
 	tally_counter_look_slot(c, slot);
 	return &c->slots[slot].now;
 }
@@ -218,13 +231,16 @@ static void tell_member(struct tally_set *set, unsigned int i,
 /* It begins anew if its members did not begin together: nobody has read it. */
 #define TRIES	4
 
-static void begin(struct tally_set *set)
+/* Whether they began at one moment. */
+static bool begin(struct tally_set *set, u64 members)
 {
+	u64 left = members;
 	struct tally_event *ev;
 	unsigned int i;
 
-	tally_set_look(set);
-	for (i = 0; i < set->nr; i++) {
+	tally_set_look(set, members);
+	while (left) {
+		i = next_of(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on)
@@ -232,29 +248,66 @@ static void begin(struct tally_set *set)
 		mutex_unlock(&ev->counter->lock);
 	}
 	remember(set);
-	set->ragged = !of_one_moment(set, 0, set->nr_slots - 1);
+	return !(members & set->apart) &&
+	       of_one_moment(set, 0, set->nr_slots - 1);
 }
 
-int tally_set_on(struct tally_set *set)
+/* There is no moment to find at which it begins with others. */
+static int begin_alone(struct tally_set *set)
 {
+	struct tally_event *ev = set->members[0];
+	int err;
+
+	if (ev->overflow)
+		set->throttled[0] = tally_event_throttled(ev);
+	err = tally_event_begin(ev);
+	set->begun = true;
+	set->on = 1;
+	smp_store_release(&set->open, true); /* L */
+	return err;
+}
+
+/**
+ * tally_set_on - let members count
+ * @set: the set, under its lock
+ * @members: a bit for each
+ *
+ * Return: 0, or the first of what tally_event_enable() says of them.
+ */
+int tally_set_on(struct tally_set *set, u64 members)
+{
+	bool together = false;
 	struct tally_event *ev;
+	u64 left = members;
 	int err, first = 0;
 	unsigned int i;
 
-	for (i = 0; i < set->nr; i++) {
-		err = tally_event_enable(set->members[i]);
+	lockdep_assert_held(&set->lock);
+	if (set->nr == 1 && !set->on)
+		return begin_alone(set);
+	while (left) {
+		i = next_of(&left);
+		/* One that has ended by itself begins alone. */
+		err = set->on & BIT_ULL(i) ?
+		      tally_event_retry(set->members[i], &set->ragged) :
+		      tally_event_start(set->members[i]);
 		first = first ?: err;
 	}
-	if (set->on)
+	members &= ~set->on;
+	if (!members)
 		return first;
-	for (i = 0; i < set->nr; i++)
+	for (left = members; left; ) {
+		i = next_of(&left);
 		set->throttled[i] = tally_event_throttled(set->members[i]);
-	for (i = 0; i < TRIES; i++) {
-		begin(set);
-		if (!set->ragged)
-			break;
 	}
-	for (i = 0; i < set->nr; i++) {
+	for (i = 0; i < TRIES && !together; i++)
+		together = begin(set, members);
+	/* What others have counted before does not count for the ratio. */
+	if (!together || members != tally_set_all(set))
+		set->ragged = true;
+	set->begun = true;
+	for (left = members; left; ) {
+		i = next_of(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on)
@@ -264,52 +317,81 @@ int tally_set_on(struct tally_set *set)
 		if (was_throttled(set, i))
 			set->throttled[i] = U64_MAX;
 	}
-	smp_store_release(&set->on, true); /* L */
+	set->on |= members;
+	smp_store_release(&set->open, true); /* L */
 	return first;
 }
 
-static void set_off(struct tally_set *set)
+/**
+ * tally_set_off - let members count no more
+ * @set: the set, under its lock
+ * @members: a bit for each
+ */
+void tally_set_off(struct tally_set *set, u64 members)
 {
 	struct tally_event *ev;
 	unsigned int i;
+	u64 left;
 
-	if (!set->on)
+	lockdep_assert_held(&set->lock);
+	members &= set->on;
+	if (!members)
 		return;
-	WRITE_ONCE(set->on, false);
+	set->ragged |= members != tally_set_all(set);
+	WRITE_ONCE(set->open, false);
+	set->on &= ~members;
 	/* Nobody has read, or reads, more than what they have at the end. */
-	for (i = 0; i < set->nr; i++)
-		tally_event_close(set->members[i]);
-	tally_set_look(set);
+	for (left = members; left; )
+		tally_event_close(set->members[next_of(&left)]);
+	tally_set_look(set, members);
 	remember(set);
-	for (i = 0; i < set->nr; i++) {
+	for (left = members; left; ) {
+		i = next_of(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on) {
 			tell_member(set, i, tally_event_keep_at);
 			tally_event_shut(ev);
+			tally_event_settle(ev);
 		}
 		mutex_unlock(&ev->counter->lock);
 	}
-	set->ragged |= !of_one_moment(set, 0, set->nr_slots - 1);
+	set->ragged |= members & set->apart ||
+		       !of_one_moment(set, 0, set->nr_slots - 1);
 }
 
-static void set_reset(struct tally_set *set)
+/**
+ * tally_set_zero - let the values of members begin at 0 again
+ * @set: the set, under its lock
+ * @members: a bit for each
+ */
+void tally_set_zero(struct tally_set *set, u64 members)
 {
+	u64 left = members & set->on & ~set->apart;
+	u64 rest = members & ~left;
 	struct tally_event *ev;
 	unsigned int i;
 
-	if (set->on)
-		tally_set_look(set);
-	for (i = 0; i < set->nr; i++) {
+	lockdep_assert_held(&set->lock);
+	if (left)
+		tally_set_look(set, left);
+	/* From here on all are of the same time, if all or none are counting. */
+	set->ragged = members != tally_set_all(set) ||
+		      (set->on && (rest || !of_one_moment(set, 0, set->nr_slots - 1)));
+	while (left) {
+		i = next_of(&left);
 		ev = set->members[i];
-		if (!set->on) {
-			tally_event_reset(ev);
-			continue;
-		}
 		mutex_lock(&ev->counter->lock);
-		tell_member(set, i, tally_event_rebase_at);
+		if (ev->on) {
+			tell_member(set, i, tally_event_rebase_at);
+		} else {
+			rest |= BIT_ULL(i);
+			set->ragged = true;
+		}
 		mutex_unlock(&ev->counter->lock);
 	}
+	while (rest)
+		tally_event_reset(set->members[next_of(&rest)]);
 }
 
 /**
@@ -331,7 +413,7 @@ int tally_set_enable(struct tally_set *set)
 
 	might_sleep();
 	mutex_lock(&set->lock);
-	err = tally_set_on(set);
+	err = tally_set_on(set, tally_set_all(set));
 	mutex_unlock(&set->lock);
 	return err;
 }
@@ -350,7 +432,7 @@ void tally_set_disable(struct tally_set *set)
 {
 	might_sleep();
 	mutex_lock(&set->lock);
-	set_off(set);
+	tally_set_off(set, tally_set_all(set));
 	mutex_unlock(&set->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_set_disable);
@@ -359,7 +441,7 @@ EXPORT_SYMBOL_TALLY(tally_set_disable);
  * tally_set_reset - let the values of all members begin at 0 again
  * @set: the set; times go on
  *
- * At one moment, on each CPU.
+ * At one moment, on each CPU: so they have a ratio again, if they had lost it.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -367,7 +449,7 @@ void tally_set_reset(struct tally_set *set)
 {
 	might_sleep();
 	mutex_lock(&set->lock);
-	set_reset(set);
+	tally_set_zero(set, tally_set_all(set));
 	mutex_unlock(&set->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_set_reset);
@@ -386,28 +468,26 @@ static void add(struct tally_count *count, const struct tally_totals *t,
 		count->state = tally_state_worse(count->state, state);
 }
 
-/* Nothing has been counted there so far. */
-static bool is_blank(const struct tally_event *ev, unsigned int slot)
-{
-	return tally_slot_is_blank(&ev->counter->slots[slot]) &&
-	       !ev->views[slot].kept.enabled;
-}
-
 /* What was seen counting needs no lock; all else is the event's to tell. */
 static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		      unsigned int last, struct tally_count *count)
 {
 	const struct tally_set_look *look = &set->looks[first];
 	struct tally_event *ev = set->members[i];
+	/* A limit on its overflows ends it without the set's lock. */
+	bool locked = ev->overflow, on = true;
 	struct tally_totals t;
-	bool locked = false;
 	unsigned int slot;
 
 	memset(count, 0, sizeof(*count));
 	count->state = TALLY_STATE_OFFLINE;
+	if (locked) {
+		mutex_lock(&ev->counter->lock);
+		on = ev->on;
+	}
 	for (slot = first; slot <= last; slot++, look++) {
-		if (set->on && look->looked & BIT_ULL(i)) {
-			t = set->now[slot * set->nr + i];
+		if (on && set->on & look->looked & BIT_ULL(i)) {
+			t = set->now[slot * set->room + i];
 			tally_view_translate(&ev->views[slot], &t, false);
 			add(count, &t, look->throttled & BIT_ULL(i) ?
 				       TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE);
@@ -416,7 +496,7 @@ static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		if (!locked)
 			mutex_lock(&ev->counter->lock);
 		locked = true;
-		if (!is_blank(ev, slot))
+		if (!tally_event_is_blank(ev, slot))
 			tally_event_add_slot(ev, slot, count);
 	}
 	if (locked)
@@ -430,9 +510,10 @@ static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 	const struct tally_set_look *look = &set->looks[slot];
 	struct tally_totals t;
 
-	if (!set->on || !(look->looked & ~look->throttled & BIT_ULL(i)))
+	if (!(set->on & look->looked & ~look->throttled & BIT_ULL(i)) ||
+	    set->members[i]->overflow)
 		return false;
-	t = set->now[slot * set->nr + i];
+	t = set->now[slot * set->room + i];
 	tally_view_translate(&set->members[i]->views[slot], &t, false);
 	count->value = t.value;
 	count->enabled_ns = t.enabled;
@@ -466,6 +547,21 @@ static bool ran_throughout(const struct tally_set *set, unsigned int i,
 		tally_event_throttled(set->members[i]) == set->throttled[i]);
 }
 
+/* Whether some have ended by themselves, by a limit or by exec(), and others not. */
+static bool some_have_ended(const struct tally_set *set, const struct tally_count *counts)
+{
+	u64 left = set->on, ended = 0;
+	unsigned int i;
+
+	while (left) {
+		i = next_of(&left);
+		if (counts[i].state == TALLY_STATE_OFF ||
+		    counts[i].state == TALLY_STATE_EXITED)
+			ended |= BIT_ULL(i);
+	}
+	return ended && ended != set->on;
+}
+
 static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
@@ -475,7 +571,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	if (set->on)
 		remember(set);
 	window->time_ns = 0;
-	window->ratio_valid = !set->ragged;
+	window->ratio_valid = !set->ragged || set->nr == 1;
 	for (slot = first; slot <= last; slot++)
 		window->time_ns = max(window->time_ns, set->looks[slot].time);
 	if (!window->time_ns)
@@ -490,21 +586,22 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		window->ratio_valid = false;
 		counts[i].value = TALLY_NOT_COUNTED;
 	}
+	window->ratio_valid &= !some_have_ended(set, counts);
 }
 
 /* The slots, again if their members were not read at one moment. */
-static void look_and_read(struct tally_set *set, unsigned int first,
-			  unsigned int last, struct tally_set_window *window,
-			  struct tally_count *counts)
+void tally_set_look_and_read(struct tally_set *set, unsigned int first,
+			     unsigned int last, struct tally_set_window *window,
+			     struct tally_count *counts)
 {
 	bool whole = false;
 	unsigned int i;
 
 	for (i = 0; i < TRIES && !whole; i++) {
 		if (first == last)
-			look_at_slot(set, first);
+			look_at_slot(set, set->on, first);
 		else
-			tally_set_look(set);
+			tally_set_look(set, set->on);
 		read_slots(set, first, last, window, counts);
 		whole = of_one_moment(set, first, last);
 	}
@@ -529,7 +626,7 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 {
 	might_sleep();
 	mutex_lock(&set->lock);
-	look_and_read(set, 0, set->nr_slots - 1, window, counts);
+	tally_set_look_and_read(set, 0, set->nr_slots - 1, window, counts);
 	mutex_unlock(&set->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_set_read);
@@ -559,7 +656,7 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 	if (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu)
 		return -EINVAL;
 	mutex_lock(&set->lock);
-	look_and_read(set, slot, slot, window, counts);
+	tally_set_look_and_read(set, slot, slot, window, counts);
 	mutex_unlock(&set->lock);
 	return 0;
 }
