@@ -16,6 +16,7 @@
 #include "control.h"
 #include "cpus.h"
 #include "debugfs.h"
+#include "device.h"
 #include "name.h"
 #include "overflow.h"
 #include "pmu.h"
@@ -90,12 +91,17 @@ static int __init tally_init(void)
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		goto exit_cpus;
+	err = tally_device_init();
+	if (err)
+		goto unregister;
 	/* Nothing fails once there are files that somebody may have open. */
 	use_debugfs = tally_debugfs_init(use_debugfs);
 	start_events(strim(list));
 	kfree(list);
 	return 0;
 
+unregister:
+	unregister_module_notifier(&module_notifier);
 exit_cpus:
 	tally_cpus_exit();
 exit_control:
@@ -114,6 +120,7 @@ static void __exit tally_exit(void)
 	 * none opens any more. No other module uses us. What is left is ours.
 	 */
 	tally_registry_release_owned(THIS_MODULE);
+	tally_device_exit();
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_cpus_exit();
