@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Test programs for the guest: each C file in tests/guest that is no kernel
 # module becomes one static program in $(OUT); those in tests/guest/bpf as well,
-# if there is a folder with libbpf, BPF_ROOT. Run by scripts/lib.sh in the
-# folder where the project is built.
+# if there is a folder with libbpf, BPF_ROOT. Those in tests/guest/preload become
+# libraries, NAME.so. Run by scripts/lib.sh in the folder where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
 CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude
@@ -10,6 +10,13 @@ CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iincl
 sources := $(wildcard tests/guest/*.c)
 sources := $(if $(sources),$(shell grep -L 'linux/module\.h' $(sources)))
 programs := $(sources:tests/guest/%.c=$(OUT)/%)
+
+programs += $(patsubst tests/guest/preload/%.c,$(OUT)/%.so,$(wildcard tests/guest/preload/*.c))
+
+# Users of the device, for 32 bits too: NAME32.
+ifeq ($(CROSS_COMPILE),)
+programs += $(patsubst %,$(OUT)/%32,counting devabi devcount devgroups devread devrights)
+endif
 
 ifneq ($(BPF_ROOT),)
 # Debian keeps what differs between architectures in a folder of its name.
@@ -28,6 +35,12 @@ all: $(programs) $(objects)
 
 $(OUT)/%: tests/guest/%.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
+
+$(OUT)/%.so: tests/guest/preload/%.c scripts/guest/programs.mk
+	$(CC) $(filter-out -static,$(CFLAGS)) -shared -fPIC -MMD -MP -MF $@.d -o $@ $<
+
+$(OUT)/%32: tests/guest/%.c scripts/guest/programs.mk
+	i686-linux-gnu-gcc $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
 
 $(OUT)/%: tests/guest/bpf/%.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) $(BPF_FLAGS) -MMD -MP -MF $@.d -o $@ $< $(BPF_LIBS)

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Every allocation fails in turn, while an event is made and while the module is
-# loaded (features.md, D.1 #4 and #5; see failnth.c). Leaks are looked for by
-# scripts/vm afterwards.
-#
+# Every allocation fails in turn, while an event is made, in all that is done with the
+# device, and while the module is loaded (features.md, D.1 #4 and #5; see failnth.c).
+# Leaks are looked for by scripts/vm afterwards.
 
 . "$(dirname "$0")/lib.sh"
 slab=/sys/kernel/debug/failslab
@@ -20,24 +19,6 @@ if [ -d $pages ]; then
 	echo 0 >$pages/min-order
 	echo 1 >$pages/verbose
 fi
-
-# results COMMAND...: TAP of what failnth says, which must say something. Not by
-# a pipe: its last part would count in a process of its own.
-results() {
-	results_before=$number
-	"$@" >/tmp/results
-	results_status=$?
-	while read -r word text; do
-		case $word in
-		ok) pass "$text" ;;
-		bad) fail "$text" ;;
-		*) echo "$word $text" ;;
-		esac
-	done </tmp/results
-	if [ $number -eq $results_before ] || [ $results_status -gt 1 ]; then
-		fail "failnth ended with $results_status"
-	fi
-}
 
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
@@ -62,6 +43,7 @@ else
 	results failnth create 'cpu-clock cpu=0 period=1000000' "kprobe:$symbol freq=100" \
 		'page-faults:u pid=1 period=1000000000 remove_on_exec sigtrap'
 fi
+results failnth device
 # A set, published.
 results failnth insmod "$here/tally_reads.ko" mode=once "$step"
 nothing_left 'nothing is left'

@@ -68,6 +68,25 @@ module_results() {
 	is "$seen" "$planned" "all results of $1 are there"
 }
 
+# results COMMAND...: TAP of what a program says, which must say something: lines
+# that begin with "ok" or "bad". Not by a pipe: its last part would count in a
+# process of its own.
+results() {
+	results_before=$number
+	"$@" >/tmp/results
+	results_status=$?
+	while read -r word text; do
+		case $word in
+		ok) pass "$text" ;;
+		bad) fail "$text" ;;
+		*) echo "$word $text" ;;
+		esac
+	done </tmp/results
+	if [ $number -eq $results_before ] || [ $results_status -gt 1 ]; then
+		fail "$1 ended with $results_status"
+	fi
+}
+
 # Nothing of this script can be tested here.
 skip_all() {
 	finished=1

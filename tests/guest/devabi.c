@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * devabi abi: sizes, reserved members, unknown bits.
+ * devabi unbuilt: what is refused by its name.
+ */
+#define _GNU_SOURCE
+#include "devtest.h"
+
+/* ---- abi ---- */
+
+static void abi_open(void)
+{
+	struct {
+		struct tally_open o;
+		char more[64];
+	} longer;
+	unsigned int bit, size;
+	char what[64];
+	int fd;
+
+	usual();
+	made("the usual one");
+	usual();
+	o.size = sizeof(o) - 1;
+	expect(open_it(), EINVAL, "a size below the first one");
+	memset(&longer, 0, sizeof(longer));
+	usual();
+	longer.o = o;
+	longer.o.size = sizeof(longer);
+	fd = ioctl(device, TALLY_IOC_OPEN, &longer);
+	expect(fd, 0, "a longer struct that is 0 there");
+	close(fd);
+	longer.more[63] = 1;
+	expect(ioctl(device, TALLY_IOC_OPEN, &longer), E2BIG, "one that is not");
+	tell(longer.o.size == sizeof(o), "and is told the size: %u", longer.o.size);
+	usual();
+	o.size = 5000;
+	expect(open_it(), E2BIG, "a size above a page");
+	expect(ioctl(device, TALLY_IOC_OPEN, 8), EFAULT, "no address");
+
+	for (bit = 3; bit < 32; bit++) {
+		usual();
+		o.flags = 1U << bit;
+		snprintf(what, sizeof(what), "flag %u", bit);
+		refused(EINVAL, TALLY_FIELD_FLAGS, what);
+	}
+	for (bit = 0; bit < 32; bit++) {
+		usual();
+		o.reserved = 1U << bit;
+		snprintf(what, sizeof(what), "reserved bit %u", bit);
+		refused(EINVAL, TALLY_FIELD_RESERVED, what);
+	}
+	for (bit = 4; bit < 64; bit++) {
+		usual();
+		o.perf_flags = 1ULL << bit;
+		snprintf(what, sizeof(what), "perf flag %u", bit);
+		refused(EINVAL, TALLY_FIELD_PERF_FLAGS, what);
+	}
+	usual();
+	o.perf_flags = PERF_FLAG_FD_OUTPUT;
+	refused(EOPNOTSUPP, TALLY_FIELD_PERF_FLAGS, "PERF_FLAG_FD_OUTPUT");
+	usual();
+	o.perf_flags = PERF_FLAG_PID_CGROUP;
+	refused(EOPNOTSUPP, TALLY_FIELD_PERF_FLAGS, "PERF_FLAG_PID_CGROUP");
+	usual();
+	o.publish_ns = 9999;
+	refused(EINVAL, TALLY_FIELD_PUBLISH_NS, "an interval that is too short");
+	usual();
+	o.publish_ns = 3600000000001ULL;
+	refused(EINVAL, TALLY_FIELD_PUBLISH_NS, "one that is too long");
+	usual();
+	memset(o.name, 'x', sizeof(o.name));
+	refused(EINVAL, TALLY_FIELD_NAME, "a name without an end");
+	usual();
+	memcpy(o.name, "a\0b", 4);
+	refused(EINVAL, TALLY_FIELD_NAME, "something behind a name's end");
+	usual();
+	strcpy(o.name, "a/b");
+	refused(EINVAL, TALLY_FIELD_NAME, "a name with a '/'");
+	usual();
+	strcpy(o.name, "a b");
+	refused(EINVAL, TALLY_FIELD_NAME, "a name with a blank");
+	usual();
+	strcpy(o.name, "named");
+	fd = open_it();
+	tell(fd >= 0, "a name: %s", o.error.text);
+	refused(EEXIST, TALLY_FIELD_NAME, "the same again");
+	close(fd);
+	made("and when that is closed");
+	usual();
+	o.attr = 8;
+	refused(EFAULT, TALLY_FIELD_ATTR, "attr nowhere");
+	usual();
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	refused(EINVAL, TALLY_FIELD_PID, "a task on all CPUs");
+	o.pid = -1;
+	o.cpu = 0;
+	refused(EINVAL, TALLY_FIELD_CPU, "all CPUs and one");
+	usual();
+	o.flags = TALLY_OPEN_MEMBER;
+	refused(EINVAL, TALLY_FIELD_GROUP_FD, "a member of nothing");
+	usual();
+	o.group_fd = -2;
+	refused(EBADF, TALLY_FIELD_GROUP_FD, "group_fd -2");
+	usual();
+	o.group_fd = device;
+	refused(EBADF, TALLY_FIELD_GROUP_FD, "group_fd the device");
+
+	/* The attr: each size, each bit that nobody knows. */
+	for (size = PERF_ATTR_SIZE_VER0; size <= 144; size++) {
+		char room[144] = { 0 };
+
+		usual();
+		memcpy(room, &attr, sizeof(attr) < size ? sizeof(attr) : size);
+		memcpy(room + 4, &size, 4);
+		o.attr = (unsigned long)room;
+		snprintf(what, sizeof(what), "attr of %u bytes", size);
+		made(what);
+	}
+	{
+		char room[4096] = { 0 };
+		uint32_t kernels;
+
+		usual();
+		memcpy(room, &attr, sizeof(attr));
+		size = sizeof(room);
+		memcpy(room + 4, &size, 4);
+		o.attr = (unsigned long)room;
+		made("attr of a page that is 0");
+		room[4095] = 1;
+		refused(E2BIG, TALLY_FIELD_ATTR, "one that is not");
+		memcpy(&kernels, room + 4, 4);
+		tell(kernels >= 128 && kernels <= 144, "and is told the size: %u", kernels);
+	}
+	for (bit = 38; bit < 64; bit++) {
+		uint64_t word;
+
+		usual();
+		word = 1ULL << bit;
+		memcpy((char *)&attr + 40, &word, 8);
+		snprintf(what, sizeof(what), "attr's bit %u", bit);
+		refused(EINVAL, TALLY_FIELD_ATTR_BIT(38), what);
+	}
+	for (bit = 0; bit < 16; bit++) {
+		uint16_t word = 1U << bit;
+
+		usual();
+		memcpy((char *)&attr + 110, &word, 2);
+		snprintf(what, sizeof(what), "attr's __reserved_2, bit %u", bit);
+		refused(EINVAL, TALLY_FIELD_ATTR_AT(110), what);
+	}
+	for (bit = 3; bit < 32; bit++) {
+		uint32_t word = 1U << bit;
+
+		usual();
+		memcpy((char *)&attr + 116, &word, 4);
+		snprintf(what, sizeof(what), "attr's __reserved_3, bit %u", bit);
+		refused(EINVAL, TALLY_FIELD_ATTR_AT(116), what);
+	}
+	for (bit = 25; bit < 64; bit++) {
+		usual();
+		attr.sample_type = 1ULL << bit;
+		snprintf(what, sizeof(what), "sample_type %u", bit);
+		refused(EINVAL, TALLY_FIELD_ATTR_AT(24), what);
+	}
+	for (bit = 5; bit < 64; bit++) {
+		usual();
+		attr.read_format = 1ULL << bit;
+		snprintf(what, sizeof(what), "read_format %u", bit);
+		refused(EINVAL, TALLY_FIELD_ATTR_AT(32), what);
+	}
+}
+
+/* What is longer than the kernel's must be 0 there. */
+static void longer(unsigned long cmd, int fd, const void *from, uint32_t size, int error,
+		   const char *what)
+{
+	static char room[8192];
+	uint32_t told;
+
+	memset(room, 0, sizeof(room));
+	memcpy(room, from, size);
+	told = size + 40;
+	memcpy(room, &told, 4);
+	expect(ioctl(fd, cmd, room), error, what);
+	memcpy(room, from, size);
+	memcpy(room, &told, 4);
+	room[size + 39] = 1;
+	expect(ioctl(fd, cmd, room), E2BIG, "with more than the kernel knows");
+	memcpy(&told, room, 4);
+	tell(told == size, "%s: it is told the size: %u", what, told);
+	told = 5000;
+	memcpy(room, &told, 4);
+	expect(ioctl(fd, cmd, room), E2BIG, "with more than a page");
+}
+
+static void abi_rest(void)
+{
+	struct tally_info info = { .size = sizeof(info) };
+	struct tally_next next = { .size = sizeof(next) };
+	struct tally_attach at = { .size = sizeof(at) };
+	struct tally_read r = { .size = sizeof(r), .cpu = -1 };
+	struct tally_value value;
+	unsigned int bit;
+	int fd;
+
+	expect(ioctl(device, TALLY_IOC_INFO, &info), 0, "info");
+	tell(info.abi == TALLY_ABI && info.size == sizeof(info) && info.attr_size >= 128 &&
+	     info.nr_cpus && info.features & TALLY_FEATURE_ALL_CPUS,
+	     "abi %u, attr of %u, %u cpus, features %#llx", info.abi, info.attr_size,
+	     info.nr_cpus, (unsigned long long)info.features);
+	info.size = 32;
+	expect(ioctl(device, TALLY_IOC_INFO, &info), EINVAL, "info in too little room");
+	longer(TALLY_IOC_INFO, device, &info, sizeof(info), 0, "info");
+	longer(TALLY_IOC_NEXT, device, &next, sizeof(next), ENOENT, "next");
+	longer(TALLY_IOC_ATTACH, device, &at, sizeof(at), ENOENT, "attach");
+	expect(ioctl(device, TALLY_IOC_INFO, 8), EFAULT, "info nowhere");
+	expect(ioctl(device, _IO(TALLY_IOC_MAGIC, 0x3f), 0), ENOTTY, "no such call");
+	expect(read(device, &info, 8), EINVAL, "the device cannot be read");
+
+	next.size = 8;
+	expect(ioctl(device, TALLY_IOC_NEXT, &next), EINVAL, "next in too little room");
+	next.size = sizeof(next);
+	for (bit = 0; bit < 32; bit++) {
+		next.reserved = 1U << bit;
+		expect(ioctl(device, TALLY_IOC_NEXT, &next), EINVAL, "next with something reserved");
+	}
+	next.reserved = 0;
+	next.id = ~0ULL;
+	expect(ioctl(device, TALLY_IOC_NEXT, &next), ENOENT, "nothing comes after all");
+
+	for (bit = 0; bit < 32; bit++) {
+		at.reserved = 1U << bit;
+		expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, something reserved");
+	}
+	at.reserved = 0;
+	at.publish_ns = 9999;
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, too short an interval");
+	at.publish_ns = 0;
+	memset(at.name, 'x', sizeof(at.name));
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, a name without an end");
+	memset(at.name, 0, sizeof(at.name));
+	at.name[63] = 'x';
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, something behind it");
+	at.name[63] = 0;
+	for (bit = 0; bit < 64; bit++) {
+		at.perf_flags = 1ULL << bit;
+		at.id = ~0ULL;
+		expect(ioctl(device, TALLY_IOC_ATTACH, &at), bit == 3 ? ENOENT : EINVAL,
+		       "attach, a perf flag");
+	}
+	at.perf_flags = 0;
+	for (bit = 3; bit < 64; bit++) {
+		at.read_format = 1ULL << bit;
+		expect(ioctl(device, TALLY_IOC_ATTACH, &at), bit == 4 ? ENOENT : EINVAL,
+		       "attach, a format");
+	}
+	at.read_format = 0;
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), ENOENT, "attach to no event");
+	tell(at.error.error == ENOENT && at.error.field == TALLY_FIELD_ID &&
+	     at.error.text[0], "and why: %s", at.error.text);
+	at.id = 0;
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), ENOENT, "attach to nothing");
+	strcpy(at.name, "nothing");
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), ENOENT, "attach to no name");
+	at.id = 1;
+	expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach to both");
+
+	usual();
+	fd = open_it();
+	tell(fcntl(fd, F_GETFD) == FD_CLOEXEC, "closed by exec()");
+	longer(TALLY_IOC_READ, fd, &r, sizeof(r), ENOSPC, "read");
+	expect(ioctl(fd, TALLY_IOC_READ, &r), ENOSPC, "read without room");
+	tell(r.nr == 1, "and is told how much: %u", r.nr);
+	r.values = (unsigned long)&value;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "read");
+	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "and again, with what was written");
+	tell(r.nr == 1 && value.state == TALLY_IS_ACTIVE && value.id && r.time_ns,
+	     "value %llu, state %u", (unsigned long long)value.value, value.state);
+	for (bit = 1; bit < 32; bit++) {
+		r.flags = 1U << bit;
+		expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read, a flag");
+	}
+	r.flags = 0;
+	r.cpu = 0;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read of a CPU that it is not on");
+	r.cpu = -2;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read of CPU -2");
+	r.cpu = -1;
+	r.values = 8;
+	r.nr = 1;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EFAULT, "read to nowhere");
+	r.size = 8;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read, too short a struct");
+	expect(ioctl(fd, PERF_EVENT_IOC_SET_BPF, 0), EOPNOTSUPP, "SET_BPF");
+	expect(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ""), EOPNOTSUPP, "SET_FILTER");
+	expect(ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, 0), EOPNOTSUPP, "QUERY_BPF");
+	expect(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1), EOPNOTSUPP, "SET_OUTPUT");
+	expect(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EOPNOTSUPP, "PAUSE_OUTPUT");
+	expect(ioctl(fd, PERF_EVENT_IOC_ID, 8), EFAULT, "ID to nowhere");
+	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT, "PERIOD from nowhere");
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, 8), EFAULT, "MODIFY from nowhere");
+	attr.type = PERF_TYPE_BREAKPOINT;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL,
+	       "MODIFY to another type");
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.__reserved_2 = 1;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL,
+	       "MODIFY of something reserved");
+	attr.__reserved_2 = 0;
+	attr.sample_type = 1U << 31;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL,
+	       "MODIFY of an unknown bit");
+	attr.sample_type = 0;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EOPNOTSUPP,
+	       "MODIFY of no breakpoint");
+	expect(syscall(SYS_read, fd, 8, 8), EFAULT, "read(2) to nowhere");
+	expect(read(fd, &value, 7), ENOSPC, "read(2) of 7 bytes");
+	close(fd);
+	expect(ioctl(device, PERF_EVENT_IOC_ENABLE, 0), ENOTTY, "the device is no event");
+	(void)offsetof(struct tally_page, values);
+}
+
+static void abi(char **arguments)
+{
+	(void)arguments;
+	abi_open();
+	abi_rest();
+}
+
+/* ---- what is not built ---- */
+
+/* The number of a kind that the kernel gives out; 0 if it has it not. */
+static int type_of(const char *pmu)
+{
+	char path[128];
+	int type = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &type) != 1)
+		type = 0;
+	if (f)
+		fclose(f);
+	return type;
+}
+
+static uint64_t address_of(const char *symbol)
+{
+	unsigned long long address, found = 0;
+	char line[512], name[256];
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %*c %255s", &address, name) == 2 &&
+		    !strcmp(name, symbol))
+			found = address;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* By a symbol's address in the caller's memory, and by its own. */
+static void probes(void)
+{
+	int fd, i;
+
+	usual();
+	attr.type = type_of("uprobe");
+	attr.config = 0;
+	attr.config1 = (unsigned long)"/bin/busybox";
+	if (attr.type)
+		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(56), "a uprobe");
+	attr.type = type_of("kprobe");
+	attr.config1 = (unsigned long)"do_exit";
+	if (!attr.type) {
+		refused(ENOENT, TALLY_FIELD_NONE, "this kernel has no kprobes");
+		return;
+	}
+	refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(56), "a kprobe by a symbol");
+	attr.config1 = 0;
+	attr.config2 = address_of("__x64_sys_getppid") ?: address_of("__arm64_sys_getppid");
+	fd = open_it();
+	for (i = 0; i < 10; i++)
+		syscall(SYS_getppid);
+	tell(fd >= 0 && value_of(fd) >= 10, "a kprobe by its address: %llu %s",
+	     (unsigned long long)value_of(fd), o.error.text);
+	close(fd);
+}
+
+static void unbuilt(void)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} bits[] = {
+		{ 8, "mmap" }, { 9, "comm" }, { 11, "inherit_stat" }, { 13, "task" },
+		{ 14, "watermark" }, { 17, "mmap_data" }, { 18, "sample_id_all" },
+		{ 21, "exclude_callchain_kernel" }, { 22, "exclude_callchain_user" },
+		{ 23, "mmap2" }, { 24, "comm_exec" }, { 25, "use_clockid" },
+		{ 26, "context_switch" }, { 27, "write_backward" }, { 28, "namespaces" },
+		{ 29, "ksymbol" }, { 30, "bpf_event" }, { 31, "aux_output" },
+		{ 32, "cgroup" }, { 33, "text_poke" }, { 34, "build_id" },
+	};
+	static const struct {
+		unsigned int at, length;
+		const char *name;
+	} members[] = {
+		{ 48, 4, "wakeup_events" }, { 80, 8, "sample_regs_user" },
+		{ 88, 4, "sample_stack_user" }, { 92, 4, "clockid" },
+		{ 96, 8, "sample_regs_intr" }, { 104, 4, "aux_watermark" },
+		{ 108, 2, "sample_max_stack" }, { 112, 4, "aux_sample_size" },
+		{ 116, 4, "aux_action" },
+	};
+	unsigned int i;
+	uint64_t word;
+
+	for (i = 0; i < sizeof(bits) / sizeof(*bits); i++) {
+		usual();
+		word = 1ULL << bits[i].bit;
+		memcpy((char *)&attr + 40, &word, 8);
+		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_BIT(bits[i].bit), bits[i].name);
+		tell(!strncmp(o.error.text, bits[i].name, strlen(bits[i].name)),
+		     "by its name: %s", o.error.text);
+	}
+	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		usual();
+		word = 4;
+		memcpy((char *)&attr + members[i].at, &word, members[i].length);
+		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(members[i].at), members[i].name);
+		tell(!strncmp(o.error.text, members[i].name, strlen(members[i].name)),
+		     "by its name: %s", o.error.text);
+	}
+	for (i = 0; i < 25; i++) {
+		usual();
+		attr.sample_period = 1000;
+		attr.sample_type = 1ULL << i;
+		if (i == 11)
+			attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(24), "a sample");
+		tell(!strncmp(o.error.text, "PERF_SAMPLE_", 12), "by its name: %s", o.error.text);
+	}
+	probes();
+}
+
+static void test_unbuilt(char **arguments)
+{
+	(void)arguments;
+	unbuilt();
+}
+
+static const struct devtest tests[] = {
+	{ "abi", 0, abi },
+	{ "unbuilt", 0, test_unbuilt },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * devcount exec: what waits for exec().
+ * devcount overflows: a number of them, signals, periods.
+ * devcount breakpoints: events that move.
+ * devcount hardware: a PMU, and one that is full.
+ * devcount offline: CPU 1 goes and comes.
+ */
+#define _GNU_SOURCE
+#include "devtest.h"
+
+/* ---- exec() ---- */
+
+static uint64_t enabled_of(int fd)
+{
+	uint64_t v[2] = { 0 };
+
+	return read(fd, v, sizeof(v)) == sizeof(v) ? v[1] : ~0ULL;
+}
+
+/* Opens one of tally, or with it one of perf, that waits for exec(). */
+static int open_waiting(int perf, int pid, int leader, int waits)
+{
+	usual();
+	attr.disabled = waits;
+	attr.enable_on_exec = waits;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+	o.pid = pid;
+	o.group_fd = leader;
+	return perf ? syscall(SYS_perf_event_open, &attr, pid, -1, leader, 0) : open_it();
+}
+
+static void execs(int perf, const char *what)
+{
+	int go[2], leader, sibling, off;
+	pid_t pid;
+	char c;
+
+	if (pipe(go))
+		err(2, "pipe");
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		touch(100);
+		if (read(go[0], &c, 1) != 1)
+			_exit(1);
+		execl("/bin/busybox", "true", NULL);
+		_exit(1);
+	}
+	leader = open_waiting(perf, pid, -1, 1);
+	sibling = open_waiting(perf, pid, leader, 0);
+	off = open_waiting(perf, pid, -1, 1);
+	wait_ms(100);
+	tell(leader >= 0 && sibling >= 0 && !enabled_of(leader) && !enabled_of(sibling),
+	     "%s: nothing counts before exec()", what);
+	/* It is off; so this changes nothing. */
+	ioctl(off, PERF_EVENT_IOC_DISABLE, 0);
+	if (!perf) {
+		int counts = open_waiting(0, pid, -1, 0);
+
+		tell(open_waiting(0, pid, counts, 1) < 0 && errno == EOPNOTSUPP &&
+		     o.error.field == TALLY_FIELD_ATTR_BIT(12),
+		     "a sibling that waits alone: %s", o.error.text);
+		close(counts);
+	}
+	if (write(go[1], "g", 1) != 1)
+		err(2, "go");
+	waitpid(pid, NULL, 0);
+	/* There were 100 before; how many it takes after is the kernel's affair. */
+	tell(value_of(leader) > 0 && value_of(leader) < 100 &&
+	     value_of(leader) == value_of(sibling),
+	     "%s: both count after it: %llu, %llu", what,
+	     (unsigned long long)value_of(leader), (unsigned long long)value_of(sibling));
+	tell(value_of(off) == value_of(leader), "%s: as does what was disabled before: %llu",
+	     what, (unsigned long long)value_of(off));
+	close(leader);
+	close(sibling);
+	close(off);
+	close(go[0]);
+	close(go[1]);
+}
+
+static void both_exec(char **arguments)
+{
+	(void)arguments;
+	execs(1, "perf");
+	execs(0, "tally");
+}
+
+/* ---- overflows ---- */
+
+static int last_band;
+static volatile sig_atomic_t bands;
+
+static void note_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	last_band = info->si_code;
+	bands++;
+}
+
+/* Each overflow signals, and the last one says that it was. */
+static void signals_of(int perf)
+{
+	struct sigaction action = { .sa_sigaction = note_signal, .sa_flags = SA_SIGINFO };
+	const char *whose = perf ? "perf" : "tally";
+	int fd, before;
+
+	sigaction(SIGUSR1, &action, NULL);
+	usual();
+	attr.disabled = 1;
+	attr.sample_period = 100;
+	fd = perf ? syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) :
+		    open_it();
+	fcntl(fd, F_SETOWN, getpid());
+	fcntl(fd, F_SETSIG, SIGUSR1);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+	bands = 0;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	touch(550);
+	wait_ms(10);
+	tell(bands >= 1 && bands <= 6 && last_band == POLL_IN, "%s: %d signals of 5 overflows, "
+	     "%d", whose, (int)bands, last_band);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	before = bands;
+	ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+	touch(550);
+	wait_ms(10);
+	tell(bands == before + 1 && last_band == POLL_HUP, "%s: one, and that is all: %d, %d",
+	     whose, (int)bands - before, last_band);
+	ioctl(fd, PERF_EVENT_IOC_REFRESH, 0);
+	touch(550);
+	wait_ms(10);
+	tell(bands > before + 1 && last_band == POLL_IN, "%s: as many as there are: %d, %d",
+	     whose, (int)bands - before, last_band);
+	close(fd);
+}
+
+static long overflows_of(const char *name)
+{
+	char path[128], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/tally/%s/overflows", name);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return -1;
+	close(fd);
+	return atol(text);
+}
+
+static void periods(void)
+{
+	uint64_t period = 100;
+	long before;
+	int fd;
+
+	usual();
+	strcpy(o.name, "often");
+	attr.sample_period = 10;
+	fd = open_it();
+	touch(500);
+	before = overflows_of("often");
+	tell(before >= 50 && before < 70, "each 10: %ld", before);
+	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), 0, "each 100 from now on");
+	before = overflows_of("often");
+	touch(500);
+	tell(overflows_of("often") - before >= 4 && overflows_of("often") - before <= 7,
+	     "each 100: %ld", overflows_of("often") - before);
+	period = 1ULL << 63;
+	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL, "a negative one");
+	close(fd);
+}
+
+static void overflows(void)
+{
+	int leader, fd, i;
+	uint64_t value;
+
+	for (i = 0; i < 20; i++) {
+		usual();
+		attr.disabled = 1;
+		attr.sample_period = 10;
+		fd = open_it();
+		expect(ioctl(fd, PERF_EVENT_IOC_REFRESH, 3), 0, "three overflows");
+		touch(500);
+		wait_ms(20);
+		value = value_of(fd);
+		touch(500);
+		tell(value >= 30 && value_of(fd) == value, "and off: %llu",
+		     (unsigned long long)value);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		touch(500);
+		tell(value_of(fd) >= value + 500, "and on, without a limit");
+		close(fd);
+	}
+	usual();
+	attr.disabled = 1;
+	leader = open_it();
+	attr.sample_period = 10;
+	o.group_fd = leader;
+	fd = open_it();
+	expect(ioctl(fd, PERF_EVENT_IOC_REFRESH, 2), 0, "two, of a sibling");
+	touch(100);
+	tell(!value_of(fd), "whose leader is disabled");
+	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+	touch(500);
+	wait_ms(20);
+	value = value_of(fd);
+	touch(500);
+	tell(value >= 20 && value_of(fd) == value, "and is enabled: %llu",
+	     (unsigned long long)value);
+	close(fd);
+	close(leader);
+	usual();
+	attr.inherit = 1;
+	attr.sample_period = 10;
+	fd = open_it();
+	expect(ioctl(fd, PERF_EVENT_IOC_REFRESH, 2), EINVAL, "of an inherited event");
+	close(fd);
+	signals_of(1);
+	signals_of(0);
+	periods();
+}
+
+/* ---- breakpoints ---- */
+
+static volatile uint64_t here, there;
+
+static int open_either(int perf)
+{
+	return perf ? syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, -1,
+			      PERF_FLAG_FD_CLOEXEC) : open_it();
+}
+
+static void watch(volatile uint64_t *address)
+{
+	usual();
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.config = 0;
+	attr.bp_type = 2; /* HW_BREAKPOINT_W */
+	attr.bp_addr = (unsigned long)address;
+	attr.bp_len = 4;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+}
+
+/* As perf's file does it, and as tally's does. */
+static void moves(int perf)
+{
+	const char *whose = perf ? "perf" : "tally";
+	int fd, i;
+
+	watch(&here);
+	fd = open_either(perf);
+	tell(fd >= 0, "%s: a breakpoint", whose);
+	for (i = 0; i < 10; i++)
+		here++;
+	tell(value_of(fd) == 10, "%s: ten writes: %llu", whose, (unsigned long long)value_of(fd));
+	attr.bp_addr = (unsigned long)&there;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), 0, "elsewhere");
+	here++;
+	for (i = 0; i < 5; i++)
+		there++;
+	tell(value_of(fd) == 15, "%s: five more: %llu", whose, (unsigned long long)value_of(fd));
+	attr.disabled = 1;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), 0, "off");
+	there++;
+	tell(value_of(fd) == 15, "%s: none: %llu", whose, (unsigned long long)value_of(fd));
+	attr.disabled = 0;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), 0, "on");
+	there++;
+	tell(value_of(fd) == 16, "%s: one: %llu", whose, (unsigned long long)value_of(fd));
+	attr.exclude_user = 1;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL, "something else");
+	attr.exclude_user = 0;
+	attr.bp_len = 0x100000004ULL;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL, "4 GiB of it");
+	attr.bp_len = 4;
+	attr.bp_addr = ~0ULL << 12;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EINVAL, "in the kernel");
+	close(fd);
+}
+
+static void breakpoints(void)
+{
+	int perf, fd;
+
+	watch(&here);
+	perf = open_either(1);
+	if (perf < 0) {
+		expect(open_either(0), errno, "there are none, as perf says");
+		return;
+	}
+	close(perf);
+	moves(1);
+	moves(0);
+
+	/* Whoever may not watch the kernel cannot move there while nobody looks. */
+	watch(&here);
+	attr.exclude_kernel = 0;
+	o.pid = -1;
+	o.cpu = 1;
+	fd = open_it();
+	tell(fd >= 0, "on CPU 1: %s", o.error.text);
+	set_online(1, 0);
+	attr.bp_addr = ~0ULL << 12;
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), ENODEV, "which is offline");
+	set_online(1, 1);
+	close(fd);
+}
+
+/* ---- a PMU ---- */
+
+static int open_cycles(int leader, unsigned int flags, int pinned)
+{
+	usual();
+	attr.type = leader < 0 ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
+	/* All that QEMU's PMU has: by its number, too. */
+	attr.config = leader < 0 ? PERF_COUNT_HW_CPU_CYCLES : 0x11;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			   PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr.pinned = pinned;
+	o.group_fd = leader;
+	o.flags = flags;
+	return open_it();
+}
+
+static void hardware(void)
+{
+	int fd, perf, sibling, fds[32], i, full = 0;
+	uint64_t v[5] = { 0 }, w[5] = { 0 };
+
+	fd = open_cycles(-1, 0, 0);
+	if (fd < 0) {
+		expect(fd, ENOENT, "there is no PMU");
+		return;
+	}
+	tell(open_cycles(fd, TALLY_OPEN_MEMBER, 0) == 1, "cycles, twice");
+	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	sibling = syscall(SYS_perf_event_open, &attr, 0, -1, perf, PERF_FLAG_FD_CLOEXEC);
+	tell(perf >= 0 && sibling >= 0, "and perf's");
+	ioctl(fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+	ioctl(perf, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+	for (i = 0; i < 30; i++)
+		touch(1000);
+	full = read(fd, v, sizeof(v)) + read(perf, w, sizeof(w));
+	tell(full == sizeof(v) + sizeof(w),
+	     "%llu and %llu values", (unsigned long long)v[0], (unsigned long long)w[0]);
+	/* Each also counts some of what the other one's calls take. */
+	tell(v[4] > 1000000 && v[4] < w[4] + w[4] / 50 && w[4] < v[4] + v[4] / 50,
+	     "cycles agree within 2 in 100: %llu, %llu", (unsigned long long)v[4],
+	     (unsigned long long)w[4]);
+	tell(v[2] > 0 && v[2] <= v[1], "for %llu of %llu ns", (unsigned long long)v[2],
+	     (unsigned long long)v[1]);
+	close(sibling);
+	close(perf);
+	close(fd);
+
+	/* Nothing else is on it, so that what is required fits until it is full. */
+	for (i = 0; i < 32; i++) {
+		fds[i] = open_cycles(-1, TALLY_OPEN_REQUIRE, 1);
+		if (fds[i] < 0)
+			break;
+	}
+	full = i;
+	tell(full > 1 && full < 32 && errno == EBUSY && o.error.error == EBUSY &&
+	     o.error.stage == TALLY_STAGE_PERF, "%d fit: %s: %s", full,
+	     strerrorname_np(errno), o.error.text);
+	fd = open_cycles(-1, 0, 0);
+	tell(fd >= 0, "another one waits: %s", o.error.text);
+	close(fd);
+	fd = open_cycles(-1, 0, 1);
+	tell(fd >= 0 && read(fd, v, 8) == 0 && read(fd, v, sizeof(v)) == 0,
+	     "one that is pinned is in error, and has an end: %s", o.error.text);
+	close(fd);
+	fd = open_cycles(fds[0], TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE, 0);
+	expect(fd, EBUSY, "nor as a member");
+	i = read(fds[0], v, sizeof(v));
+	tell(i == 4 * 8 && v[0] == 1, "which is not there: %llu",
+	     (unsigned long long)v[0]);
+	close(fds[--full]);
+	fd = open_cycles(-1, TALLY_OPEN_REQUIRE, 1);
+	tell(fd >= 0, "one for one: %s", o.error.text);
+	close(fd);
+	while (full--)
+		close(fds[full]);
+}
+
+/* ---- a CPU goes ---- */
+
+/* Of CPU 1; its state in *@state. */
+static uint64_t on_cpu_1(int fd, unsigned int *state)
+{
+	struct tally_value value = { 0 };
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = 1, .nr = 1, .values = (unsigned long)&value,
+	};
+
+	if (ioctl(fd, TALLY_IOC_READ, &r))
+		return ~0ULL;
+	*state = value.state;
+	return value.value;
+}
+
+/* It counts there again, a moment after the CPU has come. */
+static int comes_back(int fd)
+{
+	unsigned int state;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (on_cpu_1(fd, &state) != ~0ULL && state == TALLY_IS_ACTIVE)
+			return 1;
+		wait_ms(50);
+	}
+	return 0;
+}
+
+static void offline(void)
+{
+	struct perf_event_mmap_page *page;
+	struct pollfd p = { .events = POLLIN };
+	uint64_t before, all;
+	unsigned int state;
+	int fd, one, born, reader;
+
+	usual();
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	o.publish_ns = 1000000;
+	strcpy(o.name, "all");
+	fd = open_it();
+	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	reader = attach_to("all");
+	usual();
+	o.pid = -1;
+	o.cpu = 1;
+	one = open_it();
+	tell(fd >= 0 && page != MAP_FAILED && one >= 0 && reader >= 0, "all CPUs, and one");
+	run_on(1);
+	touch(300);
+	run_on(0);
+	before = on_cpu_1(fd, &state);
+	tell(before >= 300 && state == TALLY_IS_ACTIVE, "CPU 1 counts: %llu",
+	     (unsigned long long)before);
+	set_online(1, 0);
+	tell(on_cpu_1(fd, &state) >= before && state == TALLY_IS_OFFLINE,
+	     "it goes, and its count stays: %llu, state %u",
+	     (unsigned long long)on_cpu_1(fd, &state), state);
+	before = on_cpu_1(fd, &state);
+	tell(value_of(one) >= 300 && value_of(one) == on_cpu_1(one, &state) &&
+	     state == TALLY_IS_OFFLINE, "so does that of an event on it: %llu, state %u",
+	     (unsigned long long)value_of(one), state);
+	p.fd = one;
+	tell(!poll(&p, 1, 0), "which has not ended");
+	all = value_of(fd);
+	touch(100);
+	tell(value_of(fd) >= all + 100, "the others go on: %llu",
+	     (unsigned long long)value_of(fd));
+	wait_ms(50);
+	tell(page->offset >= (long long)all + 100, "and are published: %lld", page->offset);
+	usual();
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	born = open_it();
+	tell(born >= 0, "made meanwhile: %s", o.error.text);
+	usual();
+	o.pid = -1;
+	o.cpu = 1;
+	refused(ENODEV, TALLY_FIELD_CPU, "on that CPU alone");
+	tell(o.error.cpu == 1, "it is said which: %d", o.error.cpu);
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	tell(!on_cpu_1(fd, &state), "reset meanwhile: %llu",
+	     (unsigned long long)on_cpu_1(fd, &state));
+	tell(value_of(reader) >= 400, "a reader is not: %llu",
+	     (unsigned long long)value_of(reader));
+	set_online(1, 1);
+	tell(comes_back(fd) && comes_back(one) && comes_back(born), "it comes");
+	run_on(1);
+	touch(200);
+	run_on(0);
+	tell(on_cpu_1(fd, &state) >= 200 && on_cpu_1(fd, &state) < 200 + before &&
+	     state == TALLY_IS_ACTIVE, "and counts: %llu, state %u",
+	     (unsigned long long)on_cpu_1(fd, &state), state);
+	tell(value_of(one) >= 500, "on it alone, too: %llu", (unsigned long long)value_of(one));
+	tell(on_cpu_1(born, &state) >= 200, "and for who never saw it: %llu",
+	     (unsigned long long)on_cpu_1(born, &state));
+	wait_ms(50);
+	before = value_of(fd);
+	wait_ms(50);
+	tell(page->offset >= (long long)before, "and is published: %lld of %llu", page->offset,
+	     (unsigned long long)before);
+	munmap(page, page_size);
+	close(born);
+	close(one);
+	close(reader);
+	close(fd);
+}
+
+static void test_overflows(char **arguments)
+{
+	(void)arguments;
+	overflows();
+}
+
+static void test_breakpoints(char **arguments)
+{
+	(void)arguments;
+	breakpoints();
+}
+
+static void test_hardware(char **arguments)
+{
+	(void)arguments;
+	hardware();
+}
+
+static void test_offline(char **arguments)
+{
+	(void)arguments;
+	offline();
+}
+
+static const struct devtest tests[] = {
+	{ "exec", 0, both_exec },
+	{ "overflows", 0, test_overflows },
+	{ "breakpoints", 0, test_breakpoints },
+	{ "hardware", 0, test_hardware },
+	{ "offline", 0, test_offline },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}

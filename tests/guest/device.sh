@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# /dev/tally: what it refuses, what a program that was written for
+# perf_event_open(2) does with its files, and what it has besides.
+
+. "$(dirname "$0")/lib.sh"
+
+# same PROGRAM: it does the same on perf's files and on tally's.
+same() {
+	"$here/$1" perf >/tmp/perf || fail "$1 on perf"
+	"$here/$1" tally >/tmp/tally 2>/tmp/whys || fail "$1 on tally"
+	if ! diff /tmp/perf /tmp/tally >/tmp/diff; then
+		sed 's/^/# /' /tmp/diff /tmp/whys
+		fail "$1: perf (<) and tally (>) differ"
+	elif grep '^not ok' /tmp/tally; then
+		fail "$1: something is wrong"
+	else
+		pass "$1: $(wc -l </tmp/perf) lines are the same"
+	fi
+}
+
+parameter() { echo "$2" >/sys/module/tally/parameters/"$1"; }
+
+# shellcheck disable=SC2119
+load_tally
+ok 'the device is there' [ -c /dev/tally ]
+is "$(stat -c '%a %u %g' /dev/tally)" '600 0 0' 'and is of root alone'
+
+# Of two kinds, where the kernel has both. It says how it is used, and ends with 2.
+bits=''
+if [ -x "$here/devabi32" ]; then
+	"$here/devabi32" 2>/dev/null
+	if [ $? -eq 2 ]; then
+		bits=32
+	else
+		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
+	fi
+fi
+for b in '' $bits; do
+	note "programs of ${b:-64} bits"
+	same "counting$b"
+	results "devabi$b" abi
+	results "devabi$b" unbuilt
+	results "devgroups$b" cpus
+	results "devread$b" poll
+	results "devread$b" page
+	results "devcount$b" exec
+	results "devcount$b" overflows
+	results "devread$b" owners
+	results "devgroups$b" groups
+	results "devcount$b" breakpoints
+	results "devcount$b" hardware
+	results "devcount$b" offline
+	results "devrights$b" namespace
+
+	is "$(create 'page-faults name=shared')" OK 'an event for others'
+	results "devread$b" attach shared
+	results "devread$b" gone shared "echo shared >$tally/remove"
+done
+
+# ---- events of a module, which it releases, or leaves behind
+
+for kind in event set overflow 'event forget=1' 'set forget=1'; do
+	# shellcheck disable=SC2086 # Two parameters.
+	ok "a module with an event: $kind" insmod "$here/tally_owner.ko" kind=$kind
+	results devread gone owned 'rmmod tally_owner'
+done
+
+# ---- what others see of it
+
+mkfifo /tmp/held
+hold() {
+	"$here/devrights" hold "$1" </tmp/held >/tmp/lock &
+	holder=$!
+	exec 5>/tmp/held
+	wait_for 10 test -s /tmp/lock
+}
+let_go() {
+	exec 5>&-
+	wait "$holder"
+}
+for what in device file page; do
+	ok "a $what is held" hold $what
+	refused "rmmod is refused while a $what is" rmmod tally
+	[ $what = page ] || let_go
+done
+is "$(ls -d $tally/file.* 2>/dev/null)" '' 'a file has no folder'
+name=$(sed -n 's/^\(file\.[0-9]*\) .*/\1/p' $tally/events)
+is "$(remove "$name")" EPERM 'and is not to be removed'
+let_go
+ok 'its page was published' [ "$(tail -n 1 /tmp/lock)" -gt 0 ]
+is "$(cat $tally/events)" '' 'nothing is left of it'
+
+# ---- rights and limits
+
+what=mem:0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)/4:w
+is "$(create "$what cpu=0 name=address")" OK 'a breakpoint'
+is "$(create "$what cpu=0")" OK 'one whose name tells its address'
+name=$(sed -n 's/^\(mem:[^ ]*\) .*/\1/p' $tally/events)
+for b in '' $bits; do
+	results "devrights$b" rights "$name"
+done
+is "$(remove address)" OK 'it goes'
+is "$(remove "$name")" OK 'the other, too'
+
+parameter files_per_user 5
+is "$(create 'page-faults name=public')" OK 'an event'
+results devrights limits files 5
+parameter files_per_user 0
+parameter events_per_user 7
+results devrights limits events 7
+parameter events_per_user 0
+parameter kbytes_per_user 64
+results devrights limits memory 0
+parameter kbytes_per_user 65536
+is "$(remove public)" OK 'it goes'
+
+nothing_left 'nothing is left'
+finish

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * devread attach NAME: the event NAME, made by somebody else.
+ * devread gone NAME COMMAND: the same, while COMMAND has it released.
+ * devread owners: what an event's owner does to it, and its readers.
+ * devread poll: the end of tasks.
+ * devread page: what is published.
+ */
+#define _GNU_SOURCE
+#include "devtest.h"
+
+/* ---- another one's event ---- */
+
+static void attach(const char *name)
+{
+	struct tally_next next = { .size = sizeof(next) };
+	struct tally_attach at = { .size = sizeof(at) };
+	struct tally_value value;
+	struct tally_read r = { .size = sizeof(r), .cpu = 0, .nr = 1,
+				.values = (unsigned long)&value };
+	uint64_t id = 0, period = 1, first;
+	int fd, other, found = 0;
+
+	fd = attach_to(name);
+	tell(fd >= 0, "attached to %s", name);
+	first = value_of(fd);
+	tell(first < 100, "it counts from now on: %llu", (unsigned long long)first);
+	touch(200);
+	tell(value_of(fd) - first >= 200, "and counts: %llu", (unsigned long long)value_of(fd));
+	other = attach_to(name);
+	expect(ioctl(fd, PERF_EVENT_IOC_RESET, 0), 0, "its value begins again");
+	touch(50);
+	tell(value_of(fd) >= 50 && value_of(fd) < 200, "from there: %llu",
+	     (unsigned long long)value_of(fd));
+	tell(value_of(other) >= 50 && value_of(other) < 250, "another reader's does not: %llu",
+	     (unsigned long long)value_of(other));
+	expect(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), EPERM, "enable");
+	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), EPERM, "disable");
+	expect(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EPERM, "refresh");
+	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EPERM, "period");
+	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EPERM, "modify");
+	expect(ioctl(fd, PERF_EVENT_IOC_ID, &id), 0, "its id");
+	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "one CPU's part");
+	tell(value.id == id && value.state == TALLY_IS_ACTIVE, "state %u, %llu", value.state,
+	     (unsigned long long)value.value);
+
+	while (!ioctl(device, TALLY_IOC_NEXT, &next)) {
+		if (strcmp(next.name, name))
+			continue;
+		found = 1;
+		tell(next.id == id && !strcmp(next.owner, "tally") && next.cpu == -1 &&
+		     next.pid == -1 && next.state == TALLY_IS_ACTIVE &&
+		     strstr(next.what, "page-faults"), "next: %s of %s counts %s",
+		     next.name, next.owner, next.what);
+	}
+	tell(found, "it is among all");
+	close(other);
+	at.id = id;
+	other = ioctl(device, TALLY_IOC_ATTACH, &at);
+	expect(other, 0, "attached to by its id");
+	usual();
+	o.group_fd = other;
+	refused(EINVAL, TALLY_FIELD_GROUP_FD, "it is no leader");
+	close(other);
+	close(fd);
+}
+
+static void gone(const char *name, const char *command)
+{
+	struct perf_event_mmap_page *page;
+	struct pollfd p = { .events = POLLIN };
+	struct tally_value value;
+	struct tally_read r = { .size = sizeof(r), .cpu = -1, .nr = 1,
+				.values = (unsigned long)&value };
+	uint64_t last;
+	int ret;
+
+	p.fd = attach_to(name);
+	tell(p.fd >= 0, "attached to %s", name);
+	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, p.fd, 0);
+	tell(page != MAP_FAILED, "its page is mapped");
+	touch(100);
+	tell(!poll(&p, 1, 0), "nothing to be told yet");
+	if (!fork()) {
+		wait_ms(300);
+		_exit(system(command) ? 1 : 0);
+	}
+	ret = poll(&p, 1, 20000);
+	tell(ret == 1 && p.revents == POLLHUP, "its owner releases it: %d, %#x", ret, p.revents);
+	wait(&ret);
+	tell(!ret, "as it was told to");
+	last = value_of(p.fd);
+	tell(last >= 100 && last == value_of(p.fd), "the final count stays: %llu",
+	     (unsigned long long)last);
+	touch(100);
+	tell(last == value_of(p.fd), "and is final");
+	tell(page->offset == (long long)last, "the page has it, too: %lld", page->offset);
+	expect(ioctl(p.fd, TALLY_IOC_READ, &r), 0, "read");
+	tell(value.state == TALLY_IS_RELEASED && value.value == last, "state %u, %llu",
+	     value.state, (unsigned long long)value.value);
+	munmap(page, page_size);
+	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, p.fd, 0);
+	expect(page == MAP_FAILED ? -1 : 0, ENODEV, "mapped again");
+	expect(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0), 0, "reset");
+	tell(!value_of(p.fd), "its value is 0");
+	close(p.fd);
+}
+
+/* ---- readers, and what the owner does ---- */
+
+static void owners(void)
+{
+	struct perf_event_mmap_page *page;
+	int mine, other;
+	uint64_t before;
+
+	usual();
+	strcpy(o.name, "reset");
+	mine = open_it();
+	touch(1000);
+	other = attach_to("reset");
+	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, other, 0);
+	touch(100);
+	before = value_of(other);
+	tell(before >= 100 && before < 200, "a reader counts from when it came: %llu",
+	     (unsigned long long)before);
+	ioctl(mine, PERF_EVENT_IOC_RESET, 0);
+	tell(value_of(mine) < 50 && value_of(other) >= before && value_of(other) < before + 50,
+	     "its owner resets it, for itself alone: %llu, %llu",
+	     (unsigned long long)value_of(mine), (unsigned long long)value_of(other));
+	touch(50);
+	wait_ms(50);
+	tell(page->offset >= (long long)before + 50 && page->offset < (long long)before + 200,
+	     "the page goes on, too: %lld", page->offset);
+	ioctl(mine, PERF_EVENT_IOC_DISABLE, 0);
+	before = value_of(other);
+	ioctl(mine, PERF_EVENT_IOC_RESET, 0);
+	tell(value_of(other) == before && !value_of(mine), "the same while it is disabled");
+	ioctl(other, PERF_EVENT_IOC_RESET, 0);
+	tell(!value_of(other) && !page->offset, "a reader resets it, for itself");
+	ioctl(mine, PERF_EVENT_IOC_ENABLE, 0);
+	touch(30);
+	tell(value_of(other) >= 30 && value_of(other) < 80, "from there: %llu",
+	     (unsigned long long)value_of(other));
+	munmap(page, page_size);
+	close(other);
+	close(mine);
+}
+
+/* ---- poll ---- */
+
+/* A child that touches pages and ends as it is told, and a file for it. */
+static pid_t child(int go[2], int how)
+{
+	char c;
+	pid_t pid;
+
+	if (pipe(go))
+		err(2, "pipe");
+	pid = fork();
+	if (pid)
+		return pid;
+	close(go[1]);
+	if (read(go[0], &c, 1) != 1)
+		_exit(1);
+	touch(100);
+	if (how == 'x') {
+		execl("/bin/busybox", "sleep", "5", NULL);
+		_exit(1);
+	}
+	if (how == 'f' && !fork()) {
+		wait_ms(700);
+		touch(50);
+		_exit(0);
+	}
+	_exit(0);
+}
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static void poll_one(int how, const char *what)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	struct pollfd p = { .events = POLLIN };
+	int go[2], ep, ret;
+	long long start;
+	uint64_t last;
+	pid_t pid;
+
+	pid = child(go, how);
+	usual();
+	o.pid = pid;
+	attr.inherit = how == 'f';
+	attr.remove_on_exec = how == 'x';
+	p.fd = open_it();
+	tell(p.fd >= 0, "%s: %s", what, o.error.text);
+	ep = epoll_create1(EPOLL_CLOEXEC);
+	epoll_ctl(ep, EPOLL_CTL_ADD, p.fd, &e);
+	tell(!poll(&p, 1, 50), "%s: nothing yet", what);
+	start = now_ms();
+	if (write(go[1], "g", 1) != 1)
+		err(2, "go");
+	ret = poll(&p, 1, 30000);
+	tell(ret == 1 && p.revents == POLLHUP, "%s: told: %d, %#x after %lld ms", what, ret,
+	     p.revents, now_ms() - start);
+	if (how == 'f')
+		tell(now_ms() - start >= 600, "%s: not before its child", what);
+	memset(&e, 0, sizeof(e));
+	ret = epoll_wait(ep, &e, 1, 1000);
+	tell(ret == 1 && e.events == EPOLLHUP, "%s: by epoll: %d, %#x", what, ret, e.events);
+	last = value_of(p.fd);
+	tell(last >= (how == 'f' ? 150 : 100), "%s: its count stays: %llu", what,
+	     (unsigned long long)last);
+	expect(ioctl(p.fd, PERF_EVENT_IOC_ENABLE, 0), 0, "enable does nothing");
+	expect(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0), 0, "reset");
+	tell(!value_of(p.fd), "%s: its value is 0", what);
+	/* After an exec() the task is there, and its event is not. */
+	usual();
+	o.group_fd = p.fd;
+	o.pid = pid;
+	attr.inherit = how == 'f';
+	refused(how == 'x' ? ENODEV : ESRCH,
+		how == 'x' ? TALLY_FIELD_GROUP_FD : TALLY_FIELD_PID, "it is no leader");
+	if (how == 'x')
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ep);
+	close(p.fd);
+	close(go[0]);
+	close(go[1]);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static void polls(void)
+{
+	int go[2], fd, i;
+	pid_t pid;
+
+	poll_one('e', "exit");
+	poll_one('x', "exec");
+	poll_one('f', "inherit");
+
+	/* The end of a task that is gone already, and a signal. */
+	signal(SIGIO, count_signal);
+	pid = child(go, 'e');
+	usual();
+	o.pid = pid;
+	fd = open_it();
+	fcntl(fd, F_SETOWN, getpid());
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+	if (write(go[1], "g", 1) != 1)
+		err(2, "go");
+	waitpid(pid, NULL, 0);
+	for (i = 0; i < 100 && !signals; i++)
+		wait_ms(100);
+	tell(signals == 1, "a signal at the end: %d", (int)signals);
+	close(fd);
+	usual();
+	o.pid = pid;
+	refused(ESRCH, TALLY_FIELD_PID, "a task that is gone");
+}
+
+/* ---- the page ---- */
+
+static uint64_t page_read(volatile struct perf_event_mmap_page *pc)
+{
+	uint64_t count;
+	uint32_t seq;
+
+	do {
+		seq = pc->lock;
+		__sync_synchronize();
+		count = pc->offset;
+		__sync_synchronize();
+	} while (seq & 1 || pc->lock != seq);
+	return count;
+}
+
+/* What a page has, while another CPU writes it as often as can be. */
+static void page_race(void)
+{
+	volatile struct perf_event_mmap_page *page;
+	uint64_t value, enabled, running, last = 0, last_time = 0;
+	int fd, torn = 0, fell = 0, i;
+	uint32_t seq;
+	pid_t pid;
+
+	usual();
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	o.pid = -1;
+	o.cpu = 0;
+	o.publish_ns = 10000;
+	fd = open_it();
+	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	pid = fork();
+	if (!pid) {
+		run_on(0);
+		for (;;)
+			touch(100);
+	}
+	run_on(1);
+	for (i = 0; i < 300000; i++) {
+		do {
+			seq = page->lock;
+			__sync_synchronize();
+			value = page->offset;
+			enabled = page->time_enabled;
+			running = page->time_running;
+			__sync_synchronize();
+		} while (seq & 1 || page->lock != seq);
+		torn += enabled != running;
+		fell += value < last || enabled < last_time;
+		last = value;
+		last_time = enabled;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tell(!torn && !fell && last, "whole, whenever it is read: %d torn, %d less, %llu ns",
+	     torn, fell, (unsigned long long)last);
+	munmap((void *)page, page_size);
+	close(fd);
+}
+
+static void pages(void)
+{
+	struct perf_event_mmap_page *page, *again;
+	const struct tally_page *more;
+	uint64_t count, last = 0;
+	int fd, i, fell = 0;
+
+	usual();
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	o.publish_ns = 1000000;
+	fd = open_it();
+	page = map(fd, PROT_READ | PROT_WRITE);
+	expect(page == MAP_FAILED ? -1 : 0, EACCES, "to be written to");
+	page = map(fd, PROT_READ);
+	tell(page != MAP_FAILED, "to be read");
+	expect(mprotect(page, page_size, PROT_READ | PROT_WRITE), EACCES, "and nothing else");
+	again = map(fd, PROT_READ);
+	tell(again != MAP_FAILED, "twice");
+	munmap(again, page_size);
+	more = (void *)((char *)page + TALLY_PAGE_AT);
+	tell(more->nr == 1 && more->time_ns, "%u value", more->nr);
+	for (i = 0; i < 50; i++) {
+		run_on(i % nr_online());
+		touch(100);
+		wait_ms(4);
+		count = page_read(page);
+		fell += count < last;
+		last = count;
+	}
+	wait_ms(50);
+	last = page_read(page);
+	tell(!fell && last >= 5000, "it grows on all CPUs, and never falls: %llu",
+	     (unsigned long long)last);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	tell(page_read(page) == value_of(fd), "the same as read, when it is off: %llu",
+	     (unsigned long long)page_read(page));
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	tell(!page_read(page), "0, when it is reset");
+	i = open_all(PERF_COUNT_SW_CONTEXT_SWITCHES, fd, TALLY_OPEN_MEMBER);
+	tell(i == 1 && more->nr == 2, "a member comes: %u values", more->nr);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	wait_ms(50);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	tell(more->values[1].value > 0 && more->values[1].running_ns > 0, "and is published, too: %llu",
+	     (unsigned long long)more->values[1].value);
+	i = open_all(PERF_COUNT_SW_CPU_CLOCK, fd, 0);
+	tell(more->nr == 3, "one with a file of its own: %u", more->nr);
+	close(i);
+	tell(more->nr == 2, "it goes again: %u", more->nr);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	close(fd);
+	count = page_read(page);
+	touch(100);
+	wait_ms(60);
+	tell(page_read(page) >= count + 100, "the page outlives its descriptor: %llu, %llu",
+	     (unsigned long long)count, (unsigned long long)page_read(page));
+	madvise(page, page_size, MADV_DONTNEED);
+	tell(page_read(page) >= count + 100, "and is there again when it was let go");
+	munmap(page, page_size);
+
+	usual();
+	attr.inherit = 1;
+	fd = open_it();
+	expect(map(fd, PROT_READ) == MAP_FAILED ? -1 : 0, EINVAL, "of an inherited event");
+	close(fd);
+	page_race();
+}
+
+static void test_attach(char **arguments)
+{
+	attach(arguments[0]);
+}
+
+static void test_gone(char **arguments)
+{
+	gone(arguments[0], arguments[1]);
+}
+
+static void test_owners(char **arguments)
+{
+	(void)arguments;
+	owners();
+}
+
+static void test_polls(char **arguments)
+{
+	(void)arguments;
+	polls();
+}
+
+static void test_pages(char **arguments)
+{
+	(void)arguments;
+	pages();
+}
+
+static const struct devtest tests[] = {
+	{ "attach", 1, test_attach },
+	{ "gone", 2, test_gone },
+	{ "owners", 0, test_owners },
+	{ "poll", 0, test_polls },
+	{ "page", 0, test_pages },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}

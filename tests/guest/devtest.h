@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of /dev/tally share: each is a program with several tests,
+ *
+ *	PROGRAM TEST [ARGUMENTS]
+ *
+ * that prints "ok TEXT" or "bad TEXT" for each thing that was tried.
+ */
+#ifndef DEVTEST_H
+#define DEVTEST_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int device;
+static long page_size;
+static char *area;
+#define AREA 1024
+
+static inline void tell(int good, const char *fmt, ...)
+{
+	va_list args;
+
+	printf(good ? "ok " : "bad ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+}
+
+static inline const char *outcome(long ret)
+{
+	return ret < 0 ? strerrorname_np(errno) : "OK";
+}
+
+/* Whether a call ended with that errno; 0 for none. */
+static inline void expect(long ret, int error, const char *what)
+{
+	int got = ret < 0 ? errno : 0;
+
+	tell(got == error, "%s: %s", what, outcome(ret));
+}
+
+static inline void touch(int pages)
+{
+	int i;
+
+	madvise(area, AREA * page_size, MADV_DONTNEED);
+	for (i = 0; i < pages; i++)
+		area[i * page_size] = 1;
+}
+
+static inline void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(2, "cpu %d", cpu);
+}
+
+/* Not every kernel has the call that sleeps, for programs of 32 bits. */
+static inline void wait_ms(int ms)
+{
+	poll(NULL, 0, ms);
+}
+
+static struct perf_event_attr attr;
+static struct tally_open o;
+
+/* The usual one: page faults of the caller. */
+static inline void usual(void)
+{
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.size = sizeof(attr);
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	memset(&o, 0, sizeof(o));
+	o.size = sizeof(o);
+	o.attr = (unsigned long)&attr;
+	o.cpu = -1;
+	o.group_fd = -1;
+	o.perf_flags = PERF_FLAG_FD_CLOEXEC;
+}
+
+static inline int open_it(void)
+{
+	return ioctl(device, TALLY_IOC_OPEN, &o);
+}
+
+static inline uint64_t value_of(int fd)
+{
+	uint64_t value[8] = { 0 };
+
+	return read(fd, value, sizeof(value)) > 0 ? value[0] : ~0ULL;
+}
+
+/* An open that is refused, with where and why. */
+static inline void refused(int error, unsigned int field, const char *what)
+{
+	int fd = open_it();
+
+	tell(fd < 0 && errno == error && (o.size < sizeof(o) ||
+	     ((int)o.error.error == error && o.error.field == field && o.error.stage &&
+	      o.error.text[0])),
+	     "%s: %s, field %#x, stage %u: %s", what, outcome(fd), o.error.field,
+	     o.error.stage, o.error.text);
+	if (fd >= 0)
+		close(fd);
+}
+
+static inline void made(const char *what)
+{
+	int fd = open_it();
+
+	tell(fd >= 0, "%s: %s %s", what, outcome(fd), fd < 0 ? o.error.text : "");
+	if (fd >= 0)
+		close(fd);
+}
+
+static inline int nr_online(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static inline int open_all(uint64_t config, int leader, unsigned int flags)
+{
+	usual();
+	attr.config = config;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			   PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+	o.pid = -1;
+	o.group_fd = leader;
+	o.flags = TALLY_OPEN_ALL_CPUS | flags;
+	return open_it();
+}
+
+static inline int read_values(int fd, struct tally_value *values, unsigned int *flags)
+{
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = -1, .nr = 64, .values = (unsigned long)values,
+	};
+	int ret = ioctl(fd, TALLY_IOC_READ, &r);
+
+	if (flags)
+		*flags = r.flags;
+	return ret ? -1 : (int)r.nr;
+}
+
+static inline int attach_to(const char *name)
+{
+	struct tally_attach at = { .size = sizeof(at) };
+	int fd;
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	fd = ioctl(device, TALLY_IOC_ATTACH, &at);
+	return fd;
+}
+
+static inline void *map(int fd, int prot)
+{
+	return mmap(NULL, page_size, prot, MAP_SHARED, fd, 0);
+}
+
+static inline void set_online(int cpu, int online)
+{
+	char path[64], c = '0' + online;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, &c, 1) != 1)
+		err(2, "%s", path);
+	close(fd);
+}
+
+/* The last one has no name. */
+struct devtest {
+	const char *name;
+	int arguments;
+	void (*run)(char **arguments);
+};
+
+static inline int run_test(const struct devtest *t, int argc, char **argv)
+{
+	page_size = sysconf(_SC_PAGESIZE);
+	area = mmap(NULL, AREA * page_size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(area, AREA * page_size, MADV_NOHUGEPAGE);
+	device = open("/dev/tally", O_RDWR);
+	if (device < 0)
+		err(2, "/dev/tally");
+	for (; t->name; t++) {
+		if (argc != 2 + t->arguments || strcmp(t->name, argv[1]))
+			continue;
+		t->run(argv + 2);
+		return 0;
+	}
+	errx(2, "usage: %s TEST [ARGUMENTS]", argv[0]);
+}
+
+#endif /* DEVTEST_H */
