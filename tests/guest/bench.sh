@@ -25,7 +25,7 @@ one_run() {
 	module_results tally_bench
 	ok 'reads at a tracepoint' ./bench_bpf $kinds
 	ok 'tally_bench can be unloaded' rmmod tally_bench
-	ok 'reads of a process' ./bench_user "$tally/file/count"
+	ok 'reads of a process' ./bench_user user "$tally/file/count"
 }
 
 run=0

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_user FILE...: what reading counts costs a process: perf's file of an
- * event, one and eight of them, of a group of eight; and FILE, a count in
- * tally's folder, opened once. In tenths of an instruction, with icount:
+ * bench_user NAME [FILE]...: what reading counts costs a process: the file of an event,
+ * perf's and tally's, one and eight of them, of a group of eight; a page that is
+ * mapped; and FILE, a count in tally's folder, opened once. And what it costs to make
+ * a file and close it. In tenths of an instruction, with icount:
  *
- *	# figure user read 1234
+ *	# figure NAME read 1234
  *
- * The event is page-faults on CPU 0.
+ * The event is page-faults on CPU 0; those of a group are of eight kinds. What is
+ * made is of a kind that is counted already, and of one that is not.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <linux/tally.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +25,10 @@
 #define ROUNDS	30
 #define CALLS	64
 
-static int alone[8], group[8], file;
+static int alone[8], group[8], file, device, tally_alone, tally_group, tally_page;
+static volatile struct perf_event_mmap_page *page;
 static char buf[4096];
+static const char *bench_name;
 
 static void die(const char *what)
 {
@@ -29,19 +36,51 @@ static void die(const char *what)
 	exit(1);
 }
 
-static int open_event(int leader, unsigned long long format)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_PAGE_FAULTS,
-		.read_format = format,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
+static struct perf_event_attr attr = {
+	.type = PERF_TYPE_SOFTWARE,
+	.size = sizeof(attr),
+};
 
+static const int kinds[8] = {
+	PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES,
+	PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_ALIGNMENT_FAULTS,
+	PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
+};
+
+#define ANOTHER_KIND PERF_COUNT_SW_EMULATION_FAULTS
+
+static int open_event(int kind, int leader, unsigned long long format)
+{
+	int fd;
+
+	attr.config = kind;
+	attr.read_format = format;
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
 	if (fd < 0)
 		die("perf_event_open");
 	return fd;
+}
+
+static int open_tally(int kind, int leader, unsigned long long format,
+		      unsigned int flags)
+{
+	struct tally_open o = {
+		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1,
+		.group_fd = leader, .flags = flags,
+	};
+	int fd;
+
+	attr.config = kind;
+	attr.read_format = format;
+	fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	if (fd < 0)
+		die(o.error.text);
+	return fd;
+}
+
+static void nothing(void)
+{
 }
 
 static void read_one(void)
@@ -63,6 +102,55 @@ static void read_group(void)
 {
 	if (read(group[0], buf, sizeof(buf)) != 9 * 8)
 		die("read of a group");
+}
+
+static void tally_read_one(void)
+{
+	if (read(tally_alone, buf, sizeof(buf)) != 8)
+		die("read");
+}
+
+static void tally_read_group(void)
+{
+	if (read(tally_group, buf, sizeof(buf)) != 9 * 8)
+		die("read of a group");
+}
+
+static volatile unsigned long long seen;
+
+/* The manual page's loop. */
+static void read_page(void)
+{
+	unsigned long long count;
+	unsigned int seq;
+
+	do {
+		seq = page->lock;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		count = page->offset;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (page->lock != seq);
+	seen = count;
+}
+
+static void perf_create(void)
+{
+	close(open_event(kinds[0], -1, 0));
+}
+
+static void tally_create(void)
+{
+	close(open_tally(kinds[0], -1, 0, 0));
+}
+
+static void perf_create_first(void)
+{
+	close(open_event(ANOTHER_KIND, -1, 0));
+}
+
+static void tally_create_first(void)
+{
+	close(open_tally(ANOTHER_KIND, -1, 0, 0));
 }
 
 static void read_file(void)
@@ -91,21 +179,51 @@ static void figure(const char *name, void (*op)(void))
 		t = now_ns() - t;
 		best = t < best ? t : best;
 	}
-	printf("# figure user %s %llu\n", name, best * 10 / CALLS);
+	printf("# figure %s %s %llu\n", bench_name, name, best * 10 / CALLS);
 }
 
 int main(int argc, char **argv)
 {
 	int i;
 
-	for (i = 0; i < 8; i++) {
-		alone[i] = open_event(-1, 0);
-		group[i] = open_event(i ? group[0] : -1, PERF_FORMAT_GROUP);
+	if (argc < 2) {
+		fprintf(stderr, "usage: bench_user NAME [FILE]...\n");
+		return 2;
 	}
+	bench_name = argv[1];
+	figure("nothing", nothing);
+	for (i = 0; i < 8; i++) {
+		alone[i] = open_event(kinds[i], -1, 0);
+		group[i] = open_event(kinds[i], i ? group[0] : -1, PERF_FORMAT_GROUP);
+	}
+	device = open("/dev/tally", O_RDWR);
+	if (device < 0)
+		die("/dev/tally");
+	tally_alone = open_tally(kinds[0], -1, 0, 0);
+	tally_group = open_tally(kinds[0], -1, PERF_FORMAT_GROUP, 0);
+	for (i = 1; i < 8; i++)
+		open_tally(kinds[i], tally_group, 0, TALLY_OPEN_MEMBER);
+	figure("tally_read", tally_read_one);
+	figure("tally_read_group_8", tally_read_group);
+	figure("create", perf_create);
+	figure("tally_create", tally_create);
+	figure("create_first", perf_create_first);
+	figure("tally_create_first", tally_create_first);
+	/* Its timer costs the others nothing now. */
+	tally_page = open_tally(kinds[0], -1, 0, 0);
+	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, tally_page, 0);
+	if (page == MAP_FAILED)
+		die("mmap");
+	figure("page", read_page);
+	close(tally_page);
+	munmap((void *)page, sysconf(_SC_PAGESIZE));
+	close(tally_group);
+	close(tally_alone);
+	close(device);
 	figure("read", read_one);
 	figure("read_8", read_eight);
 	figure("read_group_8", read_group);
-	for (i = 1; i < argc; i++) {
+	for (i = 2; i < argc; i++) {
 		file = open(argv[i], O_RDONLY);
 		if (file < 0)
 			die(argv[i]);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# scale.sh [RUNS]: what reads of other CPUs cost, and whom they interrupt, with
-# 1, 8 and 64 events on 1, 2, 4 and 8 CPUs; for scripts/bench. Wants a guest with
+# scale.sh [RUNS]: what reads of other CPUs cost, in the kernel and of a process, and
+# whom they interrupt, with 1, 8 and 64 events on 1, 2, 4 and 8 CPUs; for scripts/bench. Wants a guest with
 # --icount and --smp 8.
 
 . "$(dirname "$0")/lib.sh"
@@ -48,12 +48,14 @@ measure() {
 		ok "$events events on $1 CPUs" as cpu 0 insmod tally_scale.ko events=$events
 		if [ "$1$events" = 28 ]; then
 			module_results tally_scale
+			ok 'reads of a process' as cpu 1 ./bench_user far_user
 		fi
 		for who in tally perf; do
 			as cpu 0 cat "/sys/kernel/debug/tally_scale/$who" >/dev/null
 			hundred $who "${events}_$1"
 		done
 		ok 'they are gone' rmmod tally_scale
+		ok "$events events on $1 CPUs for a process" as cpu 0 ./allcpus $events 100
 	done
 }
 
