@@ -46,11 +46,12 @@ key_of() { sha256sum | cut -c1-12; }
 
 # Where the project is built for a kernel: one folder per checkout and kernel,
 # so that objects never meet, and outside the checkout, whose path may hold
-# spaces.
+# spaces. What is built with other options sets variant, for a folder of its own.
+variant=
 build_folder() {
 	local key
 	key=$(printf %s "$checkout" | key_of)
-	echo "$cache/build/$key/$1"
+	echo "$cache/build/$key/$1$variant"
 }
 
 # build_project KERNEL [make arguments]: bring the build folder up to date.
@@ -86,7 +87,7 @@ build_project() {
 		--filter='P *.o' --filter='P *.ko' --filter='P *.a' \
 		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
 		--filter='P .*.d' --filter='P Module.symvers' --filter='P modules.order' \
-		--filter='P .tmp_*' --filter='P .module-common.*' \
+		--filter='P .tmp_*' --filter='P .module-common.*' --filter='P *.gcno' \
 		--exclude=/.git --exclude='*.o' --exclude='*.ko' --exclude='*.a' \
 		--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
 		--exclude=Module.symvers --exclude=modules.order --exclude='.tmp_*' \

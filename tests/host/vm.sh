@@ -102,6 +102,8 @@ check_status 'a debug kernel without a report is 0' 0 \
 check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true
 check_status 'an unknown option is 2' 2 "$vm" $k --no-such-option -- true
 check_status 'a file that is not there is 2' 2 "$vm" $k --add /no/such/file -- true
+check_status 'coverage of a kernel without gcov is 2' 2 \
+	"$vm" $k --coverage "$work/counts" -- true
 }
 check 'output is passed on byte by byte' prints_exactly \
 	'printf "a\\nb\\001\\r\\n\\tc"' 'a\nb\001\r\n\tc'
