@@ -13,7 +13,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild takes its folder apart at blanks and colons.
-ifneq ($(filter-out help demo test soak bench,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo test soak fuzz bench,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -21,7 +21,7 @@ endif
 
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules install dkms-install dkms-remove clean test soak bench demo help
+.PHONY: modules install dkms-install dkms-remove clean test soak fuzz bench demo help
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -63,6 +63,18 @@ soak:
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 
+# The counts of both together. A guest that was lost has none, and make stops.
+FUZZ := 600
+
+fuzz:
+	scripts/setup
+	@counts=$$(mktemp -d) && trap 'rm -rf "$$counts"' EXIT && \
+	scripts/vm --kernel debug-x86_64 --smp 4 --timeout $$(($(FUZZ) + 900)) \
+		--coverage "$$counts/fuzz" -- sh fuzz.sh $(FUZZ) && \
+	scripts/vm --kernel debug-x86_64 --timeout $$(($(FUZZ) + 900)) --with-trinity \
+		--coverage "$$counts/trinity" -- sh trinity.sh $$(($(FUZZ) / 2)) && \
+	scripts/coverage --lines "$$counts/fuzz" "$$counts/trinity"
+
 bench:
 	scripts/setup
 	scripts/bench
@@ -85,6 +97,7 @@ help:
 	@echo '  make test          everything that CI runs; TESTS="kunit vm" for some'
 	@echo '  make bench         what it costs beside its peers, in instructions'
 	@echo '  make soak          a storm of events that overflow and end; SOAK=SECONDS'
+	@echo '  make fuzz          wild calls on /dev/tally, and which lines they reach; FUZZ=SECONDS'
 	@echo 'Variables:'
 	@echo '  KDIR=DIR           kernel headers or build folder [$(KDIR)]'
 	@echo '  ARCH= CROSS_COMPILE=  as for the kernel, to build for another machine'

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz SECONDS PROCESSES SEED: calls on /dev/tally and its files as no program would
+ * make them, but with structs that are nearly right.
+ *
+ * All processes share their files, and a page with the numbers of them; each has its
+ * own random numbers, from SEED on. What a call answers is counted, by call and errno,
+ * and printed at the end. Allocations fail now and then if the kernel can do that. It
+ * is the kernel that complains if something is wrong; here nothing is, but that a call
+ * has never succeeded, or a process did not live to the end.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILES	24
+#define ERRNOS	134
+
+enum call {
+	OPEN, MEMBER, ATTACH, NEXT, INFO, ALL, READ, IOC_READ, ENABLE, DISABLE, RESET,
+	REFRESH, PERIOD, ID, MODIFY, OTHER, MMAP, MUNMAP, POLL, CLOSE, FORK, WORK, CALLS
+};
+
+static const char *const names[CALLS] = {
+	"open", "member", "attach", "next", "info", "all", "read", "ioc_read", "enable",
+	"disable", "reset", "refresh", "period", "id", "modify", "other", "mmap", "munmap",
+	"poll", "close", "fork", "work"
+};
+
+static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
+static int device, fault_fd = -1;
+static int files[FILES];
+static void *pages[FILES];
+static long page_size;
+static uint64_t state;
+static volatile int word;
+
+static uint64_t rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state * 0x2545F4914F6CDD1DULL;
+}
+
+static unsigned int below(unsigned int n)
+{
+	return (rnd() >> 32) % n;
+}
+
+static int one_in(unsigned int n)
+{
+	return !below(n);
+}
+
+/* A number that is at an edge, or any. */
+static uint64_t odd_number(void)
+{
+	static const uint64_t edges[] = {
+		0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4095, 4096, 65535, 10000, 1000000,
+		INT32_MAX, UINT32_MAX, 1ULL << 32, INT64_MAX, 1ULL << 63, UINT64_MAX
+	};
+
+	switch (below(4)) {
+	case 0:
+		return rnd();
+	case 1:
+		return 1ULL << below(64);
+	case 2:
+		return below(100);
+	default:
+		return edges[below(sizeof(edges) / sizeof(*edges))];
+	}
+}
+
+/* Something in the struct becomes another thing. */
+static void spoil(void *what, size_t size)
+{
+	uint64_t n = odd_number();
+	size_t width = 1U << below(4), at;
+
+	if (!one_in(4) || size < 8)
+		return;
+	at = below(size / width) * width;
+	memcpy((char *)what + at, &n, width);
+}
+
+static int any_slot(void)
+{
+	return below(FILES);
+}
+
+/* A file of ours most of the time. */
+static int any_file(void)
+{
+	int i, at = any_slot();
+
+	if (one_in(50))
+		return (int)odd_number();
+	if (one_in(50))
+		return device;
+	for (i = 0; i < FILES; i++)
+		if (files[(at + i) % FILES] >= 0)
+			return files[(at + i) % FILES];
+	return -1;
+}
+
+/* What it was made with, so far as that is known. */
+static struct perf_event_attr attrs[FILES];
+
+static void keep(int fd, const struct perf_event_attr *attr)
+{
+	int i = any_slot();
+
+	if (files[i] >= 0)
+		close(files[i]);
+	files[i] = fd;
+	if (attr)
+		attrs[i] = *attr;
+	else
+		memset(&attrs[i], 0, sizeof(attrs[i]));
+}
+
+static void any_attr(struct perf_event_attr *attr)
+{
+	static const struct {
+		uint32_t type;
+		uint32_t configs;
+	} kinds[] = {
+		{ PERF_TYPE_SOFTWARE, 12 }, { PERF_TYPE_SOFTWARE, 12 },
+		{ PERF_TYPE_HARDWARE, 10 }, { PERF_TYPE_BREAKPOINT, 1 },
+		{ PERF_TYPE_TRACEPOINT, 600 }, { PERF_TYPE_HW_CACHE, 0x20106 },
+	};
+	unsigned int k = below(sizeof(kinds) / sizeof(*kinds));
+	uint64_t bits = 0;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = kinds[k].type;
+	attr->config = below(kinds[k].configs);
+	if (attr->type == PERF_TYPE_BREAKPOINT) {
+		attr->bp_type = below(5);
+		attr->bp_addr = (unsigned long)&word;
+		attr->bp_len = 1U << below(4);
+		attr->config = 0;
+	}
+	if (one_in(2))
+		attr->read_format = below(32);
+	if (one_in(3))
+		attr->sample_period = one_in(2) ? 100 + below(100000) : odd_number();
+	/* disabled to exclude_idle, enable_on_exec, exclude_host and _guest, the last. */
+	if (one_in(2))
+		bits = rnd() & (0xffULL | 1 << 10 | 1 << 12 | 3ULL << 19 | 7ULL << 35);
+	if (one_in(2))
+		bits &= rnd() & rnd();
+	memcpy((char *)attr + 40, &bits, 8);
+	spoil(attr, sizeof(*attr));
+}
+
+static int nr_cpus;
+
+static void any_target(struct tally_open *o)
+{
+	switch (below(4)) {
+	case 0:
+		o->pid = -1;
+		o->cpu = -1;
+		o->flags = TALLY_OPEN_ALL_CPUS;
+		break;
+	case 1:
+		o->pid = -1;
+		o->cpu = below(nr_cpus);
+		break;
+	case 2:
+		o->pid = one_in(2) ? 0 : getpid() - 2 + (int)below(5);
+		o->cpu = -1;
+		break;
+	default:
+		o->pid = 0;
+		o->cpu = (int)below(nr_cpus + 1) - 1;
+	}
+}
+
+static int try_open(int member)
+{
+	struct perf_event_attr attr;
+	uint64_t none = one_in(2);
+	struct tally_open o;
+	int ret;
+
+	memset(&o, 0, sizeof(o));
+	o.size = sizeof(o);
+	any_attr(&attr);
+	o.attr = (unsigned long)&attr;
+	any_target(&o);
+	o.group_fd = member || one_in(3) ? any_file() : -1;
+	/* Which most groups here agree about. */
+	if (o.group_fd >= 0 && !one_in(4)) {
+		memcpy((char *)&attr + 40, &none, 8);
+		o.pid = 0;
+		o.cpu = -1;
+		o.flags = 0;
+	}
+	if (member)
+		o.flags |= TALLY_OPEN_MEMBER;
+	if (one_in(10))
+		o.flags |= TALLY_OPEN_REQUIRE;
+	if (one_in(3))
+		o.perf_flags = PERF_FLAG_FD_CLOEXEC;
+	if (one_in(3))
+		o.publish_ns = 10000 + below(100000000);
+	if (one_in(5))
+		snprintf(o.name, sizeof(o.name), "fuzz%u", below(10));
+	spoil(&o, sizeof(o));
+	ret = ioctl(device, TALLY_IOC_OPEN, one_in(500) ? (void *)8 : &o);
+	if (ret >= 0 && !(o.flags & TALLY_OPEN_MEMBER))
+		keep(ret, &attr);
+	return ret;
+}
+
+static int try_attach(void)
+{
+	struct tally_attach a;
+	int ret;
+
+	memset(&a, 0, sizeof(a));
+	a.size = sizeof(a);
+	if (one_in(2))
+		snprintf(a.name, sizeof(a.name), one_in(3) ? "kept" : "fuzz%u", below(10));
+	else
+		a.id = one_in(2) ? below(2000) : odd_number();
+	a.read_format = one_in(2) ? 0 : below(32);
+	if (one_in(3))
+		a.publish_ns = 10000 + below(100000000);
+	spoil(&a, sizeof(a));
+	ret = ioctl(device, TALLY_IOC_ATTACH, &a);
+	if (ret >= 0)
+		keep(ret, NULL);
+	return ret;
+}
+
+static int try_next(void)
+{
+	struct tally_next n = { .size = sizeof(n) };
+	int ret, i;
+
+	n.id = one_in(2) ? 0 : odd_number();
+	spoil(&n, sizeof(n));
+	for (i = 0, ret = 0; i < 50 && !ret; i++) {
+		n.reserved = 0;
+		ret = ioctl(device, TALLY_IOC_NEXT, &n);
+	}
+	return i > 1 ? 0 : ret;
+}
+
+static int try_info(void)
+{
+	struct tally_info info = { .size = sizeof(info) };
+	char text[256];
+	int fd;
+
+	if (one_in(3)) {
+		snprintf(text, sizeof(text), "/proc/self/fdinfo/%d", any_file());
+		fd = open(text, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		if (read(fd, text, sizeof(text)) < 0)
+			text[0] = 0;
+		return close(fd);
+	}
+	spoil(&info, sizeof(info));
+	return ioctl(device, TALLY_IOC_INFO, &info);
+}
+
+/*
+ * Half of a pointer to it may be spoilt: what is written there must not be our stack. A
+ * pointer's lower 16 bits do not lead out of it.
+ */
+static union {
+	struct tally_value values[64];
+	char all[2 << 16];
+} room __attribute__((aligned(1 << 16)));
+
+static int try_ioc_read(void)
+{
+	struct tally_read r = { .size = sizeof(r), .nr = 64 };
+
+	r.values = (unsigned long)room.values;
+	r.cpu = (int)below(nr_cpus + 2) - 1;
+	spoil(&r, sizeof(r));
+	return ioctl(any_file(), TALLY_IOC_READ, &r);
+}
+
+static int try_read(void)
+{
+	uint64_t values[200];
+
+	return read(any_file(), values, one_in(4) ? below(sizeof(values)) : sizeof(values));
+}
+
+static int try_modify(void)
+{
+	struct perf_event_attr attr;
+	int i, ret = -1;
+
+	any_attr(&attr);
+	if (one_in(2))
+		return ioctl(any_file(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+	/* Few of the files are breakpoints', and little of these can be changed. */
+	for (i = 0; i < FILES && ret; i++) {
+		attr = attrs[i];
+		if (attr.type != PERF_TYPE_BREAKPOINT)
+			continue;
+		attr.bp_type = 1 + below(3);
+		attr.bp_addr = (unsigned long)&word;
+		attr.bp_len = 4;
+		attr.disabled = one_in(2);
+		spoil(&attr, sizeof(attr));
+		ret = ioctl(files[i], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
+	}
+	return ret;
+}
+
+static int try_mmap(void)
+{
+	int i = any_slot(), prot = one_in(10) ? (int)below(8) : PROT_READ;
+	size_t size = (one_in(10) ? below(10) : 1) * page_size;
+	off_t at = one_in(20) ? below(5) * page_size : 0;
+	void *page = mmap(NULL, size, prot, one_in(10) ? MAP_PRIVATE : MAP_SHARED,
+			  any_file(), at);
+
+	if (page == MAP_FAILED)
+		return -1;
+	if (pages[i])
+		munmap(pages[i], page_size);
+	pages[i] = page;
+	if (prot & PROT_READ)
+		word += *(volatile unsigned char *)page;
+	if (one_in(10))
+		mprotect(page, page_size, PROT_READ | PROT_WRITE);
+	return 0;
+}
+
+/* Another address for the page, or none. */
+static int try_munmap(void)
+{
+	int i = any_slot();
+	void *page = pages[i], *spot;
+
+	if (!page)
+		return 0;
+	if (one_in(3)) {
+		spot = mmap(NULL, page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (spot == MAP_FAILED)
+			return -1;
+		spot = mremap(page, page_size, page_size, MREMAP_MAYMOVE | MREMAP_FIXED, spot);
+		if (spot == MAP_FAILED)
+			return -1;
+		pages[i] = spot;
+		return 0;
+	}
+	pages[i] = NULL;
+	return munmap(page, page_size);
+}
+
+static int try_poll(void)
+{
+	struct pollfd p[3];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		p[i].fd = any_file();
+		p[i].events = POLLIN;
+	}
+	return poll(p, 3, below(3));
+}
+
+static int try_close(void)
+{
+	int i = any_slot(), fd = files[i];
+
+	files[i] = -1;
+	return fd < 0 ? 0 : close(fd);
+}
+
+/* A child that has the files, too, and leaves soon; maybe with another program. */
+static int try_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	alarm(5);
+	word++;
+	if (one_in(3))
+		execl("/bin/busybox", "true", NULL);
+	if (one_in(2)) {
+		int fd = any_file();
+
+		ioctl(fd, PERF_EVENT_IOC_RESET, below(2));
+		close(fd);
+	}
+	_exit(0);
+}
+
+static int try_work(void)
+{
+	char *area = mmap(NULL, 8 * page_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cpu_set_t set;
+	int i;
+
+	if (area == MAP_FAILED)
+		return -1;
+	for (i = 0; i < 8; i++)
+		area[i * page_size] = 1;
+	for (i = 0; i < 20; i++)
+		word = i;
+	CPU_ZERO(&set);
+	CPU_SET(below(nr_cpus), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	return munmap(area, 8 * page_size);
+}
+
+static int try(enum call call)
+{
+	uint64_t n = odd_number();
+
+	switch (call) {
+	case OPEN:
+	case MEMBER:
+		return try_open(call == MEMBER);
+	case ATTACH:
+		return try_attach();
+	case NEXT:
+		return try_next();
+	case INFO:
+		return try_info();
+	case ALL:
+		return ioctl(device, one_in(2) ? TALLY_IOC_ENABLE_ALL : TALLY_IOC_DISABLE_ALL, n);
+	case READ:
+		return try_read();
+	case IOC_READ:
+		return try_ioc_read();
+	case ENABLE:
+		return ioctl(any_file(), PERF_EVENT_IOC_ENABLE, one_in(4) ? n : below(2));
+	case DISABLE:
+		return ioctl(any_file(), PERF_EVENT_IOC_DISABLE, one_in(4) ? n : below(2));
+	case RESET:
+		return ioctl(any_file(), PERF_EVENT_IOC_RESET, one_in(4) ? n : below(2));
+	case REFRESH:
+		return ioctl(any_file(), PERF_EVENT_IOC_REFRESH, one_in(2) ? n : below(5));
+	case PERIOD:
+		n = one_in(2) ? 1 + below(100000) : n;
+		return ioctl(any_file(), PERF_EVENT_IOC_PERIOD, one_in(50) ? NULL : &n);
+	case ID:
+		return ioctl(any_file(), PERF_EVENT_IOC_ID, one_in(50) ? NULL : &n);
+	case MODIFY:
+		return try_modify();
+	case OTHER:
+		return ioctl(any_file(), one_in(2) ? _IO('$', below(16)) : (unsigned int)n, n);
+	case MMAP:
+		return try_mmap();
+	case MUNMAP:
+		return try_munmap();
+	case POLL:
+		return try_poll();
+	case CLOSE:
+		return try_close();
+	case FORK:
+		return try_fork();
+	default:
+		return try_work();
+	}
+}
+
+/* Often what makes files, seldom what takes long. */
+static enum call any_call(void)
+{
+	static const enum call often[] = {
+		OPEN, OPEN, OPEN, MEMBER, MEMBER, READ, READ, IOC_READ, ENABLE, DISABLE,
+		MMAP, CLOSE, WORK, WORK, WORK
+	};
+
+	if (one_in(2))
+		return often[below(sizeof(often) / sizeof(*often))];
+	return below(20) ? below(CALLS) : FORK;
+}
+
+static int maybe_fail(void)
+{
+	char text[16];
+	int n;
+
+	if (fault_fd < 0 || !one_in(8))
+		return 0;
+	n = snprintf(text, sizeof(text), "%u", 1 + below(40));
+	return pwrite(fault_fd, text, n, 0) == n;
+}
+
+static void run(int seconds)
+{
+	time_t end = time(NULL) + seconds;
+	enum call call;
+	long ret;
+	int i, failing;
+
+	for (i = 0; i < FILES; i++)
+		files[i] = -1;
+	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	while (time(NULL) < end) {
+		/* Now and then nobody, who may do less. */
+		if (seteuid(one_in(8) ? 65534 : 0))
+			_exit(4);
+		for (i = 0; i < 50; i++) {
+			call = any_call();
+			failing = call != FORK && call != WORK ? maybe_fail() : 0;
+			ret = try(call);
+			__atomic_add_fetch(&outcomes[call][ret < 0 ? errno % ERRNOS : 0], 1,
+					   __ATOMIC_RELAXED);
+			if (failing && pwrite(fault_fd, "0", 1, 0) != 1)
+				_exit(3);
+			while (waitpid(-1, NULL, WNOHANG) > 0)
+				;
+		}
+	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	int seconds, processes, i, status, bad = 0;
+	unsigned long calls = 0, of_one;
+	enum call call;
+
+	if (argc != 4)
+		errx(2, "usage: fuzz SECONDS PROCESSES SEED");
+	seconds = atoi(argv[1]);
+	processes = atoi(argv[2]);
+	page_size = sysconf(_SC_PAGESIZE);
+	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		err(2, "/dev/tally");
+	outcomes = mmap(NULL, sizeof(*outcomes) * CALLS, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (outcomes == MAP_FAILED)
+		err(2, "mmap");
+	signal(SIGTRAP, SIG_IGN);
+	signal(SIGIO, SIG_IGN);
+	for (i = 0; i < processes; i++) {
+		if (fork())
+			continue;
+		state = strtoull(argv[3], NULL, 0) * 1000003 + i + 1;
+		rnd();
+		run(seconds);
+	}
+	for (i = 0; i < processes; i++) {
+		wait(&status);
+		if (status) {
+			printf("# a process ended with %#x\n", status);
+			bad += !WIFSIGNALED(status) || WTERMSIG(status) != SIGTRAP;
+		}
+	}
+	for (call = 0; call < CALLS; call++) {
+		of_one = 0;
+		printf("# %s:", names[call]);
+		for (i = 0; i < ERRNOS; i++) {
+			if (!outcomes[call][i])
+				continue;
+			of_one += outcomes[call][i];
+			printf(" %s %lu", i ? strerrorname_np(i) : "OK", outcomes[call][i]);
+		}
+		printf("\n");
+		printf("%s %s: %lu calls, %lu of them succeeded\n",
+		       outcomes[call][0] ? "ok" : "bad", names[call], of_one, outcomes[call][0]);
+		calls += of_one;
+	}
+	printf("%s %lu calls by %d processes in %d s\n", bad ? "bad" : "ok", calls, processes,
+	       seconds);
+	return 0;
+}

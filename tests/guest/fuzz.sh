@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# fuzz.sh [SECONDS [SEED]]: /dev/tally under fire, from several processes, while
+# allocations fail and, with more than one CPU, CPU 1 goes and comes. See fuzz.c.
+
+. "$(dirname "$0")/lib.sh"
+
+seconds=${1:-30}
+seed=${2:-$(date +%s)}
+
+for fault in failslab fail_page_alloc; do
+	[ ! -d /sys/kernel/debug/$fault ] || {
+		echo N >/sys/kernel/debug/$fault/ignore-gfp-wait
+		echo 1 >/sys/kernel/debug/$fault/verbose
+	}
+done
+# Limits that are met now and then.
+load_tally files_per_user=70 events_per_user=150
+is "$(create 'page-faults name=kept')" OK 'an event for all'
+note "seed $seed"
+rm -f /tmp/stop
+helper sh -c 'while [ ! -e /tmp/stop ]; do
+	echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 1
+	echo 1 >/sys/devices/system/cpu/cpu1/online; sleep 2
+done'
+cpus=$helper_pid
+results "$here/fuzz" "$seconds" 4 "$seed"
+# It says how it is used, and ends with 2, if it runs at all.
+if [ -x "$here/fuzz32" ] && { "$here/fuzz32" 2>/dev/null; [ $? -eq 2 ]; }; then
+	results "$here/fuzz32" $((seconds / 2)) 4 "$seed"
+fi
+touch /tmp/stop
+wait "$cpus"
+no_files() { ! grep -q '^file\|^fuzz' $tally/events; }
+ok 'no file of it is left' wait_for 20 no_files
+is "$(remove kept)" OK 'the event goes'
+nothing_left 'nothing is left'
+finish

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * asperf.so: loaded before libc, perf_event_open() makes files of /dev/tally. For
+ * trinity, which knows perf's files and calls the system by syscall() alone.
+ *
+ * What trinity makes up is seldom something that tally counts. So most of its
+ * attributes lose what only samples need, and most of what it maps of a file begins
+ * where the page is. It knows no ioctl of perf's, and its own ioctl() faults if it has no pipes and
+ * sockets: it is told to call pread64() and such, most of which become ioctls here.
+ * Nothing waits for long. The rest stays as it is.
+ *
+ * trinity goes on with the ten files that it opened first. In its children a new file
+ * takes the place of one of them, and so is called as well, and closed.
+ *
+ * Calls on these files are counted, and printed when trinity ends:
+ *
+ *	on tally's files: ioctl 1000 400	1000 calls, of which 400 succeeded
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <err.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CALLS	500
+#define FILES	10
+
+static const unsigned long ioctls[] = {
+	PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_REFRESH,
+	PERF_EVENT_IOC_RESET, PERF_EVENT_IOC_PERIOD, PERF_EVENT_IOC_SET_OUTPUT,
+	PERF_EVENT_IOC_SET_FILTER, PERF_EVENT_IOC_ID, PERF_EVENT_IOC_SET_BPF,
+	PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_QUERY_BPF,
+	PERF_EVENT_IOC_MODIFY_ATTRIBUTES, TALLY_IOC_READ, TALLY_IOC_INFO, TALLY_IOC_OPEN,
+	TALLY_IOC_NEXT, TALLY_IOC_ATTACH, TALLY_IOC_ENABLE_ALL, TALLY_IOC_DISABLE_ALL,
+};
+
+static long (*libc_syscall)(long nr, ...);
+static struct { unsigned long calls, good; } *counts;	/* shared with the children */
+static int device = -1, files[FILES], nr_files;
+static pid_t first;
+static __u64 state = 1;
+
+static unsigned int below(unsigned int n)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return ((state ^ (__u64)getpid() << 40) >> 33) % n;
+}
+
+static int is_ours(unsigned long fd)
+{
+	int i;
+
+	for (i = 0; i < nr_files; i++)
+		if (fd == (unsigned int)files[i])
+			return 1;
+	return 0;
+}
+
+/* What tally refuses because it makes no samples and records. */
+static void mend(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	if (below(2)) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config %= PERF_COUNT_SW_MAX;
+		attr->config1 = 0;
+		attr->config2 = 0;
+	}
+	if (below(2))
+		attr->sample_period = 0;
+	else if (below(2))
+		attr->sample_period %= 1000000;
+	attr->read_format &= PERF_FORMAT_MAX - 1;
+	attr->sample_type = 0;
+	attr->mmap = 0;
+	attr->comm = 0;
+	attr->freq = 0;
+	attr->task = 0;
+	attr->watermark = 0;
+	attr->precise_ip = 0;
+	attr->mmap_data = 0;
+	attr->sample_id_all = 0;
+	attr->exclude_callchain_kernel = 0;
+	attr->exclude_callchain_user = 0;
+	attr->mmap2 = 0;
+	attr->comm_exec = 0;
+	attr->use_clockid = 0;
+	attr->context_switch = 0;
+	attr->write_backward = 0;
+	if (below(4)) {
+		attr->inherit_stat = 0;
+		attr->exclusive = 0;
+	}
+	attr->wakeup_events = 0;
+	attr->branch_sample_type = 0;
+	attr->sample_regs_user = 0;
+	attr->sample_stack_user = 0;
+	attr->clockid = 0;
+	attr->aux_watermark = 0;
+	attr->sample_max_stack = 0;
+}
+
+static long open_file(const void *attr, int pid, int cpu, int group_fd, unsigned long flags)
+{
+	struct perf_event_attr mended = { 0 };
+	struct tally_open o = {
+		.size = sizeof(o),
+		.attr = (unsigned long)attr,
+		.pid = pid,
+		.cpu = cpu,
+		.group_fd = group_fd,
+		.perf_flags = flags,
+	};
+	int at;
+	long fd;
+
+	if (below(4)) {
+		/* As much as trinity knows of it. */
+		memcpy(&mended, attr, PERF_ATTR_SIZE_VER5);
+		mend(&mended);
+		o.attr = (unsigned long)&mended;
+		o.perf_flags &= PERF_FLAG_FD_CLOEXEC | PERF_FLAG_FD_NO_GROUP;
+		if (pid == -1 && cpu == -1)
+			o.flags |= TALLY_OPEN_ALL_CPUS;
+	}
+	if (getpid() != first && group_fd >= 0 && !below(4))
+		o.flags |= TALLY_OPEN_MEMBER;
+	fd = libc_syscall(__NR_ioctl, device, TALLY_IOC_OPEN, &o);
+	if (fd < 0 || o.flags & TALLY_OPEN_MEMBER)
+		return fd;
+	if (getpid() == first && nr_files < FILES) {
+		files[nr_files++] = fd;
+		return fd;
+	}
+	at = files[below(nr_files)];
+	dup2(fd, at);
+	close(fd);
+	return at;
+}
+
+long syscall(long nr, ...)
+{
+	static const struct timespec soon = { .tv_nsec = 1000000 };
+	unsigned long a[6], fd;
+	__builtin_va_list list;
+	long ret;
+	int i;
+
+	__builtin_va_start(list, nr);
+	for (i = 0; i < 6; i++)
+		a[i] = __builtin_va_arg(list, unsigned long);
+	__builtin_va_end(list);
+
+	switch (nr) {
+	case __NR_mmap:
+		fd = a[4];
+		/* Not the length: trinity will unmap and write as much as it asked for. */
+		if (is_ours(fd) && below(4)) {
+			a[2] = PROT_READ;
+			a[3] = MAP_SHARED;
+			a[5] = 0;
+		}
+		break;
+	case __NR_pread64:
+	case __NR_fadvise64:
+		fd = a[0];
+		if (!below(8))
+			break;
+		/* An address, or a number that is often small. */
+		a[2] = nr == __NR_fadvise64 && below(2) ? a[3] : a[1];
+		a[1] = ioctls[below(sizeof(ioctls) / sizeof(*ioctls))];
+		nr = __NR_ioctl;
+		if (nr_files && below(2))
+			a[0] = files[below(nr_files)];
+		fd = a[0];
+		break;
+	case __NR_epoll_ctl:
+		fd = a[2];
+		break;
+#ifdef __NR_poll
+	case __NR_poll:
+#endif
+	case __NR_ppoll:
+		if (nr == __NR_ppoll)
+			a[2] = (unsigned long)&soon;
+		fd = a[1] ? ((struct pollfd *)a[0])->fd : -1;
+		break;
+#ifdef __NR_epoll_wait
+	case __NR_epoll_wait:
+#endif
+	case __NR_epoll_pwait:
+		a[3] = below(3);
+		fd = a[0];
+		break;
+	default:
+		fd = a[0];
+	}
+	if (nr == __NR_perf_event_open)
+		ret = open_file((void *)a[0], a[1], a[2], a[3], a[4]);
+	else
+		ret = libc_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if ((nr == __NR_perf_event_open || is_ours(fd)) && nr < CALLS) {
+		__atomic_add_fetch(&counts[nr].calls, 1, __ATOMIC_RELAXED);
+		if (ret >= 0)
+			__atomic_add_fetch(&counts[nr].good, 1, __ATOMIC_RELAXED);
+	}
+	return ret;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	libc_syscall = dlsym(RTLD_NEXT, "syscall");
+	first = getpid();
+	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		err(2, "/dev/tally");
+	counts = mmap(NULL, CALLS * sizeof(*counts), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (counts == MAP_FAILED)
+		err(2, "mmap");
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	static const struct { int nr; const char *name; } names[] = {
+		{ __NR_perf_event_open, "perf_event_open" }, { __NR_ioctl, "ioctl" },
+		{ __NR_mmap, "mmap" }, { __NR_read, "read" }, { __NR_readv, "readv" },
+		{ __NR_pread64, "pread64" }, { __NR_ppoll, "ppoll" },
+		{ __NR_epoll_ctl, "epoll_ctl" }, { __NR_fcntl, "fcntl" },
+		{ __NR_dup, "dup" }, { __NR_dup3, "dup3" },
+#ifdef __NR_poll
+		{ __NR_poll, "poll" }, { __NR_dup2, "dup2" },
+#endif
+	};
+	unsigned int i;
+
+	if (getpid() != first)
+		return;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		dprintf(STDOUT_FILENO, "on tally's files: %s %lu %lu\n", names[i].name,
+			counts[names[i].nr].calls, counts[names[i].nr].good);
+}
