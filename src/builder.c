@@ -36,9 +36,14 @@ int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, .
 
 void tally_builder_clear(struct tally_builder *b, struct module *owner)
 {
-	memset(b, 0, sizeof(*b));
+	/* Of strings, the end is enough. */
+	memset(b, 0, offsetof(struct tally_builder, name));
+	b->name[0] = '\0';
+	b->event[0] = '\0';
+	b->why[0] = '\0';
 	b->owner = owner;
 	b->cpu = -1;
+	b->err_cpu = -1;
 	b->attr.size = sizeof(b->attr);
 }
 

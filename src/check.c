@@ -5,6 +5,7 @@
  * perf's entry point for the kernel trusts its caller: every check that the
  * system call makes before it is made again here.
  */
+#include <linux/bitops.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -211,6 +212,20 @@ static const struct unbuilt unbuilt_bits[] = {
 	{ TALLY_BIT_BUILD_ID, "build_id", no_records },
 };
 
+/* All others have names above, or are reserved. */
+#define BUILT_BITS	(BIT_ULL(TALLY_BIT_DISABLED) | BIT_ULL(TALLY_BIT_INHERIT) |		\
+			 BIT_ULL(TALLY_BIT_PINNED) | BIT_ULL(TALLY_BIT_EXCLUSIVE) |		\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_USER) |					\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_KERNEL) |					\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_HV) | BIT_ULL(TALLY_BIT_EXCLUDE_IDLE) |	\
+			 BIT_ULL(TALLY_BIT_FREQ) | BIT_ULL(TALLY_BIT_ENABLE_ON_EXEC) |		\
+			 3ULL << TALLY_BIT_PRECISE_IP | BIT_ULL(TALLY_BIT_EXCLUDE_HOST) |	\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_GUEST) |					\
+			 BIT_ULL(TALLY_BIT_INHERIT_THREAD) |					\
+			 BIT_ULL(TALLY_BIT_REMOVE_ON_EXEC) | BIT_ULL(TALLY_BIT_SIGTRAP))
+
+static_assert(HWEIGHT64(BUILT_BITS) + ARRAY_SIZE(unbuilt_bits) == TALLY_BIT_RESERVED);
+
 /* The word that has all of the one-bit members. */
 static u64 bits_of(const struct perf_event_attr *attr)
 {
@@ -223,17 +238,25 @@ static u64 bits_of(const struct perf_event_attr *attr)
 	return bits;
 }
 
+/* A newer kernel may have names for some of them. */
+static bool has_reserved_1(const struct perf_event_attr *attr)
+{
+	return bits_of(attr) >> TALLY_BIT_RESERVED;
+}
+
 static int check_unbuilt_bits(struct tally_builder *b,
 			      const struct perf_event_attr *attr)
 {
-	u64 bits = bits_of(attr);
+	u64 bits = bits_of(attr) & ~BUILT_BITS;
 	const struct unbuilt *u;
 
+	if (!bits)
+		return 0;
 	for (u = unbuilt_bits; u < unbuilt_bits + ARRAY_SIZE(unbuilt_bits); u++)
 		if (bits & BIT_ULL(u->bit))
 			return tally_bad_bit(b, u->bit, -EOPNOTSUPP, "%s: %s",
 					     u->name, u->why);
-	return 0;
+	return tally_bad_bit(b, __ffs64(bits), -EINVAL, "reserved bits are set");
 }
 
 /*
@@ -248,7 +271,10 @@ static bool has_reserved_3(const struct perf_event_attr *attr)
 	return *(const u32 *)((const char *)attr + AUX_ACTION_AT) & ~AUX_ACTIONS;
 }
 
-/* The same, of members that have bytes. */
+/*
+ * The same, of members that have bytes: all from sample_regs_user up to sig_data, and
+ * one more; has_members() looks at all of them at once.
+ */
 static const struct unbuilt_member {
 	u8 at;
 	u8 size;
@@ -281,11 +307,23 @@ static bool has_member(const struct perf_event_attr *attr,
 	}
 }
 
+static bool has_members(const struct perf_event_attr *attr)
+{
+	const u64 *word = &attr->sample_regs_user;
+	u64 any = attr->wakeup_events;
+
+	while (word < (const u64 *)&attr->sig_data)
+		any |= *word++;
+	return any;
+}
+
 static int check_unbuilt_members(struct tally_builder *b,
 				 const struct perf_event_attr *attr)
 {
 	const struct unbuilt_member *m = unbuilt_members;
 
+	if (!has_members(attr))
+		return 0;
 	for (; m < unbuilt_members + ARRAY_SIZE(unbuilt_members); m++)
 		if (has_member(attr, m))
 			return tally_bad_in(b, TALLY_FIELD_ATTR_AT(m->at), -EOPNOTSUPP,
@@ -296,7 +334,7 @@ static int check_unbuilt_members(struct tally_builder *b,
 /* Whether there is nothing in it that no kernel has a name for. */
 bool tally_attr_is_known(const struct perf_event_attr *attr)
 {
-	return !attr->__reserved_1 && !attr->__reserved_2 && !has_reserved_3(attr) &&
+	return !has_reserved_1(attr) && !attr->__reserved_2 && !has_reserved_3(attr) &&
 	       !(attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1)) &&
 	       !(attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1));
 }
@@ -308,7 +346,7 @@ bool tally_attr_is_known(const struct perf_event_attr *attr)
 static int check_unbuilt(struct tally_builder *b,
 			 const struct perf_event_attr *attr)
 {
-	if (attr->__reserved_1)
+	if (has_reserved_1(attr))
 		return tally_bad_bit(b, TALLY_BIT_RESERVED, -EINVAL,
 				     "reserved bits are set");
 	if (attr->__reserved_2)
