@@ -41,31 +41,23 @@ int tally_copy_attr(struct perf_event_attr *attr,
 		size = PERF_ATTR_SIZE_VER0;
 	if (size < PERF_ATTR_SIZE_VER0 || size > PAGE_SIZE)
 		return put_user((u32)sizeof(*attr), &user->size) ? -EFAULT : -E2BIG;
-	err = copy(attr, sizeof(*attr), user, size, &user->size);
+	/* A constant size is checked by the compiler. */
+	if (size == sizeof(*attr))
+		err = copy_from_user(attr, user, sizeof(*attr)) ? -EFAULT : 0;
+	else
+		err = copy(attr, sizeof(*attr), user, size, &user->size);
 	attr->size = sizeof(*attr);
 	return err;
 }
 
-/**
- * tally_copy_request - what an ioctl is given, which begins with its size
- * @to: receives it
- * @known: the size of that
- * @from: where the program has it
- * @least: the first size that there was
- * @size: receives the program's
- *
- * Return: 0; EINVAL for a size below @least, E2BIG for more than is known, EFAULT.
- */
-int tally_copy_request(void *to, size_t known, void __user *from, size_t least,
-		       u32 *size)
+/* tally_copy_request() for another size than is known. */
+int tally_copy_sized(void *to, size_t known, void __user *from, size_t least, u32 size)
 {
 	u32 __user *size_at = from;
 
-	if (get_user(*size, size_at))
-		return -EFAULT;
-	if (*size < least)
+	if (size < least)
 		return -EINVAL;
-	if (*size > PAGE_SIZE)
+	if (size > PAGE_SIZE)
 		return put_user((u32)known, size_at) ? -EFAULT : -E2BIG;
-	return copy(to, known, from, *size, size_at);
+	return copy(to, known, from, size, size_at);
 }

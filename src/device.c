@@ -102,7 +102,8 @@ static int ioc_info(void __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&asked, sizeof(asked), arg, INFO_SIZE_1, &size);
+	err = tally_copy_request(&asked, sizeof(asked), arg, sizeof(asked),
+				 INFO_SIZE_1, &size);
 	if (err)
 		return err;
 	tally_limits(&info);
@@ -379,32 +380,24 @@ static int open_event(struct tally_session *s, struct opening *op,
 static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 {
 	struct tally_file *leader;
-	struct opening *op;
+	struct opening op;
 	u32 size;
 	int ret;
 
-	op = kzalloc(sizeof(*op), GFP_KERNEL);
-	if (!op)
-		return -ENOMEM;
-	tally_builder_clear(&op->b, THIS_MODULE);
-	op->b.flags |= TALLY_BUILDER_FILE;
-	op->b.err_cpu = -1;
-	ret = tally_copy_request(&op->o, sizeof(op->o), arg, OPEN_SIZE_1, &size);
+	ret = tally_copy_request(&op.o, sizeof(op.o), arg,
+				 offsetof(struct tally_open, error), OPEN_SIZE_1, &size);
 	if (ret)
-		goto free;
-	ret = check_flags(op) ?: check_target(op) ?: get_attr(op);
-	if (ret)
-		goto explain;
-	ret = get_leader(op, &leader);
-	if (!ret)
-		ret = open_event(s, op, leader);
-	if (op->leader)
-		fput(op->leader);
-explain:
+		return ret;
+	op.leader = NULL;
+	memset(&op.how, 0, sizeof(op.how));
+	tally_builder_clear(&op.b, THIS_MODULE);
+	op.b.flags |= TALLY_BUILDER_FILE;
+	ret = check_flags(&op) ?: check_target(&op) ?: get_attr(&op) ?:
+	      get_leader(&op, &leader) ?: open_event(s, &op, leader);
+	if (op.leader)
+		fput(op.leader);
 	if (ret < 0)
-		explain(&arg->error, &op->b, ret);
-free:
-	kfree(op);
+		explain(&arg->error, &op.b, ret);
 	return ret;
 }
 
@@ -460,7 +453,7 @@ static int ioc_next(struct tally_next __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&n, sizeof(n), arg, NEXT_SIZE_1, &size);
+	err = tally_copy_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
 	if (err)
 		return err;
 	if (n.reserved)
@@ -509,22 +502,19 @@ static int attach(const struct tally_attach *a, struct tally_builder *b)
 
 static int ioc_attach(struct tally_attach __user *arg)
 {
-	struct tally_builder *b;
+	struct tally_builder b;
 	struct tally_attach a;
 	u32 size;
 	int ret;
 
-	ret = tally_copy_request(&a, sizeof(a), arg, ATTACH_SIZE_1, &size);
+	ret = tally_copy_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
+				 ATTACH_SIZE_1, &size);
 	if (ret)
 		return ret;
-	b = kzalloc(sizeof(*b), GFP_KERNEL);
-	if (!b)
-		return -ENOMEM;
-	b->err_cpu = -1;
-	ret = check_attach(&a, b) ?: attach(&a, b);
+	tally_builder_clear(&b, THIS_MODULE);
+	ret = check_attach(&a, &b) ?: attach(&a, &b);
 	if (ret < 0)
-		explain(&arg->error, b, ret);
-	kfree(b);
+		explain(&arg->error, &b, ret);
 	return ret;
 }
 
