@@ -189,6 +189,8 @@ void tally_attachments_end(struct tally_event *ev)
 	struct tally_attachment *a, *next;
 
 	/* Nobody finds it any more, so that none is added. */
+	if (list_empty_careful(&ev->attachments))
+		return;
 	mutex_lock(&attachments_lock);
 	list_for_each_entry_safe(a, next, &ev->attachments, node) {
 		list_del_init(&a->node);

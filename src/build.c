@@ -34,6 +34,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct tally_target *target)
 {
 	struct rw_semaphore *lock = NULL;
+	struct tally_counter *c;
 	int err, cpu = -1;
 
 	if (target->task) {
@@ -46,10 +47,16 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	err = tally_builder_allow(b, target);
 	b->stage = TALLY_STAGE_PERF;
 	if (!err) {
-		ev->counter = tally_counter_get(attr, target, ev->overflow,
-						at_once(b, attr), &cpu);
-		if (IS_ERR(ev->counter))
-			err = tally_builder_failed(b, PTR_ERR(ev->counter), cpu);
+		c = tally_counter_get(attr, target, ev->overflow, at_once(b, attr),
+				      &cpu);
+		if (IS_ERR(c))
+			err = tally_builder_failed(b, PTR_ERR(c), cpu);
+	}
+	if (!err) {
+		ev->counter = c;
+		ev->slot_mask = c->slot_mask;
+		list_add(&ev->user_node, &c->users);
+		mutex_unlock(&c->lock);
 	}
 	if (lock)
 		up_read(lock);
@@ -109,10 +116,6 @@ static struct tally_event *event_new(struct tally_builder *b,
 	err = counter_get(ev, b, attr, target);
 	if (err)
 		goto free_overflow;
-	ev->slot_mask = ev->counter->slot_mask;
-	mutex_lock(&ev->counter->lock);
-	list_add(&ev->user_node, &ev->counter->users);
-	mutex_unlock(&ev->counter->lock);
 	if (ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate,
 					tally_counter_interrupts(ev->counter));

@@ -17,8 +17,8 @@
 
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/hash.h>
 #include <linux/hashtable.h>
-#include <linux/jhash.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -242,8 +242,10 @@ static u32 counter_key(const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
 	/* What is enough to tell most of them apart. */
-	return jhash_3words(attr->type, attr->config, target->cpu,
-			    hash_ptr(target->task, 32));
+	u64 cpu = target->cpu;
+
+	return hash_64(attr->config ^ (u64)attr->type << 32 ^ cpu << 44, 32) ^
+	       hash_ptr(target->task, 32);
 }
 
 /*
@@ -273,11 +275,11 @@ static bool has_exited(struct tally_counter *c)
 }
 
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
-					  const struct tally_target *target)
+					  const struct tally_target *target, u32 key)
 {
 	struct tally_counter *c;
 
-	hash_for_each_possible(counters, c, node, counter_key(attr, target))
+	hash_for_each_possible(counters, c, node, key)
 		if (!memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    c->target.task == target->task &&
 		    c->target.cpu == target->cpu && !has_exited(c))
@@ -346,7 +348,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 }
 
 static struct tally_counter *counter_new(const struct perf_event_attr *attr,
-					 const struct tally_target *target,
+					 const struct tally_target *target, u32 key,
 					 struct tally_overflow *overflow,
 					 bool at_once, int *err_cpu)
 {
@@ -375,13 +377,13 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	/* One user more than there are events: it is never disabled. */
 	if (!err && attr->inherit)
 		c->users_on++;
-	mutex_unlock(&c->lock);
 	if (err) {
+		mutex_unlock(&c->lock);
 		release_slots(c);
 		counter_free(c);
 		return ERR_PTR(err);
 	}
-	hash_add(counters, &c->node, counter_key(attr, target));
+	hash_add(counters, &c->node, key);
 	atomic_long_inc(&nr_counters);
 	return c;
 }
@@ -396,13 +398,14 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  *
  * Context: Process context, may sleep; not from a hotplug callback nor with
  * cpu_hotplug_lock held.
- * Return: the counter, or what perf_event_create_kernel_counter() said.
+ * Return: the counter, locked; or what perf_event_create_kernel_counter() said.
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_overflow *overflow,
 					bool at_once, int *err_cpu)
 {
+	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;
 
 	*err_cpu = -1;
@@ -413,15 +416,14 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	}
 	mutex_lock(&counters_lock);
 	if (shareable(attr))
-		c = counter_find(attr, target);
+		c = counter_find(attr, target, key);
 	if (c) {
 		refcount_inc(&c->holds);
-		/* What it has counted is not all of whoever begins first. */
 		mutex_lock(&c->lock);
+		/* What it has counted is not all of whoever begins first. */
 		c->fresh = false;
-		mutex_unlock(&c->lock);
 	} else {
-		c = counter_new(attr, target, overflow, at_once, err_cpu);
+		c = counter_new(attr, target, key, overflow, at_once, err_cpu);
 	}
 	if (!IS_ERR(c))
 		c->refs++;

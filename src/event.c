@@ -23,11 +23,11 @@
 /* What is found where there is nothing to be read at once: it is on no CPU. */
 static struct perf_event nowhere = { .oncpu = -1 };
 
-/* For those who have no lock. */
-static void view_publish(struct tally_event *ev, unsigned int slot)
+/* For those who have no lock; of an event that is, or will be, @local. */
+static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	bool local = s->event && ev->local == TALLY_LOCAL_PLAIN;
+	bool plain = s->event && local == TALLY_LOCAL_PLAIN;
 	struct tally_view *view = &ev->views[slot];
 	struct tally_totals offset = view->kept;
 
@@ -50,7 +50,12 @@ static void view_publish(struct tally_event *ev, unsigned int slot)
 		WRITE_ONCE(view->read, s->read);
 		WRITE_ONCE(view->still, s->still);
 	}
-	smp_store_release(&view->event, local ? s->event : &nowhere); /* I */
+	smp_store_release(&view->event, plain ? s->event : &nowhere); /* I */
+}
+
+static void view_publish(struct tally_event *ev, unsigned int slot)
+{
+	publish_as(ev, slot, ev->local);
 }
 
 void tally_event_init_views(struct tally_event *ev, unsigned int nr)
@@ -75,9 +80,9 @@ static void set_local(struct tally_event *ev, u8 local)
 {
 	unsigned int i;
 
-	smp_store_release(&ev->local, local); /* I */
 	for (i = 0; i < ev->counter->nr_slots; i++)
-		view_publish(ev, i);
+		publish_as(ev, i, local);
+	smp_store_release(&ev->local, local); /* I */
 }
 
 static u8 local_reads(const struct tally_event *ev)
@@ -111,6 +116,14 @@ enum tally_state tally_event_state_now(const struct tally_event *ev)
 	return state;
 }
 
+static void begin_at(struct tally_event *ev, unsigned int slot,
+		     const struct tally_totals *t)
+{
+	ev->views[slot].start = *t;
+	ev->views[slot].begins = !ev->starting;
+}
+
+/* It is published once, with what makes it readable. */
 static void begin_views(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
@@ -123,7 +136,7 @@ static void begin_views(struct tally_event *ev)
 		tally_counter_look(c);
 	c->fresh = false;
 	for (i = 0; i < c->nr_slots; i++)
-		tally_event_begin_at(ev, i, &c->slots[i].now);
+		begin_at(ev, i, &c->slots[i].now);
 	WRITE_ONCE(ev->on, true);
 	set_local(ev, local_reads(ev));
 	if (ev->overflow)
@@ -159,8 +172,7 @@ int tally_event_on(struct tally_event *ev)
 void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
 			  const struct tally_totals *t)
 {
-	ev->views[slot].start = *t;
-	ev->views[slot].begins = !ev->starting;
+	begin_at(ev, slot, t);
 	view_publish(ev, slot);
 }
 
@@ -262,6 +274,7 @@ static bool is_looked_at(const struct tally_event *ev)
 
 static void abandon(struct tally_event *ev)
 {
+	/* The handler of one that goes with it may read it still. */
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
 	WRITE_ONCE(ev->on, false);

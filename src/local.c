@@ -10,9 +10,9 @@
  *
  * Ordering, beside queue.c (A to D) and overflow.c (E to H):
  *
- * I. tally_event::local, and after it tally_view::event, are stored, with release,
- *    after the rest of the view, and load-acquired before it is read: what is
- *    found on has its own start. The view's times are in a latch, of which one
+ * I. tally_view::event is stored, with release, after the rest of the view, and
+ *    tally_event::local after all views; both are load-acquired before a view is
+ *    read: what is found on has its own start. The view's times are in a latch, of which one
  *    copy is always whole, also for an NMI that interrupts its writer; its value
  *    is one word. A writer publishes after it has read the slot, by an interrupt
  *    on its CPU, which waits for a read that goes on there; so a read never sees

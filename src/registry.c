@@ -81,8 +81,9 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 	int err = 0;
 	u32 key;
 
+	if (given)
+		strscpy(ev->name, b->name, sizeof(ev->name));
 	mutex_lock(&events_lock);
-	strscpy(ev->name, b->name, sizeof(ev->name));
 	do {
 		ev->id = ++last_id;
 		if (!given && ev->of_file)
