@@ -345,8 +345,8 @@ static int charge(struct opening *op)
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* And its page, with what publishes in that. */
 	if (files)
-		bytes += PAGE_SIZE * (1 + nr) + TALLY_SET_MOST * sizeof(void *) +
-			 sizeof(struct tally_set) + tally_publisher_memory();
+		bytes += PAGE_SIZE * (1 + nr) + tally_file_memory() +
+			 tally_publisher_memory();
 	return tally_charge(&op->charge, files, nr, bytes, &op->b);
 }
 

@@ -44,7 +44,7 @@ static void refresh_pages(struct tally_set *set)
 	lockdep_assert_held(&set->lock);
 	for (i = 0; i < set->nr; i++)
 		if (set->members[i]->file)
-			tally_mapping_refresh(&set->members[i]->file->own->mapping);
+			tally_mapping_refresh(&set->members[i]->file->own.mapping);
 }
 
 /* Under the lock of the set. */
@@ -357,7 +357,7 @@ static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct tally_file *f = file->private_data;
 
-	return tally_mapping_mmap(f->ev ? &f->own->mapping : &f->at_mapping, vma);
+	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
 }
 
 /* ---- all of it ---- */

@@ -54,6 +54,7 @@ struct tally_file_how {
 
 void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,
 			 void *context);
+size_t tally_file_memory(void);
 struct tally_file *tally_file_get(struct file *file);
 struct tally_event *tally_file_event(struct tally_file *f);
 void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,

@@ -20,8 +20,8 @@ struct tally_session;
 /**
  * struct tally_file - a file
  * @ev: its event; NULL of one that is attached to
- * @own: the set that the event is in while it is in no other file's
- * @set: the one that it is in now; changes under the locks of both
+ * @set: the set that the event is in; changes under the locks of the old one and the
+ *	new one
  * @joined: the other file's, which stays as long as this file; or NULL
  * @at: the attachment
  * @at_event: what it is attached to, until that is gone
@@ -38,10 +38,11 @@ struct tally_session;
  * @fasync: those who want a signal
  * @watch: of the task
  * @watching: it is registered
+ * @own: the set that the event is in while it is in no other file's. It keeps this in
+ *	memory as long as anybody may look at it. Not there if @ev is NULL.
  */
 struct tally_file {
 	struct tally_event *ev;
-	struct tally_set *own;
 	struct tally_set *set;
 	struct tally_set *joined;
 	struct tally_attachment at;
@@ -59,6 +60,7 @@ struct tally_file {
 	struct fasync_struct *fasync;
 	struct tally_watch watch;
 	bool watching;
+	struct tally_set own;
 };
 
 /* The set that the event is in, locked. One that it was in stays. */

@@ -17,6 +17,12 @@
 #include "page.h"
 #include "set.h"
 
+static void free_now(struct tally_set *set)
+{
+	if (set->now != &set->one_now)
+		kvfree(set->now);
+}
+
 /* The first room is for one, and each is four times the one before. */
 static int grow(struct tally_set *set)
 {
@@ -25,6 +31,12 @@ static int grow(struct tally_set *set)
 	void *memory;
 	u64 *throttled;
 
+	if (set->nr_slots * room == 1) {
+		set->now = &set->one_now;
+		set->throttled = &set->one_throttled;
+		set->room = 1;
+		return 0;
+	}
 	/* Both in one; what is found in a look is used before the next one. */
 	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL);
 	if (!memory)
@@ -32,7 +44,7 @@ static int grow(struct tally_set *set)
 	throttled = memory + now;
 	if (set->nr)
 		memcpy(throttled, set->throttled, set->nr * sizeof(*throttled));
-	kvfree(set->now);
+	free_now(set);
 	set->throttled = throttled;
 	set->now = memory;
 	set->room = room;
@@ -41,7 +53,7 @@ static int grow(struct tally_set *set)
 
 static void free_room(struct tally_set *set)
 {
-	kvfree(set->now);
+	free_now(set);
 	set->now = NULL;
 	set->throttled = NULL;
 	if (set->looks != &set->look)
@@ -50,19 +62,17 @@ static void free_room(struct tally_set *set)
 }
 
 /**
- * tally_group_new - a group for events that count what @ev counts
+ * tally_group_init - a group for events that count what @ev counts
+ * @set: zeroed, but for its members, of which there are to be TALLY_SET_MOST
  * @ev: an event
  * @interval: of what is published in the page of its leader; 0 for the default
  *
- * Return: it, without a member, but with room for one; NULL for want of memory.
+ * It has no member then, but room for one.
+ *
+ * Return: 0, or ENOMEM; tally_group_put() is to follow in any case.
  */
-struct tally_set *tally_group_new(const struct tally_event *ev, u64 interval)
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval)
 {
-	struct tally_set *set;
-
-	set = kvzalloc(struct_size(set, members, TALLY_SET_MOST), GFP_KERNEL);
-	if (!set)
-		return NULL;
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
 	tally_mapping_init(&set->mapping, interval);
@@ -73,20 +83,18 @@ struct tally_set *tally_group_new(const struct tally_event *ev, u64 interval)
 	set->looks = &set->look;
 	if (set->nr_slots > 1)
 		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
-	if (!set->looks || grow(set)) {
-		tally_group_put(set);
-		return NULL;
-	}
-	return set;
+	return set->looks ? grow(set) : -ENOMEM;
 }
 
-void tally_group_put(struct tally_set *set)
+/* True if nobody looks at it any more: its memory is the caller's. */
+bool tally_group_put(struct tally_set *set)
 {
-	if (!set || !refcount_dec_and_test(&set->refs))
-		return;
+	if (!refcount_dec_and_test(&set->refs))
+		return false;
 	tally_mapping_end(&set->mapping);
 	free_room(set);
-	tally_set_free(set);
+	mutex_destroy(&set->lock);
+	return true;
 }
 
 /* Under its lock: nobody is in it any more, nor will be. */
@@ -157,8 +165,8 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	mutex_lock(&set->mapping.lock);
 	set->members[i] = ev;
 	set->nr++;
-	mutex_unlock(&set->mapping.lock);
 	tally_mapping_show(&set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping.lock);
 	return 0;
 }
 
@@ -192,8 +200,8 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	set->nr--;
 	memmove(&set->members[i], &set->members[i + 1],
 		(set->nr - i) * sizeof(*set->members));
-	mutex_unlock(&set->mapping.lock);
 	tally_mapping_show(&set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping.lock);
 	memmove(&set->throttled[i], &set->throttled[i + 1],
 		(set->nr - i) * sizeof(*set->throttled));
 	return wanted;

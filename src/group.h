@@ -8,8 +8,8 @@ struct list_head;
 struct tally_event;
 struct tally_set;
 
-struct tally_set *tally_group_new(const struct tally_event *ev, u64 interval);
-void tally_group_put(struct tally_set *set);
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval);
+bool tally_group_put(struct tally_set *set);
 void tally_group_strip(struct tally_set *set);
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);
 bool tally_group_leave(struct tally_set *set, struct tally_event *ev);

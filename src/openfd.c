@@ -63,12 +63,12 @@ static void move_home(struct tally_set *from, struct tally_event *ev)
 	struct tally_file *f = ev->file;
 	bool wanted = tally_group_leave(from, ev);
 
-	mutex_lock_nested(&f->own->lock, SINGLE_DEPTH_NESTING);
+	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
 	/* There is always room for the first. */
-	tally_group_join(f->own, ev, wanted);
-	tally_group_update(f->own);
-	WRITE_ONCE(f->set, f->own);
-	mutex_unlock(&f->own->lock);
+	tally_group_join(&f->own, ev, wanted);
+	tally_group_update(&f->own);
+	WRITE_ONCE(f->set, &f->own);
+	mutex_unlock(&f->own.lock);
 }
 
 static void take_out(struct tally_set *set, struct tally_event *ev,
@@ -79,28 +79,35 @@ static void take_out(struct tally_set *set, struct tally_event *ev,
 	list_add_tail(&ev->node, doomed);
 }
 
+/* That of a file, and with the last one who may look at it, the file. */
+static void put_set(struct tally_set *set)
+{
+	if (tally_group_put(set))
+		kfree(container_of(set, struct tally_file, own));
+}
+
 /* When a leader goes, those with a file go on, and all others go with it. */
 static void release_event(struct tally_file *f)
 {
 	struct tally_set *set = tally_file_lock(f);
 	LIST_HEAD(doomed);
 
-	while (set == f->own && set->nr > 1) {
+	while (set == &f->own && set->nr > 1) {
 		if (set->members[1]->file)
 			move_home(set, set->members[1]);
 		else
 			take_out(set, set->members[1], &doomed);
 	}
 	take_out(set, f->ev, &doomed);
-	/* Those who were in it keep no more of it than its lock. */
-	if (set == f->own && refcount_read(&set->refs) > 1)
+	/* Those who were in it keep the file in memory, but not what its set had. */
+	if (set == &f->own && refcount_read(&set->refs) > 1)
 		tally_group_strip(set);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
 	/* It overflows no more. */
 	irq_work_sync(&f->signal);
-	tally_group_put(f->own);
-	tally_group_put(f->joined);
+	if (f->joined)
+		put_set(f->joined);
 }
 
 static void release_attachment(struct tally_file *f)
@@ -138,7 +145,10 @@ void tally_file_end(struct tally_file *f)
 		release_attachment(f);
 	uncharge(f);
 	kfree(f->given);
-	kfree(f);
+	if (f->ev)
+		put_set(&f->own);
+	else
+		kfree(f);
 }
 
 /* ---- its beginning ---- */
@@ -193,7 +203,7 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 	struct tally_event *first = leader->ev;
 
 	b->stage = TALLY_STAGE_TARGET;
-	if (leader->set != leader->own)
+	if (leader->set != &leader->own)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
 				    "group_fd is no leader, but in a group itself");
 	if (first->counter->target.task != ev->counter->target.task ||
@@ -255,11 +265,13 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 	int err;
 
 	if (f) {
-		mutex_lock(&f->own->lock);
-		tally_group_leave(f->own, ev);
+		mutex_lock(&f->own.lock);
+		tally_group_leave(&f->own, ev);
 		/* Its page is its own wherever it is. */
-		tally_mapping_show(&f->own->mapping, &f->ev, 1);
-		mutex_unlock(&f->own->lock);
+		mutex_lock(&f->own.mapping.lock);
+		tally_mapping_show(&f->own.mapping, &f->ev, 1);
+		mutex_unlock(&f->own.mapping.lock);
+		mutex_unlock(&f->own.lock);
 	}
 	set = tally_file_lock(leader);
 	err = check_leader(leader, ev, how, b);
@@ -274,9 +286,9 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 		err = f ? 0 : set->nr - 1;
 	mutex_unlock(&set->lock);
 	if (err < 0 && f) {
-		mutex_lock(&f->own->lock);
-		tally_group_join(f->own, ev, false);
-		mutex_unlock(&f->own->lock);
+		mutex_lock(&f->own.lock);
+		tally_group_join(&f->own, ev, false);
+		mutex_unlock(&f->own.lock);
 	}
 	return err;
 }
@@ -290,37 +302,24 @@ static int keep_given(struct tally_file *f, const struct perf_event_attr *given)
 	return f->given ? 0 : -ENOMEM;
 }
 
-/* A set of its own, in which it does not count yet. */
-static int make_home(struct tally_file *f, struct tally_event *ev, u64 interval)
+/* Unless a leader is to decide, it counts from now on, if it is to. */
+static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
+		    bool require, struct tally_builder *b)
 {
-	struct tally_set *set = tally_group_new(ev, interval);
+	struct tally_set *set = &f->own;
+	int err = 0;
 
-	if (!set)
-		return -ENOMEM;
-	mutex_lock(&set->lock);
-	tally_group_join(set, ev, false);
-	mutex_unlock(&set->lock);
-	f->own = set;
 	f->set = set;
 	f->ev = ev;
 	/* It may overflow already, if it waits for exec(). */
 	WRITE_ONCE(ev->file, f);
-	return 0;
-}
-
-static int join_own(struct tally_file *f, const struct tally_file_how *how,
-		    struct tally_builder *b)
-{
-	struct tally_set *set = f->own;
-	int err = 0;
-
 	mutex_lock(&set->lock);
-	/* One that waits for exec() is on already, and not to be enabled. */
-	if (how->wanted) {
-		set->wanted |= 1;
+	/* There is always room for the first. */
+	tally_group_join(set, ev, wanted);
+	/* One that waits for exec() is on already, and stays so. */
+	if (wanted)
 		tally_group_update(set);
-	}
-	if (how->wanted && how->require && !tally_event_counts(f->ev)) {
+	if (wanted && require && !tally_event_counts(ev)) {
 		b->stage = TALLY_STAGE_PERF;
 		err = tally_builder_failed(b, -EBUSY, -1);
 	}
@@ -361,18 +360,42 @@ end:
 	return tally_bad(b, err, "no file can be opened");
 }
 
-static struct tally_file *file_new(const struct tally_file_how *how)
+/* With room for so many members; none if it is to be attached. */
+static struct tally_file *file_new(const struct tally_file_how *how, unsigned int members)
 {
-	struct tally_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
+				  offsetof(struct tally_file, own);
+	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
+				       GFP_KERNEL);
 
 	if (!f)
 		return NULL;
+	memset(f, 0, zeroed);
 	f->read_format = how->read_format;
 	INIT_LIST_HEAD(&f->extras);
 	init_waitqueue_head(&f->wait);
 	f->watch.ended = tally_file_task_ended;
 	init_irq_work(&f->signal, tally_file_signal);
 	return f;
+}
+
+/* What one takes that has an event of its own. */
+size_t tally_file_memory(void)
+{
+	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
+}
+
+static struct tally_file *file_for(const struct tally_event *ev,
+				   const struct tally_file_how *how)
+{
+	struct tally_file *f = file_new(how, TALLY_SET_MOST);
+
+	if (!f)
+		return NULL;
+	if (!tally_group_init(&f->own, ev, how->interval) && !keep_given(f, how->given))
+		return f;
+	put_set(&f->own);
+	return NULL;
 }
 
 static void drop_event(struct tally_event *ev)
@@ -400,26 +423,25 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
 		   const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = file_new(how);
+	struct tally_file *f = file_for(ev, how);
+	bool wanted = how->wanted && !leader;
 	int err;
 
-	if (!f || keep_given(f, how->given) || make_home(f, ev, how->interval)) {
-		if (f)
-			kfree(f->given);
-		kfree(f);
+	if (!f) {
 		drop_event(ev);
 		tally_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->charge = *charge;
 	f->watch.task = ev->attr.inherit ? NULL : ev->counter->target.task;
-	err = watch(f, ev);
-	if (err)
-		err = tally_builder_failed(b, err, -1);
-	else if (leader)
+	err = join_own(f, ev, wanted, how->require, b);
+	if (!err) {
+		err = watch(f, ev);
+		if (err)
+			tally_builder_failed(b, err, -1);
+	}
+	if (!err && leader)
 		err = join_leader(f, ev, leader, how, b);
-	else
-		err = join_own(f, how, b);
 	if (err) {
 		tally_file_end(f);
 		return err;
@@ -456,9 +478,9 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 		return err;
 	}
 	extra->charge = *charge;
-	mutex_lock(&leader->own->lock);
+	mutex_lock(&leader->own.lock);
 	list_add(&extra->node, &leader->extras);
-	mutex_unlock(&leader->own->lock);
+	mutex_unlock(&leader->own.lock);
 	return err;
 }
 
@@ -503,7 +525,9 @@ static int begin_attached(struct tally_file *f)
 		tally_attachment_base(&f->at, &base);
 		tally_mapping_rebase(&f->at_mapping, &base);
 		f->at_event = f->at.ev;
+		mutex_lock(&f->at_mapping.lock);
 		tally_mapping_show(&f->at_mapping, &f->at_event, 1);
+		mutex_unlock(&f->at_mapping.lock);
 	}
 	if (f->at.ev && f->at.ev->counter->target.task) {
 		if (!f->at.ev->attr.inherit)
@@ -527,7 +551,7 @@ static int begin_attached(struct tally_file *f)
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = file_new(how);
+	struct tally_file *f = file_new(how, 0);
 	int err;
 
 	if (!f) {

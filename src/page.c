@@ -77,15 +77,14 @@ static const struct vm_operations_struct mapping_ops = {
 	.fault = mapping_fault,
 };
 
-/* Other events from now on. */
+/* Under the lock: other events from now on. */
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 			unsigned int nr)
 {
-	mutex_lock(&m->lock);
+	lockdep_assert_held(&m->lock);
 	m->members = members;
 	m->nr = nr;
 	tally_publisher_change(m->publisher, members, nr);
-	mutex_unlock(&m->lock);
 }
 
 /* Of the only event, another part is not the program's from now on. */

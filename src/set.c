@@ -193,7 +193,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 }
 
 /* Its members are gone. */
-void tally_set_free(struct tally_set *set)
+static void set_free(struct tally_set *set)
 {
 	free_percpu(set->sections);
 	kvfree(set->throttled);
@@ -219,7 +219,7 @@ static void destroy(struct tally_set *set)
 		list_add_tail(&set->members[i]->node, &doomed);
 	}
 	tally_events_destroy(&doomed);
-	tally_set_free(set);
+	set_free(set);
 }
 
 static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)

@@ -133,6 +133,8 @@ struct tally_mapping {
  * @plain: no member overflows, so that none of them can be throttled
  * @looks: one for each slot
  * @look: that of a group with one slot
+ * @one_now: the room of that, while it has one member
+ * @one_throttled: the same for @throttled
  * @now: what they found: @room for each slot
  * @throttled: how often each member had been throttled when the window began
  * @sections: those that are open
@@ -159,6 +161,8 @@ struct tally_set {
 	u64 apart;
 	struct tally_set_look *looks;
 	struct tally_set_look look;
+	struct tally_totals one_now;
+	u64 one_throttled;
 	struct tally_totals *now;
 	u64 *throttled;
 	struct tally_set_sections __percpu *sections;
@@ -202,7 +206,6 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values);
 
-void tally_set_free(struct tally_set *set);
 void tally_sets_forget(struct module *owner);
 
 #endif /* TALLY_SET_H */
