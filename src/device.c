@@ -545,9 +545,17 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static int device_open(struct inode *inode, struct file *file)
 {
 	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct tally_builder b;
+	int err;
 
 	if (!s)
 		return -ENOMEM;
+	tally_builder_clear(&b, THIS_MODULE);
+	err = tally_charge(&s->charge, 0, 0, sizeof(*s), &b);
+	if (err) {
+		kfree(s);
+		return err;
+	}
 	refcount_set(&s->refs, 1);
 	mutex_init(&s->lock);
 	INIT_LIST_HEAD(&s->files);

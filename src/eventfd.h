@@ -6,11 +6,11 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include "user.h"
 
 struct file;
 struct perf_event_attr;
 struct tally_builder;
-struct tally_charge;
 struct tally_event;
 struct tally_file;
 struct tally_sample;
@@ -20,11 +20,13 @@ struct tally_sample;
  * @refs: its own, and one of each file
  * @lock: guards @files. Outside tally_set::lock.
  * @files: of the events
+ * @charge: for itself; so it keeps the record of the user who opened it
  */
 struct tally_session {
 	refcount_t refs;
 	struct mutex lock; /* files */
 	struct list_head files;
+	struct tally_charge charge;
 };
 
 void tally_session_put(struct tally_session *s);

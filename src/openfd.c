@@ -41,6 +41,7 @@ struct file_extra {
 void tally_session_put(struct tally_session *s)
 {
 	if (refcount_dec_and_test(&s->refs)) {
+		tally_uncharge(&s->charge);
 		mutex_destroy(&s->lock);
 		kfree(s);
 	}

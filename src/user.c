@@ -68,6 +68,11 @@ static void forget_unused(struct tally_user *u)
 	kfree(u);
 }
 
+static uid_t uid_of(const struct tally_user *u)
+{
+	return from_kuid_munged(current_user_ns(), u->uid);
+}
+
 /* What is too much, if anything is. */
 static int check(const struct tally_user *u, const struct tally_charge *more,
 		 struct tally_builder *b)
@@ -75,27 +80,26 @@ static int check(const struct tally_user *u, const struct tally_charge *more,
 	unsigned int files = READ_ONCE(files_per_user);
 	unsigned int events = READ_ONCE(events_per_user);
 	u64 bytes = (u64)READ_ONCE(kbytes_per_user) * 1024;
-	uid_t uid = from_kuid_munged(current_user_ns(), u->uid);
 
 	b->stage = TALLY_STAGE_LIMIT;
-	if (files && u->files + more->files > files)
+	if (files && more->files && u->files + more->files > files)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would have %llu files, of files_per_user=%u",
-				 uid, u->files + more->files, files);
-	if (events && u->events + more->events > events)
+				 uid_of(u), u->files + more->files, files);
+	if (events && more->events && u->events + more->events > events)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu perf events, of events_per_user=%u",
-				 uid, u->events + more->events, events);
+				 uid_of(u), u->events + more->events, events);
 	if (bytes && u->bytes + more->bytes > bytes)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
-				 uid, (u->bytes + more->bytes) >> 10, bytes >> 10);
+				 uid_of(u), (u->bytes + more->bytes) >> 10, bytes >> 10);
 	return 0;
 }
 
 /**
  * tally_charge - charge the caller
- * @charge: receives what is to be given back; zeroed
+ * @charge: receives what is to be given back; nothing, in case of an error
  * @files: how many files
  * @events: how many of perf's events
  * @bytes: how much memory
@@ -110,6 +114,7 @@ int tally_charge(struct tally_charge *charge, unsigned int files,
 	struct tally_user *u, *new = NULL;
 	int err;
 
+	charge->user = NULL;
 	charge->files = files;
 	charge->events = events;
 	charge->bytes = bytes;

@@ -31,6 +31,9 @@
  *	...
  *	read(fd, &count, sizeof(count));
  *
+ * An open device takes some of its user's memory, too: EDQUOT from open(2) if that is
+ * more than kbytes_per_user allows (see struct tally_info).
+ *
  * Rules for all structs here:
  * - The first member is the struct's size, as the program knows it. If the kernel
  *   knows a shorter one, what it does not know must be 0: else E2BIG, with the
