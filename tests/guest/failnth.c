@@ -347,7 +347,7 @@ static const struct op {
 	{ "a file for all CPUs, with a name", do_all, NULL, 5 },
 	{ "one that overflows", do_overflow, NULL, 5 },
 	{ "a sibling", do_sibling, NULL, 5 },
-	{ "a member", do_member, do_all, 3 },
+	{ "a member", do_member, do_all, 1 },
 	{ "attached to", do_attach, NULL, 3 },
 	{ "the next one", do_next, NULL, 0 },
 	{ "a group read", do_read, NULL, 0 },
