@@ -62,6 +62,7 @@ soak:
 	scripts/setup
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
+	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh hotplug.sh 200
 
 # The counts of both together. A guest that was lost has none, and make stops.
 FUZZ := 600

@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Inherited events that overflow: the children's overflows are the parent's, and
-# nothing of a child is touched once it is gone. And what exec() does to events.
+# forks.sh [CHILDREN]: inherited events that overflow: the children's overflows are the
+# parent's, and nothing of a child is touched once it is gone. And what exec() does to
+# events.
 
 . "$(dirname "$0")/lib.sh"
+children=${1:-1000}
+# shellcheck disable=SC2119
 load_tally
 
 # A task that obeys, with its orders on descriptor 4 and its answers on 5.
@@ -42,10 +45,10 @@ is "$(create "page-faults:u pid=$child inherit period=7 name=faults")" OK 'user 
 is "$(create "page-faults pid=$child inherit period=1 name=every")" OK 'each page fault'
 is "$(create "context-switches pid=$child inherit period=3 name=switches")" OK 'switches'
 is "$(create "task-clock pid=$child inherit period=200000 name=clock max_rate=0")" OK 'a clock'
-order forks 1000
-within_one faults 7 1001
-within_one every 1 1001
-within_one switches 3 1001
+order forks "$children"
+within_one faults 7 $((children + 1))
+within_one every 1 $((children + 1))
+within_one switches 3 $((children + 1))
 at_least "$(cat $tally/clock/overflows)" 1 'clock: it overflows in the children'
 for name in faults every switches clock; do
 	is "$(remove $name)" OK "$name is removed"
@@ -70,7 +73,7 @@ fi
 
 # Removed while they come and go.
 removed=0
-echo 'forks 2000' >&4
+echo "forks $((2 * children))" >&4
 while [ $removed -lt 20 ]; do
 	create "page-faults pid=$child inherit period=1 name=short" >/dev/null || break
 	usleep 10000
