@@ -8,6 +8,21 @@
 
 /* ---- abi ---- */
 
+/* Each of some bits of a word that is @at bytes from the attr's beginning. */
+static void reserved_bits(const char *name, size_t at, unsigned int first,
+			  unsigned int end, unsigned int field)
+{
+	unsigned int bit;
+	char what[64];
+
+	for (bit = first; bit < end; bit++) {
+		usual();
+		((char *)&attr)[at + bit / 8] |= 1 << bit % 8;
+		snprintf(what, sizeof(what), "%s %u", name, bit);
+		refused(EINVAL, field, what);
+	}
+}
+
 static void abi_open(void)
 {
 	struct {
@@ -132,31 +147,9 @@ static void abi_open(void)
 		memcpy(&kernels, room + 4, 4);
 		tell(kernels >= 128 && kernels <= 144, "and is told the size: %u", kernels);
 	}
-	for (bit = 38; bit < 64; bit++) {
-		uint64_t word;
-
-		usual();
-		word = 1ULL << bit;
-		memcpy((char *)&attr + 40, &word, 8);
-		snprintf(what, sizeof(what), "attr's bit %u", bit);
-		refused(EINVAL, TALLY_FIELD_ATTR_BIT(38), what);
-	}
-	for (bit = 0; bit < 16; bit++) {
-		uint16_t word = 1U << bit;
-
-		usual();
-		memcpy((char *)&attr + 110, &word, 2);
-		snprintf(what, sizeof(what), "attr's __reserved_2, bit %u", bit);
-		refused(EINVAL, TALLY_FIELD_ATTR_AT(110), what);
-	}
-	for (bit = 3; bit < 32; bit++) {
-		uint32_t word = 1U << bit;
-
-		usual();
-		memcpy((char *)&attr + 116, &word, 4);
-		snprintf(what, sizeof(what), "attr's __reserved_3, bit %u", bit);
-		refused(EINVAL, TALLY_FIELD_ATTR_AT(116), what);
-	}
+	reserved_bits("attr's bit", 40, 38, 64, TALLY_FIELD_ATTR_BIT(38));
+	reserved_bits("attr's __reserved_2, bit", 110, 0, 16, TALLY_FIELD_ATTR_AT(110));
+	reserved_bits("attr's __reserved_3, bit", 116, 3, 32, TALLY_FIELD_ATTR_AT(116));
 	for (bit = 25; bit < 64; bit++) {
 		usual();
 		attr.sample_type = 1ULL << bit;
@@ -321,9 +314,8 @@ static void abi_rest(void)
 	(void)offsetof(struct tally_page, values);
 }
 
-static void abi(char **arguments)
+static void abi(void)
 {
-	(void)arguments;
 	abi_open();
 	abi_rest();
 }
@@ -444,15 +436,9 @@ static void unbuilt(void)
 	probes();
 }
 
-static void test_unbuilt(char **arguments)
-{
-	(void)arguments;
-	unbuilt();
-}
-
 static const struct devtest tests[] = {
-	{ "abi", 0, abi },
-	{ "unbuilt", 0, test_unbuilt },
+	{ "abi", .run = abi },
+	{ "unbuilt", .run = unbuilt },
 	{ }
 };
 

@@ -80,9 +80,8 @@ static void execs(int perf, const char *what)
 	close(go[1]);
 }
 
-static void both_exec(char **arguments)
+static void both_exec(void)
 {
-	(void)arguments;
 	execs(1, "perf");
 	execs(0, "tally");
 }
@@ -499,36 +498,12 @@ static void offline(void)
 	close(fd);
 }
 
-static void test_overflows(char **arguments)
-{
-	(void)arguments;
-	overflows();
-}
-
-static void test_breakpoints(char **arguments)
-{
-	(void)arguments;
-	breakpoints();
-}
-
-static void test_hardware(char **arguments)
-{
-	(void)arguments;
-	hardware();
-}
-
-static void test_offline(char **arguments)
-{
-	(void)arguments;
-	offline();
-}
-
 static const struct devtest tests[] = {
-	{ "exec", 0, both_exec },
-	{ "overflows", 0, test_overflows },
-	{ "breakpoints", 0, test_breakpoints },
-	{ "hardware", 0, test_hardware },
-	{ "offline", 0, test_offline },
+	{ "exec", .run = both_exec },
+	{ "overflows", .run = overflows },
+	{ "breakpoints", .run = breakpoints },
+	{ "hardware", .run = hardware },
+	{ "offline", .run = offline },
 	{ }
 };
 

@@ -374,21 +374,9 @@ static void groups(void)
 	leaders();
 }
 
-static void test_cpus(char **arguments)
-{
-	(void)arguments;
-	cpus();
-}
-
-static void test_groups(char **arguments)
-{
-	(void)arguments;
-	groups();
-}
-
 static const struct devtest tests[] = {
-	{ "cpus", 0, test_cpus },
-	{ "groups", 0, test_groups },
+	{ "cpus", .run = cpus },
+	{ "groups", .run = groups },
 	{ }
 };
 

@@ -413,30 +413,12 @@ static void test_gone(char **arguments)
 	gone(arguments[0], arguments[1]);
 }
 
-static void test_owners(char **arguments)
-{
-	(void)arguments;
-	owners();
-}
-
-static void test_polls(char **arguments)
-{
-	(void)arguments;
-	polls();
-}
-
-static void test_pages(char **arguments)
-{
-	(void)arguments;
-	pages();
-}
-
 static const struct devtest tests[] = {
-	{ "attach", 1, test_attach },
-	{ "gone", 2, test_gone },
-	{ "owners", 0, test_owners },
-	{ "poll", 0, test_polls },
-	{ "page", 0, test_pages },
+	{ "attach", .arguments = 1, .with = test_attach },
+	{ "gone", .arguments = 2, .with = test_gone },
+	{ "owners", .run = owners },
+	{ "poll", .run = polls },
+	{ "page", .run = pages },
 	{ }
 };
 

@@ -356,12 +356,6 @@ static void test_rights(char **arguments)
 	rights(arguments[0]);
 }
 
-static void test_namespaces(char **arguments)
-{
-	(void)arguments;
-	namespaces();
-}
-
 static void test_locked(char **arguments)
 {
 	locked(arguments[0]);
@@ -378,11 +372,11 @@ static void test_hold(char **arguments)
 }
 
 static const struct devtest tests[] = {
-	{ "rights", 1, test_rights },
-	{ "namespace", 0, test_namespaces },
-	{ "locked", 1, test_locked },
-	{ "limits", 2, test_limits },
-	{ "hold", 1, test_hold },
+	{ "rights", .arguments = 1, .with = test_rights },
+	{ "namespace", .run = namespaces },
+	{ "locked", .arguments = 1, .with = test_locked },
+	{ "limits", .arguments = 2, .with = test_limits },
+	{ "hold", .arguments = 1, .with = test_hold },
 	{ }
 };
 

@@ -197,11 +197,12 @@ static inline void set_online(int cpu, int online)
 	close(fd);
 }
 
-/* The last one has no name. */
+/* One that is run, or run with so many arguments. The last one has no name. */
 struct devtest {
 	const char *name;
+	void (*run)(void);
 	int arguments;
-	void (*run)(char **arguments);
+	void (*with)(char **arguments);
 };
 
 static inline int run_test(const struct devtest *t, int argc, char **argv)
@@ -216,7 +217,10 @@ static inline int run_test(const struct devtest *t, int argc, char **argv)
 	for (; t->name; t++) {
 		if (argc != 2 + t->arguments || strcmp(t->name, argv[1]))
 			continue;
-		t->run(argv + 2);
+		if (t->run)
+			t->run();
+		else
+			t->with(argv + 2);
 		return 0;
 	}
 	errx(2, "usage: %s TEST [ARGUMENTS]", argv[0]);
