@@ -5,9 +5,7 @@
  *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
  *	read(fd, &count, sizeof(count));
  *
- * An event that was made with the file is a member of a group: the file's own, or
- * that of a leader, which it leaves when either of the two is closed. An event
- * that another one made is attached to, and only read.
+ * How it begins, and what it is made of, is in openfd.c; here is what programs call.
  *
  * What a program is given is copied when no lock is held: inside the lock of its
  * mappings, tally_mapping::lock is taken, and that inside all others.
