@@ -14,8 +14,16 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/topology.h>
+#include <linux/uprobes.h>
 #include <linux/version.h>
+#ifdef CONFIG_X86
+#include <asm/ibt.h>
+#endif
+#ifdef CONFIG_ARM64
+#include <asm/pointer_auth.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "tally needs Linux 6.1 or newer"
@@ -144,5 +152,86 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #endif
 }
+
+/*
+ * Whose user space perf looks at. That of a thread that the kernel runs for a
+ * process it leaves out since is_user_task(), an inline function of late 6.12.
+ * With the floor at 6.12 the second sides go.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+static inline bool tally_chain_has_user(const struct task_struct *task)
+{
+	return task->mm && !(task->flags & (PF_KTHREAD | PF_USER_WORKER));
+}
+
+static inline bool tally_regs_has_user(const struct task_struct *task)
+{
+	return tally_chain_has_user(task);
+}
+#else
+static inline bool tally_chain_has_user(const struct task_struct *task)
+{
+	return task->mm;
+}
+
+static inline bool tally_regs_has_user(const struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD);
+}
+#endif
+
+/*
+ * Since 6.11 (4a365eb8a6d9) perf puts the true return address where a uretprobe
+ * has put another. With the floor at 6.11 the second side goes.
+ */
+static inline const struct return_instance *
+tally_uretprobes(const struct task_struct *task)
+{
+#if defined(CONFIG_UPROBES) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	return task->utask ? task->utask->return_instances : NULL;
+#else
+	return NULL;
+#endif
+}
+
+#ifdef CONFIG_X86
+/*
+ * Whether a uprobe at the beginning of a function is being handled, told by the
+ * instruction. uprobe_task::auprobe came with 6.12 (cfa7f3d2c526) and went into
+ * stable kernels of old, so Kbuild looks for it. With the floor at 6.12 the
+ * second side goes.
+ */
+static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
+{
+#if defined(CONFIG_UPROBES) && defined(TALLY_HAVE_AUPROBE)
+	const struct arch_uprobe *auprobe;
+
+	auprobe = current->utask ? current->utask->auprobe : NULL;
+	if (!auprobe)
+		return false;
+	/* push %rbp, or endbr64 */
+	return auprobe->insn[0] == 0x55 ||
+	       (user_64bit_mode(regs) && is_endbr(*(u32 *)auprobe->insn));
+#else
+	return false;
+#endif
+}
+#endif
+
+#ifdef CONFIG_ARM64
+/*
+ * ptrauth_strip_insn_pac() became two with 6.6 (ca708599ca42), which some stable
+ * kernels took over; the new ones are macros. With the floor at 6.6 the second
+ * side goes.
+ */
+static inline u64 tally_strip_user_pac(u64 lr)
+{
+#ifdef ptrauth_strip_user_insn_pac
+	return ptrauth_strip_user_insn_pac(lr);
+#else
+	return ptrauth_strip_insn_pac(lr);
+#endif
+}
+#endif
 
 #endif /* TALLY_COMPAT_H */
