@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Call chains, registers and stacks, against those that perf makes itself at the
+# same overflow.
+
+. "$(dirname "$0")/lib.sh"
+
+files=/sys/kernel/debug/tally_chain
+pmus=/sys/bus/event_source/devices
+
+# symbol NAME: its address.
+symbol() { echo "0x$(awk -v name="$1" '$3 == name && $2 ~ /[tT]/ { print $1; exit }' /proc/kallsyms)"; }
+number_in() { cat "$1" 2>/dev/null || echo 0; }
+
+ok 'tally_chain is loaded' insmod "$here/tally_chain.ko" \
+	prepare="$(symbol perf_prepare_sample)" \
+	reg_value="$(symbol perf_reg_value)" \
+	reg_validate="$(symbol perf_reg_validate)" \
+	kprobe_type="$(number_in $pmus/kprobe/type)" kprobe_at="$(symbol vfs_read)" \
+	tracepoint="$(number_in /sys/kernel/tracing/events/raw_syscalls/sys_enter/id)" \
+	uprobe_type="$(number_in $pmus/uprobe/type)" \
+	uprobe_at="$("$here/chains")"
+
+# start KIND: whether it could.
+started=''
+program=$(cd "$here" && pwd)/chains
+start() {
+	if printf '%s %s\0' "$1" "$program" >$files/start; then
+		started="$started $1"
+	else
+		skip 'this kernel has none' "$1"
+	fi
+}
+
+kinds='clock clock-short clock-kernel clock-user faults switches tracepoint kprobe'
+kinds="$kinds kretprobe uprobe uretprobe"
+# arm64 leaves it to a handler of one's own to step over what is watched.
+watch=
+if [ "$(uname -m)" = x86_64 ]; then
+	kinds="$kinds poke"
+	watch=watch
+fi
+for kind in $kinds; do
+	start "$kind"
+done
+! has_pmu || start cycles
+
+ok 'a program with frames' "$here/chains" 6 $watch
+if [ -e "$here/chains32" ]; then
+	ok 'the same in 32 bits' "$here/chains32" 4 $watch
+fi
+cat $files/report >/tmp/report
+sed 's/^/# /' /tmp/report
+is "$(sed -n 's/^masks //p' /tmp/report)" agree 'the same masks are legal'
+for kind in $started $watch; do
+	line=$(grep "^$kind overflows" /tmp/report)
+	between 10 "$(echo "$line" | sed 's/.* overflows \([0-9]*\).*/\1/')" '' "$kind: overflows"
+	like "$line" '* differ' "$kind: nothing differs"
+done
+ok 'tally_chain is unloaded' rmmod tally_chain
+finish
