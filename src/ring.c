@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A ring of records, in the layout and with the protocol of perf's.
+ *
+ * One CPU writes at a time; on it, a writer may be interrupted by another one, in
+ * an interrupt or an NMI, at any instruction. Each reserves its bytes by moving the
+ * head, fills them in, and commits. Who interrupts ends first; so when the
+ * outermost writer commits, all that was reserved is filled in, and it alone tells
+ * the reader how far that is. tests/model/ring.pml is this file, for spin: its
+ * labels are named here in brackets.
+ *
+ * The reader is another CPU, or a user program that may write what it wants to the
+ * header page. Of that only data_tail is read, and all that it can do is to lose
+ * records that the reader would have got.
+ *
+ * In overwrite mode nobody waits for a reader. But a writer that was interrupted is
+ * not to be overtaken, all around the ring: then two would write to the same bytes.
+ * So those that interrupt it keep behind where it began; what finds no room there
+ * is lost, and counted.
+ *
+ * Ordering:
+ *
+ * R. The reader's data_tail is read before the bytes that it frees are written:
+ *    a control dependency. It pairs with the reader's barrier between reading the
+ *    bytes and writing data_tail.
+ * S. The bytes are written before data_head says so, by a store-release that pairs
+ *    with the reader's load-acquire of data_head.
+ * T. What is between writers is on one CPU: compiler barriers.
+ * U. The head is published before @told is set and the reader is woken; it waits in
+ *    its queue before it takes @told. Both are ordered by the queue's lock.
+ */
+#include <linux/gfp.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/topology.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+#include "output.h"
+#include "ring.h"
+
+/* ---- writing ---- */
+
+/* Whether the bytes up to @end may be written over. */
+static __always_inline bool has_room(const struct tally_ring *r, unsigned long end)
+{
+	unsigned long tail;
+
+	if (r->overwrite)
+		return end - READ_ONCE(r->first) <= r->size;
+	tail = READ_ONCE(r->page->data_tail); /* R */
+	/* As perf, which never has a ring quite full. */
+	return end - (r->backward ? -tail : tail) < r->size;
+}
+
+/* Where a record is whose end has the number @end. */
+static __always_inline void *place(const struct tally_ring *r, unsigned long end,
+				   unsigned int size)
+{
+	unsigned long at = r->backward ? -end : end - size;
+
+	return r->data + (at & (r->size - 1));
+}
+
+static noinline void *no_room(struct tally_ring *r, u64 told)
+{
+	/* This one, and those that it was to tell of. */
+	local_add(told + 1, &r->lost);
+	tally_ring_commit(r);
+	return NULL;
+}
+
+/**
+ * tally_ring_reserve - room for a record
+ * @r: the ring
+ * @size: of the record, a multiple of 8
+ * @lost_size: of the record that tells of those that were lost
+ * @lost: receives how many those are; if there are any, their record is to be
+ *	written first, in front of the other one
+ *
+ * Context: Any context, NMI included, on the CPU that writes to it, which stays the
+ * same until tally_ring_commit().
+ * Return: where; NULL if there is no room: it is counted, and all is done.
+ */
+void *tally_ring_reserve(struct tally_ring *r, unsigned int size,
+			 unsigned int lost_size, u64 *lost)
+{
+	unsigned int nest = r->nest;
+	unsigned long head, end;
+
+	WRITE_ONCE(r->nest, nest + 1); /* [enter] */
+	barrier(); /* T */
+	*lost = 0;
+	if (unlikely(local_read(&r->lost)) && !READ_ONCE(r->paused)) {
+		*lost = local_xchg(&r->lost, 0);
+		if (*lost)
+			size += lost_size;
+	}
+	if (!nest)
+		WRITE_ONCE(r->first, local_read(&r->head)); /* [first] */
+	if (unlikely(READ_ONCE(r->paused)))
+		return no_room(r, *lost);
+	do {
+		head = local_read(&r->head);
+		end = head + size;
+		if (unlikely(!has_room(r, end) || size > r->size))
+			return no_room(r, *lost);
+	} while (unlikely(local_cmpxchg(&r->head, head, end) != head)); /* [reserve] */
+	if (unlikely(end - r->woken > r->watermark)) {
+		r->woken += r->watermark;
+		WRITE_ONCE(r->wake, true);
+	}
+	return place(r, end, size);
+}
+
+/**
+ * tally_ring_commit - the record is filled in
+ * @r: the ring
+ *
+ * Context: As the tally_ring_reserve() before.
+ */
+void tally_ring_commit(struct tally_ring *r)
+{
+	unsigned long head;
+
+	barrier(); /* T */
+	if (unlikely(r->nest > 1)) {
+		WRITE_ONCE(r->nest, r->nest - 1); /* [leave] */
+		return;
+	}
+	do {
+		WRITE_ONCE(r->nest, 1);
+		barrier(); /* T */
+		head = local_read(&r->head);
+		smp_store_release(&r->page->data_head, /* S [publish] */
+				  (u64)(r->backward ? -head : head));
+		barrier(); /* T */
+		WRITE_ONCE(r->nest, 0); /* [last] */
+		barrier(); /* T */
+		/* Somebody came after the head was read, and left it to us. */
+	} while (unlikely(head != local_read(&r->head))); /* [again] */
+	if (unlikely(READ_ONCE(r->wake)))
+		tally_ring_wake(r);
+}
+
+/**
+ * tally_ring_count - one more sample, of which so many wake the reader
+ * @r: the ring, with a record reserved
+ * @wakeup_events: how many
+ *
+ * Context: As tally_ring_commit(), before that.
+ */
+void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
+{
+	if (local_add_return(1, &r->events) < wakeup_events)
+		return;
+	local_sub(wakeup_events, &r->events);
+	WRITE_ONCE(r->wake, true);
+}
+
+/* The reader may look; any context. */
+void tally_ring_wake(struct tally_ring *r)
+{
+	WRITE_ONCE(r->wake, false);
+	WRITE_ONCE(r->told, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
+	irq_work_queue(&r->irq_work);
+}
+
+static void wake(struct irq_work *work)
+{
+	tally_outputs_wake(container_of(work, struct tally_ring, irq_work));
+}
+
+/* ---- its life ---- */
+
+static struct workqueue_struct *ring_wq;
+
+static void free_ring(struct tally_ring *r)
+{
+	unsigned int i;
+
+	if (r->data)
+		vunmap(r->data);
+	for (i = 0; r->pages && i <= r->nr_pages && r->pages[i]; i++)
+		__free_page(r->pages[i]);
+	kvfree(r->pages);
+	kfree(r);
+}
+
+static void end_ring(struct work_struct *work)
+{
+	struct tally_ring *r = container_of(to_rcu_work(work), struct tally_ring, free);
+
+	irq_work_sync(&r->irq_work);
+	free_ring(r);
+}
+
+/* The last one takes the memory, after a grace period: a writer may be at it. */
+void tally_ring_put(struct tally_ring *r)
+{
+	if (refcount_dec_and_test(&r->refs))
+		queue_rcu_work(ring_wq, &r->free);
+}
+
+static bool alloc_pages_of(struct tally_ring *r, int node)
+{
+	unsigned int i;
+
+	r->pages = kvcalloc(r->nr_pages + 1, sizeof(*r->pages), GFP_KERNEL | __GFP_NOWARN);
+	for (i = 0; r->pages && i <= r->nr_pages; i++) {
+		r->pages[i] = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN, 0);
+		if (!r->pages[i])
+			return false;
+	}
+	return r->pages;
+}
+
+/* Twice in a row: what would wrap at the end goes on in the second one. */
+static void *map_twice(struct tally_ring *r)
+{
+	struct page **twice;
+	void *data;
+
+	twice = kvcalloc(2 * r->nr_pages, sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
+	if (!twice)
+		return NULL;
+	memcpy(twice, r->pages + 1, r->nr_pages * sizeof(*twice));
+	memcpy(twice + r->nr_pages, r->pages + 1, r->nr_pages * sizeof(*twice));
+	data = vmap(twice, 2 * r->nr_pages, VM_MAP, PAGE_KERNEL);
+	kvfree(twice);
+	return data;
+}
+
+static void init_page(const struct tally_ring *r)
+{
+	struct perf_event_mmap_page *page = r->page;
+
+	page->cap_bit0_is_deprecated = 1;
+	page->size = offsetof(struct perf_event_mmap_page, __reserved);
+	page->data_offset = PAGE_SIZE;
+	page->data_size = r->size;
+}
+
+/**
+ * tally_ring_new - a ring
+ * @how: what it is to be like
+ *
+ * Context: Process context, may sleep.
+ * Return: the ring, with one reference; NULL for want of memory.
+ */
+struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
+{
+	int node = how->cpu < 0 ? NUMA_NO_NODE : cpu_to_node(how->cpu);
+	struct tally_ring *r = kzalloc_node(sizeof(*r), GFP_KERNEL, node);
+
+	if (!r)
+		return NULL;
+	r->nr_pages = how->nr_pages;
+	r->size = (unsigned long)how->nr_pages << PAGE_SHIFT;
+	r->backward = how->backward;
+	r->overwrite = how->overwrite;
+	r->watermark = min_t(unsigned long, how->watermark ?: r->size / 2, r->size);
+	refcount_set(&r->refs, 1);
+	INIT_LIST_HEAD(&r->outputs);
+	init_irq_work(&r->irq_work, wake);
+	INIT_RCU_WORK(&r->free, end_ring);
+	if (alloc_pages_of(r, node))
+		r->data = map_twice(r);
+	if (!r->data) {
+		free_ring(r);
+		return NULL;
+	}
+	r->page = page_address(r->pages[0]);
+	init_page(r);
+	return r;
+}
+
+/**
+ * tally_ring_map - show it to a program
+ * @r: the ring, which lives longer than the mapping
+ * @vma: where, of just the right size
+ *
+ * Only the header page can be written to, if anything: see tally_output_mmap().
+ *
+ * Return: 0, or what remap_pfn_range() says.
+ */
+int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
+{
+	pgprot_t prot = vma->vm_page_prot;
+	unsigned long addr = vma->vm_start;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i <= r->nr_pages && !err; i++, addr += PAGE_SIZE) {
+		err = remap_pfn_range(vma, addr, page_to_pfn(r->pages[i]), PAGE_SIZE, prot);
+		/* All others are told by the first write to them: it fails. */
+		prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
+	}
+	return err;
+}
+
+int tally_ring_init(void)
+{
+	ring_wq = alloc_workqueue("tally_ring", 0, 0);
+	return ring_wq ? 0 : -ENOMEM;
+}
+
+/* Nobody has a ring any more, but some may not be gone yet. */
+void tally_ring_exit(void)
+{
+	rcu_barrier();
+	destroy_workqueue(ring_wq);
+}
