@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the records of an event go: to no ring, to one that a program mapped from
+ * the event's file, or to that of another event.
+ *
+ * An event on all CPUs has a ring for each of them. Events that are members of
+ * another one's file write where that one does. A ring is written to as long as it
+ * is mapped from any file; when it is not, whoever wrote there writes nowhere.
+ *
+ * Callbacks find the ring under RCU, and hold off preemption, so that a ring stays
+ * for a grace period after the last pointer to it.
+ */
+#include <linux/cpumask.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pid_namespace.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <uapi/linux/tally.h>
+#include "compat.h"
+#include "event.h"
+#include "output.h"
+#include "record.h"
+#include "ring.h"
+
+/*
+ * Guards which ring each slot has, the rings' lists and mappings, who follows whom,
+ * and tally_event::output of an event that is there. Inside the lock of a program's
+ * mappings: nothing that faults is called with it.
+ */
+static DEFINE_MUTEX(outputs_lock);
+
+/* ---- which ring ---- */
+
+static struct tally_ring *ring_of(const struct tally_output_slot *s)
+{
+	return rcu_dereference_protected(s->ring, lockdep_is_held(&outputs_lock));
+}
+
+/* Who polls is to look at this ring from now on. */
+static void wake_slot(const struct tally_output_slot *s)
+{
+	wait_queue_head_t *wait = READ_ONCE(s->out->wait);
+
+	if (wait)
+		wake_up_all(wait);
+}
+
+static void detach(struct tally_output_slot *s)
+{
+	struct tally_ring *r = ring_of(s);
+
+	if (!r)
+		return;
+	RCU_INIT_POINTER(s->ring, NULL);
+	list_del_rcu(&s->node);
+	s->grace = get_state_synchronize_rcu();
+	tally_ring_put(r);
+}
+
+static void attach(struct tally_output_slot *s, struct tally_ring *r)
+{
+	detach(s);
+	/* Somebody who wakes may still be going through the list that it was in. */
+	cond_synchronize_rcu(s->grace);
+	list_add_rcu(&s->node, &r->outputs);
+	s->throttled = false;
+	rcu_assign_pointer(s->ring, tally_ring_get(r));
+	wake_slot(s);
+}
+
+/* That of the output, and of those that go where it does. */
+static void attach_all(struct tally_output *out, unsigned int slot, struct tally_ring *r)
+{
+	struct tally_output *f;
+
+	attach(&out->slots[slot], r);
+	list_for_each_entry(f, &out->followers, follows)
+		attach(&f->slots[slot], r);
+}
+
+static void detach_all(struct tally_output *out, unsigned int slot)
+{
+	struct tally_output *f;
+
+	detach(&out->slots[slot]);
+	list_for_each_entry(f, &out->followers, follows)
+		detach(&f->slots[slot]);
+}
+
+/* What is written there wakes everybody who has to do with it. In interrupt. */
+void tally_outputs_wake(struct tally_ring *r)
+{
+	const struct tally_output_slot *s;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(s, &r->outputs, node)
+		wake_slot(s);
+	rcu_read_unlock();
+}
+
+/* ---- an event's output ---- */
+
+static u64 (*clock_of(const struct perf_event_attr *attr))(void)
+{
+	if (!attr->use_clockid)
+		return local_clock;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+		return ktime_get_mono_fast_ns;
+	case CLOCK_MONOTONIC_RAW:
+		return ktime_get_raw_fast_ns;
+	case CLOCK_REALTIME:
+		return ktime_get_real_fast_ns;
+	case CLOCK_BOOTTIME:
+		return ktime_get_boot_fast_ns;
+	case CLOCK_TAI:
+		return ktime_get_tai_fast_ns;
+	default:
+		return NULL;
+	}
+}
+
+/* Whether there is such a clock, which can be read in any context. */
+bool tally_output_has_clock(const struct perf_event_attr *attr)
+{
+	return clock_of(attr);
+}
+
+/**
+ * tally_output_new - for an event's records
+ * @attr: as it was asked for
+ * @nr_slots: how many parts the event has
+ * @ev: the event
+ *
+ * Return: it, with no ring; or NULL for want of memory.
+ */
+struct tally_output *tally_output_new(const struct perf_event_attr *attr,
+				      unsigned int nr_slots, struct tally_event *ev)
+{
+	struct tally_output *out;
+	unsigned int i;
+
+	out = kvzalloc(struct_size(out, slots, nr_slots), GFP_KERNEL);
+	if (!out)
+		return NULL;
+	out->ev = ev;
+	out->nr_slots = nr_slots;
+	out->slot_mask = nr_slots > 1 ? ~0U : 0;
+	out->id = ev->id;
+	out->ns = get_pid_ns(task_active_pid_ns(current));
+	out->global = out->ns == &init_pid_ns;
+	out->clock = clock_of(attr);
+	INIT_LIST_HEAD(&out->followers);
+	INIT_LIST_HEAD(&out->follows);
+	for (i = 0; i < nr_slots; i++) {
+		out->slots[i].out = out;
+		out->slots[i].grace = get_state_synchronize_rcu();
+	}
+	tally_record_describe(out, attr);
+	return out;
+}
+
+/* Of an event that only counts, somebody wants records of others. */
+static struct tally_output *output_of(struct tally_event *ev)
+{
+	static const struct perf_event_attr none;
+
+	lockdep_assert_held(&outputs_lock);
+	if (!ev->output)
+		WRITE_ONCE(ev->output,
+			   tally_output_new(&none, ev->counter->nr_slots, ev));
+	return ev->output;
+}
+
+/**
+ * tally_output_end - nothing goes to any ring any more
+ * @out: the output; a grace period is to follow before tally_output_free()
+ */
+void tally_output_end(struct tally_output *out)
+{
+	struct tally_output *f, *next;
+	unsigned int i;
+
+	mutex_lock(&outputs_lock);
+	for (i = 0; i < out->nr_slots; i++)
+		detach(&out->slots[i]);
+	list_del_init(&out->follows);
+	list_for_each_entry_safe(f, next, &out->followers, follows)
+		list_del_init(&f->follows);
+	mutex_unlock(&outputs_lock);
+}
+
+void tally_output_free(struct tally_output *out)
+{
+	if (!out)
+		return;
+	put_pid_ns(out->ns);
+	kvfree(out);
+}
+
+/* ---- mappings ---- */
+
+static void mapping_opened(struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = vma->vm_private_data;
+
+	mutex_lock(&outputs_lock);
+	s->maps++;
+	ring_of(s)->maps++;
+	mutex_unlock(&outputs_lock);
+}
+
+/* Nobody has the ring any more: whoever writes there is to stop. */
+static void detach_rest(struct tally_ring *r)
+{
+	while (!list_empty(&r->outputs))
+		detach(list_first_entry(&r->outputs, struct tally_output_slot, node));
+	tally_munlock(&r->mlock);
+}
+
+static void unmap(struct tally_output_slot *s)
+{
+	struct tally_ring *r = tally_ring_get(ring_of(s));
+
+	if (!--s->maps)
+		detach_all(s->out, s - s->out->slots);
+	if (!--r->maps)
+		detach_rest(r);
+	tally_ring_put(r);
+}
+
+static void mapping_closed(struct vm_area_struct *vma)
+{
+	mutex_lock(&outputs_lock);
+	unmap(vma->vm_private_data);
+	mutex_unlock(&outputs_lock);
+}
+
+/* The header page is the only one that can be written to; split or not. */
+static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
+{
+	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
+}
+
+static const struct vm_operations_struct mapping_ops = {
+	.open = mapping_opened,
+	.close = mapping_closed,
+	.pfn_mkwrite = mapping_pfn_mkwrite,
+};
+
+/* The ring that is there, if it is as wanted; NULL if there is none. */
+static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
+{
+	struct tally_ring *r = ring_of(s);
+
+	if (r && r->nr_pages != nr_pages)
+		return ERR_PTR(-EINVAL);
+	return r;
+}
+
+static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r,
+		    struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = &out->slots[slot];
+	int err;
+
+	lockdep_assert_held(&outputs_lock);
+	err = tally_ring_map(r, vma);
+	if (err)
+		return err;
+	if (ring_of(s) != r)
+		attach_all(out, slot, r);
+	s->maps++;
+	r->maps++;
+	vma->vm_private_data = s;
+	vma->vm_ops = &mapping_ops;
+	return 0;
+}
+
+/* A new one, charged to the caller. */
+static struct tally_ring *make(const struct tally_output *out, int cpu,
+			       struct vm_area_struct *vma)
+{
+	struct tally_ring_how how = {
+		.nr_pages = vma_pages(vma) - 1,
+		.watermark = out->watermark,
+		.backward = out->backward,
+		.overwrite = !(vma->vm_flags & VM_WRITE),
+		.cpu = cpu,
+	};
+	struct tally_mlock mlock;
+	struct tally_ring *r;
+	int err;
+
+	err = tally_mlock(&mlock, vma_pages(vma));
+	if (err)
+		return ERR_PTR(err);
+	r = tally_ring_new(&how);
+	if (!r) {
+		tally_munlock(&mlock);
+		return ERR_PTR(-ENOMEM);
+	}
+	r->mlock = mlock;
+	return r;
+}
+
+/* The slot that the offset of a mapping means; or EINVAL. */
+static int slot_at(const struct tally_event *ev, struct vm_area_struct *vma)
+{
+	unsigned long cpu = vma->vm_pgoff / TALLY_RING_PAGES;
+
+	if (vma->vm_pgoff % TALLY_RING_PAGES || cpu >= ev->counter->nr_slots ||
+	    (tally_counter_on_all_cpus(ev->counter) && !cpu_possible(cpu)))
+		return -EINVAL;
+	return cpu;
+}
+
+static int check_mapping(const struct tally_event *ev, struct vm_area_struct *vma)
+{
+	unsigned long pages = vma_pages(vma) - 1;
+
+	/* perf refuses what children on several CPUs would write to. */
+	if (ev->attr.inherit && ev->counter->target.cpu < 0)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
+	    pages > TALLY_RING_PAGES / 2)
+		return -EINVAL;
+	return slot_at(ev, vma);
+}
+
+/**
+ * tally_output_mmap - a program maps a ring from an event's file
+ * @ev: the event
+ * @wait: who waits at the file
+ * @vma: where; what is written to is forward, else the oldest records go
+ *
+ * Context: In the lock of the program's mappings.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, another one than the ring
+ * has already, an offset that is no CPU's, a private mapping, and an inherited
+ * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ */
+int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
+{
+	struct tally_ring *r, *fresh = NULL;
+	struct tally_output *out;
+	int slot, err;
+
+	slot = check_mapping(ev, vma);
+	if (slot < 0)
+		return slot;
+	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		       vma->vm_flags & VM_WRITE ? 0 : VM_MAYWRITE);
+	mutex_lock(&outputs_lock);
+	out = output_of(ev);
+	r = out ? existing(&out->slots[slot], vma_pages(vma) - 1) : ERR_PTR(-ENOMEM);
+	if (!r) {
+		/* It may take its time, and others map theirs meanwhile. */
+		mutex_unlock(&outputs_lock);
+		fresh = make(out, ev->counter->nr_slots > 1 ? slot : ev->counter->target.cpu,
+			     vma);
+		mutex_lock(&outputs_lock);
+		r = IS_ERR(fresh) ? fresh : existing(&out->slots[slot], vma_pages(vma) - 1);
+		r = r ?: fresh;
+	}
+	if (IS_ERR(r)) {
+		err = PTR_ERR(r);
+	} else {
+		WRITE_ONCE(out->wait, wait);
+		err = map_ring(out, slot, r, vma);
+	}
+	mutex_unlock(&outputs_lock);
+	if (!IS_ERR_OR_NULL(fresh)) {
+		if (err || r != fresh)
+			tally_munlock(&fresh->mlock);
+		tally_ring_put(fresh);
+	}
+	return err;
+}
+
+/* ---- what programs ask of it ---- */
+
+static bool is_mapped(const struct tally_output *out)
+{
+	unsigned int i;
+
+	for (i = 0; i < out->nr_slots; i++)
+		if (out->slots[i].maps)
+			return true;
+	return false;
+}
+
+static bool has_ring(const struct tally_output *out)
+{
+	unsigned int i;
+
+	for (i = 0; out && i < out->nr_slots; i++)
+		if (ring_of(&out->slots[i]))
+			return true;
+	return false;
+}
+
+/* As perf: what is on other CPUs, has another clock or grows to the other end. */
+static bool may_share(const struct tally_event *ev, const struct tally_event *to)
+{
+	const struct tally_target *a = &ev->counter->target, *b = &to->counter->target;
+
+	return ev != to && a->cpu == b->cpu &&
+	       tally_counter_on_all_cpus(ev->counter) == tally_counter_on_all_cpus(to->counter) &&
+	       (a->cpu >= 0 || a->task == b->task) &&
+	       ev->output->clock == to->output->clock &&
+	       ev->output->backward == to->output->backward;
+}
+
+static int set_output(struct tally_event *ev, struct tally_event *to)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&outputs_lock);
+	if (!output_of(ev) || (to && !output_of(to)))
+		return -ENOMEM;
+	if (is_mapped(ev->output) ||
+	    (to && (!may_share(ev, to) || !has_ring(to->output))))
+		return -EINVAL;
+	/* Several CPUs at the same time would write to it. */
+	if (to && ev->attr.inherit && ev->counter->target.cpu < 0)
+		return -EINVAL;
+	for (i = 0; i < ev->output->nr_slots; i++) {
+		if (to && ring_of(&to->output->slots[i]))
+			attach_all(ev->output, i, ring_of(&to->output->slots[i]));
+		else
+			detach_all(ev->output, i);
+	}
+	return 0;
+}
+
+/**
+ * tally_output_set - write to another event's rings
+ * @ev: the event, of which no ring is mapped
+ * @to: the other one, which has a ring; NULL to write nowhere
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL as perf says, ENOMEM.
+ */
+int tally_output_set(struct tally_event *ev, struct tally_event *to)
+{
+	int err;
+
+	mutex_lock(&outputs_lock);
+	err = set_output(ev, to);
+	mutex_unlock(&outputs_lock);
+	return err;
+}
+
+/**
+ * tally_output_follow - write where a leader does, now and later
+ * @ev: an event that has no file
+ * @leader: the event whose file it is in
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or ENOMEM.
+ */
+int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
+{
+	struct tally_output *out;
+	unsigned int i;
+	int err = 0;
+
+	if (!ev->output)
+		return 0;
+	mutex_lock(&outputs_lock);
+	out = output_of(leader);
+	if (out) {
+		list_add(&ev->output->follows, &out->followers);
+		for (i = 0; i < out->nr_slots; i++)
+			if (ring_of(&out->slots[i]))
+				attach(&ev->output->slots[i], ring_of(&out->slots[i]));
+	} else {
+		err = -ENOMEM;
+	}
+	mutex_unlock(&outputs_lock);
+	return err;
+}
+
+/**
+ * tally_output_pause - write nothing for a while; what comes is lost
+ * @ev: the event
+ * @pause: begin, or end
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL if there is no ring.
+ */
+int tally_output_pause(struct tally_event *ev, bool pause)
+{
+	struct tally_ring *r;
+	int err = -EINVAL;
+	unsigned int i;
+
+	mutex_lock(&outputs_lock);
+	for (i = 0; ev->output && i < ev->output->nr_slots; i++) {
+		r = ring_of(&ev->output->slots[i]);
+		if (!r)
+			continue;
+		WRITE_ONCE(r->paused, pause);
+		err = 0;
+	}
+	mutex_unlock(&outputs_lock);
+	return err;
+}
+
+/* What poll() tells of all rings; who is to be woken waits already. */
+__poll_t tally_output_poll(struct tally_output *out)
+{
+	struct tally_ring *r;
+	__poll_t told = 0;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < out->nr_slots; i++) {
+		r = rcu_dereference(out->slots[i].ring);
+		if (r && READ_ONCE(r->told))
+			told |= (__force __poll_t)xchg(&r->told, 0); /* U */
+	}
+	rcu_read_unlock();
+	return told;
+}
