@@ -12,6 +12,8 @@
 #include "compat.h"
 #include "debugfs.h"
 #include "event.h"
+#include "output.h"
+#include "record.h"
 #include "registry.h"
 
 /*
@@ -63,11 +65,26 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	return err;
 }
 
+/* Whoever maps a ring of another one gets records of the others there. */
+static bool has_records(const struct perf_event_attr *attr)
+{
+	return attr->sample_period || attr->sample_type || attr->wakeup_events ||
+	       attr->use_clockid || attr->write_backward;
+}
+
+/* What it leaves behind if it fails, the caller frees. */
 static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 			const struct tally_target *target)
 {
 	struct tally_overflow *of;
 
+	if (b->flags & TALLY_BUILDER_RECORDS && has_records(&b->attr)) {
+		if (tally_record_prepare(&b->attr))
+			return -ENOMEM;
+		ev->output = tally_output_new(&b->attr, tally_target_slots(target), ev);
+		if (!ev->output)
+			return -ENOMEM;
+	}
 	if (!ev->attr.sample_period)
 		return 0;
 	of = tally_overflow_new(b, &ev->attr, target, ev);
@@ -111,7 +128,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	err = overflow_new(ev, b, target);
 	if (err) {
 		tally_builder_failed(b, err, -1);
-		goto unname;
+		goto free_output;
 	}
 	err = counter_get(ev, b, attr, target);
 	if (err)
@@ -140,7 +157,8 @@ free_overflow:
 		synchronize_rcu();
 		tally_overflow_free(ev->overflow);
 	}
-unname:
+free_output:
+	tally_output_free(ev->output);
 	tally_registry_unname(ev);
 free_event:
 	kvfree(ev);

@@ -21,6 +21,7 @@
 #define TALLY_BUILDER_TIME	BIT(2)
 #define TALLY_BUILDER_FILE	BIT(3)	/* a user program asks, for a file */
 #define TALLY_BUILDER_AT_ONCE	BIT(4)	/* what is built disabled is enabled next */
+#define TALLY_BUILDER_RECORDS	BIT(5)	/* there will be a ring */
 
 /*
  * Keeps the first error and its sentence, and where it is, as <uapi/linux/tally.h>
@@ -81,6 +82,7 @@ enum {
 
 void tally_builder_clear(struct tally_builder *b, struct module *owner);
 int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
+int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);
 bool tally_attr_is_known(const struct perf_event_attr *attr);
 int tally_check_breakpoint(struct perf_event_attr *attr);
 int tally_builder_target(struct tally_builder *b, struct tally_target *target);

@@ -117,254 +117,6 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 	return check_probe(b, attr);
 }
 
-/* What a struct tally_sample has, or perf fills in for it. */
-static const u64 taken = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
-			 PERF_SAMPLE_PERIOD | PERF_SAMPLE_BRANCH_STACK;
-
-/* What perf's system call says of a sample_type that cannot be. */
-static int check_sample_type(struct tally_builder *b,
-			     const struct perf_event_attr *attr)
-{
-	u64 branches = attr->branch_sample_type;
-
-	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
-		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
-			return tally_bad_attr(b, branch_sample_type, -EINVAL,
-					      "unknown bits in branch_sample_type");
-		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
-			return tally_bad_attr(b, branch_sample_type, -EINVAL,
-					      "no kind of branch");
-	} else if (branches) {
-		return tally_bad_attr(b, branch_sample_type, -EINVAL,
-				      "branch_sample_type without branches");
-	}
-	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
-	    (attr->sample_stack_user >= USHRT_MAX ||
-	     !IS_ALIGNED(attr->sample_stack_user, sizeof(u64))))
-		return tally_bad_attr(b, sample_stack_user, -EINVAL,
-				      "sample_stack_user is too large or no multiple of 8");
-	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
-	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
-		return tally_bad_attr(b, sample_type, -EINVAL, "both kinds of weight");
-	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
-	    !IS_ENABLED(CONFIG_CGROUP_PERF))
-		return tally_bad_attr(b, sample_type, -EINVAL,
-				      "this kernel has no cgroup events");
-	return 0;
-}
-
-/* What is told of in samples, by the names of its bits. */
-static const char *const sample_names[] = {
-	"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD",
-	"STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT",
-	"DATA_SRC", "IDENTIFIER", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX",
-	"CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE", "WEIGHT_STRUCT",
-};
-
-/* Nothing receives samples yet but handlers, which get a struct tally_sample. */
-static int check_unbuilt_samples(struct tally_builder *b,
-				 const struct perf_event_attr *attr)
-{
-	u64 left = attr->sample_type;
-
-	if (!(b->flags & TALLY_BUILDER_FILE))
-		left &= ~taken;
-	if (!left)
-		return 0;
-	return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
-			      "PERF_SAMPLE_%s: samples are not built yet",
-			      sample_names[__ffs64(left)]);
-}
-
-/* Settings of what is not built, or cannot be; each one is refused by its name. */
-struct unbuilt {
-	u8 bit;
-	const char *name;
-	const char *why;
-};
-
-static const char no_samples[] = "samples are not built yet";
-static const char no_records[] = "records are not built yet";
-static const char no_aux[] = "kernel events have no AUX area";
-
-static const struct unbuilt unbuilt_bits[] = {
-	{ TALLY_BIT_MMAP, "mmap", no_records },
-	{ TALLY_BIT_COMM, "comm", no_records },
-	{ TALLY_BIT_INHERIT_STAT, "inherit_stat", no_records },
-	{ TALLY_BIT_TASK, "task", no_records },
-	{ TALLY_BIT_WATERMARK, "watermark", no_samples },
-	{ TALLY_BIT_MMAP_DATA, "mmap_data", no_records },
-	{ TALLY_BIT_SAMPLE_ID_ALL, "sample_id_all", no_samples },
-	{ TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL, "exclude_callchain_kernel", no_samples },
-	{ TALLY_BIT_EXCLUDE_CALLCHAIN_USER, "exclude_callchain_user", no_samples },
-	{ TALLY_BIT_MMAP2, "mmap2", no_records },
-	{ TALLY_BIT_COMM_EXEC, "comm_exec", no_records },
-	{ TALLY_BIT_USE_CLOCKID, "use_clockid", no_samples },
-	{ TALLY_BIT_CONTEXT_SWITCH, "context_switch", no_records },
-	{ TALLY_BIT_WRITE_BACKWARD, "write_backward", no_samples },
-	{ TALLY_BIT_NAMESPACES, "namespaces", no_records },
-	{ TALLY_BIT_KSYMBOL, "ksymbol", no_records },
-	{ TALLY_BIT_BPF_EVENT, "bpf_event", no_records },
-	{ TALLY_BIT_AUX_OUTPUT, "aux_output", no_aux },
-	{ TALLY_BIT_CGROUP, "cgroup", no_records },
-	{ TALLY_BIT_TEXT_POKE, "text_poke", no_records },
-	{ TALLY_BIT_BUILD_ID, "build_id", no_records },
-};
-
-/* All others have names above, or are reserved. */
-#define BUILT_BITS	(BIT_ULL(TALLY_BIT_DISABLED) | BIT_ULL(TALLY_BIT_INHERIT) |		\
-			 BIT_ULL(TALLY_BIT_PINNED) | BIT_ULL(TALLY_BIT_EXCLUSIVE) |		\
-			 BIT_ULL(TALLY_BIT_EXCLUDE_USER) |					\
-			 BIT_ULL(TALLY_BIT_EXCLUDE_KERNEL) |					\
-			 BIT_ULL(TALLY_BIT_EXCLUDE_HV) | BIT_ULL(TALLY_BIT_EXCLUDE_IDLE) |	\
-			 BIT_ULL(TALLY_BIT_FREQ) | BIT_ULL(TALLY_BIT_ENABLE_ON_EXEC) |		\
-			 3ULL << TALLY_BIT_PRECISE_IP | BIT_ULL(TALLY_BIT_EXCLUDE_HOST) |	\
-			 BIT_ULL(TALLY_BIT_EXCLUDE_GUEST) |					\
-			 BIT_ULL(TALLY_BIT_INHERIT_THREAD) |					\
-			 BIT_ULL(TALLY_BIT_REMOVE_ON_EXEC) | BIT_ULL(TALLY_BIT_SIGTRAP))
-
-static_assert(HWEIGHT64(BUILT_BITS) + ARRAY_SIZE(unbuilt_bits) == TALLY_BIT_RESERVED);
-
-/* The word that has all of the one-bit members. */
-static u64 bits_of(const struct perf_event_attr *attr)
-{
-	size_t at = offsetofend(struct perf_event_attr, read_format);
-	u64 bits;
-
-	static_assert(offsetofend(struct perf_event_attr, read_format) + 8 ==
-		      offsetof(struct perf_event_attr, wakeup_events));
-	memcpy(&bits, (const char *)attr + at, sizeof(bits));
-	return bits;
-}
-
-/* A newer kernel may have names for some of them. */
-static bool has_reserved_1(const struct perf_event_attr *attr)
-{
-	return bits_of(attr) >> TALLY_BIT_RESERVED;
-}
-
-static int check_unbuilt_bits(struct tally_builder *b,
-			      const struct perf_event_attr *attr)
-{
-	u64 bits = bits_of(attr) & ~BUILT_BITS;
-	const struct unbuilt *u;
-
-	if (!bits)
-		return 0;
-	for (u = unbuilt_bits; u < unbuilt_bits + ARRAY_SIZE(unbuilt_bits); u++)
-		if (bits & BIT_ULL(u->bit))
-			return tally_bad_bit(b, u->bit, -EOPNOTSUPP, "%s: %s",
-					     u->name, u->why);
-	return tally_bad_bit(b, __ffs64(bits), -EINVAL, "reserved bits are set");
-}
-
-/*
- * aux_action and __reserved_3 share four bytes from 6.13 on (18d92bb57c39, backported
- * to 6.12.y), those in front of sig_data; before, all of them were reserved.
- */
-#define AUX_ACTION_AT	(offsetof(struct perf_event_attr, sig_data) - 4)
-#define AUX_ACTIONS	7U
-
-static bool has_reserved_3(const struct perf_event_attr *attr)
-{
-	return *(const u32 *)((const char *)attr + AUX_ACTION_AT) & ~AUX_ACTIONS;
-}
-
-/*
- * The same, of members that have bytes: all from sample_regs_user up to sig_data, and
- * one more; has_members() looks at all of them at once.
- */
-static const struct unbuilt_member {
-	u8 at;
-	u8 size;
-	const char *name;
-	const char *why;
-} unbuilt_members[] = {
-	{ offsetof(struct perf_event_attr, aux_watermark), 4, "aux_watermark", no_aux },
-	{ offsetof(struct perf_event_attr, aux_sample_size), 4, "aux_sample_size", no_aux },
-	{ AUX_ACTION_AT, 4, "aux_action", no_aux },
-	{ offsetof(struct perf_event_attr, sample_regs_user), 8, "sample_regs_user", no_samples },
-	{ offsetof(struct perf_event_attr, sample_regs_intr), 8, "sample_regs_intr", no_samples },
-	{ offsetof(struct perf_event_attr, sample_stack_user), 4, "sample_stack_user", no_samples },
-	{ offsetof(struct perf_event_attr, sample_max_stack), 2, "sample_max_stack", no_samples },
-	{ offsetof(struct perf_event_attr, clockid), 4, "clockid", no_samples },
-	{ offsetof(struct perf_event_attr, wakeup_events), 4, "wakeup_events", no_samples },
-};
-
-static bool has_member(const struct perf_event_attr *attr,
-		       const struct unbuilt_member *m)
-{
-	const void *at = (const char *)attr + m->at;
-
-	switch (m->size) {
-	case 2:
-		return *(const u16 *)at;
-	case 4:
-		return *(const u32 *)at;
-	default:
-		return *(const u64 *)at;
-	}
-}
-
-static bool has_members(const struct perf_event_attr *attr)
-{
-	const u64 *word = &attr->sample_regs_user;
-	u64 any = attr->wakeup_events;
-
-	while (word < (const u64 *)&attr->sig_data)
-		any |= *word++;
-	return any;
-}
-
-static int check_unbuilt_members(struct tally_builder *b,
-				 const struct perf_event_attr *attr)
-{
-	const struct unbuilt_member *m = unbuilt_members;
-
-	if (!has_members(attr))
-		return 0;
-	for (; m < unbuilt_members + ARRAY_SIZE(unbuilt_members); m++)
-		if (has_member(attr, m))
-			return tally_bad_in(b, TALLY_FIELD_ATTR_AT(m->at), -EOPNOTSUPP,
-					    "%s: %s", m->name, m->why);
-	return 0;
-}
-
-/* Whether there is nothing in it that no kernel has a name for. */
-bool tally_attr_is_known(const struct perf_event_attr *attr)
-{
-	return !has_reserved_1(attr) && !attr->__reserved_2 && !has_reserved_3(attr) &&
-	       !(attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1)) &&
-	       !(attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1));
-}
-
-/*
- * perf would take all of this and, without a ring, drop what it leads to; or
- * ignore it; or, for the bits that are reserved, misread it one day.
- */
-static int check_unbuilt(struct tally_builder *b,
-			 const struct perf_event_attr *attr)
-{
-	if (has_reserved_1(attr))
-		return tally_bad_bit(b, TALLY_BIT_RESERVED, -EINVAL,
-				     "reserved bits are set");
-	if (attr->__reserved_2)
-		return tally_bad_attr(b, __reserved_2, -EINVAL,
-				      "reserved bits are set");
-	if (has_reserved_3(attr))
-		return tally_bad_in(b, TALLY_FIELD_ATTR_AT(AUX_ACTION_AT), -EINVAL,
-				    "reserved bits are set");
-	if (attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1))
-		return tally_bad_attr(b, sample_type, -EINVAL,
-				      "unknown bits in sample_type");
-	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
-		return tally_bad_attr(b, read_format, -EINVAL,
-				      "unknown bits in read_format");
-	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:
-	       check_unbuilt_samples(b, attr) ?: check_unbuilt_bits(b, attr);
-}
-
 /*
  * perf sends the signal by itself, whatever we think of the overflow: also while
  * an inherited event, which perf has always on, is disabled.
@@ -442,6 +194,31 @@ static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 	return 0;
 }
 
+/* What is made of overflows is ours, and perf need not know of it. */
+static void forget_ring(struct perf_event_attr *attr)
+{
+	attr->sample_id_all = 0;
+	attr->use_clockid = 0;
+	attr->clockid = 0;
+	attr->watermark = 0;
+	attr->write_backward = 0;
+}
+
+/* The same of an event that has no overflows. */
+static void forget_samples(struct perf_event_attr *attr)
+{
+	forget_ring(attr);
+	/* That there are no branches is still perf's to say. */
+	attr->sample_type &= PERF_SAMPLE_BRANCH_STACK;
+	attr->wakeup_events = 0;
+	attr->sample_regs_user = 0;
+	attr->sample_regs_intr = 0;
+	attr->sample_stack_user = 0;
+	attr->sample_max_stack = 0;
+	attr->exclude_callchain_kernel = 0;
+	attr->exclude_callchain_user = 0;
+}
+
 /* What only an event that overflows can have. */
 static int check_counting(struct tally_builder *b,
 			  struct perf_event_attr *attr)
@@ -456,12 +233,15 @@ static int check_counting(struct tally_builder *b,
 	if (attr->sigtrap)
 		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EINVAL,
 				     "sigtrap without a period or frequency");
-	if (attr->sample_type || b->flags & TALLY_BUILDER_TIME)
+	if ((attr->sample_type && !(b->flags & TALLY_BUILDER_RECORDS)) ||
+	    b->flags & TALLY_BUILDER_TIME)
 		return tally_bad_attr(b, sample_type, -EINVAL,
 				      "samples are of sampled events");
 	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
 		return tally_bad(b, -EINVAL,
 				 "one_shot, max_rate and queue are for sampled events");
+	if (b->flags & TALLY_BUILDER_RECORDS)
+		forget_samples(attr);
 	return 0;
 }
 
@@ -482,15 +262,17 @@ static int check_one_shot(struct tally_builder *b,
 }
 
 /*
- * What perf is to know of samples. Not of PERF_SAMPLE_PERIOD, which makes every
- * event of software overflow. And a wake-up for each keeps Intel's drivers from
- * collecting many, of which a handler would see the last one only.
+ * What perf is to know of samples. For handlers not of PERF_SAMPLE_PERIOD, which makes
+ * every event of software overflow; programs know that. And a wake-up for each keeps
+ * Intel's drivers from collecting many, of which the last one only would be seen.
  */
 static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 {
-	if (attr->sample_type & PERF_SAMPLE_TIME)
+	if (attr->sample_type & PERF_SAMPLE_TIME && !(b->flags & TALLY_BUILDER_RECORDS))
 		b->flags |= TALLY_BUILDER_TIME;
-	attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+	if (!(b->flags & TALLY_BUILDER_RECORDS))
+		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+	forget_ring(attr);
 	attr->wakeup_events = 1;
 	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
 	    attr->branch_sample_type & PERF_SAMPLE_BRANCH_PLM_ALL)
@@ -588,7 +370,7 @@ int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
 	if (b->err)
 		return b->err;
 	*attr = b->attr;
-	if (check_given(b) || check_unbuilt(b, attr) || check_exec(b, attr) ||
+	if (check_given(b) || tally_builder_check_bits(b, attr) || check_exec(b, attr) ||
 	    check_exclude(b, attr) || check_inherit(b, attr) ||
 	    check_sampling(b, attr) || check_what(b, attr))
 		return b->err;

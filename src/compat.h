@@ -138,6 +138,19 @@ static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
 }
 
 /*
+ * perf_sample_data::br_stack_cntr came with 6.8 (571d91dcadfa), without a macro to
+ * tell. With the floor at 6.8 the second side goes.
+ */
+static inline const u64 *tally_branch_counters(const struct perf_sample_data *data)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	return data->sample_flags & PERF_SAMPLE_BRANCH_STACK ? data->br_stack_cntr : NULL;
+#else
+	return NULL;
+#endif
+}
+
+/*
  * vm_flags_set() and vm_flags_clear() came with 6.3 (bc292ab00f6c), and without
  * them the flags cannot be changed since. With the floor at 6.3 the second side
  * goes.

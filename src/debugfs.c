@@ -117,6 +117,7 @@ static int stats_show(struct seq_file *m, void *v)
 	seq_printf(m, "overflows %llu\n", overflows.overflows);
 	seq_printf(m, "skipped %llu\n", overflows.skipped);
 	seq_printf(m, "missed %llu\n", overflows.missed);
+	seq_printf(m, "lost %llu\n", overflows.lost);
 	seq_printf(m, "throttled %llu\n", overflows.throttled);
 	seq_printf(m, "handler_ns %llu\n", overflows.handler_ns);
 	seq_printf(m, "handler_max_ns %llu\n", overflows.handler_max_ns);
@@ -346,6 +347,12 @@ static int missed_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(missed);
 
+static int lost_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, lost));
+}
+DEFINE_SHOW_ATTRIBUTE(lost);
+
 static int throttled_show(struct seq_file *m, void *v)
 {
 	return show_overflows(m, offsetof(struct tally_overflow_stats, throttled));
@@ -387,6 +394,7 @@ int tally_debugfs_add_event(struct tally_event *ev)
 		{ "overflows", &overflows_fops, true },
 		{ "skipped", &skipped_fops, true },
 		{ "missed", &missed_fops, true },
+		{ "lost", &lost_fops, true },
 		{ "throttled", &throttled_fops, true },
 		{ "handler_ns", &handler_ns_fops, true },
 		{ "handler_max_ns", &handler_max_ns_fops, true },

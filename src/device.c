@@ -193,12 +193,11 @@ static int check_flags(struct opening *op)
 		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
 	if (o->reserved)
 		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
-	if (o->perf_flags & (PERF_FLAG_FD_OUTPUT | PERF_FLAG_PID_CGROUP))
+	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
-				   o->perf_flags & PERF_FLAG_FD_OUTPUT ?
-				   "PERF_FLAG_FD_OUTPUT: samples are not built yet" :
 				   "PERF_FLAG_PID_CGROUP: cgroups are not built yet");
-	if (o->perf_flags & ~(u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_CLOEXEC))
+	if (o->perf_flags & ~(u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT |
+				   PERF_FLAG_FD_CLOEXEC))
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (o->flags & TALLY_OPEN_MEMBER &&
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
@@ -321,6 +320,8 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 				    *leader ? "group_fd is attached to another one's event" :
 					      "group_fd is no file of an event of tally");
 	}
+	if (op->o.perf_flags & PERF_FLAG_FD_OUTPUT)
+		op->how.output = *leader;
 	if (op->o.perf_flags & PERF_FLAG_FD_NO_GROUP)
 		*leader = NULL;
 	return 0;
@@ -391,7 +392,7 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	op.leader = NULL;
 	memset(&op.how, 0, sizeof(op.how));
 	tally_builder_clear(&op.b, THIS_MODULE);
-	op.b.flags |= TALLY_BUILDER_FILE;
+	op.b.flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
 	ret = check_flags(&op) ?: check_target(&op) ?: get_attr(&op) ?:
 	      get_leader(&op, &leader) ?: open_event(s, &op, leader);
 	if (op.leader)

@@ -16,6 +16,7 @@
 #include "control.h"
 #include "debugfs.h"
 #include "event.h"
+#include "output.h"
 #include "name.h"
 #include "publish.h"
 #include "registry.h"
@@ -307,6 +308,7 @@ static void finish(struct tally_event *ev)
 	tally_publisher_free(ev->retired);
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
+	tally_output_free(ev->output);
 	tally_counter_put(ev->counter);
 	tally_registry_unname(ev);
 	kvfree(ev);
@@ -330,7 +332,9 @@ void tally_events_destroy(struct list_head *doomed)
 		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
 		tally_attachments_end(ev);
-		callbacks |= ev->overflow || ev->retired;
+		if (ev->output)
+			tally_output_end(ev->output);
+		callbacks |= ev->overflow || ev->retired || ev->output;
 	}
 	if (callbacks)
 		synchronize_rcu();

@@ -11,6 +11,7 @@
 
 struct dentry;
 struct tally_file;
+struct tally_output;
 struct tally_publisher;
 
 /**
@@ -81,6 +82,8 @@ enum {
  * @slot_mask: as tally_counter::slot_mask
  * @counter: what it looks at; may be shared
  * @overflow: what becomes of its overflows; NULL if it only counts
+ * @output: where its records go, of a file's event; NULL so far of one that only
+ *	counts. Written under the outputs' lock once the event is there.
  * @publisher: what publishes its counts, or those of its set; or NULL
  * @retired: what did, while the event is being released
  * @owner: the module that built it; what is left is released when that unloads
@@ -122,6 +125,7 @@ struct tally_event {
 	bool unpublished;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
+	struct tally_output *output;
 	struct tally_publisher *publisher;
 	struct tally_publisher *retired;
 	struct module *owner;

@@ -11,10 +11,12 @@
  * mappings, tally_mapping::lock is taken, and that inside all others.
  */
 #include <linux/compat.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
 #include <linux/lockdep.h>
+#include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
@@ -28,6 +30,7 @@
 #include "eventfd.h"
 #include "file.h"
 #include "group.h"
+#include "output.h"
 #include "overflow.h"
 #include "page.h"
 #include "publish.h"
@@ -157,6 +160,25 @@ static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
 	return err;
 }
 
+/* To the rings of another file; -1 to none. */
+static int set_output(struct tally_file *f, int fd)
+{
+	struct tally_file *to;
+	struct file *file;
+	int err = -EBADF;
+
+	if (fd == -1)
+		return tally_output_set(f->ev, NULL);
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	to = tally_file_get(file);
+	if (to)
+		err = to->ev ? tally_output_set(f->ev, to->ev) : -EINVAL;
+	fput(file);
+	return err;
+}
+
 static int get_id(struct tally_file *f, u64 __user *arg)
 {
 	u64 id = f->ev ? f->ev->id : f->at.id;
@@ -178,6 +200,8 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd)
 	case PERF_EVENT_IOC_REFRESH:
 	case PERF_EVENT_IOC_PERIOD:
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
+	case PERF_EVENT_IOC_SET_OUTPUT:
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return -EPERM;
 	default:
 		return -ENOTTY;
@@ -200,6 +224,10 @@ static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 		return set_period(f, to);
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 		return modify(f, to);
+	case PERF_EVENT_IOC_SET_OUTPUT:
+		return set_output(f, (int)arg);
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return tally_output_pause(f->ev, arg);
 	default:
 		return -ENOTTY;
 	}
@@ -214,10 +242,8 @@ static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return tally_file_ioc_read(f, (void __user *)arg);
 	case PERF_EVENT_IOC_ID:
 		return get_id(f, (void __user *)arg);
-	case PERF_EVENT_IOC_SET_OUTPUT:
 	case PERF_EVENT_IOC_SET_FILTER:
 	case PERF_EVENT_IOC_SET_BPF:
-	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 	case PERF_EVENT_IOC_QUERY_BPF:
 		return -EOPNOTSUPP;
 	default:
@@ -314,9 +340,13 @@ bool tally_file_task_ended(struct tally_watch *w)
 static __poll_t eventfd_poll(struct file *file, poll_table *wait)
 {
 	struct tally_file *f = file->private_data;
+	struct tally_output *out;
 
 	poll_wait(file, &f->wait, wait);
-	return has_ended(f) ? EPOLLHUP : 0;
+	if (has_ended(f))
+		return EPOLLHUP;
+	out = f->ev ? READ_ONCE(f->ev->output) : NULL;
+	return out ? tally_output_poll(out) : 0;
 }
 
 static int eventfd_fasync(int fd, struct file *file, int on)
@@ -355,6 +385,9 @@ static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct tally_file *f = file->private_data;
 
+	/* A page, or a page and a ring. */
+	if (f->ev && (vma_pages(vma) > 1 || vma->vm_pgoff))
+		return tally_output_mmap(f->ev, &f->wait, vma);
 	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
 }
 

@@ -42,6 +42,7 @@ void tally_session_enable(struct tally_session *s, bool enable);
  * @follows: it is pinned because its leader is
  * @awaits: it waits for exec() because its leader does
  * @given: what the program asked for
+ * @output: whose rings it writes to; NULL its own
  */
 struct tally_file_how {
 	u64 read_format;
@@ -52,6 +53,7 @@ struct tally_file_how {
 	bool follows;
 	bool awaits;
 	const struct perf_event_attr *given;
+	struct tally_file *output;
 };
 
 void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,

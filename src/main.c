@@ -20,7 +20,9 @@
 #include "name.h"
 #include "overflow.h"
 #include "pmu.h"
+#include "record.h"
 #include "registry.h"
+#include "ring.h"
 #include "set.h"
 
 static char *events = "";
@@ -84,9 +86,12 @@ static int __init tally_init(void)
 	err = tally_control_init();
 	if (err)
 		goto exit_overflow;
-	err = tally_cpus_init();
+	err = tally_ring_init();
 	if (err)
 		goto exit_control;
+	err = tally_cpus_init();
+	if (err)
+		goto exit_ring;
 	tally_pmu_init();
 	err = register_module_notifier(&module_notifier);
 	if (err)
@@ -104,6 +109,8 @@ unregister:
 	unregister_module_notifier(&module_notifier);
 exit_cpus:
 	tally_cpus_exit();
+exit_ring:
+	tally_ring_exit();
 exit_control:
 	tally_control_exit();
 exit_overflow:
@@ -124,6 +131,8 @@ static void __exit tally_exit(void)
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_cpus_exit();
+	tally_ring_exit();
+	tally_record_exit();
 	tally_control_exit();
 	tally_overflow_exit();
 }

@@ -22,6 +22,7 @@
 #include "eventfd.h"
 #include "file.h"
 #include "group.h"
+#include "output.h"
 #include "page.h"
 #include "publish.h"
 #include "registry.h"
@@ -436,6 +437,12 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 	f->charge = *charge;
 	f->watch.task = ev->attr.inherit ? NULL : ev->counter->target.task;
 	err = join_own(f, ev, wanted, how->require, b);
+	if (!err && how->output) {
+		err = tally_output_set(ev, how->output->ev);
+		if (err)
+			tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
+				     "group_fd has no ring that this event can write to");
+	}
 	if (!err) {
 		err = watch(f, ev);
 		if (err)
@@ -468,7 +475,7 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 	struct file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
 	int err;
 
-	if (!extra)
+	if (!extra || tally_output_follow(ev, leader->ev))
 		err = tally_builder_failed(b, -ENOMEM, -1);
 	else
 		err = join_leader(NULL, ev, leader, how, b);

@@ -43,7 +43,9 @@
 #include "control.h"
 #include "event.h"
 #include "overflow.h"
+#include "output.h"
 #include "publish.h"
+#include "record.h"
 
 /* Calls between two that are timed, and looks at the rate. */
 #define LOOK_EVERY	64
@@ -277,6 +279,9 @@ static noinline void overflowed(struct tally_overflow *of,
 	}
 	if (!take(of, special))
 		return;
+	/* Also one that came while another one of this event is being handled. */
+	if (special & TALLY_SPECIAL_RECORD)
+		tally_record_sample(of->output, event, data, regs);
 	if (READ_ONCE(oc->busy)) {
 		local_inc(&oc->skipped);
 		if (special & TALLY_SPECIAL_DEFER)
@@ -492,6 +497,8 @@ static u32 special_of(const struct tally_builder *b,
 		special |= TALLY_SPECIAL_DEFER;
 	if (!b->direct.fn)
 		special |= TALLY_SPECIAL_QUIET;
+	if (b->flags & TALLY_BUILDER_RECORDS)
+		special |= TALLY_SPECIAL_RECORD;
 	return special;
 }
 
@@ -558,6 +565,7 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&of->node);
 	of->ev = ev;
+	of->output = ev->output;
 	of->direct = b->direct;
 	of->irq = b->irq;
 	of->work = b->work;
@@ -687,6 +695,7 @@ void tally_overflow_stats(const struct tally_overflow *of,
 
 	for_each_possible_cpu(cpu)
 		add_stats_of(of, cpu, stats);
+	stats->lost += tally_output_lost(of->output);
 }
 
 /* The same for all events, those that are gone included. */

@@ -11,9 +11,9 @@
 #include <tally/tally.h>
 #include "queue.h"
 
-struct tally_target;
-
+struct tally_output;
 struct tally_overflow;
+struct tally_target;
 
 /*
  * What keeps an overflow from going straight to its handler, in
@@ -32,6 +32,7 @@ struct tally_overflow;
 #define TALLY_SPECIAL_BRANCHES	BIT(9)	/* the branches are wanted */
 #define TALLY_SPECIAL_QUIET	BIT(10)	/* there is no direct handler */
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
+#define TALLY_SPECIAL_RECORD	BIT(12)	/* there may be a ring */
 
 /**
  * struct tally_calls - what the calls of one handler took, on one CPU
@@ -112,6 +113,7 @@ struct tally_overflow_cpu {
  * @special: TALLY_SPECIAL_*
  * @direct: the handler that is called at once
  * @ev: the event, for the handlers
+ * @output: where its records go, with TALLY_SPECIAL_RECORD
  * @cpus: the parts on each CPU
  * @reload: how many overflows between two looks at the clock
  * @batch: how many are too many in one window; 0 if any number is fine
@@ -138,6 +140,7 @@ struct tally_overflow {
 	u32 reload;
 	struct tally_handler direct;
 	struct tally_event *ev;
+	struct tally_output *output;
 	struct tally_overflow_cpu __percpu *cpus;
 	u32 batch;
 	u64 window_ns;

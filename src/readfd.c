@@ -19,6 +19,7 @@
 #include "event.h"
 #include "file.h"
 #include "group.h"
+#include "output.h"
 
 /* ---- read ---- */
 
@@ -46,14 +47,19 @@ static u64 value_of(const struct tally_count *count)
 	       0 : count->value;
 }
 
-/* Nothing is lost: there are no samples. */
-static u64 *put_id(u64 *v, u64 format, u64 id)
+static u64 *put_id(u64 *v, u64 format, u64 id, u64 lost)
 {
 	if (format & PERF_FORMAT_ID)
 		*v++ = id;
 	if (format & PERF_FORMAT_LOST)
-		*v++ = 0;
+		*v++ = lost;
 	return v;
+}
+
+/* Under the lock of the set that it is in. */
+static u64 lost_by(const struct tally_event *ev)
+{
+	return tally_output_lost(READ_ONCE(ev->output));
 }
 
 static u64 *put_times(u64 *v, u64 format, const struct tally_count *count)
@@ -70,7 +76,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	struct tally_count count;
 	struct tally_set *set;
 	u64 values[5], *v = values;
-	u64 id = f->at.id;
+	u64 id = f->at.id, lost = 0;
 
 	if (f->ev) {
 		/* Not in the middle of what begins or ends a window. */
@@ -78,6 +84,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		tally_event_read_all(f->ev, &count);
 		mutex_unlock(&set->lock);
 		id = f->ev->id;
+		lost = lost_by(f->ev);
 	} else {
 		tally_attachment_read(&f->at, &count);
 	}
@@ -88,7 +95,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		return -ENOSPC;
 	*v++ = count.value;
 	v = put_times(v, f->read_format, &count);
-	v = put_id(v, f->read_format, id);
+	v = put_id(v, f->read_format, id, lost);
 	size = (v - values) * sizeof(*v);
 	return copy_to_user(buf, values, size) ? -EFAULT : size;
 }
@@ -100,9 +107,11 @@ struct group_counts {
 	unsigned int nr;
 	struct tally_count *counts;
 	u64 *ids;
+	u64 *lost;
 	struct tally_set_window window;
 	struct tally_count few_counts[FEW];
 	u64 few_ids[FEW];
+	u64 few_lost[FEW];
 	void *memory;
 };
 
@@ -116,18 +125,22 @@ static int read_group_counts(struct tally_set *set, unsigned int first,
 	g->nr = set->nr;
 	g->counts = g->few_counts;
 	g->ids = g->few_ids;
+	g->lost = g->few_lost;
 	g->memory = NULL;
 	if (g->nr > FEW) {
-		g->memory = kvmalloc_array(g->nr, sizeof(*g->counts) + sizeof(*g->ids),
+		g->memory = kvmalloc_array(g->nr, sizeof(*g->counts) + 2 * sizeof(*g->ids),
 					   GFP_KERNEL);
 		if (!g->memory)
 			return -ENOMEM;
 		g->counts = g->memory;
 		g->ids = g->memory + g->nr * sizeof(*g->counts);
+		g->lost = g->ids + g->nr;
 	}
 	tally_set_look_and_read(set, first, last, &g->window, g->counts);
-	for (i = 0; i < g->nr; i++)
+	for (i = 0; i < g->nr; i++) {
 		g->ids[i] = set->members[i]->id;
+		g->lost[i] = lost_by(set->members[i]);
+	}
 	return 0;
 }
 
@@ -139,7 +152,7 @@ static void put_values(u64 *v, u64 format, const struct group_counts *g)
 	v = put_times(v, format, &g->counts[0]);
 	for (i = 0; i < g->nr; i++) {
 		*v++ = value_of(&g->counts[i]);
-		v = put_id(v, format, g->ids[i]);
+		v = put_id(v, format, g->ids[i], g->lost[i]);
 	}
 }
 
@@ -205,7 +218,7 @@ static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *me
 		*v++ = first.running;
 	for (i = 0; i < set->nr; i++) {
 		*v++ = values[i];
-		v = put_id(v, format, set->members[i]->id);
+		v = put_id(v, format, set->members[i]->id, lost_by(set->members[i]));
 	}
 	return v - memory;
 }

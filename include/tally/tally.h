@@ -418,6 +418,7 @@ struct tally_handler {
  *		 while it was running on the same CPU, or while throttled
  * @missed:	 how many of them the other handlers were not called for: the queue
  *		 was full, or they came while throttled
+ * @lost:	 how many records found no room in a ring, or came while that was paused
  * @throttled:	 how often the event was switched off, by perf or by tally
  * @handler_ns:	 nanoseconds in all handlers, estimated from the first call and
  *		 every 64th
@@ -427,6 +428,7 @@ struct tally_overflow_stats {
 	u64 overflows;
 	u64 skipped;
 	u64 missed;
+	u64 lost;
 	u64 throttled;
 	u64 handler_ns;
 	u64 handler_max_ns;

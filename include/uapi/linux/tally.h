@@ -97,6 +97,12 @@
 /* Of the file of an event */
 #define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x40) /* struct tally_read */
 
+/*
+ * Where the ring of a CPU begins in a file that counts on all CPUs: the offset for
+ * mmap(2). All other files have one ring, at 0.
+ */
+#define TALLY_RING_AT(cpu)	((__u64)(cpu) << 32)
+
 /* The length of an event's name, its NUL included. */
 #define TALLY_USER_NAME_LEN	64
 
