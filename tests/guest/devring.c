@@ -1,0 +1,1170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings: what is in them, beside those of perf for the same overflows, and what a
+ * program can do to them.
+ *
+ *	devring same|lost|overwrite|wakeup|errors|percpu|members|memory|mappings|outputs|inherit
+ */
+#define _GNU_SOURCE
+#include "devtest.h"
+#include <setjmp.h>
+#include <sys/resource.h>
+
+#define LARGEST 65536
+
+struct ring {
+	int fd;
+	char *base;
+	unsigned long size;
+	volatile struct perf_event_mmap_page *page;
+	uint64_t id;
+	uint64_t tail;
+	/* One record, in one piece. */
+	uint64_t record[LARGEST / 8];
+};
+
+static struct ring perf_ring, tally_ring, third_ring;
+
+static int perf_open(int group)
+{
+	return syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, group,
+		       PERF_FLAG_FD_CLOEXEC);
+}
+
+static void *map_at(int fd, int pages, int prot, uint64_t at)
+{
+	return mmap64(NULL, (1 + pages) * page_size, prot, MAP_SHARED, fd, at);
+}
+
+static int map_ring(struct ring *r, int fd, int pages, int prot, uint64_t at)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = fd;
+	r->size = pages * page_size;
+	r->base = map_at(fd, pages, prot, at);
+	if (r->base == MAP_FAILED) {
+		r->base = NULL;
+		return -1;
+	}
+	r->page = (void *)r->base;
+	return ioctl(fd, PERF_EVENT_IOC_ID, &r->id);
+}
+
+static void unmap_ring(struct ring *r)
+{
+	if (r->base)
+		munmap(r->base, page_size + r->size);
+	if (r->fd >= 0)
+		close(r->fd);
+	r->base = NULL;
+	r->fd = -1;
+}
+
+static void copy_out(struct ring *r, uint64_t at, void *to, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++)
+		((char *)to)[i] = r->base[page_size + ((at + i) & (r->size - 1))];
+}
+
+/* The next record of a forward ring; NULL if there is none. */
+static struct perf_event_header *next(struct ring *r)
+{
+	struct perf_event_header *h = (void *)r->record;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+
+	if (r->tail == head)
+		return NULL;
+	copy_out(r, r->tail, h, sizeof(*h));
+	if (h->size < sizeof(*h) || h->size & 7 || r->tail + h->size > head) {
+		tell(0, "a record of %u bytes, with %llu left", h->size,
+		     (unsigned long long)(head - r->tail));
+		r->tail = head;
+		return NULL;
+	}
+	copy_out(r, r->tail, h, h->size);
+	r->tail += h->size;
+	return h;
+}
+
+static void done(struct ring *r)
+{
+	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+}
+
+/* Both with the same attr, of the caller. */
+static int both(int pages, int prot)
+{
+	int fd = perf_open(-1);
+
+	if (fd < 0 || map_ring(&perf_ring, fd, pages, prot, 0)) {
+		tell(0, "perf's: %m");
+		return -1;
+	}
+	fd = open_it();
+	if (fd < 0 || map_ring(&tally_ring, fd, pages, prot, 0)) {
+		tell(0, "tally's: %m: %s", o.error.text);
+		unmap_ring(&perf_ring);
+		return -1;
+	}
+	return 0;
+}
+
+static void neither(void)
+{
+	unmap_ring(&perf_ring);
+	unmap_ring(&tally_ring);
+}
+
+/* Tally's last, and off first, so that perf's sees what it sees, and maybe more. */
+static void switch_both(int on)
+{
+	int cmd = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	if (on) {
+		ioctl(perf_ring.fd, cmd, 0);
+		ioctl(tally_ring.fd, cmd, 0);
+	} else {
+		ioctl(tally_ring.fd, cmd, 0);
+		ioctl(perf_ring.fd, cmd, 0);
+	}
+}
+
+/* An id is to be the event's; a time is to be later than the last one. */
+static int own_id(uint64_t *word, const struct ring *r)
+{
+	int good = *word == r->id;
+
+	*word = 0;
+	return good;
+}
+
+static int later(uint64_t *word, uint64_t *last)
+{
+	int good = *word >= *last && *word;
+
+	*last = *word;
+	*word = 0;
+	return good;
+}
+
+static int drop_words(uint64_t **at, uint64_t type, const struct ring *r, uint64_t *last)
+{
+	static const struct {
+		uint64_t bit;
+		int what; /* 1 an id, 2 a time */
+	} head[] = {
+		{ PERF_SAMPLE_IDENTIFIER, 1 }, { PERF_SAMPLE_IP, 0 }, { PERF_SAMPLE_TID, 0 },
+		{ PERF_SAMPLE_TIME, 2 }, { PERF_SAMPLE_ADDR, 0 }, { PERF_SAMPLE_ID, 1 },
+		{ PERF_SAMPLE_STREAM_ID, 1 },
+	};
+	unsigned int i;
+	int good = 1;
+
+	for (i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+		if (!(type & head[i].bit))
+			continue;
+		if (head[i].what == 1)
+			good &= own_id(*at, r);
+		else if (head[i].what == 2)
+			good &= later(*at, last);
+		(*at)++;
+	}
+	return good;
+}
+
+static uint64_t words(uint64_t bits)
+{
+	return __builtin_popcountll(bits);
+}
+
+#define TRAILER (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+		 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+/* Takes out what cannot be the same; whether that is as it should be. */
+static int plain(struct perf_event_header *h, const struct ring *r, uint64_t *last)
+{
+	uint64_t type = attr.sample_type, *at = (uint64_t *)(h + 1);
+	uint64_t *end = (uint64_t *)((char *)h + h->size);
+	int good = 1;
+
+	if (h->type == PERF_RECORD_SAMPLE)
+		return drop_words(&at, type, r, last);
+	if (h->type == PERF_RECORD_LOST)
+		good &= own_id(at, r);
+	if (!attr.sample_id_all)
+		return good;
+	/* TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER */
+	at = end - words(type & TRAILER);
+	good &= drop_words(&at, type & TRAILER & ~(uint64_t)PERF_SAMPLE_IDENTIFIER, r, last);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		good &= own_id(end - 1, r);
+	return good;
+}
+
+static void show(const char *whose, const struct perf_event_header *h)
+{
+	const uint64_t *at = (const uint64_t *)h;
+	int i;
+
+	printf("# %s", whose);
+	for (i = 0; i < h->size / 8 && i < 40; i++)
+		printf(" %llx", (unsigned long long)at[i]);
+	printf("\n");
+}
+
+/* Whether both rings have the same records; how many. */
+static int compare(const char *what, int at_least)
+{
+	struct perf_event_header *p, *t;
+	uint64_t perf_last = 0, tally_last = 0;
+	int nr = 0, good = 1;
+
+	for (;; nr++) {
+		p = next(&perf_ring);
+		t = next(&tally_ring);
+		if (!p || !t)
+			break;
+		good &= plain(p, &perf_ring, &perf_last);
+		good &= plain(t, &tally_ring, &tally_last);
+		if (p->size == t->size && !memcmp(p, t, p->size))
+			continue;
+		show("perf ", p);
+		show("tally", t);
+		good = 0;
+		break;
+	}
+	if (p || t)
+		good = 0;
+	tell(good && nr >= at_least, "%s: %d records are the same%s", what, nr, good ? "" :
+	     p && t ? ", and then not" : p ? ", and then perf has more" :
+	     t ? ", and then tally has more" : ", but for an id or time");
+	done(&perf_ring);
+	done(&tally_ring);
+	return nr;
+}
+
+/* ---- what is in samples ---- */
+
+/* Disabled, page faults of the caller, each one. */
+static void faults(uint64_t type)
+{
+	usual();
+	attr.sample_period = 1;
+	attr.sample_type = type;
+	attr.disabled = 1;
+	attr.sample_id_all = 1;
+	attr.wakeup_events = 1;
+}
+
+static void same_faults(uint64_t type, const char *what)
+{
+	faults(type);
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(20);
+	switch_both(0);
+	compare(what, 20);
+	neither();
+}
+
+static volatile uint64_t word;
+
+static int trace_id(const char *event)
+{
+	char path[128];
+	FILE *f;
+	int id = -1;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
+	f = fopen(path, "r");
+	if (f) {
+		if (fscanf(f, "%d", &id) != 1)
+			id = -1;
+		fclose(f);
+	}
+	return id;
+}
+
+static void same_tracepoint(uint64_t type, const char *what)
+{
+	char name[16];
+	int i;
+
+	faults(type);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(1);
+	for (i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		prctl(PR_SET_NAME, name);
+	}
+	switch_both(0);
+	compare(what, 10);
+	neither();
+}
+
+static __attribute__((noinline)) void write_word(void)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		word = i;
+}
+
+/* One after the other: QEMU tells of one of two breakpoints at the same place. */
+static void same_breakpoint(uint64_t type, const char *what)
+{
+	int i;
+
+	faults(type);
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.config = 0;
+	attr.bp_type = 2;
+	attr.bp_addr = (unsigned long)&word;
+	attr.bp_len = 8;
+	attr.exclude_kernel = 1;
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	for (i = 0; i < 2; i++) {
+		ioctl(i ? tally_ring.fd : perf_ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+		write_word();
+		ioctl(i ? tally_ring.fd : perf_ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	compare(what, 10);
+	neither();
+}
+
+#define ALL_WORDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | \
+		   PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |		\
+		   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_WEIGHT |	\
+		   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION)
+
+#if defined(__x86_64__) || defined(__i386__)
+/* ax to ip, flags, sp: all that both kinds of programs have. */
+#define SOME_REGS 0x3ffULL
+#else
+#define SOME_REGS 0x1ffffffffULL
+#endif
+
+static void same(void)
+{
+	uint64_t bit;
+	char what[64];
+
+	for (bit = 1; bit < PERF_SAMPLE_MAX; bit <<= 1) {
+		if (!(bit & ALL_WORDS))
+			continue;
+		snprintf(what, sizeof(what), "sample_type %#llx", (unsigned long long)bit);
+		same_faults(bit, what);
+	}
+	same_faults(0, "no field");
+	same_faults(ALL_WORDS, "all fields that are words");
+	same_faults(PERF_SAMPLE_IP | PERF_SAMPLE_WEIGHT_STRUCT, "a weight in parts");
+	same_faults(PERF_SAMPLE_CALLCHAIN, "call chains");
+	same_tracepoint(PERF_SAMPLE_RAW, "raw data");
+	same_tracepoint(PERF_SAMPLE_RAW | ALL_WORDS | PERF_SAMPLE_CALLCHAIN,
+			"raw data, call chains and words of a tracepoint");
+	if (trace_id("task/task_rename") < 0)
+		tell(0, "there is no task_rename");
+#if defined(__x86_64__) || defined(__i386__)
+	same_breakpoint(ALL_WORDS, "words of a breakpoint");
+	same_breakpoint(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, "call chains of a breakpoint");
+#endif
+}
+
+static void regs_of(uint64_t type, unsigned int stack, const char *what)
+{
+	faults(type);
+	attr.sample_regs_user = SOME_REGS;
+	attr.sample_regs_intr = SOME_REGS;
+	attr.sample_stack_user = stack;
+	if (both(64, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(5);
+	switch_both(0);
+	compare(what, 5);
+	neither();
+}
+
+static void regs(void)
+{
+	regs_of(PERF_SAMPLE_REGS_USER, 0, "registers of the program");
+	regs_of(PERF_SAMPLE_REGS_INTR, 0, "registers");
+	regs_of(PERF_SAMPLE_STACK_USER, 512, "512 bytes of the stack");
+	regs_of(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CALLCHAIN |
+		PERF_SAMPLE_IP, 2048, "registers, stack and call chain");
+	regs_of(PERF_SAMPLE_STACK_USER, 32768, "more than there is of the stack");
+	regs_of(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
+		PERF_SAMPLE_IP | PERF_SAMPLE_TIME, 1024, "all of them");
+}
+
+/* ---- rings that are full ---- */
+
+static int count_samples(struct ring *r, uint64_t *lost)
+{
+	struct perf_event_header *h;
+	int nr = 0;
+
+	while ((h = next(r))) {
+		if (h->type == PERF_RECORD_SAMPLE)
+			nr++;
+		else if (h->type == PERF_RECORD_LOST && lost)
+			*lost += ((uint64_t *)(h + 1))[1];
+	}
+	return nr;
+}
+
+static void lost(void)
+{
+	uint64_t told[2] = { 0 }, words_read[2][2];
+	int seen[2];
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+	attr.read_format = PERF_FORMAT_LOST;
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(500);
+	switch_both(0);
+	/* What was lost is told with the next one that is not. */
+	seen[0] = count_samples(&perf_ring, &told[0]);
+	seen[1] = count_samples(&tally_ring, &told[1]);
+	tell(seen[0] == seen[1] && seen[1] < 500 && !told[1],
+	     "%d samples fit into a page, %d into perf's", seen[1], seen[0]);
+	done(&perf_ring);
+	done(&tally_ring);
+	switch_both(1);
+	touch(3);
+	switch_both(0);
+	compare("after some were lost", 4);
+	perf_ring.tail = perf_ring.page->data_head;
+	if (read(perf_ring.fd, words_read[0], 16) != 16 ||
+	    read(tally_ring.fd, words_read[1], 16) != 16)
+		tell(0, "read: %m");
+	tell(words_read[0][1] == words_read[1][1] && words_read[1][1] == 500u - seen[1],
+	     "PERF_FORMAT_LOST: %llu, perf's %llu", (unsigned long long)words_read[1][1],
+	     (unsigned long long)words_read[0][1]);
+	tell(words_read[1][0] == 503, "%llu were produced", (unsigned long long)words_read[1][0]);
+	neither();
+}
+
+/* The newest first, as many as there are whole. */
+static int check_backward(struct ring *r, int made)
+{
+	struct perf_event_header *h = (void *)r->record;
+	uint64_t at = r->page->data_head, end = at + r->size;
+	uint64_t addr, last = 0;
+	int nr = 0;
+
+	while (at < end) {
+		copy_out(r, at, h, sizeof(*h));
+		if (h->size < 24 || h->size > end - at)
+			break;
+		copy_out(r, at, h, h->size);
+		addr = ((uint64_t *)(h + 1))[1];
+		if (h->type != PERF_RECORD_SAMPLE || (last && addr != last - page_size)) {
+			tell(0, "record %d from the end: type %u, address %llx after %llx", nr,
+			     h->type, (unsigned long long)addr, (unsigned long long)last);
+			return -1;
+		}
+		if (!nr && addr != (unsigned long)(area + (made - 1) * page_size))
+			return -1;
+		last = addr;
+		at += h->size;
+		nr++;
+	}
+	return nr;
+}
+
+static void overwrite(void)
+{
+	int nr[2];
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
+	attr.write_backward = 1;
+	if (both(1, PROT_READ))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(500);
+	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	switch_both(0);
+	nr[0] = check_backward(&perf_ring, 500);
+	nr[1] = check_backward(&tally_ring, 500);
+	tell(nr[0] == nr[1] && nr[1] == page_size / 24,
+	     "backward: the newest %d of 500 are there, perf %d", nr[1], nr[0]);
+	neither();
+	/* Forward, and nobody reads: all is there, from any whole record on. */
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
+	if (both(1, PROT_READ))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(500);
+	switch_both(0);
+	tell(perf_ring.page->data_head == tally_ring.page->data_head &&
+	     tally_ring.page->data_head == 500 * 24,
+	     "forward: data_head is %llu, perf's %llu",
+	     (unsigned long long)tally_ring.page->data_head,
+	     (unsigned long long)perf_ring.page->data_head);
+	tell(!memcmp(perf_ring.base + page_size, tally_ring.base + page_size, page_size),
+	     "and all bytes are the same");
+	neither();
+}
+
+/* ---- wake-ups ---- */
+
+static int polled(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 50) == 1 ? p.revents : 0;
+}
+
+static void wakes(const char *what, int after)
+{
+	int i, first[2] = { 0 };
+
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	for (i = 1; i <= 2 * after && !(first[0] && first[1]); i++) {
+		switch_both(1);
+		touch(1);
+		switch_both(0);
+		if (polled(perf_ring.fd) && !first[0])
+			first[0] = i;
+		if (polled(tally_ring.fd) == POLLIN && !first[1])
+			first[1] = i;
+	}
+	tell(first[0] == first[1] && first[1] == after, "%s: woken after %d samples, perf %d",
+	     what, first[1], first[0]);
+	tell(!polled(tally_ring.fd), "%s: and not again", what);
+	neither();
+}
+
+static void wakeup(void)
+{
+	faults(PERF_SAMPLE_IP);
+	wakes("wakeup_events 1", 1);
+	faults(PERF_SAMPLE_IP);
+	attr.wakeup_events = 7;
+	wakes("wakeup_events 7", 7);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 1;
+	wakes("a watermark of 1 byte", 1);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 100;
+	wakes("a watermark of 100 bytes", 7);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 0;
+	wakes("half of the ring", page_size / 2 / 16 + 1);
+	faults(PERF_SAMPLE_IP);
+	attr.wakeup_events = 0;
+	wakes("no number: half of the ring", page_size / 2 / 16 + 1);
+}
+
+/* Somebody sleeps in poll() while the other one writes. */
+static void sleeper(void)
+{
+	int fd, i, woken = 0;
+	pid_t child;
+
+	faults(PERF_SAMPLE_IP);
+	attr.disabled = 0;
+	child = fork();
+	if (!child) {
+		for (i = 0; i < 20; i++) {
+			touch(1);
+			wait_ms(20);
+		}
+		_exit(0);
+	}
+	o.pid = child;
+	fd = open_it();
+	if (fd < 0 || map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0)) {
+		tell(0, "%m");
+		return;
+	}
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, 10000) != 1 || p.revents & POLLHUP)
+			break;
+		woken++;
+		tally_ring.tail = tally_ring.page->data_head;
+		done(&tally_ring);
+	}
+	tell(woken >= 10, "a sleeper was woken %d times, and then told that the task is gone",
+	     woken);
+	unmap_ring(&tally_ring);
+	waitpid(child, NULL, 0);
+}
+
+/* ---- what is refused ---- */
+
+static const char *mapped(int fd, unsigned long len, int prot, int flags, uint64_t at)
+{
+	void *p = mmap64(NULL, len, prot, flags, fd, at);
+
+	if (p == MAP_FAILED)
+		return strerrorname_np(errno);
+	munmap(p, len);
+	return "OK";
+}
+
+static void mapped_alike(unsigned long pages, int prot, int flags, uint64_t at)
+{
+	const char *p, *t;
+
+	p = mapped(perf_ring.fd, pages * page_size, prot, flags, at);
+	t = mapped(tally_ring.fd, pages * page_size, prot, flags, at);
+	tell(!strcmp(p, t), "%lu pages, prot %d, flags %d, offset %#llx: %s, perf %s", pages, prot,
+	     flags, (unsigned long long)at, t, p);
+}
+
+static void open_both(void)
+{
+	memset(&perf_ring, 0, sizeof(perf_ring));
+	memset(&tally_ring, 0, sizeof(tally_ring));
+	perf_ring.fd = perf_open(-1);
+	tally_ring.fd = open_it();
+	if (perf_ring.fd < 0 || tally_ring.fd < 0)
+		tell(0, "open: %m: %s", o.error.text);
+}
+
+static void opened_alike(const char *what)
+{
+	int p, t;
+
+	p = perf_open(-1);
+	p = p < 0 ? errno : (close(p), 0);
+	t = open_it();
+	t = t < 0 ? errno : (close(t), 0);
+	tell(p == t, "%s: %s, perf %s", what, t ? strerrorname_np(t) : "OK",
+	     p ? strerrorname_np(p) : "OK");
+}
+
+static void errors(void)
+{
+	static const unsigned long pages[] = { 2, 3, 4, 5, 6, 7, 9, 17, 33 };
+	unsigned int i;
+
+	faults(PERF_SAMPLE_IP);
+	open_both();
+	for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		mapped_alike(pages[i], PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+		mapped_alike(pages[i], PROT_READ, MAP_SHARED, 0);
+	}
+	mapped_alike(2, PROT_READ, MAP_PRIVATE, 0);
+	mapped_alike(2, PROT_READ, MAP_SHARED, page_size);
+	mapped_alike(1, PROT_READ, MAP_SHARED, page_size);
+	expect(ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL, "pause of no ring");
+	neither();
+
+	faults(PERF_SAMPLE_IP);
+	attr.inherit = 1;
+	open_both();
+	mapped_alike(2, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+	neither();
+
+	faults(PERF_SAMPLE_REGS_USER);
+	opened_alike("no registers");
+	attr.sample_regs_user = 1ULL << 62;
+	opened_alike("a register that there is not");
+	faults(PERF_SAMPLE_REGS_INTR);
+	opened_alike("no registers at the interrupt");
+	faults(PERF_SAMPLE_STACK_USER);
+	attr.sample_stack_user = 12;
+	opened_alike("12 bytes of the stack");
+	attr.sample_stack_user = 65535;
+	opened_alike("65,535 bytes of the stack");
+	attr.sample_stack_user = 65528;
+	opened_alike("65,528 bytes of the stack");
+	faults(PERF_SAMPLE_CALLCHAIN);
+	attr.sample_max_stack = 128;
+	opened_alike("a call chain of 128");
+	attr.sample_max_stack = 127;
+	opened_alike("a call chain of 127");
+	faults(PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT);
+	opened_alike("both weights");
+	faults(PERF_SAMPLE_TIME);
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	opened_alike("CLOCK_MONOTONIC");
+	attr.clockid = 1234;
+	opened_alike("no clock");
+	attr.clockid = CLOCK_PROCESS_CPUTIME_ID;
+	opened_alike("a clock of a process");
+	faults(PERF_SAMPLE_TIME);
+	attr.sample_period = 0;
+	opened_alike("samples of an event that counts");
+	faults(PERF_SAMPLE_BRANCH_STACK);
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+	opened_alike("branches of software");
+}
+
+/* ---- outputs ---- */
+
+static int output_errno(int fd, int to)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)to) ? errno : 0;
+}
+
+static void outputs_alike(int p, int p_to, int t, int t_to, const char *what)
+{
+	int perfs = output_errno(p, p_to), tallys = output_errno(t, t_to);
+
+	tell(perfs == tallys, "SET_OUTPUT %s: %s, perf %s", what,
+	     tallys ? strerrorname_np(tallys) : "OK", perfs ? strerrorname_np(perfs) : "OK");
+}
+
+static void outputs(void)
+{
+	int p, t, pipes[2];
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	if (pipe(pipes))
+		tell(0, "pipe");
+	/* Another one, of context switches: they come when it sleeps. */
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	p = perf_open(-1);
+	t = open_it();
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to one that has a ring");
+	outputs_alike(p, p, t, t, "to itself");
+	outputs_alike(p, 12345, t, 12345, "to no file");
+	outputs_alike(p, pipes[0], t, pipes[0], "to a pipe");
+	outputs_alike(p, t, t, p, "to the other kind");
+	/* perf forgets that programs of 32 bits have another -1. */
+	if (sizeof(long) == 8) {
+		outputs_alike(p, -1, t, -1, "to none");
+		outputs_alike(p, -1, t, -1, "to none, again");
+	} else {
+		expect(ioctl(t, PERF_EVENT_IOC_SET_OUTPUT, -1), 0, "SET_OUTPUT to none");
+	}
+	outputs_alike(perf_ring.fd, p, tally_ring.fd, t, "of one that is mapped");
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to it, again");
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	ioctl(p, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(t, PERF_EVENT_IOC_ENABLE, 0);
+	touch(2);
+	wait_ms(5);
+	touch(2);
+	ioctl(t, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(p, PERF_EVENT_IOC_DISABLE, 0);
+	switch_both(0);
+	compare("two events in one ring", 5);
+	/* The ring goes, and with it where the other one wrote. */
+	munmap(perf_ring.base, page_size + perf_ring.size);
+	munmap(tally_ring.base, page_size + tally_ring.size);
+	perf_ring.base = NULL;
+	tally_ring.base = NULL;
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to one whose ring is gone");
+	ioctl(t, PERF_EVENT_IOC_ENABLE, 0);
+	wait_ms(5);
+	tell(1, "and it goes on without");
+	close(p);
+	close(t);
+
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	attr.write_backward = 1;
+	p = perf_open(-1);
+	t = open_it();
+	tell(map_ring(&perf_ring, perf_ring.fd, 1, PROT_READ | PROT_WRITE, 0) == 0 &&
+	     map_ring(&tally_ring, tally_ring.fd, 1, PROT_READ | PROT_WRITE, 0) == 0,
+	     "a ring again");
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one that writes backward");
+	close(p);
+	close(t);
+	attr.write_backward = 0;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	p = perf_open(-1);
+	t = open_it();
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one with another clock");
+	close(p);
+	close(t);
+	attr.use_clockid = 0;
+	attr.clockid = 0;
+	o.cpu = 0;
+	p = perf_open(-1);
+	t = open_it();
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one on a CPU");
+	close(p);
+	close(t);
+	o.cpu = -1;
+	o.perf_flags = PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP;
+	o.group_fd = tally_ring.fd;
+	t = open_it();
+	expect(t, 0, "PERF_FLAG_FD_OUTPUT");
+	close(t);
+	neither();
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* A ring that is paused has nothing new, and what came is lost. */
+static void pauses(void)
+{
+	uint64_t told = 0;
+	int nr;
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(2);
+	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	touch(5);
+	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	touch(2);
+	switch_both(0);
+	perf_ring.tail = 0;
+	compare("before and after a pause", 5);
+	tally_ring.tail = 0;
+	nr = count_samples(&tally_ring, &told);
+	tell(nr == 4 && told == 5, "%d were seen, %llu lost", nr, (unsigned long long)told);
+	neither();
+}
+
+/* ---- all CPUs, and members ---- */
+
+static void percpu(void)
+{
+	int cpu, fd, nr = 0, wrong = 0, i;
+	struct perf_event_header *h;
+	uint64_t *at;
+
+	faults(PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
+	o.pid = -1;
+	o.cpu = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	fd = open_it();
+	if (fd < 0) {
+		tell(0, "%m: %s", o.error.text);
+		return;
+	}
+	expect(map_at(fd, 1, PROT_READ, TALLY_RING_AT(4096)) == MAP_FAILED ? -1 : 0, EINVAL,
+	       "no such CPU");
+	expect(map_at(fd, 1, PROT_READ, TALLY_RING_AT(0) + page_size) == MAP_FAILED ? -1 : 0,
+	       EINVAL, "in between");
+	for (cpu = 0; cpu < nr_online(); cpu++) {
+		nr = 0;
+		wrong = 0;
+		if (map_ring(&third_ring, fd, 64, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu))) {
+			tell(0, "cpu %d: %m", cpu);
+			continue;
+		}
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (i = 0; i < nr_online(); i++) {
+			run_on(i);
+			touch(10);
+		}
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		while ((h = next(&third_ring))) {
+			at = (uint64_t *)(h + 1);
+			wrong += h->type != PERF_RECORD_SAMPLE || (uint32_t)at[1] != (uint32_t)cpu;
+			nr += (uint32_t)at[0] == (uint32_t)getpid();
+		}
+		tell(nr >= 10 && !wrong, "the ring of CPU %d: %d of ours, %d of other CPUs", cpu, nr,
+		     wrong);
+		munmap(third_ring.base, page_size + third_ring.size);
+	}
+	/* One poll for all of them. */
+	for (cpu = 0; cpu < nr_online(); cpu++)
+		map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu));
+	while (polled(fd))
+		;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	run_on(nr_online() - 1);
+	touch(2);
+	tell(polled(fd) & POLLIN, "the last CPU's wakes who polls the file");
+	close(fd);
+}
+
+static void members(void)
+{
+	uint64_t ids[3];
+	int fd, i, place, seen[3] = { 0 }, strange = 0;
+	struct perf_event_header *h;
+
+	faults(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_ADDR);
+	fd = open_it();
+	ioctl(fd, PERF_EVENT_IOC_ID, &ids[0]);
+	o.group_fd = fd;
+	o.flags = TALLY_OPEN_MEMBER;
+	attr.disabled = 0;
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;
+	place = open_it();
+	tell(place == 1, "a member before the ring: %d", place);
+	if (map_ring(&third_ring, fd, 16, PROT_READ | PROT_WRITE, 0))
+		tell(0, "map: %m");
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+	place = open_it();
+	tell(place == 2, "a member behind it: %d", place);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	touch(5);
+	wait_ms(5);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	ids[1] = ids[0] + 1;
+	ids[2] = ids[0] + 2;
+	while ((h = next(&third_ring))) {
+		for (i = 0; i < 3 && ids[i] != *(uint64_t *)(h + 1); i++)
+			;
+		if (i < 3 && h->type == PERF_RECORD_SAMPLE)
+			seen[i]++;
+		else
+			strange++;
+	}
+	tell(seen[0] >= 5 && seen[1] >= 5 && seen[2] >= 1 && !strange,
+	     "all write to the leader's ring: %d %d %d, %d others", seen[0], seen[1], seen[2],
+	     strange);
+	unmap_ring(&third_ring);
+}
+
+/* ---- memory ---- */
+
+static sigjmp_buf back;
+
+static void caught(int sig)
+{
+	siglongjmp(back, sig);
+}
+
+/* Whether a byte can be written. */
+static int writable(volatile char *at)
+{
+	int sig = sigsetjmp(back, 1);
+
+	if (!sig)
+		*at = *at;
+	return !sig;
+}
+
+static void mappings(void)
+{
+	struct sigaction act = { .sa_handler = caught };
+	char *at;
+	int i;
+
+	sigaction(SIGSEGV, &act, NULL);
+	sigaction(SIGBUS, &act, NULL);
+	faults(PERF_SAMPLE_IP);
+	if (both(4, PROT_READ | PROT_WRITE))
+		return;
+	at = tally_ring.base;
+	for (i = 0; i < 5; i++)
+		tell(writable(at + i * page_size) == !i &&
+		     writable(perf_ring.base + i * page_size) == !i,
+		     "page %d is %s", i, i ? "read only" : "to be written to");
+	/* Data alone, at the beginning of a mapping. */
+	munmap(at + page_size, page_size);
+	tell(!writable(at + 2 * page_size) && !writable(at + 4 * page_size),
+	     "nor is it behind a hole");
+	tell(!mprotect(at + 2 * page_size, page_size, PROT_READ) &&
+	     !mprotect(at + 2 * page_size, page_size, PROT_READ | PROT_WRITE) &&
+	     !writable(at + 2 * page_size), "nor when protection was changed");
+	switch_both(1);
+	touch(50);
+	switch_both(0);
+	tell(tally_ring.page->data_head >= 50 * 16, "it is still written to");
+	munmap(at, page_size);
+	touch(5);
+	tell(1, "and without the header");
+	tell(mremap(at + 2 * page_size, 3 * page_size, 8 * page_size, MREMAP_MAYMOVE) == MAP_FAILED,
+	     "it does not grow");
+	munmap(at + 2 * page_size, 3 * page_size);
+	tally_ring.base = NULL;
+	/* A second time, of the same size and of another one. */
+	at = map_at(tally_ring.fd, 4, PROT_READ | PROT_WRITE, 0);
+	tell(at != MAP_FAILED, "it can be mapped again");
+	expect(map_at(tally_ring.fd, 8, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EINVAL,
+	       "another size");
+	tell(map_at(tally_ring.fd, 4, PROT_READ, 0) != MAP_FAILED, "the same size, twice");
+	close(tally_ring.fd);
+	tally_ring.fd = -1;
+	tell(((volatile struct perf_event_mmap_page *)at)->data_size == (uint64_t)(4 * page_size),
+	     "it outlives the descriptor");
+	/* A reader that writes anything there hurts nobody. */
+	memset(at, 0xff, page_size);
+	neither();
+	faults(PERF_SAMPLE_IP);
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(1);
+	for (i = 0; i < 200; i++) {
+		memset(tally_ring.base, i * 37, page_size);
+		touch(20);
+	}
+	switch_both(0);
+	tell(1, "a header full of anything");
+	neither();
+}
+
+static void memory(void)
+{
+	struct rlimit limit = { 0, 0 };
+	int fd, fds[8], i;
+	char *at;
+
+	faults(PERF_SAMPLE_IP);
+	open_both();
+	fd = tally_ring.fd;
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		tell(0, "setrlimit: %m");
+	at = map_at(fd, 4096, PROT_READ, 0);
+	tell(at != MAP_FAILED, "with CAP_IPC_LOCK there is no limit");
+	munmap(at, 4097 * page_size);
+	for (i = 0; i < 8; i++)
+		fds[i] = open_it();
+	if (setgid(12345) || setuid(12345))
+		tell(0, "setuid: %m");
+	expect(map_at(fd, 4096, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EPERM,
+	       "16 MiB without any right");
+	expect(map_at(perf_ring.fd, 4096, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EPERM,
+	       "perf's");
+	at = map_at(fd, 64, PROT_READ, 0);
+	tell(at != MAP_FAILED, "but what is allowed");
+	for (i = 0; i < 8; i++)
+		if (map_at(fds[i], 128, PROT_READ, 0) == MAP_FAILED)
+			break;
+	tell(i >= 1 && i < 8 && errno == EPERM, "%d more", i);
+	tell(map_at(perf_ring.fd, 128, PROT_READ, 0) == MAP_FAILED, "and perf has none left");
+	munmap(at, 65 * page_size);
+	close(fds[0]);
+	tell(map_at(fd, 32, PROT_READ, 0) != MAP_FAILED, "what is given back can be had again");
+}
+
+/* ---- children ---- */
+
+static void inherit(void)
+{
+	int status, nr = 0, others = 0;
+	struct perf_event_header *h;
+	uint32_t pid;
+	pid_t child;
+
+	run_on(0);
+	faults(PERF_SAMPLE_TID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_ID);
+	attr.inherit = 1;
+	o.cpu = 0;
+	if (both(64, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(1);
+	child = fork();
+	if (!child) {
+		touch(20);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	switch_both(0);
+	while ((h = next(&tally_ring))) {
+		pid = *(uint32_t *)(h + 1);
+		nr += pid == (uint32_t)child;
+		others += pid != (uint32_t)child && pid != (uint32_t)getpid();
+	}
+	tell(nr >= 20 && !others, "a child writes to its parent's ring: %d", nr);
+	neither();
+}
+
+/* Runs for half a second; how often it was throttled. */
+static uint64_t throttled(struct ring *r, const char *whose)
+{
+	uint64_t begins = 0, ends = 0, samples = 0;
+	struct perf_event_header *h;
+	struct timespec now, begin;
+	int good = 1;
+
+	ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+		 500);
+	ioctl(r->fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = next(r))) {
+		samples += h->type == PERF_RECORD_SAMPLE;
+		if (h->type != PERF_RECORD_THROTTLE && h->type != PERF_RECORD_UNTHROTTLE)
+			continue;
+		begins += h->type == PERF_RECORD_THROTTLE;
+		ends += h->type == PERF_RECORD_UNTHROTTLE;
+		good &= h->size == 8 + 24 + 8 && ((uint64_t *)(h + 1))[1] == r->id;
+		good &= begins == ends || begins == ends + 1;
+	}
+	tell(good && samples, "%s: %llu samples, throttled %llu times, and %llu times no more",
+	     whose, (unsigned long long)samples, (unsigned long long)begins,
+	     (unsigned long long)ends);
+	return begins;
+}
+
+/* perf says that it switches an event off, in the overflow in which it does. */
+static void throttle(void)
+{
+	uint64_t perfs, tallys;
+
+	run_on(0);
+	usual();
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.sample_period = 1000;
+	attr.sample_type = PERF_SAMPLE_TIME;
+	attr.sample_id_all = 1;
+	attr.disabled = 1;
+	if (both(2048, PROT_READ | PROT_WRITE))
+		return;
+	perfs = throttled(&perf_ring, "perf");
+	tallys = throttled(&tally_ring, "tally");
+	tell(!perfs == !tallys, "both are throttled, or none");
+	neither();
+}
+
+static const struct devtest tests[] = {
+	{ "same", .run = same },
+	{ "regs", .run = regs },
+	{ "lost", .run = lost },
+	{ "overwrite", .run = overwrite },
+	{ "wakeup", .run = wakeup },
+	{ "sleeper", .run = sleeper },
+	{ "errors", .run = errors },
+	{ "outputs", .run = outputs },
+	{ "pauses", .run = pauses },
+	{ "percpu", .run = percpu },
+	{ "members", .run = members },
+	{ "mappings", .run = mappings },
+	{ "memory", .run = memory },
+	{ "inherit", .run = inherit },
+	{ "throttle", .run = throttle },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}
