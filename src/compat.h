@@ -247,4 +247,34 @@ static inline u64 tally_strip_user_pac(u64 lr)
 }
 #endif
 
+/*
+ * What filters of trace events know. Names of functions (".function") and the
+ * fields of stack traces came with 6.3, sets of CPUs ("CPUS{}") with 6.6, all
+ * without a macro to tell. With the floor at 6.6 the second sides go.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#define TALLY_FILTER_HAS_FUNCTION	1
+#define TALLY_FILTER_STACKTRACE		FILTER_STACKTRACE
+#else
+#define TALLY_FILTER_HAS_FUNCTION	0
+#define TALLY_FILTER_STACKTRACE		(-1)
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define TALLY_FILTER_HAS_CPUS		1
+#define TALLY_FILTER_CPUMASK		FILTER_CPUMASK
+#else
+#define TALLY_FILTER_HAS_CPUS		0
+#define TALLY_FILTER_CPUMASK		(-1)
+#endif
+
+/*
+ * <asm/unaligned.h> became <linux/unaligned.h> with 6.12 (5f60d5f6bbc1). With the
+ * floor at 6.12 the second side goes.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 #endif /* TALLY_COMPAT_H */
