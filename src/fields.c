@@ -243,6 +243,7 @@ int tally_field_find(struct trace_event_call *call, const char *name, size_t len
 		return err;
 	return find_in_every(name, len, field);
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_field_find);
 
 /**
  * tally_field_is_string - whether it is compared with strings

@@ -1,0 +1,836 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Filters against the kernel's own: what is taken, what is refused and how, and
+ * which of many random records match.
+ */
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "fields.h"
+#include "filter.h"
+
+#define CREATE_TRACE_POINTS
+#include "filter_event.h"
+
+#define WHY_LEN		128
+#define RECORDS		300
+#define RECORD_SIZE	512
+/* Where the parts of a record are that have no fixed place. */
+#define DYN		256
+#define REL		320
+#define MASK		384
+
+/* The kernel's, which only a probe finds. */
+static int (*create_filter)(struct trace_array *tr, struct trace_event_call *call,
+			    char *text, bool set_str, struct event_filter **filter);
+static void (*free_filter)(struct event_filter *filter);
+static int (*match_preds)(struct event_filter *filter, void *record);
+
+static struct rnd_state rnd;
+
+/* ---- records ------------------------------------------------------------ */
+
+struct any_record {
+	union {
+		struct trace_event_raw_tally_filter_kinds event;
+		u8 bytes[RECORD_SIZE];
+	};
+};
+
+static u32 below(u32 n)
+{
+	return prandom_u32_state(&rnd) % n;
+}
+
+static const char *const strings[] = {
+	"", "a", "b", "sh", "shell", "bash", "a.out", "kworker/0:1", "ab*",
+	"[x]", "aXb", "abcabcabcab", "0123", "12", "x\\y",
+};
+
+static const char *any_string(void)
+{
+	return strings[below(ARRAY_SIZE(strings))];
+}
+
+/* Few numbers, so that they are often met. */
+static u64 any_number(void)
+{
+	static const u64 numbers[] = {
+		0, 1, 2, 3, 5, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
+		0x7fffffff, 0x80000000, 0xffffffff, 0x100000001, S64_MAX, S64_MIN,
+		-1ULL, -2ULL, -100ULL,
+	};
+
+	return numbers[below(ARRAY_SIZE(numbers))];
+}
+
+static u32 place_string(struct any_record *rec, unsigned int at, unsigned int from)
+{
+	const char *str = any_string();
+	u32 len = strlen(str) + 1;
+
+	memcpy(rec->bytes + at, str, len);
+	switch (below(8)) {
+	case 0:
+		len = 0;
+		break;
+	case 1:
+		/* Without its end. */
+		len -= len > 1;
+		break;
+	case 2:
+		len += 5;
+		break;
+	}
+	return len << 16 | (at - from);
+}
+
+static void fill_record(struct any_record *rec)
+{
+	struct trace_event_raw_tally_filter_kinds *e = &rec->event;
+	const char *str;
+
+	memset(rec, 0, sizeof(*rec));
+	e->ent.type = any_number();
+	e->ent.flags = any_number();
+	e->ent.preempt_count = any_number();
+	e->ent.pid = any_number();
+	e->s8 = any_number();
+	e->u8 = any_number();
+	e->s16 = any_number();
+	e->u16 = any_number();
+	e->s32 = any_number();
+	e->u32 = any_number();
+	e->s64 = any_number();
+	e->u64 = any_number();
+	memcpy(e->pair, &e->u64, sizeof(e->pair));
+	str = any_string();
+	memcpy(e->name, str, min(strlen(str), sizeof(e->name)));
+	if (!below(4))
+		memset(e->name, 'a', sizeof(e->name));
+	e->__data_loc_dyn = place_string(rec, DYN, 0);
+	e->__rel_loc_rel = place_string(rec, REL,
+			offsetof(typeof(*e), __rel_loc_rel) + sizeof(u32));
+	e->__data_loc_numbers = any_number();
+	e->__data_loc_mask = 64 << 16 | MASK;
+	rec->bytes[MASK] = below(8);
+	e->ptr = below(8) ? any_string() : (void *)(unsigned long)any_number();
+	e->user = (void *)(unsigned long)any_number();
+	e->ip = (unsigned long)fill_record + below(4) * 0x100;
+}
+
+/* ---- both --------------------------------------------------------------- */
+
+struct both {
+	struct event_filter *theirs;
+	struct tally_filter *ours;
+	int their_err;
+	int our_err;
+	char why[WHY_LEN];
+};
+
+static void parse_both(struct both *b, struct trace_event_call *call, const char *text)
+{
+	b->theirs = NULL;
+	b->their_err = create_filter(NULL, call, (char *)text, false, &b->theirs);
+	b->why[0] = '\0';
+	b->ours = tally_filter_parse(call, text, b->why, sizeof(b->why));
+	b->our_err = PTR_ERR_OR_ZERO(b->ours);
+}
+
+static void free_both(struct both *b)
+{
+	if (b->theirs)
+		free_filter(b->theirs);
+	if (!b->our_err)
+		tally_filter_free(b->ours);
+}
+
+/* On one processor, and the kernel's has its strings there. */
+static bool same_match(struct both *b, struct any_record *rec, bool *hit)
+{
+	bool their;
+
+	preempt_disable();
+	their = match_preds(b->theirs, rec);
+	*hit = tally_filter_match(b->ours, rec, sizeof(*rec));
+	preempt_enable();
+	return their == *hit;
+}
+
+/* How often both matched; -1 when they did not do the same. */
+static int compare_records(struct both *b, unsigned int n)
+{
+	struct any_record *rec = kmalloc(sizeof(*rec), GFP_KERNEL);
+	int hits = 0;
+	bool hit;
+
+	if (!rec)
+		return -1;
+	while (n--) {
+		fill_record(rec);
+		if (!same_match(b, rec, &hit)) {
+			hits = -1;
+			break;
+		}
+		hits += hit;
+	}
+	kfree(rec);
+	return hits;
+}
+
+static int compare_text(struct kunit *test, struct trace_event_call *call,
+			const char *text, unsigned int records)
+{
+	struct both b;
+	int hits = 0;
+
+	parse_both(&b, call, text);
+	KUNIT_EXPECT_EQ_MSG(test, b.our_err, b.their_err, "%s: %s", text, b.why);
+	KUNIT_EXPECT_EQ_MSG(test, !!b.our_err, !!b.why[0], "%s: %s", text, b.why);
+	if (!b.our_err && !b.their_err) {
+		hits = compare_records(&b, records);
+		KUNIT_EXPECT_GE_MSG(test, hits, 0, "%s", text);
+	}
+	free_both(&b);
+	return hits;
+}
+
+/* ---- texts that are taken ----------------------------------------------- */
+
+struct good {
+	const char *text;
+	bool rare;	/* hits all records, or none */
+};
+
+static const struct good good[] = {
+	{ "s8 == 1" }, { "s8 == -1" }, { "s8 == 0xff", true }, { "s8 == 255", true },
+	{ "s8 < 0" }, { "s8 <= -1" }, { "s8 > 1" }, { "s8 >= 127" }, { "s8 & 0x80" },
+	{ "s8 != 3" }, { "s8 == 257" },
+	{ "u8 == 255" }, { "u8 > 127" }, { "u8 < 0x80" }, { "u8 == 256" },
+	{ "u8 & 1" }, { "u8 & 256", true }, { "u8 != 0" },
+	{ "s16 < -1" }, { "s16 == -32768" }, { "s16 > 255" }, { "s16 & 0x8000" },
+	{ "u16 >= 32768" }, { "u16 <= 0xff" }, { "u16 == 65535" },
+	{ "s32 < 0" }, { "s32 == -1" }, { "s32 > 0x7ffffffe" }, { "s32 & 0x80000000" },
+	{ "s32 == 4294967295" }, { "s32 != -1" },
+	{ "u32 > 2147483647" }, { "u32 == 0xffffffff" }, { "u32 & 3" },
+	{ "s64 < 0" }, { "s64 == -9223372036854775808" }, { "s64 >= 9223372036854775807" },
+	{ "s64 <= -100" }, { "u64 > 0x7fffffffffffffff" },
+	{ "u64 == 18446744073709551615" }, { "u64 & 0x8000000000000000" }, { "u64==010" },
+	{ "pair == 1" }, { "pair < 100" }, { "odd == 1", true }, { "odd != 1", true },
+	{ "numbers == 1" }, { "mask & 0x40", true }, { "ptr == 0" }, { "ip > 5", true },
+	{ "name == sh", true }, { "name == \"sh\"" }, { "name == 'sh'" },
+	{ "name != \"sh\"" }, { "name == \"\"" }, { "name ~ \"\"" }, { "name ~ \"*\"" },
+	{ "name ~ \"**\"", true }, { "name ~ \"sh*\"" }, { "name ~ \"*sh\"" },
+	{ "name ~ \"*sh*\"" }, { "name ~ \"!sh*\"" }, { "name ~ '!*a*'" },
+	{ "name ~ \"a*b\"" }, { "name ~ \"?h*\"" }, { "name ~ \"[a-b]*\"" },
+	{ "name ~ \"[!a-b]*\"" }, { "name ~ \"*[\"" }, { "name ~ \"[x\"" },
+	{ "name ~ \"\\\\[x]\"" }, { "name ~ \"12*\"" }, { "name ~ \"aaaaaaaaaaaa\"" },
+	{ "name ~ \"*a*a*a*a*\"" }, { "name ~ \"abc*cab\"" }, { "name == \"aaaaaaaaaaaaa\"" },
+	{ "dyn == \"shell\"" }, { "dyn != \"shell\"" }, { "dyn ~ \"*ell\"" },
+	{ "dyn ~ \"sh*\"" }, { "dyn ~ \"*h*\"" }, { "dyn ~ \"s?ell\"" }, { "dyn ~ \"!\"" },
+	{ "dyn ~ \"*\"" }, { "dyn == \"\"" }, { "dyn ~ \"a[!b]b\"" }, { "dyn ~ \"x\\\\*\"" },
+	{ "dyn.ustring == \"a\"" }, { "dyn ~ \"b*s*\"" },
+	{ "rel == \"bash\"" }, { "rel ~ \"*as*\"" }, { "rel ~ \"*b\"" }, { "rel ~ \"k*0:?\"" },
+	{ "rel != \"bash\"" }, { "rel ~ \"ab\\\\*\"" },
+	{ "ptr == \"a.out\"" }, { "ptr ~ \"*.*\"" }, { "ptr ~ \"*t\"" }, { "ptr ~ \"a*\"" },
+	{ "ptr != \"a.out\"" }, { "ptr ~ \"a.[o]ut\"" }, { "ptr.ustring == \"a\"" },
+	{ "user == \"a\"" }, { "user.ustring != \"a\"" },
+	{ "comm == \"a\"", true }, { "COMM != \"a\"", true }, { "comm ~ \"kunit*\"", true },
+	{ "comm ~ \"*try_catch*\"", true }, { "comm ~ \"?unit*\"", true },
+	{ "CPU == 0" }, { "cpu >= 1" }, { "cpu & 1", true }, { "common_cpu < 1" },
+	{ "CPU != -1", true }, { "cpu <= 4294967296" },
+	{ "common_pid != 1" }, { "common_type & 1" }, { "common_flags == 0xff" },
+	{ "common_preempt_count > 2" }, { "common_pid < 0" },
+	{ "stacktrace == 1", true }, { "STACKTRACE < 7", true },
+	{ "s32 == 1 && u32 > 5" }, { "s32 == 1 || u32 > 5" }, { "!s32 == 1" },
+	{ "!!s32 == 1" }, { "!(s32 == 1)" }, { "! ( ! s32 == 1 )" },
+	{ "!(s32 == 1 && u32 > 5)" }, { "!(s32 == 1 || u32 > 5)" },
+	{ "s32 == 1 || u32 > 5 && u8 < 9" }, { "(s32 == 1 || u32 > 5) && u8 < 9" },
+	{ "s8<0 && !(!u8&1 || (s16>1 && u16<9)) || s32==1 || u32>7 && !s64==5" },
+	{ "(((s8<0)))||((u8&1)&&((s16>1)||(u16<9)&&!(s32==1)))" },
+	{ "!(!(!(s8<0||u8&1)&&s16>1)||u16<9)&&(s32<0||s64<0)" },
+	{ "s8<0||u8&1||s16>1||u16<9||s32==1||u32>7" },
+	{ "s8<0&&u8&1||s16>1&&u16<9||s32==1&&u32>7" },
+	{ "(s8<0||u8&1)&&(s16>1||u16<9)&&(s32==1||u32>7)" },
+	{ "  u8\t==\n1  " }, { "u8==1&&name~'*'||dyn!=\"(&&\"" }, { "name == 'a\"b'" },
+	{ "pair == CPUS{1}" }, { "u8 & CPUS{0-3}" }, { "u8 == CPUS{1}" },
+	{ "u8 != CPUS{1}" }, { "u8 & CPUS{1}" }, { "s8 == CPUS{0-1}" },
+	{ "s32 != CPUS{0,1}" }, { "u64 & CPUS{0-1}" }, { "cpu & CPUS{0}" },
+	{ "cpu == CPUS{0}" }, { "cpu != CPUS{0}" }, { "cpu & CPUS{0-1}", true },
+	{ "cpu == CPUS{0-1}", true }, { "mask == CPUS{0}" }, { "mask != CPUS{0}" },
+	{ "mask & CPUS{1}" }, { "mask & CPUS{0-1}" }, { "mask == CPUS{0-1}" },
+	{ "mask != CPUS{0-1}" }, { "odd == CPUS{0-1}", true }, { "odd == CPUS{1}", true },
+	{ "u8 & CPUS{,}", true },
+	{ "ip.function == schedule", true }, { "ip.function != schedule", true },
+	{ "s64.function != vfs_read", true },
+};
+
+static void filter_good(struct kunit *test)
+{
+	unsigned int mixed = 0;
+	int i, hits;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		hits = compare_text(test, &event_tally_filter_kinds, good[i].text, RECORDS);
+		mixed += hits > 0 && hits < RECORDS;
+	}
+	/* Records of which all or none match would say little. */
+	KUNIT_EXPECT_GT(test, mixed, (unsigned int)ARRAY_SIZE(good) / 2);
+}
+
+static void filter_function(struct kunit *test)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "ip.function == %#lx", (unsigned long)fill_record + 4);
+	KUNIT_EXPECT_GT(test, compare_text(test, &event_tally_filter_kinds, text,
+					   RECORDS), 0);
+	snprintf(text, sizeof(text), "u64.function != %#lx", (unsigned long)fill_record);
+	compare_text(test, &event_tally_filter_kinds, text, RECORDS);
+	compare_text(test, &event_tally_filter_kinds, "ip.function == 0x10", 1);
+}
+
+/* ---- texts that are refused --------------------------------------------- */
+
+struct refused {
+	const char *text;
+	int err;
+	const char *why;
+};
+
+static const struct refused refused[] = {
+	{ "", -EINVAL, "no comparison" },
+	{ "  ", -EINVAL, "no comparison" },
+	{ "()", -EINVAL, "no comparison" },
+	{ "u8 == 1)", -EPERM, "a ')' without its '('" },
+	{ "(u8 == 1", -ENOENT, "a '(' without its ')'" },
+	{ "((u8 == 1) && s8 == 1", -ENOENT, "a '('" },
+	{ "name == \"a", -ESRCH, "a quote" },
+	{ "name == 'a\"", -ESRCH, "a quote" },
+	{ "frob == 1", -EINVAL, "no field 'frob'" },
+	{ "u == 1", -EINVAL, "no field 'u'" },
+	{ "u88 == 1", -EINVAL, "no field 'u88'" },
+	{ "== 1", -EPERM, "a field is missing" },
+	{ "1 == u8", -EINVAL, "no field '1'" },
+	{ "u8", -EINVAL, "no operator after 'u8'" },
+	{ "u8 1", -EINVAL, "no operator" },
+	{ "u8 = 1", -EINVAL, "no operator" },
+	{ "u8 !~ 1", -EINVAL, "no operator" },
+	{ "u8 === 1", -EINVAL, "neither a number" },
+	{ "u8 == ", -EINVAL, "neither a number" },
+	{ "u8 == a", -EINVAL, "neither a number" },
+	{ "u8 == +1", -EINVAL, "neither a number" },
+	{ "u8 == 1x", -EINVAL, "'1x' is no number" },
+	{ "u8 == -1", -EINVAL, "'-1' is no number" },
+	{ "s64 == 9223372036854775808", -EINVAL, "is no number" },
+	{ "u64 == 18446744073709551616", -EINVAL, "is no number" },
+	{ "u64 == 0x0000000000000000000001", -EINVAL, "too long" },
+	{ "u8 == 09", -EINVAL, "is no number" },
+	{ "s8 == -", -EINVAL, "is no number" },
+	{ "s8 == --1", -EINVAL, "is no number" },
+	{ "u8 ~ 1", -EINVAL, "no such operator" },
+	{ "u8 == \"1\"", -EINVAL, "without quotes" },
+	{ "name == 1", -EINVAL, "string in quotes" },
+	{ "comm == 1", -EINVAL, "string in quotes" },
+	{ "name < \"a\"", -EINVAL, "no such operator" },
+	{ "name & 'a'", -EINVAL, "no such operator" },
+	{ "stacktrace == 'a'", -EINVAL, "without quotes" },
+	{ "cpu == 'a'", -EINVAL, "without quotes" },
+	{ "u8 == 1 &&", -EINVAL, "it ends" },
+	{ "u8 == 1 || ", -EINVAL, "it ends" },
+	{ "!", -EINVAL, "it ends" },
+	{ "u8 == 1 && !", -EINVAL, "it ends" },
+	{ "u8 == 1 || s8 == 1 &&", -EINVAL, "it ends" },
+	{ "&& u8 == 1", -EPERM, "a field is missing" },
+	{ "u8 == 1 && && s8 == 1", -EPERM, "a field is missing" },
+	{ "u8 == 1 &&& s8 == 1", -EPERM, "a field is missing" },
+	{ "u8 == 1 & s8 == 1", -EPERM, "no && or ||" },
+	{ "u8 == 1 | s8 == 1", -EPERM, "no && or ||" },
+	{ "u8 == 1 s8 == 1", -EPERM, "no && or ||" },
+	{ "u8 == 1 !s8 == 1", -EPERM, "no && or ||" },
+	{ "(u8 == 1) (s8 == 1)", -EPERM, "no && or ||" },
+	{ "(u8 == 1) && ()", -EPERM, "a field is missing" },
+	{ "(u8) == 1", -EINVAL, "no operator" },
+	{ "u8 == 1.5", -EPERM, "no && or ||" },
+	{ "u8.x == 1", -EINVAL, "no operator" },
+	{ "u8 == CPUS", -EINVAL, "no '{'" },
+	{ "u8 == CPUS{", -EINVAL, "no '}'" },
+	{ "u8 == CPUS{}", -EINVAL, "no list" },
+	{ "u8 == CPUS{x}", -EINVAL, "'x' is no list" },
+	{ "u8 == CPUS{3-1}", -EINVAL, "no list" },
+	{ "u8 == CPUS{100000}", -EINVAL, "no list" },
+	{ "u8 < CPUS{1}", -EINVAL, "no such operator" },
+	{ "name == CPUS{1}", -EINVAL, "has no cpus" },
+	{ "stacktrace == CPUS{1}", -EINVAL, "has no cpus" },
+	{ "mask == CPUS{0}x", -EPERM, "no && or ||" },
+	{ "u8.function == schedule", -EINVAL, "has no addresses" },
+	{ "ip.function < schedule", -EINVAL, "no such operator" },
+	{ "ip.function == no_such_function_at_all", -EINVAL, "no function" },
+	{ "ip.function == schedule)", -EPERM, "a ')'" },
+	{ "(ip.function == schedule)", -EINVAL, "no function 'schedule)'" },
+	{ "ip.function == 0xzz", -EINVAL, "is no address" },
+	{ "ip.function == 0x10000000000000000", -EINVAL, "is no address" },
+	{ "u8 == 1 \xff", -EPERM, "no && or ||" },
+};
+
+static void filter_refused(struct kunit *test)
+{
+	const struct refused *r;
+	struct both b;
+
+	for (r = refused; r < refused + ARRAY_SIZE(refused); r++) {
+		parse_both(&b, &event_tally_filter_kinds, r->text);
+		KUNIT_EXPECT_EQ_MSG(test, b.their_err, r->err, "%s", r->text);
+		KUNIT_EXPECT_EQ_MSG(test, b.our_err, r->err, "%s: %s", r->text, b.why);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(b.why, r->why), "%s: %s", r->text,
+					  b.why);
+		free_both(&b);
+	}
+}
+
+/* What perf takes and tally does not, or the other way round. */
+static void filter_unsupported(struct kunit *test)
+{
+	char why[WHY_LEN] = "";
+	struct tally_filter *f;
+
+	/* Known, but no probe may be there. */
+	f = tally_filter_parse(&event_tally_filter_kinds, "ip.function == notify_die", why,
+			       sizeof(why));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)f, ERR_PTR(-EOPNOTSUPP));
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(why, "cannot be probed"), "%s", why);
+	/* No more of a sentence than there is room for. */
+	memset(why, 'x', sizeof(why));
+	f = tally_filter_parse(&event_tally_filter_kinds, "frob == 1", why, 9);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)f, ERR_PTR(-EINVAL));
+	KUNIT_EXPECT_EQ(test, strnlen(why, sizeof(why)), 8ul);
+	KUNIT_EXPECT_EQ(test, why[9], 'x');
+}
+
+/* ---- limits ------------------------------------------------------------- */
+
+static char *repeat(struct kunit *test, const char *head, const char *part, int n,
+		    const char *tail)
+{
+	size_t size = strlen(head) + n * strlen(part) + strlen(tail) + 1;
+	char *text = kunit_kzalloc(test, size, GFP_KERNEL), *at;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	at = text + sprintf(text, "%s", head);
+	while (n--)
+		at += sprintf(at, "%s", part);
+	sprintf(at, "%s", tail);
+	return text;
+}
+
+static void filter_limits(struct kunit *test)
+{
+	struct trace_event_call *call = &event_tally_filter_kinds;
+	struct tally_filter *f;
+	char why[WHY_LEN], *text;
+
+	/* A string of 255 characters, and of one more. */
+	compare_text(test, call, repeat(test, "name == '", "a", 255, "'"), RECORDS);
+	compare_text(test, call, repeat(test, "name ~ '", "a", 255, "'"), RECORDS);
+	compare_text(test, call, repeat(test, "dyn ~ '", "*a", 127, "*'"), RECORDS);
+	text = repeat(test, "name == '", "a", 256, "'");
+	KUNIT_EXPECT_PTR_EQ(test, (void *)tally_filter_parse(call, text, why, sizeof(why)),
+			    ERR_PTR(-EINVAL));
+	compare_text(test, call, text, 1);
+	/* As many comparisons, and as deep, as a text of a page can hold. */
+	compare_text(test, call, repeat(test, "u8>5", "&&u8>1", 600, ""), RECORDS);
+	compare_text(test, call, repeat(test, "u8>5", "||u8>9", 600, ""), RECORDS);
+	compare_text(test, call, repeat(test, "u8>5", "||u8&1&&s8<1", 300, ""), RECORDS);
+	compare_text(test, call, repeat(test, repeat(test, "", "!(", 1300, "u8>5"), ")",
+					1300, ""), RECORDS);
+	compare_text(test, call, repeat(test, repeat(test, "", "(u8&1||", 400, "s8>5"),
+					")", 400, ""), RECORDS);
+	compare_text(test, call, repeat(test, "u8&CPUS{0-1}", "||u8==CPUS{0-1}", 200, ""),
+		     RECORDS);
+	text = repeat(test, "u8>5", " ", PAGE_SIZE - 5, "");
+	compare_text(test, call, text, RECORDS);
+	text = repeat(test, "u8>5", " ", PAGE_SIZE - 4, "");
+	f = tally_filter_parse(call, text, why, sizeof(why));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)f, ERR_PTR(-EINVAL));
+}
+
+/* ---- short records ------------------------------------------------------ */
+
+/*
+ * In memory that ends where the record does, which KASAN sees. And what is not
+ * wholly there matches nothing.
+ */
+static void filter_short(struct kunit *test)
+{
+	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
+	struct tally_filter *f;
+	char why[WHY_LEN];
+	unsigned int size;
+	u8 *part;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		f = tally_filter_parse(&event_tally_filter_kinds, good[i].text, why,
+				       sizeof(why));
+		if (IS_ERR(f))
+			continue;
+		for (size = 0; size < sizeof(*rec); size += 1 + below(16)) {
+			fill_record(rec);
+			part = kmemdup(rec, size, GFP_KERNEL);
+			if (part)
+				tally_filter_match(f, part, size);
+			kfree(part);
+		}
+		tally_filter_free(f);
+	}
+}
+
+struct end {
+	const char *text;
+	unsigned int end;
+};
+
+#define END_OF(field)	offsetofend(struct trace_event_raw_tally_filter_kinds, field)
+
+static const struct end ends[] = {
+	{ "s8 >= -128", END_OF(s8) }, { "u8 != 7", END_OF(u8) },
+	{ "s16 != 7", END_OF(s16) }, { "u32 >= 0", END_OF(u32) },
+	{ "s64 != 7", END_OF(s64) }, { "u64 >= 0", END_OF(u64) },
+	{ "name ~ '*'", END_OF(name) }, { "name != 'x'", END_OF(name) },
+	{ "dyn != 'x'", DYN + 4 }, { "rel != 'x'", REL + 4 },
+	{ "mask != CPUS{2}", MASK + sizeof(long) }, { "ptr != 'x'", END_OF(ptr) },
+	{ "ip.function != schedule", END_OF(ip) },
+};
+
+static void filter_ends(struct kunit *test)
+{
+	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
+	const struct end *e;
+	struct tally_filter *f;
+	char why[WHY_LEN];
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	rec->event.ptr = "abc";
+	rec->event.__data_loc_dyn = 4 << 16 | DYN;
+	rec->event.__rel_loc_rel = 4 << 16 | (REL - END_OF(__rel_loc_rel));
+	rec->event.__data_loc_mask = sizeof(long) << 16 | MASK;
+	KUNIT_ASSERT_LE(test, nr_cpumask_bits, (unsigned int)BITS_PER_LONG);
+	for (e = ends; e < ends + ARRAY_SIZE(ends); e++) {
+		f = tally_filter_parse(&event_tally_filter_kinds, e->text, why, sizeof(why));
+		KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(f), "%s: %s", e->text, why);
+		KUNIT_EXPECT_TRUE_MSG(test, tally_filter_match(f, rec, e->end), "%s", e->text);
+		KUNIT_EXPECT_FALSE_MSG(test, tally_filter_match(f, rec, e->end - 1), "%s",
+				       e->text);
+		KUNIT_EXPECT_FALSE_MSG(test, tally_filter_match(f, rec, 0), "%s", e->text);
+		tally_filter_free(f);
+	}
+	/* A string that says no length, and has no end in the record. */
+	memset(rec->bytes + DYN, 'a', sizeof(*rec) - DYN);
+	rec->event.__data_loc_dyn = DYN;
+	f = tally_filter_parse(&event_tally_filter_kinds, "dyn ~ 'a*'", why, sizeof(why));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f));
+	KUNIT_EXPECT_FALSE(test, tally_filter_match(f, rec, sizeof(*rec)));
+	rec->bytes[sizeof(*rec) - 1] = '\0';
+	KUNIT_EXPECT_TRUE(test, tally_filter_match(f, rec, sizeof(*rec)));
+	tally_filter_free(f);
+}
+
+/* ---- strings behind pointers -------------------------------------------- */
+
+/* One that ends with its page, one that does not end before it, a long one. */
+static void filter_pointers(struct kunit *test)
+{
+	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
+	static const char *const texts[] = {
+		"ptr == 'aaa'", "ptr ~ '*a'", "ptr ~ 'a*'", "ptr ~ '*ab*'", "ptr != 'a'",
+		"ptr ~ '*b'",
+	};
+	char *page = vmalloc(PAGE_SIZE);
+	struct both b;
+	int i, at;
+	bool hit;
+
+	KUNIT_ASSERT_NOT_NULL(test, rec);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(page, 'a', PAGE_SIZE);
+	page[100] = 'b';
+	for (i = 0; i < ARRAY_SIZE(texts) * 2; i++) {
+		page[PAGE_SIZE - 1] = i % 2 ? 'a' : '\0';
+		parse_both(&b, &event_tally_filter_kinds, texts[i / 2]);
+		KUNIT_ASSERT_EQ(test, b.our_err, 0);
+		for (at = 0; at < PAGE_SIZE; at += at < 4000 ? 67 : 1) {
+			rec->event.ptr = page + at;
+			KUNIT_EXPECT_TRUE_MSG(test, same_match(&b, rec, &hit), "%s at %d",
+					      texts[i / 2], at);
+		}
+		free_both(&b);
+	}
+	vfree(page);
+}
+
+/* ---- random texts ------------------------------------------------------- */
+
+static const char *const words[] = {
+	"s8", "u16", "s32", "u64", "name", "dyn", "rel", "ptr", "mask", "pair", "odd",
+	"comm", "CPU", "common_pid", "frob", ".ustring", ".function",
+	"==", "!=", "<", "<=", ">", ">=", "&", "~", "=", "!",
+	"1", "-1", "0xff", "7x", "99999999999999999999", "\"a*\"", "'sh'", "\"*a\"",
+	"'*b*'", "\"[a-s]*\"", "\"\"", "'", "\"", "CPUS{0-1}", "CPUS{1}", "CPUS{", "}",
+	"&&", "||", "(", ")", " ", "\t", "\xa0", "|", "_", "x",
+};
+
+/* A comparison that is mostly right. */
+static char *add_term(char *at)
+{
+	static const char *const numbers[] = { "s8", "u16", "s32", "u64", "common_pid" };
+	static const char *const texts[] = { "name", "dyn", "rel", "ptr", "comm" };
+
+	if (below(2))
+		return at + sprintf(at, "%s%s%s", numbers[below(5)], words[17 + below(7)],
+				    words[27 + below(3)]);
+	return at + sprintf(at, "%s %s %s", texts[below(5)],
+			    below(2) ? "~" : below(2) ? "==" : "!=", words[32 + below(6)]);
+}
+
+static void make_formula(char *text)
+{
+	static const char *const glue[] = { "&&", "||", " && ", " || " };
+	int n = 1 + below(8), depth = 0;
+	char *at = text;
+
+	while (n--) {
+		while (!below(3))
+			at += sprintf(at, "!");
+		while (!below(3) && depth < 8) {
+			depth++;
+			at += sprintf(at, below(3) ? "(" : "!(");
+		}
+		at = add_term(at);
+		while (depth && !below(2)) {
+			depth--;
+			at += sprintf(at, ")");
+		}
+		if (n)
+			at += sprintf(at, "%s", glue[below(4)]);
+	}
+	while (depth--)
+		at += sprintf(at, ")");
+	/* And now and then one character that may not fit. */
+	if (!below(4))
+		text[below(at - text)] = words[below(ARRAY_SIZE(words))][0];
+}
+
+static void make_words(char *text)
+{
+	int n = 1 + below(8);
+
+	while (n--)
+		text += sprintf(text, "%s", words[below(ARRAY_SIZE(words))]);
+}
+
+static void filter_random(struct kunit *test)
+{
+	unsigned int taken = 0, i;
+	char text[600];
+	struct both b;
+	bool same;
+
+	for (i = 0; i < 20000; i++) {
+		if (i % 2)
+			make_formula(text);
+		else
+			make_words(text);
+		parse_both(&b, &event_tally_filter_kinds, text);
+		same = b.our_err == b.their_err;
+		if (same && !b.our_err) {
+			same = compare_records(&b, 8) >= 0;
+			taken++;
+		}
+		KUNIT_EXPECT_TRUE_MSG(test, same, "%s: %d, the kernel says %d: %s", text,
+				      b.our_err, b.their_err, b.why);
+		free_both(&b);
+		if (!same)
+			break;
+		cond_resched();
+	}
+	KUNIT_EXPECT_GT(test, taken, 5000u);
+	KUNIT_EXPECT_LT(test, taken, 15000u);
+}
+
+/* ---- other events ------------------------------------------------------- */
+
+static const char *const events[][2] = {
+	{ "sched", "sched_switch" }, { "sched", "sched_wakeup" },
+	{ "sched", "sched_process_exec" }, { "sched", "sched_process_fork" },
+	{ "task", "task_newtask" }, { "task", "task_rename" }, { "irq", "softirq_entry" },
+	{ "irq", "irq_handler_entry" }, { "timer", "timer_start" },
+	{ "timer", "hrtimer_expire_entry" }, { "workqueue", "workqueue_queue_work" },
+	{ "kmem", "kmalloc" }, { "signal", "signal_generate" },
+	{ "raw_syscalls", "sys_enter" }, { "raw_syscalls", "sys_exit" },
+	{ "syscalls", "sys_enter_write" }, { "syscalls", "sys_exit_write" },
+	{ "syscalls", "sys_enter_openat" }, { "kprobes", "tally_filter_probe" },
+};
+
+static const char *const names[] = {
+	"prev_comm", "prev_pid", "prev_prio", "prev_state", "next_comm", "next_pid",
+	"comm", "pid", "prio", "target_cpu", "filename", "old_pid", "parent_comm",
+	"child_comm", "parent_pid", "clone_flags", "oom_score_adj", "oldcomm", "newcomm",
+	"vec", "irq", "name", "timer", "function", "expires", "flags", "hrtimer", "now",
+	"work", "workqueue", "req_cpu", "cpu", "call_site", "ptr", "bytes_req", "sig",
+	"errno", "code", "group", "result", "id", "args", "ret", "nr", "__syscall_nr",
+	"fd", "buf", "count", "dfd", "mode", "a", "b", "c", "d", "__probe_ip",
+	"common_type", "common_pid", "success", "common_stacktrace",
+};
+
+/* What is compared, and how: so a field's place, size, sign and kind show. */
+static void compare_fields(struct kunit *test, struct trace_event_call *call)
+{
+	static const char *const ends[] = {
+		"== 1", "< -1", "> 127", "& 0x80000000", "== CPUS{1-2}", ".function == schedule",
+	};
+	struct tally_field field;
+	char text[80];
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		for (j = 0; j < ARRAY_SIZE(ends); j++) {
+			snprintf(text, sizeof(text), "%s%s", names[i], ends[j]);
+			compare_text(test, call, text, 30);
+		}
+		/* Random records have no strings at random places. */
+		snprintf(text, sizeof(text), "%s ~ \"*a*\"", names[i]);
+		if (tally_field_find(call, names[i], strlen(names[i]), &field) ||
+		    field.kind != FILTER_STATIC_STRING)
+			compare_text(test, call, text, 0);
+		else
+			compare_text(test, call, text, 30);
+	}
+}
+
+static int make_probe(struct kunit *test)
+{
+	char *buf = kunit_kzalloc(test, MAX_DYNEVENT_CMD_LEN, GFP_KERNEL);
+	struct dynevent_cmd cmd;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	kprobe_event_cmd_init(&cmd, buf, MAX_DYNEVENT_CMD_LEN);
+	err = kprobe_event_gen_cmd_start(&cmd, "tally_filter_probe", "vfs_read",
+					 "a=$stack0:u16", "b=$stack1:s8",
+					 "c=$comm", "d=$stack2:x64");
+	return err ?: kprobe_event_gen_cmd_end(&cmd);
+}
+
+static void filter_events(struct kunit *test)
+{
+	struct trace_event_file *file;
+	int i, found = 0;
+
+	KUNIT_EXPECT_EQ(test, make_probe(test), 0);
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		file = trace_get_event_file(NULL, events[i][0], events[i][1]);
+		if (IS_ERR(file)) {
+			kunit_info(test, "no event %s:%s", events[i][0], events[i][1]);
+			continue;
+		}
+		compare_fields(test, file->event_call);
+		trace_put_event_file(file);
+		found++;
+	}
+	KUNIT_EXPECT_GE(test, found, 14);
+	KUNIT_EXPECT_EQ(test, kprobe_event_delete("tally_filter_probe"), 0);
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/*
+ * Every allocation fails once; what came before it is not lost. A few, in what
+ * looks for the function, may fail without harm.
+ */
+static void filter_no_memory(struct kunit *test)
+{
+	static const char text[] = "ip.function == vfs_read || name == 'a' && u8 & CPUS{0-1}";
+	struct tally_filter *f;
+	int n, refused = 0;
+	char why[WHY_LEN];
+	bool failed;
+
+	for (n = 1; n < 200; n++) {
+		current->fail_nth = n;
+		f = tally_filter_parse(&event_tally_filter_kinds, text, why, sizeof(why));
+		failed = !current->fail_nth;
+		current->fail_nth = 0;
+		if (!IS_ERR(f)) {
+			tally_filter_free(f);
+			if (!failed)
+				break;
+			continue;
+		}
+		KUNIT_EXPECT_PTR_EQ_MSG(test, (void *)f, ERR_PTR(-ENOMEM), "%d: %s", n, why);
+		KUNIT_EXPECT_STREQ(test, why, "no memory");
+		refused++;
+	}
+	/* Two are of the filter, and one is of the function's name. */
+	KUNIT_EXPECT_GE(test, refused, 3);
+	KUNIT_EXPECT_LT(test, n, 200);
+	tally_filter_free(NULL);
+}
+
+/* ---- the suite ---------------------------------------------------------- */
+
+static void *find(const char *name)
+{
+	struct kprobe kp = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+	void *addr;
+
+	if (register_kprobe(&kp))
+		return NULL;
+	addr = kp.addr;
+	unregister_kprobe(&kp);
+	return addr;
+}
+
+static int filter_init(struct kunit *test)
+{
+	if (!create_filter) {
+		create_filter = find("create_event_filter");
+		free_filter = find("free_event_filter");
+		match_preds = find("filter_match_preds");
+	}
+	KUNIT_ASSERT_NOT_NULL(test, create_filter);
+	KUNIT_ASSERT_NOT_NULL(test, free_filter);
+	KUNIT_ASSERT_NOT_NULL(test, match_preds);
+	prandom_seed_state(&rnd, 1);
+	return 0;
+}
+
+static struct kunit_case filter_cases[] = {
+	KUNIT_CASE(filter_good),
+	KUNIT_CASE(filter_function),
+	KUNIT_CASE(filter_refused),
+	KUNIT_CASE(filter_unsupported),
+	KUNIT_CASE(filter_limits),
+	KUNIT_CASE(filter_short),
+	KUNIT_CASE(filter_ends),
+	KUNIT_CASE(filter_pointers),
+	KUNIT_CASE(filter_random),
+	KUNIT_CASE(filter_events),
+	KUNIT_CASE(filter_no_memory),
+	{}
+};
+
+static struct kunit_suite filter_suite = {
+	.name = "tally_filter",
+	.init = filter_init,
+	.test_cases = filter_cases,
+};
+
+kunit_test_suites(&filter_suite);
