@@ -138,21 +138,26 @@ static const struct cpumask *mask(const struct tally_term *t, const struct recor
 		    BITS_TO_LONGS(nr_cpumask_bits) * sizeof(long));
 }
 
+/* Of the CPUs that may be; there may be other bits behind theirs. */
+static bool is_only(const struct cpumask *m, unsigned int cpu)
+{
+	return cpumask_test_cpu(cpu, m) &&
+	       cpumask_next(cpumask_first(m), m) >= nr_cpu_ids;
+}
+
 static bool mask_cpu(const struct tally_term *t, const struct record *rec)
 {
 	const struct cpumask *m = mask(t, rec);
-	bool in;
 
 	if (!m)
 		return false;
-	in = cpumask_test_cpu(t->value, m);
 	switch (t->op) {
 	case TALLY_OP_EQ:
-		return in && cpumask_weight(m) == 1;
+		return is_only(m, t->value);
 	case TALLY_OP_NE:
-		return !in || cpumask_weight(m) != 1;
+		return !is_only(m, t->value);
 	}
-	return in;
+	return cpumask_test_cpu(t->value, m);
 }
 
 static bool mask_cpus(const struct tally_term *t, const struct record *rec)
