@@ -14,6 +14,7 @@
 #include <linux/cpumask.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
+#include <linux/glob.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -345,6 +346,16 @@ static int parse_cpus(struct parser *p, struct field *field, struct tally_term *
 	return 0;
 }
 
+/*
+ * Up to Linux 6.1.192 at least "[!a]" matches a string's end, and what is behind
+ * it is looked at next; not so in 6.12.117. This kernel is asked, with a string
+ * behind which is another end.
+ */
+static bool class_takes_end(void)
+{
+	return IS_ENABLED(CONFIG_GLOB) && glob_match("[!a]", "\0");
+}
+
 /* Which strings a pattern means; the common ones need no glob. */
 static void set_pattern(struct tally_term *t, char *text)
 {
@@ -367,6 +378,7 @@ static void set_pattern(struct tally_term *t, char *text)
 	len -= front + end;
 	if (strcspn(text + front, special) < len) {
 		t->text_kind = TALLY_TEXT_GLOB;
+		t->end_in_class = class_takes_end();
 		return;
 	}
 	if (front)

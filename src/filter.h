@@ -57,6 +57,7 @@ enum tally_text_kind {
  * @invert: whether it is true when the comparison is not
  * @is_signed: TALLY_TERM_NUMBER: of the field
  * @text_kind: where in a string @text is looked for
+ * @end_in_class: whether "[!a]" in a glob takes a string's end, too
  * @size: of the field
  * @offset: of the field
  * @text_len: of @text
@@ -72,6 +73,7 @@ struct tally_term {
 	bool invert;
 	bool is_signed;
 	u8 text_kind;
+	bool end_in_class;
 	u16 text_len;
 	unsigned int size;
 	unsigned int offset;

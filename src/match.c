@@ -205,14 +205,17 @@ static const char *class(const char *p, unsigned char c, bool *hit)
 	return p;
 }
 
-/* One element of a pattern, which is moved on, and one character. */
-static bool element(const char **pattern, unsigned char c)
+/*
+ * One element of a pattern, which is moved on, and one character. At a string's
+ * end only a class may go on, and that on some kernels: see end_in_class.
+ */
+static bool element(const struct tally_term *t, const char **pattern, unsigned char c)
 {
 	const char *p = *pattern, *end;
 	unsigned char want = *p++;
 	bool hit;
 
-	if (!c)
+	if (!c && !(want == '[' && t->end_in_class))
 		return false;
 	if (want == '[') {
 		end = class(p, c, &hit);
@@ -236,9 +239,9 @@ static bool at_end(const char *pattern)
  * glob_match_len(), which is new in the point releases of 2026. Only the last
  * '*' is ever gone back to.
  */
-static bool glob(const char *pattern, const char *str, size_t len)
+static bool glob(const struct tally_term *t, const char *str, size_t len)
 {
-	const char *back = NULL;
+	const char *pattern = t->text, *back = NULL;
 	size_t i = 0, back_i = 0;
 	char c;
 
@@ -254,7 +257,7 @@ static bool glob(const char *pattern, const char *str, size_t len)
 		if (at_end(pattern)) {
 			if (!c)
 				return true;
-		} else if (element(&pattern, c)) {
+		} else if (element(t, &pattern, c)) {
 			i++;
 			continue;
 		}
@@ -283,7 +286,7 @@ static bool text_is(const struct tally_term *t, const char *str, size_t len)
 		/* It counts with the memory, not with the string. */
 		return len > n && !memcmp(str + len - 1 - n, t->text, n);
 	}
-	return glob(t->text, str, len);
+	return glob(t, str, len);
 }
 
 static bool text(const struct tally_term *t, const char *str, size_t len)

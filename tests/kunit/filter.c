@@ -347,18 +347,18 @@ static void filter_short(struct kunit *test)
 }
 
 struct end {
-	const char *text;
 	unsigned int end;
+	const char *text;
 };
 
 static const struct end ends[] = {
-	{ "s8 >= -128", END_OF(s8) }, { "u8 != 7", END_OF(u8) },
-	{ "s16 != 7", END_OF(s16) }, { "u32 >= 0", END_OF(u32) },
-	{ "s64 != 7", END_OF(s64) }, { "u64 >= 0", END_OF(u64) },
-	{ "name ~ '*'", END_OF(name) }, { "name != 'x'", END_OF(name) },
-	{ "dyn != 'x'", DYN + 4 }, { "rel != 'x'", REL + 4 },
-	{ "mask != CPUS{1}", MASK + sizeof(long) }, { "ptr != 'x'", END_OF(ptr) },
-	{ "ip.function != schedule", END_OF(ip) },
+	{ END_OF(s8), "s8 >= -128" }, { END_OF(u8), "u8 != 7" },
+	{ END_OF(s16), "s16 != 7" }, { END_OF(u32), "u32 >= 0" },
+	{ END_OF(s64), "s64 != 7" }, { END_OF(u64), "u64 >= 0" },
+	{ END_OF(name), "name ~ '*'" }, { END_OF(name), "name != 'x'" },
+	{ DYN + 4, "dyn != 'x'" }, { REL + 4, "rel != 'x'" },
+	{ MASK + sizeof(long), "mask != CPUS{1}" }, { END_OF(ptr), "ptr != 'x'" },
+	{ END_OF(ip), "ip.function != schedule" },
 };
 
 static void filter_ends(struct kunit *test)

@@ -31,7 +31,10 @@ static const struct good good[] = {
 	{ "name ~ \"**\"" }, { "name ~ \"sh*\"" }, { "name ~ \"*sh\"" },
 	{ "name ~ \"*sh*\"" }, { "name ~ \"!sh*\"" }, { "name ~ '!*a*'" },
 	{ "name ~ \"a*b\"" }, { "name ~ \"?h*\"" }, { "name ~ \"[a-b]*\"" },
-	{ "name ~ \"[!a-b]*\"" }, { "name ~ \"*[\"" }, { "name ~ \"[x\"" },
+	{ "name ~ \"[!a-b]*\"" }, { "name ~ '[!a-b]'" }, { "name ~ 's[!x]*[!y]'" },
+
+	{ "dyn ~ '*[!b]'" }, { "rel ~ 'a[!c][!d][!e]*'" }, { "ptr ~ 's[!x]*[!x]'" },
+	{ "name ~ \"*[\"" }, { "name ~ \"[x\"" },
 	{ "name ~ \"\\\\[x]\"" }, { "name ~ \"12*\"" }, { "name ~ \"aaaaaaaaaaaa\"" },
 	{ "name ~ \"*a*a*a*a*\"" }, { "name ~ \"abc*cab\"" }, { "name == \"aaaaaaaaaaaaa\"" },
 	{ "dyn == \"shell\"" }, { "dyn != \"shell\"" }, { "dyn ~ \"*ell\"" },
