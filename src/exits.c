@@ -13,11 +13,11 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
-#include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "exits.h"
+#include "trace.h"
 
 /* Guards what follows. Tracepoints take it, wherever they are: no lock is inside. */
 static DEFINE_RAW_SPINLOCK(watches_lock);
@@ -28,9 +28,8 @@ static LIST_HEAD(due);
 static DEFINE_MUTEX(asking_lock);
 
 /* Guards what follows. */
-static DEFINE_MUTEX(probes_lock);
+static DEFINE_MUTEX(probing_lock);
 static bool probing;
-static struct tracepoint *exit_point, *exec_point;
 
 /* Twice as long each time, up to a second; one for any task not for ever. */
 #define TRIES	16
@@ -147,30 +146,22 @@ static void ask(struct work_struct *work)
 	mutex_unlock(&asking_lock);
 }
 
-static void find_points(struct tracepoint *tp, void *unused)
-{
-	if (!strcmp(tp->name, "sched_process_exit"))
-		exit_point = tp;
-	else if (!strcmp(tp->name, "sched_process_exec"))
-		exec_point = tp;
-}
+static struct tally_probe exit_probe = TALLY_PROBE("sched_process_exit", probe_exit);
+static struct tally_probe exec_probe = TALLY_PROBE("sched_process_exec", probe_exec);
 
 static int start_probing(void)
 {
 	int err;
 
-	lockdep_assert_held(&probes_lock);
+	lockdep_assert_held(&probing_lock);
 	if (probing)
 		return 0;
-	for_each_kernel_tracepoint(find_points, NULL);
-	if (!exit_point || !exec_point)
-		return -EOPNOTSUPP;
-	err = tracepoint_probe_register(exit_point, probe_exit, NULL);
+	err = tally_probe_get(&exit_probe);
 	if (err)
 		return err;
-	err = tracepoint_probe_register(exec_point, probe_exec, NULL);
+	err = tally_probe_get(&exec_probe);
 	if (err) {
-		tracepoint_probe_unregister(exit_point, probe_exit, NULL);
+		tally_probe_put(&exit_probe);
 		tracepoint_synchronize_unregister();
 		return err;
 	}
@@ -192,9 +183,9 @@ int tally_watch(struct tally_watch *w, const struct task_struct *task)
 {
 	int err;
 
-	mutex_lock(&probes_lock);
+	mutex_lock(&probing_lock);
 	err = start_probing();
-	mutex_unlock(&probes_lock);
+	mutex_unlock(&probing_lock);
 	if (err)
 		return err;
 	raw_spin_lock_irq(&watches_lock);
@@ -223,8 +214,8 @@ void tally_unwatch(struct tally_watch *w)
 void tally_exits_exit(void)
 {
 	if (probing) {
-		tracepoint_probe_unregister(exec_point, probe_exec, NULL);
-		tracepoint_probe_unregister(exit_point, probe_exit, NULL);
+		tally_probe_put(&exec_probe);
+		tally_probe_put(&exit_probe);
 		tracepoint_synchronize_unregister();
 	}
 	irq_work_sync(&kicked);
