@@ -277,4 +277,18 @@ static inline u64 tally_strip_user_pac(u64 lr)
 #include <asm/unaligned.h>
 #endif
 
+/*
+ * A task that sleeps may be left on the runqueue since 6.12 (152e11f6df29), which
+ * task_is_runnable() looks through (cd9626e9ebc7). With the floor at 6.12 the second
+ * side goes.
+ */
+static inline bool tally_task_runnable(struct task_struct *task)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return task_is_runnable(task);
+#else
+	return task->on_rq;
+#endif
+}
+
 #endif /* TALLY_COMPAT_H */

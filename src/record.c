@@ -113,12 +113,12 @@ static u32 number(const struct tally_output *out, struct task_struct *p, enum pi
 	return nr || pid_alive(p) ? nr : -1;
 }
 
-u32 tally_record_pid(const struct tally_output *out, struct task_struct *p)
+u32 tally_output_pid(const struct tally_output *out, struct task_struct *p)
 {
 	return number(out, p, PIDTYPE_TGID);
 }
 
-u32 tally_record_tid(const struct tally_output *out, struct task_struct *p)
+u32 tally_output_tid(const struct tally_output *out, struct task_struct *p)
 {
 	return number(out, p, PIDTYPE_PID);
 }
@@ -127,7 +127,7 @@ static __always_inline u64 tid_entry(const struct tally_output *out, struct task
 {
 	if (likely(out->global && pid_alive(p)))
 		return two(p->tgid, p->pid);
-	return two(tally_record_pid(out, p), tally_record_tid(out, p));
+	return two(tally_output_pid(out, p), tally_output_tid(out, p));
 }
 
 /* An indirect call is dear where it has to be guarded. */
@@ -298,6 +298,8 @@ static struct tally_ring *ring_here(struct tally_output *out, struct tally_outpu
  * @body: what is behind the header
  * @size: of @body, a multiple of 8
  *
+ * The time that FORK and EXIT have in the body is filled in.
+ *
  * Context: Any context; nothing is written where there is no ring.
  */
 void tally_record_side(struct tally_output *out, u32 type, u16 misc,
@@ -314,6 +316,8 @@ void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 	if (to) {
 		*to++ = header(type, misc, whole);
 		memcpy(to, body, size);
+		if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
+			to[2] = now(out);
 		put_trailer(out, to + size / sizeof(*to), NULL, task);
 		tally_ring_commit(r);
 	}

@@ -16,8 +16,8 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 			 struct perf_sample_data *data, struct pt_regs *regs);
 void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 		       struct task_struct *task, const void *body, size_t size);
-u32 tally_record_pid(const struct tally_output *out, struct task_struct *p);
-u32 tally_record_tid(const struct tally_output *out, struct task_struct *p);
+u32 tally_output_pid(const struct tally_output *out, struct task_struct *p);
+u32 tally_output_tid(const struct tally_output *out, struct task_struct *p);
 int tally_record_prepare(const struct perf_event_attr *attr);
 void tally_record_exit(void);
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_SIDE_H
+#define TALLY_SIDE_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct perf_event_attr;
+struct task_struct;
+struct tally_output;
+
+/* Kinds of records: COMM; FORK and EXIT; SWITCH and SWITCH_CPU_WIDE; CGROUP. */
+#define TALLY_SIDE_COMM		BIT(0)
+#define TALLY_SIDE_TASK		BIT(1)
+#define TALLY_SIDE_SWITCH	BIT(2)
+#define TALLY_SIDE_CGROUP	BIT(3)
+
+/**
+ * struct tally_side - somebody who is told what happens to tasks
+ * @kinds: TALLY_SIDE_*: which records; see tally_side_kinds()
+ * @task: whose; NULL of whatever runs on @cpu
+ * @cpu: on which CPU alone; -1 on all
+ * @inherit: of the tasks, too, that @task and they make from now on
+ * @inherit_thread: but only of those that are threads of theirs
+ * @remove_on_exec: of none that has called exec()
+ * @out: where to write what happens on @cpu, which is this one; NULL is nowhere.
+ *	In any context but NMI, the runqueue locked and interrupts off. It goes by
+ *	what was asked for, enabled or not, and not by the state of perf's event,
+ *	which may have ended before its task's EXIT is told.
+ * @missed: tasks that could not be inherited, for want of memory
+ * @node: private: in the list of those of a CPU, or of all
+ * @members: private: the tasks
+ * @gone: private: no task is inherited any more
+ *
+ * The first seven are set before tally_side_add(), and not changed.
+ */
+struct tally_side {
+	unsigned int kinds;
+	struct task_struct *task;
+	int cpu;
+	bool inherit;
+	bool inherit_thread;
+	bool remove_on_exec;
+	struct tally_output *(*out)(struct tally_side *side, int cpu);
+	atomic_long_t missed;
+	struct hlist_node node;
+	struct list_head members;
+	bool gone;
+};
+
+unsigned int tally_side_kinds(const struct perf_event_attr *attr);
+int tally_side_add(struct tally_side *side);
+void tally_side_leave(struct tally_side *side);
+void tally_side_wait(void);
+void tally_side_remove(struct tally_side *side);
+void tally_side_exit(void);
+
+#endif /* TALLY_SIDE_H */

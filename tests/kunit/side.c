@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is told of tasks: by the room itself, built in here, with outputs that keep
+ * what arrives; and those who ask come and go while tasks switch, fork and exit.
+ */
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/pid.h>
+#include <linux/umh.h>
+#include "../../src/trace.c"
+#include "../../src/side.c"
+
+#define KEPT	4096
+
+struct kept {
+	u32 type;
+	u16 misc;
+	u32 tid;
+	size_t size;
+	u32 body[6];
+};
+
+/* Not one of those: they are made by the room that writes them. */
+struct tally_output {
+	raw_spinlock_t lock;
+	unsigned int nr;
+	struct kept kept[KEPT];
+};
+
+/* Its first part is what is tested. */
+struct asker {
+	struct tally_side side;
+	struct tally_output *out;
+	int cpu;
+	bool removed;
+	atomic_t late;
+	atomic_long_t told;
+};
+
+void tally_record_side(struct tally_output *out, u32 type, u16 misc,
+		       struct task_struct *task, const void *body, size_t size)
+{
+	unsigned long flags;
+	struct kept *k;
+
+	raw_spin_lock_irqsave(&out->lock, flags);
+	if (out->nr < KEPT) {
+		k = &out->kept[out->nr];
+		k->type = type;
+		k->misc = misc;
+		k->tid = task->pid;
+		k->size = size;
+		memset(k->body, 0, sizeof(k->body));
+		if (size)
+			memcpy(k->body, body, min(size, sizeof(k->body)));
+	}
+	out->nr++;
+	raw_spin_unlock_irqrestore(&out->lock, flags);
+}
+
+u32 tally_output_pid(const struct tally_output *out, struct task_struct *task)
+{
+	return task->tgid;
+}
+
+u32 tally_output_tid(const struct tally_output *out, struct task_struct *task)
+{
+	return task->pid;
+}
+
+static struct tally_output *out_of(struct tally_side *side, int cpu)
+{
+	struct asker *a = container_of(side, struct asker, side);
+
+	if (READ_ONCE(a->removed) || cpu != raw_smp_processor_id() ||
+	    (side->cpu >= 0 && side->cpu != cpu))
+		atomic_inc(&a->late);
+	atomic_long_inc(&a->told);
+	return a->out;
+}
+
+static struct asker *new_asker(struct kunit *test, unsigned int kinds)
+{
+	struct asker *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->out = kunit_kzalloc(test, sizeof(*a->out), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, a->out);
+	raw_spin_lock_init(&a->out->lock);
+	a->side.kinds = kinds;
+	a->side.cpu = -1;
+	a->side.out = out_of;
+	return a;
+}
+
+static void remove(struct kunit *test, struct asker *a)
+{
+	tally_side_remove(&a->side);
+	a->removed = true;
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->late), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->side.missed), 0);
+	KUNIT_EXPECT_LE(test, a->out->nr, KEPT);
+}
+
+/* Nobody asks: nothing is left, and no tracepoint calls. */
+static void nothing_left(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_PROBES; i++)
+		KUNIT_EXPECT_EQ(test, probes[i].users, 0);
+	KUNIT_EXPECT_TRUE(test, hash_empty(members));
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&on_all));
+	KUNIT_EXPECT_EQ(test, nr_inheriting, 0);
+	KUNIT_EXPECT_EQ(test, nr_spares, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&spares));
+}
+
+/* The nth record of a type whose word of the body is this; -1 for none. */
+static int find(const struct tally_output *out, unsigned int from, u32 type,
+		unsigned int word, u32 value)
+{
+	unsigned int i;
+
+	for (i = from; i < min_t(unsigned int, out->nr, KEPT); i++)
+		if (out->kept[i].type == type && out->kept[i].body[word] == value)
+			return i;
+	return -1;
+}
+
+static unsigned int count(const struct tally_output *out, u32 type)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < min_t(unsigned int, out->nr, KEPT); i++)
+		nr += out->kept[i].type == type;
+	return nr;
+}
+
+/* ---- which records ---- */
+
+static void side_kinds(struct kunit *test)
+{
+	struct perf_event_attr attr = { };
+
+	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), 0);
+	attr.comm = 1;
+	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr),
+			(unsigned int)(TALLY_SIDE_COMM | TALLY_SIDE_TASK));
+	attr = (struct perf_event_attr){ .mmap_data = 1 };
+	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), (unsigned int)TALLY_SIDE_TASK);
+	attr = (struct perf_event_attr){ .task = 1, .comm_exec = 1 };
+	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), (unsigned int)TALLY_SIDE_TASK);
+	attr = (struct perf_event_attr){ .context_switch = 1, .cgroup = 1 };
+	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr),
+			(unsigned int)(TALLY_SIDE_SWITCH | TALLY_SIDE_CGROUP));
+}
+
+/* ---- names, of a program ---- */
+
+static int run_program(const char *script)
+{
+	char *argv[4] = { "/bin/sh", "-c", (char *)script, NULL };
+	char *envp[2] = { "PATH=/bin:/sbin", NULL };
+
+	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
+}
+
+/* Both names are "tally_side": exec() takes the file's, and it renames itself. */
+static void side_comm(struct kunit *test)
+{
+	struct asker *a = new_asker(test, TALLY_SIDE_COMM | TALLY_SIDE_TASK);
+	const struct kept *k;
+	u32 name[4] = { };
+	int at, born;
+
+	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
+	KUNIT_EXPECT_EQ(test, run_program("printf tally_side >/proc/self/comm"), 0);
+	remove(test, a);
+	nothing_left(test);
+
+	memcpy(name, "tally_side", sizeof("tally_side"));
+	at = find(a->out, 0, PERF_RECORD_COMM, 2, name[0]);
+	KUNIT_ASSERT_GE(test, at, 0);
+	k = &a->out->kept[at];
+	KUNIT_EXPECT_EQ(test, k->misc, 0);
+	KUNIT_EXPECT_EQ(test, k->size, 8 + 16);
+	KUNIT_EXPECT_MEMEQ(test, k->body + 2, name, sizeof(name));
+	KUNIT_EXPECT_EQ(test, k->tid, k->body[1]);
+
+	born = find(a->out, 0, PERF_RECORD_FORK, 2, k->tid);
+	KUNIT_ASSERT_GE(test, born, 0);
+	KUNIT_EXPECT_LT(test, born, at);
+	KUNIT_EXPECT_EQ(test, a->out->kept[born].size, 24);
+	KUNIT_EXPECT_EQ(test, a->out->kept[born].tid, a->out->kept[born].body[3]);
+	KUNIT_EXPECT_GT(test, find(a->out, at, PERF_RECORD_EXIT, 2, k->tid), at);
+
+	memset(name, 0, sizeof(name));
+	memcpy(name, "sh", sizeof("sh"));
+	at = find(a->out, born, PERF_RECORD_COMM, 1, k->tid);
+	KUNIT_ASSERT_GE(test, at, 0);
+	k = &a->out->kept[at];
+	KUNIT_EXPECT_EQ(test, k->misc, PERF_RECORD_MISC_COMM_EXEC);
+	KUNIT_EXPECT_EQ(test, k->size, 8 + 8);
+	KUNIT_EXPECT_EQ(test, k->body[2], name[0]);
+}
+
+/* ---- tasks ---- */
+
+static int sleeper(void *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		usleep_range(100, 200);
+	complete(data);
+	return 0;
+}
+
+static struct task_struct *run(struct kunit *test, struct completion *done)
+{
+	struct task_struct *task;
+
+	init_completion(done);
+	task = kthread_create(sleeper, done, "tally_sleeper");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	return task;
+}
+
+/* Until it is past the tracepoint of exit() for sure. */
+static void wait_for_end(struct task_struct *task)
+{
+	unsigned long end = jiffies + 10 * HZ;
+
+	while (pid_alive(task) && time_before(jiffies, end))
+		usleep_range(100, 200);
+}
+
+static struct task_struct *thread_maker(void)
+{
+	struct task_struct *task = NULL;
+	struct pid *pid = find_get_pid(2);
+
+	if (pid) {
+		task = get_pid_task(pid, PIDTYPE_PID);
+		put_pid(pid);
+	}
+	return task;
+}
+
+/* Of a task that does not fork: its switches and its end, and nobody else's. */
+static void side_task(struct kunit *test)
+{
+	struct asker *a = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
+	struct task_struct *task;
+	struct completion done;
+	unsigned int i;
+
+	task = run(test, &done);
+	a->side.task = task;
+	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
+	wake_up_process(task);
+	wait_for_completion(&done);
+	wait_for_end(task);
+	remove(test, a);
+	nothing_left(test);
+
+	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_FORK), 0);
+	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_EXIT), 1);
+	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_SWITCH_CPU_WIDE), 0);
+	/* It slept thrice, and was waited for before. */
+	KUNIT_EXPECT_GE(test, count(a->out, PERF_RECORD_SWITCH), 7);
+	for (i = 0; i < min_t(unsigned int, a->out->nr, KEPT); i++) {
+		const struct kept *k = &a->out->kept[i];
+
+		KUNIT_EXPECT_EQ(test, k->tid, (u32)task->pid);
+		if (k->type == PERF_RECORD_SWITCH)
+			KUNIT_EXPECT_EQ(test, k->size, 0);
+	}
+	put_task_struct(task);
+}
+
+/* Of the task that makes all threads: those that it makes now, and no others. */
+static void side_inherit(struct kunit *test)
+{
+	struct asker *with = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
+	struct asker *without = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
+	struct asker *threads = new_asker(test, TALLY_SIDE_TASK);
+	struct task_struct *maker = thread_maker(), *before, *after;
+	struct completion first, second;
+	u32 born, dead;
+
+	KUNIT_ASSERT_NOT_NULL(test, maker);
+	with->side.task = maker;
+	with->side.inherit = true;
+	without->side.task = maker;
+	threads->side.task = maker;
+	threads->side.inherit = true;
+	threads->side.inherit_thread = true;
+	before = run(test, &first);
+	KUNIT_ASSERT_EQ(test, tally_side_add(&with->side), 0);
+	KUNIT_ASSERT_EQ(test, tally_side_add(&without->side), 0);
+	KUNIT_ASSERT_EQ(test, tally_side_add(&threads->side), 0);
+	after = run(test, &second);
+	wake_up_process(before);
+	wake_up_process(after);
+	wait_for_completion(&first);
+	wait_for_completion(&second);
+	wait_for_end(before);
+	wait_for_end(after);
+	tally_side_leave(&with->side);
+	tally_side_leave(&without->side);
+	tally_side_leave(&threads->side);
+	tally_side_wait();
+	nothing_left(test);
+
+	born = after->pid;
+	dead = before->pid;
+	KUNIT_EXPECT_GE(test, find(with->out, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_GE(test, find(with->out, 0, PERF_RECORD_EXIT, 2, born), 0);
+	KUNIT_EXPECT_LT(test, find(with->out, 0, PERF_RECORD_EXIT, 2, dead), 0);
+	KUNIT_EXPECT_GE(test, find(without->out, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_LT(test, find(without->out, 0, PERF_RECORD_EXIT, 2, born), 0);
+	/* It made no thread of itself. */
+	KUNIT_EXPECT_GE(test, find(threads->out, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_EQ(test, count(threads->out, PERF_RECORD_EXIT), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&with->late), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&with->side.missed), 0);
+	put_task_struct(before);
+	put_task_struct(after);
+	put_task_struct(maker);
+}
+
+/* ---- a CPU ---- */
+
+/* Who leaves names who comes, who comes names who left, and there is no gap. */
+static void side_switch(struct kunit *test)
+{
+	struct asker *a = new_asker(test, TALLY_SIDE_SWITCH);
+	const struct kept *k = a->out->kept;
+	unsigned int i, nr, bad = 0;
+	struct task_struct *task;
+	struct completion done;
+
+	a->side.cpu = cpumask_first(cpu_online_mask);
+	task = run(test, &done);
+	kthread_bind(task, a->side.cpu);
+	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
+	wake_up_process(task);
+	wait_for_completion(&done);
+	wait_for_end(task);
+	remove(test, a);
+	nothing_left(test);
+
+	nr = min_t(unsigned int, a->out->nr, KEPT);
+	KUNIT_EXPECT_EQ(test, nr % 2, 0);
+	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_SWITCH_CPU_WIDE), nr);
+	KUNIT_EXPECT_GE(test, find(a->out, 0, PERF_RECORD_SWITCH_CPU_WIDE, 1, task->pid), 0);
+	for (i = 0; i + 1 < nr; i += 2) {
+		bad += !(k[i].misc & PERF_RECORD_MISC_SWITCH_OUT);
+		bad += k[i + 1].misc != 0;
+		bad += k[i].body[1] != k[i + 1].tid || k[i + 1].body[1] != k[i].tid;
+		bad += i && k[i].tid != k[i - 1].tid;
+		/* Who sleeps is not preempted; the idle task never sleeps. */
+		if (k[i].tid == (u32)task->pid && i + 2 >= nr)
+			bad += k[i].misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	}
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	put_task_struct(task);
+}
+
+/* ---- all at once ---- */
+
+#define RACE_TIME	(5 * HZ)
+
+static int switches(void *data)
+{
+	while (!kthread_should_stop())
+		usleep_range(20, 50);
+	return 0;
+}
+
+static int forks(void *data)
+{
+	unsigned long *nr = data;
+	struct task_struct *task;
+
+	while (!kthread_should_stop()) {
+		struct completion done;
+
+		init_completion(&done);
+		task = kthread_run(sleeper, &done, "tally_child");
+		if (IS_ERR(task))
+			continue;
+		wait_for_completion(&done);
+		(*nr)++;
+	}
+	return 0;
+}
+
+struct race {
+	struct task_struct *maker;
+	bool own_cpu;
+	unsigned long rounds;
+	unsigned long failed;
+	unsigned long late;
+	unsigned long told;
+};
+
+/* They are freed as soon as they may be, so that a late use is seen. */
+static int comes_and_goes(void *data)
+{
+	struct race *race = data;
+	struct asker *a;
+
+	while (!kthread_should_stop()) {
+		a = kzalloc(sizeof(*a), GFP_KERNEL);
+		if (!a)
+			continue;
+		a->side.kinds = TALLY_SIDE_COMM | TALLY_SIDE_TASK | TALLY_SIDE_SWITCH |
+				TALLY_SIDE_CGROUP;
+		a->side.cpu = race->own_cpu ? cpumask_first(cpu_online_mask) : -1;
+		a->side.task = race->maker;
+		a->side.inherit = race->rounds % 2;
+		a->side.out = out_of;
+		if (tally_side_add(&a->side)) {
+			race->failed++;
+		} else {
+			usleep_range(1000, 3000);
+			tally_side_remove(&a->side);
+			WRITE_ONCE(a->removed, true);
+			race->late += atomic_read(&a->late);
+			race->told += atomic_long_read(&a->told);
+			race->rounds++;
+		}
+		kfree(a);
+	}
+	return 0;
+}
+
+static void side_race(struct kunit *test)
+{
+	struct race *race = kunit_kzalloc(test, 3 * sizeof(*race), GFP_KERNEL);
+	struct task_struct *maker = thread_maker();
+	struct task_struct *tasks[5];
+	unsigned long forked = 0;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, race);
+	KUNIT_ASSERT_NOT_NULL(test, maker);
+	race[0].maker = maker;
+	race[2].own_cpu = true;
+	tasks[0] = kthread_run(switches, NULL, "tally_switches");
+	tasks[1] = kthread_run(forks, &forked, "tally_forks");
+	for (i = 0; i < 3; i++)
+		tasks[2 + i] = kthread_run(comes_and_goes, &race[i], "tally_asker%u", i);
+	schedule_timeout_uninterruptible(RACE_TIME);
+	for (i = 0; i < ARRAY_SIZE(tasks); i++) {
+		KUNIT_EXPECT_FALSE(test, IS_ERR(tasks[i]));
+		if (!IS_ERR(tasks[i]))
+			kthread_stop(tasks[i]);
+	}
+	put_task_struct(maker);
+	for (i = 0; i < 3; i++) {
+		kunit_info(test, "%lu rounds, told %lu times\n", race[i].rounds,
+			   race[i].told);
+		KUNIT_EXPECT_GT(test, race[i].rounds, 10UL);
+		KUNIT_EXPECT_GT(test, race[i].told, 100UL);
+		KUNIT_EXPECT_EQ(test, race[i].failed, 0UL);
+		KUNIT_EXPECT_EQ(test, race[i].late, 0UL);
+	}
+	kunit_info(test, "%lu forks\n", forked);
+	KUNIT_EXPECT_GT(test, forked, 100UL);
+	nothing_left(test);
+}
+
+static void side_suite_exit(struct kunit_suite *suite)
+{
+	tally_side_exit();
+}
+
+static struct kunit_case side_cases[] = {
+	KUNIT_CASE(side_kinds),
+	KUNIT_CASE(side_comm),
+	KUNIT_CASE(side_task),
+	KUNIT_CASE(side_inherit),
+	KUNIT_CASE(side_switch),
+	KUNIT_CASE(side_race),
+	{ }
+};
+
+static struct kunit_suite side_suite = {
+	.name = "tally_side",
+	.suite_exit = side_suite_exit,
+	.test_cases = side_cases,
+};
+
+kunit_test_suite(side_suite);
