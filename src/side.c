@@ -20,7 +20,8 @@
  * - Both halves of a switch are told as it begins: before the task that is switched
  *   out has its counters stopped, and before the other has its own started.
  * - EXIT comes some time before or after the end of the task's events, on each kernel
- *   at another place, and so may switches in between.
+ *   at another place, and so may switches in between. FORK comes just after perf's, and
+ *   COMM just before: a task may be switched out between the two.
  * - A child is told of while the event is enabled, not its own copy of it.
  * - The path of a cgroup ends after 1023 bytes.
  * - CGROUP tells of new ones; perf also of all that are there, when its controller

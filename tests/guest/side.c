@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * side perf|tally SHAPE: what happens to tasks, told by perf to one ring, and by
+ * another event of perf or by one of tally to a second one. Both have to say the
+ * same, record by record; only the times differ, and the order of different tasks.
+ *
+ * SHAPE is own (this task alone), names (as own, with only the names asked for),
+ * task (it and its children), threads (it and its threads), cpu (a CPU); or inside,
+ * which is task and cpu in a PID namespace of its own.
+ *
+ * side perf broken: that the comparison finds whatever is not the same.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include "devtest.h"
+
+#define MAX_RECORDS	8192
+#define DATA_PAGES	256
+/* perf tells of those alone that its controller is in. */
+#define CGROUP		"/tmp/perf_event/tally side, a name that is not short"
+#define OTHER_CGROUP	"/sys/fs/cgroup/tally_side"
+
+static char program[4096];
+
+/* ---- records ---- */
+
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+/* The body of FORK and EXIT, whose time is compared with nothing. */
+struct task_body {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct record {
+	uint32_t type;
+	uint16_t misc;
+	uint16_t size;
+	uint64_t time, body_time;
+	struct trailer trailer;
+	unsigned char body[512];
+};
+
+struct records {
+	unsigned int nr;
+	int lost;
+	struct record of[MAX_RECORDS];
+};
+
+struct shape {
+	const char *name;
+	int task, cpu, inherit, threads, all;
+};
+
+static const struct shape shapes[] = {
+	{ .name = "own", .task = 1, .cpu = -1, .all = 1 },
+	{ .name = "names", .task = 1, .cpu = -1 },
+	{ .name = "task", .task = 1, .inherit = 1, .all = 1 },
+	{ .name = "threads", .task = 1, .inherit = 1, .threads = 1, .all = 1 },
+	{ .name = "cpu", .all = 1 },
+};
+
+static void set_attr(const struct shape *s)
+{
+	usual();
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr.sample_id_all = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = s->all;
+	attr.context_switch = s->all;
+	attr.cgroup = s->all;
+	attr.inherit = s->inherit;
+	attr.inherit_thread = s->threads;
+	o.pid = s->task ? 0 : -1;
+	o.cpu = s->cpu;
+}
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+static struct ring open_ring(const struct shape *s, int tally)
+{
+	struct ring r;
+
+	set_attr(s);
+	r.fd = tally ? open_it() : (int)syscall(SYS_perf_event_open, &attr, o.pid, o.cpu,
+						-1, PERF_FLAG_FD_CLOEXEC);
+	if (r.fd < 0)
+		err(2, "%s: %s", tally ? "tally" : "perf", o.error.text);
+	r.page = mmap(NULL, (1 + DATA_PAGES) * page_size, PROT_READ | PROT_WRITE,
+		      MAP_SHARED, r.fd, 0);
+	if (r.page == MAP_FAILED)
+		err(2, "%s's ring", tally ? "tally" : "perf");
+	return r;
+}
+
+static int named(const struct record *r, const char *name)
+{
+	return r->type == PERF_RECORD_COMM && !strcmp((const char *)r->body + 8, name);
+}
+
+/* The trailer is as long as sample_type says. */
+static void take_apart(struct record *r, const struct perf_event_header *h)
+{
+	const char *bytes = (const char *)h;
+	struct task_body t;
+	size_t size = h->size - sizeof(*h) - sizeof(r->trailer);
+
+	memset(r, 0, sizeof(*r));
+	r->type = h->type;
+	r->misc = h->misc;
+	r->size = h->size;
+	if (h->size < sizeof(*h) + sizeof(r->trailer) || size > sizeof(r->body))
+		errx(2, "a record of type %u has %u bytes", h->type, h->size);
+	memcpy(&r->trailer, bytes + h->size - sizeof(r->trailer), sizeof(r->trailer));
+	r->time = r->trailer.time;
+	r->trailer.time = 0;
+	memcpy(r->body, bytes + sizeof(*h), size);
+	if (h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) {
+		memcpy(&t, r->body, sizeof(t));
+		r->body_time = t.time;
+		t.time = 0;
+		memcpy(r->body, &t, sizeof(t));
+	}
+}
+
+/* Those between the two names that this task gave itself. */
+static void read_ring(const struct ring *ring, struct records *records)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), at;
+	uint64_t size = ring->page->data_size, i;
+	const char *data = (const char *)ring->page + ring->page->data_offset;
+	static char room[65536];
+	struct record r;
+	int on = 0;
+
+	records->nr = 0;
+	records->lost = 0;
+	for (at = ring->page->data_tail; at < head;) {
+		const struct perf_event_header *h = (const void *)room;
+
+		for (i = 0; i < sizeof(*h); i++)
+			room[i] = data[(at + i) % size];
+		for (; i < h->size; i++)
+			room[i] = data[(at + i) % size];
+		if (h->size < sizeof(*h))
+			errx(2, "a record without a size");
+		at += h->size;
+		if (h->type == PERF_RECORD_LOST) {
+			records->lost = 1;
+			continue;
+		}
+		take_apart(&r, h);
+		if (named(&r, "side begin"))
+			on = 1;
+		if (on && records->nr < MAX_RECORDS)
+			records->of[records->nr++] = r;
+		if (named(&r, "side end"))
+			on = 0;
+	}
+}
+
+/* ---- what is compared ---- */
+
+/*
+ * What a task does is told in the order in which it does it, and so are switches.
+ * Between perf's record and the tracepoint a task may be switched out: so the order
+ * of two tasks, or of a task and switches, is not compared.
+ */
+#define SWITCHES	UINT32_MAX
+
+static int is_switch(const struct record *r)
+{
+	return r->type == PERF_RECORD_SWITCH || r->type == PERF_RECORD_SWITCH_CPU_WIDE;
+}
+
+static const struct record *next_of(const struct records *records, unsigned int *at,
+				    uint32_t whose)
+{
+	const struct record *r;
+
+	while (*at < records->nr) {
+		r = &records->of[(*at)++];
+		if (whose == (is_switch(r) ? SWITCHES : r->trailer.tid))
+			return r;
+	}
+	return NULL;
+}
+
+static int equal(const struct record *a, const struct record *b)
+{
+	return a->type == b->type && a->misc == b->misc && a->size == b->size &&
+	       !memcmp(&a->trailer, &b->trailer, sizeof(a->trailer)) &&
+	       !memcmp(a->body, b->body, sizeof(a->body));
+}
+
+static void describe(char *text, size_t size, const struct record *r)
+{
+	uint32_t w[4];
+
+	if (!r) {
+		snprintf(text, size, "nothing");
+		return;
+	}
+	memcpy(w, r->body, sizeof(w));
+	snprintf(text, size, "type %u misc %#x size %u: %u %u %u %u '%.16s' of %u/%u on %u",
+		 r->type, r->misc, r->size, w[0], w[1], w[2], w[3],
+		 r->type == PERF_RECORD_COMM ? (const char *)r->body + 8 : "",
+		 r->trailer.pid, r->trailer.tid, r->trailer.cpu);
+}
+
+/* Returns how many were the same, or -1, with what was not in @why. */
+static int compare_some(const struct records *a, const struct records *b, uint32_t whose,
+			char *why, size_t size)
+{
+	const struct record *x, *y;
+	unsigned int i = 0, j = 0;
+	char one[160], other[160];
+	int nr = 0;
+
+	for (;; nr++) {
+		x = next_of(a, &i, whose);
+		y = next_of(b, &j, whose);
+		if (!x && !y)
+			return nr;
+		if (x && y && equal(x, y))
+			continue;
+		describe(one, sizeof(one), x);
+		describe(other, sizeof(other), y);
+		snprintf(why, size, ", but no. %d: %s / %s", nr, one, other);
+		return -1;
+	}
+}
+
+/* Whether an earlier record of a task tells of its other records, too. */
+static int is_first(const struct records *records, unsigned int at)
+{
+	unsigned int i;
+
+	for (i = 0; i < at; i++)
+		if (!is_switch(&records->of[i]) &&
+		    records->of[i].trailer.tid == records->of[at].trailer.tid)
+			return 0;
+	return !is_switch(&records->of[at]);
+}
+
+static int compare(const struct records *a, const struct records *b, char *why, size_t size)
+{
+	int nr = compare_some(a, b, SWITCHES, why, size), more;
+	const struct records *both[2] = { a, b };
+	unsigned int i, j;
+
+	for (i = 0; i < 2 && nr >= 0; i++) {
+		for (j = 0; j < both[i]->nr && nr >= 0; j++) {
+			if (!is_first(both[i], j))
+				continue;
+			more = compare_some(a, b, both[i]->of[j].trailer.tid, why, size);
+			nr = more < 0 ? -1 : nr + (i ? 0 : more);
+		}
+	}
+	return nr;
+}
+
+/*
+ * A task that is about to exit says "side bye": of its switches from there on those
+ * are told that come before its EXIT, which is not at the same place.
+ */
+static void forget_last_switches(struct records *records)
+{
+	static uint32_t gone[MAX_RECORDS];
+	unsigned int i, j, k, nr = 0;
+
+	for (i = 0, k = 0; i < records->nr; i++) {
+		const struct record *r = &records->of[i];
+
+		for (j = 0; j < nr && gone[j] != r->trailer.tid; j++)
+			;
+		if (r->type == PERF_RECORD_SWITCH && j < nr)
+			continue;
+		if (named(r, "side bye"))
+			gone[nr++] = r->trailer.tid;
+		records->of[k++] = *r;
+	}
+	records->nr = k;
+}
+
+static unsigned int count(const struct records *records, uint32_t type, uint16_t misc)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < records->nr; i++)
+		nr += records->of[i].type == type && (records->of[i].misc & misc) == misc;
+	return nr;
+}
+
+/* ---- what happens ---- */
+
+static void name(const char *to)
+{
+	prctl(PR_SET_NAME, to);
+}
+
+static void yields(int times)
+{
+	while (times--)
+		sched_yield();
+}
+
+/* Having slept, it is not to be switched out soon. */
+static void say(const char *what)
+{
+	wait_ms(2);
+	name(what);
+}
+
+/* Until it was really switched out, while it could go on. */
+static void give_way(void)
+{
+	time_t end = time(NULL) + 10;
+	struct rusage before, now;
+
+	getrusage(RUSAGE_THREAD, &before);
+	do {
+		sched_yield();
+		getrusage(RUSAGE_THREAD, &now);
+	} while (now.ru_nivcsw == before.ru_nivcsw && time(NULL) < end);
+}
+
+static void finish(void)
+{
+	say("side bye");
+	_exit(0);
+}
+
+static void *thread(void *data)
+{
+	name("side thread");
+	yields(3);
+	say("side bye");
+	return data;
+}
+
+static void *executes(void *data)
+{
+	execl(program, program, "bye", NULL);
+	_exit(1);
+	return data;
+}
+
+static void run_thread(void *(*fn)(void *))
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, fn, NULL))
+		errx(2, "no thread");
+	pthread_join(t, NULL);
+}
+
+static void child_forks(void)
+{
+	pid_t pid;
+
+	name("side child");
+	yields(3);
+	pid = fork();
+	if (!pid)
+		finish();
+	waitpid(pid, NULL, 0);
+	execl(program, program, "bye", NULL);
+}
+
+static void child_threads(void)
+{
+	run_thread(thread);
+	/* This task ends with that. */
+	say("side bye");
+	run_thread(executes);
+}
+
+/* Killed. */
+static void child_waits(void)
+{
+	say("side bye");
+	for (;;)
+		raise(SIGSTOP);
+}
+
+static pid_t child(void (*does)(void))
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	does();
+	_exit(1);
+}
+
+static int wake[2], who[2];
+
+static void *waits(void *data)
+{
+	pid_t tid = gettid();
+	char c;
+
+	if (write(who[1], &tid, sizeof(tid)) != sizeof(tid) || read(wake[0], &c, 1) != 1)
+		errx(2, "a thread that waits");
+	say("side bye");
+	return data;
+}
+
+/* Who renames it is told of, and not the one whose name it is. */
+static void rename_other(void)
+{
+	char path[64];
+	pthread_t t;
+	pid_t tid;
+	int fd;
+
+	if (pipe(wake) || pipe(who) || pthread_create(&t, NULL, waits, NULL) ||
+	    read(who[0], &tid, sizeof(tid)) != sizeof(tid))
+		errx(2, "no thread");
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, "side renamed", 12) != 12)
+		err(2, "%s", path);
+	close(fd);
+	if (write(wake[1], "", 1) != 1)
+		err(2, "a pipe");
+	pthread_join(t, NULL);
+	close(wake[0]);
+	close(wake[1]);
+	close(who[0]);
+	close(who[1]);
+}
+
+static void happen(int proc)
+{
+	pid_t pid;
+
+	say("side begin");
+	give_way();
+	pid = child(child_forks);
+	yields(5);
+	waitpid(pid, NULL, 0);
+	run_thread(thread);
+	waitpid(child(child_threads), NULL, 0);
+	pid = child(child_waits);
+	waitpid(pid, NULL, WUNTRACED);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* Threads are in /proc by their numbers outside of a namespace. */
+	if (proc)
+		rename_other();
+	if (mkdir(OTHER_CGROUP, 0755) || mkdir(CGROUP, 0755))
+		err(2, CGROUP);
+	wait_ms(2);
+	name("a name that is longer than fits");
+	name("1234567");
+	name("");
+	say("side end");
+	rmdir(OTHER_CGROUP);
+	rmdir(CGROUP);
+}
+
+/* ---- tests ---- */
+
+static struct records told[2], copy;
+
+/* Of each kind some, or the comparison would say nothing. */
+static void all_kinds(const struct shape *s, const struct records *r)
+{
+	uint32_t sw = s->task ? PERF_RECORD_SWITCH : PERF_RECORD_SWITCH_CPU_WIDE;
+	/* Whether it tells of more processes than this one. */
+	unsigned int others = !s->task || (s->inherit && !s->threads);
+
+	tell(count(r, PERF_RECORD_COMM, 0) >= 5, "%s: %u COMM", s->name,
+	     count(r, PERF_RECORD_COMM, 0));
+	tell(count(r, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC) == 2 * others,
+	     "%s: %u of them exec()", s->name,
+	     count(r, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC));
+	tell(count(r, PERF_RECORD_FORK, 0) >= 4 + 3 * others, "%s: %u FORK", s->name,
+	     count(r, PERF_RECORD_FORK, 0));
+	tell(count(r, PERF_RECORD_EXIT, 0) >= 2U * s->threads + 7 * others, "%s: %u EXIT",
+	     s->name, count(r, PERF_RECORD_EXIT, 0));
+	if (!s->all)
+		return;
+	tell(count(r, sw, PERF_RECORD_MISC_SWITCH_OUT) >= 5, "%s: %u SWITCH out", s->name,
+	     count(r, sw, PERF_RECORD_MISC_SWITCH_OUT));
+	tell(count(r, sw, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) >= 1,
+	     "%s: %u of them of who could go on", s->name,
+	     count(r, sw, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT));
+	tell(count(r, PERF_RECORD_CGROUP, 0) == 1, "%s: %u CGROUP", s->name,
+	     count(r, PERF_RECORD_CGROUP, 0));
+}
+
+static void times(const struct shape *s, const struct records *r, const char *whose)
+{
+	unsigned int i, bad = 0;
+
+	for (i = 0; i < r->nr; i++) {
+		bad += i && r->of[i].time < r->of[i - 1].time;
+		bad += r->of[i].body_time && r->of[i].body_time < r->of[i].time;
+		bad += !r->of[i].time;
+	}
+	tell(!bad, "%s: %u of %s's times are out of order", s->name, bad, whose);
+}
+
+/* So that who yields is really switched out. */
+static void child_yields(void)
+{
+	for (;;)
+		sched_yield();
+}
+
+static void record_both(const struct shape *s, int tally)
+{
+	struct ring rings[2];
+	pid_t other;
+	int i;
+
+	run_on(0);
+	other = child(child_yields);
+	rings[0] = open_ring(s, 0);
+	rings[1] = open_ring(s, tally);
+	happen(getpid() != 1);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	for (i = 0; i < 2; i++) {
+		if (ioctl(rings[i].fd, PERF_EVENT_IOC_DISABLE, 0))
+			err(2, "disable");
+		read_ring(&rings[i], &told[i]);
+		if (s->task)
+			forget_last_switches(&told[i]);
+		munmap(rings[i].page, (1 + DATA_PAGES) * page_size);
+		close(rings[i].fd);
+	}
+}
+
+static void same(const struct shape *s, int tally)
+{
+	char why[400] = "";
+	int nr;
+
+	record_both(s, tally);
+	tell(!told[0].lost && !told[1].lost, "%s: nothing was lost", s->name);
+	all_kinds(s, &told[0]);
+	times(s, &told[0], "perf");
+	times(s, &told[1], tally ? "tally" : "perf");
+	nr = compare(&told[0], &told[1], why, sizeof(why));
+	tell(nr >= 10, "%s: %d records are the same%s", s->name, nr, why);
+}
+
+static int differs(void)
+{
+	char why[400];
+
+	return compare(&told[0], &copy, why, sizeof(why)) < 0;
+}
+
+/* One record after the other is changed a little, or left out. */
+static void broken(void)
+{
+	unsigned int i, tried = 0, missed = 0;
+	struct record *r;
+
+	record_both(&shapes[4], 0);
+	for (i = 0; i < told[0].nr; i++) {
+		r = &copy.of[i];
+		copy = told[0];
+		missed += differs();
+		r->misc ^= 1 << 13;
+		missed += !differs();
+		*r = told[0].of[i];
+		r->type ^= 1;
+		missed += !differs();
+		*r = told[0].of[i];
+		r->trailer.tid++;
+		missed += !differs();
+		*r = told[0].of[i];
+		r->body[i % 8] ^= 1;
+		missed += !differs();
+		*r = told[0].of[i];
+		memmove(r, r + 1, (copy.nr - i - 1) * sizeof(*r));
+		copy.nr--;
+		missed += !differs();
+		tried += 6;
+	}
+	tell(tried > 100, "%u changes were tried", tried);
+	tell(!missed, "%u of them were not seen", missed);
+}
+
+static void inside(int tally)
+{
+	pid_t pid;
+	int status;
+
+	if (unshare(CLONE_NEWPID))
+		err(2, "a PID namespace");
+	pid = fork();
+	if (pid) {
+		waitpid(pid, &status, 0);
+		tell(WIFEXITED(status) && !WEXITSTATUS(status), "the namespace ended");
+		return;
+	}
+	same(&shapes[2], tally);
+	same(&shapes[4], tally);
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+	int tally;
+
+	if (argc == 2 && !strcmp(argv[1], "bye"))
+		finish();
+	if (argc != 3)
+		errx(2, "usage: %s perf|tally SHAPE", argv[0]);
+	tally = !strcmp(argv[1], "tally");
+	page_size = sysconf(_SC_PAGESIZE);
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		err(2, "/proc/self/exe");
+	if (tally) {
+		device = open("/dev/tally", O_RDWR | O_CLOEXEC);
+		if (device < 0)
+			err(2, "/dev/tally");
+	}
+	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		if (strcmp(argv[2], shapes[i].name))
+			continue;
+		same(&shapes[i], tally);
+		return 0;
+	}
+	if (!strcmp(argv[2], "broken"))
+		broken();
+	else if (!strcmp(argv[2], "inside"))
+		inside(tally);
+	else
+		errx(2, "no shape is called %s", argv[2]);
+	return 0;
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# What happens to tasks, as perf tells it and as tally does: the same records.
+#
+#	side.sh [perf]
+#
+# With perf, perf is compared with itself: that shows what the comparison is worth,
+# and needs no module.
+
+. "$(dirname "$0")/lib.sh"
+
+with=${1:-tally}
+need_two_cpus
+# shellcheck disable=SC2119
+[ "$with" = perf ] || load_tally
+
+mkdir /tmp/perf_event
+ok "perf's controller has a hierarchy of its own" \
+	mount -t cgroup -o perf_event perf_event /tmp/perf_event
+results side perf broken
+for shape in own names task threads cpu inside; do
+	results side "$with" $shape
+done
+
+[ "$with" = perf ] || nothing_left 'nothing is left'
+finish
