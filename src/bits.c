@@ -98,42 +98,43 @@ struct unbuilt {
 };
 
 static const char no_ring[] = "it is for records, and there is no ring";
-static const char no_side[] = "records of this are not built yet";
 static const char no_hook[] = "no module is told of this";
 static const char no_aux[] = "kernel events have no AUX area";
 
 static const struct unbuilt unbuilt_bits[] = {
 	{ TALLY_BIT_MMAP, "mmap", no_hook },
-	{ TALLY_BIT_COMM, "comm", no_side },
 	{ TALLY_BIT_INHERIT_STAT, "inherit_stat", no_hook },
-	{ TALLY_BIT_TASK, "task", no_side },
 	{ TALLY_BIT_MMAP_DATA, "mmap_data", no_hook },
 	{ TALLY_BIT_MMAP2, "mmap2", no_hook },
-	{ TALLY_BIT_COMM_EXEC, "comm_exec", no_side },
-	{ TALLY_BIT_CONTEXT_SWITCH, "context_switch", no_side },
 	{ TALLY_BIT_NAMESPACES, "namespaces", no_hook },
 	{ TALLY_BIT_KSYMBOL, "ksymbol", no_hook },
 	{ TALLY_BIT_BPF_EVENT, "bpf_event", no_hook },
 	{ TALLY_BIT_AUX_OUTPUT, "aux_output", no_aux },
-	{ TALLY_BIT_CGROUP, "cgroup", no_side },
 	{ TALLY_BIT_TEXT_POKE, "text_poke", no_hook },
 	{ TALLY_BIT_BUILD_ID, "build_id", no_hook },
 };
 
 /* What only records have to do with. */
 static const struct unbuilt ring_bits[] = {
+	{ TALLY_BIT_COMM, "comm", no_ring },
+	{ TALLY_BIT_TASK, "task", no_ring },
 	{ TALLY_BIT_WATERMARK, "watermark", no_ring },
 	{ TALLY_BIT_SAMPLE_ID_ALL, "sample_id_all", no_ring },
 	{ TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL, "exclude_callchain_kernel", no_ring },
 	{ TALLY_BIT_EXCLUDE_CALLCHAIN_USER, "exclude_callchain_user", no_ring },
+	{ TALLY_BIT_COMM_EXEC, "comm_exec", no_ring },
 	{ TALLY_BIT_USE_CLOCKID, "use_clockid", no_ring },
+	{ TALLY_BIT_CONTEXT_SWITCH, "context_switch", no_ring },
 	{ TALLY_BIT_WRITE_BACKWARD, "write_backward", no_ring },
+	{ TALLY_BIT_CGROUP, "cgroup", no_ring },
 };
 
 #define RING_BITS	(BIT_ULL(TALLY_BIT_WATERMARK) | BIT_ULL(TALLY_BIT_SAMPLE_ID_ALL) |	\
 			 BIT_ULL(TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL) |			\
 			 BIT_ULL(TALLY_BIT_EXCLUDE_CALLCHAIN_USER) |			\
-			 BIT_ULL(TALLY_BIT_USE_CLOCKID) |				\
+			 BIT_ULL(TALLY_BIT_USE_CLOCKID) | BIT_ULL(TALLY_BIT_COMM) |	\
+			 BIT_ULL(TALLY_BIT_COMM_EXEC) | BIT_ULL(TALLY_BIT_TASK) |	\
+			 BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) | BIT_ULL(TALLY_BIT_CGROUP) | \
 			 BIT_ULL(TALLY_BIT_WRITE_BACKWARD))
 
 /* All others have names above, or are reserved. */

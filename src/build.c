@@ -69,7 +69,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 static bool has_records(const struct perf_event_attr *attr)
 {
 	return attr->sample_period || attr->sample_type || attr->wakeup_events ||
-	       attr->use_clockid || attr->write_backward;
+	       attr->use_clockid || attr->write_backward || tally_side_kinds(attr);
 }
 
 /* What it leaves behind if it fails, the caller frees. */
@@ -136,15 +136,23 @@ static struct tally_event *event_new(struct tally_builder *b,
 	if (ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate,
 					tally_counter_interrupts(ev->counter));
+	err = ev->output ? tally_output_listen(ev->output, &b->attr) : 0;
+	if (err) {
+		tally_builder_failed(b, err, -1);
+		goto end_counter;
+	}
 	/* Files may be many, and are gone soon. */
 	err = ev->of_file && !(b->given & TALLY_GIVEN_NAME) ?
 	      0 : tally_debugfs_add_event(ev);
 	if (err) {
 		tally_builder_failed(b, err, -1);
-		goto end_counter;
+		goto end_output;
 	}
 	return ev;
 
+end_output:
+	if (ev->output)
+		tally_output_end(ev->output);
 end_counter:
 	mutex_lock(&ev->counter->lock);
 	list_del(&ev->user_node);
@@ -152,11 +160,11 @@ end_counter:
 	tally_counter_end(ev->counter);
 	tally_counter_put(ev->counter);
 free_overflow:
-	if (ev->overflow) {
-		/* Callbacks of what failed half-way: it was shut, but there. */
+	/* Callbacks of what failed half-way: it was shut, but there. */
+	if (ev->overflow || ev->output)
 		synchronize_rcu();
+	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
-	}
 free_output:
 	tally_output_free(ev->output);
 	tally_registry_unname(ev);

@@ -202,6 +202,11 @@ static void forget_ring(struct perf_event_attr *attr)
 	attr->clockid = 0;
 	attr->watermark = 0;
 	attr->write_backward = 0;
+	attr->comm = 0;
+	attr->comm_exec = 0;
+	attr->task = 0;
+	attr->context_switch = 0;
+	attr->cgroup = 0;
 }
 
 /* The same of an event that has no overflows. */

@@ -24,6 +24,7 @@
 #include "registry.h"
 #include "ring.h"
 #include "set.h"
+#include "side.h"
 
 static char *events = "";
 module_param(events, charp, 0444);
@@ -131,6 +132,7 @@ static void __exit tally_exit(void)
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_cpus_exit();
+	tally_side_exit();
 	tally_ring_exit();
 	tally_record_exit();
 	tally_control_exit();

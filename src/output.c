@@ -177,6 +177,42 @@ static struct tally_output *output_of(struct tally_event *ev)
 	return ev->output;
 }
 
+/* While it is enabled; perf's event may have ended before its task. */
+static struct tally_output *listening(struct tally_side *side, int cpu)
+{
+	struct tally_output *out = container_of(side, struct tally_output, side);
+
+	return READ_ONCE(out->ev->on) ? out : NULL;
+}
+
+/**
+ * tally_output_listen - have records of what tasks do
+ * @out: the output of an event that has its counter
+ * @attr: which records
+ *
+ * Return: 0, also if none are wanted; EOPNOTSUPP if this kernel cannot tell, ENOMEM.
+ */
+int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr)
+{
+	const struct tally_target *target = &out->ev->counter->target;
+	struct tally_side *side = &out->side;
+	int err;
+
+	side->kinds = tally_side_kinds(attr);
+	if (!side->kinds)
+		return 0;
+	side->task = target->task;
+	side->cpu = target->cpu;
+	side->inherit = attr->inherit;
+	side->inherit_thread = attr->inherit_thread;
+	side->remove_on_exec = attr->remove_on_exec;
+	side->out = listening;
+	err = tally_side_add(side);
+	if (err)
+		side->kinds = 0;
+	return err;
+}
+
 /**
  * tally_output_end - nothing goes to any ring any more
  * @out: the output; a grace period is to follow before tally_output_free()
@@ -186,6 +222,8 @@ void tally_output_end(struct tally_output *out)
 	struct tally_output *f, *next;
 	unsigned int i;
 
+	if (out->side.kinds)
+		tally_side_leave(&out->side);
 	mutex_lock(&outputs_lock);
 	for (i = 0; i < out->nr_slots; i++)
 		detach(&out->slots[i]);

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <uapi/linux/tally.h>
+#include "side.h"
 
 struct pid_namespace;
 struct tally_event;
@@ -59,6 +60,7 @@ struct tally_output_slot {
  * @watermark: bytes that wake the reader; 0 if samples do
  * @lost: records that found no room
  * @ev: the event
+ * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
  * @followers: those that write where this one does; guarded by the outputs' lock
  * @follows: in the list of those
@@ -89,6 +91,7 @@ struct tally_output {
 	u32 watermark;
 	atomic64_t lost;
 	struct tally_event *ev;
+	struct tally_side side;
 	wait_queue_head_t *wait;
 	struct list_head followers;
 	struct list_head follows;
@@ -101,6 +104,7 @@ struct tally_output {
 
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      unsigned int nr_slots, struct tally_event *ev);
+int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr);
 void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);
 bool tally_output_has_clock(const struct perf_event_attr *attr);

@@ -316,9 +316,9 @@ void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 	if (to) {
 		*to++ = header(type, misc, whole);
 		memcpy(to, body, size);
+		put_trailer(out, to + size / sizeof(*to), NULL, task);
 		if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
 			to[2] = now(out);
-		put_trailer(out, to + size / sizeof(*to), NULL, task);
 		tally_ring_commit(r);
 	}
 	preempt_enable_notrace();

@@ -68,7 +68,10 @@ void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 	user->regs = task_pt_regs(current);
 }
 
-/* See read_user() of chain_arm64.c. */
+/*
+ * See read_user() of chain_arm64.c. What is copied in larger pieces ends at the piece
+ * in which it fails; the bytes in front of that place are had one by one.
+ */
 unsigned long tally_stack_read(void *to, unsigned long from, size_t size)
 {
 	const void __user *at = (const void __user *)from;
@@ -78,6 +81,8 @@ unsigned long tally_stack_read(void *to, unsigned long from, size_t size)
 		return size;
 	pagefault_disable();
 	rest = raw_copy_from_user(to, at, size);
+	while (rest && !raw_copy_from_user(to + size - rest, at + size - rest, 1))
+		rest--;
 	pagefault_enable();
 	return rest;
 }

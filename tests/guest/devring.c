@@ -203,15 +203,26 @@ static int plain(struct perf_event_header *h, const struct ring *r, uint64_t *la
 	return good;
 }
 
-static void show(const char *whose, const struct perf_event_header *h)
+static void show(const char *whose, const struct perf_event_header *h, int from)
 {
 	const uint64_t *at = (const uint64_t *)h;
 	int i;
 
-	printf("# %s", whose);
-	for (i = 0; i < h->size / 8 && i < 40; i++)
+	printf("# %s from word %d on:", whose, from);
+	for (i = from; i < h->size / 8 && i < from + 40; i++)
 		printf(" %llx", (unsigned long long)at[i]);
 	printf("\n");
+}
+
+/* The first word that does. */
+static int differs(const struct perf_event_header *a, const struct perf_event_header *b)
+{
+	const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
+	int i = 0;
+
+	while (i < a->size / 8 - 1 && x[i] == y[i])
+		i++;
+	return i;
 }
 
 /* Whether both rings have the same records; how many. */
@@ -219,7 +230,7 @@ static int compare(const char *what, int at_least)
 {
 	struct perf_event_header *p, *t;
 	uint64_t perf_last = 0, tally_last = 0;
-	int nr = 0, good = 1;
+	int nr = 0, good = 1, i;
 
 	for (;; nr++) {
 		p = next(&perf_ring);
@@ -230,8 +241,9 @@ static int compare(const char *what, int at_least)
 		good &= plain(t, &tally_ring, &tally_last);
 		if (p->size == t->size && !memcmp(p, t, p->size))
 			continue;
-		show("perf ", p);
-		show("tally", t);
+		i = differs(p, t);
+		show("perf ", p, i);
+		show("tally", t, i);
 		good = 0;
 		break;
 	}
@@ -272,8 +284,6 @@ static void same_faults(uint64_t type, const char *what)
 	neither();
 }
 
-static volatile uint64_t word;
-
 static int trace_id(const char *event)
 {
 	char path[128];
@@ -310,6 +320,9 @@ static void same_tracepoint(uint64_t type, const char *what)
 	neither();
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+static volatile uint64_t word;
+
 static __attribute__((noinline)) void write_word(void)
 {
 	int i;
@@ -340,6 +353,7 @@ static void same_breakpoint(uint64_t type, const char *what)
 	compare(what, 10);
 	neither();
 }
+#endif
 
 #define ALL_WORDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | \
 		   PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |		\
@@ -379,6 +393,18 @@ static void same(void)
 #endif
 }
 
+/* The stack ends far away. */
+static __attribute__((noinline)) void touch_deep(int pages)
+{
+	volatile char room[16384];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(room); i++)
+		room[i] = i;
+	touch(pages);
+	room[1] = room[0];
+}
+
 static void regs_of(uint64_t type, unsigned int stack, const char *what)
 {
 	faults(type);
@@ -390,9 +416,45 @@ static void regs_of(uint64_t type, unsigned int stack, const char *what)
 	switch_both(0);
 	touch(1);
 	switch_both(1);
-	touch(5);
+	touch_deep(5);
 	switch_both(0);
 	compare(what, 5);
+	neither();
+}
+
+/*
+ * As much as there is. perf copies it in as many pieces as its ring makes of it, and
+ * each may end some bytes before it has to.
+ */
+static void whole_stack(void)
+{
+	struct perf_event_header *p, *t;
+	uint64_t *a, *b, got[2], size;
+
+	faults(PERF_SAMPLE_STACK_USER);
+	attr.sample_stack_user = 32768;
+	if (both(64, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+	touch(1);
+	switch_both(0);
+	p = next(&perf_ring);
+	t = next(&tally_ring);
+	if (p && t) {
+		a = (uint64_t *)(p + 1);
+		b = (uint64_t *)(t + 1);
+		size = a[0];
+		got[0] = a[size / 8 + 1];
+		got[1] = b[size / 8 + 1];
+		tell(b[0] == size && size == 32768 && got[1] >= got[0] && got[1] <= got[0] + 64 &&
+		     got[1] < size && !memcmp(a + 1, b + 1, got[0]),
+		     "all of the stack: %llu bytes, perf %llu", (unsigned long long)got[1],
+		     (unsigned long long)got[0]);
+	} else {
+		tell(0, "no record of all of the stack");
+	}
 	neither();
 }
 
@@ -403,7 +465,7 @@ static void regs(void)
 	regs_of(PERF_SAMPLE_STACK_USER, 512, "512 bytes of the stack");
 	regs_of(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_CALLCHAIN |
 		PERF_SAMPLE_IP, 2048, "registers, stack and call chain");
-	regs_of(PERF_SAMPLE_STACK_USER, 32768, "more than there is of the stack");
+	whole_stack();
 	regs_of(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
 		PERF_SAMPLE_IP | PERF_SAMPLE_TIME, 1024, "all of them");
 }
