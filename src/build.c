@@ -15,6 +15,7 @@
 #include "output.h"
 #include "record.h"
 #include "registry.h"
+#include "sift.h"
 
 /*
  * Whether perf may enable the events as it makes them. Not if they overflow: then
@@ -72,6 +73,24 @@ static bool has_records(const struct perf_event_attr *attr)
 	       attr->use_clockid || attr->write_backward || tally_side_kinds(attr);
 }
 
+/* A filter may come as long as it has a file. */
+static bool may_be_sifted(const struct tally_builder *b)
+{
+	return b->flags & TALLY_BUILDER_FILE && tally_sift_can(&b->attr);
+}
+
+/* That needs a callback, and what the tracepoint tells. */
+static void make_siftable(const struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (!may_be_sifted(b))
+		return;
+	attr->sample_type |= PERF_SAMPLE_RAW;
+	if (attr->sample_period)
+		return;
+	attr->sample_period = TALLY_SIFT_LATER;
+	attr->wakeup_events = 1;
+}
+
 /* What it leaves behind if it fails, the caller frees. */
 static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 			const struct tally_target *target)
@@ -85,7 +104,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 		if (!ev->output)
 			return -ENOMEM;
 	}
-	if (!ev->attr.sample_period)
+	if (!ev->attr.sample_period && !may_be_sifted(b))
 		return 0;
 	of = tally_overflow_new(b, &ev->attr, target, ev);
 	if (IS_ERR(of))
@@ -99,6 +118,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 				     const struct tally_target *target)
 {
 	struct tally_event *ev;
+	struct perf_event_attr counted = *attr;
 	int err;
 
 	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
@@ -130,7 +150,8 @@ static struct tally_event *event_new(struct tally_builder *b,
 		tally_builder_failed(b, err, -1);
 		goto free_output;
 	}
-	err = counter_get(ev, b, attr, target);
+	make_siftable(b, &counted);
+	err = counter_get(ev, b, &counted, target);
 	if (err)
 		goto free_overflow;
 	if (ev->overflow)

@@ -198,7 +198,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	int err;
 
 	might_sleep();
-	if (!ev->overflow)
+	if (!ev->attr.sample_period)
 		return -EINVAL;
 	if (c->attr.inherit)
 		return -EOPNOTSUPP;
@@ -206,7 +206,13 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	if (err)
 		return err;
 	mutex_lock(&c->lock);
-	err = tally_counter_set_period(c, period);
+	if (ev->overflow->filter) {
+		err = 0;
+		if (ev->overflow->sift_period > 1)
+			WRITE_ONCE(ev->overflow->sift_period, period);
+	} else {
+		err = tally_counter_set_period(c, period);
+	}
 	if (!err) {
 		ev->attr.sample_period = period;
 		if (ev->hz)
@@ -236,7 +242,7 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 	int err;
 
 	might_sleep();
-	if (!of || !overflows || ev->attr.sigtrap ||
+	if (!ev->attr.sample_period || !overflows || ev->attr.sigtrap ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		return -EINVAL;
 	mutex_lock(&ev->counter->lock);
@@ -263,7 +269,7 @@ int tally_event_limit(struct tally_event *ev, unsigned int overflows)
 {
 	struct tally_overflow *of = ev->overflow;
 
-	if (!of || ev->attr.sigtrap || ev->attr.inherit ||
+	if (!ev->attr.sample_period || ev->attr.sigtrap || ev->attr.inherit ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		return -EINVAL;
 	if (!overflows)

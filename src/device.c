@@ -31,6 +31,7 @@
 #include "publish.h"
 #include "registry.h"
 #include "set.h"
+#include "sift.h"
 #include "user.h"
 
 /* The sizes that were published first. */
@@ -342,7 +343,7 @@ static int charge(struct opening *op)
 		   sizeof(struct tally_totals);
 	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
 
-	if (op->attr.sample_period)
+	if (op->attr.sample_period || tally_sift_can(&op->attr))
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* And its page, with what publishes in that. */
 	if (files)

@@ -20,6 +20,7 @@
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
@@ -34,6 +35,7 @@
 #include "overflow.h"
 #include "page.h"
 #include "publish.h"
+#include "sift.h"
 
 /* ---- perf's ioctls ---- */
 
@@ -179,6 +181,22 @@ static int set_output(struct tally_file *f, int fd)
 	return err;
 }
 
+/* As perf: text of less than a page, for the kinds that have fields. */
+static int set_filter(struct tally_file *f, const char __user *arg)
+{
+	char *text;
+	int err;
+
+	if (!tally_sift_can(&f->ev->attr))
+		return -EINVAL;
+	text = strndup_user(arg, PAGE_SIZE);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = tally_event_set_filter(f->ev, text);
+	kfree(text);
+	return err;
+}
+
 static int get_id(struct tally_file *f, u64 __user *arg)
 {
 	u64 id = f->ev ? f->ev->id : f->at.id;
@@ -202,6 +220,7 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd)
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 	case PERF_EVENT_IOC_SET_OUTPUT:
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+	case PERF_EVENT_IOC_SET_FILTER:
 		return -EPERM;
 	default:
 		return -ENOTTY;
@@ -228,6 +247,8 @@ static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 		return set_output(f, (int)arg);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return tally_output_pause(f->ev, arg);
+	case PERF_EVENT_IOC_SET_FILTER:
+		return set_filter(f, to);
 	default:
 		return -ENOTTY;
 	}
@@ -242,7 +263,6 @@ static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return tally_file_ioc_read(f, (void __user *)arg);
 	case PERF_EVENT_IOC_ID:
 		return get_id(f, (void __user *)arg);
-	case PERF_EVENT_IOC_SET_FILTER:
 	case PERF_EVENT_IOC_SET_BPF:
 	case PERF_EVENT_IOC_QUERY_BPF:
 		return -EOPNOTSUPP;

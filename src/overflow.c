@@ -42,10 +42,12 @@
 #include "compat.h"
 #include "control.h"
 #include "event.h"
-#include "overflow.h"
 #include "output.h"
+#include "overflow.h"
 #include "publish.h"
+#include "filter.h"
 #include "record.h"
+#include "sift.h"
 
 /* Calls between two that are timed, and looks at the rate. */
 #define LOOK_EVERY	64
@@ -261,6 +263,8 @@ static noinline void overflowed(struct tally_overflow *of,
 	u32 special = smp_load_acquire(&of->special); /* E */
 	u64 sequence;
 
+	if (special & TALLY_SPECIAL_FILTER && !tally_sift(of, oc, event, data))
+		return;
 	if (special & TALLY_SPECIAL_SHUT) {
 		/* perf has the children always on; all others should be off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
@@ -724,6 +728,7 @@ void tally_overflow_free(struct tally_overflow *of)
 			tally_queue_destroy(&per_cpu_ptr(of->cpus, cpu)->queue);
 		free_percpu(of->cpus);
 	}
+	tally_filter_free(of->filter);
 	kfree(of);
 }
 

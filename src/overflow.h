@@ -11,6 +11,7 @@
 #include <tally/tally.h>
 #include "queue.h"
 
+struct tally_filter;
 struct tally_output;
 struct tally_overflow;
 struct tally_target;
@@ -33,6 +34,7 @@ struct tally_target;
 #define TALLY_SPECIAL_QUIET	BIT(10)	/* there is no direct handler */
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* there may be a ring */
+#define TALLY_SPECIAL_FILTER	BIT(13)	/* not all of them count */
 
 /**
  * struct tally_calls - what the calls of one handler took, on one CPU
@@ -62,6 +64,7 @@ struct tally_calls {
  *	running or they were too many; counted by the callback, in any context
  * @throttled: how often it was switched off; as @skipped
  * @window_start: when the rate was last found to be low enough; the callback's
+ * @passed: what passed the filter since the last overflow
  * @sample: for the direct handler; off the stack, which may be that of an NMI.
  *	Its sequence is how many overflows there were, without @skipped.
  * @direct: the direct handler's calls
@@ -91,6 +94,7 @@ struct tally_overflow_cpu {
 	};
 	u32 in_window;
 	u64 look_at;
+	local_t passed;
 	local_t skipped;
 	local_t throttled;
 	u64 window_start;
@@ -114,6 +118,10 @@ struct tally_overflow_cpu {
  * @direct: the handler that is called at once
  * @ev: the event, for the handlers
  * @output: where its records go, with TALLY_SPECIAL_RECORD
+ * @filter: of a tracepoint, with TALLY_SPECIAL_FILTER
+ * @sift_period: how many that pass are an overflow; 0 if it only counts
+ * @sift_one: it counts in one place: @passed is here, and not each CPU's
+ * @passed: what passed since the last overflow
  * @cpus: the parts on each CPU
  * @reload: how many overflows between two looks at the clock
  * @batch: how many are too many in one window; 0 if any number is fine
@@ -141,6 +149,10 @@ struct tally_overflow {
 	struct tally_handler direct;
 	struct tally_event *ev;
 	struct tally_output *output;
+	struct tally_filter *filter;
+	s64 sift_period;
+	bool sift_one;
+	local_t passed;
 	struct tally_overflow_cpu __percpu *cpus;
 	u32 batch;
 	u64 window_ns;
