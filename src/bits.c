@@ -20,9 +20,7 @@
 			 PERF_SAMPLE_BRANCH_STACK)
 
 /* What no record has: an AUX area is perf's alone. */
-#define NOT_IN_RECORDS	(PERF_SAMPLE_READ | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_AUX |	\
-			 PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |		\
-			 PERF_SAMPLE_CODE_PAGE_SIZE)
+#define NOT_IN_RECORDS	(PERF_SAMPLE_READ | PERF_SAMPLE_AUX)
 
 /* What perf's system call says of a sample_type that cannot be. */
 static int check_sample_type(struct tally_builder *b,

@@ -8,6 +8,7 @@
  * An event without fields of variable length knows its records' length beforehand.
  */
 #include <linux/bitops.h>
+#include <linux/cgroup.h>
 #include <linux/hardirq.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -19,6 +20,7 @@
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include "addr.h"
 #include "chain.h"
 #include "compat.h"
 #include "output.h"
@@ -32,14 +34,14 @@
 		  PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |		\
 		  PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
 
-/* One word each, in front of those and behind them. */
+/* One word each, in front of those and, with the registers in between, behind them. */
 #define HEAD (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
 	      PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |		\
 	      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define TAIL (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |		\
-	      PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR |			\
-	      PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |			\
-	      PERF_SAMPLE_CODE_PAGE_SIZE)
+	      PERF_SAMPLE_TRANSACTION)
+#define LAST (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |			\
+	      PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
 
 /* What is behind all records but samples, with sample_id_all. */
 #define TRAILER (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
@@ -208,6 +210,35 @@ static u64 *put_tail(const struct tally_output *out, u64 *to,
 		*to++ = had & PERF_SAMPLE_DATA_SRC ? data->data_src.val : PERF_MEM_NA;
 	if (type & PERF_SAMPLE_TRANSACTION)
 		*to++ = had & PERF_SAMPLE_TRANSACTION ? data->txn : 0;
+	return to;
+}
+
+static u64 cgroup_here(void)
+{
+#ifdef CONFIG_CGROUP_PERF
+	return cgroup_id(task_css_check(current, perf_event_cgrp_id, 1)->cgroup);
+#else
+	return 0;
+#endif
+}
+
+/* Behind the registers. */
+static u64 *put_last(const struct tally_output *out, u64 *to,
+		     const struct perf_sample_data *data, struct pt_regs *regs)
+{
+	u64 type = out->type, had = data->sample_flags;
+	bool hidden = hides(out, regs);
+	u64 addr = had & PERF_SAMPLE_ADDR && !hidden ? data->addr : 0;
+
+	if (type & PERF_SAMPLE_PHYS_ADDR)
+		*to++ = had & PERF_SAMPLE_PHYS_ADDR && !hidden ? data->phys_addr :
+								 tally_addr_phys(addr);
+	if (type & PERF_SAMPLE_CGROUP)
+		*to++ = cgroup_here();
+	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
+		*to++ = tally_addr_page_size(addr);
+	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
+		*to++ = hidden ? 0 : tally_addr_page_size(instruction_pointer(regs));
 	return to;
 }
 
@@ -489,7 +520,8 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 }
 
 static u64 *put_parts(const struct tally_output *out, u64 *to,
-		      const struct perf_sample_data *data, const struct parts *p)
+		      const struct perf_sample_data *data, struct pt_regs *regs,
+		      const struct parts *p)
 {
 	u64 type = out->type;
 
@@ -507,7 +539,9 @@ static u64 *put_parts(const struct tally_output *out, u64 *to,
 	if (type & PERF_SAMPLE_STACK_USER)
 		to = put_stack(to, p->user.regs, p->stack);
 	to = put_tail(out, to, data);
-	return type & PERF_SAMPLE_REGS_INTR ? put_regs(to, &p->intr, out->regs_intr) : to;
+	if (type & PERF_SAMPLE_REGS_INTR)
+		to = put_regs(to, &p->intr, out->regs_intr);
+	return put_last(out, to, data, regs);
 }
 
 static noinline void sample_variable(struct tally_output *out, struct tally_ring *r,
@@ -525,7 +559,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 	if (to) {
 		*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), size);
 		to = put_head(out, to, event, data, regs);
-		put_parts(out, to, data, &p);
+		put_parts(out, to, data, regs, &p);
 		if (out->wakeup_events)
 			tally_ring_count(r, out->wakeup_events);
 		tally_ring_commit(r);
@@ -565,8 +599,8 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 		return;
 	*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), out->fixed);
 	to = put_head(out, to, event, data, regs);
-	if (unlikely(out->type & TAIL))
-		put_tail(out, to, data);
+	if (unlikely(out->type & (TAIL | LAST)))
+		put_last(out, put_tail(out, to, data), data, regs);
 	if (out->wakeup_events)
 		tally_ring_count(r, out->wakeup_events);
 	tally_ring_commit(r);
@@ -582,7 +616,7 @@ void tally_record_describe(struct tally_output *out, const struct perf_event_att
 	out->type = type;
 	out->variable = type & VARIABLE;
 	out->fixed = sizeof(struct perf_event_header) +
-		     sizeof(u64) * (hweight64(type & (HEAD | TAIL)));
+		     sizeof(u64) * hweight64(type & (HEAD | TAIL | LAST));
 	if (attr->sample_id_all)
 		out->trailer = sizeof(u64) * hweight64(type & TRAILER);
 	if (attr->watermark)

@@ -381,6 +381,10 @@ static void same(void)
 	same_faults(0, "no field");
 	same_faults(ALL_WORDS, "all fields that are words");
 	same_faults(PERF_SAMPLE_IP | PERF_SAMPLE_WEIGHT_STRUCT, "a weight in parts");
+	same_faults(PERF_SAMPLE_PHYS_ADDR, "physical addresses");
+	same_faults(PERF_SAMPLE_CGROUP, "the cgroup");
+	same_faults(PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |
+		    PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_ADDR, "sizes of pages");
 	same_faults(PERF_SAMPLE_CALLCHAIN, "call chains");
 	same_tracepoint(PERF_SAMPLE_RAW, "raw data");
 	same_tracepoint(PERF_SAMPLE_RAW | ALL_WORDS | PERF_SAMPLE_CALLCHAIN,
@@ -783,6 +787,124 @@ static void errors(void)
 	faults(PERF_SAMPLE_BRANCH_STACK);
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
 	opened_alike("branches of software");
+}
+
+/* ---- filters ---- */
+
+static int filter_errno(int fd, const char *text)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, text) ? errno : 0;
+}
+
+static void rename_ten(void)
+{
+	char name[16];
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		prctl(PR_SET_NAME, name);
+	}
+}
+
+/* What passes is counted, and is in the ring, as often as the period says. */
+static void filtered(const char *text, uint64_t period, uint64_t type)
+{
+	uint64_t values[2];
+	char what[128];
+	int p, t;
+
+	faults(type);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+	attr.sample_period = period;
+	if (both(16, PROT_READ | PROT_WRITE))
+		return;
+	p = filter_errno(perf_ring.fd, text);
+	t = filter_errno(tally_ring.fd, text);
+	tell(p == t, "filter '%s': %s, perf %s", text, t ? strerrorname_np(t) : "OK",
+	     p ? strerrorname_np(p) : "OK");
+	switch_both(1);
+	rename_ten();
+	switch_both(0);
+	snprintf(what, sizeof(what), "'%s', period %llu, sample_type %#llx", text,
+		 (unsigned long long)period, (unsigned long long)type);
+	compare(what, 0);
+	values[0] = value_of(perf_ring.fd);
+	values[1] = value_of(tally_ring.fd);
+	tell(values[0] == values[1], "%s: %llu counted, perf %llu", what,
+	     (unsigned long long)values[1], (unsigned long long)values[0]);
+	neither();
+}
+
+static void filters(void)
+{
+	static const char *const texts[] = {
+		"newcomm == \"name 3\"", "newcomm ~ \"*[3-6]\"", "oom_score_adj == 0",
+		"newcomm != \"name 0\" && pid > 0", "pid == 0", "pid >= 0",
+		"!(newcomm == \"name 3\" || newcomm == \"name 4\")", "nothing == 3",
+		"newcomm ==", "", "(((", "newcomm == \"name 3", "0", "1", "common_pid & 1",
+	};
+	unsigned int i;
+	int p, t;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		filtered(texts[i], 1, PERF_SAMPLE_RAW | PERF_SAMPLE_TIME);
+		filtered(texts[i], 3, PERF_SAMPLE_RAW | PERF_SAMPLE_IP);
+		filtered(texts[i], 3, PERF_SAMPLE_PERIOD);
+		filtered(texts[i], 0, 0);
+	}
+	faults(PERF_SAMPLE_RAW);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+	open_both();
+	p = filter_errno(perf_ring.fd, "pid == 1");
+	t = filter_errno(tally_ring.fd, "pid == 1");
+	tell(!p && !t, "a filter");
+	p = filter_errno(perf_ring.fd, "pid == 1");
+	t = filter_errno(tally_ring.fd, "pid == 1");
+	tell(p == t && t == EEXIST, "and another one: %s, perf %s", strerrorname_np(t),
+	     strerrorname_np(p));
+	p = filter_errno(perf_ring.fd, (const char *)8);
+	t = filter_errno(tally_ring.fd, (const char *)8);
+	tell(p == t && t == EFAULT, "from nowhere: %s, perf %s", strerrorname_np(t),
+	     strerrorname_np(p));
+	neither();
+	faults(PERF_SAMPLE_IP);
+	open_both();
+	p = filter_errno(perf_ring.fd, "pid == 1");
+	t = filter_errno(tally_ring.fd, "pid == 1");
+	tell(p == t && t == EINVAL, "of page faults: %s, perf %s", strerrorname_np(t),
+	     strerrorname_np(p));
+	neither();
+	faults(PERF_SAMPLE_IP);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+	attr.sample_period = 2;
+	attr.inherit = 1;
+	open_both();
+	expect(ioctl(tally_ring.fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1"), EOPNOTSUPP,
+	       "of an inherited event with a period");
+	neither();
+	/* Another period of one that has a filter. */
+	faults(PERF_SAMPLE_RAW);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+	attr.sample_period = 5;
+	if (!both(16, PROT_READ | PROT_WRITE)) {
+		uint64_t period = 2;
+
+		p = filter_errno(perf_ring.fd, "newcomm ~ \"name*\"");
+		t = filter_errno(tally_ring.fd, "newcomm ~ \"name*\"");
+		p = ioctl(perf_ring.fd, PERF_EVENT_IOC_PERIOD, &period);
+		t = ioctl(tally_ring.fd, PERF_EVENT_IOC_PERIOD, &period);
+		tell(!p && !t, "another period");
+		switch_both(1);
+		rename_ten();
+		switch_both(0);
+		compare("with a filter and another period", 5);
+		neither();
+	}
 }
 
 /* ---- outputs ---- */
@@ -1215,6 +1337,7 @@ static const struct devtest tests[] = {
 	{ "wakeup", .run = wakeup },
 	{ "sleeper", .run = sleeper },
 	{ "errors", .run = errors },
+	{ "filters", .run = filters },
 	{ "outputs", .run = outputs },
 	{ "pauses", .run = pauses },
 	{ "percpu", .run = percpu },

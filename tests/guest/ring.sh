@@ -19,7 +19,7 @@ if [ -x "$here/devring32" ]; then
 fi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
-	for test in same regs lost overwrite wakeup sleeper errors outputs pauses percpu \
+	for test in same regs lost overwrite wakeup sleeper errors filters outputs pauses percpu \
 		members mappings memory inherit throttle; do
 		results "devring$b" $test
 	done
