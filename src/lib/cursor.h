@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What is left of a record while it is taken apart. All that is read of one goes
+ * through take(), which is why nothing outside of it can be.
+ */
+#ifndef LIBTALLY_CURSOR_H
+#define LIBTALLY_CURSOR_H
+
+#include <string.h>
+#include "libtally_record.h"
+
+struct cursor {
+	const unsigned char *at;
+	const unsigned char *end;
+};
+
+static inline size_t left(const struct cursor *c)
+{
+	return c->end - c->at;
+}
+
+/* The next bytes; NULL if there are not so many. */
+static inline const void *take(struct cursor *c, __u64 size)
+{
+	const unsigned char *at = c->at;
+
+	if (size > left(c))
+		return NULL;
+	c->at += size;
+	return at;
+}
+
+/* So many things of a size each; the product may be too large for a number. */
+static inline const void *take_array(struct cursor *c, __u64 nr, size_t size)
+{
+	if (nr > left(c) / size)
+		return NULL;
+	return take(c, nr * size);
+}
+
+static inline int take_copy(struct cursor *c, void *to, size_t size)
+{
+	if (size > left(c))
+		return TALLY_RECORD_TRUNCATED;
+	memcpy(to, c->at, size);
+	c->at += size;
+	return 0;
+}
+
+static inline int take_u64(struct cursor *c, __u64 *value)
+{
+	return take_copy(c, value, sizeof(*value));
+}
+
+static inline int take_u32(struct cursor *c, __u32 *value)
+{
+	return take_copy(c, value, sizeof(*value));
+}
+
+int tally_counts_take(struct cursor *c, struct tally_counts *counts, __u64 read_format);
+int tally_sample_take(struct cursor *c, struct tally_sample *s,
+		      const struct tally_format *format);
+
+#endif /* LIBTALLY_CURSOR_H */

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
+/* Of which event a record is, if several write to one ring. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "events.h"
+
+struct tally_events *tally_events_new(void)
+{
+	return calloc(1, sizeof(struct tally_events));
+}
+
+void tally_events_free(struct tally_events *events)
+{
+	int i;
+
+	if (!events)
+		return;
+	for (i = 0; i < events->nr; i++) {
+		free(events->list[i].attr);
+		free(events->list[i].name);
+	}
+	free(events->list);
+	free(events->ids);
+	free(events);
+}
+
+/* Where a sample has its id, in bytes; -1 if it has none. */
+static int sample_place(const struct tally_format *f)
+{
+	__u64 before = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+
+	if (f->sample_type & PERF_SAMPLE_IDENTIFIER)
+		return sizeof(struct perf_event_header);
+	if (!(f->sample_type & PERF_SAMPLE_ID))
+		return -1;
+	return sizeof(struct perf_event_header) +
+	       sizeof(__u64) * __builtin_popcountll(f->sample_type & before);
+}
+
+/* How far before the end others have it; -1 if they have none. */
+static int trailer_place(const struct tally_format *f)
+{
+	__u64 behind = PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+
+	if (!f->sample_id_all)
+		return -1;
+	if (f->sample_type & PERF_SAMPLE_IDENTIFIER)
+		return sizeof(__u64);
+	if (!(f->sample_type & PERF_SAMPLE_ID))
+		return -1;
+	return sizeof(__u64) * (1 + __builtin_popcountll(f->sample_type & behind));
+}
+
+/*
+ * The first id that is not below this one. There may be many, one for each CPU of
+ * each event, and each record is looked up.
+ */
+static size_t id_place(const struct tally_events *events, __u64 id)
+{
+	size_t low = 0, high = events->nr_ids, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (events->ids[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int tally_events_add_id(struct tally_events *events, int number, __u64 id)
+{
+	size_t place = id_place(events, id);
+	struct event_id *ids;
+
+	if (number < 0 || number >= events->nr)
+		return -EINVAL;
+	if (place < events->nr_ids && events->ids[place].id == id)
+		return events->ids[place].number == number ? 0 : -EINVAL;
+	if (events->nr_ids == events->room) {
+		size_t room = events->room ? 2 * events->room : 16;
+
+		ids = realloc(events->ids, room * sizeof(*ids));
+		if (!ids)
+			return -ENOMEM;
+		events->ids = ids;
+		events->room = room;
+	}
+	ids = events->ids + place;
+	memmove(ids + 1, ids, (events->nr_ids - place) * sizeof(*ids));
+	ids->id = id;
+	ids->number = number;
+	events->nr_ids++;
+	return 0;
+}
+
+static void remove_ids(struct tally_events *events, int number)
+{
+	size_t from, to = 0;
+
+	for (from = 0; from < events->nr_ids; from++)
+		if (events->ids[from].number != number)
+			events->ids[to++] = events->ids[from];
+	events->nr_ids = to;
+}
+
+static int fill(struct event *event, const struct perf_event_attr *attr, const char *name)
+{
+	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
+
+	memset(event, 0, sizeof(*event));
+	event->attr = malloc(size);
+	if (!event->attr)
+		return -ENOMEM;
+	memcpy(event->attr, attr, size);
+	event->attr_size = size;
+	if (name) {
+		event->name = strdup(name);
+		if (!event->name) {
+			free(event->attr);
+			return -ENOMEM;
+		}
+	}
+	tally_format_init(&event->format, attr);
+	return 0;
+}
+
+/* Records are told from the others' only if all have their ids at the same place. */
+static int can_be_told(struct tally_events *events, const struct tally_format *format)
+{
+	int sample = sample_place(format), trailer = trailer_place(format);
+
+	if (!events->nr) {
+		events->sample_place = sample;
+		events->trailer_place = trailer;
+		return 1;
+	}
+	return sample >= 0 && sample == events->sample_place &&
+	       trailer == events->trailer_place &&
+	       format->sample_id_all == events->list[0].format.sample_id_all;
+}
+
+int tally_events_add(struct tally_events *events, const struct perf_event_attr *attr,
+		     const __u64 *ids, size_t nr_ids, const char *name)
+{
+	int error, number = events->nr;
+	struct event *list;
+	size_t i;
+
+	list = realloc(events->list, (number + 1) * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	events->list = list;
+	error = fill(&list[number], attr, name);
+	if (error)
+		return error;
+	if (!can_be_told(events, &list[number].format)) {
+		error = -EINVAL;
+		goto undo;
+	}
+	events->nr++;
+	for (i = 0; i < nr_ids; i++) {
+		error = tally_events_add_id(events, number, ids[i]);
+		if (error)
+			goto undo_ids;
+	}
+	return number;
+
+undo_ids:
+	remove_ids(events, number);
+	events->nr--;
+undo:
+	free(list[number].attr);
+	free(list[number].name);
+	return error;
+}
+
+int tally_events_nr(const struct tally_events *events)
+{
+	return events->nr;
+}
+
+const struct tally_format *tally_events_format(const struct tally_events *events, int number)
+{
+	if (number < 0 || number >= events->nr)
+		return NULL;
+	return &events->list[number].format;
+}
+
+/* A word of a record; what is told by a place is no part of the header. */
+static int word_of(const struct perf_event_header *header, const void *data, int sample,
+		   int trailer, __u64 *word)
+{
+	int at = header->type == PERF_RECORD_SAMPLE ? sample : header->size - trailer;
+
+	if (header->type == PERF_RECORD_SAMPLE ? sample < 0 : trailer < 0)
+		return -1;
+	if (at < (int)sizeof(*header) || at + (int)sizeof(*word) > header->size)
+		return -1;
+	memcpy(word, (const char *)data + at, sizeof(*word));
+	return 0;
+}
+
+/* The header of a record that is there as a whole. */
+static int take_header(struct perf_event_header *header, const void *data, size_t size)
+{
+	if (size < sizeof(*header))
+		return TALLY_RECORD_SHORT;
+	memcpy(header, data, sizeof(*header));
+	if (header->size < sizeof(*header))
+		return TALLY_RECORD_BAD_SIZE;
+	return header->size <= size ? 0 : TALLY_RECORD_SHORT;
+}
+
+int tally_events_find(const struct tally_events *events, const void *data, size_t size)
+{
+	struct perf_event_header header;
+	size_t place;
+	__u64 id;
+	int error;
+
+	if (events->nr <= 1)
+		return events->nr ? 0 : TALLY_RECORD_NO_EVENT;
+	error = take_header(&header, data, size);
+	if (error)
+		return error;
+	if (header.type != PERF_RECORD_SAMPLE && events->trailer_place < 0) {
+		/* They say nothing of their event: and so they are the same for all. */
+		return header.type == PERF_RECORD_READ ? TALLY_RECORD_NO_EVENT : 0;
+	}
+	if (word_of(&header, data, events->sample_place, events->trailer_place, &id))
+		return TALLY_RECORD_TRUNCATED;
+	place = id_place(events, id);
+	if (place == events->nr_ids || events->ids[place].id != id)
+		return TALLY_RECORD_NO_EVENT;
+	return events->ids[place].number;
+}
+
+int tally_events_parse(const struct tally_events *events, struct tally_record *record,
+		       const void *data, size_t size)
+{
+	int error, number = tally_events_find(events, data, size);
+
+	if (number < 0)
+		return number;
+	error = tally_record_parse(record, data, size, &events->list[number].format);
+	return error ? error : number;
+}
+
+__u64 tally_events_time(const struct tally_events *events, const void *data, size_t size)
+{
+	int number = tally_events_find(events, data, size);
+	struct perf_event_header header;
+	const struct tally_format *f;
+	__u64 time;
+
+	if (number < 0 || take_header(&header, data, size))
+		return 0;
+	f = &events->list[number].format;
+	if (word_of(&header, data, tally_format_sample_time(f), tally_format_trailer_time(f),
+		    &time))
+		return 0;
+	return time;
+}

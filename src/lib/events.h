@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* What tally_events_new() makes. */
+#ifndef LIBTALLY_EVENTS_H
+#define LIBTALLY_EVENTS_H
+
+#include "libtally_record.h"
+
+struct event {
+	struct tally_format format;
+	void *attr;		/* as many bytes as it says it has */
+	size_t attr_size;
+	char *name;
+};
+
+struct event_id {
+	__u64 id;
+	int number;
+};
+
+/**
+ * struct tally_events - events in the same rings
+ * @sample_place:	where all samples have the id, in bytes
+ * @trailer_place:	how many bytes before the end other records have it
+ * @ids:		by rising id
+ * @room:		for how many ids
+ */
+struct tally_events {
+	struct event *list;
+	int nr;
+	int sample_place;
+	int trailer_place;
+	struct event_id *ids;
+	size_t nr_ids;
+	size_t room;
+};
+
+#endif /* LIBTALLY_EVENTS_H */
