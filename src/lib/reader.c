@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
+/*
+ * The records of many rings by time.
+ *
+ * Each ring's records are in order, so the earliest of all is the first of one of
+ * them: these firsts are in a heap. But a ring that is looked at early lacks what is
+ * in one that is looked at late. So all are looked at twice: a record is told only
+ * while there are some that were there at the first look, as all that is earlier than
+ * those was there at the second.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "reader.h"
+
+struct tally_reader *tally_reader_new(void)
+{
+	struct tally_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->last = -1;
+	reader->events = tally_events_new();
+	if (!reader->events) {
+		free(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+void tally_reader_free(struct tally_reader *reader)
+{
+	int i;
+
+	if (!reader)
+		return;
+	for (i = 0; i < reader->nr; i++) {
+		if (!reader->rings[i].ours)
+			continue;
+		tally_ring_unmap(reader->rings[i].ring);
+		free(reader->rings[i].ring);
+	}
+	for (i = 0; i < reader->nr_files; i++)
+		close(reader->files[i]);
+	tally_events_free(reader->events);
+	free(reader->rings);
+	free(reader->files);
+	free(reader->heap);
+	free(reader->polled);
+	free(reader);
+}
+
+struct tally_events *tally_reader_events(struct tally_reader *reader)
+{
+	return reader->events;
+}
+
+static int grow(void *array, size_t size)
+{
+	void *grown = realloc(*(void **)array, size);
+
+	if (!grown)
+		return -ENOMEM;
+	*(void **)array = grown;
+	return 0;
+}
+
+static int add_polled(struct tally_reader *reader, int fd)
+{
+	int i;
+
+	for (i = 0; i < reader->nr_polled; i++)
+		if (reader->polled[i].fd == fd)
+			return 0;
+	if (fd < 0)
+		return 0;
+	if (grow(&reader->polled, (reader->nr_polled + 1) * sizeof(*reader->polled)))
+		return -ENOMEM;
+	reader->polled[reader->nr_polled].fd = fd;
+	reader->polled[reader->nr_polled].events = POLLIN;
+	reader->polled[reader->nr_polled].revents = 0;
+	reader->nr_polled++;
+	return 0;
+}
+
+int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, int ours)
+{
+	struct reader_ring *r;
+
+	if (grow(&reader->rings, (reader->nr + 1) * sizeof(*reader->rings)) ||
+	    grow(&reader->heap, (reader->nr + 1) * sizeof(*reader->heap)) ||
+	    add_polled(reader, ring->fd))
+		return -ENOMEM;
+	r = &reader->rings[reader->nr];
+	memset(r, 0, sizeof(*r));
+	r->ring = ring;
+	r->ours = ours;
+	r->first_look = ring->head;
+	tally_ring_hold(ring);
+	return reader->nr++;
+}
+
+int tally_reader_add(struct tally_reader *reader, struct tally_ring *ring)
+{
+	return tally_reader_add_ring(reader, ring, 0);
+}
+
+int tally_reader_add_file(struct tally_reader *reader, int fd)
+{
+	if (grow(&reader->files, (reader->nr_files + 1) * sizeof(*reader->files)))
+		return -ENOMEM;
+	reader->files[reader->nr_files] = fd;
+	return reader->nr_files++;
+}
+
+static int before(const struct tally_reader *reader, int a, int b)
+{
+	const struct reader_ring *x = &reader->rings[a], *y = &reader->rings[b];
+
+	return x->time != y->time ? x->time < y->time : a < b;
+}
+
+/* The ring at this place of the heap may be later than those below it. */
+static void sink(struct tally_reader *reader, int place)
+{
+	int *heap = reader->heap, ring = heap[place], child;
+
+	while ((child = 2 * place + 1) < reader->nr_heap) {
+		if (child + 1 < reader->nr_heap &&
+		    before(reader, heap[child + 1], heap[child]))
+			child++;
+		if (before(reader, ring, heap[child]))
+			break;
+		heap[place] = heap[child];
+		place = child;
+	}
+	heap[place] = ring;
+}
+
+/* Takes the next record of a ring; 0 if it has none. */
+static int take_next(struct tally_reader *reader, struct reader_ring *r)
+{
+	__u64 time;
+
+	r->header = tally_ring_next(r->ring);
+	/* After one that cannot be read there may be more. */
+	if (!r->header && r->ring->error)
+		r->header = tally_ring_next(r->ring);
+	if (!r->header)
+		return 0;
+	time = tally_events_time(reader->events, r->header, r->header->size);
+	/* One that does not tell comes right behind the one before it. */
+	if (time)
+		r->time = time;
+	return 1;
+}
+
+static int is_early(const struct reader_ring *r)
+{
+	return r->header && (__s64)(r->first_look - r->ring->at) >= 0;
+}
+
+/* Looks at all rings; 0 if there is nothing in any. */
+static int look(struct tally_reader *reader)
+{
+	int i;
+
+	reader->nr_early = 0;
+	reader->nr_heap = 0;
+	for (i = 0; i < reader->nr; i++) {
+		struct reader_ring *r = &reader->rings[i];
+
+		r->first_look = r->ring->head;
+		tally_ring_refresh(r->ring);
+	}
+	for (i = 0; i < reader->nr; i++) {
+		struct reader_ring *r = &reader->rings[i];
+
+		if (!r->header && !take_next(reader, r))
+			continue;
+		reader->heap[reader->nr_heap++] = i;
+		reader->nr_early += is_early(r);
+	}
+	for (i = reader->nr_heap / 2 - 1; i >= 0; i--)
+		sink(reader, i);
+	return reader->nr_heap;
+}
+
+/* What was told last is done with: the next one of the same ring takes its place. */
+static void advance(struct tally_reader *reader)
+{
+	struct reader_ring *r = &reader->rings[reader->last];
+
+	reader->told = 0;
+	reader->nr_early -= is_early(r);
+	if (take_next(reader, r))
+		reader->nr_early += is_early(r);
+	else
+		reader->heap[0] = reader->heap[--reader->nr_heap];
+	if (reader->nr_heap)
+		sink(reader, 0);
+}
+
+const struct perf_event_header *tally_reader_next(struct tally_reader *reader)
+{
+	struct reader_ring *r;
+
+	if (reader->told)
+		advance(reader);
+	while (!reader->nr_early)
+		if (!look(reader))
+			return NULL;
+	reader->last = reader->heap[0];
+	reader->told = 1;
+	r = &reader->rings[reader->last];
+	if (r->time < reader->time)
+		reader->late++;
+	else
+		reader->time = r->time;
+	return r->header;
+}
+
+int tally_reader_ring(const struct tally_reader *reader)
+{
+	return reader->last;
+}
+
+int tally_reader_parse(struct tally_reader *reader, const struct perf_event_header *header,
+		       struct tally_record *record)
+{
+	return tally_events_parse(reader->events, record, header, header->size);
+}
+
+__u64 tally_reader_late(const struct tally_reader *reader)
+{
+	return reader->late;
+}
+
+int tally_reader_poll(struct tally_reader *reader, int milliseconds)
+{
+	int i, ready, open = 0;
+
+	if (reader->told)
+		advance(reader);
+	/* One that was taken from its ring, and not told yet, must stay where it is. */
+	for (i = 0; i < reader->nr; i++)
+		if (!reader->rings[i].header)
+			tally_ring_release(reader->rings[i].ring);
+	for (i = 0; i < reader->nr_polled; i++)
+		open += reader->polled[i].fd >= 0;
+	if (!open)
+		return -EPIPE;
+	ready = poll(reader->polled, reader->nr_polled, milliseconds);
+	if (ready < 0)
+		return -errno;
+	for (i = 0; i < reader->nr_polled; i++) {
+		/* It says so for ever, and is not asked again. */
+		if (reader->polled[i].revents & (POLLHUP | POLLERR | POLLNVAL))
+			reader->polled[i].fd = -1;
+	}
+	return ready;
+}
+
+int tally_reader_snapshot(struct tally_reader *reader)
+{
+	int i, nr, all = 0, error = 0;
+	char *paused = calloc(reader->nr + 1, 1);
+
+	if (!paused)
+		return -ENOMEM;
+	for (i = 0; i < reader->nr; i++)
+		paused[i] = tally_ring_pause(reader->rings[i].ring, 1) == 0;
+	for (i = 0; i < reader->nr; i++) {
+		nr = tally_ring_copy(reader->rings[i].ring, paused[i]);
+		reader->rings[i].header = NULL;
+		if (nr < 0)
+			error = nr;
+		else
+			all += nr;
+	}
+	for (i = 0; i < reader->nr; i++)
+		if (paused[i])
+			tally_ring_pause(reader->rings[i].ring, 0);
+	free(paused);
+	reader->told = 0;
+	reader->nr_early = 0;
+	reader->time = 0;
+	return error ? error : all;
+}
+
+int tally_reader_ioctl(struct tally_reader *reader, unsigned long request)
+{
+	int i;
+
+	for (i = 0; i < reader->nr_files; i++)
+		if (ioctl(reader->files[i], request, 0))
+			return -errno;
+	return 0;
+}

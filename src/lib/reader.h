@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* What tally_reader_new() makes. */
+#ifndef LIBTALLY_READER_H
+#define LIBTALLY_READER_H
+
+#include <poll.h>
+#include "ring.h"
+
+/**
+ * struct reader_ring - one ring of many
+ * @header:	its next record, which was taken from it, and not told yet
+ * @time:	of that
+ * @first_look:	where its head was at the look before the last one
+ * @ours:	made by tally_reader_open()
+ */
+struct reader_ring {
+	struct tally_ring *ring;
+	const struct perf_event_header *header;
+	__u64 time;
+	__u64 first_look;
+	int ours;
+};
+
+/**
+ * struct tally_reader - many rings
+ * @heap:	those with a record, as numbers, the earliest first
+ * @nr_early:	how many of their records were there at the look before the last one
+ * @last:	which ring a record was last told of
+ * @told:	that record is the caller's still
+ * @time:	the latest that was told
+ */
+struct tally_reader {
+	struct tally_events *events;
+	struct reader_ring *rings;
+	int nr;
+	int *heap;
+	int nr_heap;
+	int nr_early;
+	int last;
+	int told;
+	__u64 time;
+	__u64 late;
+	int *files;
+	int nr_files;
+	struct pollfd *polled;
+	int nr_polled;
+};
+
+int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, int ours);
+/* Closed with the reader. */
+int tally_reader_add_file(struct tally_reader *reader, int fd);
+
+#endif /* LIBTALLY_READER_H */

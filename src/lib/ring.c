@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
+/*
+ * A ring, as its reader sees it.
+ *
+ * The kernel writes records, then data_head (A). Who has read data_head (A) sees
+ * the records before it. Who has read records then writes data_tail (B); the kernel
+ * reads data_tail (B) before it writes where they have been.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "ring.h"
+
+/* A header's size has 16 bits. */
+#define LARGEST_RECORD	65536
+
+static __u64 load_head(const struct tally_ring *ring)
+{
+	/* Pairs with the kernel's store of data_head (A). */
+	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd,
+		      unsigned int flags)
+{
+	struct perf_event_mmap_page *page = mapped;
+	size_t page_size = sysconf(_SC_PAGESIZE);
+	__u64 offset, data_size;
+
+	if (size <= page_size || (flags & TALLY_RING_BACKWARD && !(flags & TALLY_RING_READ_ONLY)))
+		return -EINVAL;
+	offset = page->data_offset;
+	data_size = page->data_size;
+	/* Kernels before 4.1 do not say. */
+	if (!data_size) {
+		offset = page_size;
+		data_size = size - page_size;
+		if (flags & TALLY_RING_TWICE)
+			data_size /= 2;
+	}
+	if (data_size & (data_size - 1) || offset % 8 || offset > size ||
+	    data_size > (size - offset) / (flags & TALLY_RING_TWICE ? 2 : 1))
+		return -EINVAL;
+
+	memset(ring, 0, sizeof(*ring));
+	ring->page = page;
+	ring->size = data_size;
+	ring->fd = fd;
+	ring->flags = flags;
+	ring->data = (unsigned char *)mapped + offset;
+	ring->base = ring->data;
+	ring->mask = data_size - 1;
+	ring->batch = data_size / 4;
+	if (!(flags & TALLY_RING_READ_ONLY)) {
+		ring->at = page->data_tail;
+		ring->edge = ring->at;
+		ring->head = ring->at;
+		ring->tail = ring->at;
+	}
+	if (!(flags & TALLY_RING_BACKWARD) &&
+	    (flags & (TALLY_RING_READ_ONLY | TALLY_RING_TWICE)) != TALLY_RING_TWICE) {
+		ring->copy = malloc(LARGEST_RECORD);
+		if (!ring->copy)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
+		   unsigned int flags)
+{
+	int protection = flags & TALLY_RING_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+	size_t page_size = sysconf(_SC_PAGESIZE), size;
+	void *mapped;
+	int error;
+
+	if (!data_pages || data_pages & (data_pages - 1) ||
+	    data_pages > (SIZE_MAX / 2 - page_size) / page_size / 2)
+		return -EINVAL;
+	size = (1 + data_pages * (flags & TALLY_RING_TWICE ? 2 : 1)) * page_size;
+	mapped = mmap(NULL, size, protection, MAP_SHARED, fd, at);
+	if (mapped == MAP_FAILED)
+		return -errno;
+	error = tally_ring_attach(ring, mapped, size, fd, flags);
+	if (error) {
+		munmap(mapped, size);
+		return error;
+	}
+	ring->mapped = mapped;
+	ring->mapped_size = size;
+	return 0;
+}
+
+void tally_ring_unmap(struct tally_ring *ring)
+{
+	free(ring->copy);
+	free(ring->snapshot);
+	if (ring->mapped)
+		munmap(ring->mapped, ring->mapped_size);
+	memset(ring, 0, sizeof(*ring));
+}
+
+void tally_ring_set_batch(struct tally_ring *ring, __u64 bytes)
+{
+	ring->batch = bytes ? bytes : ring->size / 4;
+	/* The next call looks again. */
+	ring->edge = ring->at;
+}
+
+void tally_ring_release(struct tally_ring *ring)
+{
+	if (ring->flags & TALLY_RING_READ_ONLY || ring->tail == ring->at)
+		return;
+	/* Pairs with the kernel's load of data_tail (B). */
+	__atomic_store_n(&ring->page->data_tail, ring->at, __ATOMIC_RELEASE);
+	ring->tail = ring->at;
+}
+
+int tally_ring_pause(struct tally_ring *ring, int paused)
+{
+	return ioctl(ring->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, !!paused) ? -errno : 0;
+}
+
+/* What is until the head is left out: there a record begins for sure. */
+static const struct perf_event_header *skip(struct tally_ring *ring, int error)
+{
+	ring->skipped += ring->head - ring->at;
+	ring->at = ring->head;
+	ring->edge = ring->head;
+	ring->error = error;
+	tally_ring_release(ring);
+	return NULL;
+}
+
+static void copy_out(const struct tally_ring *ring, void *to, __u64 from, size_t size)
+{
+	size_t offset = from & (ring->size - 1);
+	size_t first = ring->size - offset;
+
+	if (first > size)
+		first = size;
+	memcpy(to, ring->data + offset, first);
+	memcpy((char *)to + first, ring->data, size - first);
+}
+
+/*
+ * How near the oldest records of a ring that is written to are too near: those that
+ * are being written are not in data_head yet. There is one in each context at most:
+ * task, soft interrupt, interrupt, NMI.
+ */
+static __u64 margin(const struct tally_ring *ring, __u64 largest)
+{
+	return 4 * largest < ring->size / 2 ? 4 * largest : ring->size / 2;
+}
+
+/* Whether what was copied from a place was there until now. */
+static int still_there(const struct tally_ring *ring, __u64 at)
+{
+	/* The copy comes before the load that says it was good. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return load_head(ring) - at <= ring->size - margin(ring, ring->largest);
+}
+
+/* A record of a ring that the kernel overwrites: copied, then looked at. */
+static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
+{
+	struct perf_event_header *header = (struct perf_event_header *)ring->copy;
+	__u64 left;
+
+	if (!ring->held)
+		ring->head = load_head(ring);
+	left = ring->head - ring->at;
+	ring->edge = ring->at;
+	if (!left)
+		return NULL;
+	if (left > ring->size)
+		return skip(ring, -EOVERFLOW);
+	copy_out(ring, header, ring->at, sizeof(*header));
+	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
+		return skip(ring, still_there(ring, ring->at) ? TALLY_RECORD_BAD_SIZE :
+								-EOVERFLOW);
+	if (header->size > ring->largest)
+		ring->largest = header->size;
+	copy_out(ring, header, ring->at, header->size);
+	if (!still_there(ring, ring->at)) {
+		ring->head = load_head(ring);
+		return skip(ring, -EOVERFLOW);
+	}
+	ring->at += header->size;
+	ring->edge = ring->at;
+	return header;
+}
+
+/* Up to where tally_ring_next() may go on its own. */
+static __u64 new_edge(const struct tally_ring *ring)
+{
+	__u64 end = ring->tail + ring->batch, wrap = (ring->at | ring->mask) + 1;
+	__u64 left = ring->head - ring->at;
+
+	if (end - ring->at < left)
+		left = end - ring->at;
+	if (!(ring->flags & TALLY_RING_TWICE) && wrap - ring->at < left)
+		left = wrap - ring->at;
+	return ring->at + left;
+}
+
+const struct perf_event_header *tally_ring_next_slow(struct tally_ring *ring)
+{
+	const struct perf_event_header *header;
+	__u64 left;
+
+	ring->error = 0;
+	if (ring->flags & TALLY_RING_BACKWARD)
+		return NULL;
+	if (ring->flags & TALLY_RING_READ_ONLY)
+		return next_overwritten(ring);
+
+	if (ring->at == ring->head || ring->at - ring->tail >= ring->batch)
+		tally_ring_release(ring);
+	if (ring->at == ring->head && !ring->held)
+		ring->head = load_head(ring);
+	left = ring->head - ring->at;
+	if (!left)
+		return NULL;
+	if (left > ring->size)
+		return skip(ring, TALLY_RECORD_BAD_SIZE);
+
+	header = (const void *)(ring->data + (ring->at & ring->mask));
+	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
+		return skip(ring, TALLY_RECORD_BAD_SIZE);
+	ring->edge = new_edge(ring);
+	if (!(ring->flags & TALLY_RING_TWICE) &&
+	    (ring->at & ring->mask) + header->size > ring->size) {
+		copy_out(ring, ring->copy, ring->at, header->size);
+		header = (const void *)ring->copy;
+	}
+	ring->at += header->size;
+	if ((__s64)(ring->edge - ring->at) < 0)
+		ring->edge = ring->at;
+	return header;
+}
+
+/* For a reader of many rings: it says when to look at the head. */
+void tally_ring_hold(struct tally_ring *ring)
+{
+	ring->held = 1;
+}
+
+void tally_ring_refresh(struct tally_ring *ring)
+{
+	if (ring->flags & TALLY_RING_BACKWARD)
+		return;
+	ring->head = load_head(ring);
+}
+
+/*
+ * Where the oldest record ends, of those that are there from 0 on. A size of 0 is where
+ * nothing was written yet; a record that does not end within the ring is one whose
+ * end was overwritten, as is anything behind the end.
+ */
+static size_t find_end(const unsigned char *from, size_t size, size_t end, int *nr)
+{
+	const struct perf_event_header *header;
+	size_t at = 0;
+
+	*nr = 0;
+	while (end - at >= sizeof(*header)) {
+		header = (const void *)(from + at);
+		if (header->size < sizeof(*header) || header->size % 8 ||
+		    header->size > size - at || at + header->size > end)
+			break;
+		at += header->size;
+		++*nr;
+	}
+	return at;
+}
+
+/* The newest record comes first there; the oldest is to come first. */
+static void turn(unsigned char *to, const unsigned char *from, size_t end)
+{
+	const struct perf_event_header *header;
+	size_t at;
+
+	for (at = 0; at < end; at += header->size) {
+		header = (const void *)(from + at);
+		memcpy(to + end - at - header->size, header, header->size);
+	}
+}
+
+static size_t largest_of(const unsigned char *from, size_t end)
+{
+	const struct perf_event_header *header;
+	size_t at, largest = 0;
+
+	for (at = 0; at < end; at += header->size) {
+		header = (const void *)(from + at);
+		if (header->size > largest)
+			largest = header->size;
+	}
+	return largest;
+}
+
+int tally_ring_copy(struct tally_ring *ring, int paused)
+{
+	unsigned char *copy, *to;
+	__u64 head, written;
+	size_t end, good;
+	int nr;
+
+	if (!(ring->flags & TALLY_RING_BACKWARD))
+		return -EINVAL;
+	if (!ring->snapshot) {
+		ring->snapshot = malloc(2 * ring->size);
+		if (!ring->snapshot)
+			return -ENOMEM;
+	}
+	to = ring->snapshot;
+	copy = to + ring->size;
+
+	head = load_head(ring);
+	copy_out(ring, copy, head, ring->size);
+	/* The copy comes before the load that says how much of it is good. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	written = head - load_head(ring);
+
+	end = find_end(copy, ring->size, ring->size, &nr);
+	good = written < ring->size ? ring->size - written : 0;
+	if (!paused) {
+		__u64 unsafe = margin(ring, largest_of(copy, end));
+
+		good = good > unsafe ? good - unsafe : 0;
+	}
+	if (good < end) {
+		size_t old = end;
+
+		end = find_end(copy, ring->size, good, &nr);
+		ring->skipped += old - end;
+	}
+	turn(to, copy, end);
+
+	ring->base = to;
+	ring->mask = ~0ULL;
+	ring->at = 0;
+	ring->edge = end;
+	ring->head = end;
+	return nr;
+}
+
+int tally_ring_snapshot(struct tally_ring *ring)
+{
+	int paused = ring->fd >= 0 && !tally_ring_pause(ring, 1);
+	int nr = tally_ring_copy(ring, paused);
+
+	if (paused)
+		tally_ring_pause(ring, 0);
+	return nr;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* What a reader of many rings does with one of them. */
+#ifndef LIBTALLY_RING_H
+#define LIBTALLY_RING_H
+
+#include "libtally.h"
+
+/* From now on the head is only looked at by tally_ring_refresh(). */
+void tally_ring_hold(struct tally_ring *ring);
+void tally_ring_refresh(struct tally_ring *ring);
+
+/* tally_ring_snapshot() without the pause, or with it done by the caller. */
+int tally_ring_copy(struct tally_ring *ring, int paused);
+
+#endif /* LIBTALLY_RING_H */
