@@ -13,7 +13,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild takes its folder apart at blanks and colons.
-ifneq ($(filter-out help demo test soak fuzz bench,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo test soak fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -22,6 +22,7 @@ endif
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
 .PHONY: modules install dkms-install dkms-remove clean test soak fuzz bench demo help
+.PHONY: lib lib-install fuzz-lib
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -76,6 +77,19 @@ fuzz:
 		--coverage "$$counts/trinity" -- sh trinity.sh $$(($(FUZZ) / 2)) && \
 	scripts/coverage --lines "$$counts/fuzz" "$$counts/trinity"
 
+# For user programs: src/lib/README.md.
+lib:
+	@$(MAKE) -f src/lib/lib.mk VERSION=$(VERSION)
+
+lib-install:
+	@$(MAKE) -f src/lib/lib.mk VERSION=$(VERSION) install
+
+FUZZ_LIB := 600
+
+fuzz-lib:
+	scripts/setup
+	tests/host/library.sh --fuzz $(FUZZ_LIB)
+
 bench:
 	scripts/setup
 	scripts/bench
@@ -89,8 +103,10 @@ help:
 	@echo '  make [modules]     build tally.ko for the running kernel'
 	@echo '  make clean         remove what was built'
 	@echo '  make help          this text'
+	@echo '  make lib           build src/lib/libtally.a, for user programs'
 	@echo 'As root:'
 	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
+	@echo '  make lib-install   install libtally below PREFIX [/usr/local], or DESTDIR'
 	@echo '  make dkms-install  hand it to dkms, which rebuilds it for new kernels'
 	@echo '  make dkms-remove   take it back'
 	@echo 'In virtual machines; these install Debian packages and build kernels:'
@@ -99,6 +115,8 @@ help:
 	@echo '  make bench         what it costs beside its peers, in instructions'
 	@echo '  make soak          a storm of events that overflow and end; SOAK=SECONDS'
 	@echo '  make fuzz          wild calls on /dev/tally, and which lines they reach; FUZZ=SECONDS'
+	@echo 'On this machine; it installs Debian packages:'
+	@echo '  make fuzz-lib      wild bytes for the library; FUZZ_LIB=SECONDS'
 	@echo 'Variables:'
 	@echo '  KDIR=DIR           kernel headers or build folder [$(KDIR)]'
 	@echo '  ARCH= CROSS_COMPILE=  as for the kernel, to build for another machine'

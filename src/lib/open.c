@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
+/* Events of perf_event_open(2) and of /dev/tally, and their counts. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/tally.h>
+#include "reader.h"
+
+void tally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = type;
+	attr->config = config;
+}
+
+static int open_perf(const struct perf_event_attr *attr, struct tally_target *target)
+{
+	int fd = syscall(SYS_perf_event_open, attr, target->pid, target->cpu,
+			 target->group_fd, target->perf_flags | PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	fd = -errno;
+	snprintf(target->error, sizeof(target->error), "perf_event_open: %s", strerror(-fd));
+	return fd;
+}
+
+static int open_device(const struct perf_event_attr *attr, struct tally_target *target)
+{
+	int device = target->device, fd;
+	struct tally_open o;
+
+	memset(&o, 0, sizeof(o));
+	o.size = sizeof(o);
+	o.flags = target->flags;
+	o.attr = (unsigned long)attr;
+	o.pid = target->pid;
+	o.cpu = target->cpu;
+	o.group_fd = target->group_fd;
+	o.perf_flags = target->perf_flags | PERF_FLAG_FD_CLOEXEC;
+	if (target->pid == -1 && target->cpu == -1)
+		o.flags |= TALLY_OPEN_ALL_CPUS;
+	if (target->name) {
+		if (strlen(target->name) >= sizeof(o.name))
+			return -ENAMETOOLONG;
+		strcpy(o.name, target->name);
+	}
+	if (device < 0)
+		device = open("/dev/tally", O_RDWR | O_CLOEXEC);
+	if (device < 0) {
+		fd = -errno;
+		snprintf(target->error, sizeof(target->error), "/dev/tally: %s",
+			 strerror(-fd));
+		return fd;
+	}
+	fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	if (fd < 0) {
+		fd = -errno;
+		o.error.text[sizeof(o.error.text) - 1] = 0;
+		snprintf(target->error, sizeof(target->error), "%s",
+			 o.error.text[0] ? o.error.text : strerror(-fd));
+	}
+	if (target->device < 0)
+		close(device);
+	return fd;
+}
+
+int tally_open_event(const struct perf_event_attr *attr, struct tally_target *target)
+{
+	target->error[0] = 0;
+	return target->via == TALLY_VIA_DEVICE ? open_device(attr, target) :
+						 open_perf(attr, target);
+}
+
+/* Calls it for each CPU that is online, until one call fails. */
+static int each_cpu(int (*call)(void *data, int cpu), void *data)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	int first, last, error = 0;
+
+	if (!file)
+		return -errno;
+	while (!error && fscanf(file, "%d", &first) == 1) {
+		last = first;
+		if (fscanf(file, "-%d", &last) < 1)
+			last = first;
+		for (; !error && first <= last; first++)
+			error = call(data, first);
+		if (getc(file) != ',')
+			break;
+	}
+	fclose(file);
+	return error;
+}
+
+struct opening {
+	struct tally_reader *reader;
+	struct perf_event_attr *attr;
+	struct tally_target *target;
+	size_t pages;
+	const char *name;
+	int number;
+	int fd;
+};
+
+static unsigned int ring_flags(const struct perf_event_attr *attr)
+{
+	return attr->write_backward ? TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD : 0;
+}
+
+static int add_ring(struct opening *o, __u64 at)
+{
+	struct tally_ring *ring = malloc(sizeof(*ring));
+	int error;
+
+	if (!ring)
+		return -ENOMEM;
+	error = tally_ring_map(ring, o->fd, o->pages, at, ring_flags(o->attr));
+	if (error) {
+		snprintf(o->target->error, sizeof(o->target->error), "mmap: %s",
+			 strerror(-error));
+		free(ring);
+		return error;
+	}
+	error = tally_reader_add_ring(o->reader, ring, 1);
+	if (error < 0) {
+		tally_ring_unmap(ring);
+		free(ring);
+		return error;
+	}
+	return 0;
+}
+
+/* A file, and its id with the event, which the first file begins. */
+static int add_file(struct opening *o)
+{
+	struct tally_events *events = o->reader->events;
+	__u64 id;
+	int error;
+
+	o->fd = tally_open_event(o->attr, o->target);
+	if (o->fd < 0)
+		return o->fd;
+	error = tally_reader_add_file(o->reader, o->fd);
+	if (error < 0) {
+		close(o->fd);
+		return error;
+	}
+	if (ioctl(o->fd, PERF_EVENT_IOC_ID, &id))
+		return -errno;
+	if (o->number >= 0)
+		return tally_events_add_id(events, o->number, id);
+	o->number = tally_events_add(events, o->attr, &id, 1, o->name);
+	if (o->number == -EINVAL)
+		snprintf(o->target->error, sizeof(o->target->error),
+			 "its records could not be told from those of the other events");
+	return o->number < 0 ? o->number : 0;
+}
+
+static int open_on(void *data, int cpu)
+{
+	struct opening *o = data;
+	int error;
+
+	o->target->cpu = cpu;
+	error = add_file(o);
+	return error ? error : add_ring(o, 0);
+}
+
+static int map_of(void *data, int cpu)
+{
+	return add_ring(data, TALLY_RING_AT(cpu));
+}
+
+int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
+		      struct tally_target *target, size_t data_pages, const char *name)
+{
+	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
+	int all = target->pid == -1 && target->cpu == -1, error;
+	struct perf_event_attr *copy;
+	struct opening o;
+
+	if (size < PERF_ATTR_SIZE_VER0)
+		return -EINVAL;
+	copy = calloc(1, size < sizeof(*copy) ? sizeof(*copy) : size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, attr, size);
+	copy->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
+	copy->sample_id_all = 1;
+
+	memset(&o, 0, sizeof(o));
+	o.reader = reader;
+	o.attr = copy;
+	o.target = target;
+	o.pages = data_pages;
+	o.name = name;
+	o.number = -1;
+	if (all && target->via == TALLY_VIA_PERF) {
+		error = each_cpu(open_on, &o);
+		target->cpu = -1;
+	} else {
+		error = add_file(&o);
+		if (!error)
+			error = all ? each_cpu(map_of, &o) : add_ring(&o, 0);
+	}
+	free(copy);
+	return error ? error : o.number;
+}
+
+size_t tally_read_size(__u64 read_format, unsigned int nr)
+{
+	size_t words = 1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & TALLY_FORMAT_LOST);
+
+	if (read_format & PERF_FORMAT_GROUP)
+		words = words * nr + 1;
+	words += !!(read_format & PERF_FORMAT_TOTAL_TIME_ENABLED);
+	words += !!(read_format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	return words * sizeof(__u64);
+}
+
+int tally_read(int fd, void *buffer, size_t size, __u64 read_format,
+	       struct tally_counts *counts)
+{
+	ssize_t got = read(fd, buffer, size);
+
+	if (got < 0)
+		return -errno;
+	/* The end of the file is what an event in the error state tells. */
+	if (!got)
+		return -ENODATA;
+	return tally_counts_parse(counts, buffer, got, read_format) < 0 ? -EIO : 0;
+}
+
+int tally_page_read(const volatile struct perf_event_mmap_page *page,
+		    struct tally_count_entry *entry)
+{
+	__u32 lock, index;
+	int tries;
+
+	memset(entry, 0, sizeof(*entry));
+	for (tries = 0; tries < 1000000; tries++) {
+		lock = page->lock;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		index = page->index;
+		entry->value = page->offset;
+		entry->enabled = page->time_enabled;
+		entry->running = page->time_running;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		/* tally's is written by any CPU: it may be in the middle of it. */
+		if (lock == page->lock && !(lock & 1))
+			return index ? -EOPNOTSUPP : 0;
+	}
+	return -EAGAIN;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
+/*
+ * The file that perf's own tools read: a header, the ids of each event, their attrs,
+ * the records one behind the other, and then what else there is to know ("features").
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "events.h"
+#include "perfdata.h"
+
+/* perf's numbers for what else there is to know */
+#define HEADER_HOSTNAME		3
+#define HEADER_OSRELEASE	4
+#define HEADER_VERSION		5
+#define HEADER_ARCH		6
+#define HEADER_NRCPUS		7
+#define HEADER_CMDLINE		11
+#define HEADER_EVENT_DESC	12
+
+struct section {
+	__u64 offset, size;
+};
+
+struct file_header {
+	char magic[8];
+	__u64 size;
+	__u64 attr_size;
+	struct section attrs, data, event_types;
+	__u64 features[4];
+};
+
+/* In the order of the file, which is that of their numbers. */
+static const int features[] = {
+	HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH, HEADER_NRCPUS,
+	HEADER_CMDLINE, HEADER_EVENT_DESC,
+};
+
+#define NR_FEATURES (sizeof(features) / sizeof(features[0]))
+
+static void put(struct tally_perfdata *d, const void *bytes, size_t size)
+{
+	if (size && fwrite(bytes, size, 1, d->file) != 1 && !d->error)
+		d->error = errno ? -errno : -EIO;
+}
+
+static void put_u32(struct tally_perfdata *d, __u32 value)
+{
+	put(d, &value, sizeof(value));
+}
+
+static void put_string(struct tally_perfdata *d, const char *string)
+{
+	static const char zeros[64];
+	size_t length = strlen(string) + 1, aligned = (length + 63) / 64 * 64;
+
+	put_u32(d, aligned);
+	put(d, string, length);
+	put(d, zeros, aligned - length);
+}
+
+/*
+ * How much of the attrs is said: all have the same size in the file, and an older perf
+ * refuses one that is longer than its own, so it is as short as it can be.
+ */
+static size_t common_size(const struct tally_events *events)
+{
+	static const size_t sizes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136 };
+	size_t needed = 0, i;
+	int e;
+
+	for (e = 0; e < events->nr; e++) {
+		const unsigned char *attr = events->list[e].attr;
+		size_t used = events->list[e].attr_size;
+
+		while (used > needed && !attr[used - 1])
+			used--;
+		if (used > needed)
+			needed = used;
+	}
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (needed <= sizes[i])
+			return sizes[i];
+	return (needed + 7) / 8 * 8;
+}
+
+static void put_attr(struct tally_perfdata *d, const struct event *event)
+{
+	static const char zeros[64];
+	size_t have = event->attr_size < d->attr_size ? event->attr_size : d->attr_size;
+	size_t rest = d->attr_size - have;
+	struct perf_event_attr head;
+
+	/* The size is in the first 64 bytes, which all have. */
+	memcpy(&head, event->attr, PERF_ATTR_SIZE_VER0);
+	head.size = d->attr_size;
+	put(d, &head, PERF_ATTR_SIZE_VER0);
+	put(d, (const char *)event->attr + PERF_ATTR_SIZE_VER0, have - PERF_ATTR_SIZE_VER0);
+	for (; rest > sizeof(zeros); rest -= sizeof(zeros))
+		put(d, zeros, sizeof(zeros));
+	put(d, zeros, rest);
+}
+
+static __u32 put_ids(struct tally_perfdata *d, int number)
+{
+	__u32 nr = 0;
+	size_t i;
+
+	for (i = 0; i < d->events->nr_ids; i++) {
+		if (d->events->ids[i].number != number)
+			continue;
+		put(d, &d->events->ids[i].id, sizeof(__u64));
+		nr++;
+	}
+	return nr;
+}
+
+static __u32 count_ids(const struct tally_perfdata *d, int number)
+{
+	__u32 nr = 0;
+	size_t i;
+
+	for (i = 0; i < d->events->nr_ids; i++)
+		nr += d->events->ids[i].number == number;
+	return nr;
+}
+
+static __u64 put_attrs(struct tally_perfdata *d)
+{
+	struct section ids = { sizeof(struct file_header), 0 };
+	__u64 begin;
+	int e;
+
+	for (e = 0; e < d->events->nr; e++)
+		put_ids(d, e);
+	begin = ftello(d->file);
+	for (e = 0; e < d->events->nr; e++) {
+		ids.size = count_ids(d, e) * sizeof(__u64);
+		put_attr(d, &d->events->list[e]);
+		put(d, &ids, sizeof(ids));
+		ids.offset += ids.size;
+	}
+	return begin;
+}
+
+struct tally_perfdata *tally_perfdata_create(const char *path, const struct tally_events *events)
+{
+	struct tally_perfdata *d;
+	struct file_header empty;
+	int e, error;
+
+	for (e = 0; e < events->nr; e++) {
+		if (events->list[e].attr_size < PERF_ATTR_SIZE_VER0) {
+			errno = EINVAL;
+			return NULL;
+		}
+	}
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->file = fopen(path, "we+");
+	if (!d->file) {
+		error = errno;
+		free(d);
+		errno = error;
+		return NULL;
+	}
+	d->events = events;
+	d->attr_size = common_size(events);
+	memset(&empty, 0, sizeof(empty));
+	put(d, &empty, sizeof(empty));
+	d->attrs = put_attrs(d);
+	d->data = ftello(d->file);
+	return d;
+}
+
+int tally_perfdata_write(struct tally_perfdata *data, const struct perf_event_header *record)
+{
+	if (record->size < sizeof(*record))
+		return -EINVAL;
+	put(data, record, record->size);
+	return data->error;
+}
+
+static void put_event_desc(struct tally_perfdata *d)
+{
+	const struct event *event;
+	char name[64];
+	int e;
+
+	put_u32(d, d->events->nr);
+	put_u32(d, d->attr_size);
+	for (e = 0; e < d->events->nr; e++) {
+		event = &d->events->list[e];
+		put_attr(d, event);
+		put_u32(d, count_ids(d, e));
+		snprintf(name, sizeof(name), "event%d", e);
+		put_string(d, event->name ? event->name : name);
+		put_ids(d, e);
+	}
+}
+
+static void put_feature(struct tally_perfdata *d, int feature, const struct utsname *name)
+{
+	switch (feature) {
+	case HEADER_HOSTNAME:
+		put_string(d, name->nodename);
+		break;
+	case HEADER_OSRELEASE:
+		put_string(d, name->release);
+		break;
+	case HEADER_VERSION:
+		put_string(d, "libtally");
+		break;
+	case HEADER_ARCH:
+		put_string(d, name->machine);
+		break;
+	case HEADER_NRCPUS:
+		put_u32(d, sysconf(_SC_NPROCESSORS_CONF));
+		put_u32(d, sysconf(_SC_NPROCESSORS_ONLN));
+		break;
+	case HEADER_CMDLINE:
+		put_u32(d, 1);
+		put_string(d, "libtally");
+		break;
+	case HEADER_EVENT_DESC:
+		put_event_desc(d);
+		break;
+	}
+}
+
+/* A table of where each is, and then all of them; the table is filled in last. */
+static void put_features(struct tally_perfdata *d, struct file_header *header)
+{
+	struct section sections[NR_FEATURES];
+	off_t table = ftello(d->file);
+	struct utsname name;
+	size_t i;
+
+	memset(sections, 0, sizeof(sections));
+	uname(&name);
+	put(d, sections, sizeof(sections));
+	for (i = 0; i < NR_FEATURES; i++) {
+		sections[i].offset = ftello(d->file);
+		put_feature(d, features[i], &name);
+		sections[i].size = ftello(d->file) - sections[i].offset;
+		header->features[features[i] / 64] |= 1ULL << features[i] % 64;
+	}
+	if (fseeko(d->file, table, SEEK_SET) && !d->error)
+		d->error = -errno;
+	put(d, sections, sizeof(sections));
+}
+
+int tally_perfdata_close(struct tally_perfdata *d)
+{
+	struct file_header header;
+	off_t end = ftello(d->file);
+	int error;
+
+	memset(&header, 0, sizeof(header));
+	memcpy(header.magic, "PERFILE2", sizeof(header.magic));
+	header.size = sizeof(header);
+	header.attr_size = d->attr_size + sizeof(struct section);
+	header.attrs.offset = d->attrs;
+	header.attrs.size = d->data - d->attrs;
+	header.data.offset = d->data;
+	header.data.size = end - d->data;
+	put_features(d, &header);
+	if (fseeko(d->file, 0, SEEK_SET) && !d->error)
+		d->error = -errno;
+	put(d, &header, sizeof(header));
+	if (fclose(d->file) && !d->error)
+		d->error = -errno;
+	error = d->error;
+	free(d);
+	return error;
+}
