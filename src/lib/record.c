@@ -160,7 +160,7 @@ static int take_task(struct cursor *c, struct tally_task *t)
 	return error | take_u64(c, &t->time);
 }
 
-static int take_words(struct cursor *c, __u64 *a, __u64 *b, __u64 *d)
+static int take_three(struct cursor *c, __u64 *a, __u64 *b, __u64 *d)
 {
 	return take_u64(c, a) | take_u64(c, b) | take_u64(c, d);
 }
@@ -233,14 +233,14 @@ static int take_body(struct cursor *c, struct tally_record *r)
 		return take_task(c, &r->u.task);
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
-		return take_words(c, &r->u.throttle.time, &r->u.throttle.id,
+		return take_three(c, &r->u.throttle.time, &r->u.throttle.id,
 				  &r->u.throttle.stream_id);
 	case PERF_RECORD_READ:
 		error = take_pid_tid(c, &r->u.read.pid, &r->u.read.tid);
 		return error ? error : tally_counts_take(c, &r->u.read.counts,
 							 r->format->read_format);
 	case PERF_RECORD_AUX:
-		return take_words(c, &r->u.aux.offset, &r->u.aux.size, &r->u.aux.flags);
+		return take_three(c, &r->u.aux.offset, &r->u.aux.size, &r->u.aux.flags);
 	case PERF_RECORD_ITRACE_START:
 		return take_pid_tid(c, &r->u.itrace_start.pid, &r->u.itrace_start.tid);
 	case PERF_RECORD_SWITCH:

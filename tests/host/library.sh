@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The library for user programs, with sanitizers: records, rings, what perf makes of
+# its files, and how it is installed.
+#
+#	library.sh [--fuzz SECONDS]	only wild bytes, so long (else 10 seconds)
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+fuzz_seconds=10
+only_fuzz=
+if [ "${1-}" = --fuzz ]; then
+	fuzz_seconds=$2
+	only_fuzz=1
+fi
+
+flags=(-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -Wall -Wextra -Isrc/lib -Iinclude/uapi)
+sources=(src/lib/*.c)
+# shellcheck disable=SC2054 # One word.
+sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
+
+build() {
+	clang -std=gnu11 "${flags[@]}" "${sanitize[@]}" -o "$work/$1" "tests/lib/$1.c" \
+		"${sources[@]}" -pthread
+}
+
+# Each "ok" or "bad" of a program is a test of its own.
+run() {
+	local line status
+	check "$1 builds" build "$1" || return
+	"$work/$1" >"$work/out" 2>"$work/err"
+	status=$?
+	while read -r line; do
+		case $line in
+		ok\ *) check "$1: ${line#ok }" true ;;
+		bad\ *) check "$1: ${line#bad }" false ;;
+		*) echo "$line" ;;
+		esac
+	done <"$work/out"
+	check "$1 ends well" test "$status" = 0
+	[ "$status" = 0 ] || head -30 "$work/err" | sed 's/^/# /'
+}
+
+build_fuzz() {
+	clang -std=gnu11 "${flags[@]}" -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all -o "$work/fuzz" tests/lib/fuzz.c "${sources[@]}"
+}
+
+fuzz() {
+	mkdir -p "$work/corpus"
+	(cd "$work" && ./fuzz -max_total_time="$fuzz_seconds" -max_len=20000 \
+		-print_final_stats=1 -rss_limit_mb=1024 corpus) >"$work/fuzz.log" 2>&1
+}
+
+no_warning() {
+	local output
+	output=$("$@" 2>&1) || { printf '%s\n' "$output"; return 1; }
+	printf '%s' "$output"
+	[ -z "$output" ]
+}
+
+# Strict, for another machine, with another compiler.
+compiles() {
+	local file
+	for file in "${sources[@]}"; do
+		no_warning "$@" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -O2 -Wall -Wextra -Wshadow \
+			-Isrc/lib -Iinclude/uapi -c -o "$work/o" "$file" || return
+	done
+}
+
+# A program that knows the installed library alone.
+installs() {
+	mkdir -p "$work/objects"
+	make -s lib-install OUT="$work/objects" DESTDIR="$work/dest" PREFIX=/usr >"$work/install.log" 2>&1 || {
+		cat "$work/install.log"
+		return 1
+	}
+	cat >"$work/user.c" <<-END
+		#include <libtally.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			struct tally_target target = TALLY_TARGET_INIT;
+			struct tally_reader *reader = tally_reader_new();
+			struct tally_record r;
+
+			(void)target;
+			r.type = tally_reader_next(reader) ? 1 : 0;
+			tally_reader_free(reader);
+			return r.type || tally_record_name(PERF_RECORD_SAMPLE)[0] != 'S';
+		}
+	END
+	cp "$work/user.c" "$work/user.cc"
+	local config
+	config=$(PKG_CONFIG_SYSROOT_DIR=$work/dest PKG_CONFIG_LIBDIR=$work/dest/usr/lib/pkgconfig \
+		PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+		pkg-config --cflags --libs libtally) || return
+	# shellcheck disable=SC2086 # Several words.
+	for compile in 'gcc -std=gnu90' 'gcc -std=gnu99' 'g++ -std=c++98' 'g++ -std=c++17'; do
+		case $compile in
+		gcc*) file=$work/user.c ;;
+		*) file=$work/user.cc ;;
+		esac
+		no_warning $compile -Wall -Wextra -Wshadow -Werror -o "$work/user" "$file" $config &&
+			"$work/user" || return
+	done
+}
+
+# Of each sample the same line as perf says it.
+perf_reads() {
+	local kind=$1
+	"$work/perfdata" "$work/$kind.data" "$kind" || return
+	perf script -i "$work/$kind.data" -F comm,pid,tid,cpu,time,event,ip,period \
+		>"$work/$kind.txt" 2>"$work/$kind.err" || { cat "$work/$kind.err"; return 1; }
+	[ "$(grep -c 'invented  *1234/1235' "$work/$kind.txt")" = 100 ] || {
+		head "$work/$kind.txt" "$work/$kind.err"
+		return 1
+	}
+	grep -q '1\.000100:  *7099  *made-up: *400063\|1\.000100:  *7099  *other' "$work/$kind.txt"
+}
+
+two_events() {
+	perf_reads two || return
+	[ "$(grep -c ' other:' "$work/two.txt")" = 34 ] &&
+		[ "$(grep -c ' made-up:' "$work/two.txt")" = 66 ] &&
+		grep -q '500063' "$work/two.txt"
+}
+
+header() {
+	perf report -i "$work/one.data" --header-only >"$work/header" 2>&1 || return
+	cat "$work/header"
+	grep -q "arch : $(uname -m)" "$work/header" &&
+		grep -q 'event : name = made-up' "$work/header" &&
+		grep -q 'nrcpus online' "$work/header"
+}
+
+if [ -z "$only_fuzz" ]; then
+	run records
+	run samples
+	run rings
+	check 'the writer of perf.data builds' build perfdata
+	check 'perf script reads records of one event' perf_reads one
+	check 'perf script reads records of two events with different samples' two_events
+	check 'perf report reads the header' header
+	check 'it compiles for 64 bits' compiles gcc -std=gnu99
+	check 'it compiles for 32 bits' compiles i686-linux-gnu-gcc -std=gnu99
+	check 'it compiles for arm64' compiles aarch64-linux-gnu-gcc -std=gnu99
+	check 'it compiles with clang' compiles clang -std=gnu99
+	check 'make lib-install, and programs in C90, C99 and C++' installs
+fi
+check 'the fuzzer builds' build_fuzz
+check "wild bytes for $fuzz_seconds seconds" fuzz
+grep -E 'number_of_executed_units|ERROR|SUMMARY' "$work/fuzz.log" | sed 's/^/# /'
+grep -oE 'cov: [0-9]+ ft: [0-9]+' "$work/fuzz.log" | tail -1 | sed 's/^/# /'
+finish

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wild bytes for the parser and for rings: the first ones are the attr, the rest are
+ * records. Built with -fsanitize=fuzzer,address,undefined, which tell of what is
+ * read outside of them.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+#include "test.h"
+
+/* What an input begins with. */
+struct settings {
+	uint64_t sample_type, read_format, branch_sample_type, regs_user, regs_intr;
+	uint8_t sample_id_all, mode, pages, batch;
+	uint32_t head;
+};
+
+static FILE *null;
+
+static void set_attr(struct perf_event_attr *attr, const struct settings *s)
+{
+	tally_attr_init(attr, PERF_TYPE_SOFTWARE, 0);
+	attr->sample_type = s->sample_type;
+	attr->read_format = s->read_format;
+	attr->branch_sample_type = s->branch_sample_type;
+	attr->sample_regs_user = s->regs_user;
+	attr->sample_regs_intr = s->regs_intr;
+	attr->sample_id_all = s->sample_id_all & 1;
+}
+
+static struct tally_events *events_of(const struct settings *s)
+{
+	struct tally_events *events = tally_events_new();
+	struct perf_event_attr attr;
+	const __u64 ids[] = { 0, 1, 2 };
+
+	set_attr(&attr, s);
+	tally_events_add(events, &attr, ids, 2, NULL);
+	if (s->sample_id_all & 2) {
+		attr.sample_type ^= PERF_SAMPLE_CALLCHAIN;
+		tally_events_add(events, &attr, ids + 2, 1, NULL);
+	}
+	return events;
+}
+
+static void look(const struct tally_events *events, const void *data, size_t size)
+{
+	struct tally_record r;
+
+	tally_events_time(events, data, size);
+	if (tally_events_parse(events, &r, data, size) >= 0) {
+		tally_record_time(&r);
+		tally_record_print(null, &r);
+	}
+}
+
+static void ring(const struct settings *s, const struct tally_events *events,
+		 const uint8_t *data, size_t size)
+{
+	static const unsigned int modes[] = { 0, TALLY_RING_TWICE, TALLY_RING_READ_ONLY,
+					      TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD };
+	size_t page_size = sysconf(_SC_PAGESIZE), data_size = page_size << (s->pages % 3);
+	unsigned int mode = modes[s->mode % 4];
+	size_t mapped = page_size + data_size * (mode & TALLY_RING_TWICE ? 2 : 1);
+	const struct perf_event_header *h;
+	struct perf_event_mmap_page *page;
+	struct tally_ring r;
+	char *map;
+
+	map = aligned_alloc(page_size, mapped);
+	memset(map, 0, mapped);
+	memcpy(map + page_size, data, size < data_size ? size : data_size);
+	if (mode & TALLY_RING_TWICE)
+		memcpy(map + page_size + data_size, map + page_size, data_size);
+	page = (void *)map;
+	page->data_offset = page_size;
+	page->data_size = data_size;
+	page->data_head = s->head;
+	if (!tally_ring_attach(&r, map, mapped, -1, mode)) {
+		tally_ring_set_batch(&r, s->batch);
+		if (mode & TALLY_RING_BACKWARD)
+			tally_ring_snapshot(&r);
+		while ((h = tally_ring_next(&r)))
+			look(events, h, h->size);
+		tally_ring_unmap(&r);
+	}
+	free(map);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct settings s = { 0 };
+	struct tally_counts counts;
+	struct tally_events *events;
+	void *copy;
+
+	if (!null)
+		null = fopen("/dev/null", "w");
+	if (size < sizeof(s))
+		return 0;
+	memcpy(&s, data, sizeof(s));
+	data += sizeof(s);
+	size -= sizeof(s);
+	events = events_of(&s);
+	/* Memory that ends where the bytes do. */
+	copy = malloc(size ? size : 1);
+	memcpy(copy, data, size);
+	look(events, copy, size);
+	tally_counts_parse(&counts, copy, size, s.read_format);
+	ring(&s, events, copy, size);
+	/* What the header says is nearly never what there is: so it says that. */
+	if (size >= 8 && size < 65536) {
+		uint16_t whole = size;
+
+		memcpy((char *)copy + 6, &whole, 2);
+		look(events, copy, size);
+	}
+	free(copy);
+	tally_events_free(events);
+	return 0;
+}
