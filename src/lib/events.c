@@ -136,6 +136,8 @@ static int can_be_told(struct tally_events *events, const struct tally_format *f
 	if (!events->nr) {
 		events->sample_place = sample;
 		events->trailer_place = trailer;
+		events->sample_time = tally_format_sample_time(format);
+		events->trailer_time = tally_format_trailer_time(format);
 		return 1;
 	}
 	return sample >= 0 && sample == events->sample_place &&
@@ -161,6 +163,9 @@ int tally_events_add(struct tally_events *events, const struct perf_event_attr *
 		error = -EINVAL;
 		goto undo;
 	}
+	if (events->sample_time != tally_format_sample_time(&list[number].format) ||
+	    events->trailer_time != tally_format_trailer_time(&list[number].format))
+		events->times_differ = 1;
 	events->nr++;
 	for (i = 0; i < nr_ids; i++) {
 		error = tally_events_add_id(events, number, ids[i]);

@@ -21,6 +21,9 @@ struct event_id {
  * struct tally_events - events in the same rings
  * @sample_place:	where all samples have the id, in bytes
  * @trailer_place:	how many bytes before the end other records have it
+ * @sample_time:	where all samples have the time; -1 if they have none
+ * @trailer_time:	how many bytes before the end other records have it; or -1
+ * @times_differ:	those two are not the same for all events
  * @ids:		by rising id
  * @room:		for how many ids
  */
@@ -29,6 +32,9 @@ struct tally_events {
 	int nr;
 	int sample_place;
 	int trailer_place;
+	int sample_time;
+	int trailer_time;
+	int times_differ;
 	struct event_id *ids;
 	size_t nr_ids;
 	size_t room;

@@ -164,9 +164,10 @@ static void print_branches(FILE *file, const struct tally_sample *s)
 		const struct tally_branch *b = &s->branches[i];
 
 		tally_branch_decode(b->flags, &f);
-		fprintf(file, "    %llu: %#llx -> %#llx cycles %u type %u spec %u new_type %u priv %u%s%s%s%s",
-			WORD(i), WORD(b->from), WORD(b->to), f.cycles, f.type, f.spec,
-			f.new_type, f.priv, f.mispred ? " mispred" : "",
+		fprintf(file, "    %llu: %#llx -> %#llx cycles %u type %u", WORD(i),
+			WORD(b->from), WORD(b->to), f.cycles, f.type);
+		fprintf(file, " spec %u new_type %u priv %u%s%s%s%s", f.spec, f.new_type,
+			f.priv, f.mispred ? " mispred" : "",
 			f.predicted ? " predicted" : "", f.in_tx ? " in_tx" : "",
 			f.abort ? " abort" : "");
 		if (s->branch_counters)
@@ -192,7 +193,8 @@ static void print_data_src(FILE *file, __u64 data_src)
 
 	tally_data_src_decode(data_src, &d);
 	field(file, "data_src",
-	      "%#llx op %#x lvl %#x snoop %#x lock %#x dtlb %#x lvl_num %#x remote %u snoopx %#x blk %#x hops %u",
+	      "%#llx op %#x lvl %#x snoop %#x lock %#x dtlb %#x lvl_num %#x "
+	      "remote %u snoopx %#x blk %#x hops %u",
 	      WORD(data_src), d.op, d.lvl, d.snoop, d.lock, d.dtlb, d.lvl_num, d.remote,
 	      d.snoopx, d.blk, d.hops);
 }

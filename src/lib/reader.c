@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "events.h"
 #include "reader.h"
 
 struct tally_reader *tally_reader_new(void)
@@ -140,6 +141,25 @@ static void sink(struct tally_reader *reader, int place)
 	heap[place] = ring;
 }
 
+/* As tally_events_time(): nearly always all events have it at the same place. */
+static __u64 time_of(const struct tally_events *events, const struct perf_event_header *header)
+{
+	int sample = header->type == PERF_RECORD_SAMPLE;
+	int place = sample ? events->sample_time : events->trailer_time;
+	__u64 time;
+
+	if (!events->nr || events->times_differ)
+		return tally_events_time(events, header, header->size);
+	if (place < 0)
+		return 0;
+	if (!sample)
+		place = header->size - place;
+	if (place < (int)sizeof(*header) || place + (int)sizeof(time) > header->size)
+		return 0;
+	memcpy(&time, (const char *)header + place, sizeof(time));
+	return time;
+}
+
 /* Takes the next record of a ring; 0 if it has none. */
 static int take_next(struct tally_reader *reader, struct reader_ring *r)
 {
@@ -151,7 +171,7 @@ static int take_next(struct tally_reader *reader, struct reader_ring *r)
 		r->header = tally_ring_next(r->ring);
 	if (!r->header)
 		return 0;
-	time = tally_events_time(reader->events, r->header, r->header->size);
+	time = time_of(reader->events, r->header);
 	/* One that does not tell comes right behind the one before it. */
 	if (time)
 		r->time = time;
@@ -200,7 +220,7 @@ static void advance(struct tally_reader *reader)
 		reader->nr_early += is_early(r);
 	else
 		reader->heap[0] = reader->heap[--reader->nr_heap];
-	if (reader->nr_heap)
+	if (reader->nr_heap > 1)
 		sink(reader, 0);
 }
 
