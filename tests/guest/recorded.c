@@ -8,7 +8,9 @@
  *				words of `perf script -D`, beginning with where it is
  *	recorded print FILE	the same in the library's own words
  *
- * "record" and "dump" print "ok TEXT" or "bad TEXT" on standard error.
+ *	recorded device		opens an event of /dev/tally, and reads it
+ *
+ * All but "print" print "ok TEXT" or "bad TEXT" on standard error.
  */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
@@ -663,10 +665,55 @@ static int dump(const char *path, int own_words)
 	return 0;
 }
 
+/* ---- device ------------------------------------------------------------- */
+
+static int device(void)
+{
+	struct tally_target target = TALLY_TARGET_INIT;
+	struct perf_event_attr attr;
+	struct tally_counts counts;
+	struct tally_count_entry e, page_entry;
+	__u64 buffer[8], scaled;
+	void *page;
+	int fd;
+
+	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			   PERF_FORMAT_ID;
+	target.via = TALLY_VIA_DEVICE;
+	fd = tally_open_event(&attr, &target);
+	if (fd < 0)
+		fprintf(stderr, "# %s\n", target.error);
+	tell(fd >= 0, "an event of /dev/tally on all CPUs");
+	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	fault(100);
+	usleep(300000);
+	tell(!tally_read(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
+	     !tally_counts_get(&counts, 0, &e) && e.value >= 100 && e.id && e.running,
+	     "it is read");
+	tell(!tally_scaled(e.value, e.enabled, e.running, &scaled) && scaled >= 100,
+	     "its count is scaled");
+	tell(tally_read(fd, buffer, 8, attr.read_format, &counts) == -ENOSPC,
+	     "a buffer that is too small is told");
+	tell(page != MAP_FAILED && !tally_page_read(page, &page_entry) &&
+	     page_entry.value >= 100 && page_entry.value <= e.value && page_entry.enabled,
+	     "its page is read without a system call");
+	attr.config = 12345;
+	tell(tally_open_event(&attr, &target) < 0 && target.error[0],
+	     "an event that cannot be is refused, with a reason");
+	fprintf(stderr, "# %s\n", target.error);
+	target.via = TALLY_VIA_PERF;
+	target.cpu = 0;
+	tell(tally_open_event(&attr, &target) < 0 && target.error[0], "by perf, too");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "device"))
+		return device();
 	if (argc < 3)
-		errx(2, "usage: recorded record|dump|print FILE");
+		errx(2, "usage: recorded record|dump|print FILE, or recorded device");
 	if (!strcmp(argv[1], "record"))
 		return record(argv[2]);
 	return dump(argv[2], !strcmp(argv[1], "print"));

@@ -76,4 +76,8 @@ done
 ok 'perf script prints samples' sh -c 'perf script -i /tmp/perf.data -F comm,tid,time,event 2>/dev/null | grep -q "recorded .*samples:"'
 ok "the library's own words" sh -c 'recorded print /tmp/perf.data >/tmp/printed'
 is "$(grep -c '^[A-Z]' /tmp/printed)" "$(wc -l </tmp/ours)" 'each record is printed'
+
+load_tally
+recorded device 2>/tmp/said || echo 'bad recorded device ends well' >>/tmp/said
+results said /tmp/said
 finish
