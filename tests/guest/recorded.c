@@ -8,6 +8,7 @@
  *				words of `perf script -D`, beginning with where it is
  *	recorded print FILE	the same in the library's own words
  *
+ *	recorded backward	looks at a ring that the kernel overwrites
  *	recorded device		opens an event of /dev/tally, and reads it
  *
  * All but "print" print "ok TEXT" or "bad TEXT" on standard error.
@@ -665,6 +666,42 @@ static int dump(const char *path, int own_words)
 	return 0;
 }
 
+/* ---- backward ----------------------------------------------------------- */
+
+/* Rings that are overwritten, paused for a snapshot: the newest records, in order. */
+static int backward(void)
+{
+	struct perf_event_attr attr = usual(PERF_COUNT_SW_PAGE_FAULTS);
+	const struct perf_event_header *header;
+	unsigned long long last = 0, disorder = 0, bad = 0;
+	struct tally_record r;
+	int told, nr, round;
+
+	reader = tally_reader_new();
+	attr.sample_period = 1;
+	attr.sample_type |= PERF_SAMPLE_ADDR;
+	attr.write_backward = 1;
+	open_for(&attr, 0, -1, 2, "backward");
+	tell(!tally_ring_pause(reader->rings[0].ring, 1) &&
+	     !tally_ring_pause(reader->rings[0].ring, 0), "its ring can be paused");
+	for (round = 0; round < 3; round++) {
+		fault(1000);
+		nr = tally_reader_snapshot(reader);
+		for (told = 0, last = 0; (header = tally_reader_next(reader)); told++) {
+			bad += tally_reader_parse(reader, header, &r) < 0 || r.size != 64;
+			disorder += tally_record_time(&r) < last;
+			last = tally_record_time(&r);
+		}
+		fprintf(stderr, "# %d records of %d, %llu in disorder, %llu bad\n", told, nr,
+			disorder, bad);
+		/* As many as there is room for. */
+		tell(nr == told && nr == 2 * 4096 / 64, "the newest are there");
+	}
+	tell(!disorder && !bad, "in order, and whole");
+	tally_reader_free(reader);
+	return 0;
+}
+
 /* ---- device ------------------------------------------------------------- */
 
 static int device(void)
@@ -710,10 +747,12 @@ static int device(void)
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "backward"))
+		return backward();
 	if (argc == 2 && !strcmp(argv[1], "device"))
 		return device();
 	if (argc < 3)
-		errx(2, "usage: recorded record|dump|print FILE, or recorded device");
+		errx(2, "usage: recorded record|dump|print FILE, or recorded device|backward");
 	if (!strcmp(argv[1], "record"))
 		return record(argv[2]);
 	return dump(argv[2], !strcmp(argv[1], "print"));

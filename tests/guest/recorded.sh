@@ -77,6 +77,9 @@ ok 'perf script prints samples' sh -c 'perf script -i /tmp/perf.data -F comm,tid
 ok "the library's own words" sh -c 'recorded print /tmp/perf.data >/tmp/printed'
 is "$(grep -c '^[A-Z]' /tmp/printed)" "$(wc -l </tmp/ours)" 'each record is printed'
 
+recorded backward 2>/tmp/said || echo 'bad recorded backward ends well' >>/tmp/said
+results said /tmp/said
+
 load_tally
 recorded device 2>/tmp/said || echo 'bad recorded device ends well' >>/tmp/said
 results said /tmp/said
