@@ -491,7 +491,10 @@ static const char *page_name(__u64 size)
 
 	if (!size)
 		return "N/A";
-	if (size >= 1 << 20)
+	/* Of a sample that the kernel has miswritten it may be any number: see README. */
+	if (size >= 1 << 30)
+		snprintf(name, sizeof(name), "%lluG", U(size >> 30));
+	else if (size >= 1 << 20)
 		snprintf(name, sizeof(name), "%lluM", U(size >> 20));
 	else
 		snprintf(name, sizeof(name), "%lluK", U(size >> 10));
