@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The ring's protocol, by spin: all that the model can do is looked at, and each
+# mistake that can be put into it is found.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+model=$PWD/tests/model/ring.pml
+
+# Says what it finds. Complete, or it is a failure: no step is left out.
+search() (
+	cd "$work" && spin -a "$@" "$model" >spin.out 2>&1 ||
+		{ cat spin.out; exit 1; }
+	# `provided' and the reduction do not go together.
+	gcc -O2 -w -DSAFETY -DNOREDUCE -DMEMLIM=3000 -o pan pan.c || exit
+	timeout 300 ./pan -m20000 -w23 >pan.out 2>&1 || exit
+	cat pan.out
+	! grep -qE 'Search not completed|max search depth|out of memory|pan: reached' pan.out
+)
+
+holds() {
+	search "$@" && grep -q 'errors: 0$' "$work/pan.out"
+}
+
+finds() {
+	rm -f "$work/pan.out"
+	search "$@"
+	grep -q 'errors: 1$' "$work/pan.out" && grep -q 'assertion violated' "$work/pan.out"
+}
+
+right() {
+	local name=$1
+	shift
+	check "$name" holds "$@"
+	sed -n 's/^ *\([0-9]*\) states, stored.*/# \1 states/p' "$work/pan.out"
+}
+
+wrong() {
+	local name=$1
+	shift
+	check "found: $name" finds "$@"
+}
+
+# What ring.c says of itself is in the model.
+labels() {
+	local label labels
+	labels=$(grep -oE '\[[a-z]+\] \*/' src/ring.c | tr -d '[]*/ ' | sort -u)
+	[ -n "$labels" ] || return
+	for label in $labels; do
+		grep -q "^$label:" "$model" || { echo "no label $label"; return 1; }
+	done
+}
+
+check 'the labels of src/ring.c' labels
+right 'each record wakes' -DWATERMARK=0 -DR1=1
+right 'half of the ring wakes'
+right 'backward, half of the ring wakes' -DBACKWARD
+right 'two samples wake' -DCOUNT=2
+right 'a large record' -DS0=3 -DS1=2 -DR1=1
+right 'overwrite' -DOVERWRITE -DR0=2
+right 'overwrite, backward' -DOVERWRITE -DBACKWARD -DR0=2
+right 'overwrite, with records as long as the ring' -DOVERWRITE -DS0=4 -DS1=3
+right 'any data_tail' -DGARBAGE -DR0=2 -DR2=2
+right 'any data_tail, and records longer than the ring' -DGARBAGE -DS1=4 -DS2=5
+
+# The same, with and without the mistake.
+woken=(-DN=8 -DWATERMARK=2 -DS0=3 -DR2=0)
+right 'the watermark is never ahead of the head' "${woken[@]}"
+wrong 'the watermark moves on from where it is by now' -DBAD_WOKEN "${woken[@]}"
+events=(-DN=8 -DWATERMARK=7 -DCOUNT=2 -DS0=1 -DR0=4 -DR1=1 -DR2=0)
+right 'the samples since the last one' "${events[@]}"
+wrong 'samples are taken off twice' -DBAD_EVENTS "${events[@]}"
+
+wrong 'nested writers tell how far it is' -DBAD_NEST
+wrong 'nobody looks again' -DBAD_AGAIN
+wrong 'the writer is gone when it looks again' -DBAD_OPEN
+wrong 'the writer is gone before it tells' -DBAD_LAST
+wrong 'data_head before the data' -DBAD_EARLY
+wrong 'the head is moved in two steps' -DBAD_CMPXCHG
+wrong 'lost ones are not added back' -DBAD_LOST
+wrong 'lost ones are taken in two steps' -DBAD_XCHG -DS0=3
+wrong 'nobody looks at data_tail' -DBAD_TAIL
+wrong 'a ring that is quite full' -DBAD_FULL
+wrong 'nobody looks how long a record is' -DBAD_SIZE -DGARBAGE -DS2=5
+wrong 'the wake-up before data_head' -DBAD_WAKE
+wrong 'the wake-up before what poll() is to say' -DBAD_TOLD
+wrong 'poll() looks before it waits' -DBAD_POLL
+wrong 'a writer is overtaken' -DBAD_FIRST -DOVERWRITE
+wrong 'a nested writer begins anew' -DBAD_FIRST_NESTED -DOVERWRITE
+wrong 'a reader that does not wait for who was writing' -DBAD_GRACE -DOVERWRITE
+finish
