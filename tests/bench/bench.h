@@ -100,5 +100,6 @@ void measure_overflows(void);
 void measure_lives(void);
 void trace_begin(struct dentry *dir);
 void trace_end(void);
+void bare_begin(struct dentry *dir);
 
 #endif /* BENCH_H */

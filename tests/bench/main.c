@@ -6,7 +6,8 @@
  *	insmod tally_bench.ko
  *	cat /sys/kernel/debug/tally_bench/results
  *
- * Then the folder has files for tests/guest/bench_bpf.c, see trace.c.
+ * Then the folder has files for tests/guest/bench_bpf.c, see trace.c, and for
+ * tests/guest/bench_ring.c, see bare.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -92,6 +93,7 @@ static int __init bench_init(void)
 	tap_plan(&tap);
 	tap_show(&tap, "tally_bench");
 	trace_begin(tap.dir);
+	bare_begin(tap.dir);
 	return 0;
 }
 

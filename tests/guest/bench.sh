@@ -24,6 +24,7 @@ one_run() {
 	ok 'tally_bench is loaded' insmod tally_bench.ko $pmu
 	module_results tally_bench
 	ok 'reads at a tracepoint' ./bench_bpf $kinds
+	ok 'records in rings' ./bench_ring /sys/kernel/debug/tally_bench/bare
 	ok 'tally_bench can be unloaded' rmmod tally_bench
 	ok 'reads of a process' ./bench_user user "$tally/file/count"
 }
