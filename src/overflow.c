@@ -9,7 +9,8 @@
  * another CPU takes part in, but for a limit on the number of overflows.
  *
  * An event without bottom halves, limits and the like takes the short way; see
- * tally_overflow_callback(). All others are told by one word.
+ * tally_overflow_callback(). So does one that has nothing of the sort, and whose
+ * records go to a ring. All others are told by one word.
  *
  * Ordering, beside what queue.c says of the queue (A to D):
  *
@@ -311,6 +312,29 @@ static noinline void overflowed(struct tally_overflow *of,
 	WRITE_ONCE(oc->busy, 0);
 }
 
+/* What a handler finds in its sample. That of files, which have rings, looks at none. */
+#define OF_SAMPLES (TALLY_SPECIAL_STRIP | TALLY_SPECIAL_TIME | TALLY_SPECIAL_INHERIT |	\
+		    TALLY_SPECIAL_PRECISE | TALLY_SPECIAL_BRANCHES)
+
+/* A record, and whoever asked for signals: no more than that. */
+static noinline void recorded(struct tally_overflow *of,
+			      struct tally_overflow_cpu *oc,
+			      struct perf_event *event,
+			      struct perf_sample_data *data,
+			      struct pt_regs *regs)
+{
+	/* Also one that comes while another one is being recorded. */
+	tally_record_sample(of->output, event, data, regs);
+	WRITE_ONCE(oc->busy, 1);
+	barrier(); /* F */
+	if (unlikely(++oc->sample.sequence == oc->look_at))
+		look_and_call(of, oc);
+	else
+		of->direct.fn(of->ev, &oc->sample, of->direct.context);
+	barrier(); /* F */
+	WRITE_ONCE(oc->busy, 0);
+}
+
 /**
  * tally_overflow_callback - perf's callback
  * @event: perf's event, maybe a child's
@@ -325,11 +349,16 @@ void tally_overflow_callback(struct perf_event *event,
 {
 	struct tally_overflow *of = event->overflow_handler_context;
 	struct tally_overflow_cpu *oc = this_cpu_ptr(of->cpus);
+	unsigned long special = READ_ONCE(of->special);
 	u64 sequence;
 
-	if (unlikely(READ_ONCE(of->special) | READ_ONCE(oc->gate)) ||
-	    unlikely(tally_overflow_throttled(event))) {
+	if (unlikely(READ_ONCE(oc->gate)) || unlikely(tally_overflow_throttled(event)) ||
+	    unlikely(special && (special & ~OF_SAMPLES) != TALLY_SPECIAL_RECORD)) {
 		overflowed(of, oc, event, data, regs);
+		return;
+	}
+	if (special) {
+		recorded(of, oc, event, data, regs);
 		return;
 	}
 	WRITE_ONCE(oc->busy, 1);

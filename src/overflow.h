@@ -35,6 +35,7 @@ struct tally_target;
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* there may be a ring */
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* not all of them count */
+#define TALLY_SPECIAL_FILL	BIT(14)	/* beside a ring, a handler that looks at its sample */
 
 /**
  * struct tally_calls - what the calls of one handler took, on one CPU
