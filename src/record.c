@@ -284,14 +284,13 @@ static u64 *put_lost(const struct tally_output *out, u64 *to,
 static __always_inline u64 *reserve(struct tally_output *out, struct tally_ring *r,
 				    const struct perf_event *event, unsigned int size)
 {
-	u64 lost, *to;
+	struct tally_room room = tally_ring_reserve(r, size, lost_size(out));
 
-	to = tally_ring_reserve(r, size, lost_size(out), &lost);
-	if (unlikely(!to)) {
+	if (unlikely(!room.to)) {
 		atomic64_inc(&out->lost);
 		return NULL;
 	}
-	return unlikely(lost) ? put_lost(out, to, event, lost) : to;
+	return unlikely(room.lost) ? put_lost(out, room.to, event, room.lost) : room.to;
 }
 
 /* Switched off until the next tick, or on again some time before this sample. */

@@ -43,106 +43,49 @@
 
 /* ---- writing ---- */
 
-/* Whether the bytes up to @end may be written over. */
-static __always_inline bool has_room(const struct tally_ring *r, unsigned long end)
-{
-	unsigned long tail;
-
-	if (r->overwrite)
-		return end - READ_ONCE(r->first) <= r->size;
-	tail = READ_ONCE(r->page->data_tail); /* R */
-	/* As perf, which never has a ring quite full. */
-	return end - (r->backward ? -tail : tail) < r->size;
-}
-
-/* Where a record is whose end has the number @end. */
-static __always_inline void *place(const struct tally_ring *r, unsigned long end,
-				   unsigned int size)
-{
-	unsigned long at = r->backward ? -end : end - size;
-
-	return r->data + (at & (r->size - 1));
-}
-
-static noinline void *no_room(struct tally_ring *r, u64 told)
+static struct tally_room no_room(struct tally_ring *r, u64 told)
 {
 	/* This one, and those that it was to tell of. */
 	local_add(told + 1, &r->lost);
 	tally_ring_commit(r);
-	return NULL;
+	return (struct tally_room){ };
 }
 
-/**
- * tally_ring_reserve - room for a record
- * @r: the ring
- * @size: of the record, a multiple of 8
- * @lost_size: of the record that tells of those that were lost
- * @lost: receives how many those are; if there are any, their record is to be
- *	written first, in front of the other one
- *
- * Context: Any context, NMI included, on the CPU that writes to it, which stays the
- * same until tally_ring_commit().
- * Return: where; NULL if there is no room: it is counted, and all is done.
- */
-void *tally_ring_reserve(struct tally_ring *r, unsigned int size,
-			 unsigned int lost_size, u64 *lost)
+/* The rest of tally_ring_reserve(), when it is not as it mostly is. */
+struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nest,
+					  unsigned int size, unsigned int lost_size)
 {
-	unsigned int nest = r->nest;
+	struct tally_room room = { };
 	unsigned long head, end;
 
-	WRITE_ONCE(r->nest, nest + 1); /* [enter] */
-	barrier(); /* T */
-	*lost = 0;
 	if (unlikely(local_read(&r->lost)) && !READ_ONCE(r->paused)) {
-		*lost = local_xchg(&r->lost, 0);
-		if (*lost)
+		room.lost = local_xchg(&r->lost, 0);
+		if (room.lost)
 			size += lost_size;
 	}
 	if (!nest)
 		WRITE_ONCE(r->first, local_read(&r->head)); /* [first] */
 	if (unlikely(READ_ONCE(r->paused)))
-		return no_room(r, *lost);
+		return no_room(r, room.lost);
 	do {
 		head = local_read(&r->head);
 		end = head + size;
-		if (unlikely(!has_room(r, end) || size > r->size))
-			return no_room(r, *lost);
+		if (unlikely(!tally_ring_has_room(r, end) || size > r->size))
+			return no_room(r, room.lost);
 	} while (unlikely(local_cmpxchg(&r->head, head, end) != head)); /* [reserve] */
-	if (unlikely(end - r->woken > r->watermark)) {
-		r->woken += r->watermark;
-		WRITE_ONCE(r->wake, true);
-	}
-	return place(r, end, size);
+	room.to = tally_ring_reserved(r, end, size);
+	return room;
 }
 
-/**
- * tally_ring_commit - the record is filled in
- * @r: the ring
- *
- * Context: As the tally_ring_reserve() before.
- */
-void tally_ring_commit(struct tally_ring *r)
+/* Somebody came after the head was read, and left it to us. */
+void tally_ring_publish_again(struct tally_ring *r)
 {
 	unsigned long head;
 
-	barrier(); /* T */
-	if (unlikely(r->nest > 1)) {
-		WRITE_ONCE(r->nest, r->nest - 1); /* [leave] */
-		return;
-	}
 	do {
 		WRITE_ONCE(r->nest, 1);
-		barrier(); /* T */
-		head = local_read(&r->head);
-		smp_store_release(&r->page->data_head, /* S [publish] */
-				  (u64)(r->backward ? -head : head));
-		barrier(); /* T */
-		WRITE_ONCE(r->nest, 0); /* [last] */
-		barrier(); /* T */
-		/* Somebody came after the head was read, and left it to us. */
+		head = tally_ring_publish(r);
 	} while (unlikely(head != local_read(&r->head))); /* [again] */
-	if (unlikely(READ_ONCE(r->wake)))
-		tally_ring_wake(r);
 }
 
 /**

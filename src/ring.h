@@ -3,8 +3,10 @@
 #define TALLY_RING_H
 
 #include <linux/cache.h>
+#include <linux/compiler.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
+#include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
@@ -13,7 +15,6 @@
 #include "mlock.h"
 
 struct page;
-struct perf_event_mmap_page;
 struct vm_area_struct;
 
 /* The most pages of data: 2^TALLY_RING_ORDER. */
@@ -92,11 +93,22 @@ struct tally_ring_how {
 	int cpu;
 };
 
+/**
+ * struct tally_room - room for a record; small enough for a function to return
+ * @to: where; NULL if there is none: it is counted, and all is done
+ * @lost: how many were lost; if there are any, their record is to be written first, in
+ *	front of the other one
+ */
+struct tally_room {
+	void *to;
+	u64 lost;
+};
+
 struct tally_ring *tally_ring_new(const struct tally_ring_how *how);
 void tally_ring_put(struct tally_ring *r);
-void *tally_ring_reserve(struct tally_ring *r, unsigned int size,
-			 unsigned int lost_size, u64 *lost);
-void tally_ring_commit(struct tally_ring *r);
+struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nest,
+					  unsigned int size, unsigned int lost_size);
+void tally_ring_publish_again(struct tally_ring *r);
 void tally_ring_count(struct tally_ring *r, u32 wakeup_events);
 void tally_ring_wake(struct tally_ring *r);
 int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma);
@@ -105,6 +117,104 @@ static inline struct tally_ring *tally_ring_get(struct tally_ring *r)
 {
 	refcount_inc(&r->refs);
 	return r;
+}
+
+/* ---- writing; see ring.c for the letters, and for the labels ---- */
+
+/* Whether the bytes up to @end may be written over. */
+static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsigned long end)
+{
+	unsigned long tail;
+
+	if (r->overwrite)
+		return end - READ_ONCE(r->first) <= r->size;
+	tail = READ_ONCE(r->page->data_tail); /* R */
+	/* As perf, which never has a ring quite full. */
+	return end - (r->backward ? -tail : tail) < r->size;
+}
+
+/* Where the record is that was given room, whose end has the number @end. */
+static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned long end,
+						 unsigned int size)
+{
+	unsigned long at = r->backward ? -end : end - size;
+
+	if (unlikely(end - r->woken > r->watermark)) {
+		r->woken += r->watermark;
+		WRITE_ONCE(r->wake, true);
+	}
+	return r->data + (at & (r->size - 1));
+}
+
+/**
+ * tally_ring_reserve - room for a record
+ * @r: the ring
+ * @size: of the record, a multiple of 8
+ * @lost_size: of the record that tells of those that were lost
+ *
+ * Context: Any context, NMI included, on the CPU that writes to it, which stays the
+ * same until tally_ring_commit().
+ * Return: where, if there is room.
+ */
+static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r,
+							    unsigned int size,
+							    unsigned int lost_size)
+{
+	unsigned int nest = r->nest;
+	unsigned long head, end;
+
+	WRITE_ONCE(r->nest, nest + 1); /* [enter] */
+	barrier(); /* T */
+	if (unlikely(local_read(&r->lost) || READ_ONCE(r->paused)))
+		goto rest;
+	head = local_read(&r->head);
+	if (!nest)
+		WRITE_ONCE(r->first, head); /* [first] */
+	end = head + size;
+	/* What has no room, or was interrupted here, begins again. */
+	if (unlikely(!tally_ring_has_room(r, end) || size > r->size) ||
+	    unlikely(local_cmpxchg(&r->head, head, end) != head)) /* [reserve] */
+		goto rest;
+	return (struct tally_room){ .to = tally_ring_reserved(r, end, size) };
+rest:
+	return tally_ring_reserve_rest(r, nest, size, lost_size);
+}
+
+/* As far as all is filled in; returns how far that is. */
+static __always_inline unsigned long tally_ring_publish(struct tally_ring *r)
+{
+	unsigned long head;
+
+	barrier(); /* T */
+	head = local_read(&r->head);
+	smp_store_release(&r->page->data_head, /* S [publish] */
+			  (u64)(r->backward ? -head : head));
+	barrier(); /* T */
+	WRITE_ONCE(r->nest, 0); /* [last] */
+	barrier(); /* T */
+	return head;
+}
+
+/**
+ * tally_ring_commit - the record is filled in
+ * @r: the ring
+ *
+ * Context: As the tally_ring_reserve() before.
+ */
+static __always_inline void tally_ring_commit(struct tally_ring *r)
+{
+	unsigned int nest;
+
+	barrier(); /* T */
+	nest = r->nest;
+	if (unlikely(nest > 1)) {
+		WRITE_ONCE(r->nest, nest - 1); /* [leave] */
+		return;
+	}
+	if (unlikely(tally_ring_publish(r) != local_read(&r->head))) /* [again] */
+		tally_ring_publish_again(r);
+	if (unlikely(READ_ONCE(r->wake)))
+		tally_ring_wake(r);
 }
 
 int tally_ring_init(void);
