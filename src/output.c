@@ -530,6 +530,8 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
  * @ev: the event
  * @pause: begin, or end
  *
+ * On return, whoever was in the middle of a record when it began is through.
+ *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL if there is no ring.
  */
@@ -548,6 +550,8 @@ int tally_output_pause(struct tally_event *ev, bool pause)
 		err = 0;
 	}
 	mutex_unlock(&outputs_lock);
+	if (pause && !err)
+		synchronize_rcu();
 	return err;
 }
 

@@ -532,6 +532,9 @@ static u32 special_of(const struct tally_builder *b,
 		special |= TALLY_SPECIAL_QUIET;
 	if (b->flags & TALLY_BUILDER_RECORDS)
 		special |= TALLY_SPECIAL_RECORD;
+	/* That of files looks at none. */
+	if (b->flags & TALLY_BUILDER_RECORDS && !(b->flags & TALLY_BUILDER_FILE))
+		special |= TALLY_SPECIAL_FILL;
 	return special;
 }
 

@@ -99,7 +99,8 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 {
 	if (local_add_return(1, &r->events) < wakeup_events)
 		return;
-	local_sub(wakeup_events, &r->events);
+	/* The outermost writer tells of all that were counted: none is left. */
+	local_set(&r->events, 0);
 	WRITE_ONCE(r->wake, true);
 }
 

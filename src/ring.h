@@ -138,9 +138,11 @@ static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned 
 						 unsigned int size)
 {
 	unsigned long at = r->backward ? -end : end - size;
+	unsigned long woken = READ_ONCE(r->woken);
 
-	if (unlikely(end - r->woken > r->watermark)) {
-		r->woken += r->watermark;
+	/* Looked at once: who interrupts us may move it, but never past the head. */
+	if (unlikely((long)(end - woken) > (long)r->watermark)) {
+		WRITE_ONCE(r->woken, woken + r->watermark);
 		WRITE_ONCE(r->wake, true);
 	}
 	return r->data + (at & (r->size - 1));
