@@ -14,6 +14,7 @@
 #include "event.h"
 #include "output.h"
 #include "record.h"
+#include "recorder.h"
 #include "registry.h"
 #include "sift.h"
 
@@ -110,7 +111,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	if (IS_ERR(of))
 		return PTR_ERR(of);
 	ev->overflow = of;
-	return 0;
+	return b->ring_pages ? tally_recorder_new(ev, b, target) : 0;
 }
 
 static struct tally_event *event_new(struct tally_builder *b,
@@ -148,7 +149,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	err = overflow_new(ev, b, target);
 	if (err) {
 		tally_builder_failed(b, err, -1);
-		goto free_output;
+		goto free_overflow;
 	}
 	make_siftable(b, &counted);
 	err = counter_get(ev, b, &counted, target);
@@ -167,13 +168,10 @@ static struct tally_event *event_new(struct tally_builder *b,
 	      0 : tally_debugfs_add_event(ev);
 	if (err) {
 		tally_builder_failed(b, err, -1);
-		goto end_output;
+		goto end_counter;
 	}
 	return ev;
 
-end_output:
-	if (ev->output)
-		tally_output_end(ev->output);
 end_counter:
 	mutex_lock(&ev->counter->lock);
 	list_del(&ev->user_node);
@@ -181,12 +179,13 @@ end_counter:
 	tally_counter_end(ev->counter);
 	tally_counter_put(ev->counter);
 free_overflow:
+	if (ev->output)
+		tally_output_end(ev->output);
 	/* Callbacks of what failed half-way: it was shut, but there. */
 	if (ev->overflow || ev->output)
 		synchronize_rcu();
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
-free_output:
 	tally_output_free(ev->output);
 	tally_registry_unname(ev);
 free_event:

@@ -5,6 +5,8 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -18,6 +20,7 @@
 #include "name.h"
 #include "pmu.h"
 #include "queue.h"
+#include "ring.h"
 
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...)
 {
@@ -219,7 +222,7 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
  * @period: 1 to 2^63 - 1; 0 only counts
  *
  * Not with tally_builder_freq(), nor without something that receives the
- * overflows: a handler or tally_builder_sigtrap(). perf takes a period of a clock
+ * overflows: a handler, a ring or tally_builder_sigtrap(). perf takes a period of a clock
  * below 10 microseconds for 10 microseconds.
  *
  * Context: Any context.
@@ -241,7 +244,7 @@ EXPORT_SYMBOL_TALLY(tally_builder_period);
  *	counts
  *
  * Not with tally_builder_period(), nor without something that receives the
- * overflows: a handler or tally_builder_sigtrap(). perf looks for the period:
+ * overflows: a handler, a ring or tally_builder_sigtrap(). perf looks for the period:
  * it may begin with a burst of overflows.
  *
  * Context: Any context.
@@ -501,6 +504,58 @@ void tally_builder_branches(struct tally_builder *b, u64 mask)
 	b->attr.branch_sample_type = mask;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_branches);
+
+/**
+ * tally_builder_ring - have the overflows recorded
+ * @b: the builder; EINVAL from tally_build() without a period or frequency, without
+ *	a sample_type, and with tally_builder_inherit() but no tally_builder_on_cpu()
+ * @bytes: of records, for each CPU that can be there, or of the one CPU or task;
+ *	rounded up to a power of two of pages. EINVAL for 0, and for more than 2^20
+ *	pages. It is charged to nobody.
+ * @flags: of enum tally_ring_flags; EINVAL for others
+ *
+ * A handler is not needed, and none is kept from being called. See the chapter
+ * "Rings" of this header's file. TALLY_RING_BACKWARD is perf_event_attr's
+ * write_backward, whoever sets that.
+ *
+ * Context: Any context.
+ */
+void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
+{
+	if (flags & ~(TALLY_RING_BACKWARD | TALLY_RING_PANIC)) {
+		tally_bad(b, -EINVAL, "unknown flags of a ring: %#x", flags);
+		return;
+	}
+	if (!bytes || bytes > PAGE_SIZE << TALLY_RING_ORDER) {
+		tally_bad(b, -EINVAL, "a ring has 1 to 2^%u pages", TALLY_RING_ORDER);
+		return;
+	}
+	b->ring_pages = roundup_pow_of_two(DIV_ROUND_UP(bytes, PAGE_SIZE));
+	b->flags |= TALLY_BUILDER_RECORDS;
+	if (flags & TALLY_RING_BACKWARD)
+		b->attr.write_backward = 1;
+	if (flags & TALLY_RING_PANIC)
+		b->flags |= TALLY_BUILDER_PANIC;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_ring);
+
+/**
+ * tally_builder_sample_type - what a record tells
+ * @b: the builder
+ * @sample_type: PERF_SAMPLE_*, in the place of what perf_event_attr said. EINVAL from
+ *	tally_build() for unknown bits, EOPNOTSUPP for what no record has, and, without
+ *	tally_builder_ring(), for what struct tally_sample has no room for.
+ *
+ * With PERF_SAMPLE_PERIOD perf has each event of software overflow, and the period
+ * is in the record.
+ *
+ * Context: Any context.
+ */
+void tally_builder_sample_type(struct tally_builder *b, u64 sample_type)
+{
+	b->attr.sample_type = sample_type;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sample_type);
 
 /**
  * tally_builder_enable_on_exec - start counting when the task calls exec()

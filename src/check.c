@@ -242,6 +242,8 @@ static int check_counting(struct tally_builder *b,
 	    b->flags & TALLY_BUILDER_TIME)
 		return tally_bad_attr(b, sample_type, -EINVAL,
 				      "samples are of sampled events");
+	if (b->ring_pages)
+		return tally_bad(b, -EINVAL, "a ring without a period or frequency");
 	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
 		return tally_bad(b, -EINVAL,
 				 "one_shot, max_rate and queue are for sampled events");
@@ -307,6 +309,21 @@ static int check_handlers(struct tally_builder *b)
 	return 0;
 }
 
+/* A ring that a module reads; those of files are there, or not, later. */
+static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (!attr->sample_type)
+		return tally_bad_attr(b, sample_type, -EINVAL,
+				      "a ring, but no sample_type: nothing to be recorded");
+	if (b->flags & TALLY_BUILDER_PANIC && !attr->write_backward)
+		return tally_bad(b, -EINVAL, "a panic prints backward rings only");
+	/* Several CPUs at the same time would write to it. */
+	if (attr->inherit && b->cpu < 0)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "a ring of an inherited event that is not on one cpu");
+	return 0;
+}
+
 static int check_sampling(struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
@@ -325,12 +342,14 @@ static int check_sampling(struct tally_builder *b,
 		return tally_bad_attr(b, sample_period, -EINVAL,
 				      "period above 2^63 - 1");
 	}
-	if (!b->direct.fn && !b->irq.fn && !b->work.fn && !attr->sigtrap)
+	if (!b->direct.fn && !b->irq.fn && !b->work.fn && !attr->sigtrap && !b->ring_pages)
 		return tally_bad(b, -EINVAL,
 				 "a period or frequency, but nothing receives the overflows");
 	if (b->queue && !b->irq.fn && !b->work.fn)
 		return tally_bad(b, -EINVAL, "a queue, but no handler for it");
 	if (check_handlers(b))
+		return b->err;
+	if (b->ring_pages && check_ring(b, attr))
 		return b->err;
 	set_samples(b, attr);
 	return check_one_shot(b, attr);

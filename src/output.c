@@ -25,6 +25,7 @@
 #include "event.h"
 #include "output.h"
 #include "record.h"
+#include "recorder.h"
 #include "ring.h"
 
 /*
@@ -214,6 +215,35 @@ int tally_output_listen(struct tally_output *out, const struct perf_event_attr *
 }
 
 /**
+ * tally_output_fill - a ring in each slot, which no program has mapped
+ * @out: the output of a new event, which has none yet
+ * @how: what they are to be like; its CPU is that of an event that has one slot
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOMEM: some may be there then, for tally_output_end().
+ */
+int tally_output_fill(struct tally_output *out, struct tally_ring_how *how)
+{
+	struct tally_ring *r;
+	unsigned int i;
+
+	for (i = 0; i < out->nr_slots; i++) {
+		if (out->nr_slots > 1 && !cpu_possible(i))
+			continue;
+		if (out->nr_slots > 1)
+			how->cpu = i;
+		r = tally_ring_new(how);
+		if (!r)
+			return -ENOMEM;
+		mutex_lock(&outputs_lock);
+		attach(&out->slots[i], r);
+		mutex_unlock(&outputs_lock);
+		tally_ring_put(r);
+	}
+	return 0;
+}
+
+/**
  * tally_output_end - nothing goes to any ring any more
  * @out: the output; a grace period is to follow before tally_output_free()
  */
@@ -224,6 +254,8 @@ void tally_output_end(struct tally_output *out)
 
 	if (out->side.kinds)
 		tally_side_leave(&out->side);
+	if (out->recorder)
+		tally_recorder_end(out->recorder);
 	mutex_lock(&outputs_lock);
 	for (i = 0; i < out->nr_slots; i++)
 		detach(&out->slots[i]);
@@ -238,6 +270,7 @@ void tally_output_free(struct tally_output *out)
 	if (!out)
 		return;
 	put_pid_ns(out->ns);
+	kfree(out->recorder);
 	kvfree(out);
 }
 

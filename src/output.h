@@ -14,7 +14,9 @@
 struct pid_namespace;
 struct tally_event;
 struct tally_output;
+struct tally_recorder;
 struct tally_ring;
+struct tally_ring_how;
 struct vm_area_struct;
 
 /**
@@ -62,6 +64,7 @@ struct tally_output_slot {
  * @ev: the event
  * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
+ * @recorder: for rings that a module reads; else NULL
  * @followers: those that write where this one does; guarded by the outputs' lock
  * @follows: in the list of those
  * @nr_slots: how many slots
@@ -93,6 +96,7 @@ struct tally_output {
 	struct tally_event *ev;
 	struct tally_side side;
 	wait_queue_head_t *wait;
+	struct tally_recorder *recorder;
 	struct list_head followers;
 	struct list_head follows;
 	unsigned int nr_slots;
@@ -105,6 +109,7 @@ struct tally_output {
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      unsigned int nr_slots, struct tally_event *ev);
 int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr);
+int tally_output_fill(struct tally_output *out, struct tally_ring_how *how);
 void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);
 bool tally_output_has_clock(const struct perf_event_attr *attr);

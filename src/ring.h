@@ -26,7 +26,7 @@ struct vm_area_struct;
  * @size: bytes of it, a power of two
  * @backward: each record is in front of the one before
  * @overwrite: the oldest records go; else the newest do, when there is no room
- * @paused: nothing is written; set in process context
+ * @paused: nothing is written; set in any context
  * @watermark: how many bytes wake the reader
  * @nest: how many writers there are, one having interrupted the other
  * @wake: the reader is to be woken

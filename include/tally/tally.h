@@ -60,6 +60,7 @@
  * allocate               no                   GFP_ATOMIC        GFP_KERNEL
  * sleep, take a mutex    no                   no                yes
  * tally_event_rearm()    yes                  yes               yes
+ * tally_event_snapshot() yes                  yes               yes
  * read_local, published  yes                  yes               yes
  * other tally_event_*()  no                   no                yes
  * tally_event_release()  no: EDEADLK          no: EDEADLK       no: EDEADLK
@@ -143,6 +144,70 @@
  *   perf has had to do with a member meanwhile, for then it may have been away.
  * - Counts that are published are those of a timer on each CPU, and of the event's
  *   overflows; with their age. They are what costs a reader nothing elsewhere.
+ */
+
+/**
+ * DOC: Rings
+ *
+ * An event with a period or a frequency may have its overflows recorded, as perf
+ * does for user programs: in rings, one for each CPU of an event on all CPUs, else
+ * one. A record is perf's, from its struct perf_event_header on, and its fields are
+ * those of PERF_SAMPLE_* that were asked for, in perf's order:
+ *
+ *	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
+ *	tally_builder_period(&b, 1);
+ *	tally_builder_sample_type(&b, PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+ *	tally_builder_ring(&b, 65536, 0);
+ *	ev = tally_build(&b);
+ *	...
+ *	while (!tally_ring_wait(ev, HZ)) {
+ *		n = tally_ring_read(ev, -1, buf, 65536);
+ *		for (at = 0; at < n; at += h->size) {
+ *			h = buf + at;
+ *			if (h->type == PERF_RECORD_SAMPLE)
+ *				...
+ *		}
+ *	}
+ *
+ * That is a forward ring: it is full if nobody reads. One with TALLY_RING_BACKWARD
+ * is a flight recorder: the newest records take the place of the oldest, and nobody
+ * reads until something went wrong:
+ *
+ *	static void wrong(struct tally_event *watch,
+ *			  const struct tally_sample *sample, void *context)
+ *	{
+ *		tally_event_snapshot(recorder);
+ *		schedule_work(&look);
+ *	}
+ *
+ * (as on_overflow_irq; in an NMI it would be irq_work_queue()) and then, asleep,
+ *
+ *	n = tally_snapshot_read(recorder, cpu, buf, size);
+ *	...
+ *	tally_event_resume(recorder);
+ *
+ * ======================  =============  =========================================
+ * call                    may be called  ring
+ * ======================  =============  =========================================
+ * tally_ring_read()       asleep         forward: oldest records first, and away
+ * tally_ring_wait()       asleep         forward
+ * tally_event_snapshot()  anywhere       backward: nothing is written from now on
+ * tally_snapshot_read()   asleep         backward, frozen: newest first, they stay
+ * tally_event_resume()    asleep         backward
+ * ======================  =============  =========================================
+ *
+ * - Records are whole, and those of one CPU in the order in which they came. An
+ *   overflow that is not recorded, because a ring is full or frozen, is in
+ *   tally_overflow_stats::lost; and the next one that is, in that ring, has a
+ *   PERF_RECORD_LOST in front of it, in both kinds of ring. Not recorded, and not
+ *   in there, is what comes while the event is throttled: that is in
+ *   tally_overflow_stats::skipped if there is a direct handler.
+ * - The record is written before the event's handlers are called.
+ * - With TALLY_RING_PANIC, a panic of the kernel prints the last 16 records of each
+ *   ring to the log. If a crash kernel is loaded, that is to come after it: see
+ *   crash_kexec_post_notifiers of the kernel's parameters.
+ * - Rings are there for all CPUs that can be, also while they are offline, and go
+ *   with the event: tally_event_release(), or the unloading of its module.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
@@ -282,6 +347,17 @@ enum tally_exclude {
 	TALLY_EXCLUDE_IDLE	= BIT(3),
 	TALLY_EXCLUDE_HOST	= BIT(4),
 	TALLY_EXCLUDE_GUEST	= BIT(5),
+};
+
+/**
+ * enum tally_ring_flags - what a ring is like, for tally_builder_ring()
+ * @TALLY_RING_BACKWARD: the newest records take the place of the oldest
+ * @TALLY_RING_PANIC: a panic prints its last records; EINVAL from tally_build() for
+ *	one that is not backward
+ */
+enum tally_ring_flags {
+	TALLY_RING_BACKWARD	= BIT(0),
+	TALLY_RING_PANIC	= BIT(1),
 };
 
 /**
@@ -454,6 +530,7 @@ struct tally_builder {
 	struct tally_handler work;
 	u32 queue;
 	u32 max_rate;
+	u32 ring_pages;
 	int cpu;
 	pid_t pid;
 	int err;
@@ -494,7 +571,8 @@ void __tally_builder_init_attr(struct tally_builder *b,
  * tally_builder_init_attr - begin from a ready struct perf_event_attr
  * @b: the builder
  * @attr: copied; checked as everything else is. Of sample_type, what struct
- *	tally_sample holds is taken; other samples and records are refused by
+ *	tally_sample holds is taken, and what records hold if there is a
+ *	tally_builder_ring(); other samples and records are refused by
  *	tally_build() with EOPNOTSUPP, reserved bits with EINVAL.
  *	@attr->disabled has the meaning of tally_builder_disabled().
  *
@@ -550,6 +628,8 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 void tally_builder_one_shot(struct tally_builder *b);
 void tally_builder_sample_time(struct tally_builder *b);
 void tally_builder_branches(struct tally_builder *b, u64 mask);
+void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
+void tally_builder_sample_type(struct tally_builder *b, u64 sample_type);
 void tally_builder_enable_on_exec(struct tally_builder *b);
 void tally_builder_remove_on_exec(struct tally_builder *b);
 void tally_builder_sigtrap(struct tally_builder *b, u64 data);
@@ -578,6 +658,11 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access);
 int tally_event_overflow_stats(struct tally_event *ev,
 			       struct tally_overflow_stats *stats);
+ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size);
+int tally_ring_wait(struct tally_event *ev, unsigned long timeout);
+int tally_event_snapshot(struct tally_event *ev);
+ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size);
+int tally_event_resume(struct tally_event *ev);
 int tally_event_release(struct tally_event *ev);
 
 /** define TALLY_SET_MOST - How many members a set may have. */

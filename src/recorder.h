@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_RECORDER_H
+#define TALLY_RECORDER_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct tally_builder;
+struct tally_event;
+struct tally_output;
+struct tally_ring;
+struct tally_target;
+
+/**
+ * struct tally_recorder - rings that a module reads, and no program
+ * @lock: one reader at a time, and no tally_event_resume() meanwhile
+ * @wait: who waits for records
+ * @out: the event's output, which has the rings
+ * @next: where the next look at all rings begins; guarded by @lock
+ * @ended: the rings go, or are gone; guarded by @lock
+ * @settled: who was writing when the rings were frozen is through; guarded by @lock
+ * @frozen: tally_event_snapshot() was called; written in any context
+ * @panics: in the list of those that a panic prints
+ * @node: in that list
+ */
+struct tally_recorder {
+	struct mutex lock; /* readers */
+	wait_queue_head_t wait;
+	struct tally_output *out;
+	unsigned int next;
+	bool ended;
+	bool settled;
+	bool frozen;
+	bool panics;
+	struct list_head node;
+};
+
+int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
+		       const struct tally_target *target);
+void tally_recorder_end(struct tally_recorder *rec);
+void tally_recorder_freeze(struct tally_recorder *rec);
+struct tally_ring *tally_recorder_ring(const struct tally_recorder *rec, unsigned int slot);
+const void *tally_recorder_newest(const struct tally_ring *r, unsigned long *left);
+unsigned int tally_recorder_size(const void *at, unsigned long left);
+
+void tally_panic_add(struct tally_recorder *rec);
+void tally_panic_del(struct tally_recorder *rec);
+void tally_panic_init(void);
+void tally_panic_exit(void);
+
+#endif /* TALLY_RECORDER_H */
