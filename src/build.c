@@ -70,7 +70,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 /* Whoever maps a ring of another one gets records of the others there. */
 static bool has_records(const struct perf_event_attr *attr)
 {
-	return attr->sample_period || attr->sample_type || attr->wakeup_events ||
+	return attr->sample_type || attr->wakeup_events ||
 	       attr->use_clockid || attr->write_backward || tally_side_kinds(attr);
 }
 
@@ -98,7 +98,8 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 {
 	struct tally_overflow *of;
 
-	if (b->flags & TALLY_BUILDER_RECORDS && has_records(&b->attr)) {
+	if (b->flags & TALLY_BUILDER_RECORDS &&
+	    (ev->attr.sample_period || has_records(&b->attr))) {
 		if (tally_record_prepare(&b->attr))
 			return -ENOMEM;
 		ev->output = tally_output_new(&b->attr, tally_target_slots(target), ev);

@@ -508,7 +508,8 @@ void tally_overflow_special(struct tally_overflow *of, u32 set, u32 clear)
 }
 
 static u32 special_of(const struct tally_builder *b,
-		      const struct perf_event_attr *attr)
+		      const struct perf_event_attr *attr,
+		      const struct tally_event *ev)
 {
 	u32 special = TALLY_SPECIAL_SHUT;
 
@@ -530,10 +531,10 @@ static u32 special_of(const struct tally_builder *b,
 		special |= TALLY_SPECIAL_DEFER;
 	if (!b->direct.fn)
 		special |= TALLY_SPECIAL_QUIET;
-	if (b->flags & TALLY_BUILDER_RECORDS)
+	if (ev->output)
 		special |= TALLY_SPECIAL_RECORD;
 	/* That of files looks at none. */
-	if (b->flags & TALLY_BUILDER_RECORDS && !(b->flags & TALLY_BUILDER_FILE))
+	if (ev->output && !(b->flags & TALLY_BUILDER_FILE))
 		special |= TALLY_SPECIAL_FILL;
 	return special;
 }
@@ -605,7 +606,7 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 	of->direct = b->direct;
 	of->irq = b->irq;
 	of->work = b->work;
-	of->special = special_of(b, attr);
+	of->special = special_of(b, attr, ev);
 	atomic_set(&of->armed, 1);
 	tally_control_setup(of);
 	of->cpus = alloc_percpu(struct tally_overflow_cpu);

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Rings that another module has: forward ones, flight recorders, and what becomes of
+# them when memory is short, and when it is gone. A panic: tests/host/panic.sh.
+
+. "$(dirname "$0")/lib.sh"
+
+module=$here/tally_recorder.ko
+slab=/sys/kernel/debug/failslab
+pages=/sys/kernel/debug/fail_page_alloc
+
+# shellcheck disable=SC2119
+load_tally
+ok 'tally_recorder is loaded' insmod "$module"
+module_results tally_recorder
+ok 'tally_recorder can be unloaded' rmmod tally_recorder
+nothing_left 'nothing is left of it'
+
+for round in 1 2 3 4 5; do
+	mark
+	ok "mode=leave is loaded ($round)" insmod "$module" mode=leave
+	usleep 200000
+	at_least "$(cat $tally/left_recorder/overflows)" 1 'its recorder records'
+	ok 'it can be unloaded while it does' rmmod tally_recorder
+	nothing_left 'what it left is released'
+	ok 'and the log says so' logged 'tally_recorder left event left_recorder behind'
+done
+
+if [ -e /proc/self/fail-nth ] && [ -d $slab ]; then
+	# As in failslab.sh.
+	echo N >$slab/ignore-gfp-wait
+	echo 1 >$slab/verbose
+	if [ -d $pages ]; then
+		echo N >$pages/ignore-gfp-wait
+		echo 0 >$pages/min-order
+		echo 1 >$pages/verbose
+	fi
+	echo 1 >/sys/kernel/rcu_expedited
+	results failnth insmod "$module" mode=once 1
+	nothing_left 'nothing is left of what failed'
+else
+	skip 'this kernel has no fault injection' 'each allocation fails in turn'
+fi
+finish

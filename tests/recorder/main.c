@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tally_recorder: has rings, and reads them.
+ *
+ *	insmod tally_recorder.ko
+ *	cat /sys/kernel/debug/tally_recorder/results	TAP
+ *	insmod tally_recorder.ko mode=once		has a ring, or fails
+ *	insmod tally_recorder.ko mode=leave		leaves one behind
+ *	insmod tally_recorder.ko mode=panic		has one that a panic prints
+ *	insmod tally_recorder.ko mode=inside		panics, in the middle of a record
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/panic.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#ifdef CONFIG_X86
+#include <asm/ibt.h>
+#endif
+#include "recorder.h"
+
+static char *mode = "";
+module_param(mode, charp, 0444);
+MODULE_PARM_DESC(mode, "once, leave, panic, inside; or nothing for the tests");
+
+struct tap tap;
+unsigned long word;
+void *buf;
+
+/*
+ * The probe is behind the function's beginning. There it would be ftrace's, which
+ * writes a breakpoint of its own for a moment; an emulated CPU may run that after
+ * it is gone, which kprobes of ftrace do not survive.
+ */
+#if defined(CONFIG_X86) && defined(CONFIG_DYNAMIC_FTRACE)
+#define BEGINNING	(ENDBR_INSN_SIZE + MCOUNT_INSN_SIZE)
+#else
+#define BEGINNING	0
+#endif
+
+noinline void probed(void)
+{
+	asm volatile("nop");
+}
+
+void call_probed(unsigned int n)
+{
+	while (n--)
+		probed();
+}
+
+struct tally_what probe(void)
+{
+	char *function = (char *)probed;
+
+	/* objtool takes the sum for the address of something that is called. */
+	OPTIMIZER_HIDE_VAR(function);
+	return TALLY_KPROBE(function + BEGINNING);
+}
+
+/* Where a record is filled in, but not committed. */
+struct tally_what inside_probe(void)
+{
+	return TALLY_KPROBE_SYMBOL("tally_ring_commit", BEGINNING);
+}
+
+static void call_here(void *n)
+{
+	call_probed((unsigned long)n);
+}
+
+void call_probed_on(int cpu, unsigned int n)
+{
+	smp_call_function_single(cpu, call_here, (void *)(unsigned long)n, true);
+}
+
+struct tally_event *build(struct tally_builder *b, const char *what)
+{
+	struct tally_event *ev = tally_build(b);
+
+	if (!tap_ok(&tap, !IS_ERR(ev), "%s: is built", what)) {
+		tap_line(&tap, "# %ld: %s", PTR_ERR(ev), tally_builder_why(b));
+		return NULL;
+	}
+	return ev;
+}
+
+static struct tally_overflow_stats stats_of(struct tally_event *ev)
+{
+	struct tally_overflow_stats stats;
+
+	tally_event_overflow_stats(ev, &stats);
+	return stats;
+}
+
+u64 lost_of(struct tally_event *ev)
+{
+	return stats_of(ev).lost;
+}
+
+u64 overflows_of(struct tally_event *ev)
+{
+	return stats_of(ev).overflows;
+}
+
+/* ---- what is in a buffer ---- */
+
+static void see_sample(struct found *f, const struct sample *s, int cpu, bool newest_first)
+{
+	u64 *last = &f->time[s->cpu % ARRAY_SIZE(f->time)];
+
+	if (!f->samples++)
+		f->first = *s;
+	if (s->h.size != sizeof(*s) || (cpu >= 0 && s->cpu != cpu) || !s->ip)
+		f->wrong++;
+	if (*last && (newest_first ? s->time > *last : s->time < *last))
+		f->wrong++;
+	*last = s->time;
+}
+
+void walk(struct found *f, const void *at, ssize_t n, int cpu, bool newest_first)
+{
+	const struct perf_event_header *h;
+
+	while (n > 0) {
+		h = at;
+		if (n < sizeof(*h) || h->size < sizeof(*h) || h->size > n) {
+			f->wrong++;
+			return;
+		}
+		if (h->type == PERF_RECORD_SAMPLE) {
+			see_sample(f, at, cpu, newest_first);
+		} else if (h->type == PERF_RECORD_LOST) {
+			f->lost_records++;
+			f->lost += ((const u64 *)(h + 1))[1];
+		} else {
+			f->others++;
+		}
+		at += h->size;
+		n -= h->size;
+	}
+}
+
+/* ---- who makes records ---- */
+
+static struct task_struct *producers[64];
+static atomic_t running;
+
+static int produce(void *n)
+{
+	unsigned long left = (unsigned long)n;
+
+	while (left && !kthread_should_stop()) {
+		probed();
+		if (!(--left % 64))
+			cond_resched();
+	}
+	atomic_dec(&running);
+	while (!kthread_should_stop())
+		usleep_range(500, 1000);
+	return 0;
+}
+
+int producers_start(unsigned int n)
+{
+	int cpu;
+
+	atomic_set(&running, 0);
+	for_each_online_cpu(cpu) {
+		struct task_struct *t;
+
+		t = kthread_create_on_cpu(produce, (void *)(unsigned long)n, cpu,
+					  "producer/%u");
+		if (IS_ERR(t)) {
+			producers_stop();
+			return PTR_ERR(t);
+		}
+		atomic_inc(&running);
+		producers[cpu] = t;
+		wake_up_process(t);
+	}
+	return 0;
+}
+
+bool producers_are_done(void)
+{
+	return !atomic_read(&running);
+}
+
+void producers_stop(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(producers); i++)
+		if (producers[i])
+			kthread_stop(producers[i]);
+	memset(producers, 0, sizeof(producers));
+}
+
+/* ---- what is not tests of its own ---- */
+
+static struct tally_event *kept;
+
+static int once(void)
+{
+	struct tally_builder b;
+
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_period(&b, NSEC_PER_MSEC);
+	tally_builder_sample_type(&b, TYPE | PERF_SAMPLE_CALLCHAIN);
+	tally_builder_ring(&b, 4 * PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
+	kept = tally_build(&b);
+	return PTR_ERR_OR_ZERO(kept);
+}
+
+/* The recorder goes with what makes its records still coming. */
+static int leave(void)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_name(&b, "left_recorder");
+	tally_builder_period(&b, 100000);
+	tally_builder_sample_type(&b, TYPE);
+	tally_builder_ring(&b, PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
+	ev = tally_build(&b);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_name(&b, "left_forward");
+	tally_builder_period(&b, 100000);
+	tally_builder_sample_type(&b, TYPE);
+	tally_builder_ring(&b, PAGE_SIZE, 0);
+	return PTR_ERR_OR_ZERO(tally_build(&b));
+}
+
+/* 20 records for each CPU: a panic tells 16 of them. */
+static int for_a_panic(void)
+{
+	struct tally_builder b;
+	int cpu;
+
+	tally_builder_init(&b, probe());
+	tally_builder_name(&b, "flight");
+	tally_builder_period(&b, 1);
+	tally_builder_sample_type(&b, TYPE);
+	tally_builder_ring(&b, PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
+	kept = tally_build(&b);
+	if (IS_ERR(kept))
+		return PTR_ERR(kept);
+	for_each_online_cpu(cpu)
+		call_probed_on(cpu, 20);
+	return 0;
+}
+
+static void on_commit(struct tally_event *ev, const struct tally_sample *s, void *context)
+{
+	if (s->sequence == 40)
+		panic("tally_recorder: in the middle of a record");
+}
+
+static int panic_inside(void)
+{
+	struct tally_builder b;
+	int err;
+
+	/* The clock's are all there is: nothing is probed, so on_commit() is of them. */
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_name(&b, "clock");
+	tally_builder_period(&b, 10 * NSEC_PER_MSEC);
+	tally_builder_sample_type(&b, TYPE);
+	tally_builder_ring(&b, PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
+	kept = tally_build(&b);
+	if (IS_ERR(kept))
+		return PTR_ERR(kept);
+	tally_builder_init(&b, inside_probe());
+	tally_builder_period(&b, 1);
+	tally_builder_on_overflow(&b, on_commit, NULL);
+	err = PTR_ERR_OR_ZERO(tally_build(&b));
+	if (err)
+		pr_err("no probe in tally: %s\n", tally_builder_why(&b));
+	else
+		msleep(20000);
+	return err;
+}
+
+static int run_tests(void)
+{
+	int err;
+
+	buf = kvmalloc(BUF_SIZE, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	err = tap_start(&tap);
+	if (err) {
+		kvfree(buf);
+		return err;
+	}
+	test_refusals();
+	test_forward();
+	test_snapshot();
+	tap_plan(&tap);
+	tap_show(&tap, "tally_recorder");
+	kvfree(buf);
+	return 0;
+}
+
+static int __init recorder_init(void)
+{
+	if (!strcmp(mode, "once"))
+		return once();
+	if (!strcmp(mode, "leave"))
+		return leave();
+	if (!strcmp(mode, "panic"))
+		return for_a_panic();
+	if (!strcmp(mode, "inside"))
+		return panic_inside();
+	return run_tests();
+}
+
+static void __exit recorder_exit(void)
+{
+	tally_event_release(kept);
+	if (!*mode)
+		tap_end(&tap);
+}
+
+module_init(recorder_init);
+module_exit(recorder_exit);
+MODULE_IMPORT_NS(TALLY);
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("Has rings, and reads them");
+MODULE_LICENSE("GPL");
