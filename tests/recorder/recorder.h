@@ -29,7 +29,7 @@ struct found {
 	u64 lost;
 	u64 others;
 	u64 wrong;		/* a size, an ip, a CPU or an order that cannot be */
-	u64 time[64];		/* of the last one of each CPU */
+	u64 time[16];		/* of the last one of each CPU */
 	struct sample first;	/* of all */
 };
 

@@ -92,7 +92,7 @@ static void by_handler(struct tally_what what_to, void (*make)(unsigned int n), 
 	walk(&again, buf, tally_snapshot_read(ev, -1, buf, BUF_SIZE), -1, true);
 	tap_is(&tap, again.lost_records, 1, "one record tells of the lost ones");
 	tap_is(&tap, again.lost, 300, "of all of them");
-	tap_ok(&tap, again.first.time > fr.when, "the newest is the new one");
+	tap_ok(&tap, again.first.time >= fr.when, "the newest is the new one");
 	tap_is(&tap, again.wrong + again.others, 0, "all are whole");
 	tally_event_release(ev);
 }
@@ -201,8 +201,11 @@ static void test_inside(void)
 	tally_event_release(inside);
 	walk(&f, buf, tally_snapshot_read(ev, 0, buf, BUF_SIZE), 0, true);
 	tap_ok(&tap, f.samples >= 5, "%llu records are there", f.samples);
-	tap_ok(&tap, f.first.time > fr.before && f.first.time < fr.when,
-	       "the newest is the one in whose middle that was");
+	/* The clock of some guests goes by ticks. */
+	if (!tap_ok(&tap, f.first.time >= fr.before && f.first.time <= fr.when,
+		    "the newest is the one in whose middle that was"))
+		tap_line(&tap, "# before %llu, record %llu, frozen %llu", fr.before,
+			 f.first.time, fr.when);
 	tap_is(&tap, f.wrong + f.others + f.lost_records, 0, "all are whole");
 release:
 	tally_event_release(ev);
