@@ -542,9 +542,10 @@ EXPORT_SYMBOL_TALLY(tally_builder_ring);
 /**
  * tally_builder_sample_type - what a record tells
  * @b: the builder
- * @sample_type: PERF_SAMPLE_*, in the place of what perf_event_attr said. EINVAL from
- *	tally_build() for unknown bits, EOPNOTSUPP for what no record has, and, without
- *	tally_builder_ring(), for what struct tally_sample has no room for.
+ * @sample_type: PERF_SAMPLE_*, in the place of what perf_event_attr or
+ *	tally_builder_branches() said. EINVAL from tally_build() for unknown bits,
+ *	EOPNOTSUPP for what no record has, and, without tally_builder_ring(), for
+ *	what struct tally_sample has no room for.
  *
  * With PERF_SAMPLE_PERIOD perf has each event of software overflow, and the period
  * is in the record.

@@ -120,7 +120,7 @@ static ssize_t take(struct tally_ring *r, void *buf, size_t size)
 	return n;
 }
 
-/* Where it ends for want of room, the next time begins with the ring behind. */
+/* Where it ends for want of room, the next time begins. */
 static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 {
 	unsigned int i, slot, nr = rec->out->nr_slots, first = rec->next;
@@ -132,12 +132,11 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 		slot = (first + i) % nr;
 		r = tally_recorder_ring(rec, slot);
 		n = r ? take(r, buf + all, size - all) : 0;
-		if (n < 0 && !all)
-			return n;
-		if (n > 0)
-			all += n;
-		if (r && READ_ONCE(r->page->data_head) != r->page->data_tail)
-			rec->next = (slot + 1) % nr;
+		if (n < 0) {
+			rec->next = slot;
+			return all ?: n;
+		}
+		all += n;
 	}
 	return all;
 }

@@ -120,6 +120,11 @@ static void test_each_cpu(void)
 	for_each_online_cpu(cpu)
 		call_probed_on(cpu, 50);
 	/* Ends in the middle of one, and goes on with the next. */
+	for (err = 0; err < 2; err++)
+		walk(&all, buf, tally_ring_read(ev, -1, buf, 7 * sizeof(struct sample)),
+		     -1, false);
+	tap_is(&tap, !!all.time[0] + !!all.time[1], min(num_online_cpus(), 2U),
+	       "no CPU is kept waiting by another one");
 	drain(ev, -1, 7 * sizeof(struct sample), &all);
 	tap_is(&tap, all.samples, 50 * num_online_cpus(), "all of them in one go");
 	tap_is(&tap, all.wrong + all.others + all.lost, 0, "in order");
