@@ -12,6 +12,7 @@
 #include "builder.h"
 #include "compat.h"
 #include "output.h"
+#include "readout.h"
 #include "regs.h"
 
 /* What a struct tally_sample has, or perf fills in for it. */
@@ -20,7 +21,7 @@
 			 PERF_SAMPLE_BRANCH_STACK)
 
 /* What no record has: an AUX area is perf's alone. */
-#define NOT_IN_RECORDS	(PERF_SAMPLE_READ | PERF_SAMPLE_AUX)
+#define NOT_IN_RECORDS	PERF_SAMPLE_AUX
 
 /* What perf's system call says of a sample_type that cannot be. */
 static int check_sample_type(struct tally_builder *b,
@@ -280,6 +281,21 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 	return tally_bad_attr(b, clockid, -EINVAL, "clockid is none that can be read anywhere");
 }
 
+/* perf's events have no groups here, so that children have none. */
+static int check_readout(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (!attr->sample_period ||
+	    !tally_readout_of_group(attr->sample_type, attr->read_format))
+		return 0;
+	if (attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EOPNOTSUPP,
+				     "a child has no group whose counts a sample could tell");
+	if (!(b->flags & TALLY_BUILDER_FILE))
+		return tally_bad_attr(b, read_format, -EOPNOTSUPP,
+				      "PERF_FORMAT_GROUP: only events of files have groups");
+	return 0;
+}
+
 /**
  * tally_builder_check_bits - whether there is what is asked for
  * @b: the builder
@@ -307,6 +323,6 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 				      "unknown bits in read_format");
 	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:
 	       check_samples(b, attr) ?: check_attr_bits(b, attr) ?:
-	       check_clock(b, attr);
+	       check_clock(b, attr) ?: check_readout(b, attr);
 }
 

@@ -19,6 +19,7 @@
 #include "output.h"
 #include "name.h"
 #include "publish.h"
+#include "readout.h"
 #include "registry.h"
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
@@ -122,6 +123,8 @@ static void begin_at(struct tally_event *ev, unsigned int slot,
 {
 	ev->views[slot].start = *t;
 	ev->views[slot].begins = !ev->starting;
+	if (ev->attr.inherit)
+		tally_readout_begin(ev, t);
 }
 
 /* It is published once, with what makes it readable. */
@@ -186,6 +189,8 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 	view->kept.enabled += t->enabled - view->start.enabled;
 	view->kept.running += t->running - view->start.running;
 	view->start = *t;
+	if (ev->attr.inherit)
+		tally_readout_keep(ev, t);
 }
 
 void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
@@ -195,6 +200,8 @@ void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 
 	view->zero = view->kept.value + t->value - view->start.value;
 	view_publish(ev, slot);
+	if (ev->attr.inherit)
+		tally_readout_reset(ev, t);
 }
 
 /* What a reset has left out, of all slots. */
@@ -321,7 +328,8 @@ static void finish(struct tally_event *ev)
  * perf's events go first; a callback that is running meanwhile, maybe with
  * interrupts enabled, is over after a grace period, one for all. Then what it
  * started, interrupts before works, and only then the memory. A handler of one
- * may use another that goes with it, so each step is taken for all.
+ * may use another that goes with it, so each step is taken for all. Nor does a
+ * group that these were in go before this, which its members' samples may look at.
  */
 void tally_events_destroy(struct list_head *doomed)
 {
@@ -334,7 +342,7 @@ void tally_events_destroy(struct list_head *doomed)
 		tally_attachments_end(ev);
 		if (ev->output)
 			tally_output_end(ev->output);
-		callbacks |= ev->overflow || ev->retired || ev->output;
+		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;
 	}
 	if (callbacks)
 		synchronize_rcu();
@@ -485,8 +493,10 @@ void tally_event_reset(struct tally_event *ev)
 		else
 			ev->views[i].zero = ev->views[i].kept.value;
 	}
-	if (!ev->on)
+	if (!ev->on) {
 		tally_event_settle(ev);
+		tally_readout_reset(ev, NULL);
+	}
 	mutex_unlock(&c->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);

@@ -105,6 +105,8 @@ enum {
  * @gone: it is being released; guarded by tally_counter::lock
  * @unpublished: for good; guarded by the publishers' lock
  * @closed: it is not to be read without the lock; guarded by that
+ * @sampled: the samples of members of its group may tell of it, or did; written under
+ *	tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
  * @listed: complete and not being released; guarded by the list's lock
  * @name: unique among the events that exist
@@ -123,6 +125,7 @@ struct tally_event {
 	bool starting;
 	bool named;
 	bool unpublished;
+	bool sampled;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
 	struct tally_output *output;

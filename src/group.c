@@ -10,10 +10,13 @@
 #include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/preempt.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "event.h"
 #include "group.h"
+#include "output.h"
 #include "page.h"
 #include "set.h"
 
@@ -75,6 +78,7 @@ int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 in
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
+	seqcount_init(&set->changes);
 	tally_mapping_init(&set->mapping, interval);
 	set->owner = ev->owner;
 	set->plain = true;
@@ -127,6 +131,44 @@ static void update(struct tally_set *set, u64 again)
 		tally_set_on(set, on);
 }
 
+/* Samples may be looking at the members, maybe beneath us: see readout.c. */
+static void begin_change(struct tally_set *set)
+{
+	if (!set->sampled)
+		return;
+	preempt_disable();
+	raw_write_seqcount_begin(&set->changes); /* V */
+}
+
+static void end_change(struct tally_set *set)
+{
+	if (!set->sampled)
+		return;
+	raw_write_seqcount_end(&set->changes); /* V */
+	preempt_enable();
+}
+
+static bool samples_group(const struct tally_event *ev)
+{
+	return ev->overflow && ev->output &&
+	       tally_readout_of_group(ev->output->type, ev->output->read_format);
+}
+
+/* The member that has just come tells of all in its samples, or is told of. */
+static void show_in_samples(struct tally_set *set, struct tally_event *ev)
+{
+	unsigned int i;
+
+	if (samples_group(ev)) {
+		set->sampled = true;
+		for (i = 0; i < set->nr; i++)
+			set->members[i]->sampled = true;
+		smp_store_release(&ev->output->set, set); /* V */
+	} else if (set->sampled) {
+		ev->sampled = true;
+	}
+}
+
 /**
  * tally_group_join - one more member
  * @set: the group, under its lock
@@ -163,8 +205,11 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	set->ragged |= i && (set->begun || ev->on);
 	set->begun |= ev->on;
 	mutex_lock(&set->mapping.lock);
+	begin_change(set);
 	set->members[i] = ev;
 	set->nr++;
+	end_change(set);
+	show_in_samples(set, ev);
 	tally_mapping_show(&set->mapping, set->members, set->nr);
 	mutex_unlock(&set->mapping.lock);
 	return 0;
@@ -197,9 +242,13 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	for (slot = 0; slot < set->nr_slots; slot++)
 		set->looks[slot].seen = without(set->looks[slot].seen, i);
 	mutex_lock(&set->mapping.lock);
+	if (ev->sampled && samples_group(ev))
+		WRITE_ONCE(ev->output->set, NULL); /* V */
+	begin_change(set);
 	set->nr--;
 	memmove(&set->members[i], &set->members[i + 1],
 		(set->nr - i) * sizeof(*set->members));
+	end_change(set);
 	tally_mapping_show(&set->mapping, set->members, set->nr);
 	mutex_unlock(&set->mapping.lock);
 	memmove(&set->throttled[i], &set->throttled[i + 1],

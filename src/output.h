@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <uapi/linux/tally.h>
+#include "readout.h"
 #include "side.h"
 
 struct pid_namespace;
@@ -17,6 +18,7 @@ struct tally_output;
 struct tally_recorder;
 struct tally_ring;
 struct tally_ring_how;
+struct tally_set;
 struct vm_area_struct;
 
 /**
@@ -62,6 +64,8 @@ struct tally_output_slot {
  * @watermark: bytes that wake the reader; 0 if samples do
  * @lost: records that found no room
  * @ev: the event
+ * @set: the set that it is in, if samples tell of that; read under RCU
+ * @own: of an inherited event whose samples tell what it has counted
  * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
  * @recorder: for rings that a module reads; else NULL
@@ -94,6 +98,8 @@ struct tally_output {
 	u32 watermark;
 	atomic64_t lost;
 	struct tally_event *ev;
+	struct tally_set *set;
+	struct tally_readout_own own;
 	struct tally_side side;
 	wait_queue_head_t *wait;
 	struct tally_recorder *recorder;

@@ -25,6 +25,7 @@
 #include "compat.h"
 #include "output.h"
 #include "overflow.h"
+#include "readout.h"
 #include "record.h"
 #include "regs.h"
 #include "ring.h"
@@ -74,6 +75,7 @@ static struct scratch __percpu *scratch;
  * @user: the registers of the program
  * @intr: those of what was interrupted
  * @stack: bytes of the program's stack
+ * @group: whose counts it tells, if the event's own are not all
  */
 struct parts {
 	const u64 *ips;
@@ -82,6 +84,7 @@ struct parts {
 	struct tally_regs user;
 	struct tally_regs intr;
 	u16 stack;
+	const struct tally_readout *group;
 };
 
 static u64 header(u32 type, u16 misc, u16 size)
@@ -491,6 +494,8 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 	u64 type = out->type;
 	unsigned int size = out->fixed;
 
+	if (type & PERF_SAMPLE_READ)
+		size += tally_readout_size(out->read_format, p->group ? p->group->nr : 1);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		find_chain(out, event, regs, ips, p);
 		size += sizeof(u64) * (1 + p->nr_ips);
@@ -544,12 +549,13 @@ static u64 *put_parts(const struct tally_output *out, u64 *to,
 }
 
 static noinline void sample_variable(struct tally_output *out, struct tally_ring *r,
-				     const struct perf_event *event,
+				     struct perf_event *event,
 				     const struct perf_sample_data *data,
-				     struct pt_regs *regs)
+				     struct pt_regs *regs,
+				     const struct tally_readout *group)
 {
 	bool chain = out->type & PERF_SAMPLE_CALLCHAIN;
-	struct parts p = { };
+	struct parts p = { .group = group };
 	unsigned int size;
 	u64 *to;
 
@@ -558,6 +564,8 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 	if (to) {
 		*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), size);
 		to = put_head(out, to, event, data, regs);
+		if (out->type & PERF_SAMPLE_READ)
+			to = tally_readout_put(out, to, event, group);
 		put_parts(out, to, data, regs, &p);
 		if (out->wakeup_events)
 			tally_ring_count(r, out->wakeup_events);
@@ -565,6 +573,17 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 	}
 	if (chain)
 		leave_scratch();
+}
+
+/* Whose stack has room for the group. */
+static noinline void sample_group(struct tally_output *out, struct tally_ring *r,
+				  struct perf_event *event,
+				  const struct perf_sample_data *data, struct pt_regs *regs)
+{
+	struct tally_readout group;
+
+	tally_readout_find(out, &group);
+	sample_variable(out, r, event, data, regs, &group);
 }
 
 /* ---- a sample ---- */
@@ -590,7 +609,10 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 	if (unlikely(tally_overflow_throttled(event) != slot->throttled))
 		put_throttle(out, slot, r, event);
 	if (out->variable) {
-		sample_variable(out, r, event, data, regs);
+		if (tally_readout_of_group(out->type, out->read_format))
+			sample_group(out, r, event, data, regs);
+		else
+			sample_variable(out, r, event, data, regs, NULL);
 		return;
 	}
 	to = reserve(out, r, event, out->fixed);

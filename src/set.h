@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
+#include <linux/seqlock.h>
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "event.h"
@@ -131,6 +132,8 @@ struct tally_mapping {
  * @begun: it has been enabled
  * @ragged: its members did not begin at the same moment
  * @plain: no member overflows, so that none of them can be throttled
+ * @sampled: a member's samples tell of all, or did: each waits for them as it goes
+ * @changes: then, around those of @nr and @members
  * @looks: one for each slot
  * @look: that of a group with one slot
  * @one_now: the room of that, while it has one member
@@ -155,6 +158,8 @@ struct tally_set {
 	bool begun;
 	bool ragged;
 	bool plain;
+	bool sampled;
+	seqcount_t changes;
 	u64 on;
 	u64 wanted;
 	u64 looking;
