@@ -51,6 +51,7 @@ unsigned int tally_chain(struct pt_regs *regs,
 {
 	struct tally_chain chain = {
 		.ips = ips, .room = max, .left = want->max_stack,
+		.at_home = user_mode(regs),
 	};
 	bool user = want->user && !want->crosstask &&
 		    tally_chain_has_user(current);

@@ -31,12 +31,14 @@ struct tally_chain_want {
  * @nr: how many entries there are, marks included
  * @room: how many @ips has
  * @left: how many addresses may still come
+ * @at_home: the program itself was interrupted: the page tables are its own
  */
 struct tally_chain {
 	u64 *ips;
 	unsigned int nr;
 	unsigned int room;
 	unsigned int left;
+	bool at_home;
 };
 
 /* Whether there was room; if not, the walk is over. */

@@ -129,6 +129,24 @@ static void walk32(struct tally_chain *chain, struct pt_regs *regs)
 }
 #endif
 
+/* Without a call for each word; and what is not there faults but once. */
+static bool read_frame(const struct tally_chain *chain, struct stack_frame *frame,
+		       unsigned long from)
+{
+	const struct stack_frame __user *user = (const void __user *)from;
+	bool good;
+
+	if (!chain->at_home)
+		return read_user(frame, from, sizeof(*frame));
+	if (!__access_ok(user, sizeof(*user)))
+		return false;
+	pagefault_disable();
+	good = !__get_user(frame->next_frame, &user->next_frame) &&
+	       !__get_user(frame->return_address, &user->return_address);
+	pagefault_enable();
+	return good;
+}
+
 static void walk64(struct tally_chain *chain, struct pt_regs *regs)
 {
 	struct stack_frame frame;
@@ -137,7 +155,7 @@ static void walk64(struct tally_chain *chain, struct pt_regs *regs)
 	/* Its frame pointer is not set up yet: the caller would be missed. */
 	if (tally_uprobe_at_entry(regs) && read_user(&ip, regs->sp, sizeof(ip)))
 		tally_chain_store(chain, ip);
-	while (chain->left && read_user(&frame, fp, sizeof(frame))) {
+	while (chain->left && read_frame(chain, &frame, fp)) {
 		tally_chain_store(chain, frame.return_address);
 		fp = (unsigned long)frame.next_frame;
 	}
