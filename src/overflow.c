@@ -352,13 +352,13 @@ void tally_overflow_callback(struct perf_event *event,
 	unsigned long special = READ_ONCE(of->special);
 	u64 sequence;
 
-	if (unlikely(READ_ONCE(oc->gate)) || unlikely(tally_overflow_throttled(event)) ||
-	    unlikely(special && (special & ~OF_SAMPLES) != TALLY_SPECIAL_RECORD)) {
-		overflowed(of, oc, event, data, regs);
-		return;
-	}
-	if (special) {
-		recorded(of, oc, event, data, regs);
+	if (unlikely(special | READ_ONCE(oc->gate)) ||
+	    unlikely(tally_overflow_throttled(event))) {
+		if ((special & ~OF_SAMPLES) == TALLY_SPECIAL_RECORD &&
+		    !READ_ONCE(oc->gate) && !tally_overflow_throttled(event))
+			recorded(of, oc, event, data, regs);
+		else
+			overflowed(of, oc, event, data, regs);
 		return;
 	}
 	WRITE_ONCE(oc->busy, 1);
