@@ -92,7 +92,8 @@ static int ioc_info(void __user *arg)
 		.size = sizeof(info),
 		.abi = TALLY_ABI,
 		.features = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS |
-			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH,
+			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH |
+			    TALLY_FEATURE_RINGS,
 		.attr_size = sizeof(struct perf_event_attr),
 		.nr_cpus = nr_cpu_ids,
 		.publish_min_ns = TALLY_PUBLISH_SHORTEST,

@@ -44,16 +44,50 @@
  * - 0 is the default, but for pid, cpu and group_fd, which are as perf has them.
  *
  * What a file answers EOPNOTSUPP to, because a module cannot do it:
- * PERF_EVENT_IOC_SET_BPF, PERF_EVENT_IOC_QUERY_BPF and PERF_EVENT_IOC_SET_FILTER;
- * PERF_EVENT_IOC_PERIOD and PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event; and
- * because it is not built yet: PERF_EVENT_IOC_SET_OUTPUT and
- * PERF_EVENT_IOC_PAUSE_OUTPUT, and with TALLY_IOC_OPEN PERF_FLAG_FD_OUTPUT,
- * PERF_FLAG_PID_CGROUP, and all of perf_event_attr that says what is in samples and
- * records.
+ * PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF; PERF_EVENT_IOC_PERIOD and
+ * PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event; and with TALLY_IOC_OPEN
+ * PERF_FLAG_PID_CGROUP, and of perf_event_attr mmap, mmap2, mmap_data, build_id,
+ * namespaces, ksymbol, bpf_event, text_poke, inherit_stat, aux_output, aux_action,
+ * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, and inherit with samples that have
+ * the counts of a group.
+ *
+ * Samples. The file of an event has a ring, as perf's: 1 + 2^n pages are mapped, the
+ * first one as struct perf_event_mmap_page, the others with records. Mapped with
+ * PROT_WRITE, the reader tells by data_tail what it has read, and what finds no room is
+ * lost: PERF_RECORD_LOST, and PERF_FORMAT_LOST of read(2). Read only, the newest records
+ * take the place of the oldest. Records are perf's, byte for byte: PERF_RECORD_SAMPLE
+ * with all of sample_type but PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and, of what
+ * tasks do, COMM, FORK, EXIT, SWITCH, SWITCH_CPU_WIDE and CGROUP. The ids in them are
+ * those of PERF_EVENT_IOC_ID.
+ * - A file of an event on all CPUs has a ring for each of them, which is mapped at
+ *   TALLY_RING_AT(cpu), and one poll(2) for all. TALLY_OPEN_MEMBER's events write to
+ *   their leader's rings. PERF_EVENT_IOC_SET_OUTPUT gives the rings of a file of the
+ *   same target.
+ * - Memory is counted as perf counts it: EPERM, and a line in the kernel's log, for
+ *   more than mlock_kbytes of the module's parameters for each online CPU, together with
+ *   perf's own, and RLIMIT_MEMLOCK beyond that; not for CAP_IPC_LOCK. What
+ *   kernel.perf_event_mlock_kb and perf_event_paranoid say, no module can read.
+ * - PERF_EVENT_IOC_PAUSE_OUTPUT returns when nobody is in the middle of a record.
+ * - PERF_EVENT_IOC_SET_FILTER is for tracepoints and kprobe:, in perf's language. It
+ *   says EOPNOTSUPP of a frequency, of an inherited event whose period is not 1, and of
+ *   what only perf can look at. A reader on another CPU may see what does not pass
+ *   counted for a moment.
+ * - UNTHROTTLE is told with the next sample, and a throttled event whose task moves
+ *   may tell THROTTLE in one CPU's ring only.
+ * - A child's stream id is its own, with the highest bit set.
+ * - use_clockid takes all clocks for all kinds of events: they are read in the way
+ *   that is fit for NMI, by which CLOCK_REALTIME, CLOCK_BOOTTIME and CLOCK_TAI may go
+ *   back by a moment when they are adjusted.
+ * - Call chains: perf knows whether a CPU was in a virtual machine; here, the host's
+ *   part is told then. sample_max_stack is at most 127.
+ * - Records of tasks: both halves of a switch are told as it begins; EXIT and FORK come
+ *   within some microseconds of perf's; the path of a cgroup ends after 1023 bytes.
+ * - It cannot be read by a direct write to a disk (O_DIRECT).
  *
  * What else differs from perf's files:
  * - poll() tells EPOLLHUP when the task has exited, or the event was released, and
- *   not while nothing is mapped.
+ *   not while nothing is mapped; EPOLLIN | EPOLLRDNORM as perf, by wakeup_events or
+ *   wakeup_watermark.
  * - An event on all CPUs that is in the error state on one of them is so for read(2),
  *   which then tells 0 bytes; TALLY_IOC_READ tells the other CPUs' parts.
  * - With O_ASYNC each overflow is a signal, as perf's; of an event on all CPUs the one
@@ -63,11 +97,11 @@
  * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES is ENODEV while the breakpoint's CPU is offline.
  * - What counts nothing is refused: switches and migrations with exclude_kernel, and
  *   everything excluded.
- * - One page is mapped, PROT_READ and MAP_SHARED: EACCES if it is to be written to,
- *   EINVAL for more than that page, a private mapping and an inherited event, ENODEV
- *   if its owner has released it. Its capability bits are 0, and so is its index: no
- *   program can read a counter of tally's by rdpmc. It is written by any CPU, so a
- *   program reads again while the lowest bit of its lock is set, too.
+ * - One page that is mapped, PROT_READ and MAP_SHARED, has counts, and no ring's first
+ *   page has: EACCES if it is to be written to, EINVAL for a private mapping and an
+ *   inherited event, ENODEV if its owner has released it. Its capability bits are 0, and
+ *   so is its index: no program can read a counter of tally's by rdpmc. It is written by
+ *   any CPU, so a program reads again while the lowest bit of its lock is set, too.
  */
 #ifndef _UAPI_LINUX_TALLY_H
 #define _UAPI_LINUX_TALLY_H
@@ -178,11 +212,13 @@ struct tally_error {
  * MEMBERS	TALLY_OPEN_MEMBER
  * PUBLISH	a page can be mapped
  * ATTACH	TALLY_IOC_NEXT and TALLY_IOC_ATTACH
+ * RINGS	samples, in rings that can be mapped
  */
 #define TALLY_FEATURE_ALL_CPUS	(1ULL << 0)
 #define TALLY_FEATURE_MEMBERS	(1ULL << 1)
 #define TALLY_FEATURE_PUBLISH	(1ULL << 2)
 #define TALLY_FEATURE_ATTACH	(1ULL << 3)
+#define TALLY_FEATURE_RINGS	(1ULL << 4)
 
 /**
  * struct tally_info - what there is
@@ -244,7 +280,7 @@ struct tally_info {
  * @cpu:	as for perf_event_open(2): a CPU; -1 for wherever the task runs
  * @group_fd:	the file of the group's leader; -1 for none
  * @reserved:	0
- * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP
+ * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT
  * @publish_ns:	how often what is counted is published in the page that can be
  *		mapped, in nanoseconds; 0 for the default. Nothing is published while
  *		nobody has it mapped. Less than the default needs CAP_PERFMON.
@@ -268,7 +304,7 @@ struct tally_info {
  * EEXIST	the name is taken
  * EINVAL	a setting that cannot be; group_fd is no leader, or counts something
  *		else than the same task and CPU
- * EOPNOTSUPP	samples and records, see above; a sibling of an exclusive leader, which
+ * EOPNOTSUPP	what a module cannot do, see above; a sibling of an exclusive leader, which
  *		would keep it off the PMU; one with enable_on_exec whose leader does not
  *		wait for exec()
  */
