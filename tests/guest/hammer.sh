@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Rings of /dev/tally under fire: producers in all contexts, NMIs in the middle of what
+# writes, readers that stop, and readers that write whatever they can.
+#
+#	hammer.sh [SECONDS [TEST]...]	default 60; about so long in all
+
+. "$(dirname "$0")/lib.sh"
+
+seconds=${1:-60}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- all cpu task backward abuse churn
+part=$((seconds / $#))
+
+echo 0 >/proc/sys/kernel/kptr_restrict
+# The PMU's interrupts are to come as often as they are asked for.
+echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+# shellcheck disable=SC2119
+load_tally
+insmod "$here/tally_hammer.ko" || {
+	echo "Bail out! tally_hammer.ko does not load"
+	exit 1
+}
+grep '\[tally\]$' /proc/kallsyms >/tmp/tally_symbols
+note "$(nproc) CPUs"
+for test; do
+	results "$here/hammer" "$test" $part
+done
+ok 'the producers can be unloaded' rmmod tally_hammer
+nothing_left 'nothing is left'
+finish

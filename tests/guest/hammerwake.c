@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * No wake-up is missed: a thread on another CPU, if there is one, makes exactly as many
+ * page faults as are needed to wake the reader, who sleeps or is just about to, and then
+ * waits for it.
+ *
+ *	hammerwake poll|epoll|sigio|refresh WHAT ROUNDS
+ *
+ * WHAT is how many samples it takes, or bytesN: more than N bytes of records.
+ */
+#define _GNU_SOURCE
+#include "devtest.h"
+#include <inttypes.h>
+#include <pthread.h>
+
+#define PAGES 512
+/* A wake-up that takes so long does not come any more. */
+#define TOO_LONG_MS 20000
+/* The header, and where it was. */
+#define SAMPLE_SIZE 16
+
+static volatile struct perf_event_mmap_page *page;
+static char *base;
+static uint64_t tail, size, samples;
+static volatile uint64_t asked, done;
+static volatile int waits, ends, producer_tid;
+static int signal_nr, one_cpu;
+
+/* On one CPU nothing changes meanwhile. */
+static void others_turn(void)
+{
+	if (one_cpu)
+		sched_yield();
+}
+
+/* Waits for more to be asked for, a different while each time, and faults as often. */
+static void *producer(void *unused)
+{
+	char *mine = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t n = 0;
+	volatile int i;
+
+	madvise(mine, PAGES * page_size, MADV_NOHUGEPAGE);
+	run_on(nr_online() - 1);
+	producer_tid = syscall(SYS_gettid);
+	while (!ends) {
+		if (n == asked) {
+			others_turn();
+			continue;
+		}
+		for (i = 0; i < waits; i++)
+			;
+		while (n < asked) {
+			if (n % PAGES == 0)
+				madvise(mine, PAGES * page_size, MADV_DONTNEED);
+			mine[n % PAGES * page_size] = 1;
+			n++;
+		}
+		done = n;
+	}
+	return unused;
+}
+
+/* A CPU that is never idle is told at once; whoever has something to do goes first. */
+static void *burner(void *unused)
+{
+	struct sched_param none = { 0 };
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	run_on(0);
+	while (!ends && !one_cpu)
+		;
+	return unused;
+}
+
+static int take(void)
+{
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	struct perf_event_header *h;
+	int nr = 0;
+
+	for (; tail != head; tail += SAMPLE_SIZE, nr++) {
+		h = (void *)(base + page_size + (tail & (size - 1)));
+		if (h->type != PERF_RECORD_SAMPLE || h->size != SAMPLE_SIZE) {
+			tell(0, "a record of type %u, size %u", h->type, h->size);
+			_exit(1);
+		}
+	}
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	samples += nr;
+	return nr;
+}
+
+static int by_poll(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, TOO_LONG_MS) == 1 && p.revents == POLLIN;
+}
+
+static int by_epoll(int fd)
+{
+	static int ep = -1;
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (ep < 0) {
+		ep = epoll_create1(0);
+		epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+	}
+	return epoll_wait(ep, &e, 1, TOO_LONG_MS) == 1 && e.events == EPOLLIN;
+}
+
+/* What the next signal says; 0 if none comes. */
+static int next_signal(int fd)
+{
+	struct timespec wait = { .tv_sec = TOO_LONG_MS / 1000 };
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal_nr);
+	while (sigtimedwait(&set, &info, &wait) != signal_nr)
+		if (errno != EINTR)
+			return 0;
+	return info.si_fd == fd ? info.si_code : 0;
+}
+
+static int by_sigio(int fd)
+{
+	return next_signal(fd) == POLL_IN;
+}
+
+/* Some of them are told by one signal; the last one by another kind. */
+static int by_refresh(int fd)
+{
+	int code;
+
+	do {
+		code = next_signal(fd);
+	} while (code == POLL_IN);
+	return code == POLL_HUP;
+}
+
+static void want_signals(int fd)
+{
+	struct f_owner_ex owner = { .type = F_OWNER_TID, .pid = syscall(SYS_gettid) };
+
+	if (fcntl(fd, F_SETOWN_EX, &owner) || fcntl(fd, F_SETSIG, signal_nr) ||
+	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC))
+		tell(0, "fcntl: %m");
+}
+
+static double clock_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
+{
+	uint64_t bytes = 0, told = 0, needed, number = atoi(arguments[0]), n = atol(arguments[1]);
+	int fd, refresh = sleep == by_refresh;
+	double begin;
+	uint64_t round, got, early = 0;
+	pthread_t thread, other;
+	sigset_t set;
+
+	signal_nr = SIGRTMIN;
+	sigemptyset(&set);
+	sigaddset(&set, signal_nr);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	one_cpu = nr_online() == 1;
+	run_on(0);
+	if (pthread_create(&thread, NULL, producer, NULL) ||
+	    pthread_create(&other, NULL, burner, NULL))
+		err(2, "thread");
+	while (!producer_tid)
+		wait_ms(1);
+	usual();
+	o.pid = producer_tid;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_ADDR;
+	attr.wakeup_events = number;
+	attr.disabled = refresh;
+	if (!strncmp(arguments[0], "bytes", 5)) {
+		bytes = atoi(arguments[0] + 5);
+		attr.watermark = 1;
+		attr.wakeup_watermark = bytes;
+	}
+	fd = open_it();
+	if (fd < 0)
+		errx(2, "%s", o.error.text);
+	size = 16 * page_size;
+	base = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		err(2, "mmap");
+	page = (void *)base;
+	if (sleep == by_sigio || refresh)
+		want_signals(fd);
+	begin = clock_us();
+	for (round = 0; round < n; round++) {
+		needed = number;
+		if (bytes) {
+			/* Woken when there are more than so many, each time. */
+			needed = (told + bytes) / SAMPLE_SIZE + 1 - samples;
+			told += bytes;
+		}
+		if (refresh)
+			ioctl(fd, PERF_EVENT_IOC_REFRESH, (int)number);
+		waits = round * 7 % 401;
+		asked += needed;
+		/* Half of the ring wakes, too, as for perf: that may be sooner. */
+		for (got = 0; got < needed; ) {
+			if (!sleep(fd))
+				break;
+			got += take();
+			early += got < needed;
+		}
+		if (got != needed)
+			break;
+		/* A signal does not wait for those behind it. */
+		while (done != asked)
+			others_turn();
+	}
+	tell(round == n && early <= 2 * samples * SAMPLE_SIZE / size,
+	     "%s, %s: %" PRIu64 " rounds of %" PRIu64 ", %" PRIu64 " samples, woken early %"
+	     PRIu64 " times, %.0f us each", how, arguments[0], round, n, samples, early,
+	     (clock_us() - begin) / (round + 1));
+	if (round < n)
+		tell(0, "asked for %" PRIu64 ", done %" PRIu64 ", head %llu", asked, done,
+		     (unsigned long long)page->data_head);
+	ends = 1;
+	pthread_join(thread, NULL);
+	pthread_join(other, NULL);
+	close(fd);
+}
+
+static void poll_rounds(char **arguments)
+{
+	rounds("poll", by_poll, arguments);
+}
+
+static void epoll_rounds(char **arguments)
+{
+	rounds("epoll", by_epoll, arguments);
+}
+
+static void sigio_rounds(char **arguments)
+{
+	rounds("SIGIO", by_sigio, arguments);
+}
+
+static void refresh_rounds(char **arguments)
+{
+	rounds("POLL_HUP", by_refresh, arguments);
+}
+
+static const struct devtest tests[] = {
+	{ "poll", .with = poll_rounds, .arguments = 2 },
+	{ "epoll", .with = epoll_rounds, .arguments = 2 },
+	{ "sigio", .with = sigio_rounds, .arguments = 2 },
+	{ "refresh", .with = refresh_rounds, .arguments = 2 },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}

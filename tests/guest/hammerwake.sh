@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# No wake-up of a ring's reader is missed, by poll, epoll and signals.
+#
+#	hammerwake.sh [ROUNDS]	default 1000, of each of ten kinds
+
+. "$(dirname "$0")/lib.sh"
+
+rounds=${1:-1000}
+# shellcheck disable=SC2119
+load_tally
+for test in 'poll 1' 'poll 7' 'poll bytes16' 'poll bytes96' 'poll bytes100' 'epoll 1' \
+	'epoll 3' 'epoll bytes1000' 'sigio 1' 'refresh 3'; do
+	# shellcheck disable=SC2086 # Two words.
+	results "$here/hammerwake" $test "$rounds"
+done
+nothing_left 'nothing is left'
+finish

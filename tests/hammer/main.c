@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Producers for rings: on each CPU a task, a timer in softirq and one in interrupt
+ * pass a tracepoint as often as they can, and write to a word that may have a
+ * breakpoint. What interrupts them without being asked passes it as well: on x86
+ * probes, whose traps are NMIs, between any two instructions; elsewhere the PMU's
+ * interrupts, which are NMIs if the machine has those.
+ *
+ * The tracepoint tells which pass it is, of those of its CPU and level. In debugfs:
+ *
+ *	on	microseconds that each task sleeps after BURST passes, 0 to stop
+ *	word	the word's address
+ *	made	for each CPU: passes of tasks, softirqs, interrupts and NMIs
+ *	pass	pass once more on each CPU
+ *	stab	ADDRESS LENGTH: NMIs before each instruction there, some at a time;
+ *		returns when that is done
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/hardirq.h>
+#include <linux/hrtimer.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+#define BURST		64
+#define LEVELS		4
+#define IRQ_NS		(2 * NSEC_PER_MSEC)
+#define SOFTIRQ_NS	(3 * NSEC_PER_MSEC)
+/* How many instructions are stabbed at a time, and for how long. */
+#define STABS		20
+#define STAB_US		1000
+#define MAX_STABS	13
+#define PMU_PERIOD	30000
+
+/**
+ * struct producer - what runs on a CPU
+ * @task: the task
+ * @irq: a timer
+ * @softirq: another one
+ * @pmu: the PMU's interrupts
+ * @made: passes, for each level
+ * @stabs_left: how often probes may pass until the next pass of another kind: a writer
+ *	that is interrupted in each turn of a loop would never leave it
+ */
+struct producer {
+	struct task_struct *task;
+	struct hrtimer irq;
+	struct hrtimer softirq;
+	struct perf_event *pmu;
+	u64 made[LEVELS];
+	unsigned int stabs_left;
+};
+
+static DEFINE_PER_CPU(struct producer, producers);
+static DEFINE_MUTEX(lock); /* the following, and who runs */
+static DEFINE_MUTEX(stab_lock);
+static unsigned int sleep_us;
+static u64 word;
+static struct dentry *dir;
+
+/* As perf tells contexts apart, so that none of ours is taken for a recursion. */
+static unsigned int level_now(void)
+{
+	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+}
+
+static void pass(void)
+{
+	unsigned int level = level_now();
+	struct producer *p;
+
+	preempt_disable_notrace();
+	p = this_cpu_ptr(&producers);
+	trace_tally_hammer_hit(++p->made[level], level, raw_smp_processor_id());
+	if (level < 3) {
+		p->stabs_left = p->made[level] % MAX_STABS;
+		WRITE_ONCE(word, p->made[level]);
+	}
+	preempt_enable_notrace();
+}
+
+static void pass_times(unsigned int n)
+{
+	while (n--)
+		pass();
+}
+
+static int produce(void *unused)
+{
+	unsigned int us;
+
+	while (!kthread_should_stop()) {
+		pass_times(BURST);
+		us = READ_ONCE(sleep_us);
+		if (us > 1)
+			usleep_range(us, us + us / 8);
+		else
+			cond_resched();
+	}
+	return 0;
+}
+
+static enum hrtimer_restart irq_timer(struct hrtimer *timer)
+{
+	pass_times(2);
+	hrtimer_forward_now(timer, ns_to_ktime(IRQ_NS));
+	return HRTIMER_RESTART;
+}
+
+static enum hrtimer_restart softirq_timer(struct hrtimer *timer)
+{
+	pass_times(4);
+	hrtimer_forward_now(timer, ns_to_ktime(SOFTIRQ_NS));
+	return HRTIMER_RESTART;
+}
+
+static void start_timers(void *unused)
+{
+	struct producer *p = this_cpu_ptr(&producers);
+
+	hrtimer_start(&p->irq, ns_to_ktime(IRQ_NS), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&p->softirq, ns_to_ktime(SOFTIRQ_NS), HRTIMER_MODE_REL_PINNED_SOFT);
+}
+
+static void pmu_handler(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	pass();
+}
+
+static void start_pmu(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = PMU_PERIOD, .pinned = 1,
+	};
+	struct perf_event *event;
+
+	if (IS_ENABLED(CONFIG_X86))
+		return;
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, pmu_handler, NULL);
+	per_cpu(producers, cpu).pmu = IS_ERR(event) ? NULL : event;
+}
+
+static int start(void)
+{
+	struct task_struct *task;
+	unsigned int cpu;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		task = kthread_create_on_cpu(produce, NULL, cpu, "tally_hammer/%u");
+		if (IS_ERR(task))
+			break;
+		per_cpu(producers, cpu).task = task;
+	}
+	cpus_read_unlock();
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	for_each_online_cpu(cpu) {
+		start_pmu(cpu);
+		smp_call_function_single(cpu, start_timers, NULL, true);
+		wake_up_process(per_cpu(producers, cpu).task);
+	}
+	return 0;
+}
+
+static void stop(void)
+{
+	struct producer *p;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		p = per_cpu_ptr(&producers, cpu);
+		if (p->task)
+			kthread_stop(p->task);
+		p->task = NULL;
+		hrtimer_cancel(&p->irq);
+		hrtimer_cancel(&p->softirq);
+		if (p->pmu)
+			perf_event_release_kernel(p->pmu);
+		p->pmu = NULL;
+	}
+}
+
+static int set_on(void *unused, u64 us)
+{
+	bool was;
+	int err = 0;
+
+	mutex_lock(&lock);
+	was = sleep_us;
+	WRITE_ONCE(sleep_us, us);
+	if (us && !was)
+		err = start();
+	if (err || (!us && was))
+		stop();
+	if (err)
+		sleep_us = 0;
+	mutex_unlock(&lock);
+	return err;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(on_fops, NULL, set_on, "%llu\n");
+
+static int get_word(void *unused, u64 *address)
+{
+	*address = (unsigned long)&word;
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(word_fops, get_word, NULL, "%#llx\n");
+
+static void pass_here(void *unused)
+{
+	pass();
+}
+
+static int set_pass(void *unused, u64 value)
+{
+	on_each_cpu(pass_here, NULL, true);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(pass_fops, NULL, set_pass, "%llu\n");
+
+static int made_show(struct seq_file *m, void *v)
+{
+	const struct producer *p;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		p = per_cpu_ptr(&producers, cpu);
+		seq_printf(m, "%u %llu %llu %llu %llu\n", cpu, READ_ONCE(p->made[0]),
+			   READ_ONCE(p->made[1]), READ_ONCE(p->made[2]), READ_ONCE(p->made[3]));
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(made);
+
+/* That it has one keeps the probe a trap. */
+static void stabbed(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int stab_now(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct producer *p = this_cpu_ptr(&producers);
+
+	if (in_nmi() && p->stabs_left) {
+		p->stabs_left--;
+		pass();
+	}
+	return 0;
+}
+
+/* Each byte may be where an instruction begins; where none does, there is no probe. */
+static int stab(unsigned long from, unsigned long len)
+{
+	static struct kprobe probes[STABS];
+	struct kprobe *set[STABS];
+	unsigned long end = from + len;
+	unsigned int nr;
+	int all = 0;
+
+	while (from < end) {
+		for (nr = 0; nr < STABS && from < end; from++) {
+			set[nr] = &probes[nr];
+			memset(set[nr], 0, sizeof(*set[nr]));
+			set[nr]->addr = (kprobe_opcode_t *)from;
+			set[nr]->pre_handler = stab_now;
+			set[nr]->post_handler = stabbed;
+			nr += !register_kprobe(set[nr]);
+		}
+		usleep_range(STAB_US, STAB_US + STAB_US / 4);
+		unregister_kprobes(set, nr);
+		all += nr;
+	}
+	return all ? 0 : -ENOENT;
+}
+
+static ssize_t stab_write(struct file *file, const char __user *from, size_t count,
+			  loff_t *pos)
+{
+	unsigned long address, len;
+	char text[64];
+	int err;
+
+	if (count >= sizeof(text))
+		return -E2BIG;
+	if (copy_from_user(text, from, count))
+		return -EFAULT;
+	text[count] = '\0';
+	if (!IS_ENABLED(CONFIG_X86))
+		return -EOPNOTSUPP;
+	if (sscanf(text, "%li %li", &address, &len) != 2)
+		return -EINVAL;
+	mutex_lock(&stab_lock);
+	err = stab(address, len);
+	mutex_unlock(&stab_lock);
+	return err ?: count;
+}
+
+static const struct file_operations stab_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = stab_write,
+};
+
+static int __init hammer_init(void)
+{
+	struct producer *p;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		p = per_cpu_ptr(&producers, cpu);
+		hrtimer_init(&p->irq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		p->irq.function = irq_timer;
+		hrtimer_init(&p->softirq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_SOFT);
+		p->softirq.function = softirq_timer;
+	}
+	dir = debugfs_create_dir("tally_hammer", NULL);
+	debugfs_create_file_unsafe("on", 0200, dir, NULL, &on_fops);
+	debugfs_create_file_unsafe("word", 0400, dir, NULL, &word_fops);
+	debugfs_create_file_unsafe("pass", 0200, dir, NULL, &pass_fops);
+	debugfs_create_file("made", 0400, dir, NULL, &made_fops);
+	debugfs_create_file("stab", 0200, dir, NULL, &stab_fops);
+	return 0;
+}
+
+static void __exit hammer_exit(void)
+{
+	debugfs_remove(dir);
+	mutex_lock(&lock);
+	stop();
+	mutex_unlock(&lock);
+	tracepoint_synchronize_unregister();
+}
+
+module_init(hammer_init);
+module_exit(hammer_exit);
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("Producers of records, in all contexts");
+MODULE_LICENSE("GPL");
