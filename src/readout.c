@@ -245,7 +245,7 @@ u64 *tally_readout_put(const struct tally_output *out, u64 *to,
  */
 static bool is_apart(const struct tally_event *ev)
 {
-	return ev->output && ev->output->type & PERF_SAMPLE_READ;
+	return ev->attr.inherit && ev->output && ev->output->type & PERF_SAMPLE_READ;
 }
 
 /* When a look has found @all, for which perf brought the event up to date. */
@@ -300,7 +300,7 @@ void tally_readout_keep(struct tally_event *ev, const struct tally_totals *all)
 	set_away(own);
 }
 
-/* Its value is 0; @all is NULL if it is off. */
+/* Its value is 0; @all is NULL if it is off. Of one that is not inherited: nothing. */
 void tally_readout_reset(struct tally_event *ev, const struct tally_totals *all)
 {
 	struct tally_readout_own *own;

@@ -1414,6 +1414,9 @@ static int open_group(struct group *g, int nr, int sampler, uint64_t format, int
 	return 0;
 }
 
+/* How often a time was later than the one before. */
+static unsigned int times_grew;
+
 static int sane_times(struct group *g, uint64_t **at, uint64_t format)
 {
 	uint64_t now[2] = { 0 };
@@ -1424,8 +1427,9 @@ static int sane_times(struct group *g, uint64_t **at, uint64_t format)
 			continue;
 		now[i] = **at;
 		*(*at)++ = 0;
-		/* A kernel's clock may stand still between two faults. */
-		good &= now[i] && now[i] >= g->times[i];
+		/* Where a clock goes by ticks, it stands still between most faults. */
+		good &= now[i] >= g->times[i];
+		times_grew += now[i] > g->times[i];
 		g->times[i] = now[i];
 	}
 	return good && ((format & TIMES) != TIMES || now[0] >= now[1]);
@@ -1541,13 +1545,16 @@ static void all_reads(int nr, int sampler, const char *what)
 	uint64_t format;
 	int good = 0;
 
+	times_grew = 0;
 	for (format = 0; format <= ALL_FORMATS; format++) {
 		if (same_reads(nr, sampler, format) == 20)
 			good++;
 		else
 			printf("# %s: format %llu\n", what, (unsigned long long)format);
 	}
-	tell(good == 32, "%s: 20 samples are the same in %d formats of 32", what, good);
+	tell(good == 32 && times_grew,
+	     "%s: 20 samples are the same in %d formats of 32; times grew %u times", what, good,
+	     times_grew);
 }
 
 /* All of what was lost is told in the first one that is not. */
@@ -1615,9 +1622,10 @@ static void reads_of_cpus(void)
 			at = (uint64_t *)(h + 1) + 1;
 			/* nr, times; value, id, lost: twice */
 			good &= h->size == 8 + 8 + 3 * 8 + 2 * 24 && at[0] == 2 &&
-				at[1] >= at[2] && at[2] && at[3] == (uint64_t)++nr &&
+				at[1] >= at[2] && at[3] == (uint64_t)(nr + 1) &&
 				at[4] == rings[cpu].id && at[6] <= at[3] &&
 				at[6] + 20 > at[3] && at[7] == at[4] + 1;
+			nr++;
 		}
 		r.cpu = cpu;
 		r.nr = 2;
@@ -1694,7 +1702,7 @@ static void inherited_reads(void)
 		for (i = 0; i < 2; i++) {
 			uint64_t *at = (uint64_t *)((i ? t : p) + 1);
 
-			good &= at[2] >= at[3] && at[3] && at[4] == (i ? tally_ring : perf_ring).id;
+			good &= at[2] >= at[3] && at[4] == (i ? tally_ring : perf_ring).id;
 			if (at[0] == ((uint64_t)getpid() << 32 | (uint32_t)getpid())) {
 				good &= at[2] >= last[i];
 				last[i] = at[2];
@@ -1860,6 +1868,7 @@ static void changes(void)
 
 /* ---- counts in NMIs, and of a PMU ---- */
 
+#if defined(__x86_64__) || defined(__i386__)
 static unsigned long long address_of(const char *symbol)
 {
 	unsigned long long at, found = 0;
@@ -1915,7 +1924,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	for (i = 0; i < 10; i++) {
 		if (pwrite(control, "0", 1, 0) != 1)
 			tell(0, "write: %m");
-		touch(10);
+		touch(1000);
 	}
 	ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
 	while ((h = next(&third_ring))) {
@@ -1943,15 +1952,18 @@ static void nmi_reads(void)
 	p = read_in_nmi(1, perfs);
 	t = read_in_nmi(0, tallys);
 	t = read_in_nmi(0, tallys);
-	tell(p == 10 && t == 10 && !memcmp(perfs, tallys, sizeof(perfs)) && tallys[9] == 90,
+	tell(p == 10 && t == 10 && !memcmp(perfs, tallys, sizeof(perfs)) && tallys[9] == 9000,
 	     "in %d NMIs: page faults and clocks as in perf's %d: %llu, %llu", t, p,
 	     (unsigned long long)tallys[9], (unsigned long long)perfs[9]);
 }
 
+#endif
+
 /* Cycles lead; their second counter is read in the interrupt of the first one. */
 static void read_cycles(int perf)
 {
-	int fds[3], nr = 0, good = 1, stale = 0, members = 2, i;
+	int fds[3], nr = 0, good = 1, differ = 0, members = 2, i;
+	long long apart;
 	uint64_t last[2] = { 0 }, times[2] = { 0 }, *at;
 	struct perf_event_header *h;
 
@@ -1992,13 +2004,11 @@ static void read_cycles(int perf)
 		at = (uint64_t *)(h + 1);
 		nr++;
 		good &= h->size == 8 + 3 * 8 + members * 16 && at[0] == (uint64_t)members &&
-			at[1] > times[0] && at[2] > times[1] && at[1] >= at[2] &&
+			at[1] >= times[0] && at[2] >= times[1] && at[1] >= at[2] &&
 			at[3] > last[0] && at[5] >= last[1] && at[4] == third_ring.id;
-		stale += at[5] == last[1];
-		/* Both count the same. */
-		good &= at[5] < at[3] + at[3] / 10 + 1000000;
-		if (at[5] != last[1])
-			good &= at[3] < at[5] + at[5] / 10 + 1000000;
+		/* Both count the same; QEMU takes 1 << 31 for a little now and then. */
+		apart = at[3] - last[0] - (at[5] - last[1]);
+		differ += llabs(apart) > (long long)(at[3] - last[0]) / 4 + 200000;
 		if (!good) {
 			show("strange", h, 0);
 			break;
@@ -2008,9 +2018,9 @@ static void read_cycles(int perf)
 		times[0] = at[1];
 		times[1] = at[2];
 	}
-	tell(good && nr >= 10 && stale <= nr / 20,
-	     "%s: %d samples of cycles with their sibling's, %d of which are old", perf ? "perf" :
-	     "tally", nr, stale);
+	tell(good && nr >= 10 && differ <= nr / 10 + 1,
+	     "%s: %d samples of cycles with their sibling's, %d of which differ", perf ? "perf" :
+	     "tally", nr, differ);
 	for (i = 1; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
