@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Samples of /dev/tally's rings beside perf, which is given them in a perf.data file.
+ *
+ *	sampled record FILE	samples what programs do on all CPUs, and one task; prints
+ *				how many samples there are
+ *	sampled dump FILE	tells each record in the words of `perf script -D`
+ *	sampled fields FILE	tells each sample in those of `perf script -F`, in one line
+ *	sampled change FILE	changes a bit of some samples; prints where those are
+ *
+ * "record" and "dump" print "ok TEXT" or "bad TEXT" on standard error.
+ */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include "recorded.h"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* In the order in which they are opened: a file has no other numbers. */
+static const char *const event_names[] = {
+	"clock", "faults", "renames", "switches", "registers", "cycles",
+};
+
+static unsigned long long samples_of[sizeof(event_names) / sizeof(event_names[0])];
+
+/* ---- record ------------------------------------------------------------- */
+
+static struct perf_event_attr sampling(__u32 type, __u64 config, __u64 period)
+{
+	struct perf_event_attr attr = usual(config);
+
+	attr.type = type;
+	attr.sample_period = period;
+	attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD;
+	attr.disabled = 1;
+	return attr;
+}
+
+static __u64 tracepoint(const char *name)
+{
+	char path[128];
+	int id = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%d", &id) != 1)
+		err(2, "%s", path);
+	fclose(file);
+	return id;
+}
+
+/* On all CPUs: one file, with a ring for each of them. */
+static void open_all(struct perf_event_attr attr, const char *name)
+{
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	open_for(&attr, -1, -1, 256, name);
+}
+
+/* No call chains: of the task's stack and registers perf would make others. */
+static void open_registers(pid_t pid)
+{
+	struct perf_event_attr attr = sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+					       2000000);
+
+	attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
+			    PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT;
+	attr.sample_regs_user = 0x1ff;
+	attr.sample_regs_intr = 0x1a5;
+	attr.sample_stack_user = 256;
+	open_for(&attr, pid, -1, 64, "registers");
+}
+
+static void open_events(pid_t pid)
+{
+	struct perf_event_attr attr;
+
+	via = TALLY_VIA_DEVICE;
+	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 2000000), "clock");
+	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1), "faults");
+	attr = sampling(PERF_TYPE_TRACEPOINT, tracepoint("task/task_rename"), 1);
+	attr.sample_type |= PERF_SAMPLE_RAW;
+	open_all(attr, "renames");
+	attr = sampling(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_switch"), 1);
+	attr.sample_type |= PERF_SAMPLE_RAW;
+	open_for(&attr, pid, -1, 64, "switches");
+	open_registers(pid);
+#ifdef __aarch64__
+	open_all(sampling(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1000000), "cycles");
+#endif
+}
+
+/*
+ * perf refuses a tracepoint of which the file has no format. The same samples are of
+ * software there: that which "bpf-output" is for, so that perf prints the raw bytes.
+ */
+static struct tally_events *events_of_file(void)
+{
+	const struct tally_events *events = tally_reader_events(reader);
+	struct tally_events *of_file = tally_events_new();
+	struct perf_event_attr attr;
+	size_t i;
+	int e;
+
+	for (e = 0; e < tally_events_nr(events); e++) {
+		memcpy(&attr, events->list[e].attr, sizeof(attr));
+		if (attr.type == PERF_TYPE_TRACEPOINT) {
+			attr.type = PERF_TYPE_SOFTWARE;
+			attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+		}
+		for (i = 0; i < events->nr_ids && events->ids[i].number != e; i++)
+			;
+		if (i == events->nr_ids ||
+		    tally_events_add(of_file, &attr, &events->ids[i].id, 1,
+				     events->list[e].name) != e)
+			errx(2, "event %d", e);
+	}
+	return of_file;
+}
+
+/* A bit of everything on a CPU, from when the pipe is closed until it is ended. */
+static void work(int cpu, int begin)
+{
+	char name[32];
+	int i;
+
+	run_on(cpu);
+	if (read(begin, name, 1))
+		err(2, "pipe");
+	for (i = 0; ; i++) {
+		snprintf(name, sizeof(name), "work %d of %d", i % 10, cpu);
+		prctl(PR_SET_NAME, name);
+		fault(5);
+		spin(5);
+		usleep(2000);
+	}
+}
+
+/* As keep(), of which event it is, too. */
+static void keep_counted(const struct perf_event_header *header)
+{
+	int e = tally_events_find(tally_reader_events(reader), header, header->size);
+
+	if (e >= 0 && header->type == PERF_RECORD_SAMPLE)
+		samples_of[e]++;
+	keep(header);
+}
+
+/* What has a sample of each one has as many as it has counted. */
+static void check_events(void)
+{
+	const struct tally_events *events = tally_reader_events(reader);
+	const struct perf_event_attr *attr;
+	struct tally_count_entry entry;
+	struct tally_counts counts;
+	__u64 buffer[8];
+	char text[64];
+	int e;
+
+	for (e = 0; e < tally_events_nr(events); e++) {
+		fprintf(stderr, "# %llu samples of %s\n", samples_of[e], event_names[e]);
+		snprintf(text, sizeof(text), "there are samples of %s", event_names[e]);
+		tell(samples_of[e] >= 10 && !strcmp(event_names[e], events->list[e].name), text);
+		attr = events->list[e].attr;
+		if (attr->sample_period != 1)
+			continue;
+		entry.value = 0;
+		if (!tally_read(reader->files[e], buffer, sizeof(buffer), attr->read_format,
+				&counts))
+			tally_counts_get(&counts, 0, &entry);
+		fprintf(stderr, "# %llu of them were counted\n", U(entry.value));
+		snprintf(text, sizeof(text), "as many as %s were counted", event_names[e]);
+		tell(entry.value == samples_of[e], text);
+	}
+}
+
+static int record(const char *path)
+{
+	int nr = sysconf(_SC_NPROCESSORS_ONLN), i, late;
+	struct tally_events *of_file;
+	pid_t children[nr];
+	int begin[2];
+
+	if (pipe(begin))
+		err(2, "pipe");
+	for (i = 0; i < nr; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			close(begin[1]);
+			work(i, begin[0]);
+		}
+	}
+	reader = tally_reader_new();
+	open_events(children[0]);
+	tell(reader->nr == 3 * nr + 2
+#ifdef __aarch64__
+	     + nr
+#endif
+	     , "all CPUs' events have a ring for each");
+	of_file = events_of_file();
+	out = tally_perfdata_create(path, of_file);
+	if (!out)
+		err(2, "%s", path);
+	if (tally_reader_ioctl(reader, PERF_EVENT_IOC_ENABLE))
+		err(2, "enable");
+	/* While the CPUs are switched on and off there may be samples of no count. */
+	close(begin[1]);
+	for (i = 0; i < 40; i++) {
+		usleep(10000);
+		drain(keep_counted);
+	}
+	for (i = 0; i < nr; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	if (tally_reader_ioctl(reader, PERF_EVENT_IOC_DISABLE))
+		err(2, "disable");
+	drain(keep_counted);
+	check_events();
+	late = tally_reader_late(reader);
+	fprintf(stderr, "# %llu records, %llu of them lost ones, %d late\n", nr_all,
+		seen[PERF_RECORD_LOST], late);
+	tell(!nr_bad, "all can be taken apart, and are of a known event and time");
+	tell(!seen[PERF_RECORD_LOST], "none is lost");
+	tell(!tally_perfdata_close(out), "they are written");
+	printf("%llu\n", seen[PERF_RECORD_SAMPLE]);
+	tally_events_free(of_file);
+	tally_reader_free(reader);
+	return 0;
+}
+
+/* ---- fields ------------------------------------------------------------- */
+
+static void print_fields(const struct tally_sample *s, const char *name)
+{
+	const unsigned char *raw = s->raw;
+
+	printf("%d/%d [%03u] %llu.%09llu: %llu %s: %llx", s->pid, s->tid, s->cpu,
+	       U(s->time / 1000000000), U(s->time % 1000000000), U(s->period), name, U(s->addr));
+	/* perf leaves out what is no address. */
+	for (__u64 i = 0; i < s->nr_ips; i++)
+		if (s->ips[i] < PERF_CONTEXT_MAX)
+			printf(" %llx", U(s->ips[i]));
+	if (!(s->has & PERF_SAMPLE_CALLCHAIN))
+		printf(" %llx", U(s->ip));
+	if (s->raw_size)
+		printf(" raw");
+	for (__u32 i = 0; i < s->raw_size; i++)
+		printf(" %02x", raw[i]);
+	printf("\n");
+}
+
+static int fields(const char *path)
+{
+	const struct perf_event_header *header;
+	size_t at, end_at;
+	struct tally_record r;
+	int e;
+
+	read_file(path, &at, &end_at);
+	for (; at < end_at; at += header->size) {
+		header = (void *)((char *)file_bytes + at);
+		e = tally_events_parse(file_events, &r, header, end_at - at);
+		if (e < 0)
+			errx(2, "record at %#zx", at);
+		if (r.type == PERF_RECORD_SAMPLE)
+			print_fields(&r.u.sample, event_names[e]);
+	}
+	return 0;
+}
+
+/* ---- change ------------------------------------------------------------- */
+
+/* What of a sample of "clock" or, for raw data, of "renames" is changed. */
+enum part { IP, PID, TIME, ADDR, CPU, PERIOD, CHAIN, RAW, NR_PARTS };
+
+static const char *const parts[] = { "ip", "pid", "time", "addr", "cpu", "period", "chain",
+				     "raw" };
+
+/* Where that is; in the order of the record. NULL if this one does not have it. */
+static const void *place_of(enum part part, const struct tally_record *r, int e)
+{
+	const struct tally_sample *s = &r->u.sample;
+	/* header, IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD */
+	const __u64 *words = (const void *)r->header;
+
+	if (r->type != PERF_RECORD_SAMPLE || strcmp(event_names[e], part == RAW ? "renames" : "clock"))
+		return NULL;
+	switch (part) {
+	case IP:
+		return words + 2;
+	case PID:
+		return words + 3;
+	case TIME:
+		return words + 4;
+	case ADDR:
+		return words + 5;
+	case CPU:
+		return words + 8;
+	case PERIOD:
+		return words + 9;
+	case CHAIN:
+		return s->nr_ips > 1 ? &s->ips[1] : NULL;
+	default:
+		return (const char *)s->raw + s->raw_size / 2;
+	}
+}
+
+/* Each in another sample. */
+static int change(const char *path)
+{
+	int fd = open(path, O_RDWR), e;
+	size_t at, end_at;
+	enum part part = 0;
+	struct tally_record r;
+	const unsigned char *place;
+
+	if (fd < 0)
+		err(2, "%s", path);
+	read_file(path, &at, &end_at);
+	for (; at < end_at && part < NR_PARTS; at += r.size) {
+		e = tally_events_parse(file_events, &r, (char *)file_bytes + at, end_at - at);
+		if (e < 0)
+			errx(2, "record at %#zx", at);
+		place = place_of(part, &r, e);
+		if (!place)
+			continue;
+		if (pwrite(fd, &(unsigned char){ *place ^ 1 }, 1,
+			   place - (unsigned char *)file_bytes) != 1)
+			err(2, "%s", path);
+		printf("%s %#zx\n", parts[part++], at);
+	}
+	close(fd);
+	return part != NR_PARTS;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		errx(2, "usage: sampled record|dump|fields|change FILE");
+	if (!strcmp(argv[1], "record"))
+		return record(argv[2]);
+	if (!strcmp(argv[1], "fields"))
+		return fields(argv[2]);
+	if (!strcmp(argv[1], "change"))
+		return change(argv[2]);
+	return dump(argv[2], 0);
+}
