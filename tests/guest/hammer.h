@@ -87,7 +87,7 @@ static volatile int stabbing;
 static uint64_t stabs;
 
 static const char *const victims[] = {
-	"tally_ring_reserve", "no_room", "tally_ring_commit", "tally_ring_count",
+	"tally_ring_reserve_rest", "no_room", "tally_ring_publish_again", "tally_ring_count",
 	"tally_ring_wake", "tally_record_sample", "sample_variable", "put_lost",
 };
 

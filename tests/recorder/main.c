@@ -63,10 +63,10 @@ struct tally_what probe(void)
 	return TALLY_KPROBE(function + BEGINNING);
 }
 
-/* Where a record is filled in, but not committed. */
+/* What makes the last field of a record: that is filled in, but not committed. */
 struct tally_what inside_probe(void)
 {
-	return TALLY_KPROBE_SYMBOL("tally_ring_commit", BEGINNING);
+	return TALLY_KPROBE_SYMBOL("tally_addr_phys", BEGINNING);
 }
 
 static void call_here(void *n)

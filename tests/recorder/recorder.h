@@ -9,7 +9,8 @@
 #include "tap.h"
 
 /* What all records of these tests tell. */
-#define TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |	\
+		 PERF_SAMPLE_PHYS_ADDR)
 
 #define BUF_SIZE	(256 * 1024)
 
@@ -20,6 +21,7 @@ struct sample {
 	u32 pid, tid;
 	u64 time;
 	u32 cpu, reserved;
+	u64 phys;
 };
 
 /* What a walk through records found. */
