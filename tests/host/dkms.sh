@@ -14,7 +14,8 @@ mkdir -p "$work/tree" "$work/source" "$work/install"
 in_folders() {
 	local verb=$1
 	shift
-	dkms "$verb" --dkmstree "$work/tree" --sourcetree "$work/source" \
+	# There is no such kernel in /lib/modules, which depmod looks at.
+	dkms "$verb" --no-depmod --dkmstree "$work/tree" --sourcetree "$work/source" \
 		--installtree "$work/install" -m tally -v "$version" "$@"
 }
 
