@@ -90,6 +90,8 @@ static void make_siftable(const struct tally_builder *b, struct perf_event_attr 
 		return;
 	attr->sample_period = TALLY_SIFT_LATER;
 	attr->wakeup_events = 1;
+	/* perf asks it of who samples functions. */
+	attr->exclude_callchain_user = 1;
 }
 
 /* What it leaves behind if it fails, the caller frees. */
@@ -154,6 +156,9 @@ static struct tally_event *event_new(struct tally_builder *b,
 	}
 	make_siftable(b, &counted);
 	err = counter_get(ev, b, &counted, target);
+	/* Some can be counted, but not sampled: they have no filter, then. */
+	if ((err == -EPERM || err == -EINVAL) && !ev->attr.sample_period && ev->overflow)
+		err = counter_get(ev, b, attr, target);
 	if (err)
 		goto free_overflow;
 	if (ev->overflow)

@@ -3,6 +3,8 @@
 #define TALLY_CHAIN_H
 
 #include <linux/types.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
 #include <uapi/linux/perf_event.h>
 
 struct pt_regs;
@@ -54,6 +56,18 @@ static inline bool tally_chain_store(struct tally_chain *chain, u64 ip)
 unsigned int tally_chain(struct pt_regs *regs,
 			 const struct tally_chain_want *want, u64 *ips,
 			 unsigned int max);
+
+#ifdef CONFIG_UPROBES
+/* More functions than that are not looked through that a probe waits for the end of. */
+#define TALLY_CHAIN_URETPROBES	64
+
+/* The task may just be freeing it, with us on top. */
+static inline bool tally_chain_uretprobe(struct return_instance *to,
+					 const struct return_instance *from)
+{
+	return from && !copy_from_kernel_nofault(to, from, sizeof(*to));
+}
+#endif
 
 /* Of the architecture. */
 void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs);

@@ -148,18 +148,21 @@ static bool is_trampoline(u64 ip)
 /* Return addresses that wait for a uretprobe are put right. */
 static void put_right(struct tally_chain *chain, unsigned int first)
 {
-	const struct return_instance *ri = tally_uretprobes(current);
+	struct return_instance ri;
 	u64 trampoline = 0;
 
-	for (; ri && first < chain->nr; first++) {
+	if (!tally_chain_uretprobe(&ri, tally_uretprobes(current)))
+		return;
+	for (; first < chain->nr; first++) {
 		u64 *ip = &chain->ips[first];
 
 		if (!trampoline && is_trampoline(*ip))
 			trampoline = *ip;
 		if (!trampoline || *ip != trampoline)
 			continue;
-		*ip = ri->orig_ret_vaddr;
-		ri = ri->next;
+		*ip = ri.orig_ret_vaddr;
+		if (!tally_chain_uretprobe(&ri, ri.next))
+			return;
 	}
 }
 #else

@@ -55,27 +55,30 @@ static bool read_user(void *to, unsigned long from, size_t size)
 static void put_right(struct tally_chain *chain, unsigned int first,
 		      size_t word)
 {
-	const struct return_instance *ri = tally_uretprobes(current);
-	const struct return_instance *outermost = ri;
+	const struct return_instance *first_ri = tally_uretprobes(current);
+	struct return_instance ri, outermost;
 	unsigned long trampoline = 0;
-	unsigned int i;
+	unsigned int i, nr = 0;
 
-	if (!ri)
+	if (!tally_chain_uretprobe(&ri, first_ri))
 		return;
+	outermost = ri;
 	/*
 	 * Where the trampoline is, the kernel does not tell modules. But it is
 	 * what the probe put where the return address was; of the innermost, the
 	 * trampoline itself may have written over that.
 	 */
-	while (outermost->next)
-		outermost = outermost->next;
-	if (!read_user(&trampoline, outermost->stack, word))
+	while (nr++ < TALLY_CHAIN_URETPROBES &&
+	       tally_chain_uretprobe(&outermost, outermost.next))
+		;
+	if (!read_user(&trampoline, outermost.stack, word))
 		return;
-	for (i = first; ri && i < chain->nr; i++) {
+	for (i = first; i < chain->nr; i++) {
 		if (chain->ips[i] != trampoline)
 			continue;
-		chain->ips[i] = ri->orig_ret_vaddr;
-		ri = ri->next;
+		chain->ips[i] = ri.orig_ret_vaddr;
+		if (!tally_chain_uretprobe(&ri, ri.next))
+			return;
 	}
 }
 
@@ -92,13 +95,16 @@ static unsigned long descriptor_base(unsigned int segment)
 	unsigned int i = segment >> 3;
 #ifdef CONFIG_MODIFY_LDT_SYSCALL
 	const struct ldt_struct *ldt;
+	unsigned long flags, base = 0;
 
 	if ((segment & SEGMENT_TI_MASK) == SEGMENT_LDT) {
-		/* Interrupts are off here, which the one who frees it waits for. */
+		/* The one who frees it waits for an interrupt here. */
+		local_irq_save(flags);
 		ldt = READ_ONCE(current->active_mm->context.ldt);
-		if (!ldt || i >= ldt->nr_entries)
-			return 0;
-		return get_desc_base(&ldt->entries[i]);
+		if (ldt && i < ldt->nr_entries)
+			base = get_desc_base(&ldt->entries[i]);
+		local_irq_restore(flags);
+		return base;
 	}
 #else
 	if ((segment & SEGMENT_TI_MASK) == SEGMENT_LDT)

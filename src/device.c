@@ -27,6 +27,7 @@
 #include "event.h"
 #include "eventfd.h"
 #include "exits.h"
+#include "output.h"
 #include "page.h"
 #include "publish.h"
 #include "registry.h"
@@ -344,6 +345,8 @@ static int charge(struct opening *op)
 		   sizeof(struct tally_totals);
 	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
 
+	/* Any file may have rings. */
+	bytes += sizeof(struct tally_output) + nr * sizeof(struct tally_output_slot);
 	if (op->attr.sample_period || tally_sift_can(&op->attr))
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* And its page, with what publishes in that. */

@@ -170,13 +170,13 @@ static int set_output(struct tally_file *f, int fd)
 	int err = -EBADF;
 
 	if (fd == -1)
-		return tally_output_set(f->ev, NULL);
+		return tally_output_set(f->ev, &f->wait, NULL);
 	file = fget(fd);
 	if (!file)
 		return -EBADF;
 	to = tally_file_get(file);
 	if (to)
-		err = to->ev ? tally_output_set(f->ev, to->ev) : -EINVAL;
+		err = to->ev ? tally_output_set(f->ev, &f->wait, to->ev) : -EINVAL;
 	fput(file);
 	return err;
 }

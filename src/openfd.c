@@ -438,7 +438,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 	f->watch.task = ev->attr.inherit ? NULL : ev->counter->target.task;
 	err = join_own(f, ev, wanted, how->require, b);
 	if (!err && how->output) {
-		err = tally_output_set(ev, how->output->ev);
+		err = tally_output_set(ev, &f->wait, how->output->ev);
 		if (err)
 			tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
 				     "group_fd has no ring that this event can write to");
@@ -475,8 +475,12 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 	struct file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
 	int err;
 
-	if (!extra || tally_output_follow(ev, leader->ev))
-		err = tally_builder_failed(b, -ENOMEM, -1);
+	err = extra ? tally_output_follow(ev, leader->ev) : -ENOMEM;
+	if (err == -EINVAL)
+		tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
+			     "the leader's records have another clock or direction");
+	else if (err)
+		tally_builder_failed(b, err, -1);
 	else
 		err = join_leader(NULL, ev, leader, how, b);
 	if (err < 0) {

@@ -172,9 +172,11 @@ static struct tally_output *output_of(struct tally_event *ev)
 	static const struct perf_event_attr none;
 
 	lockdep_assert_held(&outputs_lock);
-	if (!ev->output)
-		WRITE_ONCE(ev->output,
-			   tally_output_new(&none, ev->counter->nr_slots, ev));
+	if (!ev->output) {
+		/* Who polls, reads or samples finds it whole. */
+		smp_store_release(&ev->output,
+				  tally_output_new(&none, ev->counter->nr_slots, ev));
+	}
 	return ev->output;
 }
 
@@ -476,6 +478,17 @@ static bool has_ring(const struct tally_output *out)
 	return false;
 }
 
+static bool same_target(const struct tally_target *a, const struct tally_target *b)
+{
+	return a->task == b->task && a->cpu == b->cpu;
+}
+
+/* One reader can make sense of both. */
+static bool alike(const struct tally_output *a, const struct tally_output *b)
+{
+	return a->clock == b->clock && a->backward == b->backward;
+}
+
 /* As perf: what is on other CPUs, has another clock or grows to the other end. */
 static bool may_share(const struct tally_event *ev, const struct tally_event *to)
 {
@@ -483,12 +496,11 @@ static bool may_share(const struct tally_event *ev, const struct tally_event *to
 
 	return ev != to && a->cpu == b->cpu &&
 	       tally_counter_on_all_cpus(ev->counter) == tally_counter_on_all_cpus(to->counter) &&
-	       (a->cpu >= 0 || a->task == b->task) &&
-	       ev->output->clock == to->output->clock &&
-	       ev->output->backward == to->output->backward;
+	       (a->cpu >= 0 || a->task == b->task) && alike(ev->output, to->output);
 }
 
-static int set_output(struct tally_event *ev, struct tally_event *to)
+static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct tally_event *to)
 {
 	unsigned int i;
 
@@ -501,6 +513,7 @@ static int set_output(struct tally_event *ev, struct tally_event *to)
 	/* Several CPUs at the same time would write to it. */
 	if (to && ev->attr.inherit && ev->counter->target.cpu < 0)
 		return -EINVAL;
+	WRITE_ONCE(ev->output->wait, wait);
 	for (i = 0; i < ev->output->nr_slots; i++) {
 		if (to && ring_of(&to->output->slots[i]))
 			attach_all(ev->output, i, ring_of(&to->output->slots[i]));
@@ -513,17 +526,19 @@ static int set_output(struct tally_event *ev, struct tally_event *to)
 /**
  * tally_output_set - write to another event's rings
  * @ev: the event, of which no ring is mapped
+ * @wait: who waits at its file
  * @to: the other one, which has a ring; NULL to write nowhere
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL as perf says, ENOMEM.
  */
-int tally_output_set(struct tally_event *ev, struct tally_event *to)
+int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
+		     struct tally_event *to)
 {
 	int err;
 
 	mutex_lock(&outputs_lock);
-	err = set_output(ev, to);
+	err = set_output(ev, wait, to);
 	mutex_unlock(&outputs_lock);
 	return err;
 }
@@ -534,7 +549,8 @@ int tally_output_set(struct tally_event *ev, struct tally_event *to)
  * @leader: the event whose file it is in
  *
  * Context: Process context, may sleep.
- * Return: 0, or ENOMEM.
+ * Return: 0; EINVAL if its records have another clock, or grow to the other end;
+ * ENOMEM.
  */
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 {
@@ -544,16 +560,22 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 
 	if (!ev->output)
 		return 0;
+	/* Who leads another one is told so later, and may have more slots. */
+	if (!same_target(&ev->counter->target, &leader->counter->target))
+		return 0;
 	mutex_lock(&outputs_lock);
 	out = output_of(leader);
-	if (out) {
-		list_add(&ev->output->follows, &out->followers);
-		for (i = 0; i < out->nr_slots; i++)
-			if (ring_of(&out->slots[i]))
-				attach(&ev->output->slots[i], ring_of(&out->slots[i]));
-	} else {
+	if (!out)
 		err = -ENOMEM;
-	}
+	else if (!alike(ev->output, out))
+		err = -EINVAL;
+	if (err)
+		goto unlock;
+	list_add(&ev->output->follows, &out->followers);
+	for (i = 0; i < out->nr_slots; i++)
+		if (ring_of(&out->slots[i]))
+			attach(&ev->output->slots[i], ring_of(&out->slots[i]));
+unlock:
 	mutex_unlock(&outputs_lock);
 	return err;
 }

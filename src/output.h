@@ -121,7 +121,8 @@ void tally_output_free(struct tally_output *out);
 bool tally_output_has_clock(const struct perf_event_attr *attr);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
-int tally_output_set(struct tally_event *ev, struct tally_event *to);
+int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
+		     struct tally_event *to);
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader);
 int tally_output_pause(struct tally_event *ev, bool pause);
 __poll_t tally_output_poll(struct tally_output *out);

@@ -382,7 +382,7 @@ static void find_chain(const struct tally_output *out, const struct perf_event *
 		       struct pt_regs *regs, u64 *ips, struct parts *p)
 {
 	const struct tally_chain_want want = {
-		.kernel = out->callchain_kernel,
+		.kernel = out->callchain_kernel && !hides(out, regs),
 		.user = out->callchain_user,
 		.crosstask = event->ctx->task && event->ctx->task != current,
 		.max_stack = out->max_stack ?: CHAIN_MOST,
@@ -429,15 +429,19 @@ static u64 *put_raw(u64 *to, const struct perf_sample_data *data, u32 size)
 	return end;
 }
 
-static const struct perf_branch_stack *branches(const struct perf_sample_data *data)
+static const struct perf_branch_stack *branches(const struct tally_output *out,
+						const struct perf_sample_data *data,
+						struct pt_regs *regs)
 {
-	return data->sample_flags & PERF_SAMPLE_BRANCH_STACK ? data->br_stack : NULL;
+	return data->sample_flags & PERF_SAMPLE_BRANCH_STACK && !hides(out, regs) ?
+	       data->br_stack : NULL;
 }
 
 static unsigned int branches_size(const struct tally_output *out,
-				  const struct perf_sample_data *data)
+				  const struct perf_sample_data *data,
+				  struct pt_regs *regs)
 {
-	const struct perf_branch_stack *br = branches(data);
+	const struct perf_branch_stack *br = branches(out, data, regs);
 
 	if (!br)
 		return sizeof(u64);
@@ -446,9 +450,9 @@ static unsigned int branches_size(const struct tally_output *out,
 }
 
 static u64 *put_branches(const struct tally_output *out, u64 *to,
-			 const struct perf_sample_data *data)
+			 const struct perf_sample_data *data, struct pt_regs *regs)
 {
-	const struct perf_branch_stack *br = branches(data);
+	const struct perf_branch_stack *br = branches(out, data, regs);
 	const u64 *counters = tally_branch_counters(data);
 	void *at;
 
@@ -505,7 +509,7 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 		size += sizeof(u32) + p->raw;
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		size += branches_size(out, data);
+		size += branches_size(out, data, regs);
 	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER))
 		tally_regs_user(&p->user, regs);
 	if (type & PERF_SAMPLE_REGS_USER)
@@ -537,7 +541,7 @@ static u64 *put_parts(const struct tally_output *out, u64 *to,
 	if (type & PERF_SAMPLE_RAW)
 		to = put_raw(to, data, p->raw);
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		to = put_branches(out, to, data);
+		to = put_branches(out, to, data, regs);
 	if (type & PERF_SAMPLE_REGS_USER)
 		to = put_regs(to, &p->user, out->regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)

@@ -11,11 +11,12 @@
  *
  * Ordering, beside ring.c (R to U):
  *
- * V. tally_event_snapshot() writes @frozen, then @paused of each ring;
- *    tally_event_resume() clears @paused, then looks at @frozen again: full barriers
- *    on both sides, so that what is frozen for the one is paused at the end of the
- *    other. A reader that sees @frozen sets @paused once more: who freezes may not be
- *    through with it. Writers hold off preemption, and are gone a grace period later.
+ * V. tally_event_snapshot() writes @frozen, then @paused of each ring, then looks at
+ *    @frozen again, and begins anew if it was cleared; tally_event_resume() clears
+ *    @frozen, then @paused, then looks at @frozen again: full barriers in between, so
+ *    that at the end of both what is frozen is paused, and nothing else. A reader that
+ *    sees @frozen sets @paused once more: who freezes may not be through with it.
+ *    Writers hold off preemption, and are gone a grace period later.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -226,10 +227,14 @@ static void pause(const struct tally_recorder *rec, bool paused)
 /* In any context. */
 void tally_recorder_freeze(struct tally_recorder *rec)
 {
-	WRITE_ONCE(rec->frozen, true);
-	smp_mb(); /* V */
 	rcu_read_lock();
-	pause(rec, true);
+	do {
+		WRITE_ONCE(rec->frozen, true);
+		smp_mb(); /* V */
+		pause(rec, true);
+		smp_mb(); /* V */
+		/* Else it was resumed in between: this is after that. */
+	} while (!READ_ONCE(rec->frozen));
 	rcu_read_unlock();
 }
 
@@ -341,6 +346,7 @@ static void resume(struct tally_recorder *rec)
 {
 	rec->settled = false;
 	WRITE_ONCE(rec->frozen, false);
+	smp_mb(); /* V */
 	pause(rec, false);
 	smp_mb(); /* V */
 	if (READ_ONCE(rec->frozen))

@@ -32,6 +32,7 @@
 #include <linux/gfp.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -104,17 +105,28 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 	WRITE_ONCE(r->wake, true);
 }
 
+static DEFINE_PER_CPU(const struct tally_ring *, waking);
+
 /* The reader may look; any context. */
 void tally_ring_wake(struct tally_ring *r)
 {
 	WRITE_ONCE(r->wake, false);
 	WRITE_ONCE(r->told, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
-	irq_work_queue(&r->irq_work);
+	if (this_cpu_read(waking) != r)
+		irq_work_queue(&r->irq_work);
 }
 
+/*
+ * A wake-up may be what the ring has records of. Those that it makes itself are told,
+ * but wake nobody: it would go on for ever.
+ */
 static void wake(struct irq_work *work)
 {
-	tally_outputs_wake(container_of(work, struct tally_ring, irq_work));
+	struct tally_ring *r = container_of(work, struct tally_ring, irq_work);
+
+	this_cpu_write(waking, r);
+	tally_outputs_wake(r);
+	this_cpu_write(waking, NULL);
 }
 
 /* ---- its life ---- */
@@ -242,6 +254,9 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 		/* All others are told by the first write to them: it fails. */
 		prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
 	}
+	/* The pages may go before the kernel takes the rest of a mapping that failed. */
+	if (err)
+		zap_vma_ptes(vma, vma->vm_start, addr - vma->vm_start);
 	return err;
 }
 

@@ -197,7 +197,8 @@ static void join(struct tally_side *side, const struct task_struct *task)
 		m = NULL;
 	}
 	raw_spin_unlock(&members_lock);
-	kfree(m);
+	if (m)
+		kfree_rcu(m, rcu);
 }
 
 static void inherit(const struct task_struct *parent, const struct task_struct *child,

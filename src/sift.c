@@ -16,6 +16,8 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
+#include <linux/trace_events.h>
 #include "event.h"
 #include "filter.h"
 #include "overflow.h"
@@ -86,6 +88,12 @@ static s64 own_period(const struct tally_event *ev)
 	return ev->attr.sample_period;
 }
 
+/* Each of these counts nanoseconds, of which perf makes so many overflows. */
+static bool counts_by_itself(struct trace_event_call *call)
+{
+	return !strncmp(trace_event_name(call), "sched_stat_", strlen("sched_stat_"));
+}
+
 static int set_filter(struct tally_event *ev, const char *text)
 {
 	struct tally_overflow *of = ev->overflow;
@@ -100,9 +108,14 @@ static int set_filter(struct tally_event *ev, const char *text)
 	/* The children's periods are out of reach. */
 	if (ev->attr.freq || (c->attr.inherit && c->attr.sample_period != 1))
 		return -EOPNOTSUPP;
+	/* perf sends the signal before it asks us, and one that can only count never asks. */
+	if (ev->attr.sigtrap || !c->attr.sample_period)
+		return -EOPNOTSUPP;
 	call = call_of(c);
 	if (!call)
 		return -ENODEV;
+	if (counts_by_itself(call))
+		return -EOPNOTSUPP;
 	f = tally_filter_parse(call, text, why, sizeof(why));
 	if (IS_ERR(f))
 		return PTR_ERR(f);
@@ -127,8 +140,9 @@ static int set_filter(struct tally_event *ev, const char *text)
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for another kind of event and for a text that is no filter of
- * its fields, EEXIST if it has one, EOPNOTSUPP for a frequency, for an inherited event
- * whose period is not 1 and for what only perf can look at, ENODEV while its CPU is
+ * its fields, EEXIST if it has one, EOPNOTSUPP for a frequency, sigtrap, an inherited
+ * event whose period is not 1, the sched_stat_* tracepoints, one that perf lets nobody
+ * sample, and for what only perf can look at, ENODEV while its CPU is
  * offline, ENOMEM; EPERM, ENOENT and ESRCH as perf's parser tells of parentheses,
  * operands and quotes.
  */

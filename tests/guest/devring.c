@@ -1135,6 +1135,79 @@ static void members(void)
 	unmap_ring(&third_ring);
 }
 
+/* Of another target it is refused, whatever the leader has mapped. */
+static void strangers(void)
+{
+	int fd, i, nr;
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_CPU);
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	fd = open_it();
+	for (i = 0; i < nr_online(); i++)
+		if (map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(i)) == MAP_FAILED)
+			tell(0, "cpu %d: %m", i);
+	o.flags = TALLY_OPEN_MEMBER;
+	o.group_fd = fd;
+	for (i = 0; i < 20; i++) {
+		o.cpu = 0;
+		o.pid = -1;
+		nr = open_it();
+		if (nr >= 0 || errno != EINVAL)
+			break;
+		o.cpu = -1;
+		o.pid = 0;
+		nr = open_it();
+		if (nr >= 0 || errno != EINVAL)
+			break;
+	}
+	tell(i == 20, "a member on another target is refused: %s, %s", outcome(nr), o.error.text);
+	o.pid = -1;
+	o.cpu = -1;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	o.flags = TALLY_OPEN_MEMBER | TALLY_OPEN_ALL_CPUS;
+	nr = open_it();
+	tell(nr < 0 && errno == EINVAL, "and with another clock: %s, %s", outcome(nr),
+	     o.error.text);
+	attr.use_clockid = 0;
+	attr.clockid = 0;
+	nr = open_it();
+	tell(nr == 1, "but another one is not: %s %s", outcome(nr), nr < 0 ? o.error.text : "");
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	touch(5);
+	close(fd);
+}
+
+/* Who polls the file of an event that writes to another one's ring is woken, too. */
+static void redirected(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	int fd, t;
+	pid_t child;
+
+	faults(PERF_SAMPLE_IP);
+	attr.disabled = 0;
+	child = fork();
+	if (!child) {
+		wait_ms(300);
+		touch(3);
+		wait_ms(300);
+		_exit(0);
+	}
+	o.pid = child;
+	fd = open_it();
+	t = open_it();
+	if (map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0) ||
+	    ioctl(t, PERF_EVENT_IOC_SET_OUTPUT, fd))
+		tell(0, "SET_OUTPUT: %m");
+	p.fd = t;
+	tell(poll(&p, 1, 200000) == 1 && p.revents == POLLIN, "it is woken: %#x", p.revents);
+	unmap_ring(&tally_ring);
+	close(t);
+	waitpid(child, NULL, 0);
+}
+
 /* ---- memory ---- */
 
 static sigjmp_buf back;
@@ -2058,6 +2131,8 @@ static const struct devtest tests[] = {
 	{ "pauses", .run = pauses },
 	{ "percpu", .run = percpu },
 	{ "members", .run = members },
+	{ "strangers", .run = strangers },
+	{ "redirected", .run = redirected },
 	{ "mappings", .run = mappings },
 	{ "memory", .run = memory },
 	{ "inherit", .run = inherit },

@@ -20,7 +20,8 @@ fi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	for test in same regs lost overwrite wakeup sleeper errors filters outputs pauses percpu \
-		members mappings memory inherit throttle reads changes interrupts; do
+		members strangers redirected mappings memory inherit throttle reads changes \
+		interrupts; do
 		results "devring$b" $test
 	done
 done
