@@ -104,7 +104,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	    (ev->attr.sample_period || has_records(&b->attr))) {
 		if (tally_record_prepare(&b->attr))
 			return -ENOMEM;
-		ev->output = tally_output_new(&b->attr, tally_target_slots(target), ev);
+		ev->output = tally_output_new(&b->attr, target, ev);
 		if (!ev->output)
 			return -ENOMEM;
 	}
@@ -137,6 +137,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 		    TALLY_GIVEN_NAME;
 	ev->attr = *attr;
 	ev->max_rate = b->max_rate;
+	ev->shared_type = b->shared_type;
 	if (!attr->freq && b->freq)
 		ev->hz = b->freq;
 	else if (!attr->freq && b->attr.freq && !b->period)

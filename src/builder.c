@@ -559,6 +559,24 @@ void tally_builder_sample_type(struct tally_builder *b, u64 sample_type)
 EXPORT_SYMBOL_TALLY(tally_builder_sample_type);
 
 /**
+ * tally_builder_allow_samples - let others have samples of the event
+ * @b: the builder of an event with a period or a frequency
+ * @sample_type: PERF_SAMPLE_* that they may have, of those that need no more to be
+ *	said: not the counts, branches, registers and stacks
+ *
+ * A program that attaches a file to the event (TALLY_IOC_ATTACH) may map a ring from
+ * that, if it has CAP_PERFMON. The owner's handlers, and its ring, go on as without.
+ *
+ * Context: Any context. tally_build() answers EOPNOTSUPP for other fields, and EINVAL
+ * for an event that only counts.
+ */
+void tally_builder_allow_samples(struct tally_builder *b, u64 sample_type)
+{
+	b->shared_type = sample_type;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_allow_samples);
+
+/**
  * tally_builder_enable_on_exec - start counting when the task calls exec()
  * @b: the builder; EINVAL from tally_build() without a task, or with
  *	tally_builder_require(). For an event that is built disabled; only the

@@ -14,6 +14,7 @@
 #include "builder.h"
 #include "compat.h"
 #include "pmu.h"
+#include "share.h"
 
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
 #define FTRACE_FUNCTION_ID 1
@@ -244,9 +245,9 @@ static int check_counting(struct tally_builder *b,
 				      "samples are of sampled events");
 	if (b->ring_pages)
 		return tally_bad(b, -EINVAL, "a ring without a period or frequency");
-	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
+	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue || b->shared_type)
 		return tally_bad(b, -EINVAL,
-				 "one_shot, max_rate and queue are for sampled events");
+				 "one_shot, max_rate, queue and allow_samples are for sampled events");
 	if (b->flags & TALLY_BUILDER_RECORDS)
 		forget_samples(attr);
 	return 0;
@@ -279,6 +280,8 @@ static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 		b->flags |= TALLY_BUILDER_TIME;
 	if (!(b->flags & TALLY_BUILDER_RECORDS))
 		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+	/* That of perf's period would have every event of software overflow. */
+	attr->sample_type |= b->shared_type & ~(u64)PERF_SAMPLE_PERIOD;
 	forget_ring(attr);
 	attr->wakeup_events = 1;
 	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
@@ -333,6 +336,8 @@ static int check_sampling(struct tally_builder *b,
 		attr->freq = !!b->freq;
 		attr->sample_period = b->period ?: b->freq;
 	}
+	if (b->shared_type && tally_share_check(b, b->shared_type))
+		return b->err;
 	if (!attr->sample_period)
 		return check_counting(b, attr);
 	if (attr->freq) {

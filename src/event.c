@@ -21,6 +21,7 @@
 #include "publish.h"
 #include "readout.h"
 #include "registry.h"
+#include "share.h"
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
 static struct perf_event nowhere = { .oncpu = -1 };
@@ -340,6 +341,7 @@ void tally_events_destroy(struct list_head *doomed)
 		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
 		tally_attachments_end(ev);
+		tally_shares_end(ev);
 		if (ev->output)
 			tally_output_end(ev->output);
 		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;

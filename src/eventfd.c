@@ -207,7 +207,7 @@ static int get_id(struct tally_file *f, u64 __user *arg)
 static void reset_attached(struct tally_file *f);
 
 /* Of an event that belongs to somebody else. */
-static long attached_ioctl(struct tally_file *f, unsigned int cmd)
+static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case PERF_EVENT_IOC_RESET:
@@ -219,9 +219,10 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd)
 	case PERF_EVENT_IOC_PERIOD:
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 	case PERF_EVENT_IOC_SET_OUTPUT:
-	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 	case PERF_EVENT_IOC_SET_FILTER:
 		return -EPERM;
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return tally_output_pause(f->at_output, arg);
 	default:
 		return -ENOTTY;
 	}
@@ -246,7 +247,7 @@ static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_SET_OUTPUT:
 		return set_output(f, (int)arg);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
-		return tally_output_pause(f->ev, arg);
+		return tally_output_pause(READ_ONCE(f->ev->output), arg);
 	case PERF_EVENT_IOC_SET_FILTER:
 		return set_filter(f, to);
 	default:
@@ -267,7 +268,7 @@ static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	case PERF_EVENT_IOC_QUERY_BPF:
 		return -EOPNOTSUPP;
 	default:
-		return f->ev ? own_ioctl(f, cmd, arg) : attached_ioctl(f, cmd);
+		return f->ev ? own_ioctl(f, cmd, arg) : attached_ioctl(f, cmd, arg);
 	}
 }
 
@@ -365,7 +366,7 @@ static __poll_t eventfd_poll(struct file *file, poll_table *wait)
 	poll_wait(file, &f->wait, wait);
 	if (has_ended(f))
 		return EPOLLHUP;
-	out = f->ev ? READ_ONCE(f->ev->output) : NULL;
+	out = f->ev ? READ_ONCE(f->ev->output) : f->at_output;
 	return out ? tally_output_poll(out) : 0;
 }
 
@@ -406,8 +407,12 @@ static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
 	struct tally_file *f = file->private_data;
 
 	/* A page, or a page and a ring. */
-	if (f->ev && (vma_pages(vma) > 1 || vma->vm_pgoff))
-		return tally_output_mmap(f->ev, &f->wait, vma);
+	if (vma_pages(vma) > 1 || vma->vm_pgoff) {
+		if (f->ev)
+			return tally_output_mmap(f->ev, &f->wait, vma);
+		if (f->at_output)
+			return tally_output_map(f->at_output, &f->wait, vma);
+	}
 	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
 }
 

@@ -26,6 +26,7 @@
 #include "page.h"
 #include "publish.h"
 #include "registry.h"
+#include "share.h"
 
 /**
  * struct file_extra - what is charged for an event that has no file of its own
@@ -114,6 +115,8 @@ static void release_event(struct tally_file *f)
 
 static void release_attachment(struct tally_file *f)
 {
+	if (f->at_output)
+		tally_share_end(f->at_output);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->at_mapping);
 	if (f->watch.task)
@@ -527,12 +530,29 @@ static int may_find(const struct tally_event *ev)
 	return err == -EACCES && !ev->named ? -ENOENT : err;
 }
 
-static int begin_attached(struct tally_file *f)
+/* Under the attachment's lock, so that the event is not released meanwhile. */
+static int begin_samples(struct tally_file *f, const struct perf_event_attr *attr)
+{
+	struct tally_output *out;
+
+	if (!attr || !f->at.ev)
+		return 0;
+	out = tally_share_begin(f->at.ev, attr);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	f->at_output = out;
+	return 0;
+}
+
+static int begin_attached(struct tally_file *f, const struct tally_file_how *how)
 {
 	struct tally_totals base;
-	int err = 0;
+	int err;
 
 	mutex_lock(&f->at.lock);
+	err = begin_samples(f, how->samples);
+	if (err)
+		goto unlock;
 	if (f->at.ev) {
 		tally_attachment_base(&f->at, &base);
 		tally_mapping_rebase(&f->at_mapping, &base);
@@ -546,6 +566,7 @@ static int begin_attached(struct tally_file *f)
 			f->watch.task = get_task_struct(f->at.ev->counter->target.task);
 		err = watch(f, f->at.ev);
 	}
+unlock:
 	mutex_unlock(&f->at.lock);
 	return err;
 }
@@ -583,9 +604,12 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 				    err == -ENOENT ? "no such event" : "out of memory");
 	}
 	f->charge = *charge;
-	err = begin_attached(f);
+	err = begin_attached(f, how);
 	if (err) {
 		tally_file_end(f);
+		if (err == -EACCES)
+			return tally_bad_in(b, TALLY_FIELD_SAMPLE_TYPE, err,
+					    "its owner allows no such samples");
 		return tally_builder_failed(b, err, -1);
 	}
 	return install(f, how->flags, b);

@@ -135,14 +135,16 @@ bool tally_output_has_clock(const struct perf_event_attr *attr)
 /**
  * tally_output_new - for an event's records
  * @attr: as it was asked for
- * @nr_slots: how many parts the event has
+ * @target: whom the event counts
  * @ev: the event
  *
  * Return: it, with no ring; or NULL for want of memory.
  */
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
-				      unsigned int nr_slots, struct tally_event *ev)
+				      const struct tally_target *target,
+				      struct tally_event *ev)
 {
+	unsigned int nr_slots = tally_target_slots(target);
 	struct tally_output *out;
 	unsigned int i;
 
@@ -151,11 +153,16 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 		return NULL;
 	out->ev = ev;
 	out->nr_slots = nr_slots;
+	out->cpu = target->cpu;
+	out->on_all_cpus = nr_slots > 1 || (!target->task && target->cpu < 0);
+	/* perf refuses what children on several CPUs would write to. */
+	out->scattered = ev->attr.inherit && target->cpu < 0;
 	out->slot_mask = nr_slots > 1 ? ~0U : 0;
 	out->id = ev->id;
 	out->ns = get_pid_ns(task_active_pid_ns(current));
 	out->global = out->ns == &init_pid_ns;
 	out->clock = clock_of(attr);
+	INIT_LIST_HEAD(&out->share);
 	INIT_LIST_HEAD(&out->followers);
 	INIT_LIST_HEAD(&out->follows);
 	for (i = 0; i < nr_slots; i++) {
@@ -175,7 +182,7 @@ static struct tally_output *output_of(struct tally_event *ev)
 	if (!ev->output) {
 		/* Who polls, reads or samples finds it whole. */
 		smp_store_release(&ev->output,
-				  tally_output_new(&none, ev->counter->nr_slots, ev));
+				  tally_output_new(&none, &ev->counter->target, ev));
 	}
 	return ev->output;
 }
@@ -383,32 +390,29 @@ static struct tally_ring *make(const struct tally_output *out, int cpu,
 }
 
 /* The slot that the offset of a mapping means; or EINVAL. */
-static int slot_at(const struct tally_event *ev, struct vm_area_struct *vma)
+static int slot_at(const struct tally_output *out, struct vm_area_struct *vma)
 {
 	unsigned long cpu = vma->vm_pgoff / TALLY_RING_PAGES;
 
-	if (vma->vm_pgoff % TALLY_RING_PAGES || cpu >= ev->counter->nr_slots ||
-	    (tally_counter_on_all_cpus(ev->counter) && !cpu_possible(cpu)))
+	if (vma->vm_pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
+	    (out->on_all_cpus && !cpu_possible(cpu)))
 		return -EINVAL;
 	return cpu;
 }
 
-static int check_mapping(const struct tally_event *ev, struct vm_area_struct *vma)
+static int check_mapping(const struct tally_output *out, struct vm_area_struct *vma)
 {
 	unsigned long pages = vma_pages(vma) - 1;
 
-	/* perf refuses what children on several CPUs would write to. */
-	if (ev->attr.inherit && ev->counter->target.cpu < 0)
-		return -EINVAL;
-	if (!(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
+	if (out->scattered || !(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
 	    pages > TALLY_RING_PAGES / 2)
 		return -EINVAL;
-	return slot_at(ev, vma);
+	return slot_at(out, vma);
 }
 
 /**
- * tally_output_mmap - a program maps a ring from an event's file
- * @ev: the event
+ * tally_output_map - a program maps a ring
+ * @out: the output
  * @wait: who waits at the file
  * @vma: where; what is written to is forward, else the oldest records go
  *
@@ -417,26 +421,23 @@ static int check_mapping(const struct tally_event *ev, struct vm_area_struct *vm
  * has already, an offset that is no CPU's, a private mapping, and an inherited
  * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
  */
-int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
-		      struct vm_area_struct *vma)
+int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
+		     struct vm_area_struct *vma)
 {
 	struct tally_ring *r, *fresh = NULL;
-	struct tally_output *out;
 	int slot, err;
 
-	slot = check_mapping(ev, vma);
+	slot = check_mapping(out, vma);
 	if (slot < 0)
 		return slot;
 	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       vma->vm_flags & VM_WRITE ? 0 : VM_MAYWRITE);
 	mutex_lock(&outputs_lock);
-	out = output_of(ev);
-	r = out ? existing(&out->slots[slot], vma_pages(vma) - 1) : ERR_PTR(-ENOMEM);
+	r = existing(&out->slots[slot], vma_pages(vma) - 1);
 	if (!r) {
 		/* It may take its time, and others map theirs meanwhile. */
 		mutex_unlock(&outputs_lock);
-		fresh = make(out, ev->counter->nr_slots > 1 ? slot : ev->counter->target.cpu,
-			     vma);
+		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
 		mutex_lock(&outputs_lock);
 		r = IS_ERR(fresh) ? fresh : existing(&out->slots[slot], vma_pages(vma) - 1);
 		r = r ?: fresh;
@@ -454,6 +455,18 @@ int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		tally_ring_put(fresh);
 	}
 	return err;
+}
+
+/* As tally_output_map(), from the file of an event, which may have no output yet. */
+int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
+{
+	struct tally_output *out;
+
+	mutex_lock(&outputs_lock);
+	out = output_of(ev);
+	mutex_unlock(&outputs_lock);
+	return out ? tally_output_map(out, wait, vma) : -ENOMEM;
 }
 
 /* ---- what programs ask of it ---- */
@@ -582,7 +595,7 @@ unlock:
 
 /**
  * tally_output_pause - write nothing for a while; what comes is lost
- * @ev: the event
+ * @out: the output; NULL has no ring
  * @pause: begin, or end
  *
  * On return, whoever was in the middle of a record when it began is through.
@@ -590,15 +603,15 @@ unlock:
  * Context: Process context, may sleep.
  * Return: 0; EINVAL if there is no ring.
  */
-int tally_output_pause(struct tally_event *ev, bool pause)
+int tally_output_pause(struct tally_output *out, bool pause)
 {
 	struct tally_ring *r;
 	int err = -EINVAL;
 	unsigned int i;
 
 	mutex_lock(&outputs_lock);
-	for (i = 0; ev->output && i < ev->output->nr_slots; i++) {
-		r = ring_of(&ev->output->slots[i]);
+	for (i = 0; out && i < out->nr_slots; i++) {
+		r = ring_of(&out->slots[i]);
 		if (!r)
 			continue;
 		WRITE_ONCE(r->paused, pause);

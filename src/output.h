@@ -19,6 +19,7 @@ struct tally_recorder;
 struct tally_ring;
 struct tally_ring_how;
 struct tally_set;
+struct tally_target;
 struct vm_area_struct;
 
 /**
@@ -69,6 +70,11 @@ struct tally_output_slot {
  * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
  * @recorder: for rings that a module reads; else NULL
+ * @cpu: the CPU that the event counts on; -1 for all, or any
+ * @on_all_cpus: it counts on all
+ * @scattered: it is written to by children on several CPUs at once
+ * @share: in the list of those that attached files have
+ * @shared: it is; guarded by the lock of those lists
  * @followers: those that write where this one does; guarded by the outputs' lock
  * @follows: in the list of those
  * @nr_slots: how many slots
@@ -103,6 +109,11 @@ struct tally_output {
 	struct tally_side side;
 	wait_queue_head_t *wait;
 	struct tally_recorder *recorder;
+	int cpu;
+	bool on_all_cpus;
+	bool scattered;
+	struct list_head share;
+	bool shared;
 	struct list_head followers;
 	struct list_head follows;
 	unsigned int nr_slots;
@@ -113,7 +124,8 @@ struct tally_output {
 #define TALLY_RING_PAGES	(TALLY_RING_AT(1) >> PAGE_SHIFT)
 
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
-				      unsigned int nr_slots, struct tally_event *ev);
+				      const struct tally_target *target,
+				      struct tally_event *ev);
 int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr);
 int tally_output_fill(struct tally_output *out, struct tally_ring_how *how);
 void tally_output_end(struct tally_output *out);
@@ -121,10 +133,12 @@ void tally_output_free(struct tally_output *out);
 bool tally_output_has_clock(const struct perf_event_attr *attr);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
+int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
+		     struct vm_area_struct *vma);
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to);
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader);
-int tally_output_pause(struct tally_event *ev, bool pause);
+int tally_output_pause(struct tally_output *out, bool pause);
 __poll_t tally_output_poll(struct tally_output *out);
 void tally_outputs_wake(struct tally_ring *r);
 

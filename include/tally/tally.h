@@ -531,6 +531,7 @@ struct tally_builder {
 	u32 queue;
 	u32 max_rate;
 	u32 ring_pages;
+	u64 shared_type;
 	int cpu;
 	pid_t pid;
 	int err;
@@ -630,6 +631,7 @@ void tally_builder_sample_time(struct tally_builder *b);
 void tally_builder_branches(struct tally_builder *b, u64 mask);
 void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
 void tally_builder_sample_type(struct tally_builder *b, u64 sample_type);
+void tally_builder_allow_samples(struct tally_builder *b, u64 sample_type);
 void tally_builder_enable_on_exec(struct tally_builder *b);
 void tally_builder_remove_on_exec(struct tally_builder *b);
 void tally_builder_sigtrap(struct tally_builder *b, u64 data);

@@ -27,6 +27,11 @@ for round in 1 2 3 4 5; do
 	ok 'and the log says so' logged 'tally_recorder left event left_recorder behind'
 done
 
+ok 'mode=share is loaded' insmod "$module" mode=share
+results "$here/devshare" samples
+results "$here/devshare" released 'rmmod tally_recorder'
+nothing_left 'nothing is left of it'
+
 if [ -e /proc/self/fail-nth ] && [ -d $slab ]; then
 	# As in failslab.sh.
 	echo N >$slab/ignore-gfp-wait

@@ -7,6 +7,7 @@
  *	insmod tally_recorder.ko mode=once		has a ring, or fails
  *	insmod tally_recorder.ko mode=leave		leaves one behind
  *	insmod tally_recorder.ko mode=panic		has one that a panic prints
+ *	insmod tally_recorder.ko mode=share		lets others have samples
  *	insmod tally_recorder.ko mode=inside		panics, in the middle of a record
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -26,7 +27,7 @@
 
 static char *mode = "";
 module_param(mode, charp, 0444);
-MODULE_PARM_DESC(mode, "once, leave, panic, inside; or nothing for the tests");
+MODULE_PARM_DESC(mode, "once, leave, share, panic, inside; or nothing for the tests");
 
 struct tap tap;
 unsigned long word;
@@ -258,6 +259,38 @@ static const struct kernel_param_ops calls_ops = {
 module_param_cb(calls, &calls_ops, NULL, 0200);
 MODULE_PARM_DESC(calls, "Call what is probed so often");
 
+/* Beside its own handler, and its own ring, others have theirs. */
+static unsigned int handled;
+module_param(handled, uint, 0444);
+MODULE_PARM_DESC(handled, "How many overflows the handler of mode=share has seen");
+
+static void handle(struct tally_event *ev, const struct tally_sample *s, void *context)
+{
+	WRITE_ONCE(handled, handled + 1);
+}
+
+static struct tally_event *unshared;
+
+static int share(void)
+{
+	struct tally_builder b;
+
+	tally_builder_init(&b, probe());
+	tally_builder_name(&b, "shared");
+	tally_builder_period(&b, 1);
+	tally_builder_on_overflow(&b, handle, NULL);
+	tally_builder_allow_samples(&b, TYPE | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CALLCHAIN);
+	kept = tally_build(&b);
+	if (IS_ERR(kept))
+		return PTR_ERR(kept);
+	tally_builder_init(&b, probe());
+	tally_builder_name(&b, "unshared");
+	tally_builder_period(&b, 1);
+	tally_builder_on_overflow(&b, handle, NULL);
+	unshared = tally_build(&b);
+	return PTR_ERR_OR_ZERO(unshared);
+}
+
 /* 20 records for each CPU: a panic tells 16 of them. */
 static int for_a_panic(void)
 {
@@ -336,6 +369,8 @@ static int __init recorder_init(void)
 		return once();
 	if (!strcmp(mode, "leave"))
 		return leave();
+	if (!strcmp(mode, "share"))
+		return share();
 	if (!strcmp(mode, "panic"))
 		return for_a_panic();
 	if (!strcmp(mode, "inside"))
@@ -346,6 +381,7 @@ static int __init recorder_init(void)
 static void __exit recorder_exit(void)
 {
 	tally_event_release(kept);
+	tally_event_release(unshared);
 	if (!*mode)
 		tap_end(&tap);
 }

@@ -182,6 +182,7 @@
 #define TALLY_FIELD_RESERVED	10
 #define TALLY_FIELD_ID		11
 #define TALLY_FIELD_READ_FORMAT	12
+#define TALLY_FIELD_SAMPLE_TYPE	13
 #define TALLY_FIELD_ATTR_AT(offset)	(0x10000 | (offset))
 #define TALLY_FIELD_ATTR_BIT(number)	(0x20000 | (number))
 
@@ -423,6 +424,16 @@ struct tally_next {
 	char what[128];
 };
 
+/*
+ * struct tally_attach's flags.
+ *
+ * WATERMARK	@wakeup is a number of bytes
+ * BACKWARD	each record is in front of the one before, as perf_event_attr's
+ *		write_backward
+ */
+#define TALLY_ATTACH_WATERMARK	(1U << 0)
+#define TALLY_ATTACH_BACKWARD	(1U << 1)
+
 /**
  * struct tally_attach - a file for an event that exists
  *
@@ -434,6 +445,14 @@ struct tally_next {
  * @publish_ns:		as for TALLY_IOC_OPEN
  * @name:		which event, if @id is 0
  * @error:		written if the call fails
+ * @sample_type:	fields of samples, as perf_event_attr's, of those that the owner
+ *			lets others have; 0 for no samples
+ * @wakeup:		how many samples wake who polls, or with TALLY_ATTACH_WATERMARK how
+ *			many bytes; 0 for half of the ring
+ * @flags:		TALLY_ATTACH_*
+ *
+ * With samples, a ring can be mapped from the file, as from that of an event: from
+ * when it is mapped, each overflow is in it, too. That takes CAP_PERFMON.
  *
  * The file counts from here on: its value and times begin at 0, and
  * PERF_EVENT_IOC_RESET lets its value begin again, for this file alone. It cannot
@@ -442,7 +461,7 @@ struct tally_next {
  *
  * Returns a file. Errors: ENOENT no such event, EDQUOT, EINVAL; EACCES without
  * CAP_PERFMON, for an event of another process, and of any but the usual kinds:
- * hardware, software and caches.
+ * hardware, software and caches; and for samples that the owner does not allow.
  */
 struct tally_attach {
 	__u32 size;
@@ -453,6 +472,9 @@ struct tally_attach {
 	__aligned_u64 publish_ns;
 	char name[TALLY_USER_NAME_LEN];
 	struct tally_error error;
+	__aligned_u64 sample_type;
+	__u32 wakeup;
+	__u32 flags;
 };
 
 /*
