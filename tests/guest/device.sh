@@ -70,6 +70,7 @@ done
 
 mkfifo /tmp/held
 hold() {
+	rm -f /tmp/lock
 	"$here/devrights" hold "$1" </tmp/held >/tmp/lock &
 	holder=$!
 	exec 5>/tmp/held
