@@ -8,6 +8,8 @@
 # shellcheck disable=SC2119
 load_tally
 
+rate=/proc/sys/kernel/perf_event_max_sample_rate
+usual=$(cat $rate)
 bits=''
 if [ -x "$here/devring32" ]; then
 	"$here/devring32" 2>/dev/null
@@ -22,7 +24,10 @@ for b in '' $bits; do
 	for test in same regs lost overwrite wakeup sleeper errors filters outputs pauses percpu \
 		members strangers redirected mappings memory inherit throttle reads changes \
 		interrupts; do
+		# So that a clock of 10 microseconds is too fast for it.
+		[ $test != throttle ] || echo 10000 >$rate
 		results "devring$b" $test
+		[ $test != throttle ] || echo "$usual" >$rate
 	done
 done
 
