@@ -272,8 +272,8 @@ static void side_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_FORK), 0);
 	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_EXIT), 1);
 	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_SWITCH_CPU_WIDE), 0);
-	/* It slept thrice, and was waited for before. */
-	KUNIT_EXPECT_GE(test, count(a->out, PERF_RECORD_SWITCH), 7);
+	/* It came, and slept thrice; on a busy host a sleep may be over before it begins. */
+	KUNIT_EXPECT_GE(test, count(a->out, PERF_RECORD_SWITCH), 3);
 	for (i = 0; i < min_t(unsigned int, a->out->nr, KEPT); i++) {
 		const struct kept *k = &a->out->kept[i];
 
