@@ -19,7 +19,7 @@ static void me(struct tally_builder *b)
 
 static void type(struct tally_builder *b)
 {
-	tally_builder_sample_type(b, TYPE);
+	tally_builder_sample_type(b, TYPE & ~(u64)PERF_SAMPLE_PHYS_ADDR);
 }
 
 static void ring(struct tally_builder *b)
