@@ -13,7 +13,8 @@ function append(text) {
 	line = text
 }
 { sub(/ \[unknown\] \(\[unknown\]\)$/, "") }
-match($0, /[0-9]+\/[0-9]+ +\[[0-9]+\] /) { flush(); append(substr($0, RSTART)); next }
+# A task that has been reaped has the number -1.
+match($0, /-?[0-9]+\/-?[0-9]+ +\[[0-9]+\] /) { flush(); append(substr($0, RSTART)); next }
 /^[ \t]*[0-9a-f]+ *$/ { append($0); next }
 # Eight bytes in a line, with the characters that they are behind them.
 /BPF output: [0-9a-f][0-9a-f][0-9a-f][0-9a-f]:/ { append("raw") }
