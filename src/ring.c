@@ -105,6 +105,9 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 	WRITE_ONCE(r->wake, true);
 }
 
+static struct workqueue_struct *ring_wq;
+
+/* What this CPU wakes the reader of. */
 static DEFINE_PER_CPU(const struct tally_ring *, waking);
 
 /* The reader may look; any context. */
@@ -112,13 +115,15 @@ void tally_ring_wake(struct tally_ring *r)
 {
 	WRITE_ONCE(r->wake, false);
 	WRITE_ONCE(r->told, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
-	if (this_cpu_read(waking) != r)
+	if (unlikely(this_cpu_read(waking) == r))
+		WRITE_ONCE(r->again, true);
+	else
 		irq_work_queue(&r->irq_work);
 }
 
 /*
- * A wake-up may be what the ring has records of. Those that it makes itself are told,
- * but wake nobody: it would go on for ever.
+ * A wake-up may be what the ring has records of: if those woke at once, it would go on
+ * for ever. So all that come meanwhile, an NMI's among them, wake in the next tick.
  */
 static void wake(struct irq_work *work)
 {
@@ -127,11 +132,21 @@ static void wake(struct irq_work *work)
 	this_cpu_write(waking, r);
 	tally_outputs_wake(r);
 	this_cpu_write(waking, NULL);
+	if (likely(!READ_ONCE(r->again)))
+		return;
+	WRITE_ONCE(r->again, false);
+	/* If that has records, they wake at once; it waits already then, and has none. */
+	queue_delayed_work(ring_wq, &r->later, 1);
+}
+
+static void wake_later(struct work_struct *work)
+{
+	struct tally_ring *r = container_of(to_delayed_work(work), struct tally_ring, later);
+
+	irq_work_queue(&r->irq_work);
 }
 
 /* ---- its life ---- */
-
-static struct workqueue_struct *ring_wq;
 
 static void free_ring(struct tally_ring *r)
 {
@@ -149,6 +164,9 @@ static void end_ring(struct work_struct *work)
 {
 	struct tally_ring *r = container_of(to_rcu_work(work), struct tally_ring, free);
 
+	/* No record comes any more: the second one is the last, and queues nothing. */
+	irq_work_sync(&r->irq_work);
+	cancel_delayed_work_sync(&r->later);
 	irq_work_sync(&r->irq_work);
 	free_ring(r);
 }
@@ -221,6 +239,7 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 	refcount_set(&r->refs, 1);
 	INIT_LIST_HEAD(&r->outputs);
 	init_irq_work(&r->irq_work, wake);
+	INIT_DELAYED_WORK(&r->later, wake_later);
 	INIT_RCU_WORK(&r->free, end_ring);
 	if (alloc_pages_of(r, node))
 		r->data = map_twice(r);

@@ -38,7 +38,9 @@ struct vm_area_struct;
  * @page: the header page, which user programs may write to: nothing is read from
  *	it but how far they have read
  * @told: what poll() is to answer; taken away by that
+ * @again: it is to be woken once more, after the wake-up that is going on
  * @irq_work: wakes the reader
+ * @later: does that in the next tick
  * @refs: everybody who may still look at it
  * @maps: how many mappings there are; guarded by the outputs' lock
  * @outputs: what writes here, and who waits for that; guarded by the outputs' lock,
@@ -67,7 +69,9 @@ struct tally_ring {
 	local_t lost;
 	local_t events;
 	int told;
+	bool again;
 	struct irq_work irq_work;
+	struct delayed_work later;
 	refcount_t refs;
 	unsigned int maps;
 	struct list_head outputs;
