@@ -15,10 +15,10 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pid_namespace.h>
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "compat.h"
@@ -58,17 +58,18 @@ static void detach(struct tally_output_slot *s)
 	if (!r)
 		return;
 	RCU_INIT_POINTER(s->ring, NULL);
-	list_del_rcu(&s->node);
-	s->grace = get_state_synchronize_rcu();
+	spin_lock_irq(&r->outputs_lock);
+	list_del(&s->node);
+	spin_unlock_irq(&r->outputs_lock);
 	tally_ring_put(r);
 }
 
 static void attach(struct tally_output_slot *s, struct tally_ring *r)
 {
 	detach(s);
-	/* Somebody who wakes may still be going through the list that it was in. */
-	cond_synchronize_rcu(s->grace);
-	list_add_rcu(&s->node, &r->outputs);
+	spin_lock_irq(&r->outputs_lock);
+	list_add(&s->node, &r->outputs);
+	spin_unlock_irq(&r->outputs_lock);
 	s->throttled = false;
 	rcu_assign_pointer(s->ring, tally_ring_get(r));
 	wake_slot(s);
@@ -97,11 +98,12 @@ static void detach_all(struct tally_output *out, unsigned int slot)
 void tally_outputs_wake(struct tally_ring *r)
 {
 	const struct tally_output_slot *s;
+	unsigned long flags;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(s, &r->outputs, node)
+	spin_lock_irqsave(&r->outputs_lock, flags);
+	list_for_each_entry(s, &r->outputs, node)
 		wake_slot(s);
-	rcu_read_unlock();
+	spin_unlock_irqrestore(&r->outputs_lock, flags);
 }
 
 /* ---- an event's output ---- */
@@ -165,10 +167,8 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	INIT_LIST_HEAD(&out->share);
 	INIT_LIST_HEAD(&out->followers);
 	INIT_LIST_HEAD(&out->follows);
-	for (i = 0; i < nr_slots; i++) {
+	for (i = 0; i < nr_slots; i++)
 		out->slots[i].out = out;
-		out->slots[i].grace = get_state_synchronize_rcu();
-	}
 	tally_record_describe(out, attr);
 	return out;
 }

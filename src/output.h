@@ -28,14 +28,12 @@ struct vm_area_struct;
  * @node: in the ring's list
  * @out: the event's
  * @maps: how often a program has mapped the ring from this event's file
- * @grace: when it was in none yet
  * @throttled: a record said so, and none that it is over. Written where the ring is.
  */
 struct tally_output_slot {
 	struct tally_ring __rcu *ring;
 	struct list_head node;
 	struct tally_output *out;
-	unsigned long grace;
 	unsigned int maps;
 	bool throttled;
 };

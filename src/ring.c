@@ -34,6 +34,7 @@
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/topology.h>
@@ -187,6 +188,7 @@ static bool alloc_pages_of(struct tally_ring *r, int node)
 		r->pages[i] = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN, 0);
 		if (!r->pages[i])
 			return false;
+		cond_resched();
 	}
 	return r->pages;
 }
@@ -237,6 +239,7 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 	r->overwrite = how->overwrite;
 	r->watermark = min_t(unsigned long, how->watermark ?: r->size / 2, r->size);
 	refcount_set(&r->refs, 1);
+	spin_lock_init(&r->outputs_lock);
 	INIT_LIST_HEAD(&r->outputs);
 	init_irq_work(&r->irq_work, wake);
 	INIT_DELAYED_WORK(&r->later, wake_later);
@@ -272,6 +275,7 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 		err = remap_pfn_range(vma, addr, page_to_pfn(r->pages[i]), PAGE_SIZE, prot);
 		/* All others are told by the first write to them: it fails. */
 		prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
+		cond_resched();
 	}
 	/* The pages may go before the kernel takes the rest of a mapping that failed. */
 	if (err)

@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <asm/local.h>
@@ -43,8 +44,9 @@ struct vm_area_struct;
  * @later: does that in the next tick
  * @refs: everybody who may still look at it
  * @maps: how many mappings there are; guarded by the outputs' lock
- * @outputs: what writes here, and who waits for that; guarded by the outputs' lock,
- *	and read under RCU
+ * @outputs_lock: taken in interrupt
+ * @outputs: what writes here, and who waits for that; changed under both the outputs'
+ *	lock and @outputs_lock
  * @pages: the header's, and those of the data
  * @nr_pages: how many of data
  * @mlock: who is charged for the pages, while they are mapped
@@ -74,6 +76,7 @@ struct tally_ring {
 	struct delayed_work later;
 	refcount_t refs;
 	unsigned int maps;
+	spinlock_t outputs_lock; /* see above */
 	struct list_head outputs;
 	struct page **pages;
 	unsigned int nr_pages;

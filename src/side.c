@@ -33,6 +33,8 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -189,6 +191,8 @@ static void join(struct tally_side *side, const struct task_struct *task)
 
 	if (!m) {
 		atomic_long_inc(&side->missed);
+		pr_warn_ratelimited(KBUILD_MODNAME ": %s[%d]: no memory to follow it: its records are missing\n",
+				    task->comm, task->pid);
 		return;
 	}
 	raw_spin_lock(&members_lock);
