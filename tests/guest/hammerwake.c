@@ -99,16 +99,26 @@ static int by_poll(int fd)
 	return poll(&p, 1, TOO_LONG_MS) == 1 && p.revents == POLLIN;
 }
 
-static int by_epoll(int fd)
+static int epoll_fd;
+
+/*
+ * Before there are samples: a file that is added looks at once, which takes away what
+ * poll() tells, of perf's rings as of ours (see devwake.c).
+ */
+static void want_epoll(int fd)
 {
-	static int ep = -1;
 	struct epoll_event e = { .events = EPOLLIN };
 
-	if (ep < 0) {
-		ep = epoll_create1(0);
-		epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
-	}
-	return epoll_wait(ep, &e, 1, TOO_LONG_MS) == 1 && e.events == EPOLLIN;
+	epoll_fd = epoll_create1(0);
+	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e))
+		tell(0, "epoll: %m");
+}
+
+static int by_epoll(int fd)
+{
+	struct epoll_event e;
+
+	return epoll_wait(epoll_fd, &e, 1, TOO_LONG_MS) == 1 && e.events == EPOLLIN;
 }
 
 /* What the next signal says; 0 if none comes. */
@@ -200,6 +210,8 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 	page = (void *)base;
 	if (sleep == by_sigio || refresh)
 		want_signals(fd);
+	if (sleep == by_epoll)
+		want_epoll(fd);
 	begin = clock_us();
 	for (round = 0; round < n; round++) {
 		needed = number;

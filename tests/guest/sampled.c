@@ -232,14 +232,28 @@ static int record(const char *path)
 
 /* ---- fields ------------------------------------------------------------- */
 
+/*
+ * A program without frame pointers has anything in its chain. What looks like a mark, and
+ * is none, has perf take the whole chain for corrupted; it prints nothing of it.
+ */
+static int is_corrupted(const struct tally_sample *s)
+{
+	for (__u64 i = 0; i < s->nr_ips; i++)
+		if (s->ips[i] >= PERF_CONTEXT_MAX && s->ips[i] != PERF_CONTEXT_HV &&
+		    s->ips[i] != PERF_CONTEXT_KERNEL && s->ips[i] != PERF_CONTEXT_USER)
+			return 1;
+	return 0;
+}
+
 static void print_fields(const struct tally_sample *s, const char *name)
 {
 	const unsigned char *raw = s->raw;
+	__u64 nr_ips = is_corrupted(s) ? 0 : s->nr_ips;
 
 	printf("%d/%d [%03u] %llu.%09llu: %llu %s: %llx", s->pid, s->tid, s->cpu,
 	       U(s->time / 1000000000), U(s->time % 1000000000), U(s->period), name, U(s->addr));
-	/* perf leaves out what is no address. */
-	for (__u64 i = 0; i < s->nr_ips; i++)
+	/* perf leaves out the marks. */
+	for (__u64 i = 0; i < nr_ips; i++)
 		if (s->ips[i] < PERF_CONTEXT_MAX)
 			printf(" %llx", U(s->ips[i]));
 	if (!(s->has & PERF_SAMPLE_CALLCHAIN))
