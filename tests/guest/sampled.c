@@ -6,7 +6,7 @@
  *				how many samples there are
  *	sampled dump FILE	tells each record in the words of `perf script -D`
  *	sampled fields FILE	tells each sample in those of `perf script -F`, in one line
- *	sampled change FILE	changes a bit of some samples; prints where those are
+ *	sampled change FILE	changes something in some samples; prints where those are
  *
  * "record" and "dump" print "ok TEXT" or "bad TEXT" on standard error.
  */
@@ -321,10 +321,13 @@ static const void *place_of(enum part part, const struct tally_record *r, int e)
 	}
 }
 
-/* Each in another sample. */
+/* Each in another sample. A call chain gets what looks like a mark, and is none. */
 static int change(const char *path)
 {
+	static const __u64 no_mark = ~0ULL;
 	int fd = open(path, O_RDWR), e;
+	unsigned char bits[1];
+	size_t nr;
 	size_t at, end_at;
 	enum part part = 0;
 	struct tally_record r;
@@ -340,8 +343,10 @@ static int change(const char *path)
 		place = place_of(part, &r, e);
 		if (!place)
 			continue;
-		if (pwrite(fd, &(unsigned char){ *place ^ 1 }, 1,
-			   place - (unsigned char *)file_bytes) != 1)
+		nr = part == CHAIN ? sizeof(no_mark) : 1;
+		bits[0] = *place ^ 1;
+		if (pwrite(fd, part == CHAIN ? (void *)&no_mark : bits, nr,
+			   place - (unsigned char *)file_bytes) != (ssize_t)nr)
 			err(2, "%s", path);
 		printf("%s %#zx\n", parts[part++], at);
 	}
