@@ -67,7 +67,7 @@ soak:
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $$(($(SOAK) * 2)) abuse
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
-	scripts/vm --kernel debian-6.12 --smp 1 --timeout 3000 -- sh hammerwake.sh 10000
+	scripts/vm --kernel debian-6.12 --smp 1 --timeout 3000 -- sh hammerwake.sh 100000
 
 # The counts of both together. A guest that was lost has none, and make stops.
 FUZZ := 600

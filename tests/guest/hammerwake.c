@@ -114,7 +114,7 @@ static void want_epoll(int fd)
 		tell(0, "epoll: %m");
 }
 
-static int by_epoll(int fd)
+static int by_epoll(__attribute__((unused)) int fd)
 {
 	struct epoll_event e;
 
