@@ -87,7 +87,14 @@
  * What else differs from perf's files:
  * - poll() tells EPOLLHUP when the task has exited, or the event was released, and
  *   not while nothing is mapped; EPOLLIN | EPOLLRDNORM as perf, by wakeup_events or
- *   wakeup_watermark.
+ *   wakeup_watermark, and once for each wake-up, however much is left in the ring. So a
+ *   file is added to an epoll set before it is enabled: epoll_ctl() looks, too.
+ * - What comes while the reader is just being woken wakes it in the next tick, also if
+ *   the wake-up is what it tells of; perf leaves that out.
+ * - After the last overflow that PERF_EVENT_IOC_REFRESH allowed, the event counts on
+ *   until it is disabled, a moment later. No sample or signal comes of that.
+ * - The members of a group begin to count together, when all of them are enabled; each
+ *   has samples from when it was enabled itself.
  * - An event on all CPUs that is in the error state on one of them is so for read(2),
  *   which then tells 0 bytes; TALLY_IOC_READ tells the other CPUs' parts.
  * - With O_ASYNC each overflow is a signal, as perf's; of an event on all CPUs the one
