@@ -14,7 +14,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/irq_work.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
@@ -332,12 +331,12 @@ void tally_file_overflow(struct tally_event *ev, const struct tally_sample *samp
 		return;
 	if (tally_overflow_is_spent(ev->overflow))
 		WRITE_ONCE(f->spent, true);
-	irq_work_queue(&f->signal);
+	tally_kick(&f->signal);
 }
 
-void tally_file_signal(struct irq_work *work)
+void tally_file_signal(struct tally_kick *kick)
 {
-	struct tally_file *f = container_of(work, struct tally_file, signal);
+	struct tally_file *f = container_of(kick, struct tally_file, signal);
 
 	kill_fasync(&f->fasync, SIGIO, xchg(&f->spent, false) ? POLL_HUP : POLL_IN);
 }

@@ -3,12 +3,12 @@
 #define TALLY_FILE_H
 
 #include <linux/fs.h>
-#include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include "attach.h"
 #include "exits.h"
+#include "kick.h"
 #include "set.h"
 #include "user.h"
 
@@ -52,7 +52,7 @@ struct tally_file {
 	struct tally_output *at_output;
 	u64 read_format;
 	struct perf_event_attr *given;
-	struct irq_work signal;
+	struct tally_kick signal;
 	bool spent;
 	struct tally_session *session;
 	struct list_head node;
@@ -84,7 +84,7 @@ extern const struct file_operations tally_file_ops;
 ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size);
 long tally_file_ioc_read(struct tally_file *f, void __user *arg);
 void tally_file_tell_own(struct tally_file *f, unsigned int cmd);
-void tally_file_signal(struct irq_work *work);
+void tally_file_signal(struct tally_kick *kick);
 bool tally_file_task_ended(struct tally_watch *w);
 void tally_file_gone(struct tally_attachment *a);
 void tally_file_end(struct tally_file *f);

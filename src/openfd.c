@@ -11,7 +11,6 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/irq_work.h>
 #include <linux/perf_event.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -108,7 +107,7 @@ static void release_event(struct tally_file *f)
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
 	/* It overflows no more. */
-	irq_work_sync(&f->signal);
+	tally_kick_sync(&f->signal);
 	if (f->joined)
 		put_set(f->joined);
 }
@@ -380,7 +379,7 @@ static struct tally_file *file_new(const struct tally_file_how *how, unsigned in
 	INIT_LIST_HEAD(&f->extras);
 	init_waitqueue_head(&f->wait);
 	f->watch.ended = tally_file_task_ended;
-	init_irq_work(&f->signal, tally_file_signal);
+	tally_kick_init(&f->signal, tally_file_signal);
 	return f;
 }
 

@@ -32,7 +32,6 @@
 #include <linux/gfp.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -106,48 +105,22 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 	WRITE_ONCE(r->wake, true);
 }
 
-static struct workqueue_struct *ring_wq;
-
-/* What this CPU wakes the reader of. */
-static DEFINE_PER_CPU(const struct tally_ring *, waking);
-
 /* The reader may look; any context. */
 void tally_ring_wake(struct tally_ring *r)
 {
 	WRITE_ONCE(r->wake, false);
 	WRITE_ONCE(r->told, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
-	if (unlikely(this_cpu_read(waking) == r))
-		WRITE_ONCE(r->again, true);
-	else
-		irq_work_queue(&r->irq_work);
+	tally_kick(&r->kick);
 }
 
-/*
- * A wake-up may be what the ring has records of: if those woke at once, it would go on
- * for ever. So all that come meanwhile, an NMI's among them, wake in the next tick.
- */
-static void wake(struct irq_work *work)
+static void wake(struct tally_kick *kick)
 {
-	struct tally_ring *r = container_of(work, struct tally_ring, irq_work);
-
-	this_cpu_write(waking, r);
-	tally_outputs_wake(r);
-	this_cpu_write(waking, NULL);
-	if (likely(!READ_ONCE(r->again)))
-		return;
-	WRITE_ONCE(r->again, false);
-	/* If that has records, they wake at once; it waits already then, and has none. */
-	queue_delayed_work(ring_wq, &r->later, 1);
-}
-
-static void wake_later(struct work_struct *work)
-{
-	struct tally_ring *r = container_of(to_delayed_work(work), struct tally_ring, later);
-
-	irq_work_queue(&r->irq_work);
+	tally_outputs_wake(container_of(kick, struct tally_ring, kick));
 }
 
 /* ---- its life ---- */
+
+static struct workqueue_struct *ring_wq;
 
 static void free_ring(struct tally_ring *r)
 {
@@ -165,10 +138,7 @@ static void end_ring(struct work_struct *work)
 {
 	struct tally_ring *r = container_of(to_rcu_work(work), struct tally_ring, free);
 
-	/* No record comes any more: the second one is the last, and queues nothing. */
-	irq_work_sync(&r->irq_work);
-	cancel_delayed_work_sync(&r->later);
-	irq_work_sync(&r->irq_work);
+	tally_kick_sync(&r->kick);
 	free_ring(r);
 }
 
@@ -241,8 +211,7 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 	refcount_set(&r->refs, 1);
 	spin_lock_init(&r->outputs_lock);
 	INIT_LIST_HEAD(&r->outputs);
-	init_irq_work(&r->irq_work, wake);
-	INIT_DELAYED_WORK(&r->later, wake_later);
+	tally_kick_init(&r->kick, wake);
 	INIT_RCU_WORK(&r->free, end_ring);
 	if (alloc_pages_of(r, node))
 		r->data = map_twice(r);

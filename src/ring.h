@@ -4,7 +4,6 @@
 
 #include <linux/cache.h>
 #include <linux/compiler.h>
-#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
@@ -13,6 +12,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <asm/local.h>
+#include "kick.h"
 #include "mlock.h"
 
 struct page;
@@ -39,9 +39,7 @@ struct vm_area_struct;
  * @page: the header page, which user programs may write to: nothing is read from
  *	it but how far they have read
  * @told: what poll() is to answer; taken away by that
- * @again: it is to be woken once more, after the wake-up that is going on
- * @irq_work: wakes the reader
- * @later: does that in the next tick
+ * @kick: wakes the reader
  * @refs: everybody who may still look at it
  * @maps: how many mappings there are; guarded by the outputs' lock
  * @outputs_lock: taken in interrupt
@@ -71,9 +69,7 @@ struct tally_ring {
 	local_t lost;
 	local_t events;
 	int told;
-	bool again;
-	struct irq_work irq_work;
-	struct delayed_work later;
+	struct tally_kick kick;
 	refcount_t refs;
 	unsigned int maps;
 	spinlock_t outputs_lock; /* see above */
