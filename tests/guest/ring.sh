@@ -10,15 +10,7 @@ load_tally
 
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 usual=$(cat $rate)
-bits=''
-if [ -x "$here/devring32" ]; then
-	"$here/devring32" 2>/dev/null
-	if [ $? -eq 2 ]; then
-		bits=32
-	else
-		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
-	fi
-fi
+find_bits devring
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	for test in same regs lost overwrite wakeup sleeper errors filters outputs pauses percpu \
