@@ -53,9 +53,7 @@ static void outputs(void)
 	}
 	outputs_alike(perf_ring.fd, p, tally_ring.fd, t, "of one that is mapped");
 	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to it, again");
-	switch_both(0);
-	touch(1);
-	switch_both(1);
+	begin_both();
 	ioctl(p, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(t, PERF_EVENT_IOC_ENABLE, 0);
 	touch(2);
@@ -123,15 +121,11 @@ static void pauses(void)
 	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
 	if (both(16, PROT_READ | PROT_WRITE))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
+	begin_both();
 	touch(2);
-	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	pause_both(1);
 	touch(5);
-	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+	pause_both(0);
 	touch(2);
 	switch_both(0);
 	perf_ring.tail = 0;

@@ -15,11 +15,7 @@ static void same_faults(uint64_t type, const char *what)
 	faults(type);
 	if (both(16, PROT_READ | PROT_WRITE))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
-	touch(20);
-	switch_both(0);
+	fault_both(20);
 	compare(what, 20);
 	neither();
 }
@@ -141,9 +137,7 @@ static void regs_of(uint64_t type, unsigned int stack, const char *what)
 	attr.sample_stack_user = stack;
 	if (both(64, PROT_READ | PROT_WRITE))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
+	begin_both();
 	touch_deep(5);
 	switch_both(0);
 	compare(what, 5);
@@ -163,11 +157,7 @@ static void whole_stack(void)
 	attr.sample_stack_user = 32768;
 	if (both(64, PROT_READ | PROT_WRITE))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
-	touch(1);
-	switch_both(0);
+	fault_both(1);
 	p = next(&perf_ring);
 	t = next(&tally_ring);
 	if (p && t) {
@@ -209,11 +199,7 @@ static void lost(void)
 	attr.read_format = PERF_FORMAT_LOST;
 	if (both(1, PROT_READ | PROT_WRITE))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
-	touch(500);
-	switch_both(0);
+	fault_both(500);
 	/* What was lost is told with the next one that is not. */
 	seen[0] = count_samples(&perf_ring, &told[0]);
 	seen[1] = count_samples(&tally_ring, &told[1]);
@@ -272,12 +258,9 @@ static void overwrite(void)
 	attr.write_backward = 1;
 	if (both(1, PROT_READ))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
+	begin_both();
 	touch(500);
-	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+	pause_both(1);
 	switch_both(0);
 	nr[0] = check_backward(&perf_ring, 500);
 	nr[1] = check_backward(&tally_ring, 500);
@@ -288,11 +271,7 @@ static void overwrite(void)
 	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
 	if (both(1, PROT_READ))
 		return;
-	switch_both(0);
-	touch(1);
-	switch_both(1);
-	touch(500);
-	switch_both(0);
+	fault_both(500);
 	tell(perf_ring.page->data_head == tally_ring.page->data_head &&
 	     tally_ring.page->data_head == 500 * 24,
 	     "forward: data_head is %llu, perf's %llu",

@@ -139,6 +139,30 @@ static inline void switch_both(int on)
 	}
 }
 
+/*
+ * Page faults from here on are seen by both, and only those of the caller's area: what
+ * else the test touches is there before.
+ */
+static inline void begin_both(void)
+{
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+}
+
+static inline void fault_both(int pages)
+{
+	begin_both();
+	touch(pages);
+	switch_both(0);
+}
+
+static inline void pause_both(int paused)
+{
+	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused);
+	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused);
+}
+
 /* An id is to be the event's; a time is to be later than the last one. */
 static inline int own_id(uint64_t *word, const struct ring *r)
 {
