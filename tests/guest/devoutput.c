@@ -11,6 +11,11 @@
 
 static struct ring third_ring;
 
+static void not_mapped(int fd, int pages, uint64_t at, int error, const char *what)
+{
+	expect(map_at(fd, pages, PROT_READ, at) == MAP_FAILED ? -1 : 0, error, what);
+}
+
 /* ---- outputs ---- */
 
 static int output_errno(int fd, int to)
@@ -23,7 +28,17 @@ static void outputs_alike(int p, int p_to, int t, int t_to, const char *what)
 	int perfs = output_errno(p, p_to), tallys = output_errno(t, t_to);
 
 	tell(perfs == tallys, "SET_OUTPUT %s: %s, perf %s", what,
-	     tallys ? strerrorname_np(tallys) : "OK", perfs ? strerrorname_np(perfs) : "OK");
+	     errno_name(tallys), errno_name(perfs));
+}
+
+/* Of a pair of the same attr to the pair that has rings. */
+static void new_outputs_alike(const char *what)
+{
+	int p = perf_open(-1), t = open_it();
+
+	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, what);
+	close(p);
+	close(t);
 }
 
 static void outputs(void)
@@ -77,30 +92,18 @@ static void outputs(void)
 
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	attr.write_backward = 1;
-	p = perf_open(-1);
-	t = open_it();
 	tell(map_ring(&perf_ring, perf_ring.fd, 1, PROT_READ | PROT_WRITE, 0) == 0 &&
 	     map_ring(&tally_ring, tally_ring.fd, 1, PROT_READ | PROT_WRITE, 0) == 0,
 	     "a ring again");
-	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one that writes backward");
-	close(p);
-	close(t);
+	new_outputs_alike("of one that writes backward");
 	attr.write_backward = 0;
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
-	p = perf_open(-1);
-	t = open_it();
-	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one with another clock");
-	close(p);
-	close(t);
+	new_outputs_alike("of one with another clock");
 	attr.use_clockid = 0;
 	attr.clockid = 0;
 	o.cpu = 0;
-	p = perf_open(-1);
-	t = open_it();
-	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "of one on a CPU");
-	close(p);
-	close(t);
+	new_outputs_alike("of one on a CPU");
 	o.cpu = -1;
 	o.perf_flags = PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP;
 	o.group_fd = tally_ring.fd;
@@ -138,6 +141,15 @@ static void pauses(void)
 
 /* ---- all CPUs, and members ---- */
 
+static void map_all(int fd)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < nr_online(); cpu++)
+		if (map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu)) == MAP_FAILED)
+			tell(0, "cpu %d: %m", cpu);
+}
+
 static void percpu(void)
 {
 	int cpu, fd, nr = 0, wrong = 0, i;
@@ -153,10 +165,8 @@ static void percpu(void)
 		tell(0, "%m: %s", o.error.text);
 		return;
 	}
-	expect(map_at(fd, 1, PROT_READ, TALLY_RING_AT(4096)) == MAP_FAILED ? -1 : 0, EINVAL,
-	       "no such CPU");
-	expect(map_at(fd, 1, PROT_READ, TALLY_RING_AT(0) + page_size) == MAP_FAILED ? -1 : 0,
-	       EINVAL, "in between");
+	not_mapped(fd, 1, TALLY_RING_AT(4096), EINVAL, "no such CPU");
+	not_mapped(fd, 1, TALLY_RING_AT(0) + page_size, EINVAL, "in between");
 	for (cpu = 0; cpu < nr_online(); cpu++) {
 		nr = 0;
 		wrong = 0;
@@ -180,8 +190,7 @@ static void percpu(void)
 		munmap(third_ring.base, page_size + third_ring.size);
 	}
 	/* One poll for all of them. */
-	for (cpu = 0; cpu < nr_online(); cpu++)
-		map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu));
+	map_all(fd);
 	while (polled(fd))
 		;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -241,9 +250,7 @@ static void strangers(void)
 	o.pid = -1;
 	o.flags = TALLY_OPEN_ALL_CPUS;
 	fd = open_it();
-	for (i = 0; i < nr_online(); i++)
-		if (map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(i)) == MAP_FAILED)
-			tell(0, "cpu %d: %m", i);
+	map_all(fd);
 	o.flags = TALLY_OPEN_MEMBER;
 	o.group_fd = fd;
 	for (i = 0; i < 20; i++) {
@@ -332,8 +339,7 @@ static void mappings(void)
 	/* A second time, of the same size and of another one. */
 	at = map_at(tally_ring.fd, 4, PROT_READ | PROT_WRITE, 0);
 	tell(at != MAP_FAILED, "it can be mapped again");
-	expect(map_at(tally_ring.fd, 8, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EINVAL,
-	       "another size");
+	not_mapped(tally_ring.fd, 8, 0, EINVAL, "another size");
 	tell(map_at(tally_ring.fd, 4, PROT_READ, 0) != MAP_FAILED, "the same size, twice");
 	close(tally_ring.fd);
 	tally_ring.fd = -1;
@@ -373,10 +379,8 @@ static void memory(void)
 		fds[i] = open_it();
 	if (setgid(12345) || setuid(12345))
 		tell(0, "setuid: %m");
-	expect(map_at(fd, 4096, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EPERM,
-	       "16 MiB without any right");
-	expect(map_at(perf_ring.fd, 4096, PROT_READ, 0) == MAP_FAILED ? -1 : 0, EPERM,
-	       "perf's");
+	not_mapped(fd, 4096, 0, EPERM, "16 MiB without any right");
+	not_mapped(perf_ring.fd, 4096, 0, EPERM, "perf's");
 	at = map_at(fd, 64, PROT_READ, 0);
 	tell(at != MAP_FAILED, "but what is allowed");
 	for (i = 0; i < 8; i++)

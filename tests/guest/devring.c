@@ -20,21 +20,22 @@ static void same_faults(uint64_t type, const char *what)
 	neither();
 }
 
-static void same_tracepoint(uint64_t type, const char *what)
+static void rename_ten(void)
 {
-	char name[16];
 	int i;
 
+	for (i = 0; i < 10; i++)
+		rename_to(i);
+}
+
+static void same_tracepoint(uint64_t type, const char *what)
+{
 	faults(type);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = trace_id("task/task_rename");
+	of_renames();
 	if (both(16, PROT_READ | PROT_WRITE))
 		return;
 	switch_both(1);
-	for (i = 0; i < 10; i++) {
-		snprintf(name, sizeof(name), "name %d", i);
-		prctl(PR_SET_NAME, name);
-	}
+	rename_ten();
 	switch_both(0);
 	compare(what, 10);
 	neither();
@@ -109,8 +110,7 @@ static void same(void)
 	same_tracepoint(PERF_SAMPLE_RAW, "raw data");
 	same_tracepoint(PERF_SAMPLE_RAW | ALL_WORDS | PERF_SAMPLE_CALLCHAIN,
 			"raw data, call chains and words of a tracepoint");
-	if (trace_id("task/task_rename") < 0)
-		tell(0, "there is no task_rename");
+	need_renames();
 #if defined(__x86_64__) || defined(__i386__)
 	same_breakpoint(ALL_WORDS, "words of a breakpoint");
 	same_breakpoint(PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, "call chains of a breakpoint");
@@ -306,14 +306,9 @@ static void mapped_alike(unsigned long pages, int prot, int flags, uint64_t at)
 
 static void opened_alike(const char *what)
 {
-	int p, t;
+	int p = open_errno(1), t = open_errno(0);
 
-	p = perf_open(-1);
-	p = p < 0 ? errno : (close(p), 0);
-	t = open_it();
-	t = t < 0 ? errno : (close(t), 0);
-	tell(p == t, "%s: %s, perf %s", what, t ? strerrorname_np(t) : "OK",
-	     p ? strerrorname_np(p) : "OK");
+	tell(p == t, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
 
 static void errors(void)
@@ -382,15 +377,11 @@ static int filter_errno(int fd, const char *text)
 	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, text) ? errno : 0;
 }
 
-static void rename_ten(void)
+static void filter_refused(const char *text, int error, const char *what)
 {
-	char name[16];
-	int i;
+	int p = filter_errno(perf_ring.fd, text), t = filter_errno(tally_ring.fd, text);
 
-	for (i = 0; i < 10; i++) {
-		snprintf(name, sizeof(name), "name %d", i);
-		prctl(PR_SET_NAME, name);
-	}
+	tell(p == t && t == error, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
 
 /* What passes is counted, and is in the ring, as often as the period says. */
@@ -401,15 +392,13 @@ static void filtered(const char *text, uint64_t period, uint64_t type)
 	int p, t;
 
 	faults(type);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = trace_id("task/task_rename");
+	of_renames();
 	attr.sample_period = period;
 	if (both(16, PROT_READ | PROT_WRITE))
 		return;
 	p = filter_errno(perf_ring.fd, text);
 	t = filter_errno(tally_ring.fd, text);
-	tell(p == t, "filter '%s': %s, perf %s", text, t ? strerrorname_np(t) : "OK",
-	     p ? strerrorname_np(p) : "OK");
+	tell(p == t, "filter '%s': %s, perf %s", text, errno_name(t), errno_name(p));
 	switch_both(1);
 	rename_ten();
 	switch_both(0);
@@ -441,31 +430,20 @@ static void filters(void)
 		filtered(texts[i], 0, 0);
 	}
 	faults(PERF_SAMPLE_RAW);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = trace_id("task/task_rename");
+	of_renames();
 	open_both();
 	p = filter_errno(perf_ring.fd, "pid == 1");
 	t = filter_errno(tally_ring.fd, "pid == 1");
 	tell(!p && !t, "a filter");
-	p = filter_errno(perf_ring.fd, "pid == 1");
-	t = filter_errno(tally_ring.fd, "pid == 1");
-	tell(p == t && t == EEXIST, "and another one: %s, perf %s", strerrorname_np(t),
-	     strerrorname_np(p));
-	p = filter_errno(perf_ring.fd, (const char *)8);
-	t = filter_errno(tally_ring.fd, (const char *)8);
-	tell(p == t && t == EFAULT, "from nowhere: %s, perf %s", strerrorname_np(t),
-	     strerrorname_np(p));
+	filter_refused("pid == 1", EEXIST, "and another one");
+	filter_refused((const char *)8, EFAULT, "from nowhere");
 	neither();
 	faults(PERF_SAMPLE_IP);
 	open_both();
-	p = filter_errno(perf_ring.fd, "pid == 1");
-	t = filter_errno(tally_ring.fd, "pid == 1");
-	tell(p == t && t == EINVAL, "of page faults: %s, perf %s", strerrorname_np(t),
-	     strerrorname_np(p));
+	filter_refused("pid == 1", EINVAL, "of page faults");
 	neither();
 	faults(PERF_SAMPLE_IP);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = trace_id("task/task_rename");
+	of_renames();
 	attr.sample_period = 2;
 	attr.inherit = 1;
 	open_both();
@@ -474,8 +452,7 @@ static void filters(void)
 	neither();
 	/* Another period of one that has a filter. */
 	faults(PERF_SAMPLE_RAW);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = trace_id("task/task_rename");
+	of_renames();
 	attr.sample_period = 5;
 	if (!both(16, PROT_READ | PROT_WRITE)) {
 		uint64_t period = 2;

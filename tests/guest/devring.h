@@ -29,6 +29,27 @@ static inline int perf_open(int group)
 		       PERF_FLAG_FD_CLOEXEC);
 }
 
+/* Of either side, in the group that o names. */
+static inline int open_one(int perf)
+{
+	return perf ? perf_open(o.group_fd) : open_it();
+}
+
+static inline int open_errno(int perf)
+{
+	int fd = open_one(perf);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static inline const char *errno_name(int error)
+{
+	return error ? strerrorname_np(error) : "OK";
+}
+
 static inline void *map_at(int fd, int pages, int prot, uint64_t at)
 {
 	return mmap64(NULL, (1 + pages) * page_size, prot, MAP_SHARED, fd, at);
@@ -335,6 +356,28 @@ static inline int trace_id(const char *event)
 		fclose(f);
 	}
 	return id;
+}
+
+/* The event is a task's new name: a tracepoint, for what happens when the test wants it. */
+static inline void of_renames(void)
+{
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+}
+
+static inline void need_renames(void)
+{
+	if (trace_id("task/task_rename") < 0)
+		tell(0, "there is no task_rename");
+}
+
+/* To one of ten; without a page of the library, whose fault might be counted. */
+static inline void rename_to(int i)
+{
+	char name[] = "name 0";
+
+	name[5] += i;
+	prctl(PR_SET_NAME, name);
 }
 
 #endif /* DEVRING_H */

@@ -35,10 +35,8 @@ static void describe(int i, int sampler, uint64_t format)
 	attr.disabled = !i;
 	if (i == 1)
 		attr.config = PERF_COUNT_SW_PAGE_FAULTS_MIN;
-	if (i == 2) {
-		attr.type = PERF_TYPE_TRACEPOINT;
-		attr.config = trace_id("task/task_rename");
-	}
+	if (i == 2)
+		of_renames();
 	if (i == sampler)
 		return;
 	attr.sample_period = 0;
@@ -65,7 +63,7 @@ static int open_group(struct group *g, int nr, int sampler, uint64_t format, int
 		describe(i, sampler, format);
 		o.group_fd = i ? g->fds[0] : -1;
 		o.flags = i == 2 && sampler != 2 ? TALLY_OPEN_MEMBER : 0;
-		g->fds[i] = perf ? perf_open(o.group_fd) : open_it();
+		g->fds[i] = open_one(perf);
 		if (g->fds[i] < 0) {
 			tell(0, "member %d, format %llu: %m: %s", i, (unsigned long long)format,
 			     perf ? "perf" : o.error.text);
@@ -184,13 +182,11 @@ static void switch_groups(int on)
 /* Page faults, with other things in between, and a time when all is off. */
 static void fault_about(int nr)
 {
-	char name[16];
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		snprintf(name, sizeof(name), "name %d", i);
 		switch_groups(1);
-		prctl(PR_SET_NAME, name);
+		rename_to(i);
 		touch(5);
 		switch_groups(0);
 		touch(2);
@@ -315,16 +311,6 @@ static void reads_of_cpus(void)
 	free(rings);
 }
 
-static int inherited_errno(int perf)
-{
-	int fd = perf ? perf_open(-1) : open_it();
-	int error = fd < 0 ? errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return error;
-}
-
 /* Each task tells what it counts itself. */
 static void inherited_reads(void)
 {
@@ -335,14 +321,14 @@ static void inherited_reads(void)
 
 	faults(PERF_SAMPLE_READ);
 	attr.inherit = 1;
-	error = inherited_errno(1);
-	tell(inherited_errno(0) == error, "inherited, without TID: as perf: %s",
+	error = open_errno(1);
+	tell(open_errno(0) == error, "inherited, without TID: as perf: %s",
 	     strerrorname_np(error));
 	faults(PERF_SAMPLE_READ | PERF_SAMPLE_TID);
 	attr.inherit = 1;
-	error = inherited_errno(1);
-	tell(inherited_errno(0) == error, "inherited: as perf: %s",
-	     error ? strerrorname_np(error) : "OK");
+	error = open_errno(1);
+	tell(open_errno(0) == error, "inherited: as perf: %s",
+	     errno_name(error));
 	attr.read_format = PERF_FORMAT_GROUP;
 	refused(EOPNOTSUPP, TALLY_FIELD_ATTR_BIT(1), "and with its group");
 	if (error)
@@ -400,8 +386,7 @@ static void inherited_reads(void)
 
 static void reads(void)
 {
-	if (trace_id("task/task_rename") < 0)
-		tell(0, "there is no task_rename");
+	need_renames();
 	all_reads(1, 0, "alone");
 	all_reads(MEMBERS, 0, "the leader's");
 	all_reads(MEMBERS, 1, "a sibling's");
@@ -545,20 +530,6 @@ static void changes(void)
 /* ---- counts in NMIs, and of a PMU ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
-static unsigned long long address_of(const char *symbol)
-{
-	unsigned long long at, found = 0;
-	char name[128], line[512];
-	FILE *f = fopen("/proc/kallsyms", "r");
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %*c %127s", &at, name) == 2 && !strcmp(name, symbol))
-			found = at;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* A breakpoint of the kernel leads, and is hit where an NMI would be. */
 static int read_in_nmi(int perf, uint64_t *faults_seen)
 {
@@ -576,7 +547,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	attr.bp_addr = address_of("print_fatal_signals");
 	attr.bp_len = 4;
 	attr.read_format = PERF_FORMAT_GROUP;
-	fds[0] = perf ? perf_open(-1) : open_it();
+	fds[0] = open_one(perf);
 	o.group_fd = fds[0];
 	for (i = 1; i < 4; i++) {
 		faults(0);
@@ -585,7 +556,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 		attr.wakeup_events = 0;
 		attr.disabled = 0;
 		o.group_fd = fds[0];
-		fds[i] = perf ? perf_open(fds[0]) : open_it();
+		fds[i] = open_one(perf);
 	}
 	control = open("/proc/sys/kernel/print-fatal-signals", O_WRONLY);
 	if (fds[0] < 0 || fds[3] < 0 || control < 0 ||
@@ -654,7 +625,7 @@ static int read_cycles(int perf, int noise)
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
 	attr.sample_period = 1000000;
 	attr.read_format = PERF_FORMAT_GROUP | TIMES | PERF_FORMAT_ID;
-	fds[0] = perf ? perf_open(-1) : open_it();
+	fds[0] = open_one(perf);
 	if (fds[0] < 0) {
 		expect(fds[0], ENOENT, "there is no PMU");
 		return 0;
@@ -666,11 +637,11 @@ static int read_cycles(int perf, int noise)
 	attr.type = PERF_TYPE_RAW;
 	attr.config = 0x11;
 	o.group_fd = fds[0];
-	fds[1] = perf ? perf_open(fds[0]) : open_it();
+	fds[1] = open_one(perf);
 	/* QEMU may not have them. */
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-	fds[2] = perf ? perf_open(fds[0]) : open_it();
+	fds[2] = open_one(perf);
 	members += fds[2] >= 0;
 	if (fds[1] < 0 || map_ring(&third_ring, fds[0], 64, PROT_READ | PROT_WRITE, 0)) {
 		tell(0, "cycles: %m: %s", o.error.text);
