@@ -2,7 +2,7 @@
 /*
  * Rings: who is woken, and when.
  *
- *	devwake wakeup|sleeper|redirected
+ *	devwake wakeup|sleeper|redirected|epoll_late
  */
 #define _GNU_SOURCE
 #include "devring.h"
@@ -122,10 +122,91 @@ static void redirected(void)
 	waitpid(child, NULL, 0);
 }
 
+/* ---- epoll, when there are news before ---- */
+
+static int add_errno(int set, int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
+}
+
+/* One set for perf's file, and one for tally's. */
+static void add_both(int *sets, const char *what)
+{
+	int p, t;
+
+	sets[0] = epoll_create1(EPOLL_CLOEXEC);
+	sets[1] = epoll_create1(EPOLL_CLOEXEC);
+	p = add_errno(sets[0], perf_ring.fd);
+	t = add_errno(sets[1], tally_ring.fd);
+	tell(p == t && !t, "epoll: %s: %s, perf %s", what, errno_name(t), errno_name(p));
+}
+
+/* What a set has to tell of its file: 0 is nothing, and -1 what cannot be. */
+static int told_by(int set, int fd)
+{
+	struct epoll_event e = { 0 };
+	int nr = epoll_wait(set, &e, 1, 100);
+
+	if (!nr)
+		return 0;
+	return nr == 1 && e.data.fd == fd && e.events ? (int)e.events : -1;
+}
+
+static void told_alike(const int *sets, int wanted, const char *what)
+{
+	int p = told_by(sets[0], perf_ring.fd), t = told_by(sets[1], tally_ring.fd);
+
+	tell(p == t && t == wanted, "epoll: %s: %#x, perf %#x", what, t, p);
+}
+
+/* By one record of each; the wake-up is over before anybody asks. */
+static void wake_both(void)
+{
+	fault_both(1);
+	wait_ms(50);
+}
+
+/*
+ * epoll_ctl() asks a file that is added for its news, and epoll_wait() asks once more
+ * before it tells of them. A ring's file tells what is new only once, so the second
+ * answer is that there is nothing: news that were there before are lost to the set, until
+ * the next wake-up. That is perf's way, and tally's is to be no other one.
+ */
+static void epoll_late(void)
+{
+	int first[2], second[2];
+
+	faults(PERF_SAMPLE_IP);
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	wake_both();
+	tell(perf_ring.page->data_head == 16 && tally_ring.page->data_head == 16,
+	     "epoll: %llu bytes are there before, perf's %llu",
+	     (unsigned long long)tally_ring.page->data_head,
+	     (unsigned long long)perf_ring.page->data_head);
+	add_both(first, "added late");
+	told_alike(first, 0, "nothing of what was before");
+	wake_both();
+	told_alike(first, EPOLLIN, "the next wake-up is told");
+	told_alike(first, 0, "and only once");
+	/* Another set takes the news away from the one that was there in time. */
+	wake_both();
+	add_both(second, "added to another set, late");
+	told_alike(second, 0, "which has nothing to tell");
+	told_alike(first, 0, "nor has the first one now");
+	wake_both();
+	told_alike(second, EPOLLIN, "who asks first is told the next wake-up");
+	told_alike(first, 0, "and who asks second is not");
+	neither();
+}
+
 static const struct devtest tests[] = {
 	{ "wakeup", .run = wakeup },
 	{ "sleeper", .run = sleeper },
 	{ "redirected", .run = redirected },
+	{ "epoll_late", .run = epoll_late },
 	{ }
 };
 

@@ -28,7 +28,7 @@ for b in '' $bits; do
 	rings "devring$b" throttle
 	echo "$usual" >$rate
 	rings "devoutput$b" outputs pauses percpu members strangers mappings memory
-	rings "devwake$b" wakeup sleeper redirected
+	rings "devwake$b" wakeup sleeper redirected epoll_late
 	rings "devvalues$b" reads changes interrupts
 done
 
