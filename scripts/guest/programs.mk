@@ -15,7 +15,9 @@ programs += $(patsubst tests/guest/preload/%.c,$(OUT)/%.so,$(wildcard tests/gues
 
 # Users of the device, for 32 bits too: NAME32.
 ifeq ($(CROSS_COMPILE),)
-programs += $(patsubst %,$(OUT)/%32,chains counting devabi devcount devgroups devread devrights devring fuzz)
+of_32_bits := chains counting devabi devcount devgroups devoutput devread devrights devring
+of_32_bits += devvalues devwake fuzz
+programs += $(patsubst %,$(OUT)/%32,$(of_32_bits))
 endif
 
 ifneq ($(BPF_ROOT),)

@@ -338,21 +338,6 @@ static int type_of(const char *pmu)
 	return type;
 }
 
-static uint64_t address_of(const char *symbol)
-{
-	unsigned long long address, found = 0;
-	char line[512], name[256];
-	FILE *f = fopen("/proc/kallsyms", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %*c %255s", &address, name) == 2 &&
-		    !strcmp(name, symbol))
-			found = address;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* By a symbol's address in the caller's memory, and by its own. */
 static void probes(void)
 {

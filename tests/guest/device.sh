@@ -26,16 +26,7 @@ load_tally
 ok 'the device is there' [ -c /dev/tally ]
 is "$(stat -c '%a %u %g' /dev/tally)" '600 0 0' 'and is of root alone'
 
-# Of two kinds, where the kernel has both. It says how it is used, and ends with 2.
-bits=''
-if [ -x "$here/devabi32" ]; then
-	"$here/devabi32" 2>/dev/null
-	if [ $? -eq 2 ]; then
-		bits=32
-	else
-		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
-	fi
-fi
+find_bits devabi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	same "counting$b"

@@ -197,6 +197,21 @@ static inline void set_online(int cpu, int online)
 	close(fd);
 }
 
+/* Of a symbol of the kernel: the first one that has the name, or 0. */
+static inline uint64_t address_of(const char *symbol)
+{
+	unsigned long long at, found = 0;
+	char name[256], line[512];
+	FILE *f = fopen("/proc/kallsyms", "r");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %*c %255s", &at, name) == 2 && !strcmp(name, symbol))
+			found = at;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* One that is run, or run with so many arguments. The last one has no name. */
 struct devtest {
 	const char *name;

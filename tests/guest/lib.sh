@@ -237,6 +237,21 @@ wait_for() {
 	done
 }
 
+# find_bits PROGRAM: bits is 32 if the kernel runs programs of 32 bits beside its own,
+# which are called PROGRAM32. One says how it is used, and ends with 2. Without a
+# PROGRAM32 none was built: they are not to be tested.
+# shellcheck disable=SC2034 # For the tests.
+find_bits() {
+	bits=''
+	[ -x "$here/${1}32" ] || return 0
+	"$here/${1}32" 2>/dev/null
+	if [ $? -eq 2 ]; then
+		bits=32
+	else
+		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
+	fi
+}
+
 # A CPU's own PMU, not one of the kernel's.
 has_pmu() {
 	for pmu in /sys/bus/event_source/devices/cpu* /sys/bus/event_source/devices/armv8*; do

@@ -10,25 +10,26 @@ load_tally
 
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 usual=$(cat $rate)
-bits=''
-if [ -x "$here/devring32" ]; then
-	"$here/devring32" 2>/dev/null
-	if [ $? -eq 2 ]; then
-		bits=32
-	else
-		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
-	fi
-fi
+find_bits devring
+# rings PROGRAM TEST...
+rings() {
+	program=$1
+	shift
+	for test in "$@"; do
+		results "$program" "$test"
+	done
+}
+
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
-	for test in same regs lost overwrite wakeup sleeper errors filters outputs pauses percpu \
-		members strangers redirected mappings memory inherit throttle reads changes \
-		interrupts; do
-		# So that a clock of 10 microseconds is too fast for it.
-		[ $test != throttle ] || echo 10000 >$rate
-		results "devring$b" $test
-		[ $test != throttle ] || echo "$usual" >$rate
-	done
+	rings "devring$b" same regs lost overwrite errors filters inherit
+	# So that a clock of 10 microseconds is too fast for it.
+	echo 10000 >$rate
+	rings "devring$b" throttle
+	echo "$usual" >$rate
+	rings "devoutput$b" outputs pauses percpu members strangers mappings memory
+	rings "devwake$b" wakeup sleeper redirected epoll_late
+	rings "devvalues$b" reads changes interrupts
 done
 
 nothing_left 'nothing is left'

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of rings share: one of perf and one of tally, for the same overflows,
+ * and what to compare them by.
+ */
+#ifndef DEVRING_H
+#define DEVRING_H
+
+#include "devtest.h"
+
+#define LARGEST 65536
+
+struct ring {
+	int fd;
+	char *base;
+	unsigned long size;
+	volatile struct perf_event_mmap_page *page;
+	uint64_t id;
+	uint64_t tail;
+	/* One record, in one piece. */
+	uint64_t record[LARGEST / 8];
+};
+
+static struct ring perf_ring, tally_ring;
+
+static inline int perf_open(int group)
+{
+	return syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, group,
+		       PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Of either side, in the group that o names. */
+static inline int open_one(int perf)
+{
+	return perf ? perf_open(o.group_fd) : open_it();
+}
+
+static inline int open_errno(int perf)
+{
+	int fd = open_one(perf);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static inline const char *errno_name(int error)
+{
+	return error ? strerrorname_np(error) : "OK";
+}
+
+static inline void *map_at(int fd, int pages, int prot, uint64_t at)
+{
+	return mmap64(NULL, (1 + pages) * page_size, prot, MAP_SHARED, fd, at);
+}
+
+static inline int map_ring(struct ring *r, int fd, int pages, int prot, uint64_t at)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = fd;
+	r->size = pages * page_size;
+	r->base = map_at(fd, pages, prot, at);
+	if (r->base == MAP_FAILED) {
+		r->base = NULL;
+		return -1;
+	}
+	r->page = (void *)r->base;
+	return ioctl(fd, PERF_EVENT_IOC_ID, &r->id);
+}
+
+static inline void unmap_ring(struct ring *r)
+{
+	if (r->base)
+		munmap(r->base, page_size + r->size);
+	if (r->fd >= 0)
+		close(r->fd);
+	r->base = NULL;
+	r->fd = -1;
+}
+
+static inline void copy_out(struct ring *r, uint64_t at, void *to, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++)
+		((char *)to)[i] = r->base[page_size + ((at + i) & (r->size - 1))];
+}
+
+/* The next record of a forward ring; NULL if there is none. */
+static inline struct perf_event_header *next(struct ring *r)
+{
+	struct perf_event_header *h = (void *)r->record;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+
+	if (r->tail == head)
+		return NULL;
+	copy_out(r, r->tail, h, sizeof(*h));
+	if (h->size < sizeof(*h) || h->size & 7 || r->tail + h->size > head) {
+		tell(0, "a record of %u bytes, with %llu left", h->size,
+		     (unsigned long long)(head - r->tail));
+		r->tail = head;
+		return NULL;
+	}
+	copy_out(r, r->tail, h, h->size);
+	r->tail += h->size;
+	return h;
+}
+
+static inline void done(struct ring *r)
+{
+	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+}
+
+/* Both with the same attr, of the caller. */
+static inline int both(int pages, int prot)
+{
+	int fd = perf_open(-1);
+
+	if (fd < 0 || map_ring(&perf_ring, fd, pages, prot, 0)) {
+		tell(0, "perf's: %m");
+		return -1;
+	}
+	fd = open_it();
+	if (fd < 0 || map_ring(&tally_ring, fd, pages, prot, 0)) {
+		tell(0, "tally's: %m: %s", o.error.text);
+		unmap_ring(&perf_ring);
+		return -1;
+	}
+	return 0;
+}
+
+static inline void open_both(void)
+{
+	memset(&perf_ring, 0, sizeof(perf_ring));
+	memset(&tally_ring, 0, sizeof(tally_ring));
+	perf_ring.fd = perf_open(-1);
+	tally_ring.fd = open_it();
+	if (perf_ring.fd < 0 || tally_ring.fd < 0)
+		tell(0, "open: %m: %s", o.error.text);
+}
+
+static inline void neither(void)
+{
+	unmap_ring(&perf_ring);
+	unmap_ring(&tally_ring);
+}
+
+/* Tally's last, and off first, so that perf's sees what it sees, and maybe more. */
+static inline void switch_both(int on)
+{
+	int cmd = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	if (on) {
+		ioctl(perf_ring.fd, cmd, 0);
+		ioctl(tally_ring.fd, cmd, 0);
+	} else {
+		ioctl(tally_ring.fd, cmd, 0);
+		ioctl(perf_ring.fd, cmd, 0);
+	}
+}
+
+/*
+ * Page faults from here on are seen by both, and only those of the caller's area: what
+ * else the test touches is there before.
+ */
+static inline void begin_both(void)
+{
+	switch_both(0);
+	touch(1);
+	switch_both(1);
+}
+
+static inline void fault_both(int pages)
+{
+	begin_both();
+	touch(pages);
+	switch_both(0);
+}
+
+static inline void pause_both(int paused)
+{
+	ioctl(perf_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused);
+	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused);
+}
+
+/* An id is to be the event's; a time is to be later than the last one. */
+static inline int own_id(uint64_t *word, const struct ring *r)
+{
+	int good = *word == r->id;
+
+	*word = 0;
+	return good;
+}
+
+static inline int later(uint64_t *word, uint64_t *last)
+{
+	int good = *word >= *last && *word;
+
+	*last = *word;
+	*word = 0;
+	return good;
+}
+
+static inline int drop_words(uint64_t **at, uint64_t type, const struct ring *r, uint64_t *last)
+{
+	static const struct {
+		uint64_t bit;
+		int what; /* 1 an id, 2 a time */
+	} head[] = {
+		{ PERF_SAMPLE_IDENTIFIER, 1 }, { PERF_SAMPLE_IP, 0 }, { PERF_SAMPLE_TID, 0 },
+		{ PERF_SAMPLE_TIME, 2 }, { PERF_SAMPLE_ADDR, 0 }, { PERF_SAMPLE_ID, 1 },
+		{ PERF_SAMPLE_STREAM_ID, 1 },
+	};
+	unsigned int i;
+	int good = 1;
+
+	for (i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+		if (!(type & head[i].bit))
+			continue;
+		if (head[i].what == 1)
+			good &= own_id(*at, r);
+		else if (head[i].what == 2)
+			good &= later(*at, last);
+		(*at)++;
+	}
+	return good;
+}
+
+static inline uint64_t words(uint64_t bits)
+{
+	return __builtin_popcountll(bits);
+}
+
+#define TRAILER (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+		 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+/* Takes out what cannot be the same; whether that is as it should be. */
+static inline int plain(struct perf_event_header *h, const struct ring *r, uint64_t *last)
+{
+	uint64_t type = attr.sample_type, *at = (uint64_t *)(h + 1);
+	uint64_t *end = (uint64_t *)((char *)h + h->size);
+	int good = 1;
+
+	if (h->type == PERF_RECORD_SAMPLE)
+		return drop_words(&at, type, r, last);
+	if (h->type == PERF_RECORD_LOST)
+		good &= own_id(at, r);
+	if (!attr.sample_id_all)
+		return good;
+	/* TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER */
+	at = end - words(type & TRAILER);
+	good &= drop_words(&at, type & TRAILER & ~(uint64_t)PERF_SAMPLE_IDENTIFIER, r, last);
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		good &= own_id(end - 1, r);
+	return good;
+}
+
+static inline void show(const char *whose, const struct perf_event_header *h, int from)
+{
+	const uint64_t *at = (const uint64_t *)h;
+	int i;
+
+	printf("# %s from word %d on:", whose, from);
+	for (i = from; i < h->size / 8 && i < from + 40; i++)
+		printf(" %llx", (unsigned long long)at[i]);
+	printf("\n");
+}
+
+/* The first word that does. */
+static inline int differs(const struct perf_event_header *a, const struct perf_event_header *b)
+{
+	const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
+	int i = 0;
+
+	while (i < a->size / 8 - 1 && x[i] == y[i])
+		i++;
+	return i;
+}
+
+/* Whether both rings have the same records; how many. */
+static inline int compare(const char *what, int at_least)
+{
+	struct perf_event_header *p, *t;
+	uint64_t perf_last = 0, tally_last = 0;
+	int nr = 0, good = 1, i;
+
+	for (;; nr++) {
+		p = next(&perf_ring);
+		t = next(&tally_ring);
+		if (!p || !t)
+			break;
+		good &= plain(p, &perf_ring, &perf_last);
+		good &= plain(t, &tally_ring, &tally_last);
+		if (p->size == t->size && !memcmp(p, t, p->size))
+			continue;
+		i = differs(p, t);
+		show("perf ", p, i);
+		show("tally", t, i);
+		good = 0;
+		break;
+	}
+	if (p || t)
+		good = 0;
+	tell(good && nr >= at_least, "%s: %d records are the same%s", what, nr, good ? "" :
+	     p && t ? ", and then not" : p ? ", and then perf has more" :
+	     t ? ", and then tally has more" : ", but for an id or time");
+	done(&perf_ring);
+	done(&tally_ring);
+	return nr;
+}
+
+static inline int count_samples(struct ring *r, uint64_t *lost)
+{
+	struct perf_event_header *h;
+	int nr = 0;
+
+	while ((h = next(r))) {
+		if (h->type == PERF_RECORD_SAMPLE)
+			nr++;
+		else if (h->type == PERF_RECORD_LOST && lost)
+			*lost += ((uint64_t *)(h + 1))[1];
+	}
+	return nr;
+}
+
+static inline int polled(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 50) == 1 ? p.revents : 0;
+}
+
+/* Disabled, page faults of the caller, each one. */
+static inline void faults(uint64_t type)
+{
+	usual();
+	attr.sample_period = 1;
+	attr.sample_type = type;
+	attr.disabled = 1;
+	attr.sample_id_all = 1;
+	attr.wakeup_events = 1;
+}
+
+static inline int trace_id(const char *event)
+{
+	char path[128];
+	FILE *f;
+	int id = -1;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
+	f = fopen(path, "r");
+	if (f) {
+		if (fscanf(f, "%d", &id) != 1)
+			id = -1;
+		fclose(f);
+	}
+	return id;
+}
+
+/* The event is a task's new name: a tracepoint, for what happens when the test wants it. */
+static inline void of_renames(void)
+{
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id("task/task_rename");
+}
+
+static inline void need_renames(void)
+{
+	if (trace_id("task/task_rename") < 0)
+		tell(0, "there is no task_rename");
+}
+
+/* To one of ten; without a page of the library, whose fault might be counted. */
+static inline void rename_to(int i)
+{
+	char name[] = "name 0";
+
+	name[5] += i;
+	prctl(PR_SET_NAME, name);
+}
+
+#endif /* DEVRING_H */

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings: who is woken, and when.
+ *
+ *	devwake wakeup|sleeper|redirected|epoll_late
+ */
+#define _GNU_SOURCE
+#include "devring.h"
+
+/* ---- wake-ups ---- */
+
+static void wakes(const char *what, int after)
+{
+	int i, first[2] = { 0 };
+
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	switch_both(0);
+	touch(1);
+	for (i = 1; i <= 2 * after && !(first[0] && first[1]); i++) {
+		switch_both(1);
+		touch(1);
+		switch_both(0);
+		if (polled(perf_ring.fd) && !first[0])
+			first[0] = i;
+		if (polled(tally_ring.fd) == POLLIN && !first[1])
+			first[1] = i;
+	}
+	tell(first[0] == first[1] && first[1] == after, "%s: woken after %d samples, perf %d",
+	     what, first[1], first[0]);
+	tell(!polled(tally_ring.fd), "%s: and not again", what);
+	neither();
+}
+
+static void wakeup(void)
+{
+	faults(PERF_SAMPLE_IP);
+	wakes("wakeup_events 1", 1);
+	faults(PERF_SAMPLE_IP);
+	attr.wakeup_events = 7;
+	wakes("wakeup_events 7", 7);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 1;
+	wakes("a watermark of 1 byte", 1);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 100;
+	wakes("a watermark of 100 bytes", 7);
+	faults(PERF_SAMPLE_IP);
+	attr.watermark = 1;
+	attr.wakeup_watermark = 0;
+	wakes("half of the ring", page_size / 2 / 16 + 1);
+	faults(PERF_SAMPLE_IP);
+	attr.wakeup_events = 0;
+	wakes("no number: half of the ring", page_size / 2 / 16 + 1);
+}
+
+/* Somebody sleeps in poll() while the other one writes. */
+static void sleeper(void)
+{
+	int fd, i, woken = 0;
+	pid_t child;
+
+	faults(PERF_SAMPLE_IP);
+	attr.disabled = 0;
+	child = fork();
+	if (!child) {
+		for (i = 0; i < 20; i++) {
+			touch(1);
+			wait_ms(20);
+		}
+		_exit(0);
+	}
+	o.pid = child;
+	fd = open_it();
+	if (fd < 0 || map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0)) {
+		tell(0, "%m");
+		return;
+	}
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, 10000) != 1 || p.revents & POLLHUP)
+			break;
+		woken++;
+		tally_ring.tail = tally_ring.page->data_head;
+		done(&tally_ring);
+	}
+	tell(woken >= 10, "a sleeper was woken %d times, and then told that the task is gone",
+	     woken);
+	unmap_ring(&tally_ring);
+	waitpid(child, NULL, 0);
+}
+
+/* Who polls the file of an event that writes to another one's ring is woken, too. */
+static void redirected(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	int fd, t;
+	pid_t child;
+
+	faults(PERF_SAMPLE_IP);
+	attr.disabled = 0;
+	child = fork();
+	if (!child) {
+		wait_ms(300);
+		touch(3);
+		wait_ms(300);
+		_exit(0);
+	}
+	o.pid = child;
+	fd = open_it();
+	t = open_it();
+	if (map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0) ||
+	    ioctl(t, PERF_EVENT_IOC_SET_OUTPUT, fd))
+		tell(0, "SET_OUTPUT: %m");
+	p.fd = t;
+	tell(poll(&p, 1, 200000) == 1 && p.revents == POLLIN, "it is woken: %#x", p.revents);
+	unmap_ring(&tally_ring);
+	close(t);
+	waitpid(child, NULL, 0);
+}
+
+/* ---- epoll, when there are news before ---- */
+
+static int add_errno(int set, int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
+}
+
+/* One set for perf's file, and one for tally's. */
+static void add_both(int *sets, const char *what)
+{
+	int p, t;
+
+	sets[0] = epoll_create1(EPOLL_CLOEXEC);
+	sets[1] = epoll_create1(EPOLL_CLOEXEC);
+	p = add_errno(sets[0], perf_ring.fd);
+	t = add_errno(sets[1], tally_ring.fd);
+	tell(p == t && !t, "epoll: %s: %s, perf %s", what, errno_name(t), errno_name(p));
+}
+
+/* What a set has to tell of its file: 0 is nothing, and -1 what cannot be. */
+static int told_by(int set, int fd)
+{
+	struct epoll_event e = { 0 };
+	int nr = epoll_wait(set, &e, 1, 100);
+
+	if (!nr)
+		return 0;
+	return nr == 1 && e.data.fd == fd && e.events ? (int)e.events : -1;
+}
+
+static void told_alike(const int *sets, int wanted, const char *what)
+{
+	int p = told_by(sets[0], perf_ring.fd), t = told_by(sets[1], tally_ring.fd);
+
+	tell(p == t && t == wanted, "epoll: %s: %#x, perf %#x", what, t, p);
+}
+
+/* By one record of each; the wake-up is over before anybody asks. */
+static void wake_both(void)
+{
+	fault_both(1);
+	wait_ms(50);
+}
+
+/*
+ * epoll_ctl() asks a file that is added for its news, and epoll_wait() asks once more
+ * before it tells of them. A ring's file tells what is new only once, so the second
+ * answer is that there is nothing: news that were there before are lost to the set, until
+ * the next wake-up. That is perf's way, and tally's is to be no other one.
+ */
+static void epoll_late(void)
+{
+	int first[2], second[2];
+
+	faults(PERF_SAMPLE_IP);
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	wake_both();
+	tell(perf_ring.page->data_head == 16 && tally_ring.page->data_head == 16,
+	     "epoll: %llu bytes are there before, perf's %llu",
+	     (unsigned long long)tally_ring.page->data_head,
+	     (unsigned long long)perf_ring.page->data_head);
+	add_both(first, "added late");
+	told_alike(first, 0, "nothing of what was before");
+	wake_both();
+	told_alike(first, EPOLLIN, "the next wake-up is told");
+	told_alike(first, 0, "and only once");
+	/* Another set takes the news away from the one that was there in time. */
+	wake_both();
+	add_both(second, "added to another set, late");
+	told_alike(second, 0, "which has nothing to tell");
+	told_alike(first, 0, "nor has the first one now");
+	wake_both();
+	told_alike(second, EPOLLIN, "who asks first is told the next wake-up");
+	told_alike(first, 0, "and who asks second is not");
+	neither();
+}
+
+static const struct devtest tests[] = {
+	{ "wakeup", .run = wakeup },
+	{ "sleeper", .run = sleeper },
+	{ "redirected", .run = redirected },
+	{ "epoll_late", .run = epoll_late },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}
