@@ -324,11 +324,16 @@ static inline int count_samples(struct ring *r, uint64_t *lost)
 	return nr;
 }
 
-static inline int polled(int fd)
+static inline int polled_for(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, 50) == 1 ? p.revents : 0;
+	return poll(&p, 1, ms) == 1 ? p.revents : 0;
+}
+
+static inline int polled(int fd)
+{
+	return polled_for(fd, 50);
 }
 
 /* Disabled, page faults of the caller, each one. */

@@ -2,7 +2,7 @@
 /*
  * Rings: who is woken, and when.
  *
- *	devwake wakeup|sleeper|redirected|epoll_late
+ *	devwake wakeup|sleeper|redirected|epoll_late|feedback
  */
 #define _GNU_SOURCE
 #include "devring.h"
@@ -21,9 +21,10 @@ static void wakes(const char *what, int after)
 		switch_both(1);
 		touch(1);
 		switch_both(0);
-		if (polled(perf_ring.fd) && !first[0])
+		/* It is not waited for what is not to come. */
+		if (polled_for(perf_ring.fd, i < after ? 0 : 50) && !first[0])
 			first[0] = i;
-		if (polled(tally_ring.fd) == POLLIN && !first[1])
+		if (polled_for(tally_ring.fd, i < after ? 0 : 50) == POLLIN && !first[1])
 			first[1] = i;
 	}
 	tell(first[0] == first[1] && first[1] == after, "%s: woken after %d samples, perf %d",
@@ -202,11 +203,75 @@ static void epoll_late(void)
 	neither();
 }
 
+/* ---- samples of what tells of samples ---- */
+
+#define WHILE_MS 300
+/* Each is told in the next tick. */
+#define MOST_TICKS (WHILE_MS * 2)
+
+static int open_tracepoint(const char *name, int pages)
+{
+	int fd;
+
+	faults(PERF_SAMPLE_IP);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = trace_id(name);
+	o.pid = -1;
+	o.cpu = 0;
+	fd = open_it();
+	if (fd < 0 || map_at(fd, pages, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
+		tell(0, "%s: %m: %s", name, o.error.text);
+	return fd;
+}
+
+/*
+ * Each signal that tells of a sample has a sample itself, which is told by a signal: of
+ * one file, and of two by turns. That goes on, tick by tick, and lets others run.
+ */
+static void signals_of_signals(int files)
+{
+	sigset_t set;
+	int fd[2], i;
+	uint64_t before[2], after;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	run_on(0);
+	for (i = 0; i < files; i++) {
+		fd[i] = open_tracepoint("signal/signal_generate", 16);
+		if (fcntl(fd[i], F_SETOWN, getpid()) ||
+		    fcntl(fd[i], F_SETFL, fcntl(fd[i], F_GETFL) | O_ASYNC))
+			tell(0, "fcntl: %m");
+	}
+	for (i = 0; i < files; i++)
+		ioctl(fd[i], PERF_EVENT_IOC_ENABLE, 0);
+	kill(getpid(), SIGUSR1);
+	for (i = 0; i < files; i++)
+		before[i] = value_of(fd[i]);
+	wait_ms(WHILE_MS);
+	for (i = 0; i < files; i++) {
+		after = value_of(fd[i]) - before[i];
+		tell(after >= 3 && after <= (uint64_t)files * MOST_TICKS,
+		     "%d files: %llu signals in %d ms", files, (unsigned long long)after, WHILE_MS);
+	}
+	for (i = 0; i < files; i++)
+		close(fd[i]);
+}
+
+static void feedback(void)
+{
+	signals_of_signals(1);
+	signals_of_signals(2);
+}
+
 static const struct devtest tests[] = {
 	{ "wakeup", .run = wakeup },
 	{ "sleeper", .run = sleeper },
 	{ "redirected", .run = redirected },
 	{ "epoll_late", .run = epoll_late },
+	{ "feedback", .run = feedback },
 	{ }
 };
 

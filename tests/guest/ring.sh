@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Rings of /dev/tally: their records beside perf's own of the same overflows, and
 # what programs do to them.
+#
+#	ring.sh [BITS]	of programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +12,8 @@ load_tally
 
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 usual=$(cat $rate)
-find_bits devring
+bits=''
+[ "${1:-}" = 64 ] || find_bits devring
 # rings PROGRAM TEST...
 rings() {
 	program=$1
@@ -28,7 +31,7 @@ for b in '' $bits; do
 	rings "devring$b" throttle
 	echo "$usual" >$rate
 	rings "devoutput$b" outputs pauses percpu members strangers mappings memory
-	rings "devwake$b" wakeup sleeper redirected epoll_late
+	rings "devwake$b" wakeup sleeper redirected epoll_late feedback
 	rings "devvalues$b" reads changes interrupts
 done
 
