@@ -48,5 +48,13 @@ $(OUT)/%: tests/guest/bpf/%.c scripts/guest/programs.mk
 $(OUT)/%.bpf.o: tests/guest/bpf/%.bpf.c scripts/guest/programs.mk
 	clang -target bpf -O2 -g -Wall -Wextra $(BPF_FLAGS) -MMD -MP -MF $@.d -c -o $@ $<
 
+# With src/lib as other programs have it; its objects are beside OUT, which guests get.
+$(OUT)/bench_lib: tests/guest/bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
+	$(CC) $(CFLAGS) -Isrc/lib -MMD -MP -MF $@.d -o $@ $< $(OUT).lib/libtally.a
+
+$(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
+	mkdir -p $(OUT).lib
+	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib
+
 -include $(programs:=.d) $(objects:=.d)
 .PHONY: all
