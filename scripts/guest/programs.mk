@@ -15,7 +15,7 @@ programs += $(patsubst tests/guest/preload/%.c,$(OUT)/%.so,$(wildcard tests/gues
 
 # Users of the device, for 32 bits too: NAME32.
 ifeq ($(CROSS_COMPILE),)
-programs += $(patsubst %,$(OUT)/%32,chains counting devabi devcount devgroups devread devrights devring fuzz)
+programs += $(patsubst %,$(OUT)/%32,chains counting devabi devcount devgroups devread devrights devring fuzz sampling)
 endif
 
 ifneq ($(BPF_ROOT),)

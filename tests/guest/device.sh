@@ -39,6 +39,7 @@ fi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	same "counting$b"
+	same "sampling$b"
 	results "devabi$b" abi
 	results "devabi$b" unbuilt
 	results "devgroups$b" cpus
