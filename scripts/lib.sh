@@ -70,7 +70,7 @@ build_project() {
 	# A build that was killed may have left an object without the versions of
 	# its symbols, which nothing would make again.
 	if [ -e "$folder.unfinished" ]; then
-		rm -rf "$folder" "$folder.programs"
+		rm -rf "$folder" "$folder.programs" "$folder.programs.lib"
 	fi
 	: >"$folder.unfinished"
 	mkdir -p "$folder" "$folder.programs"

@@ -16,7 +16,7 @@ programs += $(patsubst tests/guest/preload/%.c,$(OUT)/%.so,$(wildcard tests/gues
 # Users of the device, for 32 bits too: NAME32.
 ifeq ($(CROSS_COMPILE),)
 of_32_bits := chains counting devabi devcount devgroups devoutput devread devrights devring
-of_32_bits += devvalues devwake fuzz
+of_32_bits += devvalues devwake fuzz sampling
 programs += $(patsubst %,$(OUT)/%32,$(of_32_bits))
 endif
 
@@ -49,6 +49,14 @@ $(OUT)/%: tests/guest/bpf/%.c scripts/guest/programs.mk
 
 $(OUT)/%.bpf.o: tests/guest/bpf/%.bpf.c scripts/guest/programs.mk
 	clang -target bpf -O2 -g -Wall -Wextra $(BPF_FLAGS) -MMD -MP -MF $@.d -c -o $@ $<
+
+# With src/lib as other programs have it; its objects are beside OUT, which guests get.
+$(OUT)/bench_lib: tests/guest/bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
+	$(CC) $(CFLAGS) -Isrc/lib -MMD -MP -MF $@.d -o $@ $< $(OUT).lib/libtally.a
+
+$(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
+	mkdir -p $(OUT).lib
+	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib
 
 -include $(programs:=.d) $(objects:=.d)
 .PHONY: all

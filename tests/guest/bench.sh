@@ -26,6 +26,7 @@ one_run() {
 	ok 'reads at a tracepoint' ./bench_bpf $kinds
 	ok 'records in rings' ./bench_ring /sys/kernel/debug/tally_bench/bare
 	ok 'tally_bench can be unloaded' rmmod tally_bench
+	ok 'records drained by a program' ./bench_lib
 	ok 'reads of a process' ./bench_user user "$tally/file/count"
 }
 

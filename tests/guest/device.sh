@@ -30,6 +30,7 @@ find_bits devabi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	same "counting$b"
+	same "sampling$b"
 	results "devabi$b" abi
 	results "devabi$b" unbuilt
 	results "devgroups$b" cpus
