@@ -351,7 +351,10 @@ int tally_record_parse(struct tally_record *record, const void *data, size_t siz
 	if ((uintptr_t)data % sizeof(__u64))
 		return TALLY_RECORD_UNALIGNED;
 
-	memset(record, 0, sizeof(*record));
+	memset(record, 0, offsetof(struct tally_record, u));
+	/* The larger part; that of a sample is zeroed where it is filled in. */
+	if (header.type != PERF_RECORD_SAMPLE)
+		memset(&record->u, 0, sizeof(record->u));
 	record->type = header.type;
 	record->misc = header.misc;
 	record->size = header.size;
