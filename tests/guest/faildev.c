@@ -11,15 +11,13 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <linux/tally.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include "failnth.h"
+#include "mlock.h"
 
 /* ---- what is tried ---- */
 
@@ -387,7 +385,7 @@ static const struct op {
 #define ALLOWANCE_PAGES (1 + 4)
 #define MLOCK_KBYTES "/sys/module/tally/parameters/mlock_kbytes"
 
-static int nr_cpus, meter, one_more;
+static int meter, one_more;
 
 static void set_mlock_kbytes(const char *kbytes)
 {
@@ -396,39 +394,6 @@ static void set_mlock_kbytes(const char *kbytes)
 	if (fd < 0 || put(fd, kbytes))
 		err(2, MLOCK_KBYTES);
 	close(fd);
-}
-
-/* Beyond the allowance, this is who may lock pages. */
-static void may_lock(int may)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct caps[2];
-
-	if (syscall(SYS_capget, &header, caps))
-		err(2, "capget");
-	if (may)
-		caps[0].effective |= 1U << CAP_IPC_LOCK;
-	else
-		caps[0].effective &= ~(1U << CAP_IPC_LOCK);
-	if (syscall(SYS_capset, &header, caps))
-		err(2, "capset");
-}
-
-/* Rings of just what a user may lock, of a file that stays: what is wrong, or NULL. */
-static const char *wrong_allowance(void)
-{
-	const char *wrong = NULL;
-	int cpu;
-
-	may_lock(0);
-	for (cpu = 0; cpu < nr_cpus && !wrong; cpu++)
-		if (map_pages(meter, ALLOWANCE_PAGES, READ_WRITE, cpu))
-			wrong = "of the allowance for locked memory, some is taken";
-	if (!wrong && (!map_pages(one_more, 2, READ_WRITE, 0) || errno != EPERM))
-		wrong = "there is more than the allowance for locked memory";
-	may_lock(1);
-	undo();
-	return wrong;
 }
 
 /* How many there are of what, of the first lines of the file stats. */
@@ -456,7 +421,7 @@ static const char *left(void)
 	contents("/proc/self/status");
 	if (!strstr(text, "VmLck:\t       0 kB") || !strstr(text, "VmPin:\t       0 kB"))
 		return "locked memory, by /proc/self/status";
-	return wrong_allowance();
+	return wrong_allowance(meter, one_more, ALLOWANCE_PAGES);
 }
 
 /* There are fewer, but for what is only kept for later. */
@@ -519,15 +484,13 @@ static void try(const struct op *op)
 	conclude("device", op->name);
 }
 
-static void limit_memory(void)
+/* So little that it is tried each time. */
+static void set_allowance(void)
 {
-	struct rlimit none = { 0, 0 };
 	char kbytes[24];
 
 	snprintf(kbytes, sizeof(kbytes), "%ld", ALLOWANCE_PAGES * page_size / 1024);
 	set_mlock_kbytes(kbytes);
-	if (setrlimit(RLIMIT_MEMLOCK, &none))
-		err(2, "setrlimit");
 }
 
 int main(int argc, char **argv)
@@ -542,8 +505,8 @@ int main(int argc, char **argv)
 	shared = argv[1];
 	begin();
 	page_size = sysconf(_SC_PAGESIZE);
-	nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	snprintf(kbytes, sizeof(kbytes), "%.20s", contents(MLOCK_KBYTES));
+	set_allowance();
 	limit_memory();
 	device = open("/dev/tally", O_RDWR);
 	if (device < 0)
