@@ -18,6 +18,7 @@ done
 # Limits that are met now and then.
 load_tally files_per_user=70 events_per_user=150
 is "$(create 'page-faults name=kept')" OK 'an event for all'
+ok 'one of another module, with samples' insmod "$here/tally_recorder.ko" mode=share
 note "seed $seed"
 rm -f /tmp/stop
 helper sh -c 'while [ ! -e /tmp/stop ]; do
@@ -34,6 +35,8 @@ touch /tmp/stop
 wait "$cpus"
 no_files() { ! grep -q '^file\|^fuzz' $tally/events; }
 ok 'no file of it is left' wait_for 20 no_files
+results "$here/fuzz" memory
+ok 'the other module goes' rmmod tally_recorder
 is "$(remove kept)" OK 'the event goes'
 nothing_left 'nothing is left'
 finish
