@@ -29,7 +29,7 @@ static uint64_t state;
 static volatile int word;
 
 /* What comes by itself, and how often it did; shared by all processes. */
-enum { SIGNALS, WAKEUPS, RECORDS, FAULTS, SEEN, WRITTEN = SEEN };
+enum { SIGNALS, WAKEUPS, RECORDS, SHARES, FAULTS, SEEN, WRITTEN = SEEN };
 
 static unsigned long *seen;
 

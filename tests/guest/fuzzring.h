@@ -237,17 +237,22 @@ static inline int try_scribble(void)
 
 /* ---- what a file is asked ---- */
 
-/* Few files agree, and few have a ring. */
+/* Any two, or any two that agree and of which one has a ring: these are few. */
 static inline int try_output(void)
 {
-	int i, to = any_file(), ret = -1;
+	int i, k, from = any_slot(), ret;
 
-	if (one_in(4))
+	if (one_in(3))
 		return ioctl(any_file(), PERF_EVENT_IOC_SET_OUTPUT,
 			     one_in(2) ? -1L : (long)odd_number());
-	for (i = 0; i < FILES && ret; i++)
-		if (files[i] >= 0)
-			ret = ioctl(files[i], PERF_EVENT_IOC_SET_OUTPUT, (long)to);
+	ret = ioctl(any_file(), PERF_EVENT_IOC_SET_OUTPUT, (long)any_file());
+	for (i = from; i < from + FILES && ret; i++)
+		for (k = 0; k < FILES && ret; k++)
+			if (files[i % FILES] >= 0 && files[k] >= 0)
+				ret = ioctl(files[i % FILES], PERF_EVENT_IOC_SET_OUTPUT,
+					    (long)files[k]);
+	if (!ret)
+		see(SHARES);
 	return ret;
 }
 
