@@ -42,6 +42,14 @@ static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
 static int fault_fd = -1, calls_fd = -1;
 static void *pages[FILES];
 
+/* A clock's period is nanoseconds: with few, the CPU does nothing else. */
+static void slow_down(struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK &&
+	    attr->sample_period < 1000000 && attr->sample_period && !one_in(20))
+		attr->sample_period += 1000000;
+}
+
 static void any_attr(struct perf_event_attr *attr)
 {
 	static const struct {
@@ -75,6 +83,7 @@ static void any_attr(struct perf_event_attr *attr)
 	if (one_in(2))
 		bits &= rnd() & rnd();
 	memcpy((char *)attr + 40, &bits, 8);
+	slow_down(attr);
 	spoil(attr, sizeof(*attr));
 }
 
@@ -124,6 +133,7 @@ static void want_samples(struct perf_event_attr *attr)
 	attr->sample_id_all = one_in(2);
 	attr->use_clockid = one_in(10);
 	attr->clockid = one_in(2) ? 1 : below(12);
+	slow_down(attr);
 	spoil(attr, sizeof(*attr));
 }
 

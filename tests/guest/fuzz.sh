@@ -17,7 +17,7 @@ for fault in failslab fail_page_alloc; do
 	}
 done
 # Limits that are met now and then.
-load_tally files_per_user=80 events_per_user=250
+load_tally files_per_user=80 events_per_user=400
 is "$(create 'page-faults name=kept')" OK 'an event for all'
 ok 'one of another module, with samples' insmod "$here/tally_recorder.ko" mode=share
 note "seed $seed"
