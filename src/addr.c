@@ -89,7 +89,8 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
  * @addr: the address
  *
  * A thread of the kernel has borrowed page tables. On x86 those have all of the
- * kernel; elsewhere perf looks into the kernel's own, which no module finds.
+ * kernel; elsewhere perf looks into the kernel's own, which no module finds. While it
+ * is switched out it has given them back already, and has none.
  *
  * Context: An overflow handler, NMI included.
  * Return: bytes; 0 if it is in none.
@@ -100,7 +101,7 @@ u64 tally_addr_page_size(u64 addr)
 	unsigned long flags;
 	u64 size;
 
-	if (!addr)
+	if (!addr || !mm)
 		return 0;
 	local_irq_save(flags);
 	size = leaf_size(mm, addr);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Every allocation fails in turn, while an event is made, in all that is done with the
-# device, and while the module is loaded (features.md, D.1 #4 and #5; see failnth.c).
+# device, and while the module is loaded (features.md, D.1 #4 and #5; see failnth.c and
+# faildev.c).
 # Leaks are looked for by scripts/vm afterwards.
 
 . "$(dirname "$0")/lib.sh"
@@ -43,7 +44,10 @@ else
 	results failnth create 'cpu-clock cpu=0 period=1000000' "kprobe:$symbol freq=100" \
 		'page-faults:u pid=1 period=1000000000 remove_on_exec sigtrap'
 fi
-results failnth device
+# It lets others have samples of an event of its own.
+ok 'a module with an event to attach to' insmod "$here/tally_recorder.ko" mode=share
+results faildev shared
+rmmod tally_recorder
 # A set, published.
 results failnth insmod "$here/tally_reads.ko" mode=once "$step"
 nothing_left 'nothing is left'

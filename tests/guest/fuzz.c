@@ -2,139 +2,52 @@
 /*
  * fuzz SECONDS PROCESSES SEED: calls on /dev/tally and its files as no program would
  * make them, but with structs that are nearly right.
+ * fuzz memory: afterwards, whether all memory that rings had locked is given back.
  *
  * All processes share their files, and a page with the numbers of them; each has its
  * own random numbers, from SEED on. What a call answers is counted, by call and errno,
  * and printed at the end. Allocations fail now and then if the kernel can do that. It
  * is the kernel that complains if something is wrong; here nothing is, but that a call
- * has never succeeded, or a process did not live to the end.
+ * has never succeeded, that none of what comes by itself came, that records could be
+ * written to, or that a process did not live to the end.
+ *
+ * What it begins with is in fuzz.h, and what is done with rings in fuzzring.h. If
+ * tally_recorder.ko mode=share is loaded, its event is attached to.
  */
 #define _GNU_SOURCE
 #include <err.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+#include "fuzz.h"
+#include "fuzzring.h"
+#include "mlock.h"
 
-#define FILES	24
 #define ERRNOS	134
 
 enum call {
-	OPEN, MEMBER, ATTACH, NEXT, INFO, ALL, READ, IOC_READ, ENABLE, DISABLE, RESET,
-	REFRESH, PERIOD, ID, MODIFY, OTHER, MMAP, MUNMAP, POLL, CLOSE, FORK, WORK, CALLS
+	OPEN, SAMPLES, TASKS, MEMBER, ATTACH, SHARE, NEXT, INFO, ALL, READ, IOC_READ, ENABLE,
+	DISABLE, RESET, REFRESH, PERIOD, ID, MODIFY, OUTPUT, PAUSE, FILTER, OTHER, MMAP, MUNMAP,
+	RING, PART, SCRIBBLE, POLL, ASYNC, CLOSE, FORK, WORK, CALLS
 };
 
 static const char *const names[CALLS] = {
-	"open", "member", "attach", "next", "info", "all", "read", "ioc_read", "enable",
-	"disable", "reset", "refresh", "period", "id", "modify", "other", "mmap", "munmap",
-	"poll", "close", "fork", "work"
+	"open", "samples", "tasks", "member", "attach", "share", "next", "info", "all", "read",
+	"ioc_read", "enable", "disable", "reset", "refresh", "period", "id", "modify", "output",
+	"pause", "filter", "other", "mmap", "munmap", "ring", "part of a ring", "scribble",
+	"poll", "async", "close", "fork", "work"
 };
 
 static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
-static int device, fault_fd = -1;
-static int files[FILES];
+static int fault_fd = -1, calls_fd = -1;
 static void *pages[FILES];
-static long page_size;
-static uint64_t state;
-static volatile int word;
 
-static uint64_t rnd(void)
+/* A clock's period is nanoseconds: with few, the CPU does nothing else. */
+static void slow_down(struct perf_event_attr *attr)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545F4914F6CDD1DULL;
-}
-
-static unsigned int below(unsigned int n)
-{
-	return (rnd() >> 32) % n;
-}
-
-static int one_in(unsigned int n)
-{
-	return !below(n);
-}
-
-/* A number that is at an edge, or any. */
-static uint64_t odd_number(void)
-{
-	static const uint64_t edges[] = {
-		0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4095, 4096, 65535, 10000, 1000000,
-		INT32_MAX, UINT32_MAX, 1ULL << 32, INT64_MAX, 1ULL << 63, UINT64_MAX
-	};
-
-	switch (below(4)) {
-	case 0:
-		return rnd();
-	case 1:
-		return 1ULL << below(64);
-	case 2:
-		return below(100);
-	default:
-		return edges[below(sizeof(edges) / sizeof(*edges))];
-	}
-}
-
-/* Something in the struct becomes another thing. */
-static void spoil(void *what, size_t size)
-{
-	uint64_t n = odd_number();
-	size_t width = 1U << below(4), at;
-
-	if (!one_in(4) || size < 8)
-		return;
-	at = below(size / width) * width;
-	memcpy((char *)what + at, &n, width);
-}
-
-static int any_slot(void)
-{
-	return below(FILES);
-}
-
-/* A file of ours most of the time. */
-static int any_file(void)
-{
-	int i, at = any_slot();
-
-	if (one_in(50))
-		return (int)odd_number();
-	if (one_in(50))
-		return device;
-	for (i = 0; i < FILES; i++)
-		if (files[(at + i) % FILES] >= 0)
-			return files[(at + i) % FILES];
-	return -1;
-}
-
-/* What it was made with, so far as that is known. */
-static struct perf_event_attr attrs[FILES];
-
-static void keep(int fd, const struct perf_event_attr *attr)
-{
-	int i = any_slot();
-
-	if (files[i] >= 0)
-		close(files[i]);
-	files[i] = fd;
-	if (attr)
-		attrs[i] = *attr;
-	else
-		memset(&attrs[i], 0, sizeof(attrs[i]));
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK &&
+	    attr->sample_period < 1000000 && attr->sample_period && !one_in(20))
+		attr->sample_period += 1000000;
 }
 
 static void any_attr(struct perf_event_attr *attr)
@@ -170,10 +83,9 @@ static void any_attr(struct perf_event_attr *attr)
 	if (one_in(2))
 		bits &= rnd() & rnd();
 	memcpy((char *)attr + 40, &bits, 8);
+	slow_down(attr);
 	spoil(attr, sizeof(*attr));
 }
-
-static int nr_cpus;
 
 static void any_target(struct tally_open *o)
 {
@@ -197,21 +109,68 @@ static void any_target(struct tally_open *o)
 	}
 }
 
-static int try_open(int member)
+/* Of tasks that are switched, maybe. */
+static int switch_id;
+
+static void want_samples(struct perf_event_attr *attr)
+{
+	if (one_in(4)) {
+		attr->type = PERF_TYPE_TRACEPOINT;
+		attr->config = switch_id;
+	}
+	attr->sample_period = one_in(4) ? 1 : 1 + below(10000);
+	attr->sample_type = rnd() & rnd() & (PERF_SAMPLE_MAX - 1);
+	if (!one_in(10))
+		attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_AUX | PERF_SAMPLE_BRANCH_STACK |
+						 PERF_SAMPLE_WEIGHT_STRUCT);
+	attr->sample_regs_user = 0xff;
+	attr->sample_regs_intr = 0xff;
+	attr->sample_stack_user = 8 * below(300);
+	attr->sample_max_stack = one_in(4) ? below(128) : 0;
+	attr->watermark = one_in(3);
+	attr->wakeup_events = one_in(2) ? below(5) : below(10000);
+	attr->write_backward = one_in(5);
+	attr->sample_id_all = one_in(2);
+	attr->use_clockid = one_in(10);
+	attr->clockid = one_in(2) ? 1 : below(12);
+	slow_down(attr);
+	spoil(attr, sizeof(*attr));
+}
+
+static void want_tasks(struct perf_event_attr *attr)
+{
+	attr->comm = one_in(2);
+	attr->comm_exec = one_in(3);
+	attr->task = one_in(2);
+	attr->context_switch = one_in(2);
+	attr->cgroup = one_in(2);
+	attr->sample_id_all = one_in(2);
+	attr->inherit = one_in(3);
+	attr->inherit_thread = attr->inherit && one_in(3);
+	if (!attr->comm && !attr->task)
+		attr->context_switch = 1;
+}
+
+static int try_open(enum call call)
 {
 	struct perf_event_attr attr;
 	uint64_t none = one_in(2);
+	int member = call == MEMBER;
 	struct tally_open o;
 	int ret;
 
 	memset(&o, 0, sizeof(o));
 	o.size = sizeof(o);
 	any_attr(&attr);
+	if (call == SAMPLES || one_in(10))
+		want_samples(&attr);
+	if (call == TASKS || one_in(10))
+		want_tasks(&attr);
 	o.attr = (unsigned long)&attr;
 	any_target(&o);
 	o.group_fd = member || one_in(3) ? any_file() : -1;
 	/* Which most groups here agree about. */
-	if (o.group_fd >= 0 && !one_in(4)) {
+	if (o.group_fd >= 0 && !one_in(4) && call != TASKS) {
 		memcpy((char *)&attr + 40, &none, 8);
 		o.pid = 0;
 		o.cpu = -1;
@@ -223,6 +182,8 @@ static int try_open(int member)
 		o.flags |= TALLY_OPEN_REQUIRE;
 	if (one_in(3))
 		o.perf_flags = PERF_FLAG_FD_CLOEXEC;
+	if (o.group_fd >= 0 && !member && one_in(3))
+		o.perf_flags |= PERF_FLAG_FD_OUTPUT | (one_in(2) ? PERF_FLAG_FD_NO_GROUP : 0);
 	if (one_in(3))
 		o.publish_ns = 10000 + below(100000000);
 	if (one_in(5))
@@ -248,6 +209,26 @@ static int try_attach(void)
 	a.read_format = one_in(2) ? 0 : below(32);
 	if (one_in(3))
 		a.publish_ns = 10000 + below(100000000);
+	spoil(&a, sizeof(a));
+	ret = ioctl(device, TALLY_IOC_ATTACH, &a);
+	if (ret >= 0)
+		keep(ret, NULL);
+	return ret;
+}
+
+/* Samples of another module's event. */
+static int try_share(void)
+{
+	struct tally_attach a = { .size = sizeof(a), .name = "shared" };
+	int ret;
+
+	a.sample_type = (1 + below(15)) | (one_in(2) ? PERF_SAMPLE_CALLCHAIN : 0) |
+			(one_in(2) ? PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU : 0);
+	if (!one_in(10))
+		a.sample_type &= ~(uint64_t)PERF_SAMPLE_ADDR;
+	a.wakeup = below(5);
+	a.flags = below(4);
+	a.read_format = one_in(2) ? 0 : below(32);
 	spoil(&a, sizeof(a));
 	ret = ioctl(device, TALLY_IOC_ATTACH, &a);
 	if (ret >= 0)
@@ -382,13 +363,17 @@ static int try_munmap(void)
 static int try_poll(void)
 {
 	struct pollfd p[3];
-	int i;
+	int i, ret;
 
 	for (i = 0; i < 3; i++) {
 		p[i].fd = any_file();
 		p[i].events = POLLIN;
 	}
-	return poll(p, 3, below(3));
+	ret = poll(p, 3, below(3));
+	for (i = 0; i < 3 && ret > 0; i++)
+		if (p[i].revents & POLLIN)
+			see(WAKEUPS);
+	return ret;
 }
 
 static int try_close(void)
@@ -414,6 +399,10 @@ static int try_fork(void)
 		int fd = any_file();
 
 		ioctl(fd, PERF_EVENT_IOC_RESET, below(2));
+		/* Rings are not inherited, but can be mapped. */
+		try_scribble();
+		try_ring();
+		try_scribble();
 		close(fd);
 	}
 	_exit(0);
@@ -432,6 +421,8 @@ static int try_work(void)
 		area[i * page_size] = 1;
 	for (i = 0; i < 20; i++)
 		word = i;
+	if (calls_fd >= 0 && pwrite(calls_fd, one_in(2) ? "003" : "100", 3, 0) < 0)
+		word = 0;
 	CPU_ZERO(&set);
 	CPU_SET(below(nr_cpus), &set);
 	sched_setaffinity(0, sizeof(set), &set);
@@ -444,10 +435,14 @@ static int try(enum call call)
 
 	switch (call) {
 	case OPEN:
+	case SAMPLES:
+	case TASKS:
 	case MEMBER:
-		return try_open(call == MEMBER);
+		return try_open(call);
 	case ATTACH:
 		return try_attach();
+	case SHARE:
+		return try_share();
 	case NEXT:
 		return try_next();
 	case INFO:
@@ -473,14 +468,28 @@ static int try(enum call call)
 		return ioctl(any_file(), PERF_EVENT_IOC_ID, one_in(50) ? NULL : &n);
 	case MODIFY:
 		return try_modify();
+	case OUTPUT:
+		return try_output();
+	case PAUSE:
+		return try_pause();
+	case FILTER:
+		return try_filter();
 	case OTHER:
 		return ioctl(any_file(), one_in(2) ? _IO('$', below(16)) : (unsigned int)n, n);
 	case MMAP:
 		return try_mmap();
 	case MUNMAP:
 		return try_munmap();
+	case RING:
+		return try_ring();
+	case PART:
+		return try_part();
+	case SCRIBBLE:
+		return try_scribble();
 	case POLL:
 		return try_poll();
+	case ASYNC:
+		return try_async();
 	case CLOSE:
 		return try_close();
 	case FORK:
@@ -494,8 +503,9 @@ static int try(enum call call)
 static enum call any_call(void)
 {
 	static const enum call often[] = {
-		OPEN, OPEN, OPEN, MEMBER, MEMBER, READ, READ, IOC_READ, ENABLE, DISABLE,
-		MMAP, CLOSE, WORK, WORK, WORK
+		OPEN, OPEN, SAMPLES, SAMPLES, TASKS, MEMBER, MEMBER, SHARE, READ, READ, IOC_READ,
+		ENABLE, ENABLE, DISABLE, MMAP, RING, RING, RING, SCRIBBLE, SCRIBBLE, POLL, CLOSE,
+		WORK, WORK, WORK
 	};
 
 	if (one_in(2))
@@ -514,9 +524,24 @@ static int maybe_fail(void)
 	return pwrite(fault_fd, text, n, 0) == n;
 }
 
+/* Whether each call has succeeded, and all came that is to come. */
+static int all_seen(void)
+{
+	int i;
+
+	for (i = 0; i < CALLS; i++)
+		if (!__atomic_load_n(&outcomes[i][0], __ATOMIC_RELAXED))
+			return 0;
+	for (i = 0; i < SEEN; i++)
+		if (!__atomic_load_n(&seen[i], __ATOMIC_RELAXED))
+			return 0;
+	return 1;
+}
+
+/* On a busy machine, for longer: until all has been seen. */
 static void run(int seconds)
 {
-	time_t end = time(NULL) + seconds;
+	time_t end = time(NULL) + seconds, late = end + 5 * seconds;
 	enum call call;
 	long ret;
 	int i, failing;
@@ -524,13 +549,16 @@ static void run(int seconds)
 	for (i = 0; i < FILES; i++)
 		files[i] = -1;
 	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	while (time(NULL) < end) {
+	catch_signals();
+	while (time(NULL) < end || (time(NULL) < late && !all_seen())) {
 		/* Now and then nobody, who may do less. */
 		if (seteuid(one_in(8) ? 65534 : 0))
 			_exit(4);
 		for (i = 0; i < 50; i++) {
 			call = any_call();
 			failing = call != FORK && call != WORK ? maybe_fail() : 0;
+			/* For those that find nothing to try it with. */
+			errno = ENODATA;
 			ret = try(call);
 			__atomic_add_fetch(&outcomes[call][ret < 0 ? errno % ERRNOS : 0], 1,
 					   __ATOMIC_RELAXED);
@@ -545,27 +573,90 @@ static void run(int seconds)
 	_exit(0);
 }
 
+/* Of a tracepoint; one that is not there is 0. */
+static int trace_id(const char *path)
+{
+	char text[16] = "";
+	int fd = open(path, O_RDONLY);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return atoi(text);
+}
+
+static int open_counting(void)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr) };
+	struct tally_open o = {
+		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1, .cpu = -1,
+		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
+	};
+	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
+
+	if (fd < 0)
+		err(2, "%s", o.error.text);
+	return fd;
+}
+
+/* All others are gone; the allowance is as many pages as the default is. */
+static int check_memory(void)
+{
+	int kbytes = trace_id("/sys/module/tally/parameters/mlock_kbytes");
+	const char *wrong;
+
+	limit_memory();
+	wrong = wrong_allowance(open_counting(), open_counting(), kbytes * 1024 / page_size);
+	printf("%s locked memory is given back%s%s\n", wrong ? "bad" : "ok",
+	       wrong ? ": " : "", wrong ?: "");
+	return 0;
+}
+
+/* What never came is nothing that was tried. */
+static void tell_seen(void)
+{
+	static const char *const what[SEEN] = {
+		"signals", "wake-ups", "looks at new records", "rings of other files",
+		"accesses that fault"
+	};
+	int i;
+
+	for (i = 0; i < SEEN; i++)
+		printf("%s %s: %lu\n", seen[i] ? "ok" : "bad", what[i], seen[i]);
+	printf("%s pages that no program may write to: %lu were\n", seen[WRITTEN] ? "bad" : "ok",
+	       seen[WRITTEN]);
+}
+
 int main(int argc, char **argv)
 {
 	int seconds, processes, i, status, bad = 0;
 	unsigned long calls = 0, of_one;
+	time_t begin = time(NULL);
 	enum call call;
 
-	if (argc != 4)
-		errx(2, "usage: fuzz SECONDS PROCESSES SEED");
-	seconds = atoi(argv[1]);
-	processes = atoi(argv[2]);
+	if (argc != 4 && (argc != 2 || strcmp(argv[1], "memory")))
+		errx(2, "usage: fuzz SECONDS PROCESSES SEED | memory");
 	page_size = sysconf(_SC_PAGESIZE);
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
 	if (device < 0)
 		err(2, "/dev/tally");
+	if (argc == 2)
+		return check_memory();
+	seconds = atoi(argv[1]);
+	processes = atoi(argv[2]);
+	switch_id = trace_id("/sys/kernel/tracing/events/sched/sched_switch/id");
+	calls_fd = open("/sys/module/tally_recorder/parameters/calls", O_WRONLY | O_CLOEXEC);
 	outcomes = mmap(NULL, sizeof(*outcomes) * CALLS, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (outcomes == MAP_FAILED)
+	seen = mmap(NULL, sizeof(*seen) * (SEEN + 1), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (outcomes == MAP_FAILED || seen == MAP_FAILED)
 		err(2, "mmap");
+	/* Those who are forked are signals' owners, too. */
 	signal(SIGTRAP, SIG_IGN);
 	signal(SIGIO, SIG_IGN);
+	signal(OTHER_SIGNAL, SIG_IGN);
 	for (i = 0; i < processes; i++) {
 		if (fork())
 			continue;
@@ -594,7 +685,8 @@ int main(int argc, char **argv)
 		       outcomes[call][0] ? "ok" : "bad", names[call], of_one, outcomes[call][0]);
 		calls += of_one;
 	}
-	printf("%s %lu calls by %d processes in %d s\n", bad ? "bad" : "ok", calls, processes,
-	       seconds);
+	tell_seen();
+	printf("%s %lu calls by %d processes in %ld s\n", bad ? "bad" : "ok", calls, processes,
+	       (long)(time(NULL) - begin));
 	return 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # fuzz.sh [SECONDS [SEED]]: /dev/tally under fire, from several processes, while
-# allocations fail and, with more than one CPU, CPU 1 goes and comes. See fuzz.c.
+# allocations fail and, with more than one CPU, CPU 1 goes and comes. While it is there,
+# waiting for readers of RCU is short, and there are more calls. See fuzz.c.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -16,13 +17,16 @@ for fault in failslab fail_page_alloc; do
 	}
 done
 # Limits that are met now and then.
-load_tally files_per_user=70 events_per_user=150
+load_tally files_per_user=80 events_per_user=400
 is "$(create 'page-faults name=kept')" OK 'an event for all'
+ok 'one of another module, with samples' insmod "$here/tally_recorder.ko" mode=share
 note "seed $seed"
 rm -f /tmp/stop
 helper sh -c 'while [ ! -e /tmp/stop ]; do
+	echo 0 >/sys/kernel/rcu_expedited
 	echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 1
-	echo 1 >/sys/devices/system/cpu/cpu1/online; sleep 2
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	echo 1 >/sys/kernel/rcu_expedited; sleep 2
 done'
 cpus=$helper_pid
 results "$here/fuzz" "$seconds" 4 "$seed"
@@ -34,6 +38,8 @@ touch /tmp/stop
 wait "$cpus"
 no_files() { ! grep -q '^file\|^fuzz' $tally/events; }
 ok 'no file of it is left' wait_for 20 no_files
+results "$here/fuzz" memory
+ok 'the other module goes' rmmod tally_recorder
 is "$(remove kept)" OK 'the event goes'
 nothing_left 'nothing is left'
 finish

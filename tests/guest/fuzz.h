@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What fuzz.c begins with: random numbers, files, and memory that may not be there. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <poll.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FILES	24
+
+static int device;
+static int files[FILES];
+static long page_size;
+static int nr_cpus;
+static uint64_t state;
+static volatile int word;
+
+/* What comes by itself, and how often it did; shared by all processes. */
+enum { SIGNALS, WAKEUPS, RECORDS, SHARES, FAULTS, SEEN, WRITTEN = SEEN };
+
+static unsigned long *seen;
+
+static inline void see(int what)
+{
+	__atomic_add_fetch(&seen[what], 1, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state * 0x2545F4914F6CDD1DULL;
+}
+
+static inline unsigned int below(unsigned int n)
+{
+	return (rnd() >> 32) % n;
+}
+
+static inline int one_in(unsigned int n)
+{
+	return !below(n);
+}
+
+/* A number that is at an edge, or any. */
+static inline uint64_t odd_number(void)
+{
+	static const uint64_t edges[] = {
+		0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 4095, 4096, 65535, 10000, 1000000,
+		INT32_MAX, UINT32_MAX, 1ULL << 32, INT64_MAX, 1ULL << 63, UINT64_MAX
+	};
+
+	switch (below(4)) {
+	case 0:
+		return rnd();
+	case 1:
+		return 1ULL << below(64);
+	case 2:
+		return below(100);
+	default:
+		return edges[below(sizeof(edges) / sizeof(*edges))];
+	}
+}
+
+/* Something in the struct becomes another thing. */
+static inline void spoil(void *what, size_t size)
+{
+	uint64_t n = odd_number();
+	size_t width = 1U << below(4), at;
+
+	if (!one_in(4) || size < 8)
+		return;
+	at = below(size / width) * width;
+	memcpy((char *)what + at, &n, width);
+}
+
+static inline int any_slot(void)
+{
+	return below(FILES);
+}
+
+/* A file of ours most of the time. */
+static inline int any_file(void)
+{
+	int i, at = any_slot();
+
+	if (one_in(50))
+		return (int)odd_number();
+	if (one_in(50))
+		return device;
+	for (i = 0; i < FILES; i++)
+		if (files[(at + i) % FILES] >= 0)
+			return files[(at + i) % FILES];
+	return -1;
+}
+
+/* What it was made with, so far as that is known. */
+static struct perf_event_attr attrs[FILES];
+
+static inline void keep(int fd, const struct perf_event_attr *attr)
+{
+	int i = any_slot();
+
+	if (files[i] >= 0)
+		close(files[i]);
+	files[i] = fd;
+	if (attr)
+		attrs[i] = *attr;
+	else
+		memset(&attrs[i], 0, sizeof(attrs[i]));
+}
+
+/* ---- memory that may not be there ---- */
+
+static sigjmp_buf guard;
+static volatile sig_atomic_t guarded;
+
+static inline void faulted(int sig)
+{
+	if (guarded)
+		siglongjmp(guard, 1);
+	/* It is ours: let it be seen. */
+	signal(sig, SIG_DFL);
+}
+
+/* Whether it faults. */
+static inline int faults(void (*access)(volatile char *at, uint64_t n), volatile char *at,
+			 uint64_t n)
+{
+	if (sigsetjmp(guard, 1)) {
+		guarded = 0;
+		see(FAULTS);
+		return 1;
+	}
+	guarded = 1;
+	access(at, n);
+	guarded = 0;
+	return 0;
+}
+
+#endif /* FUZZ_H */

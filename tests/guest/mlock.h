@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whether all memory that rings had locked is given back. */
+#ifndef MLOCK_H
+#define MLOCK_H
+
+#include <err.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/tally.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Beyond the allowance, this is who may lock pages. */
+static inline void may_lock(int may)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &header, caps))
+		err(2, "capget");
+	if (may)
+		caps[0].effective |= 1U << CAP_IPC_LOCK;
+	else
+		caps[0].effective &= ~(1U << CAP_IPC_LOCK);
+	if (syscall(SYS_capset, &header, caps))
+		err(2, "capset");
+}
+
+/*
+ * Rings of just what a user may lock, PAGES for each CPU, can be had from METER, a file
+ * of an event on all CPUs; and then not a page of ONE_MORE. Returns what is wrong, or
+ * NULL. RLIMIT_MEMLOCK is 0, and all CPUs are online.
+ */
+static inline const char *wrong_allowance(int meter, int one_more, int pages)
+{
+	int nr_cpus = sysconf(_SC_NPROCESSORS_ONLN), cpu, prot = PROT_READ | PROT_WRITE;
+	size_t page = sysconf(_SC_PAGESIZE);
+	const char *wrong = NULL;
+	void *at[64], *more;
+
+	may_lock(0);
+	for (cpu = 0; cpu < nr_cpus && cpu < 64 && !wrong; cpu++) {
+		at[cpu] = mmap64(NULL, pages * page, prot, MAP_SHARED, meter, TALLY_RING_AT(cpu));
+		if (at[cpu] == MAP_FAILED)
+			wrong = errno == EPERM ? "of the allowance for locked memory, some is taken" :
+						 "the allowance for locked memory cannot be tried";
+	}
+	more = mmap64(NULL, 2 * page, prot, MAP_SHARED, one_more, 0);
+	if (!wrong && (more != MAP_FAILED || errno != EPERM))
+		wrong = "there is more than the allowance for locked memory";
+	may_lock(1);
+	if (more != MAP_FAILED)
+		munmap(more, 2 * page);
+	while (cpu--)
+		if (at[cpu] != MAP_FAILED)
+			munmap(at[cpu], pages * page);
+	return wrong;
+}
+
+static inline void limit_memory(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		err(2, "setrlimit");
+}
+
+#endif /* MLOCK_H */
