@@ -42,9 +42,19 @@ static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
 static int fault_fd = -1, calls_fd = -1;
 static void *pages[FILES];
 
-/* A clock's period is nanoseconds: with few, the CPU does nothing else. */
+/* Of tasks that are switched. */
+static int switch_id;
+
+/*
+ * A clock's period is nanoseconds: with few, the CPU does nothing else. And a tracepoint
+ * may be in each interrupt's way, that of irq_work included: if all of these overflow,
+ * and each overflow makes one, it has no end; perf's own wake-ups have none either.
+ */
 static void slow_down(struct perf_event_attr *attr)
 {
+	if (attr->type == PERF_TYPE_TRACEPOINT && (int)attr->config != switch_id &&
+	    attr->sample_period && attr->sample_period < 100)
+		attr->sample_period += 100;
 	if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK &&
 	    attr->sample_period < 1000000 && attr->sample_period && !one_in(20))
 		attr->sample_period += 1000000;
@@ -108,9 +118,6 @@ static void any_target(struct tally_open *o)
 		o->cpu = (int)below(nr_cpus + 1) - 1;
 	}
 }
-
-/* Of tasks that are switched, maybe. */
-static int switch_id;
 
 static void want_samples(struct perf_event_attr *attr)
 {
