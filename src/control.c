@@ -124,6 +124,24 @@ unlock:
 	mutex_unlock(&c->lock);
 }
 
+/**
+ * tally_control_kick - have the control work look at an event
+ * @of: what it has been told of the event
+ *
+ * What overflows on the way out of an interrupt is asked for once only, until the work
+ * has begun: each would be in the interrupt of the one before, and the CPU in those for
+ * ever.
+ *
+ * Context: Any context, NMI included.
+ */
+void tally_control_kick(struct tally_overflow *of)
+{
+	/* The work sees what was said before, unless it is not waiting any more. */
+	smp_mb();
+	if (!work_pending(&of->control))
+		irq_work_queue(&of->kick);
+}
+
 static void kicked(struct irq_work *work)
 {
 	struct tally_overflow *of = container_of(work, struct tally_overflow,
@@ -311,7 +329,7 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	WRITE_ONCE(of->rearm_period, period);
 	/* Orders the period before the request, and both before the work. */
 	atomic_set_release(&of->rearm, 1);
-	irq_work_queue(&of->kick);
+	tally_control_kick(of);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);

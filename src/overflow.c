@@ -186,7 +186,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 		return;
 	WRITE_ONCE(oc->paused, 1); /* H */
 	local_inc(&oc->throttled);
-	irq_work_queue(&of->kick);
+	tally_control_kick(of);
 }
 
 static noinline void look_and_call(struct tally_overflow *of,
@@ -226,7 +226,7 @@ static bool take(struct tally_overflow *of, u32 special)
 
 	if (special & TALLY_SPECIAL_ONE_SHOT) {
 		armed = atomic_xchg(&of->armed, 0);
-		irq_work_queue(&of->kick);
+		tally_control_kick(of);
 		if (!armed)
 			return false;
 	}
@@ -235,7 +235,7 @@ static bool take(struct tally_overflow *of, u32 special)
 		if (left < 0)
 			return false;
 		if (!left)
-			irq_work_queue(&of->kick);
+			tally_control_kick(of);
 	}
 	return true;
 }
@@ -281,7 +281,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	if (special & TALLY_SPECIAL_SHUT) {
 		/* perf has the children always on; all others should be off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
-			irq_work_queue(&of->kick);
+			tally_control_kick(of);
 		return;
 	}
 	if (tally_overflow_throttled(event))
