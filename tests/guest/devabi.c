@@ -322,22 +322,6 @@ static void abi(void)
 
 /* ---- what is not built ---- */
 
-/* The number of a kind that the kernel gives out; 0 if it has it not. */
-static int type_of(const char *pmu)
-{
-	char path[128];
-	int type = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%d", &type) != 1)
-		type = 0;
-	if (f)
-		fclose(f);
-	return type;
-}
-
 /* By a symbol's address in the caller's memory, and by its own. */
 static void probes(void)
 {

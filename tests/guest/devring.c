@@ -3,7 +3,7 @@
  * Rings: what is in them, beside those of perf for the same overflows, and what is
  * refused.
  *
- *	devring same|regs|lost|overwrite|errors|filters|inherit|throttle
+ *	devring same|regs|lost|overwrite|errors|filters|inherit|switching|throttle
  */
 #define _GNU_SOURCE
 #include "devring.h"
@@ -556,6 +556,38 @@ static void throttle(void)
 	tell(!perfs == !tallys, "both are throttled, or none");
 }
 
+/*
+ * On the way from one task to the next, a thread of the kernel has given back the page
+ * tables that it had borrowed: what they say of an address is nothing.
+ */
+static void switching(void)
+{
+	struct perf_event_header *h;
+	int fd, i, nr = 0;
+
+	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_CODE_PAGE_SIZE |
+	       PERF_SAMPLE_DATA_PAGE_SIZE);
+	attr.type = type_of("kprobe");
+	attr.config = 0;
+	attr.config2 = address_of("__switch_to");
+	o.pid = -1;
+	o.cpu = 0;
+	fd = open_it();
+	if (fd < 0 || map_ring(&tally_ring, fd, 64, PROT_READ | PROT_WRITE, 0)) {
+		tell(0, "a probe of __switch_to: %m: %s", o.error.text);
+		return;
+	}
+	run_on(0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 50; i++)
+		wait_ms(2);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = next(&tally_ring)))
+		nr += h->type == PERF_RECORD_SAMPLE && h->size == 5 * sizeof(uint64_t);
+	tell(nr >= 50, "%d samples with sizes of pages, of tasks that are switched", nr);
+	unmap_ring(&tally_ring);
+}
+
 static const struct devtest tests[] = {
 	{ "same", .run = same },
 	{ "regs", .run = regs },
@@ -564,6 +596,7 @@ static const struct devtest tests[] = {
 	{ "errors", .run = errors },
 	{ "filters", .run = filters },
 	{ "inherit", .run = inherit },
+	{ "switching", .run = switching },
 	{ "throttle", .run = throttle },
 	{ }
 };

@@ -212,6 +212,22 @@ static inline uint64_t address_of(const char *symbol)
 	return found;
 }
 
+/* The number of a kind that the kernel gives out; 0 if it has it not. */
+static inline int type_of(const char *pmu)
+{
+	char path[128];
+	int type = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%d", &type) != 1)
+		type = 0;
+	if (f)
+		fclose(f);
+	return type;
+}
+
 /* One that is run, or run with so many arguments. The last one has no name. */
 struct devtest {
 	const char *name;

@@ -25,7 +25,7 @@ rings() {
 
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
-	rings "devring$b" same regs lost overwrite errors filters inherit
+	rings "devring$b" same regs lost overwrite errors filters inherit switching
 	# So that a clock of 10 microseconds is too fast for it.
 	echo 10000 >$rate
 	rings "devring$b" throttle
