@@ -92,6 +92,7 @@ static void put_set(struct tally_set *set)
 static void release_event(struct tally_file *f)
 {
 	struct tally_set *set = tally_file_lock(f);
+	bool overflows = f->ev->overflow;
 	LIST_HEAD(doomed);
 
 	while (set == &f->own && set->nr > 1) {
@@ -106,8 +107,9 @@ static void release_event(struct tally_file *f)
 		tally_group_strip(set);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
-	/* It overflows no more. */
-	tally_kick_sync(&f->signal);
+	/* It overflows no more; on PREEMPT_RT that waits for readers. */
+	if (overflows)
+		tally_kick_sync(&f->signal);
 	if (f->joined)
 		put_set(f->joined);
 }

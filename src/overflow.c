@@ -23,7 +23,7 @@
  *    sample that was not announced, because @held was seen, is found. If @hold
  *    runs elsewhere, because this CPU went offline, those for the interrupt wait
  *    for the next overflow on this CPU, or for the end of the event.
- * H. @paused is set here and read by the work that irq_work_queue() leads to,
+ * H. @paused is set here and read by the work that tally_control_kick() leads to,
  *    which orders the two; it is cleared by that work with nothing to order:
  *    an overflow that still sees it is only counted.
  */

@@ -206,7 +206,7 @@ static void epoll_late(void)
 /* ---- samples of what tells of samples ---- */
 
 #define WHILE_MS 300
-/* Each is told in the next tick. */
+/* Each is told a millisecond later. */
 #define MOST_TICKS (WHILE_MS * 2)
 
 static int open_tracepoint(const char *name, int pages)
@@ -226,7 +226,7 @@ static int open_tracepoint(const char *name, int pages)
 
 /*
  * Each signal that tells of a sample has a sample itself, which is told by a signal: of
- * one file, and of two by turns. That goes on, tick by tick, and lets others run.
+ * one file, and of two by turns. That goes on, bit by bit, and lets others run.
  */
 static void signals_of_signals(int files)
 {
@@ -260,10 +260,38 @@ static void signals_of_signals(int files)
 		close(fd[i]);
 }
 
+/* On its way out, an interrupt meets a probe, whose sample wakes by an interrupt. */
+static void ends_of_interrupts(void)
+{
+	uint64_t before, after;
+	int fd;
+
+	run_on(0);
+	faults(PERF_SAMPLE_IP);
+	attr.type = type_of("kprobe");
+	attr.config = 0;
+	attr.config2 = address_of("irq_exit_rcu") ?: address_of("irq_exit");
+	o.pid = -1;
+	o.cpu = 0;
+	fd = open_it();
+	/* The oldest go: there is always one more, and it wakes. */
+	if (fd < 0 || map_at(fd, 16, PROT_READ, 0) == MAP_FAILED)
+		tell(0, "the end of interrupts: %m: %s", o.error.text);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	before = value_of(fd);
+	wait_ms(WHILE_MS);
+	after = value_of(fd) - before;
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	tell(after >= 100, "%llu interrupts in %d ms, each of which woke",
+	     (unsigned long long)after, WHILE_MS);
+	close(fd);
+}
+
 static void feedback(void)
 {
 	signals_of_signals(1);
 	signals_of_signals(2);
+	ends_of_interrupts();
 }
 
 static const struct devtest tests[] = {

@@ -89,8 +89,9 @@
  *   not while nothing is mapped; EPOLLIN | EPOLLRDNORM as perf, by wakeup_events or
  *   wakeup_watermark, and once for each wake-up, however much is left in the ring. So a
  *   file is added to an epoll set before it is enabled: epoll_ctl() looks, too.
- * - What comes while the reader is just being woken wakes it in the next tick, also if
- *   the wake-up is what it tells of; perf leaves that out.
+ * - What comes while the reader is just being woken, or sent a signal, has that done
+ *   once more a millisecond later, also if it is what the record tells of; so do those
+ *   that follow each other by less than 100 microseconds, after 64 in a row.
  * - After the last overflow that PERF_EVENT_IOC_REFRESH allowed, the event counts on
  *   until it is disabled, a moment later. No sample or signal comes of that.
  * - The members of a group begin to count together, when all of them are enabled; each
