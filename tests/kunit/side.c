@@ -337,12 +337,18 @@ static void side_inherit(struct kunit *test)
 
 /* ---- a CPU ---- */
 
+/* One that has been reaped, and runs a last time, has the number -1. */
+static bool same_task(const struct task_struct *task, u32 a, u32 b)
+{
+	return a == b || (a == (u32)task->pid && b == -1U) || (b == (u32)task->pid && a == -1U);
+}
+
 /* Who leaves names who comes, who comes names who left, and there is no gap. */
 static void side_switch(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_SIDE_SWITCH);
 	const struct kept *k = a->out->kept;
-	unsigned int i, nr, bad = 0;
+	unsigned int i, nr, bad = 0, slept = 0;
 	struct task_struct *task;
 	struct completion done;
 
@@ -364,12 +370,13 @@ static void side_switch(struct kunit *test)
 		bad += !(k[i].misc & PERF_RECORD_MISC_SWITCH_OUT);
 		bad += k[i + 1].misc != 0;
 		bad += k[i].body[1] != k[i + 1].tid || k[i + 1].body[1] != k[i].tid;
-		bad += i && k[i].tid != k[i - 1].tid;
-		/* Who sleeps is not preempted; the idle task never sleeps. */
-		if (k[i].tid == (u32)task->pid && i + 2 >= nr)
-			bad += k[i].misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+		bad += i && !same_task(task, k[i].tid, k[i - 1].tid);
+		/* Who sleeps is not preempted. */
+		slept += k[i].tid == (u32)task->pid &&
+			 !(k[i].misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	}
 	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_GE(test, slept, 1);
 	put_task_struct(task);
 }
 
