@@ -64,6 +64,7 @@ soak:
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh hotplug.sh 200
+	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh failslab.sh 1
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $$(($(SOAK) * 2)) abuse
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)

@@ -4,6 +4,8 @@
 # device, and while the module is loaded (features.md, D.1 #4 and #5; see failnth.c and
 # faildev.c).
 # Leaks are looked for by scripts/vm afterwards.
+#
+#	failslab.sh [STEP]	while a module is loaded every STEP-th one; default 3
 
 . "$(dirname "$0")/lib.sh"
 slab=/sys/kernel/debug/failslab
@@ -31,7 +33,7 @@ address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 echo 1 >/sys/kernel/rcu_expedited
 load_tally
 # The machine with a PMU tries that alone: all else is the same on both.
-step=1
+step=${1:-3}
 if has_pmu; then
 	step=10
 	results failnth create cycles 'r11:k cpu=0 period=1000000'
