@@ -20,9 +20,11 @@
  */
 #include <linux/bitops.h>
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
+#include <linux/smp.h>
 #include <linux/time64.h>
 #include "compat.h"
 #include "kick.h"
@@ -54,6 +56,12 @@ void tally_kick(struct tally_kick *kick)
 
 static void start(struct tally_kick *kick)
 {
+	/* The last interrupt of a CPU that goes offline: its timers went. */
+	if (unlikely(!cpu_online(smp_processor_id()))) {
+		clear_bit_unlock(0, &kick->waits);
+		kick->run(kick);
+		return;
+	}
 	hrtimer_start(&kick->later, ns_to_ktime(WAIT_NS), HRTIMER_MODE_REL_HARD);
 }
 
