@@ -144,10 +144,12 @@ static inline int try_part(void)
 
 static inline void read_pages(volatile char *at, uint64_t n)
 {
-	uint64_t i;
+	uint64_t i, sum = 0;
 
 	for (i = 0; i < n; i += 64)
-		word += at[i];
+		sum += at[i];
+	/* Once, for each access may be a breakpoint's. */
+	word += sum;
 }
 
 static inline void write_byte(volatile char *at, uint64_t n)
