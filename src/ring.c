@@ -235,15 +235,21 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
  */
 int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 {
-	pgprot_t prot = vma->vm_page_prot;
+	vm_flags_t flags = vma->vm_flags & ~VM_WRITE;
+	pgprot_t prot = vma->vm_page_prot, data;
 	unsigned long addr = vma->vm_start;
 	unsigned int i;
 	int err = 0;
 
+	/* What can be written to can be read: else each look would fault, for ever. */
+	if (vma->vm_flags & VM_WRITE)
+		flags |= VM_READ;
+	data = vm_get_page_prot(flags);
+
 	for (i = 0; i <= r->nr_pages && !err; i++, addr += PAGE_SIZE) {
 		err = remap_pfn_range(vma, addr, page_to_pfn(r->pages[i]), PAGE_SIZE, prot);
 		/* All others are told by the first write to them: it fails. */
-		prot = vm_get_page_prot(vma->vm_flags & ~VM_WRITE);
+		prot = data;
 		cond_resched();
 	}
 	/* The pages may go before the kernel takes the rest of a mapping that failed. */

@@ -302,12 +302,33 @@ static int writable(volatile char *at)
 	return !sig;
 }
 
+/* Of what may be written to, by a program that did not ask to read it, too. */
+static void only_to_write(void)
+{
+	int fd, i, sum = 0;
+	char *at;
+
+	faults(PERF_SAMPLE_IP);
+	fd = open_it();
+	at = map_at(fd, 4, PROT_WRITE, 0);
+	/* Each look would fault, for ever. */
+	alarm(10);
+	for (i = 0; i < 5 && at != MAP_FAILED; i++)
+		sum += *(volatile char *)(at + i * page_size + 8);
+	alarm(0);
+	tell(at != MAP_FAILED, "a ring that is mapped to be written to can be read: %d", sum);
+	if (at != MAP_FAILED)
+		munmap(at, 5 * page_size);
+	close(fd);
+}
+
 static void mappings(void)
 {
 	struct sigaction act = { .sa_handler = caught };
 	char *at;
 	int i;
 
+	only_to_write();
 	sigaction(SIGSEGV, &act, NULL);
 	sigaction(SIGBUS, &act, NULL);
 	faults(PERF_SAMPLE_IP);
