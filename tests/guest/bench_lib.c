@@ -17,45 +17,19 @@
  */
 #define _GNU_SOURCE
 #include <libtally.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+#include "bench.h"
 
 #define ROUNDS	10
 #define PAGES	16 /* of a ring */
 #define MOST	8 /* rings */
-#define FRAMES	8
-
-/* Call chains are as long each time only if all have frames. */
-#define FRAMED __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 
 static long page_size;
 static volatile uint64_t sink;
-
-static void die(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
-
-static unsigned long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* ---- rings that are full ---- */
 

@@ -16,38 +16,21 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <linux/tally.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "bench.h"
 
 #define ROUNDS	30
 #define CALLS	64
 #define PAGES	16 /* of a ring; those of a round are less than half of it */
-#define FRAMES	8
-
-#define FRAMED __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 
 static long page_size;
 static int device;
 static const char *bare_path;
-
-static void die(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf("\n");
-	exit(1);
-}
 
 /* ---- the trap ---- */
 
@@ -98,14 +81,6 @@ static inline void trap(int i)
 	*(volatile char *)&area[i * page_size];
 }
 #endif
-
-static unsigned long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* How long they take, at the bottom of a few frames for call chains. */
 FRAMED unsigned long long traps(int depth)

@@ -14,13 +14,11 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <linux/tally.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "bench.h"
 
 #define ROUNDS	30
 #define CALLS	64
@@ -30,7 +28,7 @@ static volatile struct perf_event_mmap_page *page;
 static char buf[4096];
 static const char *bench_name;
 
-static void die(const char *what)
+static void failed(const char *what)
 {
 	perror(what);
 	exit(1);
@@ -58,7 +56,7 @@ static int open_event(int kind, int leader, unsigned long long format)
 	attr.read_format = format;
 	fd = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
 	if (fd < 0)
-		die("perf_event_open");
+		failed("perf_event_open");
 	return fd;
 }
 
@@ -75,7 +73,7 @@ static int open_tally(int kind, int leader, unsigned long long format,
 	attr.read_format = format;
 	fd = ioctl(device, TALLY_IOC_OPEN, &o);
 	if (fd < 0)
-		die(o.error.text);
+		failed(o.error.text);
 	return fd;
 }
 
@@ -86,7 +84,7 @@ static void nothing(void)
 static void read_one(void)
 {
 	if (read(alone[0], buf, sizeof(buf)) != 8)
-		die("read");
+		failed("read");
 }
 
 static void read_eight(void)
@@ -95,25 +93,25 @@ static void read_eight(void)
 
 	for (i = 0; i < 8; i++)
 		if (read(alone[i], buf, sizeof(buf)) != 8)
-			die("read");
+			failed("read");
 }
 
 static void read_group(void)
 {
 	if (read(group[0], buf, sizeof(buf)) != 9 * 8)
-		die("read of a group");
+		failed("read of a group");
 }
 
 static void tally_read_one(void)
 {
 	if (read(tally_alone, buf, sizeof(buf)) != 8)
-		die("read");
+		failed("read");
 }
 
 static void tally_read_group(void)
 {
 	if (read(tally_group, buf, sizeof(buf)) != 9 * 8)
-		die("read of a group");
+		failed("read of a group");
 }
 
 static volatile unsigned long long seen;
@@ -156,15 +154,7 @@ static void tally_create_first(void)
 static void read_file(void)
 {
 	if (pread(file, buf, sizeof(buf), 0) <= 0)
-		die("pread");
-}
-
-static unsigned long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+		failed("pread");
 }
 
 static void figure(const char *name, void (*op)(void))
@@ -198,7 +188,7 @@ int main(int argc, char **argv)
 	}
 	device = open("/dev/tally", O_RDWR);
 	if (device < 0)
-		die("/dev/tally");
+		failed("/dev/tally");
 	tally_alone = open_tally(kinds[0], -1, 0, 0);
 	tally_group = open_tally(kinds[0], -1, PERF_FORMAT_GROUP, 0);
 	for (i = 1; i < 8; i++)
@@ -213,7 +203,7 @@ int main(int argc, char **argv)
 	tally_page = open_tally(kinds[0], -1, 0, 0);
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, tally_page, 0);
 	if (page == MAP_FAILED)
-		die("mmap");
+		failed("mmap");
 	figure("page", read_page);
 	close(tally_page);
 	munmap((void *)page, sysconf(_SC_PAGESIZE));
@@ -226,7 +216,7 @@ int main(int argc, char **argv)
 	for (i = 2; i < argc; i++) {
 		file = open(argv[i], O_RDONLY);
 		if (file < 0)
-			die(argv[i]);
+			failed(argv[i]);
 		figure("file", read_file);
 		close(file);
 	}
