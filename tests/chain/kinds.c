@@ -118,11 +118,15 @@ static void look_at_stack(struct seen *seen, const struct perf_event *event,
 	seen->stacks++;
 	size = min_t(u16, size, STACK_BYTES);
 	read = tally_stack_copy(seen->stack, user, size);
-	/* The same bytes again, and none behind them. */
+	/*
+	 * The same bytes again, and none behind them. Nothing can be read while exec
+	 * has changed current->mm and not the page tables yet: no bytes at all are
+	 * refused then.
+	 */
 	more = min_t(u16, read + 1, size);
-	if (copy_from_user_nofault(seen->again,
-				   (void __user *)user_stack_pointer(user),
-				   read) ||
+	if ((read && copy_from_user_nofault(seen->again,
+					    (void __user *)user_stack_pointer(user),
+					    read)) ||
 	    memcmp(seen->stack, seen->again, read) ||
 	    (more > read && memchr_inv(seen->stack + read, 0, size - read)))
 		seen->differ[STACK_BYTES_READ]++;
