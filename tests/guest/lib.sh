@@ -41,10 +41,9 @@ skip() {
 	echo "ok $number - $* # SKIP $skip_reason"
 }
 
-# module_results MODULE: what a test module found, numbered on from ours. One
-# without a plan, or with another number of results than planned, has not come
-# to its end.
-module_results() {
+# tap_results NAME: TAP from standard input, numbered on from ours. What has no plan,
+# or another number of results than planned, has not come to its end.
+tap_results() {
 	planned='' seen=0
 	while read -r line; do
 		case $line in
@@ -64,9 +63,12 @@ module_results() {
 			;;
 		*) echo "$line" ;;
 		esac
-	done <"/sys/kernel/debug/$1/results"
+	done
 	is "$seen" "$planned" "all results of $1 are there"
 }
+
+# module_results MODULE: what a test module found.
+module_results() { tap_results "$1" <"/sys/kernel/debug/$1/results"; }
 
 # results COMMAND...: TAP of what a program says, which must say something: lines
 # that begin with "ok" or "bad". Not by a pipe: its last part would count in a
