@@ -43,6 +43,9 @@ from_elsewhere() {
 	local copy="$work/a checkout"
 	mkdir "$copy"
 	cp -r Kbuild src include tests scripts "$copy"
+	# The module alone: tests are built as it is, and take three times as long.
+	: >"$copy/tests/Kbuild"
+	echo all: >"$copy/scripts/guest/programs.mk"
 	cd / && "$copy/scripts/vm" --kernel debian-6.12 -- 'ls tally.ko'
 }
 
