@@ -204,6 +204,98 @@ static void both(const char *name, enum ring ring)
 	measure("tally", name, open_tally, ring);
 }
 
+/*
+ * What a reader may have put where its tail is, or all over the page, before each trap:
+ * the dearest of it. Honest ones keep up with the writer.
+ */
+enum tails { HONEST, AHEAD, BEHIND, NO_TAIL, ALL_ONES, SIGN, EACH_OTHER, ALL_OVER, TAILS };
+
+static void put_tail(enum tails tail, uint64_t head, int i)
+{
+	volatile uint64_t *at = (volatile uint64_t *)&page->data_tail;
+	static const uint64_t beyond = PAGES * 4096 * 3ULL + 5;
+
+	switch (tail) {
+	case HONEST:
+		*at = head;
+		break;
+	case AHEAD:
+		*at = head + 1 + i;
+		break;
+	case BEHIND:
+		*at = head - beyond;
+		break;
+	case NO_TAIL:
+		*at = 0;
+		break;
+	case ALL_ONES:
+		*at = ~0ULL;
+		break;
+	case SIGN:
+		*at = head ^ 1ULL << 63;
+		break;
+	case EACH_OTHER: /* is lost, and the next one has to tell that first */
+		*at = i & 1 ? head : head - beyond;
+		break;
+	default:
+		memset(page, 0x5a + i, page_size);
+		*at = head;
+	}
+}
+
+static unsigned long long tails_round(int fd, enum tails tail)
+{
+	unsigned long long t, sum = 0;
+	uint64_t head = 0, before, after;
+	int i;
+
+	trap_rearm();
+	page->data_head = 0;
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		die("read: %m");
+	for (i = 0; i < CALLS; i++) {
+		/* Not told by what it has written over. */
+		if (tail != ALL_OVER || !i)
+			head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+		put_tail(tail, head, i);
+		t = now_ns();
+		trap(i);
+		sum += now_ns() - t;
+	}
+	if (read(fd, &after, sizeof(after)) != sizeof(after))
+		die("read: %m");
+	if (after - before != CALLS)
+		die("%llu traps, not %d", (unsigned long long)(after - before), CALLS);
+	return sum;
+}
+
+static void tails(void)
+{
+	unsigned long long best, t, worst = 0;
+	int i, fd = open_tally();
+	enum tails tail;
+
+	page = mmap(NULL, (1 + PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		die("no ring: %m");
+	for (tail = HONEST; tail < TAILS; tail++) {
+		for (i = 0, best = ~0ULL; i < ROUNDS; i++) {
+			t = tails_round(fd, tail);
+			if (t < best)
+				best = t;
+		}
+		if (tail == HONEST)
+			printf("# figure ring tally_tail_honest %llu\n", best * 10 / CALLS);
+		else if (best > worst)
+			worst = best;
+		printf("# tail %d: %llu\n", tail, best * 10 / CALLS);
+	}
+	printf("# figure ring tally_tail_worst %llu\n", worst * 10 / CALLS);
+	munmap(page, (1 + PAGES) * page_size);
+	page = NULL;
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -239,6 +331,7 @@ int main(int argc, char **argv)
 	}
 	both("overwrite", OVERWRITE);
 	both("no_ring", NO_RING);
+	tails();
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	both("callchain", RING);
 	return 0;
