@@ -132,7 +132,7 @@ static int check_sigtrap(struct tally_builder *b,
 		return tally_bad(b, -EOPNOTSUPP, "sigtrap with one_shot");
 	if (b->flags & TALLY_BUILDER_REQUIRE && attr->disabled)
 		return tally_bad(b, -EOPNOTSUPP,
-				 "sigtrap of an event that is to be tried only");
+				 "sigtrap: to try the event would send it");
 	return 0;
 }
 

@@ -48,8 +48,10 @@
  * PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event; and with TALLY_IOC_OPEN
  * PERF_FLAG_PID_CGROUP, and of perf_event_attr mmap, mmap2, mmap_data, build_id,
  * namespaces, ksymbol, bpf_event, text_poke, inherit_stat, aux_output, aux_action,
- * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, and inherit with samples that have
- * the counts of a group.
+ * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, inherit with samples that have the
+ * counts of a group, sigtrap with inherit or with TALLY_OPEN_REQUIRE, which tries the
+ * event before it is asked for, the tracepoint ftrace:function, a kprobe or uprobe by
+ * config1, and, but on x86, a breakpoint with a period.
  *
  * Samples. The file of an event has a ring, as perf's: 1 + 2^n pages are mapped, the
  * first one as struct perf_event_mmap_page, the others with records. Mapped with
@@ -69,9 +71,10 @@
  *   kernel.perf_event_mlock_kb and perf_event_paranoid say, no module can read.
  * - PERF_EVENT_IOC_PAUSE_OUTPUT returns when nobody is in the middle of a record.
  * - PERF_EVENT_IOC_SET_FILTER is for tracepoints and kprobe:, in perf's language. It
- *   says EOPNOTSUPP of a frequency, of an inherited event whose period is not 1, and of
- *   what only perf can look at. A reader on another CPU may see what does not pass
- *   counted for a moment.
+ *   says EOPNOTSUPP of a frequency, of sigtrap, of an inherited event whose period is not
+ *   1, of the tracepoints sched:sched_stat_*, which say themselves how much they count,
+ *   and of what only perf can look at. A reader on another CPU may see what does not
+ *   pass counted for a moment.
  * - UNTHROTTLE is told with the next sample, and a throttled event whose task moves
  *   may tell THROTTLE in one CPU's ring only.
  * - A child's stream id is its own, with the highest bit set.
