@@ -92,7 +92,7 @@ static void put_set(struct tally_set *set)
 static void release_event(struct tally_file *f)
 {
 	struct tally_set *set = tally_file_lock(f);
-	bool overflows = f->ev->overflow;
+	bool signals = f->ev->overflow || f->ev->output;
 	LIST_HEAD(doomed);
 
 	while (set == &f->own && set->nr > 1) {
@@ -107,8 +107,8 @@ static void release_event(struct tally_file *f)
 		tally_group_strip(set);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
-	/* It overflows no more; on PREEMPT_RT that waits for readers. */
-	if (overflows)
+	/* Nothing comes of it any more; on PREEMPT_RT that waits for readers. */
+	if (signals)
 		tally_kick_sync(&f->signal);
 	if (f->joined)
 		put_set(f->joined);
@@ -319,6 +319,8 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 	f->ev = ev;
 	/* It may overflow already, if it waits for exec(). */
 	WRITE_ONCE(ev->file, f);
+	if (ev->output)
+		WRITE_ONCE(ev->output->signal, &f->signal);
 	mutex_lock(&set->lock);
 	/* There is always room for the first. */
 	tally_group_join(set, ev, wanted);

@@ -67,6 +67,8 @@ struct tally_output_slot {
  * @own: of an inherited event whose samples tell what it has counted
  * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
+ * @signal: kicked when a record of @side wakes; NULL for none. The file's, which takes
+ *	it away with the event
  * @recorder: for rings that a module reads; else NULL
  * @cpu: the CPU that the event counts on; -1 for all, or any
  * @on_all_cpus: it counts on all
@@ -106,6 +108,7 @@ struct tally_output {
 	struct tally_readout_own own;
 	struct tally_side side;
 	wait_queue_head_t *wait;
+	struct tally_kick *signal;
 	struct tally_recorder *recorder;
 	int cpu;
 	bool on_all_cpus;

@@ -340,6 +340,7 @@ void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 {
 	unsigned int whole = sizeof(struct perf_event_header) + size + out->trailer;
 	struct tally_output_slot *slot;
+	struct tally_kick *signal;
 	struct tally_ring *r;
 	u64 *to;
 
@@ -347,12 +348,16 @@ void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 	r = ring_here(out, &slot);
 	to = r ? reserve(out, r, NULL, whole) : NULL;
 	if (to) {
+		/* An overflow's is sent for each. */
+		signal = READ_ONCE(r->wake) ? READ_ONCE(out->signal) : NULL;
 		*to++ = header(type, misc, whole);
 		memcpy(to, body, size);
 		put_trailer(out, to + size / sizeof(*to), NULL, task);
 		if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
 			to[2] = now(out);
 		tally_ring_commit(r);
+		if (signal)
+			tally_kick(signal);
 	}
 	preempt_enable_notrace();
 }

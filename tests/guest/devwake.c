@@ -2,9 +2,10 @@
 /*
  * Rings: who is woken, and when.
  *
- *	devwake wakeup|sleeper|redirected|epoll_late|feedback
+ *	devwake wakeup|sleeper|redirected|epoll_late|by_signal|feedback
  */
 #define _GNU_SOURCE
+#include <sys/prctl.h>
 #include "devring.h"
 
 /* ---- wake-ups ---- */
@@ -203,6 +204,64 @@ static void epoll_late(void)
 	neither();
 }
 
+/* ---- signals ---- */
+
+static int asked(int fd, int sig)
+{
+	return fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, sig) ||
+	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
+}
+
+/* How many come, of the file's readiness to be read. */
+static int signals_of(int fd, int sig)
+{
+	struct timespec soon = { .tv_nsec = 100000000 };
+	siginfo_t info;
+	sigset_t set;
+	int nr = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	while (sigtimedwait(&set, &info, &soon) == sig)
+		nr += info.si_fd == fd && info.si_code == POLL_IN;
+	return nr;
+}
+
+/* A wake-up by a record that is no sample is a signal, too; perf's in 6.12, not in 6.1. */
+static void by_signal(void)
+{
+	const int sig[] = { SIGRTMIN + 1, SIGRTMIN + 2 };
+	int i, from_perf, from_tally;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig[0]);
+	sigaddset(&set, sig[1]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	faults(0);
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 0;
+	attr.comm = 1;
+	attr.watermark = 1;
+	attr.wakeup_watermark = 1;
+	if (both(1, PROT_READ | PROT_WRITE))
+		return;
+	if (asked(perf_ring.fd, sig[0]) || asked(tally_ring.fd, sig[1]))
+		tell(0, "fcntl: %m");
+	switch_both(1);
+	for (i = 0; i < 3; i++) {
+		prctl(PR_SET_NAME, "renamed");
+		from_perf = signals_of(perf_ring.fd, sig[0]);
+		from_tally = signals_of(tally_ring.fd, sig[1]);
+		tell(from_tally == 1 && from_perf <= 1,
+		     "COMM %d: %d signal, perf %d", i, from_tally, from_perf);
+	}
+	switch_both(0);
+	prctl(PR_SET_NAME, "again");
+	tell(!signals_of(tally_ring.fd, sig[1]), "and none while it is disabled");
+	neither();
+}
+
 /* ---- samples of what tells of samples ---- */
 
 #define WHILE_MS 300
@@ -299,6 +358,7 @@ static const struct devtest tests[] = {
 	{ "sleeper", .run = sleeper },
 	{ "redirected", .run = redirected },
 	{ "epoll_late", .run = epoll_late },
+	{ "by_signal", .run = by_signal },
 	{ "feedback", .run = feedback },
 	{ }
 };

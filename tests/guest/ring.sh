@@ -33,7 +33,7 @@ for b in '' $bits; do
 	rings "devring$b" throttle
 	echo "$usual" >$rate
 	rings "devoutput$b" outputs pauses percpu members strangers mappings memory
-	rings "devwake$b" wakeup sleeper redirected epoll_late feedback
+	rings "devwake$b" wakeup sleeper redirected epoll_late by_signal feedback
 	rings "devvalues$b" reads changes interrupts
 done
 

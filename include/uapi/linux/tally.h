@@ -101,7 +101,8 @@
  *   has samples from when it was enabled itself.
  * - An event on all CPUs that is in the error state on one of them is so for read(2),
  *   which then tells 0 bytes; TALLY_IOC_READ tells the other CPUs' parts.
- * - With O_ASYNC each overflow is a signal, as perf's; of an event on all CPUs the one
+ * - With O_ASYNC each overflow is a signal, as perf's, and each wake-up that a record of
+ *   what tasks do makes, as newer kernels' perf has it; of an event on all CPUs the one
  *   that says POLL_HUP, of the last overflow that PERF_EVENT_IOC_REFRESH allowed, may
  *   come twice, or just before another one.
  * - PERF_EVENT_IOC_RESET lets begin again what children have counted, too.
