@@ -29,6 +29,7 @@
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
+#include <linux/cpumask.h>
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
@@ -94,6 +95,9 @@ static void tell(struct tally_side *side, unsigned int kind, tell_fn fn, const v
 	struct tally_output *out;
 
 	if (!(side->kinds & kind) || (side->cpu >= 0 && side->cpu != cpu))
+		return;
+	/* On its way out of the system perf has no events on it; who would be woken? */
+	if (unlikely(!cpu_active(cpu)))
 		return;
 	out = side->out(side, cpu);
 	if (out)
