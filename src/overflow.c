@@ -670,8 +670,10 @@ static void drain_interrupt(struct tally_overflow *of,
 
 	do {
 		irq_work_sync(&oc->irq_work);
+		/* One that has ended has started the timer, if it does: that is last. */
 		more = hrtimer_cancel(&oc->hold) ||
-		       irq_work_is_busy(&oc->irq_work);
+		       irq_work_is_busy(&oc->irq_work) ||
+		       hrtimer_active(&oc->hold);
 		WRITE_ONCE(oc->held, false);
 		if (of->irq.fn && cpu_online(cpu) &&
 		    tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ)) {
