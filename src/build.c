@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include "builder.h"
 #include "compat.h"
+#include "control.h"
 #include "debugfs.h"
 #include "event.h"
 #include "output.h"
@@ -181,16 +182,21 @@ static struct tally_event *event_new(struct tally_builder *b,
 
 end_counter:
 	mutex_lock(&ev->counter->lock);
+	if (ev->overflow)
+		WRITE_ONCE(ev->overflow->closing, true);
 	list_del(&ev->user_node);
 	mutex_unlock(&ev->counter->lock);
 	tally_counter_end(ev->counter);
-	tally_counter_put(ev->counter);
 free_overflow:
 	if (ev->output)
 		tally_output_end(ev->output);
-	/* Callbacks of what failed half-way: it was shut, but there. */
+	/* Callbacks of what failed half-way: it was shut, but there, and exec() enables. */
 	if (ev->overflow || ev->output)
 		synchronize_rcu();
+	if (ev->overflow)
+		tally_control_cancel(ev->overflow);
+	if (ev->counter)
+		tally_counter_put(ev->counter);
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
 	tally_output_free(ev->output);
