@@ -136,6 +136,7 @@ void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *
 void tally_kick_sync(struct tally_kick *kick)
 {
 	WRITE_ONCE(kick->ending, true);
+	smp_mb(); /* Who waits now has not seen it, and is seen below. */
 	irq_work_sync(&kick->irq_work);
 	/* If that is too late, the work is done once more, and does not start it again. */
 	hrtimer_cancel(&kick->later);
