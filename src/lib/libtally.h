@@ -236,8 +236,8 @@ int tally_reader_ioctl(struct tally_reader *reader, unsigned long request);
  * read(2): fills counts with what is in buffer (at a multiple of 8) then. -ENODATA for
  * an event in the error state; -ENOSPC if the buffer is too small.
  */
-int tally_read(int fd, void *buffer, size_t size, __u64 read_format,
-	       struct tally_counts *counts);
+int tally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
+		      struct tally_counts *counts);
 
 /* How many bytes a read of a group of so many events wants. */
 size_t tally_read_size(__u64 read_format, unsigned int nr);

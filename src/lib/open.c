@@ -225,8 +225,8 @@ size_t tally_read_size(__u64 read_format, unsigned int nr)
 	return words * sizeof(__u64);
 }
 
-int tally_read(int fd, void *buffer, size_t size, __u64 read_format,
-	       struct tally_counts *counts)
+int tally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
+		      struct tally_counts *counts)
 {
 	ssize_t got = read(fd, buffer, size);
 

@@ -324,12 +324,12 @@ static int device(void)
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 	fault(100);
 	usleep(300000);
-	tell(!tally_read(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
+	tell(!tally_read_counts(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
 	     !tally_counts_get(&counts, 0, &e) && e.value >= 100 && e.id && e.running,
 	     "it is read");
 	tell(!tally_scaled(e.value, e.enabled, e.running, &scaled) && scaled >= 100,
 	     "its count is scaled");
-	tell(tally_read(fd, buffer, 8, attr.read_format, &counts) == -ENOSPC,
+	tell(tally_read_counts(fd, buffer, 8, attr.read_format, &counts) == -ENOSPC,
 	     "a buffer that is too small is told");
 	tell(page != MAP_FAILED && !tally_page_read(page, &page_entry) &&
 	     page_entry.value >= 100 && page_entry.value <= e.value && page_entry.enabled,

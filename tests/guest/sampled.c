@@ -166,8 +166,8 @@ static void check_events(void)
 		if (attr->sample_period != 1)
 			continue;
 		entry.value = 0;
-		if (!tally_read(reader->files[e], buffer, sizeof(buffer), attr->read_format,
-				&counts))
+		if (!tally_read_counts(reader->files[e], buffer, sizeof(buffer),
+				       attr->read_format, &counts))
 			tally_counts_get(&counts, 0, &entry);
 		fprintf(stderr, "# %llu of them were counted\n", U(entry.value));
 		snprintf(text, sizeof(text), "as many as %s were counted", event_names[e]);

@@ -100,6 +100,24 @@ installs() {
 		}
 	END
 	cp "$work/user.c" "$work/user.cc"
+	# The device's own structs have names in C++, too: none is that of a function.
+	cat >"$work/both.cc" <<-END
+		#include <libtally.h>
+		#include <linux/tally.h>
+		int both(int fd, __u64 *buffer, struct tally_counts *counts)
+		{
+			struct tally_info info;
+			struct tally_open open;
+			struct tally_next next;
+			struct tally_attach attach;
+			struct tally_value value;
+			struct tally_read read;
+
+			return tally_read_counts(fd, buffer, 8, 0, counts) + sizeof(info) +
+			       sizeof(open) + sizeof(next) + sizeof(attach) + sizeof(value) +
+			       sizeof(read);
+		}
+	END
 	local config
 	config=$(PKG_CONFIG_SYSROOT_DIR=$work/dest PKG_CONFIG_LIBDIR=$work/dest/usr/lib/pkgconfig \
 		PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
@@ -112,6 +130,11 @@ installs() {
 		esac
 		no_warning $compile -Wall -Wextra -Wshadow -Werror -o "$work/user" "$file" $config &&
 			"$work/user" || return
+	done
+	for compile in 'g++ -std=c++98' 'g++ -std=c++17'; do
+		# shellcheck disable=SC2086 # Several words.
+		no_warning $compile -Wall -Wextra -Wshadow -Werror -Iinclude/uapi -c \
+			-o "$work/o" "$work/both.cc" $config || return
 	done
 }
 
