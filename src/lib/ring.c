@@ -18,10 +18,18 @@
 /* A header's size has 16 bits. */
 #define LARGEST_RECORD	65536
 
+/*
+ * data_head and data_tail are at multiples of 8. Where a __u64 needs less the compiler
+ * is told so: else it calls a function, of a library that programs may not have.
+ */
+typedef __u64 aligned_u64 __attribute__((aligned(8)));
+
 static __u64 load_head(const struct tally_ring *ring)
 {
+	const aligned_u64 *head = &ring->page->data_head;
+
 	/* Pairs with the kernel's store of data_head (A). */
-	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(head, __ATOMIC_ACQUIRE);
 }
 
 int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd,
@@ -113,10 +121,12 @@ void tally_ring_set_batch(struct tally_ring *ring, __u64 bytes)
 
 void tally_ring_release(struct tally_ring *ring)
 {
+	aligned_u64 *tail = &ring->page->data_tail;
+
 	if (ring->flags & TALLY_RING_READ_ONLY || ring->tail == ring->at)
 		return;
 	/* Pairs with the kernel's load of data_tail (B). */
-	__atomic_store_n(&ring->page->data_tail, ring->at, __ATOMIC_RELEASE);
+	__atomic_store_n(tail, ring->at, __ATOMIC_RELEASE);
 	ring->tail = ring->at;
 }
 

@@ -74,6 +74,8 @@ compiles() {
 	for file in "${sources[@]}"; do
 		no_warning "$@" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -O2 -Wall -Wextra -Wshadow \
 			-Isrc/lib -Iinclude/uapi -c -o "$work/o" "$file" || return
+		# What it needs of the compiler's libraries not all have.
+		! nm -u "$work/o" | grep __atomic || return
 	done
 }
 
@@ -179,6 +181,7 @@ if [ -z "$only_fuzz" ]; then
 	check 'it compiles for 32 bits' compiles i686-linux-gnu-gcc -std=gnu99
 	check 'it compiles for arm64' compiles aarch64-linux-gnu-gcc -std=gnu99
 	check 'it compiles with clang' compiles clang -std=gnu99
+	check 'it compiles with clang for 32 bits' compiles clang -m32 -std=gnu99
 	check 'make lib-install, and programs in C90, C99 and C++' installs
 fi
 check 'the fuzzer builds' build_fuzz
