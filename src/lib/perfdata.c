@@ -25,8 +25,11 @@ struct section {
 	__u64 offset, size;
 };
 
+/* "PERFILE2" of a number: the order of its bytes is that of all others in the file. */
+#define MAGIC	0x32454c4946524550ULL
+
 struct file_header {
-	char magic[8];
+	__u64 magic;
 	__u64 size;
 	__u64 attr_size;
 	struct section attrs, data, event_types;
@@ -261,7 +264,7 @@ int tally_perfdata_close(struct tally_perfdata *d)
 	int error;
 
 	memset(&header, 0, sizeof(header));
-	memcpy(header.magic, "PERFILE2", sizeof(header.magic));
+	header.magic = MAGIC;
 	header.size = sizeof(header);
 	header.attr_size = d->attr_size + sizeof(struct section);
 	header.attrs.offset = d->attrs;

@@ -79,6 +79,16 @@ compiles() {
 	done
 }
 
+# Where the first byte of a number is the highest: there are other bytes in a file then.
+big_endian() {
+	mkdir -p "$work/big/gnu"
+	: >"$work/big/gnu/stubs-lp64_be.h"
+	no_warning clang --target=aarch64_be-linux-gnu -std=gnu99 -D_GNU_SOURCE -O2 -Wall \
+		-Wextra -I"$work/big" -I/usr/aarch64-linux-gnu/include -Isrc/lib \
+		-Iinclude/uapi -c -o "$work/o" src/lib/perfdata.c &&
+		! grep -q PERFILE2 "$work/o"
+}
+
 # A program that knows the installed library alone.
 installs() {
 	mkdir -p "$work/objects"
@@ -182,6 +192,7 @@ if [ -z "$only_fuzz" ]; then
 	check 'it compiles for arm64' compiles aarch64-linux-gnu-gcc -std=gnu99
 	check 'it compiles with clang' compiles clang -std=gnu99
 	check 'it compiles with clang for 32 bits' compiles clang -m32 -std=gnu99
+	check 'the first word of perf.data is a number' big_endian
 	check 'make lib-install, and programs in C90, C99 and C++' installs
 fi
 check 'the fuzzer builds' build_fuzz
