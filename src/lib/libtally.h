@@ -59,7 +59,8 @@ extern "C" {
  * @fd:		of the event; -1 if not known
  * @error:	why tally_ring_next() last had no record: 0 if there was none, or
  *		TALLY_RECORD_BAD_SIZE: what is there is no record, and so all until the
- *		head of that time is left out; or a negative errno
+ *		head of that time is left out, or that head is none, and nothing is;
+ *		or a negative errno
  * @skipped:	bytes that were left out, as they were overwritten or no records
  */
 struct tally_ring {

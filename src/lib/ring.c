@@ -50,7 +50,10 @@ int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd
 		if (flags & TALLY_RING_TWICE)
 			data_size /= 2;
 	}
-	if (data_size & (data_size - 1) || offset % 8 || offset > size ||
+	/* Records begin at multiples of 8, and so no header is in two pieces. */
+	if (!(flags & TALLY_RING_READ_ONLY) && page->data_tail % 8)
+		return -EINVAL;
+	if (data_size & (data_size - 1) || data_size % 8 || offset % 8 || offset > size ||
 	    data_size > (size - offset) / (flags & TALLY_RING_TWICE ? 2 : 1))
 		return -EINVAL;
 
@@ -135,9 +138,18 @@ int tally_ring_pause(struct tally_ring *ring, int paused)
 	return ioctl(ring->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, !!paused) ? -errno : 0;
 }
 
-/* What is until the head is left out: there a record begins for sure. */
+/*
+ * What is until the head is left out: there a record begins for sure. At no multiple
+ * of 8 none does, and such a head is not gone to, but looked at again the next time.
+ */
 static const struct perf_event_header *skip(struct tally_ring *ring, int error)
 {
+	if (ring->head % 8) {
+		ring->head = ring->at;
+		ring->edge = ring->at;
+		ring->error = TALLY_RECORD_BAD_SIZE;
+		return NULL;
+	}
 	ring->skipped += ring->head - ring->at;
 	ring->at = ring->head;
 	ring->edge = ring->head;
@@ -187,7 +199,7 @@ static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
 	ring->edge = ring->at;
 	if (!left)
 		return NULL;
-	if (left > ring->size)
+	if (left > ring->size || ring->head % 8)
 		return skip(ring, -EOVERFLOW);
 	copy_out(ring, header, ring->at, sizeof(*header));
 	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
@@ -236,7 +248,7 @@ const struct perf_event_header *tally_ring_next_slow(struct tally_ring *ring)
 	left = ring->head - ring->at;
 	if (!left)
 		return NULL;
-	if (left > ring->size)
+	if (left > ring->size || ring->head % 8)
 		return skip(ring, TALLY_RECORD_BAD_SIZE);
 
 	header = (const void *)(ring->data + (ring->at & ring->mask));

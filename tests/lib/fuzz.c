@@ -12,7 +12,8 @@
 struct settings {
 	uint64_t sample_type, read_format, branch_sample_type, regs_user, regs_intr;
 	uint8_t sample_id_all, mode, pages, batch;
-	uint32_t head;
+	/* Where the head is at one look after the other; 32 bits of each */
+	uint32_t tail, heads[3];
 };
 
 static FILE *null;
@@ -75,13 +76,16 @@ static void ring(const struct settings *s, const struct tally_events *events,
 	page = (void *)map;
 	page->data_offset = page_size;
 	page->data_size = data_size;
-	page->data_head = s->head;
+	page->data_tail = s->tail;
 	if (!tally_ring_attach(&r, map, mapped, -1, mode)) {
 		tally_ring_set_batch(&r, s->batch);
-		if (mode & TALLY_RING_BACKWARD)
-			tally_ring_snapshot(&r);
-		while ((h = tally_ring_next(&r)))
-			look(events, h, h->size);
+		for (int i = 0; i < 3; i++) {
+			page->data_head = s->heads[i];
+			if (mode & TALLY_RING_BACKWARD)
+				tally_ring_snapshot(&r);
+			while ((h = tally_ring_next(&r)))
+				look(events, h, h->size);
+		}
 		tally_ring_unmap(&r);
 	}
 	free(map);

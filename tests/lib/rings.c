@@ -212,6 +212,62 @@ static void damaged(void)
 	test_end("what is no record is left out up to the head");
 }
 
+/* Heads that the kernel never writes: no header is read where there is not all of it. */
+static void odd_heads(void)
+{
+	static const unsigned int modes[] = { 0, TALLY_RING_READ_ONLY };
+	struct tally_ring ring;
+	struct writer w;
+	size_t size;
+	char *map;
+
+	for (int m = 0; m < 2; m++) {
+		writer_init(&w, 1, 0);
+		EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, modes[m]), 0);
+		for (int n = 0; n < 3; n++)
+			write_one(&w, n, 40);
+		for (int n = 1; n < 8; n++) {
+			w.page->data_head = w.head + n;
+			CHECK(!tally_ring_next(&ring));
+			EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
+			w.page->data_head = w.head + 100 * w.size + n;
+			CHECK(!tally_ring_next(&ring));
+			EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
+		}
+		EQUAL(ring.at, 0);
+		EQUAL(ring.skipped, 0);
+		w.page->data_head = w.head;
+		for (int n = 0; n < 3; n++)
+			CHECK(tally_ring_next(&ring));
+		CHECK(!tally_ring_next(&ring));
+		EQUAL(ring.error, 0);
+		tally_ring_unmap(&ring);
+		writer_free(&w);
+	}
+
+	/* Memory that ends where the data do. */
+	size = page_size + 4096;
+	map = malloc(size);
+	memset(map, 0, size);
+	w.page = (void *)map;
+	w.page->data_offset = page_size;
+	w.page->data_size = 4096;
+	w.page->data_tail = 4092;
+	w.page->data_head = 4100;
+	CHECK(tally_ring_attach(&ring, map, size, -1, 0) < 0);
+	w.page->data_tail = 0;
+	w.page->data_size = 4;
+	CHECK(tally_ring_attach(&ring, map, size, -1, 0) < 0);
+	w.page->data_size = 4096;
+	EQUAL(tally_ring_attach(&ring, map, size, -1, 0), 0);
+	CHECK(!tally_ring_next(&ring));
+	w.page->data_head = 5000 + 4092;
+	CHECK(!tally_ring_next(&ring));
+	tally_ring_unmap(&ring);
+	free(map);
+	test_end("a head or a tail at no multiple of 8");
+}
+
 static void refused(void)
 {
 	struct tally_ring ring;
@@ -600,6 +656,7 @@ int main(void)
 	forward(1, 0, "a ring that is there twice");
 	release();
 	damaged();
+	odd_heads();
 	refused();
 	backward();
 	slow_reader();
