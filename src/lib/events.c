@@ -11,16 +11,21 @@ struct tally_events *tally_events_new(void)
 	return calloc(1, sizeof(struct tally_events));
 }
 
+static void empty(struct event *event)
+{
+	free(event->format);
+	free(event->attr);
+	free(event->name);
+}
+
 void tally_events_free(struct tally_events *events)
 {
 	int i;
 
 	if (!events)
 		return;
-	for (i = 0; i < events->nr; i++) {
-		free(events->list[i].attr);
-		free(events->list[i].name);
-	}
+	for (i = 0; i < events->nr; i++)
+		empty(&events->list[i]);
 	free(events->list);
 	free(events->ids);
 	free(events);
@@ -112,19 +117,16 @@ static int fill(struct event *event, const struct perf_event_attr *attr, const c
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
 
 	memset(event, 0, sizeof(*event));
+	event->format = malloc(sizeof(*event->format));
 	event->attr = malloc(size);
-	if (!event->attr)
+	event->name = name ? strdup(name) : NULL;
+	if (!event->format || !event->attr || (name && !event->name)) {
+		empty(event);
 		return -ENOMEM;
+	}
 	memcpy(event->attr, attr, size);
 	event->attr_size = size;
-	if (name) {
-		event->name = strdup(name);
-		if (!event->name) {
-			free(event->attr);
-			return -ENOMEM;
-		}
-	}
-	tally_format_init(&event->format, attr);
+	tally_format_init(event->format, attr);
 	return 0;
 }
 
@@ -142,7 +144,7 @@ static int can_be_told(struct tally_events *events, const struct tally_format *f
 	}
 	return sample >= 0 && sample == events->sample_place &&
 	       trailer == events->trailer_place &&
-	       format->sample_id_all == events->list[0].format.sample_id_all;
+	       format->sample_id_all == events->list[0].format->sample_id_all;
 }
 
 int tally_events_add(struct tally_events *events, const struct perf_event_attr *attr,
@@ -159,12 +161,12 @@ int tally_events_add(struct tally_events *events, const struct perf_event_attr *
 	error = fill(&list[number], attr, name);
 	if (error)
 		return error;
-	if (!can_be_told(events, &list[number].format)) {
+	if (!can_be_told(events, list[number].format)) {
 		error = -EINVAL;
 		goto undo;
 	}
-	if (events->sample_time != tally_format_sample_time(&list[number].format) ||
-	    events->trailer_time != tally_format_trailer_time(&list[number].format))
+	if (events->sample_time != tally_format_sample_time(list[number].format) ||
+	    events->trailer_time != tally_format_trailer_time(list[number].format))
 		events->times_differ = 1;
 	events->nr++;
 	for (i = 0; i < nr_ids; i++) {
@@ -178,8 +180,7 @@ undo_ids:
 	remove_ids(events, number);
 	events->nr--;
 undo:
-	free(list[number].attr);
-	free(list[number].name);
+	empty(&list[number]);
 	return error;
 }
 
@@ -192,7 +193,7 @@ const struct tally_format *tally_events_format(const struct tally_events *events
 {
 	if (number < 0 || number >= events->nr)
 		return NULL;
-	return &events->list[number].format;
+	return events->list[number].format;
 }
 
 /* A word of a record; what is told by a place is no part of the header. */
@@ -251,7 +252,7 @@ int tally_events_parse(const struct tally_events *events, struct tally_record *r
 
 	if (number < 0)
 		return number;
-	error = tally_record_parse(record, data, size, &events->list[number].format);
+	error = tally_record_parse(record, data, size, events->list[number].format);
 	return error ? error : number;
 }
 
@@ -264,7 +265,7 @@ __u64 tally_events_time(const struct tally_events *events, const void *data, siz
 
 	if (number < 0 || take_header(&header, data, size))
 		return 0;
-	f = &events->list[number].format;
+	f = events->list[number].format;
 	if (word_of(&header, data, tally_format_sample_time(f), tally_format_trailer_time(f),
 		    &time))
 		return 0;

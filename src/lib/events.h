@@ -6,7 +6,7 @@
 #include "libtally_record.h"
 
 struct event {
-	struct tally_format format;
+	struct tally_format *format;	/* stays where it is: records lead there */
 	void *attr;		/* as many bytes as it says it has */
 	size_t attr_size;
 	char *name;

@@ -393,6 +393,7 @@ int tally_events_add(struct tally_events *events, const struct perf_event_attr *
 int tally_events_add_id(struct tally_events *events, int number, __u64 id);
 
 int tally_events_nr(const struct tally_events *events);
+/* Stays where it is until tally_events_free(), as the format of records does. */
 const struct tally_format *tally_events_format(const struct tally_events *events, int number);
 
 /* Of which event it is, by number; or TALLY_RECORD_*. */

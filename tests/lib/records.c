@@ -655,6 +655,35 @@ static void attrs(void)
 	test_end("an attr of 64 bytes");
 }
 
+/* What a record leads to is there as long as its events, whatever is added to them. */
+static void formats(void)
+{
+	struct tally_events *events = tally_events_new();
+	const struct tally_format *first;
+	struct perf_event_attr attr;
+	struct tally_record r;
+	__u64 id = 1;
+
+	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
+	attr.sample_id_all = 1;
+	EQUAL(tally_events_add(events, &attr, &id, 1, "first"), 0);
+	first = tally_events_format(events, 0);
+	begin(&b, PERF_RECORD_SAMPLE, 0);
+	put64(&b, 1);
+	put64(&b, 1000);
+	end(&b);
+	EQUAL(tally_events_parse(events, &r, b.u.b, b.n), 0);
+	CHECK(r.format == first);
+	for (id = 2; id < 100; id++)
+		EQUAL(tally_events_add(events, &attr, &id, 1, NULL), id - 1);
+	CHECK(tally_events_format(events, 0) == first);
+	EQUAL(r.format->sample_type, attr.sample_type);
+	EQUAL(tally_record_time(&r), 1000);
+	tally_events_free(events);
+	test_end("the format of a record stays when events are added");
+}
+
 int main(void)
 {
 	null = fopen("/dev/null", "w");
@@ -668,6 +697,7 @@ int main(void)
 	scaled();
 	others();
 	attrs();
+	formats();
 	fclose(null);
 	return 0;
 }
