@@ -147,6 +147,26 @@ static int can_be_told(struct tally_events *events, const struct tally_format *f
 	       format->sample_id_all == events->list[0].format->sample_id_all;
 }
 
+static int time_differs(const struct tally_events *events, const struct tally_format *format)
+{
+	return events->sample_time != tally_format_sample_time(format) ||
+	       events->trailer_time != tally_format_trailer_time(format);
+}
+
+void tally_events_cut(struct tally_events *events, int nr)
+{
+	int i;
+
+	while (events->nr > nr) {
+		events->nr--;
+		remove_ids(events, events->nr);
+		empty(&events->list[events->nr]);
+	}
+	events->times_differ = 0;
+	for (i = 0; i < events->nr; i++)
+		events->times_differ |= time_differs(events, events->list[i].format);
+}
+
 int tally_events_add(struct tally_events *events, const struct perf_event_attr *attr,
 		     const __u64 *ids, size_t nr_ids, const char *name)
 {
@@ -162,26 +182,19 @@ int tally_events_add(struct tally_events *events, const struct perf_event_attr *
 	if (error)
 		return error;
 	if (!can_be_told(events, list[number].format)) {
-		error = -EINVAL;
-		goto undo;
+		empty(&list[number]);
+		return -EINVAL;
 	}
-	if (events->sample_time != tally_format_sample_time(list[number].format) ||
-	    events->trailer_time != tally_format_trailer_time(list[number].format))
-		events->times_differ = 1;
+	events->times_differ |= time_differs(events, list[number].format);
 	events->nr++;
 	for (i = 0; i < nr_ids; i++) {
 		error = tally_events_add_id(events, number, ids[i]);
-		if (error)
-			goto undo_ids;
+		if (error) {
+			tally_events_cut(events, number);
+			return error;
+		}
 	}
 	return number;
-
-undo_ids:
-	remove_ids(events, number);
-	events->nr--;
-undo:
-	empty(&list[number]);
-	return error;
 }
 
 int tally_events_nr(const struct tally_events *events)

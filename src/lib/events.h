@@ -40,4 +40,7 @@ struct tally_events {
 	size_t room;
 };
 
+/* Keeps the first ones, so many. */
+void tally_events_cut(struct tally_events *events, int nr);
+
 #endif /* LIBTALLY_EVENTS_H */

@@ -219,14 +219,15 @@ struct tally_target {
 /* All members 0 but the size: what is then set is all that differs from the default. */
 void tally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
 
-/* Returns a file. */
+/* Returns a file; with TALLY_OPEN_MEMBER a place in that of its group. */
 int tally_open_event(const struct perf_event_attr *attr, struct tally_target *target);
 
 /*
  * Opens an event, maps its rings and adds all of that to the reader: one file, or
  * with pid and cpu -1 of perf one for each CPU that is online; of /dev/tally one file
  * with a ring for each of them. attr must say what is in samples; PERF_SAMPLE_TIME,
- * PERF_SAMPLE_IDENTIFIER and sample_id_all are added. Returns the event's number.
+ * PERF_SAMPLE_IDENTIFIER and sample_id_all are added. Returns the event's number. If
+ * it fails, nothing is added. TALLY_OPEN_MEMBER is -EINVAL: a member has no file.
  */
 int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
 		      struct tally_target *target, size_t data_pages, const char *name);

@@ -47,8 +47,11 @@ static int open_device(const struct perf_event_attr *attr, struct tally_target *
 	if (target->pid == -1 && target->cpu == -1)
 		o.flags |= TALLY_OPEN_ALL_CPUS;
 	if (target->name) {
-		if (strlen(target->name) >= sizeof(o.name))
+		if (strlen(target->name) >= sizeof(o.name)) {
+			snprintf(target->error, sizeof(target->error),
+				 "its name has more than %zu characters", sizeof(o.name) - 1);
 			return -ENAMETOOLONG;
+		}
 		strcpy(o.name, target->name);
 	}
 	if (device < 0)
@@ -71,11 +74,19 @@ static int open_device(const struct perf_event_attr *attr, struct tally_target *
 	return fd;
 }
 
+/* What fails says so in words, if none were found yet. */
+static int told(struct tally_target *target, int result)
+{
+	if (result < 0 && !target->error[0])
+		snprintf(target->error, sizeof(target->error), "%s", strerror(-result));
+	return result;
+}
+
 int tally_open_event(const struct perf_event_attr *attr, struct tally_target *target)
 {
 	target->error[0] = 0;
-	return target->via == TALLY_VIA_DEVICE ? open_device(attr, target) :
-						 open_perf(attr, target);
+	return told(target, target->via == TALLY_VIA_DEVICE ? open_device(attr, target) :
+							      open_perf(attr, target));
 }
 
 /* Calls it for each CPU that is online, until one call fails. */
@@ -178,8 +189,8 @@ static int map_of(void *data, int cpu)
 	return add_ring(data, TALLY_RING_AT(cpu));
 }
 
-int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
-		      struct tally_target *target, size_t data_pages, const char *name)
+static int add_event(struct tally_reader *reader, const struct perf_event_attr *attr,
+		     struct tally_target *target, size_t data_pages, const char *name)
 {
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
 	int all = target->pid == -1 && target->cpu == -1, error;
@@ -188,6 +199,12 @@ int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr 
 
 	if (size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
+	/* What it returns is a place, which would be taken for a file, and be closed. */
+	if (target->via == TALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
+		snprintf(target->error, sizeof(target->error),
+			 "an event with TALLY_OPEN_MEMBER has no file of its own");
+		return -EINVAL;
+	}
 	copy = calloc(1, size < sizeof(*copy) ? sizeof(*copy) : size);
 	if (!copy)
 		return -ENOMEM;
@@ -212,6 +229,19 @@ int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr 
 	}
 	free(copy);
 	return error ? error : o.number;
+}
+
+int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
+		      struct tally_target *target, size_t data_pages, const char *name)
+{
+	struct reader_mark mark = tally_reader_mark(reader);
+	int number;
+
+	target->error[0] = 0;
+	number = add_event(reader, attr, target, data_pages, name);
+	if (number < 0)
+		tally_reader_cut(reader, &mark);
+	return told(target, number);
 }
 
 size_t tally_read_size(__u64 read_format, unsigned int nr)

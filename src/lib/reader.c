@@ -32,20 +32,38 @@ struct tally_reader *tally_reader_new(void)
 	return reader;
 }
 
+struct reader_mark tally_reader_mark(const struct tally_reader *reader)
+{
+	struct reader_mark mark = { reader->nr, reader->nr_files, reader->nr_polled,
+				    tally_events_nr(reader->events) };
+
+	return mark;
+}
+
+void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mark)
+{
+	struct reader_ring *r;
+
+	while (reader->nr > mark->nr) {
+		r = &reader->rings[--reader->nr];
+		if (!r->ours)
+			continue;
+		tally_ring_unmap(r->ring);
+		free(r->ring);
+	}
+	while (reader->nr_files > mark->nr_files)
+		close(reader->files[--reader->nr_files]);
+	reader->nr_polled = mark->nr_polled;
+	tally_events_cut(reader->events, mark->nr_events);
+}
+
 void tally_reader_free(struct tally_reader *reader)
 {
-	int i;
+	static const struct reader_mark nothing;
 
 	if (!reader)
 		return;
-	for (i = 0; i < reader->nr; i++) {
-		if (!reader->rings[i].ours)
-			continue;
-		tally_ring_unmap(reader->rings[i].ring);
-		free(reader->rings[i].ring);
-	}
-	for (i = 0; i < reader->nr_files; i++)
-		close(reader->files[i]);
+	tally_reader_cut(reader, &nothing);
 	tally_events_free(reader->events);
 	free(reader->rings);
 	free(reader->files);

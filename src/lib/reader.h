@@ -50,4 +50,16 @@ int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, 
 /* Closed with the reader. */
 int tally_reader_add_file(struct tally_reader *reader, int fd);
 
+/* How much a reader had, so that what was added since can be taken out again. */
+struct reader_mark {
+	int nr;
+	int nr_files;
+	int nr_polled;
+	int nr_events;
+};
+
+struct reader_mark tally_reader_mark(const struct tally_reader *reader);
+/* Nothing was read of the rings meanwhile. */
+void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mark);
+
 #endif /* LIBTALLY_READER_H */

@@ -182,6 +182,7 @@ if [ -z "$only_fuzz" ]; then
 	run records
 	run samples
 	run rings
+	run opening
 	run cost build_cost
 	check 'the writer of perf.data builds' build perfdata
 	check 'perf script reads records of one event' perf_reads one

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events as they are opened, of a kernel that does what it is told: its files are
+ * memory, its calls are counted, and fail when they are to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/tally.h>
+#include "test.h"
+
+static size_t page_size;
+
+static struct {
+	int device;		/* the file that is asked for events; -1: none is */
+	__u64 id, id_step;	/* of the next file, and how far the one after that is */
+	int id_fails;
+	int cpus_fail;
+	int opened, last_fd;
+	int pauses, resumes;
+	int pause_fails;
+} kernel;
+
+/* These take the place of the C library's. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *data;
+
+	va_start(list, request);
+	data = va_arg(list, void *);
+	va_end(list);
+	if (kernel.device >= 0 && fd == kernel.device && request == TALLY_IOC_OPEN) {
+		struct tally_open *o = data;
+
+		if (o->flags & TALLY_OPEN_MEMBER)
+			return 1;
+		kernel.opened++;
+		kernel.last_fd = memfd_create("event", 0);
+		/* A ring for each CPU, far from each other; of so many pages as are asked for. */
+		if (ftruncate(kernel.last_fd, TALLY_RING_AT(1024)))
+			exit(2);
+		return kernel.last_fd;
+	}
+	if (kernel.device >= 0 && request == PERF_EVENT_IOC_ID) {
+		if (kernel.id_fails) {
+			errno = EIO;
+			return -1;
+		}
+		*(__u64 *)data = kernel.id;
+		kernel.id += kernel.id_step;
+		return 0;
+	}
+	if (kernel.device >= 0 && request == PERF_EVENT_IOC_PAUSE_OUTPUT) {
+		if (kernel.pause_fails) {
+			errno = EINVAL;
+			return -1;
+		}
+		if (data)
+			kernel.pauses++;
+		else
+			kernel.resumes++;
+		return 0;
+	}
+	return syscall(SYS_ioctl, fd, request, data);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+	int fd;
+
+	if (kernel.cpus_fail) {
+		errno = EMFILE;
+		return NULL;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? NULL : fdopen(fd, mode[0] == 'r' ? "r" : "w");
+}
+
+static void kernel_begin(void)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.device = open("/dev/null", O_RDWR);
+	kernel.id = 1;
+	kernel.id_step = 1;
+}
+
+static void kernel_end(void)
+{
+	close(kernel.device);
+	kernel.device = -1;
+}
+
+static struct tally_target target_of(int pid, int cpu)
+{
+	struct tally_target target = TALLY_TARGET_INIT;
+
+	target.via = TALLY_VIA_DEVICE;
+	target.device = kernel.device;
+	target.pid = pid;
+	target.cpu = cpu;
+	strcpy(target.error, "of another time");
+	return target;
+}
+
+static struct perf_event_attr usual(void)
+{
+	struct perf_event_attr attr;
+
+	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	attr.sample_period = 1000000;
+	attr.exclude_kernel = 1;
+	return attr;
+}
+
+static int is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static int nr_open(void)
+{
+	int nr = 0;
+
+	for (int fd = 0; fd < 1000; fd++)
+		nr += is_open(fd);
+	return nr;
+}
+
+/* What a member is given is a place, and not a file that may be closed. */
+static void member(void)
+{
+	struct perf_event_attr attr = usual();
+	struct tally_reader *reader = tally_reader_new();
+	struct tally_target target;
+	int before;
+
+	kernel_begin();
+	before = nr_open();
+	target = target_of(-1, 0);
+	target.flags = TALLY_OPEN_MEMBER;
+	target.group_fd = kernel.device;
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "member"), (unsigned long long)-EINVAL);
+	CHECK(strstr(target.error, "TALLY_OPEN_MEMBER"));
+	EQUAL(tally_events_nr(tally_reader_events(reader)), 0);
+	/* Not its place's number is closed. */
+	if (!test_failures)
+		tally_reader_free(reader);
+	EQUAL(nr_open(), before);
+	EQUAL(tally_open_event(&attr, &target), 1);
+	kernel_end();
+	test_end("an event that has no file is none for a reader");
+}
+
+/* A failed attempt leaves nothing: neither files, nor the event, nor its ids. */
+static void leaves_nothing(void)
+{
+	struct perf_event_attr attr = usual(), odd;
+	struct tally_reader *reader = tally_reader_new();
+	struct tally_events *events = tally_reader_events(reader);
+	struct tally_target target;
+	int before;
+
+	kernel_begin();
+	before = nr_open();
+	for (int round = 0; round < 3; round++) {
+		/* No ring has three pages. */
+		target = target_of(0, -1);
+		CHECK(tally_reader_open(reader, &attr, &target, 3, "three") < 0);
+		CHECK(!strncmp(target.error, "mmap", 4));
+		EQUAL(tally_events_nr(events), 0);
+		EQUAL(nr_open(), before);
+		/* So it hangs up as if there were none, which is so. */
+		EQUAL(tally_reader_poll(reader, 0), (unsigned long long)-EPIPE);
+	}
+	kernel.id = 1;
+	target = target_of(0, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "one"), 0);
+	EQUAL(nr_open(), before + 1);
+	/* Another one's id; and one that cannot be had. */
+	kernel.id = 1;
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EINVAL);
+	CHECK(target.error[0]);
+	EQUAL(tally_events_nr(events), 1);
+	kernel.id_fails = 1;
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EIO);
+	kernel.id_fails = 0;
+	EQUAL(tally_events_nr(events), 1);
+	EQUAL(nr_open(), before + 1);
+	/* What is all right is so afterwards, too, of another layout. */
+	odd = attr;
+	odd.sample_type = PERF_SAMPLE_IP;
+	EQUAL(tally_reader_open(reader, &odd, &target, 3, "two"), (unsigned long long)-EINVAL);
+	EQUAL(tally_reader_open(reader, &odd, &target, 1, "two"), 1);
+	EQUAL(tally_reader_poll(reader, 0), 2);
+	CHECK(!tally_reader_next(reader));
+	EQUAL(nr_open(), before + 2);
+	tally_reader_free(reader);
+	EQUAL(nr_open(), before);
+	kernel_end();
+	test_end("what cannot be opened leaves nothing in the reader");
+}
+
+/* Nothing fails without words, and they are not those of another failure. */
+static void in_words(void)
+{
+	struct perf_event_attr attr = usual();
+	struct tally_reader *reader = tally_reader_new();
+	struct tally_target target;
+	char name[65];
+
+	kernel_begin();
+	memset(name, 'n', 64);
+	name[64] = 0;
+	target = target_of(0, -1);
+	target.name = name;
+	EQUAL(tally_open_event(&attr, &target), (unsigned long long)-ENAMETOOLONG);
+	CHECK(strstr(target.error, "63"));
+	name[63] = 0;
+	CHECK(tally_open_event(&attr, &target) >= 0);
+	EQUAL(target.error[0], 0);
+	close(kernel.last_fd);
+
+	attr.size = 63;
+	target = target_of(0, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EINVAL);
+	CHECK(!strcmp(target.error, strerror(EINVAL)));
+	attr.size = sizeof(attr);
+
+	kernel.id_fails = 1;
+	target = target_of(0, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EIO);
+	CHECK(!strcmp(target.error, strerror(EIO)));
+	kernel.id_fails = 0;
+
+	kernel.cpus_fail = 1;
+	target = target_of(-1, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EMFILE);
+	CHECK(!strcmp(target.error, strerror(EMFILE)));
+	kernel.cpus_fail = 0;
+	tally_reader_free(reader);
+	kernel_end();
+	test_end("whatever fails says why, in words");
+}
+
+int main(void)
+{
+	page_size = sysconf(_SC_PAGESIZE);
+	kernel.device = -1;
+	member();
+	leaves_nothing();
+	in_words();
+	return 0;
+}
