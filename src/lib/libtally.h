@@ -152,7 +152,10 @@ void tally_reader_free(struct tally_reader *reader);
 /* The events whose records are read: add more, or what tally_reader_open() added. */
 struct tally_events *tally_reader_events(struct tally_reader *reader);
 
-/* A ring of the caller's, which stays where it is until the reader is freed. */
+/*
+ * A ring of the caller's, which stays where it is until the reader is freed. Then what
+ * the reader has not told is to be had of the ring itself again.
+ */
 int tally_reader_add(struct tally_reader *reader, struct tally_ring *ring);
 
 /*
@@ -178,7 +181,10 @@ __u64 tally_reader_late(const struct tally_reader *reader);
  */
 int tally_reader_poll(struct tally_reader *reader, int milliseconds);
 
-/* tally_ring_snapshot() of all rings, paused together. Returns how many records. */
+/*
+ * tally_ring_snapshot() of all rings, paused together. Returns how many records; -EINVAL
+ * if not all rings are backward, and then nothing was done.
+ */
 int tally_reader_snapshot(struct tally_reader *reader);
 
 /*

@@ -40,14 +40,26 @@ struct reader_mark tally_reader_mark(const struct tally_reader *reader)
 	return mark;
 }
 
+/* A ring of the caller's, who reads on with what the reader has not told. */
+static void let_go(const struct tally_reader *reader, struct reader_ring *r)
+{
+	int told = reader->told && r == &reader->rings[reader->last];
+
+	/* Its memory is gone if it was unmapped. */
+	if (r->ring->page)
+		tally_ring_let_go(r->ring, r->header && !told ? r->header->size : 0);
+}
+
 void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mark)
 {
 	struct reader_ring *r;
 
 	while (reader->nr > mark->nr) {
 		r = &reader->rings[--reader->nr];
-		if (!r->ours)
+		if (!r->ours) {
+			let_go(reader, r);
 			continue;
+		}
 		tally_ring_unmap(r->ring);
 		free(r->ring);
 	}
@@ -302,29 +314,59 @@ int tally_reader_poll(struct tally_reader *reader, int milliseconds)
 	return ready;
 }
 
+/* Which ring comes first of those of the same file, which are paused together. */
+static int first_of_file(const struct tally_reader *reader, int ring)
+{
+	int fd = reader->rings[ring].ring->fd, i = 0;
+
+	while (reader->rings[i].ring->fd != fd)
+		i++;
+	return i;
+}
+
+/* Each file once: a pause may wait, and a file may have a ring for each CPU. */
+static void pause_all(struct tally_reader *reader, char *paused)
+{
+	int i, first;
+
+	for (i = 0; i < reader->nr; i++) {
+		if (reader->rings[i].ring->fd < 0)
+			continue;
+		first = first_of_file(reader, i);
+		paused[i] = first < i ? paused[first] :
+					tally_ring_pause(reader->rings[i].ring, 1) == 0;
+	}
+}
+
 int tally_reader_snapshot(struct tally_reader *reader)
 {
 	int i, nr, all = 0, error = 0;
-	char *paused = calloc(reader->nr + 1, 1);
+	char *paused;
 
+	for (i = 0; i < reader->nr; i++)
+		if (!(reader->rings[i].ring->flags & TALLY_RING_BACKWARD))
+			return -EINVAL;
+	paused = calloc(reader->nr + 1, 1);
 	if (!paused)
 		return -ENOMEM;
-	for (i = 0; i < reader->nr; i++)
-		paused[i] = tally_ring_pause(reader->rings[i].ring, 1) == 0;
-	for (i = 0; i < reader->nr; i++) {
-		nr = tally_ring_copy(reader->rings[i].ring, paused[i]);
-		reader->rings[i].header = NULL;
-		if (nr < 0)
-			error = nr;
-		else
-			all += nr;
-	}
-	for (i = 0; i < reader->nr; i++)
-		if (paused[i])
-			tally_ring_pause(reader->rings[i].ring, 0);
-	free(paused);
+	if (reader->told)
+		reader->rings[reader->last].header = NULL;
 	reader->told = 0;
 	reader->nr_early = 0;
+	pause_all(reader, paused);
+	for (i = 0; i < reader->nr; i++) {
+		nr = tally_ring_copy(reader->rings[i].ring, paused[i]);
+		if (nr < 0) {
+			error = nr;
+			continue;
+		}
+		reader->rings[i].header = NULL;
+		all += nr;
+	}
+	for (i = 0; i < reader->nr; i++)
+		if (paused[i] && first_of_file(reader, i) == i)
+			tally_ring_pause(reader->rings[i].ring, 0);
+	free(paused);
 	reader->time = 0;
 	return error ? error : all;
 }

@@ -279,6 +279,15 @@ void tally_ring_refresh(struct tally_ring *ring)
 	ring->head = load_head(ring);
 }
 
+void tally_ring_let_go(struct tally_ring *ring, __u64 bytes)
+{
+	ring->held = 0;
+	ring->at -= bytes;
+	/* It may be in two pieces: the next call looks. A snapshot is in one. */
+	if (!(ring->flags & TALLY_RING_BACKWARD))
+		ring->edge = ring->at;
+}
+
 /*
  * Where the oldest record ends, of those that are there from 0 on. A size of 0 is where
  * nothing was written yet; a record that does not end within the ring is one whose

@@ -8,6 +8,8 @@
 /* From now on the head is only looked at by tally_ring_refresh(). */
 void tally_ring_hold(struct tally_ring *ring);
 void tally_ring_refresh(struct tally_ring *ring);
+/* No more of that; what was taken last is given back, so many bytes, or 0. */
+void tally_ring_let_go(struct tally_ring *ring, __u64 bytes);
 
 /* tally_ring_snapshot() without the pause, or with it done by the caller. */
 int tally_ring_copy(struct tally_ring *ring, int paused);

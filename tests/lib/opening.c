@@ -247,6 +247,32 @@ static void in_words(void)
 	test_end("whatever fails says why, in words");
 }
 
+/* A backward ring of each CPU in one file: that is paused once, and resumed once. */
+static void snapshot(void)
+{
+	struct perf_event_attr attr = usual();
+	struct tally_reader *reader = tally_reader_new();
+	struct tally_target target;
+
+	kernel_begin();
+	attr.write_backward = 1;
+	target = target_of(-1, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "all"), 0);
+	target = target_of(0, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 1, "task"), 1);
+	EQUAL(kernel.opened, 2);
+	EQUAL(tally_reader_snapshot(reader), 0);
+	EQUAL(kernel.pauses, 2);
+	EQUAL(kernel.resumes, 2);
+	kernel.pause_fails = 1;
+	EQUAL(tally_reader_snapshot(reader), 0);
+	kernel.pause_fails = 0;
+	EQUAL(kernel.resumes, 2);
+	tally_reader_free(reader);
+	kernel_end();
+	test_end("a file of many rings is paused once");
+}
+
 int main(void)
 {
 	page_size = sysconf(_SC_PAGESIZE);
@@ -254,5 +280,6 @@ int main(void)
 	member();
 	leaves_nothing();
 	in_words();
+	snapshot();
 	return 0;
 }

@@ -517,6 +517,87 @@ static void merge(void)
 	test_end("many rings by time");
 }
 
+/* A reader's end: what it has not told is still in the rings of others. */
+static void let_go(void)
+{
+	const struct perf_event_header *h;
+	static struct tally_ring rings[3];
+	static struct writer w[3];
+	uint64_t nr[3] = { 0 };
+	struct tally_reader *reader;
+	int told = 0, all = 0;
+
+	for (int i = 0; i < 3; i++) {
+		writer_init(&w[i], 1, 0);
+		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
+					i < 2 ? 0 : TALLY_RING_READ_ONLY), 0);
+	}
+	/* At any place of the rings, and of each some records; also in two pieces. */
+	for (int round = 0; round < 300 && !test_failures; round++) {
+		reader = reader_of(rings, 3);
+		for (int n = below(12); n; n--) {
+			int i = below(3);
+
+			if (i == 2)
+				w[i].page->data_tail = w[i].head;
+			all += write_one(&w[i], 3 * round, any_size(200));
+		}
+		for (int n = below(12); n && (h = tally_reader_next(reader)); n--) {
+			EQUAL(word_of(h, 3), nr[tally_reader_ring(reader)]++);
+			told++;
+		}
+		tally_reader_free(reader);
+		for (int i = 0; i < 3; i++) {
+			while ((h = tally_ring_next(&rings[i]))) {
+				CHECK(is_good(h));
+				EQUAL(word_of(h, 3), nr[i]++);
+				told++;
+			}
+			EQUAL(rings[i].error, 0);
+		}
+		EQUAL(told, all);
+	}
+	/* One that is unmapped before is not looked at. */
+	reader = reader_of(rings, 3);
+	for (int i = 0; i < 3; i++)
+		write_one(&w[i], 1, 40);
+	CHECK(tally_reader_next(reader));
+	for (int i = 0; i < 3; i++) {
+		tally_ring_unmap(&rings[i]);
+		writer_free(&w[i]);
+	}
+	tally_reader_free(reader);
+	test_end("rings of others go on where the reader was");
+}
+
+/* No snapshot of rings that are read otherwise; and nothing of theirs is lost. */
+static void mixed(void)
+{
+	static struct tally_ring rings[2];
+	static struct writer w[2];
+	struct tally_reader *reader;
+	int told = 0;
+
+	for (int i = 0; i < 2; i++) {
+		writer_init(&w[i], 1, 0);
+		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
+	}
+	reader = reader_of(rings, 2);
+	for (int i = 0; i < 10; i++)
+		write_one(&w[i % 2], i, 40);
+	CHECK(tally_reader_next(reader));
+	EQUAL(tally_reader_snapshot(reader), (unsigned long long)-22);
+	while (tally_reader_next(reader))
+		told++;
+	EQUAL(told, 9);
+	tally_reader_free(reader);
+	for (int i = 0; i < 2; i++) {
+		tally_ring_unmap(&rings[i]);
+		writer_free(&w[i]);
+	}
+	test_end("no snapshot of a ring that is not backward");
+}
+
 static uint64_t clock_ns;
 
 struct many {
@@ -665,6 +746,8 @@ int main(void)
 	merge();
 	merge_live();
 	merge_snapshots();
+	let_go();
+	mixed();
 	pages();
 	return 0;
 }
