@@ -44,10 +44,19 @@ extern "C" {
  * BACKWARD	of an event with write_backward; READ_ONLY is needed, too.
  * TWICE	the data is there twice, one behind the other, and so no record
  *		is in two pieces: nothing is ever copied.
+ * PAUSE_WAITS	PERF_EVENT_IOC_PAUSE_OUTPUT of its file returns when nobody is in the
+ *		middle of a record, as of /dev/tally, and not of perf: then a snapshot
+ *		has all. tally_reader_open() knows; others say so.
+ *
+ * A ring that is overwritten does not say how far those are who write just now. So
+ * of one that is not paused the older half is never told: it may be theirs. Only if
+ * they have written more than that behind the back of data_head, which takes a storm of
+ * interrupts in one record of a task, what is told may be torn.
  */
 #define TALLY_RING_READ_ONLY	(1U << 0)
 #define TALLY_RING_BACKWARD	(1U << 1)
 #define TALLY_RING_TWICE	(1U << 2)
+#define TALLY_RING_PAUSE_WAITS	(1U << 3)
 
 /**
  * struct tally_ring - a ring that is mapped
@@ -79,7 +88,6 @@ struct tally_ring {
 	__u64 head;
 	__u64 tail;	/* as last told to the kernel */
 	__u64 batch;
-	__u64 largest;
 	unsigned char *data;
 	unsigned char *copy;
 	unsigned char *snapshot;
@@ -132,7 +140,8 @@ static __inline__ const struct perf_event_header *tally_ring_next(struct tally_r
 /*
  * Copies what a backward ring has, so that tally_ring_next() tells it, the oldest
  * record first. Meanwhile the ring is paused (PERF_EVENT_IOC_PAUSE_OUTPUT), if its
- * file can do that; else what may have been overwritten meanwhile is left out.
+ * file can do that. If it cannot, or if it is perf's and membarrier(2), by which those
+ * are waited for who are in the middle of a record, is refused, the older half is left out.
  * Returns how many records there are.
  */
 int tally_ring_snapshot(struct tally_ring *ring);

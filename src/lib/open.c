@@ -120,9 +120,13 @@ struct opening {
 	int fd;
 };
 
-static unsigned int ring_flags(const struct perf_event_attr *attr)
+static unsigned int ring_flags(const struct opening *o)
 {
-	return attr->write_backward ? TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD : 0;
+	unsigned int flags = o->target->via == TALLY_VIA_DEVICE ? TALLY_RING_PAUSE_WAITS : 0;
+
+	if (o->attr->write_backward)
+		flags |= TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD;
+	return flags;
 }
 
 static int add_ring(struct opening *o, __u64 at)
@@ -132,7 +136,7 @@ static int add_ring(struct opening *o, __u64 at)
 
 	if (!ring)
 		return -ENOMEM;
-	error = tally_ring_map(ring, o->fd, o->pages, at, ring_flags(o->attr));
+	error = tally_ring_map(ring, o->fd, o->pages, at, ring_flags(o));
 	if (error) {
 		snprintf(o->target->error, sizeof(o->target->error), "mmap: %s",
 			 strerror(-error));

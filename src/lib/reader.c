@@ -341,6 +341,7 @@ static void pause_all(struct tally_reader *reader, char *paused)
 int tally_reader_snapshot(struct tally_reader *reader)
 {
 	int i, nr, all = 0, error = 0;
+	int waited = -1, still;
 	char *paused;
 
 	for (i = 0; i < reader->nr; i++)
@@ -355,7 +356,14 @@ int tally_reader_snapshot(struct tally_reader *reader)
 	reader->nr_early = 0;
 	pause_all(reader, paused);
 	for (i = 0; i < reader->nr; i++) {
-		nr = tally_ring_copy(reader->rings[i].ring, paused[i]);
+		still = paused[i];
+		/* One wait is for all rings, if it is wanted at all. */
+		if (still && !(reader->rings[i].ring->flags & TALLY_RING_PAUSE_WAITS)) {
+			if (waited < 0)
+				waited = tally_ring_wait(reader->rings[i].ring);
+			still = waited;
+		}
+		nr = tally_ring_copy(reader->rings[i].ring, still);
 		if (nr < 0) {
 			error = nr;
 			continue;

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/membarrier.h>
 #include "ring.h"
 
 /* A header's size has 16 bits. */
@@ -171,12 +173,13 @@ static void copy_out(const struct tally_ring *ring, void *to, __u64 from, size_t
 
 /*
  * How near the oldest records of a ring that is written to are too near: those that
- * are being written are not in data_head yet. There is one in each context at most:
- * task, soft interrupt, interrupt, NMI.
+ * are being written are not in data_head yet. While one writer is in the middle of its
+ * record, any number of interrupts and NMIs may finish theirs, and data_head tells of
+ * none; nothing in the page says how far they are. Half of the ring is what is left out.
  */
-static __u64 margin(const struct tally_ring *ring, __u64 largest)
+static __u64 margin(const struct tally_ring *ring)
 {
-	return 4 * largest < ring->size / 2 ? 4 * largest : ring->size / 2;
+	return ring->size / 2;
 }
 
 /* Whether what was copied from a place was there until now. */
@@ -184,7 +187,7 @@ static int still_there(const struct tally_ring *ring, __u64 at)
 {
 	/* The copy comes before the load that says it was good. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return load_head(ring) - at <= ring->size - margin(ring, ring->largest);
+	return load_head(ring) - at <= ring->size - margin(ring);
 }
 
 /* A record of a ring that the kernel overwrites: copied, then looked at. */
@@ -205,8 +208,6 @@ static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
 	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
 		return skip(ring, still_there(ring, ring->at) ? TALLY_RECORD_BAD_SIZE :
 								-EOVERFLOW);
-	if (header->size > ring->largest)
-		ring->largest = header->size;
 	copy_out(ring, header, ring->at, header->size);
 	if (!still_there(ring, ring->at)) {
 		ring->head = load_head(ring);
@@ -322,20 +323,7 @@ static void turn(unsigned char *to, const unsigned char *from, size_t end)
 	}
 }
 
-static size_t largest_of(const unsigned char *from, size_t end)
-{
-	const struct perf_event_header *header;
-	size_t at, largest = 0;
-
-	for (at = 0; at < end; at += header->size) {
-		header = (const void *)(from + at);
-		if (header->size > largest)
-			largest = header->size;
-	}
-	return largest;
-}
-
-int tally_ring_copy(struct tally_ring *ring, int paused)
+int tally_ring_copy(struct tally_ring *ring, int still)
 {
 	unsigned char *copy, *to;
 	__u64 head, written;
@@ -360,11 +348,8 @@ int tally_ring_copy(struct tally_ring *ring, int paused)
 
 	end = find_end(copy, ring->size, ring->size, &nr);
 	good = written < ring->size ? ring->size - written : 0;
-	if (!paused) {
-		__u64 unsafe = margin(ring, largest_of(copy, end));
-
-		good = good > unsafe ? good - unsafe : 0;
-	}
+	if (!still)
+		good = good > margin(ring) ? good - margin(ring) : 0;
 	if (good < end) {
 		size_t old = end;
 
@@ -381,10 +366,21 @@ int tally_ring_copy(struct tally_ring *ring, int paused)
 	return nr;
 }
 
+/*
+ * perf's pause says only that no more records are begun. Writers are in RCU's read side,
+ * and perf's files have nothing that waits for that, but this system call does: on all
+ * kernels that have it, but those with CPUs without a tick (nohz_full), which refuse it.
+ */
+int tally_ring_wait(const struct tally_ring *ring)
+{
+	return ring->flags & TALLY_RING_PAUSE_WAITS ||
+	       !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
 int tally_ring_snapshot(struct tally_ring *ring)
 {
 	int paused = ring->fd >= 0 && !tally_ring_pause(ring, 1);
-	int nr = tally_ring_copy(ring, paused);
+	int nr = tally_ring_copy(ring, paused && tally_ring_wait(ring));
 
 	if (paused)
 		tally_ring_pause(ring, 0);

@@ -8,8 +8,12 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/filter.h>
+#include <linux/membarrier.h>
+#include <linux/seccomp.h>
 #include <linux/tally.h>
 #include "test.h"
 
@@ -273,6 +277,75 @@ static void snapshot(void)
 	test_end("a file of many rings is paused once");
 }
 
+static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
+{
+	struct perf_event_mmap_page *page = (void *)map;
+	static struct bytes b;
+
+	begin(&b, PERF_RECORD_SAMPLE, 0);
+	for (int i = 0; i < 3; i++)
+		put64(&b, nr);
+	end(&b);
+	*head -= b.n;
+	memcpy(map + page_size + (*head & (size - 1)), b.u.b, b.n);
+	page->data_head = *head;
+}
+
+/* membarrier(2) fails, as kernels with nohz_full have it. */
+static void no_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+}
+
+/* Paused: all if it is known that nobody writes any more, half of it if not. */
+static void paused(void)
+{
+	static const unsigned int flags = TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD;
+	struct perf_event_attr attr = usual();
+	struct tally_reader *reader = tally_reader_new();
+	size_t size = 2 * page_size;
+	struct tally_target target;
+	struct tally_ring ring;
+	int all = size / 32, waits;
+	uint64_t head = 0;
+	char *map;
+
+	kernel_begin();
+	attr.write_backward = 1;
+	target = target_of(0, -1);
+	EQUAL(tally_reader_open(reader, &attr, &target, 2, "task"), 0);
+	map = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.last_fd, 0);
+	for (int i = 0; i < 1000; i++)
+		put_backward(map, size, &head, i);
+	waits = !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	EQUAL(tally_ring_attach(&ring, map, page_size + size, kernel.last_fd, flags), 0);
+	EQUAL(tally_ring_snapshot(&ring), waits ? all : all / 2);
+	no_membarrier();
+	EQUAL(tally_ring_snapshot(&ring), all / 2);
+	tally_ring_unmap(&ring);
+	EQUAL(tally_ring_attach(&ring, map, page_size + size, kernel.last_fd,
+				flags | TALLY_RING_PAUSE_WAITS), 0);
+	EQUAL(tally_ring_snapshot(&ring), all);
+	EQUAL(tally_reader_snapshot(reader), all);
+	kernel.pause_fails = 1;
+	EQUAL(tally_ring_snapshot(&ring), all / 2);
+	EQUAL(tally_reader_snapshot(reader), all / 2);
+	tally_ring_unmap(&ring);
+	munmap(map, page_size + size);
+	tally_reader_free(reader);
+	kernel_end();
+	test_end("a paused ring has all records only if nobody writes");
+}
+
 int main(void)
 {
 	page_size = sysconf(_SC_PAGESIZE);
@@ -281,5 +354,7 @@ int main(void)
 	leaves_nothing();
 	in_words();
 	snapshot();
+	/* The last one: a system call less for all that comes. */
+	paused();
 	return 0;
 }

@@ -448,6 +448,47 @@ static void slow_reader(void)
 	test_end("a reader that is too slow for a ring that is overwritten");
 }
 
+/*
+ * Records that are written and not in data_head: one is under way, and those of
+ * interrupts behind it are done. None of them is told, nor what they were written over.
+ */
+static void unpublished(int back)
+{
+	const struct perf_event_header *h;
+	static struct bytes b;
+	struct tally_ring ring;
+	struct writer w;
+	int told = 0;
+
+	writer_init(&w, 16, 0);
+	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_READ_ONLY |
+				(back ? TALLY_RING_BACKWARD : 0)), 0);
+	for (unsigned int i = 0; i < w.size / 32 - (back ? 0 : 8); i++) {
+		if (back)
+			put_backward(&w, 1, 32);
+		else
+			write_one(&w, 1, 32);
+	}
+	for (unsigned int i = 1; i < w.size / 64; i++) {
+		make(&b, 2, w.nr++, 32);
+		copy_in(&w, back ? w.head - 32 * i : w.head + 32 * (i - 1), &b);
+	}
+	if (back)
+		tally_ring_snapshot(&ring);
+	while ((h = tally_ring_next(&ring))) {
+		CHECK(is_good(h));
+		EQUAL(word_of(h, 2), 1);
+		told++;
+	}
+	/* Who is so far behind begins anew at the head. */
+	EQUAL(told, back ? w.size / 64 : 0);
+	EQUAL(ring.skipped, back ? w.size / 2 : w.head);
+	tally_ring_unmap(&ring);
+	writer_free(&w);
+	test_end(back ? "records of a backward ring that are not published" :
+			"records of a ring that is overwritten that are not published");
+}
+
 static struct tally_reader *reader_of(struct tally_ring *rings, int nr)
 {
 	struct tally_reader *reader = tally_reader_new();
@@ -741,6 +782,8 @@ int main(void)
 	refused();
 	backward();
 	slow_reader();
+	unpublished(0);
+	unpublished(1);
 	overwritten(0, "a ring that is overwritten while it is read");
 	overwritten(1, "a backward ring that is overwritten while it is read");
 	merge();
