@@ -99,7 +99,9 @@ struct tally_ring {
 
 /*
  * Maps the ring of a file: one page and so many pages of data, a power of two. at is
- * 0, or for an event on all CPUs of /dev/tally TALLY_RING_AT(cpu).
+ * 0, or for an event on all CPUs of /dev/tally TALLY_RING_AT(cpu). With
+ * TALLY_RING_TWICE -EOPNOTSUPP if the kernel does not let go of a page that is mapped
+ * twice, as those do not for perf's files that refuse to split such a mapping.
  */
 int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
 		   unsigned int flags);

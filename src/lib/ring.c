@@ -83,6 +83,32 @@ int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd
 	return 0;
 }
 
+/*
+ * One page and the data twice: the file is mapped where its data are to be behind
+ * those of the first time, and then before it, over the first time's page. Not all
+ * kernels let go of a page of a mapping of perf.
+ */
+static void *map_twice(int fd, size_t data_size, size_t size, __u64 at, int protection)
+{
+	size_t once = size - data_size;
+	char *mapped = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int error;
+
+	if (mapped == MAP_FAILED)
+		return mapped;
+	if (mmap(mapped + data_size, once, protection, MAP_SHARED | MAP_FIXED, fd, at) !=
+	    MAP_FAILED) {
+		if (mmap(mapped, once, protection, MAP_SHARED | MAP_FIXED, fd, at) !=
+		    MAP_FAILED)
+			return mapped;
+		errno = EOPNOTSUPP;
+	}
+	error = errno;
+	munmap(mapped, size);
+	errno = error;
+	return MAP_FAILED;
+}
+
 int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
 		   unsigned int flags)
 {
@@ -95,7 +121,10 @@ int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
 	    data_pages > (SIZE_MAX / 2 - page_size) / page_size / 2)
 		return -EINVAL;
 	size = (1 + data_pages * (flags & TALLY_RING_TWICE ? 2 : 1)) * page_size;
-	mapped = mmap(NULL, size, protection, MAP_SHARED, fd, at);
+	if (flags & TALLY_RING_TWICE)
+		mapped = map_twice(fd, data_pages * page_size, size, at, protection);
+	else
+		mapped = mmap(NULL, size, protection, MAP_SHARED, fd, at);
 	if (mapped == MAP_FAILED)
 		return -errno;
 	error = tally_ring_attach(ring, mapped, size, fd, flags);

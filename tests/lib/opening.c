@@ -291,6 +291,71 @@ static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
 	page->data_head = *head;
 }
 
+/* One page, and the data twice: of a file, and of perf's if this kernel lets it. */
+static void twice(void)
+{
+	const struct perf_event_header *h;
+	struct tally_target target = TALLY_TARGET_INIT;
+	struct perf_event_attr attr = usual();
+	struct perf_event_mmap_page *page;
+	size_t size = 4 * page_size;
+	struct tally_ring ring;
+	static struct bytes b;
+	int fd, error, told = 0;
+	char *map;
+
+	fd = memfd_create("ring", 0);
+	if (ftruncate(fd, page_size + size))
+		exit(2);
+	map = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = (void *)map;
+	error = tally_ring_map(&ring, fd, 4, 0, TALLY_RING_TWICE);
+	EQUAL(error, 0);
+	for (int i = 0; !error && i < 2000; i++) {
+		begin(&b, PERF_RECORD_SAMPLE, 0);
+		for (int n = 0; n < 6; n++)
+			put64(&b, i);
+		end(&b);
+		for (size_t n = 0; n < b.n; n++)
+			map[page_size + ((page->data_head + n) & (size - 1))] = b.u.b[n];
+		page->data_head += b.n;
+		h = tally_ring_next(&ring);
+		CHECK(h && !memcmp(h, b.u.b, b.n));
+		CHECK((const unsigned char *)h >= ring.data);
+		told += h && (const unsigned char *)h + h->size > ring.data + size;
+	}
+	/* Some ended in the second half. */
+	CHECK(told > 2);
+	if (!error)
+		tally_ring_unmap(&ring);
+	munmap(map, page_size + size);
+	close(fd);
+
+	target.pid = 0;
+	fd = tally_open_event(&attr, &target);
+	if (fd < 0) {
+		printf("# no event of perf: %s\n", target.error);
+	} else {
+		error = tally_ring_map(&ring, fd, 4, 0, TALLY_RING_TWICE);
+		printf("# of perf: %s\n", strerror(-error));
+		CHECK(!error || error == -EOPNOTSUPP);
+		if (!error) {
+			EQUAL(ring.size, size);
+			for (volatile int i = 0; i < 100000000; i++)
+				;
+			h = tally_ring_next(&ring);
+			CHECK(h && !memcmp(ring.data, ring.data + size, size));
+			tally_ring_unmap(&ring);
+		}
+		/* Nothing is left of an attempt. */
+		EQUAL(tally_ring_map(&ring, fd, 2, 0, 0), 0);
+		if (!test_failures)
+			tally_ring_unmap(&ring);
+		close(fd);
+	}
+	test_end("a ring is mapped with its data twice");
+}
+
 /* membarrier(2) fails, as kernels with nohz_full have it. */
 static void no_membarrier(void)
 {
@@ -354,6 +419,7 @@ int main(void)
 	leaves_nothing();
 	in_words();
 	snapshot();
+	twice();
 	/* The last one: a system call less for all that comes. */
 	paused();
 	return 0;
