@@ -156,19 +156,32 @@ static void look_through(uint64_t before)
 		__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+static uint64_t count_of(int fd)
+{
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		die("read: %m");
+	return count;
+}
+
+static void all_since(int fd, uint64_t before)
+{
+	uint64_t traps = count_of(fd) - before;
+
+	if (traps != CALLS)
+		die("%llu traps, not %d", (unsigned long long)traps, CALLS);
+}
+
 static void one_round(int fd, unsigned long long *best)
 {
-	uint64_t head = page ? page->data_head : 0, before, after;
+	uint64_t head = page ? page->data_head : 0, before;
 	unsigned long long t;
 
 	trap_rearm();
-	if (read(fd, &before, sizeof(before)) != sizeof(before))
-		die("read: %m");
+	before = count_of(fd);
 	t = traps(FRAMES);
-	if (read(fd, &after, sizeof(after)) != sizeof(after))
-		die("read: %m");
-	if (after - before != CALLS)
-		die("%llu traps, not %d", (unsigned long long)(after - before), CALLS);
+	all_since(fd, before);
 	if (page)
 		look_through(head);
 	if (t < *best)
@@ -246,13 +259,12 @@ static void put_tail(enum tails tail, uint64_t head, int i)
 static unsigned long long tails_round(int fd, enum tails tail)
 {
 	unsigned long long t, sum = 0;
-	uint64_t head = 0, before, after;
+	uint64_t head = 0, before;
 	int i;
 
 	trap_rearm();
 	page->data_head = 0;
-	if (read(fd, &before, sizeof(before)) != sizeof(before))
-		die("read: %m");
+	before = count_of(fd);
 	for (i = 0; i < CALLS; i++) {
 		/* Not told by what it has written over. */
 		if (tail != ALL_OVER || !i)
@@ -262,10 +274,7 @@ static unsigned long long tails_round(int fd, enum tails tail)
 		trap(i);
 		sum += now_ns() - t;
 	}
-	if (read(fd, &after, sizeof(after)) != sizeof(after))
-		die("read: %m");
-	if (after - before != CALLS)
-		die("%llu traps, not %d", (unsigned long long)(after - before), CALLS);
+	all_since(fd, before);
 	return sum;
 }
 

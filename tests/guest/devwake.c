@@ -206,6 +206,7 @@ static void epoll_late(void)
 
 /* ---- signals ---- */
 
+/* A signal for each, SIGIO if it is 0. */
 static int asked(int fd, int sig)
 {
 	return fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, sig) ||
@@ -300,8 +301,7 @@ static void signals_of_signals(int files)
 	run_on(0);
 	for (i = 0; i < files; i++) {
 		fd[i] = open_tracepoint("signal/signal_generate", 16);
-		if (fcntl(fd[i], F_SETOWN, getpid()) ||
-		    fcntl(fd[i], F_SETFL, fcntl(fd[i], F_GETFL) | O_ASYNC))
+		if (asked(fd[i], 0))
 			tell(0, "fcntl: %m");
 	}
 	for (i = 0; i < files; i++)
