@@ -9,7 +9,7 @@ KDIR ?= /lib/modules/$(KVER)/build
 
 # From the file that dkms reads, so that it is said once.
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
-DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src
+DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild takes its folder apart at blanks and colons.
@@ -40,7 +40,7 @@ $(KDIR):
 
 dkms-install:
 	install -d '$(DKMS_DIR)'
-	cp -r $(DKMS_SOURCES) '$(DKMS_DIR)'
+	cp -r --parents $(DKMS_SOURCES) '$(DKMS_DIR)'
 	dkms add -m tally -v $(VERSION)
 	dkms build -m tally -v $(VERSION) -k $(KVER)
 	dkms install -m tally -v $(VERSION) -k $(KVER)

@@ -5,8 +5,8 @@
 #include <linux/perf_event.h>
 #include <linux/seq_file.h>
 #include <linux/types.h>
-#include "chain.h"
-#include "regs.h"
+#include "arch/chain.h"
+#include "arch/regs.h"
 
 #define MAX_STACK	127
 #define ENTRIES		(MAX_STACK + TALLY_CHAIN_MARKS)

@@ -24,7 +24,7 @@ builds() {
 
 says_more() {
 	fresh
-	make -C "$copy" KDIR="$stock" V=1 | grep -q 'gcc.*src/main.c'
+	make -C "$copy" KDIR="$stock" V=1 | grep -q 'gcc.*src/module/main.c'
 }
 
 cleans() {
@@ -71,7 +71,7 @@ accepts() {
 	mkdir -p "$work/linux"
 	sed "1s/[0-9]*\$/$1/" "$stock/include/generated/uapi/linux/version.h" \
 		>"$work/linux/version.h"
-	grep -Ev '#include <(linux/[^v]|asm/)' src/compat.h >"$work/compat.c"
+	grep -Ev '#include <(linux/[^v]|asm/)' src/module/compat.h >"$work/compat.c"
 	gcc -E -I"$work" -D'IS_ENABLED(x)=0' "$work/compat.c" >/dev/null 2>"$work/err"
 }
 

@@ -53,10 +53,10 @@ from_elsewhere() {
 unfinished_is_built_anew() {
 	local again="$work/a checkout/scripts/vm" folder
 	folder=$("$again" --kernel debian-6.12 --build-only) || return
-	sed -i /SYMVER/d "$folder/src/.event.o.cmd"
+	sed -i /SYMVER/d "$folder/src/module/event/.event.o.cmd"
 	: >"$folder.unfinished"
 	"$again" --kernel debian-6.12 --build-only >"$work/out" || return
-	grep -q SYMVER "$folder/src/.event.o.cmd" && [ ! -e "$folder.unfinished" ]
+	grep -q SYMVER "$folder/src/module/event/.event.o.cmd" && [ ! -e "$folder.unfinished" ]
 }
 
 two_at_a_time() {

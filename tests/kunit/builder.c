@@ -4,7 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/sched.h>
-#include "builder.h"
+#include "builder/builder.h"
 #include "compat.h"
 
 static const struct tally_what faults =

@@ -12,8 +12,8 @@
 #include <linux/trace_events.h>
 #include <linux/vmalloc.h>
 #include "compat.h"
-#include "fields.h"
-#include "filter.h"
+#include "filter/fields.h"
+#include "filter/filter.h"
 #include "filter_texts.h"
 
 #define CREATE_TRACE_POINTS

@@ -2,7 +2,7 @@
 /* Lines of text, to builders. */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include "builder.h"
+#include "builder/builder.h"
 #include "compat.h"
 
 struct line {

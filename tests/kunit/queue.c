@@ -2,7 +2,7 @@
 /* The queue between an overflow and its bottom halves, one step after the other. */
 #include <kunit/test.h>
 #include <linux/slab.h>
-#include "queue.h"
+#include "base/queue.h"
 
 #define NEAR_WRAP	(U32_MAX - 5)
 

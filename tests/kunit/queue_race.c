@@ -16,7 +16,7 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include "compat.h"
-#include "queue.h"
+#include "base/queue.h"
 
 #define UNFILLED	(~0ULL)
 

@@ -10,8 +10,8 @@
 #include <linux/kthread.h>
 #include <linux/pid.h>
 #include <linux/umh.h>
-#include "../../src/trace.c"
-#include "../../src/side.c"
+#include "../../src/module/base/tracepoint.c"
+#include "../../src/module/record/task_events.c"
 
 #define KEPT	4096
 

@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include "compat.h"
-#include "event.h"
+#include "event/event.h"
 
 #define NR_STATES (TALLY_STATE_THROTTLED + 1)
 

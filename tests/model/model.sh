@@ -47,14 +47,14 @@ wrong() {
 # What ring.c says of itself is in the model.
 labels() {
 	local label labels
-	labels=$(grep -oE '\[[a-z]+\] \*/' src/ring.c | tr -d '[]*/ ' | sort -u)
+	labels=$(grep -oE '\[[a-z]+\] \*/' src/module/record/ring.c | tr -d '[]*/ ' | sort -u)
 	[ -n "$labels" ] || return
 	for label in $labels; do
 		grep -q "^$label:" "$model" || { echo "no label $label"; return 1; }
 	done
 }
 
-check 'the labels of src/ring.c' labels
+check 'the labels of src/module/record/ring.c' labels
 right 'each record wakes' -DWATERMARK=0 -DR1=1
 right 'half of the ring wakes'
 right 'backward, half of the ring wakes' -DBACKWARD

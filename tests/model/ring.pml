@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of src/ring.c, for spin; tests/model/model.sh runs it. The labels
+ * The protocol of src/module/record/ring.c, for spin; tests/model/model.sh runs it. The labels
  * are those that the comments there name in brackets.
  *
  * One CPU has a task, an interrupt and an NMI that write records. Each may begin
@@ -26,7 +26,7 @@
  * how many words each has. BAD_* are mistakes: each is to be found.
  *
  * This model's memory is sequentially consistent. So it takes for granted what the
- * letters in src/ring.c promise: R and S between the writer and the reader, T (one CPU
+ * letters in src/module/record/ring.c promise: R and S between the writer and the reader, T (one CPU
  * sees what it does in its order) and U (the lock of the wait queue). BAD_POLL is U
  * in the wrong order; for the others nothing here would tell a missing barrier.
  */

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a sample tells of an address, as perf has it in PERF_SAMPLE_PHYS_ADDR,
+ * PERF_SAMPLE_DATA_PAGE_SIZE and PERF_SAMPLE_CODE_PAGE_SIZE.
+ *
+ * With interrupts off nobody takes page tables away: who does tells all CPUs first.
+ */
+#include <linux/io.h>
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include "arch/addr.h"
+#include "compat.h"
+
+static u64 phys_of_user(u64 addr)
+{
+	struct page *page;
+	u64 phys = 0;
+
+	if (!tally_chain_has_user(current))
+		return 0;
+	pagefault_disable();
+	if (get_user_page_fast_only(addr, 0, &page)) {
+		phys = page_to_phys(page) + addr % PAGE_SIZE;
+		put_page(page);
+	}
+	pagefault_enable();
+	return phys;
+}
+
+/**
+ * tally_addr_phys - where an address of the current task or the kernel is
+ * @addr: the address
+ *
+ * Context: An overflow handler, NMI included.
+ * Return: the physical address; 0 if it is not to be had without a fault, and for
+ * what vmalloc() gave.
+ */
+u64 tally_addr_phys(u64 addr)
+{
+	if (!addr)
+		return 0;
+	if (addr < TASK_SIZE)
+		return phys_of_user(addr);
+	if (!virt_addr_valid((void *)(uintptr_t)addr) ||
+	    (addr >= VMALLOC_START && addr < VMALLOC_END))
+		return 0;
+	return virt_to_phys((void *)(uintptr_t)addr);
+}
+
+static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
+	p4d_t *p4dp, p4d;
+	pud_t *pudp, pud;
+	pmd_t *pmdp, pmd;
+	pte_t pte;
+
+	if (pgd_none(pgd))
+		return 0;
+	if (pgd_leaf(pgd))
+		return pgd_leaf_size(pgd);
+	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4d = READ_ONCE(*p4dp);
+	if (!p4d_present(p4d))
+		return 0;
+	if (p4d_leaf(p4d))
+		return p4d_leaf_size(p4d);
+	pudp = pud_offset_lockless(p4dp, p4d, addr);
+	pud = READ_ONCE(*pudp);
+	if (!pud_present(pud))
+		return 0;
+	if (pud_leaf(pud))
+		return pud_leaf_size(pud);
+	pmdp = pmd_offset_lockless(pudp, pud, addr);
+	pmd = READ_ONCE(*pmdp);
+	if (!pmd_present(pmd))
+		return 0;
+	if (pmd_leaf(pmd))
+		return pmd_leaf_size(pmd);
+	pte = READ_ONCE(*pte_offset_kernel(&pmd, addr));
+	return pte_present(pte) ? pte_leaf_size(pte) : 0;
+}
+
+/**
+ * tally_addr_page_size - how large the page is that an address is in
+ * @addr: the address
+ *
+ * A thread of the kernel has borrowed page tables. On x86 those have all of the
+ * kernel; elsewhere perf looks into the kernel's own, which no module finds. While it
+ * is switched out it has given them back already, and has none.
+ *
+ * Context: An overflow handler, NMI included.
+ * Return: bytes; 0 if it is in none.
+ */
+u64 tally_addr_page_size(u64 addr)
+{
+	struct mm_struct *mm = current->mm ?: current->active_mm;
+	unsigned long flags;
+	u64 size;
+
+	if (!addr || !mm)
+		return 0;
+	local_irq_save(flags);
+	size = leaf_size(mm, addr);
+	local_irq_restore(flags);
+	return size;
+}

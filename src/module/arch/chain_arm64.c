@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Call chains on arm64.
+ *
+ * The kernel's unwinder is for modules only where it begins with its caller. But
+ * what was interrupted is further out on the same chain of frame records: those
+ * of the handler are counted, and left out. So the unwinder does the rest: it
+ * knows all stacks, and whose return address a probe or tracer has replaced.
+ */
+#include <linux/compat.h>
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/stacktrace.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+#include "arch/chain.h"
+#include "compat.h"
+
+/* Frames between the overflow and here: far more than there ever are. */
+#define OWN_FRAMES	64
+
+/*
+ * How many frame records there are from the one at @fp to where @regs begin; 0 if
+ * they do not begin on this chain. An exception's registers have a record in them
+ * that says where it was taken. Others, which perf has made up, have but the frame
+ * pointer of a function that is running; @made_up is set for them.
+ */
+static unsigned int own_frames(unsigned long fp, const struct pt_regs *regs,
+			       bool *made_up)
+{
+	unsigned int nr;
+
+	for (nr = 1; nr <= OWN_FRAMES; nr++) {
+		*made_up = fp != (unsigned long)&regs->stackframe;
+		if (!*made_up || fp == regs->regs[29])
+			return nr;
+		if (copy_from_kernel_nofault(&fp, (void *)fp, sizeof(fp)))
+			break;
+	}
+	*made_up = true;
+	return 0;
+}
+
+/* Its own frame record is where the count begins. */
+noinline void tally_chain_kernel(struct tally_chain *chain,
+				 struct pt_regs *regs)
+{
+	unsigned long fp = (unsigned long)__builtin_frame_address(0);
+	unsigned int skip, room;
+	bool made_up;
+
+	skip = own_frames(fp, regs, &made_up);
+	if (made_up && !tally_chain_store(chain, regs->pc))
+		return;
+	room = min(chain->left, chain->room - chain->nr);
+	if (!skip || !room)
+		return;
+	BUILD_BUG_ON(sizeof(unsigned long) != sizeof(*chain->ips));
+	/* Not the last call: the record of this function has to be there. */
+	room = stack_trace_save((unsigned long *)chain->ips + chain->nr, room,
+				skip);
+	chain->nr += room;
+	chain->left -= room;
+}
+
+/* Not __copy_from_user_inatomic(): it looks at @to, with a lock in older ones. */
+static bool read_user(void *to, const void __user *from, size_t size)
+{
+	unsigned long rest;
+
+	if (!access_ok(from, size))
+		return false;
+	pagefault_disable();
+	rest = raw_copy_from_user(to, from, size);
+	pagefault_enable();
+	return !rest;
+}
+
+struct record {
+	u64 fp;
+	u64 lr;
+};
+
+/* Frames go up the stack; one that does not is the last. */
+static void walk64(struct tally_chain *chain, const struct pt_regs *regs)
+{
+	u64 fp = regs->regs[29];
+	struct record record;
+
+	while (fp && !(fp & 7) &&
+	       read_user(&record, (const void __user *)fp, sizeof(record))) {
+		if (!tally_chain_store(chain, tally_strip_user_pac(record.lr)))
+			return;
+		if (fp >= record.fp)
+			return;
+		fp = record.fp;
+	}
+}
+
+#ifdef CONFIG_COMPAT
+/* Of the APCS; the frame pointer is to its end. */
+struct record32 {
+	compat_uptr_t fp;
+	u32 sp;
+	u32 lr;
+};
+
+static void walk32(struct tally_chain *chain, const struct pt_regs *regs)
+{
+	struct record32 __user *at, *next;
+	struct record32 record;
+
+	at = (struct record32 __user *)regs->compat_fp - 1;
+	while (at && !((unsigned long)at & 3) &&
+	       read_user(&record, at, sizeof(record))) {
+		if (!tally_chain_store(chain, record.lr))
+			return;
+		next = compat_ptr(record.fp);
+		if (at + 1 >= next)
+			return;
+		at = next - 1;
+	}
+}
+#else
+static void walk32(struct tally_chain *chain, const struct pt_regs *regs)
+{
+}
+#endif
+
+#ifdef CONFIG_UPROBES
+/*
+ * Whether functions return to @ip by way of a uretprobe. Where its trampoline is,
+ * the kernel does not tell modules. It is a page of its own, at the very top
+ * unless something else was there first, and it begins with a breakpoint.
+ */
+static bool is_trampoline(u64 ip)
+{
+	__le32 instruction;
+
+	if (ip == TASK_SIZE - PAGE_SIZE)
+		return true;
+	return ip && !(ip & ~PAGE_MASK) &&
+	       read_user(&instruction, (const void __user *)ip,
+			 sizeof(instruction)) &&
+	       instruction == UPROBE_SWBP_INSN;
+}
+
+/* Return addresses that wait for a uretprobe are put right. */
+static void put_right(struct tally_chain *chain, unsigned int first)
+{
+	struct return_instance ri;
+	u64 trampoline = 0;
+
+	if (!tally_chain_uretprobe(&ri, tally_uretprobes(current)))
+		return;
+	for (; first < chain->nr; first++) {
+		u64 *ip = &chain->ips[first];
+
+		if (!trampoline && is_trampoline(*ip))
+			trampoline = *ip;
+		if (!trampoline || *ip != trampoline)
+			continue;
+		*ip = ri.orig_ret_vaddr;
+		if (!tally_chain_uretprobe(&ri, ri.next))
+			return;
+	}
+}
+#else
+static void put_right(struct tally_chain *chain, unsigned int first)
+{
+}
+#endif
+
+void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
+{
+	unsigned int first = chain->nr;
+
+	if (!tally_chain_store(chain, regs->pc))
+		return;
+	if (compat_user_mode(regs))
+		walk32(chain, regs);
+	else
+		walk64(chain, regs);
+	put_right(chain, first);
+}

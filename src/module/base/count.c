@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a count means: its scaled value, its state as a word, and the state of
+ * several as one.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/overflow.h>
+#include "compat.h"
+#include "event/event.h"
+
+/* The state of a whole, of which @a and @b are parts. */
+enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
+{
+	static const u8 rank[] = {
+		[TALLY_STATE_OFFLINE] = 0,
+		[TALLY_STATE_EXITED] = 1,
+		[TALLY_STATE_OFF] = 2,
+		[TALLY_STATE_INACTIVE] = 3,
+		[TALLY_STATE_ACTIVE] = 4,
+		[TALLY_STATE_THROTTLED] = 5,
+		[TALLY_STATE_ERROR] = 6,
+	};
+
+	return rank[a] > rank[b] ? a : b;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_state_worse);
+
+/**
+ * tally_count_scaled - what the value would be, had the event always counted
+ * @count: from tally_event_read()
+ *
+ * value * enabled_ns / running_ns, rounded down, in 128 bits. Of two clocks that
+ * are read one after the other, running_ns may be the larger; nothing is scaled
+ * then.
+ *
+ * Context: Any context.
+ * Return: the estimate, U64_MAX if it is larger; 0 if the event never counted,
+ * which running_ns tells.
+ */
+u64 tally_count_scaled(const struct tally_count *count)
+{
+	u64 value = count->value, enabled = count->enabled_ns;
+	u64 running = count->running_ns;
+	u64 whole, part, rest;
+
+	if (!running)
+		return 0;
+	if (running >= enabled)
+		return value;
+	/* The quotient of the second term fits: it is below enabled_ns. */
+	whole = div64_u64_rem(value, running, &rest);
+	if (check_mul_overflow(whole, enabled, &whole))
+		return U64_MAX;
+	part = mul_u64_u64_div_u64(rest, enabled, running);
+	if (check_add_overflow(whole, part, &whole))
+		return U64_MAX;
+	return whole;
+}
+EXPORT_SYMBOL_TALLY(tally_count_scaled);
+
+/**
+ * tally_state_name - the word for a state
+ * @state: the state
+ *
+ * Context: Any context.
+ * Return: "off", "inactive", "active", "error", "offline", "exited" or
+ * "throttled".
+ */
+const char *tally_state_name(enum tally_state state)
+{
+	static const char *const words[] = {
+		[TALLY_STATE_OFF] = "off",
+		[TALLY_STATE_INACTIVE] = "inactive",
+		[TALLY_STATE_ACTIVE] = "active",
+		[TALLY_STATE_ERROR] = "error",
+		[TALLY_STATE_OFFLINE] = "offline",
+		[TALLY_STATE_EXITED] = "exited",
+		[TALLY_STATE_THROTTLED] = "throttled",
+	};
+
+	return state < ARRAY_SIZE(words) ? words[state] : "unknown";
+}
+EXPORT_SYMBOL_TALLY(tally_state_name);

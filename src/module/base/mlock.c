@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that is locked for rings, counted with what perf locks for its own.
+ *
+ * A user has an allowance for each CPU, and beyond that what RLIMIT_MEMLOCK lets a
+ * process pin. perf's allowance, kernel.perf_event_mlock_kb, no module can read, so
+ * there is a parameter with the same default. And what kernel.perf_event_paranoid
+ * at -1 lets everybody do is not known, so it is taken to be higher.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/cred.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/ratelimit.h>
+#include <linux/resource.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/user_namespace.h>
+#include "base/mlock.h"
+
+static unsigned int mlock_kbytes = 512 + PAGE_SIZE / 1024;
+module_param(mlock_kbytes, uint, 0644);
+MODULE_PARM_DESC(mlock_kbytes,
+		 "KiB of rings that a user may map for each online CPU, beside RLIMIT_MEMLOCK [as kernel.perf_event_mlock_kb]");
+
+static unsigned long allowance(void)
+{
+	return ((unsigned long)READ_ONCE(mlock_kbytes) >> (PAGE_SHIFT - 10)) *
+	       num_online_cpus();
+}
+
+/**
+ * tally_mlock - charge the current process for pages
+ * @m: receives what tally_munlock() takes back
+ * @pages: how many
+ *
+ * Return: 0; EPERM, and a line in the log, if that is more than it may have.
+ */
+int tally_mlock(struct tally_mlock *m, unsigned long pages)
+{
+	unsigned long most = allowance(), limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct user_struct *user = current_user();
+	struct mm_struct *mm = current->mm;
+	unsigned long had = min_t(unsigned long, atomic_long_read(&user->perf_mlock), most);
+	unsigned long locked = min(pages, most - had), pinned;
+
+	pinned = atomic64_read(&mm->pinned_vm) + pages - locked;
+	if (pages > locked && pinned > limit && !capable(CAP_IPC_LOCK)) {
+		pr_info_ratelimited("uid %u: a ring of %lu KiB: %lu KiB of mlock_kbytes are left, and RLIMIT_MEMLOCK is %lu KiB, of which %llu are taken\n",
+				    from_kuid(&init_user_ns, user->uid),
+				    pages << (PAGE_SHIFT - 10),
+				    (most - had) << (PAGE_SHIFT - 10),
+				    limit << (PAGE_SHIFT - 10),
+				    (u64)atomic64_read(&mm->pinned_vm) << (PAGE_SHIFT - 10));
+		return -EPERM;
+	}
+	m->user = get_uid(user);
+	m->locked = locked;
+	m->pinned = pages - locked;
+	atomic_long_add(m->locked, &user->perf_mlock);
+	m->mm = mm;
+	mmgrab(mm);
+	atomic64_add(m->pinned, &mm->pinned_vm);
+	return 0;
+}
+
+void tally_munlock(struct tally_mlock *m)
+{
+	if (!m->user)
+		return;
+	atomic_long_sub(m->locked, &m->user->perf_mlock);
+	free_uid(m->user);
+	atomic64_sub(m->pinned, &m->mm->pinned_vm);
+	mmdrop(m->mm);
+	m->user = NULL;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Functions of ours at tracepoints of the kernel, for as long as somebody needs
+ * them. The tracepoints are looked for by their names: most are not exported.
+ */
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include "base/tracepoint.h"
+
+/* Guards point and users of all probes. */
+static DEFINE_MUTEX(probes_lock);
+
+static void compare(struct tracepoint *point, void *data)
+{
+	struct tally_probe *probe = data;
+
+	if (!strcmp(point->name, probe->name))
+		probe->point = point;
+}
+
+static int start(struct tally_probe *probe)
+{
+	lockdep_assert_held(&probes_lock);
+	/* The kernel's own, not a module's: it stays where it is. */
+	if (!probe->point)
+		for_each_kernel_tracepoint(compare, probe);
+	if (!probe->point)
+		return -EOPNOTSUPP;
+	return tracepoint_probe_register(probe->point, probe->function, NULL);
+}
+
+/**
+ * tally_probe_get - from here on the function is called
+ * @probe: which; each success is to be paid back with tally_probe_put()
+ *
+ * Context: Process context, may sleep; takes cpus_read_lock().
+ * Return: 0; EOPNOTSUPP in a kernel that lacks the tracepoint, ENOMEM.
+ */
+int tally_probe_get(struct tally_probe *probe)
+{
+	int err = 0;
+
+	mutex_lock(&probes_lock);
+	if (!probe->users)
+		err = start(probe);
+	if (!err)
+		probe->users++;
+	mutex_unlock(&probes_lock);
+	return err;
+}
+
+/**
+ * tally_probe_put - it is not needed any more
+ * @probe: of tally_probe_get()
+ *
+ * The function may still be running: tracepoint_synchronize_unregister() waits.
+ *
+ * Context: Process context, may sleep; takes cpus_read_lock().
+ */
+void tally_probe_put(struct tally_probe *probe)
+{
+	mutex_lock(&probes_lock);
+	if (!WARN_ON_ONCE(!probe->users) && !--probe->users)
+		tracepoint_probe_unregister(probe->point, probe->function, NULL);
+	mutex_unlock(&probes_lock);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The making of an event.
+ */
+#include <linux/err.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "event/control.h"
+#include "debugfs.h"
+#include "event/event.h"
+#include "record/output.h"
+#include "record/record.h"
+#include "record/recorder.h"
+#include "event/registry.h"
+#include "filter/apply.h"
+
+/*
+ * Whether perf may enable the events as it makes them. Not if they overflow: then
+ * all has to be there before.
+ */
+static bool at_once(const struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	return !attr->sample_period && !attr->enable_on_exec &&
+	       !(b->flags & TALLY_BUILDER_REQUIRE) &&
+	       (!b->attr.disabled || b->flags & TALLY_BUILDER_AT_ONCE);
+}
+
+/*
+ * perf's system call holds exec_update_lock around its permission check and
+ * the installation, so that exec() cannot change the task's rights in between.
+ */
+static int counter_get(struct tally_event *ev, struct tally_builder *b,
+		       const struct perf_event_attr *attr,
+		       const struct tally_target *target)
+{
+	struct rw_semaphore *lock = NULL;
+	struct tally_counter *c;
+	int err, cpu = -1;
+
+	if (target->task) {
+		lock = &target->task->signal->exec_update_lock;
+		err = down_read_interruptible(lock);
+		if (err)
+			return tally_builder_failed(b, err, -1);
+	}
+	b->stage = TALLY_STAGE_PERMISSION;
+	err = tally_builder_allow(b, target);
+	b->stage = TALLY_STAGE_PERF;
+	if (!err) {
+		c = tally_counter_get(attr, target, ev->overflow, at_once(b, attr),
+				      &cpu);
+		if (IS_ERR(c))
+			err = tally_builder_failed(b, PTR_ERR(c), cpu);
+	}
+	if (!err) {
+		ev->counter = c;
+		ev->slot_mask = c->slot_mask;
+		list_add(&ev->user_node, &c->users);
+		mutex_unlock(&c->lock);
+	}
+	if (lock)
+		up_read(lock);
+	return err;
+}
+
+/* Whoever maps a ring of another one gets records of the others there. */
+static bool has_records(const struct perf_event_attr *attr)
+{
+	return attr->sample_type || attr->wakeup_events ||
+	       attr->use_clockid || attr->write_backward || tally_side_kinds(attr);
+}
+
+/* A filter may come as long as it has a file. */
+static bool may_be_sifted(const struct tally_builder *b)
+{
+	return b->flags & TALLY_BUILDER_FILE && tally_sift_can(&b->attr);
+}
+
+/* That needs a callback, and what the tracepoint tells. */
+static void make_siftable(const struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (!may_be_sifted(b))
+		return;
+	attr->sample_type |= PERF_SAMPLE_RAW;
+	if (attr->sample_period)
+		return;
+	attr->sample_period = TALLY_SIFT_LATER;
+	attr->wakeup_events = 1;
+	/* perf asks it of who samples functions. */
+	attr->exclude_callchain_user = 1;
+}
+
+/* What it leaves behind if it fails, the caller frees. */
+static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
+			const struct tally_target *target)
+{
+	struct tally_overflow *of;
+
+	if (b->flags & TALLY_BUILDER_RECORDS &&
+	    (ev->attr.sample_period || has_records(&b->attr))) {
+		if (tally_record_prepare(&b->attr))
+			return -ENOMEM;
+		ev->output = tally_output_new(&b->attr, target, ev);
+		if (!ev->output)
+			return -ENOMEM;
+	}
+	if (!ev->attr.sample_period && !may_be_sifted(b))
+		return 0;
+	of = tally_overflow_new(b, &ev->attr, target, ev);
+	if (IS_ERR(of))
+		return PTR_ERR(of);
+	ev->overflow = of;
+	return b->ring_pages ? tally_recorder_new(ev, b, target) : 0;
+}
+
+static struct tally_event *event_new(struct tally_builder *b,
+				     const struct perf_event_attr *attr,
+				     const struct tally_target *target)
+{
+	struct tally_event *ev;
+	struct perf_event_attr counted = *attr;
+	int err;
+
+	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
+		      GFP_KERNEL);
+	if (!ev)
+		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
+	tally_event_init_views(ev, tally_target_slots(target));
+	INIT_LIST_HEAD(&ev->attachments);
+	ev->owner = b->owner;
+	ev->of_file = b->flags & TALLY_BUILDER_FILE;
+	ev->named = (b->given & (TALLY_GIVEN_NAME | TALLY_GIVEN_EVENT)) ==
+		    TALLY_GIVEN_NAME;
+	ev->attr = *attr;
+	ev->max_rate = b->max_rate;
+	ev->shared_type = b->shared_type;
+	if (!attr->freq && b->freq)
+		ev->hz = b->freq;
+	else if (!attr->freq && b->attr.freq && !b->period)
+		ev->hz = b->attr.sample_freq;
+	strscpy(ev->given, b->event, sizeof(ev->given));
+	err = tally_registry_name(ev, b);
+	if (err) {
+		b->stage = TALLY_STAGE_SETTINGS;
+		tally_bad_in(b, TALLY_FIELD_NAME, err, "the name is taken");
+		goto free_event;
+	}
+	b->stage = TALLY_STAGE_PERF;
+	err = overflow_new(ev, b, target);
+	if (err) {
+		tally_builder_failed(b, err, -1);
+		goto free_overflow;
+	}
+	make_siftable(b, &counted);
+	err = counter_get(ev, b, &counted, target);
+	/* Some can be counted, but not sampled: they have no filter, then. */
+	if ((err == -EPERM || err == -EINVAL) && !ev->attr.sample_period && ev->overflow)
+		err = counter_get(ev, b, attr, target);
+	if (err)
+		goto free_overflow;
+	if (ev->overflow)
+		tally_overflow_set_rate(ev->overflow, b->max_rate,
+					tally_counter_interrupts(ev->counter));
+	err = ev->output ? tally_output_listen(ev->output, &b->attr) : 0;
+	if (err) {
+		tally_builder_failed(b, err, -1);
+		goto end_counter;
+	}
+	/* Files may be many, and are gone soon. */
+	err = ev->of_file && !(b->given & TALLY_GIVEN_NAME) ?
+	      0 : tally_debugfs_add_event(ev);
+	if (err) {
+		tally_builder_failed(b, err, -1);
+		goto end_counter;
+	}
+	return ev;
+
+end_counter:
+	mutex_lock(&ev->counter->lock);
+	if (ev->overflow)
+		WRITE_ONCE(ev->overflow->closing, true);
+	list_del(&ev->user_node);
+	mutex_unlock(&ev->counter->lock);
+	tally_counter_end(ev->counter);
+free_overflow:
+	if (ev->output)
+		tally_output_end(ev->output);
+	/* Callbacks of what failed half-way: it was shut, but there, and exec() enables. */
+	if (ev->overflow || ev->output)
+		synchronize_rcu();
+	if (ev->overflow)
+		tally_control_cancel(ev->overflow);
+	if (ev->counter)
+		tally_counter_put(ev->counter);
+	if (ev->overflow)
+		tally_overflow_free(ev->overflow);
+	tally_output_free(ev->output);
+	tally_registry_unname(ev);
+free_event:
+	kvfree(ev);
+	return ERR_PTR(err);
+}
+
+/* Enables the event and sees whether it counts; 0, or why it does not. */
+static int try_enable(struct tally_event *ev)
+{
+	int err = tally_event_enable(ev);
+
+	if (err == -ESRCH)
+		return err;
+	return err || !tally_event_counts(ev) ? -EBUSY : 0;
+}
+
+/*
+ * For an event that is to be disabled: what was counted while it was tried is
+ * not the owner's, and no handler was called for it.
+ */
+static int try_only(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	int err = 0;
+
+	mutex_lock(&c->lock);
+	tally_counter_on(c);
+	if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
+		err = -ESRCH;
+	else if (!tally_counter_counts(c))
+		err = -EBUSY;
+	tally_counter_off(c);
+	mutex_unlock(&c->lock);
+	return err;
+}
+
+static int start(struct tally_event *ev, const struct tally_builder *b)
+{
+	if (b->flags & TALLY_BUILDER_REQUIRE)
+		return b->attr.disabled ? try_only(ev) : try_enable(ev);
+	if (!b->attr.disabled)
+		tally_event_enable(ev);
+	else if (b->attr.enable_on_exec)
+		tally_event_wait_for_exec(ev);
+	return 0;
+}
+
+static struct tally_event *build_on(struct tally_builder *b,
+				    const struct perf_event_attr *attr,
+				    const struct tally_target *target)
+{
+	struct tally_event *ev;
+	int err;
+
+	ev = event_new(b, attr, target);
+	if (IS_ERR(ev))
+		return ev;
+	/* From here on handlers may run: all of it is there. */
+	err = start(ev, b);
+	if (err) {
+		tally_event_destroy(ev);
+		return ERR_PTR(tally_builder_failed(b, err, -1));
+	}
+	tally_registry_add(ev);
+	return ev;
+}
+
+/**
+ * tally_build - make the event that the builder describes
+ * @b: the builder; it stays as it is, and may be built again
+ *
+ * All checks of perf's system call are made here, for the caller's rights, but for
+ * what security modules say of perf, which modules cannot ask. The event is
+ * complete, with its folder in debugfs, before it can overflow; one that does not may
+ * count some of its own making. Events that count the same thing on the same target
+ * share one counter.
+ *
+ * Handlers may be called before this returns. They may use the event, but nobody
+ * may release it before.
+ *
+ * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
+ * with cpu_hotplug_lock held: perf takes it for software events.
+ * Return: the event, or an ERR_PTR with the reason; tally_builder_why() has the
+ * sentence. EINVAL, ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without
+ * CAP_PERFMON, EEXIST for a name that is taken, ESRCH for a task that is gone,
+ * EINTR for a signal while the task is in exec(); and from perf, ENOENT no such
+ * event on this machine, ENODEV CPU offline, ENOSPC no breakpoint free, EPERM
+ * kernel breakpoints without CAP_SYS_ADMIN, EBUSY no room on the PMU, ENOMEM.
+ */
+struct tally_event *tally_build(struct tally_builder *b)
+{
+	struct tally_event *ev;
+	struct tally_target target;
+	struct perf_event_attr attr;
+	int err;
+
+	might_sleep();
+	b->stage = TALLY_STAGE_SETTINGS;
+	err = tally_builder_check(b, &attr);
+	if (err)
+		return ERR_PTR(err);
+	b->why[0] = '\0';
+	b->stage = TALLY_STAGE_TARGET;
+	err = tally_builder_target(b, &target);
+	if (err) {
+		ev = ERR_PTR(err);
+	} else {
+		ev = build_on(b, &attr, &target);
+		if (target.task)
+			put_task_struct(target.task);
+	}
+	/* Nothing is wrong with the settings; it may go better next time. */
+	b->err = 0;
+	return ev;
+}
+EXPORT_SYMBOL_TALLY(tally_build);

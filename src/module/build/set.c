@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sets: several events on one target, built all or none, and read in one window.
+ *
+ * perf does not group the kernel's events. So a set makes its members one by one;
+ * window.c makes their windows one, and section.c reads them on the spot.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitops.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "event/event.h"
+#include "read/local.h"
+#include "event/overflow.h"
+#include "read/publish.h"
+#include "event/registry.h"
+#include "build/set.h"
+
+/* Guards the list. */
+static DEFINE_MUTEX(sets_lock);
+static LIST_HEAD(sets);
+
+/* ---- building ---- */
+
+static bool same_target(const struct tally_event *a, const struct tally_event *b)
+{
+	return a->counter->target.task == b->counter->target.task &&
+	       a->counter->target.cpu == b->counter->target.cpu;
+}
+
+static int refuse(const struct tally_set *set, struct tally_builder *b)
+{
+	if (b->owner != set->owner)
+		return tally_bad(b, -EINVAL,
+				 "not of the module that the first member is of");
+	if (b->attr.inherit)
+		return tally_bad(b, -EOPNOTSUPP,
+				 "a member of a set cannot be inherited: children count elsewhere");
+	if (b->attr.enable_on_exec)
+		return tally_bad(b, -EINVAL,
+				 "a set is enabled as a whole, not by exec()");
+	return 0;
+}
+
+/* A member, disabled, and without its own trial: that is the set's. */
+static struct tally_event *build_member(const struct tally_set *set,
+					struct tally_builder *b)
+{
+	bool disabled = b->attr.disabled;
+	u16 flags = b->flags;
+	struct tally_event *ev;
+	int err;
+
+	/* What the builder itself found wrong comes first. */
+	err = b->err ? 0 : refuse(set, b);
+	if (err) {
+		b->err = 0;
+		return ERR_PTR(err);
+	}
+	b->attr.disabled = true;
+	b->flags &= ~TALLY_BUILDER_REQUIRE;
+	ev = tally_build(b);
+	b->attr.disabled = disabled;
+	b->flags = flags;
+	return ev;
+}
+
+static int build_members(struct tally_set *set, struct tally_builder *builders,
+			 unsigned int n)
+{
+	struct tally_builder *b = builders;
+	struct tally_event *ev;
+
+	set->plain = true;
+	for (; b < builders + n; b++) {
+		ev = build_member(set, b);
+		if (IS_ERR(ev))
+			return PTR_ERR(ev);
+		ev->closed = true;
+		set->members[set->nr++] = ev;
+		set->plain &= !ev->overflow;
+		if (!same_target(ev, set->members[0])) {
+			tally_bad(b, -EINVAL,
+				  "not on the target of the first member");
+			b->err = 0;
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Whether a member counts, and did so when the others did, in the last look: by
+ * turns with them is not enough.
+ */
+static bool counted(struct tally_set *set, unsigned int i)
+{
+	struct tally_counter *c = set->members[i]->counter;
+	const struct tally_slot *s;
+	bool there = true;
+	unsigned int slot;
+
+	mutex_lock(&c->lock);
+	for (slot = 0; slot < set->nr_slots; slot++) {
+		s = &c->slots[slot];
+		/* One that overflows has been there, and will be. */
+		if (set->looks[slot].looked && s->event && !s->spent && !s->paused)
+			there &= !!(set->looks[slot].looked & BIT_ULL(i));
+	}
+	mutex_unlock(&c->lock);
+	return there && tally_event_counts(set->members[i]);
+}
+
+static int find_missing(struct tally_set *set)
+{
+	unsigned int i;
+
+	tally_set_look(set, tally_set_all(set));
+	for (i = 0; i < set->nr; i++)
+		if (!counted(set, i))
+			return i;
+	return -1;
+}
+
+/* All of them have been enabled; a CPU may be just coming, or going. */
+static int all_counted(struct tally_set *set, struct tally_builder *builders)
+{
+	int missing = find_missing(set);
+
+	if (missing >= 0)
+		missing = find_missing(set);
+	if (missing < 0)
+		return 0;
+	tally_builder_failed(&builders[missing], -EBUSY, -1);
+	builders[missing].err = 0;
+	return -EBUSY;
+}
+
+/* As for one event: nothing of it is the owner's, and no handler is called. */
+static int try_only(struct tally_set *set, struct tally_builder *builders)
+{
+	struct tally_counter *c;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < set->nr; i++) {
+		c = set->members[i]->counter;
+		mutex_lock(&c->lock);
+		tally_counter_on(c);
+		if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
+			err = -ESRCH;
+		mutex_unlock(&c->lock);
+	}
+	err = err ?: all_counted(set, builders);
+	for (i = 0; i < set->nr; i++) {
+		c = set->members[i]->counter;
+		mutex_lock(&c->lock);
+		tally_counter_off(c);
+		mutex_unlock(&c->lock);
+	}
+	return err;
+}
+
+static int start(struct tally_set *set, struct tally_builder *builders)
+{
+	bool require = false;
+	int err = 0;
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		require |= builders[i].flags & TALLY_BUILDER_REQUIRE;
+	if (builders[0].attr.disabled) {
+		err = require ? try_only(set, builders) : 0;
+	} else {
+		err = tally_set_on(set, tally_set_all(set));
+		if (!require)
+			return 0;
+		if (err != -ESRCH)
+			err = all_counted(set, builders);
+	}
+	if (err == -ESRCH) {
+		tally_builder_failed(&builders[0], err, -1);
+		builders[0].err = 0;
+	}
+	return err;
+}
+
+/* Its members are gone. */
+static void set_free(struct tally_set *set)
+{
+	free_percpu(set->sections);
+	kvfree(set->throttled);
+	kvfree(set->now);
+	kvfree(set->looks);
+	mutex_destroy(&set->lock);
+	kvfree(set);
+}
+
+static void destroy(struct tally_set *set)
+{
+	struct tally_publisher *p = NULL;
+	LIST_HEAD(doomed);
+	unsigned int i;
+
+	if (set->nr)
+		p = tally_publisher_end(set->members, set->nr);
+	if (p)
+		synchronize_rcu();
+	tally_publisher_free(p);
+	for (i = 0; i < set->nr; i++) {
+		tally_registry_del(set->members[i]);
+		list_add_tail(&set->members[i]->node, &doomed);
+	}
+	tally_events_destroy(&doomed);
+	set_free(set);
+}
+
+static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
+{
+	struct tally_set *set;
+
+	set = kvzalloc(struct_size(set, members, n), GFP_KERNEL);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&set->lock);
+	INIT_LIST_HEAD(&set->node);
+	set->owner = builders[0].owner;
+	return set;
+}
+
+static void init_sections(struct tally_set *set, int cpu, size_t section)
+{
+	struct tally_set_sections *open = per_cpu_ptr(set->sections, cpu);
+	struct tally_section *this = &open->first, *outer = NULL;
+	unsigned int nr, i;
+
+	open->top = this;
+	open->reading = per_cpu_ptr(&tally_reading, cpu);
+	open->cpu = cpu;
+	for (nr = 0; nr < TALLY_SET_SECTIONS; nr++) {
+		this->outer = outer;
+		this->set = set;
+		for (i = 0; i < set->nr; i++)
+			this->marks[i].view =
+				&set->members[i]->views[cpu & set->slot_mask];
+		outer = this;
+		this = (void *)this + section;
+		outer->inner = this;
+	}
+	this->outer = outer;
+	this->inner = NULL;
+	this->set = set;
+}
+
+static int sections_new(struct tally_set *set)
+{
+	size_t section = struct_size_t(struct tally_section, marks, set->nr);
+	size_t size = sizeof(struct tally_set_sections) +
+		      TALLY_SET_SECTIONS * section;
+	int cpu;
+
+	set->sections = __alloc_percpu(size, __alignof__(*set->sections));
+	if (!set->sections)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		init_sections(set, cpu, section);
+	return 0;
+}
+
+static u8 kind_of(struct tally_counter *c)
+{
+	if (tally_counter_rotates(c))
+		return TALLY_SET_ROTATES;
+	return tally_counter_is_still(c) ? TALLY_SET_STILL : TALLY_SET_STAYS;
+}
+
+static bool is_of_one_pmu(const struct tally_set *set)
+{
+	unsigned int i;
+
+	for (i = 1; i < set->nr; i++)
+		if (!tally_counter_same_pmu(set->members[0]->counter,
+					    set->members[i]->counter))
+			return false;
+	return true;
+}
+
+/* With its members: what is needed for each slot and CPU. */
+static int set_fill(struct tally_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		set->kind = max(set->kind, kind_of(set->members[i]->counter));
+	if (!set->plain)
+		set->kind = TALLY_SET_OVERFLOWS;
+	else if (set->nr % 4 == 0 && set->kind == TALLY_SET_STAYS)
+		set->kind = TALLY_SET_STAYS_BY_FOURS;
+	else if (set->nr % 4 == 0 && set->kind == TALLY_SET_ROTATES &&
+		 is_of_one_pmu(set))
+		set->kind = TALLY_SET_ROTATES_BY_FOURS;
+	set->nr_slots = set->members[0]->counter->nr_slots;
+	set->slot_mask = set->members[0]->slot_mask;
+	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
+	set->room = set->nr;
+	set->now = kvcalloc(array_size(set->nr_slots, set->room),
+			    sizeof(*set->now), GFP_KERNEL);
+	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL);
+	if (!set->looks || !set->now || !set->throttled)
+		return -ENOMEM;
+	return sections_new(set);
+}
+
+/**
+ * tally_set_build - make several events that are read in one window
+ * @builders: of the members, all for the same target, with handlers if wanted
+ * @n: how many, up to TALLY_SET_MOST
+ *
+ * All or nothing. The members are events like others, with names and files, but
+ * they are enabled, disabled, reset and released by the set alone. The set is
+ * enabled once built, unless the first builder is disabled; the others do not
+ * matter. tally_builder_require() of one of them is for all: EBUSY unless all of
+ * them count at the same time.
+ *
+ * Context: Process context, may sleep; as tally_build().
+ * Return: the set, or an ERR_PTR: EINVAL for no or too many members, or another
+ * target or owner than the first member's; EOPNOTSUPP for an inherited member, ENOMEM, or
+ * what tally_build() says of a member; tally_set_failed() tells which.
+ */
+struct tally_set *tally_set_build(struct tally_builder *builders,
+				  unsigned int n)
+{
+	struct tally_set *set;
+	unsigned int i;
+	int err;
+
+	might_sleep();
+	if (!n || n > TALLY_SET_MOST)
+		return ERR_PTR(-EINVAL);
+	for (i = 0; i < n; i++)
+		if (!builders[i].err)
+			builders[i].why[0] = '\0';
+	set = set_new(builders, n);
+	if (IS_ERR(set))
+		return set;
+	err = build_members(set, builders, n);
+	if (!err)
+		err = set_fill(set);
+	if (!err) {
+		mutex_lock(&set->lock);
+		err = start(set, builders);
+		mutex_unlock(&set->lock);
+	}
+	if (err) {
+		destroy(set);
+		return ERR_PTR(err);
+	}
+	mutex_lock(&sets_lock);
+	list_add(&set->node, &sets);
+	mutex_unlock(&sets_lock);
+	return set;
+}
+EXPORT_SYMBOL_TALLY(tally_set_build);
+
+/**
+ * tally_set_failed - which member tally_set_build() could not make
+ * @builders: as given to it
+ * @n: as given to it
+ *
+ * Context: Any context.
+ * Return: its index, for which tally_builder_why() has the sentence; -1 if it
+ * was none of them.
+ */
+int tally_set_failed(const struct tally_builder *builders, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (builders[i].why[0])
+			return i;
+	return -1;
+}
+EXPORT_SYMBOL_TALLY(tally_set_failed);
+
+/**
+ * tally_set_publish - have the counts where they can be read by anyone, any time
+ * @set: the set
+ * @interval_ns: how often, from 10,000 (10 us) for every eight members begun to an
+ *	hour; 0 ends it
+ *
+ * As tally_event_publish(): each time, all members of a CPU at one moment.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: as tally_event_publish().
+ */
+int tally_set_publish(struct tally_set *set, u64 interval_ns)
+{
+	might_sleep();
+	return tally_publish(set->members, set->nr, interval_ns);
+}
+EXPORT_SYMBOL_TALLY(tally_set_publish);
+
+/**
+ * tally_set_published - the counts that were published last
+ * @set: the set
+ * @cpu: which CPU, for a set on all CPUs; else -1
+ * @counts: receives a count for each member, all of one moment; one that was not
+ *	counting at that moment is in the state TALLY_STATE_INACTIVE, and has what
+ *	was published before
+ * @age_ns: receives how long ago that was, in nanoseconds
+ *
+ * Context: Any context. Takes no lock and interrupts nobody.
+ * Return: as tally_event_published().
+ */
+int tally_set_published(struct tally_set *set, int cpu,
+			struct tally_count *counts, u64 *age_ns)
+{
+	return tally_published(set->members[0], cpu, set->nr, counts, age_ns);
+}
+EXPORT_SYMBOL_TALLY(tally_set_published);
+
+/* ---- the rest of its life ---- */
+
+/**
+ * tally_set_size - how many members there are
+ * @set: the set
+ *
+ * Context: Any context.
+ */
+unsigned int tally_set_size(const struct tally_set *set)
+{
+	return set->nr;
+}
+EXPORT_SYMBOL_TALLY(tally_set_size);
+
+/**
+ * tally_set_event - a member
+ * @set: the set
+ * @index: which, in the order of the builders
+ *
+ * For what concerns one event alone: its name, its own counts, its overflows. It
+ * must not be enabled, disabled, reset or released.
+ *
+ * Context: Any context.
+ * Return: the event; NULL if there are not so many.
+ */
+struct tally_event *tally_set_event(struct tally_set *set, unsigned int index)
+{
+	return index < set->nr ? set->members[index] : NULL;
+}
+EXPORT_SYMBOL_TALLY(tally_set_event);
+
+/**
+ * tally_set_release - the end of a set and its members
+ * @set: the set; NULL and ERR_PTRs are ignored
+ *
+ * As tally_event_release(), for all members at once.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback. No
+ * section is open, and nobody reads the set.
+ * Return: 0; EDEADLK in any event's handler or in atomic context.
+ */
+int tally_set_release(struct tally_set *set)
+{
+	unsigned int i;
+
+	if (IS_ERR_OR_NULL(set))
+		return 0;
+	for (i = 0; i < set->nr; i++)
+		if (tally_overflow_inside(set->members[i]->overflow))
+			return -EDEADLK;
+	might_sleep();
+	mutex_lock(&sets_lock);
+	list_del(&set->node);
+	mutex_unlock(&sets_lock);
+	destroy(set);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_set_release);
+
+/* What @owner left behind as it was unloaded. */
+void tally_sets_forget(struct module *owner)
+{
+	struct tally_set *set, *next;
+	LIST_HEAD(left);
+
+	mutex_lock(&sets_lock);
+	list_for_each_entry_safe(set, next, &sets, node)
+		if (set->owner == owner)
+			list_move(&set->node, &left);
+	mutex_unlock(&sets_lock);
+	list_for_each_entry_safe(set, next, &left, node) {
+		pr_warn("%s left a set of %u behind: released\n",
+			module_name(owner), set->nr);
+		destroy(set);
+	}
+}

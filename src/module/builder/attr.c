@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What of perf_event_attr there is: its bits and members, and those of sample_type.
+ *
+ * perf would take all of them and, without a ring of its own, drop what they lead
+ * to; or ignore them; or, for those that are reserved, misread them one day. So what
+ * cannot be had is refused by its name.
+ */
+#include <linux/bitops.h>
+#include <linux/limits.h>
+#include <linux/string.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "record/output.h"
+#include "record/read_format.h"
+#include "arch/regs.h"
+
+/* What a struct tally_sample has, or perf fills in for it. */
+#define IN_SAMPLES	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |		\
+			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
+			 PERF_SAMPLE_BRANCH_STACK)
+
+/* What no record has: an AUX area is perf's alone. */
+#define NOT_IN_RECORDS	PERF_SAMPLE_AUX
+
+/* What perf's system call says of a sample_type that cannot be. */
+static int check_sample_type(struct tally_builder *b,
+			     const struct perf_event_attr *attr)
+{
+	u64 branches = attr->branch_sample_type;
+
+	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
+		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
+			return tally_bad_attr(b, branch_sample_type, -EINVAL,
+					      "unknown bits in branch_sample_type");
+		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
+			return tally_bad_attr(b, branch_sample_type, -EINVAL,
+					      "no kind of branch");
+	} else if (branches) {
+		return tally_bad_attr(b, branch_sample_type, -EINVAL,
+				      "branch_sample_type without branches");
+	}
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
+	    (attr->sample_stack_user >= USHRT_MAX ||
+	     !IS_ALIGNED(attr->sample_stack_user, sizeof(u64))))
+		return tally_bad_attr(b, sample_stack_user, -EINVAL,
+				      "sample_stack_user is too large or no multiple of 8");
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER &&
+	    tally_regs_validate(attr->sample_regs_user))
+		return tally_bad_attr(b, sample_regs_user, -EINVAL,
+				      "sample_regs_user has none, or one that there is not");
+	if (attr->sample_type & PERF_SAMPLE_REGS_INTR &&
+	    tally_regs_validate(attr->sample_regs_intr))
+		return tally_bad_attr(b, sample_regs_intr, -EINVAL,
+				      "sample_regs_intr has none, or one that there is not");
+	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
+	    attr->sample_max_stack > PERF_MAX_STACK_DEPTH)
+		return tally_bad_attr(b, sample_max_stack, -EOVERFLOW,
+				      "sample_max_stack is above %u", PERF_MAX_STACK_DEPTH);
+	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
+	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
+		return tally_bad_attr(b, sample_type, -EINVAL, "both kinds of weight");
+	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
+	    !IS_ENABLED(CONFIG_CGROUP_PERF))
+		return tally_bad_attr(b, sample_type, -EINVAL,
+				      "this kernel has no cgroup events");
+	return 0;
+}
+
+/* What is told of in samples, by the names of its bits. */
+static const char *const sample_names[] = {
+	"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD",
+	"STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT",
+	"DATA_SRC", "IDENTIFIER", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX",
+	"CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE", "WEIGHT_STRUCT",
+};
+
+/* Handlers get a struct tally_sample, and rings what is in no AUX area. */
+static int check_samples(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	bool records = b->flags & TALLY_BUILDER_RECORDS;
+	u64 left = attr->sample_type & (records ? NOT_IN_RECORDS : ~(u64)IN_SAMPLES);
+
+	if (!left)
+		return 0;
+	return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
+			      records ? "PERF_SAMPLE_%s: not built yet" :
+					"PERF_SAMPLE_%s: it is for records, not for handlers",
+			      sample_names[__ffs64(left)]);
+}
+
+/* Settings of what is not built, or cannot be; each one is refused by its name. */
+struct unbuilt {
+	u8 bit;
+	const char *name;
+	const char *why;
+};
+
+static const char no_ring[] = "it is for records, and there is no ring";
+static const char no_hook[] = "no module is told of this";
+static const char no_aux[] = "kernel events have no AUX area";
+
+static const struct unbuilt unbuilt_bits[] = {
+	{ TALLY_BIT_MMAP, "mmap", no_hook },
+	{ TALLY_BIT_INHERIT_STAT, "inherit_stat", no_hook },
+	{ TALLY_BIT_MMAP_DATA, "mmap_data", no_hook },
+	{ TALLY_BIT_MMAP2, "mmap2", no_hook },
+	{ TALLY_BIT_NAMESPACES, "namespaces", no_hook },
+	{ TALLY_BIT_KSYMBOL, "ksymbol", no_hook },
+	{ TALLY_BIT_BPF_EVENT, "bpf_event", no_hook },
+	{ TALLY_BIT_AUX_OUTPUT, "aux_output", no_aux },
+	{ TALLY_BIT_TEXT_POKE, "text_poke", no_hook },
+	{ TALLY_BIT_BUILD_ID, "build_id", no_hook },
+};
+
+/* What only records have to do with. */
+static const struct unbuilt ring_bits[] = {
+	{ TALLY_BIT_COMM, "comm", no_ring },
+	{ TALLY_BIT_TASK, "task", no_ring },
+	{ TALLY_BIT_WATERMARK, "watermark", no_ring },
+	{ TALLY_BIT_SAMPLE_ID_ALL, "sample_id_all", no_ring },
+	{ TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL, "exclude_callchain_kernel", no_ring },
+	{ TALLY_BIT_EXCLUDE_CALLCHAIN_USER, "exclude_callchain_user", no_ring },
+	{ TALLY_BIT_COMM_EXEC, "comm_exec", no_ring },
+	{ TALLY_BIT_USE_CLOCKID, "use_clockid", no_ring },
+	{ TALLY_BIT_CONTEXT_SWITCH, "context_switch", no_ring },
+	{ TALLY_BIT_WRITE_BACKWARD, "write_backward", no_ring },
+	{ TALLY_BIT_CGROUP, "cgroup", no_ring },
+};
+
+#define RING_BITS	(BIT_ULL(TALLY_BIT_WATERMARK) | BIT_ULL(TALLY_BIT_SAMPLE_ID_ALL) |	\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL) |			\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_CALLCHAIN_USER) |			\
+			 BIT_ULL(TALLY_BIT_USE_CLOCKID) | BIT_ULL(TALLY_BIT_COMM) |	\
+			 BIT_ULL(TALLY_BIT_COMM_EXEC) | BIT_ULL(TALLY_BIT_TASK) |	\
+			 BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) | BIT_ULL(TALLY_BIT_CGROUP) | \
+			 BIT_ULL(TALLY_BIT_WRITE_BACKWARD))
+
+/* All others have names above, or are reserved. */
+#define BUILT_BITS	(BIT_ULL(TALLY_BIT_DISABLED) | BIT_ULL(TALLY_BIT_INHERIT) |		\
+			 BIT_ULL(TALLY_BIT_PINNED) | BIT_ULL(TALLY_BIT_EXCLUSIVE) |		\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_USER) |					\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_KERNEL) |					\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_HV) | BIT_ULL(TALLY_BIT_EXCLUDE_IDLE) |	\
+			 BIT_ULL(TALLY_BIT_FREQ) | BIT_ULL(TALLY_BIT_ENABLE_ON_EXEC) |		\
+			 3ULL << TALLY_BIT_PRECISE_IP | BIT_ULL(TALLY_BIT_EXCLUDE_HOST) |	\
+			 BIT_ULL(TALLY_BIT_EXCLUDE_GUEST) |					\
+			 BIT_ULL(TALLY_BIT_INHERIT_THREAD) |					\
+			 BIT_ULL(TALLY_BIT_REMOVE_ON_EXEC) | BIT_ULL(TALLY_BIT_SIGTRAP))
+
+static_assert(HWEIGHT64(RING_BITS) == ARRAY_SIZE(ring_bits));
+static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
+	      TALLY_BIT_RESERVED);
+
+/* The word that has all of the one-bit members. */
+static u64 bits_of(const struct perf_event_attr *attr)
+{
+	size_t at = offsetofend(struct perf_event_attr, read_format);
+	u64 bits;
+
+	static_assert(offsetofend(struct perf_event_attr, read_format) + 8 ==
+		      offsetof(struct perf_event_attr, wakeup_events));
+	memcpy(&bits, (const char *)attr + at, sizeof(bits));
+	return bits;
+}
+
+/* A newer kernel may have names for some of them. */
+static bool has_reserved_1(const struct perf_event_attr *attr)
+{
+	return bits_of(attr) >> TALLY_BIT_RESERVED;
+}
+
+static int find_bit(struct tally_builder *b, u64 bits, const struct unbuilt *u, size_t nr)
+{
+	for (; nr--; u++)
+		if (bits & BIT_ULL(u->bit))
+			return tally_bad_bit(b, u->bit, -EOPNOTSUPP, "%s: %s",
+					     u->name, u->why);
+	return 0;
+}
+
+static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	u64 bits = bits_of(attr) & ~BUILT_BITS;
+
+	if (b->flags & TALLY_BUILDER_RECORDS)
+		bits &= ~RING_BITS;
+	if (!bits)
+		return 0;
+	return find_bit(b, bits, unbuilt_bits, ARRAY_SIZE(unbuilt_bits)) ?:
+	       find_bit(b, bits, ring_bits, ARRAY_SIZE(ring_bits)) ?:
+	       tally_bad_bit(b, __ffs64(bits), -EINVAL, "reserved bits are set");
+}
+
+/*
+ * aux_action and __reserved_3 share four bytes from 6.13 on (18d92bb57c39, backported
+ * to 6.12.y), those in front of sig_data; before, all of them were reserved.
+ */
+#define AUX_ACTION_AT	(offsetof(struct perf_event_attr, sig_data) - 4)
+#define AUX_ACTIONS	7U
+
+static bool has_reserved_3(const struct perf_event_attr *attr)
+{
+	return *(const u32 *)((const char *)attr + AUX_ACTION_AT) & ~AUX_ACTIONS;
+}
+
+/*
+ * The same, of members that have bytes: all from sample_regs_user up to sig_data, and
+ * one more; has_members() looks at all of them at once.
+ */
+static const struct unbuilt_member {
+	u8 at;
+	u8 size;
+	const char *name;
+	const char *why;
+} unbuilt_members[] = {
+	{ offsetof(struct perf_event_attr, aux_watermark), 4, "aux_watermark", no_aux },
+	{ offsetof(struct perf_event_attr, aux_sample_size), 4, "aux_sample_size", no_aux },
+	{ AUX_ACTION_AT, 4, "aux_action", no_aux },
+	{ offsetof(struct perf_event_attr, sample_regs_user), 8, "sample_regs_user", no_ring },
+	{ offsetof(struct perf_event_attr, sample_regs_intr), 8, "sample_regs_intr", no_ring },
+	{ offsetof(struct perf_event_attr, sample_stack_user), 4, "sample_stack_user", no_ring },
+	{ offsetof(struct perf_event_attr, sample_max_stack), 2, "sample_max_stack", no_ring },
+	{ offsetof(struct perf_event_attr, clockid), 4, "clockid", no_ring },
+	{ offsetof(struct perf_event_attr, wakeup_events), 4, "wakeup_events", no_ring },
+};
+
+static bool has_member(const struct perf_event_attr *attr,
+		       const struct unbuilt_member *m)
+{
+	const void *at = (const char *)attr + m->at;
+
+	switch (m->size) {
+	case 2:
+		return *(const u16 *)at;
+	case 4:
+		return *(const u32 *)at;
+	default:
+		return *(const u64 *)at;
+	}
+}
+
+static bool has_members(const struct perf_event_attr *attr)
+{
+	const u64 *word = &attr->sample_regs_user;
+	u64 any = attr->wakeup_events;
+
+	while (word < (const u64 *)&attr->sig_data)
+		any |= *word++;
+	return any;
+}
+
+static int check_unbuilt_members(struct tally_builder *b,
+				 const struct perf_event_attr *attr)
+{
+	const struct unbuilt_member *m = unbuilt_members;
+
+	if (!has_members(attr))
+		return 0;
+	for (; m < unbuilt_members + ARRAY_SIZE(unbuilt_members); m++)
+		if (has_member(attr, m) &&
+		    !(b->flags & TALLY_BUILDER_RECORDS && m->why == no_ring))
+			return tally_bad_in(b, TALLY_FIELD_ATTR_AT(m->at), -EOPNOTSUPP,
+					    "%s: %s", m->name, m->why);
+	return 0;
+}
+
+/* Whether there is nothing in it that no kernel has a name for. */
+bool tally_attr_is_known(const struct perf_event_attr *attr)
+{
+	return !has_reserved_1(attr) && !attr->__reserved_2 && !has_reserved_3(attr) &&
+	       !(attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1)) &&
+	       !(attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1));
+}
+
+/* What only records have, and perf looks at with its ring. */
+static int check_clock(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (tally_output_has_clock(attr))
+		return 0;
+	return tally_bad_attr(b, clockid, -EINVAL, "clockid is none that can be read anywhere");
+}
+
+/* perf's events have no groups here, so that children have none. */
+static int check_readout(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (!attr->sample_period ||
+	    !tally_readout_of_group(attr->sample_type, attr->read_format))
+		return 0;
+	if (attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EOPNOTSUPP,
+				     "a child has no group whose counts a sample could tell");
+	if (!(b->flags & TALLY_BUILDER_FILE))
+		return tally_bad_attr(b, read_format, -EOPNOTSUPP,
+				      "PERF_FORMAT_GROUP: only events of files have groups");
+	return 0;
+}
+
+/**
+ * tally_builder_check_bits - whether there is what is asked for
+ * @b: the builder
+ * @attr: what it was given
+ *
+ * Return: 0; EINVAL for what has no name or makes no sense, EOVERFLOW for too long a
+ * call chain, EOPNOTSUPP for what is not there.
+ */
+int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (has_reserved_1(attr))
+		return tally_bad_bit(b, TALLY_BIT_RESERVED, -EINVAL,
+				     "reserved bits are set");
+	if (attr->__reserved_2)
+		return tally_bad_attr(b, __reserved_2, -EINVAL,
+				      "reserved bits are set");
+	if (has_reserved_3(attr))
+		return tally_bad_in(b, TALLY_FIELD_ATTR_AT(AUX_ACTION_AT), -EINVAL,
+				    "reserved bits are set");
+	if (attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1))
+		return tally_bad_attr(b, sample_type, -EINVAL,
+				      "unknown bits in sample_type");
+	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+		return tally_bad_attr(b, read_format, -EINVAL,
+				      "unknown bits in read_format");
+	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:
+	       check_samples(b, attr) ?: check_attr_bits(b, attr) ?:
+	       check_clock(b, attr) ?: check_readout(b, attr);
+}
+

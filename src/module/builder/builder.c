@@ -1,0 +1,744 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The builder: what was asked for, setting by setting, and for whom.
+ */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/cred.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/string_helpers.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "builder/name.h"
+#include "base/pmu.h"
+#include "base/queue.h"
+#include "record/ring.h"
+
+int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (b->err)
+		return b->err;
+	b->err = err;
+	b->err_field = field;
+	b->err_cpu = -1;
+	va_start(args, fmt);
+	vsnprintf(b->why, sizeof(b->why), fmt, args);
+	va_end(args);
+	return err;
+}
+
+void tally_builder_clear(struct tally_builder *b, struct module *owner)
+{
+	/* Of strings, the end is enough. */
+	memset(b, 0, offsetof(struct tally_builder, name));
+	b->name[0] = '\0';
+	b->event[0] = '\0';
+	b->why[0] = '\0';
+	b->owner = owner;
+	b->cpu = -1;
+	b->err_cpu = -1;
+	b->attr.size = sizeof(b->attr);
+}
+
+static void init_symbol(struct tally_builder *b, const struct tally_what *what)
+{
+	u64 addr;
+	int err = tally_symbol_address(what->symbol, what->config2, &addr);
+
+	if (err) {
+		tally_bad(b, err, "cannot probe symbol '%s'", what->symbol);
+		return;
+	}
+	b->attr.config2 = addr;
+	/* A symbol that is too long is told by its address. */
+	if (snprintf(b->event, sizeof(b->event), "%s:%s+%llu",
+		     what->config ? "kretprobe" : "kprobe", what->symbol,
+		     what->config2) >= sizeof(b->event))
+		b->event[0] = '\0';
+}
+
+void __tally_builder_init(struct tally_builder *b, struct tally_what what,
+			  struct module *owner)
+{
+	int type = what.type;
+
+	tally_builder_clear(b, owner);
+	b->attr.config = what.config;
+	b->attr.config1 = what.config1;
+	b->attr.config2 = what.config2;
+	b->attr.bp_type = what.bp_type;
+	if (what.pmu) {
+		type = tally_pmu_type(what.pmu);
+		if (type < 0)
+			tally_bad(b, type, "no PMU '%s' on this machine", what.pmu);
+	}
+	if (what.symbol)
+		init_symbol(b, &what);
+	b->attr.type = type;
+	tally_name_defaults(&b->attr);
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_init);
+
+void __tally_builder_init_attr(struct tally_builder *b,
+			       const struct perf_event_attr *attr,
+			       struct module *owner)
+{
+	tally_builder_clear(b, owner);
+	b->attr = *attr;
+	b->attr.size = sizeof(b->attr);
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_init_attr);
+
+/**
+ * tally_builder_name - name the event
+ * @b: the builder
+ * @name: its folder in debugfs; fewer than TALLY_NAME_LEN printable characters,
+ *	no blank and no '/'. Copied.
+ *
+ * tally_build() answers EEXIST for a name that is taken. Without a name the
+ * event is called after its module and what it counts.
+ *
+ * Context: Any context.
+ */
+void tally_builder_name(struct tally_builder *b, const char *name)
+{
+	char why[sizeof(b->why)];
+	int err = tally_name_check(name, why, sizeof(why));
+
+	if (err) {
+		tally_bad_in(b, TALLY_FIELD_NAME, err, "%s", why);
+		return;
+	}
+	strscpy(b->name, name, sizeof(b->name));
+	b->given |= TALLY_GIVEN_NAME;
+	b->given &= ~TALLY_GIVEN_EVENT;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_name);
+
+/**
+ * tally_builder_config - the extensions of a PMU's event code
+ * @b: the builder
+ * @config1: perf_event_attr::config1
+ * @config2: perf_event_attr::config2
+ * @config3: perf_event_attr::config3; EOPNOTSUPP if not 0 before Linux 6.3
+ *
+ * Context: Any context.
+ */
+void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
+			  u64 config3)
+{
+	b->attr.config1 = config1;
+	b->attr.config2 = config2;
+	if (!tally_attr_set_config3(&b->attr, config3))
+		tally_bad(b, -EOPNOTSUPP, "this kernel has no config3");
+}
+EXPORT_SYMBOL_TALLY(tally_builder_config);
+
+/**
+ * tally_builder_on_cpu - count on one CPU
+ * @b: the builder
+ * @cpu: its number; EINVAL if it cannot exist, ENODEV from tally_build() while
+ *	it is offline. With tally_builder_on_task(): the task, while it is there.
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_cpu(struct tally_builder *b, int cpu)
+{
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu)) {
+		tally_bad_in(b, TALLY_FIELD_CPU, -EINVAL,
+			     "cpu %d does not exist", cpu);
+		return;
+	}
+	b->cpu = cpu;
+	b->given |= TALLY_GIVEN_CPU;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_cpu);
+
+/**
+ * tally_builder_on_all_cpus - count on every CPU, those still to come included
+ * @b: the builder
+ *
+ * The default. A PMU that serves only some CPUs counts on those.
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_all_cpus(struct tally_builder *b)
+{
+	b->given |= TALLY_GIVEN_ALL_CPUS;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_all_cpus);
+
+/**
+ * tally_builder_on_task - count one task, wherever it runs
+ * @b: the builder
+ * @task: the caller keeps it alive until tally_build() is done; ESRCH from
+ *	there if it is exiting
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_task(struct tally_builder *b, struct task_struct *task)
+{
+	if (IS_ERR_OR_NULL(task)) {
+		tally_bad(b, -ESRCH, "no task");
+		return;
+	}
+	b->task = task;
+	b->given |= TALLY_GIVEN_TASK;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_task);
+
+/**
+ * tally_builder_on_pid - count one task by its number
+ * @b: the builder
+ * @pid: looked up by tally_build() in the caller's PID namespace, ESRCH if it
+ *	is gone; 0 for the caller itself
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
+{
+	if (pid < 0) {
+		tally_bad(b, -EINVAL, "pid %d does not exist", pid);
+		return;
+	}
+	b->pid = pid;
+	b->given |= TALLY_GIVEN_PID;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
+
+/**
+ * tally_builder_period - overflow every so many counts
+ * @b: the builder
+ * @period: 1 to 2^63 - 1; 0 only counts
+ *
+ * Not with tally_builder_freq(), nor without something that receives the
+ * overflows: a handler, a ring or tally_builder_sigtrap(). perf takes a period of a clock
+ * below 10 microseconds for 10 microseconds.
+ *
+ * Context: Any context.
+ */
+void tally_builder_period(struct tally_builder *b, u64 period)
+{
+	if (period >> 63) {
+		tally_bad(b, -EINVAL, "period above 2^63 - 1");
+		return;
+	}
+	b->period = period;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_period);
+
+/**
+ * tally_builder_freq - overflow so often
+ * @b: the builder
+ * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 only
+ *	counts
+ *
+ * Not with tally_builder_period(), nor without something that receives the
+ * overflows: a handler, a ring or tally_builder_sigtrap(). perf looks for the period:
+ * it may begin with a burst of overflows.
+ *
+ * Context: Any context.
+ */
+void tally_builder_freq(struct tally_builder *b, u64 hz)
+{
+	b->freq = hz;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_freq);
+
+/**
+ * tally_builder_disabled - build the event without starting it
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_disabled(struct tally_builder *b)
+{
+	b->attr.disabled = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_disabled);
+
+/**
+ * tally_builder_inherit - count the task's future children too
+ * @b: the builder; EINVAL from tally_build() without a task
+ *
+ * Context: Any context.
+ */
+void tally_builder_inherit(struct tally_builder *b)
+{
+	b->attr.inherit = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_inherit);
+
+/**
+ * tally_builder_inherit_thread - count the task's future threads only
+ * @b: the builder; EINVAL from tally_build() without tally_builder_inherit()
+ *
+ * Context: Any context.
+ */
+void tally_builder_inherit_thread(struct tally_builder *b)
+{
+	b->attr.inherit_thread = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_inherit_thread);
+
+/**
+ * tally_builder_pinned - always on the PMU, or in error
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_pinned(struct tally_builder *b)
+{
+	b->attr.pinned = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_pinned);
+
+/**
+ * tally_builder_exclusive - alone on the PMU while it counts
+ * @b: the builder
+ *
+ * Context: Any context.
+ */
+void tally_builder_exclusive(struct tally_builder *b)
+{
+	b->attr.exclusive = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_exclusive);
+
+/**
+ * tally_builder_exclude - what not to count
+ * @b: the builder
+ * @mask: of enum tally_exclude; replaces the default, so 0 counts everything.
+ *	EINVAL for unknown bits, and for a mask that leaves nothing to count.
+ *
+ * Clock events count all time whatever is excluded, as they do for perf.
+ *
+ * Context: Any context.
+ */
+void tally_builder_exclude(struct tally_builder *b, u32 mask)
+{
+	if (mask & ~(TALLY_EXCLUDE_USER | TALLY_EXCLUDE_KERNEL |
+		     TALLY_EXCLUDE_HV | TALLY_EXCLUDE_IDLE |
+		     TALLY_EXCLUDE_HOST | TALLY_EXCLUDE_GUEST)) {
+		tally_bad(b, -EINVAL, "unknown bits in the exclusion %#x", mask);
+		return;
+	}
+	b->attr.exclude_user = !!(mask & TALLY_EXCLUDE_USER);
+	b->attr.exclude_kernel = !!(mask & TALLY_EXCLUDE_KERNEL);
+	b->attr.exclude_hv = !!(mask & TALLY_EXCLUDE_HV);
+	b->attr.exclude_idle = !!(mask & TALLY_EXCLUDE_IDLE);
+	b->attr.exclude_host = !!(mask & TALLY_EXCLUDE_HOST);
+	b->attr.exclude_guest = !!(mask & TALLY_EXCLUDE_GUEST);
+}
+EXPORT_SYMBOL_TALLY(tally_builder_exclude);
+
+/**
+ * tally_builder_precise - how far an overflow may be from its cause
+ * @b: the builder
+ * @level: perf_event_attr::precise_ip, 0 to 3; EINVAL from tally_build() if it
+ *	is not 0 and the event only counts
+ *
+ * Context: Any context.
+ */
+void tally_builder_precise(struct tally_builder *b, unsigned int level)
+{
+	if (level > 3) {
+		tally_bad(b, -EINVAL, "precise above 3");
+		return;
+	}
+	b->attr.precise_ip = level;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_precise);
+
+/**
+ * tally_builder_require - fail rather than wait for room on the PMU
+ * @b: the builder
+ *
+ * tally_build() answers EBUSY if the event cannot count right now, on any one
+ * of its CPUs. A task that is not running at the moment is not waited for.
+ *
+ * Context: Any context.
+ */
+void tally_builder_require(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_REQUIRE;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_require);
+
+/**
+ * tally_builder_on_overflow - call a function at each overflow
+ * @b: the builder
+ * @fn: called in whatever context overflowed, NMI included; see the chapter
+ *	"Overflow handlers" of this header's file
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
+			       void *context)
+{
+	b->direct.fn = fn;
+	b->direct.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow);
+
+/**
+ * tally_builder_on_overflow_irq - call a function in hard interrupt
+ * @b: the builder
+ * @fn: called with a copy of each sample, on the same CPU, shortly after the
+ *	overflow
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow_irq(struct tally_builder *b,
+				   tally_overflow_fn fn, void *context)
+{
+	b->irq.fn = fn;
+	b->irq.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_irq);
+
+/**
+ * tally_builder_on_overflow_work - call a function in process context
+ * @b: the builder
+ * @fn: called with a copy of each sample, from a workqueue; may sleep
+ * @context: for @fn
+ *
+ * Context: Any context.
+ */
+void tally_builder_on_overflow_work(struct tally_builder *b,
+				    tally_overflow_fn fn, void *context)
+{
+	b->work.fn = fn;
+	b->work.context = context;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_work);
+
+/**
+ * tally_builder_queue - how many overflows may wait for the other two handlers
+ * @b: the builder
+ * @samples: on each CPU, 1 to 65536, rounded up to a power of two; 0 for the
+ *	default, 256
+ *
+ * Context: Any context.
+ */
+void tally_builder_queue(struct tally_builder *b, unsigned int samples)
+{
+	if (samples > TALLY_QUEUE_MAX) {
+		tally_bad(b, -EINVAL, "a queue has at most %u samples",
+			  TALLY_QUEUE_MAX);
+		return;
+	}
+	b->queue = samples;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_queue);
+
+/**
+ * tally_builder_max_rate - how many overflows are too many
+ * @b: the builder
+ * @per_second: on each CPU; 0 for the default, 10,000 for clocks and hardware
+ *	and any number for all others; or TALLY_RATE_UNLIMITED
+ *
+ * An event that overflows more often, over 10 ms or, below 1,000, over a second,
+ * is switched off for as long, in the state TALLY_STATE_THROTTLED. That cannot be
+ * done to the children of an inherited event: its handlers are not called.
+ *
+ * Context: Any context.
+ */
+void tally_builder_max_rate(struct tally_builder *b, u32 per_second)
+{
+	b->max_rate = per_second;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
+
+/**
+ * tally_builder_one_shot - one overflow, then off until tally_event_rearm()
+ * @b: the builder; EINVAL from tally_build() if it is not for one CPU or one
+ *	task, has a frequency, is inherited or waits for exec()
+ *
+ * Context: Any context.
+ */
+void tally_builder_one_shot(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_ONE_SHOT;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_one_shot);
+
+/**
+ * tally_builder_sample_time - tell a direct handler the time, too
+ * @b: the builder
+ *
+ * It costs as much as all the rest of a sample. Copies have it anyway.
+ *
+ * Context: Any context.
+ */
+void tally_builder_sample_time(struct tally_builder *b)
+{
+	b->flags |= TALLY_BUILDER_TIME;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sample_time);
+
+/**
+ * tally_builder_branches - tell a direct handler the last branches, too
+ * @b: the builder
+ * @mask: perf_event_attr::branch_sample_type, at least one kind of branch. If
+ *	it has no privilege, it gets that of the event. EOPNOTSUPP from
+ *	tally_build() where the PMU does not record branches.
+ *
+ * Context: Any context.
+ */
+void tally_builder_branches(struct tally_builder *b, u64 mask)
+{
+	b->attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	b->attr.branch_sample_type = mask;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_branches);
+
+/**
+ * tally_builder_ring - have the overflows recorded
+ * @b: the builder; EINVAL from tally_build() without a period or frequency, without
+ *	a sample_type, and with tally_builder_inherit() but no tally_builder_on_cpu()
+ * @bytes: of records, for each CPU that can be there, or of the one CPU or task;
+ *	rounded up to a power of two of pages. EINVAL for 0, and for more than 2^20
+ *	pages. It is charged to nobody.
+ * @flags: of enum tally_ring_flags; EINVAL for others
+ *
+ * A handler is not needed, and none is kept from being called. See the chapter
+ * "Rings" of this header's file. TALLY_RING_BACKWARD is perf_event_attr's
+ * write_backward, whoever sets that.
+ *
+ * Context: Any context.
+ */
+void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
+{
+	if (flags & ~(TALLY_RING_BACKWARD | TALLY_RING_PANIC)) {
+		tally_bad(b, -EINVAL, "unknown flags of a ring: %#x", flags);
+		return;
+	}
+	if (!bytes || bytes > PAGE_SIZE << TALLY_RING_ORDER) {
+		tally_bad(b, -EINVAL, "a ring has 1 to 2^%u pages", TALLY_RING_ORDER);
+		return;
+	}
+	b->ring_pages = roundup_pow_of_two(DIV_ROUND_UP(bytes, PAGE_SIZE));
+	b->flags |= TALLY_BUILDER_RECORDS;
+	if (flags & TALLY_RING_BACKWARD)
+		b->attr.write_backward = 1;
+	if (flags & TALLY_RING_PANIC)
+		b->flags |= TALLY_BUILDER_PANIC;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_ring);
+
+/**
+ * tally_builder_sample_type - what a record tells
+ * @b: the builder
+ * @sample_type: PERF_SAMPLE_*, in the place of what perf_event_attr or
+ *	tally_builder_branches() said. EINVAL from tally_build() for unknown bits,
+ *	EOPNOTSUPP for what no record has, and, without tally_builder_ring(), for
+ *	what struct tally_sample has no room for.
+ *
+ * With PERF_SAMPLE_PERIOD perf has each event of software overflow, and the period
+ * is in the record.
+ *
+ * Context: Any context.
+ */
+void tally_builder_sample_type(struct tally_builder *b, u64 sample_type)
+{
+	b->attr.sample_type = sample_type;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sample_type);
+
+/**
+ * tally_builder_allow_samples - let others have samples of the event
+ * @b: the builder of an event with a period or a frequency
+ * @sample_type: PERF_SAMPLE_* that they may have, of those that need no more to be
+ *	said: not the counts, branches, registers and stacks
+ *
+ * A program that attaches a file to the event (TALLY_IOC_ATTACH) may map a ring from
+ * that, if it has CAP_PERFMON. The owner's handlers, and its ring, go on as without.
+ *
+ * Context: Any context. tally_build() answers EOPNOTSUPP for other fields, and EINVAL
+ * for an event that only counts.
+ */
+void tally_builder_allow_samples(struct tally_builder *b, u64 sample_type)
+{
+	b->shared_type = sample_type;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_allow_samples);
+
+/**
+ * tally_builder_enable_on_exec - start counting when the task calls exec()
+ * @b: the builder; EINVAL from tally_build() without a task, or with
+ *	tally_builder_require(). For an event that is built disabled; only the
+ *	first exec() does it.
+ *
+ * Context: Any context.
+ */
+void tally_builder_enable_on_exec(struct tally_builder *b)
+{
+	b->attr.enable_on_exec = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_enable_on_exec);
+
+/**
+ * tally_builder_remove_on_exec - stop for good when the task calls exec()
+ * @b: the builder; EINVAL from tally_build() without a task, and with
+ *	tally_builder_enable_on_exec()
+ *
+ * Context: Any context.
+ */
+void tally_builder_remove_on_exec(struct tally_builder *b)
+{
+	b->attr.remove_on_exec = 1;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_remove_on_exec);
+
+/**
+ * tally_builder_sigtrap - send the task a SIGTRAP at each overflow
+ * @b: the builder; EINVAL from tally_build() without a task, without
+ *	tally_builder_remove_on_exec() and without a period or frequency, EACCES
+ *	for another process without CAP_KILL; EOPNOTSUPP with
+ *	tally_builder_inherit() and tally_builder_one_shot()
+ * @data: goes to siginfo_t::si_perf_data
+ *
+ * Context: Any context.
+ */
+void tally_builder_sigtrap(struct tally_builder *b, u64 data)
+{
+	b->attr.sigtrap = 1;
+	b->attr.sig_data = data;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_sigtrap);
+
+/**
+ * tally_builder_why - the sentence for the builder's error
+ * @b: the builder, after tally_build() or tally_builder_parse() failed
+ *
+ * Context: Any context.
+ * Return: the sentence, without a full stop; empty if nothing was wrong.
+ */
+const char *tally_builder_why(const struct tally_builder *b)
+{
+	return b->why;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_why);
+
+/**
+ * tally_builder_target - whom to count
+ * @b: the builder
+ * @target: receives it, with a reference to the task
+ *
+ * Return: 0, or ESRCH.
+ */
+int tally_builder_target(struct tally_builder *b, struct tally_target *target)
+{
+	struct pid *pid;
+
+	target->task = NULL;
+	target->cpu = b->cpu;
+	if (b->given & TALLY_GIVEN_TASK) {
+		target->task = get_task_struct(b->task);
+	} else if (b->given & TALLY_GIVEN_PID && !b->pid) {
+		target->task = get_task_struct(current);
+	} else if (b->given & TALLY_GIVEN_PID) {
+		pid = find_get_pid(b->pid);
+		target->task = get_pid_task(pid, PIDTYPE_PID);
+		put_pid(pid);
+		if (!target->task)
+			return tally_bad_in(b, TALLY_FIELD_PID, -ESRCH,
+					    "no task %d", b->pid);
+	}
+	return 0;
+}
+
+static bool may_kill(struct task_struct *task)
+{
+	bool may;
+
+	if (same_thread_group(task, current))
+		return true;
+	rcu_read_lock();
+	may = ns_capable(__task_cred(task)->user_ns, CAP_KILL);
+	rcu_read_unlock();
+	return may;
+}
+
+/**
+ * tally_builder_allow - whether the caller may count this
+ * @b: the builder
+ * @target: whom it is to count
+ *
+ * perf asks the caller only for some kinds of event, and a CPU that comes back
+ * is given its event by a kernel thread that may do everything. So the caller is
+ * asked here. Without CAP_PERFMON perf allows what kernel.perf_event_paranoid
+ * says, which no module can read; its strictest setting, Debian's, is nothing.
+ *
+ * Return: 0, or EACCES as perf's system call answers.
+ */
+int tally_builder_allow(struct tally_builder *b,
+			const struct tally_target *target)
+{
+	if (!perfmon_capable())
+		return tally_bad(b, -EACCES, "needs CAP_PERFMON");
+	if (b->attr.sigtrap && !may_kill(target->task))
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EACCES,
+				     "sigtrap needs CAP_KILL");
+	return 0;
+}
+
+static const char *reason(const struct tally_builder *b, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		if (b->attr.type == PERF_TYPE_HARDWARE ||
+		    b->attr.type == PERF_TYPE_HW_CACHE ||
+		    b->attr.type == PERF_TYPE_RAW)
+			return "the CPU has no PMU, or its PMU has no such event";
+		return "this machine has no such event";
+	case -EOPNOTSUPP:
+		return "the PMU cannot do this";
+	case -ENODEV:
+		return "the cpu is offline";
+	case -ENOSPC:
+		return "all breakpoints of the machine are taken";
+	case -EBUSY:
+		return "the PMU is taken";
+	case -ESRCH:
+		return "the task has exited";
+	case -EACCES:
+	case -EPERM:
+		return "not permitted";
+	case -ENOMEM:
+		return "out of memory";
+	case -EINVAL:
+		return "the PMU refuses these settings";
+	case -EEXIST:
+		return "the name is taken";
+	default:
+		return "perf refused";
+	}
+}
+
+/* Records what creating the event said, and on which CPU if on one. */
+int tally_builder_failed(struct tally_builder *b, int err, int cpu)
+{
+	if (b->err)
+		return b->err;
+	if (cpu < 0)
+		return tally_bad_in(b, err == -ESRCH ? TALLY_FIELD_PID :
+						       TALLY_FIELD_NONE,
+				    err, "%s", reason(b, err));
+	tally_bad_in(b, TALLY_FIELD_CPU, err, "%s (cpu %d)", reason(b, err), cpu);
+	b->err_cpu = cpu;
+	return err;
+}

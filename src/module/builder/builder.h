@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_BUILDER_H
+#define TALLY_BUILDER_H
+
+#include <linux/stddef.h>
+#include <tally/tally.h>
+#include <uapi/linux/tally.h>
+#include "counter/cpus.h"
+
+/* What was given, in tally_builder::given. */
+#define TALLY_GIVEN_CPU		BIT(0)
+#define TALLY_GIVEN_ALL_CPUS	BIT(1)
+#define TALLY_GIVEN_TASK	BIT(2)
+#define TALLY_GIVEN_PID		BIT(3)
+#define TALLY_GIVEN_NAME	BIT(4)
+#define TALLY_GIVEN_EVENT	BIT(5)	/* the name is the event, as it was written */
+
+/* What was asked for besides the attr, in tally_builder::flags. */
+#define TALLY_BUILDER_REQUIRE	BIT(0)
+#define TALLY_BUILDER_ONE_SHOT	BIT(1)
+#define TALLY_BUILDER_TIME	BIT(2)
+#define TALLY_BUILDER_FILE	BIT(3)	/* a user program asks, for a file */
+#define TALLY_BUILDER_AT_ONCE	BIT(4)	/* what is built disabled is enabled next */
+#define TALLY_BUILDER_RECORDS	BIT(5)	/* there will be a ring */
+#define TALLY_BUILDER_PANIC	BIT(6)	/* a panic prints it */
+
+/*
+ * Keeps the first error and its sentence, and where it is, as <uapi/linux/tally.h>
+ * has it: a TALLY_FIELD_*, a member of perf_event_attr, or the number of one of its
+ * bits.
+ */
+__printf(4, 5)
+int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...);
+
+#define tally_bad(b, err, ...) tally_bad_in(b, TALLY_FIELD_NONE, err, __VA_ARGS__)
+#define tally_bad_attr(b, member, err, ...)					\
+	tally_bad_in(b, TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, member)), \
+		     err, __VA_ARGS__)
+#define tally_bad_bit(b, bit, err, ...)						\
+	tally_bad_in(b, TALLY_FIELD_ATTR_BIT(bit), err, __VA_ARGS__)
+
+/* The numbers of perf_event_attr's one-bit members. */
+enum {
+	TALLY_BIT_DISABLED,
+	TALLY_BIT_INHERIT,
+	TALLY_BIT_PINNED,
+	TALLY_BIT_EXCLUSIVE,
+	TALLY_BIT_EXCLUDE_USER,
+	TALLY_BIT_EXCLUDE_KERNEL,
+	TALLY_BIT_EXCLUDE_HV,
+	TALLY_BIT_EXCLUDE_IDLE,
+	TALLY_BIT_MMAP,
+	TALLY_BIT_COMM,
+	TALLY_BIT_FREQ,
+	TALLY_BIT_INHERIT_STAT,
+	TALLY_BIT_ENABLE_ON_EXEC,
+	TALLY_BIT_TASK,
+	TALLY_BIT_WATERMARK,
+	TALLY_BIT_PRECISE_IP,
+	TALLY_BIT_MMAP_DATA = 17,
+	TALLY_BIT_SAMPLE_ID_ALL,
+	TALLY_BIT_EXCLUDE_HOST,
+	TALLY_BIT_EXCLUDE_GUEST,
+	TALLY_BIT_EXCLUDE_CALLCHAIN_KERNEL,
+	TALLY_BIT_EXCLUDE_CALLCHAIN_USER,
+	TALLY_BIT_MMAP2,
+	TALLY_BIT_COMM_EXEC,
+	TALLY_BIT_USE_CLOCKID,
+	TALLY_BIT_CONTEXT_SWITCH,
+	TALLY_BIT_WRITE_BACKWARD,
+	TALLY_BIT_NAMESPACES,
+	TALLY_BIT_KSYMBOL,
+	TALLY_BIT_BPF_EVENT,
+	TALLY_BIT_AUX_OUTPUT,
+	TALLY_BIT_CGROUP,
+	TALLY_BIT_TEXT_POKE,
+	TALLY_BIT_BUILD_ID,
+	TALLY_BIT_INHERIT_THREAD,
+	TALLY_BIT_REMOVE_ON_EXEC,
+	TALLY_BIT_SIGTRAP,
+	TALLY_BIT_RESERVED,
+};
+
+void tally_builder_clear(struct tally_builder *b, struct module *owner);
+int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
+int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);
+bool tally_attr_is_known(const struct perf_event_attr *attr);
+int tally_check_breakpoint(struct perf_event_attr *attr);
+int tally_builder_target(struct tally_builder *b, struct tally_target *target);
+int tally_builder_allow(struct tally_builder *b,
+			const struct tally_target *target);
+int tally_builder_failed(struct tally_builder *b, int err, int cpu);
+
+#endif /* TALLY_BUILDER_H */

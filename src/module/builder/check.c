@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What was asked for -> a checked perf_event_attr.
+ *
+ * perf's entry point for the kernel trusts its caller: every check that the
+ * system call makes before it is made again here.
+ */
+#include <linux/bitops.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "base/pmu.h"
+#include "record/share.h"
+
+/* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
+#define FTRACE_FUNCTION_ID 1
+
+static int breakpoint_why(struct perf_event_attr *attr, const char **why,
+			  u32 *field)
+{
+	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
+		attr->bp_len = sizeof(long);
+
+	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, bp_type));
+	switch (attr->bp_type) {
+	case HW_BREAKPOINT_R:
+		*why = "x86 cannot watch reads alone; use rw";
+		if (IS_ENABLED(CONFIG_X86))
+			return -EINVAL;
+		break;
+	case HW_BREAKPOINT_W:
+	case HW_BREAKPOINT_RW:
+	case HW_BREAKPOINT_X:
+		break;
+	default:
+		*why = "a breakpoint is on r, w, rw or x alone";
+		return -EINVAL;
+	}
+	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, bp_len));
+	*why = "a breakpoint is on 1 to 8 bytes";
+	if (!attr->bp_len || attr->bp_len > HW_BREAKPOINT_LEN_8)
+		return -EINVAL;
+	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, bp_addr));
+	*why = "the address is no multiple of the length";
+	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
+	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
+		return -EINVAL;
+	/*
+	 * Elsewhere the arch code steps over a breakpoint only for perf's own
+	 * handler: with another one the CPU would run into it for ever.
+	 */
+	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, sample_period));
+	*why = "a breakpoint on this architecture can count, but not overflow";
+	if (attr->sample_period && !IS_ENABLED(CONFIG_X86))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* For one that is there: 0, or the errno. Fills in a length that was left out. */
+int tally_check_breakpoint(struct perf_event_attr *attr)
+{
+	const char *why;
+	u32 field;
+
+	return breakpoint_why(attr, &why, &field);
+}
+
+static int check_breakpoint(struct tally_builder *b,
+			    struct perf_event_attr *attr)
+{
+	const char *why;
+	u32 field;
+	int err = breakpoint_why(attr, &why, &field);
+
+	return err ? tally_bad_in(b, field, err, "%s", why) : 0;
+}
+
+/*
+ * perf reads the name of a symbol or program from the memory of whoever creates
+ * the event; for a CPU that comes back, that is not the one who asked for it.
+ */
+static int check_probe(struct tally_builder *b,
+		       const struct perf_event_attr *attr)
+{
+	if (attr->type < PERF_TYPE_MAX || !attr->config1)
+		return 0;
+	if ((int)attr->type == tally_pmu_type("kprobe"))
+		return tally_bad_attr(b, config1, -EOPNOTSUPP,
+				      "a kprobe is by symbol or address: kprobe:SYMBOL");
+	if ((int)attr->type == tally_pmu_type("uprobe"))
+		return tally_bad_attr(b, config1, -EOPNOTSUPP,
+				      "count a uprobe by its tracepoint: see tracefs' uprobe_events");
+	return 0;
+}
+
+static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		return check_breakpoint(b, attr);
+	if (attr->bp_type)
+		return tally_bad_attr(b, bp_type, -EINVAL,
+				      "bp_type without a breakpoint");
+	if (attr->type == PERF_TYPE_TRACEPOINT &&
+	    attr->config == FTRACE_FUNCTION_ID)
+		return tally_bad_attr(b, config, -EOPNOTSUPP,
+				      "ftrace:function would hook every function");
+	/* They happen in the kernel, so perf would count none. */
+	if (attr->type == PERF_TYPE_SOFTWARE && attr->exclude_kernel &&
+	    (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+	     attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+	     attr->config == PERF_COUNT_SW_CGROUP_SWITCHES))
+		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_KERNEL, -EINVAL,
+				     "switches and migrations happen in the kernel only");
+	return check_probe(b, attr);
+}
+
+/*
+ * perf sends the signal by itself, whatever we think of the overflow: also while
+ * an inherited event, which perf has always on, is disabled.
+ */
+static int check_sigtrap(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EOPNOTSUPP,
+				     "sigtrap with inherit");
+	if (b->flags & TALLY_BUILDER_ONE_SHOT)
+		return tally_bad(b, -EOPNOTSUPP, "sigtrap with one_shot");
+	if (b->flags & TALLY_BUILDER_REQUIRE && attr->disabled)
+		return tally_bad(b, -EOPNOTSUPP,
+				 "sigtrap: to try the event would send it");
+	return 0;
+}
+
+static int check_exec(struct tally_builder *b,
+		      const struct perf_event_attr *attr)
+{
+	bool task = b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID);
+
+	if (attr->remove_on_exec && attr->enable_on_exec)
+		return tally_bad_bit(b, TALLY_BIT_REMOVE_ON_EXEC, -EINVAL,
+				     "both remove_on_exec and enable_on_exec");
+	if (attr->sigtrap && !attr->remove_on_exec)
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EINVAL,
+				     "sigtrap without remove_on_exec");
+	if (attr->sig_data && !attr->sigtrap)
+		return tally_bad_attr(b, sig_data, -EINVAL,
+				      "sig_data without sigtrap");
+	if ((attr->remove_on_exec || attr->enable_on_exec) && !task)
+		return tally_bad_bit(b, attr->remove_on_exec ? TALLY_BIT_REMOVE_ON_EXEC :
+							       TALLY_BIT_ENABLE_ON_EXEC,
+				     -EINVAL, "an action on exec without a task");
+	if (attr->enable_on_exec && b->flags & TALLY_BUILDER_REQUIRE)
+		return tally_bad_bit(b, TALLY_BIT_ENABLE_ON_EXEC, -EINVAL,
+				     "require, of an event that waits for exec()");
+	return attr->sigtrap ? check_sigtrap(b, attr) : 0;
+}
+
+static int check_exclude(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->exclude_user && attr->exclude_kernel && attr->exclude_hv)
+		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_USER, -EINVAL,
+				     "user, kernel and hypervisor excluded: nothing left");
+	if (attr->exclude_host && attr->exclude_guest)
+		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_HOST, -EINVAL,
+				     "host and guest excluded: nothing left");
+	return 0;
+}
+
+static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	bool clock = tally_attr_is_clock(attr);
+	int err = tally_pmu_check_freq(attr->sample_freq);
+
+	if (err == -EINVAL || (clock && attr->sample_freq > NSEC_PER_SEC))
+		return tally_bad_attr(b, sample_freq, -EINVAL,
+				      "frequency %llu is above kernel.perf_event_max_sample_rate",
+				      attr->sample_freq);
+	if (err)
+		return tally_bad(b, err,
+				 "the limit of frequencies cannot be read");
+	/*
+	 * perf does the same, but forgets that it did: a later change of the
+	 * frequency would be taken for nanoseconds.
+	 */
+	if (clock) {
+		attr->sample_period = div64_u64(NSEC_PER_SEC, attr->sample_freq);
+		attr->freq = 0;
+	}
+	return 0;
+}
+
+/* What is made of overflows is ours, and perf need not know of it. */
+static void forget_ring(struct perf_event_attr *attr)
+{
+	attr->sample_id_all = 0;
+	attr->use_clockid = 0;
+	attr->clockid = 0;
+	attr->watermark = 0;
+	attr->write_backward = 0;
+	attr->comm = 0;
+	attr->comm_exec = 0;
+	attr->task = 0;
+	attr->context_switch = 0;
+	attr->cgroup = 0;
+}
+
+/* The same of an event that has no overflows. */
+static void forget_samples(struct perf_event_attr *attr)
+{
+	forget_ring(attr);
+	/* That there are no branches is still perf's to say. */
+	attr->sample_type &= PERF_SAMPLE_BRANCH_STACK;
+	attr->wakeup_events = 0;
+	attr->sample_regs_user = 0;
+	attr->sample_regs_intr = 0;
+	attr->sample_stack_user = 0;
+	attr->sample_max_stack = 0;
+	attr->exclude_callchain_kernel = 0;
+	attr->exclude_callchain_user = 0;
+}
+
+/* What only an event that overflows can have. */
+static int check_counting(struct tally_builder *b,
+			  struct perf_event_attr *attr)
+{
+	attr->freq = 0;
+	if (attr->precise_ip)
+		return tally_bad_bit(b, TALLY_BIT_PRECISE_IP, -EINVAL,
+				     "precise is for sampled events");
+	if (b->direct.fn || b->irq.fn || b->work.fn)
+		return tally_bad(b, -EINVAL,
+				 "a handler without a period or frequency");
+	if (attr->sigtrap)
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EINVAL,
+				     "sigtrap without a period or frequency");
+	if ((attr->sample_type && !(b->flags & TALLY_BUILDER_RECORDS)) ||
+	    b->flags & TALLY_BUILDER_TIME)
+		return tally_bad_attr(b, sample_type, -EINVAL,
+				      "samples are of sampled events");
+	if (b->ring_pages)
+		return tally_bad(b, -EINVAL, "a ring without a period or frequency");
+	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue || b->shared_type)
+		return tally_bad(b, -EINVAL,
+				 "one_shot, max_rate, queue and allow_samples are for sampled events");
+	if (b->flags & TALLY_BUILDER_RECORDS)
+		forget_samples(attr);
+	return 0;
+}
+
+static int check_one_shot(struct tally_builder *b,
+			  const struct perf_event_attr *attr)
+{
+	if (!(b->flags & TALLY_BUILDER_ONE_SHOT))
+		return 0;
+	if (!(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)) && b->cpu < 0)
+		return tally_bad(b, -EINVAL, "one_shot is for one cpu or one task");
+	if (b->freq || (b->attr.freq && !b->period))
+		return tally_bad(b, -EINVAL, "one_shot with a frequency");
+	if (attr->inherit)
+		return tally_bad(b, -EINVAL, "one_shot with inherit");
+	if (attr->enable_on_exec)
+		return tally_bad(b, -EINVAL, "one_shot with enable_on_exec");
+	return 0;
+}
+
+/*
+ * What perf is to know of samples. For handlers not of PERF_SAMPLE_PERIOD, which makes
+ * every event of software overflow; programs know that. And a wake-up for each keeps
+ * Intel's drivers from collecting many, of which the last one only would be seen.
+ */
+static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (attr->sample_type & PERF_SAMPLE_TIME && !(b->flags & TALLY_BUILDER_RECORDS))
+		b->flags |= TALLY_BUILDER_TIME;
+	if (!(b->flags & TALLY_BUILDER_RECORDS))
+		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+	/* That of perf's period would have every event of software overflow. */
+	attr->sample_type |= b->shared_type & ~(u64)PERF_SAMPLE_PERIOD;
+	forget_ring(attr);
+	attr->wakeup_events = 1;
+	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
+	    attr->branch_sample_type & PERF_SAMPLE_BRANCH_PLM_ALL)
+		return;
+	/* As perf's system call does. */
+	if (!attr->exclude_user)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_USER;
+	if (!attr->exclude_kernel)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
+	if (!attr->exclude_hv)
+		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HV;
+}
+
+static bool foreign(const struct tally_builder *b, const struct tally_handler *h)
+{
+	return b->owner && h->fn &&
+	       !within_module((unsigned long)h->fn, b->owner);
+}
+
+/* Who is unloaded takes its events along, and with them the last to call it. */
+static int check_handlers(struct tally_builder *b)
+{
+	if (foreign(b, &b->direct) || foreign(b, &b->irq) ||
+	    foreign(b, &b->work))
+		return tally_bad(b, -EINVAL,
+				 "a handler of another module than the builder's");
+	return 0;
+}
+
+/* A ring that a module reads; those of files are there, or not, later. */
+static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (!attr->sample_type)
+		return tally_bad_attr(b, sample_type, -EINVAL,
+				      "a ring, but no sample_type: nothing to be recorded");
+	if (b->flags & TALLY_BUILDER_PANIC && !attr->write_backward)
+		return tally_bad(b, -EINVAL, "a panic prints backward rings only");
+	/* Several CPUs at the same time would write to it. */
+	if (attr->inherit && b->cpu < 0)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "a ring of an inherited event that is not on one cpu");
+	return 0;
+}
+
+static int check_sampling(struct tally_builder *b,
+			  struct perf_event_attr *attr)
+{
+	if (b->period && b->freq)
+		return tally_bad(b, -EINVAL, "both a period and a frequency");
+	if (b->period || b->freq) {
+		attr->freq = !!b->freq;
+		attr->sample_period = b->period ?: b->freq;
+	}
+	if (b->shared_type && tally_share_check(b, b->shared_type))
+		return b->err;
+	if (!attr->sample_period)
+		return check_counting(b, attr);
+	if (attr->freq) {
+		if (check_freq(b, attr))
+			return b->err;
+	} else if (attr->sample_period >> 63) {
+		return tally_bad_attr(b, sample_period, -EINVAL,
+				      "period above 2^63 - 1");
+	}
+	if (!b->direct.fn && !b->irq.fn && !b->work.fn && !attr->sigtrap && !b->ring_pages)
+		return tally_bad(b, -EINVAL,
+				 "a period or frequency, but nothing receives the overflows");
+	if (b->queue && !b->irq.fn && !b->work.fn)
+		return tally_bad(b, -EINVAL, "a queue, but no handler for it");
+	if (check_handlers(b))
+		return b->err;
+	if (b->ring_pages && check_ring(b, attr))
+		return b->err;
+	set_samples(b, attr);
+	return check_one_shot(b, attr);
+}
+
+static int check_inherit(struct tally_builder *b,
+			 const struct perf_event_attr *attr)
+{
+	if (attr->inherit_thread && !attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT_THREAD, -EINVAL,
+				     "inherit_thread without inherit");
+	if (attr->inherit && !(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)))
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "inherit without a task");
+	return 0;
+}
+
+static int check_given(struct tally_builder *b)
+{
+	if (b->given & TALLY_GIVEN_TASK && b->given & TALLY_GIVEN_PID)
+		return tally_bad(b, -EINVAL, "both a task and a pid");
+	if (!(b->given & TALLY_GIVEN_ALL_CPUS))
+		return 0;
+	if (b->given & TALLY_GIVEN_CPU)
+		return tally_bad(b, -EINVAL, "both one cpu and all cpus");
+	if (b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
+		return tally_bad(b, -EINVAL,
+			   "a task is counted wherever it runs, not on all cpus");
+	return 0;
+}
+
+/**
+ * tally_builder_check - every rule that needs neither the target nor the PMU
+ * @b: the builder
+ * @attr: receives what perf is to be given, which is always created disabled
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or the builder's first error.
+ */
+int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (b->err)
+		return b->err;
+	*attr = b->attr;
+	if (check_given(b) || tally_builder_check_bits(b, attr) || check_exec(b, attr) ||
+	    check_exclude(b, attr) || check_inherit(b, attr) ||
+	    check_sampling(b, attr) || check_what(b, attr))
+		return b->err;
+	attr->disabled = 1;
+	attr->read_format = 0;
+	return 0;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_builder_check);

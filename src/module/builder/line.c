@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A line of text -> a builder. debugfs, the module parameter and other modules
+ * write an event as perf names it, and options:
+ *
+ *	cycles:k cpu=1 name=kcycles
+ *	page-faults pid=4711 inherit
+ *	msr/config=0x0/ cpu=all disabled
+ *
+ * cpu=N|all  pid=N  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
+ * exclude=user,kernel,hv,idle,host,guest  disabled  inherit  inherit_thread
+ * pinned  exclusive  require  enable_on_exec  remove_on_exec  sigtrap
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/string_helpers.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "builder/name.h"
+
+static void parse_exclude(struct tally_builder *b, char *list)
+{
+	static const char *const words[] = {
+		"user", "kernel", "hv", "idle", "host", "guest"
+	};
+	char *word;
+	u32 mask = 0;
+
+	while ((word = strsep(&list, ","))) {
+		int bit = match_string(words, ARRAY_SIZE(words), word);
+
+		if (bit < 0) {
+			tally_bad(b, -EINVAL, "cannot exclude '%s'", word);
+			return;
+		}
+		mask |= BIT(bit);
+	}
+	tally_builder_exclude(b, mask);
+}
+
+static bool parse_number(struct tally_builder *b, const char *key,
+			 const char *text, u64 max, u64 *value)
+{
+	if (!kstrtou64(text, 0, value) && *value <= max)
+		return true;
+	tally_bad(b, -EINVAL, "%s=%s: expected a number up to %llu", key, text,
+		  max);
+	return false;
+}
+
+static void parse_valued(struct tally_builder *b, const char *key, char *text)
+{
+	u64 n;
+
+	if (!strcmp(key, "name")) {
+		tally_builder_name(b, text);
+	} else if (!strcmp(key, "exclude")) {
+		parse_exclude(b, text);
+	} else if (!strcmp(key, "cpu")) {
+		if (!strcmp(text, "all"))
+			tally_builder_on_all_cpus(b);
+		else if (parse_number(b, key, text, INT_MAX, &n))
+			tally_builder_on_cpu(b, n);
+	} else if (!strcmp(key, "pid")) {
+		if (parse_number(b, key, text, INT_MAX, &n))
+			tally_builder_on_pid(b, n);
+	} else if (!strcmp(key, "period")) {
+		if (parse_number(b, key, text, U64_MAX, &n))
+			tally_builder_period(b, n);
+	} else if (!strcmp(key, "freq")) {
+		if (parse_number(b, key, text, U64_MAX, &n))
+			tally_builder_freq(b, n);
+	} else if (!strcmp(key, "max_rate")) {
+		if (parse_number(b, key, text, U32_MAX - 1, &n))
+			tally_builder_max_rate(b, n ?: TALLY_RATE_UNLIMITED);
+	} else {
+		tally_bad(b, -EINVAL, "unknown option '%s='", key);
+	}
+}
+
+static void set_sigtrap(struct tally_builder *b)
+{
+	tally_builder_sigtrap(b, 0);
+}
+
+static void parse_option(struct tally_builder *b, char *option)
+{
+	static const struct {
+		const char *word;
+		void (*set)(struct tally_builder *b);
+	} flags[] = {
+		{ "disabled", tally_builder_disabled },
+		{ "inherit", tally_builder_inherit },
+		{ "inherit_thread", tally_builder_inherit_thread },
+		{ "pinned", tally_builder_pinned },
+		{ "exclusive", tally_builder_exclusive },
+		{ "require", tally_builder_require },
+		{ "enable_on_exec", tally_builder_enable_on_exec },
+		{ "remove_on_exec", tally_builder_remove_on_exec },
+		{ "sigtrap", set_sigtrap },
+	};
+	char *value = option;
+	char *key = strsep(&value, "=");
+	size_t i;
+
+	if (value) {
+		parse_valued(b, key, value);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (!strcmp(key, flags[i].word)) {
+			flags[i].set(b);
+			return;
+		}
+	}
+	tally_bad(b, -EINVAL, "unknown option '%s'", key);
+}
+
+/*
+ * An event is called as it was written; a '/' cannot be in a folder's name. One
+ * that is too long for that is called as events without a name are.
+ */
+static void name_after(struct tally_builder *b, char *event)
+{
+	size_t len;
+
+	strreplace(event, '/', ':');
+	for (len = strlen(event); len && event[len - 1] == ':'; len--)
+		event[len - 1] = '\0';
+	if (len < TALLY_NAME_LEN) {
+		tally_builder_name(b, event);
+		b->given |= TALLY_GIVEN_EVENT;
+	}
+}
+
+/* The event as written, but for its modifiers: options may change those. */
+static void keep_event(struct tally_builder *b, const char *event, size_t len)
+{
+	if (len && event[len - 1] == ':')
+		len--;
+	if (len < sizeof(b->event))
+		strscpy(b->event, event, len + 1);
+}
+
+static void parse_event(struct tally_builder *b, char *event)
+{
+	char why[sizeof(b->why)];
+	size_t modifiers_at;
+	char *copy;
+	int err;
+
+	copy = kstrdup(event, GFP_KERNEL);
+	if (!copy) {
+		tally_bad(b, -ENOMEM, "out of memory");
+		return;
+	}
+	err = tally_name_parse(&b->attr, copy, &modifiers_at, why, sizeof(why));
+	if (err)
+		tally_bad(b, err, "%s", why);
+	else
+		keep_event(b, event, modifiers_at);
+	kfree(copy);
+}
+
+static void parse_line(struct tally_builder *b, char *line)
+{
+	char *event = strsep(&line, " \t");
+	char *option;
+
+	parse_event(b, event);
+	while ((option = strsep(&line, " \t")))
+		if (*option)
+			parse_option(b, option);
+	if (!(b->given & TALLY_GIVEN_NAME))
+		name_after(b, event);
+}
+
+int __tally_builder_parse(struct tally_builder *b, const char *line,
+			  struct module *owner)
+{
+	char *copy, *text;
+
+	tally_builder_clear(b, owner);
+	copy = kstrdup(line, GFP_KERNEL);
+	if (!copy)
+		return tally_bad(b, -ENOMEM, "out of memory");
+	text = strim(copy);
+	parse_line(b, text);
+	kfree(copy);
+	return b->err;
+}
+EXPORT_SYMBOL_TALLY(__tally_builder_parse);

@@ -1,0 +1,711 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Event names <-> what to count. The names are perf's:
+ *
+ *	cycles  cs  page-faults		generic names and their aliases
+ *	L1-dcache-load-misses		caches: which, then operation, then result
+ *	r3c				raw code, hexadecimal
+ *	mem:0x1000/8:w			breakpoint: address, length, access
+ *	msr/config=0x1,config1=0x2/	PMU by name or number
+ *	sched:sched_switch		tracepoint; also tracepoint:ID
+ *	kprobe:do_exit+0x10		kernel probe by symbol or 0xADDRESS;
+ *	kretprobe:do_exit		and on return
+ *
+ * with modifiers behind a colon, or behind a PMU's last slash: u k h count only
+ * user space, kernel, hypervisor; G H only virtual machines, only the host; I
+ * not the idle task; D pinned, e exclusive; p precise.
+ */
+#include <linux/ctype.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <tally/tally.h>
+#include "compat.h"
+#include "builder/name.h"
+#include "base/pmu.h"
+
+static const char *const hardware_names[][2] = {
+	[PERF_COUNT_HW_CPU_CYCLES] = { "cycles", "cpu-cycles" },
+	[PERF_COUNT_HW_INSTRUCTIONS] = { "instructions" },
+	[PERF_COUNT_HW_CACHE_REFERENCES] = { "cache-references" },
+	[PERF_COUNT_HW_CACHE_MISSES] = { "cache-misses" },
+	[PERF_COUNT_HW_BRANCH_INSTRUCTIONS] = {
+		"branch-instructions", "branches"
+	},
+	[PERF_COUNT_HW_BRANCH_MISSES] = { "branch-misses" },
+	[PERF_COUNT_HW_BUS_CYCLES] = { "bus-cycles" },
+	[PERF_COUNT_HW_STALLED_CYCLES_FRONTEND] = {
+		"stalled-cycles-frontend", "idle-cycles-frontend"
+	},
+	[PERF_COUNT_HW_STALLED_CYCLES_BACKEND] = {
+		"stalled-cycles-backend", "idle-cycles-backend"
+	},
+	[PERF_COUNT_HW_REF_CPU_CYCLES] = { "ref-cycles" },
+};
+
+static const char *const software_names[][2] = {
+	[PERF_COUNT_SW_CPU_CLOCK] = { "cpu-clock" },
+	[PERF_COUNT_SW_TASK_CLOCK] = { "task-clock" },
+	[PERF_COUNT_SW_PAGE_FAULTS] = { "page-faults", "faults" },
+	[PERF_COUNT_SW_CONTEXT_SWITCHES] = { "context-switches", "cs" },
+	[PERF_COUNT_SW_CPU_MIGRATIONS] = { "cpu-migrations", "migrations" },
+	[PERF_COUNT_SW_PAGE_FAULTS_MIN] = { "minor-faults" },
+	[PERF_COUNT_SW_PAGE_FAULTS_MAJ] = { "major-faults" },
+	[PERF_COUNT_SW_ALIGNMENT_FAULTS] = { "alignment-faults" },
+	[PERF_COUNT_SW_EMULATION_FAULTS] = { "emulation-faults" },
+	[PERF_COUNT_SW_DUMMY] = { "dummy" },
+	[PERF_COUNT_SW_BPF_OUTPUT] = { "bpf-output" },
+	[PERF_COUNT_SW_CGROUP_SWITCHES] = { "cgroup-switches" },
+};
+
+#define CACHE_ALIASES 5
+
+static const char *const cache_names[][CACHE_ALIASES] = {
+	[PERF_COUNT_HW_CACHE_L1D] = {
+		"L1-dcache", "l1-d", "l1d", "L1-data"
+	},
+	[PERF_COUNT_HW_CACHE_L1I] = {
+		"L1-icache", "l1-i", "l1i", "L1-instruction"
+	},
+	[PERF_COUNT_HW_CACHE_LL] = { "LLC", "L2" },
+	[PERF_COUNT_HW_CACHE_DTLB] = { "dTLB", "d-tlb", "Data-TLB" },
+	[PERF_COUNT_HW_CACHE_ITLB] = { "iTLB", "i-tlb", "Instruction-TLB" },
+	[PERF_COUNT_HW_CACHE_BPU] = {
+		"branch", "branches", "bpu", "btb", "bpc"
+	},
+	[PERF_COUNT_HW_CACHE_NODE] = { "node" },
+};
+
+/* The second spelling is the one for "how often", as in L1-dcache-loads. */
+static const char *const cache_ops[][CACHE_ALIASES] = {
+	[PERF_COUNT_HW_CACHE_OP_READ] = { "load", "loads", "read" },
+	[PERF_COUNT_HW_CACHE_OP_WRITE] = { "store", "stores", "write" },
+	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = {
+		"prefetch", "prefetches", "speculative-read", "speculative-load"
+	},
+};
+
+static const char *const cache_results[][CACHE_ALIASES] = {
+	[PERF_COUNT_HW_CACHE_RESULT_ACCESS] = {
+		"refs", "Reference", "ops", "access"
+	},
+	[PERF_COUNT_HW_CACHE_RESULT_MISS] = { "misses", "miss" },
+};
+
+static int find_name(const char *const (*names)[2], size_t nr, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(text, names[i][0]) ||
+		    (names[i][1] && !strcmp(text, names[i][1])))
+			return i;
+	return -1;
+}
+
+/* The longest word of the table that @text begins with, up to a dash. */
+static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr,
+		     const char **text)
+{
+	size_t best = 0, i, len;
+	int a, found = -1;
+
+	for (i = 0; i < nr; i++) {
+		for (a = 0; a < CACHE_ALIASES && words[i][a]; a++) {
+			len = strlen(words[i][a]);
+			if (len > best &&
+			    !strncasecmp(*text, words[i][a], len) &&
+			    (!(*text)[len] || (*text)[len] == '-')) {
+				best = len;
+				found = i;
+			}
+		}
+	}
+	if (found >= 0) {
+		*text += best;
+		if (**text == '-' && (*text)[1])
+			(*text)++;
+	}
+	return found;
+}
+
+/* cache[-operation][-result], as perf orders them. */
+static bool parse_cache(struct perf_event_attr *attr, const char *text)
+{
+	int op = -1, result = -1, cache;
+
+	cache = take_word(cache_names, ARRAY_SIZE(cache_names), &text);
+	if (cache < 0)
+		return false;
+	if (*text)
+		op = take_word(cache_ops, ARRAY_SIZE(cache_ops), &text);
+	if (*text)
+		result = take_word(cache_results, ARRAY_SIZE(cache_results),
+				   &text);
+	if (*text)
+		return false;
+	if (op < 0)
+		op = PERF_COUNT_HW_CACHE_OP_READ;
+	if (result < 0)
+		result = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
+	attr->type = PERF_TYPE_HW_CACHE;
+	attr->config = cache | op << 8 | result << 16;
+	return true;
+}
+
+static bool parse_raw(struct perf_event_attr *attr, const char *text)
+{
+	if (text[0] != 'r' || !isxdigit(text[1]) ||
+	    kstrtou64(text + 1, 16, &attr->config))
+		return false;
+	attr->type = PERF_TYPE_RAW;
+	return true;
+}
+
+static bool parse_generic(struct perf_event_attr *attr, const char *text)
+{
+	int id = find_name(hardware_names, ARRAY_SIZE(hardware_names), text);
+
+	if (id >= 0) {
+		attr->type = PERF_TYPE_HARDWARE;
+		attr->config = id;
+		return true;
+	}
+	id = find_name(software_names, ARRAY_SIZE(software_names), text);
+	if (id >= 0) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = id;
+		return true;
+	}
+	return parse_raw(attr, text) || parse_cache(attr, text);
+}
+
+#define MODIFIER_USER	BIT(0)
+#define MODIFIER_KERNEL	BIT(1)
+#define MODIFIER_HV	BIT(2)
+#define MODIFIER_GUEST	BIT(3)
+#define MODIFIER_HOST	BIT(4)
+#define MODIFIER_LEVELS	(MODIFIER_USER | MODIFIER_KERNEL | MODIFIER_HV)
+
+static int parse_modifiers(struct perf_event_attr *attr, const char *text,
+			   char *why, size_t size)
+{
+	unsigned int seen = 0;
+
+	for (; *text; text++) {
+		switch (*text) {
+		case 'u':
+			seen |= MODIFIER_USER;
+			break;
+		case 'k':
+			seen |= MODIFIER_KERNEL;
+			break;
+		case 'h':
+			seen |= MODIFIER_HV;
+			break;
+		case 'G':
+			seen |= MODIFIER_GUEST;
+			break;
+		case 'H':
+			seen |= MODIFIER_HOST;
+			break;
+		case 'I':
+			attr->exclude_idle = 1;
+			break;
+		case 'D':
+			attr->pinned = 1;
+			break;
+		case 'e':
+			attr->exclusive = 1;
+			break;
+		case 'P':
+			attr->precise_ip = 3;
+			break;
+		case 'p':
+			if (attr->precise_ip == 3) {
+				snprintf(why, size, "more than three p");
+				return -EINVAL;
+			}
+			attr->precise_ip++;
+			break;
+		default:
+			snprintf(why, size, "unknown modifier '%c'", *text);
+			return -EINVAL;
+		}
+	}
+	if (seen & MODIFIER_LEVELS) {
+		attr->exclude_user = !(seen & MODIFIER_USER);
+		attr->exclude_kernel = !(seen & MODIFIER_KERNEL);
+		attr->exclude_hv = !(seen & MODIFIER_HV);
+	}
+	if (seen & (MODIFIER_GUEST | MODIFIER_HOST)) {
+		attr->exclude_guest = !(seen & MODIFIER_GUEST);
+		attr->exclude_host = !(seen & MODIFIER_HOST);
+	}
+	return 0;
+}
+
+/**
+ * tally_name_defaults - what perf leaves out unless told otherwise
+ * @attr: whose type is known
+ *
+ * Virtual machines, by events of the CPU's own PMU; other PMUs may refuse every
+ * kind of exclusion.
+ */
+void tally_name_defaults(struct perf_event_attr *attr)
+{
+	attr->exclude_guest = attr->type == PERF_TYPE_HARDWARE ||
+			      attr->type == PERF_TYPE_HW_CACHE ||
+			      attr->type == PERF_TYPE_RAW;
+}
+
+static int parse_access(const char *text)
+{
+	int access = 0;
+
+	for (; *text; text++) {
+		int bit = *text == 'r' ? HW_BREAKPOINT_R :
+			  *text == 'w' ? HW_BREAKPOINT_W :
+			  *text == 'x' ? HW_BREAKPOINT_X : 0;
+
+		if (!bit || access & bit)
+			return -1;
+		access |= bit;
+	}
+	return access;
+}
+
+/* ADDR[/len][:rwx][:modifiers], behind "mem:" */
+static int parse_breakpoint(struct perf_event_attr *attr, char *text,
+			    char **modifiers, char *why, size_t size)
+{
+	char *spot = strsep(&text, ":");
+	char *addr = strsep(&spot, "/");
+	u64 address, len = 0;
+	int access = -1;
+
+	if (kstrtou64(addr, 0, &address) || (spot && kstrtou64(spot, 0, &len)) ||
+	    (spot && !len)) {
+		snprintf(why, size, "expected mem:ADDRESS[/length][:rwx]");
+		return -EINVAL;
+	}
+	if (text) {
+		access = parse_access(text);
+		if (access < 0) {
+			char *rest = text;
+			char *word = strsep(&rest, ":");
+
+			access = parse_access(word);
+			if (access < 0 && rest) {
+				snprintf(why, size, "unknown access '%s'", word);
+				return -EINVAL;
+			}
+			*modifiers = access < 0 ? word : rest;
+		}
+	}
+	if (access <= 0)
+		access = HW_BREAKPOINT_RW;
+	if (!len)
+		len = access == HW_BREAKPOINT_X ? sizeof(long) :
+						  HW_BREAKPOINT_LEN_4;
+	attr->type = PERF_TYPE_BREAKPOINT;
+	attr->bp_addr = address;
+	attr->bp_type = access;
+	attr->bp_len = len;
+	return 0;
+}
+
+/* SYMBOL[+offset] or an address, behind "kprobe:" or "kretprobe:" */
+static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
+			char **modifiers, char *why, size_t size)
+{
+	char *where = strsep(&text, ":");
+	char *plus = where;
+	char *symbol = strsep(&plus, "+");
+	u64 offset = 0, address = 0;
+	int type, err;
+
+	*modifiers = text;
+	if (plus && kstrtou64(plus, 0, &offset)) {
+		snprintf(why, size, "bad offset '%s'", plus);
+		return -EINVAL;
+	}
+	if (ret && offset) {
+		snprintf(why, size, "a function returns as a whole: no offset");
+		return -EINVAL;
+	}
+	if (isdigit(*symbol)) {
+		err = kstrtou64(symbol, 0, &address) ? -EINVAL : 0;
+		if (err)
+			snprintf(why, size, "bad address '%s'", symbol);
+		address += offset;
+	} else {
+		err = tally_symbol_address(symbol, offset, &address);
+		if (err)
+			snprintf(why, size, "cannot probe symbol '%s'", symbol);
+	}
+	if (err)
+		return err;
+	type = tally_pmu_type("kprobe");
+	if (type < 0) {
+		snprintf(why, size, "this kernel has no kprobe PMU");
+		return type;
+	}
+	attr->type = type;
+	attr->config = ret;
+	attr->kprobe_addr = address;
+	return 0;
+}
+
+static int parse_pmu_terms(struct perf_event_attr *attr, char *terms, char *why,
+			   size_t size)
+{
+	char *term;
+
+	while ((term = strsep(&terms, ","))) {
+		char *key = strsep(&term, "=");
+		u64 value;
+
+		if (!*key && !term)
+			continue;
+		if (!term || kstrtou64(term, 0, &value)) {
+			snprintf(why, size, "expected '%s=NUMBER'", key);
+			return -EINVAL;
+		}
+		if (!strcmp(key, "config")) {
+			attr->config = value;
+		} else if (!strcmp(key, "config1")) {
+			attr->config1 = value;
+		} else if (!strcmp(key, "config2")) {
+			attr->config2 = value;
+		} else if (!strcmp(key, "config3")) {
+			if (!tally_attr_set_config3(attr, value)) {
+				snprintf(why, size,
+					 "this kernel has no config3");
+				return -EOPNOTSUPP;
+			}
+		} else {
+			snprintf(why, size,
+				 "unknown term '%s': only config, config1 to config3",
+				 key);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int parse_pmu(struct perf_event_attr *attr, char *text, char **modifiers,
+		     char *why, size_t size)
+{
+	char *name = strsep(&text, "/");
+	char *terms = strsep(&text, "/");
+	int type;
+
+	if (!text) {
+		snprintf(why, size, "expected PMU/config=NUMBER,.../");
+		return -EINVAL;
+	}
+	*modifiers = *text == ':' ? text + 1 : text;
+	if (kstrtouint(name, 10, &attr->type)) {
+		type = tally_pmu_type(name);
+		if (type < 0) {
+			snprintf(why, size, "no PMU '%s' on this machine", name);
+			return type;
+		}
+		attr->type = type;
+	}
+	return parse_pmu_terms(attr, terms, why, size);
+}
+
+static int parse_tracepoint(struct perf_event_attr *attr, char *system,
+			    char *text, char **modifiers, char *why,
+			    size_t size)
+{
+	char *event = strsep(&text, ":");
+	int id;
+
+	*modifiers = text;
+	attr->type = PERF_TYPE_TRACEPOINT;
+	if (!strcmp(system, "tracepoint")) {
+		if (!kstrtou64(event, 0, &attr->config))
+			return 0;
+		snprintf(why, size, "expected tracepoint:NUMBER");
+		return -EINVAL;
+	}
+	id = tally_tracepoint_id(system, event);
+	if (id < 0) {
+		snprintf(why, size, "no tracepoint %s:%s in this kernel",
+			 system, event);
+		return id;
+	}
+	attr->config = id;
+	return 0;
+}
+
+static int parse_event(struct perf_event_attr *attr, char *text,
+		       char **modifiers, char *why, size_t size)
+{
+	char *rest = text;
+	char *word;
+
+	if (strstarts(text, "mem:"))
+		return parse_breakpoint(attr, text + 4, modifiers, why, size);
+	if (strchr(text, '/'))
+		return parse_pmu(attr, text, modifiers, why, size);
+
+	word = strsep(&rest, ":");
+	*modifiers = rest;
+	if (parse_generic(attr, word))
+		return 0;
+	if (!rest) {
+		snprintf(why, size, "unknown event '%s'", word);
+		return -ENOENT;
+	}
+	if (!strcmp(word, "kprobe") || !strcmp(word, "kretprobe"))
+		return parse_kprobe(attr, rest, word[1] == 'r', modifiers, why,
+				    size);
+	return parse_tracepoint(attr, word, rest, modifiers, why, size);
+}
+
+/**
+ * tally_name_parse - an event by name
+ * @attr: all zero; receives type, config and modifiers
+ * @text: the event; cut to pieces
+ * @modifiers_at: receives where the modifiers begin, or the length of @text
+ * @why: receives a sentence on failure
+ * @size: room in @why
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL for what cannot be read, ENOENT for a name that is not
+ * known here, EOPNOTSUPP for what this kernel lacks.
+ */
+int tally_name_parse(struct perf_event_attr *attr, char *text,
+		     size_t *modifiers_at, char *why, size_t size)
+{
+	size_t len = strlen(text);
+	char *modifiers = NULL;
+	int err;
+
+	if (!*text) {
+		snprintf(why, size, "no event");
+		return -EINVAL;
+	}
+	err = parse_event(attr, text, &modifiers, why, size);
+	if (err)
+		return err;
+	tally_name_defaults(attr);
+	*modifiers_at = modifiers ? modifiers - text : len;
+	return modifiers ? parse_modifiers(attr, modifiers, why, size) : 0;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_parse);
+
+static void format_modifiers(const struct perf_event_attr *attr, char *m)
+{
+	struct perf_event_attr usual = { .type = attr->type };
+	unsigned int i;
+
+	tally_name_defaults(&usual);
+	if (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv) {
+		if (!attr->exclude_user)
+			*m++ = 'u';
+		if (!attr->exclude_kernel)
+			*m++ = 'k';
+		if (!attr->exclude_hv)
+			*m++ = 'h';
+	}
+	if (attr->exclude_guest != usual.exclude_guest || attr->exclude_host) {
+		if (!attr->exclude_guest)
+			*m++ = 'G';
+		if (!attr->exclude_host)
+			*m++ = 'H';
+	}
+	if (attr->exclude_idle)
+		*m++ = 'I';
+	if (attr->pinned)
+		*m++ = 'D';
+	if (attr->exclusive)
+		*m++ = 'e';
+	for (i = 0; i < attr->precise_ip; i++)
+		*m++ = 'p';
+	*m = '\0';
+}
+
+static bool format_cache(const struct perf_event_attr *attr, char *buf,
+			 size_t size)
+{
+	u64 cache = attr->config & 0xff, op = attr->config >> 8 & 0xff;
+	u64 result = attr->config >> 16;
+
+	if (cache >= ARRAY_SIZE(cache_names) || op >= ARRAY_SIZE(cache_ops) ||
+	    result >= ARRAY_SIZE(cache_results))
+		return false;
+	if (result == PERF_COUNT_HW_CACHE_RESULT_ACCESS)
+		snprintf(buf, size, "%s-%s", cache_names[cache][0],
+			 cache_ops[op][1]);
+	else
+		snprintf(buf, size, "%s-%s-%s", cache_names[cache][0],
+			 cache_ops[op][0], cache_results[result][0]);
+	return true;
+}
+
+/* Everything that has a name of its own, without modifiers. */
+static bool format_named(const struct perf_event_attr *attr, char *buf,
+			 size_t size)
+{
+	u64 id = attr->config;
+
+	if (attr->type == PERF_TYPE_BREAKPOINT) {
+		snprintf(buf, size, "mem:0x%llx/%llu:%s%s%s", attr->bp_addr,
+			 attr->bp_len,
+			 attr->bp_type & HW_BREAKPOINT_R ? "r" : "",
+			 attr->bp_type & HW_BREAKPOINT_W ? "w" : "",
+			 attr->bp_type & HW_BREAKPOINT_X ? "x" : "");
+		return true;
+	}
+	if (attr->config1 || attr->config2 || tally_attr_config3(attr))
+		return false;
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+		if (id >= ARRAY_SIZE(hardware_names))
+			return false;
+		strscpy(buf, hardware_names[id][0], size);
+		return true;
+	case PERF_TYPE_SOFTWARE:
+		if (id >= ARRAY_SIZE(software_names))
+			return false;
+		strscpy(buf, software_names[id][0], size);
+		return true;
+	case PERF_TYPE_HW_CACHE:
+		return format_cache(attr, buf, size);
+	case PERF_TYPE_RAW:
+		snprintf(buf, size, "r%llx", id);
+		return true;
+	case PERF_TYPE_TRACEPOINT:
+		snprintf(buf, size, "tracepoint:%llu", id);
+		return true;
+	}
+	return false;
+}
+
+static void format_pmu(const struct perf_event_attr *attr, char *buf,
+		       size_t size)
+{
+	size_t n;
+
+	n = scnprintf(buf, size, "%u/config=0x%llx", attr->type, attr->config);
+	if (attr->config1)
+		n += scnprintf(buf + n, size - n, ",config1=0x%llx",
+			       attr->config1);
+	if (attr->config2)
+		n += scnprintf(buf + n, size - n, ",config2=0x%llx",
+			       attr->config2);
+	if (tally_attr_config3(attr))
+		n += scnprintf(buf + n, size - n, ",config3=0x%llx",
+			       tally_attr_config3(attr));
+	scnprintf(buf + n, size - n, "/");
+}
+
+/**
+ * tally_name_format - the name of an event; tally_name_parse() reads it back
+ * @attr: the event
+ * @given: what it was called when it was parsed, without modifiers; empty if
+ *	it was not. Tracepoints and PMUs that have but a number are told by it.
+ * @buf: receives the name
+ * @size: room in @buf; TALLY_EVENT_LEN is enough for any event
+ *
+ * Context: Any context.
+ */
+void tally_name_format(const struct perf_event_attr *attr, const char *given,
+		       char *buf, size_t size)
+{
+	bool named = format_named(attr, buf, size);
+	char modifiers[16];
+
+	/* What has but a number is better told by the word given for it. */
+	if (*given && (!named || attr->type == PERF_TYPE_TRACEPOINT))
+		strscpy(buf, given, size);
+	else if (!named)
+		format_pmu(attr, buf, size);
+	format_modifiers(attr, modifiers);
+	if (!*modifiers)
+		return;
+	/* A PMU's last slash separates as well as a colon. */
+	if (buf[strlen(buf) - 1] != '/')
+		strlcat(buf, ":", size);
+	strlcat(buf, modifiers, size);
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_format);
+
+/**
+ * tally_name_check - whether an event may be called @name
+ * @name: becomes a folder, and a word in lines that are read back
+ * @why: receives a sentence on failure
+ * @size: room in @why
+ *
+ * Return: 0; EINVAL, ENAMETOOLONG, or EEXIST for the names of tally's own files.
+ */
+int tally_name_check(const char *name, char *why, size_t size)
+{
+	static const char *const own[] = {
+		"events", "stats", "create", "remove"
+	};
+	const char *c;
+
+	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
+		snprintf(why, size, "'%s' is no name for an event", name);
+		return -EINVAL;
+	}
+	if (strlen(name) >= TALLY_NAME_LEN) {
+		snprintf(why, size, "a name has at most %d characters",
+			 TALLY_NAME_LEN - 1);
+		return -ENAMETOOLONG;
+	}
+	for (c = name; *c; c++) {
+		if (!isascii(*c) || !isgraph(*c) || *c == '/') {
+			snprintf(why, size,
+				 "a name is of printable ASCII, no blank and no '/'");
+			return -EINVAL;
+		}
+	}
+	if (match_string(own, ARRAY_SIZE(own), name) >= 0) {
+		snprintf(why, size, "'%s' is a file of tally's own", name);
+		return -EEXIST;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
+
+/**
+ * tally_name_next - the next line of a list
+ * @list: what is left of the list; NULL at its end
+ * @separator: from tally_name_separator()
+ *
+ * A ',' between the slashes of a PMU's terms does not separate.
+ *
+ * Return: the line, cut out of the list, or NULL.
+ */
+char *tally_name_next(char **list, char separator)
+{
+	char *line = *list, *c;
+	bool terms = false;
+
+	if (!line)
+		return NULL;
+	for (c = line; *c; c++) {
+		if (*c == '/' && separator == ',' && !strstarts(line, "mem:"))
+			terms = !terms;
+		if (*c == separator && !terms)
+			break;
+	}
+	*list = *c ? c + 1 : NULL;
+	*c = '\0';
+	return line;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_next);
+
+/* Lines have options behind blanks and end in ';'; plain names have neither. */
+char tally_name_separator(const char *list)
+{
+	return strpbrk(list, "; \t\n") ? ';' : ',';
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_separator);

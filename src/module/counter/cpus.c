@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One perf event per CPU, through CPU hotplug.
+ *
+ * perf drops the events of a CPU that goes offline and never puts them back; an
+ * event that is enabled after its CPU returned looks alive and counts nothing.
+ * And neither creating nor releasing an event is possible where a CPU's going
+ * is announced: both may take cpu_hotplug_lock, which the announcer holds.
+ *
+ * So the two callbacks only queue a work item. It waits until the hotplug
+ * operation is over, then visits every counter: an event that perf detached is
+ * read for the last time, its totals are banked, and it is released; a CPU that
+ * is online and has no event gets one. Until then a reader sees the detached
+ * event's final count, so that nothing is lost and no total ever falls.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "compat.h"
+#include "counter/cpus.h"
+#include "event/overflow.h"
+#include "read/publish.h"
+
+/*
+ * Guards the table, the references of its counters, and their creation and
+ * release. Outside tally_counter::lock.
+ */
+static DEFINE_MUTEX(counters_lock);
+static DEFINE_HASHTABLE(counters, 10);
+static atomic_long_t nr_counters, nr_perf_events, nr_repairs, nr_repair_errors;
+static enum cpuhp_state hotplug_state;
+
+static int slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
+{
+	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
+}
+
+static struct perf_event *create(const struct tally_counter *c, int cpu)
+{
+	struct perf_event_attr attr = c->attr;
+
+	/*
+	 * A child that is forked while its parent's event is disabled never
+	 * counts, and perf cannot disable the children of one that is enabled.
+	 * So an inherited event counts from the beginning and to the end; the
+	 * views of the counter shut out what is not wanted.
+	 */
+	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
+	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
+						c->overflow ?
+						tally_overflow_callback : NULL,
+						c->overflow);
+}
+
+/*
+ * Whether another slot's event counts what @event would: of a PMU that counts
+ * for a whole package, say.
+ */
+static bool served_already(const struct tally_counter *c,
+			   const struct perf_event *event, int cpu)
+{
+	const struct cpumask *scope = tally_pmu_scope(event->pmu, cpu);
+	const struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event && cpumask_test_cpu(READ_ONCE(s->event->cpu), scope))
+			return true;
+	return false;
+}
+
+/*
+ * Whether a handler would be called. Intel's driver records every single branch
+ * in a buffer that no handler sees, and refuses to be changed to that.
+ */
+static bool can_overflow(struct perf_event *event)
+{
+	if (event->pmu->capabilities & PERF_PMU_CAP_NO_INTERRUPT)
+		return false;
+	return event->attr.freq || event->attr.sample_period != 1 ||
+	       event->pmu->task_ctx_nr == perf_sw_context ||
+	       !perf_event_period(event, 1);
+}
+
+static int slot_create(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = slot_cpu(c, s);
+	struct perf_event *event;
+
+	event = create(c, cpu);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	if (c->overflow && !can_overflow(event)) {
+		perf_event_release_kernel(event);
+		return -EOPNOTSUPP;
+	}
+
+	/*
+	 * Before 6.12 a PMU that serves several CPUs by one of them moved the
+	 * event there. That CPU has a slot of its own; a second event would
+	 * count twice.
+	 */
+	if (tally_counter_on_all_cpus(c) &&
+	    (READ_ONCE(event->cpu) != cpu || served_already(c, event, cpu))) {
+		perf_event_release_kernel(event);
+		return -ENOENT;
+	}
+	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
+						       event->pmu->read;
+	s->still = tally_pmu_is_still(event->pmu);
+	/* For what reads all of it without the lock. */
+	smp_store_release(&s->event, event); /* K */
+	tally_users_changed(c, s - c->slots);
+	atomic_long_inc(&nr_perf_events);
+	return 0;
+}
+
+/*
+ * Whoever found the event before this has interrupts disabled: perf frees it
+ * after a grace period, and does not take it from a CPU that is reading it.
+ */
+static void slot_release(struct tally_counter *c, struct tally_slot *s)
+{
+	struct perf_event *event = s->event;
+
+	if (!event)
+		return;
+	WRITE_ONCE(s->event, NULL);
+	tally_users_changed(c, s - c->slots);
+	perf_event_release_kernel(event);
+	atomic_long_dec(&nr_perf_events);
+}
+
+/* The slow way, which asks perf, for any state of its event. */
+void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
+{
+	u64 enabled, running;
+
+	*t = s->bank;
+	if (!s->event)
+		return;
+	t->value += perf_event_read_value(s->event, &enabled, &running);
+	t->enabled += enabled;
+	t->running += running;
+}
+
+static void slot_bank(struct tally_counter *c, struct tally_slot *s)
+{
+	struct tally_totals t;
+	unsigned int i;
+
+	tally_slot_read(s, &t);
+	slot_release(c, s);
+	s->bank = t;
+	s->err = 0;
+	s->paused = false;
+	atomic_long_inc(&nr_repairs);
+
+	/* Its PMU may want another of its CPUs from now on. */
+	for (i = 0; i < c->nr_slots; i++)
+		c->slots[i].absent = false;
+}
+
+/* Gives the slot an event if its CPU is there and it has none. */
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = slot_cpu(c, s);
+	int err;
+
+	if (s->event || s->absent)
+		return;
+	if (!cpu_online(cpu)) {
+		s->err = 0;
+		return;
+	}
+
+	err = slot_create(c, s);
+	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
+	/*
+	 * ENODEV: it is going offline again, which perf knows some time before
+	 * cpu_online_mask does, and more work is queued.
+	 */
+	s->err = s->absent || err == -ENODEV ? 0 : err;
+	if (s->err) {
+		atomic_long_inc(&nr_repair_errors);
+		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
+				    cpu, c->attr.type, c->attr.config, err);
+	} else if (!err && c->users_on && !s->spent) {
+		perf_event_enable(s->event);
+	}
+}
+
+static void counter_repair(struct tally_counter *c)
+{
+	unsigned int i;
+
+	/* perf takes a task's events along by itself. */
+	if (c->target.task)
+		return;
+	mutex_lock(&c->lock);
+	/* All of them first: what is banked changes who is to serve. */
+	for (i = 0; i < c->nr_slots; i++)
+		if (c->slots[i].event && tally_slot_detached(&c->slots[i]))
+			slot_bank(c, &c->slots[i]);
+	for (i = 0; i < c->nr_slots; i++)
+		if (cpu_possible(slot_cpu(c, &c->slots[i])))
+			tally_slot_repair(c, &c->slots[i]);
+	mutex_unlock(&c->lock);
+}
+
+static void repair_all(struct work_struct *work)
+{
+	struct tally_counter *c;
+	int bucket;
+
+	/* Wait for the end of the operation that queued this. */
+	cpus_read_lock();
+	cpus_read_unlock();
+
+	mutex_lock(&counters_lock);
+	hash_for_each(counters, bucket, c, node)
+		counter_repair(c);
+	mutex_unlock(&counters_lock);
+	tally_publish_repair();
+}
+
+static DECLARE_WORK(repair_work, repair_all);
+
+static int hotplug_changed(unsigned int cpu)
+{
+	queue_work(system_unbound_wq, &repair_work);
+	return 0;
+}
+
+static u32 counter_key(const struct perf_event_attr *attr,
+		       const struct tally_target *target)
+{
+	/* What is enough to tell most of them apart. */
+	u64 cpu = target->cpu;
+
+	return hash_64(attr->config ^ (u64)attr->type << 32 ^ cpu << 44, 32) ^
+	       hash_ptr(target->task, 32);
+}
+
+/*
+ * Not what belongs to one user alone: one that overflows, an inherited event,
+ * whose children cannot be told apart; an exclusive one; a pinned one, whose
+ * error is cleared by whoever enables it; one that exec() changes; a breakpoint,
+ * for which perf asks for more than CAP_PERFMON.
+ */
+static bool shareable(const struct perf_event_attr *attr)
+{
+	return !attr->sample_period && !attr->inherit && !attr->exclusive &&
+	       !attr->pinned && !attr->enable_on_exec &&
+	       !attr->remove_on_exec && attr->type != PERF_TYPE_BREAKPOINT;
+}
+
+/* What is built on a task that has exited is to fail, not to share its end. */
+static bool has_exited(struct tally_counter *c)
+{
+	enum tally_state state;
+
+	if (!c->target.task)
+		return false;
+	mutex_lock(&c->lock);
+	state = tally_counter_state(c, 0);
+	mutex_unlock(&c->lock);
+	return state == TALLY_STATE_EXITED;
+}
+
+static struct tally_counter *counter_find(const struct perf_event_attr *attr,
+					  const struct tally_target *target, u32 key)
+{
+	struct tally_counter *c;
+
+	hash_for_each_possible(counters, c, node, key)
+		if (!memcmp(&c->attr, attr, sizeof(*attr)) &&
+		    c->target.task == target->task &&
+		    c->target.cpu == target->cpu && !has_exited(c))
+			return c;
+	return NULL;
+}
+
+/* Its handlers, which may still run, can go on reading what it counted. */
+static void release_slots(struct tally_counter *c)
+{
+	struct tally_totals t;
+	struct tally_slot *s;
+
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		if (c->overflow)
+			tally_slot_read(s, &t);
+		slot_release(c, s);
+		if (c->overflow)
+			s->bank = t;
+		/* Nor does it get another one, whatever they ask for. */
+		s->absent = true;
+		s->err = 0;
+	}
+	mutex_unlock(&c->lock);
+}
+
+static void counter_free(struct tally_counter *c)
+{
+	if (c->target.task)
+		put_task_struct(c->target.task);
+	mutex_destroy(&c->lock);
+	kvfree(c);
+}
+
+/*
+ * All or nothing, but for CPUs that are offline or that the PMU does not serve.
+ * A CPU that comes online meanwhile is seen by the work it queues, which waits
+ * for counters_lock.
+ */
+static int counter_fill(struct tally_counter *c, int *err_cpu)
+{
+	bool all = tally_counter_on_all_cpus(c);
+	int first = 0, filled = 0, err;
+	struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		*err_cpu = slot_cpu(c, s);
+		if (all && !cpu_online(*err_cpu))
+			continue;
+		err = slot_create(c, s);
+		if (!err) {
+			filled++;
+			continue;
+		}
+		if (!all || (err != -ENODEV && err != -ENOENT))
+			return err;
+		s->absent = err == -ENOENT;
+		if (!first)
+			first = err;
+	}
+	if (filled)
+		return 0;
+	*err_cpu = -1;
+	return first ?: -ENODEV;
+}
+
+static struct tally_counter *counter_new(const struct perf_event_attr *attr,
+					 const struct tally_target *target, u32 key,
+					 struct tally_overflow *overflow,
+					 bool at_once, int *err_cpu)
+{
+	unsigned int nr = tally_target_slots(target);
+	struct tally_counter *c;
+	int err;
+
+	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&c->lock);
+	refcount_set(&c->holds, 1);
+	INIT_LIST_HEAD(&c->users);
+	c->target = *target;
+	if (target->task)
+		get_task_struct(target->task);
+	c->attr = *attr;
+	c->overflow = overflow;
+	c->nr_slots = nr;
+	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
+	mutex_lock(&c->lock);
+	c->at_once = at_once;
+	err = counter_fill(c, err_cpu);
+	c->at_once = false;
+	c->fresh = at_once;
+	/* One user more than there are events: it is never disabled. */
+	if (!err && attr->inherit)
+		c->users_on++;
+	if (err) {
+		mutex_unlock(&c->lock);
+		release_slots(c);
+		counter_free(c);
+		return ERR_PTR(err);
+	}
+	hash_add(counters, &c->node, key);
+	atomic_long_inc(&nr_counters);
+	return c;
+}
+
+/**
+ * tally_counter_get - a counter for @attr on @target, new or shared
+ * @attr: checked and complete, with the disabled bit set
+ * @target: whom to count
+ * @overflow: what receives its overflows; NULL if it only counts
+ * @at_once: who asks is going to enable it next
+ * @err_cpu: on failure, the CPU that it failed on, or -1
+ *
+ * Context: Process context, may sleep; not from a hotplug callback nor with
+ * cpu_hotplug_lock held.
+ * Return: the counter, locked; or what perf_event_create_kernel_counter() said.
+ */
+struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
+					const struct tally_target *target,
+					struct tally_overflow *overflow,
+					bool at_once, int *err_cpu)
+{
+	u32 key = counter_key(attr, target);
+	struct tally_counter *c = NULL;
+
+	*err_cpu = -1;
+	/* perf says so, but not of a counter that was there when it went. */
+	if (!target->task && target->cpu >= 0 && !cpu_online(target->cpu)) {
+		*err_cpu = target->cpu;
+		return ERR_PTR(-ENODEV);
+	}
+	mutex_lock(&counters_lock);
+	if (shareable(attr))
+		c = counter_find(attr, target, key);
+	if (c) {
+		refcount_inc(&c->holds);
+		mutex_lock(&c->lock);
+		/* What it has counted is not all of whoever begins first. */
+		c->fresh = false;
+	} else {
+		c = counter_new(attr, target, key, overflow, at_once, err_cpu);
+	}
+	if (!IS_ERR(c))
+		c->refs++;
+	mutex_unlock(&counters_lock);
+	return c;
+}
+
+/**
+ * tally_counter_end - one event less counts with it
+ * @c: the counter
+ *
+ * With the last one perf's events are gone, but a callback of them may still be
+ * running, and ask what was counted. tally_counter_put() is to follow.
+ */
+void tally_counter_end(struct tally_counter *c)
+{
+	mutex_lock(&counters_lock);
+	if (!--c->refs) {
+		hash_del(&c->node);
+		release_slots(c);
+		atomic_long_dec(&nr_counters);
+	} else {
+		/* Whoever left it on. */
+		mutex_lock(&c->lock);
+		c->fresh = false;
+		tally_counter_quieten(c);
+		mutex_unlock(&c->lock);
+	}
+	mutex_unlock(&counters_lock);
+}
+
+/* After tally_counter_end(): one event less asks. */
+void tally_counter_put(struct tally_counter *c)
+{
+	if (refcount_dec_and_test(&c->holds))
+		counter_free(c);
+}
+
+void tally_cpus_stats(struct tally_cpus_stats *out)
+{
+	out->counters = atomic_long_read(&nr_counters);
+	out->perf_events = atomic_long_read(&nr_perf_events);
+	out->repairs = atomic_long_read(&nr_repairs);
+	out->repair_errors = atomic_long_read(&nr_repair_errors);
+}
+
+int tally_cpus_init(void)
+{
+	int ret;
+
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online",
+					hotplug_changed, hotplug_changed);
+	if (ret < 0)
+		return ret;
+	hotplug_state = ret;
+	return 0;
+}
+
+void tally_cpus_exit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+	cancel_work_sync(&repair_work);
+	WARN_ON_ONCE(atomic_long_read(&nr_counters) ||
+		     atomic_long_read(&nr_perf_events));
+}

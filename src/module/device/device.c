@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/tally, which makes files for events: see <uapi/linux/tally.h>.
+ *
+ *	struct tally_open o = { .size = sizeof(o), .attr = (unsigned long)&attr,
+ *				.pid = 0, .cpu = -1, .group_fd = -1 };
+ *	int fd = ioctl(open("/dev/tally", O_RDWR), TALLY_IOC_OPEN, &o);
+ */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/tally.h>
+#include "base/copyin.h"
+#include "builder/builder.h"
+#include "device/device.h"
+#include "event/event.h"
+#include "device/ioctl.h"
+#include "device/task_exit.h"
+#include "record/output.h"
+#include "read/page.h"
+#include "read/publish.h"
+#include "event/registry.h"
+#include "build/set.h"
+#include "filter/apply.h"
+#include "device/quota.h"
+
+/* The sizes that were published first. */
+#define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
+#define OPEN_SIZE_1	offsetofend(struct tally_open, error)
+#define NEXT_SIZE_1	offsetofend(struct tally_next, what)
+#define ATTACH_SIZE_1	offsetofend(struct tally_attach, error)
+
+/* What programs are built with must never change. */
+static_assert(sizeof(struct tally_error) == 128);
+static_assert(sizeof(struct tally_info) == 64);
+static_assert(sizeof(struct tally_open) == 240);
+static_assert(sizeof(struct tally_value) == 40);
+static_assert(sizeof(struct tally_read) == 32);
+static_assert(sizeof(struct tally_next) == 296);
+static_assert(sizeof(struct tally_attach) == 248);
+static_assert(offsetof(struct tally_attach, sample_type) == 232);
+static_assert(sizeof(struct tally_page) == 16 + 64 * 24);
+static_assert(offsetof(struct tally_open, error) == 112);
+static_assert(offsetof(struct tally_attach, error) == 104);
+static_assert(offsetof(struct tally_error, text) == 16);
+static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
+static_assert(offsetof(struct tally_open, perf_flags) == 32);
+static_assert(offsetof(struct tally_open, name) == 48);
+static_assert(offsetof(struct tally_value, state) == 32);
+static_assert(offsetof(struct tally_read, values) == 16);
+static_assert(offsetof(struct tally_next, config) == 24);
+static_assert(offsetof(struct tally_next, name) == 40);
+static_assert(offsetof(struct tally_attach, read_format) == 24);
+static_assert(offsetof(struct tally_attach, name) == 40);
+static_assert(sizeof(struct tally_page_value) == 24);
+static_assert(offsetof(struct tally_page_value, enabled_ns) == 8);
+static_assert(offsetof(struct tally_page_value, running_ns) == 16);
+static_assert(offsetof(struct tally_page, nr) == 8);
+static_assert(offsetof(struct tally_page, state) == 12);
+static_assert(offsetof(struct tally_page, values) == 16);
+
+/* They are told as they are. */
+static_assert(TALLY_IS_OFF == (int)TALLY_STATE_OFF);
+static_assert(TALLY_IS_INACTIVE == (int)TALLY_STATE_INACTIVE);
+static_assert(TALLY_IS_ACTIVE == (int)TALLY_STATE_ACTIVE);
+static_assert(TALLY_IS_ERROR == (int)TALLY_STATE_ERROR);
+static_assert(TALLY_IS_OFFLINE == (int)TALLY_STATE_OFFLINE);
+static_assert(TALLY_IS_EXITED == (int)TALLY_STATE_EXITED);
+static_assert(TALLY_IS_THROTTLED == (int)TALLY_STATE_THROTTLED);
+static_assert(TALLY_USER_NAME_LEN == TALLY_NAME_LEN);
+static_assert(TALLY_USER_MEMBERS == TALLY_SET_MOST);
+
+static int give_back(void __user *arg, const void *from, size_t known, u32 size)
+{
+	return copy_to_user(arg, from, min_t(size_t, known, size)) ? -EFAULT : 0;
+}
+
+/* ---- TALLY_IOC_INFO ---- */
+
+static int ioc_info(void __user *arg)
+{
+	struct tally_info info = {
+		.size = sizeof(info),
+		.abi = TALLY_ABI,
+		.features = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS |
+			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH |
+			    TALLY_FEATURE_RINGS,
+		.attr_size = sizeof(struct perf_event_attr),
+		.nr_cpus = nr_cpu_ids,
+		.publish_min_ns = TALLY_PUBLISH_SHORTEST,
+		.publish_max_ns = TALLY_PUBLISH_LONGEST,
+		.publish_default_ns = TALLY_PUBLISH_DEFAULT,
+	};
+	struct tally_info asked;
+	u32 size;
+	int err;
+
+	err = tally_copy_request(&asked, sizeof(asked), arg, sizeof(asked),
+				 INFO_SIZE_1, &size);
+	if (err)
+		return err;
+	tally_limits(&info);
+	return give_back(arg, &info, sizeof(info), size);
+}
+
+/* ---- what OPEN and ATTACH have in common ---- */
+
+static int bad_request(struct tally_builder *b, u32 field, int err, const char *why)
+{
+	b->stage = TALLY_STAGE_REQUEST;
+	return tally_bad_in(b, field, err, "%s", why);
+}
+
+/* Why it failed, for the program; the errno comes by the call itself. */
+static void explain(struct tally_error __user *to, const struct tally_builder *b,
+		    int err)
+{
+	struct tally_error e = {
+		.error = -err,
+		.stage = b->stage,
+		.field = b->err_field,
+		.cpu = b->err_cpu,
+	};
+
+	strscpy(e.text, b->why, sizeof(e.text));
+	/* It may have gone; the errno says enough then. */
+	if (copy_to_user(to, &e, sizeof(e)))
+		return;
+}
+
+static int check_interval(struct tally_builder *b, u64 interval)
+{
+	if (interval && (interval < TALLY_PUBLISH_SHORTEST ||
+			 interval > TALLY_PUBLISH_LONGEST))
+		return bad_request(b, TALLY_FIELD_PUBLISH_NS, -EINVAL,
+				   "publish_ns is not between 10,000 and an hour");
+	/* Its timers take time of everybody's. */
+	if (interval && interval < TALLY_PUBLISH_DEFAULT && !perfmon_capable()) {
+		b->stage = TALLY_STAGE_PERMISSION;
+		return tally_bad_in(b, TALLY_FIELD_PUBLISH_NS, -EACCES,
+				    "less than 10 ms needs CAP_PERFMON");
+	}
+	return 0;
+}
+
+/* A name ends, and has nothing behind its end. */
+static int check_name(struct tally_builder *b, const char *name)
+{
+	size_t len = strnlen(name, TALLY_USER_NAME_LEN);
+
+	if (len == TALLY_USER_NAME_LEN)
+		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
+				   "the name has no end");
+	if (memchr_inv(name + len, 0, TALLY_USER_NAME_LEN - len))
+		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
+				   "the name has something behind its end");
+	return 0;
+}
+
+/* ---- TALLY_IOC_OPEN ---- */
+
+/**
+ * struct opening - TALLY_IOC_OPEN at work
+ * @o: what was asked for
+ * @attr: what to count
+ * @b: the builder
+ * @leader: the file of the group's leader
+ * @charge: what it takes
+ * @how: what the file is to be like
+ */
+struct opening {
+	struct tally_open o;
+	struct perf_event_attr attr;
+	struct tally_builder b;
+	struct file *leader;
+	struct tally_charge charge;
+	struct tally_file_how how;
+};
+
+static int check_flags(struct opening *op)
+{
+	const struct tally_open *o = &op->o;
+	struct tally_builder *b = &op->b;
+
+	if (o->flags & ~(TALLY_OPEN_ALL_CPUS | TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE))
+		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
+	if (o->reserved)
+		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
+		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
+				   "PERF_FLAG_PID_CGROUP: cgroups are not built yet");
+	if (o->perf_flags & ~(u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT |
+				   PERF_FLAG_FD_CLOEXEC))
+		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
+	if (o->flags & TALLY_OPEN_MEMBER &&
+	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
+		return bad_request(b, TALLY_FIELD_GROUP_FD, -EINVAL,
+				   "a member is of a group: group_fd");
+	if (o->group_fd < -1)
+		return bad_request(b, TALLY_FIELD_GROUP_FD, -EBADF, "group_fd is no file");
+	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
+}
+
+/* As perf: which combinations of task and CPU there are. */
+static int check_target(struct opening *op)
+{
+	const struct tally_open *o = &op->o;
+	struct tally_builder *b = &op->b;
+
+	if (o->flags & TALLY_OPEN_ALL_CPUS) {
+		if (o->pid != -1)
+			return bad_request(b, TALLY_FIELD_PID, -EINVAL,
+					   "all cpus are counted with pid -1");
+		if (o->cpu != -1)
+			return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
+					   "all cpus are counted with cpu -1");
+		return 0;
+	}
+	if (o->pid == -1 && o->cpu == -1)
+		return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
+				   "neither a task nor a cpu; for all cpus there is a flag");
+	if (o->cpu < -1 || (o->cpu >= 0 && (o->cpu >= nr_cpu_ids || !cpu_possible(o->cpu))))
+		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
+	if (o->pid < -1)
+		return bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
+	return 0;
+}
+
+/* What means nothing without a task is taken by perf, and does nothing. */
+static void drop_task_bits(struct perf_event_attr *attr)
+{
+	attr->inherit = 0;
+	attr->inherit_thread = 0;
+	attr->enable_on_exec = 0;
+	attr->remove_on_exec = 0;
+}
+
+static void describe(struct opening *op)
+{
+	const struct tally_open *o = &op->o;
+	struct tally_builder *b = &op->b;
+	struct perf_event_attr *attr = &b->attr;
+
+	*attr = op->attr;
+	op->how.given = &op->attr;
+	op->how.wanted = !attr->disabled;
+	/* With both, it is refused. */
+	if (op->how.wanted && !attr->remove_on_exec)
+		attr->enable_on_exec = 0;
+	else if (attr->enable_on_exec && o->pid != -1)
+		op->how.wanted = true;
+	attr->disabled = 1;
+	if (o->pid == -1 && !attr->sigtrap && !(attr->inherit_thread && !attr->inherit) &&
+	    !(attr->remove_on_exec && attr->enable_on_exec))
+		drop_task_bits(attr);
+	if (attr->sample_period) {
+		tally_builder_on_overflow(b, tally_file_overflow, NULL);
+		/* perf has its own limits, which a program knows. */
+		tally_builder_max_rate(b, TALLY_RATE_UNLIMITED);
+	}
+	if (o->name[0])
+		tally_builder_name(b, o->name);
+	if (o->pid >= 0)
+		tally_builder_on_pid(b, o->pid);
+	if (o->cpu >= 0)
+		tally_builder_on_cpu(b, o->cpu);
+	else if (o->pid == -1)
+		tally_builder_on_all_cpus(b);
+	op->how.read_format = attr->read_format;
+	op->how.interval = o->publish_ns;
+	op->how.flags = o->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0;
+	op->how.require = o->flags & TALLY_OPEN_REQUIRE;
+	if (op->how.require)
+		b->flags |= TALLY_BUILDER_REQUIRE;
+	/* One that joins others begins with them. */
+	if (op->how.wanted && o->group_fd < 0)
+		b->flags |= TALLY_BUILDER_AT_ONCE;
+}
+
+static int get_attr(struct opening *op)
+{
+	int err = tally_copy_attr(&op->attr, u64_to_user_ptr(op->o.attr));
+
+	if (err)
+		return bad_request(&op->b, TALLY_FIELD_ATTR, err,
+				   err == -E2BIG ? "attr has more than this kernel knows" :
+						   "attr cannot be read");
+	/* As perf, which looks at this before it looks at what it does not know. */
+	if (op->attr.sample_type & PERF_SAMPLE_REGS_INTR) {
+		err = security_locked_down(LOCKDOWN_PERF);
+		if (err) {
+			op->b.stage = TALLY_STAGE_PERMISSION;
+			return tally_bad_attr(&op->b, sample_type, err,
+					      "PERF_SAMPLE_REGS_INTR: the kernel is locked down");
+		}
+	}
+	return 0;
+}
+
+/* The caller puts op->leader. */
+static int get_leader(struct opening *op, struct tally_file **leader)
+{
+	*leader = NULL;
+	if (op->o.group_fd < 0)
+		return 0;
+	op->leader = fget(op->o.group_fd);
+	if (op->leader)
+		*leader = tally_file_get(op->leader);
+	if (!*leader || !tally_file_event(*leader)) {
+		op->b.stage = TALLY_STAGE_TARGET;
+		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD,
+				    *leader ? -EINVAL : -EBADF,
+				    *leader ? "group_fd is attached to another one's event" :
+					      "group_fd is no file of an event of tally");
+	}
+	if (op->o.perf_flags & PERF_FLAG_FD_OUTPUT)
+		op->how.output = *leader;
+	if (op->o.perf_flags & PERF_FLAG_FD_NO_GROUP)
+		*leader = NULL;
+	return 0;
+}
+
+/* One for each CPU, and what there is for each. */
+static unsigned int perf_events(const struct tally_open *o)
+{
+	return o->flags & TALLY_OPEN_ALL_CPUS ? num_possible_cpus() : 1;
+}
+
+static int charge(struct opening *op)
+{
+	unsigned int nr = perf_events(&op->o);
+	unsigned int files = op->o.flags & TALLY_OPEN_MEMBER ? 0 : 1;
+	u64 each = sizeof(struct perf_event) + sizeof(struct tally_view) +
+		   sizeof(struct tally_slot) + sizeof(struct tally_set_look) +
+		   sizeof(struct tally_totals);
+	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
+
+	/* Any file may have rings. */
+	bytes += sizeof(struct tally_output) + nr * sizeof(struct tally_output_slot);
+	if (op->attr.sample_period || tally_sift_can(&op->attr))
+		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
+	/* And its page, with what publishes in that. */
+	if (files)
+		bytes += PAGE_SIZE * (1 + nr) + tally_file_memory() +
+			 tally_publisher_memory();
+	return tally_charge(&op->charge, files, nr, bytes, &op->b);
+}
+
+static int open_event(struct tally_session *s, struct opening *op,
+		      struct tally_file *leader)
+{
+	struct tally_event *ev;
+	int err;
+
+	describe(op);
+	if (leader)
+		tally_file_follow(leader, &op->b.attr, &op->how);
+	/* Whoever may not count is not to learn what is taken. */
+	if (!perfmon_capable()) {
+		op->b.stage = TALLY_STAGE_PERMISSION;
+		return tally_bad(&op->b, -EACCES, "needs CAP_PERFMON");
+	}
+	err = charge(op);
+	if (err)
+		return err;
+	ev = tally_build(&op->b);
+	if (IS_ERR(ev)) {
+		tally_uncharge(&op->charge);
+		return PTR_ERR(ev);
+	}
+	if (op->o.flags & TALLY_OPEN_MEMBER)
+		return tally_file_add(ev, leader, &op->charge, &op->how, &op->b);
+	return tally_file_new(s, ev, leader, &op->charge, &op->how, &op->b);
+}
+
+static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
+{
+	struct tally_file *leader;
+	struct opening op;
+	u32 size;
+	int ret;
+
+	ret = tally_copy_request(&op.o, sizeof(op.o), arg,
+				 offsetof(struct tally_open, error), OPEN_SIZE_1, &size);
+	if (ret)
+		return ret;
+	op.leader = NULL;
+	memset(&op.how, 0, sizeof(op.how));
+	tally_builder_clear(&op.b, THIS_MODULE);
+	op.b.flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
+	ret = check_flags(&op) ?: check_target(&op) ?: get_attr(&op) ?:
+	      get_leader(&op, &leader) ?: open_event(s, &op, leader);
+	if (op.leader)
+		fput(op.leader);
+	if (ret < 0)
+		explain(&arg->error, &op.b, ret);
+	return ret;
+}
+
+/* ---- TALLY_IOC_NEXT ---- */
+
+/* In the caller's namespace; 0 if the task is in none of it. */
+static pid_t pid_of(const struct tally_event *ev)
+{
+	const struct task_struct *task = ev->counter->target.task;
+
+	return task ? task_pid_vnr((struct task_struct *)task) : -1;
+}
+
+/* Most kinds have an address in what they count. */
+static bool may_see(const struct tally_event *ev)
+{
+	switch (ev->attr.type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_SOFTWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_RAW:
+		return true;
+	default:
+		return perfmon_capable();
+	}
+}
+
+/* Under the lock of the list of events; that of a counter is inside. */
+static void tell(struct tally_event *ev, void *to)
+{
+	struct tally_next *n = to;
+
+	n->id = ev->id;
+	n->state = tally_event_state(ev);
+	n->type = ev->attr.type;
+	n->cpu = ev->counter->target.cpu;
+	n->pid = pid_of(ev);
+	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
+	/* A name that nobody gave it has in it what is counted. */
+	if (may_see(ev) || ev->named || ev->of_file)
+		strscpy(n->name, ev->name, sizeof(n->name));
+	if (!may_see(ev))
+		return;
+	n->config = ev->attr.config;
+	tally_event_what(ev, n->what, sizeof(n->what));
+}
+
+static int ioc_next(struct tally_next __user *arg)
+{
+	struct tally_next n;
+	u64 after;
+	u32 size;
+	int err;
+
+	err = tally_copy_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
+	if (err)
+		return err;
+	if (n.reserved)
+		return -EINVAL;
+	after = n.id;
+	memset(&n, 0, sizeof(n));
+	n.size = sizeof(n);
+	err = tally_registry_after(after, tell, &n);
+	return err ?: give_back(arg, &n, sizeof(n), size);
+}
+
+/* ---- TALLY_IOC_ATTACH ---- */
+
+static int check_attach(const struct tally_attach *a, struct tally_builder *b)
+{
+	if (a->reserved)
+		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+	if (a->perf_flags & ~(u64)PERF_FLAG_FD_CLOEXEC)
+		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
+	if (a->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
+				   "unknown bits in read_format");
+	if (a->read_format & PERF_FORMAT_GROUP)
+		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
+				   "an event that is attached to is in no group");
+	if (a->id && a->name[0])
+		return bad_request(b, TALLY_FIELD_NAME, -EINVAL, "both an id and a name");
+	if (a->flags & ~(TALLY_ATTACH_WATERMARK | TALLY_ATTACH_BACKWARD))
+		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
+	if ((a->flags || a->wakeup) && !a->sample_type)
+		return bad_request(b, TALLY_FIELD_SAMPLE_TYPE, -EINVAL,
+				   "flags and wakeup are of samples");
+	if (a->sample_type && !perfmon_capable()) {
+		b->stage = TALLY_STAGE_PERMISSION;
+		return tally_bad_in(b, TALLY_FIELD_SAMPLE_TYPE, -EACCES,
+				    "samples need CAP_PERFMON");
+	}
+	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
+}
+
+static int attach(const struct tally_attach *a, struct tally_builder *b)
+{
+	struct tally_file_how how = {
+		.read_format = a->read_format,
+		.interval = a->publish_ns,
+		.flags = a->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0,
+	};
+	struct perf_event_attr samples = {
+		.sample_type = a->sample_type,
+		.watermark = !!(a->flags & TALLY_ATTACH_WATERMARK),
+		.wakeup_events = a->wakeup,
+		.write_backward = !!(a->flags & TALLY_ATTACH_BACKWARD),
+		.sample_id_all = 1,
+	};
+	struct tally_charge charge = { };
+	int err;
+
+	if (a->sample_type)
+		how.samples = &samples;
+	err = tally_charge(&charge, 1, 0, PAGE_SIZE * (1 + num_possible_cpus()) +
+			   tally_publisher_memory() +
+			   2 * nr_cpu_ids * sizeof(struct tally_count), b);
+	return err ?: tally_file_attach(a->id, a->name, &charge, &how, b);
+}
+
+static int ioc_attach(struct tally_attach __user *arg)
+{
+	struct tally_builder b;
+	struct tally_attach a;
+	u32 size;
+	int ret;
+
+	/* The error is in the middle of it, and what it was is ignored. */
+	ret = tally_copy_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size);
+	if (ret)
+		return ret;
+	tally_builder_clear(&b, THIS_MODULE);
+	ret = check_attach(&a, &b) ?: attach(&a, &b);
+	if (ret < 0)
+		explain(&arg->error, &b, ret);
+	return ret;
+}
+
+/* ---- the device ---- */
+
+static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *to = (void __user *)arg;
+
+	switch (cmd) {
+	case TALLY_IOC_INFO:
+		return ioc_info(to);
+	case TALLY_IOC_OPEN:
+		return ioc_open(file->private_data, to);
+	case TALLY_IOC_NEXT:
+		return ioc_next(to);
+	case TALLY_IOC_ATTACH:
+		return ioc_attach(to);
+	case TALLY_IOC_ENABLE_ALL:
+	case TALLY_IOC_DISABLE_ALL:
+		tally_session_enable(file->private_data, cmd == TALLY_IOC_ENABLE_ALL);
+		return 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int device_open(struct inode *inode, struct file *file)
+{
+	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct tally_builder b;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	tally_builder_clear(&b, THIS_MODULE);
+	err = tally_charge(&s->charge, 0, 0, sizeof(*s), &b);
+	if (err) {
+		kfree(s);
+		return err;
+	}
+	refcount_set(&s->refs, 1);
+	mutex_init(&s->lock);
+	INIT_LIST_HEAD(&s->files);
+	file->private_data = s;
+	return 0;
+}
+
+static int device_release(struct inode *inode, struct file *file)
+{
+	tally_session_put(file->private_data);
+	return 0;
+}
+
+static const struct file_operations device_fops = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.release = device_release,
+	.unlocked_ioctl = device_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "tally",
+	.fops = &device_fops,
+	.mode = 0600,
+};
+
+int tally_device_init(void)
+{
+	return misc_register(&device);
+}
+
+void tally_device_exit(void)
+{
+	misc_deregister(&device);
+	tally_exits_exit();
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_FILE_H
+#define TALLY_FILE_H
+
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include "read/attach.h"
+#include "device/task_exit.h"
+#include "base/kick.h"
+#include "build/set.h"
+#include "device/quota.h"
+
+struct fasync_struct;
+struct perf_event_attr;
+struct tally_read;
+struct tally_session;
+
+/**
+ * struct tally_file - a file
+ * @ev: its event; NULL of one that is attached to
+ * @set: the set that the event is in; changes under the locks of the old one and the
+ *	new one
+ * @joined: the other file's, which stays as long as this file; or NULL
+ * @at: the attachment
+ * @at_event: what it is attached to, until that is gone
+ * @at_mapping: what is published of that
+ * @at_output: its samples; or NULL
+ * @read_format: of what read() tells
+ * @given: what the program wants of a breakpoint, else NULL; under tally_set::lock
+ * @signal: sends one, for an overflow
+ * @spent: for the last of those that were asked for
+ * @session: what it was made with
+ * @node: in the list of that
+ * @charge: to whom it is charged
+ * @extras: charges for members without a file; guarded by tally_set::lock
+ * @wait: those who poll
+ * @fasync: those who want a signal
+ * @watch: of the task
+ * @watching: it is registered
+ * @own: the set that the event is in while it is in no other file's. It keeps this in
+ *	memory as long as anybody may look at it. Not there if @ev is NULL.
+ */
+struct tally_file {
+	struct tally_event *ev;
+	struct tally_set *set;
+	struct tally_set *joined;
+	struct tally_attachment at;
+	struct tally_event *at_event;
+	struct tally_mapping at_mapping;
+	struct tally_output *at_output;
+	u64 read_format;
+	struct perf_event_attr *given;
+	struct tally_kick signal;
+	bool spent;
+	struct tally_session *session;
+	struct list_head node;
+	struct tally_charge charge;
+	struct list_head extras;
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync;
+	struct tally_watch watch;
+	bool watching;
+	struct tally_set own;
+};
+
+/* The set that the event is in, locked. One that it was in stays. */
+static inline struct tally_set *tally_file_lock(struct tally_file *f)
+{
+	struct tally_set *set;
+
+	for (;;) {
+		set = READ_ONCE(f->set);
+		mutex_lock(&set->lock);
+		if (set == f->set)
+			return set;
+		mutex_unlock(&set->lock);
+	}
+}
+
+extern const struct file_operations tally_file_ops;
+
+ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size);
+long tally_file_ioc_read(struct tally_file *f, void __user *arg);
+void tally_file_tell_own(struct tally_file *f, unsigned int cmd);
+void tally_file_signal(struct tally_kick *kick);
+bool tally_file_task_ended(struct tally_watch *w);
+void tally_file_gone(struct tally_attachment *a);
+void tally_file_end(struct tally_file *f);
+
+#endif /* TALLY_FILE_H */

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups: sets as files have them, which grow and shrink.
+ *
+ * As in perf, the first member leads: while it is disabled, none counts; when it is
+ * enabled, all begin that are enabled themselves, here at one moment. An event with
+ * a file of its own is in a set of its own before it joins, and returns there when
+ * the leader goes.
+ */
+#include <linux/bitops.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/preempt.h>
+#include <linux/seqlock.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "event/event.h"
+#include "device/group.h"
+#include "record/output.h"
+#include "read/page.h"
+#include "build/set.h"
+
+static void free_now(struct tally_set *set)
+{
+	if (set->now != &set->one_now)
+		kvfree(set->now);
+}
+
+/* The first room is for one, and each is four times the one before. */
+static int grow(struct tally_set *set)
+{
+	unsigned int room = set->room ? min(set->room * 4, (unsigned int)TALLY_SET_MOST) : 1;
+	size_t now = array3_size(set->nr_slots, room, sizeof(*set->now));
+	void *memory;
+	u64 *throttled;
+
+	if (set->nr_slots * room == 1) {
+		set->now = &set->one_now;
+		set->throttled = &set->one_throttled;
+		set->room = 1;
+		return 0;
+	}
+	/* Both in one; what is found in a look is used before the next one. */
+	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL);
+	if (!memory)
+		return -ENOMEM;
+	throttled = memory + now;
+	if (set->nr)
+		memcpy(throttled, set->throttled, set->nr * sizeof(*throttled));
+	free_now(set);
+	set->throttled = throttled;
+	set->now = memory;
+	set->room = room;
+	return 0;
+}
+
+static void free_room(struct tally_set *set)
+{
+	free_now(set);
+	set->now = NULL;
+	set->throttled = NULL;
+	if (set->looks != &set->look)
+		kvfree(set->looks);
+	set->looks = NULL;
+}
+
+/**
+ * tally_group_init - a group for events that count what @ev counts
+ * @set: zeroed, but for its members, of which there are to be TALLY_SET_MOST
+ * @ev: an event
+ * @interval: of what is published in the page of its leader; 0 for the default
+ *
+ * It has no member then, but room for one.
+ *
+ * Return: 0, or ENOMEM; tally_group_put() is to follow in any case.
+ */
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval)
+{
+	mutex_init(&set->lock);
+	refcount_set(&set->refs, 1);
+	seqcount_init(&set->changes);
+	tally_mapping_init(&set->mapping, interval);
+	set->owner = ev->owner;
+	set->plain = true;
+	set->nr_slots = ev->counter->nr_slots;
+	set->slot_mask = ev->slot_mask;
+	set->looks = &set->look;
+	if (set->nr_slots > 1)
+		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
+	return set->looks ? grow(set) : -ENOMEM;
+}
+
+/* True if nobody looks at it any more: its memory is the caller's. */
+bool tally_group_put(struct tally_set *set)
+{
+	if (!refcount_dec_and_test(&set->refs))
+		return false;
+	tally_mapping_end(&set->mapping);
+	free_room(set);
+	mutex_destroy(&set->lock);
+	return true;
+}
+
+/* Under its lock: nobody is in it any more, nor will be. */
+void tally_group_strip(struct tally_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	free_room(set);
+}
+
+/* The member's bit. */
+u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr; i++)
+		if (set->members[i] == ev)
+			return BIT_ULL(i);
+	return 0;
+}
+
+/* Whoever is enabled counts, if the leader is; @again: also if it is on already. */
+static void update(struct tally_set *set, u64 again)
+{
+	u64 on = set->wanted & 1 ? set->wanted : 0;
+
+	tally_set_off(set, set->on & ~on);
+	on &= ~set->on | again;
+	if (on)
+		tally_set_on(set, on);
+}
+
+/* Samples may be looking at the members, maybe beneath us: see readout.c. */
+static void begin_change(struct tally_set *set)
+{
+	if (!set->sampled)
+		return;
+	preempt_disable();
+	raw_write_seqcount_begin(&set->changes); /* V */
+}
+
+static void end_change(struct tally_set *set)
+{
+	if (!set->sampled)
+		return;
+	raw_write_seqcount_end(&set->changes); /* V */
+	preempt_enable();
+}
+
+static bool samples_group(const struct tally_event *ev)
+{
+	return ev->overflow && ev->output &&
+	       tally_readout_of_group(ev->output->type, ev->output->read_format);
+}
+
+/* The member that has just come tells of all in its samples, or is told of. */
+static void show_in_samples(struct tally_set *set, struct tally_event *ev)
+{
+	unsigned int i;
+
+	if (samples_group(ev)) {
+		set->sampled = true;
+		for (i = 0; i < set->nr; i++)
+			set->members[i]->sampled = true;
+		smp_store_release(&ev->output->set, set); /* V */
+	} else if (set->sampled) {
+		ev->sampled = true;
+	}
+}
+
+/**
+ * tally_group_join - one more member
+ * @set: the group, under its lock
+ * @ev: the event, which is in no group; it may be on, and stays so
+ * @wanted: it is to count when the leader does; see tally_group_update()
+ *
+ * Return: 0; E2BIG if there are too many, ENOMEM; never for the first.
+ */
+int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
+{
+	unsigned int i = set->nr;
+	int err;
+
+	lockdep_assert_held(&set->lock);
+	if (i == TALLY_SET_MOST)
+		return -E2BIG;
+	if (i == set->room) {
+		err = grow(set);
+		if (err)
+			return err;
+	}
+	if (!ev->on)
+		ev->closed = true;
+	else
+		set->on |= BIT_ULL(i);
+	if (wanted)
+		set->wanted |= BIT_ULL(i);
+	if (ev->attr.inherit)
+		set->apart |= BIT_ULL(i);
+	if (ev->overflow)
+		set->plain = false;
+	set->throttled[i] = 0;
+	/* Whoever has counted alone has no ratio with others. */
+	set->ragged |= i && (set->begun || ev->on);
+	set->begun |= ev->on;
+	mutex_lock(&set->mapping.lock);
+	begin_change(set);
+	set->members[i] = ev;
+	set->nr++;
+	end_change(set);
+	show_in_samples(set, ev);
+	tally_mapping_show(&set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping.lock);
+	return 0;
+}
+
+/* Bit @i is no more, and the ones above it come down. */
+static u64 without(u64 bits, unsigned int i)
+{
+	u64 below = BIT_ULL(i) - 1;
+
+	return (bits & below) | (bits >> 1 & ~below);
+}
+
+/**
+ * tally_group_leave - one member less
+ * @set: the group, under its lock
+ * @ev: a member; it stays on, or off
+ *
+ * Return: whether it was to count when the leader does.
+ */
+bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
+{
+	unsigned int i = __ffs64(tally_group_bit(set, ev));
+	bool wanted = set->wanted & BIT_ULL(i);
+	unsigned int slot;
+
+	set->on = without(set->on, i);
+	set->wanted = without(set->wanted, i);
+	set->apart = without(set->apart, i);
+	for (slot = 0; slot < set->nr_slots; slot++)
+		set->looks[slot].seen = without(set->looks[slot].seen, i);
+	mutex_lock(&set->mapping.lock);
+	if (ev->sampled && samples_group(ev))
+		WRITE_ONCE(ev->output->set, NULL); /* V */
+	begin_change(set);
+	set->nr--;
+	memmove(&set->members[i], &set->members[i + 1],
+		(set->nr - i) * sizeof(*set->members));
+	end_change(set);
+	tally_mapping_show(&set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping.lock);
+	memmove(&set->throttled[i], &set->throttled[i + 1],
+		(set->nr - i) * sizeof(*set->throttled));
+	return wanted;
+}
+
+/* Under the group's lock: those count that are to. */
+void tally_group_update(struct tally_set *set)
+{
+	lockdep_assert_held(&set->lock);
+	update(set, 0);
+}
+
+/*
+ * Under the group's lock: what its members are to do. Those that wait for exec()
+ * because their leader did need wait no longer if it does not.
+ */
+void tally_group_enable(struct tally_set *set, u64 members)
+{
+	set->wanted |= members;
+	update(set, members & 1 ? ~0ULL : members);
+}
+
+void tally_group_disable(struct tally_set *set, u64 members)
+{
+	unsigned int i;
+
+	/* As for perf: what is off until exec() is off, and is enabled by that. */
+	for (i = 0; i < set->nr; i++)
+		if (members & BIT_ULL(i) && tally_event_waits(set->members[i]))
+			members &= ~BIT_ULL(i);
+	set->wanted &= ~members;
+	update(set, 0);
+}

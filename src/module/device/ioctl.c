@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file of an event, which speaks perf's protocol.
+ *
+ *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+ *	read(fd, &count, sizeof(count));
+ *
+ * How it begins, and what it is made of, is in openfd.c; here is what programs call.
+ *
+ * What a program is given is copied when no lock is held: inside the lock of its
+ * mappings, tally_mapping::lock is taken, and that inside all others.
+ */
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/lockdep.h>
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/poll.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/tally.h>
+#include "base/copyin.h"
+#include "builder/builder.h"
+#include "event/control.h"
+#include "event/event.h"
+#include "device/ioctl.h"
+#include "device/file.h"
+#include "device/group.h"
+#include "record/output.h"
+#include "event/overflow.h"
+#include "read/page.h"
+#include "read/publish.h"
+#include "filter/apply.h"
+
+/* ---- perf's ioctls ---- */
+
+/* Of all files in the group. */
+static void refresh_pages(struct tally_set *set)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr; i++)
+		if (set->members[i]->file)
+			tally_mapping_refresh(&set->members[i]->file->own.mapping);
+}
+
+/* Under the lock of the set. */
+static void tell_members(struct tally_set *set, u64 members, unsigned int cmd)
+{
+	switch (cmd) {
+	case PERF_EVENT_IOC_ENABLE:
+		tally_group_enable(set, members);
+		break;
+	case PERF_EVENT_IOC_DISABLE:
+		tally_group_disable(set, members);
+		break;
+	default:
+		tally_set_zero(set, members);
+	}
+	refresh_pages(set);
+}
+
+static void tell(struct tally_file *f, unsigned int cmd, u64 flags)
+{
+	struct tally_set *set = tally_file_lock(f);
+
+	tell_members(set, flags & PERF_IOC_FLAG_GROUP ? tally_set_all(set) :
+							tally_group_bit(set, f->ev), cmd);
+	mutex_unlock(&set->lock);
+}
+
+/* Its event, and, if it leads a group, those that have no file. */
+void tally_file_tell_own(struct tally_file *f, unsigned int cmd)
+{
+	struct tally_set *set = tally_file_lock(f);
+	u64 members = tally_group_bit(set, f->ev);
+	unsigned int i;
+
+	for (i = 1; members & 1 && i < set->nr; i++)
+		if (!set->members[i]->file)
+			members |= BIT_ULL(i);
+	tell_members(set, members, cmd);
+	mutex_unlock(&set->lock);
+}
+
+/* So many more, from when it is enabled, and so is its leader; 0 sets no limit. */
+static int refresh(struct tally_file *f, int overflows)
+{
+	struct tally_set *set;
+	int err;
+
+	if (overflows < 0)
+		return -EINVAL;
+	set = tally_file_lock(f);
+	err = tally_event_limit(f->ev, overflows);
+	if (!err)
+		tell_members(set, tally_group_bit(set, f->ev), PERF_EVENT_IOC_ENABLE);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+static int set_period(struct tally_file *f, const u64 __user *arg)
+{
+	u64 period;
+
+	if (copy_from_user(&period, arg, sizeof(period)))
+		return -EFAULT;
+	return tally_event_set_period(f->ev, period);
+}
+
+/* Whether @attr differs in nothing but what can be changed; as perf. */
+static bool same_but(const struct perf_event_attr *attr,
+		     const struct perf_event_attr *given)
+{
+	struct perf_event_attr same = *given;
+
+	same.bp_addr = attr->bp_addr;
+	same.bp_len = attr->bp_len;
+	same.bp_type = attr->bp_type;
+	same.disabled = attr->disabled;
+	return !memcmp(&same, attr, sizeof(same));
+}
+
+/* Under the lock of the set. */
+static int modify_breakpoint(struct tally_file *f, const struct perf_event_attr *attr)
+{
+	int err;
+
+	if (!same_but(attr, f->given) || attr->bp_len > HW_BREAKPOINT_LEN_8)
+		return -EINVAL;
+	err = tally_event_modify(f->ev, attr->bp_addr, attr->bp_len, attr->bp_type);
+	if (err)
+		return err;
+	*f->given = *attr;
+	tell_members(f->set, tally_group_bit(f->set, f->ev),
+		     attr->disabled ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
+	return 0;
+}
+
+static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
+{
+	struct perf_event_attr attr;
+	struct tally_set *set;
+	int err;
+
+	err = tally_copy_attr(&attr, arg);
+	if (err)
+		return err;
+	if (!tally_attr_is_known(&attr) || attr.type != f->ev->attr.type)
+		return -EINVAL;
+	if (attr.type != PERF_TYPE_BREAKPOINT)
+		return -EOPNOTSUPP;
+	set = tally_file_lock(f);
+	err = modify_breakpoint(f, &attr);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+/* To the rings of another file; -1 to none. */
+static int set_output(struct tally_file *f, int fd)
+{
+	struct tally_file *to;
+	struct file *file;
+	int err = -EBADF;
+
+	if (fd == -1)
+		return tally_output_set(f->ev, &f->wait, NULL);
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	to = tally_file_get(file);
+	if (to)
+		err = to->ev ? tally_output_set(f->ev, &f->wait, to->ev) : -EINVAL;
+	fput(file);
+	return err;
+}
+
+/* As perf: text of less than a page, for the kinds that have fields. */
+static int set_filter(struct tally_file *f, const char __user *arg)
+{
+	char *text;
+	int err;
+
+	if (!tally_sift_can(&f->ev->attr))
+		return -EINVAL;
+	text = strndup_user(arg, PAGE_SIZE);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	err = tally_event_set_filter(f->ev, text);
+	kfree(text);
+	return err;
+}
+
+static int get_id(struct tally_file *f, u64 __user *arg)
+{
+	u64 id = f->ev ? f->ev->id : f->at.id;
+
+	return copy_to_user(arg, &id, sizeof(id)) ? -EFAULT : 0;
+}
+
+static void reset_attached(struct tally_file *f);
+
+/* Of an event that belongs to somebody else. */
+static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
+{
+	switch (cmd) {
+	case PERF_EVENT_IOC_RESET:
+		reset_attached(f);
+		return 0;
+	case PERF_EVENT_IOC_ENABLE:
+	case PERF_EVENT_IOC_DISABLE:
+	case PERF_EVENT_IOC_REFRESH:
+	case PERF_EVENT_IOC_PERIOD:
+	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
+	case PERF_EVENT_IOC_SET_OUTPUT:
+	case PERF_EVENT_IOC_SET_FILTER:
+		return -EPERM;
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return tally_output_pause(f->at_output, arg);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
+{
+	void __user *to = (void __user *)arg;
+
+	switch (cmd) {
+	case PERF_EVENT_IOC_ENABLE:
+	case PERF_EVENT_IOC_DISABLE:
+	case PERF_EVENT_IOC_RESET:
+		tell(f, cmd, arg);
+		return 0;
+	case PERF_EVENT_IOC_REFRESH:
+		return refresh(f, (int)arg);
+	case PERF_EVENT_IOC_PERIOD:
+		return set_period(f, to);
+	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
+		return modify(f, to);
+	case PERF_EVENT_IOC_SET_OUTPUT:
+		return set_output(f, (int)arg);
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return tally_output_pause(READ_ONCE(f->ev->output), arg);
+	case PERF_EVENT_IOC_SET_FILTER:
+		return set_filter(f, to);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct tally_file *f = file->private_data;
+
+	switch (cmd) {
+	case TALLY_IOC_READ:
+		return tally_file_ioc_read(f, (void __user *)arg);
+	case PERF_EVENT_IOC_ID:
+		return get_id(f, (void __user *)arg);
+	case PERF_EVENT_IOC_SET_BPF:
+	case PERF_EVENT_IOC_QUERY_BPF:
+		return -EOPNOTSUPP;
+	default:
+		return f->ev ? own_ioctl(f, cmd, arg) : attached_ioctl(f, cmd, arg);
+	}
+}
+
+#ifdef CONFIG_COMPAT
+/* perf's numbers have the size of a pointer in them. */
+static long eventfd_compat_ioctl(struct file *file, unsigned int cmd,
+				 unsigned long arg)
+{
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(PERF_EVENT_IOC_SET_FILTER):
+	case _IOC_NR(PERF_EVENT_IOC_ID):
+	case _IOC_NR(PERF_EVENT_IOC_QUERY_BPF):
+	case _IOC_NR(PERF_EVENT_IOC_MODIFY_ATTRIBUTES):
+		if (_IOC_TYPE(cmd) == _IOC_TYPE(PERF_EVENT_IOC_ID) &&
+		    _IOC_SIZE(cmd) == sizeof(compat_uptr_t)) {
+			cmd &= ~IOCSIZE_MASK;
+			cmd |= sizeof(void *) << IOCSIZE_SHIFT;
+		}
+		break;
+	}
+	/* Those with an address; the others' arguments are numbers. */
+	if (_IOC_TYPE(cmd) == TALLY_IOC_MAGIC || _IOC_DIR(cmd))
+		arg = (unsigned long)compat_ptr(arg);
+	return eventfd_ioctl(file, cmd, arg);
+}
+#else
+#define eventfd_compat_ioctl NULL
+#endif
+
+/* ---- poll and signals ---- */
+
+static bool has_ended(struct tally_file *f)
+{
+	bool ended;
+
+	if (f->ev)
+		return tally_event_ended(f->ev);
+	mutex_lock(&f->at.lock);
+	ended = !f->at.ev || tally_event_ended(f->at.ev);
+	mutex_unlock(&f->at.lock);
+	return ended;
+}
+
+/**
+ * tally_file_overflow - the handler of events that have files
+ * @ev: the event; it may have no file yet, or none of its own
+ * @sample: of the overflow
+ * @context: nothing
+ *
+ * Who has a function to be called is in the kernel; here overflows are counted, and
+ * whoever asked for signals gets them.
+ *
+ * Context: Any context, NMI included.
+ */
+void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,
+			 void *context)
+{
+	struct tally_file *f = READ_ONCE(ev->file);
+
+	if (!f || !READ_ONCE(f->fasync))
+		return;
+	if (tally_overflow_is_spent(ev->overflow))
+		WRITE_ONCE(f->spent, true);
+	tally_kick(&f->signal);
+}
+
+void tally_file_signal(struct tally_kick *kick)
+{
+	struct tally_file *f = container_of(kick, struct tally_file, signal);
+
+	kill_fasync(&f->fasync, SIGIO, xchg(&f->spent, false) ? POLL_HUP : POLL_IN);
+}
+
+static void tell_end(struct tally_file *f)
+{
+	wake_up_interruptible_poll(&f->wait, EPOLLHUP);
+	kill_fasync(&f->fasync, SIGIO, POLL_HUP);
+}
+
+bool tally_file_task_ended(struct tally_watch *w)
+{
+	struct tally_file *f = container_of(w, struct tally_file, watch);
+
+	if (!has_ended(f))
+		return false;
+	tell_end(f);
+	return true;
+}
+
+static __poll_t eventfd_poll(struct file *file, poll_table *wait)
+{
+	struct tally_file *f = file->private_data;
+	struct tally_output *out;
+
+	poll_wait(file, &f->wait, wait);
+	if (has_ended(f))
+		return EPOLLHUP;
+	out = f->ev ? READ_ONCE(f->ev->output) : f->at_output;
+	return out ? tally_output_poll(out) : 0;
+}
+
+static int eventfd_fasync(int fd, struct file *file, int on)
+{
+	struct tally_file *f = file->private_data;
+
+	return fasync_helper(fd, file, on, &f->fasync);
+}
+
+/* ---- the page ---- */
+
+static void reset_attached(struct tally_file *f)
+{
+	struct tally_totals base;
+
+	/* Of two, the later one is to be the last in the page as well. */
+	mutex_lock(&f->at.lock);
+	tally_attachment_reset(&f->at, &base);
+	tally_mapping_rebase(&f->at_mapping, &base);
+	mutex_unlock(&f->at.lock);
+}
+
+/* Its owner has released it; what it had counted stays in the page. */
+void tally_file_gone(struct tally_attachment *a)
+{
+	struct tally_file *f = container_of(a, struct tally_file, at);
+	struct tally_count count;
+
+	tally_attachment_read(a, &count);
+	count.state = TALLY_IS_RELEASED;
+	tally_mapping_last(&f->at_mapping, &count);
+	tell_end(f);
+}
+
+static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct tally_file *f = file->private_data;
+
+	/* A page, or a page and a ring. */
+	if (vma_pages(vma) > 1 || vma->vm_pgoff) {
+		if (f->ev)
+			return tally_output_mmap(f->ev, &f->wait, vma);
+		if (f->at_output)
+			return tally_output_map(f->at_output, &f->wait, vma);
+	}
+	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
+}
+
+/* ---- all of it ---- */
+
+static int eventfd_release(struct inode *inode, struct file *file)
+{
+	tally_file_end(file->private_data);
+	return 0;
+}
+
+static ssize_t eventfd_read(struct file *file, char __user *buf, size_t size,
+			    loff_t *pos)
+{
+	return tally_file_read(file->private_data, buf, size);
+}
+
+#ifdef CONFIG_PROC_FS
+static void eventfd_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct tally_file *f = file->private_data;
+	struct tally_count count;
+
+	seq_printf(m, "tally-id:\t%llu\n", f->ev ? f->ev->id : f->at.id);
+	if (f->ev) {
+		seq_printf(m, "tally-name:\t%s\n", f->ev->name);
+		count.state = tally_event_state(f->ev);
+	} else if (!tally_attachment_read(&f->at, &count)) {
+		seq_puts(m, "tally-state:\treleased\n");
+		return;
+	}
+	seq_printf(m, "tally-state:\t%s\n", tally_state_name(count.state));
+}
+#endif
+
+const struct file_operations tally_file_ops = {
+	.owner = THIS_MODULE,
+	.read = eventfd_read,
+	.poll = eventfd_poll,
+	.unlocked_ioctl = eventfd_ioctl,
+	.compat_ioctl = eventfd_compat_ioctl,
+	.mmap = eventfd_mmap,
+	.fasync = eventfd_fasync,
+	.release = eventfd_release,
+#ifdef CONFIG_PROC_FS
+	.show_fdinfo = eventfd_show_fdinfo,
+#endif
+};

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a file: an event, its group, and what it is charged for.
+ *
+ * An event that was made with the file is a member of a group: the file's own, or
+ * that of a leader, which it leaves when either of the two is closed. An event
+ * that another one made is attached to, and only read.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/capability.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <uapi/linux/tally.h>
+#include "builder/builder.h"
+#include "event/event.h"
+#include "device/ioctl.h"
+#include "device/file.h"
+#include "device/group.h"
+#include "record/output.h"
+#include "read/page.h"
+#include "read/publish.h"
+#include "event/registry.h"
+#include "record/share.h"
+
+/**
+ * struct file_extra - what is charged for an event that has no file of its own
+ * @node: in tally_file::extras
+ * @charge: the charge
+ */
+struct file_extra {
+	struct list_head node;
+	struct tally_charge charge;
+};
+
+/* ---- its end ---- */
+
+void tally_session_put(struct tally_session *s)
+{
+	if (refcount_dec_and_test(&s->refs)) {
+		tally_uncharge(&s->charge);
+		mutex_destroy(&s->lock);
+		kfree(s);
+	}
+}
+
+void tally_session_enable(struct tally_session *s, bool enable)
+{
+	struct tally_file *f;
+
+	mutex_lock(&s->lock);
+	list_for_each_entry(f, &s->files, node)
+		tally_file_tell_own(f, enable ? PERF_EVENT_IOC_ENABLE :
+						PERF_EVENT_IOC_DISABLE);
+	mutex_unlock(&s->lock);
+}
+
+/* Its leader goes, or it could not stay. */
+static void move_home(struct tally_set *from, struct tally_event *ev)
+{
+	struct tally_file *f = ev->file;
+	bool wanted = tally_group_leave(from, ev);
+
+	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
+	/* There is always room for the first. */
+	tally_group_join(&f->own, ev, wanted);
+	tally_group_update(&f->own);
+	WRITE_ONCE(f->set, &f->own);
+	mutex_unlock(&f->own.lock);
+}
+
+static void take_out(struct tally_set *set, struct tally_event *ev,
+		     struct list_head *doomed)
+{
+	tally_group_leave(set, ev);
+	tally_registry_del(ev);
+	list_add_tail(&ev->node, doomed);
+}
+
+/* That of a file, and with the last one who may look at it, the file. */
+static void put_set(struct tally_set *set)
+{
+	if (tally_group_put(set))
+		kfree(container_of(set, struct tally_file, own));
+}
+
+/* When a leader goes, those with a file go on, and all others go with it. */
+static void release_event(struct tally_file *f)
+{
+	struct tally_set *set = tally_file_lock(f);
+	bool signals = f->ev->overflow || f->ev->output;
+	LIST_HEAD(doomed);
+
+	while (set == &f->own && set->nr > 1) {
+		if (set->members[1]->file)
+			move_home(set, set->members[1]);
+		else
+			take_out(set, set->members[1], &doomed);
+	}
+	take_out(set, f->ev, &doomed);
+	/* Those who were in it keep the file in memory, but not what its set had. */
+	if (set == &f->own && refcount_read(&set->refs) > 1)
+		tally_group_strip(set);
+	mutex_unlock(&set->lock);
+	tally_events_destroy(&doomed);
+	/* Nothing comes of it any more; on PREEMPT_RT that waits for readers. */
+	if (signals)
+		tally_kick_sync(&f->signal);
+	if (f->joined)
+		put_set(f->joined);
+}
+
+static void release_attachment(struct tally_file *f)
+{
+	if (f->at_output)
+		tally_share_end(f->at_output);
+	tally_detach(&f->at);
+	tally_mapping_end(&f->at_mapping);
+	if (f->watch.task)
+		put_task_struct(f->watch.task);
+}
+
+static void uncharge(struct tally_file *f)
+{
+	struct file_extra *extra, *next;
+
+	list_for_each_entry_safe(extra, next, &f->extras, node) {
+		tally_uncharge(&extra->charge);
+		kfree(extra);
+	}
+	tally_uncharge(&f->charge);
+}
+
+void tally_file_end(struct tally_file *f)
+{
+	if (f->session) {
+		mutex_lock(&f->session->lock);
+		list_del(&f->node);
+		mutex_unlock(&f->session->lock);
+		tally_session_put(f->session);
+	}
+	if (f->watching)
+		tally_unwatch(&f->watch);
+	if (f->ev)
+		release_event(f);
+	else
+		release_attachment(f);
+	uncharge(f);
+	kfree(f->given);
+	if (f->ev)
+		put_set(&f->own);
+	else
+		kfree(f);
+}
+
+/* ---- its beginning ---- */
+
+/* The file, if it is one of an event. */
+struct tally_file *tally_file_get(struct file *file)
+{
+	return file->f_op == &tally_file_ops ? file->private_data : NULL;
+}
+
+/* NULL if it is attached to. */
+struct tally_event *tally_file_event(struct tally_file *f)
+{
+	return f->ev;
+}
+
+/*
+ * What a sibling has from its leader: it is as pinned, and if the leader waits for
+ * exec(), waits, too.
+ */
+void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
+		       struct tally_file_how *how)
+{
+	struct tally_event *ev = leader->ev;
+
+	if (ev->attr.pinned && !attr->pinned) {
+		attr->pinned = 1;
+		how->follows = true;
+	}
+	if (how->wanted && !attr->enable_on_exec && tally_event_waits(ev)) {
+		attr->enable_on_exec = 1;
+		how->awaits = true;
+	}
+}
+
+/* poll() tells the end of a task's event, if this kernel can be asked for it. */
+static int watch(struct tally_file *f, const struct tally_event *ev)
+{
+	int err;
+
+	if (!ev->counter->target.task)
+		return 0;
+	err = tally_watch(&f->watch, ev->counter->target.task);
+	f->watching = !err;
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+/* What perf says of a leader and its siblings, and what a set asks for. */
+static int check_leader(const struct tally_file *leader, struct tally_event *ev,
+			const struct tally_file_how *how, struct tally_builder *b)
+{
+	struct tally_event *first = leader->ev;
+
+	b->stage = TALLY_STAGE_TARGET;
+	if (leader->set != &leader->own)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
+				    "group_fd is no leader, but in a group itself");
+	if (first->counter->target.task != ev->counter->target.task ||
+	    first->counter->target.cpu != ev->counter->target.cpu)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
+				    "the leader counts on another task or cpu");
+	if (first->attr.inherit != ev->attr.inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "inherit is for all of a group or none");
+	if (first->attr.exclusive)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EOPNOTSUPP,
+				    "an exclusive leader would keep its siblings off the PMU");
+	if ((ev->attr.pinned && !how->follows) || ev->attr.exclusive)
+		return tally_bad_bit(b, ev->attr.pinned ? TALLY_BIT_PINNED :
+							  TALLY_BIT_EXCLUSIVE,
+				     -EINVAL, "only a leader can be pinned or exclusive");
+	if (ev->attr.enable_on_exec && !how->awaits && !tally_event_waits(first))
+		return tally_bad_bit(b, TALLY_BIT_ENABLE_ON_EXEC, -EOPNOTSUPP,
+				     "a sibling waits for exec() only with its leader");
+	if (tally_event_state(first) == TALLY_STATE_EXITED)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -ENODEV,
+				    "the leader's task has exited");
+	return 0;
+}
+
+/* Under the locks of the set: it counts from now on, if it is to. */
+static int join(struct tally_set *set, struct tally_event *ev,
+		const struct tally_file_how *how, struct tally_builder *b)
+{
+	bool ragged = set->ragged;
+	int err;
+
+	err = tally_group_join(set, ev, how->wanted);
+	if (err == -E2BIG)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
+				    "a group has at most %d events", TALLY_SET_MOST);
+	if (err)
+		return tally_builder_failed(b, err, -1);
+	tally_group_update(set);
+	/* It has come too late for the exec() that its leader waited for. */
+	if (how->awaits && !tally_event_waits(set->members[0]))
+		tally_group_enable(set, tally_group_bit(set, ev));
+	/* While the leader is disabled, nobody can tell; it could at its making. */
+	if (!how->require || !(set->on & set->wanted & tally_group_bit(set, ev)) ||
+	    tally_event_counts(ev))
+		return 0;
+	tally_group_leave(set, ev);
+	set->ragged = ragged;
+	b->stage = TALLY_STAGE_PERF;
+	return tally_builder_failed(b, -EBUSY, -1);
+}
+
+/* It was in its own set before, or, if it has no file, in none. */
+static int join_leader(struct tally_file *f, struct tally_event *ev,
+		       struct tally_file *leader, const struct tally_file_how *how,
+		       struct tally_builder *b)
+{
+	struct tally_set *set;
+	int err;
+
+	if (f) {
+		mutex_lock(&f->own.lock);
+		tally_group_leave(&f->own, ev);
+		/* Its page is its own wherever it is. */
+		mutex_lock(&f->own.mapping.lock);
+		tally_mapping_show(&f->own.mapping, &f->ev, 1);
+		mutex_unlock(&f->own.mapping.lock);
+		mutex_unlock(&f->own.lock);
+	}
+	set = tally_file_lock(leader);
+	err = check_leader(leader, ev, how, b);
+	if (!err)
+		err = join(set, ev, how, b);
+	if (!err && f) {
+		refcount_inc(&set->refs);
+		f->joined = set;
+		WRITE_ONCE(f->set, set);
+	}
+	if (!err)
+		err = f ? 0 : set->nr - 1;
+	mutex_unlock(&set->lock);
+	if (err < 0 && f) {
+		mutex_lock(&f->own.lock);
+		tally_group_join(&f->own, ev, false);
+		mutex_unlock(&f->own.lock);
+	}
+	return err;
+}
+
+/* What a breakpoint can be changed from. */
+static int keep_given(struct tally_file *f, const struct perf_event_attr *given)
+{
+	if (given->type != PERF_TYPE_BREAKPOINT)
+		return 0;
+	f->given = kmemdup(given, sizeof(*given), GFP_KERNEL);
+	return f->given ? 0 : -ENOMEM;
+}
+
+/* Unless a leader is to decide, it counts from now on, if it is to. */
+static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
+		    bool require, struct tally_builder *b)
+{
+	struct tally_set *set = &f->own;
+	int err = 0;
+
+	f->set = set;
+	f->ev = ev;
+	/* It may overflow already, if it waits for exec(). */
+	WRITE_ONCE(ev->file, f);
+	if (ev->output)
+		WRITE_ONCE(ev->output->signal, &f->signal);
+	mutex_lock(&set->lock);
+	/* There is always room for the first. */
+	tally_group_join(set, ev, wanted);
+	/* One that waits for exec() is on already, and stays so. */
+	if (wanted)
+		tally_group_update(set);
+	if (wanted && require && !tally_event_counts(ev)) {
+		b->stage = TALLY_STAGE_PERF;
+		err = tally_builder_failed(b, -EBUSY, -1);
+	}
+	mutex_unlock(&set->lock);
+	return err;
+}
+
+static void keep_session(struct tally_file *f, struct tally_session *s)
+{
+	refcount_inc(&s->refs);
+	mutex_lock(&s->lock);
+	f->session = s;
+	list_add(&f->node, &s->files);
+	mutex_unlock(&s->lock);
+}
+
+/* Gives the file a descriptor; it is gone if that fails. */
+static int install(struct tally_file *f, int flags, struct tally_builder *b)
+{
+	struct file *file;
+	int fd, err;
+
+	fd = get_unused_fd_flags(flags);
+	if (fd < 0) {
+		err = fd;
+		goto end;
+	}
+	file = anon_inode_getfile("[tally]", &tally_file_ops, f, O_RDWR | flags);
+	if (!IS_ERR(file)) {
+		fd_install(fd, file);
+		return fd;
+	}
+	err = PTR_ERR(file);
+	put_unused_fd(fd);
+end:
+	tally_file_end(f);
+	b->stage = TALLY_STAGE_FILE;
+	return tally_bad(b, err, "no file can be opened");
+}
+
+/* With room for so many members; none if it is to be attached. */
+static struct tally_file *file_new(const struct tally_file_how *how, unsigned int members)
+{
+	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
+				  offsetof(struct tally_file, own);
+	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
+				       GFP_KERNEL);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, zeroed);
+	f->read_format = how->read_format;
+	INIT_LIST_HEAD(&f->extras);
+	init_waitqueue_head(&f->wait);
+	f->watch.ended = tally_file_task_ended;
+	tally_kick_init(&f->signal, tally_file_signal);
+	return f;
+}
+
+/* What one takes that has an event of its own. */
+size_t tally_file_memory(void)
+{
+	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
+}
+
+static struct tally_file *file_for(const struct tally_event *ev,
+				   const struct tally_file_how *how)
+{
+	struct tally_file *f = file_new(how, TALLY_SET_MOST);
+
+	if (!f)
+		return NULL;
+	if (!tally_group_init(&f->own, ev, how->interval) && !keep_given(f, how->given))
+		return f;
+	put_set(&f->own);
+	return NULL;
+}
+
+static void drop_event(struct tally_event *ev)
+{
+	LIST_HEAD(doomed);
+
+	tally_registry_del(ev);
+	list_add(&ev->node, &doomed);
+	tally_events_destroy(&doomed);
+}
+
+/**
+ * tally_file_new - a file for an event
+ * @s: what the file is made with
+ * @ev: the event, disabled or waiting for exec(); it is the file's from now on, or
+ *	gone if an error is returned
+ * @leader: of the group that it joins; or NULL
+ * @charge: taken over, also if an error is returned
+ * @how: what the file is to be like
+ * @b: receives the sentence
+ *
+ * Return: a descriptor; or E2BIG, EBUSY, EINVAL, EMFILE, ENFILE, ENOMEM.
+ */
+int tally_file_new(struct tally_session *s, struct tally_event *ev,
+		   struct tally_file *leader, struct tally_charge *charge,
+		   const struct tally_file_how *how, struct tally_builder *b)
+{
+	struct tally_file *f = file_for(ev, how);
+	bool wanted = how->wanted && !leader;
+	int err;
+
+	if (!f) {
+		drop_event(ev);
+		tally_uncharge(charge);
+		return tally_builder_failed(b, -ENOMEM, -1);
+	}
+	f->charge = *charge;
+	f->watch.task = ev->attr.inherit ? NULL : ev->counter->target.task;
+	err = join_own(f, ev, wanted, how->require, b);
+	if (!err && how->output) {
+		err = tally_output_set(ev, &f->wait, how->output->ev);
+		if (err)
+			tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
+				     "group_fd has no ring that this event can write to");
+	}
+	if (!err) {
+		err = watch(f, ev);
+		if (err)
+			tally_builder_failed(b, err, -1);
+	}
+	if (!err && leader)
+		err = join_leader(f, ev, leader, how, b);
+	if (err) {
+		tally_file_end(f);
+		return err;
+	}
+	keep_session(f, s);
+	return install(f, how->flags, b);
+}
+
+/**
+ * tally_file_add - one more event for a file
+ * @ev: as for tally_file_new()
+ * @leader: the file
+ * @charge: as for tally_file_new()
+ * @how: as for tally_file_new()
+ * @b: receives the sentence
+ *
+ * Return: its place there; or E2BIG, EBUSY, EINVAL, ENOMEM.
+ */
+int tally_file_add(struct tally_event *ev, struct tally_file *leader,
+		   struct tally_charge *charge, const struct tally_file_how *how,
+		   struct tally_builder *b)
+{
+	struct file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
+	int err;
+
+	err = extra ? tally_output_follow(ev, leader->ev) : -ENOMEM;
+	if (err == -EINVAL)
+		tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
+			     "the leader's records have another clock or direction");
+	else if (err)
+		tally_builder_failed(b, err, -1);
+	else
+		err = join_leader(NULL, ev, leader, how, b);
+	if (err < 0) {
+		kfree(extra);
+		drop_event(ev);
+		tally_uncharge(charge);
+		return err;
+	}
+	extra->charge = *charge;
+	mutex_lock(&leader->own.lock);
+	list_add(&extra->node, &leader->extras);
+	mutex_unlock(&leader->own.lock);
+	return err;
+}
+
+/*
+ * Whoever was given the device may read what a whole CPU does, or his own process, of
+ * the usual kinds; for anything that tells of one place in the kernel, or of another
+ * one's task, perf asks for more.
+ */
+static int may_read(const struct tally_event *ev)
+{
+	struct task_struct *task = ev->counter->target.task;
+
+	if (perfmon_capable())
+		return 0;
+	if (task && !same_thread_group(task, current))
+		return -EACCES;
+	switch (ev->attr.type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_SOFTWARE:
+	case PERF_TYPE_HW_CACHE:
+		return 0;
+	default:
+		return -EACCES;
+	}
+}
+
+/* A name that was made from what it counts is not to be guessed. */
+static int may_find(const struct tally_event *ev)
+{
+	int err = may_read(ev);
+
+	return err == -EACCES && !ev->named ? -ENOENT : err;
+}
+
+/* Under the attachment's lock, so that the event is not released meanwhile. */
+static int begin_samples(struct tally_file *f, const struct perf_event_attr *attr)
+{
+	struct tally_output *out;
+
+	if (!attr || !f->at.ev)
+		return 0;
+	out = tally_share_begin(f->at.ev, attr);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	f->at_output = out;
+	return 0;
+}
+
+static int begin_attached(struct tally_file *f, const struct tally_file_how *how)
+{
+	struct tally_totals base;
+	int err;
+
+	mutex_lock(&f->at.lock);
+	err = begin_samples(f, how->samples);
+	if (err)
+		goto unlock;
+	if (f->at.ev) {
+		tally_attachment_base(&f->at, &base);
+		tally_mapping_rebase(&f->at_mapping, &base);
+		f->at_event = f->at.ev;
+		mutex_lock(&f->at_mapping.lock);
+		tally_mapping_show(&f->at_mapping, &f->at_event, 1);
+		mutex_unlock(&f->at_mapping.lock);
+	}
+	if (f->at.ev && f->at.ev->counter->target.task) {
+		if (!f->at.ev->attr.inherit)
+			f->watch.task = get_task_struct(f->at.ev->counter->target.task);
+		err = watch(f, f->at.ev);
+	}
+unlock:
+	mutex_unlock(&f->at.lock);
+	return err;
+}
+
+/**
+ * tally_file_attach - a file that reads another one's event
+ * @id: which; 0 to go by @name
+ * @name: its name
+ * @charge: as for tally_file_new()
+ * @how: as for tally_file_new()
+ * @b: receives the sentence
+ *
+ * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM.
+ */
+int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
+		      const struct tally_file_how *how, struct tally_builder *b)
+{
+	struct tally_file *f = file_new(how, 0);
+	int err;
+
+	if (!f) {
+		tally_uncharge(charge);
+		return tally_builder_failed(b, -ENOMEM, -1);
+	}
+	f->at.gone = tally_file_gone;
+	tally_mapping_init(&f->at_mapping, how->interval);
+	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
+	if (err) {
+		tally_uncharge(charge);
+		tally_mapping_end(&f->at_mapping);
+		kfree(f);
+		b->stage = err == -EACCES ? TALLY_STAGE_PERMISSION : TALLY_STAGE_TARGET;
+		return tally_bad_in(b, id ? TALLY_FIELD_ID : TALLY_FIELD_NAME, err,
+				    err == -EACCES ? "needs CAP_PERFMON: it is not for everybody" :
+				    err == -ENOENT ? "no such event" : "out of memory");
+	}
+	f->charge = *charge;
+	err = begin_attached(f, how);
+	if (err) {
+		tally_file_end(f);
+		if (err == -EACCES)
+			return tally_bad_in(b, TALLY_FIELD_SAMPLE_TYPE, err,
+					    "its owner allows no such samples");
+		return tally_builder_failed(b, err, -1);
+	}
+	return install(f, how->flags, b);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What each user's files take, and how much they may.
+ *
+ *	insmod tally.ko files_per_user=100
+ *	echo 1000 > /sys/module/tally/parameters/files_per_user
+ */
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <uapi/linux/tally.h>
+#include "builder/builder.h"
+#include "device/quota.h"
+
+static unsigned int files_per_user = 1024;
+module_param(files_per_user, uint, 0644);
+MODULE_PARM_DESC(files_per_user, "Files of events that one user may have open (default 1024, 0: any number)");
+
+static unsigned int events_per_user = 65536;
+module_param(events_per_user, uint, 0644);
+MODULE_PARM_DESC(events_per_user, "perf events that these may take, one for each event and CPU (default 65536, 0: any number)");
+
+static unsigned int kbytes_per_user = 65536;
+module_param(kbytes_per_user, uint, 0644);
+MODULE_PARM_DESC(kbytes_per_user, "Memory that these may take, in KiB (default 65536, 0: any amount)");
+
+/**
+ * struct tally_user - a user who has files
+ * @node: in the list of users
+ * @uid: who
+ * @files: how many files
+ * @events: how many of perf's events
+ * @bytes: how much memory
+ */
+struct tally_user {
+	struct list_head node;
+	kuid_t uid;
+	u64 files;
+	u64 events;
+	u64 bytes;
+};
+
+/* Guards the list and all numbers. There are few users. */
+static DEFINE_SPINLOCK(users_lock);
+static LIST_HEAD(users);
+
+static struct tally_user *find(kuid_t uid)
+{
+	struct tally_user *u;
+
+	lockdep_assert_held(&users_lock);
+	list_for_each_entry(u, &users, node)
+		if (uid_eq(u->uid, uid))
+			return u;
+	return NULL;
+}
+
+static void forget_unused(struct tally_user *u)
+{
+	lockdep_assert_held(&users_lock);
+	if (u->files || u->events || u->bytes)
+		return;
+	list_del(&u->node);
+	kfree(u);
+}
+
+static uid_t uid_of(const struct tally_user *u)
+{
+	return from_kuid_munged(current_user_ns(), u->uid);
+}
+
+/* What is too much, if anything is. */
+static int check(const struct tally_user *u, const struct tally_charge *more,
+		 struct tally_builder *b)
+{
+	unsigned int files = READ_ONCE(files_per_user);
+	unsigned int events = READ_ONCE(events_per_user);
+	u64 bytes = (u64)READ_ONCE(kbytes_per_user) * 1024;
+
+	b->stage = TALLY_STAGE_LIMIT;
+	if (files && more->files && u->files + more->files > files)
+		return tally_bad(b, -EDQUOT,
+				 "user %u would have %llu files, of files_per_user=%u",
+				 uid_of(u), u->files + more->files, files);
+	if (events && more->events && u->events + more->events > events)
+		return tally_bad(b, -EDQUOT,
+				 "user %u would take %llu perf events, of events_per_user=%u",
+				 uid_of(u), u->events + more->events, events);
+	if (bytes && u->bytes + more->bytes > bytes)
+		return tally_bad(b, -EDQUOT,
+				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
+				 uid_of(u), (u->bytes + more->bytes) >> 10, bytes >> 10);
+	return 0;
+}
+
+/**
+ * tally_charge - charge the caller
+ * @charge: receives what is to be given back; nothing, in case of an error
+ * @files: how many files
+ * @events: how many of perf's events
+ * @bytes: how much memory
+ * @b: receives the sentence
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EDQUOT if that is too much, ENOMEM.
+ */
+int tally_charge(struct tally_charge *charge, unsigned int files,
+		 unsigned int events, u64 bytes, struct tally_builder *b)
+{
+	struct tally_user *u, *new = NULL;
+	int err;
+
+	charge->user = NULL;
+	charge->files = files;
+	charge->events = events;
+	charge->bytes = bytes;
+	spin_lock(&users_lock);
+	u = find(current_uid());
+	if (!u) {
+		spin_unlock(&users_lock);
+		new = kzalloc(sizeof(*new), GFP_KERNEL);
+		if (!new)
+			return tally_builder_failed(b, -ENOMEM, -1);
+		new->uid = current_uid();
+		spin_lock(&users_lock);
+		u = find(new->uid);
+	}
+	if (!u) {
+		list_add(&new->node, &users);
+		u = new;
+		new = NULL;
+	}
+	err = check(u, charge, b);
+	if (!err) {
+		u->files += files;
+		u->events += events;
+		u->bytes += bytes;
+		charge->user = u;
+	}
+	forget_unused(u);
+	spin_unlock(&users_lock);
+	kfree(new);
+	return err;
+}
+
+/* Whom it was charged to is nobody any more. */
+void tally_uncharge(struct tally_charge *charge)
+{
+	struct tally_user *u = charge->user;
+
+	if (!u)
+		return;
+	spin_lock(&users_lock);
+	u->files -= charge->files;
+	u->events -= charge->events;
+	u->bytes -= charge->bytes;
+	forget_unused(u);
+	spin_unlock(&users_lock);
+	charge->user = NULL;
+}
+
+void tally_limits(struct tally_info *info)
+{
+	info->files_per_user = READ_ONCE(files_per_user);
+	info->events_per_user = READ_ONCE(events_per_user);
+	info->memory_per_user = (u64)READ_ONCE(kbytes_per_user) * 1024;
+}

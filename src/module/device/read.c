@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is read from the file of an event: by read(2), in perf's layouts, and by
+ * TALLY_IOC_READ, with states.
+ *
+ * It is read under the locks, and given to the program when none is held.
+ */
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/tally.h>
+#include "base/copyin.h"
+#include "event/event.h"
+#include "device/file.h"
+#include "device/group.h"
+#include "record/output.h"
+
+/* ---- read ---- */
+
+static unsigned int values_of(u64 format, unsigned int nr)
+{
+	unsigned int entry = 1, head = 0;
+
+	if (format & PERF_FORMAT_ID)
+		entry++;
+	if (format & PERF_FORMAT_LOST)
+		entry++;
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		head++;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		head++;
+	if (format & PERF_FORMAT_GROUP)
+		return 1 + head + entry * nr;
+	return head + entry;
+}
+
+/* One that was never counted is 0 for perf; its time says the rest. */
+static u64 value_of(const struct tally_count *count)
+{
+	return count->value == TALLY_NOT_COUNTED && !count->running_ns ?
+	       0 : count->value;
+}
+
+static u64 *put_id(u64 *v, u64 format, u64 id, u64 lost)
+{
+	if (format & PERF_FORMAT_ID)
+		*v++ = id;
+	if (format & PERF_FORMAT_LOST)
+		*v++ = lost;
+	return v;
+}
+
+/* Under the lock of the set that it is in. */
+static u64 lost_by(const struct tally_event *ev)
+{
+	return tally_output_lost(READ_ONCE(ev->output));
+}
+
+static u64 *put_times(u64 *v, u64 format, const struct tally_count *count)
+{
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		*v++ = count->enabled_ns;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		*v++ = count->running_ns;
+	return v;
+}
+
+static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
+{
+	struct tally_count count;
+	struct tally_set *set;
+	u64 values[5], *v = values;
+	u64 id = f->at.id, lost = 0;
+
+	if (f->ev) {
+		/* Not in the middle of what begins or ends a window. */
+		set = tally_file_lock(f);
+		tally_event_read_all(f->ev, &count);
+		mutex_unlock(&set->lock);
+		id = f->ev->id;
+		lost = lost_by(f->ev);
+	} else {
+		tally_attachment_read(&f->at, &count);
+		lost = tally_output_lost(f->at_output);
+	}
+	/* As perf: the end of the file. */
+	if (count.state == TALLY_STATE_ERROR)
+		return 0;
+	if (size < values_of(f->read_format, 1) * sizeof(*v))
+		return -ENOSPC;
+	*v++ = count.value;
+	v = put_times(v, f->read_format, &count);
+	v = put_id(v, f->read_format, id, lost);
+	size = (v - values) * sizeof(*v);
+	return copy_to_user(buf, values, size) ? -EFAULT : size;
+}
+
+/* As many members as most groups have: they are read without more memory. */
+#define FEW 8
+
+struct group_counts {
+	unsigned int nr;
+	struct tally_count *counts;
+	u64 *ids;
+	u64 *lost;
+	struct tally_set_window window;
+	struct tally_count few_counts[FEW];
+	u64 few_ids[FEW];
+	u64 few_lost[FEW];
+	void *memory;
+};
+
+/* Of all slots, or of one. */
+static int read_group_counts(struct tally_set *set, unsigned int first,
+			     unsigned int last, struct group_counts *g)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	g->nr = set->nr;
+	g->counts = g->few_counts;
+	g->ids = g->few_ids;
+	g->lost = g->few_lost;
+	g->memory = NULL;
+	if (g->nr > FEW) {
+		g->memory = kvmalloc_array(g->nr, sizeof(*g->counts) + 2 * sizeof(*g->ids),
+					   GFP_KERNEL);
+		if (!g->memory)
+			return -ENOMEM;
+		g->counts = g->memory;
+		g->ids = g->memory + g->nr * sizeof(*g->counts);
+		g->lost = g->ids + g->nr;
+	}
+	tally_set_look_and_read(set, first, last, &g->window, g->counts);
+	for (i = 0; i < g->nr; i++) {
+		g->ids[i] = set->members[i]->id;
+		g->lost[i] = lost_by(set->members[i]);
+	}
+	return 0;
+}
+
+static void put_values(u64 *v, u64 format, const struct group_counts *g)
+{
+	unsigned int i;
+
+	*v++ = g->nr;
+	v = put_times(v, format, &g->counts[0]);
+	for (i = 0; i < g->nr; i++) {
+		*v++ = value_of(&g->counts[i]);
+		v = put_id(v, format, g->ids[i], g->lost[i]);
+	}
+}
+
+static ssize_t copy_group(u64 format, const struct group_counts *g,
+			  char __user *buf, size_t size)
+{
+	unsigned int nr = values_of(format, g->nr);
+	u64 few[3 + 3 * FEW], *values = few;
+	ssize_t ret;
+
+	if (size < nr * sizeof(u64))
+		return -ENOSPC;
+	if (g->nr > FEW)
+		values = kvmalloc_array(nr, sizeof(u64), GFP_KERNEL);
+	if (!values)
+		return -ENOMEM;
+	put_values(values, format, g);
+	size = nr * sizeof(u64);
+	ret = copy_to_user(buf, values, size) ? -EFAULT : size;
+	if (values != few)
+		kvfree(values);
+	return ret;
+}
+
+/* Whatever its members are doing. */
+static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
+			      char __user *buf, size_t size)
+{
+	struct group_counts g;
+	ssize_t ret;
+	u64 bit;
+
+	bit = tally_group_bit(set, f->ev);
+	ret = read_group_counts(set, 0, set->nr_slots - 1, &g);
+	mutex_unlock(&set->lock);
+	if (ret)
+		return ret;
+	if (g.counts[__ffs64(bit)].state == TALLY_STATE_ERROR)
+		ret = 0;
+	else
+		ret = copy_group(f->read_format, &g, buf, size);
+	kvfree(g.memory);
+	return ret;
+}
+
+/*
+ * All of them, if they count and their values take each other's place: the usual.
+ * @memory has room for what is given to the program, and for a value of each.
+ * Returns how much that is; 0 if it is not so simple.
+ */
+static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *memory)
+{
+	u64 *v = memory, *values = memory + values_of(format, set->nr);
+	struct tally_totals first;
+	unsigned int i;
+
+	if (!tally_set_read_values(set, &first, values))
+		return 0;
+	*v++ = set->nr;
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		*v++ = first.enabled;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		*v++ = first.running;
+	for (i = 0; i < set->nr; i++) {
+		*v++ = values[i];
+		v = put_id(v, format, set->members[i]->id, lost_by(set->members[i]));
+	}
+	return v - memory;
+}
+
+static ssize_t read_group(struct tally_file *f, char __user *buf, size_t size)
+{
+	struct tally_set *set = tally_file_lock(f);
+	u64 few[3 + 4 * FEW], *memory = few;
+	unsigned int nr = 0;
+	ssize_t ret;
+
+	if (set->nr > FEW)
+		memory = kmalloc_array(3 + 4 * set->nr, sizeof(*memory), GFP_KERNEL);
+	if (memory)
+		nr = read_simple_group(set, f->read_format, memory);
+	if (!nr) {
+		ret = read_any_group(f, set, buf, size);
+		goto free;
+	}
+	mutex_unlock(&set->lock);
+	ret = nr * sizeof(*memory);
+	if (size < ret)
+		ret = -ENOSPC;
+	else if (copy_to_user(buf, memory, ret))
+		ret = -EFAULT;
+free:
+	if (memory != few)
+		kfree(memory);
+	return ret;
+}
+
+ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size)
+{
+	if (f->read_format & PERF_FORMAT_GROUP)
+		return read_group(f, buf, size);
+	return read_one(f, buf, size);
+}
+
+/* ---- TALLY_IOC_READ ---- */
+
+static void put_value(struct tally_value *to, const struct tally_count *from, u64 id)
+{
+	memset(to, 0, sizeof(*to));
+	to->value = value_of(from);
+	to->enabled_ns = from->enabled_ns;
+	to->running_ns = from->running_ns;
+	to->id = id;
+	to->state = from->state;
+}
+
+static int read_attached(struct tally_file *f, struct tally_read *r)
+{
+	struct tally_count count;
+	struct tally_value value;
+	unsigned int room = r->nr;
+	int err = 0;
+	bool there;
+
+	if (r->cpu >= 0)
+		err = tally_attachment_read_cpu(&f->at, r->cpu, &count, &there);
+	else
+		there = tally_attachment_read(&f->at, &count);
+	if (err)
+		return err;
+	r->nr = 1;
+	r->flags = 0;
+	if (!there)
+		count.state = TALLY_IS_RELEASED;
+	r->time_ns = local_clock();
+	if (!room)
+		return -ENOSPC;
+	put_value(&value, &count, f->at.id);
+	return copy_to_user(u64_to_user_ptr(r->values), &value, sizeof(value)) ?
+	       -EFAULT : 0;
+}
+
+/* Which slots are meant; ENODEV of a CPU that the first member's PMU leaves out. */
+static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
+		      unsigned int *last)
+{
+	struct tally_counter *c = set->members[0]->counter;
+	bool serves;
+
+	*first = 0;
+	*last = set->nr_slots - 1;
+	if (cpu < 0)
+		return 0;
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) ||
+	    (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu))
+		return -EINVAL;
+	*first = cpu & set->slot_mask;
+	*last = *first;
+	mutex_lock(&c->lock);
+	serves = tally_counter_serves(c, *first);
+	mutex_unlock(&c->lock);
+	return serves ? 0 : -ENODEV;
+}
+
+static int copy_values(const struct group_counts *g, unsigned int only,
+		       unsigned int nr, struct tally_value __user *to)
+{
+	struct tally_value value;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		put_value(&value, &g->counts[only + i], g->ids[only + i]);
+		if (copy_to_user(&to[i], &value, sizeof(value)))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int read_members(struct tally_file *f, struct tally_read *r)
+{
+	struct tally_set *set = tally_file_lock(f);
+	unsigned int first, last, room = r->nr, own;
+	struct group_counts g;
+	int err;
+
+	err = find_slots(set, r->cpu, &first, &last);
+	if (!err)
+		err = read_group_counts(set, first, last, &g);
+	own = __ffs64(tally_group_bit(set, f->ev));
+	mutex_unlock(&set->lock);
+	if (err)
+		return err;
+	/* The leader's file tells of all. */
+	r->nr = own ? 1 : g.nr;
+	r->flags = g.window.ratio_valid ? TALLY_READ_RATIO : 0;
+	r->time_ns = g.window.time_ns;
+	if (room < r->nr)
+		err = -ENOSPC;
+	else
+		err = copy_values(&g, own, r->nr, u64_to_user_ptr(r->values));
+	kvfree(g.memory);
+	return err;
+}
+
+#define READ_SIZE_1	offsetofend(struct tally_read, time_ns)
+
+long tally_file_ioc_read(struct tally_file *f, void __user *arg)
+{
+	struct tally_read r;
+	u32 size;
+	int err;
+
+	err = tally_copy_request(&r, sizeof(r), arg, sizeof(r), READ_SIZE_1, &size);
+	if (err)
+		return err;
+	/* What was written may be given back. */
+	if (r.flags & ~TALLY_READ_RATIO || r.cpu < -1)
+		return -EINVAL;
+	err = f->ev ? read_members(f, &r) : read_attached(f, &r);
+	if ((!err || err == -ENOSPC) &&
+	    copy_to_user(arg, &r, min_t(u32, size, sizeof(r))))
+		return -EFAULT;
+	return err;
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control of an event that overflows: its period, how many overflows it may
+ * have, and what switches it off and on again.
+ *
+ * perf's calls sleep, and much of this begins in a callback. So the callback
+ * shuts the way to the handlers, which takes effect at once, and then an irq_work
+ * starts a work that tells perf.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hw_breakpoint.h>
+#include <linux/jiffies.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/time64.h>
+#include "builder/builder.h"
+#include "compat.h"
+#include "event/control.h"
+#include "event/event.h"
+#include "event/overflow.h"
+#include "base/pmu.h"
+
+/* Not bound to the CPU that has no time, and not behind anybody's handlers. */
+static struct workqueue_struct *control_wq;
+
+static unsigned int slot_of(const struct tally_counter *c, int cpu)
+{
+	return tally_counter_on_all_cpus(c) ? cpu : 0;
+}
+
+/*
+ * Those that overflowed too often on some CPU. Also of an event that has gone
+ * off since: its flags are to be cleared before it is enabled again.
+ */
+static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
+{
+	bool any = false;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (!READ_ONCE(per_cpu_ptr(of->cpus, cpu)->paused))
+			continue;
+		any = true;
+		/* The children could not be enabled again. */
+		if (!c->attr.inherit && of->ev->on)
+			tally_counter_pause(c, slot_of(c, cpu), false);
+	}
+	if (any)
+		queue_delayed_work(control_wq, &of->resume,
+				   max(nsecs_to_jiffies(of->window_ns), 1UL));
+}
+
+static void resume(struct work_struct *work)
+{
+	struct tally_overflow *of = container_of(to_delayed_work(work),
+						 struct tally_overflow, resume);
+	struct tally_counter *c = of->ev->counter;
+	struct tally_overflow_cpu *oc;
+	int cpu;
+
+	mutex_lock(&c->lock);
+	for_each_possible_cpu(cpu) {
+		oc = per_cpu_ptr(of->cpus, cpu);
+		if (!READ_ONCE(oc->paused))
+			continue;
+		WRITE_ONCE(oc->paused, 0);
+		if (!of->closing)
+			tally_counter_unpause(c, slot_of(c, cpu));
+	}
+	mutex_unlock(&c->lock);
+}
+
+/* What tally_event_rearm() was told; perf begins anew also with the same one. */
+static void take_period(struct tally_overflow *of, struct tally_counter *c)
+{
+	u64 period = READ_ONCE(of->rearm_period) ?: c->attr.sample_period;
+	int err;
+
+	err = tally_counter_set_period(c, period);
+	if (err)
+		pr_warn_ratelimited("%s: cannot rearm with period %llu: error %d\n",
+				    of->ev->name, period, err);
+	of->ev->attr.sample_period = c->attr.sample_period;
+}
+
+/*
+ * Of two calls of tally_event_rearm() before this runs, the later one counts. One
+ * that comes while this runs starts it again.
+ */
+static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
+{
+	if (atomic_xchg(&of->rearm, 0)) {
+		tally_counter_pause(c, 0, true);
+		take_period(of, c);
+		atomic_set(&of->armed, 1);
+		tally_counter_arm(c, 0);
+	} else if (!atomic_read(&of->armed)) {
+		tally_counter_pause(c, 0, true);
+	}
+}
+
+static void control(struct work_struct *work)
+{
+	struct tally_overflow *of = container_of(work, struct tally_overflow,
+						 control);
+	struct tally_event *ev = of->ev;
+	struct tally_counter *c = ev->counter;
+
+	mutex_lock(&c->lock);
+	if (of->closing)
+		goto unlock;
+	if (ev->on && of->special & TALLY_SPECIAL_LIMITED &&
+	    atomic64_read(&of->left) <= 0)
+		tally_event_off(ev);
+	if (!ev->on)
+		tally_counter_quieten(c);
+	else if (of->special & TALLY_SPECIAL_ONE_SHOT)
+		arm_or_stop(of, c);
+	pause_slots(of, c);
+unlock:
+	mutex_unlock(&c->lock);
+}
+
+/**
+ * tally_control_kick - have the control work look at an event
+ * @of: what it has been told of the event
+ *
+ * What overflows on the way out of an interrupt is asked for once only, until the work
+ * has begun: each would be in the interrupt of the one before, and the CPU in those for
+ * ever.
+ *
+ * Context: Any context, NMI included.
+ */
+void tally_control_kick(struct tally_overflow *of)
+{
+	/* The work sees what was said before, unless it is not waiting any more. */
+	smp_mb();
+	if (!work_pending(&of->control))
+		irq_work_queue(&of->kick);
+}
+
+static void kicked(struct irq_work *work)
+{
+	struct tally_overflow *of = container_of(work, struct tally_overflow,
+						 kick);
+
+	queue_work(control_wq, &of->control);
+}
+
+void tally_control_setup(struct tally_overflow *of)
+{
+	of->kick = IRQ_WORK_INIT_HARD(kicked);
+	INIT_WORK(&of->control, control);
+	INIT_DELAYED_WORK(&of->resume, resume);
+}
+
+/* Nothing that may start it is running. */
+void tally_control_cancel(struct tally_overflow *of)
+{
+	irq_work_sync(&of->kick);
+	cancel_work_sync(&of->control);
+	cancel_delayed_work_sync(&of->resume);
+}
+
+/* The event is being enabled, under tally_counter::lock. */
+void tally_control_open(struct tally_overflow *of)
+{
+	/* Of a call while the event was off, the period is left. */
+	if (atomic_xchg(&of->rearm, 0))
+		take_period(of, of->ev->counter);
+	atomic_set(&of->armed, 1);
+	tally_overflow_special(of, 0, TALLY_SPECIAL_SHUT);
+}
+
+/* What perf is to be told: a clock has no frequency, only a period. */
+static int period_of(const struct tally_event *ev, u64 value, u64 *period)
+{
+	int err;
+
+	if (!value || value >> 63)
+		return -EINVAL;
+	*period = value;
+	if (!ev->attr.freq && !ev->hz)
+		return 0;
+	err = tally_pmu_check_freq(value);
+	if (err)
+		return err;
+	if (!ev->hz)
+		return 0;
+	if (value > NSEC_PER_SEC)
+		return -EINVAL;
+	*period = div64_u64(NSEC_PER_SEC, value);
+	return 0;
+}
+
+/**
+ * tally_event_set_period - another period, or another frequency
+ * @ev: the event, which has a period or a frequency
+ * @value: of the same kind as the builder was given: counts, or Hz
+ *
+ * The next overflow is a whole new period after this call, on each CPU. perf
+ * takes a period of a clock below 10 microseconds for 10 microseconds.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: 0; EINVAL for an event that only counts, 0, bit 63, and a frequency
+ * above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited event,
+ * whose children perf would not tell. Then nothing has changed.
+ */
+int tally_event_set_period(struct tally_event *ev, u64 value)
+{
+	struct tally_counter *c = ev->counter;
+	u64 period;
+	int err;
+
+	might_sleep();
+	if (!ev->attr.sample_period)
+		return -EINVAL;
+	if (c->attr.inherit)
+		return -EOPNOTSUPP;
+	err = period_of(ev, value, &period);
+	if (err)
+		return err;
+	mutex_lock(&c->lock);
+	if (ev->overflow->filter) {
+		err = 0;
+		if (!(ev->attr.sample_type & PERF_SAMPLE_PERIOD))
+			WRITE_ONCE(ev->overflow->sift_period, period);
+	} else {
+		err = tally_counter_set_period(c, period);
+	}
+	if (!err) {
+		ev->attr.sample_period = period;
+		if (ev->hz)
+			ev->hz = value;
+	}
+	mutex_unlock(&c->lock);
+	return err;
+}
+EXPORT_SYMBOL_TALLY(tally_event_set_period);
+
+/**
+ * tally_event_refresh - a number of overflows, then off
+ * @ev: the event; enabled if it is not
+ * @overflows: how many, on all CPUs together. While the event is enabled, added
+ *	to what is left of an earlier call.
+ *
+ * The handlers see exactly so many. The event is switched off some time after
+ * the last one, in the state TALLY_STATE_OFF; its count may go on until then.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: 0; EINVAL for 0 and for an event that only counts, is one-shot, or
+ * sends signals, which perf does without asking; else as tally_event_enable().
+ */
+int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
+{
+	struct tally_overflow *of = ev->overflow;
+	int err;
+
+	might_sleep();
+	if (!ev->attr.sample_period || !overflows || ev->attr.sigtrap ||
+	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
+		return -EINVAL;
+	mutex_lock(&ev->counter->lock);
+	if (of->special & TALLY_SPECIAL_LIMITED && ev->on) {
+		atomic64_add(overflows, &of->left);
+	} else {
+		atomic64_set(&of->left, overflows);
+		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
+	}
+	err = tally_event_on(ev);
+	mutex_unlock(&ev->counter->lock);
+	return err;
+}
+EXPORT_SYMBOL_TALLY(tally_event_refresh);
+
+/**
+ * tally_event_limit - as tally_event_refresh(), of what is enabled by others
+ * @ev: the event; it stays as it is
+ * @overflows: how many more; 0 leaves the limit as it is
+ *
+ * Return: 0; EINVAL as tally_event_refresh(), and for an inherited event.
+ */
+int tally_event_limit(struct tally_event *ev, unsigned int overflows)
+{
+	struct tally_overflow *of = ev->overflow;
+
+	if (!ev->attr.sample_period || ev->attr.sigtrap || ev->attr.inherit ||
+	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
+		return -EINVAL;
+	if (!overflows)
+		return 0;
+	mutex_lock(&ev->counter->lock);
+	if (of->special & TALLY_SPECIAL_LIMITED && (ev->on || of->limits_next)) {
+		atomic64_add(overflows, &of->left);
+	} else {
+		atomic64_set(&of->left, overflows);
+		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
+	}
+	of->limits_next = true;
+	mutex_unlock(&ev->counter->lock);
+	return 0;
+}
+
+/**
+ * tally_event_rearm - one more overflow of a one-shot event
+ * @ev: the event, see tally_builder_one_shot()
+ * @period: after so many counts from when it takes effect; 0 for as many as
+ *	before
+ *
+ * It takes effect shortly after the call, from a work of high priority. If the
+ * event is armed and has not overflowed yet, it begins again. Of two calls before
+ * it takes effect, the later one counts. A period that the PMU refuses then is
+ * told in the log, and the one before stays.
+ *
+ * Context: Any context, NMI and the event's own handlers included. An event that
+ * is disabled stays so, and has the period when it is enabled.
+ * Return: 0; EINVAL for bit 63 and for an event that is not one-shot.
+ */
+int tally_event_rearm(struct tally_event *ev, u64 period)
+{
+	struct tally_overflow *of = ev->overflow;
+
+	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
+	    period >> 63)
+		return -EINVAL;
+	WRITE_ONCE(of->rearm_period, period);
+	/* Orders the period before the request, and both before the work. */
+	atomic_set_release(&of->rearm, 1);
+	tally_control_kick(of);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_event_rearm);
+
+/**
+ * tally_event_modify - let a breakpoint watch something else
+ * @ev: a breakpoint, whether it overflows or only counts
+ * @addr: as for TALLY_BREAKPOINT()
+ * @len: as for TALLY_BREAKPOINT()
+ * @access: as for TALLY_BREAKPOINT()
+ *
+ * It goes on counting if it did, and its count goes on. Between the CPUs it
+ * changes one after the other.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: 0; EOPNOTSUPP for what is not a breakpoint or is inherited, EINVAL for
+ * what no breakpoint can be, ENODEV while its CPU is offline, ENOSPC, EPERM and
+ * others as tally_build(). Then nothing has changed.
+ */
+int tally_event_modify(struct tally_event *ev, unsigned long addr,
+		       unsigned int len, u32 access)
+{
+	struct tally_counter *c = ev->counter;
+	struct perf_event_attr attr = ev->attr;
+	int err;
+
+	might_sleep();
+	if (attr.type != PERF_TYPE_BREAKPOINT || attr.inherit)
+		return -EOPNOTSUPP;
+	attr.bp_addr = addr;
+	attr.bp_len = len;
+	attr.bp_type = access;
+	err = tally_check_breakpoint(&attr);
+	if (err)
+		return err;
+	mutex_lock(&c->lock);
+	err = tally_counter_modify(c, &attr);
+	if (!err) {
+		ev->attr.bp_addr = attr.bp_addr;
+		ev->attr.bp_len = attr.bp_len;
+		ev->attr.bp_type = attr.bp_type;
+		ev->given[0] = '\0';
+	}
+	mutex_unlock(&c->lock);
+	return err;
+}
+EXPORT_SYMBOL_TALLY(tally_event_modify);
+
+/**
+ * tally_event_overflow_stats - what became of an event's overflows
+ * @ev: the event
+ * @stats: receives it; what comes meanwhile may be in some of its numbers only
+ *
+ * Context: Process context.
+ * Return: 0; EINVAL for an event that only counts.
+ */
+int tally_event_overflow_stats(struct tally_event *ev,
+			       struct tally_overflow_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	if (!ev->overflow)
+		return -EINVAL;
+	tally_overflow_stats(ev->overflow, stats);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_event_overflow_stats);
+
+int tally_control_init(void)
+{
+	control_wq = alloc_workqueue("tally_control", WQ_UNBOUND | WQ_HIGHPRI,
+				     0);
+	return control_wq ? 0 : -ENOMEM;
+}
+
+void tally_control_exit(void)
+{
+	destroy_workqueue(control_wq);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which events there are: their names, their order, and what is made and removed
+ * by name.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hashtable.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+#include "builder/builder.h"
+#include "event/event.h"
+#include "builder/name.h"
+#include "event/registry.h"
+
+/*
+ * Guards the list, the table of names and tally_event::listed. Outside
+ * tally_counter::lock. Not held while an event is made or released.
+ */
+static DEFINE_MUTEX(events_lock);
+static LIST_HEAD(events);
+static DEFINE_HASHTABLE(names, 10);
+static unsigned long nr_events;
+static u64 last_id;
+
+static u32 name_key(const char *name)
+{
+	return full_name_hash(NULL, name, strlen(name));
+}
+
+static struct tally_event *find_keyed(const char *name, u32 key)
+{
+	struct tally_event *ev;
+
+	hash_for_each_possible(names, ev, name_node, key)
+		if (!strcmp(ev->name, name))
+			return ev;
+	return NULL;
+}
+
+static struct tally_event *name_find(const char *name)
+{
+	return find_keyed(name, name_key(name));
+}
+
+/* As snprintf() of "file.%llu", in a tenth of its time: files come and go. */
+static void name_file(char *to, u64 id)
+{
+	char digits[20], *digit = digits;
+
+	do {
+		*digit++ = '0' + do_div(id, 10);
+	} while (id);
+	memcpy(to, "file.", 5);
+	for (to += 5; digit > digits; )
+		*to++ = *--digit;
+	*to = '\0';
+}
+
+/* After its module and what it counts, or, if that is long, after its module alone. */
+static noinline void name_after(struct tally_event *ev)
+{
+	char what[TALLY_EVENT_LEN];
+
+	tally_event_what(ev, what, sizeof(what));
+	strreplace(what, '/', ':');
+	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
+		     module_name(ev->owner), what, ev->id) >= sizeof(ev->name))
+		snprintf(ev->name, sizeof(ev->name), "%.40s.%llu",
+			 module_name(ev->owner), ev->id);
+}
+
+/* Names the event, which nobody else can see yet. 0, or EEXIST. */
+int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
+{
+	bool given = b->given & TALLY_GIVEN_NAME;
+	int err = 0;
+	u32 key;
+
+	if (given)
+		strscpy(ev->name, b->name, sizeof(ev->name));
+	mutex_lock(&events_lock);
+	do {
+		ev->id = ++last_id;
+		if (!given && ev->of_file)
+			name_file(ev->name, ev->id);
+		else if (!given)
+			name_after(ev);
+		key = name_key(ev->name);
+		err = find_keyed(ev->name, key) ? -EEXIST : 0;
+	} while (!given && err);
+	if (!err)
+		hash_add(names, &ev->name_node, key);
+	mutex_unlock(&events_lock);
+	return err;
+}
+
+void tally_registry_unname(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	hash_del(&ev->name_node);
+	mutex_unlock(&events_lock);
+}
+
+void tally_registry_add(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	list_add_tail(&ev->node, &events);
+	ev->listed = true;
+	nr_events++;
+	mutex_unlock(&events_lock);
+}
+
+static void unlist(struct tally_event *ev)
+{
+	lockdep_assert_held(&events_lock);
+	list_del_init(&ev->node);
+	ev->listed = false;
+	nr_events--;
+}
+
+void tally_registry_del(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	unlist(ev);
+	mutex_unlock(&events_lock);
+}
+
+unsigned long tally_registry_count(void)
+{
+	return READ_ONCE(nr_events);
+}
+
+void *tally_registry_start(struct seq_file *m, loff_t *pos)
+{
+	mutex_lock(&events_lock);
+	return seq_list_start(&events, *pos);
+}
+
+void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &events, pos);
+}
+
+void tally_registry_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&events_lock);
+}
+
+struct tally_event *tally_registry_entry(void *v)
+{
+	return list_entry(v, struct tally_event, node);
+}
+
+/**
+ * tally_registry_find - do something to an event that nobody releases meanwhile
+ * @id: which event; 0 to go by @name
+ * @name: its name
+ * @may: whether it is to be done
+ * @what: what; under the lock of the list
+ * @data: for @what
+ *
+ * Return: 0; ENOENT if there is no such event, or what @may says.
+ */
+int tally_registry_find(u64 id, const char *name,
+			int (*may)(const struct tally_event *ev),
+			void (*what)(struct tally_event *ev, void *data), void *data)
+{
+	struct tally_event *ev, *found = NULL;
+	int err = -ENOENT;
+
+	mutex_lock(&events_lock);
+	if (!id)
+		found = name_find(name);
+	else
+		list_for_each_entry(ev, &events, node)
+			if (ev->id == id)
+				found = ev;
+	if (found && found->listed)
+		err = may(found);
+	if (!err)
+		what(found, data);
+	mutex_unlock(&events_lock);
+	return err;
+}
+
+/**
+ * tally_registry_after - do something to the next event
+ * @id: the one before it
+ * @what: what; under the lock of the list
+ * @data: for @what
+ *
+ * Return: 0; ENOENT if there is none.
+ */
+int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
+			 void *data)
+{
+	struct tally_event *ev, *next = NULL;
+
+	mutex_lock(&events_lock);
+	list_for_each_entry(ev, &events, node)
+		if (ev->id > id && (!next || ev->id < next->id))
+			next = ev;
+	if (next)
+		what(next, data);
+	mutex_unlock(&events_lock);
+	return next ? 0 : -ENOENT;
+}
+
+/* Who writes a line has no function to call: the overflows are counted. */
+static void count_only(struct tally_event *ev,
+		       const struct tally_sample *sample, void *context)
+{
+}
+
+/**
+ * tally_registry_create_line - an event for whoever wrote a line of text
+ * @line: see tally_builder_parse()
+ *
+ * It belongs to tally itself, and is removed by its name. A failure is told in
+ * the log, by the line and the errno.
+ *
+ * Return: 0, or the error.
+ */
+int tally_registry_create_line(const char *line)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_parse(&b, line);
+	if (b.period || b.freq)
+		tally_builder_on_overflow(&b, count_only, NULL);
+	ev = tally_build(&b);
+	if (!IS_ERR(ev))
+		return 0;
+	/* Both may hold what the writer wrote. */
+	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
+	       (int)strlen(b.why), b.why, ev);
+	return PTR_ERR(ev);
+}
+
+/**
+ * tally_registry_remove_name - remove an event that was made from a line
+ * @name: its name
+ *
+ * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
+ * which holds a pointer to it.
+ */
+int tally_registry_remove_name(const char *name)
+{
+	const char *why = NULL;
+	struct tally_event *ev;
+	LIST_HEAD(doomed);
+	int err = 0;
+
+	mutex_lock(&events_lock);
+	ev = name_find(name);
+	if (!ev || !ev->listed) {
+		why = "no such event";
+		err = -ENOENT;
+	} else if (ev->owner != THIS_MODULE) {
+		why = "another module's event";
+		err = -EPERM;
+	} else if (ev->of_file) {
+		why = "the event of an open file";
+		err = -EPERM;
+	} else {
+		unlist(ev);
+		list_add(&ev->node, &doomed);
+	}
+	mutex_unlock(&events_lock);
+	if (err)
+		pr_err("remove %*pE: %s (%pe)\n",
+		       (int)min_t(size_t, strlen(name), 128), name, why,
+		       ERR_PTR(err));
+	tally_events_destroy(&doomed);
+	return err;
+}
+
+/* What @owner left behind; it is unloading, so it releases nothing any more. */
+void tally_registry_release_owned(struct module *owner)
+{
+	struct tally_event *ev, *next;
+	LIST_HEAD(doomed);
+
+	mutex_lock(&events_lock);
+	list_for_each_entry_safe(ev, next, &events, node) {
+		if (ev->owner != owner)
+			continue;
+		unlist(ev);
+		list_add_tail(&ev->node, &doomed);
+		if (owner != THIS_MODULE)
+			pr_warn("%s left event %s behind: released\n",
+				module_name(owner), ev->name);
+	}
+	mutex_unlock(&events_lock);
+	tally_events_destroy(&doomed);
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Filters against records, in any context: nothing here sleeps, takes a lock or
+ * allocates, and nothing outside of the record is read but what a pointer in it
+ * leads to, which may lead nowhere.
+ */
+#include <linux/cpumask.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include "compat.h"
+#include "filter/filter.h"
+
+struct record {
+	const char *data;
+	size_t size;
+};
+
+static const void *part(const struct record *rec, size_t offset, size_t size)
+{
+	if (offset > rec->size || size > rec->size - offset)
+		return NULL;
+	return rec->data + offset;
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+static bool load(const struct tally_term *t, const struct record *rec, u64 *value)
+{
+	const void *at = part(rec, t->offset, t->size);
+
+	if (!at)
+		return false;
+	switch (t->size) {
+	case 1:
+		*value = t->is_signed ? *(const s8 *)at : *(const u8 *)at;
+		return true;
+	case 2:
+		*value = get_unaligned((const u16 *)at);
+		if (t->is_signed)
+			*value = (s16)*value;
+		return true;
+	case 4:
+		*value = get_unaligned((const u32 *)at);
+		if (t->is_signed)
+			*value = (s32)*value;
+		return true;
+	case 8:
+		*value = get_unaligned((const u64 *)at);
+		return true;
+	}
+	return false;
+}
+
+static int order_signed(s64 a, s64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static int order_unsigned(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+static bool is_order(u8 op, int order)
+{
+	switch (op) {
+	case TALLY_OP_EQ:
+		return !order;
+	case TALLY_OP_NE:
+		return order;
+	case TALLY_OP_LT:
+		return order < 0;
+	case TALLY_OP_LE:
+		return order <= 0;
+	case TALLY_OP_GT:
+		return order > 0;
+	case TALLY_OP_GE:
+		return order >= 0;
+	}
+	return false;
+}
+
+static bool number(const struct tally_term *t, const struct record *rec)
+{
+	u64 value;
+
+	if (!load(t, rec, &value))
+		return false;
+	if (t->op == TALLY_OP_AND)
+		return value & t->value;
+	return is_order(t->op, t->is_signed ? order_signed(value, t->value) :
+					      order_unsigned(value, t->value));
+}
+
+static bool function(const struct tally_term *t, const struct record *rec)
+{
+	u64 value;
+
+	if (!load(t, rec, &value))
+		return false;
+	return (value >= t->value && value < t->end) == (t->op == TALLY_OP_EQ);
+}
+
+/* ---- sets of CPUs ------------------------------------------------------- */
+
+/* The set has not one member, or it would have been made a number. */
+static bool cpu_in(const struct tally_term *t, unsigned int cpu)
+{
+	switch (t->op) {
+	case TALLY_OP_NE:
+		return true;
+	case TALLY_OP_AND:
+		return cpumask_test_cpu(cpu, t->cpus);
+	}
+	return false;
+}
+
+static bool number_in(const struct tally_term *t, const struct record *rec)
+{
+	u64 value;
+
+	/* Of more than 32 bits the rest has no say, as in perf's filters. */
+	return load(t, rec, &value) && (u32)value < nr_cpu_ids && cpu_in(t, value);
+}
+
+static const struct cpumask *mask(const struct tally_term *t, const struct record *rec)
+{
+	const void *item = part(rec, t->offset, sizeof(u32));
+
+	if (!item)
+		return NULL;
+	return part(rec, get_unaligned((const u32 *)item) & 0xffff,
+		    BITS_TO_LONGS(nr_cpumask_bits) * sizeof(long));
+}
+
+/* Of the CPUs that may be; there may be other bits behind theirs. */
+static bool is_only(const struct cpumask *m, unsigned int cpu)
+{
+	return cpumask_test_cpu(cpu, m) &&
+	       cpumask_next(cpumask_first(m), m) >= nr_cpu_ids;
+}
+
+static bool mask_cpu(const struct tally_term *t, const struct record *rec)
+{
+	const struct cpumask *m = mask(t, rec);
+
+	if (!m)
+		return false;
+	switch (t->op) {
+	case TALLY_OP_EQ:
+		return is_only(m, t->value);
+	case TALLY_OP_NE:
+		return !is_only(m, t->value);
+	}
+	return cpumask_test_cpu(t->value, m);
+}
+
+static bool mask_cpus(const struct tally_term *t, const struct record *rec)
+{
+	const struct cpumask *m = mask(t, rec);
+
+	if (!m)
+		return false;
+	switch (t->op) {
+	case TALLY_OP_EQ:
+		return cpumask_equal(m, t->cpus);
+	case TALLY_OP_NE:
+		return !cpumask_equal(m, t->cpus);
+	}
+	return cpumask_intersects(m, t->cpus);
+}
+
+/* ---- globs -------------------------------------------------------------- */
+
+/*
+ * The class that begins at @p, behind its '['. Returns what is behind its end,
+ * or NULL if it has none: then the '[' was but a character.
+ */
+static const char *class(const char *p, unsigned char c, bool *hit)
+{
+	bool negated = *p == '!', in = false;
+	unsigned char from, to;
+
+	p += negated;
+	from = *p++;
+	do {
+		if (!from)
+			return NULL;
+		to = from;
+		if (p[0] == '-' && p[1] != ']') {
+			to = p[1];
+			if (!to)
+				return NULL;
+			p += 2;
+		}
+		in |= from <= c && c <= to;
+		from = *p++;
+	} while (from != ']');
+	*hit = in != negated;
+	return p;
+}
+
+/*
+ * One element of a pattern, which is moved on, and one character. At a string's
+ * end only a class may go on, and that on some kernels: see end_in_class.
+ */
+static bool element(const struct tally_term *t, const char **pattern, unsigned char c)
+{
+	const char *p = *pattern, *end;
+	unsigned char want = *p++;
+	bool hit;
+
+	if (!c && !(want == '[' && t->end_in_class))
+		return false;
+	if (want == '[') {
+		end = class(p, c, &hit);
+		*pattern = end ?: p;
+		return end ? hit : c == want;
+	}
+	if (want == '\\')
+		want = *p++;
+	else if (want == '?')
+		want = c;
+	*pattern = p;
+	return c == want;
+}
+
+static bool at_end(const char *pattern)
+{
+	return !pattern[0] || (pattern[0] == '\\' && !pattern[1]);
+}
+
+/*
+ * glob_match_len(), which is new in the point releases of 2026. Only the last
+ * '*' is ever gone back to.
+ */
+static bool glob(const struct tally_term *t, const char *str, size_t len)
+{
+	const char *pattern = t->text, *back = NULL;
+	size_t i = 0, back_i = 0;
+	char c;
+
+	for (;;) {
+		if (*pattern == '*') {
+			if (!*++pattern)
+				return true;
+			back = pattern;
+			back_i = i;
+			continue;
+		}
+		c = i < len ? str[i] : '\0';
+		if (at_end(pattern)) {
+			if (!c)
+				return true;
+		} else if (element(t, &pattern, c)) {
+			i++;
+			continue;
+		}
+		if (!c || !back)
+			return false;
+		pattern = back;
+		i = ++back_i;
+	}
+}
+
+/* ---- strings ------------------------------------------------------------ */
+
+/* @len is of the memory: a string may end before, or not in it at all. */
+static bool text_is(const struct tally_term *t, const char *str, size_t len)
+{
+	size_t n = t->text_len;
+
+	switch (t->text_kind) {
+	case TALLY_TEXT_FULL:
+		return len >= n && !strncmp(str, t->text, len);
+	case TALLY_TEXT_FRONT:
+		return len >= n && !strncmp(str, t->text, n);
+	case TALLY_TEXT_MIDDLE:
+		return strnstr(str, t->text, len);
+	case TALLY_TEXT_END:
+		/* It counts with the memory, not with the string. */
+		return len > n && !memcmp(str + len - 1 - n, t->text, n);
+	}
+	return glob(t, str, len);
+}
+
+static bool text(const struct tally_term *t, const char *str, size_t len)
+{
+	return text_is(t, str, len) != t->invert;
+}
+
+static bool array(const struct tally_term *t, const struct record *rec)
+{
+	const char *str = part(rec, t->offset, t->size);
+
+	return str && text(t, str, t->size);
+}
+
+static bool loc(const struct tally_term *t, const struct record *rec)
+{
+	const void *item = part(rec, t->offset, sizeof(u32));
+	size_t at, len, left;
+	const char *str;
+
+	if (!item)
+		return false;
+	at = get_unaligned((const u32 *)item);
+	len = at >> 16;
+	at &= 0xffff;
+	if (t->kind == TALLY_TERM_REL_LOC)
+		at += t->offset + sizeof(u32);
+	str = part(rec, at, len);
+	if (!str)
+		return false;
+	/* A string of length 0 goes to its end, except for those two. */
+	if (!len && t->text_kind != TALLY_TEXT_END && t->text_kind != TALLY_TEXT_GLOB) {
+		left = rec->size - at;
+		len = strnlen(str, left) + 1;
+		if (len > left)
+			return false;
+	}
+	return text(t, str, len);
+}
+
+#define CHUNK	64
+
+static bool copy_chunk(char *to, unsigned long from, size_t n, bool user)
+{
+	if (user)
+		return !copy_from_user_nofault(to, (const void __user *)from, n);
+	return !copy_from_kernel_nofault(to, (const void *)from, n);
+}
+
+/* In chunks that are in one page. Returns the length with its end, or 0. */
+static size_t copy_string(char *to, unsigned long from, bool user)
+{
+	size_t have = 0, n, len;
+
+	while (have < TALLY_FILTER_STRING) {
+		n = min_t(size_t, CHUNK - from % CHUNK, TALLY_FILTER_STRING - have);
+		if (!copy_chunk(to + have, from, n, user))
+			return 0;
+		len = strnlen(to + have, n);
+		if (len < n)
+			return have + len + 1;
+		have += n;
+		from += n;
+	}
+	to[TALLY_FILTER_STRING - 1] = '\0';
+	return TALLY_FILTER_STRING;
+}
+
+static bool pointer(const struct tally_filter *f, const struct tally_term *t,
+		    const struct record *rec)
+{
+	const void *at = part(rec, t->offset, sizeof(long));
+	bool hit = false;
+	size_t len;
+	char *str;
+
+	if (!at)
+		return false;
+	preempt_disable();
+	str = this_cpu_ptr(f->strings)->text[interrupt_context_level()];
+	len = copy_string(str, get_unaligned((const unsigned long *)at),
+			  t->kind == TALLY_TERM_USER_POINTER);
+	if (len)
+		hit = text(t, str, len);
+	preempt_enable();
+	return hit;
+}
+
+/* ---- terms -------------------------------------------------------------- */
+
+static bool is_true(const struct tally_filter *f, const struct tally_term *t,
+		    const struct record *rec)
+{
+	switch (t->kind) {
+	case TALLY_TERM_NUMBER:
+		return number(t, rec);
+	case TALLY_TERM_NUMBER_CPUS:
+		return number_in(t, rec);
+	case TALLY_TERM_CPU:
+		return is_order(t->op, order_signed(raw_smp_processor_id(),
+						    (int)t->value));
+	case TALLY_TERM_CPU_CPUS:
+		return cpu_in(t, raw_smp_processor_id());
+	case TALLY_TERM_MASK_CPU:
+		return mask_cpu(t, rec);
+	case TALLY_TERM_MASK_CPUS:
+		return mask_cpus(t, rec);
+	case TALLY_TERM_FUNCTION:
+		return function(t, rec);
+	case TALLY_TERM_COMM:
+		return text(t, current->comm, TASK_COMM_LEN);
+	case TALLY_TERM_ARRAY:
+		return array(t, rec);
+	case TALLY_TERM_DATA_LOC:
+	case TALLY_TERM_REL_LOC:
+		return loc(t, rec);
+	case TALLY_TERM_POINTER:
+	case TALLY_TERM_USER_POINTER:
+		return pointer(f, t, rec);
+	}
+	return false;
+}
+
+/**
+ * tally_filter_match - whether a record passes
+ * @f: the filter
+ * @record: what a tracepoint gave to perf
+ * @size: its size; a comparison of what is not wholly in it is false
+ *
+ * Context: Any context, NMI included.
+ * Return: whether it does.
+ */
+bool tally_filter_match(const struct tally_filter *f, const void *record, size_t size)
+{
+	const struct record rec = { .data = record, .size = size };
+	unsigned int i = 0;
+
+	while (i < f->nr)
+		i = f->terms[i].next[is_true(f, &f->terms[i], &rec)];
+	return i == f->nr;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_match);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tally: counters that live in the kernel.
+ *
+ *	insmod tally.ko events=cycles,page-faults
+ *	insmod tally.ko 'events="cycles:k cpu=0 name=k0;page-faults pid=1"'
+ *	cat /sys/kernel/debug/tally/events
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "event/control.h"
+#include "counter/cpus.h"
+#include "debugfs.h"
+#include "device/device.h"
+#include "builder/name.h"
+#include "event/overflow.h"
+#include "base/pmu.h"
+#include "record/record.h"
+#include "record/recorder.h"
+#include "event/registry.h"
+#include "record/ring.h"
+#include "build/set.h"
+#include "record/task_events.h"
+
+static char *events = "";
+module_param(events, charp, 0444);
+MODULE_PARM_DESC(events, "Events to count from the start: lines as debugfs' create takes them, separated by ';', or plain names separated by ','");
+
+static bool use_debugfs = true;
+module_param_named(debugfs, use_debugfs, bool, 0444);
+MODULE_PARM_DESC(debugfs, "Show events in debugfs (default on)");
+
+/* After a module's exit, or its failed init: what it forgot is ours to free. */
+static int module_changed(struct notifier_block *nb, unsigned long state,
+			  void *data)
+{
+	if (state == MODULE_STATE_GOING) {
+		tally_sets_forget(data);
+		tally_registry_release_owned(data);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_notifier = {
+	.notifier_call = module_changed,
+};
+
+/* One that cannot be had says so in the log; the others start all the same. */
+static void __init start_events(char *list)
+{
+	char separator = tally_name_separator(list);
+	unsigned int started = 0, failed = 0;
+	char *line;
+
+	while ((line = tally_name_next(&list, separator))) {
+		line = strim(line);
+		if (!*line)
+			continue;
+		if (tally_registry_create_line(line))
+			failed++;
+		else
+			started++;
+	}
+	if (started || failed)
+		pr_info("%u events started, %u failed\n", started, failed);
+	else if (use_debugfs)
+		pr_info("idle; for an event: echo page-faults > /sys/kernel/debug/tally/create\n");
+	else
+		pr_info("idle; for an event: events=page-faults\n");
+}
+
+static int __init tally_init(void)
+{
+	char *list;
+	int err;
+
+	list = kstrdup(events, GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	err = tally_overflow_init();
+	if (err)
+		goto free_list;
+	err = tally_control_init();
+	if (err)
+		goto exit_overflow;
+	err = tally_ring_init();
+	if (err)
+		goto exit_control;
+	err = tally_cpus_init();
+	if (err)
+		goto exit_ring;
+	tally_pmu_init();
+	tally_panic_init();
+	err = register_module_notifier(&module_notifier);
+	if (err)
+		goto exit_cpus;
+	err = tally_device_init();
+	if (err)
+		goto unregister;
+	/* Nothing fails once there are files that somebody may have open. */
+	use_debugfs = tally_debugfs_init(use_debugfs);
+	start_events(strim(list));
+	kfree(list);
+	return 0;
+
+unregister:
+	unregister_module_notifier(&module_notifier);
+exit_cpus:
+	tally_panic_exit();
+	tally_cpus_exit();
+exit_ring:
+	tally_ring_exit();
+exit_control:
+	tally_control_exit();
+exit_overflow:
+	tally_overflow_exit();
+free_list:
+	kfree(list);
+	return err;
+}
+
+static void __exit tally_exit(void)
+{
+	/*
+	 * No file is open, or there would be a reference to this module; and
+	 * none opens any more. No other module uses us. What is left is ours.
+	 */
+	tally_registry_release_owned(THIS_MODULE);
+	tally_device_exit();
+	tally_debugfs_exit();
+	unregister_module_notifier(&module_notifier);
+	tally_panic_exit();
+	tally_cpus_exit();
+	tally_side_exit();
+	tally_ring_exit();
+	tally_record_exit();
+	tally_control_exit();
+	tally_overflow_exit();
+}
+
+module_init(tally_init);
+module_exit(tally_exit);
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("In-kernel performance counters with debugfs and a kernel API");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading another one's event: from where it stood then, and what it had counted
+ * at last when its owner has released it.
+ */
+#include <linux/cpumask.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "read/attach.h"
+#include "event/event.h"
+#include "event/registry.h"
+
+/*
+ * Guards the lists of all events. Inside the list of events' lock, outside
+ * tally_attachment::lock.
+ */
+static DEFINE_MUTEX(attachments_lock);
+
+/* In the lock of the list of events, so that it is not released meanwhile. */
+static void add(struct tally_event *ev, void *attachment)
+{
+	struct tally_attachment *a = attachment;
+
+	mutex_lock(&attachments_lock);
+	a->ev = ev;
+	a->id = ev->id;
+	a->nr_slots = ev->counter->nr_slots;
+	a->cpu = ev->counter->target.cpu;
+	a->on_all_cpus = tally_counter_on_all_cpus(ev->counter);
+	list_add(&a->node, &ev->attachments);
+	mutex_unlock(&attachments_lock);
+}
+
+static void begin(struct tally_attachment *a)
+{
+	mutex_lock(&a->lock);
+	if (a->ev)
+		tally_event_read_each(a->ev, a->base);
+	else
+		memcpy(a->base, a->last, a->nr_slots * sizeof(*a->base));
+	a->told = 0;
+	mutex_unlock(&a->lock);
+}
+
+/**
+ * tally_attach - read an event from now on
+ * @a: zeroed, but for @a->gone
+ * @id: which event; 0 to go by @name
+ * @name: its name
+ * @may: whether the caller may read it
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no such event, ENOMEM, or what @may says.
+ */
+int tally_attach(struct tally_attachment *a, u64 id, const char *name,
+		 int (*may)(const struct tally_event *ev))
+{
+	int err = -ENOMEM;
+
+	mutex_init(&a->lock);
+	INIT_LIST_HEAD(&a->node);
+	/* How many it takes, only the event knows. */
+	a->base = kvcalloc(nr_cpu_ids, sizeof(*a->base), GFP_KERNEL);
+	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL);
+	if (a->base && a->last)
+		err = tally_registry_find(id, name, may, add, a);
+	if (err)
+		tally_detach(a);
+	else
+		begin(a);
+	return err;
+}
+
+/**
+ * tally_detach - read it no more
+ * @a: nobody uses it any more
+ */
+void tally_detach(struct tally_attachment *a)
+{
+	mutex_lock(&attachments_lock);
+	list_del_init(&a->node);
+	mutex_unlock(&attachments_lock);
+	mutex_destroy(&a->lock);
+	kvfree(a->base);
+	kvfree(a->last);
+}
+
+/* What is not the reader's, of all slots. */
+void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&a->lock);
+	memset(base, 0, sizeof(*base));
+	for (i = 0; i < a->nr_slots; i++) {
+		base->value += a->base[i].value;
+		base->enabled += a->base[i].enabled_ns;
+		base->running += a->base[i].running_ns;
+	}
+}
+
+/* A set that ends tells what it had at one moment, which may be before the base. */
+static void take_off(struct tally_count *count, u64 value, u64 enabled, u64 running)
+{
+	count->value -= min(count->value, value);
+	count->enabled_ns -= min(count->enabled_ns, enabled);
+	count->running_ns -= min(count->running_ns, running);
+}
+
+/* Of all slots, whatever its owner resets it to. */
+static void read_all(struct tally_attachment *a, struct tally_count *count)
+{
+	struct tally_totals base;
+	unsigned int i;
+
+	if (a->ev) {
+		tally_event_read_whole(a->ev, count);
+	} else {
+		memset(count, 0, sizeof(*count));
+		count->state = a->state;
+		for (i = 0; i < a->nr_slots; i++) {
+			count->value += a->last[i].value;
+			count->enabled_ns += a->last[i].enabled_ns;
+			count->running_ns += a->last[i].running_ns;
+		}
+	}
+	tally_attachment_base(a, &base);
+	take_off(count, base.value, base.enabled, base.running);
+	a->told = max(a->told, count->value);
+	count->value = a->told;
+}
+
+/* Whether the event is still there; if not, what it had counted at last. */
+bool tally_attachment_read(struct tally_attachment *a, struct tally_count *count)
+{
+	bool there;
+
+	mutex_lock(&a->lock);
+	read_all(a, count);
+	there = a->ev;
+	mutex_unlock(&a->lock);
+	return there;
+}
+
+/* One CPU's part; as tally_event_read_cpu(), but in the error state, too. */
+int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
+			      struct tally_count *count, bool *there)
+{
+	unsigned int slot = a->nr_slots > 1 ? cpu : 0;
+	int err = 0;
+
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu) ||
+	    (!a->on_all_cpus && a->cpu != cpu))
+		return -EINVAL;
+	mutex_lock(&a->lock);
+	if (a->ev)
+		err = tally_event_read_slot_whole(a->ev, slot, count);
+	else
+		*count = a->last[slot];
+	if (!err)
+		take_off(count, a->base[slot].value, a->base[slot].enabled_ns,
+			 a->base[slot].running_ns);
+	*there = a->ev;
+	mutex_unlock(&a->lock);
+	return err;
+}
+
+/* Under the lock: the value begins at 0 again, for this reader; its times go on. */
+void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&a->lock);
+	if (a->ev)
+		tally_event_read_each(a->ev, a->last);
+	for (i = 0; i < a->nr_slots; i++)
+		a->base[i].value = a->last[i].value;
+	a->told = 0;
+	tally_attachment_base(a, base);
+}
+
+/**
+ * tally_attachments_end - nobody reads an event any more
+ * @ev: the event; it is in no list and counts no further
+ */
+void tally_attachments_end(struct tally_event *ev)
+{
+	struct tally_attachment *a, *next;
+
+	/* Nobody finds it any more, so that none is added. */
+	if (list_empty_careful(&ev->attachments))
+		return;
+	mutex_lock(&attachments_lock);
+	list_for_each_entry_safe(a, next, &ev->attachments, node) {
+		list_del_init(&a->node);
+		mutex_lock(&a->lock);
+		tally_event_read_each(ev, a->last);
+		a->state = tally_event_state(ev);
+		a->ev = NULL;
+		mutex_unlock(&a->lock);
+		a->gone(a);
+	}
+	mutex_unlock(&attachments_lock);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading an event, asleep: under its counter's lock, by an interrupt on each CPU
+ * that is counting, or of what perf has kept.
+ */
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include "compat.h"
+#include "event/event.h"
+
+/* As of the last tally_counter_look(). */
+static void view_read(const struct tally_event *ev, unsigned int slot,
+		      struct tally_totals *t)
+{
+	const struct tally_totals *now = &ev->counter->slots[slot].now;
+	const struct tally_view *view = &ev->views[slot];
+
+	*t = view->kept;
+	t->value -= view->zero;
+	if (!ev->on || !view->begins)
+		return;
+	t->value += now->value - view->start.value;
+	t->enabled += now->enabled - view->start.enabled;
+	t->running += now->running - view->start.running;
+}
+
+static void add_slot(const struct tally_event *ev, unsigned int slot,
+		     struct tally_count *count)
+{
+	struct tally_totals t;
+
+	view_read(ev, slot, &t);
+	count->value += t.value;
+	count->enabled_ns += t.enabled;
+	count->running_ns += t.running;
+}
+
+/*
+ * Adds one slot's part, under the lock. ENODEV if the slot stands for no CPU that
+ * is served.
+ */
+int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
+			 struct tally_count *count)
+{
+	if (!tally_counter_serves(ev->counter, slot))
+		return -ENODEV;
+	tally_counter_look_slot(ev->counter, slot);
+	add_slot(ev, slot, count);
+	count->state = tally_state_worse(count->state,
+					 tally_event_slot_state(ev, slot));
+	return 0;
+}
+
+/* One slot's part; @whole: whatever it was reset to. */
+static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
+		     struct tally_count *count)
+{
+	int err;
+
+	memset(count, 0, sizeof(*count));
+	count->state = TALLY_STATE_OFFLINE;
+	mutex_lock(&ev->counter->lock);
+	err = tally_event_add_slot(ev, slot, count);
+	if (whole)
+		count->value += ev->views[slot].zero;
+	mutex_unlock(&ev->counter->lock);
+	return err;
+}
+
+/* One slot's part; for debugfs, which shows error states as words. */
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			  struct tally_count *count)
+{
+	return read_slot(ev, slot, false, count);
+}
+
+/* The same, for those whom its being reset does not concern. */
+int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
+				struct tally_count *count)
+{
+	return read_slot(ev, slot, true, count);
+}
+
+static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
+{
+	unsigned int i;
+
+	memset(count, 0, sizeof(*count));
+	mutex_lock(&ev->counter->lock);
+	tally_counter_look(ev->counter);
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		add_slot(ev, i, count);
+	if (whole)
+		count->value += tally_event_zero(ev);
+	count->state = tally_event_state_now(ev);
+	mutex_unlock(&ev->counter->lock);
+}
+
+/* The sum of all slots; for debugfs, which shows error states as words. */
+void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
+{
+	read_all(ev, false, count);
+}
+
+/* The same, for those whom its being reset does not concern. */
+void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
+{
+	read_all(ev, true, count);
+}
+
+/* Each slot's part, all of one look, whatever it was reset to. */
+void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
+{
+	unsigned int i;
+
+	mutex_lock(&ev->counter->lock);
+	tally_counter_look(ev->counter);
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		memset(&counts[i], 0, sizeof(counts[i]));
+		add_slot(ev, i, &counts[i]);
+		counts[i].value += ev->views[i].zero;
+		counts[i].state = tally_event_slot_state(ev, i);
+	}
+	mutex_unlock(&ev->counter->lock);
+}
+
+static int count_error(const struct tally_count *count)
+{
+	return count->state == TALLY_STATE_ERROR ? -ENODATA : 0;
+}
+
+/**
+ * tally_event_read - the count so far
+ * @ev: the event
+ * @count: receives it; the sum over all CPUs for an event on all CPUs
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Interrupts the CPUs that are counting.
+ * Return: 0; ENODATA if the event is in the error state, @count then has the
+ * last value before it.
+ */
+int tally_event_read(struct tally_event *ev, struct tally_count *count)
+{
+	might_sleep();
+	tally_event_read_all(ev, count);
+	return count_error(count);
+}
+EXPORT_SYMBOL_TALLY(tally_event_read);
+
+/**
+ * tally_event_read_cpu - the count of one CPU so far
+ * @ev: the event
+ * @cpu: the CPU
+ * @count: receives it; the state is that of this CPU
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Interrupts the CPU if it is counting.
+ * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
+ * exist or that the event is not on, ENODEV for one that its PMU does not
+ * serve, ENODATA as tally_event_read().
+ */
+int tally_event_read_cpu(struct tally_event *ev, int cpu,
+			 struct tally_count *count)
+{
+	struct tally_counter *c = ev->counter;
+	unsigned int slot = 0;
+	int err;
+
+	might_sleep();
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return -EINVAL;
+	if (tally_counter_on_all_cpus(c))
+		slot = cpu;
+	else if (c->target.cpu != cpu)
+		return -EINVAL;
+	err = tally_event_read_slot(ev, slot, count);
+	return err ?: count_error(count);
+}
+EXPORT_SYMBOL_TALLY(tally_event_read_cpu);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The values of a set whose members all count, and nothing else: what programs read
+ * of a group, most of the time.
+ *
+ * Anything else is window.c's: it knows members that are off, or take turns, are
+ * throttled or inherited; and all of their times.
+ */
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include "compat.h"
+#include "event/event.h"
+#include "read/local.h"
+#include "build/set.h"
+
+/* The first one's times as well. As look_here() in window.c, of views. */
+static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t)
+{
+	unsigned int slot = cpu & set->slot_mask;
+	struct tally_event *ev = set->members[0];
+	const struct tally_view *view = &ev->views[slot];
+	struct perf_event *event = smp_load_acquire(&view->event); /* I */
+
+	if (READ_ONCE(event->oncpu) != cpu)
+		return false;
+	tally_local_totals(&ev->counter->slots[slot], event, local_clock(), t);
+	tally_view_translate(view, t, false);
+	return true;
+}
+
+static void look_here(void *arg)
+{
+	struct tally_set *set = arg;
+	int cpu = smp_processor_id();
+	unsigned int slot = cpu & set->slot_mask;
+	struct tally_totals *t = &set->now[slot * set->room];
+	struct tally_event **ev = set->members;
+	struct tally_event **end = ev + set->nr;
+	const struct tally_view *view;
+	const void **reading, *outer;
+	struct perf_event *event;
+	tally_read_fn read;
+
+	if (!look_at_first(set, cpu, t))
+		return;
+	reading = this_cpu_ptr(&tally_reading);
+	outer = *reading;
+	WRITE_ONCE(*reading, reading);
+	barrier(); /* J */
+	while (++ev < end) {
+		view = &(*ev)->views[slot];
+		event = smp_load_acquire(&view->event); /* I */
+		if (READ_ONCE(event->oncpu) != cpu)
+			break;
+		if (!READ_ONCE(view->still)) {
+			read = READ_ONCE(view->read);
+			read(event);
+		}
+		(++t)->value = local64_read(&event->count) + READ_ONCE(view->plain);
+	}
+	barrier(); /* J */
+	WRITE_ONCE(*reading, outer);
+	set->looks[slot].looked = ev == end;
+}
+
+static bool can_look(int cpu, void *arg)
+{
+	const struct tally_set *set = arg;
+	const struct tally_event *ev = set->members[0];
+
+	return READ_ONCE(ev->views[cpu & set->slot_mask].event)->oncpu == cpu;
+}
+
+static void look(struct tally_set *set)
+{
+	const struct perf_event *event;
+	unsigned int i;
+	int cpu;
+
+	for (i = 0; i < set->nr_slots; i++)
+		set->looks[i].looked = 0;
+	if (set->nr_slots > 1) {
+		on_each_cpu_cond(can_look, look_here, set, true);
+		return;
+	}
+	/* Against the end of a perf event whose CPU has gone. */
+	rcu_read_lock();
+	event = READ_ONCE(set->members[0]->views[0].event);
+	cpu = READ_ONCE(event->oncpu);
+	rcu_read_unlock();
+	if (cpu >= 0)
+		smp_call_function_single(cpu, look_here, set, true);
+}
+
+/* A CPU that has never been there, or that the PMU does not serve. */
+static bool nothing_there(const struct tally_set *set, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		if (!tally_event_is_blank(set->members[i], slot))
+			return false;
+	return true;
+}
+
+/**
+ * tally_set_read_values - what all members have counted, if that is simple
+ * @set: the set, under its lock
+ * @first: receives the first one's value and times
+ * @values: receives the values of all
+ *
+ * One interrupt for each other CPU that is counting.
+ *
+ * Context: Process context, may sleep.
+ * Return: whether it was; if not, tally_set_look_and_read() can.
+ */
+bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
+			   u64 *values)
+{
+	const struct tally_totals *t;
+	unsigned int slot, i;
+
+	lockdep_assert_held(&set->lock);
+	if (!set->plain || set->apart || set->on != tally_set_all(set))
+		return false;
+	look(set);
+	memset(first, 0, sizeof(*first));
+	memset(values, 0, set->nr * sizeof(*values));
+	for (slot = 0; slot < set->nr_slots; slot++) {
+		t = &set->now[slot * set->room];
+		if (!set->looks[slot].looked) {
+			if (set->nr_slots > 1 && nothing_there(set, slot))
+				continue;
+			return false;
+		}
+		first->enabled += t->enabled;
+		first->running += t->running;
+		for (i = 0; i < set->nr; i++)
+			values[i] += t[i].value;
+	}
+	first->value = values[0];
+	return true;
+}

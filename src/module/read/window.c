@@ -1,0 +1,663 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The window of a set: where it begins and ends, and what was counted in it.
+ *
+ * All members of a CPU are read by one interrupt there, at one moment of one
+ * clock. Where the set is enabled, disabled or reset, this moment is where each
+ * member begins or ends. Whether all of them were on the PMU for the whole of it,
+ * perf's times tell.
+ *
+ * Ordering, beside local.c (I to K):
+ *
+ * L. tally_set::open is stored, with release, after the members have begun, and
+ *    load-acquired before they are read without the lock, in section.c.
+ */
+#include <linux/bitops.h>
+#include <linux/irqflags.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include "compat.h"
+#include "event/event.h"
+#include "read/local.h"
+#include "event/overflow.h"
+#include "build/set.h"
+
+/* ---- one interrupt for all members of a CPU ---- */
+
+/* The next of @members, which it is taken out of. */
+static unsigned int next_of(u64 *members)
+{
+	unsigned int i = __ffs64(*members);
+
+	*members &= *members - 1;
+	return i;
+}
+
+static bool can_look(int cpu, void *arg)
+{
+	const struct tally_set *set = arg;
+	const struct perf_event *event;
+	u64 left = set->looking;
+
+	while (left) {
+		event = READ_ONCE(tally_slot_on(set->members[next_of(&left)],
+						cpu)->event); /* K */
+		if (event && READ_ONCE(event->oncpu) == cpu)
+			return true;
+	}
+	return false;
+}
+
+static void look_here(void *arg)
+{
+	struct tally_set *set = arg;
+	int cpu = smp_processor_id();
+	unsigned int slot = cpu & set->slot_mask;
+	struct tally_set_look *look = &set->looks[slot];
+	struct tally_totals *now = &set->now[slot * set->room];
+	u64 left = set->looking;
+	struct perf_event *event;
+	struct tally_slot *s;
+	unsigned int i;
+
+	look->time = local_clock();
+	while (left) {
+		i = next_of(&left);
+		s = tally_slot_on(set->members[i], cpu);
+		event = smp_load_acquire(&s->event); /* K */
+		if (!event || READ_ONCE(event->oncpu) != cpu)
+			continue;
+		tally_local_totals(s, event, look->time, &now[i]);
+		look->looked |= BIT_ULL(i);
+		if (!set->plain && tally_overflow_throttled(event))
+			look->throttled |= BIT_ULL(i);
+	}
+}
+
+/* Where the members of a set with one slot are counting; -1 nowhere. */
+static int where_it_counts(const struct tally_set *set)
+{
+	const struct perf_event *event;
+	u64 left = set->looking;
+	int cpu = -1;
+
+	/* Against the end of a perf event whose CPU has gone. */
+	rcu_read_lock();
+	while (left && cpu < 0) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
+		if (event)
+			cpu = READ_ONCE(event->oncpu);
+	}
+	rcu_read_unlock();
+	return cpu;
+}
+
+/*
+ * What changes when a task's event has been on a CPU for a while, of all members;
+ * 0 if one is.
+ */
+static u64 rest(const struct tally_set *set)
+{
+	const struct perf_event *event;
+	u64 left = set->looking;
+	u64 sum = 1;
+
+	rcu_read_lock();
+	while (left && sum) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
+		if (event && READ_ONCE(event->oncpu) >= 0)
+			sum = 0;
+		else if (event)
+			sum += READ_ONCE(event->total_time_running);
+	}
+	rcu_read_unlock();
+	return sum;
+}
+
+static void look_at_slot(struct tally_set *set, u64 members, unsigned int slot)
+{
+	struct tally_set_look *look = &set->looks[slot];
+	int cpu;
+
+	set->looking = members & ~set->apart;
+	cpu = set->nr_slots > 1 ? slot : where_it_counts(set);
+	look->looked = 0;
+	look->throttled = 0;
+	look->time = 0;
+	look->rest = cpu < 0 ? rest(set) : 0;
+	if (cpu >= 0)
+		smp_call_function_single(cpu, look_here, set, true);
+}
+
+void tally_set_look(struct tally_set *set, u64 members)
+{
+	unsigned int i;
+
+	if (set->nr_slots == 1) {
+		look_at_slot(set, members, 0);
+		return;
+	}
+	set->looking = members & ~set->apart;
+	for (i = 0; i < set->nr_slots; i++) {
+		set->looks[i].looked = 0;
+		set->looks[i].throttled = 0;
+		set->looks[i].time = 0;
+	}
+	on_each_cpu_cond(can_look, look_here, set, true);
+}
+
+/* Whether a member that was not counting at the last look is now, in this slot. */
+static bool has_come(const struct tally_set *set, unsigned int slot)
+{
+	u64 left = set->looking & ~set->looks[slot].looked;
+	const struct perf_event *event;
+	bool come = false;
+
+	rcu_read_lock();
+	while (left && !come) {
+		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[slot].event);
+		come = event && READ_ONCE(event->oncpu) >= 0;
+	}
+	rcu_read_unlock();
+	return come;
+}
+
+/*
+ * Whether what was looked at, and what was read one by one after that, is of one
+ * moment. What is not counting may be read later; but it may have begun to count
+ * in between; and the members of a set with one slot may count on two CPUs.
+ */
+static bool of_one_moment(const struct tally_set *set, unsigned int first,
+			  unsigned int last)
+{
+	const struct tally_set_look *look = &set->looks[first];
+	unsigned int slot;
+
+	if (set->nr_slots == 1 && !look->looked)
+		return look->rest && look->rest == rest(set);
+	for (slot = first; slot <= last; slot++, look++)
+		if (look->looked && look->looked != set->looking &&
+		    has_come(set, slot))
+			return false;
+	return true;
+}
+
+/* Members that were found counting, in a look at what the set counts. */
+static void remember(struct tally_set *set)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < set->nr_slots; slot++)
+		set->looks[slot].seen |= set->looks[slot].looked;
+}
+
+/* In the last look. */
+static bool was_throttled(const struct tally_set *set, unsigned int i)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < set->nr_slots; slot++)
+		if (set->looks[slot].throttled & BIT_ULL(i))
+			return true;
+	return false;
+}
+
+/* Under the lock of the member's counter. */
+static const struct tally_totals *totals_of(struct tally_set *set,
+					    unsigned int i, unsigned int slot)
+{
+	struct tally_counter *c = set->members[i]->counter;
+
+	if (set->looks[slot].looked & BIT_ULL(i))
+		return &set->now[slot * set->room + i];
+	tally_counter_look_slot(c, slot);
+	return &c->slots[slot].now;
+}
+
+static void tell_member(struct tally_set *set, unsigned int i,
+			void (*what)(struct tally_event *ev, unsigned int slot,
+				     const struct tally_totals *t))
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < set->nr_slots; slot++)
+		what(set->members[i], slot, totals_of(set, i, slot));
+}
+
+/* ---- its window ---- */
+
+/* It begins anew if its members did not begin together: nobody has read it. */
+#define TRIES	4
+
+/* Whether they began at one moment. */
+static bool begin(struct tally_set *set, u64 members)
+{
+	u64 left = members;
+	struct tally_event *ev;
+	unsigned int i;
+
+	tally_set_look(set, members);
+	while (left) {
+		i = next_of(&left);
+		ev = set->members[i];
+		mutex_lock(&ev->counter->lock);
+		if (ev->on)
+			tell_member(set, i, tally_event_begin_at);
+		mutex_unlock(&ev->counter->lock);
+	}
+	remember(set);
+	return !(members & set->apart) &&
+	       of_one_moment(set, 0, set->nr_slots - 1);
+}
+
+/* There is no moment to find at which it begins with others. */
+static int begin_alone(struct tally_set *set)
+{
+	struct tally_event *ev = set->members[0];
+	int err;
+
+	if (ev->overflow)
+		set->throttled[0] = tally_event_throttled(ev);
+	err = tally_event_begin(ev);
+	set->begun = true;
+	set->on = 1;
+	smp_store_release(&set->open, true); /* L */
+	return err;
+}
+
+/**
+ * tally_set_on - let members count
+ * @set: the set, under its lock
+ * @members: a bit for each
+ *
+ * Return: 0, or the first of what tally_event_enable() says of them.
+ */
+int tally_set_on(struct tally_set *set, u64 members)
+{
+	bool together = false;
+	struct tally_event *ev;
+	u64 left = members;
+	int err, first = 0;
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	if (set->nr == 1 && !set->on)
+		return begin_alone(set);
+	while (left) {
+		i = next_of(&left);
+		/* One that has ended by itself begins alone. */
+		err = set->on & BIT_ULL(i) ?
+		      tally_event_retry(set->members[i], &set->ragged) :
+		      tally_event_start(set->members[i]);
+		first = first ?: err;
+	}
+	members &= ~set->on;
+	if (!members)
+		return first;
+	for (left = members; left; ) {
+		i = next_of(&left);
+		set->throttled[i] = tally_event_throttled(set->members[i]);
+	}
+	for (i = 0; i < TRIES && !together; i++)
+		together = begin(set, members);
+	/* What others have counted before does not count for the ratio. */
+	if (!together || members != tally_set_all(set))
+		set->ragged = true;
+	set->begun = true;
+	for (left = members; left; ) {
+		i = next_of(&left);
+		ev = set->members[i];
+		mutex_lock(&ev->counter->lock);
+		if (ev->on)
+			tally_event_open(ev);
+		mutex_unlock(&ev->counter->lock);
+		/* It is off at the beginning of the window. */
+		if (was_throttled(set, i))
+			set->throttled[i] = U64_MAX;
+	}
+	set->on |= members;
+	smp_store_release(&set->open, true); /* L */
+	return first;
+}
+
+/**
+ * tally_set_off - let members count no more
+ * @set: the set, under its lock
+ * @members: a bit for each
+ */
+void tally_set_off(struct tally_set *set, u64 members)
+{
+	struct tally_event *ev;
+	unsigned int i;
+	u64 left;
+
+	lockdep_assert_held(&set->lock);
+	members &= set->on;
+	if (!members)
+		return;
+	set->ragged |= members != tally_set_all(set);
+	WRITE_ONCE(set->open, false);
+	set->on &= ~members;
+	/* Nobody has read, or reads, more than what they have at the end. */
+	for (left = members; left; )
+		tally_event_close(set->members[next_of(&left)]);
+	tally_set_look(set, members);
+	remember(set);
+	for (left = members; left; ) {
+		i = next_of(&left);
+		ev = set->members[i];
+		mutex_lock(&ev->counter->lock);
+		if (ev->on) {
+			tell_member(set, i, tally_event_keep_at);
+			tally_event_shut(ev);
+			tally_event_settle(ev);
+		}
+		mutex_unlock(&ev->counter->lock);
+	}
+	set->ragged |= members & set->apart ||
+		       !of_one_moment(set, 0, set->nr_slots - 1);
+}
+
+/**
+ * tally_set_zero - let the values of members begin at 0 again
+ * @set: the set, under its lock
+ * @members: a bit for each
+ */
+void tally_set_zero(struct tally_set *set, u64 members)
+{
+	u64 left = members & set->on & ~set->apart;
+	u64 rest = members & ~left;
+	struct tally_event *ev;
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	if (left)
+		tally_set_look(set, left);
+	/* From here on all are of the same time, if all or none are counting. */
+	set->ragged = members != tally_set_all(set) ||
+		      (set->on && (rest || !of_one_moment(set, 0, set->nr_slots - 1)));
+	while (left) {
+		i = next_of(&left);
+		ev = set->members[i];
+		mutex_lock(&ev->counter->lock);
+		if (ev->on) {
+			tell_member(set, i, tally_event_rebase_at);
+		} else {
+			rest |= BIT_ULL(i);
+			set->ragged = true;
+		}
+		mutex_unlock(&ev->counter->lock);
+	}
+	while (rest)
+		tally_event_reset(set->members[next_of(&rest)]);
+}
+
+/**
+ * tally_set_enable - begin the window, or try again after an error
+ * @set: the set; enabling an enabled set does not begin anew
+ *
+ * perf enables one event after the other. When all are, they are read at one
+ * moment, on each CPU, from which they count: what a member counted before the
+ * others were there is left out. A member that is not on the PMU at that moment
+ * begins with its own enabling, and the ratio is not valid; nor is it if a task
+ * was so busy coming and going that its members could not begin together.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: 0, or the first of what tally_event_enable() returns for the members.
+ */
+int tally_set_enable(struct tally_set *set)
+{
+	int err;
+
+	might_sleep();
+	mutex_lock(&set->lock);
+	err = tally_set_on(set, tally_set_all(set));
+	mutex_unlock(&set->lock);
+	return err;
+}
+EXPORT_SYMBOL_TALLY(tally_set_enable);
+
+/**
+ * tally_set_disable - end the window; the counts stay
+ * @set: the set
+ *
+ * All members are read at one moment, on each CPU, and count no further; then
+ * perf disables one after the other. Their overflows go on until that is done.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ */
+void tally_set_disable(struct tally_set *set)
+{
+	might_sleep();
+	mutex_lock(&set->lock);
+	tally_set_off(set, tally_set_all(set));
+	mutex_unlock(&set->lock);
+}
+EXPORT_SYMBOL_TALLY(tally_set_disable);
+
+/**
+ * tally_set_reset - let the values of all members begin at 0 again
+ * @set: the set; times go on
+ *
+ * At one moment, on each CPU: so they have a ratio again, if they had lost it.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ */
+void tally_set_reset(struct tally_set *set)
+{
+	might_sleep();
+	mutex_lock(&set->lock);
+	tally_set_zero(set, tally_set_all(set));
+	mutex_unlock(&set->lock);
+}
+EXPORT_SYMBOL_TALLY(tally_set_reset);
+
+/* ---- reading ---- */
+
+static void add(struct tally_count *count, const struct tally_totals *t,
+		enum tally_state state)
+{
+	count->value += t->value;
+	count->enabled_ns += t->enabled;
+	count->running_ns += t->running;
+	if (count->state == TALLY_STATE_OFFLINE)
+		count->state = state;
+	else if (count->state != state)
+		count->state = tally_state_worse(count->state, state);
+}
+
+/* What was seen counting needs no lock; all else is the event's to tell. */
+static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
+		      unsigned int last, struct tally_count *count)
+{
+	const struct tally_set_look *look = &set->looks[first];
+	struct tally_event *ev = set->members[i];
+	/* A limit on its overflows ends it without the set's lock. */
+	bool locked = ev->overflow, on = true;
+	struct tally_totals t;
+	unsigned int slot;
+
+	memset(count, 0, sizeof(*count));
+	count->state = TALLY_STATE_OFFLINE;
+	if (locked) {
+		mutex_lock(&ev->counter->lock);
+		on = ev->on;
+	}
+	for (slot = first; slot <= last; slot++, look++) {
+		if (on && set->on & look->looked & BIT_ULL(i)) {
+			t = set->now[slot * set->room + i];
+			tally_view_translate(&ev->views[slot], &t, false);
+			add(count, &t, look->throttled & BIT_ULL(i) ?
+				       TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE);
+			continue;
+		}
+		if (!locked)
+			mutex_lock(&ev->counter->lock);
+		locked = true;
+		if (!tally_event_is_blank(ev, slot))
+			tally_event_add_slot(ev, slot, count);
+	}
+	if (locked)
+		mutex_unlock(&ev->counter->lock);
+}
+
+/* The same for a slot in which it was seen counting: the usual one. */
+static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
+		      struct tally_count *count)
+{
+	const struct tally_set_look *look = &set->looks[slot];
+	struct tally_totals t;
+
+	if (!(set->on & look->looked & ~look->throttled & BIT_ULL(i)) ||
+	    set->members[i]->overflow)
+		return false;
+	t = set->now[slot * set->room + i];
+	tally_view_translate(&set->members[i]->views[slot], &t, false);
+	count->value = t.value;
+	count->enabled_ns = t.enabled;
+	count->running_ns = t.running;
+	count->state = TALLY_STATE_ACTIVE;
+	return true;
+}
+
+/* A clock may stand still for a while: one that was seen counting has begun. */
+static bool has_counted(const struct tally_set *set, unsigned int first,
+			unsigned int last, unsigned int i,
+			const struct tally_count *count)
+{
+	unsigned int slot;
+
+	if (count->running_ns || count->value)
+		return true;
+	for (slot = first; slot <= last; slot++)
+		if (set->looks[slot].seen & BIT_ULL(i))
+			return true;
+	return false;
+}
+
+static bool ran_throughout(const struct tally_set *set, unsigned int i,
+			   const struct tally_count *count)
+{
+	return count->running_ns == count->enabled_ns &&
+	       count->state != TALLY_STATE_ERROR &&
+	       count->state != TALLY_STATE_THROTTLED &&
+	       (set->plain ||
+		tally_event_throttled(set->members[i]) == set->throttled[i]);
+}
+
+/* Whether some have ended by themselves, by a limit or by exec(), and others not. */
+static bool some_have_ended(const struct tally_set *set, const struct tally_count *counts)
+{
+	u64 left = set->on, ended = 0;
+	unsigned int i;
+
+	while (left) {
+		i = next_of(&left);
+		if (counts[i].state == TALLY_STATE_OFF ||
+		    counts[i].state == TALLY_STATE_EXITED)
+			ended |= BIT_ULL(i);
+	}
+	return ended && ended != set->on;
+}
+
+static void read_slots(struct tally_set *set, unsigned int first,
+		       unsigned int last, struct tally_set_window *window,
+		       struct tally_count *counts)
+{
+	unsigned int i, slot;
+
+	if (set->on)
+		remember(set);
+	window->time_ns = 0;
+	window->ratio_valid = !set->ragged || set->nr == 1;
+	for (slot = first; slot <= last; slot++)
+		window->time_ns = max(window->time_ns, set->looks[slot].time);
+	if (!window->time_ns)
+		window->time_ns = local_clock();
+	for (i = 0; i < set->nr; i++) {
+		if (first != last || !read_seen(set, i, first, &counts[i]))
+			add_slots(set, i, first, last, &counts[i]);
+		if (has_counted(set, first, last, i, &counts[i])) {
+			window->ratio_valid &= ran_throughout(set, i, &counts[i]);
+			continue;
+		}
+		window->ratio_valid = false;
+		counts[i].value = TALLY_NOT_COUNTED;
+	}
+	window->ratio_valid &= !some_have_ended(set, counts);
+}
+
+/* The slots, again if their members were not read at one moment. */
+void tally_set_look_and_read(struct tally_set *set, unsigned int first,
+			     unsigned int last, struct tally_set_window *window,
+			     struct tally_count *counts)
+{
+	bool whole = false;
+	unsigned int i;
+
+	for (i = 0; i < TRIES && !whole; i++) {
+		if (first == last)
+			look_at_slot(set, set->on, first);
+		else
+			tally_set_look(set, set->on);
+		read_slots(set, first, last, window, counts);
+		whole = of_one_moment(set, first, last);
+	}
+	window->ratio_valid &= whole;
+}
+
+/**
+ * tally_set_read - the counts of all members, at one moment
+ * @set: the set
+ * @window: receives what they have in common
+ * @counts: receives a count for each member, in the order of the builders; the
+ *	sums over all CPUs for a set on all CPUs. A member that has not been on the
+ *	PMU has the value TALLY_NOT_COUNTED.
+ *
+ * One interrupt for each CPU that is counting, all at the same time, however many
+ * members there are.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ */
+void tally_set_read(struct tally_set *set, struct tally_set_window *window,
+		    struct tally_count *counts)
+{
+	might_sleep();
+	mutex_lock(&set->lock);
+	tally_set_look_and_read(set, 0, set->nr_slots - 1, window, counts);
+	mutex_unlock(&set->lock);
+}
+EXPORT_SYMBOL_TALLY(tally_set_read);
+
+/**
+ * tally_set_read_cpu - the counts of all members on one CPU, at one moment
+ * @set: the set
+ * @cpu: the CPU
+ * @window: as for tally_set_read()
+ * @counts: as for tally_set_read()
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Interrupts the CPU once if it is counting.
+ * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
+ * exist or that the set is not on.
+ */
+int tally_set_read_cpu(struct tally_set *set, int cpu,
+		       struct tally_set_window *window,
+		       struct tally_count *counts)
+{
+	const struct tally_counter *c = set->members[0]->counter;
+	unsigned int slot = cpu & c->slot_mask;
+
+	might_sleep();
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return -EINVAL;
+	if (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu)
+		return -EINVAL;
+	mutex_lock(&set->lock);
+	tally_set_look_and_read(set, slot, slot, window, counts);
+	mutex_unlock(&set->lock);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_set_read_cpu);

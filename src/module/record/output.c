@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the records of an event go: to no ring, to one that a program mapped from
+ * the event's file, or to that of another event.
+ *
+ * An event on all CPUs has a ring for each of them. Events that are members of
+ * another one's file write where that one does. A ring is written to as long as it
+ * is mapped from any file; when it is not, whoever wrote there writes nowhere.
+ *
+ * Callbacks find the ring under RCU, and hold off preemption, so that a ring stays
+ * for a grace period after the last pointer to it.
+ */
+#include <linux/cpumask.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+#include <uapi/linux/tally.h>
+#include "compat.h"
+#include "event/event.h"
+#include "record/output.h"
+#include "record/record.h"
+#include "record/recorder.h"
+#include "record/ring.h"
+
+/*
+ * Guards which ring each slot has, the rings' lists and mappings, who follows whom,
+ * and tally_event::output of an event that is there. Inside the lock of a program's
+ * mappings: nothing that faults is called with it.
+ */
+static DEFINE_MUTEX(outputs_lock);
+
+/* ---- which ring ---- */
+
+static struct tally_ring *ring_of(const struct tally_output_slot *s)
+{
+	return rcu_dereference_protected(s->ring, lockdep_is_held(&outputs_lock));
+}
+
+/* Who polls is to look at this ring from now on. */
+static void wake_slot(const struct tally_output_slot *s)
+{
+	wait_queue_head_t *wait = READ_ONCE(s->out->wait);
+
+	if (wait)
+		wake_up_all(wait);
+}
+
+static void detach(struct tally_output_slot *s)
+{
+	struct tally_ring *r = ring_of(s);
+
+	if (!r)
+		return;
+	RCU_INIT_POINTER(s->ring, NULL);
+	spin_lock_irq(&r->outputs_lock);
+	list_del(&s->node);
+	spin_unlock_irq(&r->outputs_lock);
+	tally_ring_put(r);
+}
+
+static void attach(struct tally_output_slot *s, struct tally_ring *r)
+{
+	detach(s);
+	spin_lock_irq(&r->outputs_lock);
+	list_add(&s->node, &r->outputs);
+	spin_unlock_irq(&r->outputs_lock);
+	s->throttled = false;
+	rcu_assign_pointer(s->ring, tally_ring_get(r));
+	wake_slot(s);
+}
+
+/* That of the output, and of those that go where it does. */
+static void attach_all(struct tally_output *out, unsigned int slot, struct tally_ring *r)
+{
+	struct tally_output *f;
+
+	attach(&out->slots[slot], r);
+	list_for_each_entry(f, &out->followers, follows)
+		attach(&f->slots[slot], r);
+}
+
+static void detach_all(struct tally_output *out, unsigned int slot)
+{
+	struct tally_output *f;
+
+	detach(&out->slots[slot]);
+	list_for_each_entry(f, &out->followers, follows)
+		detach(&f->slots[slot]);
+}
+
+/* What is written there wakes everybody who has to do with it. In interrupt. */
+void tally_outputs_wake(struct tally_ring *r)
+{
+	const struct tally_output_slot *s;
+	unsigned long flags;
+
+	spin_lock_irqsave(&r->outputs_lock, flags);
+	list_for_each_entry(s, &r->outputs, node)
+		wake_slot(s);
+	spin_unlock_irqrestore(&r->outputs_lock, flags);
+}
+
+/* ---- an event's output ---- */
+
+static u64 (*clock_of(const struct perf_event_attr *attr))(void)
+{
+	if (!attr->use_clockid)
+		return local_clock;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+		return ktime_get_mono_fast_ns;
+	case CLOCK_MONOTONIC_RAW:
+		return ktime_get_raw_fast_ns;
+	case CLOCK_REALTIME:
+		return ktime_get_real_fast_ns;
+	case CLOCK_BOOTTIME:
+		return ktime_get_boot_fast_ns;
+	case CLOCK_TAI:
+		return ktime_get_tai_fast_ns;
+	default:
+		return NULL;
+	}
+}
+
+/* Whether there is such a clock, which can be read in any context. */
+bool tally_output_has_clock(const struct perf_event_attr *attr)
+{
+	return clock_of(attr);
+}
+
+/**
+ * tally_output_new - for an event's records
+ * @attr: as it was asked for
+ * @target: whom the event counts
+ * @ev: the event
+ *
+ * Return: it, with no ring; or NULL for want of memory.
+ */
+struct tally_output *tally_output_new(const struct perf_event_attr *attr,
+				      const struct tally_target *target,
+				      struct tally_event *ev)
+{
+	unsigned int nr_slots = tally_target_slots(target);
+	struct tally_output *out;
+	unsigned int i;
+
+	out = kvzalloc(struct_size(out, slots, nr_slots), GFP_KERNEL);
+	if (!out)
+		return NULL;
+	out->ev = ev;
+	out->nr_slots = nr_slots;
+	out->cpu = target->cpu;
+	out->on_all_cpus = nr_slots > 1 || (!target->task && target->cpu < 0);
+	/* perf refuses what children on several CPUs would write to. */
+	out->scattered = ev->attr.inherit && target->cpu < 0;
+	out->slot_mask = nr_slots > 1 ? ~0U : 0;
+	out->id = ev->id;
+	out->ns = get_pid_ns(task_active_pid_ns(current));
+	out->global = out->ns == &init_pid_ns;
+	out->clock = clock_of(attr);
+	INIT_LIST_HEAD(&out->share);
+	INIT_LIST_HEAD(&out->followers);
+	INIT_LIST_HEAD(&out->follows);
+	for (i = 0; i < nr_slots; i++)
+		out->slots[i].out = out;
+	tally_record_describe(out, attr);
+	return out;
+}
+
+/* Of an event that only counts, somebody wants records of others. */
+static struct tally_output *output_of(struct tally_event *ev)
+{
+	static const struct perf_event_attr none;
+
+	lockdep_assert_held(&outputs_lock);
+	if (!ev->output) {
+		/* Who polls, reads or samples finds it whole. */
+		smp_store_release(&ev->output,
+				  tally_output_new(&none, &ev->counter->target, ev));
+	}
+	return ev->output;
+}
+
+/* While it is enabled; perf's event may have ended before its task. */
+static struct tally_output *listening(struct tally_side *side, int cpu)
+{
+	struct tally_output *out = container_of(side, struct tally_output, side);
+
+	return READ_ONCE(out->ev->on) ? out : NULL;
+}
+
+/**
+ * tally_output_listen - have records of what tasks do
+ * @out: the output of an event that has its counter
+ * @attr: which records
+ *
+ * Return: 0, also if none are wanted; EOPNOTSUPP if this kernel cannot tell, ENOMEM.
+ */
+int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr)
+{
+	const struct tally_target *target = &out->ev->counter->target;
+	struct tally_side *side = &out->side;
+	int err;
+
+	side->kinds = tally_side_kinds(attr);
+	if (!side->kinds)
+		return 0;
+	side->task = target->task;
+	side->cpu = target->cpu;
+	side->inherit = attr->inherit;
+	side->inherit_thread = attr->inherit_thread;
+	side->remove_on_exec = attr->remove_on_exec;
+	side->out = listening;
+	err = tally_side_add(side);
+	if (err)
+		side->kinds = 0;
+	return err;
+}
+
+/**
+ * tally_output_fill - a ring in each slot, which no program has mapped
+ * @out: the output of a new event, which has none yet
+ * @how: what they are to be like; its CPU is that of an event that has one slot
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOMEM: some may be there then, for tally_output_end().
+ */
+int tally_output_fill(struct tally_output *out, struct tally_ring_how *how)
+{
+	struct tally_ring *r;
+	unsigned int i;
+
+	for (i = 0; i < out->nr_slots; i++) {
+		if (out->nr_slots > 1 && !cpu_possible(i))
+			continue;
+		if (out->nr_slots > 1)
+			how->cpu = i;
+		r = tally_ring_new(how);
+		if (!r)
+			return -ENOMEM;
+		mutex_lock(&outputs_lock);
+		attach(&out->slots[i], r);
+		mutex_unlock(&outputs_lock);
+		tally_ring_put(r);
+	}
+	return 0;
+}
+
+/**
+ * tally_output_end - nothing goes to any ring any more
+ * @out: the output; a grace period is to follow before tally_output_free()
+ */
+void tally_output_end(struct tally_output *out)
+{
+	struct tally_output *f, *next;
+	unsigned int i;
+
+	if (out->side.kinds)
+		tally_side_leave(&out->side);
+	if (out->recorder)
+		tally_recorder_end(out->recorder);
+	mutex_lock(&outputs_lock);
+	for (i = 0; i < out->nr_slots; i++)
+		detach(&out->slots[i]);
+	list_del_init(&out->follows);
+	list_for_each_entry_safe(f, next, &out->followers, follows)
+		list_del_init(&f->follows);
+	mutex_unlock(&outputs_lock);
+}
+
+void tally_output_free(struct tally_output *out)
+{
+	if (!out)
+		return;
+	put_pid_ns(out->ns);
+	kfree(out->recorder);
+	kvfree(out);
+}
+
+/* ---- mappings ---- */
+
+static void mapping_opened(struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = vma->vm_private_data;
+
+	mutex_lock(&outputs_lock);
+	s->maps++;
+	ring_of(s)->maps++;
+	mutex_unlock(&outputs_lock);
+}
+
+/* Nobody has the ring any more: whoever writes there is to stop. */
+static void detach_rest(struct tally_ring *r)
+{
+	while (!list_empty(&r->outputs))
+		detach(list_first_entry(&r->outputs, struct tally_output_slot, node));
+	tally_munlock(&r->mlock);
+}
+
+static void unmap(struct tally_output_slot *s)
+{
+	struct tally_ring *r = tally_ring_get(ring_of(s));
+
+	if (!--s->maps)
+		detach_all(s->out, s - s->out->slots);
+	if (!--r->maps)
+		detach_rest(r);
+	tally_ring_put(r);
+}
+
+static void mapping_closed(struct vm_area_struct *vma)
+{
+	mutex_lock(&outputs_lock);
+	unmap(vma->vm_private_data);
+	mutex_unlock(&outputs_lock);
+}
+
+/* The header page is the only one that can be written to; split or not. */
+static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
+{
+	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
+}
+
+static const struct vm_operations_struct mapping_ops = {
+	.open = mapping_opened,
+	.close = mapping_closed,
+	.pfn_mkwrite = mapping_pfn_mkwrite,
+};
+
+/* The ring that is there, if it is as wanted; NULL if there is none. */
+static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
+{
+	struct tally_ring *r = ring_of(s);
+
+	if (r && r->nr_pages != nr_pages)
+		return ERR_PTR(-EINVAL);
+	return r;
+}
+
+static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r,
+		    struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = &out->slots[slot];
+	int err;
+
+	lockdep_assert_held(&outputs_lock);
+	err = tally_ring_map(r, vma);
+	if (err)
+		return err;
+	if (ring_of(s) != r)
+		attach_all(out, slot, r);
+	s->maps++;
+	r->maps++;
+	vma->vm_private_data = s;
+	vma->vm_ops = &mapping_ops;
+	return 0;
+}
+
+/* A new one, charged to the caller. */
+static struct tally_ring *make(const struct tally_output *out, int cpu,
+			       struct vm_area_struct *vma)
+{
+	struct tally_ring_how how = {
+		.nr_pages = vma_pages(vma) - 1,
+		.watermark = out->watermark,
+		.backward = out->backward,
+		.overwrite = !(vma->vm_flags & VM_WRITE),
+		.cpu = cpu,
+	};
+	struct tally_mlock mlock;
+	struct tally_ring *r;
+	int err;
+
+	err = tally_mlock(&mlock, vma_pages(vma));
+	if (err)
+		return ERR_PTR(err);
+	r = tally_ring_new(&how);
+	if (!r) {
+		tally_munlock(&mlock);
+		return ERR_PTR(-ENOMEM);
+	}
+	r->mlock = mlock;
+	return r;
+}
+
+/* The slot that the offset of a mapping means; or EINVAL. */
+static int slot_at(const struct tally_output *out, struct vm_area_struct *vma)
+{
+	unsigned long cpu = vma->vm_pgoff / TALLY_RING_PAGES;
+
+	if (vma->vm_pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
+	    (out->on_all_cpus && !cpu_possible(cpu)))
+		return -EINVAL;
+	return cpu;
+}
+
+static int check_mapping(const struct tally_output *out, struct vm_area_struct *vma)
+{
+	unsigned long pages = vma_pages(vma) - 1;
+
+	if (out->scattered || !(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
+	    pages > TALLY_RING_PAGES / 2)
+		return -EINVAL;
+	return slot_at(out, vma);
+}
+
+/**
+ * tally_output_map - a program maps a ring
+ * @out: the output
+ * @wait: who waits at the file
+ * @vma: where; what is written to is forward, else the oldest records go
+ *
+ * Context: In the lock of the program's mappings.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, another one than the ring
+ * has already, an offset that is no CPU's, a private mapping, and an inherited
+ * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ */
+int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
+		     struct vm_area_struct *vma)
+{
+	struct tally_ring *r, *fresh = NULL;
+	int slot, err;
+
+	slot = check_mapping(out, vma);
+	if (slot < 0)
+		return slot;
+	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		       vma->vm_flags & VM_WRITE ? 0 : VM_MAYWRITE);
+	mutex_lock(&outputs_lock);
+	r = existing(&out->slots[slot], vma_pages(vma) - 1);
+	if (!r) {
+		/* It may take its time, and others map theirs meanwhile. */
+		mutex_unlock(&outputs_lock);
+		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
+		mutex_lock(&outputs_lock);
+		r = IS_ERR(fresh) ? fresh : existing(&out->slots[slot], vma_pages(vma) - 1);
+		r = r ?: fresh;
+	}
+	if (IS_ERR(r)) {
+		err = PTR_ERR(r);
+	} else {
+		WRITE_ONCE(out->wait, wait);
+		err = map_ring(out, slot, r, vma);
+	}
+	mutex_unlock(&outputs_lock);
+	if (!IS_ERR_OR_NULL(fresh)) {
+		if (err || r != fresh)
+			tally_munlock(&fresh->mlock);
+		tally_ring_put(fresh);
+	}
+	return err;
+}
+
+/* As tally_output_map(), from the file of an event, which may have no output yet. */
+int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
+{
+	struct tally_output *out;
+
+	mutex_lock(&outputs_lock);
+	out = output_of(ev);
+	mutex_unlock(&outputs_lock);
+	return out ? tally_output_map(out, wait, vma) : -ENOMEM;
+}
+
+/* ---- what programs ask of it ---- */
+
+static bool is_mapped(const struct tally_output *out)
+{
+	unsigned int i;
+
+	for (i = 0; i < out->nr_slots; i++)
+		if (out->slots[i].maps)
+			return true;
+	return false;
+}
+
+static bool has_ring(const struct tally_output *out)
+{
+	unsigned int i;
+
+	for (i = 0; out && i < out->nr_slots; i++)
+		if (ring_of(&out->slots[i]))
+			return true;
+	return false;
+}
+
+static bool same_target(const struct tally_target *a, const struct tally_target *b)
+{
+	return a->task == b->task && a->cpu == b->cpu;
+}
+
+/* One reader can make sense of both. */
+static bool alike(const struct tally_output *a, const struct tally_output *b)
+{
+	return a->clock == b->clock && a->backward == b->backward;
+}
+
+/* As perf: what is on other CPUs, has another clock or grows to the other end. */
+static bool may_share(const struct tally_event *ev, const struct tally_event *to)
+{
+	const struct tally_target *a = &ev->counter->target, *b = &to->counter->target;
+
+	return ev != to && a->cpu == b->cpu &&
+	       tally_counter_on_all_cpus(ev->counter) == tally_counter_on_all_cpus(to->counter) &&
+	       (a->cpu >= 0 || a->task == b->task) && alike(ev->output, to->output);
+}
+
+static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct tally_event *to)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&outputs_lock);
+	if (!output_of(ev) || (to && !output_of(to)))
+		return -ENOMEM;
+	if (is_mapped(ev->output) ||
+	    (to && (!may_share(ev, to) || !has_ring(to->output))))
+		return -EINVAL;
+	/* Several CPUs at the same time would write to it. */
+	if (to && ev->attr.inherit && ev->counter->target.cpu < 0)
+		return -EINVAL;
+	WRITE_ONCE(ev->output->wait, wait);
+	for (i = 0; i < ev->output->nr_slots; i++) {
+		if (to && ring_of(&to->output->slots[i]))
+			attach_all(ev->output, i, ring_of(&to->output->slots[i]));
+		else
+			detach_all(ev->output, i);
+	}
+	return 0;
+}
+
+/**
+ * tally_output_set - write to another event's rings
+ * @ev: the event, of which no ring is mapped
+ * @wait: who waits at its file
+ * @to: the other one, which has a ring; NULL to write nowhere
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL as perf says, ENOMEM.
+ */
+int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
+		     struct tally_event *to)
+{
+	int err;
+
+	mutex_lock(&outputs_lock);
+	err = set_output(ev, wait, to);
+	mutex_unlock(&outputs_lock);
+	return err;
+}
+
+/**
+ * tally_output_follow - write where a leader does, now and later
+ * @ev: an event that has no file
+ * @leader: the event whose file it is in
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL if its records have another clock, or grow to the other end;
+ * ENOMEM.
+ */
+int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
+{
+	struct tally_output *out;
+	unsigned int i;
+	int err = 0;
+
+	if (!ev->output)
+		return 0;
+	/* Who leads another one is told so later, and may have more slots. */
+	if (!same_target(&ev->counter->target, &leader->counter->target))
+		return 0;
+	mutex_lock(&outputs_lock);
+	out = output_of(leader);
+	if (!out)
+		err = -ENOMEM;
+	else if (!alike(ev->output, out))
+		err = -EINVAL;
+	if (err)
+		goto unlock;
+	list_add(&ev->output->follows, &out->followers);
+	for (i = 0; i < out->nr_slots; i++)
+		if (ring_of(&out->slots[i]))
+			attach(&ev->output->slots[i], ring_of(&out->slots[i]));
+unlock:
+	mutex_unlock(&outputs_lock);
+	return err;
+}
+
+/**
+ * tally_output_pause - write nothing for a while; what comes is lost
+ * @out: the output; NULL has no ring
+ * @pause: begin, or end
+ *
+ * On return, whoever was in the middle of a record when it began is through.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL if there is no ring.
+ */
+int tally_output_pause(struct tally_output *out, bool pause)
+{
+	struct tally_ring *r;
+	int err = -EINVAL;
+	unsigned int i;
+
+	mutex_lock(&outputs_lock);
+	for (i = 0; out && i < out->nr_slots; i++) {
+		r = ring_of(&out->slots[i]);
+		if (!r)
+			continue;
+		WRITE_ONCE(r->paused, pause);
+		err = 0;
+	}
+	mutex_unlock(&outputs_lock);
+	if (pause && !err)
+		synchronize_rcu();
+	return err;
+}
+
+/* What poll() tells of all rings; who is to be woken waits already. */
+__poll_t tally_output_poll(struct tally_output *out)
+{
+	struct tally_ring *r;
+	__poll_t told = 0;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < out->nr_slots; i++) {
+		r = rcu_dereference(out->slots[i].ring);
+		if (r && READ_ONCE(r->told))
+			told |= (__force __poll_t)xchg(&r->told, 0); /* U */
+	}
+	rcu_read_unlock();
+	return told;
+}
