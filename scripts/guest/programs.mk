@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# Test programs for the guest: each C file in tests/guest that is no kernel
-# module becomes one static program in $(OUT); those in tests/guest/bpf as well,
-# if there is a folder with libbpf, BPF_ROOT. Those in tests/guest/preload become
-# libraries, NAME.so. Run by scripts/lib.sh in the folder where the project is built.
+# Test programs for the guest: each C file in a folder of tests/guest becomes one
+# static program in $(OUT); those in bench/bpf as well, if there is a folder with
+# libbpf, BPF_ROOT. Those in fuzz/preload become libraries, NAME.so. Run by
+# scripts/lib.sh in the folder where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
-CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude
+CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude \
+	-Itests/guest/lib
 
-sources := $(wildcard tests/guest/*.c)
-sources := $(if $(sources),$(shell grep -L 'linux/module\.h' $(sources)))
-programs := $(sources:tests/guest/%.c=$(OUT)/%)
+sources := $(wildcard tests/guest/*/*.c)
+programs := $(patsubst %.c,$(OUT)/%,$(notdir $(sources)))
+vpath %.c $(sort $(dir $(sources)))
 
-programs += $(patsubst tests/guest/preload/%.c,$(OUT)/%.so,$(wildcard tests/guest/preload/*.c))
+programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(wildcard tests/guest/fuzz/preload/*.c)))
 
 # Users of the device, for 32 bits too: NAME32.
 ifeq ($(CROSS_COMPILE),)
@@ -26,8 +27,8 @@ bpf_lib := $(patsubst %/libbpf.a,%,$(wildcard $(BPF_ROOT)/usr/lib/*/libbpf.a))
 BPF_FLAGS := -I$(BPF_ROOT)/usr/include -I$(BPF_ROOT)/usr/include/$(notdir $(bpf_lib))
 # libelf may want either of the last two, and has no pkg-config file for libbpf.
 BPF_LIBS := $(bpf_lib)/libbpf.a $(bpf_lib)/libelf.a $(wildcard $(bpf_lib)/libz.a $(bpf_lib)/libzstd.a)
-programs += $(patsubst tests/guest/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$(wildcard tests/guest/bpf/*.c)))
-objects := $(patsubst tests/guest/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bpf/*.bpf.c))
+programs += $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$(wildcard tests/guest/bench/bpf/*.c)))
+objects := $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bench/bpf/*.bpf.c))
 endif
 
 stale := $(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*))
@@ -35,23 +36,23 @@ stale := $(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(w
 all: $(programs) $(objects)
 	$(if $(stale),rm -f $(stale))
 
-$(OUT)/%: tests/guest/%.c scripts/guest/programs.mk
+$(OUT)/%: %.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
 
-$(OUT)/%.so: tests/guest/preload/%.c scripts/guest/programs.mk
+$(OUT)/%.so: tests/guest/fuzz/preload/%.c scripts/guest/programs.mk
 	$(CC) $(filter-out -static,$(CFLAGS)) -shared -fPIC -MMD -MP -MF $@.d -o $@ $<
 
-$(OUT)/%32: tests/guest/%.c scripts/guest/programs.mk
+$(OUT)/%32: %.c scripts/guest/programs.mk
 	i686-linux-gnu-gcc $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
 
-$(OUT)/%: tests/guest/bpf/%.c scripts/guest/programs.mk
+$(OUT)/%: tests/guest/bench/bpf/%.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) $(BPF_FLAGS) -MMD -MP -MF $@.d -o $@ $< $(BPF_LIBS)
 
-$(OUT)/%.bpf.o: tests/guest/bpf/%.bpf.c scripts/guest/programs.mk
+$(OUT)/%.bpf.o: tests/guest/bench/bpf/%.bpf.c scripts/guest/programs.mk
 	clang -target bpf -O2 -g -Wall -Wextra $(BPF_FLAGS) -MMD -MP -MF $@.d -c -o $@ $<
 
 # With src/lib as other programs have it; its objects are beside OUT, which guests get.
-$(OUT)/bench_lib: tests/guest/bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
+$(OUT)/bench_lib: bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -Isrc/lib -MMD -MP -MF $@.d -o $@ $< $(OUT).lib/libtally.a
 
 $(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk

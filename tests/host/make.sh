@@ -95,6 +95,6 @@ check 'in a folder with a blank: a sentence' with_blanks
 check 'a kernel that is too old: an #error' too_old
 check 'make help' the_help
 check 'the consumer without its namespace import' \
-	prove -e bash tests/consumer/negative.sh :: "$stock"
+	prove -e bash tests/modules/consumer/negative.sh :: "$stock"
 cd "$top" || exit
 finish

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench_ring FILE: what an overflow of the caller's costs when it makes a record, of
+ * perf's and of tally's files; when they have no ring to put one in; and with an event
+ * that does nothing, which FILE makes: "bare" of tests/modules/bench/bare.c. In tenths of an
+ * instruction, with icount, the trap included:
+ *
+ *	# figure ring perf_ip 1234
+ *
+ * The trap is a write to a word that is watched, where breakpoints can call a handler
+ * of the kernel (x86); else a read of a page that is not there, which finds the page of
+ * zeros: nothing is allocated. Each round is looked through: a sample for each trap.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "bench.h"
+
+#define ROUNDS	30
+#define CALLS	64
+#define PAGES	16 /* of a ring; those of a round are less than half of it */
+
+static long page_size;
+static int device;
+static const char *bare_path;
+
+/* ---- the trap ---- */
+
+static struct perf_event_attr attr = {
+	.size = sizeof(attr),
+	.sample_period = 1,
+};
+
+#if defined(__x86_64__)
+static volatile uint64_t word;
+
+static void trap_setup(void)
+{
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = (uintptr_t)&word;
+	attr.bp_len = sizeof(word);
+}
+
+static void trap_rearm(void)
+{
+}
+
+static inline void trap(int i)
+{
+	word = i;
+}
+#else
+static char *area;
+
+static void trap_setup(void)
+{
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	area = mmap(NULL, CALLS * page_size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || madvise(area, CALLS * page_size, MADV_NOHUGEPAGE))
+		die("no area: %m");
+}
+
+static void trap_rearm(void)
+{
+	madvise(area, CALLS * page_size, MADV_DONTNEED);
+}
+
+static inline void trap(int i)
+{
+	*(volatile char *)&area[i * page_size];
+}
+#endif
+
+/* How long they take, at the bottom of a few frames for call chains. */
+FRAMED unsigned long long traps(int depth)
+{
+	unsigned long long t;
+	int i;
+
+	if (depth) {
+		t = traps(depth - 1);
+		asm volatile(""); /* not a jump */
+		return t;
+	}
+	t = now_ns();
+	for (i = 0; i < CALLS; i++)
+		trap(i);
+	return now_ns() - t;
+}
+
+/* ---- who counts them ---- */
+
+static int open_bare(void)
+{
+	int fd = open(bare_path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, &attr, sizeof(attr)) != sizeof(attr))
+		die("%s: %m", bare_path);
+	return fd;
+}
+
+static int open_perf(void)
+{
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		die("perf_event_open: %m");
+	return fd;
+}
+
+static int open_tally(void)
+{
+	struct tally_open o = {
+		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
+		.perf_flags = PERF_FLAG_FD_CLOEXEC,
+	};
+	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
+
+	if (fd < 0)
+		die("TALLY_IOC_OPEN: %m: %s", o.error.text);
+	return fd;
+}
+
+/* ---- the ring ---- */
+
+static struct perf_event_mmap_page *page;
+
+/* The newest samples, which are CALLS; all others were seen before. */
+static void look_through(uint64_t before)
+{
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = attr.write_backward ? head : before;
+	uint64_t end = attr.write_backward ? before : head;
+	const struct perf_event_header *h;
+	int nr = 0;
+
+	for (; at != end; at += h->size, nr++) {
+		h = (void *)((char *)page + page_size + (at & (PAGES * page_size - 1)));
+		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) || end - at < h->size)
+			die("a record of type %u, of %u bytes", h->type, h->size);
+	}
+	if (nr != CALLS)
+		die("%d samples, not %d", nr, CALLS);
+	if (!attr.write_backward)
+		__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+static uint64_t count_of(int fd)
+{
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		die("read: %m");
+	return count;
+}
+
+static void all_since(int fd, uint64_t before)
+{
+	uint64_t traps = count_of(fd) - before;
+
+	if (traps != CALLS)
+		die("%llu traps, not %d", (unsigned long long)traps, CALLS);
+}
+
+static void one_round(int fd, unsigned long long *best)
+{
+	uint64_t head = page ? page->data_head : 0, before;
+	unsigned long long t;
+
+	trap_rearm();
+	before = count_of(fd);
+	t = traps(FRAMES);
+	all_since(fd, before);
+	if (page)
+		look_through(head);
+	if (t < *best)
+		*best = t;
+}
+
+enum ring { NO_RING, RING, OVERWRITE };
+
+static void measure(const char *whose, const char *name, int (*open_it)(void), enum ring ring)
+{
+	int i, fd, prot = ring == OVERWRITE ? PROT_READ : PROT_READ | PROT_WRITE;
+	unsigned long long best = ~0ULL;
+
+	attr.write_backward = ring == OVERWRITE;
+	fd = open_it();
+	page = NULL;
+	if (ring) {
+		page = mmap(NULL, (1 + PAGES) * page_size, prot, MAP_SHARED, fd, 0);
+		if (page == MAP_FAILED)
+			die("%s %s: no ring: %m", whose, name);
+	}
+	for (i = 0; i < ROUNDS; i++)
+		one_round(fd, &best);
+	printf("# figure ring %s%s%s %llu\n", whose, *name ? "_" : "", name, best * 10 / CALLS);
+	if (page)
+		munmap(page, (1 + PAGES) * page_size);
+	close(fd);
+}
+
+static void both(const char *name, enum ring ring)
+{
+	measure("perf", name, open_perf, ring);
+	measure("tally", name, open_tally, ring);
+}
+
+/*
+ * What a reader may have put where its tail is, or all over the page, before each trap:
+ * the dearest of it. Honest ones keep up with the writer.
+ */
+enum tails { HONEST, AHEAD, BEHIND, NO_TAIL, ALL_ONES, SIGN, EACH_OTHER, ALL_OVER, TAILS };
+
+static void put_tail(enum tails tail, uint64_t head, int i)
+{
+	volatile uint64_t *at = (volatile uint64_t *)&page->data_tail;
+	static const uint64_t beyond = PAGES * 4096 * 3ULL + 5;
+
+	switch (tail) {
+	case HONEST:
+		*at = head;
+		break;
+	case AHEAD:
+		*at = head + 1 + i;
+		break;
+	case BEHIND:
+		*at = head - beyond;
+		break;
+	case NO_TAIL:
+		*at = 0;
+		break;
+	case ALL_ONES:
+		*at = ~0ULL;
+		break;
+	case SIGN:
+		*at = head ^ 1ULL << 63;
+		break;
+	case EACH_OTHER: /* is lost, and the next one has to tell that first */
+		*at = i & 1 ? head : head - beyond;
+		break;
+	default:
+		memset(page, 0x5a + i, page_size);
+		*at = head;
+	}
+}
+
+static unsigned long long tails_round(int fd, enum tails tail)
+{
+	unsigned long long t, sum = 0;
+	uint64_t head = 0, before;
+	int i;
+
+	trap_rearm();
+	page->data_head = 0;
+	before = count_of(fd);
+	for (i = 0; i < CALLS; i++) {
+		/* Not told by what it has written over. */
+		if (tail != ALL_OVER || !i)
+			head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+		put_tail(tail, head, i);
+		t = now_ns();
+		trap(i);
+		sum += now_ns() - t;
+	}
+	all_since(fd, before);
+	return sum;
+}
+
+static void tails(void)
+{
+	unsigned long long best, t, worst = 0;
+	int i, fd = open_tally();
+	enum tails tail;
+
+	page = mmap(NULL, (1 + PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		die("no ring: %m");
+	for (tail = HONEST; tail < TAILS; tail++) {
+		for (i = 0, best = ~0ULL; i < ROUNDS; i++) {
+			t = tails_round(fd, tail);
+			if (t < best)
+				best = t;
+		}
+		if (tail == HONEST)
+			printf("# figure ring tally_tail_honest %llu\n", best * 10 / CALLS);
+		else if (best > worst)
+			worst = best;
+		printf("# tail %d: %llu\n", tail, best * 10 / CALLS);
+	}
+	printf("# figure ring tally_tail_worst %llu\n", worst * 10 / CALLS);
+	munmap(page, (1 + PAGES) * page_size);
+	page = NULL;
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		uint64_t type;
+	} kinds[] = {
+		{ "ip", PERF_SAMPLE_IP },
+		{ "tid", PERF_SAMPLE_TID },
+		{ "time", PERF_SAMPLE_TIME },
+		{ "cpu", PERF_SAMPLE_CPU },
+		{ "period", PERF_SAMPLE_PERIOD },
+	};
+	unsigned int i;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench_ring FILE\n");
+		return 2;
+	}
+	bare_path = argv[1];
+	page_size = sysconf(_SC_PAGESIZE);
+	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		die("/dev/tally: %m");
+	trap_setup();
+	/* What is touched for the first time is no trap of ours. */
+	trap_rearm();
+	traps(FRAMES);
+	measure("bare", "", open_bare, NO_RING);
+	/* Each with what the one before it has. */
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		attr.sample_type |= kinds[i].type;
+		both(kinds[i].name, RING);
+	}
+	both("overwrite", OVERWRITE);
+	both("no_ring", NO_RING);
+	tails();
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
+	both("callchain", RING);
+	return 0;
+}

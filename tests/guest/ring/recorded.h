@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of the library beside perf share: events whose records go to a
+ * perf.data file, and that file in the words of `perf script -D`. Each is a program
+ * with commands, which print "ok TEXT" or "bad TEXT" on standard error.
+ */
+#ifndef RECORDED_H
+#define RECORDED_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+/* Programs of this folder are built of one file. */
+#include "../../../src/lib/record.c"
+#include "../../../src/lib/sample.c"
+#include "../../../src/lib/counts.c"
+#include "../../../src/lib/events.c"
+#include "../../../src/lib/print.c"
+#include "../../../src/lib/ring.c"
+#include "../../../src/lib/reader.c"
+#include "../../../src/lib/open.c"
+#include "../../../src/lib/perfdata.c"
+#include "../../../src/lib/running.c"
+
+static void tell(int good, const char *what)
+{
+	fprintf(stderr, "%s %s\n", good ? "ok" : "bad", what);
+}
+
+/* ---- events and their records ------------------------------------------- */
+
+/* How events are opened: enum tally_via. */
+static int via;
+static struct tally_reader *reader;
+static struct tally_perfdata *out;
+static unsigned long long seen[64], nr_bad, nr_all;
+
+static struct perf_event_attr usual(__u64 config)
+{
+	struct perf_event_attr attr;
+
+	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, config);
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_TID |
+			   PERF_SAMPLE_CPU | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID;
+	attr.sample_id_all = 1;
+	return attr;
+}
+
+static void open_for(const struct perf_event_attr *attr, int pid, int cpu, size_t pages,
+		     const char *name)
+{
+	struct tally_target target = TALLY_TARGET_INIT;
+	int error;
+
+	target.via = via;
+	target.pid = pid;
+	target.cpu = cpu;
+	error = tally_reader_open(reader, attr, &target, pages, name);
+	if (error < 0)
+		fprintf(stderr, "# %s: %s (%s)\n", name, target.error, strerror(-error));
+	tell(error >= 0, name);
+}
+
+static void keep(const struct perf_event_header *header)
+{
+	struct tally_record r;
+	int error = tally_reader_parse(reader, header, &r);
+
+	nr_all++;
+	if (error < 0 || !r.known || r.extra.size || tally_record_time(&r) == 0) {
+		if (!nr_bad++)
+			fprintf(stderr, "# type %u: %s, extra %zu\n", header->type,
+				tally_record_strerror(error < 0 ? error : 0), r.extra.size);
+	} else if (header->type < 64) {
+		seen[header->type]++;
+	}
+	if (tally_perfdata_write(out, header))
+		err(2, "write");
+}
+
+static void drain(void (*with)(const struct perf_event_header *))
+{
+	const struct perf_event_header *header;
+
+	while ((header = tally_reader_next(reader)))
+		with(header);
+}
+
+/* ---- something to record ------------------------------------------------ */
+
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(2, "cpu %d", cpu);
+}
+
+static void spin(int ms)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &b);
+	while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
+}
+
+static void fault(int pages)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, pages * size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < pages; i++)
+		area[i * size] = 1;
+	munmap(area, pages * size);
+}
+
+/* ---- dump --------------------------------------------------------------- */
+
+static void *file_bytes;
+static struct tally_events *file_events;
+
+/* The file as perf's header.h says it is, apart from the code that wrote it. */
+static void read_file(const char *path, size_t *begin, size_t *end)
+{
+	int fd = open(path, O_RDONLY);
+	const __u64 *header;
+	struct stat st;
+	char *bytes;
+
+	if (fd < 0 || fstat(fd, &st))
+		err(2, "%s", path);
+	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		err(2, "%s", path);
+	close(fd);
+	file_bytes = bytes;
+	header = file_bytes;
+	/* magic, size, attr_size, attrs, data */
+	if (memcmp(bytes, "PERFILE2", 8) || header[1] != 104)
+		errx(2, "%s: no perf.data", path);
+	file_events = tally_events_new();
+	for (__u64 at = header[3]; at < header[3] + header[4]; at += header[2]) {
+		const __u64 *ids = (void *)(bytes + at + header[2] - 16);
+
+		if (tally_events_add(file_events, (void *)(bytes + at),
+				     (void *)(bytes + ids[0]), ids[1] / 8, NULL) < 0)
+			errx(2, "%s: bad attr", path);
+	}
+	*begin = header[5];
+	*end = header[5] + header[6];
+}
+
+#define U(x) ((unsigned long long)(x))
+
+static void dump_mmap(const struct tally_record *r)
+{
+	const struct tally_mmap *m = &r->u.mmap;
+
+	printf(" %d/%d: [%#llx(%#llx) @ %#llx", m->pid, m->tid, U(m->addr), U(m->len),
+	       U(m->pgoff));
+	if (r->type == PERF_RECORD_MMAP) {
+		printf("]: %c %s", r->misc & PERF_RECORD_MISC_MMAP_DATA ? 'r' : 'x', m->filename);
+		return;
+	}
+	if (m->build_id) {
+		printf(" <");
+		for (unsigned int i = 0; i < m->build_id_size; i++)
+			printf("%02x", m->build_id[i]);
+		printf(">]: ");
+	} else {
+		printf(" %02x:%02x %llu %llu]: ", m->maj, m->min, U(m->ino),
+		       U(m->ino_generation));
+	}
+	printf("%c%c%c%c %s", m->prot & PROT_READ ? 'r' : '-', m->prot & PROT_WRITE ? 'w' : '-',
+	       m->prot & PROT_EXEC ? 'x' : '-', m->flags & MAP_SHARED ? 's' : 'p', m->filename);
+}
+
+static void dump_namespaces(const struct tally_namespaces *n)
+{
+	static const char * const words[] = { "net", "uts", "ipc", "pid", "user", "mnt",
+					      "cgroup" };
+
+	printf(" %d/%d - nr_namespaces: %llu|\t\t[", n->pid, n->tid, U(n->nr));
+	for (__u64 i = 0; i < n->nr; i++)
+		printf("%s%llu/%s: %llu/%#llx%s", i && i % 4 == 0 ? "|\t\t " : "", U(i),
+		       i < 7 ? words[i] : "unknown", U(n->links[i].dev), U(n->links[i].ino),
+		       i + 1 < n->nr ? ", " : "]");
+}
+
+static void dump_bytes(const char *name, const unsigned char *byte, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		if (i % 16 == 0)
+			printf("|            %s bytes:", name);
+		printf(" %02x", byte[i]);
+	}
+}
+
+static void dump_regs(const char *name, const struct tally_regs *regs)
+{
+	__u64 value;
+
+	if (!regs->abi)
+		return;
+	printf("|... %s regs: mask 0x%llx ABI %s", name, U(regs->mask),
+	       regs->abi == 2 ? "64-bit" : "32-bit");
+	for (unsigned int i = 0; i < 64; i++)
+		if (!tally_regs_get(regs, i, &value))
+			printf("|.... 0x%016llx", U(value));
+}
+
+static void dump_counts(const struct tally_counts *c)
+{
+	struct tally_count_entry e;
+
+	printf("|... sample_read:");
+	if (c->format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		printf("|...... time enabled %016llx", U(c->enabled));
+	if (c->format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		printf("|...... time running %016llx", U(c->running));
+	if (c->format & PERF_FORMAT_GROUP)
+		printf("|.... group nr %llu", U(c->nr));
+	for (__u64 i = 0; !tally_counts_get(c, i, &e); i++) {
+		printf("|..... id %016llx, value %016llx", U(e.id), U(e.value));
+		if (c->format & TALLY_FORMAT_LOST)
+			printf(", lost %llu", U(e.lost));
+	}
+}
+
+static const char *page_name(__u64 size)
+{
+	static char name[32];
+
+	if (!size)
+		return "N/A";
+	/* Of a sample that the kernel has miswritten it may be any number: see README. */
+	if (size >= 1 << 30)
+		snprintf(name, sizeof(name), "%lluG", U(size >> 30));
+	else if (size >= 1 << 20)
+		snprintf(name, sizeof(name), "%lluM", U(size >> 20));
+	else
+		snprintf(name, sizeof(name), "%lluK", U(size >> 10));
+	return name;
+}
+
+/* What perf says of a sample without a period: its event's. */
+static __u64 period_of(const struct tally_record *r)
+{
+	for (int e = 0; e < tally_events_nr(file_events); e++)
+		if (r->format == tally_events_format(file_events, e))
+			return ((struct perf_event_attr *)file_events->list[e].attr)->sample_period;
+	return 0;
+}
+
+static void dump_sample(const struct tally_record *r)
+{
+	const struct tally_sample *s = &r->u.sample;
+
+	printf("(IP, 0x%x): %d/%d: %#llx period: %llu addr: %#llx", r->misc, s->pid, s->tid,
+	       U(s->ip), U(s->has & PERF_SAMPLE_PERIOD ? s->period : period_of(r)), U(s->addr));
+	if (s->has & PERF_SAMPLE_CALLCHAIN) {
+		printf("|... FP chain: nr:%llu", U(s->nr_ips));
+		for (__u64 i = 0; i < s->nr_ips; i++)
+			printf("|..... %2llu: %016llx", U(i), U(s->ips[i]));
+	}
+	if (s->has & PERF_SAMPLE_REGS_USER)
+		dump_regs("user", &s->regs_user);
+	if (s->has & PERF_SAMPLE_REGS_INTR)
+		dump_regs("intr", &s->regs_intr);
+	if (s->has & PERF_SAMPLE_STACK_USER)
+		printf("|... ustack: size %llu", U(s->stack_used));
+	if (s->has & PERF_SAMPLE_WEIGHT)
+		printf("|... weight: %llu", U(s->weight));
+	if (s->has & PERF_SAMPLE_DATA_SRC)
+		printf("| . data_src: 0x%llx", U(s->data_src));
+	if (s->has & PERF_SAMPLE_PHYS_ADDR)
+		printf("| .. phys_addr: 0x%llx", U(s->phys_addr));
+	if (s->has & PERF_SAMPLE_DATA_PAGE_SIZE)
+		printf("| .. data page size: %s", page_name(s->data_page_size));
+	if (s->has & PERF_SAMPLE_CODE_PAGE_SIZE)
+		printf("| .. code page size: %s", page_name(s->code_page_size));
+	if (s->has & PERF_SAMPLE_TRANSACTION)
+		printf("|... transaction: %llx", U(s->transaction));
+	if (s->has & PERF_SAMPLE_READ)
+		dump_counts(&s->counts);
+}
+
+static void dump_read(const struct tally_read_record *r)
+{
+	struct tally_count_entry e;
+
+	tally_counts_get(&r->counts, 0, &e);
+	printf(": %d %d EVENT %llu", r->pid, r->tid, U(e.value));
+	printf("|... time enabled : %llu|... time running : %llu|... id           : %llu|... lost         : %llu",
+	       U(e.enabled), U(e.running), U(e.id), U(e.lost));
+}
+
+static void dump_switch(const struct tally_record *r)
+{
+	int out_of = r->misc & PERF_RECORD_MISC_SWITCH_OUT;
+
+	printf(" %s", !out_of ? "IN         " : r->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ?
+			      "OUT preempt" : "OUT        ");
+	if (r->type == PERF_RECORD_SWITCH_CPU_WIDE)
+		printf("  %s pid/tid: %5d/%-5d", out_of ? "next" : "prev",
+		       r->u.switch_cpu_wide.pid, r->u.switch_cpu_wide.tid);
+}
+
+static void dump_one(const struct tally_record *r)
+{
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		dump_mmap(r);
+		break;
+	case PERF_RECORD_COMM:
+		printf("%s: %s:%d/%d", r->misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "",
+		       r->u.comm.comm, r->u.comm.pid, r->u.comm.tid);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		printf("(%d:%d):(%d:%d)", r->u.task.pid, r->u.task.tid, r->u.task.ppid,
+		       r->u.task.ptid);
+		break;
+	case PERF_RECORD_LOST:
+		printf(": id:%llu: lost:%llu", U(r->u.lost.id), U(r->u.lost.lost));
+		break;
+	case PERF_RECORD_READ:
+		dump_read(&r->u.read);
+		break;
+	case PERF_RECORD_SAMPLE:
+		dump_sample(r);
+		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		dump_switch(r);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		dump_namespaces(&r->u.namespaces);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		printf(" addr %llx len %u type %u flags 0x%x name %s", U(r->u.ksymbol.addr),
+		       r->u.ksymbol.len, r->u.ksymbol.ksym_type, r->u.ksymbol.flags,
+		       r->u.ksymbol.name);
+		break;
+	case PERF_RECORD_BPF_EVENT:
+		printf(" type %u, flags %u, id %u", r->u.bpf_event.type, r->u.bpf_event.flags,
+		       r->u.bpf_event.id);
+		break;
+	case PERF_RECORD_CGROUP:
+		printf(" cgroup: %llu %s", U(r->u.cgroup.id), r->u.cgroup.path);
+		break;
+	case PERF_RECORD_TEXT_POKE:
+		printf(" %llx old len %u new len %u", U(r->u.text_poke.addr),
+		       r->u.text_poke.old_len, r->u.text_poke.new_len);
+		dump_bytes("Old", r->u.text_poke.old_bytes, r->u.text_poke.old_len);
+		dump_bytes("New", r->u.text_poke.new_bytes, r->u.text_poke.new_len);
+		break;
+	}
+}
+
+/* What perf does not tell of a record is compared with the trailer here. */
+static int is_sound(const struct tally_record *r)
+{
+	switch (r->type) {
+	case PERF_RECORD_LOST:
+		return r->u.lost.id == r->id.id;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return r->u.throttle.id == r->id.id && r->u.throttle.stream_id &&
+		       r->u.throttle.time <= r->id.time;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return r->u.task.time <= r->id.time + 1000000000;
+	case PERF_RECORD_BPF_EVENT:
+		return r->u.bpf_event.type == 1 || r->u.bpf_event.type == 2;
+	case PERF_RECORD_SAMPLE:
+		return !(r->u.sample.has & PERF_SAMPLE_RAW) || r->u.sample.raw_size % 8 == 4;
+	default:
+		return r->id.stream_id != 0;
+	}
+}
+
+static int dump(const char *path, int own_words)
+{
+	const struct perf_event_header *header;
+	unsigned long long unsound = 0;
+	size_t at, end_at;
+	struct tally_record r;
+
+	read_file(path, &at, &end_at);
+	for (; at < end_at; at += header->size) {
+		header = (void *)((char *)file_bytes + at);
+		if (tally_events_parse(file_events, &r, header, end_at - at) < 0)
+			errx(2, "record at %#zx", at);
+		if (own_words) {
+			tally_record_print(stdout, &r);
+			continue;
+		}
+		if (!is_sound(&r) && !unsound++) {
+			fprintf(stderr, "# at %#zx\n", at);
+			tally_record_print(stderr, &r);
+		}
+		printf("%#zx [%#x]: %u %llu PERF_RECORD_%s", at, r.size, r.id.cpu,
+		       U(r.id.time), tally_record_name(r.type));
+		dump_one(&r);
+		putchar('\n');
+	}
+	if (!own_words)
+		tell(!unsound, "what perf does not tell is sound");
+	return 0;
+}
+
+#endif /* RECORDED_H */
