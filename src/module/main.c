@@ -13,6 +13,7 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "build/end.h"
 #include "event/control.h"
 #include "counter/cpus.h"
 #include "debugfs.h"
@@ -41,7 +42,7 @@ static int module_changed(struct notifier_block *nb, unsigned long state,
 {
 	if (state == MODULE_STATE_GOING) {
 		tally_sets_forget(data);
-		tally_registry_release_owned(data);
+		tally_events_release_owned(data);
 	}
 	return NOTIFY_OK;
 }
@@ -130,7 +131,7 @@ static void __exit tally_exit(void)
 	 * No file is open, or there would be a reference to this module; and
 	 * none opens any more. No other module uses us. What is left is ours.
 	 */
-	tally_registry_release_owned(THIS_MODULE);
+	tally_events_release_owned(THIS_MODULE);
 	tally_device_exit();
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);

@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/control.h"

@@ -14,6 +14,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"

@@ -16,6 +16,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <uapi/linux/tally.h>
+#include "build/end.h"
 #include "builder/builder.h"
 #include "event/event.h"
 #include "device/ioctl.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The event: its life, its state, enabling and reading it.
+ * The event: its state, and enabling, disabling and resetting it.
  *
  * An event is a view of a counter, which other events may look at too. Per slot
  * it remembers where the counter stood when the event was enabled, so that one
@@ -8,20 +8,12 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include "read/attach.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/control.h"
-#include "debugfs.h"
 #include "event/event.h"
-#include "record/output.h"
 #include "builder/name.h"
-#include "read/publish.h"
 #include "record/read_format.h"
-#include "event/registry.h"
-#include "record/share.h"
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
 static struct perf_event nowhere = { .oncpu = -1 };
@@ -275,95 +267,14 @@ void tally_event_off(struct tally_event *ev)
 	tally_event_settle(ev);
 }
 
-/* Whether anybody is to know what it has counted at last; nobody comes any more. */
-static bool is_looked_at(const struct tally_event *ev)
+/* As tally_event_off(), of an event that ends and that nobody reads any more. */
+void tally_event_abandon(struct tally_event *ev)
 {
-	return ev->overflow || ev->retired || !list_empty_careful(&ev->attachments);
-}
-
-static void abandon(struct tally_event *ev)
-{
+	lockdep_assert_held(&ev->counter->lock);
 	/* The handler of one that goes with it may read it still. */
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
 	WRITE_ONCE(ev->on, false);
-}
-
-/*
- * Nothing counts for the event any more; a callback may still be running. What
- * its handlers may ask of it goes on being answered.
- */
-static void stop(struct tally_event *ev)
-{
-	struct tally_counter *c = ev->counter;
-
-	tally_debugfs_remove_event(ev);
-	mutex_lock(&c->lock);
-	if (ev->overflow)
-		WRITE_ONCE(ev->overflow->closing, true);
-	if (ev->on && is_looked_at(ev))
-		tally_event_off(ev);
-	else if (ev->on)
-		abandon(ev);
-	ev->gone = true;
-	list_del(&ev->user_node);
-	mutex_unlock(&c->lock);
-	tally_counter_end(c);
-}
-
-static void finish(struct tally_event *ev)
-{
-	tally_publisher_free(ev->retired);
-	if (ev->overflow)
-		tally_overflow_free(ev->overflow);
-	tally_output_free(ev->output);
-	tally_counter_put(ev->counter);
-	tally_registry_unname(ev);
-	kvfree(ev);
-}
-
-/**
- * tally_events_destroy - the end of events that nobody else can reach
- * @doomed: a list of them, by tally_event::node
- *
- * perf's events go first; a callback that is running meanwhile, maybe with
- * interrupts enabled, is over after a grace period, one for all. Then what it
- * started, interrupts before works, and only then the memory. A handler of one
- * may use another that goes with it, so each step is taken for all. Nor does a
- * group that these were in go before this, which its members' samples may look at.
- */
-void tally_events_destroy(struct list_head *doomed)
-{
-	struct tally_event *ev, *next;
-	bool callbacks = false;
-
-	list_for_each_entry(ev, doomed, node) {
-		ev->retired = tally_publisher_end(&ev, 1);
-		stop(ev);
-		tally_attachments_end(ev);
-		tally_shares_end(ev);
-		if (ev->output)
-			tally_output_end(ev->output);
-		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;
-	}
-	if (callbacks)
-		synchronize_rcu();
-	list_for_each_entry(ev, doomed, node)
-		if (ev->overflow)
-			tally_overflow_drain(ev->overflow);
-	list_for_each_entry(ev, doomed, node)
-		if (ev->overflow)
-			tally_control_cancel(ev->overflow);
-	list_for_each_entry_safe(ev, next, doomed, node)
-		finish(ev);
-}
-
-void tally_event_destroy(struct tally_event *ev)
-{
-	LIST_HEAD(doomed);
-
-	list_add(&ev->node, &doomed);
-	tally_events_destroy(&doomed);
 }
 
 bool tally_event_counts(struct tally_event *ev)
@@ -558,34 +469,6 @@ const char *tally_event_name(const struct tally_event *ev)
 	return ev->name;
 }
 EXPORT_SYMBOL_TALLY(tally_event_name);
-
-/**
- * tally_event_release - the end of an event
- * @ev: the event; NULL and ERR_PTRs are ignored
- *
- * On return its files are gone, nothing counts for it, no handler of it is
- * running or will be, on any CPU, and its memory is free. What was queued for
- * its bottom halves has been handed to them; what an interrupt was to be given on
- * a CPU that went offline has not, and was missed.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback, nor
- * under a lock that an open file of the event's folder may wait for, or one of
- * its handlers.
- * Return: 0; EDEADLK in any event's handler or in atomic context: the event
- * would wait for the caller, and goes on as it was.
- */
-int tally_event_release(struct tally_event *ev)
-{
-	if (IS_ERR_OR_NULL(ev))
-		return 0;
-	if (tally_overflow_inside(ev->overflow))
-		return -EDEADLK;
-	might_sleep();
-	tally_registry_del(ev);
-	tally_event_destroy(ev);
-	return 0;
-}
-EXPORT_SYMBOL_TALLY(tally_event_release);
 
 /**
  * tally_event_what - what an event counts, as lines of text have it

@@ -169,6 +169,7 @@ void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
+void tally_event_abandon(struct tally_event *ev);
 void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
 			  const struct tally_totals *t);
 void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
@@ -193,8 +194,6 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev,
 					unsigned int slot);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
-void tally_event_destroy(struct tally_event *ev);
-void tally_events_destroy(struct list_head *doomed);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 
 #endif /* TALLY_EVENT_H */

@@ -12,6 +12,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
+#include "build/end.h"
 #include "builder/builder.h"
 #include "event/event.h"
 #include "builder/name.h"
@@ -281,22 +282,20 @@ int tally_registry_remove_name(const char *name)
 	return err;
 }
 
-/* What @owner left behind; it is unloading, so it releases nothing any more. */
-void tally_registry_release_owned(struct module *owner)
+/* Takes what @owner has left behind out of the list, to @doomed. */
+void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 {
 	struct tally_event *ev, *next;
-	LIST_HEAD(doomed);
 
 	mutex_lock(&events_lock);
 	list_for_each_entry_safe(ev, next, &events, node) {
 		if (ev->owner != owner)
 			continue;
 		unlist(ev);
-		list_add_tail(&ev->node, &doomed);
+		list_add_tail(&ev->node, doomed);
 		if (owner != THIS_MODULE)
 			pr_warn("%s left event %s behind: released\n",
 				module_name(owner), ev->name);
 	}
 	mutex_unlock(&events_lock);
-	tally_events_destroy(&doomed);
 }

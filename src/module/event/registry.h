@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct list_head;
 struct module;
 struct seq_file;
 struct tally_builder;
@@ -14,7 +15,7 @@ void tally_registry_unname(struct tally_event *ev);
 void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
 unsigned long tally_registry_count(void);
-void tally_registry_release_owned(struct module *owner);
+void tally_registry_take_owned(struct module *owner, struct list_head *doomed);
 int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data);
