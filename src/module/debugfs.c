@@ -38,6 +38,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "build/lines.h"
 #include "debugfs.h"
 #include "event/event.h"
 #include "builder/name.h"
@@ -181,7 +182,7 @@ static ssize_t create_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_registry_create_line);
+	return err ?: take_line(from, size, tally_line_create);
 }
 
 static ssize_t remove_write(struct file *file, const char __user *from,
@@ -189,7 +190,7 @@ static ssize_t remove_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_registry_remove_name);
+	return err ?: take_line(from, size, tally_line_remove);
 }
 
 static const struct file_operations create_fops = {

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "build/end.h"
+#include "build/lines.h"
 #include "event/control.h"
 #include "counter/cpus.h"
 #include "debugfs.h"
@@ -62,7 +63,7 @@ static void __init start_events(char *list)
 		line = strim(line);
 		if (!*line)
 			continue;
-		if (tally_registry_create_line(line))
+		if (tally_line_create(line))
 			failed++;
 		else
 			started++;

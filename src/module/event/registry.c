@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which events there are: their names, their order, and what is made and removed
- * by name.
+ * Which events there are: their names and their order.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -12,7 +11,6 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
-#include "build/end.h"
 #include "builder/builder.h"
 #include "event/event.h"
 #include "builder/name.h"
@@ -212,50 +210,20 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 	return next ? 0 : -ENOENT;
 }
 
-/* Who writes a line has no function to call: the overflows are counted. */
-static void count_only(struct tally_event *ev,
-		       const struct tally_sample *sample, void *context)
-{
-}
-
 /**
- * tally_registry_create_line - an event for whoever wrote a line of text
- * @line: see tally_builder_parse()
- *
- * It belongs to tally itself, and is removed by its name. A failure is told in
- * the log, by the line and the errno.
- *
- * Return: 0, or the error.
- */
-int tally_registry_create_line(const char *line)
-{
-	struct tally_builder b;
-	struct tally_event *ev;
-
-	tally_builder_parse(&b, line);
-	if (b.period || b.freq)
-		tally_builder_on_overflow(&b, count_only, NULL);
-	ev = tally_build(&b);
-	if (!IS_ERR(ev))
-		return 0;
-	/* Both may hold what the writer wrote. */
-	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
-	       (int)strlen(b.why), b.why, ev);
-	return PTR_ERR(ev);
-}
-
-/**
- * tally_registry_remove_name - remove an event that was made from a line
+ * tally_registry_take_line - take an event that was made from a line out of the list
  * @name: its name
+ * @doomed: receives it
+ *
+ * The log has the reason why there is none to be taken.
  *
  * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
  * which holds a pointer to it.
  */
-int tally_registry_remove_name(const char *name)
+int tally_registry_take_line(const char *name, struct list_head *doomed)
 {
 	const char *why = NULL;
 	struct tally_event *ev;
-	LIST_HEAD(doomed);
 	int err = 0;
 
 	mutex_lock(&events_lock);
@@ -271,14 +239,13 @@ int tally_registry_remove_name(const char *name)
 		err = -EPERM;
 	} else {
 		unlist(ev);
-		list_add(&ev->node, &doomed);
+		list_add(&ev->node, doomed);
 	}
 	mutex_unlock(&events_lock);
 	if (err)
 		pr_err("remove %*pE: %s (%pe)\n",
 		       (int)min_t(size_t, strlen(name), 128), name, why,
 		       ERR_PTR(err));
-	tally_events_destroy(&doomed);
 	return err;
 }
 

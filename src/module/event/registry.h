@@ -21,8 +21,7 @@ int tally_registry_find(u64 id, const char *name,
 			void (*what)(struct tally_event *ev, void *data), void *data);
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
 			 void *data);
-int tally_registry_create_line(const char *line);
-int tally_registry_remove_name(const char *name);
+int tally_registry_take_line(const char *name, struct list_head *doomed);
 
 /* Events in the order of their creation, for debugfs. */
 void *tally_registry_start(struct seq_file *m, loff_t *pos);
