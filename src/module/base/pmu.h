@@ -2,10 +2,9 @@
 #ifndef TALLY_PMU_H
 #define TALLY_PMU_H
 
+#include <linux/compiler.h>
+#include <linux/perf_event.h>
 #include <linux/types.h>
-
-struct perf_event;
-struct pmu;
 
 typedef void (*tally_read_fn)(struct perf_event *event);
 
@@ -16,5 +15,11 @@ int tally_pmu_type(const char *name);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
+
+/* perf's MAX_INTERRUPTS: it switched the event off until the next tick. */
+static inline bool tally_pmu_throttled(const struct perf_event *event)
+{
+	return READ_ONCE(event->hw.interrupts) == ~0ULL;
+}
 
 #endif /* TALLY_PMU_H */

@@ -112,7 +112,8 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	}
 	if (!ev->attr.sample_period && !may_be_sifted(b))
 		return 0;
-	of = tally_overflow_new(b, &ev->attr, target, ev);
+	of = tally_overflow_new(b, &ev->attr, target, ev,
+				ev->output ? &ev->output->lost : NULL);
 	if (IS_ERR(of))
 		return PTR_ERR(of);
 	ev->overflow = of;

@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "event/registry.h"
+#include "filter/filter.h"
 #include "read/attach.h"
 #include "read/publish.h"
 #include "record/output.h"
@@ -52,8 +53,10 @@ static void stop(struct tally_event *ev)
 static void finish(struct tally_event *ev)
 {
 	tally_publisher_free(ev->retired);
-	if (ev->overflow)
+	if (ev->overflow) {
+		tally_filter_free(ev->overflow->filter);
 		tally_overflow_free(ev->overflow);
+	}
 	tally_output_free(ev->output);
 	tally_counter_put(ev->counter);
 	tally_registry_unname(ev);

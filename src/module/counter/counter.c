@@ -438,7 +438,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	if (state == TALLY_STATE_OFF && s->paused)
 		return TALLY_STATE_THROTTLED;
 	if (state == TALLY_STATE_ACTIVE && c->overflow &&
-	    tally_overflow_throttled(s->event))
+	    tally_pmu_throttled(s->event))
 		return TALLY_STATE_THROTTLED;
 	return state;
 }

@@ -25,6 +25,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "counter/cpus.h"
+#include "build/callback.h"
 #include "event/overflow.h"
 #include "read/publish.h"
 

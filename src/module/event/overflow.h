@@ -120,6 +120,7 @@ struct tally_overflow_cpu {
  * @direct: the handler that is called at once
  * @ev: the event, for the handlers
  * @output: where its records go, with TALLY_SPECIAL_RECORD
+ * @lost: the records of @output that found no room; NULL without an output
  * @shares: those of attached files, with TALLY_SPECIAL_SHARED; read under RCU
  * @filter: of a tracepoint, with TALLY_SPECIAL_FILTER
  * @sift_period: how many that pass are an overflow; 0 if it only counts
@@ -152,6 +153,7 @@ struct tally_overflow {
 	struct tally_handler direct;
 	struct tally_event *ev;
 	struct tally_output *output;
+	const atomic64_t *lost;
 	struct list_head shares;
 	struct tally_filter *filter;
 	s64 sift_period;
@@ -177,7 +179,8 @@ struct tally_overflow {
 struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 					  const struct perf_event_attr *attr,
 					  const struct tally_target *target,
-					  struct tally_event *ev);
+					  struct tally_event *ev,
+					  const atomic64_t *lost);
 void tally_overflow_set_rate(struct tally_overflow *of, u32 rate,
 			     bool interrupts);
 void tally_overflow_drain(struct tally_overflow *of);
@@ -190,16 +193,9 @@ bool tally_overflow_inside(const struct tally_overflow *of);
 int tally_overflow_init(void);
 void tally_overflow_exit(void);
 
-/* perf's MAX_INTERRUPTS: it switched the event off until the next tick. */
-static inline bool tally_overflow_throttled(const struct perf_event *event)
-{
-	return READ_ONCE(event->hw.interrupts) == ~0ULL;
-}
-
-/* perf's callback; its context is the struct tally_overflow. */
 bool tally_overflow_is_spent(const struct tally_overflow *of);
-void tally_overflow_callback(struct perf_event *event,
-			     struct perf_sample_data *data,
-			     struct pt_regs *regs);
+void tally_call_timed(struct tally_calls *calls,
+		      const struct tally_handler *handler,
+		      struct tally_event *ev, const struct tally_sample *s);
 
 #endif /* TALLY_OVERFLOW_H */

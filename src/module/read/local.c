@@ -28,6 +28,7 @@
 #include <linux/sched.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
+#include "base/pmu.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
@@ -137,7 +138,7 @@ noinline int tally_local_check(const struct tally_event *ev,
 	err = irqs_off ? check_irqs_off(ev, s, event) : 0;
 	if (err)
 		return err;
-	if (ev->overflow && tally_overflow_throttled(event) &&
+	if (ev->overflow && tally_pmu_throttled(event) &&
 	    !is_in_its_handler(ev->overflow))
 		return -EAGAIN;
 	return 0;
@@ -246,7 +247,7 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 	count->value = t.value;
 	count->enabled_ns = t.enabled;
 	count->running_ns = t.running;
-	count->state = tally_overflow_throttled(event) ?
+	count->state = tally_pmu_throttled(event) ?
 		TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include "base/pmu.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
@@ -71,7 +72,7 @@ static void look_here(void *arg)
 			continue;
 		tally_local_totals(s, event, look->time, &now[i]);
 		look->looked |= BIT_ULL(i);
-		if (!set->plain && tally_overflow_throttled(event))
+		if (!set->plain && tally_pmu_throttled(event))
 			look->throttled |= BIT_ULL(i);
 	}
 }

@@ -301,7 +301,7 @@ static noinline void put_throttle(struct tally_output *out, struct tally_output_
 				  struct tally_ring *r, const struct perf_event *event)
 {
 	unsigned int size = sizeof(struct perf_event_header) + 3 * sizeof(u64) + out->trailer;
-	bool begins = tally_overflow_throttled(event);
+	bool begins = tally_pmu_throttled(event);
 	u64 *to;
 
 	s->throttled = begins;
@@ -615,7 +615,7 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 
 	if (!r)
 		return;
-	if (unlikely(tally_overflow_throttled(event) != slot->throttled))
+	if (unlikely(tally_pmu_throttled(event) != slot->throttled))
 		put_throttle(out, slot, r, event);
 	if (out->variable) {
 		if (tally_readout_of_group(out->type, out->read_format))
