@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "build/callback.h"
 #include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -53,8 +54,9 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	err = tally_builder_allow(b, target);
 	b->stage = TALLY_STAGE_PERF;
 	if (!err) {
-		c = tally_counter_get(attr, target, ev->overflow, at_once(b, attr),
-				      &cpu);
+		c = tally_counter_get(attr, target,
+				      ev->overflow ? tally_overflow_callback : NULL,
+				      ev->overflow, at_once(b, attr), &cpu);
 		if (IS_ERR(c))
 			err = tally_builder_failed(b, PTR_ERR(c), cpu);
 	}

@@ -12,7 +12,6 @@
 #include <linux/smp.h>
 #include "counter/cpus.h"
 #include "read/local.h"
-#include "event/overflow.h"
 #include "base/pmu.h"
 
 /*
@@ -437,7 +436,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	lockdep_assert_held(&c->lock);
 	if (state == TALLY_STATE_OFF && s->paused)
 		return TALLY_STATE_THROTTLED;
-	if (state == TALLY_STATE_ACTIVE && c->overflow &&
+	if (state == TALLY_STATE_ACTIVE && c->handler &&
 	    tally_pmu_throttled(s->event))
 		return TALLY_STATE_THROTTLED;
 	return state;

@@ -25,8 +25,6 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "counter/cpus.h"
-#include "build/callback.h"
-#include "event/overflow.h"
 #include "read/publish.h"
 
 /*
@@ -55,9 +53,7 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	 */
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
-						c->overflow ?
-						tally_overflow_callback : NULL,
-						c->overflow);
+						c->handler, c->context);
 }
 
 /*
@@ -97,7 +93,7 @@ static int slot_create(struct tally_counter *c, struct tally_slot *s)
 	event = create(c, cpu);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	if (c->overflow && !can_overflow(event)) {
+	if (c->handler && !can_overflow(event)) {
 		perf_event_release_kernel(event);
 		return -EOPNOTSUPP;
 	}
@@ -296,10 +292,10 @@ static void release_slots(struct tally_counter *c)
 
 	mutex_lock(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		if (c->overflow)
+		if (c->handler)
 			tally_slot_read(s, &t);
 		slot_release(c, s);
-		if (c->overflow)
+		if (c->handler)
 			s->bank = t;
 		/* Nor does it get another one, whatever they ask for. */
 		s->absent = true;
@@ -350,8 +346,9 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 
 static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 					 const struct tally_target *target, u32 key,
-					 struct tally_overflow *overflow,
-					 bool at_once, int *err_cpu)
+					 perf_overflow_handler_t handler,
+					 void *context, bool at_once,
+					 int *err_cpu)
 {
 	unsigned int nr = tally_target_slots(target);
 	struct tally_counter *c;
@@ -367,7 +364,8 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	if (target->task)
 		get_task_struct(target->task);
 	c->attr = *attr;
-	c->overflow = overflow;
+	c->handler = handler;
+	c->context = context;
 	c->nr_slots = nr;
 	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
 	mutex_lock(&c->lock);
@@ -393,7 +391,8 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  * tally_counter_get - a counter for @attr on @target, new or shared
  * @attr: checked and complete, with the disabled bit set
  * @target: whom to count
- * @overflow: what receives its overflows; NULL if it only counts
+ * @handler: perf's callback for its overflows; NULL if it only counts
+ * @context: what @handler finds in perf's event
  * @at_once: who asks is going to enable it next
  * @err_cpu: on failure, the CPU that it failed on, or -1
  *
@@ -403,8 +402,8 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
-					struct tally_overflow *overflow,
-					bool at_once, int *err_cpu)
+					perf_overflow_handler_t handler,
+					void *context, bool at_once, int *err_cpu)
 {
 	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;
@@ -424,7 +423,8 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		/* What it has counted is not all of whoever begins first. */
 		c->fresh = false;
 	} else {
-		c = counter_new(attr, target, key, overflow, at_once, err_cpu);
+		c = counter_new(attr, target, key, handler, context, at_once,
+				err_cpu);
 	}
 	if (!IS_ERR(c))
 		c->refs++;

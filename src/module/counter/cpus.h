@@ -28,8 +28,6 @@ struct tally_totals {
 	u64 running;
 };
 
-struct tally_overflow;
-
 /**
  * struct tally_slot - the part of a counter on one CPU, or for its task
  * @event: perf's event; NULL where there is none. What reads it without the
@@ -72,8 +70,9 @@ struct tally_slot {
  * @fresh: they were, and none of the events has begun yet
  * @target: whom it counts; holds a reference to the task
  * @attr: what it counts
- * @overflow: what receives its overflows, of the one event that uses it; NULL
- *	if it only counts
+ * @handler: perf's callback for its overflows, which are of the one event that
+ *	uses it; NULL if it only counts
+ * @context: what @handler finds in perf's event
  * @nr_slots: nr_cpu_ids for all CPUs, else 1
  * @slot_mask: takes the number of a CPU to that of its slot
  * @slots: one per possible CPU, or one
@@ -93,7 +92,8 @@ struct tally_counter {
 	bool fresh;
 	struct tally_target target;
 	struct perf_event_attr attr;
-	struct tally_overflow *overflow;
+	perf_overflow_handler_t handler;
+	void *context;
 	unsigned int nr_slots;
 	unsigned int slot_mask;
 	struct tally_slot slots[];
@@ -101,8 +101,8 @@ struct tally_counter {
 
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
-					struct tally_overflow *overflow,
-					bool at_once, int *err_cpu);
+					perf_overflow_handler_t handler,
+					void *context, bool at_once, int *err_cpu);
 void tally_counter_end(struct tally_counter *c);
 void tally_counter_put(struct tally_counter *c);
 void tally_counter_on(struct tally_counter *c);
