@@ -22,4 +22,18 @@ static inline bool tally_pmu_throttled(const struct perf_event *event)
 	return READ_ONCE(event->hw.interrupts) == ~0ULL;
 }
 
+/* A clock, which perf counts and samples in nanoseconds whatever it is told. */
+static inline bool tally_attr_is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+		attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static inline bool tally_attr_is_task_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       attr->config == PERF_COUNT_SW_TASK_CLOCK;
+}
+
 #endif /* TALLY_PMU_H */

@@ -12,6 +12,7 @@
 #include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
+#include "counter/cpus.h"
 #include "event/control.h"
 #include "debugfs.h"
 #include "event/event.h"

@@ -5,7 +5,7 @@
 #include <linux/stddef.h>
 #include <tally/tally.h>
 #include <uapi/linux/tally.h>
-#include "counter/cpus.h"
+#include "base/target.h"
 
 /* What was given, in tally_builder::given. */
 #define TALLY_GIVEN_CPU		BIT(0)

@@ -9,10 +9,11 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
-#include "counter/cpus.h"
-#include "read/local.h"
 #include "base/pmu.h"
+#include "counter/counter.h"
+#include "counter/slot.h"
 
 /*
  * Enables what is not; that clears a pinned event's error, and a CPU may now

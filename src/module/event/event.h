@@ -5,7 +5,7 @@
 #include <linux/list.h>
 #include <linux/seqlock.h>
 #include <linux/types.h>
-#include "counter/cpus.h"
+#include "counter/counter.h"
 #include "event/overflow.h"
 #include "base/pmu.h"
 

@@ -17,7 +17,7 @@
  *    is one word. A writer publishes after it has read the slot, by an interrupt
  *    on its CPU, which waits for a read that goes on there; so a read never sees
  *    a start that is later than what it counts from.
- * J. @tally_reading is seen by this CPU alone: compiler barriers.
+ * J. @tally_reading (counter/slot.h) is seen by this CPU alone: compiler barriers.
  * K. tally_slot::event is stored, with release, after what reads it and after the
  *    bank, and load-acquired. The bank is written again only after it was NULL and
  *    its CPU had gone offline, or its owner released the event.
@@ -26,15 +26,15 @@
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
 #include "base/pmu.h"
 #include "compat.h"
+#include "counter/slot.h"
 #include "event/event.h"
 #include "read/local.h"
 #include "event/overflow.h"
-
-DEFINE_PER_CPU(const void *, tally_reading);
 
 /*
  * By this CPU beneath us, or by another one, for a moment. A kernel for one CPU

@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <tally/tally.h>
-#include "counter/cpus.h"
+#include "counter/slot.h"
 
 struct tally_event;
 struct tally_output;

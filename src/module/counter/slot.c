@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A slot: perf's event on one CPU, or for one task, and what earlier ones there
+ * have counted.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include "compat.h"
+#include "counter/slot.h"
+
+DEFINE_PER_CPU(const void *, tally_reading);
+
+static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
+
+/* The CPU that a slot is for; -1 for a task on any. */
+int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
+{
+	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
+}
+
+static struct perf_event *create(const struct tally_counter *c, int cpu)
+{
+	struct perf_event_attr attr = c->attr;
+
+	/*
+	 * A child that is forked while its parent's event is disabled never
+	 * counts, and perf cannot disable the children of one that is enabled.
+	 * So an inherited event counts from the beginning and to the end; the
+	 * views of the counter shut out what is not wanted.
+	 */
+	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
+	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
+						c->handler, c->context);
+}
+
+/*
+ * Whether another slot's event counts what @event would: of a PMU that counts
+ * for a whole package, say.
+ */
+static bool served_already(const struct tally_counter *c,
+			   const struct perf_event *event, int cpu)
+{
+	const struct cpumask *scope = tally_pmu_scope(event->pmu, cpu);
+	const struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event && cpumask_test_cpu(READ_ONCE(s->event->cpu), scope))
+			return true;
+	return false;
+}
+
+/*
+ * Whether a handler would be called. Intel's driver records every single branch
+ * in a buffer that no handler sees, and refuses to be changed to that.
+ */
+static bool can_overflow(struct perf_event *event)
+{
+	if (event->pmu->capabilities & PERF_PMU_CAP_NO_INTERRUPT)
+		return false;
+	return event->attr.freq || event->attr.sample_period != 1 ||
+	       event->pmu->task_ctx_nr == perf_sw_context ||
+	       !perf_event_period(event, 1);
+}
+
+/* Gives the slot an event. ENOENT if the PMU does not serve this CPU by one of its own. */
+int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = tally_slot_cpu(c, s);
+	struct perf_event *event;
+
+	event = create(c, cpu);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	if (c->handler && !can_overflow(event)) {
+		perf_event_release_kernel(event);
+		return -EOPNOTSUPP;
+	}
+
+	/*
+	 * Before 6.12 a PMU that serves several CPUs by one of them moved the
+	 * event there. That CPU has a slot of its own; a second event would
+	 * count twice.
+	 */
+	if (tally_counter_on_all_cpus(c) &&
+	    (READ_ONCE(event->cpu) != cpu || served_already(c, event, cpu))) {
+		perf_event_release_kernel(event);
+		return -ENOENT;
+	}
+	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
+						       event->pmu->read;
+	s->still = tally_pmu_is_still(event->pmu);
+	/* For what reads all of it without the lock. */
+	smp_store_release(&s->event, event); /* K */
+	tally_users_changed(c, s - c->slots);
+	atomic_long_inc(&nr_perf_events);
+	return 0;
+}
+
+/*
+ * Whoever found the event before this has interrupts disabled: perf frees it
+ * after a grace period, and does not take it from a CPU that is reading it.
+ */
+void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
+{
+	struct perf_event *event = s->event;
+
+	if (!event)
+		return;
+	WRITE_ONCE(s->event, NULL);
+	tally_users_changed(c, s - c->slots);
+	perf_event_release_kernel(event);
+	atomic_long_dec(&nr_perf_events);
+}
+
+/* The slow way, which asks perf, for any state of its event. */
+void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
+{
+	u64 enabled, running;
+
+	*t = s->bank;
+	if (!s->event)
+		return;
+	t->value += perf_event_read_value(s->event, &enabled, &running);
+	t->enabled += enabled;
+	t->running += running;
+}
+
+/* Of an event that perf detached: it goes, and what it counted is kept. */
+void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
+{
+	struct tally_totals t;
+	unsigned int i;
+
+	tally_slot_read(s, &t);
+	tally_slot_release(c, s);
+	s->bank = t;
+	s->err = 0;
+	s->paused = false;
+	atomic_long_inc(&nr_repairs);
+
+	/* Its PMU may want another of its CPUs from now on. */
+	for (i = 0; i < c->nr_slots; i++)
+		c->slots[i].absent = false;
+}
+
+/* Gives the slot an event if its CPU is there and it has none. */
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
+{
+	int cpu = tally_slot_cpu(c, s);
+	int err;
+
+	if (s->event || s->absent)
+		return;
+	if (!cpu_online(cpu)) {
+		s->err = 0;
+		return;
+	}
+
+	err = tally_slot_create(c, s);
+	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
+	/*
+	 * ENODEV: it is going offline again, which perf knows some time before
+	 * cpu_online_mask does, and more work is queued.
+	 */
+	s->err = s->absent || err == -ENODEV ? 0 : err;
+	if (s->err) {
+		atomic_long_inc(&nr_repair_errors);
+		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
+				    cpu, c->attr.type, c->attr.config, err);
+	} else if (!err && c->users_on && !s->spent) {
+		perf_event_enable(s->event);
+	}
+}
+
+void tally_slot_stats(struct tally_slot_stats *stats)
+{
+	stats->perf_events = atomic_long_read(&nr_perf_events);
+	stats->repairs = atomic_long_read(&nr_repairs);
+	stats->repair_errors = atomic_long_read(&nr_repair_errors);
+}
