@@ -119,6 +119,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 				ev->output ? &ev->output->lost : NULL);
 	if (IS_ERR(of))
 		return PTR_ERR(of);
+	tally_control_setup(of);
 	ev->overflow = of;
 	return b->ring_pages ? tally_recorder_new(ev, b, target) : 0;
 }

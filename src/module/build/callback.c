@@ -23,7 +23,7 @@
  *    sample that was not announced, because @held was seen, is found. If @hold
  *    runs elsewhere, because this CPU went offline, those for the interrupt wait
  *    for the next overflow on this CPU, or for the end of the event.
- * H. @paused is set here and read by the work that tally_control_kick() leads to,
+ * H. @paused is set here and read by the work that tally_overflow_kick() leads to,
  *    which orders the two; it is cleared by that work with nothing to order:
  *    an overflow that still sees it is only counted.
  */
@@ -37,7 +37,6 @@
 #include <linux/timekeeping.h>
 #include "base/pmu.h"
 #include "build/callback.h"
-#include "event/control.h"
 #include "event/event.h"
 #include "event/overflow.h"
 #include "filter/apply.h"
@@ -134,7 +133,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 		return;
 	WRITE_ONCE(oc->paused, 1); /* H */
 	local_inc(&oc->throttled);
-	tally_control_kick(of);
+	tally_overflow_kick(of);
 }
 
 static noinline void look_and_call(struct tally_overflow *of,
@@ -174,7 +173,7 @@ static bool take(struct tally_overflow *of, u32 special)
 
 	if (special & TALLY_SPECIAL_ONE_SHOT) {
 		armed = atomic_xchg(&of->armed, 0);
-		tally_control_kick(of);
+		tally_overflow_kick(of);
 		if (!armed)
 			return false;
 	}
@@ -183,7 +182,7 @@ static bool take(struct tally_overflow *of, u32 special)
 		if (left < 0)
 			return false;
 		if (!left)
-			tally_control_kick(of);
+			tally_overflow_kick(of);
 	}
 	return true;
 }
@@ -222,7 +221,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	if (special & TALLY_SPECIAL_SHUT) {
 		/* perf has the children always on; all others should be off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
-			tally_control_kick(of);
+			tally_overflow_kick(of);
 		return;
 	}
 	if (tally_pmu_throttled(event))

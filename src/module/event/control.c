@@ -73,19 +73,6 @@ static void resume(struct work_struct *work)
 	mutex_unlock(&c->lock);
 }
 
-/* What tally_event_rearm() was told; perf begins anew also with the same one. */
-static void take_period(struct tally_overflow *of, struct tally_counter *c)
-{
-	u64 period = READ_ONCE(of->rearm_period) ?: c->attr.sample_period;
-	int err;
-
-	err = tally_counter_set_period(c, period);
-	if (err)
-		pr_warn_ratelimited("%s: cannot rearm with period %llu: error %d\n",
-				    of->ev->name, period, err);
-	of->ev->attr.sample_period = c->attr.sample_period;
-}
-
 /*
  * Of two calls of tally_event_rearm() before this runs, the later one counts. One
  * that comes while this runs starts it again.
@@ -94,7 +81,7 @@ static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 {
 	if (atomic_xchg(&of->rearm, 0)) {
 		tally_counter_pause(c, 0, true);
-		take_period(of, c);
+		tally_event_take_period(of->ev);
 		atomic_set(&of->armed, 1);
 		tally_counter_arm(c, 0);
 	} else if (!atomic_read(&of->armed)) {
@@ -124,24 +111,6 @@ unlock:
 	mutex_unlock(&c->lock);
 }
 
-/**
- * tally_control_kick - have the control work look at an event
- * @of: what it has been told of the event
- *
- * What overflows on the way out of an interrupt is asked for once only, until the work
- * has begun: each would be in the interrupt of the one before, and the CPU in those for
- * ever.
- *
- * Context: Any context, NMI included.
- */
-void tally_control_kick(struct tally_overflow *of)
-{
-	/* The work sees what was said before, unless it is not waiting any more. */
-	smp_mb();
-	if (!work_pending(&of->control))
-		irq_work_queue(&of->kick);
-}
-
 static void kicked(struct irq_work *work)
 {
 	struct tally_overflow *of = container_of(work, struct tally_overflow,
@@ -163,16 +132,6 @@ void tally_control_cancel(struct tally_overflow *of)
 	irq_work_sync(&of->kick);
 	cancel_work_sync(&of->control);
 	cancel_delayed_work_sync(&of->resume);
-}
-
-/* The event is being enabled, under tally_counter::lock. */
-void tally_control_open(struct tally_overflow *of)
-{
-	/* Of a call while the event was off, the period is left. */
-	if (atomic_xchg(&of->rearm, 0))
-		take_period(of, of->ev->counter);
-	atomic_set(&of->armed, 1);
-	tally_overflow_special(of, 0, TALLY_SPECIAL_SHUT);
 }
 
 /* What perf is to be told: a clock has no frequency, only a period. */
@@ -329,7 +288,7 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	WRITE_ONCE(of->rearm_period, period);
 	/* Orders the period before the request, and both before the work. */
 	atomic_set_release(&of->rearm, 1);
-	tally_control_kick(of);
+	tally_overflow_kick(of);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);

@@ -6,8 +6,6 @@ struct tally_event;
 struct tally_overflow;
 
 void tally_control_setup(struct tally_overflow *of);
-void tally_control_kick(struct tally_overflow *of);
-void tally_control_open(struct tally_overflow *of);
 int tally_event_limit(struct tally_event *ev, unsigned int overflows);
 void tally_control_cancel(struct tally_overflow *of);
 int tally_control_init(void);

@@ -10,8 +10,8 @@
 
 #include "builder/builder.h"
 #include "compat.h"
-#include "event/control.h"
 #include "event/event.h"
+#include "event/overflow.h"
 #include "builder/name.h"
 #include "record/read_format.h"
 
@@ -120,6 +120,31 @@ static void begin_at(struct tally_event *ev, unsigned int slot,
 		tally_readout_begin(ev, t);
 }
 
+/* What tally_event_rearm() was told; perf begins anew also with the same one. */
+void tally_event_take_period(struct tally_event *ev)
+{
+	struct tally_overflow *of = ev->overflow;
+	struct tally_counter *c = ev->counter;
+	u64 period = READ_ONCE(of->rearm_period) ?: c->attr.sample_period;
+	int err;
+
+	err = tally_counter_set_period(c, period);
+	if (err)
+		pr_warn_ratelimited("%s: cannot rearm with period %llu: error %d\n",
+				    ev->name, period, err);
+	ev->attr.sample_period = c->attr.sample_period;
+}
+
+/* The event is being enabled: its overflows are let through. */
+static void open_overflow(struct tally_overflow *of)
+{
+	/* Of a call while the event was off, the period is left. */
+	if (atomic_xchg(&of->rearm, 0))
+		tally_event_take_period(of->ev);
+	atomic_set(&of->armed, 1);
+	tally_overflow_special(of, 0, TALLY_SPECIAL_SHUT);
+}
+
 /* It is published once, with what makes it readable. */
 static void begin_views(struct tally_event *ev)
 {
@@ -137,7 +162,7 @@ static void begin_views(struct tally_event *ev)
 	WRITE_ONCE(ev->on, true);
 	set_local(ev, local_reads(ev));
 	if (ev->overflow)
-		tally_control_open(ev->overflow);
+		open_overflow(ev->overflow);
 }
 
 /* Under tally_counter::lock. 0, or why it does not count. */

@@ -167,6 +167,7 @@ void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 void tally_event_read_whole(struct tally_event *ev, struct tally_count *count);
 void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
+void tally_event_take_period(struct tally_event *ev);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
 void tally_event_abandon(struct tally_event *ev);

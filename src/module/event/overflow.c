@@ -18,7 +18,6 @@
 #include <linux/topology.h>
 #include "builder/builder.h"
 #include "compat.h"
-#include "event/control.h"
 #include "event/event.h"
 #include "event/overflow.h"
 
@@ -68,6 +67,24 @@ void tally_call_timed(struct tally_calls *calls,
 	/* In an NMI this clock may go back a little. */
 	took = ktime_get_mono_fast_ns() - begin;
 	account(calls, max(took, 0LL));
+}
+
+/**
+ * tally_overflow_kick - have the control work look at an event
+ * @of: what it has been told of the event
+ *
+ * What overflows on the way out of an interrupt is asked for once only, until the work
+ * has begun: each would be in the interrupt of the one before, and the CPU in those for
+ * ever.
+ *
+ * Context: Any context, NMI included.
+ */
+void tally_overflow_kick(struct tally_overflow *of)
+{
+	/* The work sees what was said before, unless it is not waiting any more. */
+	smp_mb();
+	if (!work_pending(&of->control))
+		irq_work_queue(&of->kick);
 }
 
 /* Whether all that were allowed have been. In any context. */
@@ -316,7 +333,6 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 	of->work = b->work;
 	of->special = special_of(b, attr, ev);
 	atomic_set(&of->armed, 1);
-	tally_control_setup(of);
 	of->cpus = alloc_percpu(struct tally_overflow_cpu);
 	if (!of->cpus)
 		goto free;

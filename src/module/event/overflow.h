@@ -193,6 +193,7 @@ bool tally_overflow_inside(const struct tally_overflow *of);
 int tally_overflow_init(void);
 void tally_overflow_exit(void);
 
+void tally_overflow_kick(struct tally_overflow *of);
 bool tally_overflow_is_spent(const struct tally_overflow *of);
 void tally_call_timed(struct tally_calls *calls,
 		      const struct tally_handler *handler,
