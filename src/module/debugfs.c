@@ -38,6 +38,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "build/end.h"
 #include "build/lines.h"
 #include "counter/cpus.h"
 #include "debugfs.h"
@@ -373,14 +374,8 @@ static int handler_max_ns_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 
-/**
- * tally_debugfs_add_event - give an event its folder
- * @ev: the event
- *
- * Return: 0, also where there is no debugfs; ENOMEM, and then no part of the
- * folder is left.
- */
-int tally_debugfs_add_event(struct tally_event *ev)
+/* Gives an event its folder. 0; or ENOMEM, and then no part of the folder is left. */
+static int add_event(struct tally_event *ev)
 {
 	static const struct {
 		const char *name;
@@ -404,9 +399,6 @@ int tally_debugfs_add_event(struct tally_event *ev)
 	struct dentry *file;
 	size_t i;
 
-	ev->dir = NULL;
-	if (IS_ERR(root))
-		return 0;
 	ev->dir = debugfs_create_dir(ev->name, root);
 	if (IS_ERR(ev->dir))
 		return PTR_ERR(ev->dir);
@@ -424,10 +416,15 @@ int tally_debugfs_add_event(struct tally_event *ev)
 }
 
 /* Waits for whoever is reading one of the files. */
-void tally_debugfs_remove_event(struct tally_event *ev)
+static void remove_event(struct tally_event *ev)
 {
 	debugfs_remove(ev->dir);
 }
+
+static const struct tally_folder_ops folder_ops = {
+	.add = add_event,
+	.remove = remove_event,
+};
 
 bool tally_debugfs_init(bool wanted)
 {
@@ -445,6 +442,7 @@ bool tally_debugfs_init(bool wanted)
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
 	debugfs_create_file("create", 0200, root, NULL, &create_fops);
 	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
+	tally_folders_init(&folder_ops);
 	return true;
 }
 

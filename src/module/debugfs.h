@@ -4,10 +4,6 @@
 
 #include <linux/types.h>
 
-struct tally_event;
-
-int tally_debugfs_add_event(struct tally_event *ev);
-void tally_debugfs_remove_event(struct tally_event *ev);
 bool tally_debugfs_init(bool wanted);
 void tally_debugfs_exit(void);
 

@@ -17,10 +17,13 @@
 #include "build/lines.h"
 #include "event/control.h"
 #include "counter/cpus.h"
+#include "counter/slot.h"
 #include "debugfs.h"
 #include "device/device.h"
 #include "builder/name.h"
+#include "event/event.h"
 #include "event/overflow.h"
+#include "read/publish.h"
 #include "base/pmu.h"
 #include "record/record.h"
 #include "record/recorder.h"
@@ -93,7 +96,8 @@ static int __init tally_init(void)
 	err = tally_ring_init();
 	if (err)
 		goto exit_control;
-	err = tally_cpus_init();
+	tally_slot_init(tally_event_slot_changed);
+	err = tally_cpus_init(tally_publish_repair);
 	if (err)
 		goto exit_ring;
 	tally_pmu_init();

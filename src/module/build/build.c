@@ -14,7 +14,6 @@
 #include "compat.h"
 #include "counter/cpus.h"
 #include "event/control.h"
-#include "debugfs.h"
 #include "event/event.h"
 #include "record/output.h"
 #include "record/record.h"
@@ -179,7 +178,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	}
 	/* Files may be many, and are gone soon. */
 	err = ev->of_file && !(b->given & TALLY_GIVEN_NAME) ?
-	      0 : tally_debugfs_add_event(ev);
+	      0 : tally_folder_add(ev);
 	if (err) {
 		tally_builder_failed(b, err, -1);
 		goto end_counter;

@@ -11,7 +11,6 @@
 #include "build/end.h"
 #include "compat.h"
 #include "counter/cpus.h"
-#include "debugfs.h"
 #include "event/control.h"
 #include "event/event.h"
 #include "event/overflow.h"
@@ -21,6 +20,28 @@
 #include "read/publish.h"
 #include "record/output.h"
 #include "record/share.h"
+
+/* What shows events to people; NULL while, or where, there is nothing that does. */
+static const struct tally_folder_ops *folders;
+
+/**
+ * tally_folders_init - show events from now on
+ * @ops: how
+ */
+void tally_folders_init(const struct tally_folder_ops *ops)
+{
+	/* Pairs with tally_folder_add(): what the ops use is there before them. */
+	smp_store_release(&folders, ops);
+}
+
+/* 0, or why the event cannot be shown. */
+int tally_folder_add(struct tally_event *ev)
+{
+	/* Pairs with tally_folders_init(). */
+	const struct tally_folder_ops *ops = smp_load_acquire(&folders);
+
+	return ops ? ops->add(ev) : 0;
+}
 
 /* Whether anybody is to know what it has counted at last; nobody comes any more. */
 static bool is_looked_at(const struct tally_event *ev)
@@ -36,7 +57,8 @@ static void stop(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 
-	tally_debugfs_remove_event(ev);
+	if (ev->dir)
+		folders->remove(ev);
 	mutex_lock(&c->lock);
 	if (ev->overflow)
 		WRITE_ONCE(ev->overflow->closing, true);

@@ -6,6 +6,18 @@ struct list_head;
 struct module;
 struct tally_event;
 
+/**
+ * struct tally_folder_ops - what shows events to people
+ * @add: gives an event its folder; 0 or an error. Process context.
+ * @remove: takes the folder away, and waits for whoever reads in it
+ */
+struct tally_folder_ops {
+	int (*add)(struct tally_event *ev);
+	void (*remove)(struct tally_event *ev);
+};
+
+void tally_folders_init(const struct tally_folder_ops *ops);
+int tally_folder_add(struct tally_event *ev);
 void tally_event_destroy(struct tally_event *ev);
 void tally_events_destroy(struct list_head *doomed);
 void tally_events_release_owned(struct module *owner);

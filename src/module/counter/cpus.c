@@ -24,7 +24,6 @@
 #include "compat.h"
 #include "counter/counter.h"
 #include "counter/cpus.h"
-#include "read/publish.h"
 
 /*
  * Guards the table, the references of its counters, and their creation and
@@ -34,6 +33,8 @@ static DEFINE_MUTEX(counters_lock);
 static DEFINE_HASHTABLE(counters, 10);
 static atomic_long_t nr_counters;
 static enum cpuhp_state hotplug_state;
+/* Set before there is any counter. */
+static void (*repaired)(void);
 
 static void counter_repair(struct tally_counter *c)
 {
@@ -66,7 +67,7 @@ static void repair_all(struct work_struct *work)
 	hash_for_each(counters, bucket, c, node)
 		counter_repair(c);
 	mutex_unlock(&counters_lock);
-	tally_publish_repair();
+	repaired();
 }
 
 static DECLARE_WORK(repair_work, repair_all);
@@ -311,10 +312,18 @@ void tally_cpus_stats(struct tally_cpus_stats *out)
 	tally_slot_stats(&out->slots);
 }
 
-int tally_cpus_init(void)
+/**
+ * tally_cpus_init - watch CPUs come and go
+ * @after_repair: called when all counters have been repaired after that; process
+ *	context, without locks
+ *
+ * Return: 0, or the error of the CPU hotplug states.
+ */
+int tally_cpus_init(void (*after_repair)(void))
 {
 	int ret;
 
+	repaired = after_repair;
 	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online",
 					hotplug_changed, hotplug_changed);
 	if (ret < 0)

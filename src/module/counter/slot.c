@@ -16,6 +16,8 @@
 
 DEFINE_PER_CPU(const void *, tally_reading);
 
+/* Set before there is any counter. */
+static void (*slot_changed)(struct tally_counter *c, unsigned int slot);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
 
 /* The CPU that a slot is for; -1 for a task on any. */
@@ -97,7 +99,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->still = tally_pmu_is_still(event->pmu);
 	/* For what reads all of it without the lock. */
 	smp_store_release(&s->event, event); /* K */
-	tally_users_changed(c, s - c->slots);
+	slot_changed(c, s - c->slots);
 	atomic_long_inc(&nr_perf_events);
 	return 0;
 }
@@ -113,7 +115,7 @@ void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
 	if (!event)
 		return;
 	WRITE_ONCE(s->event, NULL);
-	tally_users_changed(c, s - c->slots);
+	slot_changed(c, s - c->slots);
 	perf_event_release_kernel(event);
 	atomic_long_dec(&nr_perf_events);
 }
@@ -183,4 +185,14 @@ void tally_slot_stats(struct tally_slot_stats *stats)
 	stats->perf_events = atomic_long_read(&nr_perf_events);
 	stats->repairs = atomic_long_read(&nr_repairs);
 	stats->repair_errors = atomic_long_read(&nr_repair_errors);
+}
+
+/**
+ * tally_slot_init - before the first counter
+ * @changed: called under tally_counter::lock whenever a slot has another event, or
+ *	none, or another bank
+ */
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot))
+{
+	slot_changed = changed;
 }

@@ -181,9 +181,7 @@ void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
 
-/* What event.c does about a slot with another event, or none, or another bank. */
-void tally_users_changed(struct tally_counter *c, unsigned int slot);
-
 void tally_slot_stats(struct tally_slot_stats *stats);
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot));
 
 #endif /* TALLY_SLOT_H */

@@ -61,7 +61,8 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 	}
 }
 
-void tally_users_changed(struct tally_counter *c, unsigned int slot)
+/* A slot has another event, or none, or another bank. */
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_event *ev;
 

@@ -193,6 +193,7 @@ bool tally_event_counts(struct tally_event *ev);
 enum tally_state tally_event_state_now(const struct tally_event *ev);
 enum tally_state tally_event_slot_state(const struct tally_event *ev,
 					unsigned int slot);
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
