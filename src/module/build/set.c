@@ -22,6 +22,7 @@
 #include "event/overflow.h"
 #include "read/publish.h"
 #include "event/registry.h"
+#include "read/window.h"
 #include "build/set.h"
 
 /* Guards the list. */

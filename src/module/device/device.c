@@ -31,7 +31,7 @@
 #include "read/page.h"
 #include "read/publish.h"
 #include "event/registry.h"
-#include "build/set.h"
+#include "read/window.h"
 #include "filter/apply.h"
 #include "device/quota.h"
 

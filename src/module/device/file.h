@@ -9,7 +9,7 @@
 #include "read/attach.h"
 #include "device/task_exit.h"
 #include "base/kick.h"
-#include "build/set.h"
+#include "read/window.h"
 #include "device/quota.h"
 
 struct fasync_struct;

@@ -18,7 +18,7 @@
 #include "device/group.h"
 #include "record/output.h"
 #include "read/page.h"
-#include "build/set.h"
+#include "read/window.h"
 
 static void free_now(struct tally_set *set)
 {

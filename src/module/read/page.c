@@ -9,9 +9,9 @@
 #include <linux/mm.h>
 #include <uapi/linux/tally.h>
 #include "compat.h"
+#include "event/event.h"
 #include "read/page.h"
 #include "read/publish.h"
-#include "build/set.h"
 
 static_assert(sizeof(struct perf_event_mmap_page) <= TALLY_PAGE_AT);
 static_assert(sizeof(struct tally_page) <= 4096 - TALLY_PAGE_AT);

@@ -19,7 +19,7 @@
 #include "compat.h"
 #include "read/local.h"
 #include "event/overflow.h"
-#include "build/set.h"
+#include "read/window.h"
 
 /* A member on this CPU. 0, or why it cannot be read: it is not counted, then. */
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,

@@ -15,7 +15,7 @@
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
-#include "build/set.h"
+#include "read/window.h"
 
 /* The first one's times as well. As look_here() in window.c, of views. */
 static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t)

@@ -23,7 +23,7 @@
 #include "event/event.h"
 #include "read/local.h"
 #include "event/overflow.h"
-#include "build/set.h"
+#include "read/window.h"
 
 /* ---- one interrupt for all members of a CPU ---- */
 

@@ -29,7 +29,7 @@
 #include "read/local.h"
 #include "record/output.h"
 #include "record/read_format.h"
-#include "build/set.h"
+#include "read/window.h"
 
 /* ---- whose ---- */
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_WINDOW_H
+#define TALLY_WINDOW_H
+
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include <linux/seqlock.h>
+#include <linux/string.h>
+#include <tally/tally.h>
+#include "event/event.h"
+#include "event/overflow.h"
+#include "read/page.h"
+
+/* A task, its softirq, an interrupt, an NMI, each with one inside of another. */
+#define TALLY_SET_SECTIONS 8
+
+/**
+ * struct tally_set_mark - where a member stood when a section began
+ * @view: of the member on this CPU; stays
+ * @value: what perf's event had counted
+ * @tstamp: when perf had last changed its state or its times
+ * @time: what time it was then, or later, in its context
+ * @throttled: how often it had been throttled there
+ */
+struct tally_set_mark {
+	const struct tally_view *view;
+	u64 value;
+	u64 tstamp;
+	u64 time;
+	u64 throttled;
+};
+
+/**
+ * struct tally_section - an open section, or room for one
+ * @outer: the one around it, or NULL
+ * @inner: the next one inside of it, which is where the marks end; or NULL
+ * @set: whose
+ * @out: where its numbers go, from when it ends
+ * @time: what time it was when it began, or before, in perf's context
+ * @marks: one for each member
+ */
+struct tally_section {
+	struct tally_section *outer;
+	struct tally_section *inner;
+	struct tally_set *set;
+	u64 *out;
+	u64 time;
+	struct tally_set_mark marks[];
+};
+
+/**
+ * struct tally_set_sections - the sections that are open on one CPU
+ * @top: the next one
+ * @reading: tally_reading of this CPU
+ * @cpu: this CPU
+ * @first: of TALLY_SET_SECTIONS, and one above that is never begun
+ */
+struct tally_set_sections {
+	struct tally_section *top;
+	const void **reading;
+	int cpu;
+	struct tally_section first;
+};
+
+/**
+ * struct tally_set_look - the last look at one slot of the members
+ * @time: when it was, by local_clock() of its CPU
+ * @looked: a bit for each member that was counting there
+ * @throttled: the same for each that was throttled
+ * @rest: of a set with one slot, what had been counted if none was counting
+ * @seen: as @looked, for all looks at what the set counts
+ */
+struct tally_set_look {
+	u64 time;
+	u64 looked;
+	u64 throttled;
+	u64 rest;
+	u64 seen;
+};
+
+/* What a section has to do, in tally_set::kind. */
+enum {
+	TALLY_SET_STILL,	/* all counts are always up to date */
+	TALLY_SET_STAYS,	/* all members stay on the PMU while they are on */
+	TALLY_SET_ROTATES,	/* one may be taken off for others */
+	TALLY_SET_OVERFLOWS,	/* one may be throttled */
+	TALLY_SET_STAYS_BY_FOURS, /* as above, and their number is so */
+	TALLY_SET_ROTATES_BY_FOURS, /* and all are of one PMU */
+};
+
+/**
+ * struct tally_set - several events on one target
+ * @lock: guards all but what is read locally. Outside tally_counter::lock.
+ * @node: in the list of sets
+ * @refs: of a set that files share: those that may still look at it
+ * @owner: the module that built it
+ * @nr: how many members
+ * @room: how many there is room for in @now
+ * @nr_slots: of each member's counter
+ * @slot_mask: as each member's
+ * @kind: of the members, for sections
+ * @on: a bit for each member that is enabled
+ * @wanted: the same for those of files that are to be, when the first one is
+ * @looking: the same for those to be looked at
+ * @apart: the same for those that count elsewhere, too: in children
+ * @open: its members are enabled, and have begun; read without the lock
+ * @begun: it has been enabled
+ * @ragged: its members did not begin at the same moment
+ * @plain: no member overflows, so that none of them can be throttled
+ * @sampled: a member's samples tell of all, or did: each waits for them as it goes
+ * @changes: then, around those of @nr and @members
+ * @looks: one for each slot
+ * @look: that of a group with one slot
+ * @one_now: the room of that, while it has one member
+ * @one_throttled: the same for @throttled
+ * @now: what they found: @room for each slot
+ * @throttled: how often each member had been throttled when the window began
+ * @sections: those that are open
+ * @mapping: of a set that files share: of the first member's file
+ * @members: the events
+ */
+struct tally_set {
+	struct mutex lock; /* looks, members' windows */
+	struct list_head node;
+	refcount_t refs;
+	struct module *owner;
+	unsigned int nr;
+	unsigned int room;
+	unsigned int nr_slots;
+	unsigned int slot_mask;
+	u8 kind;
+	bool open;
+	bool begun;
+	bool ragged;
+	bool plain;
+	bool sampled;
+	seqcount_t changes;
+	u64 on;
+	u64 wanted;
+	u64 looking;
+	u64 apart;
+	struct tally_set_look *looks;
+	struct tally_set_look look;
+	struct tally_totals one_now;
+	u64 one_throttled;
+	struct tally_totals *now;
+	u64 *throttled;
+	struct tally_set_sections __percpu *sections;
+	struct tally_mapping mapping;
+	struct tally_event *members[];
+};
+
+/* The part of a member that a CPU is to read. */
+static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
+{
+	return &ev->counter->slots[cpu & ev->slot_mask];
+}
+
+static inline u64 tally_event_throttled(const struct tally_event *ev)
+{
+	struct tally_overflow_stats stats;
+
+	if (!ev->overflow)
+		return 0;
+	memset(&stats, 0, sizeof(stats));
+	tally_overflow_stats(ev->overflow, &stats);
+	return stats.throttled;
+}
+
+/* All members. */
+static inline u64 tally_set_all(const struct tally_set *set)
+{
+	return GENMASK_ULL(set->nr - 1, 0);
+}
+
+/* Under tally_set::lock: look at members; begin and end their windows. */
+void tally_set_look(struct tally_set *set, u64 members);
+int tally_set_on(struct tally_set *set, u64 members);
+void tally_set_off(struct tally_set *set, u64 members);
+void tally_set_zero(struct tally_set *set, u64 members);
+
+void tally_set_look_and_read(struct tally_set *set, unsigned int first,
+			     unsigned int last, struct tally_set_window *window,
+			     struct tally_count *counts);
+
+bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
+			   u64 *values);
+
+#endif /* TALLY_WINDOW_H */
