@@ -23,7 +23,7 @@
 #include "builder/name.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/publish.h"
+#include "read/page.h"
 #include "base/pmu.h"
 #include "record/record.h"
 #include "record/recorder.h"
@@ -97,7 +97,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_control;
 	tally_slot_init(tally_event_slot_changed);
-	err = tally_cpus_init(tally_publish_repair);
+	err = tally_cpus_init(tally_pages_repair);
 	if (err)
 		goto exit_ring;
 	tally_pmu_init();

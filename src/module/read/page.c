@@ -2,19 +2,268 @@
 /*
  * The page that a program maps from the file of an event.
  *
- * It is published in as long as anybody has it mapped.
+ * Counts are published in it as long as anybody has it mapped: mapped.c writes it.
  */
+#include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/irqflags.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
 #include <uapi/linux/tally.h>
 #include "compat.h"
 #include "event/event.h"
 #include "read/page.h"
 #include "read/publish.h"
+#include "read/publisher.h"
 
 static_assert(sizeof(struct perf_event_mmap_page) <= TALLY_PAGE_AT);
 static_assert(sizeof(struct tally_page) <= 4096 - TALLY_PAGE_AT);
+
+/*
+ * Guards the list of publishers, their members and timers. It is taken inside the
+ * lock of a program's mappings, and so is nothing in which perf's locks are taken:
+ * inside those, perf gives programs what they read.
+ */
+static DEFINE_MUTEX(mapped_lock);
+static LIST_HEAD(mapped);
+
+/* What one takes, besides a page for each CPU. */
+size_t tally_publisher_memory(void)
+{
+	return sizeof(struct publish_mapped) + TALLY_SET_MOST * sizeof(void *) +
+	       sizeof(struct tally_publisher) +
+	       num_possible_cpus() * sizeof(struct publish_cpu);
+}
+
+/* As it was asked for, but not too often for so many. */
+static void set_interval(struct tally_publisher *p)
+{
+	u64 shortest = TALLY_PUBLISH_SHORTEST *
+		       max(DIV_ROUND_UP(p->nr, 8),
+			   DIV_ROUND_UP(p->nr * p->nr_slots, 64));
+
+	p->interval = max(p->asked, shortest);
+}
+
+static bool can_start(int cpu, void *publisher)
+{
+	return tally_publishes_on(publisher, cpu);
+}
+
+/*
+ * A CPU that goes meanwhile has its timer elsewhere, where it ends; one that comes
+ * is seen by the work that this queues.
+ */
+static void start_timers(struct tally_publisher *p)
+{
+	WRITE_ONCE(p->mapped->cpu, cpumask_first(cpu_online_mask));
+	on_each_cpu_cond(can_start, tally_publisher_start_here, p, true);
+}
+
+static bool counts_on(int cpu, void *publisher)
+{
+	const struct tally_publisher *p = publisher;
+	const struct perf_event *event;
+	const struct tally_counter *c;
+	unsigned int i;
+
+	for (i = 0; i < p->nr; i++) {
+		c = p->members[i]->counter;
+		event = READ_ONCE(c->slots[cpu & c->slot_mask].event);
+		if (event && READ_ONCE(event->oncpu) == cpu)
+			return true;
+	}
+	return false;
+}
+
+static void publish_here(void *publisher)
+{
+	tally_publish_here(publisher, smp_processor_id());
+}
+
+/*
+ * What rests is read from here, and what counts by its CPU. Until all is there, no
+ * timer adds it up.
+ */
+static void publish_now(struct tally_publisher *p, const struct tally_totals *base)
+{
+	struct publish_mapped *m = p->mapped;
+	unsigned int slot;
+
+	lockdep_assert_held(&mapped_lock);
+	while (xchg(&m->writing, 1))
+		cpu_relax();
+	if (base)
+		m->base = *base;
+	local_irq_disable();
+	for (slot = 0; slot < p->nr_slots; slot++)
+		if (p->pages[slot])
+			tally_publish_at_rest(p, slot);
+	local_irq_enable();
+	on_each_cpu_cond(counts_on, publish_here, p, true);
+	local_irq_disable();
+	tally_mapped_add_up(p);
+	tally_mapped_write(m, p->nr);
+	local_irq_enable();
+	/* Pairs with the exchange by whoever writes next. */
+	smp_store_release(&m->writing, 0);
+}
+
+/**
+ * publisher_refresh - have all counts in a mapped page that there are now
+ * @p: from publisher_map(); NULL is ignored
+ * @base: what is not the program's; NULL as before
+ *
+ * Context: Process context, may sleep.
+ */
+static void publisher_refresh(struct tally_publisher *p,
+			      const struct tally_totals *base)
+{
+	if (!p)
+		return;
+	mutex_lock(&mapped_lock);
+	publish_now(p, base);
+	mutex_unlock(&mapped_lock);
+}
+
+/* After CPUs came or went: what is published, whether in a page or not. */
+void tally_pages_repair(void)
+{
+	struct tally_publisher *p;
+
+	tally_publish_repair();
+	mutex_lock(&mapped_lock);
+	list_for_each_entry(p, &mapped, node) {
+		start_timers(p);
+		publish_now(p, NULL);
+	}
+	mutex_unlock(&mapped_lock);
+}
+
+/**
+ * publisher_map - publish in a page of a user program
+ * @members: one event, or a set's; they live longer
+ * @nr: how many
+ * @interval: between two times, in nanoseconds; longer if there are many
+ * @page: zeroed, or from an earlier publisher
+ * @base: what is not the program's, of an event that is attached to; else NULL
+ *
+ * It has nothing to do with what the members' owners publish.
+ *
+ * Context: Process context, may sleep.
+ * Return: what publishes; NULL for want of memory.
+ */
+static struct tally_publisher *publisher_map(struct tally_event **members,
+					     unsigned int nr, u64 interval,
+					     void *page,
+					     const struct tally_totals *base)
+{
+	struct tally_publisher *p;
+
+	p = tally_publisher_new(members, nr, TALLY_SET_MOST, interval);
+	if (!p)
+		return NULL;
+	set_interval(p);
+	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL);
+	if (!p->mapped) {
+		tally_publisher_free(p);
+		return NULL;
+	}
+	p->mapped->page = page;
+	if (base) {
+		p->mapped->attached = true;
+		p->mapped->base = *base;
+	}
+	tally_mapped_init(page);
+	mutex_lock(&mapped_lock);
+	list_add(&p->node, &mapped);
+	start_timers(p);
+	publish_now(p, NULL);
+	mutex_unlock(&mapped_lock);
+	return p;
+}
+
+/**
+ * publisher_change - publish others in the same page
+ * @p: from publisher_map(); NULL is ignored
+ * @members: on the same target; they live longer
+ * @nr: how many
+ *
+ * Context: Process context, may sleep.
+ */
+static void publisher_change(struct tally_publisher *p,
+			     struct tally_event **members, unsigned int nr)
+{
+	unsigned int slot;
+
+	if (!p)
+		return;
+	mutex_lock(&mapped_lock);
+	tally_publisher_stop(p);
+	/* What was published of others. */
+	for (slot = 0; slot < p->nr_slots; slot++)
+		if (p->pages[slot])
+			clear_page(p->pages[slot]);
+	memcpy(p->members, members, nr * sizeof(*members));
+	p->nr = nr;
+	set_interval(p);
+	start_timers(p);
+	publish_now(p, NULL);
+	mutex_unlock(&mapped_lock);
+}
+
+/**
+ * publisher_last - write what is the end of it
+ * @p: from publisher_map(), for one event; NULL is ignored. It is gone.
+ * @count: what the program's count is in the end
+ *
+ * Context: Process context, may sleep.
+ */
+static void publisher_last(struct tally_publisher *p,
+			   const struct tally_count *count)
+{
+	struct publish_mapped *m;
+
+	if (!p)
+		return;
+	m = p->mapped;
+	mutex_lock(&mapped_lock);
+	list_del(&p->node);
+	tally_publisher_stop(p);
+	m->sum.totals[0].value = count->value;
+	m->sum.totals[0].enabled = count->enabled_ns;
+	m->sum.totals[0].running = count->running_ns;
+	m->sum.states[0] = count->state;
+	local_irq_disable();
+	tally_mapped_write(m, 1);
+	local_irq_enable();
+	mutex_unlock(&mapped_lock);
+	tally_publisher_free(p);
+}
+
+/**
+ * publisher_unmap - write a mapped page no more
+ * @p: from publisher_map(); NULL is ignored. It is gone.
+ *
+ * Context: Process context, may sleep.
+ */
+static void publisher_unmap(struct tally_publisher *p)
+{
+	if (!p)
+		return;
+	mutex_lock(&mapped_lock);
+	list_del(&p->node);
+	tally_publisher_stop(p);
+	mutex_unlock(&mapped_lock);
+	tally_publisher_free(p);
+}
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval)
 {
@@ -25,7 +274,7 @@ void tally_mapping_init(struct tally_mapping *m, u64 interval)
 /* Nobody has it mapped, nor will. */
 void tally_mapping_end(struct tally_mapping *m)
 {
-	tally_publisher_unmap(m->publisher);
+	publisher_unmap(m->publisher);
 	if (m->page)
 		put_page(m->page);
 	mutex_destroy(&m->lock);
@@ -37,7 +286,7 @@ static void stop_unmapped(struct tally_mapping *m)
 	lockdep_assert_held(&m->lock);
 	if (m->maps)
 		return;
-	tally_publisher_unmap(m->publisher);
+	publisher_unmap(m->publisher);
 	m->publisher = NULL;
 }
 
@@ -84,7 +333,7 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 	lockdep_assert_held(&m->lock);
 	m->members = members;
 	m->nr = nr;
-	tally_publisher_change(m->publisher, members, nr);
+	publisher_change(m->publisher, members, nr);
 }
 
 /* Of the only event, another part is not the program's from now on. */
@@ -93,14 +342,14 @@ void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *ba
 	mutex_lock(&m->lock);
 	m->attached = true;
 	m->base = *base;
-	tally_publisher_refresh(m->publisher, base);
+	publisher_refresh(m->publisher, base);
 	mutex_unlock(&m->lock);
 }
 
 void tally_mapping_refresh(struct tally_mapping *m)
 {
 	mutex_lock(&m->lock);
-	tally_publisher_refresh(m->publisher, NULL);
+	publisher_refresh(m->publisher, NULL);
 	mutex_unlock(&m->lock);
 }
 
@@ -109,7 +358,7 @@ void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count
 {
 	mutex_lock(&m->lock);
 	m->nr = 0;
-	tally_publisher_last(m->publisher, count);
+	publisher_last(m->publisher, count);
 	m->publisher = NULL;
 	mutex_unlock(&m->lock);
 }
@@ -123,9 +372,9 @@ static int start(struct tally_mapping *m)
 		return -ENODEV;
 	if (m->members[0]->attr.inherit)
 		return -EINVAL;
-	m->publisher = tally_publisher_map(m->members, m->nr, m->interval,
-					   page_address(m->page),
-					   m->attached ? &m->base : NULL);
+	m->publisher = publisher_map(m->members, m->nr, m->interval,
+				     page_address(m->page),
+				     m->attached ? &m->base : NULL);
 	return m->publisher ? 0 : -ENOMEM;
 }
 

@@ -47,6 +47,8 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base);
 void tally_mapping_refresh(struct tally_mapping *m);
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count);
+size_t tally_publisher_memory(void);
+void tally_pages_repair(void);
 int tally_mapping_mmap(struct tally_mapping *m, struct vm_area_struct *vma);
 
 #endif /* TALLY_PAGE_H */

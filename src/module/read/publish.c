@@ -318,7 +318,6 @@ void tally_publish_repair(void)
 		start_timers(p);
 	}
 	mutex_unlock(&publishers_lock);
-	tally_mapped_repair();
 }
 
 /**

@@ -101,6 +101,8 @@ bool tally_publishes_on(const struct tally_publisher *p, int cpu);
 void tally_publish_here(struct tally_publisher *p, int cpu);
 void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot);
 void tally_publish_mapped(struct tally_publisher *p);
-void tally_mapped_repair(void);
+void tally_mapped_add_up(struct tally_publisher *p);
+void tally_mapped_write(const struct publish_mapped *m, unsigned int nr);
+void tally_mapped_init(struct perf_event_mmap_page *page);
 
 #endif /* TALLY_PUBLISHER_H */
