@@ -17,7 +17,7 @@
 #include "read/local.h"
 #include "read/window.h"
 
-/* The first one's times as well. As look_here() in window.c, of views. */
+/* The first one's times as well. As look_here() in look.c, of views. */
 static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t)
 {
 	unsigned int slot = cpu & set->slot_mask;

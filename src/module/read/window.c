@@ -2,8 +2,8 @@
 /*
  * The window of a set: where it begins and ends, and what was counted in it.
  *
- * All members of a CPU are read by one interrupt there, at one moment of one
- * clock. Where the set is enabled, disabled or reset, this moment is where each
+ * All members of a CPU are read by one look, at one moment of one clock: look.c.
+ * Where the set is enabled, disabled or reset, this moment is where each
  * member begins or ends. Whether all of them were on the PMU for the whole of it,
  * perf's times tell.
  *
@@ -13,186 +13,15 @@
  *    load-acquired before they are read without the lock, in section.c.
  */
 #include <linux/bitops.h>
-#include <linux/irqflags.h>
 #include <linux/mutex.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
-#include <linux/smp.h>
-#include "base/pmu.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
 #include "event/overflow.h"
 #include "read/window.h"
 
-/* ---- one interrupt for all members of a CPU ---- */
-
-/* The next of @members, which it is taken out of. */
-static unsigned int next_of(u64 *members)
-{
-	unsigned int i = __ffs64(*members);
-
-	*members &= *members - 1;
-	return i;
-}
-
-static bool can_look(int cpu, void *arg)
-{
-	const struct tally_set *set = arg;
-	const struct perf_event *event;
-	u64 left = set->looking;
-
-	while (left) {
-		event = READ_ONCE(tally_slot_on(set->members[next_of(&left)],
-						cpu)->event); /* K */
-		if (event && READ_ONCE(event->oncpu) == cpu)
-			return true;
-	}
-	return false;
-}
-
-static void look_here(void *arg)
-{
-	struct tally_set *set = arg;
-	int cpu = smp_processor_id();
-	unsigned int slot = cpu & set->slot_mask;
-	struct tally_set_look *look = &set->looks[slot];
-	struct tally_totals *now = &set->now[slot * set->room];
-	u64 left = set->looking;
-	struct perf_event *event;
-	struct tally_slot *s;
-	unsigned int i;
-
-	look->time = local_clock();
-	while (left) {
-		i = next_of(&left);
-		s = tally_slot_on(set->members[i], cpu);
-		event = smp_load_acquire(&s->event); /* K */
-		if (!event || READ_ONCE(event->oncpu) != cpu)
-			continue;
-		tally_local_totals(s, event, look->time, &now[i]);
-		look->looked |= BIT_ULL(i);
-		if (!set->plain && tally_pmu_throttled(event))
-			look->throttled |= BIT_ULL(i);
-	}
-}
-
-/* Where the members of a set with one slot are counting; -1 nowhere. */
-static int where_it_counts(const struct tally_set *set)
-{
-	const struct perf_event *event;
-	u64 left = set->looking;
-	int cpu = -1;
-
-	/* Against the end of a perf event whose CPU has gone. */
-	rcu_read_lock();
-	while (left && cpu < 0) {
-		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
-		if (event)
-			cpu = READ_ONCE(event->oncpu);
-	}
-	rcu_read_unlock();
-	return cpu;
-}
-
-/*
- * What changes when a task's event has been on a CPU for a while, of all members;
- * 0 if one is.
- */
-static u64 rest(const struct tally_set *set)
-{
-	const struct perf_event *event;
-	u64 left = set->looking;
-	u64 sum = 1;
-
-	rcu_read_lock();
-	while (left && sum) {
-		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[0].event);
-		if (event && READ_ONCE(event->oncpu) >= 0)
-			sum = 0;
-		else if (event)
-			sum += READ_ONCE(event->total_time_running);
-	}
-	rcu_read_unlock();
-	return sum;
-}
-
-static void look_at_slot(struct tally_set *set, u64 members, unsigned int slot)
-{
-	struct tally_set_look *look = &set->looks[slot];
-	int cpu;
-
-	set->looking = members & ~set->apart;
-	cpu = set->nr_slots > 1 ? slot : where_it_counts(set);
-	look->looked = 0;
-	look->throttled = 0;
-	look->time = 0;
-	look->rest = cpu < 0 ? rest(set) : 0;
-	if (cpu >= 0)
-		smp_call_function_single(cpu, look_here, set, true);
-}
-
-void tally_set_look(struct tally_set *set, u64 members)
-{
-	unsigned int i;
-
-	if (set->nr_slots == 1) {
-		look_at_slot(set, members, 0);
-		return;
-	}
-	set->looking = members & ~set->apart;
-	for (i = 0; i < set->nr_slots; i++) {
-		set->looks[i].looked = 0;
-		set->looks[i].throttled = 0;
-		set->looks[i].time = 0;
-	}
-	on_each_cpu_cond(can_look, look_here, set, true);
-}
-
-/* Whether a member that was not counting at the last look is now, in this slot. */
-static bool has_come(const struct tally_set *set, unsigned int slot)
-{
-	u64 left = set->looking & ~set->looks[slot].looked;
-	const struct perf_event *event;
-	bool come = false;
-
-	rcu_read_lock();
-	while (left && !come) {
-		event = READ_ONCE(set->members[next_of(&left)]->counter->slots[slot].event);
-		come = event && READ_ONCE(event->oncpu) >= 0;
-	}
-	rcu_read_unlock();
-	return come;
-}
-
-/*
- * Whether what was looked at, and what was read one by one after that, is of one
- * moment. What is not counting may be read later; but it may have begun to count
- * in between; and the members of a set with one slot may count on two CPUs.
- */
-static bool of_one_moment(const struct tally_set *set, unsigned int first,
-			  unsigned int last)
-{
-	const struct tally_set_look *look = &set->looks[first];
-	unsigned int slot;
-
-	if (set->nr_slots == 1 && !look->looked)
-		return look->rest && look->rest == rest(set);
-	for (slot = first; slot <= last; slot++, look++)
-		if (look->looked && look->looked != set->looking &&
-		    has_come(set, slot))
-			return false;
-	return true;
-}
-
-/* Members that were found counting, in a look at what the set counts. */
-static void remember(struct tally_set *set)
-{
-	unsigned int slot;
-
-	for (slot = 0; slot < set->nr_slots; slot++)
-		set->looks[slot].seen |= set->looks[slot].looked;
-}
+/* ---- what was found ---- */
 
 /* In the last look. */
 static bool was_throttled(const struct tally_set *set, unsigned int i)
@@ -241,16 +70,16 @@ static bool begin(struct tally_set *set, u64 members)
 
 	tally_set_look(set, members);
 	while (left) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on)
 			tell_member(set, i, tally_event_begin_at);
 		mutex_unlock(&ev->counter->lock);
 	}
-	remember(set);
+	tally_set_remember(set);
 	return !(members & set->apart) &&
-	       of_one_moment(set, 0, set->nr_slots - 1);
+	       tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
 /* There is no moment to find at which it begins with others. */
@@ -287,7 +116,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 	if (set->nr == 1 && !set->on)
 		return begin_alone(set);
 	while (left) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		/* One that has ended by itself begins alone. */
 		err = set->on & BIT_ULL(i) ?
 		      tally_event_retry(set->members[i], &set->ragged) :
@@ -298,7 +127,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 	if (!members)
 		return first;
 	for (left = members; left; ) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		set->throttled[i] = tally_event_throttled(set->members[i]);
 	}
 	for (i = 0; i < TRIES && !together; i++)
@@ -308,7 +137,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		set->ragged = true;
 	set->begun = true;
 	for (left = members; left; ) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on)
@@ -343,11 +172,11 @@ void tally_set_off(struct tally_set *set, u64 members)
 	set->on &= ~members;
 	/* Nobody has read, or reads, more than what they have at the end. */
 	for (left = members; left; )
-		tally_event_close(set->members[next_of(&left)]);
+		tally_event_close(set->members[tally_set_next(&left)]);
 	tally_set_look(set, members);
-	remember(set);
+	tally_set_remember(set);
 	for (left = members; left; ) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on) {
@@ -358,7 +187,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 		mutex_unlock(&ev->counter->lock);
 	}
 	set->ragged |= members & set->apart ||
-		       !of_one_moment(set, 0, set->nr_slots - 1);
+		       !tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
 /**
@@ -378,9 +207,9 @@ void tally_set_zero(struct tally_set *set, u64 members)
 		tally_set_look(set, left);
 	/* From here on all are of the same time, if all or none are counting. */
 	set->ragged = members != tally_set_all(set) ||
-		      (set->on && (rest || !of_one_moment(set, 0, set->nr_slots - 1)));
+		      (set->on && (rest || !tally_set_of_one_moment(set, 0, set->nr_slots - 1)));
 	while (left) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on) {
@@ -392,7 +221,7 @@ void tally_set_zero(struct tally_set *set, u64 members)
 		mutex_unlock(&ev->counter->lock);
 	}
 	while (rest)
-		tally_event_reset(set->members[next_of(&rest)]);
+		tally_event_reset(set->members[tally_set_next(&rest)]);
 }
 
 /**
@@ -555,7 +384,7 @@ static bool some_have_ended(const struct tally_set *set, const struct tally_coun
 	unsigned int i;
 
 	while (left) {
-		i = next_of(&left);
+		i = tally_set_next(&left);
 		if (counts[i].state == TALLY_STATE_OFF ||
 		    counts[i].state == TALLY_STATE_EXITED)
 			ended |= BIT_ULL(i);
@@ -570,7 +399,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	unsigned int i, slot;
 
 	if (set->on)
-		remember(set);
+		tally_set_remember(set);
 	window->time_ns = 0;
 	window->ratio_valid = !set->ragged || set->nr == 1;
 	for (slot = first; slot <= last; slot++)
@@ -600,11 +429,11 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 
 	for (i = 0; i < TRIES && !whole; i++) {
 		if (first == last)
-			look_at_slot(set, set->on, first);
+			tally_set_look_at_slot(set, set->on, first);
 		else
 			tally_set_look(set, set->on);
 		read_slots(set, first, last, window, counts);
-		whole = of_one_moment(set, first, last);
+		whole = tally_set_of_one_moment(set, first, last);
 	}
 	window->ratio_valid &= whole;
 }

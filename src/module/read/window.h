@@ -2,7 +2,7 @@
 #ifndef TALLY_WINDOW_H
 #define TALLY_WINDOW_H
 
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -176,7 +176,20 @@ static inline u64 tally_set_all(const struct tally_set *set)
 	return GENMASK_ULL(set->nr - 1, 0);
 }
 
+/* The next of @members, which it is taken out of. */
+static inline unsigned int tally_set_next(u64 *members)
+{
+	unsigned int i = __ffs64(*members);
+
+	*members &= *members - 1;
+	return i;
+}
+
 /* Under tally_set::lock: look at members; begin and end their windows. */
+void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slot);
+bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
+			     unsigned int last);
+void tally_set_remember(struct tally_set *set);
 void tally_set_look(struct tally_set *set, u64 members);
 int tally_set_on(struct tally_set *set, u64 members);
 void tally_set_off(struct tally_set *set, u64 members);
