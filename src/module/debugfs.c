@@ -409,6 +409,7 @@ static int add_event(struct tally_event *ev)
 					   files[i].fops);
 		if (IS_ERR(file)) {
 			debugfs_remove(ev->dir);
+			ev->dir = NULL;
 			return PTR_ERR(file);
 		}
 	}

@@ -3,7 +3,6 @@
  * The making of an event.
  */
 #include <linux/err.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -98,7 +97,7 @@ static void make_siftable(const struct tally_builder *b, struct perf_event_attr 
 	attr->exclude_callchain_user = 1;
 }
 
-/* What it leaves behind if it fails, the caller frees. */
+/* The caller frees what this leaves behind when it fails. */
 static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 			const struct tally_target *target)
 {
@@ -123,19 +122,18 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	return b->ring_pages ? tally_recorder_new(ev, b, target) : 0;
 }
 
-static struct tally_event *event_new(struct tally_builder *b,
-				     const struct perf_event_attr *attr,
-				     const struct tally_target *target)
+/* The event with what its builder knows of it, and nothing else. */
+static struct tally_event *event_alloc(const struct tally_builder *b,
+				       const struct perf_event_attr *attr,
+				       const struct tally_target *target)
 {
+	unsigned int nr = tally_target_slots(target);
 	struct tally_event *ev;
-	struct perf_event_attr counted = *attr;
-	int err;
 
-	ev = kvzalloc(struct_size(ev, views, tally_target_slots(target)),
-		      GFP_KERNEL);
+	ev = kvzalloc(struct_size(ev, views, nr), GFP_KERNEL);
 	if (!ev)
-		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
-	tally_event_init_views(ev, tally_target_slots(target));
+		return NULL;
+	tally_event_init_views(ev, nr);
 	INIT_LIST_HEAD(&ev->attachments);
 	ev->owner = b->owner;
 	ev->of_file = b->flags & TALLY_BUILDER_FILE;
@@ -149,65 +147,86 @@ static struct tally_event *event_new(struct tally_builder *b,
 	else if (!attr->freq && b->attr.freq && !b->period)
 		ev->hz = b->attr.sample_freq;
 	strscpy(ev->given, b->event, sizeof(ev->given));
-	err = tally_registry_name(ev, b);
-	if (err) {
-		b->stage = TALLY_STAGE_SETTINGS;
-		tally_bad_in(b, TALLY_FIELD_NAME, err, "the name is taken");
-		goto free_event;
-	}
+	return ev;
+}
+
+static int give_name(struct tally_event *ev, struct tally_builder *b)
+{
+	int err = tally_registry_name(ev, b);
+
+	if (!err)
+		return 0;
+	b->stage = TALLY_STAGE_SETTINGS;
+	return tally_bad_in(b, TALLY_FIELD_NAME, err, "the name is taken");
+}
+
+static int give_overflow(struct tally_event *ev, struct tally_builder *b,
+			 const struct tally_target *target)
+{
+	int err;
+
 	b->stage = TALLY_STAGE_PERF;
 	err = overflow_new(ev, b, target);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto free_overflow;
-	}
+	return err ? tally_builder_failed(b, err, -1) : 0;
+}
+
+static int give_counter(struct tally_event *ev, struct tally_builder *b,
+			const struct tally_target *target)
+{
+	struct perf_event_attr counted = ev->attr;
+	int err;
+
 	make_siftable(b, &counted);
 	err = counter_get(ev, b, &counted, target);
 	/* Some can be counted, but not sampled: they have no filter, then. */
 	if ((err == -EPERM || err == -EINVAL) && !ev->attr.sample_period && ev->overflow)
-		err = counter_get(ev, b, attr, target);
-	if (err)
-		goto free_overflow;
-	if (ev->overflow)
+		err = counter_get(ev, b, &ev->attr, target);
+	if (!err && ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate,
 					tally_counter_interrupts(ev->counter));
-	err = ev->output ? tally_output_listen(ev->output, &b->attr) : 0;
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto end_counter;
-	}
-	/* Files may be many, and are gone soon. */
-	err = ev->of_file && !(b->given & TALLY_GIVEN_NAME) ?
-	      0 : tally_folder_add(ev);
-	if (err) {
-		tally_builder_failed(b, err, -1);
-		goto end_counter;
-	}
-	return ev;
+	return err;
+}
 
-end_counter:
-	mutex_lock(&ev->counter->lock);
-	if (ev->overflow)
-		WRITE_ONCE(ev->overflow->closing, true);
-	list_del(&ev->user_node);
-	mutex_unlock(&ev->counter->lock);
-	tally_counter_end(ev->counter);
-free_overflow:
-	if (ev->output)
-		tally_output_end(ev->output);
-	/* Callbacks of what failed half-way: it was shut, but there, and exec() enables. */
-	if (ev->overflow || ev->output)
-		synchronize_rcu();
-	if (ev->overflow)
-		tally_control_cancel(ev->overflow);
-	if (ev->counter)
-		tally_counter_put(ev->counter);
-	if (ev->overflow)
-		tally_overflow_free(ev->overflow);
-	tally_output_free(ev->output);
-	tally_registry_unname(ev);
-free_event:
-	kvfree(ev);
+static int give_task_records(struct tally_event *ev, struct tally_builder *b)
+{
+	int err = ev->output ? tally_output_listen(ev->output, &b->attr) : 0;
+
+	return err ? tally_builder_failed(b, err, -1) : 0;
+}
+
+static int give_folder(struct tally_event *ev, struct tally_builder *b)
+{
+	int err;
+
+	/* Files may be many, and are gone soon. */
+	if (ev->of_file && !(b->given & TALLY_GIVEN_NAME))
+		return 0;
+	err = tally_folder_add(ev);
+	return err ? tally_builder_failed(b, err, -1) : 0;
+}
+
+static struct tally_event *event_new(struct tally_builder *b,
+				     const struct perf_event_attr *attr,
+				     const struct tally_target *target)
+{
+	struct tally_event *ev;
+	int err;
+
+	ev = event_alloc(b, attr, target);
+	if (!ev)
+		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
+	err = give_name(ev, b);
+	if (!err)
+		err = give_overflow(ev, b, target);
+	if (!err)
+		err = give_counter(ev, b, target);
+	if (!err)
+		err = give_task_records(ev, b);
+	if (!err)
+		err = give_folder(ev, b);
+	if (!err)
+		return ev;
+	tally_event_destroy(ev);
 	return ERR_PTR(err);
 }
 

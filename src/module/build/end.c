@@ -59,6 +59,9 @@ static void stop(struct tally_event *ev)
 
 	if (ev->dir)
 		folders->remove(ev);
+	/* The making of the event failed before that. */
+	if (!c)
+		return;
 	mutex_lock(&c->lock);
 	if (ev->overflow)
 		WRITE_ONCE(ev->overflow->closing, true);
@@ -80,14 +83,16 @@ static void finish(struct tally_event *ev)
 		tally_overflow_free(ev->overflow);
 	}
 	tally_output_free(ev->output);
-	tally_counter_put(ev->counter);
+	if (ev->counter)
+		tally_counter_put(ev->counter);
 	tally_registry_unname(ev);
 	kvfree(ev);
 }
 
 /**
  * tally_events_destroy - the end of events that nobody else can reach
- * @doomed: a list of them, by tally_event::node
+ * @doomed: a list of them, by tally_event::node; each whole, or made half-way: perf
+ *	may have had callbacks of that, too
  *
  * perf's events go first; a callback that is running meanwhile, maybe with
  * interrupts enabled, is over after a grace period, one for all. Then what it
