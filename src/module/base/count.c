@@ -7,7 +7,7 @@
 #include <linux/math64.h>
 #include <linux/overflow.h>
 #include "compat.h"
-#include "event/event.h"
+#include "base/count.h"
 
 /* The state of a whole, of which @a and @b are parts. */
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)

@@ -11,8 +11,7 @@
 #include <linux/string.h>
 #include "builder/builder.h"
 #include "compat.h"
-#include "record/output.h"
-#include "record/read_format.h"
+#include "base/clock.h"
 #include "arch/regs.h"
 
 /* What a struct tally_sample has, or perf fills in for it. */
@@ -276,7 +275,7 @@ bool tally_attr_is_known(const struct perf_event_attr *attr)
 /* What only records have, and perf looks at with its ring. */
 static int check_clock(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	if (tally_output_has_clock(attr))
+	if (tally_clock_of(attr))
 		return 0;
 	return tally_bad_attr(b, clockid, -EINVAL, "clockid is none that can be read anywhere");
 }

@@ -20,7 +20,9 @@
 #include "builder/name.h"
 #include "base/pmu.h"
 #include "base/queue.h"
-#include "record/ring.h"
+
+/* The most pages of a ring's data: 2^RING_ORDER. */
+#define RING_ORDER	20
 
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...)
 {
@@ -526,8 +528,8 @@ void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
 		tally_bad(b, -EINVAL, "unknown flags of a ring: %#x", flags);
 		return;
 	}
-	if (!bytes || bytes > PAGE_SIZE << TALLY_RING_ORDER) {
-		tally_bad(b, -EINVAL, "a ring has 1 to 2^%u pages", TALLY_RING_ORDER);
+	if (!bytes || bytes > PAGE_SIZE << RING_ORDER) {
+		tally_bad(b, -EINVAL, "a ring has 1 to 2^%u pages", RING_ORDER);
 		return;
 	}
 	b->ring_pages = roundup_pow_of_two(DIV_ROUND_UP(bytes, PAGE_SIZE));

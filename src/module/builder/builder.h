@@ -81,6 +81,12 @@ enum {
 	TALLY_BIT_RESERVED,
 };
 
+/* Whether a sample tells the counts of a group. */
+static inline bool tally_readout_of_group(u64 sample_type, u64 read_format)
+{
+	return sample_type & PERF_SAMPLE_READ && read_format & PERF_FORMAT_GROUP;
+}
+
 void tally_builder_clear(struct tally_builder *b, struct module *owner);
 int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);

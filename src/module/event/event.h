@@ -7,6 +7,7 @@
 #include <linux/types.h>
 #include "counter/counter.h"
 #include "event/overflow.h"
+#include "base/count.h"
 #include "base/pmu.h"
 
 struct dentry;
@@ -196,6 +197,5 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev,
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
-enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 
 #endif /* TALLY_EVENT_H */

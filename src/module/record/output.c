@@ -23,6 +23,7 @@
 #include <uapi/linux/tally.h>
 #include "compat.h"
 #include "event/event.h"
+#include "base/clock.h"
 #include "record/output.h"
 #include "record/record.h"
 #include "record/recorder.h"
@@ -108,32 +109,6 @@ void tally_outputs_wake(struct tally_ring *r)
 
 /* ---- an event's output ---- */
 
-static u64 (*clock_of(const struct perf_event_attr *attr))(void)
-{
-	if (!attr->use_clockid)
-		return local_clock;
-	switch (attr->clockid) {
-	case CLOCK_MONOTONIC:
-		return ktime_get_mono_fast_ns;
-	case CLOCK_MONOTONIC_RAW:
-		return ktime_get_raw_fast_ns;
-	case CLOCK_REALTIME:
-		return ktime_get_real_fast_ns;
-	case CLOCK_BOOTTIME:
-		return ktime_get_boot_fast_ns;
-	case CLOCK_TAI:
-		return ktime_get_tai_fast_ns;
-	default:
-		return NULL;
-	}
-}
-
-/* Whether there is such a clock, which can be read in any context. */
-bool tally_output_has_clock(const struct perf_event_attr *attr)
-{
-	return clock_of(attr);
-}
-
 /**
  * tally_output_new - for an event's records
  * @attr: as it was asked for
@@ -163,7 +138,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	out->id = ev->id;
 	out->ns = get_pid_ns(task_active_pid_ns(current));
 	out->global = out->ns == &init_pid_ns;
-	out->clock = clock_of(attr);
+	out->clock = tally_clock_of(attr);
 	INIT_LIST_HEAD(&out->share);
 	INIT_LIST_HEAD(&out->followers);
 	INIT_LIST_HEAD(&out->follows);

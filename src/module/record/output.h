@@ -131,7 +131,6 @@ int tally_output_listen(struct tally_output *out, const struct perf_event_attr *
 int tally_output_fill(struct tally_output *out, struct tally_ring_how *how);
 void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);
-bool tally_output_has_clock(const struct perf_event_attr *attr);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
 int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,

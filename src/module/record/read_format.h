@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <tally/tally.h>
+#include "builder/builder.h"
 #include "counter/slot.h"
 
 struct tally_event;
@@ -33,12 +34,6 @@ struct tally_readout_own {
 	u64 zero;
 	struct tally_totals away;
 };
-
-/* Whether a sample needs a tally_readout. */
-static inline bool tally_readout_of_group(u64 sample_type, u64 read_format)
-{
-	return sample_type & PERF_SAMPLE_READ && read_format & PERF_FORMAT_GROUP;
-}
 
 unsigned int tally_readout_size(u64 format, unsigned int nr);
 void tally_readout_find(const struct tally_output *out, struct tally_readout *r);

@@ -18,9 +18,6 @@
 struct page;
 struct vm_area_struct;
 
-/* The most pages of data: 2^TALLY_RING_ORDER. */
-#define TALLY_RING_ORDER	20
-
 /**
  * struct tally_ring - records of one CPU, or of one task, for a reader
  * @data: the data, twice in a row, so that no record is ever in two pieces

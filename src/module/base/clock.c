@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The clock of an event's records.
+ */
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
+#include <linux/time.h>
+#include <linux/timekeeping.h>
+#include "base/clock.h"
+
+/**
+ * tally_clock_of - the clock of an event's records
+ * @attr: the event's
+ *
+ * Context: Any context, and so has what it returns.
+ * Return: the function that reads the clock; NULL if there is no such clock, or none
+ * that can be read in any context.
+ */
+tally_clock_fn tally_clock_of(const struct perf_event_attr *attr)
+{
+	if (!attr->use_clockid)
+		return local_clock;
+	switch (attr->clockid) {
+	case CLOCK_MONOTONIC:
+		return ktime_get_mono_fast_ns;
+	case CLOCK_MONOTONIC_RAW:
+		return ktime_get_raw_fast_ns;
+	case CLOCK_REALTIME:
+		return ktime_get_real_fast_ns;
+	case CLOCK_BOOTTIME:
+		return ktime_get_boot_fast_ns;
+	case CLOCK_TAI:
+		return ktime_get_tai_fast_ns;
+	default:
+		return NULL;
+	}
+}
