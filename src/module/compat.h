@@ -291,4 +291,14 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
+/* Only kernels for several CPUs have task_struct::on_cpu. */
+static inline bool tally_task_is_running(const struct task_struct *task)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(task->on_cpu);
+#else
+	return task == current;
+#endif
+}
+
 #endif /* TALLY_COMPAT_H */

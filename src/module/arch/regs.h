@@ -2,10 +2,9 @@
 #ifndef TALLY_REGS_H
 #define TALLY_REGS_H
 
+#include <linux/perf_event.h>
+#include <linux/ptrace.h>
 #include <linux/types.h>
-#include <uapi/linux/perf_event.h>
-
-struct pt_regs;
 
 /**
  * struct tally_regs - registers of a sample
@@ -25,6 +24,16 @@ u64 *tally_regs_put(u64 *to, struct pt_regs *regs, u64 mask);
 
 u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user);
 u16 tally_stack_copy(void *to, struct pt_regs *user, u16 size);
+
+/* Whether a precise event says that the ip is exact: x86 alone has a flag for it. */
+static inline bool tally_regs_are_exact(const struct pt_regs *regs)
+{
+#ifdef PERF_EFLAGS_EXACT
+	return regs->flags & PERF_EFLAGS_EXACT;
+#else
+	return false;
+#endif
+}
 
 /* Of the architecture. */
 u64 tally_regs_abi(void);

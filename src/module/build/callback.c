@@ -35,6 +35,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
+#include "arch/regs.h"
 #include "base/pmu.h"
 #include "build/callback.h"
 #include "event/event.h"
@@ -43,16 +44,6 @@
 #include "read/publish.h"
 #include "record/output.h"
 #include "record/record.h"
-
-/* An attribute that other kinds of perf's samples lack: x86 has the flag. */
-static bool is_exact(const struct pt_regs *regs)
-{
-#ifdef PERF_EFLAGS_EXACT
-	return regs->flags & PERF_EFLAGS_EXACT;
-#else
-	return false;
-#endif
-}
 
 /* All is read before any is written, which lets the compiler pair both. */
 static __always_inline void fill(struct tally_sample *s,
@@ -91,7 +82,7 @@ static void fill_special(struct tally_sample *s, u32 special,
 		s->flags |= TALLY_SAMPLE_THROTTLED;
 	if (special & TALLY_SPECIAL_INHERIT && event->parent)
 		s->flags |= TALLY_SAMPLE_CHILD;
-	if (special & TALLY_SPECIAL_PRECISE && is_exact(regs))
+	if (special & TALLY_SPECIAL_PRECISE && tally_regs_are_exact(regs))
 		s->flags |= TALLY_SAMPLE_EXACT_IP;
 	if (special & TALLY_SPECIAL_TIME) {
 		s->time = local_clock();

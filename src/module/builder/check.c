@@ -11,6 +11,7 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include "arch/breakpoint.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "base/pmu.h"
@@ -29,7 +30,7 @@ static int breakpoint_why(struct perf_event_attr *attr, const char **why,
 	switch (attr->bp_type) {
 	case HW_BREAKPOINT_R:
 		*why = "x86 cannot watch reads alone; use rw";
-		if (IS_ENABLED(CONFIG_X86))
+		if (!tally_breakpoint_can_read())
 			return -EINVAL;
 		break;
 	case HW_BREAKPOINT_W:
@@ -49,13 +50,9 @@ static int breakpoint_why(struct perf_event_attr *attr, const char **why,
 	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
 	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
 		return -EINVAL;
-	/*
-	 * Elsewhere the arch code steps over a breakpoint only for perf's own
-	 * handler: with another one the CPU would run into it for ever.
-	 */
 	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, sample_period));
 	*why = "a breakpoint on this architecture can count, but not overflow";
-	if (attr->sample_period && !IS_ENABLED(CONFIG_X86))
+	if (attr->sample_period && !tally_breakpoint_can_overflow())
 		return -EOPNOTSUPP;
 	return 0;
 }

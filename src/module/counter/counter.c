@@ -12,6 +12,7 @@
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include "base/pmu.h"
+#include "compat.h"
 #include "counter/counter.h"
 #include "counter/slot.h"
 
@@ -370,15 +371,6 @@ bool tally_counter_interrupts(struct tally_counter *c)
 	return tally_counter_rotates(c) || tally_attr_is_clock(&c->attr);
 }
 
-static bool is_running(const struct task_struct *task)
-{
-#ifdef CONFIG_SMP
-	return READ_ONCE(task->on_cpu);
-#else
-	return task == current;
-#endif
-}
-
 /*
  * A switch between a task and its child swaps their events, if all of them are
  * inherited. So the first event may be in any of the tasks, and end with any;
@@ -396,7 +388,7 @@ static enum tally_state inherited_state(const struct task_struct *task,
 		return TALLY_STATE_EXITED;
 	if (state == PERF_EVENT_STATE_ERROR)
 		return TALLY_STATE_ERROR;
-	if (state == PERF_EVENT_STATE_ACTIVE || is_running(task))
+	if (state == PERF_EVENT_STATE_ACTIVE || tally_task_is_running(task))
 		return TALLY_STATE_ACTIVE;
 	return TALLY_STATE_INACTIVE;
 }
