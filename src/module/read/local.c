@@ -8,7 +8,7 @@
  * of another such read: the count is then being brought up to date, or its event
  * being put on the PMU or taken off. That is recognised, and refused.
  *
- * Ordering, beside queue.c (A to D) and overflow.c (E to H):
+ * Ordering, beside queue.c (A to D) and callback.c (E to H):
  *
  * I. tally_view::event is stored, with release, after the rest of the view, and
  *    tally_event::local after all views; both are load-acquired before a view is

@@ -10,7 +10,7 @@
  * any. One of two writers on a CPU, of which one interrupts the other, is enough:
  * the other's counts are as new.
  *
- * Ordering, beside local.c (I to K), set.c (L) and section.c (M):
+ * Ordering, beside local.c (I to K), window.c (L) and section.c (M):
  *
  * N. The page's number says which copy is to be read. It is stored, with release,
  *    after the copy is written, and followed by a write barrier before the next
