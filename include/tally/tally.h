@@ -206,6 +206,9 @@
  * - With TALLY_RING_PANIC, a panic of the kernel prints the last 16 records of each
  *   ring to the log. If a crash kernel is loaded, that is to come after it: see
  *   crash_kexec_post_notifiers of the kernel's parameters.
+ * - With TALLY_RING_SHARED, programs may look into the rings while the event goes on:
+ *   see TALLY_IOC_RING_INFO in <linux/tally.h>. They see it as the module does, and can
+ *   change nothing in it.
  * - Rings are there for all CPUs that can be, also while they are offline, and go
  *   with the event: tally_event_release(), or the unloading of its module.
  */
@@ -354,10 +357,14 @@ enum tally_exclude {
  * @TALLY_RING_BACKWARD: the newest records take the place of the oldest
  * @TALLY_RING_PANIC: a panic prints its last records; EINVAL from tally_build() for
  *	one that is not backward
+ * @TALLY_RING_SHARED: programs with CAP_PERFMON may map the ring and read it, from a
+ *	file that TALLY_IOC_ATTACH made; EOPNOTSUPP from tally_build() for counts,
+ *	branches, registers and stacks in the samples
  */
 enum tally_ring_flags {
 	TALLY_RING_BACKWARD	= BIT(0),
 	TALLY_RING_PANIC	= BIT(1),
+	TALLY_RING_SHARED	= BIT(2),
 };
 
 /**
@@ -531,7 +538,6 @@ struct tally_builder {
 	u32 queue;
 	u32 max_rate;
 	u32 ring_pages;
-	u64 shared_type;
 	int cpu;
 	pid_t pid;
 	int err;
@@ -631,7 +637,6 @@ void tally_builder_sample_time(struct tally_builder *b);
 void tally_builder_branches(struct tally_builder *b, u64 mask);
 void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
 void tally_builder_sample_type(struct tally_builder *b, u64 sample_type);
-void tally_builder_allow_samples(struct tally_builder *b, u64 sample_type);
 void tally_builder_enable_on_exec(struct tally_builder *b);
 void tally_builder_remove_on_exec(struct tally_builder *b);
 void tally_builder_sigtrap(struct tally_builder *b, u64 data);

@@ -142,6 +142,7 @@
 
 /* Of the file of an event */
 #define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x40) /* struct tally_read */
+#define TALLY_IOC_RING_INFO	_IO(TALLY_IOC_MAGIC, 0x41) /* struct tally_ring_info */
 
 /*
  * Where the ring of a CPU begins in a file that counts on all CPUs: the offset for
@@ -194,7 +195,6 @@
 #define TALLY_FIELD_RESERVED	10
 #define TALLY_FIELD_ID		11
 #define TALLY_FIELD_READ_FORMAT	12
-#define TALLY_FIELD_SAMPLE_TYPE	13
 #define TALLY_FIELD_ATTR_AT(offset)	(0x10000 | (offset))
 #define TALLY_FIELD_ATTR_BIT(number)	(0x20000 | (number))
 
@@ -436,16 +436,6 @@ struct tally_next {
 	char what[128];
 };
 
-/*
- * struct tally_attach's flags.
- *
- * WATERMARK	@wakeup is a number of bytes
- * BACKWARD	each record is in front of the one before, as perf_event_attr's
- *		write_backward
- */
-#define TALLY_ATTACH_WATERMARK	(1U << 0)
-#define TALLY_ATTACH_BACKWARD	(1U << 1)
-
 /**
  * struct tally_attach - a file for an event that exists
  *
@@ -457,14 +447,9 @@ struct tally_next {
  * @publish_ns:		as for TALLY_IOC_OPEN
  * @name:		which event, if @id is 0
  * @error:		written if the call fails
- * @sample_type:	fields of samples, as perf_event_attr's, of those that the owner
- *			lets others have; 0 for no samples
- * @wakeup:		how many samples wake who polls, or with TALLY_ATTACH_WATERMARK how
- *			many bytes; 0 for half of the ring
- * @flags:		TALLY_ATTACH_*
  *
- * With samples, a ring can be mapped from the file, as from that of an event: from
- * when it is mapped, each overflow is in it, too. That takes CAP_PERFMON.
+ * A file that is attached has no ring of its own, and writes no records: PERF_FORMAT_LOST
+ * is 0. It shows those of the event's owner, if that allows it: struct tally_ring_info.
  *
  * The file counts from here on: its value and times begin at 0, and
  * PERF_EVENT_IOC_RESET lets its value begin again, for this file alone. It cannot
@@ -473,7 +458,7 @@ struct tally_next {
  *
  * Returns a file. Errors: ENOENT no such event, EDQUOT, EINVAL; EACCES without
  * CAP_PERFMON, for an event of another process, and of any but the usual kinds:
- * hardware, software and caches; and for samples that the owner does not allow.
+ * hardware, software and caches.
  */
 struct tally_attach {
 	__u32 size;
@@ -484,9 +469,58 @@ struct tally_attach {
 	__aligned_u64 publish_ns;
 	char name[TALLY_USER_NAME_LEN];
 	struct tally_error error;
-	__aligned_u64 sample_type;
-	__u32 wakeup;
+};
+
+/*
+ * struct tally_ring_info's flags.
+ *
+ * BACKWARD	perf_event_attr's write_backward: each record lies in front of the one
+ *		before, and takes the place of the oldest
+ * SAMPLE_ID	perf_event_attr's sample_id_all: other records than samples end with the
+ *		fields of sample_type that identify a sample
+ */
+#define TALLY_RING_INFO_BACKWARD	(1U << 0)
+#define TALLY_RING_INFO_SAMPLE_ID	(1U << 1)
+
+/**
+ * struct tally_ring_info - the rings of another one's event
+ *
+ * @size:		see above; written: the kernel's
+ * @flags:		written: TALLY_RING_INFO_*
+ * @sample_type:	written: perf_event_attr's sample_type
+ * @pages:		written: pages of records in each ring; a power of two
+ * @rings:		written: the number of rings; ring n is mapped at TALLY_RING_AT(n), and
+ *			is that of CPU n if there are several
+ *
+ * The kernel module that owns an event may allow programs to look into its rings
+ * (TALLY_RING_SHARED of <tally/tally.h>). A file that was attached to the event by a
+ * caller with CAP_PERFMON maps them: 1 + @pages pages, PROT_READ and MAP_SHARED. The
+ * first page is a struct perf_event_mmap_page. The program sees the very pages that the
+ * kernel writes, and cannot change them: data_tail is the module's, records stay in the
+ * ring as long as the module lets them, and poll(2) reports the end of the event
+ * (EPOLLHUP), never records. The mapping stays when the owner releases the event, and its
+ * contents do not change from then on.
+ *
+ * A program that copies a ring while the event goes on reads data_head and data_tail
+ * again afterwards:
+ * - forward, the records from data_tail to data_head are whole, and remain so until
+ *   data_tail moves: what lies in front of the new data_tail may have been written over.
+ * - with BACKWARD, the records from data_head on are whole. What was written meanwhile,
+ *   and up to 256 KiB that are being written, have taken the place of the oldest ones.
+ *   Nothing is written while the owner keeps the ring frozen: then data_head stands
+ *   still.
+ *
+ * Errors: EACCES if the owner does not share its rings, or the file was attached without
+ * CAP_PERFMON, ENODEV if the owner has released the event, ENOTTY for a file that is not
+ * attached, EFAULT, E2BIG, EINVAL for a size below 24. Those of mmap(2): the same, EACCES
+ * for PROT_WRITE, EINVAL for another size or offset, and for a private mapping.
+ */
+struct tally_ring_info {
+	__u32 size;
 	__u32 flags;
+	__aligned_u64 sample_type;
+	__u32 pages;
+	__u32 rings;
 };
 
 /*

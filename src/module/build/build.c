@@ -141,7 +141,6 @@ static struct tally_event *event_alloc(const struct tally_builder *b,
 		    TALLY_GIVEN_NAME;
 	ev->attr = *attr;
 	ev->max_rate = b->max_rate;
-	ev->shared_type = b->shared_type;
 	if (!attr->freq && b->freq)
 		ev->hz = b->freq;
 	else if (!attr->freq && b->attr.freq && !b->period)

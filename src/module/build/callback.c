@@ -186,18 +186,6 @@ static void count_lost(struct tally_overflow_cpu *oc, u32 special)
 		local_inc(&oc->queue.missed);
 }
 
-/* Each attached file has its own fields, and its own rings. */
-static void record_for_others(struct tally_overflow *of, struct perf_event *event,
-			      struct perf_sample_data *data, struct pt_regs *regs)
-{
-	struct tally_output *out;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(out, &of->shares, share)
-		tally_record_sample(out, event, data, regs);
-	rcu_read_unlock();
-}
-
 static noinline void overflowed(struct tally_overflow *of,
 				struct tally_overflow_cpu *oc,
 				struct perf_event *event,
@@ -230,8 +218,6 @@ static noinline void overflowed(struct tally_overflow *of,
 	/* Also one that came while another one of this event is being handled. */
 	if (special & TALLY_SPECIAL_RECORD)
 		tally_record_sample(of->output, event, data, regs);
-	if (special & TALLY_SPECIAL_SHARED)
-		record_for_others(of, event, data, regs);
 	if (READ_ONCE(oc->busy)) {
 		local_inc(&oc->skipped);
 		if (special & TALLY_SPECIAL_DEFER)

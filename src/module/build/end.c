@@ -19,7 +19,6 @@
 #include "read/attach.h"
 #include "read/publish.h"
 #include "record/output.h"
-#include "record/share.h"
 
 /* What shows events to people; NULL while, or where, there is nothing that does. */
 static const struct tally_folder_ops *folders;
@@ -109,7 +108,6 @@ void tally_events_destroy(struct list_head *doomed)
 		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
 		tally_attachments_end(ev);
-		tally_shares_end(ev);
 		if (ev->output)
 			tally_output_end(ev->output);
 		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;

@@ -15,7 +15,6 @@
 #include "builder/builder.h"
 #include "compat.h"
 #include "base/pmu.h"
-#include "record/share.h"
 
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
 #define FTRACE_FUNCTION_ID 1
@@ -242,9 +241,9 @@ static int check_counting(struct tally_builder *b,
 				      "samples are of sampled events");
 	if (b->ring_pages)
 		return tally_bad(b, -EINVAL, "a ring without a period or frequency");
-	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue || b->shared_type)
+	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
 		return tally_bad(b, -EINVAL,
-				 "one_shot, max_rate, queue and allow_samples are for sampled events");
+				 "one_shot, max_rate and queue are for sampled events");
 	if (b->flags & TALLY_BUILDER_RECORDS)
 		forget_samples(attr);
 	return 0;
@@ -277,8 +276,6 @@ static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 		b->flags |= TALLY_BUILDER_TIME;
 	if (!(b->flags & TALLY_BUILDER_RECORDS))
 		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
-	/* That of perf's period would have every event of software overflow. */
-	attr->sample_type |= b->shared_type & ~(u64)PERF_SAMPLE_PERIOD;
 	forget_ring(attr);
 	attr->wakeup_events = 1;
 	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
@@ -309,6 +306,14 @@ static int check_handlers(struct tally_builder *b)
 	return 0;
 }
 
+/* Fields that sample_type alone says all about, and that are the event's own. */
+#define SHAREABLE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |	\
+		   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_IDENTIFIER |		\
+		   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |		\
+		   PERF_SAMPLE_RAW | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |		\
+		   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |	\
+		   PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
+
 /* A ring that a module reads; those of files are there, or not, later. */
 static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -317,6 +322,10 @@ static int check_ring(struct tally_builder *b, const struct perf_event_attr *att
 				      "a ring, but no sample_type: nothing to be recorded");
 	if (b->flags & TALLY_BUILDER_PANIC && !attr->write_backward)
 		return tally_bad(b, -EINVAL, "a panic prints backward rings only");
+	if (b->flags & TALLY_BUILDER_SHARED && attr->sample_type & ~(u64)SHAREABLE)
+		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
+				      "a shared ring cannot have such samples: %#llx",
+				      attr->sample_type & ~(u64)SHAREABLE);
 	/* Several CPUs at the same time would write to it. */
 	if (attr->inherit && b->cpu < 0)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
@@ -333,8 +342,6 @@ static int check_sampling(struct tally_builder *b,
 		attr->freq = !!b->freq;
 		attr->sample_period = b->period ?: b->freq;
 	}
-	if (b->shared_type && tally_share_check(b, b->shared_type))
-		return b->err;
 	if (!attr->sample_period)
 		return check_counting(b, attr);
 	if (attr->freq) {

@@ -159,7 +159,7 @@ EXPORT_SYMBOL_TALLY(tally_builder_branches);
  */
 void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
 {
-	if (flags & ~(TALLY_RING_BACKWARD | TALLY_RING_PANIC)) {
+	if (flags & ~(TALLY_RING_BACKWARD | TALLY_RING_PANIC | TALLY_RING_SHARED)) {
 		tally_bad(b, -EINVAL, "unknown flags of a ring: %#x", flags);
 		return;
 	}
@@ -173,6 +173,8 @@ void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
 		b->attr.write_backward = 1;
 	if (flags & TALLY_RING_PANIC)
 		b->flags |= TALLY_BUILDER_PANIC;
+	if (flags & TALLY_RING_SHARED)
+		b->flags |= TALLY_BUILDER_SHARED;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_ring);
 
@@ -194,21 +196,3 @@ void tally_builder_sample_type(struct tally_builder *b, u64 sample_type)
 	b->attr.sample_type = sample_type;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_sample_type);
-
-/**
- * tally_builder_allow_samples - let others have samples of the event
- * @b: the builder of an event with a period or a frequency
- * @sample_type: PERF_SAMPLE_* that they may have, of those that need no more to be
- *	said: not the counts, branches, registers and stacks
- *
- * A program that attaches a file to the event (TALLY_IOC_ATTACH) may map a ring from
- * that, if it has CAP_PERFMON. The owner's handlers, and its ring, go on as without.
- *
- * Context: Any context. tally_build() answers EOPNOTSUPP for other fields, and EINVAL
- * for an event that only counts.
- */
-void tally_builder_allow_samples(struct tally_builder *b, u64 sample_type)
-{
-	b->shared_type = sample_type;
-}
-EXPORT_SYMBOL_TALLY(tally_builder_allow_samples);

@@ -48,8 +48,8 @@ static_assert(sizeof(struct tally_open) == 240);
 static_assert(sizeof(struct tally_value) == 40);
 static_assert(sizeof(struct tally_read) == 32);
 static_assert(sizeof(struct tally_next) == 296);
-static_assert(sizeof(struct tally_attach) == 248);
-static_assert(offsetof(struct tally_attach, sample_type) == 232);
+static_assert(sizeof(struct tally_attach) == 232);
+static_assert(sizeof(struct tally_ring_info) == 24);
 static_assert(sizeof(struct tally_page) == 16 + 64 * 24);
 static_assert(offsetof(struct tally_open, error) == 112);
 static_assert(offsetof(struct tally_attach, error) == 104);
@@ -488,16 +488,6 @@ static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 				   "an event that is attached to is in no group");
 	if (a->id && a->name[0])
 		return bad_request(b, TALLY_FIELD_NAME, -EINVAL, "both an id and a name");
-	if (a->flags & ~(TALLY_ATTACH_WATERMARK | TALLY_ATTACH_BACKWARD))
-		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
-	if ((a->flags || a->wakeup) && !a->sample_type)
-		return bad_request(b, TALLY_FIELD_SAMPLE_TYPE, -EINVAL,
-				   "flags and wakeup are of samples");
-	if (a->sample_type && !perfmon_capable()) {
-		b->stage = TALLY_STAGE_PERMISSION;
-		return tally_bad_in(b, TALLY_FIELD_SAMPLE_TYPE, -EACCES,
-				    "samples need CAP_PERFMON");
-	}
 	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
 }
 
@@ -508,18 +498,9 @@ static int attach(const struct tally_attach *a, struct tally_builder *b)
 		.interval = a->publish_ns,
 		.flags = a->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0,
 	};
-	struct perf_event_attr samples = {
-		.sample_type = a->sample_type,
-		.watermark = !!(a->flags & TALLY_ATTACH_WATERMARK),
-		.wakeup_events = a->wakeup,
-		.write_backward = !!(a->flags & TALLY_ATTACH_BACKWARD),
-		.sample_id_all = 1,
-	};
 	struct tally_charge charge = { };
 	int err;
 
-	if (a->sample_type)
-		how.samples = &samples;
 	err = tally_charge(&charge, 1, 0, PAGE_SIZE * (1 + num_possible_cpus()) +
 			   tally_publisher_memory() +
 			   2 * nr_cpu_ids * sizeof(struct tally_count), b);
@@ -533,8 +514,9 @@ static int ioc_attach(struct tally_attach __user *arg)
 	u32 size;
 	int ret;
 
-	/* The error is in the middle of it, and what it was is ignored. */
-	ret = tally_copy_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size);
+	/* The error is at its end, and what it was is ignored. */
+	ret = tally_copy_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
+				 ATTACH_SIZE_1, &size);
 	if (ret)
 		return ret;
 	tally_builder_clear(&b, THIS_MODULE);

@@ -26,7 +26,7 @@ struct tally_session;
  * @at: the attachment
  * @at_event: what it is attached to, until that is gone
  * @at_mapping: what is published of that
- * @at_output: its samples; or NULL
+ * @at_ring: the rings of that may be mapped
  * @read_format: of what read() tells
  * @given: what the program wants of a breakpoint, else NULL; under tally_set::lock
  * @signal: sends one, for an overflow
@@ -49,7 +49,7 @@ struct tally_file {
 	struct tally_attachment at;
 	struct tally_event *at_event;
 	struct tally_mapping at_mapping;
-	struct tally_output *at_output;
+	bool at_ring;
 	u64 read_format;
 	struct perf_event_attr *given;
 	struct tally_kick signal;

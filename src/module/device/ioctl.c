@@ -31,6 +31,7 @@
 #include "device/file.h"
 #include "device/group.h"
 #include "record/output.h"
+#include "record/recorder.h"
 #include "event/overflow.h"
 #include "read/page.h"
 #include "read/publish.h"
@@ -205,6 +206,26 @@ static int get_id(struct tally_file *f, u64 __user *arg)
 
 static void reset_attached(struct tally_file *f);
 
+/* Of a ring that the event's owner reads. */
+static int ring_info(struct tally_file *f, void __user *arg)
+{
+	struct tally_ring_info info;
+	u32 size;
+	int err;
+
+	err = tally_copy_request(&info, sizeof(info), arg, sizeof(size), sizeof(info), &size);
+	if (err)
+		return err;
+	if (!f->at_ring)
+		return -EACCES;
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	err = tally_recorder_info(&f->at.ev, &info);
+	if (!err && copy_to_user(arg, &info, sizeof(info)))
+		err = -EFAULT;
+	return err;
+}
+
 /* Of an event that belongs to somebody else. */
 static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 {
@@ -219,9 +240,10 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 	case PERF_EVENT_IOC_SET_OUTPUT:
 	case PERF_EVENT_IOC_SET_FILTER:
-		return -EPERM;
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
-		return tally_output_pause(f->at_output, arg);
+		return -EPERM;
+	case TALLY_IOC_RING_INFO:
+		return ring_info(f, (void __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -365,7 +387,7 @@ static __poll_t eventfd_poll(struct file *file, poll_table *wait)
 	poll_wait(file, &f->wait, wait);
 	if (has_ended(f))
 		return EPOLLHUP;
-	out = f->ev ? READ_ONCE(f->ev->output) : f->at_output;
+	out = f->ev ? READ_ONCE(f->ev->output) : NULL;
 	return out ? tally_output_poll(out) : 0;
 }
 
@@ -409,8 +431,7 @@ static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
 	if (vma_pages(vma) > 1 || vma->vm_pgoff) {
 		if (f->ev)
 			return tally_output_mmap(f->ev, &f->wait, vma);
-		if (f->at_output)
-			return tally_output_map(f->at_output, &f->wait, vma);
+		return f->at_ring ? tally_recorder_mmap(&f->at.ev, vma) : -EACCES;
 	}
 	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
 }

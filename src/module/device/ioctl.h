@@ -43,7 +43,6 @@ void tally_session_enable(struct tally_session *s, bool enable);
  * @awaits: it waits for exec() because its leader does
  * @given: what the program asked for
  * @output: whose rings it writes to; NULL its own
- * @samples: of one that is attached, what its samples are like; or NULL
  */
 struct tally_file_how {
 	u64 read_format;
@@ -55,7 +54,6 @@ struct tally_file_how {
 	bool awaits;
 	const struct perf_event_attr *given;
 	struct tally_file *output;
-	const struct perf_event_attr *samples;
 };
 
 void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,

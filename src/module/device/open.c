@@ -26,7 +26,7 @@
 #include "read/page.h"
 #include "read/publish.h"
 #include "event/registry.h"
-#include "record/share.h"
+#include "record/recorder.h"
 
 /**
  * struct file_extra - what is charged for an event that has no file of its own
@@ -117,8 +117,6 @@ static void release_event(struct tally_file *f)
 
 static void release_attachment(struct tally_file *f)
 {
-	if (f->at_output)
-		tally_share_end(f->at_output);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->at_mapping);
 	if (f->watch.task)
@@ -534,30 +532,15 @@ static int may_find(const struct tally_event *ev)
 	return err == -EACCES && !ev->named ? -ENOENT : err;
 }
 
-/* Under the attachment's lock, so that the event is not released meanwhile. */
-static int begin_samples(struct tally_file *f, const struct perf_event_attr *attr)
-{
-	struct tally_output *out;
-
-	if (!attr || !f->at.ev)
-		return 0;
-	out = tally_share_begin(f->at.ev, attr);
-	if (IS_ERR(out))
-		return PTR_ERR(out);
-	f->at_output = out;
-	return 0;
-}
-
-static int begin_attached(struct tally_file *f, const struct tally_file_how *how)
+static int begin_attached(struct tally_file *f)
 {
 	struct tally_totals base;
-	int err;
+	int err = 0;
 
 	mutex_lock(&f->at.lock);
-	err = begin_samples(f, how->samples);
-	if (err)
-		goto unlock;
 	if (f->at.ev) {
+		/* Samples tell of one place in the kernel. */
+		f->at_ring = tally_recorder_is_shared(f->at.ev) && perfmon_capable();
 		tally_attachment_base(&f->at, &base);
 		tally_mapping_rebase(&f->at_mapping, &base);
 		f->at_event = f->at.ev;
@@ -570,7 +553,6 @@ static int begin_attached(struct tally_file *f, const struct tally_file_how *how
 			f->watch.task = get_task_struct(f->at.ev->counter->target.task);
 		err = watch(f, f->at.ev);
 	}
-unlock:
 	mutex_unlock(&f->at.lock);
 	return err;
 }
@@ -608,12 +590,9 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 				    err == -ENOENT ? "no such event" : "out of memory");
 	}
 	f->charge = *charge;
-	err = begin_attached(f, how);
+	err = begin_attached(f);
 	if (err) {
 		tally_file_end(f);
-		if (err == -EACCES)
-			return tally_bad_in(b, TALLY_FIELD_SAMPLE_TYPE, err,
-					    "its owner allows no such samples");
 		return tally_builder_failed(b, err, -1);
 	}
 	return install(f, how->flags, b);

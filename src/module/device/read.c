@@ -87,7 +87,6 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		lost = lost_by(f->ev);
 	} else {
 		tally_attachment_read(&f->at, &count);
-		lost = tally_output_lost(f->at_output);
 	}
 	/* As perf: the end of the file. */
 	if (count.state == TALLY_STATE_ERROR)

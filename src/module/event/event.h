@@ -96,7 +96,6 @@ enum {
  * @attr: what it counts
  * @given: what that was called, without modifiers; empty for the usual name
  * @max_rate: as the builder was given it
- * @shared_type: which fields of samples others may have
  * @hz: the frequency that was asked for, where @attr has a period instead: of a
  *	clock; else 0
  * @named: its name is none that was made from what it counts
@@ -143,7 +142,6 @@ struct tally_event {
 	char given[TALLY_EVENT_NAME_LEN];
 	u64 hz;
 	u32 max_rate;
-	u64 shared_type;
 	bool listed;
 	char name[TALLY_NAME_LEN];
 	struct tally_file *file;

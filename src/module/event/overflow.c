@@ -324,7 +324,6 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 	if (!of)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&of->node);
-	INIT_LIST_HEAD(&of->shares);
 	of->ev = ev;
 	of->output = ev->output;
 	of->lost = lost;

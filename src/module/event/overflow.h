@@ -35,7 +35,6 @@ struct tally_target;
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* there may be a ring */
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* not all of them count */
-#define TALLY_SPECIAL_SHARED	BIT(15)	/* others may have a ring */
 #define TALLY_SPECIAL_FILL	BIT(14)	/* beside a ring, a handler that looks at its sample */
 
 /**
@@ -121,7 +120,6 @@ struct tally_overflow_cpu {
  * @ev: the event, for the handlers
  * @output: where its records go, with TALLY_SPECIAL_RECORD
  * @lost: the records of @output that found no room; NULL without an output
- * @shares: those of attached files, with TALLY_SPECIAL_SHARED; read under RCU
  * @filter: of a tracepoint, with TALLY_SPECIAL_FILTER
  * @sift_period: how many that pass are an overflow; 0 if it only counts
  * @sift_one: it counts in one place: @passed is here, and not each CPU's
@@ -154,7 +152,6 @@ struct tally_overflow {
 	struct tally_event *ev;
 	struct tally_output *output;
 	const atomic64_t *lost;
-	struct list_head shares;
 	struct tally_filter *filter;
 	s64 sift_period;
 	bool sift_one;

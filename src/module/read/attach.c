@@ -197,7 +197,7 @@ void tally_attachments_end(struct tally_event *ev)
 		mutex_lock(&a->lock);
 		tally_event_read_each(ev, a->last);
 		a->state = tally_event_state(ev);
-		a->ev = NULL;
+		WRITE_ONCE(a->ev, NULL);
 		mutex_unlock(&a->lock);
 		a->gone(a);
 	}

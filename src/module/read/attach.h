@@ -13,7 +13,8 @@ struct tally_totals;
  * struct tally_attachment - somebody who reads another one's event
  * @lock: guards what follows. Outside tally_counter::lock.
  * @node: in the event's list of them; guarded by the lock of all lists
- * @ev: the event; NULL when its owner has released it
+ * @ev: the event; NULL when its owner has released it, a grace period before an event
+ *	that has a ring is freed
  * @id: the event's
  * @nr_slots: of its counter
  * @cpu: the CPU that it counts on; -1 for all, or any

@@ -139,7 +139,6 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	out->ns = get_pid_ns(task_active_pid_ns(current));
 	out->global = out->ns == &init_pid_ns;
 	out->clock = tally_clock_of(attr);
-	INIT_LIST_HEAD(&out->share);
 	INIT_LIST_HEAD(&out->followers);
 	INIT_LIST_HEAD(&out->follows);
 	for (i = 0; i < nr_slots; i++)
@@ -364,12 +363,12 @@ static struct tally_ring *make(const struct tally_output *out, int cpu,
 	return r;
 }
 
-/* The slot that the offset of a mapping means; or EINVAL. */
-static int slot_at(const struct tally_output *out, struct vm_area_struct *vma)
+/* The slot that the offset of a mapping means, in pages; or EINVAL. */
+int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff)
 {
-	unsigned long cpu = vma->vm_pgoff / TALLY_RING_PAGES;
+	unsigned long cpu = pgoff / TALLY_RING_PAGES;
 
-	if (vma->vm_pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
+	if (pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
 	    (out->on_all_cpus && !cpu_possible(cpu)))
 		return -EINVAL;
 	return cpu;
@@ -382,22 +381,11 @@ static int check_mapping(const struct tally_output *out, struct vm_area_struct *
 	if (out->scattered || !(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
 	    pages > TALLY_RING_PAGES / 2)
 		return -EINVAL;
-	return slot_at(out, vma);
+	return tally_output_slot_at(out, vma->vm_pgoff);
 }
 
-/**
- * tally_output_map - a program maps a ring
- * @out: the output
- * @wait: who waits at the file
- * @vma: where; what is written to is forward, else the oldest records go
- *
- * Context: In the lock of the program's mappings.
- * Return: 0; EINVAL for a size that is not 1 + 2^n pages, another one than the ring
- * has already, an offset that is no CPU's, a private mapping, and an inherited
- * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
- */
-int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
-		     struct vm_area_struct *vma)
+static int map_output(struct tally_output *out, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
 {
 	struct tally_ring *r, *fresh = NULL;
 	int slot, err;
@@ -432,7 +420,17 @@ int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
 	return err;
 }
 
-/* As tally_output_map(), from the file of an event, which may have no output yet. */
+/**
+ * tally_output_mmap - a program maps a ring of an event that it has made
+ * @ev: the event, which may have no output yet
+ * @wait: who waits at the file
+ * @vma: where; what is written to is forward, else the oldest records go
+ *
+ * Context: In the lock of the program's mappings.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, another one than the ring
+ * has already, an offset that is no CPU's, a private mapping, and an inherited
+ * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ */
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)
 {
@@ -441,7 +439,7 @@ int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 	mutex_lock(&outputs_lock);
 	out = output_of(ev);
 	mutex_unlock(&outputs_lock);
-	return out ? tally_output_map(out, wait, vma) : -ENOMEM;
+	return out ? map_output(out, wait, vma) : -ENOMEM;
 }
 
 /* ---- what programs ask of it ---- */

@@ -73,8 +73,6 @@ struct tally_output_slot {
  * @cpu: the CPU that the event counts on; -1 for all, or any
  * @on_all_cpus: it counts on all
  * @scattered: it is written to by children on several CPUs at once
- * @share: in the list of those that attached files have
- * @shared: it is; guarded by the lock of those lists
  * @followers: those that write where this one does; guarded by the outputs' lock
  * @follows: in the list of those
  * @nr_slots: how many slots
@@ -113,8 +111,6 @@ struct tally_output {
 	int cpu;
 	bool on_all_cpus;
 	bool scattered;
-	struct list_head share;
-	bool shared;
 	struct list_head followers;
 	struct list_head follows;
 	unsigned int nr_slots;
@@ -133,8 +129,7 @@ void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
-int tally_output_map(struct tally_output *out, wait_queue_head_t *wait,
-		     struct vm_area_struct *vma);
+int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff);
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to);
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader);

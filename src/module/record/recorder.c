@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings whose reader is a module: made with the event, and gone with it. No program
- * maps them, so that what they hold is what our writers put there.
+ * Rings whose reader is a module: made with the event, and gone with it. A program may
+ * map one, read-only, if the module allows it; so what they hold is what our writers
+ * put there.
  *
  * A forward ring is read as a program would read it. A backward one, the flight
  * recorder, is written over all the time, and has to be frozen first: nothing is
@@ -21,11 +22,13 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <uapi/linux/tally.h>
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -378,6 +381,107 @@ int tally_event_resume(struct tally_event *ev)
 }
 EXPORT_SYMBOL_TALLY(tally_event_resume);
 
+/* ---- programs that look into the rings ---- */
+
+bool tally_recorder_is_shared(const struct tally_event *ev)
+{
+	return ev->output && ev->output->recorder && ev->output->recorder->shared;
+}
+
+/**
+ * tally_recorder_info - what a program has to know of rings to read them
+ * @at: where the pointer to an event stands whose rings are shared, which becomes NULL
+ *	a grace period before the event is freed
+ * @info: receives it
+ *
+ * Context: Process context.
+ * Return: 0; ENODEV if the event is gone.
+ */
+int tally_recorder_info(struct tally_event *const *at, struct tally_ring_info *info)
+{
+	const struct tally_event *ev;
+	const struct tally_output *out;
+
+	rcu_read_lock();
+	ev = READ_ONCE(*at);
+	if (ev) {
+		out = ev->output;
+		info->sample_type = out->type;
+		info->rings = out->nr_slots;
+		info->pages = out->recorder->nr_pages;
+		info->flags = (out->backward ? TALLY_RING_INFO_BACKWARD : 0) |
+			      (out->trailer ? TALLY_RING_INFO_SAMPLE_ID : 0);
+	}
+	rcu_read_unlock();
+	return ev ? 0 : -ENODEV;
+}
+
+static struct tally_ring *find_ring(struct tally_event *const *at, unsigned long pgoff)
+{
+	struct tally_ring *r = ERR_PTR(-ENODEV);
+	const struct tally_event *ev;
+	int slot;
+
+	rcu_read_lock();
+	ev = READ_ONCE(*at);
+	if (ev) {
+		slot = tally_output_slot_at(ev->output, pgoff);
+		r = slot < 0 ? ERR_PTR(slot) : tally_recorder_ring(ev->output->recorder, slot);
+		if (!r || (!IS_ERR(r) && !tally_ring_get_found(r)))
+			r = ERR_PTR(-ENODEV);
+	}
+	rcu_read_unlock();
+	return r;
+}
+
+static void mapping_opened(struct vm_area_struct *vma)
+{
+	tally_ring_get(vma->vm_private_data);
+}
+
+static void mapping_closed(struct vm_area_struct *vma)
+{
+	tally_ring_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct mapping_ops = {
+	.open = mapping_opened,
+	.close = mapping_closed,
+};
+
+/**
+ * tally_recorder_mmap - a program maps a ring, to read it
+ * @at: as for tally_recorder_info()
+ * @vma: where; its offset says which CPU's ring
+ *
+ * The mapping has a reference to the ring, which outlives the event by that.
+ *
+ * Context: In the lock of the program's mappings; no lock is taken.
+ * Return: 0; EACCES if it is to be written to, EINVAL for a private mapping, another
+ * size than the ring's and an offset that is no CPU's, ENODEV if the event is gone.
+ */
+int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vma)
+{
+	struct tally_ring *r;
+	int err = -EINVAL;
+
+	if (vma->vm_flags & VM_WRITE)
+		return -EACCES;
+	r = find_ring(at, vma->vm_pgoff);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+	if (vma->vm_flags & VM_SHARED && vma_pages(vma) == 1UL + r->nr_pages)
+		err = tally_ring_map(r, vma);
+	if (err) {
+		tally_ring_put(r);
+		return err;
+	}
+	vma->vm_private_data = r;
+	vma->vm_ops = &mapping_ops;
+	return 0;
+}
+
 /* ---- its life ---- */
 
 /**
@@ -407,6 +511,8 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 	mutex_init(&rec->lock);
 	init_waitqueue_head(&rec->wait);
 	rec->out = out;
+	rec->nr_pages = b->ring_pages;
+	rec->shared = b->flags & TALLY_BUILDER_SHARED;
 	out->recorder = rec;
 	out->wait = &rec->wait;
 	err = tally_output_fill(out, &how);

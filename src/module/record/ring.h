@@ -113,6 +113,12 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events);
 void tally_ring_wake(struct tally_ring *r);
 int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma);
 
+/* Of one that is found under RCU; false if it is about to be freed. */
+static inline bool tally_ring_get_found(struct tally_ring *r)
+{
+	return refcount_inc_not_zero(&r->refs);
+}
+
 static inline struct tally_ring *tally_ring_get(struct tally_ring *r)
 {
 	refcount_inc(&r->refs);

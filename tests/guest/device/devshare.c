@@ -1,67 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples of another module's event, for files that are attached to it.
+ * Rings of another module's event, mapped from files that are attached to it.
  *
- *	devshare samples		of tally_recorder.ko mode=share
+ *	devshare rings			of tally_recorder.ko mode=share
  *	devshare released COMMAND	which has its owner release it
  */
 #define _GNU_SOURCE
+#include <sys/mman.h>
 #include "devtest.h"
 
-#define PAGES 8
+#define PAGES	8
+#define BYTES	(PAGES * page_size)
+#define TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |	\
+		 PERF_SAMPLE_PHYS_ADDR)
 
-struct user {
-	int fd;
-	char *base;
-	volatile struct perf_event_mmap_page *page;
-	uint64_t tail;
+struct sample {
+	struct perf_event_header h;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time, cpu, phys;
 };
 
-static struct tally_attach at;
-
-static int attach_with(const char *name, uint64_t type, unsigned int wakeup, unsigned int flags)
+static void *map_at(int fd, int pages, int prot, int flags, uint64_t at)
 {
-	memset(&at, 0, sizeof(at));
-	at.size = sizeof(at);
-	at.sample_type = type;
-	at.wakeup = wakeup;
-	at.flags = flags;
-	at.read_format = PERF_FORMAT_LOST;
-	snprintf(at.name, sizeof(at.name), "%s", name);
-	return ioctl(device, TALLY_IOC_ATTACH, &at);
+	return mmap64(NULL, pages * page_size, prot, flags, fd, at);
 }
 
-static void not_attached(int error, unsigned int field, const char *what)
+static void refused_map(int fd, int pages, int prot, int flags, uint64_t at, int error,
+			const char *what)
 {
-	int got = errno;
-
-	tell(got == error && (int)at.error.error == error && at.error.field == field &&
-	     at.error.text[0], "%s: %s, field %u: %s", what, strerrorname_np(got), at.error.field,
-	     at.error.text);
+	expect(map_at(fd, pages, prot, flags, at) == MAP_FAILED ? -1 : 0, error, what);
 }
 
-static int open_user(struct user *u, uint64_t type, unsigned int wakeup, int prot, int cpu)
+static void *map_ring(int fd, int cpu)
 {
-	u->tail = 0;
-	u->fd = attach_with("shared", type, wakeup, 0);
-	if (u->fd < 0) {
-		tell(0, "attach: %m: %s", at.error.text);
-		return -1;
-	}
-	u->base = mmap64(NULL, (1 + PAGES) * page_size, prot, MAP_SHARED, u->fd,
-			 TALLY_RING_AT(cpu));
-	u->page = (void *)u->base;
-	if (u->base == MAP_FAILED) {
+	void *at = map_at(fd, 1 + PAGES, PROT_READ, MAP_SHARED, TALLY_RING_AT(cpu));
+
+	if (at == MAP_FAILED) {
 		tell(0, "mmap: %m");
-		return -1;
+		exit(1);
 	}
-	return 0;
+	return at;
 }
 
-static void close_user(struct user *u)
+static int info_of(int fd, struct tally_ring_info *info)
 {
-	munmap(u->base, (1 + PAGES) * page_size);
-	close(u->fd);
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return ioctl(fd, TALLY_IOC_RING_INFO, info);
 }
 
 /* So many overflows, by this task. */
@@ -76,135 +62,177 @@ static void calls(int n)
 	close(fd);
 }
 
-/* The samples that are there, of the size that they all have, and of this task. */
-static int drain(struct user *u, unsigned int size, int pid_at)
+static uint64_t head_of(void *ring)
 {
-	uint64_t head = __atomic_load_n(&u->page->data_head, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&((struct perf_event_mmap_page *)ring)->data_head,
+			       __ATOMIC_ACQUIRE);
+}
+
+/* The samples of this task from @from on, until there is anything else, or @size bytes. */
+static int samples_at(char *ring, uint64_t from, uint64_t size)
+{
 	int nr = 0;
 
-	while (u->tail < head) {
-		char *record = u->base + page_size + u->tail % (PAGES * page_size);
-		struct perf_event_header *h = (void *)record;
-		uint32_t pid = *(uint32_t *)(record + pid_at);
+	for (; size >= sizeof(struct sample); size -= sizeof(struct sample), nr++) {
+		struct sample s;
+		uint64_t i;
 
-		if (h->type == PERF_RECORD_SAMPLE && (!size || h->size == size) &&
-		    (!pid_at || pid == (uint32_t)getpid()))
-			nr++;
-		u->tail += h->size;
+		for (i = 0; i < sizeof(s); i += 8, from += 8)
+			memcpy((char *)&s + i, ring + page_size + from % BYTES, 8);
+		if (s.h.type != PERF_RECORD_SAMPLE || s.h.size != sizeof(s) ||
+		    s.pid != (uint32_t)getpid() || s.cpu || !s.ip)
+			break;
 	}
-	u->page->data_tail = head;
 	return nr;
 }
 
-static void samples(void)
+static void refusals(void)
 {
-	uint64_t values[2];
-	struct user a, b;
-	struct pollfd p;
-	int fd, nr;
+	struct tally_ring_info info;
+	int fd = attach_to("unshared");
 
-	fd = attach_with("unshared", PERF_SAMPLE_IP, 0, 0);
-	tell(fd < 0, "its owner shares nothing");
-	not_attached(EACCES, TALLY_FIELD_SAMPLE_TYPE, "of one that is not shared");
-	fd = attach_with("shared", PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, 0, 0);
-	tell(fd < 0, "nor another field");
-	not_attached(EACCES, TALLY_FIELD_SAMPLE_TYPE, "a field that is not shared");
-	fd = attach_with("shared", PERF_SAMPLE_IP, 0, 4);
-	tell(fd < 0, "no such flag");
-	not_attached(EINVAL, TALLY_FIELD_FLAGS, "an unknown flag");
-	fd = attach_with("shared", 0, 1, 0);
-	tell(fd < 0, "a number of samples without samples");
-	not_attached(EINVAL, TALLY_FIELD_SAMPLE_TYPE, "no samples");
-	fd = attach_with("shared", 0, 0, 0);
-	expect(mmap(NULL, 2 * page_size, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? -1 : 0,
-	       EINVAL, "a ring of a file without samples");
+	expect(info_of(fd, &info), EACCES, "a ring that its owner does not share");
+	refused_map(fd, 1 + PAGES, PROT_READ, MAP_SHARED, 0, EACCES, "mapped");
+	close(fd);
+	usual();
+	fd = open_it();
+	expect(info_of(fd, &info), ENOTTY, "of an event of one's own");
 	close(fd);
 
-	/* The caller's CPU alone, so that it is known which ring. */
-	run_on(0);
-	if (open_user(&a, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME, 3,
-		      PROT_READ | PROT_WRITE, 0) ||
-	    open_user(&b, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN, 0,
-		      PROT_READ | PROT_WRITE, 0))
-		return;
-	calls(2);
-	p.fd = a.fd;
-	p.events = POLLIN;
-	tell(poll(&p, 1, 100) == 0, "two do not wake who wants three");
-	calls(1);
-	tell(poll(&p, 1, 5000) == 1 && p.revents == POLLIN, "three do");
-	calls(7);
-	nr = drain(&a, 8 + 3 * 8, 16);
-	tell(nr == 10, "one has %d of 10, ip, tid and time", nr);
-	nr = drain(&b, 0, 16);
-	tell(nr == 10, "another one %d, with call chains", nr);
-	ioctl(b.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
-	calls(5);
-	ioctl(b.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
-	nr = drain(&a, 8 + 3 * 8, 16);
-	tell(nr == 5 && !drain(&b, 0, 16), "one may pause its own: %d", nr);
-	if (read(b.fd, values, sizeof(values)) != sizeof(values))
-		tell(0, "read: %m");
-	tell(values[0] == 15 && values[1] == 5, "that counts %llu, and has lost %llu",
-	     (unsigned long long)values[0], (unsigned long long)values[1]);
-	expect(ioctl(a.fd, PERF_EVENT_IOC_SET_OUTPUT, b.fd), EPERM, "SET_OUTPUT");
-	expect(ioctl(a.fd, PERF_EVENT_IOC_DISABLE, 0), EPERM, "DISABLE");
-	close_user(&b);
-	calls(5);
-	nr = drain(&a, 8 + 3 * 8, 16);
-	tell(nr == 5, "it goes on when the other one is gone: %d", nr);
-	close_user(&a);
-	calls(5);
+	fd = attach_to("shared");
+	expect(info_of(fd, &info), 0, "of one that is shared");
+	tell(info.size == sizeof(info) && info.flags == TALLY_RING_INFO_BACKWARD &&
+	     info.sample_type == TYPE && info.pages == PAGES && info.rings >= 1,
+	     "flags %#x, sample_type %#llx, %u rings of %u pages", info.flags,
+	     (unsigned long long)info.sample_type, info.rings, info.pages);
+	info.size = 16;
+	expect(ioctl(fd, TALLY_IOC_RING_INFO, &info), EINVAL, "in too little room");
+	expect(ioctl(fd, TALLY_IOC_RING_INFO, 8), EFAULT, "nowhere");
+	refused_map(fd, 1 + PAGES, PROT_READ | PROT_WRITE, MAP_SHARED, 0, EACCES,
+		    "mapped to be written to");
+	refused_map(fd, 1 + PAGES, PROT_READ, MAP_PRIVATE, 0, EINVAL, "mapped privately");
+	refused_map(fd, 1 + PAGES / 2, PROT_READ, MAP_SHARED, 0, EINVAL, "half of it");
+	refused_map(fd, 1 + 2 * PAGES, PROT_READ, MAP_SHARED, 0, EINVAL, "twice of it");
+	refused_map(fd, 1 + PAGES, PROT_READ, MAP_SHARED, page_size, EINVAL, "from its data on");
+	refused_map(fd, 1 + PAGES, PROT_READ, MAP_SHARED, TALLY_RING_AT(info.rings), EINVAL,
+		    "of a CPU that there is not");
+	expect(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EPERM, "PAUSE_OUTPUT");
+	expect(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, fd), EPERM, "SET_OUTPUT");
+	close(fd);
+}
 
-	if (open_user(&a, PERF_SAMPLE_IP, 0, PROT_READ, 0))
-		return;
+static void backward(void)
+{
+	int fd = attach_to("shared"), again = attach_to("shared"), nr;
+	char *a = map_ring(fd, 0), *b = map_ring(again, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t head;
+
+	expect(mprotect(a, page_size, PROT_READ | PROT_WRITE), EACCES, "made writable");
+	calls(10);
+	head = head_of(a);
+	nr = samples_at(a, head, -head);
+	tell(nr == 10, "%d samples of 10, the newest first", nr);
+	tell(head_of(b) == head && !memcmp(a + page_size, b + page_size, BYTES),
+	     "another one sees the same");
+	tell(poll(&p, 1, 100) == 0, "poll tells of no record");
 	calls(5000);
-	tell(a.page->data_head == 5000 * 16, "read only, it is overwritten: %llu bytes",
-	     (unsigned long long)a.page->data_head);
-	close_user(&a);
+	head = head_of(a);
+	nr = samples_at(a, head, BYTES);
+	tell(-head >= 5010 * sizeof(struct sample) && nr == (int)(BYTES / sizeof(struct sample)),
+	     "it is written over all the time, and full: %d samples", nr);
+	close(fd);
+	munmap(b, (1 + PAGES) * page_size);
+	calls(1);
+	tell(head_of(a) == head - sizeof(struct sample), "it is there when its file is closed");
+	munmap(a, (1 + PAGES) * page_size);
+	close(again);
+}
 
-	/* Files that come and go while it overflows. */
+/* Whose owner reads nothing. */
+static void forward(void)
+{
+	int fd = attach_to("forward"), nr;
+	char *ring = map_ring(fd, 0);
+	volatile struct perf_event_mmap_page *page = (void *)ring;
+	uint64_t head;
+
+	/* By now it is full of what others called. */
+	head = head_of(ring);
+	nr = samples_at(ring, 0, head);
+	tell(nr > 100 && head == nr * sizeof(struct sample) && !page->data_tail,
+	     "forward: all %d are whole", nr);
+	calls(10);
+	tell(head_of(ring) == head, "and stay");
+	munmap(ring, (1 + PAGES) * page_size);
+	close(fd);
+}
+
+/* Rings that are mapped and unmapped while they are written to. */
+static void come_and_go(void)
+{
+	struct tally_ring_info info;
+	char *ring;
+	int nr, fd;
+
 	if (!fork()) {
 		for (nr = 0; nr < 200; nr++)
 			calls(100);
 		_exit(0);
 	}
 	for (nr = 0; nr < 100; nr++) {
-		if (open_user(&a, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, 1,
-			      PROT_READ | PROT_WRITE, nr & 1))
-			return;
-		close_user(&a);
+		fd = attach_to("shared");
+		ring = map_ring(fd, nr & 1);
+		if (nr & 2)
+			munmap(ring + 2 * page_size, page_size);
+		close(fd);
+		munmap(ring, (1 + PAGES) * page_size);
 	}
 	wait(NULL);
-	tell(1, "files came and went");
+	tell(1, "they came and went");
 	if (setgid(12345) || setuid(12345))
 		tell(0, "setuid: %m");
-	fd = attach_with("shared", PERF_SAMPLE_IP, 0, 0);
-	tell(fd < 0, "without rights");
-	not_attached(EACCES, TALLY_FIELD_SAMPLE_TYPE, "without CAP_PERFMON");
+	fd = attach_to("faults");
+	tell(fd >= 0, "without rights: attached to one of the usual kinds");
+	expect(info_of(fd, &info), EACCES, "what its rings are like");
+	refused_map(fd, 1 + PAGES, PROT_READ, MAP_SHARED, 0, EACCES, "mapped");
+}
+
+static void rings(void)
+{
+	/* The caller's CPU alone, so that it is known which ring. */
+	run_on(0);
+	refusals();
+	backward();
+	forward();
+	come_and_go();
 }
 
 static void released(char **arguments)
 {
 	struct pollfd p = { .events = POLLIN };
-	struct user u;
-	int nr;
+	struct tally_ring_info info;
+	uint64_t head;
+	char *ring;
 
 	run_on(0);
-	if (open_user(&u, PERF_SAMPLE_IP | PERF_SAMPLE_TID, 0, PROT_READ | PROT_WRITE, 0))
-		return;
+	p.fd = attach_to("shared");
+	ring = map_ring(p.fd, 0);
 	calls(4);
+	head = head_of(ring);
 	if (system(arguments[0]))
 		tell(0, "%s", arguments[0]);
-	p.fd = u.fd;
-	tell(poll(&p, 1, 5000) == 1 && p.revents & POLLHUP, "it tells that its owner released it");
-	nr = drain(&u, 8 + 2 * 8, 16);
-	tell(nr == 4, "%d samples of before are there", nr);
-	close_user(&u);
+	tell(poll(&p, 1, 5000) == 1 && p.revents == POLLHUP, "poll tells that it was released");
+	tell(head_of(ring) == head && samples_at(ring, head, 4 * sizeof(struct sample)) == 4,
+	     "the samples of before are there");
+	expect(info_of(p.fd, &info), ENODEV, "what the rings are like");
+	refused_map(p.fd, 1 + PAGES, PROT_READ, MAP_SHARED, 0, ENODEV, "mapped once more");
+	munmap(ring, (1 + PAGES) * page_size);
+	close(p.fd);
 }
 
 static const struct devtest tests[] = {
-	{ "samples", .run = samples },
+	{ "rings", .run = rings },
 	{ "released", .arguments = 1, .with = released },
 	{ }
 };

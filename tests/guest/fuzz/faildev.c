@@ -307,16 +307,18 @@ static int do_filter(void)
 		     " || next_prio & 1 || CPU & CPUS{0-1}");
 }
 
-static int do_attach_samples(void)
+static int do_attach_ring(void)
 {
-	struct tally_attach at = {
-		.size = sizeof(at), .wakeup = 2,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
-	};
+	struct tally_attach at = { .size = sizeof(at) };
 
 	snprintf(at.name, sizeof(at.name), "%s", shared);
 	made = ioctl(device, TALLY_IOC_ATTACH, &at);
 	return made;
+}
+
+static int do_ring_of_8(void)
+{
+	return map_pages(made, 1 + 8, PROT_READ, 0);
 }
 
 static int do_signals(void)
@@ -376,8 +378,8 @@ static const struct op {
 	{ "the ring that came by that", do_shared_ring, do_two_shared, 1 },
 	{ "a file that begins with another one's ring", do_fd_output, do_one_ring, 5 },
 	{ "a filter", do_filter, do_tracepoint, 1 },
-	{ "attached to, with samples", do_attach_samples, NULL, 3 },
-	{ "a ring of these", do_ring_of_1, do_attach_samples, 5 },
+	{ "attached to one with a ring", do_attach_ring, NULL, 3 },
+	{ "that ring", do_ring_of_8, do_attach_ring, 0 },
 };
 
 /* ---- what is left ---- */

@@ -223,23 +223,21 @@ static int try_attach(void)
 	return ret;
 }
 
-/* Samples of another module's event. */
+/* A ring of another module's event. */
 static int try_share(void)
 {
 	struct tally_attach a = { .size = sizeof(a), .name = "shared" };
+	struct tally_ring_info info = { .size = sizeof(info) };
 	int ret;
 
-	a.sample_type = (1 + below(15)) | (one_in(2) ? PERF_SAMPLE_CALLCHAIN : 0) |
-			(one_in(2) ? PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CPU : 0);
-	if (!one_in(10))
-		a.sample_type &= ~(uint64_t)PERF_SAMPLE_ADDR;
-	a.wakeup = below(5);
-	a.flags = below(4);
 	a.read_format = one_in(2) ? 0 : below(32);
 	spoil(&a, sizeof(a));
 	ret = ioctl(device, TALLY_IOC_ATTACH, &a);
-	if (ret >= 0)
+	if (ret >= 0) {
+		spoil(&info, sizeof(info));
+		ioctl(ret, TALLY_IOC_RING_INFO, &info);
 		keep(ret, NULL);
+	}
 	return ret;
 }
 

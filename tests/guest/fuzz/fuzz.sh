@@ -19,7 +19,7 @@ done
 # Limits that are met now and then.
 load_tally files_per_user=80 events_per_user=400
 is "$(create 'page-faults name=kept')" OK 'an event for all'
-ok 'one of another module, with samples' insmod "$here/tally_recorder.ko" mode=share
+ok 'one of another module, with a ring' insmod "$here/tally_recorder.ko" mode=share
 note "seed $seed"
 rm -f /tmp/stop
 helper sh -c 'while [ ! -e /tmp/stop ]; do

@@ -7,7 +7,7 @@
  *	insmod tally_recorder.ko mode=once		has a ring, or fails
  *	insmod tally_recorder.ko mode=leave		leaves one behind
  *	insmod tally_recorder.ko mode=panic		has one that a panic prints
- *	insmod tally_recorder.ko mode=share		lets others have samples
+ *	insmod tally_recorder.ko mode=share		has rings that programs may map
  *	insmod tally_recorder.ko mode=inside		panics, in the middle of a record
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -259,7 +259,6 @@ static const struct kernel_param_ops calls_ops = {
 module_param_cb(calls, &calls_ops, NULL, 0200);
 MODULE_PARM_DESC(calls, "Call what is probed so often");
 
-/* Beside its own handler, and its own ring, others have theirs. */
 static unsigned int handled;
 module_param(handled, uint, 0444);
 MODULE_PARM_DESC(handled, "How many overflows the handler of mode=share has seen");
@@ -269,26 +268,38 @@ static void handle(struct tally_event *ev, const struct tally_sample *s, void *c
 	WRITE_ONCE(handled, handled + 1);
 }
 
-static struct tally_event *unshared;
+static struct tally_event *others[3];
 
-static int share(void)
+static struct tally_event *build_ring(struct tally_what what, const char *name, u32 flags)
 {
 	struct tally_builder b;
 
-	tally_builder_init(&b, probe());
-	tally_builder_name(&b, "shared");
+	tally_builder_init(&b, what);
+	tally_builder_name(&b, name);
 	tally_builder_period(&b, 1);
+	tally_builder_sample_type(&b, TYPE);
 	tally_builder_on_overflow(&b, handle, NULL);
-	tally_builder_allow_samples(&b, TYPE | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_CALLCHAIN);
-	kept = tally_build(&b);
+	tally_builder_ring(&b, 8 * PAGE_SIZE, flags);
+	return tally_build(&b);
+}
+
+/* Programs may map the rings of all but one. */
+static int share(void)
+{
+	const u32 backward = TALLY_RING_BACKWARD | TALLY_RING_SHARED;
+	unsigned int i;
+
+	kept = build_ring(probe(), "shared", backward);
 	if (IS_ERR(kept))
 		return PTR_ERR(kept);
-	tally_builder_init(&b, probe());
-	tally_builder_name(&b, "unshared");
-	tally_builder_period(&b, 1);
-	tally_builder_on_overflow(&b, handle, NULL);
-	unshared = tally_build(&b);
-	return PTR_ERR_OR_ZERO(unshared);
+	others[0] = build_ring(probe(), "forward", TALLY_RING_SHARED);
+	others[1] = build_ring(probe(), "unshared", TALLY_RING_BACKWARD);
+	others[2] = build_ring((struct tally_what)TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS),
+			       "faults", backward);
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		if (IS_ERR(others[i]))
+			return PTR_ERR(others[i]);
+	return 0;
 }
 
 /* 20 records for each CPU: a panic tells 16 of them. */
@@ -380,8 +391,11 @@ static int __init recorder_init(void)
 
 static void __exit recorder_exit(void)
 {
+	unsigned int i;
+
 	tally_event_release(kept);
-	tally_event_release(unshared);
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		tally_event_release(others[i]);
 	if (!*mode)
 		tap_end(&tap);
 }

@@ -28,7 +28,7 @@ for round in 1 2 3 4 5; do
 done
 
 ok 'mode=share is loaded' insmod "$module" mode=share
-results "$here/devshare" samples
+results "$here/devshare" rings
 results "$here/devshare" released 'rmmod tally_recorder'
 nothing_left 'nothing is left of it'
 

@@ -39,7 +39,7 @@ static void huge_ring(struct tally_builder *b)
 
 static void strange_ring(struct tally_builder *b)
 {
-	tally_builder_ring(b, PAGE_SIZE, 4);
+	tally_builder_ring(b, PAGE_SIZE, 8);
 }
 
 static void panic_ring(struct tally_builder *b)
@@ -50,6 +50,17 @@ static void panic_ring(struct tally_builder *b)
 static void backward_ring(struct tally_builder *b)
 {
 	tally_builder_ring(b, PAGE_SIZE, TALLY_RING_BACKWARD);
+}
+
+static void shared_ring(struct tally_builder *b)
+{
+	tally_builder_ring(b, PAGE_SIZE, TALLY_RING_SHARED);
+}
+
+static void stack_type(struct tally_builder *b)
+{
+	b->attr.sample_stack_user = 64;
+	tally_builder_sample_type(b, PERF_SAMPLE_IP | PERF_SAMPLE_STACK_USER);
 }
 
 static void unknown_type(struct tally_builder *b)
@@ -92,6 +103,7 @@ static const struct {
 	  { me, period, type, ring, tally_builder_inherit } },
 	{ "unknown bits of the type", -EINVAL, { period, unknown_type, ring } },
 	{ "what no record has", -EOPNOTSUPP, { period, aux_type, ring } },
+	{ "what no program may see", -EOPNOTSUPP, { period, stack_type, shared_ring } },
 	{ "what no handler has", -EOPNOTSUPP, { period, chain_type, handled } },
 	{ "a type, but nobody to tell", -EINVAL, { period, type } },
 };
