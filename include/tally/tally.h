@@ -203,9 +203,15 @@
  *   in there, is what comes while the event is throttled: that is in
  *   tally_overflow_stats::skipped if there is a direct handler.
  * - The record is written before the event's handlers are called.
- * - With TALLY_RING_PANIC, a panic of the kernel prints the last 16 records of each
- *   ring to the log. If a crash kernel is loaded, that is to come after it: see
- *   crash_kexec_post_notifiers of the kernel's parameters.
+ * - With TALLY_RING_PANIC, a panic of the kernel freezes the rings, and a dump of its
+ *   memory has what came before. The list tally_flight_recorders links the recorders, as
+ *   struct tally_recorder, by "node". Of each, out->slots[n].ring is the ring of CPU n;
+ *   out->slots[0].ring the only one of an event on one CPU or one task, for which
+ *   out->nr_slots is 1. A struct tally_ring has its records at "data", of "size" bytes:
+ *   the newest begins at data + (page->data_head & (size - 1)), the others behind it; the
+ *   bytes at "data" are mapped twice in a row, so that no record is in two pieces.
+ *   out->type is the sample_type, out->ev->name the name of the event. A crash kernel
+ *   that is loaded runs before the rings are frozen, and finds them the same way.
  * - With TALLY_RING_SHARED, programs may look into the rings while the event goes on:
  *   see TALLY_IOC_RING_INFO in <linux/tally.h>. They see it as the module does, and can
  *   change nothing in it.
@@ -355,7 +361,7 @@ enum tally_exclude {
 /**
  * enum tally_ring_flags - what a ring is like, for tally_builder_ring()
  * @TALLY_RING_BACKWARD: the newest records take the place of the oldest
- * @TALLY_RING_PANIC: a panic prints its last records; EINVAL from tally_build() for
+ * @TALLY_RING_PANIC: a panic freezes it, for a dump to find; EINVAL from tally_build() for
  *	one that is not backward
  * @TALLY_RING_SHARED: programs with CAP_PERFMON may map the ring and read it, from a
  *	file that TALLY_IOC_ATTACH made; EOPNOTSUPP from tally_build() for counts,

@@ -101,7 +101,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_ring;
 	tally_pmu_init();
-	tally_panic_init();
+	tally_recorder_init();
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		goto exit_cpus;
@@ -117,7 +117,7 @@ static int __init tally_init(void)
 unregister:
 	unregister_module_notifier(&module_notifier);
 exit_cpus:
-	tally_panic_exit();
+	tally_recorder_exit();
 	tally_cpus_exit();
 exit_ring:
 	tally_ring_exit();
@@ -140,7 +140,7 @@ static void __exit tally_exit(void)
 	tally_device_exit();
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
-	tally_panic_exit();
+	tally_recorder_exit();
 	tally_cpus_exit();
 	tally_side_exit();
 	tally_ring_exit();

@@ -22,7 +22,7 @@
 #define TALLY_BUILDER_FILE	BIT(3)	/* a user program asks, for a file */
 #define TALLY_BUILDER_AT_ONCE	BIT(4)	/* what is built disabled is enabled next */
 #define TALLY_BUILDER_RECORDS	BIT(5)	/* there will be a ring */
-#define TALLY_BUILDER_PANIC	BIT(6)	/* a panic prints it */
+#define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes it */
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map it */
 
 /*

@@ -321,7 +321,7 @@ static int check_ring(struct tally_builder *b, const struct perf_event_attr *att
 		return tally_bad_attr(b, sample_type, -EINVAL,
 				      "a ring, but no sample_type: nothing to be recorded");
 	if (b->flags & TALLY_BUILDER_PANIC && !attr->write_backward)
-		return tally_bad(b, -EINVAL, "a panic prints backward rings only");
+		return tally_bad(b, -EINVAL, "a panic freezes backward rings only");
 	if (b->flags & TALLY_BUILDER_SHARED && attr->sample_type & ~(u64)SHAREABLE)
 		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
 				      "a shared ring cannot have such samples: %#llx",

@@ -23,7 +23,10 @@
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/panic_notifier.h>
 #include <linux/perf_event.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -40,7 +43,7 @@
  * NULL where no CPU can be, and of an event that is being released. To be called under
  * RCU, or with the recorder's lock while it has not ended.
  */
-struct tally_ring *tally_recorder_ring(const struct tally_recorder *rec, unsigned int slot)
+static struct tally_ring *ring_at(const struct tally_recorder *rec, unsigned int slot)
 {
 	return rcu_dereference_raw(rec->out->slots[slot].ring);
 }
@@ -64,15 +67,8 @@ static int slot_of(const struct tally_event *ev, int cpu)
 	return c->target.cpu == cpu ? 0 : -EINVAL;
 }
 
-/**
- * tally_recorder_size - the length of a record
- * @at: where it begins
- * @left: how many bytes from there on are of records
- *
- * Context: Any context.
- * Return: how long it is; 0 if there is none, or not all of it.
- */
-unsigned int tally_recorder_size(const void *at, unsigned long left)
+/* The length of a record; 0 if not all of it is in the @left bytes from @at on. */
+static unsigned int record_size(const void *at, unsigned long left)
 {
 	const struct perf_event_header *h = at;
 	unsigned int size;
@@ -93,7 +89,7 @@ static bool has_records(const struct tally_recorder *rec)
 
 	rcu_read_lock();
 	for (i = 0; i < rec->out->nr_slots && !any; i++) {
-		r = tally_recorder_ring(rec, i);
+		r = ring_at(rec, i);
 		any = r && READ_ONCE(r->page->data_head) != READ_ONCE(r->page->data_tail);
 	}
 	rcu_read_unlock();
@@ -110,7 +106,7 @@ static ssize_t take(struct tally_ring *r, void *buf, size_t size)
 	unsigned int one;
 
 	while (tail + n != head) {
-		one = tally_recorder_size(data + n, head - tail - n);
+		one = record_size(data + n, head - tail - n);
 		if (WARN_ON_ONCE(!one))
 			return -EIO;
 		if (one > size - n)
@@ -134,7 +130,7 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 
 	for (i = 0; i < nr; i++) {
 		slot = (first + i) % nr;
-		r = tally_recorder_ring(rec, slot);
+		r = ring_at(rec, slot);
 		n = r ? take(r, buf + all, size - all) : 0;
 		if (n < 0) {
 			rec->next = slot;
@@ -178,7 +174,7 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 	else if (cpu == -1)
 		n = take_all(rec, buf, size);
 	else
-		n = take(tally_recorder_ring(rec, slot), buf, size);
+		n = take(ring_at(rec, slot), buf, size);
 	mutex_unlock(&rec->lock);
 	return n;
 }
@@ -221,14 +217,14 @@ static void pause(const struct tally_recorder *rec, bool paused)
 	unsigned int i;
 
 	for (i = 0; i < rec->out->nr_slots; i++) {
-		r = tally_recorder_ring(rec, i);
+		r = ring_at(rec, i);
 		if (r)
 			WRITE_ONCE(r->paused, paused);
 	}
 }
 
 /* In any context. */
-void tally_recorder_freeze(struct tally_recorder *rec)
+static void freeze(struct tally_recorder *rec)
 {
 	rcu_read_lock();
 	do {
@@ -258,22 +254,16 @@ int tally_event_snapshot(struct tally_event *ev)
 
 	if (!rec)
 		return -EINVAL;
-	tally_recorder_freeze(rec);
+	freeze(rec);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_snapshot);
 
-/**
- * tally_recorder_newest - what is whole in a backward ring
- * @r: the ring; who writes there has stopped, be it in the middle of a record
- * @left: receives how many bytes
- *
- * What was reserved and is not filled in has taken the place of the oldest ones.
- *
- * Context: Any context.
- * Return: where, the newest record first.
+/*
+ * The newest record of a ring that is frozen; @left receives the bytes of records from
+ * there on. What was reserved and is not filled in has taken the place of the oldest.
  */
-const void *tally_recorder_newest(const struct tally_ring *r, unsigned long *left)
+static const void *newest(const struct tally_ring *r, unsigned long *left)
 {
 	unsigned long told = -(unsigned long)smp_load_acquire(&r->page->data_head); /* S */
 	unsigned long open = local_read(&r->head) - told;
@@ -285,11 +275,11 @@ const void *tally_recorder_newest(const struct tally_ring *r, unsigned long *lef
 static ssize_t copy_newest(const struct tally_ring *r, void *buf, size_t size)
 {
 	unsigned long left;
-	const void *data = tally_recorder_newest(r, &left);
+	const void *data = newest(r, &left);
 	unsigned int one;
 	size_t n = 0;
 
-	while ((one = tally_recorder_size(data + n, left - n)) && one <= size - n)
+	while ((one = record_size(data + n, left - n)) && one <= size - n)
 		n += one;
 	memcpy(buf, data, n);
 	return !n && one ? -EMSGSIZE : n;
@@ -338,7 +328,7 @@ ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t s
 		n = -ESRCH;
 	} else if (READ_ONCE(rec->frozen)) {
 		settle(rec);
-		n = copy_newest(tally_recorder_ring(rec, slot), buf, size);
+		n = copy_newest(ring_at(rec, slot), buf, size);
 	}
 	mutex_unlock(&rec->lock);
 	return n;
@@ -426,7 +416,7 @@ static struct tally_ring *find_ring(struct tally_event *const *at, unsigned long
 	ev = READ_ONCE(*at);
 	if (ev) {
 		slot = tally_output_slot_at(ev->output, pgoff);
-		r = slot < 0 ? ERR_PTR(slot) : tally_recorder_ring(ev->output->recorder, slot);
+		r = slot < 0 ? ERR_PTR(slot) : ring_at(ev->output->recorder, slot);
 		if (!r || (!IS_ERR(r) && !tally_ring_get_found(r)))
 			r = ERR_PTR(-ENODEV);
 	}
@@ -482,6 +472,51 @@ int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vm
 	return 0;
 }
 
+/* ---- a panic ---- */
+
+/* Guards the list, but for a panic, which only looks. */
+static DEFINE_MUTEX(panic_lock);
+LIST_HEAD(tally_flight_recorders);
+
+/* All other CPUs have stopped, maybe with a lock held: none is taken here. */
+static int freeze_all(struct notifier_block *nb, unsigned long unused, void *text)
+{
+	struct tally_recorder *rec;
+
+	list_for_each_entry_rcu(rec, &tally_flight_recorders, node)
+		freeze(rec);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block panic_notifier = {
+	.notifier_call = freeze_all,
+};
+
+static void add_to_freeze(struct tally_recorder *rec)
+{
+	mutex_lock(&panic_lock);
+	rec->panics = true;
+	list_add_tail_rcu(&rec->node, &tally_flight_recorders);
+	mutex_unlock(&panic_lock);
+}
+
+static void del_to_freeze(struct tally_recorder *rec)
+{
+	mutex_lock(&panic_lock);
+	list_del_rcu(&rec->node);
+	mutex_unlock(&panic_lock);
+}
+
+void tally_recorder_init(void)
+{
+	atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
+}
+
+void tally_recorder_exit(void)
+{
+	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_notifier);
+}
+
 /* ---- its life ---- */
 
 /**
@@ -517,7 +552,7 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 	out->wait = &rec->wait;
 	err = tally_output_fill(out, &how);
 	if (!err && b->flags & TALLY_BUILDER_PANIC)
-		tally_panic_add(rec);
+		add_to_freeze(rec);
 	return err;
 }
 
@@ -525,7 +560,7 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 void tally_recorder_end(struct tally_recorder *rec)
 {
 	if (rec->panics)
-		tally_panic_del(rec);
+		del_to_freeze(rec);
 	mutex_lock(&rec->lock);
 	rec->ended = true;
 	mutex_unlock(&rec->lock);

@@ -26,8 +26,8 @@ struct vm_area_struct;
  * @settled: who was writing when the rings were frozen is through; guarded by @lock
  * @frozen: tally_event_snapshot() was called; written in any context
  * @shared: programs may map the rings
- * @panics: in the list of those that a panic prints
- * @node: in that list
+ * @panics: in the list of those that a panic freezes
+ * @node: in tally_flight_recorders
  */
 struct tally_recorder {
 	struct mutex lock; /* readers */
@@ -43,20 +43,19 @@ struct tally_recorder {
 	struct list_head node;
 };
 
+/*
+ * The recorders with TALLY_RING_PANIC, by tally_recorder::node. A crash dump finds them by
+ * this symbol: see "Rings" in <tally/tally.h>.
+ */
+extern struct list_head tally_flight_recorders;
+
 int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 		       const struct tally_target *target);
 void tally_recorder_end(struct tally_recorder *rec);
 bool tally_recorder_is_shared(const struct tally_event *ev);
 int tally_recorder_info(struct tally_event *const *at, struct tally_ring_info *info);
 int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vma);
-void tally_recorder_freeze(struct tally_recorder *rec);
-struct tally_ring *tally_recorder_ring(const struct tally_recorder *rec, unsigned int slot);
-const void *tally_recorder_newest(const struct tally_ring *r, unsigned long *left);
-unsigned int tally_recorder_size(const void *at, unsigned long left);
-
-void tally_panic_add(struct tally_recorder *rec);
-void tally_panic_del(struct tally_recorder *rec);
-void tally_panic_init(void);
-void tally_panic_exit(void);
+void tally_recorder_init(void);
+void tally_recorder_exit(void);
 
 #endif /* TALLY_RECORDER_H */

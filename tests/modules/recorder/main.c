@@ -6,17 +6,16 @@
  *	cat /sys/kernel/debug/tally_recorder/results	TAP
  *	insmod tally_recorder.ko mode=once		has a ring, or fails
  *	insmod tally_recorder.ko mode=leave		leaves one behind
- *	insmod tally_recorder.ko mode=panic		has one that a panic prints
+ *	insmod tally_recorder.ko mode=panic		see panic.c, as for the next two
+ *	insmod tally_recorder.ko mode=gone
  *	insmod tally_recorder.ko mode=share		has rings that programs may map
- *	insmod tally_recorder.ko mode=inside		panics, in the middle of a record
+ *	insmod tally_recorder.ko mode=inside
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/delay.h>
 #include <linux/ftrace.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/panic.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -27,7 +26,7 @@
 
 static char *mode = "";
 module_param(mode, charp, 0444);
-MODULE_PARM_DESC(mode, "once, leave, share, panic, inside; or nothing for the tests");
+MODULE_PARM_DESC(mode, "once, leave, share, panic, gone, inside; or nothing for the tests");
 
 struct tap tap;
 unsigned long word;
@@ -302,57 +301,6 @@ static int share(void)
 	return 0;
 }
 
-/* 20 records for each CPU: a panic tells 16 of them. */
-static int for_a_panic(void)
-{
-	struct tally_builder b;
-	int cpu;
-
-	tally_builder_init(&b, probe());
-	tally_builder_name(&b, "flight");
-	tally_builder_period(&b, 1);
-	tally_builder_sample_type(&b, TYPE);
-	tally_builder_ring(&b, PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
-	kept = tally_build(&b);
-	if (IS_ERR(kept))
-		return PTR_ERR(kept);
-	for_each_online_cpu(cpu)
-		call_probed_on(cpu, 20);
-	return 0;
-}
-
-static void on_commit(struct tally_event *ev, const struct tally_sample *s, void *context)
-{
-	if (s->sequence == 4)
-		panic("tally_recorder: in the middle of the 4th record of cpu %u", s->cpu);
-}
-
-static int panic_inside(void)
-{
-	struct tally_builder b;
-	struct tally_event *ev;
-
-	/* First, so that it sees each record that there is. */
-	tally_builder_init(&b, inside_probe());
-	tally_builder_period(&b, 1);
-	tally_builder_on_overflow(&b, on_commit, NULL);
-	ev = tally_build(&b);
-	if (IS_ERR(ev)) {
-		pr_err("no probe in tally: %s\n", tally_builder_why(&b));
-		return PTR_ERR(ev);
-	}
-	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
-	tally_builder_name(&b, "clock");
-	tally_builder_period(&b, 10 * NSEC_PER_MSEC);
-	tally_builder_sample_type(&b, TYPE);
-	tally_builder_ring(&b, PAGE_SIZE, TALLY_RING_BACKWARD | TALLY_RING_PANIC);
-	kept = tally_build(&b);
-	if (IS_ERR(kept))
-		return PTR_ERR(kept);
-	msleep(20000);
-	return 0;
-}
-
 static int run_tests(void)
 {
 	int err;
@@ -383,9 +331,11 @@ static int __init recorder_init(void)
 	if (!strcmp(mode, "share"))
 		return share();
 	if (!strcmp(mode, "panic"))
-		return for_a_panic();
+		return before_panic(&kept);
+	if (!strcmp(mode, "gone"))
+		return gone_before_panic();
 	if (!strcmp(mode, "inside"))
-		return panic_inside();
+		return panic_inside(&kept);
 	return run_tests();
 }
 
@@ -393,6 +343,7 @@ static void __exit recorder_exit(void)
 {
 	unsigned int i;
 
+	after_panic();
 	tally_event_release(kept);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		tally_event_release(others[i]);

@@ -56,6 +56,11 @@ int producers_start(unsigned int n);
 void producers_stop(void);
 bool producers_are_done(void);
 
+int before_panic(struct tally_event **ev);
+int gone_before_panic(void);
+int panic_inside(struct tally_event **ev);
+void after_panic(void);
+
 void test_forward(void);
 void test_snapshot(void);
 void test_refusals(void);
