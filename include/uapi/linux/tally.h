@@ -48,8 +48,7 @@
  * PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event; and with TALLY_IOC_OPEN
  * PERF_FLAG_PID_CGROUP, and of perf_event_attr mmap, mmap2, mmap_data, build_id,
  * namespaces, ksymbol, bpf_event, text_poke, inherit_stat, aux_output, aux_action,
- * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, inherit with samples that have the
- * counts of a group, sigtrap with inherit or with TALLY_OPEN_REQUIRE, which tries the
+ * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, sigtrap with inherit or with TALLY_OPEN_REQUIRE, which tries the
  * event before it is asked for, the tracepoint ftrace:function, a kprobe or uprobe by
  * config1, and, but on x86, a breakpoint with a period.
  *
@@ -77,6 +76,8 @@
  *   pass counted for a moment.
  * - UNTHROTTLE is told with the next sample, and a throttled event whose task moves
  *   may tell THROTTLE in one CPU's ring only.
+ * - PERF_SAMPLE_READ with inherit is EINVAL, as perf before Linux 6.12. Later kernels'
+ *   perf takes it together with PERF_SAMPLE_TID, and tells each task's own count.
  * - A child's stream id is its own, with the highest bit set.
  * - use_clockid takes all clocks for all kinds of events: they are read in the way
  *   that is fit for NMI, by which CLOCK_REALTIME, CLOCK_BOOTTIME and CLOCK_TAI may go

@@ -59,6 +59,10 @@ static int check_sample_type(struct tally_builder *b,
 	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
 	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
 		return tally_bad_attr(b, sample_type, -EINVAL, "both kinds of weight");
+	/* As perf before 6.12; later ones take it with PERF_SAMPLE_TID. */
+	if (attr->sample_type & PERF_SAMPLE_READ && attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "PERF_SAMPLE_READ of an inherited event");
 	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
 	    !IS_ENABLED(CONFIG_CGROUP_PERF))
 		return tally_bad_attr(b, sample_type, -EINVAL,
@@ -280,19 +284,14 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 	return tally_bad_attr(b, clockid, -EINVAL, "clockid is none that can be read anywhere");
 }
 
-/* perf's events have no groups here, so that children have none. */
-static int check_readout(struct tally_builder *b, const struct perf_event_attr *attr)
+/* Only a file makes an event a member of a group. */
+static int check_read_format(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	if (!attr->sample_period ||
+	if (!attr->sample_period || b->flags & TALLY_BUILDER_FILE ||
 	    !tally_readout_of_group(attr->sample_type, attr->read_format))
 		return 0;
-	if (attr->inherit)
-		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EOPNOTSUPP,
-				     "a child has no group whose counts a sample could tell");
-	if (!(b->flags & TALLY_BUILDER_FILE))
-		return tally_bad_attr(b, read_format, -EOPNOTSUPP,
-				      "PERF_FORMAT_GROUP: only events of files have groups");
-	return 0;
+	return tally_bad_attr(b, read_format, -EOPNOTSUPP,
+			      "PERF_FORMAT_GROUP: only events of files have groups");
 }
 
 /**
@@ -322,6 +321,6 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 				      "unknown bits in read_format");
 	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:
 	       check_samples(b, attr) ?: check_attr_bits(b, attr) ?:
-	       check_clock(b, attr) ?: check_readout(b, attr);
+	       check_clock(b, attr) ?: check_read_format(b, attr);
 }
 

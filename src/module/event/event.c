@@ -13,7 +13,6 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "builder/name.h"
-#include "record/read_format.h"
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
 static struct perf_event nowhere = { .oncpu = -1 };
@@ -117,8 +116,6 @@ static void begin_at(struct tally_event *ev, unsigned int slot,
 {
 	ev->views[slot].start = *t;
 	ev->views[slot].begins = !ev->starting;
-	if (ev->attr.inherit)
-		tally_readout_begin(ev, t);
 }
 
 /* What tally_event_rearm() was told; perf begins anew also with the same one. */
@@ -208,8 +205,6 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 	view->kept.enabled += t->enabled - view->start.enabled;
 	view->kept.running += t->running - view->start.running;
 	view->start = *t;
-	if (ev->attr.inherit)
-		tally_readout_keep(ev, t);
 }
 
 void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
@@ -219,8 +214,6 @@ void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 
 	view->zero = view->kept.value + t->value - view->start.value;
 	view_publish(ev, slot);
-	if (ev->attr.inherit)
-		tally_readout_reset(ev, t);
 }
 
 /* What a reset has left out, of all slots. */
@@ -432,10 +425,8 @@ void tally_event_reset(struct tally_event *ev)
 		else
 			ev->views[i].zero = ev->views[i].kept.value;
 	}
-	if (!ev->on) {
+	if (!ev->on)
 		tally_event_settle(ev);
-		tally_readout_reset(ev, NULL);
-	}
 	mutex_unlock(&c->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);

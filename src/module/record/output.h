@@ -64,7 +64,6 @@ struct tally_output_slot {
  * @lost: records that found no room
  * @ev: the event
  * @set: the set that it is in, if samples tell of that; read under RCU
- * @own: of an inherited event whose samples tell what it has counted
  * @side: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
  * @signal: kicked when a record of @side wakes; NULL for none. The file's, which takes
@@ -103,7 +102,6 @@ struct tally_output {
 	atomic64_t lost;
 	struct tally_event *ev;
 	struct tally_set *set;
-	struct tally_readout_own own;
 	struct tally_side side;
 	wait_queue_head_t *wait;
 	struct tally_kick *signal;

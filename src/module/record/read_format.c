@@ -116,18 +116,8 @@ static void translate(const struct tally_view *view, struct tally_totals *t)
 	t->running += offset.running;
 }
 
-/* As perf: the times of children that are gone, but not their counts. */
-static void add_ended(const struct perf_event *event, struct tally_totals *t)
-{
-	t->enabled += atomic64_read(&event->child_total_time_enabled);
-	t->running += atomic64_read(&event->child_total_time_running);
-}
-
-/*
- * Of the event that overflows. Of an inherited one, as since 6.12 in perf: each task
- * tells what it has counted itself; perf has no way to switch off a child.
- */
-static void totals_here(const struct tally_output *out, struct perf_event *event,
+/* Of the event that overflows. */
+static void totals_here(const struct tally_output *out, const struct perf_event *event,
 			struct tally_totals *t)
 {
 	unsigned int slot = raw_smp_processor_id() & out->slot_mask;
@@ -135,17 +125,10 @@ static void totals_here(const struct tally_output *out, struct perf_event *event
 	const struct tally_slot *s = &ev->counter->slots[slot];
 
 	totals_of(event, t);
-	if (!ev->attr.inherit) {
-		t->value += s->bank.value;
-		t->enabled += s->bank.enabled;
-		t->running += s->bank.running;
-		translate(&ev->views[slot], t);
-	} else if (!event->parent) {
-		add_ended(event, t);
-		t->value -= READ_ONCE(out->own.away.value);
-		t->enabled -= READ_ONCE(out->own.away.enabled);
-		t->running -= READ_ONCE(out->own.away.running);
-	}
+	t->value += s->bank.value;
+	t->enabled += s->bank.enabled;
+	t->running += s->bank.running;
+	translate(&ev->views[slot], t);
 }
 
 /* Of another member; its last value, if it cannot be read here. */
@@ -212,7 +195,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
  * tally_readout_put - write what a sample tells of counts
  * @out: the output of the event that overflows
  * @to: where; there is room for it
- * @event: perf's event, maybe a child's
+ * @event: perf's event
  * @r: the group, if the format has one
  *
  * Context: Any context, without preemption.
@@ -232,86 +215,5 @@ u64 *tally_readout_put(const struct tally_output *out, u64 *to,
 	}
 	*to++ = t.value;
 	to = put_times(to, format, &t);
-	/* perf counts what children lose for their parent. */
-	return put_id(to, format, out->id, event->parent ? 0 : tally_output_lost(out));
-}
-
-/* ---- inherited events ---- */
-
-/*
- * perf has them always on, and what they are looked at for has the children in it.
- * So what of the own count is not the event's is kept apart, for these samples: as
- * the event's view does it for all of them together.
- */
-static bool is_apart(const struct tally_event *ev)
-{
-	return ev->attr.inherit && ev->output && ev->output->type & PERF_SAMPLE_READ;
-}
-
-/* When a look has found @all, for which perf brought the event up to date. */
-static void look_at_own(const struct tally_event *ev, const struct tally_totals *all,
-			struct tally_totals *t)
-{
-	const struct perf_event *event = ev->counter->slots[0].event;
-
-	memset(t, 0, sizeof(*t));
-	/* Of a new one nobody looks: all is the event's. */
-	if (!event || !all->enabled)
-		return;
-	t->value = local64_read(&event->count);
-	t->enabled = READ_ONCE(event->total_time_enabled);
-	t->running = READ_ONCE(event->total_time_running);
-	add_ended(event, t);
-}
-
-static void set_away(struct tally_readout_own *own)
-{
-	WRITE_ONCE(own->away.value, own->start.value - own->kept.value + own->zero);
-	WRITE_ONCE(own->away.enabled, own->start.enabled - own->kept.enabled);
-	WRITE_ONCE(own->away.running, own->start.running - own->kept.running);
-}
-
-/* It begins, when there were @all. */
-void tally_readout_begin(struct tally_event *ev, const struct tally_totals *all)
-{
-	struct tally_readout_own *own;
-
-	if (!is_apart(ev))
-		return;
-	own = &ev->output->own;
-	look_at_own(ev, all, &own->start);
-	set_away(own);
-}
-
-/* It is off, or about to be; this is kept. */
-void tally_readout_keep(struct tally_event *ev, const struct tally_totals *all)
-{
-	struct tally_readout_own *own;
-	struct tally_totals t;
-
-	if (!is_apart(ev))
-		return;
-	own = &ev->output->own;
-	look_at_own(ev, all, &t);
-	own->kept.value += t.value - own->start.value;
-	own->kept.enabled += t.enabled - own->start.enabled;
-	own->kept.running += t.running - own->start.running;
-	own->start = t;
-	set_away(own);
-}
-
-/* Its value is 0; @all is NULL if it is off. Of one that is not inherited: nothing. */
-void tally_readout_reset(struct tally_event *ev, const struct tally_totals *all)
-{
-	struct tally_readout_own *own;
-	struct tally_totals t;
-
-	if (!is_apart(ev))
-		return;
-	own = &ev->output->own;
-	t = own->start;
-	if (all)
-		look_at_own(ev, all, &t);
-	own->zero = own->kept.value + t.value - own->start.value;
-	set_away(own);
+	return put_id(to, format, out->id, tally_output_lost(out));
 }
