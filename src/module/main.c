@@ -25,6 +25,7 @@
 #include "event/overflow.h"
 #include "read/page.h"
 #include "base/pmu.h"
+#include "record/output.h"
 #include "record/record.h"
 #include "record/recorder.h"
 #include "event/registry.h"
@@ -93,7 +94,7 @@ static int __init tally_init(void)
 	err = tally_control_init();
 	if (err)
 		goto exit_overflow;
-	err = tally_ring_init();
+	err = tally_ring_init(tally_outputs_wake);
 	if (err)
 		goto exit_control;
 	tally_slot_init(tally_event_slot_changed);

@@ -19,6 +19,7 @@
 #include "read/attach.h"
 #include "read/publish.h"
 #include "record/output.h"
+#include "record/recorder.h"
 
 /* What shows events to people; NULL while, or where, there is nothing that does. */
 static const struct tally_folder_ops *folders;
@@ -88,6 +89,18 @@ static void finish(struct tally_event *ev)
 	kvfree(ev);
 }
 
+/* Nothing goes to any ring any more; a grace period is to follow. */
+static void end_records(struct tally_output *out)
+{
+	if (!out)
+		return;
+	if (out->side.kinds)
+		tally_side_leave(&out->side);
+	if (out->recorder)
+		tally_recorder_end(out->recorder);
+	tally_output_end(out);
+}
+
 /**
  * tally_events_destroy - the end of events that nobody else can reach
  * @doomed: a list of them, by tally_event::node; each whole, or made half-way: perf
@@ -108,8 +121,7 @@ void tally_events_destroy(struct list_head *doomed)
 		ev->retired = tally_publisher_end(&ev, 1);
 		stop(ev);
 		tally_attachments_end(ev);
-		if (ev->output)
-			tally_output_end(ev->output);
+		end_records(ev->output);
 		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;
 	}
 	if (callbacks)

@@ -26,7 +26,6 @@
 #include "base/clock.h"
 #include "record/output.h"
 #include "record/record.h"
-#include "record/recorder.h"
 #include "record/ring.h"
 
 /*
@@ -235,10 +234,6 @@ void tally_output_end(struct tally_output *out)
 	struct tally_output *f, *next;
 	unsigned int i;
 
-	if (out->side.kinds)
-		tally_side_leave(&out->side);
-	if (out->recorder)
-		tally_recorder_end(out->recorder);
 	mutex_lock(&outputs_lock);
 	for (i = 0; i < out->nr_slots; i++)
 		detach(&out->slots[i]);

@@ -39,7 +39,6 @@
 #include <linux/topology.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
-#include "record/output.h"
 #include "record/ring.h"
 
 /* ---- writing ---- */
@@ -113,9 +112,12 @@ void tally_ring_wake(struct tally_ring *r)
 	tally_kick(&r->kick);
 }
 
+/* What finds those who wait for records of a ring. */
+static void (*wake_outputs)(struct tally_ring *r);
+
 static void wake(struct tally_kick *kick)
 {
-	tally_outputs_wake(container_of(kick, struct tally_ring, kick));
+	wake_outputs(container_of(kick, struct tally_ring, kick));
 }
 
 /* ---- its life ---- */
@@ -258,8 +260,15 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 	return err;
 }
 
-int tally_ring_init(void)
+/**
+ * tally_ring_init - before there are rings
+ * @woken: wakes those who wait for records of a ring; called in hard interrupt
+ *
+ * Return: 0, or ENOMEM.
+ */
+int tally_ring_init(void (*woken)(struct tally_ring *r))
 {
+	wake_outputs = woken;
 	ring_wq = alloc_workqueue("tally_ring", 0, 0);
 	return ring_wq ? 0 : -ENOMEM;
 }

@@ -225,7 +225,7 @@ static __always_inline void tally_ring_commit(struct tally_ring *r)
 		tally_ring_wake(r);
 }
 
-int tally_ring_init(void);
+int tally_ring_init(void (*woken)(struct tally_ring *r));
 void tally_ring_exit(void);
 
 #endif /* TALLY_RING_H */
