@@ -8,19 +8,13 @@
  */
 #include <linux/bitops.h>
 #include <linux/limits.h>
+#include <linux/log2.h>
 #include <linux/string.h>
 #include "builder/builder.h"
+#include "builder/sample_fields.h"
 #include "compat.h"
 #include "base/clock.h"
 #include "arch/regs.h"
-
-/* What a struct tally_sample has, or perf fills in for it. */
-#define IN_SAMPLES	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |		\
-			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
-			 PERF_SAMPLE_BRANCH_STACK)
-
-/* What no record has: an AUX area is perf's alone. */
-#define NOT_IN_RECORDS	PERF_SAMPLE_AUX
 
 /* What perf's system call says of a sample_type that cannot be. */
 static int check_sample_type(struct tally_builder *b,
@@ -70,19 +64,18 @@ static int check_sample_type(struct tally_builder *b,
 	return 0;
 }
 
-/* What is told of in samples, by the names of its bits. */
+#define NAME_ROW(arg, name, in)	[ilog2(PERF_SAMPLE_##name)] = #name,
+
 static const char *const sample_names[] = {
-	"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD",
-	"STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT",
-	"DATA_SRC", "IDENTIFIER", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX",
-	"CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE", "WEIGHT_STRUCT",
+	TALLY_SAMPLE_FIELDS(NAME_ROW, 0)
 };
 
 /* Handlers get a struct tally_sample, and rings what is in no AUX area. */
 static int check_samples(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	bool records = b->flags & TALLY_BUILDER_RECORDS;
-	u64 left = attr->sample_type & (records ? NOT_IN_RECORDS : ~(u64)IN_SAMPLES);
+	u64 left = attr->sample_type & ~(records ? TALLY_SAMPLE_IN(TALLY_IN_RECORDS) :
+						   TALLY_SAMPLE_IN(TALLY_IN_HANDLER));
 
 	if (!left)
 		return 0;

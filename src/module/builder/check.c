@@ -13,6 +13,7 @@
 #include <linux/string.h>
 #include "arch/breakpoint.h"
 #include "builder/builder.h"
+#include "builder/sample_fields.h"
 #include "compat.h"
 #include "base/pmu.h"
 
@@ -306,26 +307,20 @@ static int check_handlers(struct tally_builder *b)
 	return 0;
 }
 
-/* Fields that sample_type alone says all about, and that are the event's own. */
-#define SHAREABLE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |	\
-		   PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_IDENTIFIER |		\
-		   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |		\
-		   PERF_SAMPLE_RAW | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |		\
-		   PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |	\
-		   PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
-
 /* A ring that a module reads; those of files are there, or not, later. */
 static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
 {
+	u64 unshared = attr->sample_type & ~TALLY_SAMPLE_IN(TALLY_IN_SHARED);
+
 	if (!attr->sample_type)
 		return tally_bad_attr(b, sample_type, -EINVAL,
 				      "a ring, but no sample_type: nothing to be recorded");
 	if (b->flags & TALLY_BUILDER_PANIC && !attr->write_backward)
 		return tally_bad(b, -EINVAL, "a panic freezes backward rings only");
-	if (b->flags & TALLY_BUILDER_SHARED && attr->sample_type & ~(u64)SHAREABLE)
+	if (b->flags & TALLY_BUILDER_SHARED && unshared)
 		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
 				      "a shared ring cannot have such samples: %#llx",
-				      attr->sample_type & ~(u64)SHAREABLE);
+				      unshared);
 	/* Several CPUs at the same time would write to it. */
 	if (attr->inherit && b->cpu < 0)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,

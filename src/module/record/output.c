@@ -10,6 +10,7 @@
  * Callbacks find the ring under RCU, and hold off preemption, so that a ring stays
  * for a grace period after the last pointer to it.
  */
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -21,11 +22,11 @@
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
+#include "base/clock.h"
+#include "builder/sample_fields.h"
 #include "compat.h"
 #include "event/event.h"
-#include "base/clock.h"
 #include "record/output.h"
-#include "record/record.h"
 #include "record/ring.h"
 
 /*
@@ -108,6 +109,34 @@ void tally_outputs_wake(struct tally_ring *r)
 
 /* ---- an event's output ---- */
 
+/* Of a new event; before it can overflow. */
+static void describe(struct tally_output *out, const struct perf_event_attr *attr)
+{
+	const u64 words = TALLY_SAMPLE_IN(TALLY_IN_HEAD | TALLY_IN_TAIL | TALLY_IN_LAST);
+	u64 type = attr->sample_type;
+
+	out->type = type;
+	out->variable = type & TALLY_SAMPLE_IN(TALLY_IN_VARIABLE);
+	out->fixed = sizeof(struct perf_event_header) +
+		     sizeof(u64) * hweight64(type & words);
+	if (attr->sample_id_all)
+		out->trailer = sizeof(u64) * hweight64(type & TALLY_SAMPLE_IN(TALLY_IN_TRAILER));
+	if (attr->watermark)
+		out->watermark = attr->wakeup_watermark;
+	else
+		out->wakeup_events = attr->wakeup_events;
+	out->backward = attr->write_backward;
+	out->strip = attr->exclude_kernel;
+	out->callchain_kernel = !attr->exclude_callchain_kernel;
+	out->callchain_user = !attr->exclude_callchain_user;
+	out->max_stack = attr->sample_max_stack;
+	out->stack_user = attr->sample_stack_user;
+	out->regs_user = attr->sample_regs_user;
+	out->regs_intr = attr->sample_regs_intr;
+	out->read_format = attr->read_format;
+	out->branch_hw_index = attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX;
+}
+
 /**
  * tally_output_new - for an event's records
  * @attr: as it was asked for
@@ -142,7 +171,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	INIT_LIST_HEAD(&out->follows);
 	for (i = 0; i < nr_slots; i++)
 		out->slots[i].out = out;
-	tally_record_describe(out, attr);
+	describe(out, attr);
 	return out;
 }
 

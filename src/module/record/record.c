@@ -22,6 +22,7 @@
 #include <linux/string.h>
 #include "arch/addr.h"
 #include "arch/chain.h"
+#include "builder/sample_fields.h"
 #include "compat.h"
 #include "record/output.h"
 #include "event/overflow.h"
@@ -29,24 +30,6 @@
 #include "record/record.h"
 #include "arch/regs.h"
 #include "record/ring.h"
-
-/* Fields with a length of their own, or that are not a word to be stored. */
-#define VARIABLE (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |	\
-		  PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |		\
-		  PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
-
-/* One word each, in front of those and, with the registers in between, behind them. */
-#define HEAD (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
-	      PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |		\
-	      PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
-#define TAIL (PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC |		\
-	      PERF_SAMPLE_TRANSACTION)
-#define LAST (PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |			\
-	      PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
-
-/* What is behind all records but samples, with sample_id_all. */
-#define TRAILER (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
-		 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
 /* As many entries as a call chain has if nobody says: kernel.perf_event_max_stack. */
 #define CHAIN_MOST	PERF_MAX_STACK_DEPTH
@@ -629,41 +612,14 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 		return;
 	*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), out->fixed);
 	to = put_head(out, to, event, data, regs);
-	if (unlikely(out->type & (TAIL | LAST)))
+	if (unlikely(out->type & TALLY_SAMPLE_IN(TALLY_IN_TAIL | TALLY_IN_LAST)))
 		put_last(out, put_tail(out, to, data), data, regs);
 	if (out->wakeup_events)
 		tally_ring_count(r, out->wakeup_events);
 	tally_ring_commit(r);
 }
 
-/* ---- what an event's records are like ---- */
-
-/* Of a new event; before it can overflow. */
-void tally_record_describe(struct tally_output *out, const struct perf_event_attr *attr)
-{
-	u64 type = attr->sample_type;
-
-	out->type = type;
-	out->variable = type & VARIABLE;
-	out->fixed = sizeof(struct perf_event_header) +
-		     sizeof(u64) * hweight64(type & (HEAD | TAIL | LAST));
-	if (attr->sample_id_all)
-		out->trailer = sizeof(u64) * hweight64(type & TRAILER);
-	if (attr->watermark)
-		out->watermark = attr->wakeup_watermark;
-	else
-		out->wakeup_events = attr->wakeup_events;
-	out->backward = attr->write_backward;
-	out->strip = attr->exclude_kernel;
-	out->callchain_kernel = !attr->exclude_callchain_kernel;
-	out->callchain_user = !attr->exclude_callchain_user;
-	out->max_stack = attr->sample_max_stack;
-	out->stack_user = attr->sample_stack_user;
-	out->regs_user = attr->sample_regs_user;
-	out->regs_intr = attr->sample_regs_intr;
-	out->read_format = attr->read_format;
-	out->branch_hw_index = attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX;
-}
+/* ---- memory for call chains ---- */
 
 /* What is needed for such records; it stays until the module goes. 0 or ENOMEM. */
 int tally_record_prepare(const struct perf_event_attr *attr)

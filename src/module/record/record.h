@@ -11,7 +11,6 @@ struct pt_regs;
 struct task_struct;
 struct tally_output;
 
-void tally_record_describe(struct tally_output *out, const struct perf_event_attr *attr);
 void tally_record_sample(struct tally_output *out, struct perf_event *event,
 			 struct perf_sample_data *data, struct pt_regs *regs);
 void tally_record_side(struct tally_output *out, u32 type, u16 misc,
