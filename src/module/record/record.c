@@ -1,99 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A sample -> PERF_RECORD_* bytes, as perf_prepare_sample() and perf_output_sample()
- * make them, which no module can call.
- *
- * What can be said before there is room is found out first: a record is reserved in
- * one piece, in the ring itself, and its fields are stored there one after the other.
- * An event without fields of variable length knows its records' length beforehand.
+ * Records other than samples: LOST, THROTTLE and UNTHROTTLE, and those of tasks. Each may
+ * end with the fields that identify a sample.
  */
-#include <linux/bitops.h>
-#include <linux/cgroup.h>
-#include <linux/hardirq.h>
-#include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
-#include <linux/ptrace.h>
-#include <linux/rcupdate.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include "arch/addr.h"
-#include "arch/chain.h"
-#include "builder/sample_fields.h"
-#include "compat.h"
-#include "record/output.h"
+#include "base/kick.h"
 #include "event/overflow.h"
-#include "record/read_format.h"
+#include "record/output.h"
 #include "record/record.h"
-#include "arch/regs.h"
 #include "record/ring.h"
+#include "record/words.h"
 
-/* As many entries as a call chain has if nobody says: kernel.perf_event_max_stack. */
-#define CHAIN_MOST	PERF_MAX_STACK_DEPTH
-
-/* A task, its softirq, an interrupt and an NMI. */
-#define CONTEXTS	4
-
-/**
- * struct scratch - call chains in the making, of one CPU
- * @depth: how many there are, one having interrupted the other
- * @ips: of each of them
- */
-struct scratch {
-	unsigned int depth;
-	u64 ips[CONTEXTS][CHAIN_MOST + TALLY_CHAIN_MARKS];
-};
-
-static DEFINE_MUTEX(scratch_lock);
-static struct scratch __percpu *scratch;
-
-/**
- * struct parts - what was found out of fields that differ in length
- * @ips: the call chain
- * @nr_ips: its length
- * @raw: how many bytes there are
- * @user: the registers of the program
- * @intr: those of what was interrupted
- * @stack: bytes of the program's stack
- * @group: whose counts it tells, if the event's own are not all
- */
-struct parts {
-	const u64 *ips;
-	u32 nr_ips;
-	u32 raw;
-	struct tally_regs user;
-	struct tally_regs intr;
-	u16 stack;
-	const struct tally_readout *group;
-};
-
-static u64 header(u32 type, u16 misc, u16 size)
-{
-	union {
-		struct perf_event_header h;
-		u64 word;
-	} u = { .h = { .type = type, .misc = misc, .size = size } };
-
-	static_assert(sizeof(u.h) == sizeof(u.word));
-	return u.word;
-}
-
-static u64 two(u32 first, u32 second)
-{
-	union {
-		u32 half[2];
-		u64 word;
-	} u = { .half = { first, second } };
-
-	return u.word;
-}
-
-/* ---- the words ---- */
-
-/* As perf, one that has been reaped has no number any more. */
+/* A task that has been reaped has no number any more: -1, as perf has it. */
 static u32 number(const struct tally_output *out, struct task_struct *p, enum pid_type type)
 {
 	u32 nr = __task_pid_nr_ns(p, type, out->ns);
@@ -101,135 +24,19 @@ static u32 number(const struct tally_output *out, struct task_struct *p, enum pi
 	return nr || pid_alive(p) ? nr : -1;
 }
 
+/* The process id of a task in the PID namespace of the event's maker. */
 u32 tally_output_pid(const struct tally_output *out, struct task_struct *p)
 {
 	return number(out, p, PIDTYPE_TGID);
 }
 
+/* The same of its thread id. */
 u32 tally_output_tid(const struct tally_output *out, struct task_struct *p)
 {
 	return number(out, p, PIDTYPE_PID);
 }
 
-static __always_inline u64 tid_entry(const struct tally_output *out, struct task_struct *p)
-{
-	if (likely(out->global && pid_alive(p)))
-		return two(p->tgid, p->pid);
-	return two(tally_output_pid(out, p), tally_output_tid(out, p));
-}
-
-/* An indirect call is dear where it has to be guarded. */
-static __always_inline u64 now(const struct tally_output *out)
-{
-	return likely(out->clock == local_clock) ? local_clock() : out->clock();
-}
-
-/* Those of a child are its own, and never an event's of ours. */
-static u64 stream_id(const struct tally_output *out, const struct perf_event *event)
-{
-	return event && event->parent ? BIT_ULL(63) | event->id : out->id;
-}
-
-static u16 misc_of(struct pt_regs *regs)
-{
-	u16 misc = user_mode(regs) ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
-
-#ifdef PERF_EFLAGS_EXACT
-	if (regs->flags & PERF_EFLAGS_EXACT)
-		misc |= PERF_RECORD_MISC_EXACT_IP;
-#endif
-	return misc;
-}
-
-/* The driver may have had a better one, but by the default clock only. */
-static __always_inline u64 time_of(const struct tally_output *out,
-				   const struct perf_sample_data *data)
-{
-	if (unlikely(data->sample_flags & PERF_SAMPLE_TIME) && out->clock == local_clock)
-		return data->time;
-	return now(out);
-}
-
-/* It came late, when the CPU was where it must not be looked at. */
-static bool hides(const struct tally_output *out, struct pt_regs *regs)
-{
-	return unlikely(out->strip) && !user_mode(regs);
-}
-
-static __always_inline u64 *put_head(const struct tally_output *out, u64 *to,
-				     const struct perf_event *event,
-				     const struct perf_sample_data *data,
-				     struct pt_regs *regs)
-{
-	u64 type = out->type;
-
-	if (type & PERF_SAMPLE_IDENTIFIER)
-		*to++ = out->id;
-	if (type & PERF_SAMPLE_IP)
-		*to++ = hides(out, regs) ? 0 : instruction_pointer(regs);
-	if (type & PERF_SAMPLE_TID)
-		*to++ = tid_entry(out, current);
-	if (type & PERF_SAMPLE_TIME)
-		*to++ = time_of(out, data);
-	if (type & PERF_SAMPLE_ADDR)
-		*to++ = data->sample_flags & PERF_SAMPLE_ADDR && !hides(out, regs) ?
-			data->addr : 0;
-	if (type & PERF_SAMPLE_ID)
-		*to++ = out->id;
-	if (type & PERF_SAMPLE_STREAM_ID)
-		*to++ = stream_id(out, event);
-	if (type & PERF_SAMPLE_CPU)
-		*to++ = raw_smp_processor_id();
-	if (type & PERF_SAMPLE_PERIOD)
-		*to++ = data->period;
-	return to;
-}
-
-static u64 *put_tail(const struct tally_output *out, u64 *to,
-		     const struct perf_sample_data *data)
-{
-	u64 type = out->type, had = data->sample_flags;
-
-	if (type & PERF_SAMPLE_WEIGHT_TYPE)
-		*to++ = had & PERF_SAMPLE_WEIGHT_TYPE ? data->weight.full : 0;
-	if (type & PERF_SAMPLE_DATA_SRC)
-		*to++ = had & PERF_SAMPLE_DATA_SRC ? data->data_src.val : PERF_MEM_NA;
-	if (type & PERF_SAMPLE_TRANSACTION)
-		*to++ = had & PERF_SAMPLE_TRANSACTION ? data->txn : 0;
-	return to;
-}
-
-static u64 cgroup_here(void)
-{
-#ifdef CONFIG_CGROUP_PERF
-	return cgroup_id(task_css_check(current, perf_event_cgrp_id, 1)->cgroup);
-#else
-	return 0;
-#endif
-}
-
-/* Behind the registers. */
-static u64 *put_last(const struct tally_output *out, u64 *to,
-		     const struct perf_sample_data *data, struct pt_regs *regs)
-{
-	u64 type = out->type, had = data->sample_flags;
-	bool hidden = hides(out, regs);
-	u64 addr = had & PERF_SAMPLE_ADDR && !hidden ? data->addr : 0;
-
-	if (type & PERF_SAMPLE_PHYS_ADDR)
-		*to++ = had & PERF_SAMPLE_PHYS_ADDR && !hidden ? data->phys_addr :
-								 tally_addr_phys(addr);
-	if (type & PERF_SAMPLE_CGROUP)
-		*to++ = cgroup_here();
-	if (type & PERF_SAMPLE_DATA_PAGE_SIZE)
-		*to++ = tally_addr_page_size(addr);
-	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
-		*to++ = hidden ? 0 : tally_addr_page_size(instruction_pointer(regs));
-	return to;
-}
-
-/* ---- other records ---- */
-
+/* The fields of the trailer, if the event has sample_id_all; returns their end. */
 static u64 *put_trailer(const struct tally_output *out, u64 *to,
 			const struct perf_event *event, struct task_struct *task)
 {
@@ -238,13 +45,13 @@ static u64 *put_trailer(const struct tally_output *out, u64 *to,
 	if (!out->trailer)
 		return to;
 	if (type & PERF_SAMPLE_TID)
-		*to++ = tid_entry(out, task);
+		*to++ = tally_word_tid(out, task);
 	if (type & PERF_SAMPLE_TIME)
-		*to++ = now(out);
+		*to++ = tally_word_now(out);
 	if (type & PERF_SAMPLE_ID)
 		*to++ = out->id;
 	if (type & PERF_SAMPLE_STREAM_ID)
-		*to++ = stream_id(out, event);
+		*to++ = tally_word_stream_id(out, event);
 	if (type & PERF_SAMPLE_CPU)
 		*to++ = raw_smp_processor_id();
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -252,71 +59,67 @@ static u64 *put_trailer(const struct tally_output *out, u64 *to,
 	return to;
 }
 
-static unsigned int lost_size(const struct tally_output *out)
+/**
+ * tally_record_lost - write a PERF_RECORD_LOST
+ * @out: the output of the event
+ * @to: room for tally_record_lost_size() bytes
+ * @event: perf's event; NULL for a record of a task
+ * @lost: number of records that were lost
+ *
+ * Context: Any context, without preemption.
+ * Return: the end of the record.
+ */
+u64 *tally_record_lost(const struct tally_output *out, u64 *to,
+		       const struct perf_event *event, u64 lost)
 {
-	return sizeof(struct perf_event_header) + 2 * sizeof(u64) + out->trailer;
-}
-
-static u64 *put_lost(const struct tally_output *out, u64 *to,
-		     const struct perf_event *event, u64 lost)
-{
-	*to++ = header(PERF_RECORD_LOST, 0, lost_size(out));
+	*to++ = tally_word_header(PERF_RECORD_LOST, 0, tally_record_lost_size(out));
 	*to++ = out->id;
 	*to++ = lost;
 	return put_trailer(out, to, event, current);
 }
 
-/* Room for a record, with those that were lost told in front of it; or NULL. */
-static __always_inline u64 *reserve(struct tally_output *out, struct tally_ring *r,
-				    const struct perf_event *event, unsigned int size)
-{
-	struct tally_room room = tally_ring_reserve(r, size, lost_size(out));
-
-	if (unlikely(!room.to)) {
-		atomic64_inc(&out->lost);
-		return NULL;
-	}
-	return unlikely(room.lost) ? put_lost(out, room.to, event, room.lost) : room.to;
-}
-
-/* Switched off until the next tick, or on again some time before this sample. */
-static noinline void put_throttle(struct tally_output *out, struct tally_output_slot *s,
-				  struct tally_ring *r, const struct perf_event *event)
+/**
+ * tally_record_throttle - write a PERF_RECORD_THROTTLE or PERF_RECORD_UNTHROTTLE
+ * @out: the output of the event
+ * @s: the slot of the output that @r is in
+ * @r: the ring of this CPU
+ * @event: perf's event, which overflows: for the last time before it is throttled, or
+ *	for the first time after that
+ *
+ * Context: Any context, without preemption.
+ */
+void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s,
+			   struct tally_ring *r, const struct perf_event *event)
 {
 	unsigned int size = sizeof(struct perf_event_header) + 3 * sizeof(u64) + out->trailer;
 	bool begins = tally_pmu_throttled(event);
 	u64 *to;
 
 	s->throttled = begins;
-	to = reserve(out, r, event, size);
+	to = tally_record_reserve(out, r, event, size);
 	if (!to)
 		return;
-	*to++ = header(begins ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0, size);
-	*to++ = now(out);
+	*to++ = tally_word_header(begins ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE, 0, size);
+	*to++ = tally_word_now(out);
 	*to++ = out->id;
-	*to++ = stream_id(out, event);
+	*to++ = tally_word_stream_id(out, event);
 	put_trailer(out, to, event, current);
 	tally_ring_commit(r);
 }
 
-static struct tally_ring *ring_here(struct tally_output *out, struct tally_output_slot **slot)
-{
-	*slot = &out->slots[raw_smp_processor_id() & out->slot_mask];
-	return rcu_dereference_sched((*slot)->ring);
-}
-
 /**
- * tally_record_side - a record of what a task does
- * @out: the event's
+ * tally_record_side - write a record of what a task does
+ * @out: the output of the event
  * @type: PERF_RECORD_*
- * @misc: of its header
- * @task: whom the trailer tells of
- * @body: what is behind the header
- * @size: of @body, a multiple of 8
+ * @misc: the misc word of the record's header
+ * @task: the task that the trailer names
+ * @body: the record behind its header; the time that FORK and EXIT have in it is filled
+ *	in here
+ * @size: bytes of @body, a multiple of 8
  *
- * The time that FORK and EXIT have in the body is filled in.
+ * Nothing is written where there is no ring.
  *
- * Context: Any context; nothing is written where there is no ring.
+ * Context: Any context.
  */
 void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 		       struct task_struct *task, const void *body, size_t size)
@@ -328,316 +131,19 @@ void tally_record_side(struct tally_output *out, u32 type, u16 misc,
 	u64 *to;
 
 	preempt_disable_notrace();
-	r = ring_here(out, &slot);
-	to = r ? reserve(out, r, NULL, whole) : NULL;
+	r = tally_output_here(out, &slot);
+	to = r ? tally_record_reserve(out, r, NULL, whole) : NULL;
 	if (to) {
-		/* An overflow's is sent for each. */
+		/* A signal for each wake-up; overflows send their own. */
 		signal = READ_ONCE(r->wake) ? READ_ONCE(out->signal) : NULL;
-		*to++ = header(type, misc, whole);
+		*to++ = tally_word_header(type, misc, whole);
 		memcpy(to, body, size);
 		put_trailer(out, to + size / sizeof(*to), NULL, task);
 		if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
-			to[2] = now(out);
+			to[2] = tally_word_now(out);
 		tally_ring_commit(r);
 		if (signal)
 			tally_kick(signal);
 	}
 	preempt_enable_notrace();
-}
-
-/* ---- what differs in length ---- */
-
-/* Where to make a call chain; NULL if there are too many at it already. */
-static u64 *enter_scratch(void)
-{
-	struct scratch *s = this_cpu_ptr(scratch);
-	unsigned int depth = s->depth;
-
-	WRITE_ONCE(s->depth, depth + 1);
-	barrier(); /* what interrupts us is to see it */
-	return depth < CONTEXTS ? s->ips[depth] : NULL;
-}
-
-static void leave_scratch(void)
-{
-	struct scratch *s = this_cpu_ptr(scratch);
-
-	barrier(); /* as above */
-	WRITE_ONCE(s->depth, s->depth - 1);
-}
-
-static void find_chain(const struct tally_output *out, const struct perf_event *event,
-		       struct pt_regs *regs, u64 *ips, struct parts *p)
-{
-	const struct tally_chain_want want = {
-		.kernel = out->callchain_kernel && !hides(out, regs),
-		.user = out->callchain_user,
-		.crosstask = event->ctx->task && event->ctx->task != current,
-		.max_stack = out->max_stack ?: CHAIN_MOST,
-	};
-
-	p->ips = ips;
-	p->nr_ips = ips ? tally_chain(regs, &want, ips, CHAIN_MOST + TALLY_CHAIN_MARKS) : 0;
-}
-
-static const struct perf_raw_frag *next_frag(const struct perf_raw_frag *frag)
-{
-	return perf_raw_frag_last(frag) ? NULL : frag->next;
-}
-
-/* With its length in front, it is a multiple of 8. */
-static u32 raw_size(const struct perf_sample_data *data)
-{
-	const struct perf_raw_frag *frag;
-	u32 sum = sizeof(u32);
-
-	if (!(data->sample_flags & PERF_SAMPLE_RAW) || !data->raw)
-		return sizeof(u32);
-	for (frag = &data->raw->frag; frag; frag = next_frag(frag))
-		sum += frag->size;
-	return ALIGN(sum, sizeof(u64)) - sizeof(u32);
-}
-
-static u64 *put_raw(u64 *to, const struct perf_sample_data *data, u32 size)
-{
-	const struct perf_raw_frag *frag;
-	void *at = (u32 *)to + 1, *end = at + size;
-
-	*(u32 *)to = size;
-	if (data->sample_flags & PERF_SAMPLE_RAW && data->raw) {
-		for (frag = &data->raw->frag; frag; frag = next_frag(frag)) {
-			if (frag->copy)
-				frag->copy(at, frag->data, 0, frag->size);
-			else
-				memcpy(at, frag->data, frag->size);
-			at += frag->size;
-		}
-	}
-	memset(at, 0, end - at);
-	return end;
-}
-
-static const struct perf_branch_stack *branches(const struct tally_output *out,
-						const struct perf_sample_data *data,
-						struct pt_regs *regs)
-{
-	return data->sample_flags & PERF_SAMPLE_BRANCH_STACK && !hides(out, regs) ?
-	       data->br_stack : NULL;
-}
-
-static unsigned int branches_size(const struct tally_output *out,
-				  const struct perf_sample_data *data,
-				  struct pt_regs *regs)
-{
-	const struct perf_branch_stack *br = branches(out, data, regs);
-
-	if (!br)
-		return sizeof(u64);
-	return sizeof(u64) * (1 + out->branch_hw_index) + br->nr * sizeof(br->entries[0]) +
-	       (tally_branch_counters(data) ? br->nr * sizeof(u64) : 0);
-}
-
-static u64 *put_branches(const struct tally_output *out, u64 *to,
-			 const struct perf_sample_data *data, struct pt_regs *regs)
-{
-	const struct perf_branch_stack *br = branches(out, data, regs);
-	const u64 *counters = tally_branch_counters(data);
-	void *at;
-
-	*to++ = br ? br->nr : 0;
-	if (!br)
-		return to;
-	if (out->branch_hw_index)
-		*to++ = br->hw_idx;
-	memcpy(to, br->entries, br->nr * sizeof(br->entries[0]));
-	at = (void *)to + br->nr * sizeof(br->entries[0]);
-	if (!counters)
-		return at;
-	memcpy(at, counters, br->nr * sizeof(u64));
-	return at + br->nr * sizeof(u64);
-}
-
-static unsigned int regs_size(const struct tally_regs *regs, u64 mask)
-{
-	return sizeof(u64) * (1 + (regs->regs ? hweight64(mask) : 0));
-}
-
-static u64 *put_regs(u64 *to, const struct tally_regs *regs, u64 mask)
-{
-	*to++ = regs->abi;
-	return regs->regs ? tally_regs_put(to, regs->regs, mask) : to;
-}
-
-/* As perf: all of it, then how much of that could be read. */
-static u64 *put_stack(u64 *to, struct pt_regs *user, u16 size)
-{
-	*to++ = size;
-	if (!size)
-		return to;
-	to[size / sizeof(u64)] = tally_stack_copy(to, user, size);
-	return to + size / sizeof(u64) + 1;
-}
-
-/* In the order of the fields: the stack takes what is left. */
-static unsigned int find_parts(const struct tally_output *out, const struct perf_event *event,
-			       const struct perf_sample_data *data, struct pt_regs *regs,
-			       u64 *ips, struct parts *p)
-{
-	u64 type = out->type;
-	unsigned int size = out->fixed;
-
-	if (type & PERF_SAMPLE_READ)
-		size += tally_readout_size(out->read_format, p->group ? p->group->nr : 1);
-	if (type & PERF_SAMPLE_CALLCHAIN) {
-		find_chain(out, event, regs, ips, p);
-		size += sizeof(u64) * (1 + p->nr_ips);
-	}
-	if (type & PERF_SAMPLE_RAW) {
-		p->raw = raw_size(data);
-		size += sizeof(u32) + p->raw;
-	}
-	if (type & PERF_SAMPLE_BRANCH_STACK)
-		size += branches_size(out, data, regs);
-	if (type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER))
-		tally_regs_user(&p->user, regs);
-	if (type & PERF_SAMPLE_REGS_USER)
-		size += regs_size(&p->user, out->regs_user);
-	if (type & PERF_SAMPLE_REGS_INTR) {
-		if (!hides(out, regs))
-			tally_regs_intr(&p->intr, regs);
-		size += regs_size(&p->intr, out->regs_intr);
-	}
-	if (type & PERF_SAMPLE_STACK_USER) {
-		p->stack = tally_stack_room(out->stack_user, size, p->user.regs);
-		p->stack = round_down(p->stack, sizeof(u64));
-		size += sizeof(u64) + (p->stack ? sizeof(u64) + p->stack : 0);
-	}
-	return size;
-}
-
-static u64 *put_parts(const struct tally_output *out, u64 *to,
-		      const struct perf_sample_data *data, struct pt_regs *regs,
-		      const struct parts *p)
-{
-	u64 type = out->type;
-
-	if (type & PERF_SAMPLE_CALLCHAIN) {
-		*to++ = p->nr_ips;
-		memcpy(to, p->ips, p->nr_ips * sizeof(u64));
-		to += p->nr_ips;
-	}
-	if (type & PERF_SAMPLE_RAW)
-		to = put_raw(to, data, p->raw);
-	if (type & PERF_SAMPLE_BRANCH_STACK)
-		to = put_branches(out, to, data, regs);
-	if (type & PERF_SAMPLE_REGS_USER)
-		to = put_regs(to, &p->user, out->regs_user);
-	if (type & PERF_SAMPLE_STACK_USER)
-		to = put_stack(to, p->user.regs, p->stack);
-	to = put_tail(out, to, data);
-	if (type & PERF_SAMPLE_REGS_INTR)
-		to = put_regs(to, &p->intr, out->regs_intr);
-	return put_last(out, to, data, regs);
-}
-
-static noinline void sample_variable(struct tally_output *out, struct tally_ring *r,
-				     struct perf_event *event,
-				     const struct perf_sample_data *data,
-				     struct pt_regs *regs,
-				     const struct tally_readout *group)
-{
-	bool chain = out->type & PERF_SAMPLE_CALLCHAIN;
-	struct parts p = { .group = group };
-	unsigned int size;
-	u64 *to;
-
-	size = find_parts(out, event, data, regs, chain ? enter_scratch() : NULL, &p);
-	to = reserve(out, r, event, size);
-	if (to) {
-		*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), size);
-		to = put_head(out, to, event, data, regs);
-		if (out->type & PERF_SAMPLE_READ)
-			to = tally_readout_put(out, to, event, group);
-		put_parts(out, to, data, regs, &p);
-		if (out->wakeup_events)
-			tally_ring_count(r, out->wakeup_events);
-		tally_ring_commit(r);
-	}
-	if (chain)
-		leave_scratch();
-}
-
-/* Whose stack has room for the group. */
-static noinline void sample_group(struct tally_output *out, struct tally_ring *r,
-				  struct perf_event *event,
-				  const struct perf_sample_data *data, struct pt_regs *regs)
-{
-	struct tally_readout group;
-
-	tally_readout_find(out, &group);
-	sample_variable(out, r, event, data, regs, &group);
-}
-
-/* ---- a sample ---- */
-
-/**
- * tally_record_sample - write a sample to the ring of this CPU, if there is one
- * @out: the event's
- * @event: perf's event, maybe a child's
- * @data: of the overflow
- * @regs: of what was interrupted
- *
- * Context: Any context, NMI included, without preemption.
- */
-void tally_record_sample(struct tally_output *out, struct perf_event *event,
-			 struct perf_sample_data *data, struct pt_regs *regs)
-{
-	struct tally_output_slot *slot;
-	struct tally_ring *r = ring_here(out, &slot);
-	u64 *to;
-
-	if (!r)
-		return;
-	if (unlikely(tally_pmu_throttled(event) != slot->throttled))
-		put_throttle(out, slot, r, event);
-	if (out->variable) {
-		if (tally_readout_of_group(out->type, out->read_format))
-			sample_group(out, r, event, data, regs);
-		else
-			sample_variable(out, r, event, data, regs, NULL);
-		return;
-	}
-	to = reserve(out, r, event, out->fixed);
-	if (!to)
-		return;
-	*to++ = header(PERF_RECORD_SAMPLE, misc_of(regs), out->fixed);
-	to = put_head(out, to, event, data, regs);
-	if (unlikely(out->type & TALLY_SAMPLE_IN(TALLY_IN_TAIL | TALLY_IN_LAST)))
-		put_last(out, put_tail(out, to, data), data, regs);
-	if (out->wakeup_events)
-		tally_ring_count(r, out->wakeup_events);
-	tally_ring_commit(r);
-}
-
-/* ---- memory for call chains ---- */
-
-/* What is needed for such records; it stays until the module goes. 0 or ENOMEM. */
-int tally_record_prepare(const struct perf_event_attr *attr)
-{
-	int err = 0;
-
-	if (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN))
-		return 0;
-	mutex_lock(&scratch_lock);
-	if (!scratch)
-		scratch = alloc_percpu(struct scratch);
-	if (!scratch)
-		err = -ENOMEM;
-	mutex_unlock(&scratch_lock);
-	return err;
-}
-
-void tally_record_exit(void)
-{
-	free_percpu(scratch);
 }
