@@ -281,7 +281,7 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 static int check_read_format(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (!attr->sample_period || b->flags & TALLY_BUILDER_FILE ||
-	    !tally_readout_of_group(attr->sample_type, attr->read_format))
+	    !tally_read_format_of_group(attr->sample_type, attr->read_format))
 		return 0;
 	return tally_bad_attr(b, read_format, -EOPNOTSUPP,
 			      "PERF_FORMAT_GROUP: only events of files have groups");

@@ -83,7 +83,7 @@ enum {
 };
 
 /* Whether a sample tells the counts of a group. */
-static inline bool tally_readout_of_group(u64 sample_type, u64 read_format)
+static inline bool tally_read_format_of_group(u64 sample_type, u64 read_format)
 {
 	return sample_type & PERF_SAMPLE_READ && read_format & PERF_FORMAT_GROUP;
 }

@@ -131,7 +131,7 @@ static void update(struct tally_set *set, u64 again)
 		tally_set_on(set, on);
 }
 
-/* Samples may be looking at the members, maybe beneath us: see readout.c. */
+/* Samples may be looking at the members, maybe beneath us: see record/read_format.c. */
 static void begin_change(struct tally_set *set)
 {
 	if (!set->sampled)
@@ -151,7 +151,7 @@ static void end_change(struct tally_set *set)
 static bool samples_group(const struct tally_event *ev)
 {
 	return ev->overflow && ev->output &&
-	       tally_readout_of_group(ev->output->type, ev->output->read_format);
+	       tally_read_format_of_group(ev->output->type, ev->output->read_format);
 }
 
 /* The member that has just come tells of all in its samples, or is told of. */

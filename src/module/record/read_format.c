@@ -34,13 +34,13 @@
 /* ---- whose ---- */
 
 /**
- * tally_readout_size - how much there is to be told
+ * tally_read_format_size - how much there is to be told
  * @format: perf_event_attr's read_format
  * @nr: of how many events
  *
  * Return: bytes.
  */
-unsigned int tally_readout_size(u64 format, unsigned int nr)
+unsigned int tally_read_format_size(u64 format, unsigned int nr)
 {
 	const u64 times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	unsigned int each = 1 + hweight64(format & (PERF_FORMAT_ID | PERF_FORMAT_LOST));
@@ -49,7 +49,7 @@ unsigned int tally_readout_size(u64 format, unsigned int nr)
 	return sizeof(u64) * (group + hweight64(format & times) + nr * each);
 }
 
-static bool copy_members(const struct tally_set *set, struct tally_readout *r)
+static bool copy_members(const struct tally_set *set, struct tally_read_members *r)
 {
 	unsigned int changes = raw_seqcount_begin(&set->changes);
 	unsigned int i;
@@ -61,13 +61,13 @@ static bool copy_members(const struct tally_set *set, struct tally_readout *r)
 }
 
 /**
- * tally_readout_find - the group, as it is now
+ * tally_read_format_find - the group, as it is now
  * @out: the output of the event that overflows
  * @r: receives it; the event alone, while the group is being changed
  *
  * Context: Any context, without preemption.
  */
-void tally_readout_find(const struct tally_output *out, struct tally_readout *r)
+void tally_read_format_find(const struct tally_output *out, struct tally_read_members *r)
 {
 	const struct tally_set *set = smp_load_acquire(&out->set); /* V */
 	unsigned int tries = 4;
@@ -171,7 +171,7 @@ static u64 *put_id(u64 *to, u64 format, u64 id, u64 lost)
 
 /* As perf: with interrupts disabled, nobody is taken off the PMU in between. */
 static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
-			const struct tally_readout *r)
+			const struct tally_read_members *r)
 {
 	int cpu = raw_smp_processor_id();
 	struct tally_event *ev;
@@ -192,7 +192,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 }
 
 /**
- * tally_readout_put - write what a sample tells of counts
+ * tally_read_format_put - write what a sample tells of counts
  * @out: the output of the event that overflows
  * @to: where; there is room for it
  * @event: perf's event
@@ -201,8 +201,8 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
  * Context: Any context, without preemption.
  * Return: what is behind it.
  */
-u64 *tally_readout_put(const struct tally_output *out, u64 *to,
-		       struct perf_event *event, const struct tally_readout *r)
+u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
+		       struct perf_event *event, const struct tally_read_members *r)
 {
 	u64 format = out->read_format;
 	struct tally_totals t;

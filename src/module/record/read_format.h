@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_READOUT_H
-#define TALLY_READOUT_H
+#ifndef TALLY_READ_FORMAT_H
+#define TALLY_READ_FORMAT_H
 
 #include <linux/perf_event.h>
 #include <linux/types.h>
@@ -12,19 +12,19 @@ struct tally_event;
 struct tally_output;
 
 /**
- * struct tally_readout - whose counts a sample tells
+ * struct tally_read_members - whose counts a sample tells
  * @nr: how many
  * @members: of the group, its leader first; those that were there at one moment
  */
-struct tally_readout {
+struct tally_read_members {
 	unsigned int nr;
 	struct tally_event *members[TALLY_SET_MOST];
 };
 
 
-unsigned int tally_readout_size(u64 format, unsigned int nr);
-void tally_readout_find(const struct tally_output *out, struct tally_readout *r);
-u64 *tally_readout_put(const struct tally_output *out, u64 *to,
-		       struct perf_event *event, const struct tally_readout *r);
+unsigned int tally_read_format_size(u64 format, unsigned int nr);
+void tally_read_format_find(const struct tally_output *out, struct tally_read_members *r);
+u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
+		       struct perf_event *event, const struct tally_read_members *r);
 
-#endif /* TALLY_READOUT_H */
+#endif /* TALLY_READ_FORMAT_H */

@@ -68,7 +68,7 @@ struct parts {
 	struct tally_regs user;
 	struct tally_regs intr;
 	u16 stack;
-	const struct tally_readout *group;
+	const struct tally_read_members *group;
 };
 
 /* ---- words ---- */
@@ -313,7 +313,7 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 	unsigned int size = out->fixed;
 
 	if (type & PERF_SAMPLE_READ)
-		size += tally_readout_size(out->read_format, p->group ? p->group->nr : 1);
+		size += tally_read_format_size(out->read_format, p->group ? p->group->nr : 1);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		find_chain(out, event, regs, ips, p);
 		size += sizeof(u64) * (1 + p->nr_ips);
@@ -370,7 +370,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 				     struct perf_event *event,
 				     const struct perf_sample_data *data,
 				     struct pt_regs *regs,
-				     const struct tally_readout *group)
+				     const struct tally_read_members *group)
 {
 	bool chain = out->type & PERF_SAMPLE_CALLCHAIN;
 	struct parts p = { .group = group };
@@ -383,7 +383,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 		*to++ = tally_word_header(PERF_RECORD_SAMPLE, misc_of(regs), size);
 		to = put_head(out, to, event, data, regs);
 		if (out->type & PERF_SAMPLE_READ)
-			to = tally_readout_put(out, to, event, group);
+			to = tally_read_format_put(out, to, event, group);
 		put_parts(out, to, data, regs, &p);
 		if (out->wakeup_events)
 			tally_ring_count(r, out->wakeup_events);
@@ -398,9 +398,9 @@ static noinline void sample_group(struct tally_output *out, struct tally_ring *r
 				  struct perf_event *event,
 				  const struct perf_sample_data *data, struct pt_regs *regs)
 {
-	struct tally_readout group;
+	struct tally_read_members group;
 
-	tally_readout_find(out, &group);
+	tally_read_format_find(out, &group);
 	sample_variable(out, r, event, data, regs, &group);
 }
 
@@ -427,7 +427,7 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 	if (unlikely(tally_pmu_throttled(event) != slot->throttled))
 		tally_record_throttle(out, slot, r, event);
 	if (out->variable) {
-		if (tally_readout_of_group(out->type, out->read_format))
+		if (tally_read_format_of_group(out->type, out->read_format))
 			sample_group(out, r, event, data, regs);
 		else
 			sample_variable(out, r, event, data, regs, NULL);
