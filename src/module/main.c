@@ -143,7 +143,7 @@ static void __exit tally_exit(void)
 	unregister_module_notifier(&module_notifier);
 	tally_recorder_exit();
 	tally_cpus_exit();
-	tally_side_exit();
+	tally_task_events_exit();
 	tally_ring_exit();
 	tally_record_exit();
 	tally_control_exit();

@@ -6,7 +6,7 @@
 # result disagrees, is a failure.
 
 suites='tally_name tally_builder tally_build tally_line tally_count tally_state'
-suites="$suites tally_queue tally_queue_race tally_filter tally_side"
+suites="$suites tally_queue tally_queue_race tally_filter tally_task_events"
 results=/sys/kernel/debug/kunit
 here=$(dirname "$0")
 

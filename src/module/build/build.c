@@ -74,7 +74,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 static bool has_records(const struct perf_event_attr *attr)
 {
 	return attr->sample_type || attr->wakeup_events ||
-	       attr->use_clockid || attr->write_backward || tally_side_kinds(attr);
+	       attr->use_clockid || attr->write_backward || tally_task_events_kinds(attr);
 }
 
 /* A filter may come as long as it has a file. */

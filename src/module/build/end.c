@@ -94,8 +94,8 @@ static void end_records(struct tally_output *out)
 {
 	if (!out)
 		return;
-	if (out->side.kinds)
-		tally_side_leave(&out->side);
+	if (out->tasks.kinds)
+		tally_task_events_leave(&out->tasks);
 	if (out->recorder)
 		tally_recorder_end(out->recorder);
 	tally_output_end(out);

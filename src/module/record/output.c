@@ -190,9 +190,9 @@ static struct tally_output *output_of(struct tally_event *ev)
 }
 
 /* While it is enabled; perf's event may have ended before its task. */
-static struct tally_output *listening(struct tally_side *side, int cpu)
+static struct tally_output *listening(struct tally_task_listener *listener, int cpu)
 {
-	struct tally_output *out = container_of(side, struct tally_output, side);
+	struct tally_output *out = container_of(listener, struct tally_output, tasks);
 
 	return READ_ONCE(out->ev->on) ? out : NULL;
 }
@@ -207,21 +207,21 @@ static struct tally_output *listening(struct tally_side *side, int cpu)
 int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr)
 {
 	const struct tally_target *target = &out->ev->counter->target;
-	struct tally_side *side = &out->side;
+	struct tally_task_listener *listener = &out->tasks;
 	int err;
 
-	side->kinds = tally_side_kinds(attr);
-	if (!side->kinds)
+	listener->kinds = tally_task_events_kinds(attr);
+	if (!listener->kinds)
 		return 0;
-	side->task = target->task;
-	side->cpu = target->cpu;
-	side->inherit = attr->inherit;
-	side->inherit_thread = attr->inherit_thread;
-	side->remove_on_exec = attr->remove_on_exec;
-	side->out = listening;
-	err = tally_side_add(side);
+	listener->task = target->task;
+	listener->cpu = target->cpu;
+	listener->inherit = attr->inherit;
+	listener->inherit_thread = attr->inherit_thread;
+	listener->remove_on_exec = attr->remove_on_exec;
+	listener->out = listening;
+	err = tally_task_events_add(listener);
 	if (err)
-		side->kinds = 0;
+		listener->kinds = 0;
 	return err;
 }
 

@@ -64,9 +64,9 @@ struct tally_output_slot {
  * @lost: records that found no room
  * @ev: the event
  * @set: the set that it is in, if samples tell of that; read under RCU
- * @side: what it is told of tasks, if it asked
+ * @tasks: what it is told of tasks, if it asked
  * @wait: who is woken; NULL nobody
- * @signal: kicked when a record of @side wakes; NULL for none. The file's, which takes
+ * @signal: kicked when a record of @tasks wakes; NULL for none. The file's, which takes
  *	it away with the event
  * @recorder: for rings that a module reads; else NULL
  * @cpu: the CPU that the event counts on; -1 for all, or any
@@ -102,7 +102,7 @@ struct tally_output {
 	atomic64_t lost;
 	struct tally_event *ev;
 	struct tally_set *set;
-	struct tally_side side;
+	struct tally_task_listener tasks;
 	wait_queue_head_t *wait;
 	struct tally_kick *signal;
 	struct tally_recorder *recorder;

@@ -108,7 +108,7 @@ void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s
 }
 
 /**
- * tally_record_side - write a record of what a task does
+ * tally_record_task_event - write a record of what a task does
  * @out: the output of the event
  * @type: PERF_RECORD_*
  * @misc: the misc word of the record's header
@@ -121,7 +121,7 @@ void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s
  *
  * Context: Any context.
  */
-void tally_record_side(struct tally_output *out, u32 type, u16 misc,
+void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
 		       struct task_struct *task, const void *body, size_t size)
 {
 	unsigned int whole = sizeof(struct perf_event_header) + size + out->trailer;

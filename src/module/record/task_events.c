@@ -7,12 +7,12 @@
  * those who ask about the CPU that it happens on, and about the task that does it:
  * the parent of a FORK, who renames a task rather than whose name changes.
  *
- *	side->kinds = tally_side_kinds(attr);
- *	side->cpu = 3;
- *	side->out = ring_of;
- *	err = tally_side_add(side);
+ *	listener->kinds = tally_task_events_kinds(attr);
+ *	listener->cpu = 3;
+ *	listener->out = ring_of;
+ *	err = tally_task_events_add(listener);
  *	...
- *	tally_side_remove(side);
+ *	tally_task_events_remove(listener);
  *
  * perf finds the task's event with the task; it may have none any more when the
  * tracepoint of exit() comes. So the tasks of an event are remembered here, from
@@ -54,17 +54,17 @@
 #include "base/tracepoint.h"
 
 /**
- * struct member - a task that a side is told of
+ * struct member - a task that a listener is told of
  * @node: in the table of members, by the task
- * @of_side: in the side's list, or in that of the spare ones
- * @side: whose
- * @task: which; it has not passed the tracepoint of exit() yet, or @side holds it
+ * @of_listener: in the listener's list, or in that of the spare ones
+ * @listener: whose
+ * @task: which; it has not passed the tracepoint of exit() yet, or @listener holds it
  * @rcu: for those who still look at it
  */
 struct member {
 	struct hlist_node node;
-	struct list_head of_side;
-	struct tally_side *side;
+	struct list_head of_listener;
+	struct tally_task_listener *listener;
 	const struct task_struct *task;
 	struct rcu_head rcu;
 };
@@ -86,33 +86,34 @@ static DECLARE_WORK(refilling, refill);
 
 /* ---- who is told ---- */
 
-typedef void (*tell_fn)(struct tally_side *side, struct tally_output *out,
+typedef void (*tell_fn)(struct tally_task_listener *listener, struct tally_output *out,
 			const void *what);
 
-static void tell(struct tally_side *side, unsigned int kind, tell_fn fn, const void *what)
+static void tell(struct tally_task_listener *listener, unsigned int kind,
+		 tell_fn fn, const void *what)
 {
 	int cpu = smp_processor_id();
 	struct tally_output *out;
 
-	if (!(side->kinds & kind) || (side->cpu >= 0 && side->cpu != cpu))
+	if (!(listener->kinds & kind) || (listener->cpu >= 0 && listener->cpu != cpu))
 		return;
 	/* On its way out of the system perf has no events on it; who would be woken? */
 	if (unlikely(!cpu_active(cpu)))
 		return;
-	out = side->out(side, cpu);
+	out = listener->out(listener, cpu);
 	if (out)
-		fn(side, out, what);
+		fn(listener, out, what);
 }
 
 static void tell_cpu(unsigned int kind, tell_fn fn, const void *what)
 {
-	struct tally_side *side;
+	struct tally_task_listener *listener;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(side, this_cpu_ptr(&on_cpu), node)
-		tell(side, kind, fn, what);
-	hlist_for_each_entry_rcu(side, &on_all, node)
-		tell(side, kind, fn, what);
+	hlist_for_each_entry_rcu(listener, this_cpu_ptr(&on_cpu), node)
+		tell(listener, kind, fn, what);
+	hlist_for_each_entry_rcu(listener, &on_all, node)
+		tell(listener, kind, fn, what);
 	rcu_read_unlock();
 }
 
@@ -124,19 +125,19 @@ static void tell_task(const struct task_struct *task, unsigned int kind, tell_fn
 	rcu_read_lock();
 	hash_for_each_possible_rcu(members, m, node, (unsigned long)task)
 		if (m->task == task)
-			tell(m->side, kind, fn, what);
+			tell(m->listener, kind, fn, what);
 	rcu_read_unlock();
 }
 
 /* ---- whose tasks they are ---- */
 
-static void link_member(struct member *m, struct tally_side *side,
+static void link_member(struct member *m, struct tally_task_listener *listener,
 			const struct task_struct *task)
 {
 	lockdep_assert_held(&members_lock);
-	m->side = side;
+	m->listener = listener;
 	m->task = task;
-	list_add(&m->of_side, &side->members);
+	list_add(&m->of_listener, &listener->members);
 	hash_add_rcu(members, &m->node, (unsigned long)task);
 }
 
@@ -144,7 +145,7 @@ static void drop_member(struct member *m)
 {
 	lockdep_assert_held(&members_lock);
 	hash_del_rcu(&m->node);
-	list_del(&m->of_side);
+	list_del(&m->of_listener);
 	kfree_rcu(m, rcu);
 }
 
@@ -161,7 +162,7 @@ static void refill(struct work_struct *work)
 		raw_spin_lock(&members_lock);
 		more = nr_inheriting && nr_spares < SPARES;
 		if (more) {
-			list_add(&m->of_side, &spares);
+			list_add(&m->of_listener, &spares);
 			nr_spares++;
 		}
 		raw_spin_unlock(&members_lock);
@@ -175,9 +176,9 @@ static struct member *take_spare(void)
 	bool low;
 
 	raw_spin_lock(&members_lock);
-	m = list_first_entry_or_null(&spares, struct member, of_side);
+	m = list_first_entry_or_null(&spares, struct member, of_listener);
 	if (m) {
-		list_del(&m->of_side);
+		list_del(&m->of_listener);
 		nr_spares--;
 	}
 	low = nr_spares < SPARES / 2;
@@ -189,19 +190,19 @@ static struct member *take_spare(void)
 	return m;
 }
 
-static void join(struct tally_side *side, const struct task_struct *task)
+static void join(struct tally_task_listener *listener, const struct task_struct *task)
 {
 	struct member *m = take_spare();
 
 	if (!m) {
-		atomic_long_inc(&side->missed);
+		atomic_long_inc(&listener->missed);
 		pr_warn_ratelimited(KBUILD_MODNAME ": %s[%d]: no memory to follow it: its records are missing\n",
 				    task->comm, task->pid);
 		return;
 	}
 	raw_spin_lock(&members_lock);
-	if (!side->gone) {
-		link_member(m, side, task);
+	if (!listener->gone) {
+		link_member(m, listener, task);
 		m = NULL;
 	}
 	raw_spin_unlock(&members_lock);
@@ -212,15 +213,15 @@ static void join(struct tally_side *side, const struct task_struct *task)
 static void inherit(const struct task_struct *parent, const struct task_struct *child,
 		    unsigned long clone_flags)
 {
-	struct tally_side *side;
+	struct tally_task_listener *listener;
 	struct member *m;
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(members, m, node, (unsigned long)parent) {
-		side = m->side;
-		if (m->task == parent && side->inherit &&
-		    (!side->inherit_thread || clone_flags & CLONE_THREAD))
-			join(side, child);
+		listener = m->listener;
+		if (m->task == parent && listener->inherit &&
+		    (!listener->inherit_thread || clone_flags & CLONE_THREAD))
+			join(listener, child);
 	}
 	rcu_read_unlock();
 }
@@ -232,7 +233,7 @@ static void leave_task(const struct task_struct *task, bool exec)
 
 	raw_spin_lock(&members_lock);
 	hash_for_each_possible_safe(members, m, next, node, (unsigned long)task)
-		if (m->task == task && (!exec || m->side->remove_on_exec))
+		if (m->task == task && (!exec || m->listener->remove_on_exec))
 			drop_member(m);
 	raw_spin_unlock(&members_lock);
 }
@@ -246,7 +247,8 @@ struct comm {
 	char name[TASK_COMM_LEN];
 };
 
-static void tell_comm(struct tally_side *side, struct tally_output *out, const void *what)
+static void tell_comm(struct tally_task_listener *listener,
+		      struct tally_output *out, const void *what)
 {
 	const struct comm *c = what;
 	struct {
@@ -259,8 +261,8 @@ static void tell_comm(struct tally_side *side, struct tally_output *out, const v
 	};
 
 	memcpy(body.name, c->name, sizeof(body.name));
-	tally_record_side(out, PERF_RECORD_COMM, c->misc, current, &body,
-			  offsetof(typeof(body), name) + c->size);
+	tally_record_task_event(out, PERF_RECORD_COMM, c->misc, current, &body,
+				offsetof(typeof(body), name) + c->size);
 }
 
 /* The task has still its old name. Nothing else renames it in the middle of exec(). */
@@ -276,8 +278,8 @@ static void probe_rename(void *data, struct task_struct *task, const char *name)
 	c.size = ALIGN(strlen(c.name) + 1, sizeof(u64));
 	if (exec)
 		leave_task(current, true);
-	tell_cpu(TALLY_SIDE_COMM, tell_comm, &c);
-	tell_task(current, TALLY_SIDE_COMM, tell_comm, &c);
+	tell_cpu(TALLY_TASK_COMM, tell_comm, &c);
+	tell_task(current, TALLY_TASK_COMM, tell_comm, &c);
 }
 
 /* ---- FORK and EXIT ---- */
@@ -291,7 +293,8 @@ struct task_body {
 	u64 time;
 };
 
-static void tell_fork(struct tally_side *side, struct tally_output *out, const void *what)
+static void tell_fork(struct tally_task_listener *listener,
+		      struct tally_output *out, const void *what)
 {
 	struct task_struct *task = (struct task_struct *)what;
 	const struct task_body body = {
@@ -301,18 +304,19 @@ static void tell_fork(struct tally_side *side, struct tally_output *out, const v
 		.ptid = tally_output_tid(out, current),
 	};
 
-	tally_record_side(out, PERF_RECORD_FORK, 0, current, &body, sizeof(body));
+	tally_record_task_event(out, PERF_RECORD_FORK, 0, current, &body, sizeof(body));
 }
 
 static void probe_newtask(void *data, struct task_struct *task, unsigned long clone_flags)
 {
-	tell_cpu(TALLY_SIDE_TASK, tell_fork, task);
-	tell_task(current, TALLY_SIDE_TASK, tell_fork, task);
+	tell_cpu(TALLY_TASK_LIFE, tell_fork, task);
+	tell_task(current, TALLY_TASK_LIFE, tell_fork, task);
 	inherit(current, task, clone_flags);
 }
 
 /* perf tells the parent's process twice, and no thread. */
-static void tell_exit(struct tally_side *side, struct tally_output *out, const void *what)
+static void tell_exit(struct tally_task_listener *listener,
+		      struct tally_output *out, const void *what)
 {
 	struct task_struct *task = (struct task_struct *)what;
 	struct task_struct *parent = rcu_dereference(task->real_parent);
@@ -323,13 +327,13 @@ static void tell_exit(struct tally_side *side, struct tally_output *out, const v
 		.ptid = tally_output_pid(out, parent),
 	};
 
-	tally_record_side(out, PERF_RECORD_EXIT, 0, current, &body, sizeof(body));
+	tally_record_task_event(out, PERF_RECORD_EXIT, 0, current, &body, sizeof(body));
 }
 
 static void probe_exit(void *data, struct task_struct *task)
 {
-	tell_task(task, TALLY_SIDE_TASK, tell_exit, task);
-	tell_cpu(TALLY_SIDE_TASK, tell_exit, task);
+	tell_task(task, TALLY_TASK_LIFE, tell_exit, task);
+	tell_cpu(TALLY_TASK_LIFE, tell_exit, task);
 	leave_task(task, false);
 }
 
@@ -342,8 +346,8 @@ struct switching {
 };
 
 /* Who comes, or has gone, is told only to those who see all of the CPU. */
-static void tell_switch(struct tally_side *side, struct tally_output *out,
-			const void *what)
+static void tell_switch(struct tally_task_listener *listener,
+			struct tally_output *out, const void *what)
 {
 	const struct switching *s = what;
 	struct {
@@ -351,14 +355,14 @@ static void tell_switch(struct tally_side *side, struct tally_output *out,
 		u32 tid;
 	} body;
 
-	if (side->task) {
-		tally_record_side(out, PERF_RECORD_SWITCH, s->misc, s->task, NULL, 0);
+	if (listener->task) {
+		tally_record_task_event(out, PERF_RECORD_SWITCH, s->misc, s->task, NULL, 0);
 		return;
 	}
 	body.pid = tally_output_pid(out, s->other);
 	body.tid = tally_output_tid(out, s->other);
-	tally_record_side(out, PERF_RECORD_SWITCH_CPU_WIDE, s->misc, s->task, &body,
-			  sizeof(body));
+	tally_record_task_event(out, PERF_RECORD_SWITCH_CPU_WIDE, s->misc, s->task,
+				&body, sizeof(body));
 }
 
 /* The runqueue is locked: nothing here takes a lock, or wakes anybody. */
@@ -376,10 +380,10 @@ static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 		.other = prev,
 	};
 
-	tell_cpu(TALLY_SIDE_SWITCH, tell_switch, &away);
-	tell_task(prev, TALLY_SIDE_SWITCH, tell_switch, &away);
-	tell_cpu(TALLY_SIDE_SWITCH, tell_switch, &in);
-	tell_task(next, TALLY_SIDE_SWITCH, tell_switch, &in);
+	tell_cpu(TALLY_TASK_SWITCH, tell_switch, &away);
+	tell_task(prev, TALLY_TASK_SWITCH, tell_switch, &away);
+	tell_cpu(TALLY_TASK_SWITCH, tell_switch, &in);
+	tell_task(next, TALLY_TASK_SWITCH, tell_switch, &in);
 }
 
 /* ---- CGROUP ---- */
@@ -396,13 +400,13 @@ struct cgroup_body {
 static DEFINE_RAW_SPINLOCK(path_lock);
 static struct cgroup_body cgroup_body;
 
-static void tell_cgroup(struct tally_side *side, struct tally_output *out,
-			const void *what)
+static void tell_cgroup(struct tally_task_listener *listener,
+			struct tally_output *out, const void *what)
 {
 	const size_t *size = what;
 
-	tally_record_side(out, PERF_RECORD_CGROUP, 0, current, &cgroup_body,
-			  offsetof(struct cgroup_body, path) + *size);
+	tally_record_task_event(out, PERF_RECORD_CGROUP, 0, current, &cgroup_body,
+				offsetof(struct cgroup_body, path) + *size);
 }
 
 /* Of a hierarchy without perf's controller perf says nothing. */
@@ -428,8 +432,8 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 	size = ALIGN(length + 1, sizeof(u64));
 	memcpy(cgroup_body.path, path, length);
 	memset(cgroup_body.path + length, 0, size - length);
-	tell_cpu(TALLY_SIDE_CGROUP, tell_cgroup, &size);
-	tell_task(current, TALLY_SIDE_CGROUP, tell_cgroup, &size);
+	tell_cpu(TALLY_TASK_CGROUP, tell_cgroup, &size);
+	tell_task(current, TALLY_TASK_CGROUP, tell_cgroup, &size);
 	raw_spin_unlock_irqrestore(&path_lock, flags);
 }
 
@@ -456,19 +460,19 @@ static void __maybe_unused check_types(void)
 	check_trace_callback_type_cgroup_mkdir(probe_mkdir);
 }
 
-static unsigned int needs(const struct tally_side *side)
+static unsigned int needs(const struct tally_task_listener *listener)
 {
 	unsigned int mask = 0;
 
-	if (side->kinds & TALLY_SIDE_TASK || side->inherit)
+	if (listener->kinds & TALLY_TASK_LIFE || listener->inherit)
 		mask |= BIT(EXIT) | BIT(NEWTASK);
-	if (side->task)
+	if (listener->task)
 		mask |= BIT(EXIT);
-	if (side->kinds & TALLY_SIDE_COMM || side->remove_on_exec)
+	if (listener->kinds & TALLY_TASK_COMM || listener->remove_on_exec)
 		mask |= BIT(RENAME);
-	if (side->kinds & TALLY_SIDE_SWITCH)
+	if (listener->kinds & TALLY_TASK_SWITCH)
 		mask |= BIT(SWITCH);
-	if (side->kinds & TALLY_SIDE_CGROUP && IS_ENABLED(CONFIG_CGROUP_PERF))
+	if (listener->kinds & TALLY_TASK_CGROUP && IS_ENABLED(CONFIG_CGROUP_PERF))
 		mask |= BIT(MKDIR);
 	return mask;
 }
@@ -499,91 +503,91 @@ static int start_probes(unsigned int mask)
 /* ---- those who are told ---- */
 
 /**
- * tally_side_kinds - which records perf would write for an event
+ * tally_task_events_kinds - which records perf would write for an event
  * @attr: the event's
  *
- * Return: TALLY_SIDE_*. Who asks for names or mappings is told of tasks, too.
+ * Return: TALLY_TASK_*. Who asks for names or mappings is told of tasks, too.
  */
-unsigned int tally_side_kinds(const struct perf_event_attr *attr)
+unsigned int tally_task_events_kinds(const struct perf_event_attr *attr)
 {
 	unsigned int kinds = 0;
 
 	if (attr->comm)
-		kinds |= TALLY_SIDE_COMM;
+		kinds |= TALLY_TASK_COMM;
 	if (attr->comm || attr->mmap || attr->mmap2 || attr->mmap_data || attr->task)
-		kinds |= TALLY_SIDE_TASK;
+		kinds |= TALLY_TASK_LIFE;
 	if (attr->context_switch)
-		kinds |= TALLY_SIDE_SWITCH;
+		kinds |= TALLY_TASK_SWITCH;
 	if (attr->cgroup)
-		kinds |= TALLY_SIDE_CGROUP;
+		kinds |= TALLY_TASK_CGROUP;
 	return kinds;
 }
 
-static struct hlist_head *list_of(const struct tally_side *side)
+static struct hlist_head *list_of(const struct tally_task_listener *listener)
 {
-	return side->cpu < 0 ? &on_all : per_cpu_ptr(&on_cpu, side->cpu);
+	return listener->cpu < 0 ? &on_all : per_cpu_ptr(&on_cpu, listener->cpu);
 }
 
-static void link_side(struct tally_side *side, struct member *first)
+static void link_listener(struct tally_task_listener *listener, struct member *first)
 {
 	raw_spin_lock(&members_lock);
 	if (first)
-		link_member(first, side, side->task);
+		link_member(first, listener, listener->task);
 	else
-		hlist_add_head_rcu(&side->node, list_of(side));
-	if (side->inherit)
+		hlist_add_head_rcu(&listener->node, list_of(listener));
+	if (listener->inherit)
 		nr_inheriting++;
 	raw_spin_unlock(&members_lock);
-	if (side->inherit)
+	if (listener->inherit)
 		refill(NULL);
 }
 
 /**
- * tally_side_add - from here on somebody is told
- * @side: who, with its first members set; @side->out may be called at once
+ * tally_task_events_add - from here on somebody is told
+ * @listener: who, with its first members set; @listener->out may be called at once
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, ENOMEM.
  */
-int tally_side_add(struct tally_side *side)
+int tally_task_events_add(struct tally_task_listener *listener)
 {
 	struct member *first = NULL;
 	int err;
 
 	/* Only tasks are followed, and only from one on. */
-	if (!side->task) {
-		side->inherit = false;
-		side->remove_on_exec = false;
+	if (!listener->task) {
+		listener->inherit = false;
+		listener->remove_on_exec = false;
 	}
-	INIT_LIST_HEAD(&side->members);
-	atomic_long_set(&side->missed, 0);
-	side->gone = false;
-	if (side->task) {
+	INIT_LIST_HEAD(&listener->members);
+	atomic_long_set(&listener->missed, 0);
+	listener->gone = false;
+	if (listener->task) {
 		first = kmalloc(sizeof(*first), GFP_KERNEL);
 		if (!first)
 			return -ENOMEM;
 	}
-	err = start_probes(needs(side));
+	err = start_probes(needs(listener));
 	if (err) {
 		kfree(first);
 		return err;
 	}
 	/* It may exit unseen; another task at its place must not be taken for it. */
-	if (side->task)
-		get_task_struct(side->task);
-	link_side(side, first);
+	if (listener->task)
+		get_task_struct(listener->task);
+	link_listener(listener, first);
 	return 0;
 }
 
 /* Not for long at once: there may be very many. */
-static void drop_all(struct tally_side *side)
+static void drop_all(struct tally_task_listener *listener)
 {
 	struct member *m;
 
 	do {
 		raw_spin_lock(&members_lock);
-		side->gone = true;
-		m = list_first_entry_or_null(&side->members, struct member, of_side);
+		listener->gone = true;
+		m = list_first_entry_or_null(&listener->members, struct member, of_listener);
 		if (m)
 			drop_member(m);
 		raw_spin_unlock(&members_lock);
@@ -601,57 +605,57 @@ static void drop_spares(void)
 		nr_spares = 0;
 	}
 	raw_spin_unlock(&members_lock);
-	list_for_each_entry_safe(m, next, &old, of_side)
+	list_for_each_entry_safe(m, next, &old, of_listener)
 		kfree(m);
 }
 
 /**
- * tally_side_leave - the first half of tally_side_remove()
- * @side: of tally_side_add()
+ * tally_task_events_leave - the first half of tally_task_events_remove()
+ * @listener: of tally_task_events_add()
  *
- * It may still be told something until tally_side_wait() returns, which one call
+ * It may still be told something until tally_task_events_wait() returns, which one call
  * does for any number of them.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */
-void tally_side_leave(struct tally_side *side)
+void tally_task_events_leave(struct tally_task_listener *listener)
 {
-	drop_all(side);
+	drop_all(listener);
 	raw_spin_lock(&members_lock);
-	if (!side->task)
-		hlist_del_rcu(&side->node);
-	if (side->inherit)
+	if (!listener->task)
+		hlist_del_rcu(&listener->node);
+	if (listener->inherit)
 		nr_inheriting--;
 	raw_spin_unlock(&members_lock);
-	if (side->inherit)
+	if (listener->inherit)
 		drop_spares();
-	stop_probes(needs(side));
-	if (side->task)
-		put_task_struct(side->task);
+	stop_probes(needs(listener));
+	if (listener->task)
+		put_task_struct(listener->task);
 }
 
 /* On return nobody is told who had left before. Sleeps. */
-void tally_side_wait(void)
+void tally_task_events_wait(void)
 {
 	synchronize_rcu();
 }
 
 /**
- * tally_side_remove - nothing more is told
- * @side: of tally_side_add()
+ * tally_task_events_remove - nothing more is told
+ * @listener: of tally_task_events_add()
  *
- * On return nobody uses @side, and its @out is not running and never will be.
+ * On return nobody uses @listener, and its @out is not running and never will be.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */
-void tally_side_remove(struct tally_side *side)
+void tally_task_events_remove(struct tally_task_listener *listener)
 {
-	tally_side_leave(side);
-	tally_side_wait();
+	tally_task_events_leave(listener);
+	tally_task_events_wait();
 }
 
 /* Nobody is told any more; before the module goes. */
-void tally_side_exit(void)
+void tally_task_events_exit(void)
 {
 	tracepoint_synchronize_unregister();
 	cancel_work_sync(&refilling);

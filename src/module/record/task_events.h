@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_SIDE_H
-#define TALLY_SIDE_H
+#ifndef TALLY_TASK_EVENTS_H
+#define TALLY_TASK_EVENTS_H
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
@@ -12,14 +12,14 @@ struct task_struct;
 struct tally_output;
 
 /* Kinds of records: COMM; FORK and EXIT; SWITCH and SWITCH_CPU_WIDE; CGROUP. */
-#define TALLY_SIDE_COMM		BIT(0)
-#define TALLY_SIDE_TASK		BIT(1)
-#define TALLY_SIDE_SWITCH	BIT(2)
-#define TALLY_SIDE_CGROUP	BIT(3)
+#define TALLY_TASK_COMM		BIT(0)
+#define TALLY_TASK_LIFE		BIT(1)
+#define TALLY_TASK_SWITCH	BIT(2)
+#define TALLY_TASK_CGROUP	BIT(3)
 
 /**
- * struct tally_side - somebody who is told what happens to tasks
- * @kinds: TALLY_SIDE_*: which records; see tally_side_kinds()
+ * struct tally_task_listener - somebody who is told what happens to tasks
+ * @kinds: TALLY_TASK_*: which records; see tally_task_events_kinds()
  * @task: whose; NULL of whatever runs on @cpu
  * @cpu: on which CPU alone; -1 on all
  * @inherit: of the tasks, too, that @task and they make from now on
@@ -34,27 +34,27 @@ struct tally_output;
  * @members: private: the tasks
  * @gone: private: no task is inherited any more
  *
- * The first seven are set before tally_side_add(), and not changed.
+ * The first seven are set before tally_task_events_add(), and not changed.
  */
-struct tally_side {
+struct tally_task_listener {
 	unsigned int kinds;
 	struct task_struct *task;
 	int cpu;
 	bool inherit;
 	bool inherit_thread;
 	bool remove_on_exec;
-	struct tally_output *(*out)(struct tally_side *side, int cpu);
+	struct tally_output *(*out)(struct tally_task_listener *listener, int cpu);
 	atomic_long_t missed;
 	struct hlist_node node;
 	struct list_head members;
 	bool gone;
 };
 
-unsigned int tally_side_kinds(const struct perf_event_attr *attr);
-int tally_side_add(struct tally_side *side);
-void tally_side_leave(struct tally_side *side);
-void tally_side_wait(void);
-void tally_side_remove(struct tally_side *side);
-void tally_side_exit(void);
+unsigned int tally_task_events_kinds(const struct perf_event_attr *attr);
+int tally_task_events_add(struct tally_task_listener *listener);
+void tally_task_events_leave(struct tally_task_listener *listener);
+void tally_task_events_wait(void);
+void tally_task_events_remove(struct tally_task_listener *listener);
+void tally_task_events_exit(void);
 
-#endif /* TALLY_SIDE_H */
+#endif /* TALLY_TASK_EVENTS_H */

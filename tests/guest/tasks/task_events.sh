@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What happens to tasks, as perf tells it and as tally does: the same records.
 #
-#	side.sh [perf]
+#	task_events.sh [perf]
 #
 # With perf, perf is compared with itself: that shows what the comparison is worth,
 # and needs no module.
@@ -17,9 +17,9 @@ need_two_cpus
 mkdir /tmp/perf_event
 ok "perf's controller has a hierarchy of its own" \
 	mount -t cgroup -o perf_event perf_event /tmp/perf_event
-results side perf broken
+results task_events perf broken
 for shape in own names task threads cpu inside; do
-	results side "$with" $shape
+	results task_events "$with" $shape
 done
 
 [ "$with" = perf ] || nothing_left 'nothing is left'

@@ -32,7 +32,7 @@ struct tally_output {
 
 /* Its first part is what is tested. */
 struct asker {
-	struct tally_side side;
+	struct tally_task_listener listener;
 	struct tally_output *out;
 	int cpu;
 	bool removed;
@@ -40,8 +40,8 @@ struct asker {
 	atomic_long_t told;
 };
 
-void tally_record_side(struct tally_output *out, u32 type, u16 misc,
-		       struct task_struct *task, const void *body, size_t size)
+void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
+			     struct task_struct *task, const void *body, size_t size)
 {
 	unsigned long flags;
 	struct kept *k;
@@ -71,12 +71,12 @@ u32 tally_output_tid(const struct tally_output *out, struct task_struct *task)
 	return task->pid;
 }
 
-static struct tally_output *out_of(struct tally_side *side, int cpu)
+static struct tally_output *out_of(struct tally_task_listener *listener, int cpu)
 {
-	struct asker *a = container_of(side, struct asker, side);
+	struct asker *a = container_of(listener, struct asker, listener);
 
 	if (READ_ONCE(a->removed) || cpu != raw_smp_processor_id() ||
-	    (side->cpu >= 0 && side->cpu != cpu))
+	    (listener->cpu >= 0 && listener->cpu != cpu))
 		atomic_inc(&a->late);
 	atomic_long_inc(&a->told);
 	return a->out;
@@ -90,18 +90,18 @@ static struct asker *new_asker(struct kunit *test, unsigned int kinds)
 	a->out = kunit_kzalloc(test, sizeof(*a->out), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, a->out);
 	raw_spin_lock_init(&a->out->lock);
-	a->side.kinds = kinds;
-	a->side.cpu = -1;
-	a->side.out = out_of;
+	a->listener.kinds = kinds;
+	a->listener.cpu = -1;
+	a->listener.out = out_of;
 	return a;
 }
 
 static void remove(struct kunit *test, struct asker *a)
 {
-	tally_side_remove(&a->side);
+	tally_task_events_remove(&a->listener);
 	a->removed = true;
 	KUNIT_EXPECT_EQ(test, atomic_read(&a->late), 0);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->side.missed), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->listener.missed), 0);
 	KUNIT_EXPECT_LE(test, a->out->nr, KEPT);
 }
 
@@ -142,21 +142,21 @@ static unsigned int count(const struct tally_output *out, u32 type)
 
 /* ---- which records ---- */
 
-static void side_kinds(struct kunit *test)
+static void task_events_kinds(struct kunit *test)
 {
 	struct perf_event_attr attr = { };
 
-	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), 0);
+	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), 0);
 	attr.comm = 1;
-	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr),
-			(unsigned int)(TALLY_SIDE_COMM | TALLY_SIDE_TASK));
+	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr),
+			(unsigned int)(TALLY_TASK_COMM | TALLY_TASK_LIFE));
 	attr = (struct perf_event_attr){ .mmap_data = 1 };
-	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), (unsigned int)TALLY_SIDE_TASK);
+	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
 	attr = (struct perf_event_attr){ .task = 1, .comm_exec = 1 };
-	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr), (unsigned int)TALLY_SIDE_TASK);
+	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
 	attr = (struct perf_event_attr){ .context_switch = 1, .cgroup = 1 };
-	KUNIT_EXPECT_EQ(test, tally_side_kinds(&attr),
-			(unsigned int)(TALLY_SIDE_SWITCH | TALLY_SIDE_CGROUP));
+	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr),
+			(unsigned int)(TALLY_TASK_SWITCH | TALLY_TASK_CGROUP));
 }
 
 /* ---- names, of a program ---- */
@@ -169,20 +169,20 @@ static int run_program(const char *script)
 	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
 }
 
-/* Both names are "tally_side": exec() takes the file's, and it renames itself. */
-static void side_comm(struct kunit *test)
+/* Both names are "tally_task": exec() takes the file's, and it renames itself. */
+static void task_events_comm(struct kunit *test)
 {
-	struct asker *a = new_asker(test, TALLY_SIDE_COMM | TALLY_SIDE_TASK);
+	struct asker *a = new_asker(test, TALLY_TASK_COMM | TALLY_TASK_LIFE);
 	const struct kept *k;
 	u32 name[4] = { };
 	int at, born;
 
-	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
-	KUNIT_EXPECT_EQ(test, run_program("printf tally_side >/proc/self/comm"), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
+	KUNIT_EXPECT_EQ(test, run_program("printf tally_task >/proc/self/comm"), 0);
 	remove(test, a);
 	nothing_left(test);
 
-	memcpy(name, "tally_side", sizeof("tally_side"));
+	memcpy(name, "tally_task", sizeof("tally_task"));
 	at = find(a->out, 0, PERF_RECORD_COMM, 2, name[0]);
 	KUNIT_ASSERT_GE(test, at, 0);
 	k = &a->out->kept[at];
@@ -253,16 +253,16 @@ static struct task_struct *thread_maker(void)
 }
 
 /* Of a task that does not fork: its switches and its end, and nobody else's. */
-static void side_task(struct kunit *test)
+static void task_events_task(struct kunit *test)
 {
-	struct asker *a = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
+	struct asker *a = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
 	struct task_struct *task;
 	struct completion done;
 	unsigned int i;
 
 	task = run(test, &done);
-	a->side.task = task;
-	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
+	a->listener.task = task;
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
 	wake_up_process(task);
 	wait_for_completion(&done);
 	wait_for_end(task);
@@ -285,26 +285,26 @@ static void side_task(struct kunit *test)
 }
 
 /* Of the task that makes all threads: those that it makes now, and no others. */
-static void side_inherit(struct kunit *test)
+static void task_events_inherit(struct kunit *test)
 {
-	struct asker *with = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
-	struct asker *without = new_asker(test, TALLY_SIDE_TASK | TALLY_SIDE_SWITCH);
-	struct asker *threads = new_asker(test, TALLY_SIDE_TASK);
+	struct asker *with = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
+	struct asker *without = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
+	struct asker *threads = new_asker(test, TALLY_TASK_LIFE);
 	struct task_struct *maker = thread_maker(), *before, *after;
 	struct completion first, second;
 	u32 born, dead;
 
 	KUNIT_ASSERT_NOT_NULL(test, maker);
-	with->side.task = maker;
-	with->side.inherit = true;
-	without->side.task = maker;
-	threads->side.task = maker;
-	threads->side.inherit = true;
-	threads->side.inherit_thread = true;
+	with->listener.task = maker;
+	with->listener.inherit = true;
+	without->listener.task = maker;
+	threads->listener.task = maker;
+	threads->listener.inherit = true;
+	threads->listener.inherit_thread = true;
 	before = run(test, &first);
-	KUNIT_ASSERT_EQ(test, tally_side_add(&with->side), 0);
-	KUNIT_ASSERT_EQ(test, tally_side_add(&without->side), 0);
-	KUNIT_ASSERT_EQ(test, tally_side_add(&threads->side), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&with->listener), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&without->listener), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&threads->listener), 0);
 	after = run(test, &second);
 	wake_up_process(before);
 	wake_up_process(after);
@@ -312,10 +312,10 @@ static void side_inherit(struct kunit *test)
 	wait_for_completion(&second);
 	wait_for_end(before);
 	wait_for_end(after);
-	tally_side_leave(&with->side);
-	tally_side_leave(&without->side);
-	tally_side_leave(&threads->side);
-	tally_side_wait();
+	tally_task_events_leave(&with->listener);
+	tally_task_events_leave(&without->listener);
+	tally_task_events_leave(&threads->listener);
+	tally_task_events_wait();
 	nothing_left(test);
 
 	born = after->pid;
@@ -329,7 +329,7 @@ static void side_inherit(struct kunit *test)
 	KUNIT_EXPECT_GE(test, find(threads->out, 0, PERF_RECORD_FORK, 2, born), 0);
 	KUNIT_EXPECT_EQ(test, count(threads->out, PERF_RECORD_EXIT), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&with->late), 0);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&with->side.missed), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&with->listener.missed), 0);
 	put_task_struct(before);
 	put_task_struct(after);
 	put_task_struct(maker);
@@ -344,18 +344,18 @@ static bool same_task(const struct task_struct *task, u32 a, u32 b)
 }
 
 /* Who leaves names who comes, who comes names who left, and there is no gap. */
-static void side_switch(struct kunit *test)
+static void task_events_switch(struct kunit *test)
 {
-	struct asker *a = new_asker(test, TALLY_SIDE_SWITCH);
+	struct asker *a = new_asker(test, TALLY_TASK_SWITCH);
 	const struct kept *k = a->out->kept;
 	unsigned int i, nr, bad = 0, slept = 0;
 	struct task_struct *task;
 	struct completion done;
 
-	a->side.cpu = cpumask_first(cpu_online_mask);
+	a->listener.cpu = cpumask_first(cpu_online_mask);
 	task = run(test, &done);
-	kthread_bind(task, a->side.cpu);
-	KUNIT_ASSERT_EQ(test, tally_side_add(&a->side), 0);
+	kthread_bind(task, a->listener.cpu);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
 	wake_up_process(task);
 	wait_for_completion(&done);
 	wait_for_end(task);
@@ -428,17 +428,17 @@ static int comes_and_goes(void *data)
 		a = kzalloc(sizeof(*a), GFP_KERNEL);
 		if (!a)
 			continue;
-		a->side.kinds = TALLY_SIDE_COMM | TALLY_SIDE_TASK | TALLY_SIDE_SWITCH |
-				TALLY_SIDE_CGROUP;
-		a->side.cpu = race->own_cpu ? cpumask_first(cpu_online_mask) : -1;
-		a->side.task = race->maker;
-		a->side.inherit = race->rounds % 2;
-		a->side.out = out_of;
-		if (tally_side_add(&a->side)) {
+		a->listener.kinds = TALLY_TASK_COMM | TALLY_TASK_LIFE | TALLY_TASK_SWITCH |
+				TALLY_TASK_CGROUP;
+		a->listener.cpu = race->own_cpu ? cpumask_first(cpu_online_mask) : -1;
+		a->listener.task = race->maker;
+		a->listener.inherit = race->rounds % 2;
+		a->listener.out = out_of;
+		if (tally_task_events_add(&a->listener)) {
 			race->failed++;
 		} else {
 			usleep_range(1000, 3000);
-			tally_side_remove(&a->side);
+			tally_task_events_remove(&a->listener);
 			WRITE_ONCE(a->removed, true);
 			race->late += atomic_read(&a->late);
 			race->told += atomic_long_read(&a->told);
@@ -449,7 +449,7 @@ static int comes_and_goes(void *data)
 	return 0;
 }
 
-static void side_race(struct kunit *test)
+static void task_events_race(struct kunit *test)
 {
 	struct race *race = kunit_kzalloc(test, 3 * sizeof(*race), GFP_KERNEL);
 	struct task_struct *maker = thread_maker();
@@ -485,25 +485,25 @@ static void side_race(struct kunit *test)
 	nothing_left(test);
 }
 
-static void side_suite_exit(struct kunit_suite *suite)
+static void task_events_suite_exit(struct kunit_suite *suite)
 {
-	tally_side_exit();
+	tally_task_events_exit();
 }
 
-static struct kunit_case side_cases[] = {
-	KUNIT_CASE(side_kinds),
-	KUNIT_CASE(side_comm),
-	KUNIT_CASE(side_task),
-	KUNIT_CASE(side_inherit),
-	KUNIT_CASE(side_switch),
-	KUNIT_CASE(side_race),
+static struct kunit_case task_events_cases[] = {
+	KUNIT_CASE(task_events_kinds),
+	KUNIT_CASE(task_events_comm),
+	KUNIT_CASE(task_events_task),
+	KUNIT_CASE(task_events_inherit),
+	KUNIT_CASE(task_events_switch),
+	KUNIT_CASE(task_events_race),
 	{ }
 };
 
-static struct kunit_suite side_suite = {
-	.name = "tally_side",
-	.suite_exit = side_suite_exit,
-	.test_cases = side_cases,
+static struct kunit_suite task_events_suite = {
+	.name = "tally_task_events",
+	.suite_exit = task_events_suite_exit,
+	.test_cases = task_events_cases,
 };
 
-kunit_test_suite(side_suite);
+kunit_test_suite(task_events_suite);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * side perf|tally SHAPE: what happens to tasks, told by perf to one ring, and by
+ * task_events perf|tally SHAPE: what happens to tasks, told by perf to one ring, and by
  * another event of perf or by one of tally to a second one. Both have to say the
  * same, record by record; only the times differ, and the order of different tasks.
  *
@@ -8,7 +8,7 @@
  * task (it and its children), threads (it and its threads), cpu (a CPU); or inside,
  * which is task and cpu in a PID namespace of its own.
  *
- * side perf broken: that the comparison finds whatever is not the same.
+ * task_events perf broken: that the comparison finds whatever is not the same.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,8 +19,8 @@
 #define MAX_RECORDS	8192
 #define DATA_PAGES	256
 /* perf tells of those alone that its controller is in. */
-#define CGROUP		"/tmp/perf_event/tally side, a name that is not short"
-#define OTHER_CGROUP	"/sys/fs/cgroup/tally_side"
+#define CGROUP		"/tmp/perf_event/tally task, a name that is not short"
+#define OTHER_CGROUP	"/sys/fs/cgroup/tally_task_events"
 
 static char program[4096];
 
@@ -161,11 +161,11 @@ static void read_ring(const struct ring *ring, struct records *records)
 			continue;
 		}
 		take_apart(&r, h);
-		if (named(&r, "side begin"))
+		if (named(&r, "task begin"))
 			on = 1;
 		if (on && records->nr < MAX_RECORDS)
 			records->of[records->nr++] = r;
-		if (named(&r, "side end"))
+		if (named(&r, "task end"))
 			on = 0;
 	}
 }
@@ -272,7 +272,7 @@ static int compare(const struct records *a, const struct records *b, char *why, 
 }
 
 /*
- * A task that is about to exit says "side bye": of its switches from there on those
+ * A task that is about to exit says "task bye": of its switches from there on those
  * are told that come before its EXIT, which is not at the same place.
  */
 static void forget_last_switches(struct records *records)
@@ -287,7 +287,7 @@ static void forget_last_switches(struct records *records)
 			;
 		if (r->type == PERF_RECORD_SWITCH && j < nr)
 			continue;
-		if (named(r, "side bye"))
+		if (named(r, "task bye"))
 			gone[nr++] = r->trailer.tid;
 		records->of[k++] = *r;
 	}
@@ -338,15 +338,15 @@ static void give_way(void)
 
 static void finish(void)
 {
-	say("side bye");
+	say("task bye");
 	_exit(0);
 }
 
 static void *thread(void *data)
 {
-	name("side thread");
+	name("task thread");
 	yields(3);
-	say("side bye");
+	say("task bye");
 	return data;
 }
 
@@ -370,7 +370,7 @@ static void child_forks(void)
 {
 	pid_t pid;
 
-	name("side child");
+	name("task child");
 	yields(3);
 	pid = fork();
 	if (!pid)
@@ -383,14 +383,14 @@ static void child_threads(void)
 {
 	run_thread(thread);
 	/* This task ends with that. */
-	say("side bye");
+	say("task bye");
 	run_thread(executes);
 }
 
 /* Killed. */
 static void child_waits(void)
 {
-	say("side bye");
+	say("task bye");
 	for (;;)
 		raise(SIGSTOP);
 }
@@ -414,7 +414,7 @@ static void *waits(void *data)
 
 	if (write(who[1], &tid, sizeof(tid)) != sizeof(tid) || read(wake[0], &c, 1) != 1)
 		errx(2, "a thread that waits");
-	say("side bye");
+	say("task bye");
 	return data;
 }
 
@@ -431,7 +431,7 @@ static void rename_other(void)
 		errx(2, "no thread");
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
 	fd = open(path, O_WRONLY);
-	if (fd < 0 || write(fd, "side renamed", 12) != 12)
+	if (fd < 0 || write(fd, "task renamed", 12) != 12)
 		err(2, "%s", path);
 	close(fd);
 	if (write(wake[1], "", 1) != 1)
@@ -447,7 +447,7 @@ static void happen(int proc)
 {
 	pid_t pid;
 
-	say("side begin");
+	say("task begin");
 	give_way();
 	pid = child(child_forks);
 	yields(5);
@@ -467,7 +467,7 @@ static void happen(int proc)
 	name("a name that is longer than fits");
 	name("1234567");
 	name("");
-	say("side end");
+	say("task end");
 	rmdir(OTHER_CGROUP);
 	rmdir(CGROUP);
 }
