@@ -22,15 +22,15 @@ static int copy(void *to, size_t known, const void __user *from, u32 size,
 }
 
 /**
- * tally_copy_attr - a perf_event_attr of any size, as perf's system call takes it
+ * tally_copyin_attr - a perf_event_attr of any size, as perf's system call takes it
  * @attr: receives it, with the size that this kernel knows
  * @user: where the program has it
  *
  * Return: 0; E2BIG for a size that was never published, or more than this kernel
  * knows, EFAULT.
  */
-int tally_copy_attr(struct perf_event_attr *attr,
-		    struct perf_event_attr __user *user)
+int tally_copyin_attr(struct perf_event_attr *attr,
+		      struct perf_event_attr __user *user)
 {
 	u32 size;
 	int err;
@@ -50,8 +50,8 @@ int tally_copy_attr(struct perf_event_attr *attr,
 	return err;
 }
 
-/* tally_copy_request() for another size than is known. */
-int tally_copy_sized(void *to, size_t known, void __user *from, size_t least, u32 size)
+/* tally_copyin_request() for another size than is known. */
+int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, u32 size)
 {
 	u32 __user *size_at = from;
 

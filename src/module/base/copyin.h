@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_ATTR_H
-#define TALLY_ATTR_H
+#ifndef TALLY_COPYIN_H
+#define TALLY_COPYIN_H
 
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -9,12 +9,12 @@
 
 struct perf_event_attr;
 
-int tally_copy_attr(struct perf_event_attr *attr,
-		    struct perf_event_attr __user *user);
-int tally_copy_sized(void *to, size_t known, void __user *from, size_t least, u32 size);
+int tally_copyin_attr(struct perf_event_attr *attr,
+		      struct perf_event_attr __user *user);
+int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, u32 size);
 
 /**
- * tally_copy_request - what an ioctl is given, which begins with its size
+ * tally_copyin_request - what an ioctl is given, which begins with its size
  * @to: receives it
  * @known: the size of that
  * @from: where the program has it
@@ -27,8 +27,8 @@ int tally_copy_sized(void *to, size_t known, void __user *from, size_t least, u3
  *
  * Return: 0; EINVAL for a size below @least, E2BIG for more than is known, EFAULT.
  */
-static __always_inline int tally_copy_request(void *to, size_t known,
-					      void __user *from, size_t given,
+static __always_inline int tally_copyin_request(void *to, size_t known,
+						void __user *from, size_t given,
 					      size_t least, u32 *size)
 {
 	u32 __user *size_at = from;
@@ -37,7 +37,7 @@ static __always_inline int tally_copy_request(void *to, size_t known,
 		return -EFAULT;
 	if (*size == known)
 		return copy_from_user(to, from, given) ? -EFAULT : 0;
-	return tally_copy_sized(to, known, from, least, *size);
+	return tally_copyin_sized(to, known, from, least, *size);
 }
 
-#endif /* TALLY_ATTR_H */
+#endif /* TALLY_COPYIN_H */

@@ -15,13 +15,13 @@ static DEFINE_MUTEX(probes_lock);
 
 static void compare(struct tracepoint *point, void *data)
 {
-	struct tally_probe *probe = data;
+	struct tally_tracepoint *probe = data;
 
 	if (!strcmp(point->name, probe->name))
 		probe->point = point;
 }
 
-static int start(struct tally_probe *probe)
+static int start(struct tally_tracepoint *probe)
 {
 	lockdep_assert_held(&probes_lock);
 	/* The kernel's own, not a module's: it stays where it is. */
@@ -33,13 +33,13 @@ static int start(struct tally_probe *probe)
 }
 
 /**
- * tally_probe_get - from here on the function is called
- * @probe: which; each success is to be paid back with tally_probe_put()
+ * tally_tracepoint_get - from here on the function is called
+ * @probe: which; each success is to be paid back with tally_tracepoint_put()
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0; EOPNOTSUPP in a kernel that lacks the tracepoint, ENOMEM.
  */
-int tally_probe_get(struct tally_probe *probe)
+int tally_tracepoint_get(struct tally_tracepoint *probe)
 {
 	int err = 0;
 
@@ -53,14 +53,14 @@ int tally_probe_get(struct tally_probe *probe)
 }
 
 /**
- * tally_probe_put - it is not needed any more
- * @probe: of tally_probe_get()
+ * tally_tracepoint_put - it is not needed any more
+ * @probe: of tally_tracepoint_get()
  *
  * The function may still be running: tracepoint_synchronize_unregister() waits.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */
-void tally_probe_put(struct tally_probe *probe)
+void tally_tracepoint_put(struct tally_tracepoint *probe)
 {
 	mutex_lock(&probes_lock);
 	if (!WARN_ON_ONCE(!probe->users) && !--probe->users)

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_TRACE_H
-#define TALLY_TRACE_H
+#ifndef TALLY_TRACEPOINT_H
+#define TALLY_TRACEPOINT_H
 
 struct tracepoint;
 
 /**
- * struct tally_probe - a function of ours at one of the kernel's tracepoints
+ * struct tally_tracepoint - a function of ours at one of the kernel's tracepoints
  * @name: the tracepoint's
  * @function: called with NULL and what the tracepoint tells
- * @point: found when it is first needed; guarded by a lock of trace.c, as is @users
+ * @point: found when it is first needed; guarded by a lock of tracepoint.c, as is @users
  * @users: how many need it
  */
-struct tally_probe {
+struct tally_tracepoint {
 	const char *name;
 	void *function;
 	struct tracepoint *point;
 	unsigned int users;
 };
 
-#define TALLY_PROBE(name_, function_)	{ .name = name_, .function = function_ }
+#define TALLY_TRACEPOINT_PROBE(name_, function_)	{ .name = name_, .function = function_ }
 
-int tally_probe_get(struct tally_probe *probe);
-void tally_probe_put(struct tally_probe *probe);
+int tally_tracepoint_get(struct tally_tracepoint *probe);
+void tally_tracepoint_put(struct tally_tracepoint *probe);
 
-#endif /* TALLY_TRACE_H */
+#endif /* TALLY_TRACEPOINT_H */

@@ -106,11 +106,11 @@ static int ioc_info(void __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&asked, sizeof(asked), arg, sizeof(asked),
-				 INFO_SIZE_1, &size);
+	err = tally_copyin_request(&asked, sizeof(asked), arg, sizeof(asked),
+				   INFO_SIZE_1, &size);
 	if (err)
 		return err;
-	tally_limits(&info);
+	tally_quota_limits(&info);
 	return give_back(arg, &info, sizeof(info), size);
 }
 
@@ -290,7 +290,7 @@ static void describe(struct opening *op)
 
 static int get_attr(struct opening *op)
 {
-	int err = tally_copy_attr(&op->attr, u64_to_user_ptr(op->o.attr));
+	int err = tally_copyin_attr(&op->attr, u64_to_user_ptr(op->o.attr));
 
 	if (err)
 		return bad_request(&op->b, TALLY_FIELD_ATTR, err,
@@ -354,7 +354,7 @@ static int charge(struct opening *op)
 	if (files)
 		bytes += PAGE_SIZE * (1 + nr) + tally_file_memory() +
 			 tally_publisher_memory();
-	return tally_charge(&op->charge, files, nr, bytes, &op->b);
+	return tally_quota_charge(&op->charge, files, nr, bytes, &op->b);
 }
 
 static int open_event(struct tally_session *s, struct opening *op,
@@ -376,7 +376,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 		return err;
 	ev = tally_build(&op->b);
 	if (IS_ERR(ev)) {
-		tally_uncharge(&op->charge);
+		tally_quota_uncharge(&op->charge);
 		return PTR_ERR(ev);
 	}
 	if (op->o.flags & TALLY_OPEN_MEMBER)
@@ -391,8 +391,8 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	u32 size;
 	int ret;
 
-	ret = tally_copy_request(&op.o, sizeof(op.o), arg,
-				 offsetof(struct tally_open, error), OPEN_SIZE_1, &size);
+	ret = tally_copyin_request(&op.o, sizeof(op.o), arg,
+				   offsetof(struct tally_open, error), OPEN_SIZE_1, &size);
 	if (ret)
 		return ret;
 	op.leader = NULL;
@@ -460,7 +460,7 @@ static int ioc_next(struct tally_next __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
+	err = tally_copyin_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
 	if (err)
 		return err;
 	if (n.reserved)
@@ -501,7 +501,7 @@ static int attach(const struct tally_attach *a, struct tally_builder *b)
 	struct tally_charge charge = { };
 	int err;
 
-	err = tally_charge(&charge, 1, 0, PAGE_SIZE * (1 + num_possible_cpus()) +
+	err = tally_quota_charge(&charge, 1, 0, PAGE_SIZE * (1 + num_possible_cpus()) +
 			   tally_publisher_memory() +
 			   2 * nr_cpu_ids * sizeof(struct tally_count), b);
 	return err ?: tally_file_attach(a->id, a->name, &charge, &how, b);
@@ -515,7 +515,7 @@ static int ioc_attach(struct tally_attach __user *arg)
 	int ret;
 
 	/* The error is at its end, and what it was is ignored. */
-	ret = tally_copy_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
+	ret = tally_copyin_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
 				 ATTACH_SIZE_1, &size);
 	if (ret)
 		return ret;
@@ -559,7 +559,7 @@ static int device_open(struct inode *inode, struct file *file)
 	if (!s)
 		return -ENOMEM;
 	tally_builder_clear(&b, THIS_MODULE);
-	err = tally_charge(&s->charge, 0, 0, sizeof(*s), &b);
+	err = tally_quota_charge(&s->charge, 0, 0, sizeof(*s), &b);
 	if (err) {
 		kfree(s);
 		return err;
@@ -600,5 +600,5 @@ int tally_device_init(void)
 void tally_device_exit(void)
 {
 	misc_deregister(&device);
-	tally_exits_exit();
+	tally_task_exit_stop();
 }

@@ -60,7 +60,7 @@ struct tally_file {
 	struct list_head extras;
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
-	struct tally_watch watch;
+	struct tally_task_exit watch;
 	bool watching;
 	struct tally_set own;
 };
@@ -85,7 +85,7 @@ ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size);
 long tally_file_ioc_read(struct tally_file *f, void __user *arg);
 void tally_file_tell_own(struct tally_file *f, unsigned int cmd);
 void tally_file_signal(struct tally_kick *kick);
-bool tally_file_task_ended(struct tally_watch *w);
+bool tally_file_task_ended(struct tally_task_exit *w);
 void tally_file_gone(struct tally_attachment *a);
 void tally_file_end(struct tally_file *f);
 

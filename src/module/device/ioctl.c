@@ -5,7 +5,7 @@
  *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
  *	read(fd, &count, sizeof(count));
  *
- * How it begins, and what it is made of, is in openfd.c; here is what programs call.
+ * How it begins, and what it is made of, is in open.c; here is what programs call.
  *
  * What a program is given is copied when no lock is held: inside the lock of its
  * mappings, tally_mapping::lock is taken, and that inside all others.
@@ -149,7 +149,7 @@ static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
 	struct tally_set *set;
 	int err;
 
-	err = tally_copy_attr(&attr, arg);
+	err = tally_copyin_attr(&attr, arg);
 	if (err)
 		return err;
 	if (!tally_attr_is_known(&attr) || attr.type != f->ev->attr.type)
@@ -276,7 +276,7 @@ static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 	}
 }
 
-static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static long file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct tally_file *f = file->private_data;
 
@@ -295,8 +295,8 @@ static long eventfd_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 
 #ifdef CONFIG_COMPAT
 /* perf's numbers have the size of a pointer in them. */
-static long eventfd_compat_ioctl(struct file *file, unsigned int cmd,
-				 unsigned long arg)
+static long file_compat_ioctl(struct file *file, unsigned int cmd,
+			      unsigned long arg)
 {
 	switch (_IOC_NR(cmd)) {
 	case _IOC_NR(PERF_EVENT_IOC_SET_FILTER):
@@ -313,10 +313,10 @@ static long eventfd_compat_ioctl(struct file *file, unsigned int cmd,
 	/* Those with an address; the others' arguments are numbers. */
 	if (_IOC_TYPE(cmd) == TALLY_IOC_MAGIC || _IOC_DIR(cmd))
 		arg = (unsigned long)compat_ptr(arg);
-	return eventfd_ioctl(file, cmd, arg);
+	return file_ioctl(file, cmd, arg);
 }
 #else
-#define eventfd_compat_ioctl NULL
+#define file_compat_ioctl NULL
 #endif
 
 /* ---- poll and signals ---- */
@@ -369,7 +369,7 @@ static void tell_end(struct tally_file *f)
 	kill_fasync(&f->fasync, SIGIO, POLL_HUP);
 }
 
-bool tally_file_task_ended(struct tally_watch *w)
+bool tally_file_task_ended(struct tally_task_exit *w)
 {
 	struct tally_file *f = container_of(w, struct tally_file, watch);
 
@@ -379,7 +379,7 @@ bool tally_file_task_ended(struct tally_watch *w)
 	return true;
 }
 
-static __poll_t eventfd_poll(struct file *file, poll_table *wait)
+static __poll_t file_poll(struct file *file, poll_table *wait)
 {
 	struct tally_file *f = file->private_data;
 	struct tally_output *out;
@@ -391,7 +391,7 @@ static __poll_t eventfd_poll(struct file *file, poll_table *wait)
 	return out ? tally_output_poll(out) : 0;
 }
 
-static int eventfd_fasync(int fd, struct file *file, int on)
+static int file_fasync(int fd, struct file *file, int on)
 {
 	struct tally_file *f = file->private_data;
 
@@ -423,7 +423,7 @@ void tally_file_gone(struct tally_attachment *a)
 	tell_end(f);
 }
 
-static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
+static int file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct tally_file *f = file->private_data;
 
@@ -438,20 +438,20 @@ static int eventfd_mmap(struct file *file, struct vm_area_struct *vma)
 
 /* ---- all of it ---- */
 
-static int eventfd_release(struct inode *inode, struct file *file)
+static int file_release(struct inode *inode, struct file *file)
 {
 	tally_file_end(file->private_data);
 	return 0;
 }
 
-static ssize_t eventfd_read(struct file *file, char __user *buf, size_t size,
-			    loff_t *pos)
+static ssize_t file_read(struct file *file, char __user *buf, size_t size,
+			 loff_t *pos)
 {
 	return tally_file_read(file->private_data, buf, size);
 }
 
 #ifdef CONFIG_PROC_FS
-static void eventfd_show_fdinfo(struct seq_file *m, struct file *file)
+static void file_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct tally_file *f = file->private_data;
 	struct tally_count count;
@@ -470,14 +470,14 @@ static void eventfd_show_fdinfo(struct seq_file *m, struct file *file)
 
 const struct file_operations tally_file_ops = {
 	.owner = THIS_MODULE,
-	.read = eventfd_read,
-	.poll = eventfd_poll,
-	.unlocked_ioctl = eventfd_ioctl,
-	.compat_ioctl = eventfd_compat_ioctl,
-	.mmap = eventfd_mmap,
-	.fasync = eventfd_fasync,
-	.release = eventfd_release,
+	.read = file_read,
+	.poll = file_poll,
+	.unlocked_ioctl = file_ioctl,
+	.compat_ioctl = file_compat_ioctl,
+	.mmap = file_mmap,
+	.fasync = file_fasync,
+	.release = file_release,
 #ifdef CONFIG_PROC_FS
-	.show_fdinfo = eventfd_show_fdinfo,
+	.show_fdinfo = file_show_fdinfo,
 #endif
 };

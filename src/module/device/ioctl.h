@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_EVENTFD_H
-#define TALLY_EVENTFD_H
+#ifndef TALLY_IOCTL_H
+#define TALLY_IOCTL_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -72,4 +72,4 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b);
 
-#endif /* TALLY_EVENTFD_H */
+#endif /* TALLY_IOCTL_H */

@@ -43,7 +43,7 @@ struct file_extra {
 void tally_session_put(struct tally_session *s)
 {
 	if (refcount_dec_and_test(&s->refs)) {
-		tally_uncharge(&s->charge);
+		tally_quota_uncharge(&s->charge);
 		mutex_destroy(&s->lock);
 		kfree(s);
 	}
@@ -128,10 +128,10 @@ static void uncharge(struct tally_file *f)
 	struct file_extra *extra, *next;
 
 	list_for_each_entry_safe(extra, next, &f->extras, node) {
-		tally_uncharge(&extra->charge);
+		tally_quota_uncharge(&extra->charge);
 		kfree(extra);
 	}
-	tally_uncharge(&f->charge);
+	tally_quota_uncharge(&f->charge);
 }
 
 void tally_file_end(struct tally_file *f)
@@ -143,7 +143,7 @@ void tally_file_end(struct tally_file *f)
 		tally_session_put(f->session);
 	}
 	if (f->watching)
-		tally_unwatch(&f->watch);
+		tally_task_exit_unwatch(&f->watch);
 	if (f->ev)
 		release_event(f);
 	else
@@ -196,7 +196,7 @@ static int watch(struct tally_file *f, const struct tally_event *ev)
 
 	if (!ev->counter->target.task)
 		return 0;
-	err = tally_watch(&f->watch, ev->counter->target.task);
+	err = tally_task_exit_watch(&f->watch, ev->counter->target.task);
 	f->watching = !err;
 	return err == -EOPNOTSUPP ? 0 : err;
 }
@@ -436,7 +436,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 
 	if (!f) {
 		drop_event(ev);
-		tally_uncharge(charge);
+		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->charge = *charge;
@@ -491,7 +491,7 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 	if (err < 0) {
 		kfree(extra);
 		drop_event(ev);
-		tally_uncharge(charge);
+		tally_quota_uncharge(charge);
 		return err;
 	}
 	extra->charge = *charge;
@@ -574,14 +574,14 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	int err;
 
 	if (!f) {
-		tally_uncharge(charge);
+		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->at.gone = tally_file_gone;
 	tally_mapping_init(&f->at_mapping, how->interval);
 	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {
-		tally_uncharge(charge);
+		tally_quota_uncharge(charge);
 		tally_mapping_end(&f->at_mapping);
 		kfree(f);
 		b->stage = err == -EACCES ? TALLY_STAGE_PERMISSION : TALLY_STAGE_TARGET;

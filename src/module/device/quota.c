@@ -29,14 +29,14 @@ module_param(kbytes_per_user, uint, 0644);
 MODULE_PARM_DESC(kbytes_per_user, "Memory that these may take, in KiB (default 65536, 0: any amount)");
 
 /**
- * struct tally_user - a user who has files
+ * struct tally_quota - a user who has files
  * @node: in the list of users
  * @uid: who
  * @files: how many files
  * @events: how many of perf's events
  * @bytes: how much memory
  */
-struct tally_user {
+struct tally_quota {
 	struct list_head node;
 	kuid_t uid;
 	u64 files;
@@ -45,36 +45,36 @@ struct tally_user {
 };
 
 /* Guards the list and all numbers. There are few users. */
-static DEFINE_SPINLOCK(users_lock);
-static LIST_HEAD(users);
+static DEFINE_SPINLOCK(quotas_lock);
+static LIST_HEAD(quotas);
 
-static struct tally_user *find(kuid_t uid)
+static struct tally_quota *find(kuid_t uid)
 {
-	struct tally_user *u;
+	struct tally_quota *q;
 
-	lockdep_assert_held(&users_lock);
-	list_for_each_entry(u, &users, node)
-		if (uid_eq(u->uid, uid))
-			return u;
+	lockdep_assert_held(&quotas_lock);
+	list_for_each_entry(q, &quotas, node)
+		if (uid_eq(q->uid, uid))
+			return q;
 	return NULL;
 }
 
-static void forget_unused(struct tally_user *u)
+static void forget_unused(struct tally_quota *q)
 {
-	lockdep_assert_held(&users_lock);
-	if (u->files || u->events || u->bytes)
+	lockdep_assert_held(&quotas_lock);
+	if (q->files || q->events || q->bytes)
 		return;
-	list_del(&u->node);
-	kfree(u);
+	list_del(&q->node);
+	kfree(q);
 }
 
-static uid_t uid_of(const struct tally_user *u)
+static uid_t uid_of(const struct tally_quota *q)
 {
-	return from_kuid_munged(current_user_ns(), u->uid);
+	return from_kuid_munged(current_user_ns(), q->uid);
 }
 
 /* What is too much, if anything is. */
-static int check(const struct tally_user *u, const struct tally_charge *more,
+static int check(const struct tally_quota *q, const struct tally_charge *more,
 		 struct tally_builder *b)
 {
 	unsigned int files = READ_ONCE(files_per_user);
@@ -82,23 +82,23 @@ static int check(const struct tally_user *u, const struct tally_charge *more,
 	u64 bytes = (u64)READ_ONCE(kbytes_per_user) * 1024;
 
 	b->stage = TALLY_STAGE_LIMIT;
-	if (files && more->files && u->files + more->files > files)
+	if (files && more->files && q->files + more->files > files)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would have %llu files, of files_per_user=%u",
-				 uid_of(u), u->files + more->files, files);
-	if (events && more->events && u->events + more->events > events)
+				 uid_of(q), q->files + more->files, files);
+	if (events && more->events && q->events + more->events > events)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu perf events, of events_per_user=%u",
-				 uid_of(u), u->events + more->events, events);
-	if (bytes && u->bytes + more->bytes > bytes)
+				 uid_of(q), q->events + more->events, events);
+	if (bytes && q->bytes + more->bytes > bytes)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
-				 uid_of(u), (u->bytes + more->bytes) >> 10, bytes >> 10);
+				 uid_of(q), (q->bytes + more->bytes) >> 10, bytes >> 10);
 	return 0;
 }
 
 /**
- * tally_charge - charge the caller
+ * tally_quota_charge - charge the caller
  * @charge: receives what is to be given back; nothing, in case of an error
  * @files: how many files
  * @events: how many of perf's events
@@ -108,62 +108,62 @@ static int check(const struct tally_user *u, const struct tally_charge *more,
  * Context: Process context, may sleep.
  * Return: 0; EDQUOT if that is too much, ENOMEM.
  */
-int tally_charge(struct tally_charge *charge, unsigned int files,
-		 unsigned int events, u64 bytes, struct tally_builder *b)
+int tally_quota_charge(struct tally_charge *charge, unsigned int files,
+		       unsigned int events, u64 bytes, struct tally_builder *b)
 {
-	struct tally_user *u, *new = NULL;
+	struct tally_quota *q, *new = NULL;
 	int err;
 
-	charge->user = NULL;
+	charge->quota = NULL;
 	charge->files = files;
 	charge->events = events;
 	charge->bytes = bytes;
-	spin_lock(&users_lock);
-	u = find(current_uid());
-	if (!u) {
-		spin_unlock(&users_lock);
+	spin_lock(&quotas_lock);
+	q = find(current_uid());
+	if (!q) {
+		spin_unlock(&quotas_lock);
 		new = kzalloc(sizeof(*new), GFP_KERNEL);
 		if (!new)
 			return tally_builder_failed(b, -ENOMEM, -1);
 		new->uid = current_uid();
-		spin_lock(&users_lock);
-		u = find(new->uid);
+		spin_lock(&quotas_lock);
+		q = find(new->uid);
 	}
-	if (!u) {
-		list_add(&new->node, &users);
-		u = new;
+	if (!q) {
+		list_add(&new->node, &quotas);
+		q = new;
 		new = NULL;
 	}
-	err = check(u, charge, b);
+	err = check(q, charge, b);
 	if (!err) {
-		u->files += files;
-		u->events += events;
-		u->bytes += bytes;
-		charge->user = u;
+		q->files += files;
+		q->events += events;
+		q->bytes += bytes;
+		charge->quota = q;
 	}
-	forget_unused(u);
-	spin_unlock(&users_lock);
+	forget_unused(q);
+	spin_unlock(&quotas_lock);
 	kfree(new);
 	return err;
 }
 
 /* Whom it was charged to is nobody any more. */
-void tally_uncharge(struct tally_charge *charge)
+void tally_quota_uncharge(struct tally_charge *charge)
 {
-	struct tally_user *u = charge->user;
+	struct tally_quota *q = charge->quota;
 
-	if (!u)
+	if (!q)
 		return;
-	spin_lock(&users_lock);
-	u->files -= charge->files;
-	u->events -= charge->events;
-	u->bytes -= charge->bytes;
-	forget_unused(u);
-	spin_unlock(&users_lock);
-	charge->user = NULL;
+	spin_lock(&quotas_lock);
+	q->files -= charge->files;
+	q->events -= charge->events;
+	q->bytes -= charge->bytes;
+	forget_unused(q);
+	spin_unlock(&quotas_lock);
+	charge->quota = NULL;
 }
 
-void tally_limits(struct tally_info *info)
+void tally_quota_limits(struct tally_info *info)
 {
 	info->files_per_user = READ_ONCE(files_per_user);
 	info->events_per_user = READ_ONCE(events_per_user);

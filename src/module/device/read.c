@@ -365,7 +365,7 @@ long tally_file_ioc_read(struct tally_file *f, void __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&r, sizeof(r), arg, sizeof(r), READ_SIZE_1, &size);
+	err = tally_copyin_request(&r, sizeof(r), arg, sizeof(r), READ_SIZE_1, &size);
 	if (err)
 		return err;
 	/* What was written may be given back. */

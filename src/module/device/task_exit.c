@@ -46,7 +46,7 @@ static void kick(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(kicked, kick);
 
-static void make_due(struct tally_watch *w)
+static void make_due(struct tally_task_exit *w)
 {
 	lockdep_assert_held(&watches_lock);
 	w->tries = TRIES;
@@ -57,7 +57,7 @@ static void make_due(struct tally_watch *w)
 /* Those who wait for @task, or for any. */
 static bool mark(const struct task_struct *task)
 {
-	struct tally_watch *w;
+	struct tally_task_exit *w;
 	bool any = false;
 
 	hash_for_each_possible(watches, w, node, (unsigned long)task) {
@@ -93,18 +93,18 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 }
 
 /* An exec() that left the event alone is over; an exit() is not, until it is. */
-static bool may_end(const struct tally_watch *w)
+static bool may_end(const struct tally_task_exit *w)
 {
 	return w->task ? READ_ONCE(w->task->flags) & PF_EXITING : w->tries;
 }
 
 /* The next one of this round; it may become due again while it is asked. */
-static struct tally_watch *next_of(struct list_head *round)
+static struct tally_task_exit *next_of(struct list_head *round)
 {
-	struct tally_watch *w;
+	struct tally_task_exit *w;
 
 	raw_spin_lock_irq(&watches_lock);
-	w = list_first_entry_or_null(round, struct tally_watch, due);
+	w = list_first_entry_or_null(round, struct tally_task_exit, due);
 	if (w) {
 		list_del_init(&w->due);
 		w->tries--;
@@ -113,7 +113,7 @@ static struct tally_watch *next_of(struct list_head *round)
 	return w;
 }
 
-static void ask_one(struct tally_watch *w)
+static void ask_one(struct tally_task_exit *w)
 {
 	bool ended = w->ended(w);
 
@@ -130,7 +130,7 @@ static void ask_one(struct tally_watch *w)
 static void ask(struct work_struct *work)
 {
 	unsigned long again = READ_ONCE(delay);
-	struct tally_watch *w;
+	struct tally_task_exit *w;
 	LIST_HEAD(round);
 
 	mutex_lock(&asking_lock);
@@ -146,8 +146,10 @@ static void ask(struct work_struct *work)
 	mutex_unlock(&asking_lock);
 }
 
-static struct tally_probe exit_probe = TALLY_PROBE("sched_process_exit", probe_exit);
-static struct tally_probe exec_probe = TALLY_PROBE("sched_process_exec", probe_exec);
+static struct tally_tracepoint exit_probe =
+	TALLY_TRACEPOINT_PROBE("sched_process_exit", probe_exit);
+static struct tally_tracepoint exec_probe =
+	TALLY_TRACEPOINT_PROBE("sched_process_exec", probe_exec);
 
 static int start_probing(void)
 {
@@ -156,12 +158,12 @@ static int start_probing(void)
 	lockdep_assert_held(&probing_lock);
 	if (probing)
 		return 0;
-	err = tally_probe_get(&exit_probe);
+	err = tally_tracepoint_get(&exit_probe);
 	if (err)
 		return err;
-	err = tally_probe_get(&exec_probe);
+	err = tally_tracepoint_get(&exec_probe);
 	if (err) {
-		tally_probe_put(&exit_probe);
+		tally_tracepoint_put(&exit_probe);
 		tracepoint_synchronize_unregister();
 		return err;
 	}
@@ -170,7 +172,7 @@ static int start_probing(void)
 }
 
 /**
- * tally_watch - ask for being told
+ * tally_task_exit_watch - ask for being told
  * @w: the watch; @w->task and @w->ended are set
  * @task: whose event it is
  *
@@ -179,7 +181,7 @@ static int start_probing(void)
  * Context: Process context, may sleep.
  * Return: 0; EOPNOTSUPP in a kernel without tracepoints, ENOMEM.
  */
-int tally_watch(struct tally_watch *w, const struct task_struct *task)
+int tally_task_exit_watch(struct tally_task_exit *w, const struct task_struct *task)
 {
 	int err;
 
@@ -200,7 +202,7 @@ int tally_watch(struct tally_watch *w, const struct task_struct *task)
 }
 
 /* On return it is not being asked, and never will be. */
-void tally_unwatch(struct tally_watch *w)
+void tally_task_exit_unwatch(struct tally_task_exit *w)
 {
 	mutex_lock(&asking_lock);
 	raw_spin_lock_irq(&watches_lock);
@@ -211,11 +213,11 @@ void tally_unwatch(struct tally_watch *w)
 }
 
 /* Nobody watches any more. */
-void tally_exits_exit(void)
+void tally_task_exit_stop(void)
 {
 	if (probing) {
-		tally_probe_put(&exec_probe);
-		tally_probe_put(&exit_probe);
+		tally_tracepoint_put(&exec_probe);
+		tally_tracepoint_put(&exit_probe);
 		tracepoint_synchronize_unregister();
 	}
 	irq_work_sync(&kicked);

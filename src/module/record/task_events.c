@@ -442,12 +442,12 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 /* In the order in which they begin: who is inherited must be seen to exit. */
 enum { EXIT, NEWTASK, RENAME, SWITCH, MKDIR, NR_PROBES };
 
-static struct tally_probe probes[NR_PROBES] = {
-	[EXIT] = TALLY_PROBE("sched_process_exit", probe_exit),
-	[NEWTASK] = TALLY_PROBE("task_newtask", probe_newtask),
-	[RENAME] = TALLY_PROBE("task_rename", probe_rename),
-	[SWITCH] = TALLY_PROBE("sched_switch", probe_switch),
-	[MKDIR] = TALLY_PROBE("cgroup_mkdir", probe_mkdir),
+static struct tally_tracepoint probes[NR_PROBES] = {
+	[EXIT] = TALLY_TRACEPOINT_PROBE("sched_process_exit", probe_exit),
+	[NEWTASK] = TALLY_TRACEPOINT_PROBE("task_newtask", probe_newtask),
+	[RENAME] = TALLY_TRACEPOINT_PROBE("task_rename", probe_rename),
+	[SWITCH] = TALLY_TRACEPOINT_PROBE("sched_switch", probe_switch),
+	[MKDIR] = TALLY_TRACEPOINT_PROBE("cgroup_mkdir", probe_mkdir),
 };
 
 /* They are looked for by name, so that the compiler would not compare their types. */
@@ -483,7 +483,7 @@ static void stop_probes(unsigned int mask)
 
 	for (i = NR_PROBES - 1; i >= 0; i--)
 		if (mask & BIT(i))
-			tally_probe_put(&probes[i]);
+			tally_tracepoint_put(&probes[i]);
 }
 
 static int start_probes(unsigned int mask)
@@ -491,7 +491,7 @@ static int start_probes(unsigned int mask)
 	int i, err;
 
 	for (i = 0; i < NR_PROBES; i++) {
-		err = mask & BIT(i) ? tally_probe_get(&probes[i]) : 0;
+		err = mask & BIT(i) ? tally_tracepoint_get(&probes[i]) : 0;
 		if (err) {
 			stop_probes(mask & (BIT(i) - 1));
 			return err;
