@@ -25,7 +25,9 @@
 #include "builder/builder.h"
 #include "device/device.h"
 #include "event/event.h"
+#include "device/file.h"
 #include "device/ioctl.h"
+#include "device/open.h"
 #include "device/task_exit.h"
 #include "record/output.h"
 #include "read/page.h"
@@ -33,7 +35,6 @@
 #include "event/registry.h"
 #include "read/window.h"
 #include "filter/apply.h"
-#include "device/quota.h"
 
 /* The sizes that were published first. */
 #define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
@@ -45,8 +46,6 @@
 static_assert(sizeof(struct tally_error) == 128);
 static_assert(sizeof(struct tally_info) == 64);
 static_assert(sizeof(struct tally_open) == 240);
-static_assert(sizeof(struct tally_value) == 40);
-static_assert(sizeof(struct tally_read) == 32);
 static_assert(sizeof(struct tally_next) == 296);
 static_assert(sizeof(struct tally_attach) == 232);
 static_assert(sizeof(struct tally_ring_info) == 24);
@@ -57,8 +56,6 @@ static_assert(offsetof(struct tally_error, text) == 16);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
 static_assert(offsetof(struct tally_open, perf_flags) == 32);
 static_assert(offsetof(struct tally_open, name) == 48);
-static_assert(offsetof(struct tally_value, state) == 32);
-static_assert(offsetof(struct tally_read, values) == 16);
 static_assert(offsetof(struct tally_next, config) == 24);
 static_assert(offsetof(struct tally_next, name) == 40);
 static_assert(offsetof(struct tally_attach, read_format) == 24);
@@ -70,14 +67,6 @@ static_assert(offsetof(struct tally_page, nr) == 8);
 static_assert(offsetof(struct tally_page, state) == 12);
 static_assert(offsetof(struct tally_page, values) == 16);
 
-/* They are told as they are. */
-static_assert(TALLY_IS_OFF == (int)TALLY_STATE_OFF);
-static_assert(TALLY_IS_INACTIVE == (int)TALLY_STATE_INACTIVE);
-static_assert(TALLY_IS_ACTIVE == (int)TALLY_STATE_ACTIVE);
-static_assert(TALLY_IS_ERROR == (int)TALLY_STATE_ERROR);
-static_assert(TALLY_IS_OFFLINE == (int)TALLY_STATE_OFFLINE);
-static_assert(TALLY_IS_EXITED == (int)TALLY_STATE_EXITED);
-static_assert(TALLY_IS_THROTTLED == (int)TALLY_STATE_THROTTLED);
 static_assert(TALLY_USER_NAME_LEN == TALLY_NAME_LEN);
 static_assert(TALLY_USER_MEMBERS == TALLY_SET_MOST);
 
@@ -317,7 +306,7 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 	op->leader = fget(op->o.group_fd);
 	if (op->leader)
 		*leader = tally_file_get(op->leader);
-	if (!*leader || !tally_file_event(*leader)) {
+	if (!*leader || !(*leader)->ev) {
 		op->b.stage = TALLY_STAGE_TARGET;
 		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD,
 				    *leader ? -EINVAL : -EBADF,
@@ -552,23 +541,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static int device_open(struct inode *inode, struct file *file)
 {
-	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
-	struct tally_builder b;
-	int err;
+	struct tally_session *s = tally_session_new();
 
-	if (!s)
-		return -ENOMEM;
-	tally_builder_clear(&b, THIS_MODULE);
-	err = tally_quota_charge(&s->charge, 0, 0, sizeof(*s), &b);
-	if (err) {
-		kfree(s);
-		return err;
-	}
-	refcount_set(&s->refs, 1);
-	mutex_init(&s->lock);
-	INIT_LIST_HEAD(&s->files);
 	file->private_data = s;
-	return 0;
+	return PTR_ERR_OR_ZERO(s);
 }
 
 static int device_release(struct inode *inode, struct file *file)

@@ -3,7 +3,9 @@
 #define TALLY_FILE_H
 
 #include <linux/fs.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include "read/attach.h"
@@ -14,8 +16,31 @@
 
 struct fasync_struct;
 struct perf_event_attr;
-struct tally_read;
-struct tally_session;
+struct tally_sample;
+
+/**
+ * struct tally_session - an open file of /dev/tally, and what was made with it
+ * @refs: its own, and one of each file
+ * @lock: guards @files. Outside tally_set::lock.
+ * @files: of the events
+ * @charge: for itself; so it keeps the record of the user who opened it
+ */
+struct tally_session {
+	refcount_t refs;
+	struct mutex lock; /* files */
+	struct list_head files;
+	struct tally_charge charge;
+};
+
+/**
+ * struct tally_file_extra - what is charged for an event that has no file of its own
+ * @node: in tally_file::extras
+ * @charge: the charge
+ */
+struct tally_file_extra {
+	struct list_head node;
+	struct tally_charge charge;
+};
 
 /**
  * struct tally_file - a file
@@ -79,14 +104,17 @@ static inline struct tally_set *tally_file_lock(struct tally_file *f)
 	}
 }
 
-extern const struct file_operations tally_file_ops;
-
-ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size);
-long tally_file_ioc_read(struct tally_file *f, void __user *arg);
-void tally_file_tell_own(struct tally_file *f, unsigned int cmd);
-void tally_file_signal(struct tally_kick *kick);
-bool tally_file_task_ended(struct tally_task_exit *w);
-void tally_file_gone(struct tally_attachment *a);
+struct tally_session *tally_session_new(void);
+void tally_session_put(struct tally_session *s);
+void tally_session_add(struct tally_session *s, struct tally_file *f);
+void tally_session_enable(struct tally_session *s, bool enable);
+struct tally_file *tally_file_alloc(u64 read_format, unsigned int members);
+size_t tally_file_memory(void);
+void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd);
+void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,
+			 void *context);
+bool tally_file_has_ended(struct tally_file *f);
 void tally_file_end(struct tally_file *f);
+void tally_file_put(struct tally_set *set);
 
 #endif /* TALLY_FILE_H */

@@ -5,7 +5,8 @@
  *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
  *	read(fd, &count, sizeof(count));
  *
- * How it begins, and what it is made of, is in open.c; here is what programs call.
+ * How it begins is in open.c, and what it is made of in file.c; here is what programs
+ * call.
  *
  * What a program is given is copied when no lock is held: inside the lock of its
  * mappings, tally_mapping::lock is taken, and that inside all others.
@@ -14,7 +15,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
@@ -30,6 +30,7 @@
 #include "device/ioctl.h"
 #include "device/file.h"
 #include "device/group.h"
+#include "device/read.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "event/overflow.h"
@@ -39,53 +40,12 @@
 
 /* ---- perf's ioctls ---- */
 
-/* Of all files in the group. */
-static void refresh_pages(struct tally_set *set)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&set->lock);
-	for (i = 0; i < set->nr; i++)
-		if (set->members[i]->file)
-			tally_mapping_refresh(&set->members[i]->file->own.mapping);
-}
-
-/* Under the lock of the set. */
-static void tell_members(struct tally_set *set, u64 members, unsigned int cmd)
-{
-	switch (cmd) {
-	case PERF_EVENT_IOC_ENABLE:
-		tally_group_enable(set, members);
-		break;
-	case PERF_EVENT_IOC_DISABLE:
-		tally_group_disable(set, members);
-		break;
-	default:
-		tally_set_zero(set, members);
-	}
-	refresh_pages(set);
-}
-
 static void tell(struct tally_file *f, unsigned int cmd, u64 flags)
 {
 	struct tally_set *set = tally_file_lock(f);
 
-	tell_members(set, flags & PERF_IOC_FLAG_GROUP ? tally_set_all(set) :
-							tally_group_bit(set, f->ev), cmd);
-	mutex_unlock(&set->lock);
-}
-
-/* Its event, and, if it leads a group, those that have no file. */
-void tally_file_tell_own(struct tally_file *f, unsigned int cmd)
-{
-	struct tally_set *set = tally_file_lock(f);
-	u64 members = tally_group_bit(set, f->ev);
-	unsigned int i;
-
-	for (i = 1; members & 1 && i < set->nr; i++)
-		if (!set->members[i]->file)
-			members |= BIT_ULL(i);
-	tell_members(set, members, cmd);
+	tally_file_control(set, flags & PERF_IOC_FLAG_GROUP ? tally_set_all(set) :
+			   tally_group_bit(set, f->ev), cmd);
 	mutex_unlock(&set->lock);
 }
 
@@ -100,7 +60,7 @@ static int refresh(struct tally_file *f, int overflows)
 	set = tally_file_lock(f);
 	err = tally_event_limit(f->ev, overflows);
 	if (!err)
-		tell_members(set, tally_group_bit(set, f->ev), PERF_EVENT_IOC_ENABLE);
+		tally_file_control(set, tally_group_bit(set, f->ev), PERF_EVENT_IOC_ENABLE);
 	mutex_unlock(&set->lock);
 	return err;
 }
@@ -138,8 +98,8 @@ static int modify_breakpoint(struct tally_file *f, const struct perf_event_attr 
 	if (err)
 		return err;
 	*f->given = *attr;
-	tell_members(f->set, tally_group_bit(f->set, f->ev),
-		     attr->disabled ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
+	tally_file_control(f->set, tally_group_bit(f->set, f->ev),
+			   attr->disabled ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
 	return 0;
 }
 
@@ -204,7 +164,16 @@ static int get_id(struct tally_file *f, u64 __user *arg)
 	return copy_to_user(arg, &id, sizeof(id)) ? -EFAULT : 0;
 }
 
-static void reset_attached(struct tally_file *f);
+static void reset_attached(struct tally_file *f)
+{
+	struct tally_totals base;
+
+	/* Of two, the later one is to be the last in the page as well. */
+	mutex_lock(&f->at.lock);
+	tally_attachment_reset(&f->at, &base);
+	tally_mapping_rebase(&f->at_mapping, &base);
+	mutex_unlock(&f->at.lock);
+}
 
 /* Of a ring that the event's owner reads. */
 static int ring_info(struct tally_file *f, void __user *arg)
@@ -213,7 +182,7 @@ static int ring_info(struct tally_file *f, void __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copy_request(&info, sizeof(info), arg, sizeof(size), sizeof(info), &size);
+	err = tally_copyin_request(&info, sizeof(info), arg, sizeof(size), sizeof(info), &size);
 	if (err)
 		return err;
 	if (!f->at_ring)
@@ -319,65 +288,7 @@ static long file_compat_ioctl(struct file *file, unsigned int cmd,
 #define file_compat_ioctl NULL
 #endif
 
-/* ---- poll and signals ---- */
-
-static bool has_ended(struct tally_file *f)
-{
-	bool ended;
-
-	if (f->ev)
-		return tally_event_ended(f->ev);
-	mutex_lock(&f->at.lock);
-	ended = !f->at.ev || tally_event_ended(f->at.ev);
-	mutex_unlock(&f->at.lock);
-	return ended;
-}
-
-/**
- * tally_file_overflow - the handler of events that have files
- * @ev: the event; it may have no file yet, or none of its own
- * @sample: of the overflow
- * @context: nothing
- *
- * Who has a function to be called is in the kernel; here overflows are counted, and
- * whoever asked for signals gets them.
- *
- * Context: Any context, NMI included.
- */
-void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,
-			 void *context)
-{
-	struct tally_file *f = READ_ONCE(ev->file);
-
-	if (!f || !READ_ONCE(f->fasync))
-		return;
-	if (tally_overflow_is_spent(ev->overflow))
-		WRITE_ONCE(f->spent, true);
-	tally_kick(&f->signal);
-}
-
-void tally_file_signal(struct tally_kick *kick)
-{
-	struct tally_file *f = container_of(kick, struct tally_file, signal);
-
-	kill_fasync(&f->fasync, SIGIO, xchg(&f->spent, false) ? POLL_HUP : POLL_IN);
-}
-
-static void tell_end(struct tally_file *f)
-{
-	wake_up_interruptible_poll(&f->wait, EPOLLHUP);
-	kill_fasync(&f->fasync, SIGIO, POLL_HUP);
-}
-
-bool tally_file_task_ended(struct tally_task_exit *w)
-{
-	struct tally_file *f = container_of(w, struct tally_file, watch);
-
-	if (!has_ended(f))
-		return false;
-	tell_end(f);
-	return true;
-}
+/* ---- poll, signals and mappings ---- */
 
 static __poll_t file_poll(struct file *file, poll_table *wait)
 {
@@ -385,7 +296,7 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	struct tally_output *out;
 
 	poll_wait(file, &f->wait, wait);
-	if (has_ended(f))
+	if (tally_file_has_ended(f))
 		return EPOLLHUP;
 	out = f->ev ? READ_ONCE(f->ev->output) : NULL;
 	return out ? tally_output_poll(out) : 0;
@@ -396,31 +307,6 @@ static int file_fasync(int fd, struct file *file, int on)
 	struct tally_file *f = file->private_data;
 
 	return fasync_helper(fd, file, on, &f->fasync);
-}
-
-/* ---- the page ---- */
-
-static void reset_attached(struct tally_file *f)
-{
-	struct tally_totals base;
-
-	/* Of two, the later one is to be the last in the page as well. */
-	mutex_lock(&f->at.lock);
-	tally_attachment_reset(&f->at, &base);
-	tally_mapping_rebase(&f->at_mapping, &base);
-	mutex_unlock(&f->at.lock);
-}
-
-/* Its owner has released it; what it had counted stays in the page. */
-void tally_file_gone(struct tally_attachment *a)
-{
-	struct tally_file *f = container_of(a, struct tally_file, at);
-	struct tally_count count;
-
-	tally_attachment_read(a, &count);
-	count.state = TALLY_IS_RELEASED;
-	tally_mapping_last(&f->at_mapping, &count);
-	tell_end(f);
 }
 
 static int file_mmap(struct file *file, struct vm_area_struct *vma)
@@ -481,3 +367,9 @@ const struct file_operations tally_file_ops = {
 	.show_fdinfo = file_show_fdinfo,
 #endif
 };
+
+/* The file, if it is one of an event. */
+struct tally_file *tally_file_get(struct file *file)
+{
+	return file->f_op == &tally_file_ops ? file->private_data : NULL;
+}

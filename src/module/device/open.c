@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a file: an event, its group, and what it is charged for.
- *
- * An event that was made with the file is a member of a group: the file's own, or
- * that of a leader, which it leaves when either of the two is closed. An event
- * that another one made is attached to, and only read.
+ * How a file begins: with an event of its own, as one more event of another file, or
+ * attached to an event that is there.
  */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
@@ -19,156 +16,15 @@
 #include "build/end.h"
 #include "builder/builder.h"
 #include "event/event.h"
-#include "device/ioctl.h"
 #include "device/file.h"
 #include "device/group.h"
+#include "device/ioctl.h"
+#include "device/open.h"
 #include "record/output.h"
 #include "read/page.h"
 #include "read/publish.h"
 #include "event/registry.h"
 #include "record/recorder.h"
-
-/**
- * struct file_extra - what is charged for an event that has no file of its own
- * @node: in tally_file::extras
- * @charge: the charge
- */
-struct file_extra {
-	struct list_head node;
-	struct tally_charge charge;
-};
-
-/* ---- its end ---- */
-
-void tally_session_put(struct tally_session *s)
-{
-	if (refcount_dec_and_test(&s->refs)) {
-		tally_quota_uncharge(&s->charge);
-		mutex_destroy(&s->lock);
-		kfree(s);
-	}
-}
-
-void tally_session_enable(struct tally_session *s, bool enable)
-{
-	struct tally_file *f;
-
-	mutex_lock(&s->lock);
-	list_for_each_entry(f, &s->files, node)
-		tally_file_tell_own(f, enable ? PERF_EVENT_IOC_ENABLE :
-						PERF_EVENT_IOC_DISABLE);
-	mutex_unlock(&s->lock);
-}
-
-/* Its leader goes, or it could not stay. */
-static void move_home(struct tally_set *from, struct tally_event *ev)
-{
-	struct tally_file *f = ev->file;
-	bool wanted = tally_group_leave(from, ev);
-
-	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
-	/* There is always room for the first. */
-	tally_group_join(&f->own, ev, wanted);
-	tally_group_update(&f->own);
-	WRITE_ONCE(f->set, &f->own);
-	mutex_unlock(&f->own.lock);
-}
-
-static void take_out(struct tally_set *set, struct tally_event *ev,
-		     struct list_head *doomed)
-{
-	tally_group_leave(set, ev);
-	tally_registry_del(ev);
-	list_add_tail(&ev->node, doomed);
-}
-
-/* That of a file, and with the last one who may look at it, the file. */
-static void put_set(struct tally_set *set)
-{
-	if (tally_group_put(set))
-		kfree(container_of(set, struct tally_file, own));
-}
-
-/* When a leader goes, those with a file go on, and all others go with it. */
-static void release_event(struct tally_file *f)
-{
-	struct tally_set *set = tally_file_lock(f);
-	bool signals = f->ev->overflow || f->ev->output;
-	LIST_HEAD(doomed);
-
-	while (set == &f->own && set->nr > 1) {
-		if (set->members[1]->file)
-			move_home(set, set->members[1]);
-		else
-			take_out(set, set->members[1], &doomed);
-	}
-	take_out(set, f->ev, &doomed);
-	/* Those who were in it keep the file in memory, but not what its set had. */
-	if (set == &f->own && refcount_read(&set->refs) > 1)
-		tally_group_strip(set);
-	mutex_unlock(&set->lock);
-	tally_events_destroy(&doomed);
-	/* Nothing comes of it any more; on PREEMPT_RT that waits for readers. */
-	if (signals)
-		tally_kick_sync(&f->signal);
-	if (f->joined)
-		put_set(f->joined);
-}
-
-static void release_attachment(struct tally_file *f)
-{
-	tally_detach(&f->at);
-	tally_mapping_end(&f->at_mapping);
-	if (f->watch.task)
-		put_task_struct(f->watch.task);
-}
-
-static void uncharge(struct tally_file *f)
-{
-	struct file_extra *extra, *next;
-
-	list_for_each_entry_safe(extra, next, &f->extras, node) {
-		tally_quota_uncharge(&extra->charge);
-		kfree(extra);
-	}
-	tally_quota_uncharge(&f->charge);
-}
-
-void tally_file_end(struct tally_file *f)
-{
-	if (f->session) {
-		mutex_lock(&f->session->lock);
-		list_del(&f->node);
-		mutex_unlock(&f->session->lock);
-		tally_session_put(f->session);
-	}
-	if (f->watching)
-		tally_task_exit_unwatch(&f->watch);
-	if (f->ev)
-		release_event(f);
-	else
-		release_attachment(f);
-	uncharge(f);
-	kfree(f->given);
-	if (f->ev)
-		put_set(&f->own);
-	else
-		kfree(f);
-}
-
-/* ---- its beginning ---- */
-
-/* The file, if it is one of an event. */
-struct tally_file *tally_file_get(struct file *file)
-{
-	return file->f_op == &tally_file_ops ? file->private_data : NULL;
-}
-
-/* NULL if it is attached to. */
-struct tally_event *tally_file_event(struct tally_file *f)
-{
-	return f->ev;
-}
 
 /*
  * What a sibling has from its leader: it is as pinned, and if the leader waits for
@@ -334,15 +190,6 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 	return err;
 }
 
-static void keep_session(struct tally_file *f, struct tally_session *s)
-{
-	refcount_inc(&s->refs);
-	mutex_lock(&s->lock);
-	f->session = s;
-	list_add(&f->node, &s->files);
-	mutex_unlock(&s->lock);
-}
-
 /* Gives the file a descriptor; it is gone if that fails. */
 static int install(struct tally_file *f, int flags, struct tally_builder *b)
 {
@@ -367,41 +214,16 @@ end:
 	return tally_bad(b, err, "no file can be opened");
 }
 
-/* With room for so many members; none if it is to be attached. */
-static struct tally_file *file_new(const struct tally_file_how *how, unsigned int members)
-{
-	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
-				  offsetof(struct tally_file, own);
-	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
-				       GFP_KERNEL);
-
-	if (!f)
-		return NULL;
-	memset(f, 0, zeroed);
-	f->read_format = how->read_format;
-	INIT_LIST_HEAD(&f->extras);
-	init_waitqueue_head(&f->wait);
-	f->watch.ended = tally_file_task_ended;
-	tally_kick_init(&f->signal, tally_file_signal);
-	return f;
-}
-
-/* What one takes that has an event of its own. */
-size_t tally_file_memory(void)
-{
-	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
-}
-
 static struct tally_file *file_for(const struct tally_event *ev,
 				   const struct tally_file_how *how)
 {
-	struct tally_file *f = file_new(how, TALLY_SET_MOST);
+	struct tally_file *f = tally_file_alloc(how->read_format, TALLY_SET_MOST);
 
 	if (!f)
 		return NULL;
 	if (!tally_group_init(&f->own, ev, how->interval) && !keep_given(f, how->given))
 		return f;
-	put_set(&f->own);
+	tally_file_put(&f->own);
 	return NULL;
 }
 
@@ -459,7 +281,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		tally_file_end(f);
 		return err;
 	}
-	keep_session(f, s);
+	tally_session_add(s, f);
 	return install(f, how->flags, b);
 }
 
@@ -477,7 +299,7 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 		   struct tally_charge *charge, const struct tally_file_how *how,
 		   struct tally_builder *b)
 {
-	struct file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
+	struct tally_file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
 	int err;
 
 	err = extra ? tally_output_follow(ev, leader->ev) : -ENOMEM;
@@ -570,14 +392,13 @@ static int begin_attached(struct tally_file *f)
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = file_new(how, 0);
+	struct tally_file *f = tally_file_alloc(how->read_format, 0);
 	int err;
 
 	if (!f) {
 		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
-	f->at.gone = tally_file_gone;
 	tally_mapping_init(&f->at_mapping, how->interval);
 	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {

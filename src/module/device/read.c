@@ -19,6 +19,7 @@
 #include "event/event.h"
 #include "device/file.h"
 #include "device/group.h"
+#include "device/read.h"
 #include "record/output.h"
 
 /* ---- read ---- */
@@ -259,6 +260,23 @@ ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size)
 
 /* ---- TALLY_IOC_READ ---- */
 
+#define READ_SIZE_1	offsetofend(struct tally_read, time_ns)
+
+/* What programs are built with must never change. */
+static_assert(sizeof(struct tally_value) == 40);
+static_assert(sizeof(struct tally_read) == 32);
+static_assert(offsetof(struct tally_value, state) == 32);
+static_assert(offsetof(struct tally_read, values) == 16);
+
+/* They are told as they are. */
+static_assert(TALLY_IS_OFF == (int)TALLY_STATE_OFF);
+static_assert(TALLY_IS_INACTIVE == (int)TALLY_STATE_INACTIVE);
+static_assert(TALLY_IS_ACTIVE == (int)TALLY_STATE_ACTIVE);
+static_assert(TALLY_IS_ERROR == (int)TALLY_STATE_ERROR);
+static_assert(TALLY_IS_OFFLINE == (int)TALLY_STATE_OFFLINE);
+static_assert(TALLY_IS_EXITED == (int)TALLY_STATE_EXITED);
+static_assert(TALLY_IS_THROTTLED == (int)TALLY_STATE_THROTTLED);
+
 static void put_value(struct tally_value *to, const struct tally_count *from, u64 id)
 {
 	memset(to, 0, sizeof(*to));
@@ -356,8 +374,6 @@ static int read_members(struct tally_file *f, struct tally_read *r)
 	kvfree(g.memory);
 	return err;
 }
-
-#define READ_SIZE_1	offsetofend(struct tally_read, time_ns)
 
 long tally_file_ioc_read(struct tally_file *f, void __user *arg)
 {

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The file of an event: who has it, what it is told, and its end.
+ *
+ * An event that was made with the file is a member of a group: the file's own, or
+ * that of a leader, which it leaves when either of the two is closed. An event
+ * that another one made is attached to, and only read.
+ */
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <uapi/linux/tally.h>
+#include "build/end.h"
+#include "builder/builder.h"
+#include "event/control.h"
+#include "event/event.h"
+#include "device/file.h"
+#include "device/group.h"
+#include "record/output.h"
+#include "event/overflow.h"
+#include "read/page.h"
+#include "event/registry.h"
+
+/* ---- what all of a group do ---- */
+
+/* Of all files in the group. */
+static void refresh_pages(struct tally_set *set)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&set->lock);
+	for (i = 0; i < set->nr; i++)
+		if (set->members[i]->file)
+			tally_mapping_refresh(&set->members[i]->file->own.mapping);
+}
+
+/* Under the lock of the set. */
+void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
+{
+	switch (cmd) {
+	case PERF_EVENT_IOC_ENABLE:
+		tally_group_enable(set, members);
+		break;
+	case PERF_EVENT_IOC_DISABLE:
+		tally_group_disable(set, members);
+		break;
+	default:
+		tally_set_zero(set, members);
+	}
+	refresh_pages(set);
+}
+
+/* ---- sessions ---- */
+
+struct tally_session *tally_session_new(void)
+{
+	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct tally_builder b;
+	int err;
+
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	tally_builder_clear(&b, THIS_MODULE);
+	err = tally_quota_charge(&s->charge, 0, 0, sizeof(*s), &b);
+	if (err) {
+		kfree(s);
+		return ERR_PTR(err);
+	}
+	refcount_set(&s->refs, 1);
+	mutex_init(&s->lock);
+	INIT_LIST_HEAD(&s->files);
+	return s;
+}
+
+/* Its event, and, if it leads a group, those that have no file. */
+static void control_own(struct tally_file *f, unsigned int cmd)
+{
+	struct tally_set *set = tally_file_lock(f);
+	u64 members = tally_group_bit(set, f->ev);
+	unsigned int i;
+
+	for (i = 1; members & 1 && i < set->nr; i++)
+		if (!set->members[i]->file)
+			members |= BIT_ULL(i);
+	tally_file_control(set, members, cmd);
+	mutex_unlock(&set->lock);
+}
+
+void tally_session_put(struct tally_session *s)
+{
+	if (refcount_dec_and_test(&s->refs)) {
+		tally_quota_uncharge(&s->charge);
+		mutex_destroy(&s->lock);
+		kfree(s);
+	}
+}
+
+void tally_session_enable(struct tally_session *s, bool enable)
+{
+	struct tally_file *f;
+
+	mutex_lock(&s->lock);
+	list_for_each_entry(f, &s->files, node)
+		control_own(f, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+	mutex_unlock(&s->lock);
+}
+
+void tally_session_add(struct tally_session *s, struct tally_file *f)
+{
+	refcount_inc(&s->refs);
+	mutex_lock(&s->lock);
+	f->session = s;
+	list_add(&f->node, &s->files);
+	mutex_unlock(&s->lock);
+}
+
+/* ---- poll and signals ---- */
+
+bool tally_file_has_ended(struct tally_file *f)
+{
+	bool ended;
+
+	if (f->ev)
+		return tally_event_ended(f->ev);
+	mutex_lock(&f->at.lock);
+	ended = !f->at.ev || tally_event_ended(f->at.ev);
+	mutex_unlock(&f->at.lock);
+	return ended;
+}
+
+/**
+ * tally_file_overflow - the handler of events that have files
+ * @ev: the event; it may have no file yet, or none of its own
+ * @sample: of the overflow
+ * @context: nothing
+ *
+ * Who has a function to be called is in the kernel; here overflows are counted, and
+ * whoever asked for signals gets them.
+ *
+ * Context: Any context, NMI included.
+ */
+void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,
+			 void *context)
+{
+	struct tally_file *f = READ_ONCE(ev->file);
+
+	if (!f || !READ_ONCE(f->fasync))
+		return;
+	if (tally_overflow_is_spent(ev->overflow))
+		WRITE_ONCE(f->spent, true);
+	tally_kick(&f->signal);
+}
+
+static void signal_readers(struct tally_kick *kick)
+{
+	struct tally_file *f = container_of(kick, struct tally_file, signal);
+
+	kill_fasync(&f->fasync, SIGIO, xchg(&f->spent, false) ? POLL_HUP : POLL_IN);
+}
+
+static void tell_end(struct tally_file *f)
+{
+	wake_up_interruptible_poll(&f->wait, EPOLLHUP);
+	kill_fasync(&f->fasync, SIGIO, POLL_HUP);
+}
+
+static bool task_ended(struct tally_task_exit *w)
+{
+	struct tally_file *f = container_of(w, struct tally_file, watch);
+
+	if (!tally_file_has_ended(f))
+		return false;
+	tell_end(f);
+	return true;
+}
+
+/* Its owner has released it; what it had counted stays in the page. */
+static void event_gone(struct tally_attachment *a)
+{
+	struct tally_file *f = container_of(a, struct tally_file, at);
+	struct tally_count count;
+
+	tally_attachment_read(a, &count);
+	count.state = TALLY_IS_RELEASED;
+	tally_mapping_last(&f->at_mapping, &count);
+	tell_end(f);
+}
+
+/* ---- its memory ---- */
+
+/* With room for so many members; none if it is to be attached. */
+struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
+{
+	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
+				  offsetof(struct tally_file, own);
+	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
+				       GFP_KERNEL);
+
+	if (!f)
+		return NULL;
+	memset(f, 0, zeroed);
+	f->read_format = read_format;
+	INIT_LIST_HEAD(&f->extras);
+	init_waitqueue_head(&f->wait);
+	f->at.gone = event_gone;
+	f->watch.ended = task_ended;
+	tally_kick_init(&f->signal, signal_readers);
+	return f;
+}
+
+/* What one takes that has an event of its own. */
+size_t tally_file_memory(void)
+{
+	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
+}
+
+/* ---- its end ---- */
+
+/* Its leader goes, or it could not stay. */
+static void move_home(struct tally_set *from, struct tally_event *ev)
+{
+	struct tally_file *f = ev->file;
+	bool wanted = tally_group_leave(from, ev);
+
+	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
+	/* There is always room for the first. */
+	tally_group_join(&f->own, ev, wanted);
+	tally_group_update(&f->own);
+	WRITE_ONCE(f->set, &f->own);
+	mutex_unlock(&f->own.lock);
+}
+
+static void take_out(struct tally_set *set, struct tally_event *ev,
+		     struct list_head *doomed)
+{
+	tally_group_leave(set, ev);
+	tally_registry_del(ev);
+	list_add_tail(&ev->node, doomed);
+}
+
+/* That of a file, and with the last one who may look at it, the file. */
+void tally_file_put(struct tally_set *set)
+{
+	if (tally_group_put(set))
+		kfree(container_of(set, struct tally_file, own));
+}
+
+/* When a leader goes, those with a file go on, and all others go with it. */
+static void release_event(struct tally_file *f)
+{
+	struct tally_set *set = tally_file_lock(f);
+	bool signals = f->ev->overflow || f->ev->output;
+	LIST_HEAD(doomed);
+
+	while (set == &f->own && set->nr > 1) {
+		if (set->members[1]->file)
+			move_home(set, set->members[1]);
+		else
+			take_out(set, set->members[1], &doomed);
+	}
+	take_out(set, f->ev, &doomed);
+	/* Those who were in it keep the file in memory, but not what its set had. */
+	if (set == &f->own && refcount_read(&set->refs) > 1)
+		tally_group_strip(set);
+	mutex_unlock(&set->lock);
+	tally_events_destroy(&doomed);
+	/* Nothing comes of it any more; on PREEMPT_RT that waits for readers. */
+	if (signals)
+		tally_kick_sync(&f->signal);
+	if (f->joined)
+		tally_file_put(f->joined);
+}
+
+static void release_attachment(struct tally_file *f)
+{
+	tally_detach(&f->at);
+	tally_mapping_end(&f->at_mapping);
+	if (f->watch.task)
+		put_task_struct(f->watch.task);
+}
+
+static void uncharge(struct tally_file *f)
+{
+	struct tally_file_extra *extra, *next;
+
+	list_for_each_entry_safe(extra, next, &f->extras, node) {
+		tally_quota_uncharge(&extra->charge);
+		kfree(extra);
+	}
+	tally_quota_uncharge(&f->charge);
+}
+
+void tally_file_end(struct tally_file *f)
+{
+	if (f->session) {
+		mutex_lock(&f->session->lock);
+		list_del(&f->node);
+		mutex_unlock(&f->session->lock);
+		tally_session_put(f->session);
+	}
+	if (f->watching)
+		tally_task_exit_unwatch(&f->watch);
+	if (f->ev)
+		release_event(f);
+	else
+		release_attachment(f);
+	uncharge(f);
+	kfree(f->given);
+	if (f->ev)
+		tally_file_put(&f->own);
+	else
+		kfree(f);
+}
