@@ -6,7 +6,6 @@
  *	devshare released COMMAND	which has its owner release it
  */
 #define _GNU_SOURCE
-#include <sys/mman.h>
 #include "devtest.h"
 
 #define PAGES	8
