@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the records of an event go: to no ring, to one that a program mapped from
- * the event's file, or to that of another event.
+ * Where the records of an event go: to no ring, to a ring that a program has mapped from
+ * the event's file, to the ring of another event, or to one that a module reads.
  *
- * An event on all CPUs has a ring for each of them. Events that are members of
- * another one's file write where that one does. A ring is written to as long as it
- * is mapped from any file; when it is not, whoever wrote there writes nowhere.
+ * An event on all CPUs has a ring for each of them. Events that are members of another
+ * event's file follow that event: they write to its rings. A ring that programs map is
+ * written to as long as it is mapped from any file. When the last mapping is gone, the
+ * ring is detached from all outputs, and their records go nowhere.
  *
- * Callbacks find the ring under RCU, and hold off preemption, so that a ring stays
- * for a grace period after the last pointer to it.
+ * Callbacks find the ring under RCU with preemption off. So a ring is freed a grace period
+ * after the last pointer to it is cleared.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -30,9 +31,9 @@
 #include "record/ring.h"
 
 /*
- * Guards which ring each slot has, the rings' lists and mappings, who follows whom,
- * and tally_event::output of an event that is there. Inside the lock of a program's
- * mappings: nothing that faults is called with it.
+ * Guards the ring of each slot, the outputs and mappings of each ring, the followers of
+ * each output, and tally_event::output once the event exists. It is taken with a
+ * program's mmap lock held: nothing that may fault is called under it.
  */
 static DEFINE_MUTEX(outputs_lock);
 
@@ -43,7 +44,7 @@ static struct tally_ring *ring_of(const struct tally_output_slot *s)
 	return rcu_dereference_protected(s->ring, lockdep_is_held(&outputs_lock));
 }
 
-/* Who polls is to look at this ring from now on. */
+/* Wakes those who poll the event's file. */
 static void wake_slot(const struct tally_output_slot *s)
 {
 	wait_queue_head_t *wait = READ_ONCE(s->out->wait);
@@ -76,7 +77,7 @@ static void attach(struct tally_output_slot *s, struct tally_ring *r)
 	wake_slot(s);
 }
 
-/* That of the output, and of those that go where it does. */
+/* Attaches a ring to a slot of an output, and of its followers. */
 static void attach_all(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output *f;
@@ -86,6 +87,7 @@ static void attach_all(struct tally_output *out, unsigned int slot, struct tally
 		attach(&f->slots[slot], r);
 }
 
+/* Detaches whatever ring they have from the same slots. */
 static void detach_all(struct tally_output *out, unsigned int slot)
 {
 	struct tally_output *f;
@@ -95,7 +97,12 @@ static void detach_all(struct tally_output *out, unsigned int slot)
 		detach(&f->slots[slot]);
 }
 
-/* What is written there wakes everybody who has to do with it. In interrupt. */
+/**
+ * tally_outputs_wake - wake those who poll a file whose event writes to a ring
+ * @r: the ring
+ *
+ * Context: Hard interrupt.
+ */
 void tally_outputs_wake(struct tally_ring *r)
 {
 	const struct tally_output_slot *s;
@@ -109,7 +116,7 @@ void tally_outputs_wake(struct tally_ring *r)
 
 /* ---- an event's output ---- */
 
-/* Of a new event; before it can overflow. */
+/* Takes from the attr what the records of a new event contain. */
 static void describe(struct tally_output *out, const struct perf_event_attr *attr)
 {
 	const u64 words = TALLY_SAMPLE_IN(TALLY_IN_HEAD | TALLY_IN_TAIL | TALLY_IN_LAST);
@@ -138,12 +145,13 @@ static void describe(struct tally_output *out, const struct perf_event_attr *att
 }
 
 /**
- * tally_output_new - for an event's records
- * @attr: as it was asked for
- * @target: whom the event counts
+ * tally_output_new - make the output of an event
+ * @attr: the attr that the maker gave, with the members that perf's event does not get
+ * @target: the task and CPU that the event counts
  * @ev: the event
  *
- * Return: it, with no ring; or NULL for want of memory.
+ * Context: Process context, may sleep.
+ * Return: the output, without a ring; NULL if there is no memory.
  */
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      const struct tally_target *target,
@@ -160,7 +168,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	out->nr_slots = nr_slots;
 	out->cpu = target->cpu;
 	out->on_all_cpus = nr_slots > 1 || (!target->task && target->cpu < 0);
-	/* perf refuses what children on several CPUs would write to. */
+	/* Such a ring would have several writers at a time: it cannot be mapped. */
 	out->scattered = ev->attr.inherit && target->cpu < 0;
 	out->slot_mask = nr_slots > 1 ? ~0U : 0;
 	out->id = ev->id;
@@ -175,21 +183,24 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	return out;
 }
 
-/* Of an event that only counts, somebody wants records of others. */
+/*
+ * The output of an event. One that only counts gets it when somebody maps a ring from its
+ * file, or sends the records of other events there. NULL if there is no memory.
+ */
 static struct tally_output *output_of(struct tally_event *ev)
 {
 	static const struct perf_event_attr none;
 
 	lockdep_assert_held(&outputs_lock);
 	if (!ev->output) {
-		/* Who polls, reads or samples finds it whole. */
+		/* Pollers, readers and samples of the group look at it without the lock. */
 		smp_store_release(&ev->output,
 				  tally_output_new(&none, &ev->counter->target, ev));
 	}
 	return ev->output;
 }
 
-/* While it is enabled; perf's event may have ended before its task. */
+/* Where to write what a task does: nowhere while the event is disabled. */
 static struct tally_output *listening(struct tally_task_listener *listener, int cpu)
 {
 	struct tally_output *out = container_of(listener, struct tally_output, tasks);
@@ -198,11 +209,13 @@ static struct tally_output *listening(struct tally_task_listener *listener, int 
 }
 
 /**
- * tally_output_listen - have records of what tasks do
+ * tally_output_listen - write records of what tasks do
  * @out: the output of an event that has its counter
- * @attr: which records
+ * @attr: the attr that the maker gave: comm, task, context_switch and cgroup
  *
- * Return: 0, also if none are wanted; EOPNOTSUPP if this kernel cannot tell, ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: 0, also if there are no such records; EOPNOTSUPP if this kernel has not the
+ * tracepoints, ENOMEM.
  */
 int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr)
 {
@@ -226,12 +239,12 @@ int tally_output_listen(struct tally_output *out, const struct perf_event_attr *
 }
 
 /**
- * tally_output_fill - a ring in each slot, which no program has mapped
- * @out: the output of a new event, which has none yet
- * @how: what they are to be like; its CPU is that of an event that has one slot
+ * tally_output_fill - make a ring for each slot, for a module to read
+ * @out: the output of a new event, which has no ring yet
+ * @how: what the rings are like; @how->cpu is used if there is one slot
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOMEM: some may be there then, for tally_output_end().
+ * Return: 0, or ENOMEM; tally_output_end() puts the rings that were made.
  */
 int tally_output_fill(struct tally_output *out, struct tally_ring_how *how)
 {
@@ -255,8 +268,10 @@ int tally_output_fill(struct tally_output *out, struct tally_ring_how *how)
 }
 
 /**
- * tally_output_end - nothing goes to any ring any more
- * @out: the output; a grace period is to follow before tally_output_free()
+ * tally_output_end - detach an output from all rings and all other outputs
+ * @out: the output; the caller waits for a grace period before tally_output_free()
+ *
+ * Context: Process context, may sleep.
  */
 void tally_output_end(struct tally_output *out)
 {
@@ -272,6 +287,7 @@ void tally_output_end(struct tally_output *out)
 	mutex_unlock(&outputs_lock);
 }
 
+/* Frees an output; NULL is allowed. */
 void tally_output_free(struct tally_output *out)
 {
 	if (!out)
@@ -293,7 +309,7 @@ static void mapping_opened(struct vm_area_struct *vma)
 	mutex_unlock(&outputs_lock);
 }
 
-/* Nobody has the ring any more: whoever writes there is to stop. */
+/* No program has the ring mapped any more: no output writes to it from here on. */
 static void detach_rest(struct tally_ring *r)
 {
 	while (!list_empty(&r->outputs))
@@ -301,6 +317,7 @@ static void detach_rest(struct tally_ring *r)
 	tally_munlock(&r->mlock);
 }
 
+/* One mapping less of a slot's ring. */
 static void unmap(struct tally_output_slot *s)
 {
 	struct tally_ring *r = tally_ring_get(ring_of(s));
@@ -319,7 +336,7 @@ static void mapping_closed(struct vm_area_struct *vma)
 	mutex_unlock(&outputs_lock);
 }
 
-/* The header page is the only one that can be written to; split or not. */
+/* Programs may write to the header page alone, also when they split the mapping. */
 static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
 {
 	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
@@ -331,7 +348,7 @@ static const struct vm_operations_struct mapping_ops = {
 	.pfn_mkwrite = mapping_pfn_mkwrite,
 };
 
-/* The ring that is there, if it is as wanted; NULL if there is none. */
+/* The ring of a slot; NULL if there is none, EINVAL if it has another size. */
 static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
 {
 	struct tally_ring *r = ring_of(s);
@@ -360,7 +377,7 @@ static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ri
 	return 0;
 }
 
-/* A new one, charged to the caller. */
+/* A new ring, charged to the caller, or an ERR_PTR. */
 static struct tally_ring *make(const struct tally_output *out, int cpu,
 			       struct vm_area_struct *vma)
 {
@@ -387,7 +404,7 @@ static struct tally_ring *make(const struct tally_output *out, int cpu,
 	return r;
 }
 
-/* The slot that the offset of a mapping means, in pages; or EINVAL. */
+/* The slot whose ring is at an offset of a mapping, in pages; EINVAL if there is none. */
 int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff)
 {
 	unsigned long cpu = pgoff / TALLY_RING_PAGES;
@@ -398,6 +415,7 @@ int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff)
 	return cpu;
 }
 
+/* The slot that a program wants to map; EINVAL as for tally_output_mmap(). */
 static int check_mapping(const struct tally_output *out, struct vm_area_struct *vma)
 {
 	unsigned long pages = vma_pages(vma) - 1;
@@ -422,7 +440,7 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 	mutex_lock(&outputs_lock);
 	r = existing(&out->slots[slot], vma_pages(vma) - 1);
 	if (!r) {
-		/* It may take its time, and others map theirs meanwhile. */
+		/* Without the lock: other programs map theirs meanwhile. */
 		mutex_unlock(&outputs_lock);
 		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
 		mutex_lock(&outputs_lock);
@@ -447,13 +465,14 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 /**
  * tally_output_mmap - a program maps a ring of an event that it has made
  * @ev: the event, which may have no output yet
- * @wait: who waits at the file
- * @vma: where; what is written to is forward, else the oldest records go
+ * @wait: queue of those who poll the file
+ * @vma: the mapping. If it is writable, a new ring keeps records until the program has
+ *	read them; else new records overwrite the oldest.
  *
- * Context: In the lock of the program's mappings.
- * Return: 0; EINVAL for a size that is not 1 + 2^n pages, another one than the ring
- * has already, an offset that is no CPU's, a private mapping, and an inherited
- * event that is not on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ * Context: Process context, with the program's mmap lock.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, a size that the ring does not
+ * have, an offset that is no CPU's, a private mapping, and an inherited event that is not
+ * on one CPU; EPERM for more memory than may be locked, ENOMEM.
  */
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)
@@ -466,7 +485,7 @@ int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 	return out ? map_output(out, wait, vma) : -ENOMEM;
 }
 
-/* ---- what programs ask of it ---- */
+/* ---- calls of programs ---- */
 
 static bool is_mapped(const struct tally_output *out)
 {
@@ -493,13 +512,13 @@ static bool same_target(const struct tally_target *a, const struct tally_target 
 	return a->task == b->task && a->cpu == b->cpu;
 }
 
-/* One reader can make sense of both. */
+/* Whether a reader can read both from one ring. */
 static bool alike(const struct tally_output *a, const struct tally_output *b)
 {
 	return a->clock == b->clock && a->backward == b->backward;
 }
 
-/* As perf: what is on other CPUs, has another clock or grows to the other end. */
+/* As perf: EINVAL for events on other CPUs, with another clock or direction. */
 static bool may_share(const struct tally_event *ev, const struct tally_event *to)
 {
 	const struct tally_target *a = &ev->counter->target, *b = &to->counter->target;
@@ -520,7 +539,7 @@ static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
 	if (is_mapped(ev->output) ||
 	    (to && (!may_share(ev, to) || !has_ring(to->output))))
 		return -EINVAL;
-	/* Several CPUs at the same time would write to it. */
+	/* Children on several CPUs would write to the ring at the same time. */
 	if (to && ev->attr.inherit && ev->counter->target.cpu < 0)
 		return -EINVAL;
 	WRITE_ONCE(ev->output->wait, wait);
@@ -534,13 +553,14 @@ static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
 }
 
 /**
- * tally_output_set - write to another event's rings
- * @ev: the event, of which no ring is mapped
- * @wait: who waits at its file
- * @to: the other one, which has a ring; NULL to write nowhere
+ * tally_output_set - write to the rings of another event: PERF_EVENT_IOC_SET_OUTPUT
+ * @ev: the event
+ * @wait: queue of those who poll its file
+ * @to: the other event, which has a ring; NULL to write nowhere
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL as perf says, ENOMEM.
+ * Return: 0; EINVAL where perf has it: a ring of @ev is mapped, @to has none, or one
+ * reader could not read both; ENOMEM.
  */
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to)
@@ -554,13 +574,12 @@ int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 }
 
 /**
- * tally_output_follow - write where a leader does, now and later
+ * tally_output_follow - write where a leader writes, now and later
  * @ev: an event that has no file
  * @leader: the event whose file it is in
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL if its records have another clock, or grow to the other end;
- * ENOMEM.
+ * Return: 0; EINVAL if the records have another clock or direction; ENOMEM.
  */
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 {
@@ -570,7 +589,7 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 
 	if (!ev->output)
 		return 0;
-	/* Who leads another one is told so later, and may have more slots. */
+	/* join_leader() refuses another target after this; its number of slots may differ. */
 	if (!same_target(&ev->counter->target, &leader->counter->target))
 		return 0;
 	mutex_lock(&outputs_lock);
@@ -591,11 +610,12 @@ unlock:
 }
 
 /**
- * tally_output_pause - write nothing for a while; what comes is lost
- * @out: the output; NULL has no ring
- * @pause: begin, or end
+ * tally_output_pause - pause the rings of an event: PERF_EVENT_IOC_PAUSE_OUTPUT
+ * @out: the output; NULL for an event that never had a ring
+ * @pause: true to pause, false to go on
  *
- * On return, whoever was in the middle of a record when it began is through.
+ * Records that come during a pause are lost, and counted. When a pause has begun, this
+ * returns after all records that were being written are complete.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL if there is no ring.
@@ -620,7 +640,7 @@ int tally_output_pause(struct tally_output *out, bool pause)
 	return err;
 }
 
-/* What poll() tells of all rings; who is to be woken waits already. */
+/* The poll events of all rings, each reported once; the caller is in the queue already. */
 __poll_t tally_output_poll(struct tally_output *out)
 {
 	struct tally_ring *r;

@@ -23,12 +23,13 @@ struct tally_target;
 struct vm_area_struct;
 
 /**
- * struct tally_output_slot - where an event's records of one CPU, or its task, go
- * @ring: the ring; NULL if nobody has one. Read under RCU.
- * @node: in the ring's list
- * @out: the event's
- * @maps: how often a program has mapped the ring from this event's file
- * @throttled: a record said so, and none that it is over. Written where the ring is.
+ * struct tally_output_slot - the destination of an event's records from one CPU, or task
+ * @ring: the ring; NULL if records go nowhere. Read under RCU.
+ * @node: link in tally_ring::outputs
+ * @out: the output that the slot is part of
+ * @maps: number of mappings of @ring that were made from this event's file
+ * @throttled: the last record of throttling in the ring was PERF_RECORD_THROTTLE; written
+ *	by the ring's writers
  */
 struct tally_output_slot {
 	struct tally_ring __rcu *ring;
@@ -39,43 +40,43 @@ struct tally_output_slot {
 };
 
 /**
- * struct tally_output - an event's records, and where they go
+ * struct tally_output - an event's records: what they contain, and where they go
  * @type: perf_event_attr's sample_type
- * @fixed: bytes of a sample, but for what differs from one to the next
- * @trailer: bytes of what is behind all other records
- * @wakeup_events: how many samples wake the reader; 0 if bytes do
- * @variable: fields of @type that are made in a way of their own
- * @slot_mask: takes the number of a CPU to that of its slot
- * @id: of the event
- * @ns: the PID namespace of who made it
- * @global: that is the first one
- * @clock: what time it is
- * @max_stack: entries of a call chain, 0 the default
- * @callchain_kernel: they have those of the kernel
- * @callchain_user: they have those of the program
- * @strip: nothing of the kernel is told
+ * @fixed: bytes of a sample without the fields in @variable
+ * @trailer: bytes at the end of records other than samples, for sample_id_all
+ * @wakeup_events: samples that wake the reader; 0 if bytes do
+ * @variable: fields of @type whose length varies
+ * @slot_mask: mask that turns the number of a CPU into that of its slot
+ * @id: id of the event
+ * @ns: PID namespace of the event's maker
+ * @global: @ns is the initial one
+ * @clock: clock of the records, in nanoseconds
+ * @max_stack: entries of a call chain; 0 for the default
+ * @callchain_kernel: call chains include the kernel
+ * @callchain_user: call chains include user space
+ * @strip: no address of the kernel is written
  * @backward: perf_event_attr's write_backward
- * @read_format: perf_event_attr's
- * @regs_user: perf_event_attr's
- * @regs_intr: perf_event_attr's
- * @stack_user: perf_event_attr's
- * @branch_hw_index: samples have the index of the newest branch
+ * @branch_hw_index: branches come with the hardware index of the newest one
+ * @read_format: perf_event_attr's read_format
+ * @regs_user: perf_event_attr's sample_regs_user
+ * @regs_intr: perf_event_attr's sample_regs_intr
+ * @stack_user: perf_event_attr's sample_stack_user, in bytes
  * @watermark: bytes that wake the reader; 0 if samples do
  * @lost: records that found no room
  * @ev: the event
- * @set: the set that it is in, if samples tell of that; read under RCU
- * @tasks: what it is told of tasks, if it asked
- * @wait: who is woken; NULL nobody
- * @signal: kicked when a record of @tasks wakes; NULL for none. The file's, which takes
- *	it away with the event
- * @recorder: for rings that a module reads; else NULL
- * @cpu: the CPU that the event counts on; -1 for all, or any
- * @on_all_cpus: it counts on all
- * @scattered: it is written to by children on several CPUs at once
- * @followers: those that write where this one does; guarded by the outputs' lock
- * @follows: in the list of those
- * @nr_slots: how many slots
- * @slots: one for each CPU, or one
+ * @set: set of the event, if samples have the counts of a group; read under RCU
+ * @tasks: listener for what tasks do; without kinds if nothing was asked for
+ * @wait: queue of those who poll; NULL for none
+ * @signal: kicked when a record of @tasks wakes the reader; NULL for none. It belongs to
+ *	the event's file, and ends after the event.
+ * @recorder: reader that is a module; NULL for rings that programs map
+ * @cpu: CPU that the event counts on; -1 for all, or for a task
+ * @on_all_cpus: the event counts on all CPUs
+ * @scattered: children on several CPUs would write to the ring at the same time
+ * @followers: outputs that go where this one goes; guarded by the outputs' lock
+ * @follows: link in the @followers of another output
+ * @nr_slots: number of @slots
+ * @slots: one slot for each possible CPU, or one
  */
 struct tally_output {
 	u64 type;
@@ -115,7 +116,7 @@ struct tally_output {
 	struct tally_output_slot slots[];
 };
 
-/* Pages between two CPUs' rings of one file, as offsets of mappings go. */
+/* The distance of two rings in the offset of a mapping, in pages. */
 #define TALLY_RING_PAGES	(TALLY_RING_AT(1) >> PAGE_SHIFT)
 
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
@@ -135,7 +136,7 @@ int tally_output_pause(struct tally_output *out, bool pause);
 __poll_t tally_output_poll(struct tally_output *out);
 void tally_outputs_wake(struct tally_ring *r);
 
-/* How many records found no room. */
+/* Number of records that found no room. */
 static inline u64 tally_output_lost(const struct tally_output *out)
 {
 	return out ? atomic64_read(&out->lost) : 0;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A sample -> PERF_RECORD_* bytes, as perf_prepare_sample() and perf_output_sample()
- * make them, which no module can call.
+ * PERF_RECORD_SAMPLE, as perf_prepare_sample() and perf_output_sample() write it: modules
+ * cannot call those.
  *
- * What can be said before there is room is found out first: a record is reserved in
- * one piece, in the ring itself, and its fields are stored there one after the other.
- * An event without fields of variable length knows its records' length beforehand.
+ * A record is reserved in one piece in the ring, and its fields are stored there one after
+ * the other. So its length has to be known first: that of an event without fields of
+ * variable length is constant; of all others, find_parts() finds the length, and what
+ * put_parts() is to write.
+ *
+ * A new field is a row in builder/sample_fields.h and a word in the function here that
+ * writes its place: put_head(), put_tail() or put_last(); or, if its length varies, a line
+ * in find_parts() and one in put_parts().
  */
 #include <linux/bitops.h>
 #include <linux/cgroup.h>
@@ -32,34 +37,35 @@
 #include "record/ring.h"
 #include "record/words.h"
 
-/* As many entries as a call chain has if nobody says: kernel.perf_event_max_stack. */
+/* The default length of a call chain, that of kernel.perf_event_max_stack. */
 #define CHAIN_MOST	PERF_MAX_STACK_DEPTH
 
-/* A task, its softirq, an interrupt and an NMI. */
+/* Contexts that interrupt each other on a CPU: a task, its softirq, an interrupt, an NMI. */
 #define CONTEXTS	4
 
 /**
- * struct scratch - call chains in the making, of one CPU
- * @depth: how many there are, one having interrupted the other
- * @ips: of each of them
+ * struct scratch - memory of one CPU for call chains that are being unwound
+ * @depth: number of contexts that are unwinding, each on top of the one before
+ * @ips: the entries of the chain of each context
  */
 struct scratch {
 	unsigned int depth;
 	u64 ips[CONTEXTS][CHAIN_MOST + TALLY_CHAIN_MARKS];
 };
 
+/* Held while @scratch is allocated. */
 static DEFINE_MUTEX(scratch_lock);
 static struct scratch __percpu *scratch;
 
 /**
- * struct parts - what was found out of fields that differ in length
- * @ips: the call chain
- * @nr_ips: its length
- * @raw: how many bytes there are
- * @user: the registers of the program
- * @intr: those of what was interrupted
- * @stack: bytes of the program's stack
- * @group: whose counts it tells, if the event's own are not all
+ * struct parts - fields of variable length, as find_parts() has found them
+ * @ips: entries of the call chain
+ * @nr_ips: number of @ips
+ * @raw: bytes of raw data, with the padding
+ * @user: registers of user space
+ * @intr: registers of the code that was interrupted
+ * @stack: bytes of the user stack
+ * @group: members of the group whose counts are in the sample; NULL for the event alone
  */
 struct parts {
 	const u64 *ips;
@@ -73,6 +79,7 @@ struct parts {
 
 /* ---- words ---- */
 
+/* The misc word of the header: where the CPU was. */
 static u16 misc_of(struct pt_regs *regs)
 {
 	u16 misc = user_mode(regs) ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
@@ -84,7 +91,7 @@ static u16 misc_of(struct pt_regs *regs)
 	return misc;
 }
 
-/* The driver may have had a better one, but by the default clock only. */
+/* The time of the sample; a driver may have a better one, by the default clock only. */
 static __always_inline u64 time_of(const struct tally_output *out,
 				   const struct perf_sample_data *data)
 {
@@ -93,12 +100,16 @@ static __always_inline u64 time_of(const struct tally_output *out,
 	return tally_word_now(out);
 }
 
-/* It came late, when the CPU was where it must not be looked at. */
+/*
+ * Whether kernel addresses must be left out: the event excludes the kernel, but the
+ * overflow was delivered late, when the CPU was in the kernel already.
+ */
 static bool hides(const struct tally_output *out, struct pt_regs *regs)
 {
 	return unlikely(out->strip) && !user_mode(regs);
 }
 
+/* The words in front of the fields of variable length. */
 static __always_inline u64 *put_head(const struct tally_output *out, u64 *to,
 				     const struct perf_event *event,
 				     const struct perf_sample_data *data,
@@ -128,6 +139,7 @@ static __always_inline u64 *put_head(const struct tally_output *out, u64 *to,
 	return to;
 }
 
+/* The words between the user stack and the registers of the interrupted code. */
 static u64 *put_tail(const struct tally_output *out, u64 *to,
 		     const struct perf_sample_data *data)
 {
@@ -142,6 +154,7 @@ static u64 *put_tail(const struct tally_output *out, u64 *to,
 	return to;
 }
 
+/* The id of the current task's cgroup; 0 if the kernel has no cgroup events. */
 static u64 cgroup_here(void)
 {
 #ifdef CONFIG_CGROUP_PERF
@@ -151,7 +164,7 @@ static u64 cgroup_here(void)
 #endif
 }
 
-/* Behind the registers. */
+/* The words behind the registers of the interrupted code. */
 static u64 *put_last(const struct tally_output *out, u64 *to,
 		     const struct perf_sample_data *data, struct pt_regs *regs)
 {
@@ -171,16 +184,17 @@ static u64 *put_last(const struct tally_output *out, u64 *to,
 	return to;
 }
 
-/* ---- what differs in length ---- */
+/* ---- fields of variable length ---- */
 
-/* Where to make a call chain; NULL if there are too many at it already. */
+/* Memory for a call chain; NULL if CONTEXTS chains are being unwound on this CPU. */
 static u64 *enter_scratch(void)
 {
 	struct scratch *s = this_cpu_ptr(scratch);
 	unsigned int depth = s->depth;
 
 	WRITE_ONCE(s->depth, depth + 1);
-	barrier(); /* what interrupts us is to see it */
+	/* An interrupt from here on takes the next entry of @ips. */
+	barrier();
 	return depth < CONTEXTS ? s->ips[depth] : NULL;
 }
 
@@ -188,10 +202,12 @@ static void leave_scratch(void)
 {
 	struct scratch *s = this_cpu_ptr(scratch);
 
-	barrier(); /* as above */
+	/* All uses of the entry are before this: an interrupt may take it from here on. */
+	barrier();
 	WRITE_ONCE(s->depth, s->depth - 1);
 }
 
+/* Unwinds the call chain into @ips. A chain without memory is empty. */
 static void find_chain(const struct tally_output *out, const struct perf_event *event,
 		       struct pt_regs *regs, u64 *ips, struct parts *p)
 {
@@ -211,7 +227,7 @@ static const struct perf_raw_frag *next_frag(const struct perf_raw_frag *frag)
 	return perf_raw_frag_last(frag) ? NULL : frag->next;
 }
 
-/* With its length in front, it is a multiple of 8. */
+/* Bytes of raw data, padded: with the length word in front, they are a multiple of 8. */
 static u32 raw_size(const struct perf_sample_data *data)
 {
 	const struct perf_raw_frag *frag;
@@ -243,6 +259,7 @@ static u64 *put_raw(u64 *to, const struct perf_sample_data *data, u32 size)
 	return end;
 }
 
+/* The branches of a sample; NULL if there are none, or they may be of the kernel. */
 static const struct perf_branch_stack *branches(const struct tally_output *out,
 						const struct perf_sample_data *data,
 						struct pt_regs *regs)
@@ -294,7 +311,7 @@ static u64 *put_regs(u64 *to, const struct tally_regs *regs, u64 mask)
 	return regs->regs ? tally_regs_put(to, regs->regs, mask) : to;
 }
 
-/* As perf: all of it, then how much of that could be read. */
+/* As perf: @size bytes of the stack, then the number of those that could be read. */
 static u64 *put_stack(u64 *to, struct pt_regs *user, u16 size)
 {
 	*to++ = size;
@@ -304,7 +321,10 @@ static u64 *put_stack(u64 *to, struct pt_regs *user, u16 size)
 	return to + size / sizeof(u64) + 1;
 }
 
-/* In the order of the fields: the stack takes what is left. */
+/*
+ * Finds the parts in the order of the fields, and returns the size of the record: the user
+ * stack may take what the fields in front of it leave of 64 KiB.
+ */
 static unsigned int find_parts(const struct tally_output *out, const struct perf_event *event,
 			       const struct perf_sample_data *data, struct pt_regs *regs,
 			       u64 *ips, struct parts *p)
@@ -341,6 +361,7 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 	return size;
 }
 
+/* Writes what is behind the head and the counts. */
 static u64 *put_parts(const struct tally_output *out, u64 *to,
 		      const struct perf_sample_data *data, struct pt_regs *regs,
 		      const struct parts *p)
@@ -393,7 +414,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 		leave_scratch();
 }
 
-/* Whose stack has room for the group. */
+/* Apart from sample_variable(), so that only groups take so much of the stack. */
 static noinline void sample_group(struct tally_output *out, struct tally_ring *r,
 				  struct perf_event *event,
 				  const struct perf_sample_data *data, struct pt_regs *regs)
@@ -408,10 +429,10 @@ static noinline void sample_group(struct tally_output *out, struct tally_ring *r
 
 /**
  * tally_record_sample - write a sample to the ring of this CPU, if there is one
- * @out: the event's
- * @event: perf's event, maybe a child's
- * @data: of the overflow
- * @regs: of what was interrupted
+ * @out: the output of the event
+ * @event: perf's event, which may be a child's
+ * @data: perf's data of the overflow
+ * @regs: registers of the code that was interrupted
  *
  * Context: Any context, NMI included, without preemption.
  */
@@ -447,7 +468,15 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 
 /* ---- memory for call chains ---- */
 
-/* What is needed for such records; it stays until the module goes. 0 or ENOMEM. */
+/**
+ * tally_record_prepare - allocate what the samples of an event need
+ * @attr: the event's
+ *
+ * The memory is shared by all events, and is freed with the module.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or ENOMEM.
+ */
 int tally_record_prepare(const struct perf_event_attr *attr)
 {
 	int err = 0;
@@ -463,6 +492,7 @@ int tally_record_prepare(const struct perf_event_attr *attr)
 	return err;
 }
 
+/* Frees that memory; no event is left. */
 void tally_record_exit(void)
 {
 	free_percpu(scratch);
