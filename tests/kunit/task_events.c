@@ -98,7 +98,8 @@ static struct asker *new_asker(struct kunit *test, unsigned int kinds)
 
 static void remove(struct kunit *test, struct asker *a)
 {
-	tally_task_events_remove(&a->listener);
+	tally_task_events_leave(&a->listener);
+	synchronize_rcu();
 	a->removed = true;
 	KUNIT_EXPECT_EQ(test, atomic_read(&a->late), 0);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->listener.missed), 0);
@@ -315,7 +316,7 @@ static void task_events_inherit(struct kunit *test)
 	tally_task_events_leave(&with->listener);
 	tally_task_events_leave(&without->listener);
 	tally_task_events_leave(&threads->listener);
-	tally_task_events_wait();
+	synchronize_rcu();
 	nothing_left(test);
 
 	born = after->pid;
@@ -438,7 +439,8 @@ static int comes_and_goes(void *data)
 			race->failed++;
 		} else {
 			usleep_range(1000, 3000);
-			tally_task_events_remove(&a->listener);
+			tally_task_events_leave(&a->listener);
+			synchronize_rcu();
 			WRITE_ONCE(a->removed, true);
 			race->late += atomic_read(&a->late);
 			race->told += atomic_long_read(&a->told);

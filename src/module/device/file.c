@@ -13,7 +13,6 @@
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <uapi/linux/tally.h>
 #include "build/end.h"
@@ -172,7 +171,7 @@ static void tell_end(struct tally_file *f)
 
 static bool task_ended(struct tally_task_exit *w)
 {
-	struct tally_file *f = container_of(w, struct tally_file, watch);
+	struct tally_file *f = container_of(w, struct tally_file, exit);
 
 	if (!tally_file_has_ended(f))
 		return false;
@@ -209,7 +208,7 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 	INIT_LIST_HEAD(&f->extras);
 	init_waitqueue_head(&f->wait);
 	f->at.gone = event_gone;
-	f->watch.ended = task_ended;
+	f->exit.ended = task_ended;
 	tally_kick_init(&f->signal, signal_readers);
 	return f;
 }
@@ -248,7 +247,7 @@ static void take_out(struct tally_set *set, struct tally_event *ev,
 void tally_file_put(struct tally_set *set)
 {
 	if (tally_group_put(set))
-		kfree(container_of(set, struct tally_file, own));
+		kfree_rcu(container_of(set, struct tally_file, own), rcu);
 }
 
 /* When a leader goes, those with a file go on, and all others go with it. */
@@ -281,8 +280,6 @@ static void release_attachment(struct tally_file *f)
 {
 	tally_detach(&f->at);
 	tally_mapping_end(&f->at_mapping);
-	if (f->watch.task)
-		put_task_struct(f->watch.task);
 }
 
 static void uncharge(struct tally_file *f)
@@ -304,8 +301,7 @@ void tally_file_end(struct tally_file *f)
 		mutex_unlock(&f->session->lock);
 		tally_session_put(f->session);
 	}
-	if (f->watching)
-		tally_task_exit_unwatch(&f->watch);
+	tally_task_exit_unwatch(&f->exit);
 	if (f->ev)
 		release_event(f);
 	else
@@ -315,5 +311,5 @@ void tally_file_end(struct tally_file *f)
 	if (f->ev)
 		tally_file_put(&f->own);
 	else
-		kfree(f);
+		kfree_rcu(f, rcu);
 }

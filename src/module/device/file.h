@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -62,8 +63,8 @@ struct tally_file_extra {
  * @extras: charges for members without a file; guarded by tally_set::lock
  * @wait: those who poll
  * @fasync: those who want a signal
- * @watch: of the task
- * @watching: it is registered
+ * @exit: waits for the end of the task's event
+ * @rcu: frees the file, at which the listener in @exit may still look
  * @own: the set that the event is in while it is in no other file's. It keeps this in
  *	memory as long as anybody may look at it. Not there if @ev is NULL.
  */
@@ -85,8 +86,8 @@ struct tally_file {
 	struct list_head extras;
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
-	struct tally_task_exit watch;
-	bool watching;
+	struct tally_task_exit exit;
+	struct rcu_head rcu;
 	struct tally_set own;
 };
 

@@ -10,7 +10,6 @@
 #include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <uapi/linux/tally.h>
 #include "build/end.h"
@@ -45,15 +44,12 @@ void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 	}
 }
 
-/* poll() tells the end of a task's event, if this kernel can be asked for it. */
+/* Without tracepoints, poll() reports the end of a task's event only when it is called. */
 static int watch(struct tally_file *f, const struct tally_event *ev)
 {
-	int err;
+	struct task_struct *task = ev->counter->target.task;
+	int err = task ? tally_task_exit_watch(&f->exit, task, ev->attr.inherit) : 0;
 
-	if (!ev->counter->target.task)
-		return 0;
-	err = tally_task_exit_watch(&f->watch, ev->counter->target.task);
-	f->watching = !err;
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
@@ -262,7 +258,6 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->charge = *charge;
-	f->watch.task = ev->attr.inherit ? NULL : ev->counter->target.task;
 	err = join_own(f, ev, wanted, how->require, b);
 	if (!err && how->output) {
 		err = tally_output_set(ev, &f->wait, how->output->ev);
@@ -369,10 +364,6 @@ static int begin_attached(struct tally_file *f)
 		mutex_lock(&f->at_mapping.lock);
 		tally_mapping_show(&f->at_mapping, &f->at_event, 1);
 		mutex_unlock(&f->at_mapping.lock);
-	}
-	if (f->at.ev && f->at.ev->counter->target.task) {
-		if (!f->at.ev->attr.inherit)
-			f->watch.task = get_task_struct(f->at.ev->counter->target.task);
 		err = watch(f, f->at.ev);
 	}
 	mutex_unlock(&f->at.lock);

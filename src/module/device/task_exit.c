@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling whoever polls a file that its task's event has ended.
+ * Waking the pollers of a file when its task's event ends.
  *
- * perf tells nobody. So two of the scheduler's tracepoints are watched, from the
- * first file of a task on: of exit() and of exec(), with which an event may end,
- * too. They come some time before or after the end of the events, on each kernel
- * at another place; so a work looks until it has come.
+ * perf calls nobody when an event ends, which exit() and exec() may do. Their
+ * tracepoints come some time before or after that end, and each kernel has them at
+ * another place. So a tracepoint only makes a waiter due, and a work asks the waiter,
+ * again and again, whether its event has ended.
  */
-#include <linux/hashtable.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
-#include <linux/tracepoint.h>
 #include <linux/workqueue.h>
-#include "compat.h"
 #include "device/task_exit.h"
-#include "base/tracepoint.h"
 
-/* Guards what follows. Tracepoints take it, wherever they are: no lock is inside. */
-static DEFINE_RAW_SPINLOCK(watches_lock);
-static DEFINE_HASHTABLE(watches, 6);
+/*
+ * Guards the list, and due, tries and done of each waiter. A tracepoint takes this
+ * lock with other locks held, so no lock is taken inside.
+ */
+static DEFINE_RAW_SPINLOCK(due_lock);
 static LIST_HEAD(due);
 
-/* Held while watches are asked, and taken away. Outside all that they take. */
+/* Held while waiters are asked. Outside of all locks that a waiter takes. */
 static DEFINE_MUTEX(asking_lock);
 
-/* Guards what follows. */
-static DEFINE_MUTEX(probing_lock);
-static bool probing;
-
-/* Twice as long each time, up to a second; one for any task not for ever. */
-#define TRIES	16
+/* Jiffies until the next round of asks: doubled after each round, up to a second. */
 static unsigned long delay = 1;
+
+/* A waiter for any task gives up after so many asks; most tasks are not its own. */
+#define TRIES	16
 
 static void ask(struct work_struct *work);
 static DECLARE_DELAYED_WORK(asking, ask);
@@ -46,70 +44,44 @@ static void kick(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(kicked, kick);
 
-static void make_due(struct tally_task_exit *w)
+/* Writes no record: the end of a task only makes the waiter due. */
+static struct tally_output *task_ended(struct tally_task_listener *listener, int cpu)
 {
-	lockdep_assert_held(&watches_lock);
-	w->tries = TRIES;
-	if (list_empty(&w->due))
-		list_add_tail(&w->due, &due);
-}
-
-/* Those who wait for @task, or for any. */
-static bool mark(const struct task_struct *task)
-{
-	struct tally_task_exit *w;
-	bool any = false;
-
-	hash_for_each_possible(watches, w, node, (unsigned long)task) {
-		if (w->task != task || w->told)
-			continue;
-		make_due(w);
-		any = true;
-	}
-	return any;
-}
-
-static void something_ended(const struct task_struct *task)
-{
+	struct tally_task_exit *w = container_of(listener, struct tally_task_exit, listener);
 	unsigned long flags;
-	bool any;
+	bool ask;
 
-	raw_spin_lock_irqsave(&watches_lock, flags);
-	any = mark(task) | mark(NULL);
-	raw_spin_unlock_irqrestore(&watches_lock, flags);
-	if (any)
+	raw_spin_lock_irqsave(&due_lock, flags);
+	ask = !w->done;
+	w->tries = TRIES;
+	if (ask && list_empty(&w->due))
+		list_add_tail(&w->due, &due);
+	raw_spin_unlock_irqrestore(&due_lock, flags);
+	if (ask)
 		irq_work_queue(&kicked);
+	return NULL;
 }
 
-static void probe_exit(void *data, struct task_struct *task)
-{
-	something_ended(task);
-}
-
-static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
-		       struct linux_binprm *bprm)
-{
-	something_ended(task);
-}
-
-/* An exec() that left the event alone is over; an exit() is not, until it is. */
+/* After an exec() one ask is enough. After an exit() the event ends for certain. */
 static bool may_end(const struct tally_task_exit *w)
 {
-	return w->task ? READ_ONCE(w->task->flags) & PF_EXITING : w->tries;
+	const struct task_struct *task = w->listener.task;
+
+	return task ? READ_ONCE(task->flags) & PF_EXITING : w->tries;
 }
 
-/* The next one of this round; it may become due again while it is asked. */
+/* A waiter may become due again while it is asked. */
 static struct tally_task_exit *next_of(struct list_head *round)
 {
 	struct tally_task_exit *w;
 
-	raw_spin_lock_irq(&watches_lock);
+	raw_spin_lock_irq(&due_lock);
 	w = list_first_entry_or_null(round, struct tally_task_exit, due);
 	if (w) {
 		list_del_init(&w->due);
 		w->tries--;
 	}
-	raw_spin_unlock_irq(&watches_lock);
+	raw_spin_unlock_irq(&due_lock);
 	return w;
 }
 
@@ -117,14 +89,14 @@ static void ask_one(struct tally_task_exit *w)
 {
 	bool ended = w->ended(w);
 
-	raw_spin_lock_irq(&watches_lock);
+	raw_spin_lock_irq(&due_lock);
 	if (ended) {
-		w->told = true;
+		w->done = true;
 		list_del_init(&w->due);
 	} else if (may_end(w) && list_empty(&w->due)) {
 		list_add_tail(&w->due, &due);
 	}
-	raw_spin_unlock_irq(&watches_lock);
+	raw_spin_unlock_irq(&due_lock);
 }
 
 static void ask(struct work_struct *work)
@@ -134,9 +106,9 @@ static void ask(struct work_struct *work)
 	LIST_HEAD(round);
 
 	mutex_lock(&asking_lock);
-	raw_spin_lock_irq(&watches_lock);
+	raw_spin_lock_irq(&due_lock);
 	list_splice_init(&due, &round);
-	raw_spin_unlock_irq(&watches_lock);
+	raw_spin_unlock_irq(&due_lock);
 	while ((w = next_of(&round)))
 		ask_one(w);
 	if (!list_empty_careful(&due)) {
@@ -146,80 +118,69 @@ static void ask(struct work_struct *work)
 	mutex_unlock(&asking_lock);
 }
 
-static struct tally_tracepoint exit_probe =
-	TALLY_TRACEPOINT_PROBE("sched_process_exit", probe_exit);
-static struct tally_tracepoint exec_probe =
-	TALLY_TRACEPOINT_PROBE("sched_process_exec", probe_exec);
-
-static int start_probing(void)
+/**
+ * tally_task_exit_watch - wait for the end of a task's event
+ * @w: the waiter, zeroed but for @w->ended
+ * @task: the task of the event
+ * @children: whether the event counts in children of @task, too, so that it ends with
+ *	the last of them
+ *
+ * A task that is exiting already is noticed, too. An exec() that came before is not.
+ *
+ * Context: Process context, may sleep; takes cpus_read_lock().
+ * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, ENOMEM.
+ */
+int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
+			  bool children)
 {
 	int err;
 
-	lockdep_assert_held(&probing_lock);
-	if (probing)
-		return 0;
-	err = tally_tracepoint_get(&exit_probe);
-	if (err)
-		return err;
-	err = tally_tracepoint_get(&exec_probe);
+	INIT_LIST_HEAD(&w->due);
+	w->listener.kinds = TALLY_TASK_END;
+	w->listener.task = children ? NULL : task;
+	w->listener.cpu = -1;
+	w->listener.out = task_ended;
+	err = tally_task_events_add(&w->listener);
 	if (err) {
-		tally_tracepoint_put(&exit_probe);
-		tracepoint_synchronize_unregister();
+		w->listener.kinds = 0;
 		return err;
 	}
-	probing = true;
+	/*
+	 * Pairs with the barrier in probe_exit(): either the exit() finds the listener,
+	 * or PF_EXITING is seen here, and perf may be about to end the event.
+	 */
+	smp_mb();
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		task_ended(&w->listener, -1);
 	return 0;
 }
 
 /**
- * tally_task_exit_watch - ask for being told
- * @w: the watch; @w->task and @w->ended are set
- * @task: whose event it is
+ * tally_task_exit_unwatch - end a wait
+ * @w: the waiter; nothing happens if it was never added
  *
- * What has ended before is told, too.
+ * On return @w is not being asked and never will be. A tracepoint may still look at
+ * @w until a grace period has passed, so @w is freed by kfree_rcu().
  *
- * Context: Process context, may sleep.
- * Return: 0; EOPNOTSUPP in a kernel without tracepoints, ENOMEM.
+ * Context: Process context, may sleep; takes cpus_read_lock().
  */
-int tally_task_exit_watch(struct tally_task_exit *w, const struct task_struct *task)
-{
-	int err;
-
-	mutex_lock(&probing_lock);
-	err = start_probing();
-	mutex_unlock(&probing_lock);
-	if (err)
-		return err;
-	raw_spin_lock_irq(&watches_lock);
-	INIT_LIST_HEAD(&w->due);
-	w->told = false;
-	hash_add(watches, &w->node, (unsigned long)w->task);
-	raw_spin_unlock_irq(&watches_lock);
-	/* It may be past the tracepoint, but not yet where perf ends its events. */
-	if (READ_ONCE(task->flags) & PF_EXITING)
-		something_ended(w->task);
-	return 0;
-}
-
-/* On return it is not being asked, and never will be. */
 void tally_task_exit_unwatch(struct tally_task_exit *w)
 {
+	if (!w->listener.kinds)
+		return;
 	mutex_lock(&asking_lock);
-	raw_spin_lock_irq(&watches_lock);
-	hash_del(&w->node);
+	raw_spin_lock_irq(&due_lock);
+	w->done = true;
 	list_del_init(&w->due);
-	raw_spin_unlock_irq(&watches_lock);
+	raw_spin_unlock_irq(&due_lock);
 	mutex_unlock(&asking_lock);
+	tally_task_events_leave(&w->listener);
 }
 
-/* Nobody watches any more. */
+/* Before the module goes. Nobody waits any more, but a tracepoint may still run. */
 void tally_task_exit_stop(void)
 {
-	if (probing) {
-		tally_tracepoint_put(&exec_probe);
-		tally_tracepoint_put(&exit_probe);
-		tracepoint_synchronize_unregister();
-	}
+	synchronize_rcu();
 	irq_work_sync(&kicked);
 	cancel_delayed_work_sync(&asking);
 }

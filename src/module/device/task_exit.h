@@ -4,28 +4,28 @@
 
 #include <linux/list.h>
 #include <linux/types.h>
-
-struct task_struct;
+#include "record/task_events.h"
 
 /**
- * struct tally_task_exit - somebody who is told when a task's events have ended
- * @node: in the table of watches; guarded by its lock, as are the next three
- * @due: in the list of those that are to be asked, or in none
- * @tries: how often it is still to be asked
- * @told: it has said that it has ended
- * @task: whose; NULL for any, of an event that counts in children, too
- * @ended: called in process context until it says so: whether it has ended
+ * struct tally_task_exit - a waiter for the end of a task's event
+ * @listener: private: a listener to exit() and exec(); its kinds are 0 while nobody waits
+ * @due: private: node in the list of waiters to ask; guarded by a lock of task_exit.c,
+ *	as are @tries and @done
+ * @tries: private: number of asks left after an exit() or exec()
+ * @done: private: true once the waiter is never asked again
+ * @ended: callback that returns whether the event has ended; it runs in process context
+ *	after each exit() and exec(), until it returns true
  */
 struct tally_task_exit {
-	struct hlist_node node;
+	struct tally_task_listener listener;
 	struct list_head due;
 	unsigned int tries;
-	bool told;
-	struct task_struct *task;
+	bool done;
 	bool (*ended)(struct tally_task_exit *w);
 };
 
-int tally_task_exit_watch(struct tally_task_exit *w, const struct task_struct *task);
+int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
+			  bool children);
 void tally_task_exit_unwatch(struct tally_task_exit *w);
 void tally_task_exit_stop(void);
 

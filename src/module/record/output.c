@@ -205,6 +205,9 @@ static struct tally_output *listening(struct tally_task_listener *listener, int 
 {
 	struct tally_output *out = container_of(listener, struct tally_output, tasks);
 
+	/* On its way out of the system perf has no events on it; who would be woken? */
+	if (unlikely(!cpu_active(cpu)))
+		return NULL;
 	return READ_ONCE(out->ev->on) ? out : NULL;
 }
 

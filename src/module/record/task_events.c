@@ -12,7 +12,8 @@
  *	listener->out = ring_of;
  *	err = tally_task_events_add(listener);
  *	...
- *	tally_task_events_remove(listener);
+ *	tally_task_events_leave(listener);
+ *	synchronize_rcu();
  *
  * perf finds the task's event with the task; it may have none any more when the
  * tracepoint of exit() comes. So the tasks of an event are remembered here, from
@@ -29,7 +30,6 @@
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
-#include <linux/cpumask.h>
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
@@ -96,9 +96,6 @@ static void tell(struct tally_task_listener *listener, unsigned int kind,
 	struct tally_output *out;
 
 	if (!(listener->kinds & kind) || (listener->cpu >= 0 && listener->cpu != cpu))
-		return;
-	/* On its way out of the system perf has no events on it; who would be woken? */
-	if (unlikely(!cpu_active(cpu)))
 		return;
 	out = listener->out(listener, cpu);
 	if (out)
@@ -332,9 +329,19 @@ static void tell_exit(struct tally_task_listener *listener,
 
 static void probe_exit(void *data, struct task_struct *task)
 {
-	tell_task(task, TALLY_TASK_LIFE, tell_exit, task);
-	tell_cpu(TALLY_TASK_LIFE, tell_exit, task);
+	/* Pairs with the barrier in tally_task_exit_watch(); PF_EXITING is set already. */
+	smp_mb();
+	tell_task(task, TALLY_TASK_LIFE | TALLY_TASK_END, tell_exit, task);
+	tell_cpu(TALLY_TASK_LIFE | TALLY_TASK_END, tell_exit, task);
 	leave_task(task, false);
+}
+
+/* Who listens to the end of a task has no record written. */
+static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
+		       struct linux_binprm *bprm)
+{
+	tell_task(task, TALLY_TASK_END, NULL, NULL);
+	tell_cpu(TALLY_TASK_END, NULL, NULL);
 }
 
 /* ---- SWITCH ---- */
@@ -440,11 +447,12 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 /* ---- which tracepoints ---- */
 
 /* In the order in which they begin: who is inherited must be seen to exit. */
-enum { EXIT, NEWTASK, RENAME, SWITCH, MKDIR, NR_PROBES };
+enum { EXIT, NEWTASK, EXEC, RENAME, SWITCH, MKDIR, NR_PROBES };
 
 static struct tally_tracepoint probes[NR_PROBES] = {
 	[EXIT] = TALLY_TRACEPOINT_PROBE("sched_process_exit", probe_exit),
 	[NEWTASK] = TALLY_TRACEPOINT_PROBE("task_newtask", probe_newtask),
+	[EXEC] = TALLY_TRACEPOINT_PROBE("sched_process_exec", probe_exec),
 	[RENAME] = TALLY_TRACEPOINT_PROBE("task_rename", probe_rename),
 	[SWITCH] = TALLY_TRACEPOINT_PROBE("sched_switch", probe_switch),
 	[MKDIR] = TALLY_TRACEPOINT_PROBE("cgroup_mkdir", probe_mkdir),
@@ -455,6 +463,7 @@ static void __maybe_unused check_types(void)
 {
 	check_trace_callback_type_sched_process_exit(probe_exit);
 	check_trace_callback_type_task_newtask(probe_newtask);
+	check_trace_callback_type_sched_process_exec(probe_exec);
 	check_trace_callback_type_task_rename(probe_rename);
 	check_trace_callback_type_sched_switch(probe_switch);
 	check_trace_callback_type_cgroup_mkdir(probe_mkdir);
@@ -468,6 +477,8 @@ static unsigned int needs(const struct tally_task_listener *listener)
 		mask |= BIT(EXIT) | BIT(NEWTASK);
 	if (listener->task)
 		mask |= BIT(EXIT);
+	if (listener->kinds & TALLY_TASK_END)
+		mask |= BIT(EXIT) | BIT(EXEC);
 	if (listener->kinds & TALLY_TASK_COMM || listener->remove_on_exec)
 		mask |= BIT(RENAME);
 	if (listener->kinds & TALLY_TASK_SWITCH)
@@ -610,11 +621,10 @@ static void drop_spares(void)
 }
 
 /**
- * tally_task_events_leave - the first half of tally_task_events_remove()
+ * tally_task_events_leave - nothing more is told
  * @listener: of tally_task_events_add()
  *
- * It may still be told something until tally_task_events_wait() returns, which one call
- * does for any number of them.
+ * @listener may still be used, and its @out may run, until a grace period has passed.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */
@@ -632,26 +642,6 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 	stop_probes(needs(listener));
 	if (listener->task)
 		put_task_struct(listener->task);
-}
-
-/* On return nobody is told who had left before. Sleeps. */
-void tally_task_events_wait(void)
-{
-	synchronize_rcu();
-}
-
-/**
- * tally_task_events_remove - nothing more is told
- * @listener: of tally_task_events_add()
- *
- * On return nobody uses @listener, and its @out is not running and never will be.
- *
- * Context: Process context, may sleep; takes cpus_read_lock().
- */
-void tally_task_events_remove(struct tally_task_listener *listener)
-{
-	tally_task_events_leave(listener);
-	tally_task_events_wait();
 }
 
 /* Nobody is told any more; before the module goes. */

@@ -16,6 +16,8 @@ struct tally_output;
 #define TALLY_TASK_LIFE		BIT(1)
 #define TALLY_TASK_SWITCH	BIT(2)
 #define TALLY_TASK_CGROUP	BIT(3)
+/* No records: exit() and exec(), with which a task's event may end. */
+#define TALLY_TASK_END		BIT(4)
 
 /**
  * struct tally_task_listener - somebody who is told what happens to tasks
@@ -53,8 +55,6 @@ struct tally_task_listener {
 unsigned int tally_task_events_kinds(const struct perf_event_attr *attr);
 int tally_task_events_add(struct tally_task_listener *listener);
 void tally_task_events_leave(struct tally_task_listener *listener);
-void tally_task_events_wait(void);
-void tally_task_events_remove(struct tally_task_listener *listener);
 void tally_task_events_exit(void);
 
 #endif /* TALLY_TASK_EVENTS_H */
