@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include "cursor.h"
 
-static int take_group(struct cursor *c, struct tally_counts *counts, __u64 format)
+static int take_group(struct cursor *c, struct libtally_counts *counts, __u64 format)
 {
 	int error = take_u64(c, &counts->nr);
 
@@ -12,12 +12,12 @@ static int take_group(struct cursor *c, struct tally_counts *counts, __u64 forma
 	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
 		error |= take_u64(c, &counts->running);
 	if (error)
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	counts->words = take_array(c, counts->nr, counts->stride * sizeof(__u64));
-	return counts->words ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return counts->words ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-static int take_one(struct cursor *c, struct tally_counts *counts, __u64 format)
+static int take_one(struct cursor *c, struct libtally_counts *counts, __u64 format)
 {
 	int times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 		    !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -25,7 +25,7 @@ static int take_one(struct cursor *c, struct tally_counts *counts, __u64 format)
 
 	counts->words = take(c, (counts->stride + times) * sizeof(__u64));
 	if (!counts->words)
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	counts->nr = 1;
 	word = counts->words + 1;
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
@@ -35,31 +35,31 @@ static int take_one(struct cursor *c, struct tally_counts *counts, __u64 format)
 	return 0;
 }
 
-int tally_counts_take(struct cursor *c, struct tally_counts *counts, __u64 read_format)
+int libtally_counts_take(struct cursor *c, struct libtally_counts *counts, __u64 read_format)
 {
 	memset(counts, 0, sizeof(*counts));
 	counts->format = read_format;
 	counts->stride = 1 + !!(read_format & PERF_FORMAT_ID) +
-			 !!(read_format & TALLY_FORMAT_LOST);
+			 !!(read_format & LIBTALLY_FORMAT_LOST);
 	if (read_format & PERF_FORMAT_GROUP)
 		return take_group(c, counts, read_format);
 	return take_one(c, counts, read_format);
 }
 
-int tally_counts_parse(struct tally_counts *counts, const void *data, size_t size,
-		       __u64 read_format)
+int libtally_counts_parse(struct libtally_counts *counts, const void *data, size_t size,
+			  __u64 read_format)
 {
 	struct cursor c = { data, (const unsigned char *)data + size };
 	int error;
 
 	if ((uintptr_t)data % sizeof(__u64))
-		return TALLY_RECORD_UNALIGNED;
-	error = tally_counts_take(&c, counts, read_format);
+		return LIBTALLY_RECORD_UNALIGNED;
+	error = libtally_counts_take(&c, counts, read_format);
 	return error ? error : (int)(c.at - (const unsigned char *)data);
 }
 
-int tally_counts_get(const struct tally_counts *counts, __u64 index,
-		     struct tally_count_entry *entry)
+int libtally_counts_get(const struct libtally_counts *counts, __u64 index,
+			struct libtally_count_entry *entry)
 {
 	const __u64 *word;
 
@@ -74,22 +74,22 @@ int tally_counts_get(const struct tally_counts *counts, __u64 index,
 	}
 	if (counts->format & PERF_FORMAT_ID)
 		entry->id = *word++;
-	if (counts->format & TALLY_FORMAT_LOST)
+	if (counts->format & LIBTALLY_FORMAT_LOST)
 		entry->lost = *word;
 	entry->enabled = counts->enabled;
 	entry->running = counts->running;
 	return 0;
 }
 
-int tally_counts_find(const struct tally_counts *counts, __u64 id,
-		      struct tally_count_entry *entry)
+int libtally_counts_find(const struct libtally_counts *counts, __u64 id,
+			 struct libtally_count_entry *entry)
 {
 	__u64 i;
 
 	if (!(counts->format & PERF_FORMAT_ID))
 		return -1;
 	for (i = 0; i < counts->nr; i++)
-		if (tally_counts_get(counts, i, entry) == 0 && entry->id == id)
+		if (libtally_counts_get(counts, i, entry) == 0 && entry->id == id)
 			return 0;
 	return -1;
 }
@@ -122,7 +122,7 @@ static __u64 divide(__u64 high, __u64 low, __u64 by)
 	return result;
 }
 
-int tally_scaled(__u64 value, __u64 enabled, __u64 running, __u64 *result)
+int libtally_scaled(__u64 value, __u64 enabled, __u64 running, __u64 *result)
 {
 	__u64 high, low;
 

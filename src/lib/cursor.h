@@ -41,7 +41,7 @@ static inline const void *take_array(struct cursor *c, __u64 nr, size_t size)
 static inline int take_copy(struct cursor *c, void *to, size_t size)
 {
 	if (size > left(c))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	memcpy(to, c->at, size);
 	c->at += size;
 	return 0;
@@ -57,8 +57,8 @@ static inline int take_u32(struct cursor *c, __u32 *value)
 	return take_copy(c, value, sizeof(*value));
 }
 
-int tally_counts_take(struct cursor *c, struct tally_counts *counts, __u64 read_format);
-int tally_sample_take(struct cursor *c, struct tally_sample *s,
-		      const struct tally_format *format);
+int libtally_counts_take(struct cursor *c, struct libtally_counts *counts, __u64 read_format);
+int libtally_sample_take(struct cursor *c, struct libtally_sample *s,
+			 const struct libtally_format *format);
 
 #endif /* LIBTALLY_CURSOR_H */

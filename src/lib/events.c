@@ -6,9 +6,9 @@
 #include <string.h>
 #include "events.h"
 
-struct tally_events *tally_events_new(void)
+struct libtally_events *libtally_events_new(void)
 {
-	return calloc(1, sizeof(struct tally_events));
+	return calloc(1, sizeof(struct libtally_events));
 }
 
 static void empty(struct event *event)
@@ -18,7 +18,7 @@ static void empty(struct event *event)
 	free(event->name);
 }
 
-void tally_events_free(struct tally_events *events)
+void libtally_events_free(struct libtally_events *events)
 {
 	int i;
 
@@ -32,7 +32,7 @@ void tally_events_free(struct tally_events *events)
 }
 
 /* Where a sample has its id, in bytes; -1 if it has none. */
-static int sample_place(const struct tally_format *f)
+static int sample_place(const struct libtally_format *f)
 {
 	__u64 before = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
 
@@ -45,7 +45,7 @@ static int sample_place(const struct tally_format *f)
 }
 
 /* How far before the end others have it; -1 if they have none. */
-static int trailer_place(const struct tally_format *f)
+static int trailer_place(const struct libtally_format *f)
 {
 	__u64 behind = PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
 
@@ -62,7 +62,7 @@ static int trailer_place(const struct tally_format *f)
  * The first id that is not below this one. There may be many, one for each CPU of
  * each event, and each record is looked up.
  */
-static size_t id_place(const struct tally_events *events, __u64 id)
+static size_t id_place(const struct libtally_events *events, __u64 id)
 {
 	size_t low = 0, high = events->nr_ids, middle;
 
@@ -76,7 +76,7 @@ static size_t id_place(const struct tally_events *events, __u64 id)
 	return low;
 }
 
-int tally_events_add_id(struct tally_events *events, int number, __u64 id)
+int libtally_events_add_id(struct libtally_events *events, int number, __u64 id)
 {
 	size_t place = id_place(events, id);
 	struct event_id *ids;
@@ -102,7 +102,7 @@ int tally_events_add_id(struct tally_events *events, int number, __u64 id)
 	return 0;
 }
 
-static void remove_ids(struct tally_events *events, int number)
+static void remove_ids(struct libtally_events *events, int number)
 {
 	size_t from, to = 0;
 
@@ -126,20 +126,20 @@ static int fill(struct event *event, const struct perf_event_attr *attr, const c
 	}
 	memcpy(event->attr, attr, size);
 	event->attr_size = size;
-	tally_format_init(event->format, attr);
+	libtally_format_init(event->format, attr);
 	return 0;
 }
 
 /* Records are told from the others' only if all have their ids at the same place. */
-static int can_be_told(struct tally_events *events, const struct tally_format *format)
+static int can_be_told(struct libtally_events *events, const struct libtally_format *format)
 {
 	int sample = sample_place(format), trailer = trailer_place(format);
 
 	if (!events->nr) {
 		events->sample_place = sample;
 		events->trailer_place = trailer;
-		events->sample_time = tally_format_sample_time(format);
-		events->trailer_time = tally_format_trailer_time(format);
+		events->sample_time = libtally_format_sample_time(format);
+		events->trailer_time = libtally_format_trailer_time(format);
 		return 1;
 	}
 	return sample >= 0 && sample == events->sample_place &&
@@ -147,13 +147,13 @@ static int can_be_told(struct tally_events *events, const struct tally_format *f
 	       format->sample_id_all == events->list[0].format->sample_id_all;
 }
 
-static int time_differs(const struct tally_events *events, const struct tally_format *format)
+static int time_differs(const struct libtally_events *events, const struct libtally_format *format)
 {
-	return events->sample_time != tally_format_sample_time(format) ||
-	       events->trailer_time != tally_format_trailer_time(format);
+	return events->sample_time != libtally_format_sample_time(format) ||
+	       events->trailer_time != libtally_format_trailer_time(format);
 }
 
-void tally_events_cut(struct tally_events *events, int nr)
+void libtally_events_cut(struct libtally_events *events, int nr)
 {
 	int i;
 
@@ -167,8 +167,8 @@ void tally_events_cut(struct tally_events *events, int nr)
 		events->times_differ |= time_differs(events, events->list[i].format);
 }
 
-int tally_events_add(struct tally_events *events, const struct perf_event_attr *attr,
-		     const __u64 *ids, size_t nr_ids, const char *name)
+int libtally_events_add(struct libtally_events *events, const struct perf_event_attr *attr,
+			const __u64 *ids, size_t nr_ids, const char *name)
 {
 	int error, number = events->nr;
 	struct event *list;
@@ -188,21 +188,22 @@ int tally_events_add(struct tally_events *events, const struct perf_event_attr *
 	events->times_differ |= time_differs(events, list[number].format);
 	events->nr++;
 	for (i = 0; i < nr_ids; i++) {
-		error = tally_events_add_id(events, number, ids[i]);
+		error = libtally_events_add_id(events, number, ids[i]);
 		if (error) {
-			tally_events_cut(events, number);
+			libtally_events_cut(events, number);
 			return error;
 		}
 	}
 	return number;
 }
 
-int tally_events_nr(const struct tally_events *events)
+int libtally_events_nr(const struct libtally_events *events)
 {
 	return events->nr;
 }
 
-const struct tally_format *tally_events_format(const struct tally_events *events, int number)
+const struct libtally_format *libtally_events_format(const struct libtally_events *events,
+						     int number)
 {
 	if (number < 0 || number >= events->nr)
 		return NULL;
@@ -227,14 +228,14 @@ static int word_of(const struct perf_event_header *header, const void *data, int
 static int take_header(struct perf_event_header *header, const void *data, size_t size)
 {
 	if (size < sizeof(*header))
-		return TALLY_RECORD_SHORT;
+		return LIBTALLY_RECORD_SHORT;
 	memcpy(header, data, sizeof(*header));
 	if (header->size < sizeof(*header))
-		return TALLY_RECORD_BAD_SIZE;
-	return header->size <= size ? 0 : TALLY_RECORD_SHORT;
+		return LIBTALLY_RECORD_BAD_SIZE;
+	return header->size <= size ? 0 : LIBTALLY_RECORD_SHORT;
 }
 
-int tally_events_find(const struct tally_events *events, const void *data, size_t size)
+int libtally_events_find(const struct libtally_events *events, const void *data, size_t size)
 {
 	struct perf_event_header header;
 	size_t place;
@@ -242,44 +243,44 @@ int tally_events_find(const struct tally_events *events, const void *data, size_
 	int error;
 
 	if (events->nr <= 1)
-		return events->nr ? 0 : TALLY_RECORD_NO_EVENT;
+		return events->nr ? 0 : LIBTALLY_RECORD_NO_EVENT;
 	error = take_header(&header, data, size);
 	if (error)
 		return error;
 	if (header.type != PERF_RECORD_SAMPLE && events->trailer_place < 0) {
 		/* They say nothing of their event: and so they are the same for all. */
-		return header.type == PERF_RECORD_READ ? TALLY_RECORD_NO_EVENT : 0;
+		return header.type == PERF_RECORD_READ ? LIBTALLY_RECORD_NO_EVENT : 0;
 	}
 	if (word_of(&header, data, events->sample_place, events->trailer_place, &id))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	place = id_place(events, id);
 	if (place == events->nr_ids || events->ids[place].id != id)
-		return TALLY_RECORD_NO_EVENT;
+		return LIBTALLY_RECORD_NO_EVENT;
 	return events->ids[place].number;
 }
 
-int tally_events_parse(const struct tally_events *events, struct tally_record *record,
-		       const void *data, size_t size)
+int libtally_events_parse(const struct libtally_events *events, struct libtally_record *record,
+			  const void *data, size_t size)
 {
-	int error, number = tally_events_find(events, data, size);
+	int error, number = libtally_events_find(events, data, size);
 
 	if (number < 0)
 		return number;
-	error = tally_record_parse(record, data, size, events->list[number].format);
+	error = libtally_record_parse(record, data, size, events->list[number].format);
 	return error ? error : number;
 }
 
-__u64 tally_events_time(const struct tally_events *events, const void *data, size_t size)
+__u64 libtally_events_time(const struct libtally_events *events, const void *data, size_t size)
 {
-	int number = tally_events_find(events, data, size);
+	int number = libtally_events_find(events, data, size);
 	struct perf_event_header header;
-	const struct tally_format *f;
+	const struct libtally_format *f;
 	__u64 time;
 
 	if (number < 0 || take_header(&header, data, size))
 		return 0;
 	f = events->list[number].format;
-	if (word_of(&header, data, tally_format_sample_time(f), tally_format_trailer_time(f),
+	if (word_of(&header, data, libtally_format_sample_time(f), libtally_format_trailer_time(f),
 		    &time))
 		return 0;
 	return time;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What tally_events_new() makes. */
+/* What libtally_events_new() makes. */
 #ifndef LIBTALLY_EVENTS_H
 #define LIBTALLY_EVENTS_H
 
 #include "libtally_record.h"
 
 struct event {
-	struct tally_format *format;	/* stays where it is: records lead there */
+	struct libtally_format *format;	/* stays where it is: records lead there */
 	void *attr;		/* as many bytes as it says it has */
 	size_t attr_size;
 	char *name;
@@ -18,7 +18,7 @@ struct event_id {
 };
 
 /**
- * struct tally_events - events in the same rings
+ * struct libtally_events - events in the same rings
  * @sample_place:	where all samples have the id, in bytes
  * @trailer_place:	how many bytes before the end other records have it
  * @sample_time:	where all samples have the time; -1 if they have none
@@ -27,7 +27,7 @@ struct event_id {
  * @ids:		by rising id
  * @room:		for how many ids
  */
-struct tally_events {
+struct libtally_events {
 	struct event *list;
 	int nr;
 	int sample_place;
@@ -41,6 +41,6 @@ struct tally_events {
 };
 
 /* Keeps the first ones, so many. */
-void tally_events_cut(struct tally_events *events, int nr);
+void libtally_events_cut(struct libtally_events *events, int nr);
 
 #endif /* LIBTALLY_EVENTS_H */

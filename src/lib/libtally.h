@@ -3,16 +3,16 @@
  * libtally: events and their rings, for programs. It serves perf_event_open(2) and
  * /dev/tally alike, as both speak one protocol.
  *
- *	struct tally_target target = TALLY_TARGET_INIT;	// all tasks, all CPUs
- *	struct tally_reader *reader = tally_reader_new();
+ *	struct libtally_target target = LIBTALLY_TARGET_INIT;	// all tasks, all CPUs
+ *	struct libtally_reader *reader = libtally_reader_new();
  *	const struct perf_event_header *header;
- *	struct tally_record r;
+ *	struct libtally_record r;
  *
- *	tally_reader_open(reader, &attr, &target, 64, "cycles");
- *	while (tally_reader_poll(reader, -1) >= 0)
- *		while ((header = tally_reader_next(reader)) != NULL)
- *			if (tally_reader_parse(reader, header, &r) >= 0)
- *				tally_record_print(stdout, &r);
+ *	libtally_reader_open(reader, &attr, &target, 64, "cycles");
+ *	while (libtally_reader_poll(reader, -1) >= 0)
+ *		while ((header = libtally_reader_next(reader)) != NULL)
+ *			if (libtally_reader_parse(reader, header, &r) >= 0)
+ *				libtally_record_print(stdout, &r);
  *
  * What returns an int returns 0 or more, or a negative errno; what returns a pointer
  * returns NULL for want of memory, if nothing else is said. Different objects may be
@@ -39,47 +39,47 @@ extern "C" {
 /*
  * READ_ONLY	map for reading only: the kernel overwrites the oldest records, and
  *		needs nobody to make room. Of an event with write_backward it is read by
- *		tally_ring_snapshot(). Of another one it is followed as other rings
+ *		libtally_ring_snapshot(). Of another one it is followed as other rings
  *		are, and what was overwritten meanwhile is left out.
  * BACKWARD	of an event with write_backward; READ_ONLY is needed, too.
  * TWICE	the data is there twice, one behind the other, and so no record
  *		is in two pieces: nothing is ever copied.
  * PAUSE_WAITS	PERF_EVENT_IOC_PAUSE_OUTPUT of its file returns when nobody is in the
  *		middle of a record, as of /dev/tally, and not of perf: then a snapshot
- *		has all. tally_reader_open() knows; others say so.
+ *		has all. libtally_reader_open() knows; others say so.
  *
  * A ring that is overwritten does not say how far those are who write just now. So
  * of one that is not paused the older half is never told: it may be theirs. Only if
  * they have written more than that behind the back of data_head, which takes a storm of
  * interrupts in one record of a task, what is told may be torn.
  */
-#define TALLY_RING_READ_ONLY	(1U << 0)
-#define TALLY_RING_BACKWARD	(1U << 1)
-#define TALLY_RING_TWICE	(1U << 2)
-#define TALLY_RING_PAUSE_WAITS	(1U << 3)
+#define LIBTALLY_RING_READ_ONLY	(1U << 0)
+#define LIBTALLY_RING_BACKWARD	(1U << 1)
+#define LIBTALLY_RING_TWICE	(1U << 2)
+#define LIBTALLY_RING_PAUSE_WAITS	(1U << 3)
 
 /**
- * struct tally_ring - a ring that is mapped
+ * struct libtally_ring - a ring that is mapped
  *
  * Only the members of the first part are for programs, to look at.
  *
  * @page:	the page before the data
  * @size:	of the data, in bytes
  * @fd:		of the event; -1 if not known
- * @error:	why tally_ring_next() last had no record: 0 if there was none, or
- *		TALLY_RECORD_BAD_SIZE: what is there is no record, and so all until the
+ * @error:	why libtally_ring_next() last had no record: 0 if there was none, or
+ *		LIBTALLY_RECORD_BAD_SIZE: what is there is no record, and so all until the
  *		head of that time is left out, or that head is none, and nothing is;
  *		or a negative errno
  * @skipped:	bytes that were left out, as they were overwritten or no records
  */
-struct tally_ring {
+struct libtally_ring {
 	struct perf_event_mmap_page *page;
 	__u64 size;
 	int fd;
 	int error;
 	__u64 skipped;
 
-	/* What tally_ring_next() looks at */
+	/* What libtally_ring_next() looks at */
 	const unsigned char *base;
 	__u64 mask;
 	__u64 at;	/* of the next record */
@@ -100,33 +100,33 @@ struct tally_ring {
 /*
  * Maps the ring of a file: one page and so many pages of data, a power of two. at is
  * 0, or for an event on all CPUs of /dev/tally TALLY_RING_AT(cpu). With
- * TALLY_RING_TWICE -EOPNOTSUPP if the kernel does not let go of a page that is mapped
+ * LIBTALLY_RING_TWICE -EOPNOTSUPP if the kernel does not let go of a page that is mapped
  * twice, as those do not for perf's files that refuse to split such a mapping.
  */
-int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
-		   unsigned int flags);
-/* The same for what the caller has mapped, and unmaps after tally_ring_unmap(). */
-int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd,
+int libtally_ring_map(struct libtally_ring *ring, int fd, size_t data_pages, __u64 at,
 		      unsigned int flags);
-void tally_ring_unmap(struct tally_ring *ring);
+/* The same for what the caller has mapped, and unmaps after libtally_ring_unmap(). */
+int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, int fd,
+			 unsigned int flags);
+void libtally_ring_unmap(struct libtally_ring *ring);
 
 /*
  * How many bytes of records are read before the kernel is told that there is room
  * again; 0, as it begins, for a quarter of the ring; 1 for after each record. It is
  * told, too, whenever there is nothing left to read.
  */
-void tally_ring_set_batch(struct tally_ring *ring, __u64 bytes);
+void libtally_ring_set_batch(struct libtally_ring *ring, __u64 bytes);
 /* Tells it now, of all records that were returned: they are gone. */
-void tally_ring_release(struct tally_ring *ring);
+void libtally_ring_release(struct libtally_ring *ring);
 
-const struct perf_event_header *tally_ring_next_slow(struct tally_ring *ring);
+const struct perf_event_header *libtally_ring_next_slow(struct libtally_ring *ring);
 
 /*
  * The next record, whole and at a multiple of 8, until the next call for this ring;
  * NULL if there is none now. No system call, and no copy unless the record is in two
  * pieces.
  */
-static __inline__ const struct perf_event_header *tally_ring_next(struct tally_ring *ring)
+static __inline__ const struct perf_event_header *libtally_ring_next(struct libtally_ring *ring)
 {
 	const struct perf_event_header *header = (const struct perf_event_header *)
 		(ring->base + (size_t)(ring->at & ring->mask));
@@ -134,40 +134,40 @@ static __inline__ const struct perf_event_header *tally_ring_next(struct tally_r
 
 	if (left < sizeof(*header) || header->size > left ||
 	    header->size < sizeof(*header) || header->size % 8)
-		return tally_ring_next_slow(ring);
+		return libtally_ring_next_slow(ring);
 	ring->at += header->size;
 	return header;
 }
 
 /*
- * Copies what a backward ring has, so that tally_ring_next() tells it, the oldest
+ * Copies what a backward ring has, so that libtally_ring_next() tells it, the oldest
  * record first. Meanwhile the ring is paused (PERF_EVENT_IOC_PAUSE_OUTPUT), if its
  * file can do that. If it cannot, or if it is perf's and membarrier(2), by which those
  * are waited for who are in the middle of a record, is refused, the older half is left out.
  * Returns how many records there are.
  */
-int tally_ring_snapshot(struct tally_ring *ring);
+int libtally_ring_snapshot(struct libtally_ring *ring);
 /* PERF_EVENT_IOC_PAUSE_OUTPUT: no records are written, and those that come are lost. */
-int tally_ring_pause(struct tally_ring *ring, int paused);
+int libtally_ring_pause(struct libtally_ring *ring, int paused);
 
 /*
  * ---- Many rings ----------------------------------------------------------
  */
 
-struct tally_reader;
+struct libtally_reader;
 
-struct tally_reader *tally_reader_new(void);
+struct libtally_reader *libtally_reader_new(void);
 /* Unmaps and closes what the reader has opened itself. */
-void tally_reader_free(struct tally_reader *reader);
+void libtally_reader_free(struct libtally_reader *reader);
 
-/* The events whose records are read: add more, or what tally_reader_open() added. */
-struct tally_events *tally_reader_events(struct tally_reader *reader);
+/* The events whose records are read: add more, or what libtally_reader_open() added. */
+struct libtally_events *libtally_reader_events(struct libtally_reader *reader);
 
 /*
  * A ring of the caller's, which stays where it is until the reader is freed. Then what
  * the reader has not told is to be had of the ring itself again.
  */
-int tally_reader_add(struct tally_reader *reader, struct tally_ring *ring);
+int libtally_reader_add(struct libtally_reader *reader, struct libtally_ring *ring);
 
 /*
  * The next record of all rings by time, until the next call; NULL if there is none.
@@ -175,14 +175,14 @@ int tally_reader_add(struct tally_reader *reader, struct tally_ring *ring);
  * told once all rings were looked at after it had been written. Without
  * PERF_SAMPLE_TIME, and sample_id_all, the order means nothing.
  */
-const struct perf_event_header *tally_reader_next(struct tally_reader *reader);
+const struct perf_event_header *libtally_reader_next(struct libtally_reader *reader);
 /* In which ring that was, in the order of their adding; -1 before the first. */
-int tally_reader_ring(const struct tally_reader *reader);
-/* As tally_events_parse(). */
-int tally_reader_parse(struct tally_reader *reader, const struct perf_event_header *header,
-		       struct tally_record *record);
+int libtally_reader_ring(const struct libtally_reader *reader);
+/* As libtally_events_parse(). */
+int libtally_reader_parse(struct libtally_reader *reader, const struct perf_event_header *header,
+			  struct libtally_record *record);
 /* How many records were told behind one of a later time. */
-__u64 tally_reader_late(const struct tally_reader *reader);
+__u64 libtally_reader_late(const struct libtally_reader *reader);
 
 /*
  * Waits until a ring has enough to read, as attr's wakeup_events says, or for so many
@@ -190,26 +190,26 @@ __u64 tally_reader_late(const struct tally_reader *reader);
  * when their task has ended; -EPIPE if all had done that before: there is no more to
  * come.
  */
-int tally_reader_poll(struct tally_reader *reader, int milliseconds);
+int libtally_reader_poll(struct libtally_reader *reader, int milliseconds);
 
 /*
- * tally_ring_snapshot() of all rings, paused together. Returns how many records; -EINVAL
+ * libtally_ring_snapshot() of all rings, paused together. Returns how many records; -EINVAL
  * if not all rings are backward, and then nothing was done.
  */
-int tally_reader_snapshot(struct tally_reader *reader);
+int libtally_reader_snapshot(struct libtally_reader *reader);
 
 /*
  * ---- Opening -------------------------------------------------------------
  */
 
-enum tally_via {
-	TALLY_VIA_PERF = 0,	/* perf_event_open(2) */
-	TALLY_VIA_DEVICE = 1	/* /dev/tally */
+enum libtally_via {
+	LIBTALLY_VIA_PERF = 0,	/* perf_event_open(2) */
+	LIBTALLY_VIA_DEVICE = 1	/* /dev/tally */
 };
 
 /**
- * struct tally_target - what is counted, and by whom
- * @via:	enum tally_via
+ * struct libtally_target - what is counted, and by whom
+ * @via:	enum libtally_via
  * @pid:	as for perf_event_open(2), as the next two and @perf_flags
  * @cpu:	with /dev/tally and pid -1: -1 for all CPUs in one file
  * @group_fd:	-1 for none
@@ -219,7 +219,7 @@ enum tally_via {
  * @name:	with /dev/tally: what it is called in debugfs; or NULL
  * @error:	if that fails: why, in words
  */
-struct tally_target {
+struct libtally_target {
 	int via;
 	int pid;
 	int cpu;
@@ -231,13 +231,13 @@ struct tally_target {
 	char error[128];
 };
 
-#define TALLY_TARGET_INIT { TALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "" }
+#define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "" }
 
 /* All members 0 but the size: what is then set is all that differs from the default. */
-void tally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
+void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
 
 /* Returns a file; with TALLY_OPEN_MEMBER a place in that of its group. */
-int tally_open_event(const struct perf_event_attr *attr, struct tally_target *target);
+int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target);
 
 /*
  * Opens an event, maps its rings and adds all of that to the reader: one file, or
@@ -246,50 +246,51 @@ int tally_open_event(const struct perf_event_attr *attr, struct tally_target *ta
  * PERF_SAMPLE_IDENTIFIER and sample_id_all are added. Returns the event's number. If
  * it fails, nothing is added. TALLY_OPEN_MEMBER is -EINVAL: a member has no file.
  */
-int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
-		      struct tally_target *target, size_t data_pages, const char *name);
+int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
+			 struct libtally_target *target, size_t data_pages, const char *name);
 /* PERF_EVENT_IOC_ENABLE, _DISABLE, ... with 0 as argument, of all files opened so. */
-int tally_reader_ioctl(struct tally_reader *reader, unsigned long request);
+int libtally_reader_ioctl(struct libtally_reader *reader, unsigned long request);
 
 /*
  * read(2): fills counts with what is in buffer (at a multiple of 8) then. -ENODATA for
  * an event in the error state; -ENOSPC if the buffer is too small.
  */
-int tally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
-		      struct tally_counts *counts);
+int libtally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
+			 struct libtally_counts *counts);
 
 /* How many bytes a read of a group of so many events wants. */
-size_t tally_read_size(__u64 read_format, unsigned int nr);
+size_t libtally_read_size(__u64 read_format, unsigned int nr);
 
 /*
  * What the page of an event says it has counted, without a system call. -EOPNOTSUPP
  * if the rest is in a register of the CPU, and read(2) must be asked; -EAGAIN if it was
  * written over and over.
  */
-int tally_page_read(const volatile struct perf_event_mmap_page *page,
-		    struct tally_count_entry *entry);
+int libtally_page_read(const volatile struct perf_event_mmap_page *page,
+		       struct libtally_count_entry *entry);
 
 /*
  * ---- perf.data -----------------------------------------------------------
  */
 
-struct tally_perfdata;
+struct libtally_perfdata;
 
 /*
  * A file for `perf script` and `perf report`. The events must all be there, with
- * their ids, and stay until tally_perfdata_close(). NULL with errno.
+ * their ids, and stay until libtally_perfdata_close(). NULL with errno.
  */
-struct tally_perfdata *tally_perfdata_create(const char *path,
-					     const struct tally_events *events);
+struct libtally_perfdata *libtally_perfdata_create(const char *path,
+						   const struct libtally_events *events);
 /* A record as it is. */
-int tally_perfdata_write(struct tally_perfdata *data, const struct perf_event_header *record);
+int libtally_perfdata_write(struct libtally_perfdata *data,
+			    const struct perf_event_header *record);
 /*
  * What happened before, from /proc: COMM and MMAP2 for tasks that run, MMAP for the
  * kernel, so that addresses get names. Of one process, or for pid -1 of all.
  */
-int tally_perfdata_write_running(struct tally_perfdata *data, int pid);
+int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
 /* Finishes the file. Without that it is none. Frees in any case. */
-int tally_perfdata_close(struct tally_perfdata *data);
+int libtally_perfdata_close(struct libtally_perfdata *data);
 
 #ifdef __cplusplus
 }

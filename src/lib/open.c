@@ -11,7 +11,7 @@
 #include <linux/tally.h>
 #include "reader.h"
 
-void tally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
+void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
@@ -19,7 +19,7 @@ void tally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
 	attr->config = config;
 }
 
-static int open_perf(const struct perf_event_attr *attr, struct tally_target *target)
+static int open_perf(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	int fd = syscall(SYS_perf_event_open, attr, target->pid, target->cpu,
 			 target->group_fd, target->perf_flags | PERF_FLAG_FD_CLOEXEC);
@@ -31,7 +31,7 @@ static int open_perf(const struct perf_event_attr *attr, struct tally_target *ta
 	return fd;
 }
 
-static int open_device(const struct perf_event_attr *attr, struct tally_target *target)
+static int open_device(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	int device = target->device, fd;
 	struct tally_open o;
@@ -75,17 +75,17 @@ static int open_device(const struct perf_event_attr *attr, struct tally_target *
 }
 
 /* What fails says so in words, if none were found yet. */
-static int told(struct tally_target *target, int result)
+static int told(struct libtally_target *target, int result)
 {
 	if (result < 0 && !target->error[0])
 		snprintf(target->error, sizeof(target->error), "%s", strerror(-result));
 	return result;
 }
 
-int tally_open_event(const struct perf_event_attr *attr, struct tally_target *target)
+int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	target->error[0] = 0;
-	return told(target, target->via == TALLY_VIA_DEVICE ? open_device(attr, target) :
+	return told(target, target->via == LIBTALLY_VIA_DEVICE ? open_device(attr, target) :
 							      open_perf(attr, target));
 }
 
@@ -111,9 +111,9 @@ static int each_cpu(int (*call)(void *data, int cpu), void *data)
 }
 
 struct opening {
-	struct tally_reader *reader;
+	struct libtally_reader *reader;
 	struct perf_event_attr *attr;
-	struct tally_target *target;
+	struct libtally_target *target;
 	size_t pages;
 	const char *name;
 	int number;
@@ -122,30 +122,30 @@ struct opening {
 
 static unsigned int ring_flags(const struct opening *o)
 {
-	unsigned int flags = o->target->via == TALLY_VIA_DEVICE ? TALLY_RING_PAUSE_WAITS : 0;
+	unsigned int flags = o->target->via == LIBTALLY_VIA_DEVICE ? LIBTALLY_RING_PAUSE_WAITS : 0;
 
 	if (o->attr->write_backward)
-		flags |= TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD;
+		flags |= LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD;
 	return flags;
 }
 
 static int add_ring(struct opening *o, __u64 at)
 {
-	struct tally_ring *ring = malloc(sizeof(*ring));
+	struct libtally_ring *ring = malloc(sizeof(*ring));
 	int error;
 
 	if (!ring)
 		return -ENOMEM;
-	error = tally_ring_map(ring, o->fd, o->pages, at, ring_flags(o));
+	error = libtally_ring_map(ring, o->fd, o->pages, at, ring_flags(o));
 	if (error) {
 		snprintf(o->target->error, sizeof(o->target->error), "mmap: %s",
 			 strerror(-error));
 		free(ring);
 		return error;
 	}
-	error = tally_reader_add_ring(o->reader, ring, 1);
+	error = libtally_reader_add_ring(o->reader, ring, 1);
 	if (error < 0) {
-		tally_ring_unmap(ring);
+		libtally_ring_unmap(ring);
 		free(ring);
 		return error;
 	}
@@ -155,14 +155,14 @@ static int add_ring(struct opening *o, __u64 at)
 /* A file, and its id with the event, which the first file begins. */
 static int add_file(struct opening *o)
 {
-	struct tally_events *events = o->reader->events;
+	struct libtally_events *events = o->reader->events;
 	__u64 id;
 	int error;
 
-	o->fd = tally_open_event(o->attr, o->target);
+	o->fd = libtally_open_event(o->attr, o->target);
 	if (o->fd < 0)
 		return o->fd;
-	error = tally_reader_add_file(o->reader, o->fd);
+	error = libtally_reader_add_file(o->reader, o->fd);
 	if (error < 0) {
 		close(o->fd);
 		return error;
@@ -170,8 +170,8 @@ static int add_file(struct opening *o)
 	if (ioctl(o->fd, PERF_EVENT_IOC_ID, &id))
 		return -errno;
 	if (o->number >= 0)
-		return tally_events_add_id(events, o->number, id);
-	o->number = tally_events_add(events, o->attr, &id, 1, o->name);
+		return libtally_events_add_id(events, o->number, id);
+	o->number = libtally_events_add(events, o->attr, &id, 1, o->name);
 	if (o->number == -EINVAL)
 		snprintf(o->target->error, sizeof(o->target->error),
 			 "its records could not be told from those of the other events");
@@ -193,8 +193,8 @@ static int map_of(void *data, int cpu)
 	return add_ring(data, TALLY_RING_AT(cpu));
 }
 
-static int add_event(struct tally_reader *reader, const struct perf_event_attr *attr,
-		     struct tally_target *target, size_t data_pages, const char *name)
+static int add_event(struct libtally_reader *reader, const struct perf_event_attr *attr,
+		     struct libtally_target *target, size_t data_pages, const char *name)
 {
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
 	int all = target->pid == -1 && target->cpu == -1, error;
@@ -204,7 +204,7 @@ static int add_event(struct tally_reader *reader, const struct perf_event_attr *
 	if (size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
 	/* What it returns is a place, which would be taken for a file, and be closed. */
-	if (target->via == TALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
+	if (target->via == LIBTALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
 		snprintf(target->error, sizeof(target->error),
 			 "an event with TALLY_OPEN_MEMBER has no file of its own");
 		return -EINVAL;
@@ -223,7 +223,7 @@ static int add_event(struct tally_reader *reader, const struct perf_event_attr *
 	o.pages = data_pages;
 	o.name = name;
 	o.number = -1;
-	if (all && target->via == TALLY_VIA_PERF) {
+	if (all && target->via == LIBTALLY_VIA_PERF) {
 		error = each_cpu(open_on, &o);
 		target->cpu = -1;
 	} else {
@@ -235,22 +235,23 @@ static int add_event(struct tally_reader *reader, const struct perf_event_attr *
 	return error ? error : o.number;
 }
 
-int tally_reader_open(struct tally_reader *reader, const struct perf_event_attr *attr,
-		      struct tally_target *target, size_t data_pages, const char *name)
+int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
+			 struct libtally_target *target, size_t data_pages, const char *name)
 {
-	struct reader_mark mark = tally_reader_mark(reader);
+	struct reader_mark mark = libtally_reader_mark(reader);
 	int number;
 
 	target->error[0] = 0;
 	number = add_event(reader, attr, target, data_pages, name);
 	if (number < 0)
-		tally_reader_cut(reader, &mark);
+		libtally_reader_cut(reader, &mark);
 	return told(target, number);
 }
 
-size_t tally_read_size(__u64 read_format, unsigned int nr)
+size_t libtally_read_size(__u64 read_format, unsigned int nr)
 {
-	size_t words = 1 + !!(read_format & PERF_FORMAT_ID) + !!(read_format & TALLY_FORMAT_LOST);
+	size_t words = 1 + !!(read_format & PERF_FORMAT_ID) +
+		       !!(read_format & LIBTALLY_FORMAT_LOST);
 
 	if (read_format & PERF_FORMAT_GROUP)
 		words = words * nr + 1;
@@ -259,8 +260,8 @@ size_t tally_read_size(__u64 read_format, unsigned int nr)
 	return words * sizeof(__u64);
 }
 
-int tally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
-		      struct tally_counts *counts)
+int libtally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
+			 struct libtally_counts *counts)
 {
 	ssize_t got = read(fd, buffer, size);
 
@@ -269,11 +270,11 @@ int tally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
 	/* The end of the file is what an event in the error state tells. */
 	if (!got)
 		return -ENODATA;
-	return tally_counts_parse(counts, buffer, got, read_format) < 0 ? -EIO : 0;
+	return libtally_counts_parse(counts, buffer, got, read_format) < 0 ? -EIO : 0;
 }
 
-int tally_page_read(const volatile struct perf_event_mmap_page *page,
-		    struct tally_count_entry *entry)
+int libtally_page_read(const volatile struct perf_event_mmap_page *page,
+		       struct libtally_count_entry *entry)
 {
 	__u32 lock, index;
 	int tries;

@@ -44,18 +44,18 @@ static const int features[] = {
 
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
-static void put(struct tally_perfdata *d, const void *bytes, size_t size)
+static void put(struct libtally_perfdata *d, const void *bytes, size_t size)
 {
 	if (size && fwrite(bytes, size, 1, d->file) != 1 && !d->error)
 		d->error = errno ? -errno : -EIO;
 }
 
-static void put_u32(struct tally_perfdata *d, __u32 value)
+static void put_u32(struct libtally_perfdata *d, __u32 value)
 {
 	put(d, &value, sizeof(value));
 }
 
-static void put_string(struct tally_perfdata *d, const char *string)
+static void put_string(struct libtally_perfdata *d, const char *string)
 {
 	static const char zeros[64];
 	size_t length = strlen(string) + 1, aligned = (length + 63) / 64 * 64;
@@ -69,7 +69,7 @@ static void put_string(struct tally_perfdata *d, const char *string)
  * How much of the attrs is said: all have the same size in the file, and an older perf
  * refuses one that is longer than its own, so it is as short as it can be.
  */
-static size_t common_size(const struct tally_events *events)
+static size_t common_size(const struct libtally_events *events)
 {
 	static const size_t sizes[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136 };
 	size_t needed = 0, i;
@@ -90,7 +90,7 @@ static size_t common_size(const struct tally_events *events)
 	return (needed + 7) / 8 * 8;
 }
 
-static void put_attr(struct tally_perfdata *d, const struct event *event)
+static void put_attr(struct libtally_perfdata *d, const struct event *event)
 {
 	static const char zeros[64];
 	size_t have = event->attr_size < d->attr_size ? event->attr_size : d->attr_size;
@@ -107,7 +107,7 @@ static void put_attr(struct tally_perfdata *d, const struct event *event)
 	put(d, zeros, rest);
 }
 
-static __u32 put_ids(struct tally_perfdata *d, int number)
+static __u32 put_ids(struct libtally_perfdata *d, int number)
 {
 	__u32 nr = 0;
 	size_t i;
@@ -121,7 +121,7 @@ static __u32 put_ids(struct tally_perfdata *d, int number)
 	return nr;
 }
 
-static __u32 count_ids(const struct tally_perfdata *d, int number)
+static __u32 count_ids(const struct libtally_perfdata *d, int number)
 {
 	__u32 nr = 0;
 	size_t i;
@@ -131,7 +131,7 @@ static __u32 count_ids(const struct tally_perfdata *d, int number)
 	return nr;
 }
 
-static __u64 put_attrs(struct tally_perfdata *d)
+static __u64 put_attrs(struct libtally_perfdata *d)
 {
 	struct section ids = { sizeof(struct file_header), 0 };
 	__u64 begin;
@@ -149,9 +149,10 @@ static __u64 put_attrs(struct tally_perfdata *d)
 	return begin;
 }
 
-struct tally_perfdata *tally_perfdata_create(const char *path, const struct tally_events *events)
+struct libtally_perfdata *libtally_perfdata_create(const char *path,
+						   const struct libtally_events *events)
 {
-	struct tally_perfdata *d;
+	struct libtally_perfdata *d;
 	struct file_header empty;
 	int e, error;
 
@@ -180,7 +181,7 @@ struct tally_perfdata *tally_perfdata_create(const char *path, const struct tall
 	return d;
 }
 
-int tally_perfdata_write(struct tally_perfdata *data, const struct perf_event_header *record)
+int libtally_perfdata_write(struct libtally_perfdata *data, const struct perf_event_header *record)
 {
 	if (record->size < sizeof(*record))
 		return -EINVAL;
@@ -188,7 +189,7 @@ int tally_perfdata_write(struct tally_perfdata *data, const struct perf_event_he
 	return data->error;
 }
 
-static void put_event_desc(struct tally_perfdata *d)
+static void put_event_desc(struct libtally_perfdata *d)
 {
 	const struct event *event;
 	char name[64];
@@ -206,7 +207,7 @@ static void put_event_desc(struct tally_perfdata *d)
 	}
 }
 
-static void put_feature(struct tally_perfdata *d, int feature, const struct utsname *name)
+static void put_feature(struct libtally_perfdata *d, int feature, const struct utsname *name)
 {
 	switch (feature) {
 	case HEADER_HOSTNAME:
@@ -236,7 +237,7 @@ static void put_feature(struct tally_perfdata *d, int feature, const struct utsn
 }
 
 /* A table of where each is, and then all of them; the table is filled in last. */
-static void put_features(struct tally_perfdata *d, struct file_header *header)
+static void put_features(struct libtally_perfdata *d, struct file_header *header)
 {
 	struct section sections[NR_FEATURES];
 	off_t table = ftello(d->file);
@@ -257,7 +258,7 @@ static void put_features(struct tally_perfdata *d, struct file_header *header)
 	put(d, sections, sizeof(sections));
 }
 
-int tally_perfdata_close(struct tally_perfdata *d)
+int libtally_perfdata_close(struct libtally_perfdata *d)
 {
 	struct file_header header;
 	off_t end = ftello(d->file);

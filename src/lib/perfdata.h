@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What tally_perfdata_create() makes. */
+/* What libtally_perfdata_create() makes. */
 #ifndef LIBTALLY_PERFDATA_H
 #define LIBTALLY_PERFDATA_H
 
 #include "libtally.h"
 
 /**
- * struct tally_perfdata - a perf.data file that is being written
+ * struct libtally_perfdata - a perf.data file that is being written
  * @attr_size:	of each attr in it
  * @attrs:	where they are
  * @data:	where records begin
  * @error:	the first one
  */
-struct tally_perfdata {
+struct libtally_perfdata {
 	FILE *file;
-	const struct tally_events *events;
+	const struct libtally_events *events;
 	size_t attr_size;
 	__u64 attrs;
 	__u64 data;

@@ -72,9 +72,9 @@ static void hex_string(FILE *file, const char *name, const unsigned char *byte, 
 	putc('\n', file);
 }
 
-static void print_counts(FILE *file, const struct tally_counts *counts)
+static void print_counts(FILE *file, const struct libtally_counts *counts)
 {
-	struct tally_count_entry entry;
+	struct libtally_count_entry entry;
 	__u64 i;
 
 	number(file, "nr_counts", counts->nr);
@@ -82,19 +82,19 @@ static void print_counts(FILE *file, const struct tally_counts *counts)
 		number(file, "time_enabled", counts->enabled);
 	if (counts->format & PERF_FORMAT_TOTAL_TIME_RUNNING)
 		number(file, "time_running", counts->running);
-	for (i = 0; tally_counts_get(counts, i, &entry) == 0; i++) {
+	for (i = 0; libtally_counts_get(counts, i, &entry) == 0; i++) {
 		fprintf(file, "  count: %llu", WORD(entry.value));
 		if (counts->format & PERF_FORMAT_ID)
 			fprintf(file, " id %llu", WORD(entry.id));
-		if (counts->format & TALLY_FORMAT_LOST)
+		if (counts->format & LIBTALLY_FORMAT_LOST)
 			fprintf(file, " lost %llu", WORD(entry.lost));
 		putc('\n', file);
 	}
 }
 
-static void print_mmap(FILE *file, const struct tally_record *r)
+static void print_mmap(FILE *file, const struct libtally_record *r)
 {
-	const struct tally_mmap *m = &r->u.mmap;
+	const struct libtally_mmap *m = &r->u.mmap;
 
 	pid_tid(file, m->pid, m->tid);
 	hex(file, "addr", m->addr);
@@ -115,7 +115,7 @@ static void print_mmap(FILE *file, const struct tally_record *r)
 	text(file, "filename", m->filename);
 }
 
-static void print_task(FILE *file, const struct tally_task *t)
+static void print_task(FILE *file, const struct libtally_task *t)
 {
 	field(file, "pid", "%d", (int)t->pid);
 	field(file, "ppid", "%d", (int)t->ppid);
@@ -137,7 +137,7 @@ static const char *context(__u64 ip)
 	}
 }
 
-static void print_callchain(FILE *file, const struct tally_sample *s)
+static void print_callchain(FILE *file, const struct libtally_sample *s)
 {
 	__u64 i;
 
@@ -152,18 +152,18 @@ static void print_callchain(FILE *file, const struct tally_sample *s)
 	}
 }
 
-static void print_branches(FILE *file, const struct tally_sample *s)
+static void print_branches(FILE *file, const struct libtally_sample *s)
 {
-	struct tally_branch_flags f;
+	struct libtally_branch_flags f;
 	__u64 i;
 
 	number(file, "nr_branches", s->nr_branches);
 	if (s->has_hw_idx)
 		number(file, "hw_idx", s->hw_idx);
 	for (i = 0; i < s->nr_branches; i++) {
-		const struct tally_branch *b = &s->branches[i];
+		const struct libtally_branch *b = &s->branches[i];
 
-		tally_branch_decode(b->flags, &f);
+		libtally_branch_decode(b->flags, &f);
 		fprintf(file, "    %llu: %#llx -> %#llx cycles %u type %u", WORD(i),
 			WORD(b->from), WORD(b->to), f.cycles, f.type);
 		fprintf(file, " spec %u new_type %u priv %u%s%s%s%s", f.spec, f.new_type,
@@ -176,22 +176,22 @@ static void print_branches(FILE *file, const struct tally_sample *s)
 	}
 }
 
-static void print_regs(FILE *file, const char *name, const struct tally_regs *regs)
+static void print_regs(FILE *file, const char *name, const struct libtally_regs *regs)
 {
 	unsigned int i;
 	__u64 value;
 
 	field(file, name, "abi %llu mask %#llx", WORD(regs->abi), WORD(regs->mask));
 	for (i = 0; i < 64; i++)
-		if (tally_regs_get(regs, i, &value) == 0)
+		if (libtally_regs_get(regs, i, &value) == 0)
 			fprintf(file, "    %u: %#llx\n", i, WORD(value));
 }
 
 static void print_data_src(FILE *file, __u64 data_src)
 {
-	struct tally_data_src d;
+	struct libtally_data_src d;
 
-	tally_data_src_decode(data_src, &d);
+	libtally_data_src_decode(data_src, &d);
 	field(file, "data_src",
 	      "%#llx op %#x lvl %#x snoop %#x lock %#x dtlb %#x lvl_num %#x "
 	      "remote %u snoopx %#x blk %#x hops %u",
@@ -199,17 +199,17 @@ static void print_data_src(FILE *file, __u64 data_src)
 	      d.snoopx, d.blk, d.hops);
 }
 
-static void print_weight(FILE *file, const struct tally_sample *s)
+static void print_weight(FILE *file, const struct libtally_sample *s)
 {
 	if (s->has & PERF_SAMPLE_WEIGHT_STRUCT)
-		field(file, "weight", "%u %u %u", TALLY_WEIGHT_VAR1(s->weight),
-		      TALLY_WEIGHT_VAR2(s->weight), TALLY_WEIGHT_VAR3(s->weight));
+		field(file, "weight", "%u %u %u", LIBTALLY_WEIGHT_VAR1(s->weight),
+		      LIBTALLY_WEIGHT_VAR2(s->weight), LIBTALLY_WEIGHT_VAR3(s->weight));
 	else
 		number(file, "weight", s->weight);
 }
 
 /* What there is more of than one number. */
-static void print_lists(FILE *file, const struct tally_sample *s)
+static void print_lists(FILE *file, const struct libtally_sample *s)
 {
 	if (s->has & PERF_SAMPLE_READ)
 		print_counts(file, &s->counts);
@@ -227,7 +227,7 @@ static void print_lists(FILE *file, const struct tally_sample *s)
 	}
 }
 
-static void print_sample(FILE *file, const struct tally_sample *s)
+static void print_sample(FILE *file, const struct libtally_sample *s)
 {
 	if (s->has & PERF_SAMPLE_IP)
 		hex(file, "ip", s->ip);
@@ -258,7 +258,7 @@ static void print_sample(FILE *file, const struct tally_sample *s)
 		bytes(file, "rest", s->rest.data, s->rest.size);
 }
 
-static void print_namespaces(FILE *file, const struct tally_namespaces *n)
+static void print_namespaces(FILE *file, const struct libtally_namespaces *n)
 {
 	static const char * const names[NR_NAMESPACES] = {
 		[NET_NS_INDEX] = "net", [UTS_NS_INDEX] = "uts", [IPC_NS_INDEX] = "ipc",
@@ -274,7 +274,7 @@ static void print_namespaces(FILE *file, const struct tally_namespaces *n)
 		      WORD(n->links[i].dev), WORD(n->links[i].ino));
 }
 
-static void print_text_poke(FILE *file, const struct tally_text_poke *t)
+static void print_text_poke(FILE *file, const struct libtally_text_poke *t)
 {
 	hex(file, "addr", t->addr);
 	bytes(file, "old", t->old_bytes, t->old_len);
@@ -282,7 +282,7 @@ static void print_text_poke(FILE *file, const struct tally_text_poke *t)
 }
 
 /* Those with some numbers and no more. */
-static void print_small(FILE *file, const struct tally_record *r)
+static void print_small(FILE *file, const struct libtally_record *r)
 {
 	switch (r->type) {
 	case PERF_RECORD_LOST:
@@ -321,7 +321,7 @@ static void print_small(FILE *file, const struct tally_record *r)
 	}
 }
 
-static void print_body(FILE *file, const struct tally_record *r)
+static void print_body(FILE *file, const struct libtally_record *r)
 {
 	switch (r->type) {
 	case PERF_RECORD_MMAP:
@@ -372,7 +372,7 @@ static void print_body(FILE *file, const struct tally_record *r)
 	}
 }
 
-static void print_id(FILE *file, const struct tally_id *id)
+static void print_id(FILE *file, const struct libtally_id *id)
 {
 	if (id->has & PERF_SAMPLE_TID)
 		field(file, "sample_tid", "%d/%d", (int)id->pid, (int)id->tid);
@@ -386,9 +386,9 @@ static void print_id(FILE *file, const struct tally_id *id)
 		number(file, "sample_cpu", id->cpu);
 }
 
-int tally_record_print(FILE *file, const struct tally_record *record)
+int libtally_record_print(FILE *file, const struct libtally_record *record)
 {
-	const char *name = tally_record_name(record->type);
+	const char *name = libtally_record_name(record->type);
 
 	if (name)
 		fprintf(file, "%s misc %#x size %u\n", name, record->misc, record->size);

@@ -17,14 +17,14 @@
 #include "events.h"
 #include "reader.h"
 
-struct tally_reader *tally_reader_new(void)
+struct libtally_reader *libtally_reader_new(void)
 {
-	struct tally_reader *reader = calloc(1, sizeof(*reader));
+	struct libtally_reader *reader = calloc(1, sizeof(*reader));
 
 	if (!reader)
 		return NULL;
 	reader->last = -1;
-	reader->events = tally_events_new();
+	reader->events = libtally_events_new();
 	if (!reader->events) {
 		free(reader);
 		return NULL;
@@ -32,25 +32,25 @@ struct tally_reader *tally_reader_new(void)
 	return reader;
 }
 
-struct reader_mark tally_reader_mark(const struct tally_reader *reader)
+struct reader_mark libtally_reader_mark(const struct libtally_reader *reader)
 {
 	struct reader_mark mark = { reader->nr, reader->nr_files, reader->nr_polled,
-				    tally_events_nr(reader->events) };
+				    libtally_events_nr(reader->events) };
 
 	return mark;
 }
 
 /* A ring of the caller's, who reads on with what the reader has not told. */
-static void let_go(const struct tally_reader *reader, struct reader_ring *r)
+static void let_go(const struct libtally_reader *reader, struct reader_ring *r)
 {
 	int told = reader->told && r == &reader->rings[reader->last];
 
 	/* Its memory is gone if it was unmapped. */
 	if (r->ring->page)
-		tally_ring_let_go(r->ring, r->header && !told ? r->header->size : 0);
+		libtally_ring_let_go(r->ring, r->header && !told ? r->header->size : 0);
 }
 
-void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mark)
+void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark)
 {
 	struct reader_ring *r;
 
@@ -60,23 +60,23 @@ void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mar
 			let_go(reader, r);
 			continue;
 		}
-		tally_ring_unmap(r->ring);
+		libtally_ring_unmap(r->ring);
 		free(r->ring);
 	}
 	while (reader->nr_files > mark->nr_files)
 		close(reader->files[--reader->nr_files]);
 	reader->nr_polled = mark->nr_polled;
-	tally_events_cut(reader->events, mark->nr_events);
+	libtally_events_cut(reader->events, mark->nr_events);
 }
 
-void tally_reader_free(struct tally_reader *reader)
+void libtally_reader_free(struct libtally_reader *reader)
 {
 	static const struct reader_mark nothing;
 
 	if (!reader)
 		return;
-	tally_reader_cut(reader, &nothing);
-	tally_events_free(reader->events);
+	libtally_reader_cut(reader, &nothing);
+	libtally_events_free(reader->events);
 	free(reader->rings);
 	free(reader->files);
 	free(reader->heap);
@@ -84,7 +84,7 @@ void tally_reader_free(struct tally_reader *reader)
 	free(reader);
 }
 
-struct tally_events *tally_reader_events(struct tally_reader *reader)
+struct libtally_events *libtally_reader_events(struct libtally_reader *reader)
 {
 	return reader->events;
 }
@@ -99,7 +99,7 @@ static int grow(void *array, size_t size)
 	return 0;
 }
 
-static int add_polled(struct tally_reader *reader, int fd)
+static int add_polled(struct libtally_reader *reader, int fd)
 {
 	int i;
 
@@ -117,7 +117,7 @@ static int add_polled(struct tally_reader *reader, int fd)
 	return 0;
 }
 
-int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, int ours)
+int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_ring *ring, int ours)
 {
 	struct reader_ring *r;
 
@@ -130,16 +130,16 @@ int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, 
 	r->ring = ring;
 	r->ours = ours;
 	r->first_look = ring->head;
-	tally_ring_hold(ring);
+	libtally_ring_hold(ring);
 	return reader->nr++;
 }
 
-int tally_reader_add(struct tally_reader *reader, struct tally_ring *ring)
+int libtally_reader_add(struct libtally_reader *reader, struct libtally_ring *ring)
 {
-	return tally_reader_add_ring(reader, ring, 0);
+	return libtally_reader_add_ring(reader, ring, 0);
 }
 
-int tally_reader_add_file(struct tally_reader *reader, int fd)
+int libtally_reader_add_file(struct libtally_reader *reader, int fd)
 {
 	if (grow(&reader->files, (reader->nr_files + 1) * sizeof(*reader->files)))
 		return -ENOMEM;
@@ -147,7 +147,7 @@ int tally_reader_add_file(struct tally_reader *reader, int fd)
 	return reader->nr_files++;
 }
 
-static int before(const struct tally_reader *reader, int a, int b)
+static int before(const struct libtally_reader *reader, int a, int b)
 {
 	const struct reader_ring *x = &reader->rings[a], *y = &reader->rings[b];
 
@@ -155,7 +155,7 @@ static int before(const struct tally_reader *reader, int a, int b)
 }
 
 /* The ring at this place of the heap may be later than those below it. */
-static void sink(struct tally_reader *reader, int place)
+static void sink(struct libtally_reader *reader, int place)
 {
 	int *heap = reader->heap, ring = heap[place], child;
 
@@ -171,15 +171,15 @@ static void sink(struct tally_reader *reader, int place)
 	heap[place] = ring;
 }
 
-/* As tally_events_time(): nearly always all events have it at the same place. */
-static __u64 time_of(const struct tally_events *events, const struct perf_event_header *header)
+/* As libtally_events_time(): nearly always all events have it at the same place. */
+static __u64 time_of(const struct libtally_events *events, const struct perf_event_header *header)
 {
 	int sample = header->type == PERF_RECORD_SAMPLE;
 	int place = sample ? events->sample_time : events->trailer_time;
 	__u64 time;
 
 	if (!events->nr || events->times_differ)
-		return tally_events_time(events, header, header->size);
+		return libtally_events_time(events, header, header->size);
 	if (place < 0)
 		return 0;
 	if (!sample)
@@ -191,14 +191,14 @@ static __u64 time_of(const struct tally_events *events, const struct perf_event_
 }
 
 /* Takes the next record of a ring; 0 if it has none. */
-static int take_next(struct tally_reader *reader, struct reader_ring *r)
+static int take_next(struct libtally_reader *reader, struct reader_ring *r)
 {
 	__u64 time;
 
-	r->header = tally_ring_next(r->ring);
+	r->header = libtally_ring_next(r->ring);
 	/* After one that cannot be read there may be more. */
 	if (!r->header && r->ring->error)
-		r->header = tally_ring_next(r->ring);
+		r->header = libtally_ring_next(r->ring);
 	if (!r->header)
 		return 0;
 	time = time_of(reader->events, r->header);
@@ -214,7 +214,7 @@ static int is_early(const struct reader_ring *r)
 }
 
 /* Looks at all rings; 0 if there is nothing in any. */
-static int look(struct tally_reader *reader)
+static int look(struct libtally_reader *reader)
 {
 	int i;
 
@@ -224,7 +224,7 @@ static int look(struct tally_reader *reader)
 		struct reader_ring *r = &reader->rings[i];
 
 		r->first_look = r->ring->head;
-		tally_ring_refresh(r->ring);
+		libtally_ring_refresh(r->ring);
 	}
 	for (i = 0; i < reader->nr; i++) {
 		struct reader_ring *r = &reader->rings[i];
@@ -240,7 +240,7 @@ static int look(struct tally_reader *reader)
 }
 
 /* What was told last is done with: the next one of the same ring takes its place. */
-static void advance(struct tally_reader *reader)
+static void advance(struct libtally_reader *reader)
 {
 	struct reader_ring *r = &reader->rings[reader->last];
 
@@ -254,7 +254,7 @@ static void advance(struct tally_reader *reader)
 		sink(reader, 0);
 }
 
-const struct perf_event_header *tally_reader_next(struct tally_reader *reader)
+const struct perf_event_header *libtally_reader_next(struct libtally_reader *reader)
 {
 	struct reader_ring *r;
 
@@ -273,23 +273,23 @@ const struct perf_event_header *tally_reader_next(struct tally_reader *reader)
 	return r->header;
 }
 
-int tally_reader_ring(const struct tally_reader *reader)
+int libtally_reader_ring(const struct libtally_reader *reader)
 {
 	return reader->last;
 }
 
-int tally_reader_parse(struct tally_reader *reader, const struct perf_event_header *header,
-		       struct tally_record *record)
+int libtally_reader_parse(struct libtally_reader *reader, const struct perf_event_header *header,
+			  struct libtally_record *record)
 {
-	return tally_events_parse(reader->events, record, header, header->size);
+	return libtally_events_parse(reader->events, record, header, header->size);
 }
 
-__u64 tally_reader_late(const struct tally_reader *reader)
+__u64 libtally_reader_late(const struct libtally_reader *reader)
 {
 	return reader->late;
 }
 
-int tally_reader_poll(struct tally_reader *reader, int milliseconds)
+int libtally_reader_poll(struct libtally_reader *reader, int milliseconds)
 {
 	int i, ready, open = 0;
 
@@ -298,7 +298,7 @@ int tally_reader_poll(struct tally_reader *reader, int milliseconds)
 	/* One that was taken from its ring, and not told yet, must stay where it is. */
 	for (i = 0; i < reader->nr; i++)
 		if (!reader->rings[i].header)
-			tally_ring_release(reader->rings[i].ring);
+			libtally_ring_release(reader->rings[i].ring);
 	for (i = 0; i < reader->nr_polled; i++)
 		open += reader->polled[i].fd >= 0;
 	if (!open)
@@ -315,7 +315,7 @@ int tally_reader_poll(struct tally_reader *reader, int milliseconds)
 }
 
 /* Which ring comes first of those of the same file, which are paused together. */
-static int first_of_file(const struct tally_reader *reader, int ring)
+static int first_of_file(const struct libtally_reader *reader, int ring)
 {
 	int fd = reader->rings[ring].ring->fd, i = 0;
 
@@ -325,7 +325,7 @@ static int first_of_file(const struct tally_reader *reader, int ring)
 }
 
 /* Each file once: a pause may wait, and a file may have a ring for each CPU. */
-static void pause_all(struct tally_reader *reader, char *paused)
+static void pause_all(struct libtally_reader *reader, char *paused)
 {
 	int i, first;
 
@@ -334,18 +334,18 @@ static void pause_all(struct tally_reader *reader, char *paused)
 			continue;
 		first = first_of_file(reader, i);
 		paused[i] = first < i ? paused[first] :
-					tally_ring_pause(reader->rings[i].ring, 1) == 0;
+					libtally_ring_pause(reader->rings[i].ring, 1) == 0;
 	}
 }
 
-int tally_reader_snapshot(struct tally_reader *reader)
+int libtally_reader_snapshot(struct libtally_reader *reader)
 {
 	int i, nr, all = 0, error = 0;
 	int waited = -1, still;
 	char *paused;
 
 	for (i = 0; i < reader->nr; i++)
-		if (!(reader->rings[i].ring->flags & TALLY_RING_BACKWARD))
+		if (!(reader->rings[i].ring->flags & LIBTALLY_RING_BACKWARD))
 			return -EINVAL;
 	paused = calloc(reader->nr + 1, 1);
 	if (!paused)
@@ -358,12 +358,12 @@ int tally_reader_snapshot(struct tally_reader *reader)
 	for (i = 0; i < reader->nr; i++) {
 		still = paused[i];
 		/* One wait is for all rings, if it is wanted at all. */
-		if (still && !(reader->rings[i].ring->flags & TALLY_RING_PAUSE_WAITS)) {
+		if (still && !(reader->rings[i].ring->flags & LIBTALLY_RING_PAUSE_WAITS)) {
 			if (waited < 0)
-				waited = tally_ring_wait(reader->rings[i].ring);
+				waited = libtally_ring_wait(reader->rings[i].ring);
 			still = waited;
 		}
-		nr = tally_ring_copy(reader->rings[i].ring, still);
+		nr = libtally_ring_copy(reader->rings[i].ring, still);
 		if (nr < 0) {
 			error = nr;
 			continue;
@@ -373,13 +373,13 @@ int tally_reader_snapshot(struct tally_reader *reader)
 	}
 	for (i = 0; i < reader->nr; i++)
 		if (paused[i] && first_of_file(reader, i) == i)
-			tally_ring_pause(reader->rings[i].ring, 0);
+			libtally_ring_pause(reader->rings[i].ring, 0);
 	free(paused);
 	reader->time = 0;
 	return error ? error : all;
 }
 
-int tally_reader_ioctl(struct tally_reader *reader, unsigned long request)
+int libtally_reader_ioctl(struct libtally_reader *reader, unsigned long request)
 {
 	int i;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What tally_reader_new() makes. */
+/* What libtally_reader_new() makes. */
 #ifndef LIBTALLY_READER_H
 #define LIBTALLY_READER_H
 
@@ -11,10 +11,10 @@
  * @header:	its next record, which was taken from it, and not told yet
  * @time:	of that
  * @first_look:	where its head was at the look before the last one
- * @ours:	made by tally_reader_open()
+ * @ours:	made by libtally_reader_open()
  */
 struct reader_ring {
-	struct tally_ring *ring;
+	struct libtally_ring *ring;
 	const struct perf_event_header *header;
 	__u64 time;
 	__u64 first_look;
@@ -22,15 +22,15 @@ struct reader_ring {
 };
 
 /**
- * struct tally_reader - many rings
+ * struct libtally_reader - many rings
  * @heap:	those with a record, as numbers, the earliest first
  * @nr_early:	how many of their records were there at the look before the last one
  * @last:	which ring a record was last told of
  * @told:	that record is the caller's still
  * @time:	the latest that was told
  */
-struct tally_reader {
-	struct tally_events *events;
+struct libtally_reader {
+	struct libtally_events *events;
 	struct reader_ring *rings;
 	int nr;
 	int *heap;
@@ -46,9 +46,9 @@ struct tally_reader {
 	int nr_polled;
 };
 
-int tally_reader_add_ring(struct tally_reader *reader, struct tally_ring *ring, int ours);
+int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_ring *ring, int ours);
 /* Closed with the reader. */
-int tally_reader_add_file(struct tally_reader *reader, int fd);
+int libtally_reader_add_file(struct libtally_reader *reader, int fd);
 
 /* How much a reader had, so that what was added since can be taken out again. */
 struct reader_mark {
@@ -58,8 +58,8 @@ struct reader_mark {
 	int nr_events;
 };
 
-struct reader_mark tally_reader_mark(const struct tally_reader *reader);
+struct reader_mark libtally_reader_mark(const struct libtally_reader *reader);
 /* Nothing was read of the rings meanwhile. */
-void tally_reader_cut(struct tally_reader *reader, const struct reader_mark *mark);
+void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark);
 
 #endif /* LIBTALLY_READER_H */

@@ -6,7 +6,7 @@
 #define ID_FIELDS (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | \
 		   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-void tally_format_init(struct tally_format *format, const struct perf_event_attr *attr)
+void libtally_format_init(struct libtally_format *format, const struct perf_event_attr *attr)
 {
 	struct perf_event_attr all;
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
@@ -27,7 +27,7 @@ void tally_format_init(struct tally_format *format, const struct perf_event_attr
 				  __builtin_popcountll(all.sample_type & ID_FIELDS);
 }
 
-int tally_format_sample_time(const struct tally_format *format)
+int libtally_format_sample_time(const struct libtally_format *format)
 {
 	__u64 before = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 
@@ -37,7 +37,7 @@ int tally_format_sample_time(const struct tally_format *format)
 	       sizeof(__u64) * __builtin_popcountll(format->sample_type & before);
 }
 
-int tally_format_trailer_time(const struct tally_format *format)
+int libtally_format_trailer_time(const struct libtally_format *format)
 {
 	__u64 behind = ID_FIELDS & ~(__u64)PERF_SAMPLE_TID;
 
@@ -46,17 +46,17 @@ int tally_format_trailer_time(const struct tally_format *format)
 	return sizeof(__u64) * __builtin_popcountll(format->sample_type & behind);
 }
 
-const char *tally_record_strerror(int error)
+const char *libtally_record_strerror(int error)
 {
 	switch (error) {
 	case 0: return "no error";
-	case TALLY_RECORD_SHORT: return "fewer bytes than the record's header says";
-	case TALLY_RECORD_BAD_SIZE: return "the record's size is less than its header's";
-	case TALLY_RECORD_UNALIGNED: return "the record does not begin at a multiple of 8";
-	case TALLY_RECORD_TRUNCATED: return "the record is too short for its type";
-	case TALLY_RECORD_BAD_LENGTH: return "a length in the record leads out of it";
-	case TALLY_RECORD_NO_END: return "a text in the record does not end";
-	case TALLY_RECORD_NO_EVENT: return "the record is of no known event";
+	case LIBTALLY_RECORD_SHORT: return "fewer bytes than the record's header says";
+	case LIBTALLY_RECORD_BAD_SIZE: return "the record's size is less than its header's";
+	case LIBTALLY_RECORD_UNALIGNED: return "the record does not begin at a multiple of 8";
+	case LIBTALLY_RECORD_TRUNCATED: return "the record is too short for its type";
+	case LIBTALLY_RECORD_BAD_LENGTH: return "a length in the record leads out of it";
+	case LIBTALLY_RECORD_NO_END: return "a text in the record does not end";
+	case LIBTALLY_RECORD_NO_EVENT: return "the record is of no known event";
 	default: return "unknown error";
 	}
 }
@@ -85,7 +85,7 @@ static const char * const names[] = {
 	[PERF_RECORD_AUX_OUTPUT_HW_ID] = "AUX_OUTPUT_HW_ID",
 };
 
-const char *tally_record_name(__u32 type)
+const char *libtally_record_name(__u32 type)
 {
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
 }
@@ -95,7 +95,7 @@ static int take_text(struct cursor *c, const char **text)
 	const unsigned char *end = memchr(c->at, 0, left(c));
 
 	if (!end)
-		return left(c) ? TALLY_RECORD_NO_END : TALLY_RECORD_TRUNCATED;
+		return left(c) ? LIBTALLY_RECORD_NO_END : LIBTALLY_RECORD_TRUNCATED;
 	*text = (const char *)c->at;
 	/* The kernel fills up with zeros to a multiple of 8. */
 	c->at = c->end;
@@ -107,7 +107,7 @@ static int take_pid_tid(struct cursor *c, __u32 *pid, __u32 *tid)
 	return take_u32(c, pid) | take_u32(c, tid);
 }
 
-static int take_mmap(struct cursor *c, struct tally_mmap *m)
+static int take_mmap(struct cursor *c, struct libtally_mmap *m)
 {
 	int error = take_pid_tid(c, &m->pid, &m->tid);
 
@@ -118,20 +118,20 @@ static int take_mmap(struct cursor *c, struct tally_mmap *m)
 }
 
 /* Where the inode's numbers are, there may be a build id. */
-static int take_build_id(struct cursor *c, struct tally_mmap *m)
+static int take_build_id(struct cursor *c, struct libtally_mmap *m)
 {
 	const unsigned char *bytes = take(c, 24);
 
 	if (!bytes)
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	if (bytes[0] > 20)
-		return TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_BAD_LENGTH;
 	m->build_id_size = bytes[0];
 	m->build_id = bytes + 4;
 	return 0;
 }
 
-static int take_inode(struct cursor *c, struct tally_mmap *m)
+static int take_inode(struct cursor *c, struct libtally_mmap *m)
 {
 	int error = take_u32(c, &m->maj) | take_u32(c, &m->min);
 
@@ -140,7 +140,7 @@ static int take_inode(struct cursor *c, struct tally_mmap *m)
 	return error;
 }
 
-static int take_mmap2(struct cursor *c, struct tally_mmap *m, __u16 misc)
+static int take_mmap2(struct cursor *c, struct libtally_mmap *m, __u16 misc)
 {
 	int error = take_mmap(c, m);
 
@@ -153,7 +153,7 @@ static int take_mmap2(struct cursor *c, struct tally_mmap *m, __u16 misc)
 	return error ? error : take_text(c, &m->filename);
 }
 
-static int take_task(struct cursor *c, struct tally_task *t)
+static int take_task(struct cursor *c, struct libtally_task *t)
 {
 	int error = take_pid_tid(c, &t->pid, &t->ppid) | take_pid_tid(c, &t->tid, &t->ptid);
 
@@ -165,17 +165,17 @@ static int take_three(struct cursor *c, __u64 *a, __u64 *b, __u64 *d)
 	return take_u64(c, a) | take_u64(c, b) | take_u64(c, d);
 }
 
-static int take_namespaces(struct cursor *c, struct tally_namespaces *n)
+static int take_namespaces(struct cursor *c, struct libtally_namespaces *n)
 {
 	int error = take_pid_tid(c, &n->pid, &n->tid) | take_u64(c, &n->nr);
 
 	if (error)
 		return error;
 	n->links = take_array(c, n->nr, sizeof(*n->links));
-	return n->links ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return n->links ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-static int take_ksymbol(struct cursor *c, struct tally_ksymbol *k)
+static int take_ksymbol(struct cursor *c, struct libtally_ksymbol *k)
 {
 	int error = take_u64(c, &k->addr) | take_u32(c, &k->len);
 
@@ -184,17 +184,17 @@ static int take_ksymbol(struct cursor *c, struct tally_ksymbol *k)
 	return error ? error : take_text(c, &k->name);
 }
 
-static int take_bpf_event(struct cursor *c, struct tally_bpf_event *b)
+static int take_bpf_event(struct cursor *c, struct libtally_bpf_event *b)
 {
 	int error = take_copy(c, &b->type, sizeof(b->type));
 
 	error |= take_copy(c, &b->flags, sizeof(b->flags));
 	error |= take_u32(c, &b->id);
 	b->tag = take(c, 8);
-	return b->tag ? error : TALLY_RECORD_TRUNCATED;
+	return b->tag ? error : LIBTALLY_RECORD_TRUNCATED;
 }
 
-static int take_text_poke(struct cursor *c, struct tally_text_poke *t)
+static int take_text_poke(struct cursor *c, struct libtally_text_poke *t)
 {
 	int error = take_u64(c, &t->addr);
 
@@ -205,13 +205,13 @@ static int take_text_poke(struct cursor *c, struct tally_text_poke *t)
 	t->old_bytes = take(c, t->old_len);
 	t->new_bytes = take(c, t->new_len);
 	if (!t->old_bytes || !t->new_bytes)
-		return TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_BAD_LENGTH;
 	/* Filled up to a multiple of 8, too. */
 	c->at = c->end;
 	return 0;
 }
 
-static int take_body(struct cursor *c, struct tally_record *r)
+static int take_body(struct cursor *c, struct libtally_record *r)
 {
 	int error;
 
@@ -237,8 +237,8 @@ static int take_body(struct cursor *c, struct tally_record *r)
 				  &r->u.throttle.stream_id);
 	case PERF_RECORD_READ:
 		error = take_pid_tid(c, &r->u.read.pid, &r->u.read.tid);
-		return error ? error : tally_counts_take(c, &r->u.read.counts,
-							 r->format->read_format);
+		return error ? error : libtally_counts_take(c, &r->u.read.counts,
+							    r->format->read_format);
 	case PERF_RECORD_AUX:
 		return take_three(c, &r->u.aux.offset, &r->u.aux.size, &r->u.aux.flags);
 	case PERF_RECORD_ITRACE_START:
@@ -266,13 +266,14 @@ static int take_body(struct cursor *c, struct tally_record *r)
 }
 
 /* What is at the end of the record is taken first: its size is known. */
-static int take_trailer(struct cursor *c, struct tally_id *id, const struct tally_format *format)
+static int take_trailer(struct cursor *c, struct libtally_id *id,
+			const struct libtally_format *format)
 {
 	struct cursor trailer = { c->end - format->id_size, c->end };
 
 	if (format->id_size > left(c)) {
 		/* The end of what there is belongs to nothing that is known. */
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	}
 	c->end = trailer.at;
 	if (!format->id_size)
@@ -295,7 +296,7 @@ static int take_trailer(struct cursor *c, struct tally_id *id, const struct tall
 	return 0;
 }
 
-static void id_of_sample(struct tally_id *id, const struct tally_sample *s)
+static void id_of_sample(struct libtally_id *id, const struct libtally_sample *s)
 {
 	id->has = s->has & ID_FIELDS;
 	id->pid = s->pid;
@@ -308,7 +309,7 @@ static void id_of_sample(struct tally_id *id, const struct tally_sample *s)
 }
 
 /* Types without a name have a trailer if they can have one, but for perf's own. */
-static int parse_unknown(struct tally_record *r, struct cursor *c)
+static int parse_unknown(struct libtally_record *r, struct cursor *c)
 {
 	if (r->type < 64)
 		take_trailer(c, &r->id, r->format);
@@ -317,13 +318,13 @@ static int parse_unknown(struct tally_record *r, struct cursor *c)
 	return 0;
 }
 
-static int parse_body(struct tally_record *r, struct cursor *c)
+static int parse_body(struct libtally_record *r, struct cursor *c)
 {
 	int error;
 
 	r->known = 1;
 	if (r->type == PERF_RECORD_SAMPLE) {
-		error = tally_sample_take(c, &r->u.sample, r->format);
+		error = libtally_sample_take(c, &r->u.sample, r->format);
 		id_of_sample(&r->id, &r->u.sample);
 		return error;
 	}
@@ -335,23 +336,23 @@ static int parse_body(struct tally_record *r, struct cursor *c)
 	return error;
 }
 
-int tally_record_parse(struct tally_record *record, const void *data, size_t size,
-		       const struct tally_format *format)
+int libtally_record_parse(struct libtally_record *record, const void *data, size_t size,
+			  const struct libtally_format *format)
 {
 	struct perf_event_header header;
 	struct cursor c;
 
 	if (size < sizeof(header))
-		return TALLY_RECORD_SHORT;
+		return LIBTALLY_RECORD_SHORT;
 	memcpy(&header, data, sizeof(header));
 	if (header.size < sizeof(header))
-		return TALLY_RECORD_BAD_SIZE;
+		return LIBTALLY_RECORD_BAD_SIZE;
 	if (header.size > size)
-		return TALLY_RECORD_SHORT;
+		return LIBTALLY_RECORD_SHORT;
 	if ((uintptr_t)data % sizeof(__u64))
-		return TALLY_RECORD_UNALIGNED;
+		return LIBTALLY_RECORD_UNALIGNED;
 
-	memset(record, 0, offsetof(struct tally_record, u));
+	memset(record, 0, offsetof(struct libtally_record, u));
 	/* The larger part; that of a sample is zeroed where it is filled in. */
 	if (header.type != PERF_RECORD_SAMPLE)
 		memset(&record->u, 0, sizeof(record->u));
@@ -364,12 +365,12 @@ int tally_record_parse(struct tally_record *record, const void *data, size_t siz
 	c.end = (const unsigned char *)data + header.size;
 	record->raw.data = c.at;
 	record->raw.size = left(&c);
-	if (!tally_record_name(header.type))
+	if (!libtally_record_name(header.type))
 		return parse_unknown(record, &c);
 	return parse_body(record, &c);
 }
 
-__u64 tally_record_time(const struct tally_record *record)
+__u64 libtally_record_time(const struct libtally_record *record)
 {
 	if (record->id.has & PERF_SAMPLE_TIME)
 		return record->id.time;

@@ -26,7 +26,7 @@
  */
 typedef __u64 aligned_u64 __attribute__((aligned(8)));
 
-static __u64 load_head(const struct tally_ring *ring)
+static __u64 load_head(const struct libtally_ring *ring)
 {
 	const aligned_u64 *head = &ring->page->data_head;
 
@@ -34,14 +34,15 @@ static __u64 load_head(const struct tally_ring *ring)
 	return __atomic_load_n(head, __ATOMIC_ACQUIRE);
 }
 
-int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd,
-		      unsigned int flags)
+int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, int fd,
+			 unsigned int flags)
 {
 	struct perf_event_mmap_page *page = mapped;
 	size_t page_size = sysconf(_SC_PAGESIZE);
 	__u64 offset, data_size;
 
-	if (size <= page_size || (flags & TALLY_RING_BACKWARD && !(flags & TALLY_RING_READ_ONLY)))
+	if (size <= page_size ||
+	    (flags & LIBTALLY_RING_BACKWARD && !(flags & LIBTALLY_RING_READ_ONLY)))
 		return -EINVAL;
 	offset = page->data_offset;
 	data_size = page->data_size;
@@ -49,14 +50,14 @@ int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd
 	if (!data_size) {
 		offset = page_size;
 		data_size = size - page_size;
-		if (flags & TALLY_RING_TWICE)
+		if (flags & LIBTALLY_RING_TWICE)
 			data_size /= 2;
 	}
 	/* Records begin at multiples of 8, and so no header is in two pieces. */
-	if (!(flags & TALLY_RING_READ_ONLY) && page->data_tail % 8)
+	if (!(flags & LIBTALLY_RING_READ_ONLY) && page->data_tail % 8)
 		return -EINVAL;
 	if (data_size & (data_size - 1) || data_size % 8 || offset % 8 || offset > size ||
-	    data_size > (size - offset) / (flags & TALLY_RING_TWICE ? 2 : 1))
+	    data_size > (size - offset) / (flags & LIBTALLY_RING_TWICE ? 2 : 1))
 		return -EINVAL;
 
 	memset(ring, 0, sizeof(*ring));
@@ -68,14 +69,14 @@ int tally_ring_attach(struct tally_ring *ring, void *mapped, size_t size, int fd
 	ring->base = ring->data;
 	ring->mask = data_size - 1;
 	ring->batch = data_size / 4;
-	if (!(flags & TALLY_RING_READ_ONLY)) {
+	if (!(flags & LIBTALLY_RING_READ_ONLY)) {
 		ring->at = page->data_tail;
 		ring->edge = ring->at;
 		ring->head = ring->at;
 		ring->tail = ring->at;
 	}
-	if (!(flags & TALLY_RING_BACKWARD) &&
-	    (flags & (TALLY_RING_READ_ONLY | TALLY_RING_TWICE)) != TALLY_RING_TWICE) {
+	if (!(flags & LIBTALLY_RING_BACKWARD) &&
+	    (flags & (LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_TWICE)) != LIBTALLY_RING_TWICE) {
 		ring->copy = malloc(LARGEST_RECORD);
 		if (!ring->copy)
 			return -ENOMEM;
@@ -109,10 +110,10 @@ static void *map_twice(int fd, size_t data_size, size_t size, __u64 at, int prot
 	return MAP_FAILED;
 }
 
-int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
-		   unsigned int flags)
+int libtally_ring_map(struct libtally_ring *ring, int fd, size_t data_pages, __u64 at,
+		      unsigned int flags)
 {
-	int protection = flags & TALLY_RING_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+	int protection = flags & LIBTALLY_RING_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
 	size_t page_size = sysconf(_SC_PAGESIZE), size;
 	void *mapped;
 	int error;
@@ -120,14 +121,14 @@ int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
 	if (!data_pages || data_pages & (data_pages - 1) ||
 	    data_pages > (SIZE_MAX / 2 - page_size) / page_size / 2)
 		return -EINVAL;
-	size = (1 + data_pages * (flags & TALLY_RING_TWICE ? 2 : 1)) * page_size;
-	if (flags & TALLY_RING_TWICE)
+	size = (1 + data_pages * (flags & LIBTALLY_RING_TWICE ? 2 : 1)) * page_size;
+	if (flags & LIBTALLY_RING_TWICE)
 		mapped = map_twice(fd, data_pages * page_size, size, at, protection);
 	else
 		mapped = mmap(NULL, size, protection, MAP_SHARED, fd, at);
 	if (mapped == MAP_FAILED)
 		return -errno;
-	error = tally_ring_attach(ring, mapped, size, fd, flags);
+	error = libtally_ring_attach(ring, mapped, size, fd, flags);
 	if (error) {
 		munmap(mapped, size);
 		return error;
@@ -137,7 +138,7 @@ int tally_ring_map(struct tally_ring *ring, int fd, size_t data_pages, __u64 at,
 	return 0;
 }
 
-void tally_ring_unmap(struct tally_ring *ring)
+void libtally_ring_unmap(struct libtally_ring *ring)
 {
 	free(ring->copy);
 	free(ring->snapshot);
@@ -146,25 +147,25 @@ void tally_ring_unmap(struct tally_ring *ring)
 	memset(ring, 0, sizeof(*ring));
 }
 
-void tally_ring_set_batch(struct tally_ring *ring, __u64 bytes)
+void libtally_ring_set_batch(struct libtally_ring *ring, __u64 bytes)
 {
 	ring->batch = bytes ? bytes : ring->size / 4;
 	/* The next call looks again. */
 	ring->edge = ring->at;
 }
 
-void tally_ring_release(struct tally_ring *ring)
+void libtally_ring_release(struct libtally_ring *ring)
 {
 	aligned_u64 *tail = &ring->page->data_tail;
 
-	if (ring->flags & TALLY_RING_READ_ONLY || ring->tail == ring->at)
+	if (ring->flags & LIBTALLY_RING_READ_ONLY || ring->tail == ring->at)
 		return;
 	/* Pairs with the kernel's load of data_tail (B). */
 	__atomic_store_n(tail, ring->at, __ATOMIC_RELEASE);
 	ring->tail = ring->at;
 }
 
-int tally_ring_pause(struct tally_ring *ring, int paused)
+int libtally_ring_pause(struct libtally_ring *ring, int paused)
 {
 	return ioctl(ring->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, !!paused) ? -errno : 0;
 }
@@ -173,23 +174,23 @@ int tally_ring_pause(struct tally_ring *ring, int paused)
  * What is until the head is left out: there a record begins for sure. At no multiple
  * of 8 none does, and such a head is not gone to, but looked at again the next time.
  */
-static const struct perf_event_header *skip(struct tally_ring *ring, int error)
+static const struct perf_event_header *skip(struct libtally_ring *ring, int error)
 {
 	if (ring->head % 8) {
 		ring->head = ring->at;
 		ring->edge = ring->at;
-		ring->error = TALLY_RECORD_BAD_SIZE;
+		ring->error = LIBTALLY_RECORD_BAD_SIZE;
 		return NULL;
 	}
 	ring->skipped += ring->head - ring->at;
 	ring->at = ring->head;
 	ring->edge = ring->head;
 	ring->error = error;
-	tally_ring_release(ring);
+	libtally_ring_release(ring);
 	return NULL;
 }
 
-static void copy_out(const struct tally_ring *ring, void *to, __u64 from, size_t size)
+static void copy_out(const struct libtally_ring *ring, void *to, __u64 from, size_t size)
 {
 	size_t offset = from & (ring->size - 1);
 	size_t first = ring->size - offset;
@@ -206,13 +207,13 @@ static void copy_out(const struct tally_ring *ring, void *to, __u64 from, size_t
  * record, any number of interrupts and NMIs may finish theirs, and data_head tells of
  * none; nothing in the page says how far they are. Half of the ring is what is left out.
  */
-static __u64 margin(const struct tally_ring *ring)
+static __u64 margin(const struct libtally_ring *ring)
 {
 	return ring->size / 2;
 }
 
 /* Whether what was copied from a place was there until now. */
-static int still_there(const struct tally_ring *ring, __u64 at)
+static int still_there(const struct libtally_ring *ring, __u64 at)
 {
 	/* The copy comes before the load that says it was good. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -220,7 +221,7 @@ static int still_there(const struct tally_ring *ring, __u64 at)
 }
 
 /* A record of a ring that the kernel overwrites: copied, then looked at. */
-static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
+static const struct perf_event_header *next_overwritten(struct libtally_ring *ring)
 {
 	struct perf_event_header *header = (struct perf_event_header *)ring->copy;
 	__u64 left;
@@ -235,7 +236,7 @@ static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
 		return skip(ring, -EOVERFLOW);
 	copy_out(ring, header, ring->at, sizeof(*header));
 	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
-		return skip(ring, still_there(ring, ring->at) ? TALLY_RECORD_BAD_SIZE :
+		return skip(ring, still_there(ring, ring->at) ? LIBTALLY_RECORD_BAD_SIZE :
 								-EOVERFLOW);
 	copy_out(ring, header, ring->at, header->size);
 	if (!still_there(ring, ring->at)) {
@@ -247,45 +248,45 @@ static const struct perf_event_header *next_overwritten(struct tally_ring *ring)
 	return header;
 }
 
-/* Up to where tally_ring_next() may go on its own. */
-static __u64 new_edge(const struct tally_ring *ring)
+/* Up to where libtally_ring_next() may go on its own. */
+static __u64 new_edge(const struct libtally_ring *ring)
 {
 	__u64 end = ring->tail + ring->batch, wrap = (ring->at | ring->mask) + 1;
 	__u64 left = ring->head - ring->at;
 
 	if (end - ring->at < left)
 		left = end - ring->at;
-	if (!(ring->flags & TALLY_RING_TWICE) && wrap - ring->at < left)
+	if (!(ring->flags & LIBTALLY_RING_TWICE) && wrap - ring->at < left)
 		left = wrap - ring->at;
 	return ring->at + left;
 }
 
-const struct perf_event_header *tally_ring_next_slow(struct tally_ring *ring)
+const struct perf_event_header *libtally_ring_next_slow(struct libtally_ring *ring)
 {
 	const struct perf_event_header *header;
 	__u64 left;
 
 	ring->error = 0;
-	if (ring->flags & TALLY_RING_BACKWARD)
+	if (ring->flags & LIBTALLY_RING_BACKWARD)
 		return NULL;
-	if (ring->flags & TALLY_RING_READ_ONLY)
+	if (ring->flags & LIBTALLY_RING_READ_ONLY)
 		return next_overwritten(ring);
 
 	if (ring->at == ring->head || ring->at - ring->tail >= ring->batch)
-		tally_ring_release(ring);
+		libtally_ring_release(ring);
 	if (ring->at == ring->head && !ring->held)
 		ring->head = load_head(ring);
 	left = ring->head - ring->at;
 	if (!left)
 		return NULL;
 	if (left > ring->size || ring->head % 8)
-		return skip(ring, TALLY_RECORD_BAD_SIZE);
+		return skip(ring, LIBTALLY_RECORD_BAD_SIZE);
 
 	header = (const void *)(ring->data + (ring->at & ring->mask));
 	if (header->size < sizeof(*header) || header->size % 8 || header->size > left)
-		return skip(ring, TALLY_RECORD_BAD_SIZE);
+		return skip(ring, LIBTALLY_RECORD_BAD_SIZE);
 	ring->edge = new_edge(ring);
-	if (!(ring->flags & TALLY_RING_TWICE) &&
+	if (!(ring->flags & LIBTALLY_RING_TWICE) &&
 	    (ring->at & ring->mask) + header->size > ring->size) {
 		copy_out(ring, ring->copy, ring->at, header->size);
 		header = (const void *)ring->copy;
@@ -297,24 +298,24 @@ const struct perf_event_header *tally_ring_next_slow(struct tally_ring *ring)
 }
 
 /* For a reader of many rings: it says when to look at the head. */
-void tally_ring_hold(struct tally_ring *ring)
+void libtally_ring_hold(struct libtally_ring *ring)
 {
 	ring->held = 1;
 }
 
-void tally_ring_refresh(struct tally_ring *ring)
+void libtally_ring_refresh(struct libtally_ring *ring)
 {
-	if (ring->flags & TALLY_RING_BACKWARD)
+	if (ring->flags & LIBTALLY_RING_BACKWARD)
 		return;
 	ring->head = load_head(ring);
 }
 
-void tally_ring_let_go(struct tally_ring *ring, __u64 bytes)
+void libtally_ring_let_go(struct libtally_ring *ring, __u64 bytes)
 {
 	ring->held = 0;
 	ring->at -= bytes;
 	/* It may be in two pieces: the next call looks. A snapshot is in one. */
-	if (!(ring->flags & TALLY_RING_BACKWARD))
+	if (!(ring->flags & LIBTALLY_RING_BACKWARD))
 		ring->edge = ring->at;
 }
 
@@ -352,14 +353,14 @@ static void turn(unsigned char *to, const unsigned char *from, size_t end)
 	}
 }
 
-int tally_ring_copy(struct tally_ring *ring, int still)
+int libtally_ring_copy(struct libtally_ring *ring, int still)
 {
 	unsigned char *copy, *to;
 	__u64 head, written;
 	size_t end, good;
 	int nr;
 
-	if (!(ring->flags & TALLY_RING_BACKWARD))
+	if (!(ring->flags & LIBTALLY_RING_BACKWARD))
 		return -EINVAL;
 	if (!ring->snapshot) {
 		ring->snapshot = malloc(2 * ring->size);
@@ -400,18 +401,18 @@ int tally_ring_copy(struct tally_ring *ring, int still)
  * and perf's files have nothing that waits for that, but this system call does: on all
  * kernels that have it, but those with CPUs without a tick (nohz_full), which refuse it.
  */
-int tally_ring_wait(const struct tally_ring *ring)
+int libtally_ring_wait(const struct libtally_ring *ring)
 {
-	return ring->flags & TALLY_RING_PAUSE_WAITS ||
+	return ring->flags & LIBTALLY_RING_PAUSE_WAITS ||
 	       !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-int tally_ring_snapshot(struct tally_ring *ring)
+int libtally_ring_snapshot(struct libtally_ring *ring)
 {
-	int paused = ring->fd >= 0 && !tally_ring_pause(ring, 1);
-	int nr = tally_ring_copy(ring, paused && tally_ring_wait(ring));
+	int paused = ring->fd >= 0 && !libtally_ring_pause(ring, 1);
+	int nr = libtally_ring_copy(ring, paused && libtally_ring_wait(ring));
 
 	if (paused)
-		tally_ring_pause(ring, 0);
+		libtally_ring_pause(ring, 0);
 	return nr;
 }

@@ -53,9 +53,9 @@ static void add_text(struct making *m, const char *text)
 }
 
 /* The trailer is that of the first event, of no time, and on no CPU. */
-static int end(struct tally_perfdata *d, struct making *m, __u32 pid, __u32 tid)
+static int end(struct libtally_perfdata *d, struct making *m, __u32 pid, __u32 tid)
 {
-	const struct tally_format *f = tally_events_format(d->events, 0);
+	const struct libtally_format *f = libtally_events_format(d->events, 0);
 	__u64 type = f->sample_id_all ? f->sample_type : 0, id = 0;
 	size_t i;
 
@@ -77,10 +77,10 @@ static int end(struct tally_perfdata *d, struct making *m, __u32 pid, __u32 tid)
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		add_u64(m, id);
 	m->record.header.size = m->size;
-	return tally_perfdata_write(d, &m->record.header);
+	return libtally_perfdata_write(d, &m->record.header);
 }
 
-static int put_comm(struct tally_perfdata *d, struct making *m, int pid, int tid)
+static int put_comm(struct libtally_perfdata *d, struct making *m, int pid, int tid)
 {
 	char path[64], comm[64] = "";
 	FILE *file;
@@ -100,7 +100,7 @@ static int put_comm(struct tally_perfdata *d, struct making *m, int pid, int tid
 	return end(d, m, pid, tid);
 }
 
-static int put_mapping(struct tally_perfdata *d, struct making *m, int pid, const char *line)
+static int put_mapping(struct libtally_perfdata *d, struct making *m, int pid, const char *line)
 {
 	unsigned long long from, to, offset, ino;
 	unsigned int maj, min;
@@ -127,7 +127,7 @@ static int put_mapping(struct tally_perfdata *d, struct making *m, int pid, cons
 	return end(d, m, pid, pid);
 }
 
-static int put_mappings(struct tally_perfdata *d, struct making *m, int pid)
+static int put_mappings(struct libtally_perfdata *d, struct making *m, int pid)
 {
 	char path[64], *line = NULL;
 	size_t room = 0;
@@ -148,8 +148,8 @@ static int put_mappings(struct tally_perfdata *d, struct making *m, int pid)
 }
 
 /* Calls it for each name in a folder that is a number. */
-static int each_number(struct tally_perfdata *d, struct making *m, const char *path, int pid,
-		       int (*call)(struct tally_perfdata *d, struct making *m, int pid, int n))
+static int each_number(struct libtally_perfdata *d, struct making *m, const char *path, int pid,
+		       int (*call)(struct libtally_perfdata *d, struct making *m, int pid, int n))
 {
 	struct dirent *entry;
 	DIR *folder = opendir(path);
@@ -164,7 +164,7 @@ static int each_number(struct tally_perfdata *d, struct making *m, const char *p
 	return error;
 }
 
-static int put_process(struct tally_perfdata *d, struct making *m, int unused, int pid)
+static int put_process(struct libtally_perfdata *d, struct making *m, int unused, int pid)
 {
 	char path[64];
 	int error;
@@ -176,7 +176,7 @@ static int put_process(struct tally_perfdata *d, struct making *m, int unused, i
 }
 
 /* As perf has it: from the first symbol on, whose address is in pgoff. */
-static int put_kernel(struct tally_perfdata *d, struct making *m)
+static int put_kernel(struct libtally_perfdata *d, struct making *m)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long long address, text = 0;
@@ -200,12 +200,12 @@ static int put_kernel(struct tally_perfdata *d, struct making *m)
 	return end(d, m, -1, 0);
 }
 
-int tally_perfdata_write_running(struct tally_perfdata *data, int pid)
+int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid)
 {
 	struct making *m;
 	int error;
 
-	if (!tally_events_nr(data->events))
+	if (!libtally_events_nr(data->events))
 		return -EINVAL;
 	m = malloc(sizeof(*m));
 	if (!m)

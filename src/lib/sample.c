@@ -13,24 +13,24 @@ struct guess {
 	int counters;
 };
 
-static int take_branches(struct cursor *c, struct tally_sample *s,
-			 const struct tally_format *format, const struct guess *guess)
+static int take_branches(struct cursor *c, struct libtally_sample *s,
+			 const struct libtally_format *format, const struct guess *guess)
 {
 	if (take_u64(c, &s->nr_branches))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	if (format->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX &&
 	    (s->nr_branches || guess->hw_idx_if_empty)) {
 		if (take_u64(c, &s->hw_idx))
-			return TALLY_RECORD_TRUNCATED;
+			return LIBTALLY_RECORD_TRUNCATED;
 		s->has_hw_idx = 1;
 	}
 	s->branches = take_array(c, s->nr_branches, sizeof(*s->branches));
 	if (!s->branches)
-		return TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_BAD_LENGTH;
 	if (guess->counters && s->nr_branches) {
 		s->branch_counters = take_array(c, s->nr_branches, sizeof(__u64));
 		if (!s->branch_counters)
-			return TALLY_RECORD_BAD_LENGTH;
+			return LIBTALLY_RECORD_BAD_LENGTH;
 	}
 	return 0;
 }
@@ -40,61 +40,61 @@ static unsigned int bits_in(__u64 mask)
 	return __builtin_popcountll(mask);
 }
 
-static int take_regs(struct cursor *c, struct tally_regs *r, __u64 mask)
+static int take_regs(struct cursor *c, struct libtally_regs *r, __u64 mask)
 {
 	if (take_u64(c, &r->abi))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	if (r->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return 0;
 	r->mask = mask;
 	r->nr = bits_in(mask);
 	r->regs = take_array(c, r->nr, sizeof(__u64));
-	return r->regs ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return r->regs ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
 /* Bytes that begin and end at a multiple of 8, as the kernel writes them. */
 static int take_bytes(struct cursor *c, const void **bytes, __u64 *size)
 {
 	if (take_u64(c, size))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	if (*size % sizeof(__u64))
-		return TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_BAD_LENGTH;
 	*bytes = take(c, *size);
-	return *bytes ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return *bytes ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-static int take_stack(struct cursor *c, struct tally_sample *s)
+static int take_stack(struct cursor *c, struct libtally_sample *s)
 {
 	int error = take_bytes(c, &s->stack, &s->stack_size);
 
 	if (error || !s->stack_size)
 		return error;
 	if (take_u64(c, &s->stack_used))
-		return TALLY_RECORD_TRUNCATED;
-	return s->stack_used <= s->stack_size ? 0 : TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_TRUNCATED;
+	return s->stack_used <= s->stack_size ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-static int take_raw(struct cursor *c, struct tally_sample *s)
+static int take_raw(struct cursor *c, struct libtally_sample *s)
 {
 	if (take_u32(c, &s->raw_size))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	/* The number and what it counts are a multiple of 8 together. */
 	if ((s->raw_size + sizeof(__u32)) % sizeof(__u64))
-		return TALLY_RECORD_BAD_LENGTH;
+		return LIBTALLY_RECORD_BAD_LENGTH;
 	s->raw = take(c, s->raw_size);
-	return s->raw ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return s->raw ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-static int take_callchain(struct cursor *c, struct tally_sample *s)
+static int take_callchain(struct cursor *c, struct libtally_sample *s)
 {
 	if (take_u64(c, &s->nr_ips))
-		return TALLY_RECORD_TRUNCATED;
+		return LIBTALLY_RECORD_TRUNCATED;
 	s->ips = take_array(c, s->nr_ips, sizeof(__u64));
-	return s->ips ? 0 : TALLY_RECORD_BAD_LENGTH;
+	return s->ips ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
 /* Fields of one size each, which come first. */
-static int take_fixed(struct cursor *c, struct tally_sample *s)
+static int take_fixed(struct cursor *c, struct libtally_sample *s)
 {
 	int error = 0;
 
@@ -120,11 +120,11 @@ static int take_fixed(struct cursor *c, struct tally_sample *s)
 	}
 	if (s->has & PERF_SAMPLE_PERIOD)
 		error |= take_u64(c, &s->period);
-	return error ? TALLY_RECORD_TRUNCATED : 0;
+	return error ? LIBTALLY_RECORD_TRUNCATED : 0;
 }
 
 /* One word each, which come last but for AUX. */
-static int take_last(struct cursor *c, struct tally_sample *s)
+static int take_last(struct cursor *c, struct libtally_sample *s)
 {
 	int error = 0;
 
@@ -136,10 +136,10 @@ static int take_last(struct cursor *c, struct tally_sample *s)
 		error |= take_u64(c, &s->data_page_size);
 	if (s->has & PERF_SAMPLE_CODE_PAGE_SIZE)
 		error |= take_u64(c, &s->code_page_size);
-	return error ? TALLY_RECORD_TRUNCATED : 0;
+	return error ? LIBTALLY_RECORD_TRUNCATED : 0;
 }
 
-static int take_words(struct cursor *c, struct tally_sample *s)
+static int take_words(struct cursor *c, struct libtally_sample *s)
 {
 	int error = 0;
 
@@ -149,19 +149,19 @@ static int take_words(struct cursor *c, struct tally_sample *s)
 		error |= take_u64(c, &s->data_src);
 	if (s->has & PERF_SAMPLE_TRANSACTION)
 		error |= take_u64(c, &s->transaction);
-	return error ? TALLY_RECORD_TRUNCATED : 0;
+	return error ? LIBTALLY_RECORD_TRUNCATED : 0;
 }
 
-static int take_all(struct cursor *c, struct tally_sample *s,
-		    const struct tally_format *format, const struct guess *guess)
+static int take_all(struct cursor *c, struct libtally_sample *s,
+		    const struct libtally_format *format, const struct guess *guess)
 {
 	int error;
 
 	memset(s, 0, sizeof(*s));
-	s->has = format->sample_type & TALLY_SAMPLE_KNOWN;
+	s->has = format->sample_type & LIBTALLY_SAMPLE_KNOWN;
 	error = take_fixed(c, s);
 	if (!error && s->has & PERF_SAMPLE_READ)
-		error = tally_counts_take(c, &s->counts, format->read_format);
+		error = libtally_counts_take(c, &s->counts, format->read_format);
 	if (!error && s->has & PERF_SAMPLE_CALLCHAIN)
 		error = take_callchain(c, s);
 	if (!error && s->has & PERF_SAMPLE_RAW)
@@ -188,18 +188,19 @@ static int take_all(struct cursor *c, struct tally_sample *s,
 }
 
 /* 1 if that was guessed right: all of the record is accounted for. */
-static int fits(const struct cursor *c, struct tally_sample *s,
-		const struct tally_format *format, const struct guess *guess)
+static int fits(const struct cursor *c, struct libtally_sample *s,
+		const struct libtally_format *format, const struct guess *guess)
 {
 	struct cursor copy = *c;
 
 	return take_all(&copy, s, format, guess) == 0 && left(&copy) == 0;
 }
 
-int tally_sample_take(struct cursor *c, struct tally_sample *s,
-		      const struct tally_format *format)
+int libtally_sample_take(struct cursor *c, struct libtally_sample *s,
+			 const struct libtally_format *format)
 {
-	struct guess guess = { 1, !!(format->branch_sample_type & TALLY_SAMPLE_BRANCH_COUNTERS) };
+	__u64 counters = format->branch_sample_type & LIBTALLY_SAMPLE_BRANCH_COUNTERS;
+	struct guess guess = { 1, !!counters };
 	struct cursor begin = *c;
 	struct guess other;
 	int error;
@@ -208,7 +209,7 @@ int tally_sample_take(struct cursor *c, struct tally_sample *s,
 	if (!error && !left(c))
 		return 0;
 	if (!(format->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
-	    format->sample_type & ~TALLY_SAMPLE_KNOWN)
+	    format->sample_type & ~LIBTALLY_SAMPLE_KNOWN)
 		return error;
 
 	for (other.counters = guess.counters; other.counters >= 0; other.counters--) {
@@ -231,7 +232,7 @@ static __u64 bits(__u64 word, unsigned int at, unsigned int nr)
 	return word >> at & ((1ULL << nr) - 1);
 }
 
-void tally_branch_decode(__u64 flags, struct tally_branch_flags *result)
+void libtally_branch_decode(__u64 flags, struct libtally_branch_flags *result)
 {
 	result->mispred = bits(flags, 0, 1);
 	result->predicted = bits(flags, 1, 1);
@@ -245,7 +246,7 @@ void tally_branch_decode(__u64 flags, struct tally_branch_flags *result)
 }
 
 /* This one the kernel has the same way round on all machines. */
-void tally_data_src_decode(__u64 data_src, struct tally_data_src *result)
+void libtally_data_src_decode(__u64 data_src, struct libtally_data_src *result)
 {
 	result->op = data_src & 0x1f;
 	result->lvl = data_src >> 5 & 0x3fff;
@@ -259,7 +260,7 @@ void tally_data_src_decode(__u64 data_src, struct tally_data_src *result)
 	result->hops = data_src >> 43 & 7;
 }
 
-int tally_regs_get(const struct tally_regs *regs, unsigned int number, __u64 *value)
+int libtally_regs_get(const struct libtally_regs *regs, unsigned int number, __u64 *value)
 {
 	if (!regs->regs || number >= 64 || !(regs->mask >> number & 1))
 		return -1;

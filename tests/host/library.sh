@@ -101,14 +101,14 @@ installs() {
 		#include <stdlib.h>
 		int main(void)
 		{
-			struct tally_target target = TALLY_TARGET_INIT;
-			struct tally_reader *reader = tally_reader_new();
-			struct tally_record r;
+			struct libtally_target target = LIBTALLY_TARGET_INIT;
+			struct libtally_reader *reader = libtally_reader_new();
+			struct libtally_record r;
 
 			(void)target;
-			r.type = tally_reader_next(reader) ? 1 : 0;
-			tally_reader_free(reader);
-			return r.type || tally_record_name(PERF_RECORD_SAMPLE)[0] != 'S';
+			r.type = libtally_reader_next(reader) ? 1 : 0;
+			libtally_reader_free(reader);
+			return r.type || libtally_record_name(PERF_RECORD_SAMPLE)[0] != 'S';
 		}
 	END
 	cp "$work/user.c" "$work/user.cc"
@@ -116,7 +116,7 @@ installs() {
 	cat >"$work/both.cc" <<-END
 		#include <libtally.h>
 		#include <linux/tally.h>
-		int both(int fd, __u64 *buffer, struct tally_counts *counts)
+		int both(int fd, __u64 *buffer, struct libtally_counts *counts)
 		{
 			struct tally_info info;
 			struct tally_open open;
@@ -125,7 +125,7 @@ installs() {
 			struct tally_value value;
 			struct tally_read read;
 
-			return tally_read_counts(fd, buffer, 8, 0, counts) + sizeof(info) +
+			return libtally_read_counts(fd, buffer, 8, 0, counts) + sizeof(info) +
 			       sizeof(open) + sizeof(next) + sizeof(attach) + sizeof(value) +
 			       sizeof(read);
 		}

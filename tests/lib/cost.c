@@ -18,7 +18,7 @@ static size_t mapped;
 static volatile uint64_t sink;
 
 /* A ring with records of a size; the first word behind the header is their number. */
-static void fill(struct tally_ring *ring, size_t size)
+static void fill(struct libtally_ring *ring, size_t size)
 {
 	struct perf_event_mmap_page *page = (void *)map;
 	static struct bytes b;
@@ -36,26 +36,26 @@ static void fill(struct tally_ring *ring, size_t size)
 		memcpy(map + page_size + i * size, b.u.b, size);
 	}
 	page->data_head = RECORDS * size;
-	if (tally_ring_attach(ring, map, mapped, -1, 0))
+	if (libtally_ring_attach(ring, map, mapped, -1, 0))
 		_exit(2);
 }
 
-static void __attribute__((noinline)) drain(struct tally_ring *ring)
+static void __attribute__((noinline)) drain(struct libtally_ring *ring)
 {
 	const struct perf_event_header *h;
 	uint64_t sum = 0;
 
-	while ((h = tally_ring_next(ring)))
+	while ((h = libtally_ring_next(ring)))
 		sum += h->size;
 	sink = sum;
 }
 
-static void __attribute__((noinline)) drain_all(struct tally_reader *reader)
+static void __attribute__((noinline)) drain_all(struct libtally_reader *reader)
 {
 	const struct perf_event_header *h;
 	uint64_t sum = 0;
 
-	while ((h = tally_reader_next(reader)))
+	while ((h = libtally_reader_next(reader)))
 		sum += h->size;
 	sink = sum;
 }
@@ -75,17 +75,17 @@ static void __attribute__((noinline)) copy(const char *from)
 
 static void child(size_t size)
 {
-	struct tally_reader *reader = tally_reader_new();
-	struct tally_ring ring, again;
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_ring ring, again;
 	struct perf_event_attr attr;
 	__u64 id = 1;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
-	tally_events_add(tally_reader_events(reader), &attr, &id, 1, NULL);
+	libtally_events_add(libtally_reader_events(reader), &attr, &id, 1, NULL);
 	fill(&ring, size);
 	fill(&again, size);
-	tally_reader_add(reader, &again);
+	libtally_reader_add(reader, &again);
 	copy(map + page_size);
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	raise(SIGSTOP);
@@ -131,8 +131,8 @@ static void measure(size_t size)
 	readers = step(pid) - empty;
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	printf("# %zu bytes: memcpy %.1f, tally_ring_next %.1f, tally_reader_next %.1f\n", size,
-	       (double)copies / RECORDS, (double)drains / RECORDS, (double)readers / RECORDS);
+	printf("# %zu bytes: memcpy %.1f, libtally_ring_next %.1f, libtally_reader_next %.1f\n",
+	       size, (double)copies / RECORDS, (double)drains / RECORDS, (double)readers / RECORDS);
 	CHECK(drains <= 2 * copies);
 	CHECK(copies > 5 * RECORDS && drains > 5 * RECORDS);
 	snprintf(text, sizeof(text), "a record of %zu bytes costs at most two memcpy() of it", size);

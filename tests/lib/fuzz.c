@@ -20,7 +20,7 @@ static FILE *null;
 
 static void set_attr(struct perf_event_attr *attr, const struct settings *s)
 {
-	tally_attr_init(attr, PERF_TYPE_SOFTWARE, 0);
+	libtally_attr_init(attr, PERF_TYPE_SOFTWARE, 0);
 	attr->sample_type = s->sample_type;
 	attr->read_format = s->read_format;
 	attr->branch_sample_type = s->branch_sample_type;
@@ -29,64 +29,64 @@ static void set_attr(struct perf_event_attr *attr, const struct settings *s)
 	attr->sample_id_all = s->sample_id_all & 1;
 }
 
-static struct tally_events *events_of(const struct settings *s)
+static struct libtally_events *events_of(const struct settings *s)
 {
-	struct tally_events *events = tally_events_new();
+	struct libtally_events *events = libtally_events_new();
 	struct perf_event_attr attr;
 	const __u64 ids[] = { 0, 1, 2 };
 
 	set_attr(&attr, s);
-	tally_events_add(events, &attr, ids, 2, NULL);
+	libtally_events_add(events, &attr, ids, 2, NULL);
 	if (s->sample_id_all & 2) {
 		attr.sample_type ^= PERF_SAMPLE_CALLCHAIN;
-		tally_events_add(events, &attr, ids + 2, 1, NULL);
+		libtally_events_add(events, &attr, ids + 2, 1, NULL);
 	}
 	return events;
 }
 
-static void look(const struct tally_events *events, const void *data, size_t size)
+static void look(const struct libtally_events *events, const void *data, size_t size)
 {
-	struct tally_record r;
+	struct libtally_record r;
 
-	tally_events_time(events, data, size);
-	if (tally_events_parse(events, &r, data, size) >= 0) {
-		tally_record_time(&r);
-		tally_record_print(null, &r);
+	libtally_events_time(events, data, size);
+	if (libtally_events_parse(events, &r, data, size) >= 0) {
+		libtally_record_time(&r);
+		libtally_record_print(null, &r);
 	}
 }
 
-static void ring(const struct settings *s, const struct tally_events *events,
+static void ring(const struct settings *s, const struct libtally_events *events,
 		 const uint8_t *data, size_t size)
 {
-	static const unsigned int modes[] = { 0, TALLY_RING_TWICE, TALLY_RING_READ_ONLY,
-					      TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD };
+	static const unsigned int modes[] = { 0, LIBTALLY_RING_TWICE, LIBTALLY_RING_READ_ONLY,
+					      LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD };
 	size_t page_size = sysconf(_SC_PAGESIZE), data_size = page_size << (s->pages % 3);
 	unsigned int mode = modes[s->mode % 4];
-	size_t mapped = page_size + data_size * (mode & TALLY_RING_TWICE ? 2 : 1);
+	size_t mapped = page_size + data_size * (mode & LIBTALLY_RING_TWICE ? 2 : 1);
 	const struct perf_event_header *h;
 	struct perf_event_mmap_page *page;
-	struct tally_ring r;
+	struct libtally_ring r;
 	char *map;
 
 	map = aligned_alloc(page_size, mapped);
 	memset(map, 0, mapped);
 	memcpy(map + page_size, data, size < data_size ? size : data_size);
-	if (mode & TALLY_RING_TWICE)
+	if (mode & LIBTALLY_RING_TWICE)
 		memcpy(map + page_size + data_size, map + page_size, data_size);
 	page = (void *)map;
 	page->data_offset = page_size;
 	page->data_size = data_size;
 	page->data_tail = s->tail;
-	if (!tally_ring_attach(&r, map, mapped, -1, mode)) {
-		tally_ring_set_batch(&r, s->batch);
+	if (!libtally_ring_attach(&r, map, mapped, -1, mode)) {
+		libtally_ring_set_batch(&r, s->batch);
 		for (int i = 0; i < 3; i++) {
 			page->data_head = s->heads[i];
-			if (mode & TALLY_RING_BACKWARD)
-				tally_ring_snapshot(&r);
-			while ((h = tally_ring_next(&r)))
+			if (mode & LIBTALLY_RING_BACKWARD)
+				libtally_ring_snapshot(&r);
+			while ((h = libtally_ring_next(&r)))
 				look(events, h, h->size);
 		}
-		tally_ring_unmap(&r);
+		libtally_ring_unmap(&r);
 	}
 	free(map);
 }
@@ -96,8 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct settings s = { 0 };
-	struct tally_counts counts;
-	struct tally_events *events;
+	struct libtally_counts counts;
+	struct libtally_events *events;
 	void *copy;
 
 	if (!null)
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = malloc(size ? size : 1);
 	memcpy(copy, data, size);
 	look(events, copy, size);
-	tally_counts_parse(&counts, copy, size, s.read_format);
+	libtally_counts_parse(&counts, copy, size, s.read_format);
 	ring(&s, events, copy, size);
 	/* What the header says is nearly never what there is: so it says that. */
 	if (size >= 8 && size < 65536) {
@@ -122,6 +122,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look(events, copy, size);
 	}
 	free(copy);
-	tally_events_free(events);
+	libtally_events_free(events);
 	return 0;
 }

@@ -99,11 +99,11 @@ static void kernel_end(void)
 	kernel.device = -1;
 }
 
-static struct tally_target target_of(int pid, int cpu)
+static struct libtally_target target_of(int pid, int cpu)
 {
-	struct tally_target target = TALLY_TARGET_INIT;
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
 
-	target.via = TALLY_VIA_DEVICE;
+	target.via = LIBTALLY_VIA_DEVICE;
 	target.device = kernel.device;
 	target.pid = pid;
 	target.cpu = cpu;
@@ -115,7 +115,7 @@ static struct perf_event_attr usual(void)
 {
 	struct perf_event_attr attr;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
 	attr.sample_period = 1000000;
 	attr.exclude_kernel = 1;
 	return attr;
@@ -139,8 +139,8 @@ static int nr_open(void)
 static void member(void)
 {
 	struct perf_event_attr attr = usual();
-	struct tally_reader *reader = tally_reader_new();
-	struct tally_target target;
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_target target;
 	int before;
 
 	kernel_begin();
@@ -148,14 +148,15 @@ static void member(void)
 	target = target_of(-1, 0);
 	target.flags = TALLY_OPEN_MEMBER;
 	target.group_fd = kernel.device;
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "member"), (unsigned long long)-EINVAL);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "member"),
+	      (unsigned long long)-EINVAL);
 	CHECK(strstr(target.error, "TALLY_OPEN_MEMBER"));
-	EQUAL(tally_events_nr(tally_reader_events(reader)), 0);
+	EQUAL(libtally_events_nr(libtally_reader_events(reader)), 0);
 	/* Not its place's number is closed. */
 	if (!test_failures)
-		tally_reader_free(reader);
+		libtally_reader_free(reader);
 	EQUAL(nr_open(), before);
-	EQUAL(tally_open_event(&attr, &target), 1);
+	EQUAL(libtally_open_event(&attr, &target), 1);
 	kernel_end();
 	test_end("an event that has no file is none for a reader");
 }
@@ -164,9 +165,9 @@ static void member(void)
 static void leaves_nothing(void)
 {
 	struct perf_event_attr attr = usual(), odd;
-	struct tally_reader *reader = tally_reader_new();
-	struct tally_events *events = tally_reader_events(reader);
-	struct tally_target target;
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_events *events = libtally_reader_events(reader);
+	struct libtally_target target;
 	int before;
 
 	kernel_begin();
@@ -174,36 +175,36 @@ static void leaves_nothing(void)
 	for (int round = 0; round < 3; round++) {
 		/* No ring has three pages. */
 		target = target_of(0, -1);
-		CHECK(tally_reader_open(reader, &attr, &target, 3, "three") < 0);
+		CHECK(libtally_reader_open(reader, &attr, &target, 3, "three") < 0);
 		CHECK(!strncmp(target.error, "mmap", 4));
-		EQUAL(tally_events_nr(events), 0);
+		EQUAL(libtally_events_nr(events), 0);
 		EQUAL(nr_open(), before);
 		/* So it hangs up as if there were none, which is so. */
-		EQUAL(tally_reader_poll(reader, 0), (unsigned long long)-EPIPE);
+		EQUAL(libtally_reader_poll(reader, 0), (unsigned long long)-EPIPE);
 	}
 	kernel.id = 1;
 	target = target_of(0, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "one"), 0);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "one"), 0);
 	EQUAL(nr_open(), before + 1);
 	/* Another one's id; and one that cannot be had. */
 	kernel.id = 1;
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EINVAL);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EINVAL);
 	CHECK(target.error[0]);
-	EQUAL(tally_events_nr(events), 1);
+	EQUAL(libtally_events_nr(events), 1);
 	kernel.id_fails = 1;
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EIO);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EIO);
 	kernel.id_fails = 0;
-	EQUAL(tally_events_nr(events), 1);
+	EQUAL(libtally_events_nr(events), 1);
 	EQUAL(nr_open(), before + 1);
 	/* What is all right is so afterwards, too, of another layout. */
 	odd = attr;
 	odd.sample_type = PERF_SAMPLE_IP;
-	EQUAL(tally_reader_open(reader, &odd, &target, 3, "two"), (unsigned long long)-EINVAL);
-	EQUAL(tally_reader_open(reader, &odd, &target, 1, "two"), 1);
-	EQUAL(tally_reader_poll(reader, 0), 2);
-	CHECK(!tally_reader_next(reader));
+	EQUAL(libtally_reader_open(reader, &odd, &target, 3, "two"), (unsigned long long)-EINVAL);
+	EQUAL(libtally_reader_open(reader, &odd, &target, 1, "two"), 1);
+	EQUAL(libtally_reader_poll(reader, 0), 2);
+	CHECK(!libtally_reader_next(reader));
 	EQUAL(nr_open(), before + 2);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	EQUAL(nr_open(), before);
 	kernel_end();
 	test_end("what cannot be opened leaves nothing in the reader");
@@ -213,8 +214,8 @@ static void leaves_nothing(void)
 static void in_words(void)
 {
 	struct perf_event_attr attr = usual();
-	struct tally_reader *reader = tally_reader_new();
-	struct tally_target target;
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_target target;
 	char name[65];
 
 	kernel_begin();
@@ -222,31 +223,31 @@ static void in_words(void)
 	name[64] = 0;
 	target = target_of(0, -1);
 	target.name = name;
-	EQUAL(tally_open_event(&attr, &target), (unsigned long long)-ENAMETOOLONG);
+	EQUAL(libtally_open_event(&attr, &target), (unsigned long long)-ENAMETOOLONG);
 	CHECK(strstr(target.error, "63"));
 	name[63] = 0;
-	CHECK(tally_open_event(&attr, &target) >= 0);
+	CHECK(libtally_open_event(&attr, &target) >= 0);
 	EQUAL(target.error[0], 0);
 	close(kernel.last_fd);
 
 	attr.size = 63;
 	target = target_of(0, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EINVAL);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EINVAL);
 	CHECK(!strcmp(target.error, strerror(EINVAL)));
 	attr.size = sizeof(attr);
 
 	kernel.id_fails = 1;
 	target = target_of(0, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EIO);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EIO);
 	CHECK(!strcmp(target.error, strerror(EIO)));
 	kernel.id_fails = 0;
 
 	kernel.cpus_fail = 1;
 	target = target_of(-1, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EMFILE);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EMFILE);
 	CHECK(!strcmp(target.error, strerror(EMFILE)));
 	kernel.cpus_fail = 0;
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	kernel_end();
 	test_end("whatever fails says why, in words");
 }
@@ -255,24 +256,24 @@ static void in_words(void)
 static void snapshot(void)
 {
 	struct perf_event_attr attr = usual();
-	struct tally_reader *reader = tally_reader_new();
-	struct tally_target target;
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_target target;
 
 	kernel_begin();
 	attr.write_backward = 1;
 	target = target_of(-1, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "all"), 0);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "all"), 0);
 	target = target_of(0, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 1, "task"), 1);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "task"), 1);
 	EQUAL(kernel.opened, 2);
-	EQUAL(tally_reader_snapshot(reader), 0);
+	EQUAL(libtally_reader_snapshot(reader), 0);
 	EQUAL(kernel.pauses, 2);
 	EQUAL(kernel.resumes, 2);
 	kernel.pause_fails = 1;
-	EQUAL(tally_reader_snapshot(reader), 0);
+	EQUAL(libtally_reader_snapshot(reader), 0);
 	kernel.pause_fails = 0;
 	EQUAL(kernel.resumes, 2);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	kernel_end();
 	test_end("a file of many rings is paused once");
 }
@@ -295,11 +296,11 @@ static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
 static void twice(void)
 {
 	const struct perf_event_header *h;
-	struct tally_target target = TALLY_TARGET_INIT;
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
 	struct perf_event_attr attr = usual();
 	struct perf_event_mmap_page *page;
 	size_t size = 4 * page_size;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	static struct bytes b;
 	int fd, error, told = 0;
 	char *map;
@@ -309,7 +310,7 @@ static void twice(void)
 		exit(2);
 	map = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	page = (void *)map;
-	error = tally_ring_map(&ring, fd, 4, 0, TALLY_RING_TWICE);
+	error = libtally_ring_map(&ring, fd, 4, 0, LIBTALLY_RING_TWICE);
 	EQUAL(error, 0);
 	for (int i = 0; !error && i < 2000; i++) {
 		begin(&b, PERF_RECORD_SAMPLE, 0);
@@ -319,7 +320,7 @@ static void twice(void)
 		for (size_t n = 0; n < b.n; n++)
 			map[page_size + ((page->data_head + n) & (size - 1))] = b.u.b[n];
 		page->data_head += b.n;
-		h = tally_ring_next(&ring);
+		h = libtally_ring_next(&ring);
 		CHECK(h && !memcmp(h, b.u.b, b.n));
 		CHECK((const unsigned char *)h >= ring.data);
 		told += h && (const unsigned char *)h + h->size > ring.data + size;
@@ -327,30 +328,30 @@ static void twice(void)
 	/* Some ended in the second half. */
 	CHECK(told > 2);
 	if (!error)
-		tally_ring_unmap(&ring);
+		libtally_ring_unmap(&ring);
 	munmap(map, page_size + size);
 	close(fd);
 
 	target.pid = 0;
-	fd = tally_open_event(&attr, &target);
+	fd = libtally_open_event(&attr, &target);
 	if (fd < 0) {
 		printf("# no event of perf: %s\n", target.error);
 	} else {
-		error = tally_ring_map(&ring, fd, 4, 0, TALLY_RING_TWICE);
+		error = libtally_ring_map(&ring, fd, 4, 0, LIBTALLY_RING_TWICE);
 		printf("# of perf: %s\n", strerror(-error));
 		CHECK(!error || error == -EOPNOTSUPP);
 		if (!error) {
 			EQUAL(ring.size, size);
 			for (volatile int i = 0; i < 100000000; i++)
 				;
-			h = tally_ring_next(&ring);
+			h = libtally_ring_next(&ring);
 			CHECK(h && !memcmp(ring.data, ring.data + size, size));
-			tally_ring_unmap(&ring);
+			libtally_ring_unmap(&ring);
 		}
 		/* Nothing is left of an attempt. */
-		EQUAL(tally_ring_map(&ring, fd, 2, 0, 0), 0);
+		EQUAL(libtally_ring_map(&ring, fd, 2, 0, 0), 0);
 		if (!test_failures)
-			tally_ring_unmap(&ring);
+			libtally_ring_unmap(&ring);
 		close(fd);
 	}
 	test_end("a ring is mapped with its data twice");
@@ -374,12 +375,12 @@ static void no_membarrier(void)
 /* Paused: all if it is known that nobody writes any more, half of it if not. */
 static void paused(void)
 {
-	static const unsigned int flags = TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD;
+	static const unsigned int flags = LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD;
 	struct perf_event_attr attr = usual();
-	struct tally_reader *reader = tally_reader_new();
+	struct libtally_reader *reader = libtally_reader_new();
 	size_t size = 2 * page_size;
-	struct tally_target target;
-	struct tally_ring ring;
+	struct libtally_target target;
+	struct libtally_ring ring;
 	int all = size / 32, waits;
 	uint64_t head = 0;
 	char *map;
@@ -387,26 +388,26 @@ static void paused(void)
 	kernel_begin();
 	attr.write_backward = 1;
 	target = target_of(0, -1);
-	EQUAL(tally_reader_open(reader, &attr, &target, 2, "task"), 0);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 2, "task"), 0);
 	map = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel.last_fd, 0);
 	for (int i = 0; i < 1000; i++)
 		put_backward(map, size, &head, i);
 	waits = !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	EQUAL(tally_ring_attach(&ring, map, page_size + size, kernel.last_fd, flags), 0);
-	EQUAL(tally_ring_snapshot(&ring), waits ? all : all / 2);
+	EQUAL(libtally_ring_attach(&ring, map, page_size + size, kernel.last_fd, flags), 0);
+	EQUAL(libtally_ring_snapshot(&ring), waits ? all : all / 2);
 	no_membarrier();
-	EQUAL(tally_ring_snapshot(&ring), all / 2);
-	tally_ring_unmap(&ring);
-	EQUAL(tally_ring_attach(&ring, map, page_size + size, kernel.last_fd,
-				flags | TALLY_RING_PAUSE_WAITS), 0);
-	EQUAL(tally_ring_snapshot(&ring), all);
-	EQUAL(tally_reader_snapshot(reader), all);
+	EQUAL(libtally_ring_snapshot(&ring), all / 2);
+	libtally_ring_unmap(&ring);
+	EQUAL(libtally_ring_attach(&ring, map, page_size + size, kernel.last_fd,
+				   flags | LIBTALLY_RING_PAUSE_WAITS), 0);
+	EQUAL(libtally_ring_snapshot(&ring), all);
+	EQUAL(libtally_reader_snapshot(reader), all);
 	kernel.pause_fails = 1;
-	EQUAL(tally_ring_snapshot(&ring), all / 2);
-	EQUAL(tally_reader_snapshot(reader), all / 2);
-	tally_ring_unmap(&ring);
+	EQUAL(libtally_ring_snapshot(&ring), all / 2);
+	EQUAL(libtally_reader_snapshot(reader), all / 2);
+	libtally_ring_unmap(&ring);
 	munmap(map, page_size + size);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	kernel_end();
 	test_end("a paused ring has all records only if nobody writes");
 }

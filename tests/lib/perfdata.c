@@ -21,36 +21,36 @@ static void trailer(uint64_t time, uint64_t id)
 int main(int argc, char **argv)
 {
 	const __u64 ids[2][2] = { { 10, 11 }, { 20, 21 } };
-	struct tally_events *events = tally_events_new();
+	struct libtally_events *events = libtally_events_new();
 	struct perf_event_attr attr;
-	struct tally_perfdata *d;
+	struct libtally_perfdata *d;
 	int two = argc > 2 && !strcmp(argv[2], "two");
 	uint64_t time = 1000000000;
 
 	if (argc < 3)
 		return 2;
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	attr.sample_period = 1000;
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			   PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	attr.sample_id_all = 1;
-	if (tally_events_add(events, &attr, ids[0], 2, "made-up") < 0)
+	if (libtally_events_add(events, &attr, ids[0], 2, "made-up") < 0)
 		return 2;
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	if (two && tally_events_add(events, &attr, ids[1], 2, "other") < 0)
+	if (two && libtally_events_add(events, &attr, ids[1], 2, "other") < 0)
 		return 2;
-	d = tally_perfdata_create(argv[1], events);
+	d = libtally_perfdata_create(argv[1], events);
 	if (!d)
 		return 2;
-	if (tally_perfdata_write_running(d, 1))
+	if (libtally_perfdata_write_running(d, 1))
 		return 2;
 	begin(&b, PERF_RECORD_COMM, 0);
 	put32(&b, 1234);
 	put32(&b, 1235);
 	put_text(&b, "invented");
 	trailer(time, 10);
-	tally_perfdata_write(d, (void *)&b);
+	libtally_perfdata_write(d, (void *)&b);
 	for (int i = 0; i < 100; i++) {
 		int n = two && i % 3 == 0;
 
@@ -70,11 +70,11 @@ int main(int argc, char **argv)
 			put64(&b, 0x500000 + i);
 		}
 		end(&b);
-		if (tally_perfdata_write(d, (void *)&b))
+		if (libtally_perfdata_write(d, (void *)&b))
 			return 2;
 	}
-	if (tally_perfdata_close(d))
+	if (libtally_perfdata_close(d))
 		return 2;
-	tally_events_free(events);
+	libtally_events_free(events);
 	return 0;
 }

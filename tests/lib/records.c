@@ -5,13 +5,13 @@
 static FILE *null;
 
 /* All that is told of a record is read, so that a view out of it is found. */
-static int look(const void *data, size_t size, const struct tally_format *f,
-		struct tally_record *r)
+static int look(const void *data, size_t size, const struct libtally_format *f,
+		struct libtally_record *r)
 {
-	int error = tally_record_parse(r, data, size, f);
+	int error = libtally_record_parse(r, data, size, f);
 
 	if (!error)
-		tally_record_print(null, r);
+		libtally_record_print(null, r);
 	return error;
 }
 
@@ -19,16 +19,16 @@ static int look(const void *data, size_t size, const struct tally_format *f,
  * With fewer bytes than the header says it is short, whatever is in it; with a header
  * that says fewer, it may be anything but what leads out of it.
  */
-static void at_every_length(const struct bytes *b, const struct tally_format *f)
+static void at_every_length(const struct bytes *b, const struct libtally_format *f)
 {
-	struct tally_record r;
+	struct libtally_record r;
 	struct bytes cut;
 	size_t n;
 
 	for (n = 0; n < b->n; n++) {
 		void *copy = exact(b, n);
 
-		EQUAL(look(copy, n, f, &r), TALLY_RECORD_SHORT);
+		EQUAL(look(copy, n, f, &r), LIBTALLY_RECORD_SHORT);
 		free(copy);
 	}
 	cut.n = b->n;
@@ -40,8 +40,9 @@ static void at_every_length(const struct bytes *b, const struct tally_format *f)
 		set_size(&cut, n);
 		copy = exact(&cut, n);
 		error = look(copy, n, f, &r);
-		CHECK(error <= 0 && error >= TALLY_RECORD_NO_END && error != TALLY_RECORD_SHORT &&
-		      error != TALLY_RECORD_BAD_SIZE);
+		CHECK(error <= 0 && error >= LIBTALLY_RECORD_NO_END &&
+		      error != LIBTALLY_RECORD_SHORT &&
+		      error != LIBTALLY_RECORD_BAD_SIZE);
 		free(copy);
 	}
 	for (n = 0; n < 8; n++) {
@@ -49,7 +50,7 @@ static void at_every_length(const struct bytes *b, const struct tally_format *f)
 
 		set_size(&cut, n);
 		copy = exact(&cut, b->n);
-		EQUAL(look(copy, b->n, f, &r), TALLY_RECORD_BAD_SIZE);
+		EQUAL(look(copy, b->n, f, &r), LIBTALLY_RECORD_BAD_SIZE);
 		free(copy);
 	}
 }
@@ -58,14 +59,14 @@ static void at_every_length(const struct bytes *b, const struct tally_format *f)
 		PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
 static struct perf_event_attr attr;
-static struct tally_format format;
+static struct libtally_format format;
 
 static void usual(uint64_t sample_type)
 {
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	attr.sample_type = sample_type;
 	attr.sample_id_all = 1;
-	tally_format_init(&format, &attr);
+	libtally_format_init(&format, &attr);
 }
 
 static void trailer(struct bytes *b, uint64_t type)
@@ -89,9 +90,9 @@ static void trailer(struct bytes *b, uint64_t type)
 	end(b);
 }
 
-static struct tally_record *parsed(const struct bytes *b)
+static struct libtally_record *parsed(const struct bytes *b)
 {
-	static struct tally_record r;
+	static struct libtally_record r;
 	static void *copy;
 
 	free(copy);
@@ -105,7 +106,7 @@ static struct tally_record *parsed(const struct bytes *b)
 	return &r;
 }
 
-static void check_trailer(const struct tally_record *r, uint64_t type)
+static void check_trailer(const struct libtally_record *r, uint64_t type)
 {
 	EQUAL(r->id.has, type & ID_ALL);
 	EQUAL(r->id.pid, type & PERF_SAMPLE_TID ? 11 : 0);
@@ -138,7 +139,7 @@ static uint64_t trailer_number(unsigned int i)
 	if (i == 64) {
 		attr.sample_type = ID_ALL;
 		attr.sample_id_all = 0;
-		tally_format_init(&format, &attr);
+		libtally_format_init(&format, &attr);
 		EQUAL(format.id_size, 0);
 	}
 	return type;
@@ -157,7 +158,7 @@ static struct bytes b;
 
 static void mmaps(void)
 {
-	struct tally_record *r;
+	struct libtally_record *r;
 
 	FOR_EACH_TRAILER(type) {
 		begin(&b, PERF_RECORD_MMAP, PERF_RECORD_MISC_MMAP_DATA | PERF_RECORD_MISC_USER);
@@ -219,7 +220,7 @@ static void mmaps(void)
 static void build_ids(void)
 {
 	static const char id[] = "0123456789abcdefghij";
-	struct tally_record *r, other;
+	struct libtally_record *r, other;
 
 	usual(ID_ALL);
 	begin(&b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID);
@@ -247,14 +248,14 @@ static void build_ids(void)
 	at_every_length(&b, &format);
 
 	b.u.b[8 + 32] = 21;
-	EQUAL(look(b.u.b, b.n, &format, &other), TALLY_RECORD_BAD_LENGTH);
+	EQUAL(look(b.u.b, b.n, &format, &other), LIBTALLY_RECORD_BAD_LENGTH);
 	test_end("MMAP2 with a build id");
 }
 
 static void tasks(void)
 {
 	static const uint32_t types[] = { PERF_RECORD_FORK, PERF_RECORD_EXIT };
-	struct tally_record *r;
+	struct libtally_record *r;
 
 	FOR_EACH_TRAILER(type) {
 		begin(&b, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
@@ -286,7 +287,7 @@ static void tasks(void)
 			EQUAL(r->u.task.tid, 3);
 			EQUAL(r->u.task.ptid, 4);
 			EQUAL(r->u.task.time, 5);
-			EQUAL(tally_record_time(r), r->id.has & PERF_SAMPLE_TIME ?
+			EQUAL(libtally_record_time(r), r->id.has & PERF_SAMPLE_TIME ?
 						    13000000000ULL : 5);
 			check_trailer(r, type);
 		}
@@ -305,7 +306,7 @@ static void words(void)
 		{ PERF_RECORD_AUX_OUTPUT_HW_ID, 1 },
 	};
 	const uint64_t w[3] = { 0x1111222233334444, 0x5555666677778888, 0x9999aaaabbbbcccc };
-	struct tally_record *r;
+	struct libtally_record *r;
 	char name[64];
 
 	for (unsigned int k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
@@ -350,14 +351,14 @@ static void words(void)
 				break;
 			}
 		}
-		snprintf(name, sizeof(name), "%s", tally_record_name(kinds[k].type));
+		snprintf(name, sizeof(name), "%s", libtally_record_name(kinds[k].type));
 		FINISH(name);
 	}
 }
 
 static void namespaces(void)
 {
-	struct tally_record *r, other;
+	struct libtally_record *r, other;
 
 	for (uint64_t nr = 0; nr <= 8; nr++) {
 		FOR_EACH_TRAILER(type) {
@@ -388,7 +389,7 @@ static void namespaces(void)
 
 		memcpy(b.u.b + 16, &nr, 8);
 		EQUAL(look(b.u.b, b.n, &format, &other), nr == 9 && b.n >= 24 + 16 * 9 ? 0 :
-							 TALLY_RECORD_BAD_LENGTH);
+							 LIBTALLY_RECORD_BAD_LENGTH);
 	}
 	b.u.b[16] = 8;
 	memset(b.u.b + 17, 0, 7);
@@ -397,7 +398,7 @@ static void namespaces(void)
 
 static void kernels(void)
 {
-	struct tally_record *r;
+	struct libtally_record *r;
 
 	FOR_EACH_TRAILER(type) {
 		begin(&b, PERF_RECORD_KSYMBOL, 0);
@@ -482,39 +483,39 @@ static void put_counts(struct bytes *to, uint64_t f, uint64_t nr)
 			put64(to, 1000 + i);
 		if (f & PERF_FORMAT_ID)
 			put64(to, 2000 + i);
-		if (f & TALLY_FORMAT_LOST)
+		if (f & LIBTALLY_FORMAT_LOST)
 			put64(to, 3000 + i);
 	}
 }
 
-static void check_counts(const struct tally_counts *c, uint64_t f, uint64_t nr)
+static void check_counts(const struct libtally_counts *c, uint64_t f, uint64_t nr)
 {
-	struct tally_count_entry e;
+	struct libtally_count_entry e;
 	uint64_t i;
 
 	EQUAL(c->nr, f & PERF_FORMAT_GROUP ? nr : 1);
 	EQUAL(c->enabled, f & PERF_FORMAT_TOTAL_TIME_ENABLED ? 7 : 0);
 	EQUAL(c->running, f & PERF_FORMAT_TOTAL_TIME_RUNNING ? 8 : 0);
 	for (i = 0; i < c->nr; i++) {
-		EQUAL(tally_counts_get(c, i, &e), 0);
+		EQUAL(libtally_counts_get(c, i, &e), 0);
 		EQUAL(e.value, 1000 + i);
 		EQUAL(e.id, f & PERF_FORMAT_ID ? 2000 + i : 0);
-		EQUAL(e.lost, f & TALLY_FORMAT_LOST ? 3000 + i : 0);
+		EQUAL(e.lost, f & LIBTALLY_FORMAT_LOST ? 3000 + i : 0);
 		EQUAL(e.enabled, c->enabled);
 		EQUAL(e.running, c->running);
 	}
-	EQUAL(tally_counts_get(c, c->nr, &e), -1ULL);
-	EQUAL(tally_counts_find(c, 1999, &e), -1ULL);
+	EQUAL(libtally_counts_get(c, c->nr, &e), -1ULL);
+	EQUAL(libtally_counts_find(c, 1999, &e), -1ULL);
 	if (c->nr && f & PERF_FORMAT_ID) {
-		EQUAL(tally_counts_find(c, 2000 + c->nr - 1, &e), 0);
+		EQUAL(libtally_counts_find(c, 2000 + c->nr - 1, &e), 0);
 		EQUAL(e.value, 1000 + c->nr - 1);
 	}
 }
 
 static void reads(void)
 {
-	struct tally_record *r;
-	struct tally_counts c;
+	struct libtally_record *r;
+	struct libtally_counts c;
 
 	for (uint64_t f = 0; f < 32; f++) {
 		for (uint64_t nr = 0; nr < 4; nr++) {
@@ -533,13 +534,13 @@ static void reads(void)
 			}
 			b.n = 0;
 			put_counts(&b, f, nr);
-			EQUAL(tally_counts_parse(&c, b.u.b, b.n, f), b.n);
+			EQUAL(libtally_counts_parse(&c, b.u.b, b.n, f), b.n);
 			check_counts(&c, f, nr);
-			EQUAL(tally_read_size(f, nr), b.n);
+			EQUAL(libtally_read_size(f, nr), b.n);
 			for (size_t n = 0; n < b.n; n++) {
 				void *copy = exact(&b, n);
 
-				CHECK(tally_counts_parse(&c, copy, n, f) < 0);
+				CHECK(libtally_counts_parse(&c, copy, n, f) < 0);
 				free(copy);
 			}
 		}
@@ -564,11 +565,11 @@ static void scaled(void)
 
 		run += !run;
 		want = (unsigned __int128)a * e / run;
-		EQUAL(tally_scaled(a, e, run, &v), want > UINT64_MAX);
+		EQUAL(libtally_scaled(a, e, run, &v), want > UINT64_MAX);
 		EQUAL(v, want > UINT64_MAX ? UINT64_MAX : (uint64_t)want);
 	}
-	EQUAL(tally_scaled(5, 5, 0, &v), -1ULL);
-	EQUAL(tally_scaled(~0ULL, ~0ULL, ~0ULL, &v), 0);
+	EQUAL(libtally_scaled(5, 5, 0, &v), -1ULL);
+	EQUAL(libtally_scaled(~0ULL, ~0ULL, ~0ULL, &v), 0);
 	EQUAL(v, ~0ULL);
 	test_end("scaled counts are exact in 128 bits");
 }
@@ -579,11 +580,11 @@ static void others(void)
 		"UNTHROTTLE", "FORK", "READ", "SAMPLE", "MMAP2", "AUX", "ITRACE_START",
 		"LOST_SAMPLES", "SWITCH", "SWITCH_CPU_WIDE", "NAMESPACES", "KSYMBOL",
 		"BPF_EVENT", "CGROUP", "TEXT_POKE", "AUX_OUTPUT_HW_ID" };
-	struct tally_record r;
+	struct libtally_record r;
 
 	for (int i = 0; i < 21; i++)
-		CHECK(!strcmp(tally_record_name(i + 1), names[i]));
-	CHECK(!tally_record_name(0) && !tally_record_name(22) && !tally_record_name(~0U));
+		CHECK(!strcmp(libtally_record_name(i + 1), names[i]));
+	CHECK(!libtally_record_name(0) && !libtally_record_name(22) && !libtally_record_name(~0U));
 
 	usual(ID_ALL);
 	begin(&b, 33, 5);
@@ -620,15 +621,15 @@ static void others(void)
 	put(&b, "notanend", 8);
 	trailer(&b, ID_ALL);
 	/* The trailer has zeros, but is not the text's. */
-	EQUAL(look(b.u.b, b.n, &format, &r), TALLY_RECORD_NO_END);
-	EQUAL(look(b.u.b + 4, b.n, &format, &r), TALLY_RECORD_BAD_SIZE);
+	EQUAL(look(b.u.b, b.n, &format, &r), LIBTALLY_RECORD_NO_END);
+	EQUAL(look(b.u.b + 4, b.n, &format, &r), LIBTALLY_RECORD_BAD_SIZE);
 	begin(&b, PERF_RECORD_SWITCH, 0);
 	end(&b);
 	memmove(b.u.b + 4, b.u.b, b.n);
 	usual(0);
-	EQUAL(look(b.u.b + 4, 8, &format, &r), TALLY_RECORD_UNALIGNED);
+	EQUAL(look(b.u.b + 4, 8, &format, &r), LIBTALLY_RECORD_UNALIGNED);
 	for (int e = -7; e < 0; e++)
-		CHECK(strcmp(tally_record_strerror(e), "unknown error"));
+		CHECK(strcmp(libtally_record_strerror(e), "unknown error"));
 	test_end("each mistake has its own error");
 }
 
@@ -636,21 +637,21 @@ static void attrs(void)
 {
 	struct perf_event_attr *small = malloc(64);
 	struct perf_event_attr whole;
-	struct tally_format f;
+	struct libtally_format f;
 
-	tally_attr_init(&whole, PERF_TYPE_SOFTWARE, 0);
+	libtally_attr_init(&whole, PERF_TYPE_SOFTWARE, 0);
 	whole.size = 0;
 	whole.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_IP;
 	whole.read_format = PERF_FORMAT_ID;
 	whole.sample_id_all = 1;
 	memcpy(small, &whole, 64);
-	tally_format_init(&f, small);
+	libtally_format_init(&f, small);
 	EQUAL(f.sample_type, PERF_SAMPLE_TIME | PERF_SAMPLE_IP);
 	EQUAL(f.read_format, PERF_FORMAT_ID);
 	EQUAL(f.id_size, 8);
 	EQUAL(f.branch_sample_type, 0);
-	EQUAL(tally_format_sample_time(&f), 16);
-	EQUAL(tally_format_trailer_time(&f), 8);
+	EQUAL(libtally_format_sample_time(&f), 16);
+	EQUAL(libtally_format_trailer_time(&f), 8);
 	free(small);
 	test_end("an attr of 64 bytes");
 }
@@ -658,29 +659,29 @@ static void attrs(void)
 /* What a record leads to is there as long as its events, whatever is added to them. */
 static void formats(void)
 {
-	struct tally_events *events = tally_events_new();
-	const struct tally_format *first;
+	struct libtally_events *events = libtally_events_new();
+	const struct libtally_format *first;
 	struct perf_event_attr attr;
-	struct tally_record r;
+	struct libtally_record r;
 	__u64 id = 1;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
 	attr.sample_id_all = 1;
-	EQUAL(tally_events_add(events, &attr, &id, 1, "first"), 0);
-	first = tally_events_format(events, 0);
+	EQUAL(libtally_events_add(events, &attr, &id, 1, "first"), 0);
+	first = libtally_events_format(events, 0);
 	begin(&b, PERF_RECORD_SAMPLE, 0);
 	put64(&b, 1);
 	put64(&b, 1000);
 	end(&b);
-	EQUAL(tally_events_parse(events, &r, b.u.b, b.n), 0);
+	EQUAL(libtally_events_parse(events, &r, b.u.b, b.n), 0);
 	CHECK(r.format == first);
 	for (id = 2; id < 100; id++)
-		EQUAL(tally_events_add(events, &attr, &id, 1, NULL), id - 1);
-	CHECK(tally_events_format(events, 0) == first);
+		EQUAL(libtally_events_add(events, &attr, &id, 1, NULL), id - 1);
+	CHECK(libtally_events_format(events, 0) == first);
 	EQUAL(r.format->sample_type, attr.sample_type);
-	EQUAL(tally_record_time(&r), 1000);
-	tally_events_free(events);
+	EQUAL(libtally_record_time(&r), 1000);
+	libtally_events_free(events);
 	test_end("the format of a record stays when events are added");
 }
 

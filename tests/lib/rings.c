@@ -118,7 +118,7 @@ static int is_good(const struct perf_event_header *h)
 static void forward(int twice, uint64_t batch, const char *name)
 {
 	const struct perf_event_header *h;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 	uint64_t nr = 0;
 
@@ -127,16 +127,16 @@ static void forward(int twice, uint64_t batch, const char *name)
 	w.head = -4 * w.size;
 	w.page->data_head = w.head;
 	w.page->data_tail = w.head;
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, twice ? TALLY_RING_TWICE : 0), 0);
-	tally_ring_set_batch(&ring, batch);
-	CHECK(!tally_ring_next(&ring));
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, twice ? LIBTALLY_RING_TWICE : 0), 0);
+	libtally_ring_set_batch(&ring, batch);
+	CHECK(!libtally_ring_next(&ring));
 	for (int i = 0; i < 20000 && !test_failures; i++) {
 		int writes = below(20), reads = below(20);
 
 		while (writes--)
 			write_one(&w, i, any_size(below(10) ? 200 : 9000));
 		while (reads--) {
-			h = tally_ring_next(&ring);
+			h = libtally_ring_next(&ring);
 			if (!h)
 				break;
 			CHECK(is_good(h));
@@ -148,13 +148,13 @@ static void forward(int twice, uint64_t batch, const char *name)
 		}
 		CHECK(ring.at - w.page->data_tail <= (batch ? batch : w.size / 4) + 9000);
 	}
-	while ((h = tally_ring_next(&ring)))
+	while ((h = libtally_ring_next(&ring)))
 		EQUAL(word_of(h, 3), nr++);
 	EQUAL(nr, w.nr);
 	EQUAL(w.page->data_tail, w.head);
 	EQUAL(ring.skipped, 0);
 	CHECK(w.lost);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end(name);
 }
@@ -162,18 +162,18 @@ static void forward(int twice, uint64_t batch, const char *name)
 /* `data_tail` is written when asked for, and not of what was not read. */
 static void release(void)
 {
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 
 	writer_init(&w, 1, 0);
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
 	for (int i = 0; i < 10; i++)
 		write_one(&w, i, 32);
-	tally_ring_next(&ring);
+	libtally_ring_next(&ring);
 	EQUAL(w.page->data_tail, 0);
-	tally_ring_release(&ring);
+	libtally_ring_release(&ring);
 	EQUAL(w.page->data_tail, 32);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end("the tail is written in batches, and when asked for");
 }
@@ -181,32 +181,32 @@ static void release(void)
 static void damaged(void)
 {
 	static const uint16_t sizes[] = { 0, 7, 12, 8000, 65535 };
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 	uint16_t size;
 
 	for (unsigned int i = 0; i < 5; i++) {
 		writer_init(&w, 1, 0);
-		EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
+		EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
 		for (int n = 0; n < 10; n++)
 			write_one(&w, n, 40);
 		size = sizes[i];
 		memcpy(w.data + 40 * 3 + 6, &size, 2);
 		for (int n = 0; n < 3; n++)
-			CHECK(tally_ring_next(&ring));
-		CHECK(!tally_ring_next(&ring));
-		EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
+			CHECK(libtally_ring_next(&ring));
+		CHECK(!libtally_ring_next(&ring));
+		EQUAL(ring.error, (unsigned long long)LIBTALLY_RECORD_BAD_SIZE);
 		EQUAL(ring.skipped, 280);
 		EQUAL(w.page->data_tail, w.head);
-		CHECK(!tally_ring_next(&ring));
+		CHECK(!libtally_ring_next(&ring));
 		EQUAL(ring.error, 0);
 		write_one(&w, 1, 40);
-		CHECK(tally_ring_next(&ring));
+		CHECK(libtally_ring_next(&ring));
 		/* A head from somewhere else. */
 		w.page->data_head = w.head + 100 * w.size;
-		CHECK(!tally_ring_next(&ring));
-		EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
-		tally_ring_unmap(&ring);
+		CHECK(!libtally_ring_next(&ring));
+		EQUAL(ring.error, (unsigned long long)LIBTALLY_RECORD_BAD_SIZE);
+		libtally_ring_unmap(&ring);
 		writer_free(&w);
 	}
 	test_end("what is no record is left out up to the head");
@@ -215,33 +215,33 @@ static void damaged(void)
 /* Heads that the kernel never writes: no header is read where there is not all of it. */
 static void odd_heads(void)
 {
-	static const unsigned int modes[] = { 0, TALLY_RING_READ_ONLY };
-	struct tally_ring ring;
+	static const unsigned int modes[] = { 0, LIBTALLY_RING_READ_ONLY };
+	struct libtally_ring ring;
 	struct writer w;
 	size_t size;
 	char *map;
 
 	for (int m = 0; m < 2; m++) {
 		writer_init(&w, 1, 0);
-		EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, modes[m]), 0);
+		EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, modes[m]), 0);
 		for (int n = 0; n < 3; n++)
 			write_one(&w, n, 40);
 		for (int n = 1; n < 8; n++) {
 			w.page->data_head = w.head + n;
-			CHECK(!tally_ring_next(&ring));
-			EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
+			CHECK(!libtally_ring_next(&ring));
+			EQUAL(ring.error, (unsigned long long)LIBTALLY_RECORD_BAD_SIZE);
 			w.page->data_head = w.head + 100 * w.size + n;
-			CHECK(!tally_ring_next(&ring));
-			EQUAL(ring.error, (unsigned long long)TALLY_RECORD_BAD_SIZE);
+			CHECK(!libtally_ring_next(&ring));
+			EQUAL(ring.error, (unsigned long long)LIBTALLY_RECORD_BAD_SIZE);
 		}
 		EQUAL(ring.at, 0);
 		EQUAL(ring.skipped, 0);
 		w.page->data_head = w.head;
 		for (int n = 0; n < 3; n++)
-			CHECK(tally_ring_next(&ring));
-		CHECK(!tally_ring_next(&ring));
+			CHECK(libtally_ring_next(&ring));
+		CHECK(!libtally_ring_next(&ring));
 		EQUAL(ring.error, 0);
-		tally_ring_unmap(&ring);
+		libtally_ring_unmap(&ring);
 		writer_free(&w);
 	}
 
@@ -254,45 +254,45 @@ static void odd_heads(void)
 	w.page->data_size = 4096;
 	w.page->data_tail = 4092;
 	w.page->data_head = 4100;
-	CHECK(tally_ring_attach(&ring, map, size, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, map, size, -1, 0) < 0);
 	w.page->data_tail = 0;
 	w.page->data_size = 4;
-	CHECK(tally_ring_attach(&ring, map, size, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, map, size, -1, 0) < 0);
 	w.page->data_size = 4096;
-	EQUAL(tally_ring_attach(&ring, map, size, -1, 0), 0);
-	CHECK(!tally_ring_next(&ring));
+	EQUAL(libtally_ring_attach(&ring, map, size, -1, 0), 0);
+	CHECK(!libtally_ring_next(&ring));
 	w.page->data_head = 5000 + 4092;
-	CHECK(!tally_ring_next(&ring));
-	tally_ring_unmap(&ring);
+	CHECK(!libtally_ring_next(&ring));
+	libtally_ring_unmap(&ring);
 	free(map);
 	test_end("a head or a tail at no multiple of 8");
 }
 
 static void refused(void)
 {
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 
 	writer_init(&w, 2, 0);
-	CHECK(tally_ring_attach(&ring, w.map, page_size, -1, 0) < 0);
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_BACKWARD) < 0);
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_TWICE) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, page_size, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, LIBTALLY_RING_BACKWARD) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, LIBTALLY_RING_TWICE) < 0);
 	w.page->data_size = 3 * page_size;
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
 	w.page->data_size = 4 * page_size;
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
 	w.page->data_size = 2 * page_size;
 	w.page->data_offset = 2 * page_size;
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
 	w.page->data_offset = -8ULL;
-	CHECK(tally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
-	CHECK(tally_ring_map(&ring, -1, 3, 0, 0) < 0);
-	CHECK(tally_ring_map(&ring, -1, 4, 0, 0) < 0);
+	CHECK(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0) < 0);
+	CHECK(libtally_ring_map(&ring, -1, 3, 0, 0) < 0);
+	CHECK(libtally_ring_map(&ring, -1, 4, 0, 0) < 0);
 	w.page->data_size = 0;
 	w.page->data_offset = 0;
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, 0), 0);
 	EQUAL(ring.size, w.size);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end("rings that cannot be are refused; an old kernel's is taken");
 }
@@ -310,7 +310,7 @@ static void put_backward(struct writer *w, uint64_t time, size_t size)
 static void backward(void)
 {
 	const struct perf_event_header *h;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 
 	for (int round = 0; round < 300 && !test_failures; round++) {
@@ -319,8 +319,8 @@ static void backward(void)
 		uint64_t sizes[512];
 
 		writer_init(&w, 1 << below(3), 0);
-		EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1,
-					TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD), 0);
+		EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1,
+					   LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD), 0);
 		for (int i = 0; i < nr; i++) {
 			sizes[i] = any_size(below(10) ? 200 : 3000);
 			put_backward(&w, i, sizes[i]);
@@ -328,20 +328,20 @@ static void backward(void)
 		for (told = 0; told < nr && sum + sizes[nr - 1 - told] <= w.size; told++)
 			sum += sizes[nr - 1 - told];
 		/* Not paused: what is next to the head may be in the kernel's hands. */
-		EQUAL(tally_ring_pause(&ring, 1) < 0, 1);
-		expected = tally_ring_snapshot(&ring);
+		EQUAL(libtally_ring_pause(&ring, 1) < 0, 1);
+		expected = libtally_ring_snapshot(&ring);
 		CHECK(expected <= (uint64_t)told);
 		if (sum < w.size / 2)
 			EQUAL(expected, told);
 		for (uint64_t i = 0; i < expected; i++) {
-			h = tally_ring_next(&ring);
+			h = libtally_ring_next(&ring);
 			CHECK(h && is_good(h));
 			if (h)
 				EQUAL(word_of(h, 3), nr - expected + i);
 		}
-		CHECK(!tally_ring_next(&ring));
-		CHECK(!tally_ring_next(&ring));
-		tally_ring_unmap(&ring);
+		CHECK(!libtally_ring_next(&ring));
+		CHECK(!libtally_ring_next(&ring));
+		libtally_ring_unmap(&ring);
 		writer_free(&w);
 	}
 	test_end("a backward ring, the oldest record first");
@@ -382,19 +382,19 @@ static void overwritten(int back, const char *name)
 	const struct perf_event_header *h;
 	struct flood f = { .backward = back };
 	uint64_t nr = 0, told = 0, next = 0;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 	pthread_t thread;
 
 	writer_init(&w, 2, 0);
 	f.w = &w;
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_READ_ONLY |
-				(back ? TALLY_RING_BACKWARD : 0)), 0);
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, LIBTALLY_RING_READ_ONLY |
+				   (back ? LIBTALLY_RING_BACKWARD : 0)), 0);
 	pthread_create(&thread, NULL, flood, &f);
 	for (int round = 0; round < 3000; round++) {
 		if (back)
-			CHECK(tally_ring_snapshot(&ring) >= 0);
-		while ((h = tally_ring_next(&ring))) {
+			CHECK(libtally_ring_snapshot(&ring) >= 0);
+		while ((h = libtally_ring_next(&ring))) {
 			CHECK(is_good(h));
 			if (back && next)
 				EQUAL(word_of(h, 3), next);
@@ -413,7 +413,7 @@ static void overwritten(int back, const char *name)
 	f.stop = 1;
 	pthread_join(thread, NULL);
 	printf("# %llu bytes were left out\n", (unsigned long long)ring.skipped);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end(name);
 }
@@ -421,29 +421,29 @@ static void overwritten(int back, const char *name)
 static void slow_reader(void)
 {
 	const struct perf_event_header *h;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 	int told = 0;
 
 	writer_init(&w, 1, 0);
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_READ_ONLY), 0);
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, LIBTALLY_RING_READ_ONLY), 0);
 	for (int i = 0; i < 1000; i++) {
 		w.page->data_tail = w.head;
 		write_one(&w, i, 64);
 	}
-	CHECK(!tally_ring_next(&ring));
+	CHECK(!libtally_ring_next(&ring));
 	EQUAL(ring.error, (unsigned long long)-75);
 	EQUAL(ring.skipped, 64000);
 	for (int i = 0; i < 10; i++) {
 		w.page->data_tail = w.head;
 		write_one(&w, i, 64);
 	}
-	while ((h = tally_ring_next(&ring))) {
+	while ((h = libtally_ring_next(&ring))) {
 		EQUAL(word_of(h, 3), 1000 + told);
 		told++;
 	}
 	EQUAL(told, 10);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end("a reader that is too slow for a ring that is overwritten");
 }
@@ -456,13 +456,13 @@ static void unpublished(int back)
 {
 	const struct perf_event_header *h;
 	static struct bytes b;
-	struct tally_ring ring;
+	struct libtally_ring ring;
 	struct writer w;
 	int told = 0;
 
 	writer_init(&w, 16, 0);
-	EQUAL(tally_ring_attach(&ring, w.map, w.mapped, -1, TALLY_RING_READ_ONLY |
-				(back ? TALLY_RING_BACKWARD : 0)), 0);
+	EQUAL(libtally_ring_attach(&ring, w.map, w.mapped, -1, LIBTALLY_RING_READ_ONLY |
+				   (back ? LIBTALLY_RING_BACKWARD : 0)), 0);
 	for (unsigned int i = 0; i < w.size / 32 - (back ? 0 : 8); i++) {
 		if (back)
 			put_backward(&w, 1, 32);
@@ -474,8 +474,8 @@ static void unpublished(int back)
 		copy_in(&w, back ? w.head - 32 * i : w.head + 32 * (i - 1), &b);
 	}
 	if (back)
-		tally_ring_snapshot(&ring);
-	while ((h = tally_ring_next(&ring))) {
+		libtally_ring_snapshot(&ring);
+	while ((h = libtally_ring_next(&ring))) {
 		CHECK(is_good(h));
 		EQUAL(word_of(h, 2), 1);
 		told++;
@@ -483,24 +483,24 @@ static void unpublished(int back)
 	/* Who is so far behind begins anew at the head. */
 	EQUAL(told, back ? w.size / 64 : 0);
 	EQUAL(ring.skipped, back ? w.size / 2 : w.head);
-	tally_ring_unmap(&ring);
+	libtally_ring_unmap(&ring);
 	writer_free(&w);
 	test_end(back ? "records of a backward ring that are not published" :
 			"records of a ring that is overwritten that are not published");
 }
 
-static struct tally_reader *reader_of(struct tally_ring *rings, int nr)
+static struct libtally_reader *reader_of(struct libtally_ring *rings, int nr)
 {
-	struct tally_reader *reader = tally_reader_new();
+	struct libtally_reader *reader = libtally_reader_new();
 	struct perf_event_attr attr;
 	__u64 id = 1;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, 0);
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
 	attr.sample_id_all = 1;
-	EQUAL(tally_events_add(tally_reader_events(reader), &attr, &id, 1, NULL), 0);
+	EQUAL(libtally_events_add(libtally_reader_events(reader), &attr, &id, 1, NULL), 0);
 	for (int i = 0; i < nr; i++)
-		EQUAL(tally_reader_add(reader, &rings[i]), i);
+		EQUAL(libtally_reader_add(reader, &rings[i]), i);
 	return reader;
 }
 
@@ -510,15 +510,15 @@ static struct tally_reader *reader_of(struct tally_ring *rings, int nr)
 static void merge(void)
 {
 	const struct perf_event_header *h;
-	static struct tally_ring rings[RINGS];
+	static struct libtally_ring rings[RINGS];
 	static struct writer w[RINGS];
 	uint64_t time = 1, last = 0, told = 0, nr[RINGS] = { 0 }, written = 0;
-	struct tally_reader *reader;
-	struct tally_record r;
+	struct libtally_reader *reader;
+	struct libtally_record r;
 
 	for (int i = 0; i < RINGS; i++) {
 		writer_init(&w[i], 2, 0);
-		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
+		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
 	}
 	reader = reader_of(rings, RINGS);
 	for (int step = 0; step < 100000 && !test_failures; step++) {
@@ -526,33 +526,33 @@ static void merge(void)
 			written += write_one(&w[below(RINGS)], time, any_size(200));
 			time += below(3);
 		} else {
-			h = tally_reader_next(reader);
+			h = libtally_reader_next(reader);
 			if (h) {
-				int ring = tally_reader_ring(reader);
+				int ring = libtally_reader_ring(reader);
 
 				CHECK(is_good(h));
 				CHECK(word_of(h, 2) >= last);
 				last = word_of(h, 2);
 				EQUAL(word_of(h, 3), nr[ring]++);
-				EQUAL(tally_reader_parse(reader, h, &r), 0);
+				EQUAL(libtally_reader_parse(reader, h, &r), 0);
 				EQUAL(r.u.sample.time, last);
 				told++;
 			}
 		}
 	}
-	while ((h = tally_reader_next(reader))) {
+	while ((h = libtally_reader_next(reader))) {
 		CHECK(word_of(h, 2) >= last);
 		last = word_of(h, 2);
 		told++;
 	}
 	EQUAL(told, written);
-	EQUAL(tally_reader_late(reader), 0);
-	EQUAL(tally_reader_poll(reader, 0), (unsigned long long)-32);
+	EQUAL(libtally_reader_late(reader), 0);
+	EQUAL(libtally_reader_poll(reader, 0), (unsigned long long)-32);
 	for (int i = 0; i < RINGS; i++)
 		EQUAL(w[i].page->data_tail, w[i].head);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	for (int i = 0; i < RINGS; i++) {
-		tally_ring_unmap(&rings[i]);
+		libtally_ring_unmap(&rings[i]);
 		writer_free(&w[i]);
 	}
 	test_end("many rings by time");
@@ -562,16 +562,16 @@ static void merge(void)
 static void let_go(void)
 {
 	const struct perf_event_header *h;
-	static struct tally_ring rings[3];
+	static struct libtally_ring rings[3];
 	static struct writer w[3];
 	uint64_t nr[3] = { 0 };
-	struct tally_reader *reader;
+	struct libtally_reader *reader;
 	int told = 0, all = 0;
 
 	for (int i = 0; i < 3; i++) {
 		writer_init(&w[i], 1, 0);
-		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
-					i < 2 ? 0 : TALLY_RING_READ_ONLY), 0);
+		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
+					   i < 2 ? 0 : LIBTALLY_RING_READ_ONLY), 0);
 	}
 	/* At any place of the rings, and of each some records; also in two pieces. */
 	for (int round = 0; round < 300 && !test_failures; round++) {
@@ -583,13 +583,13 @@ static void let_go(void)
 				w[i].page->data_tail = w[i].head;
 			all += write_one(&w[i], 3 * round, any_size(200));
 		}
-		for (int n = below(12); n && (h = tally_reader_next(reader)); n--) {
-			EQUAL(word_of(h, 3), nr[tally_reader_ring(reader)]++);
+		for (int n = below(12); n && (h = libtally_reader_next(reader)); n--) {
+			EQUAL(word_of(h, 3), nr[libtally_reader_ring(reader)]++);
 			told++;
 		}
-		tally_reader_free(reader);
+		libtally_reader_free(reader);
 		for (int i = 0; i < 3; i++) {
-			while ((h = tally_ring_next(&rings[i]))) {
+			while ((h = libtally_ring_next(&rings[i]))) {
 				CHECK(is_good(h));
 				EQUAL(word_of(h, 3), nr[i]++);
 				told++;
@@ -602,38 +602,38 @@ static void let_go(void)
 	reader = reader_of(rings, 3);
 	for (int i = 0; i < 3; i++)
 		write_one(&w[i], 1, 40);
-	CHECK(tally_reader_next(reader));
+	CHECK(libtally_reader_next(reader));
 	for (int i = 0; i < 3; i++) {
-		tally_ring_unmap(&rings[i]);
+		libtally_ring_unmap(&rings[i]);
 		writer_free(&w[i]);
 	}
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	test_end("rings of others go on where the reader was");
 }
 
 /* No snapshot of rings that are read otherwise; and nothing of theirs is lost. */
 static void mixed(void)
 {
-	static struct tally_ring rings[2];
+	static struct libtally_ring rings[2];
 	static struct writer w[2];
-	struct tally_reader *reader;
+	struct libtally_reader *reader;
 	int told = 0;
 
 	for (int i = 0; i < 2; i++) {
 		writer_init(&w[i], 1, 0);
-		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
+		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
 	}
 	reader = reader_of(rings, 2);
 	for (int i = 0; i < 10; i++)
 		write_one(&w[i % 2], i, 40);
-	CHECK(tally_reader_next(reader));
-	EQUAL(tally_reader_snapshot(reader), (unsigned long long)-22);
-	while (tally_reader_next(reader))
+	CHECK(libtally_reader_next(reader));
+	EQUAL(libtally_reader_snapshot(reader), (unsigned long long)-22);
+	while (libtally_reader_next(reader))
 		told++;
 	EQUAL(told, 9);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	for (int i = 0; i < 2; i++) {
-		tally_ring_unmap(&rings[i]);
+		libtally_ring_unmap(&rings[i]);
 		writer_free(&w[i]);
 	}
 	test_end("no snapshot of a ring that is not backward");
@@ -662,17 +662,17 @@ static void *write_many(void *data)
 static void merge_live(void)
 {
 	const struct perf_event_header *h;
-	static struct tally_ring rings[4];
+	static struct libtally_ring rings[4];
 	static struct writer w[4];
 	struct many many[4];
 	pthread_t threads[4];
 	uint64_t nr[4] = { 0 }, told = 0, written = 0, late = 0, last = 0;
-	struct tally_reader *reader;
+	struct libtally_reader *reader;
 	volatile int stop = 0;
 
 	for (int i = 0; i < 4; i++) {
 		writer_init(&w[i], 4, 0);
-		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
+		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1, 0), 0);
 		many[i].w = &w[i];
 		many[i].stop = &stop;
 	}
@@ -680,11 +680,11 @@ static void merge_live(void)
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, write_many, &many[i]);
 	while (told < 500000) {
-		h = tally_reader_next(reader);
+		h = libtally_reader_next(reader);
 		if (!h)
 			continue;
 		CHECK(is_good(h));
-		EQUAL(word_of(h, 3), nr[tally_reader_ring(reader)]++);
+		EQUAL(word_of(h, 3), nr[libtally_reader_ring(reader)]++);
 		late += word_of(h, 2) < last;
 		if (word_of(h, 2) > last)
 			last = word_of(h, 2);
@@ -693,18 +693,18 @@ static void merge_live(void)
 	stop = 1;
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	while (tally_reader_next(reader))
+	while (libtally_reader_next(reader))
 		told++;
 	for (int i = 0; i < 4; i++)
 		written += w[i].nr;
 	EQUAL(told, written);
-	CHECK(tally_reader_late(reader) >= late);
-	printf("# %llu of %llu were late\n", (unsigned long long)tally_reader_late(reader),
+	CHECK(libtally_reader_late(reader) >= late);
+	printf("# %llu of %llu were late\n", (unsigned long long)libtally_reader_late(reader),
 	       (unsigned long long)told);
-	CHECK(tally_reader_late(reader) < told / 100);
-	tally_reader_free(reader);
+	CHECK(libtally_reader_late(reader) < told / 100);
+	libtally_reader_free(reader);
 	for (int i = 0; i < 4; i++) {
-		tally_ring_unmap(&rings[i]);
+		libtally_ring_unmap(&rings[i]);
 		writer_free(&w[i]);
 	}
 	test_end("many rings while they are written to");
@@ -713,25 +713,25 @@ static void merge_live(void)
 static void merge_snapshots(void)
 {
 	const struct perf_event_header *h;
-	static struct tally_ring rings[3];
+	static struct libtally_ring rings[3];
 	static struct writer w[3];
-	struct tally_reader *reader;
+	struct libtally_reader *reader;
 	int told = 0, nr;
 	uint64_t last = 0;
 
 	for (int i = 0; i < 3; i++) {
 		writer_init(&w[i], 4, 0);
-		EQUAL(tally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
-					TALLY_RING_READ_ONLY | TALLY_RING_BACKWARD), 0);
+		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
+					   LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD), 0);
 	}
 	reader = reader_of(rings, 3);
-	CHECK(!tally_reader_next(reader));
+	CHECK(!libtally_reader_next(reader));
 	for (int round = 0; round < 3; round++) {
 		for (int i = 1; i < 500; i++)
 			put_backward(&w[below(3)], i, any_size(200));
-		nr = tally_reader_snapshot(reader);
+		nr = libtally_reader_snapshot(reader);
 		CHECK(nr > 50);
-		for (told = 0, last = 0; (h = tally_reader_next(reader)); told++) {
+		for (told = 0, last = 0; (h = libtally_reader_next(reader)); told++) {
 			CHECK(is_good(h));
 			/* Those of the round before are there, too, and of later times. */
 			if (!round)
@@ -740,9 +740,9 @@ static void merge_snapshots(void)
 		}
 		EQUAL(told, nr);
 	}
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	for (int i = 0; i < 3; i++) {
-		tally_ring_unmap(&rings[i]);
+		libtally_ring_unmap(&rings[i]);
 		writer_free(&w[i]);
 	}
 	test_end("many backward rings by time");
@@ -751,20 +751,20 @@ static void merge_snapshots(void)
 static void pages(void)
 {
 	struct perf_event_mmap_page *page = calloc(1, 4096);
-	struct tally_count_entry e;
+	struct libtally_count_entry e;
 
 	page->lock = 8;
 	page->offset = 123;
 	page->time_enabled = 5;
 	page->time_running = 4;
-	EQUAL(tally_page_read(page, &e), 0);
+	EQUAL(libtally_page_read(page, &e), 0);
 	EQUAL(e.value, 123);
 	EQUAL(e.enabled, 5);
 	EQUAL(e.running, 4);
 	page->index = 1;
-	EQUAL(tally_page_read(page, &e), (unsigned long long)-95);
+	EQUAL(libtally_page_read(page, &e), (unsigned long long)-95);
 	page->lock = 9;
-	EQUAL(tally_page_read(page, &e), (unsigned long long)-11);
+	EQUAL(libtally_page_read(page, &e), (unsigned long long)-11);
 	free(page);
 	test_end("the page of an event");
 }

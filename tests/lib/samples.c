@@ -17,7 +17,7 @@ struct made {
 };
 
 static struct perf_event_attr attr;
-static struct tally_format format;
+static struct libtally_format format;
 static struct bytes b;
 static struct made m;
 
@@ -68,7 +68,7 @@ static void put_read(void)
 			put64(&b, v + i);
 		if (f & PERF_FORMAT_ID)
 			put64(&b, v + 100 + i);
-		if (f & TALLY_FORMAT_LOST)
+		if (f & LIBTALLY_FORMAT_LOST)
 			put64(&b, v + 200 + i);
 	}
 }
@@ -155,23 +155,23 @@ static void encode(void)
 	end(&b);
 }
 
-static void check_read(const struct tally_sample *s)
+static void check_read(const struct libtally_sample *s)
 {
 	uint64_t f = attr.read_format, v = word(PERF_SAMPLE_READ);
-	struct tally_count_entry e;
+	struct libtally_count_entry e;
 
 	EQUAL(s->counts.nr, f & PERF_FORMAT_GROUP ? m.nr_counts : 1);
 	EQUAL(s->counts.enabled, f & PERF_FORMAT_TOTAL_TIME_ENABLED ? 501 : 0);
 	EQUAL(s->counts.running, f & PERF_FORMAT_TOTAL_TIME_RUNNING ? 502 : 0);
 	for (uint64_t i = 0; i < s->counts.nr; i++) {
-		EQUAL(tally_counts_get(&s->counts, i, &e), 0);
+		EQUAL(libtally_counts_get(&s->counts, i, &e), 0);
 		EQUAL(e.value, v + i);
 		EQUAL(e.id, f & PERF_FORMAT_ID ? v + 100 + i : 0);
-		EQUAL(e.lost, f & TALLY_FORMAT_LOST ? v + 200 + i : 0);
+		EQUAL(e.lost, f & LIBTALLY_FORMAT_LOST ? v + 200 + i : 0);
 	}
 }
 
-static void check_regs(const struct tally_regs *r, uint64_t mask, uint64_t from)
+static void check_regs(const struct libtally_regs *r, uint64_t mask, uint64_t from)
 {
 	unsigned int i, nth = 0;
 	__u64 value;
@@ -181,13 +181,13 @@ static void check_regs(const struct tally_regs *r, uint64_t mask, uint64_t from)
 	for (i = 0; i < 70; i++) {
 		int there = i < 64 && m.regs_abi && mask >> i & 1;
 
-		EQUAL(tally_regs_get(r, i, &value), there ? 0 : -1ULL);
+		EQUAL(libtally_regs_get(r, i, &value), there ? 0 : -1ULL);
 		if (there)
 			EQUAL(value, from + nth++);
 	}
 }
 
-static void check_branches(const struct tally_sample *s)
+static void check_branches(const struct libtally_sample *s)
 {
 	uint64_t from = word(PERF_SAMPLE_BRANCH_STACK);
 
@@ -206,9 +206,9 @@ static void check_branches(const struct tally_sample *s)
 
 #define CHECK_WORD(field, bit) EQUAL(s->field, has(bit) ? word(bit) : 0)
 
-static void check(const struct tally_record *r)
+static void check(const struct libtally_record *r)
 {
-	const struct tally_sample *s = &r->u.sample;
+	const struct libtally_sample *s = &r->u.sample;
 
 	EQUAL(r->type, PERF_RECORD_SAMPLE);
 	EQUAL(s->has, attr.sample_type);
@@ -239,9 +239,9 @@ static void check(const struct tally_record *r)
 	CHECK(filled(s->stack, s->stack_size, 2));
 	if (has(PERF_SAMPLE_WEIGHT) || has(PERF_SAMPLE_WEIGHT_STRUCT)) {
 		EQUAL(s->weight, 0x7788556611223344);
-		EQUAL(TALLY_WEIGHT_VAR1(s->weight), 0x11223344);
-		EQUAL(TALLY_WEIGHT_VAR2(s->weight), 0x5566);
-		EQUAL(TALLY_WEIGHT_VAR3(s->weight), 0x7788);
+		EQUAL(LIBTALLY_WEIGHT_VAR1(s->weight), 0x11223344);
+		EQUAL(LIBTALLY_WEIGHT_VAR2(s->weight), 0x5566);
+		EQUAL(LIBTALLY_WEIGHT_VAR3(s->weight), 0x7788);
 	}
 	CHECK_WORD(data_src, PERF_SAMPLE_DATA_SRC);
 	CHECK_WORD(transaction, PERF_SAMPLE_TRANSACTION);
@@ -254,21 +254,21 @@ static void check(const struct tally_record *r)
 	EQUAL(s->aux_size, has(PERF_SAMPLE_AUX) ? m.aux : 0);
 	CHECK(filled(s->aux, s->aux_size, 3));
 	EQUAL(s->rest.size, 0);
-	EQUAL(tally_record_time(r), s->time);
+	EQUAL(libtally_record_time(r), s->time);
 }
 
-static int look(const void *data, size_t size, struct tally_record *r)
+static int look(const void *data, size_t size, struct libtally_record *r)
 {
-	int error = tally_record_parse(r, data, size, &format);
+	int error = libtally_record_parse(r, data, size, &format);
 
 	if (!error)
-		tally_record_print(null, r);
+		libtally_record_print(null, r);
 	return error;
 }
 
 static void at_every_length(void)
 {
-	struct tally_record r;
+	struct libtally_record r;
 	static struct bytes cut;
 	size_t n;
 
@@ -277,7 +277,7 @@ static void at_every_length(void)
 		void *copy = exact(&b, n);
 		int error;
 
-		EQUAL(look(copy, n, &r), TALLY_RECORD_SHORT);
+		EQUAL(look(copy, n, &r), LIBTALLY_RECORD_SHORT);
 		free(copy);
 		if (n < 8)
 			continue;
@@ -285,7 +285,7 @@ static void at_every_length(void)
 		copy = exact(&cut, n);
 		error = look(copy, n, &r);
 		/* An empty branch stack may be less than was thought: only that can be. */
-		CHECK(error == TALLY_RECORD_TRUNCATED || error == TALLY_RECORD_BAD_LENGTH ||
+		CHECK(error == LIBTALLY_RECORD_TRUNCATED || error == LIBTALLY_RECORD_BAD_LENGTH ||
 		      (!error && has(PERF_SAMPLE_BRANCH_STACK)));
 		free(copy);
 	}
@@ -293,7 +293,7 @@ static void at_every_length(void)
 
 static void choose(uint64_t sample_type)
 {
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	attr.sample_type = sample_type;
 	attr.read_format = below(32);
 	attr.sample_regs_user = any() & any();
@@ -315,13 +315,13 @@ static void choose(uint64_t sample_type)
 	if (m.hw_idx_there)
 		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
 	if (m.counters_there)
-		attr.branch_sample_type |= TALLY_SAMPLE_BRANCH_COUNTERS;
-	tally_format_init(&format, &attr);
+		attr.branch_sample_type |= LIBTALLY_SAMPLE_BRANCH_COUNTERS;
+	libtally_format_init(&format, &attr);
 }
 
 static void round_trip(void)
 {
-	struct tally_record r;
+	struct libtally_record r;
 	void *copy;
 
 	encode();
@@ -358,16 +358,16 @@ static void combinations(void)
 	}
 	test_end("each two bits of sample_type");
 	for (int i = 0; i < 200000; i++) {
-		choose(any() & TALLY_SAMPLE_KNOWN);
+		choose(any() & LIBTALLY_SAMPLE_KNOWN);
 		round_trip();
 	}
 	test_end("200000 combinations of sample_type, read_format and lengths");
 	for (int i = 0; i < 300; i++) {
-		choose(any() & TALLY_SAMPLE_KNOWN);
+		choose(any() & LIBTALLY_SAMPLE_KNOWN);
 		encode();
 		at_every_length();
 	}
-	choose(TALLY_SAMPLE_KNOWN);
+	choose(LIBTALLY_SAMPLE_KNOWN);
 	round_trip();
 	at_every_length();
 	test_end("combinations at every length");
@@ -377,26 +377,26 @@ static void combinations(void)
 static void branch_words(void)
 {
 	for (int i = 0; i < 100000; i++) {
-		choose((any() & TALLY_SAMPLE_KNOWN) | PERF_SAMPLE_BRANCH_STACK);
+		choose((any() & LIBTALLY_SAMPLE_KNOWN) | PERF_SAMPLE_BRANCH_STACK);
 		m.nr_branches = 0;
 		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
-		tally_format_init(&format, &attr);
+		libtally_format_init(&format, &attr);
 		m.hw_idx_there = below(2);
 		/* Fields whose length is in them could make both readings fit. */
 		if (!m.hw_idx_there)
 			attr.sample_type &= ~(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
 					      PERF_SAMPLE_STACK_USER | PERF_SAMPLE_AUX);
-		tally_format_init(&format, &attr);
+		libtally_format_init(&format, &attr);
 		round_trip();
 	}
 	test_end("no branch stack, and an empty one with its hw_idx");
 	for (int i = 0; i < 100000; i++) {
-		choose((any() & TALLY_SAMPLE_KNOWN) | PERF_SAMPLE_BRANCH_STACK);
+		choose((any() & LIBTALLY_SAMPLE_KNOWN) | PERF_SAMPLE_BRANCH_STACK);
 		attr.sample_type &= ~(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
 				      PERF_SAMPLE_STACK_USER | PERF_SAMPLE_AUX);
 		m.counters_there = 0;
-		attr.branch_sample_type |= TALLY_SAMPLE_BRANCH_COUNTERS;
-		tally_format_init(&format, &attr);
+		attr.branch_sample_type |= LIBTALLY_SAMPLE_BRANCH_COUNTERS;
+		libtally_format_init(&format, &attr);
 		round_trip();
 	}
 	test_end("branch counters that the PMU did not have");
@@ -404,7 +404,7 @@ static void branch_words(void)
 
 static void lies(void)
 {
-	struct tally_record r;
+	struct libtally_record r;
 	uint64_t huge[] = { 1ULL << 61, 1ULL << 60, ~0ULL, 1ULL << 32, 10000, 1 };
 	uint64_t kinds[] = { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER,
 			     PERF_SAMPLE_AUX, PERF_SAMPLE_READ };
@@ -415,7 +415,7 @@ static void lies(void)
 
 			choose(kinds[k]);
 			attr.read_format = PERF_FORMAT_GROUP;
-			tally_format_init(&format, &attr);
+			libtally_format_init(&format, &attr);
 			begin(&b, PERF_RECORD_SAMPLE, 0);
 			put64(&b, huge[h]);
 			end(&b);
@@ -429,14 +429,14 @@ static void lies(void)
 	put32(&b, ~0U - 3);
 	put32(&b, 0);
 	end(&b);
-	EQUAL(look(b.u.b, b.n, &r), TALLY_RECORD_BAD_LENGTH);
+	EQUAL(look(b.u.b, b.n, &r), LIBTALLY_RECORD_BAD_LENGTH);
 	test_end("numbers that lead out of a sample");
 
 	choose(PERF_SAMPLE_STACK_USER);
 	m.stack = 16;
 	m.used = 17;
 	encode();
-	EQUAL(look(b.u.b, b.n, &r), TALLY_RECORD_BAD_LENGTH);
+	EQUAL(look(b.u.b, b.n, &r), LIBTALLY_RECORD_BAD_LENGTH);
 	test_end("more of a stack used than there is");
 
 	choose(PERF_SAMPLE_IP | 1ULL << 25);
@@ -451,8 +451,8 @@ static void lies(void)
 
 static void decoding(void)
 {
-	struct tally_branch_flags f;
-	struct tally_data_src d;
+	struct libtally_branch_flags f;
+	struct libtally_data_src d;
 
 	for (int i = 0; i < 1000; i++) {
 		struct perf_branch_entry e;
@@ -460,7 +460,7 @@ static void decoding(void)
 		uint64_t w[3] = { 0, 0, any() };
 
 		memcpy(&e, w, sizeof(e));
-		tally_branch_decode(w[2], &f);
+		libtally_branch_decode(w[2], &f);
 		EQUAL(f.mispred, e.mispred);
 		EQUAL(f.predicted, e.predicted);
 		EQUAL(f.in_tx, e.in_tx);
@@ -471,7 +471,7 @@ static void decoding(void)
 		EQUAL(f.new_type, e.new_type);
 		EQUAL(f.priv, e.priv);
 		s.val = any();
-		tally_data_src_decode(s.val, &d);
+		libtally_data_src_decode(s.val, &d);
 		EQUAL(d.op, s.mem_op);
 		EQUAL(d.lvl, s.mem_lvl);
 		EQUAL(d.snoop, s.mem_snoop);
@@ -489,32 +489,32 @@ static void decoding(void)
 /* Events with different samples in one ring. */
 static void events(void)
 {
-	struct tally_events *e = tally_events_new();
+	struct libtally_events *e = libtally_events_new();
 	struct perf_event_attr attrs[3];
 	const __u64 ids[3][2] = { { 100, 5 }, { 7, 300 }, { 50, 51 } };
-	struct tally_record r;
+	struct libtally_record r;
 
 	for (int i = 0; i < 3; i++) {
-		choose(((any() & TALLY_SAMPLE_KNOWN) | PERF_SAMPLE_IDENTIFIER) ^ (1 << i));
+		choose(((any() & LIBTALLY_SAMPLE_KNOWN) | PERF_SAMPLE_IDENTIFIER) ^ (1 << i));
 		attr.sample_id_all = 1;
 		attrs[i] = attr;
-		EQUAL(tally_events_add(e, &attr, ids[i], 2, NULL), i);
+		EQUAL(libtally_events_add(e, &attr, ids[i], 2, NULL), i);
 	}
-	EQUAL(tally_events_nr(e), 3);
+	EQUAL(libtally_events_nr(e), 3);
 	for (int i = 0; i < 30000; i++) {
 		int n = below(3);
 		uint64_t id = ids[n][below(2)];
 
 		choose(attrs[n].sample_type);
 		attr = attrs[n];
-		format = *tally_events_format(e, n);
+		format = *libtally_events_format(e, n);
 		m.w[6] = id;
 		m.hw_idx_there = !!(attr.branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX);
-		m.counters_there = !!(attr.branch_sample_type & TALLY_SAMPLE_BRANCH_COUNTERS);
+		m.counters_there = !!(attr.branch_sample_type & LIBTALLY_SAMPLE_BRANCH_COUNTERS);
 		encode();
-		EQUAL(tally_events_parse(e, &r, b.u.b, b.n), n);
+		EQUAL(libtally_events_parse(e, &r, b.u.b, b.n), n);
 		check(&r);
-		EQUAL(tally_events_time(e, b.u.b, b.n), r.u.sample.time);
+		EQUAL(libtally_events_time(e, b.u.b, b.n), r.u.sample.time);
 		begin(&b, PERF_RECORD_SWITCH, 0);
 		if (has(PERF_SAMPLE_TID))
 			put64(&b, 1);
@@ -528,28 +528,28 @@ static void events(void)
 			put64(&b, 4);
 		put64(&b, id);
 		end(&b);
-		EQUAL(tally_events_parse(e, &r, b.u.b, b.n), n);
+		EQUAL(libtally_events_parse(e, &r, b.u.b, b.n), n);
 		EQUAL(r.id.id, id);
-		EQUAL(tally_events_time(e, b.u.b, b.n), has(PERF_SAMPLE_TIME) ? 2 : 0);
+		EQUAL(libtally_events_time(e, b.u.b, b.n), has(PERF_SAMPLE_TIME) ? 2 : 0);
 	}
 	begin(&b, PERF_RECORD_SAMPLE, 0);
 	put64(&b, 101);
 	end(&b);
-	EQUAL(tally_events_find(e, b.u.b, b.n), (unsigned long long)TALLY_RECORD_NO_EVENT);
-	EQUAL(tally_events_find(e, b.u.b, 8), (unsigned long long)TALLY_RECORD_SHORT);
+	EQUAL(libtally_events_find(e, b.u.b, b.n), (unsigned long long)LIBTALLY_RECORD_NO_EVENT);
+	EQUAL(libtally_events_find(e, b.u.b, 8), (unsigned long long)LIBTALLY_RECORD_SHORT);
 	begin(&b, PERF_RECORD_SAMPLE, 0);
 	end(&b);
-	EQUAL(tally_events_find(e, b.u.b, b.n), (unsigned long long)TALLY_RECORD_TRUNCATED);
+	EQUAL(libtally_events_find(e, b.u.b, b.n), (unsigned long long)LIBTALLY_RECORD_TRUNCATED);
 	test_end("the event of a record, by IDENTIFIER");
 
 	choose(PERF_SAMPLE_ID | PERF_SAMPLE_IP);
 	attr.sample_id_all = 1;
-	CHECK(tally_events_add(e, &attr, NULL, 0, NULL) < 0);
+	CHECK(libtally_events_add(e, &attr, NULL, 0, NULL) < 0);
 	choose(PERF_SAMPLE_IDENTIFIER);
 	attr.sample_id_all = 1;
-	CHECK(tally_events_add(e, &attr, ids[1], 2, NULL) < 0);
-	EQUAL(tally_events_nr(e), 3);
-	tally_events_free(e);
+	CHECK(libtally_events_add(e, &attr, ids[1], 2, NULL) < 0);
+	EQUAL(libtally_events_nr(e), 3);
+	libtally_events_free(e);
 	test_end("events that could not be told from each other are refused");
 }
 

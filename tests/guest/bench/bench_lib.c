@@ -8,8 +8,8 @@
  *	walk	from one record to the next, of a copy of what is in a ring
  *	copy	the same, and a memcpy() of each into a buffer
  *	parse	the same, and each taken apart
- *	drain	the ring itself: tally_ring_next(), which moves data_tail, until it is empty
- *	merge_N	so many rings that are as full, by time, with tally_reader_next()
+ *	drain	the ring itself: libtally_ring_next(), which moves data_tail, until it is empty
+ *	merge_N	so many rings that are as full, by time, with libtally_reader_next()
  *
  * The rings are of /dev/tally, and the kernel fills them: with samples of page faults of
  * this task, at the bottom of a few frames for call chains. Those of merge_N have each
@@ -34,25 +34,25 @@ static volatile uint64_t sink;
 /* ---- rings that are full ---- */
 
 static struct perf_event_attr attr;
-static struct tally_ring rings[MOST];
+static struct libtally_ring rings[MOST];
 static int nr_rings;
 static char *area;
 static size_t area_size;
 
 static void open_rings(int nr)
 {
-	struct tally_target target = TALLY_TARGET_INIT;
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
 	int fd, error;
 
-	target.via = TALLY_VIA_DEVICE;
+	target.via = LIBTALLY_VIA_DEVICE;
 	target.pid = 0;
 	for (nr_rings = 0; nr_rings < nr; nr_rings++) {
-		fd = tally_open_event(&attr, &target);
+		fd = libtally_open_event(&attr, &target);
 		if (fd < 0)
-			die("tally_open_event: %s: %s", strerror(-fd), target.error);
-		error = tally_ring_map(&rings[nr_rings], fd, PAGES, 0, 0);
+			die("libtally_open_event: %s: %s", strerror(-fd), target.error);
+		error = libtally_ring_map(&rings[nr_rings], fd, PAGES, 0, 0);
 		if (error)
-			die("tally_ring_map: %s", strerror(-error));
+			die("libtally_ring_map: %s", strerror(-error));
 	}
 }
 
@@ -61,9 +61,9 @@ static void close_rings(void)
 	int fd;
 
 	while (nr_rings) {
-		/* Which tally_ring_unmap() forgets. */
+		/* Which libtally_ring_unmap() forgets. */
 		fd = rings[--nr_rings].fd;
-		tally_ring_unmap(&rings[nr_rings]);
+		libtally_ring_unmap(&rings[nr_rings]);
 		close(fd);
 	}
 }
@@ -101,7 +101,7 @@ static FRAMED void fill_rings(size_t pages)
 	switch_rings(PERF_EVENT_IOC_DISABLE);
 }
 
-static size_t bytes_in(const struct tally_ring *ring)
+static size_t bytes_in(const struct libtally_ring *ring)
 {
 	return ring->page->data_head - ring->page->data_tail;
 }
@@ -113,7 +113,7 @@ static size_t bytes_in(const struct tally_ring *ring)
 static size_t room_of_ring(size_t *size)
 {
 	*size = bytes_in(&rings[0]);
-	if (!tally_ring_next(&rings[0]) || tally_ring_next(&rings[0]))
+	if (!libtally_ring_next(&rings[0]) || libtally_ring_next(&rings[0]))
 		die("one fault made another number of records");
 	return (rings[0].size - 1) / *size;
 }
@@ -124,7 +124,7 @@ static char flat[PAGES * 65536]; /* the largest pages there are */
 static size_t flat_size;
 
 /* What a ring has, in one piece. The one who looks here is not the one who drains. */
-static void flatten(const struct tally_ring *ring, size_t nr, size_t size)
+static void flatten(const struct libtally_ring *ring, size_t nr, size_t size)
 {
 	uint64_t at = ring->page->data_tail;
 	const struct perf_event_header *h;
@@ -179,18 +179,18 @@ static __attribute__((noinline)) size_t copy(void)
 	return sum;
 }
 
-static struct tally_format format;
+static struct libtally_format format;
 
 static __attribute__((noinline)) size_t parse(void)
 {
 	const char *at, *end = flat + flat_size;
 	const struct perf_event_header *h;
-	struct tally_record r;
+	struct libtally_record r;
 	size_t sum = 0;
 
 	for (at = flat; at < end; at += h->size) {
 		h = (const void *)at;
-		if (tally_record_parse(&r, h, h->size, &format) < 0)
+		if (libtally_record_parse(&r, h, h->size, &format) < 0)
 			return 0;
 		sum += r.size;
 	}
@@ -202,19 +202,19 @@ static __attribute__((noinline)) size_t drain(void)
 	const struct perf_event_header *h;
 	size_t sum = 0;
 
-	while ((h = tally_ring_next(&rings[0])))
+	while ((h = libtally_ring_next(&rings[0])))
 		sum += h->size;
 	return sum;
 }
 
-static struct tally_reader *reader;
+static struct libtally_reader *reader;
 
 static __attribute__((noinline)) size_t merge(void)
 {
 	const struct perf_event_header *h;
 	size_t sum = 0;
 
-	while ((h = tally_reader_next(reader)))
+	while ((h = libtally_reader_next(reader)))
 		sum += h->size;
 	return sum;
 }
@@ -261,7 +261,7 @@ static FRAMED void one_ring(const char *name)
 
 	memset(best, 0xff, sizeof(best));
 	open_rings(1);
-	tally_format_init(&format, &attr);
+	libtally_format_init(&format, &attr);
 	fill_rings(1);
 	nr = room_of_ring(&size);
 	for (round = 0; round < ROUNDS; round++) {
@@ -289,18 +289,18 @@ static FRAMED void many_rings(int many)
 	open_rings(many);
 	fill_rings(1);
 	nr = room_of_ring(&size);
-	reader = tally_reader_new();
+	reader = libtally_reader_new();
 	for (i = 0; i < many; i++) {
-		while (tally_ring_next(&rings[i]))
+		while (libtally_ring_next(&rings[i]))
 			;
 		if (ioctl(rings[i].fd, PERF_EVENT_IOC_ID, &id[i]))
 			die("ioctl: %m");
 	}
-	if (tally_events_add(tally_reader_events(reader), &attr, id, many, NULL) < 0)
-		die("tally_events_add");
+	if (libtally_events_add(libtally_reader_events(reader), &attr, id, many, NULL) < 0)
+		die("libtally_events_add");
 	for (i = 0; i < many; i++)
-		if (tally_reader_add(reader, &rings[i]) < 0)
-			die("tally_reader_add");
+		if (libtally_reader_add(reader, &rings[i]) < 0)
+			die("libtally_reader_add");
 	for (round = 0; round < ROUNDS; round++) {
 		fill_rings(nr);
 		shortest(&best, merge, many * nr * size);
@@ -308,11 +308,11 @@ static FRAMED void many_rings(int many)
 			if (bytes_in(&rings[i]))
 				die("ring %d is not empty", i);
 	}
-	if (tally_reader_late(reader))
+	if (libtally_reader_late(reader))
 		die("the reader's records are not by time");
 	snprintf(name, sizeof(name), "%d", many);
 	figure("merge", name, best, many * nr);
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	close_rings();
 }
 
@@ -324,7 +324,7 @@ FRAMED int main(void)
 	area = mmap(NULL, area_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED || madvise(area, area_size, MADV_NOHUGEPAGE))
 		die("no area: %m");
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	attr.sample_period = 1;
 	attr.disabled = 1;
 

@@ -61,7 +61,7 @@ static void open_samples(void)
 			    PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
 			    PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
 			    PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
-	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | TALLY_FORMAT_LOST |
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | LIBTALLY_FORMAT_LOST |
 			   PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	attr.sample_regs_user = 0x1ff;
 	attr.sample_regs_intr = 0x1a5;
@@ -71,7 +71,7 @@ static void open_samples(void)
 	/* Of faults there is an address, and the page that it is in. */
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	attr.sample_period = 1;
-	attr.read_format = PERF_FORMAT_ID | TALLY_FORMAT_LOST;
+	attr.read_format = PERF_FORMAT_ID | LIBTALLY_FORMAT_LOST;
 	open_for(&attr, 0, -1, 64, "faults");
 }
 
@@ -88,7 +88,7 @@ static void open_inherited(void)
 	attr.remove_on_exec = 1;
 	attr.task = 1;
 	attr.context_switch = 1;
-	attr.read_format = PERF_FORMAT_ID | TALLY_FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED |
+	attr.read_format = PERF_FORMAT_ID | LIBTALLY_FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			   PERF_FORMAT_TOTAL_TIME_RUNNING;
 	open_for(&attr, 0, 0, 64, "inherited");
 }
@@ -223,8 +223,8 @@ static void was_seen(int type)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s is there", tally_record_name(type));
-	fprintf(stderr, "# %llu of %s\n", seen[type], tally_record_name(type));
+	snprintf(text, sizeof(text), "%s is there", libtally_record_name(type));
+	fprintf(stderr, "# %llu of %s\n", seen[type], libtally_record_name(type));
 	tell(seen[type] > 0, text);
 }
 
@@ -240,28 +240,28 @@ static int record(const char *path)
 		PERF_RECORD_TEXT_POKE,
 #endif
 	};
-	reader = tally_reader_new();
+	reader = libtally_reader_new();
 	open_side();
 	open_samples();
 	open_inherited();
 	open_small();
 	open_throttled();
 	/* The events are at its beginning: by now all are there. */
-	out = tally_perfdata_create(path, tally_reader_events(reader));
+	out = libtally_perfdata_create(path, libtally_reader_events(reader));
 	if (!out)
 		err(2, "%s", path);
-	if (tally_perfdata_write_running(out, getpid()))
+	if (libtally_perfdata_write_running(out, getpid()))
 		err(2, "what runs");
 	do_all();
 	do_throttled();
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		was_seen(types[i]);
-	fprintf(stderr, "# %llu records, %llu late\n", nr_all, tally_reader_late(reader));
+	fprintf(stderr, "# %llu records, %llu late\n", nr_all, libtally_reader_late(reader));
 	tell(nr_all > 200, "there are records");
 	tell(!nr_bad, "all can be taken apart, and are of a known event and time");
-	tell(tally_reader_late(reader) * 1000 <= nr_all, "they are in order");
-	tell(!tally_perfdata_close(out), "they are written");
-	tally_reader_free(reader);
+	tell(libtally_reader_late(reader) * 1000 <= nr_all, "they are in order");
+	tell(!libtally_perfdata_close(out), "they are written");
+	libtally_reader_free(reader);
 	return 0;
 }
 
@@ -273,23 +273,23 @@ static int backward(void)
 	struct perf_event_attr attr = usual(PERF_COUNT_SW_PAGE_FAULTS);
 	const struct perf_event_header *header;
 	unsigned long long last = 0, disorder = 0, bad = 0;
-	struct tally_record r;
+	struct libtally_record r;
 	int told, nr, round;
 
-	reader = tally_reader_new();
+	reader = libtally_reader_new();
 	attr.sample_period = 1;
 	attr.sample_type |= PERF_SAMPLE_ADDR;
 	attr.write_backward = 1;
 	open_for(&attr, 0, -1, 2, "backward");
-	tell(!tally_ring_pause(reader->rings[0].ring, 1) &&
-	     !tally_ring_pause(reader->rings[0].ring, 0), "its ring can be paused");
+	tell(!libtally_ring_pause(reader->rings[0].ring, 1) &&
+	     !libtally_ring_pause(reader->rings[0].ring, 0), "its ring can be paused");
 	for (round = 0; round < 3; round++) {
 		fault(1000);
-		nr = tally_reader_snapshot(reader);
-		for (told = 0, last = 0; (header = tally_reader_next(reader)); told++) {
-			bad += tally_reader_parse(reader, header, &r) < 0 || r.size != 64;
-			disorder += tally_record_time(&r) < last;
-			last = tally_record_time(&r);
+		nr = libtally_reader_snapshot(reader);
+		for (told = 0, last = 0; (header = libtally_reader_next(reader)); told++) {
+			bad += libtally_reader_parse(reader, header, &r) < 0 || r.size != 64;
+			disorder += libtally_record_time(&r) < last;
+			last = libtally_record_time(&r);
 		}
 		fprintf(stderr, "# %d records of %d, %llu in disorder, %llu bad\n", told, nr,
 			disorder, bad);
@@ -297,7 +297,7 @@ static int backward(void)
 		tell(nr == told && nr == 2 * 4096 / 64, "the newest are there");
 	}
 	tell(!disorder && !bad, "in order, and whole");
-	tally_reader_free(reader);
+	libtally_reader_free(reader);
 	return 0;
 }
 
@@ -305,42 +305,42 @@ static int backward(void)
 
 static int device(void)
 {
-	struct tally_target target = TALLY_TARGET_INIT;
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
 	struct perf_event_attr attr;
-	struct tally_counts counts;
-	struct tally_count_entry e, page_entry;
+	struct libtally_counts counts;
+	struct libtally_count_entry e, page_entry;
 	__u64 buffer[8], scaled;
 	void *page;
 	int fd;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			   PERF_FORMAT_ID;
-	target.via = TALLY_VIA_DEVICE;
-	fd = tally_open_event(&attr, &target);
+	target.via = LIBTALLY_VIA_DEVICE;
+	fd = libtally_open_event(&attr, &target);
 	if (fd < 0)
 		fprintf(stderr, "# %s\n", target.error);
 	tell(fd >= 0, "an event of /dev/tally on all CPUs");
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 	fault(100);
 	usleep(300000);
-	tell(!tally_read_counts(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
-	     !tally_counts_get(&counts, 0, &e) && e.value >= 100 && e.id && e.running,
+	tell(!libtally_read_counts(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
+	     !libtally_counts_get(&counts, 0, &e) && e.value >= 100 && e.id && e.running,
 	     "it is read");
-	tell(!tally_scaled(e.value, e.enabled, e.running, &scaled) && scaled >= 100,
+	tell(!libtally_scaled(e.value, e.enabled, e.running, &scaled) && scaled >= 100,
 	     "its count is scaled");
-	tell(tally_read_counts(fd, buffer, 8, attr.read_format, &counts) == -ENOSPC,
+	tell(libtally_read_counts(fd, buffer, 8, attr.read_format, &counts) == -ENOSPC,
 	     "a buffer that is too small is told");
-	tell(page != MAP_FAILED && !tally_page_read(page, &page_entry) &&
+	tell(page != MAP_FAILED && !libtally_page_read(page, &page_entry) &&
 	     page_entry.value >= 100 && page_entry.value <= e.value && page_entry.enabled,
 	     "its page is read without a system call");
 	attr.config = 12345;
-	tell(tally_open_event(&attr, &target) < 0 && target.error[0],
+	tell(libtally_open_event(&attr, &target) < 0 && target.error[0],
 	     "an event that cannot be is refused, with a reason");
 	fprintf(stderr, "# %s\n", target.error);
-	target.via = TALLY_VIA_PERF;
+	target.via = LIBTALLY_VIA_PERF;
 	target.cpu = 0;
-	tell(tally_open_event(&attr, &target) < 0 && target.error[0], "by perf, too");
+	tell(libtally_open_event(&attr, &target) < 0 && target.error[0], "by perf, too");
 	return 0;
 }
 

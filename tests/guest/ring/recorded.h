@@ -37,17 +37,17 @@ static void tell(int good, const char *what)
 
 /* ---- events and their records ------------------------------------------- */
 
-/* How events are opened: enum tally_via. */
+/* How events are opened: enum libtally_via. */
 static int via;
-static struct tally_reader *reader;
-static struct tally_perfdata *out;
+static struct libtally_reader *reader;
+static struct libtally_perfdata *out;
 static unsigned long long seen[64], nr_bad, nr_all;
 
 static struct perf_event_attr usual(__u64 config)
 {
 	struct perf_event_attr attr;
 
-	tally_attr_init(&attr, PERF_TYPE_SOFTWARE, config);
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, config);
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_TID |
 			   PERF_SAMPLE_CPU | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID;
 	attr.sample_id_all = 1;
@@ -57,13 +57,13 @@ static struct perf_event_attr usual(__u64 config)
 static void open_for(const struct perf_event_attr *attr, int pid, int cpu, size_t pages,
 		     const char *name)
 {
-	struct tally_target target = TALLY_TARGET_INIT;
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
 	int error;
 
 	target.via = via;
 	target.pid = pid;
 	target.cpu = cpu;
-	error = tally_reader_open(reader, attr, &target, pages, name);
+	error = libtally_reader_open(reader, attr, &target, pages, name);
 	if (error < 0)
 		fprintf(stderr, "# %s: %s (%s)\n", name, target.error, strerror(-error));
 	tell(error >= 0, name);
@@ -71,18 +71,18 @@ static void open_for(const struct perf_event_attr *attr, int pid, int cpu, size_
 
 static void keep(const struct perf_event_header *header)
 {
-	struct tally_record r;
-	int error = tally_reader_parse(reader, header, &r);
+	struct libtally_record r;
+	int error = libtally_reader_parse(reader, header, &r);
 
 	nr_all++;
-	if (error < 0 || !r.known || r.extra.size || tally_record_time(&r) == 0) {
+	if (error < 0 || !r.known || r.extra.size || libtally_record_time(&r) == 0) {
 		if (!nr_bad++)
 			fprintf(stderr, "# type %u: %s, extra %zu\n", header->type,
-				tally_record_strerror(error < 0 ? error : 0), r.extra.size);
+				libtally_record_strerror(error < 0 ? error : 0), r.extra.size);
 	} else if (header->type < 64) {
 		seen[header->type]++;
 	}
-	if (tally_perfdata_write(out, header))
+	if (libtally_perfdata_write(out, header))
 		err(2, "write");
 }
 
@@ -90,7 +90,7 @@ static void drain(void (*with)(const struct perf_event_header *))
 {
 	const struct perf_event_header *header;
 
-	while ((header = tally_reader_next(reader)))
+	while ((header = libtally_reader_next(reader)))
 		with(header);
 }
 
@@ -130,7 +130,7 @@ static void fault(int pages)
 /* ---- dump --------------------------------------------------------------- */
 
 static void *file_bytes;
-static struct tally_events *file_events;
+static struct libtally_events *file_events;
 
 /* The file as perf's header.h says it is, apart from the code that wrote it. */
 static void read_file(const char *path, size_t *begin, size_t *end)
@@ -151,12 +151,12 @@ static void read_file(const char *path, size_t *begin, size_t *end)
 	/* magic, size, attr_size, attrs, data */
 	if (memcmp(bytes, "PERFILE2", 8) || header[1] != 104)
 		errx(2, "%s: no perf.data", path);
-	file_events = tally_events_new();
+	file_events = libtally_events_new();
 	for (__u64 at = header[3]; at < header[3] + header[4]; at += header[2]) {
 		const __u64 *ids = (void *)(bytes + at + header[2] - 16);
 
-		if (tally_events_add(file_events, (void *)(bytes + at),
-				     (void *)(bytes + ids[0]), ids[1] / 8, NULL) < 0)
+		if (libtally_events_add(file_events, (void *)(bytes + at),
+					(void *)(bytes + ids[0]), ids[1] / 8, NULL) < 0)
 			errx(2, "%s: bad attr", path);
 	}
 	*begin = header[5];
@@ -165,9 +165,9 @@ static void read_file(const char *path, size_t *begin, size_t *end)
 
 #define U(x) ((unsigned long long)(x))
 
-static void dump_mmap(const struct tally_record *r)
+static void dump_mmap(const struct libtally_record *r)
 {
-	const struct tally_mmap *m = &r->u.mmap;
+	const struct libtally_mmap *m = &r->u.mmap;
 
 	printf(" %d/%d: [%#llx(%#llx) @ %#llx", m->pid, m->tid, U(m->addr), U(m->len),
 	       U(m->pgoff));
@@ -188,7 +188,7 @@ static void dump_mmap(const struct tally_record *r)
 	       m->prot & PROT_EXEC ? 'x' : '-', m->flags & MAP_SHARED ? 's' : 'p', m->filename);
 }
 
-static void dump_namespaces(const struct tally_namespaces *n)
+static void dump_namespaces(const struct libtally_namespaces *n)
 {
 	static const char * const words[] = { "net", "uts", "ipc", "pid", "user", "mnt",
 					      "cgroup" };
@@ -209,7 +209,7 @@ static void dump_bytes(const char *name, const unsigned char *byte, unsigned int
 	}
 }
 
-static void dump_regs(const char *name, const struct tally_regs *regs)
+static void dump_regs(const char *name, const struct libtally_regs *regs)
 {
 	__u64 value;
 
@@ -218,13 +218,13 @@ static void dump_regs(const char *name, const struct tally_regs *regs)
 	printf("|... %s regs: mask 0x%llx ABI %s", name, U(regs->mask),
 	       regs->abi == 2 ? "64-bit" : "32-bit");
 	for (unsigned int i = 0; i < 64; i++)
-		if (!tally_regs_get(regs, i, &value))
+		if (!libtally_regs_get(regs, i, &value))
 			printf("|.... 0x%016llx", U(value));
 }
 
-static void dump_counts(const struct tally_counts *c)
+static void dump_counts(const struct libtally_counts *c)
 {
-	struct tally_count_entry e;
+	struct libtally_count_entry e;
 
 	printf("|... sample_read:");
 	if (c->format & PERF_FORMAT_TOTAL_TIME_ENABLED)
@@ -233,9 +233,9 @@ static void dump_counts(const struct tally_counts *c)
 		printf("|...... time running %016llx", U(c->running));
 	if (c->format & PERF_FORMAT_GROUP)
 		printf("|.... group nr %llu", U(c->nr));
-	for (__u64 i = 0; !tally_counts_get(c, i, &e); i++) {
+	for (__u64 i = 0; !libtally_counts_get(c, i, &e); i++) {
 		printf("|..... id %016llx, value %016llx", U(e.id), U(e.value));
-		if (c->format & TALLY_FORMAT_LOST)
+		if (c->format & LIBTALLY_FORMAT_LOST)
 			printf(", lost %llu", U(e.lost));
 	}
 }
@@ -257,17 +257,17 @@ static const char *page_name(__u64 size)
 }
 
 /* What perf says of a sample without a period: its event's. */
-static __u64 period_of(const struct tally_record *r)
+static __u64 period_of(const struct libtally_record *r)
 {
-	for (int e = 0; e < tally_events_nr(file_events); e++)
-		if (r->format == tally_events_format(file_events, e))
+	for (int e = 0; e < libtally_events_nr(file_events); e++)
+		if (r->format == libtally_events_format(file_events, e))
 			return ((struct perf_event_attr *)file_events->list[e].attr)->sample_period;
 	return 0;
 }
 
-static void dump_sample(const struct tally_record *r)
+static void dump_sample(const struct libtally_record *r)
 {
-	const struct tally_sample *s = &r->u.sample;
+	const struct libtally_sample *s = &r->u.sample;
 
 	printf("(IP, 0x%x): %d/%d: %#llx period: %llu addr: %#llx", r->misc, s->pid, s->tid,
 	       U(s->ip), U(s->has & PERF_SAMPLE_PERIOD ? s->period : period_of(r)), U(s->addr));
@@ -298,17 +298,17 @@ static void dump_sample(const struct tally_record *r)
 		dump_counts(&s->counts);
 }
 
-static void dump_read(const struct tally_read_record *r)
+static void dump_read(const struct libtally_read_record *r)
 {
-	struct tally_count_entry e;
+	struct libtally_count_entry e;
 
-	tally_counts_get(&r->counts, 0, &e);
+	libtally_counts_get(&r->counts, 0, &e);
 	printf(": %d %d EVENT %llu", r->pid, r->tid, U(e.value));
 	printf("|... time enabled : %llu|... time running : %llu|... id           : %llu|... lost         : %llu",
 	       U(e.enabled), U(e.running), U(e.id), U(e.lost));
 }
 
-static void dump_switch(const struct tally_record *r)
+static void dump_switch(const struct libtally_record *r)
 {
 	int out_of = r->misc & PERF_RECORD_MISC_SWITCH_OUT;
 
@@ -319,7 +319,7 @@ static void dump_switch(const struct tally_record *r)
 		       r->u.switch_cpu_wide.pid, r->u.switch_cpu_wide.tid);
 }
 
-static void dump_one(const struct tally_record *r)
+static void dump_one(const struct libtally_record *r)
 {
 	switch (r->type) {
 	case PERF_RECORD_MMAP:
@@ -373,7 +373,7 @@ static void dump_one(const struct tally_record *r)
 }
 
 /* What perf does not tell of a record is compared with the trailer here. */
-static int is_sound(const struct tally_record *r)
+static int is_sound(const struct libtally_record *r)
 {
 	switch (r->type) {
 	case PERF_RECORD_LOST:
@@ -399,23 +399,23 @@ static int dump(const char *path, int own_words)
 	const struct perf_event_header *header;
 	unsigned long long unsound = 0;
 	size_t at, end_at;
-	struct tally_record r;
+	struct libtally_record r;
 
 	read_file(path, &at, &end_at);
 	for (; at < end_at; at += header->size) {
 		header = (void *)((char *)file_bytes + at);
-		if (tally_events_parse(file_events, &r, header, end_at - at) < 0)
+		if (libtally_events_parse(file_events, &r, header, end_at - at) < 0)
 			errx(2, "record at %#zx", at);
 		if (own_words) {
-			tally_record_print(stdout, &r);
+			libtally_record_print(stdout, &r);
 			continue;
 		}
 		if (!is_sound(&r) && !unsound++) {
 			fprintf(stderr, "# at %#zx\n", at);
-			tally_record_print(stderr, &r);
+			libtally_record_print(stderr, &r);
 		}
 		printf("%#zx [%#x]: %u %llu PERF_RECORD_%s", at, r.size, r.id.cpu,
-		       U(r.id.time), tally_record_name(r.type));
+		       U(r.id.time), libtally_record_name(r.type));
 		dump_one(&r);
 		putchar('\n');
 	}

@@ -76,7 +76,7 @@ static void open_events(pid_t pid)
 {
 	struct perf_event_attr attr;
 
-	via = TALLY_VIA_DEVICE;
+	via = LIBTALLY_VIA_DEVICE;
 	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 2000000), "clock");
 	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1), "faults");
 	attr = sampling(PERF_TYPE_TRACEPOINT, tracepoint("task/task_rename"), 1);
@@ -95,15 +95,15 @@ static void open_events(pid_t pid)
  * perf refuses a tracepoint of which the file has no format. The same samples are of
  * software there: that which "bpf-output" is for, so that perf prints the raw bytes.
  */
-static struct tally_events *events_of_file(void)
+static struct libtally_events *events_of_file(void)
 {
-	const struct tally_events *events = tally_reader_events(reader);
-	struct tally_events *of_file = tally_events_new();
+	const struct libtally_events *events = libtally_reader_events(reader);
+	struct libtally_events *of_file = libtally_events_new();
 	struct perf_event_attr attr;
 	size_t i;
 	int e;
 
-	for (e = 0; e < tally_events_nr(events); e++) {
+	for (e = 0; e < libtally_events_nr(events); e++) {
 		memcpy(&attr, events->list[e].attr, sizeof(attr));
 		if (attr.type == PERF_TYPE_TRACEPOINT) {
 			attr.type = PERF_TYPE_SOFTWARE;
@@ -112,8 +112,8 @@ static struct tally_events *events_of_file(void)
 		for (i = 0; i < events->nr_ids && events->ids[i].number != e; i++)
 			;
 		if (i == events->nr_ids ||
-		    tally_events_add(of_file, &attr, &events->ids[i].id, 1,
-				     events->list[e].name) != e)
+		    libtally_events_add(of_file, &attr, &events->ids[i].id, 1,
+					events->list[e].name) != e)
 			errx(2, "event %d", e);
 	}
 	return of_file;
@@ -140,7 +140,7 @@ static void work(int cpu, int begin)
 /* As keep(), of which event it is, too. */
 static void keep_counted(const struct perf_event_header *header)
 {
-	int e = tally_events_find(tally_reader_events(reader), header, header->size);
+	int e = libtally_events_find(libtally_reader_events(reader), header, header->size);
 
 	if (e >= 0 && header->type == PERF_RECORD_SAMPLE)
 		samples_of[e]++;
@@ -150,15 +150,15 @@ static void keep_counted(const struct perf_event_header *header)
 /* What has a sample of each one has as many as it has counted. */
 static void check_events(void)
 {
-	const struct tally_events *events = tally_reader_events(reader);
+	const struct libtally_events *events = libtally_reader_events(reader);
 	const struct perf_event_attr *attr;
-	struct tally_count_entry entry;
-	struct tally_counts counts;
+	struct libtally_count_entry entry;
+	struct libtally_counts counts;
 	__u64 buffer[8];
 	char text[64];
 	int e;
 
-	for (e = 0; e < tally_events_nr(events); e++) {
+	for (e = 0; e < libtally_events_nr(events); e++) {
 		fprintf(stderr, "# %llu samples of %s\n", samples_of[e], event_names[e]);
 		snprintf(text, sizeof(text), "there are samples of %s", event_names[e]);
 		tell(samples_of[e] >= 10 && !strcmp(event_names[e], events->list[e].name), text);
@@ -166,9 +166,9 @@ static void check_events(void)
 		if (attr->sample_period != 1)
 			continue;
 		entry.value = 0;
-		if (!tally_read_counts(reader->files[e], buffer, sizeof(buffer),
-				       attr->read_format, &counts))
-			tally_counts_get(&counts, 0, &entry);
+		if (!libtally_read_counts(reader->files[e], buffer, sizeof(buffer),
+					  attr->read_format, &counts))
+			libtally_counts_get(&counts, 0, &entry);
 		fprintf(stderr, "# %llu of them were counted\n", U(entry.value));
 		snprintf(text, sizeof(text), "as many as %s were counted", event_names[e]);
 		tell(entry.value == samples_of[e], text);
@@ -178,7 +178,7 @@ static void check_events(void)
 static int record(const char *path)
 {
 	int nr = sysconf(_SC_NPROCESSORS_ONLN), i, late;
-	struct tally_events *of_file;
+	struct libtally_events *of_file;
 	pid_t children[nr];
 	int begin[2];
 
@@ -191,7 +191,7 @@ static int record(const char *path)
 			work(i, begin[0]);
 		}
 	}
-	reader = tally_reader_new();
+	reader = libtally_reader_new();
 	open_events(children[0]);
 	tell(reader->nr == 3 * nr + 2
 #ifdef __aarch64__
@@ -199,10 +199,10 @@ static int record(const char *path)
 #endif
 	     , "all CPUs' events have a ring for each");
 	of_file = events_of_file();
-	out = tally_perfdata_create(path, of_file);
+	out = libtally_perfdata_create(path, of_file);
 	if (!out)
 		err(2, "%s", path);
-	if (tally_reader_ioctl(reader, PERF_EVENT_IOC_ENABLE))
+	if (libtally_reader_ioctl(reader, PERF_EVENT_IOC_ENABLE))
 		err(2, "enable");
 	/* While the CPUs are switched on and off there may be samples of no count. */
 	close(begin[1]);
@@ -214,19 +214,19 @@ static int record(const char *path)
 		kill(children[i], SIGKILL);
 		waitpid(children[i], NULL, 0);
 	}
-	if (tally_reader_ioctl(reader, PERF_EVENT_IOC_DISABLE))
+	if (libtally_reader_ioctl(reader, PERF_EVENT_IOC_DISABLE))
 		err(2, "disable");
 	drain(keep_counted);
 	check_events();
-	late = tally_reader_late(reader);
+	late = libtally_reader_late(reader);
 	fprintf(stderr, "# %llu records, %llu of them lost ones, %d late\n", nr_all,
 		seen[PERF_RECORD_LOST], late);
 	tell(!nr_bad, "all can be taken apart, and are of a known event and time");
 	tell(!seen[PERF_RECORD_LOST], "none is lost");
-	tell(!tally_perfdata_close(out), "they are written");
+	tell(!libtally_perfdata_close(out), "they are written");
 	printf("%llu\n", seen[PERF_RECORD_SAMPLE]);
-	tally_events_free(of_file);
-	tally_reader_free(reader);
+	libtally_events_free(of_file);
+	libtally_reader_free(reader);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static int record(const char *path)
  * A program without frame pointers has anything in its chain. What looks like a mark, and
  * is none, has perf take the whole chain for corrupted; it prints nothing of it.
  */
-static int is_corrupted(const struct tally_sample *s)
+static int is_corrupted(const struct libtally_sample *s)
 {
 	for (__u64 i = 0; i < s->nr_ips; i++)
 		if (s->ips[i] >= PERF_CONTEXT_MAX && s->ips[i] != PERF_CONTEXT_HV &&
@@ -245,7 +245,7 @@ static int is_corrupted(const struct tally_sample *s)
 	return 0;
 }
 
-static void print_fields(const struct tally_sample *s, const char *name)
+static void print_fields(const struct libtally_sample *s, const char *name)
 {
 	const unsigned char *raw = s->raw;
 	__u64 nr_ips = is_corrupted(s) ? 0 : s->nr_ips;
@@ -269,13 +269,13 @@ static int fields(const char *path)
 {
 	const struct perf_event_header *header;
 	size_t at, end_at;
-	struct tally_record r;
+	struct libtally_record r;
 	int e;
 
 	read_file(path, &at, &end_at);
 	for (; at < end_at; at += header->size) {
 		header = (void *)((char *)file_bytes + at);
-		e = tally_events_parse(file_events, &r, header, end_at - at);
+		e = libtally_events_parse(file_events, &r, header, end_at - at);
 		if (e < 0)
 			errx(2, "record at %#zx", at);
 		if (r.type == PERF_RECORD_SAMPLE)
@@ -293,9 +293,9 @@ static const char *const parts[] = { "ip", "pid", "time", "addr", "cpu", "period
 				     "raw" };
 
 /* Where that is; in the order of the record. NULL if this one does not have it. */
-static const void *place_of(enum part part, const struct tally_record *r, int e)
+static const void *place_of(enum part part, const struct libtally_record *r, int e)
 {
-	const struct tally_sample *s = &r->u.sample;
+	const struct libtally_sample *s = &r->u.sample;
 	/* header, IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD */
 	const __u64 *words = (const void *)r->header;
 
@@ -330,14 +330,14 @@ static int change(const char *path)
 	size_t nr;
 	size_t at, end_at;
 	enum part part = 0;
-	struct tally_record r;
+	struct libtally_record r;
 	const unsigned char *place;
 
 	if (fd < 0)
 		err(2, "%s", path);
 	read_file(path, &at, &end_at);
 	for (; at < end_at && part < NR_PARTS; at += r.size) {
-		e = tally_events_parse(file_events, &r, (char *)file_bytes + at, end_at - at);
+		e = libtally_events_parse(file_events, &r, (char *)file_bytes + at, end_at - at);
 		if (e < 0)
 			errx(2, "record at %#zx", at);
 		place = place_of(part, &r, e);
