@@ -2,12 +2,12 @@
 /*
  * tally: counters that live in the kernel, for user programs.
  *
- * /dev/tally makes files that behave as those of perf_event_open(2): the same
- * ioctl numbers (PERF_EVENT_IOC_*), the same layouts of read(2), the same page to
- * map. What counts is an event of tally, which does what perf's cannot: count on
- * all CPUs in one file, CPUs that are still to come included; have other events
- * in the same file; be looked at by any number of readers; and publish what it
- * has counted where it is read without a system call.
+ * /dev/tally makes files of events. Such a file behaves as one of perf_event_open(2):
+ * it takes the ioctls PERF_EVENT_IOC_*, read(2) returns the layouts of read_format,
+ * and mmap(2) gives perf's page and perf's rings. Beyond perf, one file can count on
+ * all CPUs, CPUs that come online later included; one file can hold 64 events; a file
+ * can read an event that another program or a kernel module has made; and counts are
+ * published in a page that is read without a system call.
  *
  *	struct perf_event_attr attr = {
  *		.size = sizeof(attr),
@@ -31,90 +31,141 @@
  *	...
  *	read(fd, &count, sizeof(count));
  *
- * An open device takes some of its user's memory, too: EDQUOT from open(2) if that is
- * more than kbytes_per_user allows (see struct tally_info).
+ * Structs
+ * - The first member of each struct that is given to an ioctl is the struct's size, as
+ *   the program knows it. A program's struct may be longer than the kernel's: what the
+ *   kernel does not know must be 0, else the call fails with E2BIG and writes the
+ *   kernel's size to the first member. It may be shorter: the kernel takes the rest for
+ *   0 and does not write it. A size below the first published one is EINVAL.
+ * - Reserved members, unknown flags and the bytes behind the end of a name must be 0,
+ *   else EINVAL.
+ * - 0 is the default of every member but pid, cpu and group_fd, which are perf's.
  *
- * Rules for all structs here:
- * - The first member is the struct's size, as the program knows it. If the kernel
- *   knows a shorter one, what it does not know must be 0: else E2BIG, with the
- *   kernel's size written back. If it knows a longer one, the rest is taken for 0,
- *   and is not written. A size below the first published one is EINVAL.
- * - Members called "reserved", bits without a name, and what is behind the end of a
- *   name, must be 0: else EINVAL.
- * - 0 is the default, but for pid, cpu and group_fd, which are as perf has them.
+ * Rights and limits
+ * - Opening /dev/tally takes the device's file mode. Making an event takes CAP_PERFMON;
+ *   reading takes an open file.
+ * - Each open device, file and event is charged to its user: see files_per_user and the
+ *   members behind it in struct tally_info. EDQUOT reports that a limit is reached;
+ *   open(2) of the device can report it, too.
+ * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters
+ *   for each online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of
+ *   more is EPERM, with a line in the kernel log, unless the caller has CAP_IPC_LOCK.
  *
- * What a file answers EOPNOTSUPP to, because a module cannot do it:
- * PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF; PERF_EVENT_IOC_PERIOD and
- * PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event; and with TALLY_IOC_OPEN
- * PERF_FLAG_PID_CGROUP, and of perf_event_attr mmap, mmap2, mmap_data, build_id,
- * namespaces, ksymbol, bpf_event, text_poke, inherit_stat, aux_output, aux_action,
- * aux_watermark, aux_sample_size, PERF_SAMPLE_AUX, sigtrap with inherit or with TALLY_OPEN_REQUIRE, which tries the
- * event before it is asked for, the tracepoint ftrace:function, a kprobe or uprobe by
- * config1, and, but on x86, a breakpoint with a period.
+ * Rings
+ * - A mapping of 1 + 2^n pages is a ring: a struct perf_event_mmap_page, then records.
+ *   Mapped with PROT_WRITE, the ring keeps what the reader has not passed with data_tail.
+ *   A record that finds no room is lost: it is counted by the next PERF_RECORD_LOST and
+ *   by PERF_FORMAT_LOST. Mapped read-only, the ring overwrites its oldest records.
+ * - The file of an event on all CPUs has a ring for each CPU, mapped at
+ *   TALLY_RING_AT(cpu), and one poll(2) for all. Other files have one ring, at 0.
+ * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events
+ *   write to another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions;
+ *   both files count on all CPUs, or neither does.
+ * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
+ *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK,
+ *   EXIT, SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID.
+ * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events,
+ *   wakeup_watermark), however much the ring holds. epoll_ctl(2) polls, too, and consumes
+ *   a wake-up: a program adds a file to an epoll set before it enables the event. With
+ *   O_ASYNC, each overflow and each wake-up by a record of a task sends a signal.
  *
- * Samples. The file of an event has a ring, as perf's: 1 + 2^n pages are mapped, the
- * first one as struct perf_event_mmap_page, the others with records. Mapped with
- * PROT_WRITE, the reader tells by data_tail what it has read, and what finds no room is
- * lost: PERF_RECORD_LOST, and PERF_FORMAT_LOST of read(2). Read only, the newest records
- * take the place of the oldest. Records are perf's, byte for byte: PERF_RECORD_SAMPLE
- * with all of sample_type but PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and, of what
- * tasks do, COMM, FORK, EXIT, SWITCH, SWITCH_CPU_WIDE and CGROUP. The ids in them are
- * those of PERF_EVENT_IOC_ID.
- * - A file of an event on all CPUs has a ring for each of them, which is mapped at
- *   TALLY_RING_AT(cpu), and one poll(2) for all. TALLY_OPEN_MEMBER's events write to
- *   their leader's rings. PERF_EVENT_IOC_SET_OUTPUT gives the rings of a file of the
- *   same target.
- * - Memory is counted as perf counts it: EPERM, and a line in the kernel's log, for
- *   more than mlock_kbytes of the module's parameters for each online CPU, together with
- *   perf's own, and RLIMIT_MEMLOCK beyond that; not for CAP_IPC_LOCK. What
- *   kernel.perf_event_mlock_kb and perf_event_paranoid say, no module can read.
- * - PERF_EVENT_IOC_PAUSE_OUTPUT returns when nobody is in the middle of a record.
- * - PERF_EVENT_IOC_SET_FILTER is for tracepoints and kprobe:, in perf's language. It
- *   says EOPNOTSUPP of a frequency, of sigtrap, of an inherited event whose period is not
- *   1, of the tracepoints sched:sched_stat_*, which say themselves how much they count,
- *   and of what only perf can look at. A reader on another CPU may see what does not
- *   pass counted for a moment.
- * - UNTHROTTLE is told with the next sample, and a throttled event whose task moves
- *   may tell THROTTLE in one CPU's ring only.
- * - PERF_SAMPLE_READ with inherit is EINVAL, as perf before Linux 6.12. Later kernels'
- *   perf takes it together with PERF_SAMPLE_TID, and tells each task's own count.
- * - A child's stream id is its own, with the highest bit set.
- * - use_clockid takes all clocks for all kinds of events: they are read in the way
- *   that is fit for NMI, by which CLOCK_REALTIME, CLOCK_BOOTTIME and CLOCK_TAI may go
- *   back by a moment when they are adjusted.
- * - Call chains: perf knows whether a CPU was in a virtual machine; here, the host's
- *   part is told then. sample_max_stack is at most 127.
- * - Records of tasks: both halves of a switch are told as it begins; EXIT and FORK come
- *   within some microseconds of perf's; the path of a cgroup ends after 1023 bytes.
- * - It cannot be read by a direct write to a disk (O_DIRECT).
+ * Page of counts
+ * - A mapping of one page, PROT_READ and MAP_SHARED, has the file's counts: see struct
+ *   tally_page. Counts are published while at least one program has the page mapped.
+ *   EACCES for a mapping with PROT_WRITE; EINVAL for a private mapping and for an inherited
+ *   event; ENODEV for an attached file whose event was released.
  *
- * What else differs from perf's files:
- * - poll() tells EPOLLHUP when the task has exited, or the event was released, and
- *   not while nothing is mapped; EPOLLIN | EPOLLRDNORM as perf, by wakeup_events or
- *   wakeup_watermark, and once for each wake-up, however much is left in the ring. So a
- *   file is added to an epoll set before it is enabled: epoll_ctl() looks, too.
- * - What comes while the reader is just being woken, or sent a signal, has that done
- *   once more a millisecond later, also if it is what the record tells of; so do those
- *   that follow each other by less than 100 microseconds, after 64 in a row.
- * - After the last overflow that PERF_EVENT_IOC_REFRESH allowed, the event counts on
- *   until it is disabled, a moment later. No sample or signal comes of that.
- * - The members of a group begin to count together, when all of them are enabled; each
- *   has samples from when it was enabled itself.
- * - An event on all CPUs that is in the error state on one of them is so for read(2),
- *   which then tells 0 bytes; TALLY_IOC_READ tells the other CPUs' parts.
- * - With O_ASYNC each overflow is a signal, as perf's, and each wake-up that a record of
- *   what tasks do makes, as newer kernels' perf has it; of an event on all CPUs the one
- *   that says POLL_HUP, of the last overflow that PERF_EVENT_IOC_REFRESH allowed, may
- *   come twice, or just before another one.
- * - PERF_EVENT_IOC_RESET lets begin again what children have counted, too.
- * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES is ENODEV while the breakpoint's CPU is offline.
- * - What counts nothing is refused: switches and migrations with exclude_kernel, and
- *   everything excluded.
- * - One page that is mapped, PROT_READ and MAP_SHARED, has counts, and no ring's first
- *   page has: EACCES if it is to be written to, EINVAL for a private mapping and an
- *   inherited event, ENODEV if its owner has released it. Its capability bits are 0, and
- *   so is its index: no program can read a counter of tally's by rdpmc. It is written by
- *   any CPU, so a program reads again while the lowest bit of its lock is set, too.
+ * Filters
+ * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events.
+ *   It is EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event
+ *   whose period is not 1, and for the tracepoints sched:sched_stat_*, which say
+ *   themselves how much they count.
+ *
+ * Not supported
+ * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
+ * - ioctls: PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF;
+ *   PERF_EVENT_IOC_PERIOD and PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event;
+ * - perf_flags: PERF_FLAG_PID_CGROUP;
+ * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol,
+ *   bpf_event, text_poke, inherit_stat, aux_output, aux_action, aux_watermark,
+ *   aux_sample_size, and PERF_SAMPLE_AUX of sample_type;
+ * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before
+ *   the program may have its signal;
+ * - the tracepoint ftrace:function, and a kprobe or uprobe by config1;
+ * - a breakpoint with a period on other machines than x86.
+ *
+ * Differences from perf's files, each as: perf's behaviour / tally's / the reason.
+ *
+ * Rights and limits:
+ * - Who may count: kernel.perf_event_paranoid decides / CAP_PERFMON is needed at every
+ *   level, and suffices / modules cannot read the level.
+ * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same
+ *   default / modules cannot read the former.
+ * - An event that cannot count anything (switches or migrations with exclude_kernel;
+ *   everything excluded): opens and reads 0 / EINVAL / 0 would look like a count.
+ *
+ * Counting:
+ * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at
+ *   0, too / the value that is read next is 0.
+ * - Start of a group: the PMU starts its events together / they are started one after the
+ *   other, and all count from the moment the last one is on; the samples of each begin
+ *   when it is on itself / events of modules have no group on the PMU.
+ * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES while the breakpoint's CPU is offline: succeeds /
+ *   ENODEV / there is no event of perf to modify then.
+ * - The last overflow that PERF_EVENT_IOC_REFRESH allows: the event stops with it / the
+ *   event counts on until a kernel thread disables it, without samples and signals /
+ *   modules cannot disable an event in its overflow.
+ *
+ * Page of counts:
+ * - Reading by rdpmc: the index names a counter / cap_user_rdpmc and index are 0 / modules
+ *   cannot permit rdpmc.
+ * - Writer of the page: the CPU that the event counts on / any CPU, so a program reads
+ *   again while lock is odd, and not only when lock has changed / one page has the sum of
+ *   all CPUs.
+ * - First page of a ring: has counts / has none / counts are in the page of counts.
+ *
+ * poll(2) and signals:
+ * - A file without a ring: EPOLLHUP / nothing, until its task has exited or its event was
+ *   released, which is EPOLLHUP / such files are polled for these ends.
+ * - A wake-up or signal while its CPU delivers another one, or after 64 in a row less than
+ *   100 microseconds apart: at once / 1 ms later / an event may count what wake-ups do,
+ *   and would wake its reader for ever.
+ * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once /
+ *   on all CPUs maybe twice, or just before another signal / overflows of several CPUs
+ *   share one signal.
+ *
+ * Rings and records:
+ * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when
+ *   no record is being written / a paused ring can be read as a whole.
+ * - UNTHROTTLE: written when the event starts again / written in front of the next sample
+ *   in that ring / modules do not see the start. An inherited event's children share
+ *   one such state in each ring.
+ * - Stream id of a child's records: the id of perf's event / the same, with the highest
+ *   bit set / no id of tally's is equal to it.
+ * - use_clockid with CLOCK_REALTIME, CLOCK_BOOTTIME or CLOCK_TAI: EINVAL for events
+ *   that may overflow in NMI / accepted for all, and a time may lie before the one in
+ *   front of it when the clock is adjusted / the clocks are read as NMI allows.
+ * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW /
+ *   modules cannot read the limit. A virtual machine's part: marked, without addresses /
+ *   absent, the host's part is there / KVM tells perf alone. Precise samples: unwound
+ *   from the interrupted registers / from the sample's registers / modules see no others.
+ * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both
+ *   halves are written when the switch begins / there is one tracepoint. COMM, FORK: as
+ *   perf's / COMM just before, FORK just after the time of perf's / the tracepoints'
+ *   places. EXIT: with the end of the task's events / before or after it, at no fixed
+ *   distance / the tracepoint's place differs between kernels.
+ * - Records of a child: while its own copy of the event is enabled / while the event is
+ *   enabled / modules do not see the copy.
+ * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at
+ *   most 1023 bytes of path / modules see new ones.
+ * - PERF_SAMPLE_READ with inherit: since Linux 6.12 accepted with PERF_SAMPLE_TID, and each
+ *   task's own count is written / EINVAL, as in perf before / it took as much code as all
+ *   other reads in samples.
+ * - PERF_EVENT_IOC_SET_FILTER: what does not pass is never counted / it is counted and taken
+ *   back, and another CPU may read it in between / a module's handler runs after perf
+ *   has counted.
+ * - Writing the ring to a file with O_DIRECT: possible / EFAULT / the pages are not the
+ *   program's own.
  */
 #ifndef _UAPI_LINUX_TALLY_H
 #define _UAPI_LINUX_TALLY_H
@@ -122,51 +173,49 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* What TALLY_IOC_INFO tells as its abi. It changes only if programs would break. */
+/* struct tally_info's abi. It changes only when programs would break. */
 #define TALLY_ABI		1
 
 #define TALLY_IOC_MAGIC		0xDA
 
-/* Of /dev/tally */
+/* ioctls of /dev/tally */
 #define TALLY_IOC_INFO		_IO(TALLY_IOC_MAGIC, 0x00) /* struct tally_info */
 #define TALLY_IOC_OPEN		_IO(TALLY_IOC_MAGIC, 0x01) /* struct tally_open */
 #define TALLY_IOC_NEXT		_IO(TALLY_IOC_MAGIC, 0x02) /* struct tally_next */
 #define TALLY_IOC_ATTACH	_IO(TALLY_IOC_MAGIC, 0x03) /* struct tally_attach */
 
 /*
- * As prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE: the event of each file that was
- * made by this open file of /dev/tally, and is still open, with its members that have
- * no file. No argument.
+ * Enable or disable, as prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE, the event of each
+ * open file that this open /dev/tally has made with TALLY_IOC_OPEN, and its members
+ * without a file. No argument.
  */
 #define TALLY_IOC_ENABLE_ALL	_IO(TALLY_IOC_MAGIC, 0x04)
 #define TALLY_IOC_DISABLE_ALL	_IO(TALLY_IOC_MAGIC, 0x05)
 
-/* Of the file of an event */
+/* ioctl of the file of an event */
 #define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x40) /* struct tally_read */
 #define TALLY_IOC_RING_INFO	_IO(TALLY_IOC_MAGIC, 0x41) /* struct tally_ring_info */
 
-/*
- * Where the ring of a CPU begins in a file that counts on all CPUs: the offset for
- * mmap(2). All other files have one ring, at 0.
- */
+/* Offset for mmap(2) of a CPU's ring, in bytes, in a file that counts on all CPUs. */
 #define TALLY_RING_AT(cpu)	((__u64)(cpu) << 32)
 
-/* The length of an event's name, its NUL included. */
+/* Size of an event's name in bytes, its NUL included. */
 #define TALLY_USER_NAME_LEN	64
 
-/* The most events that one file can have. */
+/* Greatest number of events in one file. */
 #define TALLY_USER_MEMBERS	64
 
 /*
- * What was wrong with a call, so far as is known: struct tally_error's stage.
+ * struct tally_error's stage: the part of a call that failed.
  *
+ * NONE		unknown
  * REQUEST	the call itself: sizes, flags, pointers
- * SETTINGS	what is asked for is nothing that could be counted
- * LIMIT	the user has too much already: the module's parameters
- * TARGET	the task, the CPU or the other file is not there
- * PERMISSION	the caller may not
- * PERF		perf, or the PMU, refused to make the event
- * FILE		no file could be made
+ * SETTINGS	the settings of the event: no event can have them
+ * LIMIT	the user's limits: see the module's parameters
+ * TARGET	the task, the CPU or the other file: it does not exist, or does not fit
+ * PERMISSION	the caller's rights
+ * PERF		perf or the PMU: they refused the event
+ * FILE		the new file: no descriptor or no memory for it
  */
 #define TALLY_STAGE_NONE	0
 #define TALLY_STAGE_REQUEST	1
@@ -178,10 +227,10 @@
 #define TALLY_STAGE_FILE	7
 
 /*
- * Where it was wrong: struct tally_error's field. Members of the struct that the
- * call was given, or of perf_event_attr by the offset of the 8 or 4 bytes that
- * they are in; its one-bit members by their number, from 0 for "disabled" on,
- * precise_ip being 15 and 16.
+ * struct tally_error's field: the member that was refused. It is a member of the struct
+ * that the call was given, or of its perf_event_attr: ATTR_AT(offset) has the offset in
+ * bytes, ATTR_BIT(number) the number of a one-bit member, from 0 for "disabled" on;
+ * precise_ip is 15 and 16.
  */
 #define TALLY_FIELD_NONE	0
 #define TALLY_FIELD_SIZE	1
@@ -200,16 +249,16 @@
 #define TALLY_FIELD_ATTR_BIT(number)	(0x20000 | (number))
 
 /**
- * struct tally_error - why a call failed
+ * struct tally_error - the cause of a failure
  *
- * Written by TALLY_IOC_OPEN and TALLY_IOC_ATTACH if they fail, when the struct
- * that they were given could be read; ignored as they read it.
+ * TALLY_IOC_OPEN and TALLY_IOC_ATTACH write it when they fail after they have read the
+ * struct around it. They ignore what it holds before.
  *
- * @error:	the errno; 0 if the call did not get so far
+ * @error:	errno; 0 if nothing was written
  * @stage:	TALLY_STAGE_*
  * @field:	TALLY_FIELD_*
- * @cpu:	on which CPU; -1 on none in particular
- * @text:	a sentence, without a full stop
+ * @cpu:	CPU that the event was refused on; -1 for none in particular
+ * @text:	sentence without a full stop, with its NUL
  */
 struct tally_error {
 	__u32 error;
@@ -220,13 +269,13 @@ struct tally_error {
 };
 
 /*
- * What TALLY_IOC_INFO tells as its features.
+ * struct tally_info's features.
  *
  * ALL_CPUS	TALLY_OPEN_ALL_CPUS
  * MEMBERS	TALLY_OPEN_MEMBER
- * PUBLISH	a page can be mapped
+ * PUBLISH	the page of counts
  * ATTACH	TALLY_IOC_NEXT and TALLY_IOC_ATTACH
- * RINGS	samples, in rings that can be mapped
+ * RINGS	rings with records
  */
 #define TALLY_FEATURE_ALL_CPUS	(1ULL << 0)
 #define TALLY_FEATURE_MEMBERS	(1ULL << 1)
@@ -235,23 +284,26 @@ struct tally_error {
 #define TALLY_FEATURE_RINGS	(1ULL << 4)
 
 /**
- * struct tally_info - what there is
+ * struct tally_info - TALLY_IOC_INFO: the ABI and the limits
  *
- * @size:		see above; written: the kernel's
- * @abi:		TALLY_ABI
+ * @size:		size of the struct in bytes; written: the kernel's
+ * @abi:		TALLY_ABI of the kernel
  * @features:		TALLY_FEATURE_*
- * @attr_size:		of the perf_event_attr that this kernel knows
- * @nr_cpus:		every CPU's number is below this one
- * @files_per_user:	how many files one user may have; 0 is no limit
- * @events_per_user:	how many of perf's events: one for each event and CPU
- * @memory_per_user:	how many bytes for all of that
- * @publish_min_ns:	the shortest interval of a published count, of up to 8 events
- *			in a file and 64 in all on its CPUs; for more it is so many times
- *			that
- * @publish_max_ns:	the longest one
- * @publish_default_ns:	that of a file that was opened without one
+ * @attr_size:		size of this kernel's perf_event_attr, in bytes
+ * @nr_cpus:		number above every possible CPU's number
+ * @files_per_user:	greatest number of open event files of one user; 0 for no limit
+ * @events_per_user:	greatest number of perf's events of one user: one for each event
+ *			and CPU; 0 for no limit
+ * @memory_per_user:	greatest size of one user's open devices, files and events, in
+ *			bytes, by tally's own estimate; 0 for no limit. Pages of rings
+ *			are charged as locked memory instead.
+ * @publish_min_ns:	shortest publish_ns, in nanoseconds. A file with n events on c CPUs
+ *			publishes at most each publish_min_ns * max(n / 8, n * c / 64), both
+ *			quotients rounded up, and does so if it is asked for less.
+ * @publish_max_ns:	longest publish_ns, in nanoseconds
+ * @publish_default_ns:	publish_ns of a file that was opened with 0, in nanoseconds
  *
- * Errors: EFAULT, E2BIG, EINVAL for a size below 64.
+ * Errors: EFAULT; E2BIG; EINVAL for a size below 64.
  */
 struct tally_info {
 	__u32 size;
@@ -270,57 +322,56 @@ struct tally_info {
 /*
  * struct tally_open's flags.
  *
- * ALL_CPUS	count on every CPU, with pid and cpu -1. read() tells the sum,
- *		TALLY_IOC_READ each CPU's part. CPUs may come and go.
- * MEMBER	the event becomes a part of the file group_fd, with no file of its
- *		own: the call returns its place there, from 1 on. It ends with that
- *		file. Its place is one less when a sibling before it is closed.
- * REQUIRE	EBUSY if it cannot count right now, rather than wait for room on the
- *		PMU; also if it is disabled, or its leader is, as it is tried. EINVAL
- *		if it waits for exec().
+ * ALL_CPUS	count on every CPU, with pid and cpu -1; CPUs may come and go. read(2)
+ *		returns the sum, TALLY_IOC_READ each CPU's part. An event that is in the error
+ *		state on one CPU is so for read(2), which returns 0 bytes.
+ * MEMBER	add the event to the file group_fd, without a file of its own. The call
+ *		returns the event's place in that file, from 1 on. The place becomes one less
+ *		when a sibling before it is closed. The event ends with the file.
+ *		PERF_FLAG_FD_OUTPUT has no effect: the event has its leader's rings.
+ * REQUIRE	fail with EBUSY if the event cannot count at this moment, rather than wait
+ *		for room on the PMU. The event is tried also if it, or its leader, is opened
+ *		disabled. EINVAL for an event that waits for exec().
  */
 #define TALLY_OPEN_ALL_CPUS	(1U << 0)
 #define TALLY_OPEN_MEMBER	(1U << 1)
 #define TALLY_OPEN_REQUIRE	(1U << 2)
 
 /**
- * struct tally_open - make an event
+ * struct tally_open - TALLY_IOC_OPEN: make an event
  *
- * @size:	see above
+ * @size:	size of the struct, in bytes
  * @flags:	TALLY_OPEN_*
  * @attr:	address of a struct perf_event_attr of any published size
- * @pid:	as for perf_event_open(2): a task in the caller's PID namespace, 0
- *		for the caller, -1 for whatever runs on @cpu
- * @cpu:	as for perf_event_open(2): a CPU; -1 for wherever the task runs
- * @group_fd:	the file of the group's leader; -1 for none
+ * @pid:	task in the caller's PID namespace; 0 for the caller, -1 for all tasks
+ * @cpu:	CPU; -1 for every CPU that the task runs on
+ * @group_fd:	file of the group's leader; -1 for none
  * @reserved:	0
  * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT
- * @publish_ns:	how often what is counted is published in the page that can be
- *		mapped, in nanoseconds; 0 for the default. Nothing is published while
- *		nobody has it mapped. Less than the default needs CAP_PERFMON.
- * @name:	what the event is called in debugfs, of fewer than 64 characters that
- *		are printable, no blank and no '/'; an event without a name has no
- *		folder there
- * @error:	written if the call fails
+ * @publish_ns:	interval of the page of counts, in nanoseconds; 0 for the default. Less than
+ *		the default takes CAP_PERFMON.
+ * @name:	name of the event's folder in debugfs: fewer than 64 printable characters,
+ *		without blanks and '/'; empty for no folder
+ * @error:	cause of a failure
  *
- * A sibling of a pinned leader is pinned, too. perf puts each event on the PMU by
- * itself: that all of a group were there at the same time TALLY_READ_RATIO tells.
+ * Returns a file, or with TALLY_OPEN_MEMBER a place.
  *
- * Returns a file, or with TALLY_OPEN_MEMBER a number. Errors: those of
- * perf_event_open(2), for the same reasons, where there is no other one below.
+ * A sibling of a pinned leader is pinned, too. perf puts each event of a group on the PMU
+ * by itself: TALLY_READ_RATIO says whether all of them were there at the same time.
  *
- * EACCES	without CAP_PERFMON; sigtrap for another process without CAP_KILL
- * E2BIG	a struct of a later kernel, with something in it that this one does
- *		not know; more than 64 events in a group
+ * Errors are those of perf_event_open(2), and:
+ *
+ * EACCES	the caller lacks CAP_PERFMON, or for sigtrap of another process CAP_KILL
+ * E2BIG	the struct or attr has something that this kernel does not know; the group
+ *		has 64 events
  * EBADF	group_fd is no file of an event of tally
- * EBUSY	with TALLY_OPEN_REQUIRE
- * EDQUOT	the user has too many files, events, or too much memory
- * EEXIST	the name is taken
- * EINVAL	a setting that cannot be; group_fd is no leader, or counts something
- *		else than the same task and CPU
- * EOPNOTSUPP	what a module cannot do, see above; a sibling of an exclusive leader, which
- *		would keep it off the PMU; one with enable_on_exec whose leader does not
- *		wait for exec()
+ * EBUSY	the event cannot count at this moment: TALLY_OPEN_REQUIRE
+ * EDQUOT	a limit of the user is reached
+ * EEXIST	an event has this name
+ * EINVAL	a setting is impossible; group_fd is no leader, or has another target
+ * EOPNOTSUPP	a module cannot do it: see "Not supported"; the leader is exclusive, which
+ *		would keep its siblings off the PMU; the sibling has enable_on_exec and its
+ *		leader does not wait for exec()
  */
 struct tally_open {
 	__u32 size;
@@ -337,8 +388,16 @@ struct tally_open {
 };
 
 /*
- * What an event is doing: struct tally_value's and struct tally_next's state. The
- * words are those of debugfs.
+ * State of an event: struct tally_value's, tally_next's and tally_page's state.
+ *
+ * OFF		disabled, or waiting for exec()
+ * INACTIVE	enabled; its task does not run, or other events have the PMU
+ * ACTIVE	counting
+ * ERROR	a pinned event without room on the PMU, or a CPU that refused its part
+ * OFFLINE	the CPU is offline; the event counts again when it is back
+ * EXITED	the task has exited; the count is final
+ * THROTTLED	off for some milliseconds after too many overflows
+ * RELEASED	the owner has released the event; the count is final
  */
 #define TALLY_IS_OFF		0
 #define TALLY_IS_INACTIVE	1
@@ -350,12 +409,11 @@ struct tally_open {
 #define TALLY_IS_RELEASED	7
 
 /**
- * struct tally_value - what one event has counted
- *
- * @value:	how much; nanoseconds for a clock
- * @enabled_ns:	how long it was enabled, in nanoseconds, summed over the CPUs
- * @running_ns:	how long it really counted; 0 says that @value is no count
- * @id:		of the event, as PERF_EVENT_IOC_ID tells it
+ * struct tally_value - the count of one event
+ * @value:	count; nanoseconds for a clock
+ * @enabled_ns:	nanoseconds the event was enabled, summed over CPUs
+ * @running_ns:	nanoseconds the event counted, summed over CPUs; if 0, @value is no count
+ * @id:		id of the event, as PERF_EVENT_IOC_ID returns it
  * @state:	TALLY_IS_*
  * @reserved:	0
  */
@@ -371,25 +429,26 @@ struct tally_value {
 /*
  * struct tally_read's flags.
  *
- * RATIO	written: all values are of the same time, and can be divided by each
- *		other. It may be set as the call is made, and means nothing then.
+ * RATIO	written: all values are of the same window and can be divided by each other.
+ *		The call accepts and ignores it.
  */
 #define TALLY_READ_RATIO	(1U << 0)
 
 /**
- * struct tally_read - what a file's events have counted, with their states
+ * struct tally_read - TALLY_IOC_READ: counts of a file, with states
  *
- * @size:	see above
+ * @size:	size of the struct, in bytes
  * @flags:	written: TALLY_READ_*
- * @cpu:	-1 for all of it, or the CPU whose part is wanted
- * @nr:		how many values there is room for; written: how many there are
- * @values:	address of an array of struct tally_value: of the event, if it leads
- *		a group of all members of that, in the order of their making
- * @time_ns:	written: when they were read, by the clock of the CPU that counts
+ * @cpu:	CPU whose part is read; -1 for the sum
+ * @nr:		length of the array @values; written: number of values
+ * @values:	address of an array of struct tally_value, for the file's event; for a
+ *		leader, all members of the group follow in the order of their making
+ * @time_ns:	written: time of the reading in nanoseconds, by local_clock() of the CPU that
+ *		counts; the latest of several CPUs
  *
- * Errors: EINVAL for a flag that has no name, and a CPU that does not exist or that
- * the events are not on, ENODEV for one that their PMU does not serve, ENOSPC if
- * there is no room, with @nr written.
+ * Errors: EINVAL for an unknown flag, and for a CPU that does not exist or that the event is
+ * not on; ENODEV for a CPU that the PMU does not serve; ENOSPC for too short an array, with
+ * @nr written.
  */
 struct tally_read {
 	__u32 size;
@@ -401,27 +460,27 @@ struct tally_read {
 };
 
 /**
- * struct tally_next - an event that exists, whoever made it
+ * struct tally_next - TALLY_IOC_NEXT: one event after the other, of all owners
  *
- * @size:	see above
+ * @size:	size of the struct, in bytes
  * @state:	written: TALLY_IS_*
- * @id:		the event after this one is told; 0 for the first. Written: its id.
+ * @id:		id of the event before the wanted one; 0 for the first; written: its id
  * @type:	written: perf_event_attr's type
- * @cpu:	written: which CPU; -1 for all, or wherever the task runs
- * @config:	written: perf_event_attr's config; 0 if it may be an address, and the
- *		caller lacks CAP_PERFMON
- * @pid:	written: which task, in the caller's PID namespace; -1 for none, 0
- *		for one that is not in it
+ * @cpu:	written: CPU; -1 for all CPUs, or for every CPU that the task runs on
+ * @config:	written: perf_event_attr's config; 0 if it may be an address and the caller
+ *		lacks CAP_PERFMON
+ * @pid:	written: task in the caller's PID namespace; 0 for a task outside of it, -1
+ *		for all tasks
  * @reserved:	0
- * @name:	written: what it is called; nothing if that may tell an address, and the
- *		caller lacks CAP_PERFMON
- * @owner:	written: the module that made it; "tally" for what was made by this
- *		device, by debugfs, or when the module was loaded
- * @what:	written: what it counts, as the line of text that debugfs takes;
- *		addresses only for a caller with CAP_PERFMON
+ * @name:	written: name; empty if it may hold an address and the caller lacks
+ *		CAP_PERFMON
+ * @owner:	written: module that made the event; "tally" for events of this device, of
+ *		debugfs and of the module's parameters
+ * @what:	written: the event as a line for debugfs; empty if it may hold an address and
+ *		the caller lacks CAP_PERFMON
  *
- * Events come in the order in which they were made; one that was made or released
- * meanwhile may be told or not. Errors: ENOENT after the last one.
+ * Events come in the order of their making. One that is made or released during the walk
+ * may be missing. Errors: ENOENT after the last one.
  */
 struct tally_next {
 	__u32 size;
@@ -438,28 +497,27 @@ struct tally_next {
 };
 
 /**
- * struct tally_attach - a file for an event that exists
+ * struct tally_attach - TALLY_IOC_ATTACH: a file that reads an event of any owner
  *
- * @size:		see above
+ * @size:		size of the struct, in bytes
  * @reserved:		0
- * @id:			which event; 0 to go by @name
+ * @id:			id of the event; 0 to find it by @name
  * @perf_flags:		PERF_FLAG_FD_CLOEXEC
- * @read_format:	as perf_event_attr's; without PERF_FORMAT_GROUP
- * @publish_ns:		as for TALLY_IOC_OPEN
- * @name:		which event, if @id is 0
- * @error:		written if the call fails
+ * @read_format:	layout of read(2), as perf_event_attr's; without PERF_FORMAT_GROUP
+ * @publish_ns:		as struct tally_open's
+ * @name:		name of the event if @id is 0
+ * @error:		cause of a failure
  *
- * A file that is attached has no ring of its own, and writes no records: PERF_FORMAT_LOST
- * is 0. It shows those of the event's owner, if that allows it: struct tally_ring_info.
+ * The file's value and times begin at 0. PERF_EVENT_IOC_RESET begins the value again, for
+ * this file alone. The file cannot enable, disable or change the event: EPERM. When the
+ * owner releases the event, the file keeps the last count and poll(2) returns EPOLLHUP.
  *
- * The file counts from here on: its value and times begin at 0, and
- * PERF_EVENT_IOC_RESET lets its value begin again, for this file alone. It cannot
- * enable, disable or change the event: EPERM. When the event's owner releases it,
- * the file keeps the final count, and poll() tells EPOLLHUP.
+ * The file has no ring of its own, and PERF_FORMAT_LOST reads 0. It maps the rings of the
+ * event's owner, if the owner allows that: struct tally_ring_info.
  *
- * Returns a file. Errors: ENOENT no such event, EDQUOT, EINVAL; EACCES without
- * CAP_PERFMON, for an event of another process, and of any but the usual kinds:
- * hardware, software and caches.
+ * Returns a file. Errors: ENOENT without such an event; EACCES without CAP_PERFMON for an
+ * event of another process and for other types than hardware, software and cache; EDQUOT;
+ * EINVAL.
  */
 struct tally_attach {
 	__u32 size;
@@ -525,18 +583,17 @@ struct tally_ring_info {
 };
 
 /*
- * The page that can be mapped begins as a struct perf_event_mmap_page, in which
- * lock, offset, time_enabled and time_running are used as the manual page of
- * perf_event_open(2) says. At TALLY_PAGE_AT bytes from its beginning there is
- * more of the same moment, under the same lock.
+ * Offset of struct tally_page in the page of counts, in bytes. The page begins as a struct
+ * perf_event_mmap_page, whose lock, offset, time_enabled and time_running are used as
+ * perf_event_open(2) describes. struct tally_page is of the same moment, under the same lock.
  */
 #define TALLY_PAGE_AT		2048
 
 /**
- * struct tally_page_value - what one event had counted
- * @value:	as struct tally_value
- * @enabled_ns:	as struct tally_value
- * @running_ns:	as struct tally_value
+ * struct tally_page_value - the count of one event in the page
+ * @value:	as struct tally_value's
+ * @enabled_ns:	as struct tally_value's
+ * @running_ns:	as struct tally_value's
  */
 struct tally_page_value {
 	__aligned_u64 value;
@@ -545,11 +602,11 @@ struct tally_page_value {
 };
 
 /**
- * struct tally_page - what the page has besides what perf's has
- * @time_ns:	when this was written, by CLOCK_MONOTONIC; 0 not yet
- * @nr:		how many values there are
- * @state:	TALLY_IS_* of the first
- * @values:	of the file's event, and of those that are in its group
+ * struct tally_page - counts of a file's events in the page
+ * @time_ns:	time of publishing in nanoseconds, by CLOCK_MONOTONIC; 0 before the first
+ * @nr:		number of @values
+ * @state:	TALLY_IS_* of the file's event
+ * @values:	counts of the file's event and, for a leader, of all members of its group
  */
 struct tally_page {
 	__aligned_u64 time_ns;
