@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* What read(2) of an event's file tells, and what it means. */
+/* Counts: the data of read(2), and the scaling of a count. */
 #include <stdint.h>
 #include "cursor.h"
 
@@ -94,7 +94,7 @@ int libtally_counts_find(const struct libtally_counts *counts, __u64 id,
 	return -1;
 }
 
-/* The product of two numbers in two words. */
+/* Computes a * b in two words. */
 static void multiply(__u64 a, __u64 b, __u64 *high, __u64 *low)
 {
 	__u64 a0 = (__u32)a, a1 = a >> 32, b0 = (__u32)b, b1 = b >> 32;
@@ -105,7 +105,7 @@ static void multiply(__u64 a, __u64 b, __u64 *high, __u64 *low)
 	*high = a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/* By long division, a bit at a time; high is less than by. */
+/* Long division, a bit at a time; high is less than by. */
 static __u64 divide(__u64 high, __u64 low, __u64 by)
 {
 	__u64 result = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What is left of a record while it is taken apart. All that is read of one goes
- * through take(), which is why nothing outside of it can be.
+ * The unread rest of a record. The parser reads a record through take() and take_copy()
+ * alone, which return nothing outside of it.
  */
 #ifndef LIBTALLY_CURSOR_H
 #define LIBTALLY_CURSOR_H
@@ -19,7 +19,7 @@ static inline size_t left(const struct cursor *c)
 	return c->end - c->at;
 }
 
-/* The next bytes; NULL if there are not so many. */
+/* Returns the next bytes; NULL if fewer are left. */
 static inline const void *take(struct cursor *c, __u64 size)
 {
 	const unsigned char *at = c->at;
@@ -30,7 +30,7 @@ static inline const void *take(struct cursor *c, __u64 size)
 	return at;
 }
 
-/* So many things of a size each; the product may be too large for a number. */
+/* Returns nr elements of a size each; nr * size may be above the largest number. */
 static inline const void *take_array(struct cursor *c, __u64 nr, size_t size)
 {
 	if (nr > left(c) / size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* Of which event a record is, if several write to one ring. */
+/* Several events in one ring: the id in a record says which event it is of. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void libtally_events_free(struct libtally_events *events)
 	free(events);
 }
 
-/* Where a sample has its id, in bytes; -1 if it has none. */
+/* Returns the place of the id in a sample, in bytes; -1 without one. */
 static int sample_place(const struct libtally_format *f)
 {
 	__u64 before = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
@@ -44,7 +44,7 @@ static int sample_place(const struct libtally_format *f)
 	       sizeof(__u64) * __builtin_popcountll(f->sample_type & before);
 }
 
-/* How far before the end others have it; -1 if they have none. */
+/* Returns the place of the id in other records, in bytes before the end; -1 without one. */
 static int trailer_place(const struct libtally_format *f)
 {
 	__u64 behind = PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
@@ -59,8 +59,8 @@ static int trailer_place(const struct libtally_format *f)
 }
 
 /*
- * The first id that is not below this one. There may be many, one for each CPU of
- * each event, and each record is looked up.
+ * Returns the place of the first id that is not below this one. The search is binary, as
+ * each record is looked up and each event may have an id for each CPU.
  */
 static size_t id_place(const struct libtally_events *events, __u64 id)
 {
@@ -130,8 +130,8 @@ static int fill(struct event *event, const struct perf_event_attr *attr, const c
 	return 0;
 }
 
-/* Records are told from the others' only if all have their ids at the same place. */
-static int can_be_told(struct libtally_events *events, const struct libtally_format *format)
+/* The id says which event a record is of only if all events have it at the same place. */
+static int is_distinct(struct libtally_events *events, const struct libtally_format *format)
 {
 	int sample = sample_place(format), trailer = trailer_place(format);
 
@@ -181,7 +181,7 @@ int libtally_events_add(struct libtally_events *events, const struct perf_event_
 	error = fill(&list[number], attr, name);
 	if (error)
 		return error;
-	if (!can_be_told(events, list[number].format)) {
+	if (!is_distinct(events, list[number].format)) {
 		empty(&list[number]);
 		return -EINVAL;
 	}
@@ -210,7 +210,7 @@ const struct libtally_format *libtally_events_format(const struct libtally_event
 	return events->list[number].format;
 }
 
-/* A word of a record; what is told by a place is no part of the header. */
+/* Reads a word of a record; a place inside of the header is wrong. */
 static int word_of(const struct perf_event_header *header, const void *data, int sample,
 		   int trailer, __u64 *word)
 {
@@ -224,7 +224,7 @@ static int word_of(const struct perf_event_header *header, const void *data, int
 	return 0;
 }
 
-/* The header of a record that is there as a whole. */
+/* Reads the header of a record, which must be whole. */
 static int take_header(struct perf_event_header *header, const void *data, size_t size)
 {
 	if (size < sizeof(*header))
@@ -248,7 +248,7 @@ int libtally_events_find(const struct libtally_events *events, const void *data,
 	if (error)
 		return error;
 	if (header.type != PERF_RECORD_SAMPLE && events->trailer_place < 0) {
-		/* They say nothing of their event: and so they are the same for all. */
+		/* Without an id, all events have the same layout of these records. */
 		return header.type == PERF_RECORD_READ ? LIBTALLY_RECORD_NO_EVENT : 0;
 	}
 	if (word_of(&header, data, events->sample_place, events->trailer_place, &id))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What libtally_events_new() makes. */
+/* The struct behind libtally_events_new(). */
 #ifndef LIBTALLY_EVENTS_H
 #define LIBTALLY_EVENTS_H
 
 #include "libtally_record.h"
 
 struct event {
-	struct libtally_format *format;	/* stays where it is: records lead there */
-	void *attr;		/* as many bytes as it says it has */
+	struct libtally_format *format;	/* stays where it is: records point to it */
+	void *attr;		/* attr_size bytes */
 	size_t attr_size;
 	char *name;
 };
@@ -19,13 +19,13 @@ struct event_id {
 
 /**
  * struct libtally_events - events in the same rings
- * @sample_place:	where all samples have the id, in bytes
- * @trailer_place:	how many bytes before the end other records have it
- * @sample_time:	where all samples have the time; -1 if they have none
- * @trailer_time:	how many bytes before the end other records have it; or -1
- * @times_differ:	those two are not the same for all events
- * @ids:		by rising id
- * @room:		for how many ids
+ * @sample_place:	place of the id in all samples, in bytes
+ * @trailer_place:	place of the id in other records, in bytes before the end
+ * @sample_time:	place of the time in all samples, in bytes; -1 without a time
+ * @trailer_time:	place of the time in other records, in bytes before the end; or -1
+ * @times_differ:	1 if @sample_time or @trailer_time is not the same for all events
+ * @ids:		ids, sorted
+ * @room:		length of the array @ids
  */
 struct libtally_events {
 	struct event *list;
@@ -40,7 +40,7 @@ struct libtally_events {
 	size_t room;
 };
 
-/* Keeps the first ones, so many. */
+/* Removes all events but the first nr. */
 void libtally_events_cut(struct libtally_events *events, int nr);
 
 #endif /* LIBTALLY_EVENTS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Records of perf's rings and of tally's, taken apart.
+ * Parsing of records from perf's rings and tally's.
  *
  *	struct libtally_format format;
  *	struct libtally_record r;
@@ -10,11 +10,11 @@
  *	    r.type == PERF_RECORD_SAMPLE)
  *		printf("%llx\n", (unsigned long long)r.u.sample.ip);
  *
- * Nothing is allocated and nothing is copied but numbers: pointers lead into the
- * record, which must stay where it is while they are used. What the bytes of a
- * record are makes no difference to what is safe: nothing outside of them is read.
+ * The parser allocates nothing and copies only numbers. Pointers lead into the record,
+ * which must stay where it is while they are used. The parser reads nothing outside of the
+ * record, whatever bytes the record has.
  *
- * Records are in the byte order of the machine that runs this.
+ * Records are in the byte order of this machine.
  */
 #ifndef LIBTALLY_RECORD_H
 #define LIBTALLY_RECORD_H
@@ -29,15 +29,15 @@ extern "C" {
 #endif
 
 /*
- * Why a record cannot be taken apart.
+ * Reasons why a record cannot be parsed.
  *
- * SHORT	there are fewer bytes than its header says: more are to come
- * BAD_SIZE	its header says a size below that of a header
- * UNALIGNED	it does not begin at a multiple of 8
- * TRUNCATED	what records of its type have does not fit into it
- * BAD_LENGTH	a length, a number or a mask in it leads out of it
- * NO_END	a text in it does not end
- * NO_EVENT	it is of none of the events (see libtally_events_parse())
+ * SHORT	there are fewer bytes than the header says; more may follow
+ * BAD_SIZE	the header says a size below its own
+ * UNALIGNED	the record does not begin at a multiple of 8
+ * TRUNCATED	the record is too small for the members of its type
+ * BAD_LENGTH	a length, a number or a mask leads out of the record
+ * NO_END	a text has no NUL
+ * NO_EVENT	the record is of none of the events: see libtally_events_parse()
  */
 enum libtally_record_error {
 	LIBTALLY_RECORD_SHORT = -1,
@@ -51,22 +51,22 @@ enum libtally_record_error {
 
 const char *libtally_record_strerror(int error);
 
-/* What headers older than Linux 6.8, or 6.0, have no name for. */
+/* Bits that kernel headers name from Linux 6.8 and 6.0 on. */
 #define LIBTALLY_SAMPLE_BRANCH_COUNTERS	(1U << 19)
 #define LIBTALLY_FORMAT_LOST		(1U << 4)
 
-/* How many bits of sample_type have a meaning here. */
+/* Bits of sample_type that the library knows. */
 #define LIBTALLY_SAMPLE_KNOWN		((1ULL << 25) - 1)
 
 /**
- * struct libtally_format - what an event's attr says of its records
- * @sample_type:	as in perf_event_attr, as the next four
- * @read_format:	of PERF_SAMPLE_READ and PERF_RECORD_READ
- * @branch_sample_type:	of PERF_SAMPLE_BRANCH_STACK
- * @regs_user:		sample_regs_user
- * @regs_intr:		sample_regs_intr
- * @sample_id_all:	records that are no samples have a trailer
- * @id_size:		of that trailer, in bytes; 0 without one
+ * struct libtally_format - layout of an event's records
+ * @sample_type:	perf_event_attr's
+ * @read_format:	perf_event_attr's, for PERF_SAMPLE_READ and PERF_RECORD_READ
+ * @branch_sample_type:	perf_event_attr's, for PERF_SAMPLE_BRANCH_STACK
+ * @regs_user:		perf_event_attr's sample_regs_user
+ * @regs_intr:		perf_event_attr's sample_regs_intr
+ * @sample_id_all:	1 if records other than samples have a trailer
+ * @id_size:		size of that trailer, in bytes; 0 without one
  */
 struct libtally_format {
 	__u64 sample_type;
@@ -79,22 +79,22 @@ struct libtally_format {
 };
 
 /*
- * Only as much of the attr is read as its size says: 64 bytes if that is 0, as the
- * kernel does.
+ * Reads as many bytes of attr as its size says, or 64 if that is 0, as the kernel does.
  */
 void libtally_format_init(struct libtally_format *format, const struct perf_event_attr *attr);
 
 /*
- * Where a record's time is: in bytes from the beginning of a sample, and in bytes
- * from the end of other records. -1 if they have none.
+ * Return the place of a record's time: bytes from the beginning of a sample, and bytes
+ * from the end of other records; -1 without a time.
  */
 int libtally_format_sample_time(const struct libtally_format *format);
 int libtally_format_trailer_time(const struct libtally_format *format);
 
 /**
- * struct libtally_id - what is at the end of each record that is no sample
- * @has:	PERF_SAMPLE_* that are there: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER
- * @id:		by PERF_SAMPLE_ID or PERF_SAMPLE_IDENTIFIER
+ * struct libtally_id - trailer of a record that is no sample
+ * @has:	PERF_SAMPLE_* of the members that are set: TID, TIME, ID, STREAM_ID, CPU,
+ *		IDENTIFIER
+ * @id:		id of PERF_SAMPLE_ID or PERF_SAMPLE_IDENTIFIER
  */
 struct libtally_id {
 	__u64 has;
@@ -108,14 +108,13 @@ struct libtally_id {
 };
 
 /**
- * struct libtally_counts - what read(2) tells, and records that have counts
+ * struct libtally_counts - counts of read(2), PERF_SAMPLE_READ and PERF_RECORD_READ
  * @format:	PERF_FORMAT_*
- * @nr:		how many entries; 1 without PERF_FORMAT_GROUP
+ * @nr:		number of entries; 1 without PERF_FORMAT_GROUP
  * @enabled:	nanoseconds; 0 without PERF_FORMAT_TOTAL_TIME_ENABLED
  * @running:	nanoseconds; 0 without PERF_FORMAT_TOTAL_TIME_RUNNING
- * @words:	of the entries, @stride words from one to the next; without a group
- *		the times are between
- * @stride:	words
+ * @words:	entries, as read: libtally_counts_get()
+ * @stride:	distance of two entries, in words
  */
 struct libtally_counts {
 	__u64 format;
@@ -126,7 +125,7 @@ struct libtally_counts {
 	__u64 stride;
 };
 
-/* One of them; what the format does not have is 0. */
+/* One entry of counts; members that the format does not have are 0. */
 struct libtally_count_entry {
 	__u64 value;
 	__u64 id;
@@ -135,19 +134,19 @@ struct libtally_count_entry {
 	__u64 running;
 };
 
-/* Returns the bytes that were used, or LIBTALLY_RECORD_*. */
+/* Returns the number of parsed bytes, or LIBTALLY_RECORD_*. */
 int libtally_counts_parse(struct libtally_counts *counts, const void *data, size_t size,
 			  __u64 read_format);
-/* Both return 0, or -1 if there is no such entry. */
+/* Return 0, or -1 without such an entry. */
 int libtally_counts_get(const struct libtally_counts *counts, __u64 index,
 			struct libtally_count_entry *entry);
 int libtally_counts_find(const struct libtally_counts *counts, __u64 id,
 			 struct libtally_count_entry *entry);
 
 /*
- * What would have been counted, had the event been on the PMU all the time it was
- * enabled: value * enabled / running, rounded down. 0; -1 if it was never there,
- * and nothing can be said; 1 if the result does not fit, and is the largest number.
+ * Computes value * enabled / running, rounded down: the estimate for an event that had the
+ * PMU for a part of its time. Returns 0; -1 if running is 0, and there is no estimate; 1 if
+ * the result does not fit, and is the largest number.
  */
 int libtally_scaled(__u64 value, __u64 enabled, __u64 running, __u64 *result);
 
@@ -179,7 +178,7 @@ struct libtally_throttle {
 	__u64 time, id, stream_id;
 };
 
-/* LOST; of LOST_SAMPLES the id is 0 */
+/* LOST and LOST_SAMPLES, which has no id: 0 */
 struct libtally_lost {
 	__u64 id, lost;
 };
@@ -193,12 +192,12 @@ struct libtally_aux {
 	__u64 offset, size, flags;
 };
 
-/* ITRACE_START; of SWITCH_CPU_WIDE who is next when switching out, else who was before */
+/* ITRACE_START; SWITCH_CPU_WIDE: the next task of a switch out, the previous one of a switch in */
 struct libtally_pid_tid {
 	__u32 pid, tid;
 };
 
-/* By place: NET_NS_INDEX, UTS_NS_INDEX, ... */
+/* links is indexed by NET_NS_INDEX, UTS_NS_INDEX, ... */
 struct libtally_namespaces {
 	__u32 pid, tid;
 	__u64 nr;
@@ -229,13 +228,13 @@ struct libtally_text_poke {
 	const unsigned char *old_bytes, *new_bytes;
 };
 
-/* What is not taken apart: all that is behind the header. */
+/* Bytes that are not parsed. */
 struct libtally_raw {
 	const void *data;
 	size_t size;
 };
 
-/* As struct perf_branch_entry, without bit-fields: see libtally_branch_decode(). */
+/* struct perf_branch_entry without bit-fields: libtally_branch_decode() parses flags. */
 struct libtally_branch {
 	__u64 from, to, flags;
 };
@@ -247,24 +246,24 @@ struct libtally_branch_flags {
 
 void libtally_branch_decode(__u64 flags, struct libtally_branch_flags *result);
 
-/* As union perf_mem_data_src, its fields in the same order: PERF_MEM_*. */
+/* Fields of union perf_mem_data_src, in the same order: PERF_MEM_*. */
 struct libtally_data_src {
 	__u32 op, lvl, snoop, lock, dtlb, lvl_num, remote, snoopx, blk, hops;
 };
 
 void libtally_data_src_decode(__u64 data_src, struct libtally_data_src *result);
 
-/* Of PERF_SAMPLE_WEIGHT_STRUCT */
+/* Parts of a weight of PERF_SAMPLE_WEIGHT_STRUCT */
 #define LIBTALLY_WEIGHT_VAR1(weight)	((__u32)(weight))
 #define LIBTALLY_WEIGHT_VAR2(weight)	((__u16)((weight) >> 32))
 #define LIBTALLY_WEIGHT_VAR3(weight)	((__u16)((weight) >> 48))
 
 /**
  * struct libtally_regs - registers
- * @abi:	PERF_SAMPLE_REGS_ABI_*; with NONE there are no registers
- * @mask:	of which registers
- * @nr:		how many
- * @regs:	the values, by rising number of the register
+ * @abi:	PERF_SAMPLE_REGS_ABI_*; NONE without registers
+ * @mask:	bit mask of the registers
+ * @nr:		number of the registers
+ * @regs:	values, by rising number of the register
  */
 struct libtally_regs {
 	__u64 abi;
@@ -273,19 +272,19 @@ struct libtally_regs {
 	const __u64 *regs;
 };
 
-/* The register with that number, as in <asm/perf_regs.h>; 0, or -1 if it is not there. */
+/* Reads the register of that number in <asm/perf_regs.h>. Returns 0, or -1 without it. */
 int libtally_regs_get(const struct libtally_regs *regs, unsigned int number, __u64 *value);
 
 /**
  * struct libtally_sample - PERF_RECORD_SAMPLE
- * @has:		PERF_SAMPLE_*: which of these there are; what is not there is 0
- * @id:			by PERF_SAMPLE_ID or PERF_SAMPLE_IDENTIFIER
- * @branches:		newest first
- * @has_hw_idx:		@hw_idx is there
- * @branch_counters:	one word for each branch, or NULL
- * @stack_size:		how many bytes of @stack there are
- * @stack_used:		how many of them were copied (dyn_size)
- * @rest:		what bits of sample_type without a name here have added
+ * @has:		PERF_SAMPLE_* of the members that are set; all others are 0
+ * @id:			id of PERF_SAMPLE_ID or PERF_SAMPLE_IDENTIFIER
+ * @branches:		branches, the newest first
+ * @has_hw_idx:		1 if @hw_idx is set
+ * @branch_counters:	one word for each branch; NULL without counters
+ * @stack_size:		size of @stack, in bytes
+ * @stack_used:		number of these bytes that the kernel copied (dyn_size)
+ * @rest:		bytes of bits of sample_type that the library does not know
  */
 struct libtally_sample {
 	__u64 has;
@@ -314,17 +313,17 @@ struct libtally_sample {
 };
 
 /**
- * struct libtally_record - any record
+ * struct libtally_record - a record of any type
  * @type:	PERF_RECORD_*
  * @misc:	PERF_RECORD_MISC_*
- * @size:	of the whole record
- * @known:	0: the type has no name here, and only @raw and @id say something
- * @header:	where it is
- * @format:	that of its event
- * @id:		the trailer; of samples the same fields of those
- * @raw:	all that is behind the header
- * @extra:	what later kernels have put between the known fields and the trailer
- * @u:		by type
+ * @size:	size of the whole record, in bytes
+ * @known:	0 for a type that the library does not know: only @raw and @id are set
+ * @header:	place of the record
+ * @format:	format of the record's event
+ * @id:		trailer; for a sample, the sample's members of the same names
+ * @raw:	all bytes behind the header
+ * @extra:	bytes between the known members and the trailer: of later kernels
+ * @u:		members by type
  */
 struct libtally_record {
 	__u32 type;
@@ -356,26 +355,26 @@ struct libtally_record {
 	} u;
 };
 
-/* Of size bytes only the first record is looked at. Returns 0 or LIBTALLY_RECORD_*. */
+/* Parses the first record of size bytes. Returns 0 or LIBTALLY_RECORD_*. */
 int libtally_record_parse(struct libtally_record *record, const void *data, size_t size,
 			  const struct libtally_format *format);
 
-/* The time it was made; 0 if it does not say. */
+/* Returns the record's time in nanoseconds; 0 without one. */
 __u64 libtally_record_time(const struct libtally_record *record);
 
-/* "SAMPLE", "MMAP2", ...; NULL for a type without a name here. */
+/* Returns "SAMPLE", "MMAP2", ...; NULL for a type that the library does not know. */
 const char *libtally_record_name(__u32 type);
 
 /*
- * Prints it: a line that begins with the type, then a line "  name: value" for each
- * field. Returns 0, or -1 if the file does not take it.
+ * Prints a record: a line that begins with the type, then a line "  name: value" for each
+ * member. Returns 0, or -1 if the file cannot be written.
  */
 int libtally_record_print(FILE *file, const struct libtally_record *record);
 
 /*
- * Events whose records are in the same rings. With more than one, records tell by
- * an id of which they are; so all need PERF_SAMPLE_ID or, so that they may differ in
- * what else they have, PERF_SAMPLE_IDENTIFIER.
+ * Events whose records are in the same rings. The id in a record says which event it is
+ * of. So several events need PERF_SAMPLE_ID; with PERF_SAMPLE_IDENTIFIER they may have
+ * different sample_types.
  */
 struct libtally_events;
 
@@ -383,26 +382,27 @@ struct libtally_events *libtally_events_new(void);
 void libtally_events_free(struct libtally_events *events);
 
 /*
- * Adds an event, with the ids of its files (PERF_EVENT_IOC_ID); a name for
- * libtally_perfdata, or NULL. Returns its number, from 0 on, or -ENOMEM; -EINVAL if its
- * records could not be told from those of the others, or an id is another event's.
+ * Adds an event with the ids of its files (PERF_EVENT_IOC_ID), and a name for
+ * libtally_perfdata or NULL. Returns the event's number, from 0 on; -ENOMEM; -EINVAL if the
+ * ids of its records are at other places than those of the other events, or an id is
+ * another event's.
  */
 int libtally_events_add(struct libtally_events *events, const struct perf_event_attr *attr,
 			const __u64 *ids, size_t nr_ids, const char *name);
-/* One more id of an event that was added: 0, -ENOMEM or -EINVAL. */
+/* Adds an id of another file of the event. Returns 0, -ENOMEM or -EINVAL. */
 int libtally_events_add_id(struct libtally_events *events, int number, __u64 id);
 
 int libtally_events_nr(const struct libtally_events *events);
-/* Stays where it is until libtally_events_free(), as the format of records does. */
+/* The format stays where it is until libtally_events_free(). */
 const struct libtally_format *libtally_events_format(const struct libtally_events *events,
 						     int number);
 
-/* Of which event it is, by number; or LIBTALLY_RECORD_*. */
+/* Returns the number of the record's event, or LIBTALLY_RECORD_*. */
 int libtally_events_find(const struct libtally_events *events, const void *data, size_t size);
-/* libtally_events_find() and libtally_record_parse(); returns the number, or LIBTALLY_RECORD_*. */
+/* Finds the event and parses the record. Returns the event's number, or LIBTALLY_RECORD_*. */
 int libtally_events_parse(const struct libtally_events *events, struct libtally_record *record,
 			  const void *data, size_t size);
-/* Only its time; 0 if it does not say, or is not whole. */
+/* Returns the record's time in nanoseconds; 0 without one, or if the record is not whole. */
 __u64 libtally_events_time(const struct libtally_events *events, const void *data, size_t size);
 
 #ifdef __cplusplus

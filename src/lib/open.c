@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* Events of perf_event_open(2) and of /dev/tally, and their counts. */
+/* Opening of events by perf_event_open(2) and /dev/tally, and reading of their counts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int open_device(const struct perf_event_attr *attr, struct libtally_targe
 	if (target->name) {
 		if (strlen(target->name) >= sizeof(o.name)) {
 			snprintf(target->error, sizeof(target->error),
-				 "its name has more than %zu characters", sizeof(o.name) - 1);
+				 "the name has more than %zu characters", sizeof(o.name) - 1);
 			return -ENAMETOOLONG;
 		}
 		strcpy(o.name, target->name);
@@ -74,8 +74,8 @@ static int open_device(const struct perf_event_attr *attr, struct libtally_targe
 	return fd;
 }
 
-/* What fails says so in words, if none were found yet. */
-static int told(struct libtally_target *target, int result)
+/* Fills in a sentence for a failure that has none yet. */
+static int explained(struct libtally_target *target, int result)
 {
 	if (result < 0 && !target->error[0])
 		snprintf(target->error, sizeof(target->error), "%s", strerror(-result));
@@ -85,11 +85,11 @@ static int told(struct libtally_target *target, int result)
 int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	target->error[0] = 0;
-	return told(target, target->via == LIBTALLY_VIA_DEVICE ? open_device(attr, target) :
-							      open_perf(attr, target));
+	return explained(target, target->via == LIBTALLY_VIA_DEVICE ?
+				 open_device(attr, target) : open_perf(attr, target));
 }
 
-/* Calls it for each CPU that is online, until one call fails. */
+/* Calls a function for each online CPU, until one call fails. */
 static int each_cpu(int (*call)(void *data, int cpu), void *data)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
@@ -152,7 +152,7 @@ static int add_ring(struct opening *o, __u64 at)
 	return 0;
 }
 
-/* A file, and its id with the event, which the first file begins. */
+/* Opens a file and adds its id to the event, which is added with the first file. */
 static int add_file(struct opening *o)
 {
 	struct libtally_events *events = o->reader->events;
@@ -174,7 +174,7 @@ static int add_file(struct opening *o)
 	o->number = libtally_events_add(events, o->attr, &id, 1, o->name);
 	if (o->number == -EINVAL)
 		snprintf(o->target->error, sizeof(o->target->error),
-			 "its records could not be told from those of the other events");
+			 "its records have their ids at another place than those of the other events");
 	return o->number < 0 ? o->number : 0;
 }
 
@@ -203,7 +203,7 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 
 	if (size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
-	/* What it returns is a place, which would be taken for a file, and be closed. */
+	/* libtally_open_event() returns a place then, which is no file to be closed. */
 	if (target->via == LIBTALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
 		snprintf(target->error, sizeof(target->error),
 			 "an event with TALLY_OPEN_MEMBER has no file of its own");
@@ -245,7 +245,7 @@ int libtally_reader_open(struct libtally_reader *reader, const struct perf_event
 	number = add_event(reader, attr, target, data_pages, name);
 	if (number < 0)
 		libtally_reader_cut(reader, &mark);
-	return told(target, number);
+	return explained(target, number);
 }
 
 size_t libtally_read_size(__u64 read_format, unsigned int nr)
@@ -267,7 +267,7 @@ int libtally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
 
 	if (got < 0)
 		return -errno;
-	/* The end of the file is what an event in the error state tells. */
+	/* An event in the error state reads as the end of the file. */
 	if (!got)
 		return -ENODATA;
 	return libtally_counts_parse(counts, buffer, got, read_format) < 0 ? -EIO : 0;
@@ -288,7 +288,7 @@ int libtally_page_read(const volatile struct perf_event_mmap_page *page,
 		entry->enabled = page->time_enabled;
 		entry->running = page->time_running;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		/* tally's is written by any CPU: it may be in the middle of it. */
+		/* Any CPU writes tally's page: an odd lock says that one is writing. */
 		if (lock == page->lock && !(lock & 1))
 			return index ? -EOPNOTSUPP : 0;
 	}

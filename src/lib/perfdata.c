@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
 /*
- * The file that perf's own tools read: a header, the ids of each event, their attrs,
- * the records one behind the other, and then what else there is to know ("features").
+ * The writer of perf.data files, for perf's own tools. A file has a header, the ids of each
+ * event, the attrs, the records one behind the other, and "features": the machine, the
+ * command and the names of the events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "events.h"
 #include "perfdata.h"
 
-/* perf's numbers for what else there is to know */
+/* perf's numbers of features */
 #define HEADER_HOSTNAME		3
 #define HEADER_OSRELEASE	4
 #define HEADER_VERSION		5
@@ -25,7 +26,7 @@ struct section {
 	__u64 offset, size;
 };
 
-/* "PERFILE2" of a number: the order of its bytes is that of all others in the file. */
+/* "PERFILE2" as a number, whose byte order is that of all other numbers in the file. */
 #define MAGIC	0x32454c4946524550ULL
 
 struct file_header {
@@ -36,7 +37,7 @@ struct file_header {
 	__u64 features[4];
 };
 
-/* In the order of the file, which is that of their numbers. */
+/* In the order of the file: by rising number. */
 static const int features[] = {
 	HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH, HEADER_NRCPUS,
 	HEADER_CMDLINE, HEADER_EVENT_DESC,
@@ -66,8 +67,8 @@ static void put_string(struct libtally_perfdata *d, const char *string)
 }
 
 /*
- * How much of the attrs is said: all have the same size in the file, and an older perf
- * refuses one that is longer than its own, so it is as short as it can be.
+ * Returns the size of each attr in the file. All have the same size, and the shortest
+ * possible one, because an older perf refuses an attr that is longer than its own.
  */
 static size_t common_size(const struct libtally_events *events)
 {
@@ -97,7 +98,7 @@ static void put_attr(struct libtally_perfdata *d, const struct event *event)
 	size_t rest = d->attr_size - have;
 	struct perf_event_attr head;
 
-	/* The size is in the first 64 bytes, which all have. */
+	/* The size is in the first 64 bytes, which every attr has. */
 	memcpy(&head, event->attr, PERF_ATTR_SIZE_VER0);
 	head.size = d->attr_size;
 	put(d, &head, PERF_ATTR_SIZE_VER0);
@@ -236,7 +237,7 @@ static void put_feature(struct libtally_perfdata *d, int feature, const struct u
 	}
 }
 
-/* A table of where each is, and then all of them; the table is filled in last. */
+/* Writes a table of the features' places, and the features; fills in the table last. */
 static void put_features(struct libtally_perfdata *d, struct file_header *header)
 {
 	struct section sections[NR_FEATURES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What libtally_perfdata_create() makes. */
+/* The struct behind libtally_perfdata_create(). */
 #ifndef LIBTALLY_PERFDATA_H
 #define LIBTALLY_PERFDATA_H
 
@@ -7,10 +7,10 @@
 
 /**
  * struct libtally_perfdata - a perf.data file that is being written
- * @attr_size:	of each attr in it
- * @attrs:	where they are
- * @data:	where records begin
- * @error:	the first one
+ * @attr_size:	size of each attr in the file, in bytes
+ * @attrs:	offset of the attrs in the file
+ * @data:	offset of the records in the file
+ * @error:	negative errno of the first failure
  */
 struct libtally_perfdata {
 	FILE *file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* Records for people to read. */
+/* Printing of records. */
 #include <stdarg.h>
 #include "libtally_record.h"
 
@@ -33,7 +33,7 @@ static void pid_tid(FILE *file, __u32 pid, __u32 tid)
 	field(file, "tid", "%d", (int)tid);
 }
 
-/* A text of a ring may have any bytes, which are no business of a terminal. */
+/* Escapes control characters, which could change the terminal. */
 static void text(FILE *file, const char *name, const char *value)
 {
 	fprintf(file, "  %s: ", name);
@@ -208,7 +208,7 @@ static void print_weight(FILE *file, const struct libtally_sample *s)
 		number(file, "weight", s->weight);
 }
 
-/* What there is more of than one number. */
+/* Prints the members that are lists. */
 static void print_lists(FILE *file, const struct libtally_sample *s)
 {
 	if (s->has & PERF_SAMPLE_READ)
@@ -281,7 +281,7 @@ static void print_text_poke(FILE *file, const struct libtally_text_poke *t)
 	bytes(file, "new", t->new_bytes, t->new_len);
 }
 
-/* Those with some numbers and no more. */
+/* Prints the records that have only numbers. */
 static void print_small(FILE *file, const struct libtally_record *r)
 {
 	switch (r->type) {

@@ -2,11 +2,11 @@
 /*
  * The records of many rings by time.
  *
- * Each ring's records are in order, so the earliest of all is the first of one of
- * them: these firsts are in a heap. But a ring that is looked at early lacks what is
- * in one that is looked at late. So all are looked at twice: a record is told only
- * while there are some that were there at the first look, as all that is earlier than
- * those was there at the second.
+ * The records of one ring are in order. So the earliest record of all is the first one of
+ * some ring, and a heap holds the first records. But a ring that is looked at early lacks
+ * records that are earlier than those of a ring that is looked at late. So all rings are
+ * looked at twice: a record is returned while the heap has records that existed at the
+ * first look, because all earlier records existed at the second.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,14 +40,14 @@ struct reader_mark libtally_reader_mark(const struct libtally_reader *reader)
 	return mark;
 }
 
-/* A ring of the caller's, who reads on with what the reader has not told. */
+/* Gives the caller his ring back, with the records that the reader has not returned. */
 static void let_go(const struct libtally_reader *reader, struct reader_ring *r)
 {
-	int told = reader->told && r == &reader->rings[reader->last];
+	int returned = reader->returned && r == &reader->rings[reader->last];
 
-	/* Its memory is gone if it was unmapped. */
+	/* The caller may have unmapped the ring. */
 	if (r->ring->page)
-		libtally_ring_let_go(r->ring, r->header && !told ? r->header->size : 0);
+		libtally_ring_let_go(r->ring, r->header && !returned ? r->header->size : 0);
 }
 
 void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark)
@@ -154,7 +154,7 @@ static int before(const struct libtally_reader *reader, int a, int b)
 	return x->time != y->time ? x->time < y->time : a < b;
 }
 
-/* The ring at this place of the heap may be later than those below it. */
+/* Moves the ring at this place of the heap behind earlier ones. */
 static void sink(struct libtally_reader *reader, int place)
 {
 	int *heap = reader->heap, ring = heap[place], child;
@@ -171,7 +171,7 @@ static void sink(struct libtally_reader *reader, int place)
 	heap[place] = ring;
 }
 
-/* As libtally_events_time(): nearly always all events have it at the same place. */
+/* libtally_events_time(), faster where all events have the time at the same place. */
 static __u64 time_of(const struct libtally_events *events, const struct perf_event_header *header)
 {
 	int sample = header->type == PERF_RECORD_SAMPLE;
@@ -190,19 +190,19 @@ static __u64 time_of(const struct libtally_events *events, const struct perf_eve
 	return time;
 }
 
-/* Takes the next record of a ring; 0 if it has none. */
+/* Takes the next record of a ring. Returns 0 if the ring is empty. */
 static int take_next(struct libtally_reader *reader, struct reader_ring *r)
 {
 	__u64 time;
 
 	r->header = libtally_ring_next(r->ring);
-	/* After one that cannot be read there may be more. */
+	/* There may be records behind the skipped bytes. */
 	if (!r->header && r->ring->error)
 		r->header = libtally_ring_next(r->ring);
 	if (!r->header)
 		return 0;
 	time = time_of(reader->events, r->header);
-	/* One that does not tell comes right behind the one before it. */
+	/* A record without a time is returned right behind the one before it. */
 	if (time)
 		r->time = time;
 	return 1;
@@ -213,7 +213,7 @@ static int is_early(const struct reader_ring *r)
 	return r->header && (__s64)(r->first_look - r->ring->at) >= 0;
 }
 
-/* Looks at all rings; 0 if there is nothing in any. */
+/* Looks at all rings. Returns 0 if all are empty. */
 static int look(struct libtally_reader *reader)
 {
 	int i;
@@ -239,12 +239,12 @@ static int look(struct libtally_reader *reader)
 	return reader->nr_heap;
 }
 
-/* What was told last is done with: the next one of the same ring takes its place. */
+/* Replaces the record that was returned last by the next one of its ring. */
 static void advance(struct libtally_reader *reader)
 {
 	struct reader_ring *r = &reader->rings[reader->last];
 
-	reader->told = 0;
+	reader->returned = 0;
 	reader->nr_early -= is_early(r);
 	if (take_next(reader, r))
 		reader->nr_early += is_early(r);
@@ -258,13 +258,13 @@ const struct perf_event_header *libtally_reader_next(struct libtally_reader *rea
 {
 	struct reader_ring *r;
 
-	if (reader->told)
+	if (reader->returned)
 		advance(reader);
 	while (!reader->nr_early)
 		if (!look(reader))
 			return NULL;
 	reader->last = reader->heap[0];
-	reader->told = 1;
+	reader->returned = 1;
 	r = &reader->rings[reader->last];
 	if (r->time < reader->time)
 		reader->late++;
@@ -293,9 +293,9 @@ int libtally_reader_poll(struct libtally_reader *reader, int milliseconds)
 {
 	int i, ready, open = 0;
 
-	if (reader->told)
+	if (reader->returned)
 		advance(reader);
-	/* One that was taken from its ring, and not told yet, must stay where it is. */
+	/* A record that was taken and not returned yet must not be overwritten. */
 	for (i = 0; i < reader->nr; i++)
 		if (!reader->rings[i].header)
 			libtally_ring_release(reader->rings[i].ring);
@@ -307,14 +307,14 @@ int libtally_reader_poll(struct libtally_reader *reader, int milliseconds)
 	if (ready < 0)
 		return -errno;
 	for (i = 0; i < reader->nr_polled; i++) {
-		/* It says so for ever, and is not asked again. */
+		/* A file that has hung up would end each poll(2) at once. */
 		if (reader->polled[i].revents & (POLLHUP | POLLERR | POLLNVAL))
 			reader->polled[i].fd = -1;
 	}
 	return ready;
 }
 
-/* Which ring comes first of those of the same file, which are paused together. */
+/* Returns the first ring of the same file: one pause is for all of them. */
 static int first_of_file(const struct libtally_reader *reader, int ring)
 {
 	int fd = reader->rings[ring].ring->fd, i = 0;
@@ -324,7 +324,7 @@ static int first_of_file(const struct libtally_reader *reader, int ring)
 	return i;
 }
 
-/* Each file once: a pause may wait, and a file may have a ring for each CPU. */
+/* Pauses each file once: a pause may wait, and a file may have a ring for each CPU. */
 static void pause_all(struct libtally_reader *reader, char *paused)
 {
 	int i, first;
@@ -350,14 +350,14 @@ int libtally_reader_snapshot(struct libtally_reader *reader)
 	paused = calloc(reader->nr + 1, 1);
 	if (!paused)
 		return -ENOMEM;
-	if (reader->told)
+	if (reader->returned)
 		reader->rings[reader->last].header = NULL;
-	reader->told = 0;
+	reader->returned = 0;
 	reader->nr_early = 0;
 	pause_all(reader, paused);
 	for (i = 0; i < reader->nr; i++) {
 		still = paused[i];
-		/* One wait is for all rings, if it is wanted at all. */
+		/* One wait serves all rings. */
 		if (still && !(reader->rings[i].ring->flags & LIBTALLY_RING_PAUSE_WAITS)) {
 			if (waited < 0)
 				waited = libtally_ring_wait(reader->rings[i].ring);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What libtally_reader_new() makes. */
+/* The struct behind libtally_reader_new(). */
 #ifndef LIBTALLY_READER_H
 #define LIBTALLY_READER_H
 
@@ -7,11 +7,11 @@
 #include "ring.h"
 
 /**
- * struct reader_ring - one ring of many
- * @header:	its next record, which was taken from it, and not told yet
- * @time:	of that
- * @first_look:	where its head was at the look before the last one
- * @ours:	made by libtally_reader_open()
+ * struct reader_ring - one ring of a reader
+ * @header:	record that was taken from the ring and not returned yet
+ * @time:	time of @header in nanoseconds
+ * @first_look:	data_head at the look before the last one
+ * @ours:	1 if libtally_reader_open() made the ring
  */
 struct reader_ring {
 	struct libtally_ring *ring;
@@ -23,11 +23,11 @@ struct reader_ring {
 
 /**
  * struct libtally_reader - many rings
- * @heap:	those with a record, as numbers, the earliest first
- * @nr_early:	how many of their records were there at the look before the last one
- * @last:	which ring a record was last told of
- * @told:	that record is the caller's still
- * @time:	the latest that was told
+ * @heap:	numbers of the rings with a record, the earliest record first
+ * @nr_early:	number of these records that existed at the look before the last one
+ * @last:	number of the ring of the record that was returned last
+ * @returned:	1 while the caller uses that record
+ * @time:	latest time of all returned records, in nanoseconds
  */
 struct libtally_reader {
 	struct libtally_events *events;
@@ -37,7 +37,7 @@ struct libtally_reader {
 	int nr_heap;
 	int nr_early;
 	int last;
-	int told;
+	int returned;
 	__u64 time;
 	__u64 late;
 	int *files;
@@ -47,10 +47,10 @@ struct libtally_reader {
 };
 
 int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_ring *ring, int ours);
-/* Closed with the reader. */
+/* The reader closes the file. */
 int libtally_reader_add_file(struct libtally_reader *reader, int fd);
 
-/* How much a reader had, so that what was added since can be taken out again. */
+/* Sizes of a reader's lists, for libtally_reader_cut(). */
 struct reader_mark {
 	int nr;
 	int nr_files;
@@ -59,7 +59,7 @@ struct reader_mark {
 };
 
 struct reader_mark libtally_reader_mark(const struct libtally_reader *reader);
-/* Nothing was read of the rings meanwhile. */
+/* Removes all that was added after the mark; no record was read in between. */
 void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark);
 
 #endif /* LIBTALLY_READER_H */

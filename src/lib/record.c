@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* Records that are no samples, and the trailer that they have. */
+/* Parsing of records that are no samples, and of their trailer. */
 #include <stdint.h>
 #include "cursor.h"
 
@@ -21,7 +21,7 @@ void libtally_format_init(struct libtally_format *format, const struct perf_even
 	format->regs_user = all.sample_regs_user;
 	format->regs_intr = all.sample_regs_intr;
 	format->sample_id_all = all.sample_id_all;
-	/* Each of its fields is a word. */
+	/* Each member of the trailer is a word. */
 	if (all.sample_id_all)
 		format->id_size = sizeof(__u64) *
 				  __builtin_popcountll(all.sample_type & ID_FIELDS);
@@ -50,13 +50,13 @@ const char *libtally_record_strerror(int error)
 {
 	switch (error) {
 	case 0: return "no error";
-	case LIBTALLY_RECORD_SHORT: return "fewer bytes than the record's header says";
+	case LIBTALLY_RECORD_SHORT: return "there are fewer bytes than the record's header says";
 	case LIBTALLY_RECORD_BAD_SIZE: return "the record's size is less than its header's";
 	case LIBTALLY_RECORD_UNALIGNED: return "the record does not begin at a multiple of 8";
 	case LIBTALLY_RECORD_TRUNCATED: return "the record is too short for its type";
 	case LIBTALLY_RECORD_BAD_LENGTH: return "a length in the record leads out of it";
 	case LIBTALLY_RECORD_NO_END: return "a text in the record does not end";
-	case LIBTALLY_RECORD_NO_EVENT: return "the record is of no known event";
+	case LIBTALLY_RECORD_NO_EVENT: return "the record is of none of the events";
 	default: return "unknown error";
 	}
 }
@@ -97,7 +97,7 @@ static int take_text(struct cursor *c, const char **text)
 	if (!end)
 		return left(c) ? LIBTALLY_RECORD_NO_END : LIBTALLY_RECORD_TRUNCATED;
 	*text = (const char *)c->at;
-	/* The kernel fills up with zeros to a multiple of 8. */
+	/* The kernel pads with zeros to a multiple of 8. */
 	c->at = c->end;
 	return 0;
 }
@@ -117,7 +117,7 @@ static int take_mmap(struct cursor *c, struct libtally_mmap *m)
 	return error;
 }
 
-/* Where the inode's numbers are, there may be a build id. */
+/* A build id may stand in place of the inode's numbers. */
 static int take_build_id(struct cursor *c, struct libtally_mmap *m)
 {
 	const unsigned char *bytes = take(c, 24);
@@ -206,7 +206,7 @@ static int take_text_poke(struct cursor *c, struct libtally_text_poke *t)
 	t->new_bytes = take(c, t->new_len);
 	if (!t->old_bytes || !t->new_bytes)
 		return LIBTALLY_RECORD_BAD_LENGTH;
-	/* Filled up to a multiple of 8, too. */
+	/* The kernel pads these bytes, too. */
 	c->at = c->end;
 	return 0;
 }
@@ -265,16 +265,14 @@ static int take_body(struct cursor *c, struct libtally_record *r)
 	}
 }
 
-/* What is at the end of the record is taken first: its size is known. */
+/* Takes the trailer from the end of the record: its size is known. */
 static int take_trailer(struct cursor *c, struct libtally_id *id,
 			const struct libtally_format *format)
 {
 	struct cursor trailer = { c->end - format->id_size, c->end };
 
-	if (format->id_size > left(c)) {
-		/* The end of what there is belongs to nothing that is known. */
+	if (format->id_size > left(c))
 		return LIBTALLY_RECORD_TRUNCATED;
-	}
 	c->end = trailer.at;
 	if (!format->id_size)
 		return 0;
@@ -308,7 +306,7 @@ static void id_of_sample(struct libtally_id *id, const struct libtally_sample *s
 	id->reserved = s->cpu_reserved;
 }
 
-/* Types without a name have a trailer if they can have one, but for perf's own. */
+/* Records of unknown types have a trailer; types from 64 on are perf's own and have none. */
 static int parse_unknown(struct libtally_record *r, struct cursor *c)
 {
 	if (r->type < 64)
@@ -353,7 +351,7 @@ int libtally_record_parse(struct libtally_record *record, const void *data, size
 		return LIBTALLY_RECORD_UNALIGNED;
 
 	memset(record, 0, offsetof(struct libtally_record, u));
-	/* The larger part; that of a sample is zeroed where it is filled in. */
+	/* libtally_sample_take() clears the sample, the largest member. */
 	if (header.type != PERF_RECORD_SAMPLE)
 		memset(&record->u, 0, sizeof(record->u));
 	record->type = header.type;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
 /*
- * A ring, as its reader sees it.
+ * The reader's side of a ring.
  *
- * The kernel writes records, then data_head (A). Who has read data_head (A) sees
- * the records before it. Who has read records then writes data_tail (B); the kernel
- * reads data_tail (B) before it writes where they have been.
+ * Ordering:
+ *
+ * A. The kernel writes records, then data_head. The reader reads data_head, then records.
+ * B. The reader reads records, then writes data_tail. The kernel reads data_tail, then
+ *    overwrites those records.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -17,12 +19,12 @@
 #include <linux/membarrier.h>
 #include "ring.h"
 
-/* A header's size has 16 bits. */
+/* The size in a header has 16 bits. */
 #define LARGEST_RECORD	65536
 
 /*
- * data_head and data_tail are at multiples of 8. Where a __u64 needs less the compiler
- * is told so: else it calls a function, of a library that programs may not have.
+ * data_head and data_tail are at multiples of 8. On 32 bits a __u64 may have less alignment,
+ * and the compiler calls a function of libatomic, which programs may not have.
  */
 typedef __u64 aligned_u64 __attribute__((aligned(8)));
 
@@ -30,8 +32,7 @@ static __u64 load_head(const struct libtally_ring *ring)
 {
 	const aligned_u64 *head = &ring->page->data_head;
 
-	/* Pairs with the kernel's store of data_head (A). */
-	return __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(head, __ATOMIC_ACQUIRE); /* A */
 }
 
 int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, int fd,
@@ -46,14 +47,14 @@ int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, 
 		return -EINVAL;
 	offset = page->data_offset;
 	data_size = page->data_size;
-	/* Kernels before 4.1 do not say. */
+	/* Kernels before 4.1 have no data_offset and data_size. */
 	if (!data_size) {
 		offset = page_size;
 		data_size = size - page_size;
 		if (flags & LIBTALLY_RING_TWICE)
 			data_size /= 2;
 	}
-	/* Records begin at multiples of 8, and so no header is in two pieces. */
+	/* Records begin at multiples of 8, so that no header is in two pieces. */
 	if (!(flags & LIBTALLY_RING_READ_ONLY) && page->data_tail % 8)
 		return -EINVAL;
 	if (data_size & (data_size - 1) || data_size % 8 || offset % 8 || offset > size ||
@@ -85,9 +86,9 @@ int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, 
 }
 
 /*
- * One page and the data twice: the file is mapped where its data are to be behind
- * those of the first time, and then before it, over the first time's page. Not all
- * kernels let go of a page of a mapping of perf.
+ * Maps one page and the data twice. The first mapping has the page and the data at the end;
+ * the second one is in front of it, its data over the page of the first. Newer kernels do
+ * not replace a page of a mapping of perf.
  */
 static void *map_twice(int fd, size_t data_size, size_t size, __u64 at, int protection)
 {
@@ -150,7 +151,7 @@ void libtally_ring_unmap(struct libtally_ring *ring)
 void libtally_ring_set_batch(struct libtally_ring *ring, __u64 bytes)
 {
 	ring->batch = bytes ? bytes : ring->size / 4;
-	/* The next call looks again. */
+	/* The next call of libtally_ring_next() computes the edge. */
 	ring->edge = ring->at;
 }
 
@@ -160,8 +161,7 @@ void libtally_ring_release(struct libtally_ring *ring)
 
 	if (ring->flags & LIBTALLY_RING_READ_ONLY || ring->tail == ring->at)
 		return;
-	/* Pairs with the kernel's load of data_tail (B). */
-	__atomic_store_n(tail, ring->at, __ATOMIC_RELEASE);
+	__atomic_store_n(tail, ring->at, __ATOMIC_RELEASE); /* B */
 	ring->tail = ring->at;
 }
 
@@ -171,8 +171,8 @@ int libtally_ring_pause(struct libtally_ring *ring, int paused)
 }
 
 /*
- * What is until the head is left out: there a record begins for sure. At no multiple
- * of 8 none does, and such a head is not gone to, but looked at again the next time.
+ * Skips all bytes up to the head, where a record begins. A head that is no multiple of 8 is
+ * wrong: nothing is skipped, and the next call reads data_head again.
  */
 static const struct perf_event_header *skip(struct libtally_ring *ring, int error)
 {
@@ -202,25 +202,25 @@ static void copy_out(const struct libtally_ring *ring, void *to, __u64 from, siz
 }
 
 /*
- * How near the oldest records of a ring that is written to are too near: those that
- * are being written are not in data_head yet. While one writer is in the middle of its
- * record, any number of interrupts and NMIs may finish theirs, and data_head tells of
- * none; nothing in the page says how far they are. Half of the ring is what is left out.
+ * Bytes at the end of an overwritten ring that may be overwritten already. data_head does not
+ * have records that are being written: while one writer is in the middle of a record,
+ * interrupts and NMIs may finish any number of theirs, and data_head moves after all of
+ * them. Nothing in the page says how far they are.
  */
 static __u64 margin(const struct libtally_ring *ring)
 {
 	return ring->size / 2;
 }
 
-/* Whether what was copied from a place was there until now. */
+/* Returns 1 if the bytes at a place had not been overwritten when they were copied. */
 static int still_there(const struct libtally_ring *ring, __u64 at)
 {
-	/* The copy comes before the load that says it was good. */
+	/* The copy is complete before data_head is read. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return load_head(ring) - at <= ring->size - margin(ring);
 }
 
-/* A record of a ring that the kernel overwrites: copied, then looked at. */
+/* The next record of an overwritten ring is copied, then checked. */
 static const struct perf_event_header *next_overwritten(struct libtally_ring *ring)
 {
 	struct perf_event_header *header = (struct perf_event_header *)ring->copy;
@@ -248,7 +248,7 @@ static const struct perf_event_header *next_overwritten(struct libtally_ring *ri
 	return header;
 }
 
-/* Up to where libtally_ring_next() may go on its own. */
+/* Returns the end of the records that libtally_ring_next() returns by itself. */
 static __u64 new_edge(const struct libtally_ring *ring)
 {
 	__u64 end = ring->tail + ring->batch, wrap = (ring->at | ring->mask) + 1;
@@ -297,7 +297,6 @@ const struct perf_event_header *libtally_ring_next_slow(struct libtally_ring *ri
 	return header;
 }
 
-/* For a reader of many rings: it says when to look at the head. */
 void libtally_ring_hold(struct libtally_ring *ring)
 {
 	ring->held = 1;
@@ -314,15 +313,14 @@ void libtally_ring_let_go(struct libtally_ring *ring, __u64 bytes)
 {
 	ring->held = 0;
 	ring->at -= bytes;
-	/* It may be in two pieces: the next call looks. A snapshot is in one. */
+	/* The record may be in two pieces, which the next call checks; a snapshot is in one. */
 	if (!(ring->flags & LIBTALLY_RING_BACKWARD))
 		ring->edge = ring->at;
 }
 
 /*
- * Where the oldest record ends, of those that are there from 0 on. A size of 0 is where
- * nothing was written yet; a record that does not end within the ring is one whose
- * end was overwritten, as is anything behind the end.
+ * Returns the end of the oldest whole record before end. A size of 0 is where nothing was
+ * written yet. The end of a record that leads out of the ring was overwritten.
  */
 static size_t find_end(const unsigned char *from, size_t size, size_t end, int *nr)
 {
@@ -341,7 +339,7 @@ static size_t find_end(const unsigned char *from, size_t size, size_t end, int *
 	return at;
 }
 
-/* The newest record comes first there; the oldest is to come first. */
+/* Reverses the order of records: a backward ring has the newest one first. */
 static void turn(unsigned char *to, const unsigned char *from, size_t end)
 {
 	const struct perf_event_header *header;
@@ -372,7 +370,7 @@ int libtally_ring_copy(struct libtally_ring *ring, int still)
 
 	head = load_head(ring);
 	copy_out(ring, copy, head, ring->size);
-	/* The copy comes before the load that says how much of it is good. */
+	/* The copy is complete before data_head is read. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	written = head - load_head(ring);
 
@@ -397,9 +395,8 @@ int libtally_ring_copy(struct libtally_ring *ring, int still)
 }
 
 /*
- * perf's pause says only that no more records are begun. Writers are in RCU's read side,
- * and perf's files have nothing that waits for that, but this system call does: on all
- * kernels that have it, but those with CPUs without a tick (nohz_full), which refuse it.
+ * perf's pause returns while records are being written. Writers are in RCU's read side, for
+ * which membarrier(2) waits. Kernels with CPUs without a tick (nohz_full) refuse the call.
  */
 int libtally_ring_wait(const struct libtally_ring *ring)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What a reader of many rings does with one of them. */
+/* Calls of a reader of many rings. */
 #ifndef LIBTALLY_RING_H
 #define LIBTALLY_RING_H
 
 #include "libtally.h"
 
-/* From now on the head is only looked at by libtally_ring_refresh(). */
+/* From now on only libtally_ring_refresh() reads data_head. */
 void libtally_ring_hold(struct libtally_ring *ring);
 void libtally_ring_refresh(struct libtally_ring *ring);
-/* No more of that; what was taken last is given back, so many bytes, or 0. */
+/* Ends libtally_ring_hold(). The last bytes that were taken are unread again. */
 void libtally_ring_let_go(struct libtally_ring *ring, __u64 bytes);
 
-/* After a pause: 1 if those are through who were in the middle of a record; or 0. */
+/* Waits after a pause. Returns 1 if no record is being written any more, 0 if unknown. */
 int libtally_ring_wait(const struct libtally_ring *ring);
-/* libtally_ring_snapshot() without the pause; still: nobody writes, as the caller knows. */
+/* libtally_ring_snapshot() without the pause. still: no record is being written. */
 int libtally_ring_copy(struct libtally_ring *ring, int still);
 
 #endif /* LIBTALLY_RING_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* Records of what was there before there was a ring: tasks and their mappings. */
+/* Records of tasks and mappings that exist already. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "events.h"
 #include "perfdata.h"
 
-/* A record that is being made. */
+/* A record in the making. */
 struct making {
 	union {
 		struct perf_event_header header;
@@ -41,7 +41,7 @@ static void add_u64(struct making *m, __u64 value)
 	add(m, &value, sizeof(value));
 }
 
-/* With its NUL, and zeros up to a multiple of 8. */
+/* Adds a text with its NUL, and zeros up to a multiple of 8. */
 static void add_text(struct making *m, const char *text)
 {
 	size_t length = strnlen(text, 4095);
@@ -52,7 +52,7 @@ static void add_text(struct making *m, const char *text)
 	while (m->size % 8);
 }
 
-/* The trailer is that of the first event, of no time, and on no CPU. */
+/* Adds the trailer of the first event, with time 0 and CPU 0, and writes the record. */
 static int end(struct libtally_perfdata *d, struct making *m, __u32 pid, __u32 tid)
 {
 	const struct libtally_format *f = libtally_events_format(d->events, 0);
@@ -87,7 +87,7 @@ static int put_comm(struct libtally_perfdata *d, struct making *m, int pid, int 
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	file = fopen(path, "re");
-	/* It may have ended meanwhile. */
+	/* The task may have exited. */
 	if (!file)
 		return 0;
 	if (fgets(comm, sizeof(comm), file))
@@ -147,7 +147,7 @@ static int put_mappings(struct libtally_perfdata *d, struct making *m, int pid)
 	return error;
 }
 
-/* Calls it for each name in a folder that is a number. */
+/* Calls a function for each name in a folder that is a number. */
 static int each_number(struct libtally_perfdata *d, struct making *m, const char *path, int pid,
 		       int (*call)(struct libtally_perfdata *d, struct making *m, int pid, int n))
 {
@@ -175,7 +175,7 @@ static int put_process(struct libtally_perfdata *d, struct making *m, int unused
 	return error ? error : put_mappings(d, m, pid);
 }
 
-/* As perf has it: from the first symbol on, whose address is in pgoff. */
+/* Writes the kernel's mapping as perf does: pgoff is the address of the first symbol. */
 static int put_kernel(struct libtally_perfdata *d, struct making *m)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -187,7 +187,7 @@ static int put_kernel(struct libtally_perfdata *d, struct making *m)
 			text = address;
 	if (file)
 		fclose(file);
-	/* Who may not see addresses sees zeros. */
+	/* The file has zeros for callers who may not see addresses. */
 	if (!text)
 		return 0;
 	begin(m, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
-/* PERF_RECORD_SAMPLE: as perf_output_sample() of the kernel writes it. */
+/* Parsing of PERF_RECORD_SAMPLE, which the kernel's perf_output_sample() writes. */
 #include "cursor.h"
 
 /*
- * What a branch stack has before its entries, and behind, its attr does not tell
- * for sure: the kernel leaves hw_idx out if there was no branch stack at all, and
- * writes it if there was an empty one; and a PMU may have no counters to give.
- * What of these was there is known by the record's size alone.
+ * The attr does not say for sure what stands before and behind the entries of a branch
+ * stack. The kernel writes hw_idx for an empty branch stack, and omits it if there is no
+ * branch stack at all; a PMU may have no counters. Only the record's size decides.
  */
 struct guess {
 	int hw_idx_if_empty;
@@ -52,7 +51,7 @@ static int take_regs(struct cursor *c, struct libtally_regs *r, __u64 mask)
 	return r->regs ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-/* Bytes that begin and end at a multiple of 8, as the kernel writes them. */
+/* Takes a size and as many bytes, which begin and end at a multiple of 8. */
 static int take_bytes(struct cursor *c, const void **bytes, __u64 *size)
 {
 	if (take_u64(c, size))
@@ -78,7 +77,7 @@ static int take_raw(struct cursor *c, struct libtally_sample *s)
 {
 	if (take_u32(c, &s->raw_size))
 		return LIBTALLY_RECORD_TRUNCATED;
-	/* The number and what it counts are a multiple of 8 together. */
+	/* The size and the bytes together are a multiple of 8. */
 	if ((s->raw_size + sizeof(__u32)) % sizeof(__u64))
 		return LIBTALLY_RECORD_BAD_LENGTH;
 	s->raw = take(c, s->raw_size);
@@ -93,7 +92,7 @@ static int take_callchain(struct cursor *c, struct libtally_sample *s)
 	return s->ips ? 0 : LIBTALLY_RECORD_BAD_LENGTH;
 }
 
-/* Fields of one size each, which come first. */
+/* Takes the members of a fixed size at the beginning. */
 static int take_fixed(struct cursor *c, struct libtally_sample *s)
 {
 	int error = 0;
@@ -123,7 +122,7 @@ static int take_fixed(struct cursor *c, struct libtally_sample *s)
 	return error ? LIBTALLY_RECORD_TRUNCATED : 0;
 }
 
-/* One word each, which come last but for AUX. */
+/* Takes the members of one word each at the end, in front of AUX. */
 static int take_last(struct cursor *c, struct libtally_sample *s)
 {
 	int error = 0;
@@ -187,7 +186,7 @@ static int take_all(struct cursor *c, struct libtally_sample *s,
 	return 0;
 }
 
-/* 1 if that was guessed right: all of the record is accounted for. */
+/* Returns 1 if the guess leaves no byte of the record. */
 static int fits(const struct cursor *c, struct libtally_sample *s,
 		const struct libtally_format *format, const struct guess *guess)
 {
@@ -223,7 +222,7 @@ int libtally_sample_take(struct cursor *c, struct libtally_sample *s,
 	return take_all(c, s, format, &guess);
 }
 
-/* Bit-fields begin at the other end of a word on machines of the other byte order. */
+/* On big-endian machines, bit-fields begin at the high end of a word. */
 static __u64 bits(__u64 word, unsigned int at, unsigned int nr)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -245,7 +244,7 @@ void libtally_branch_decode(__u64 flags, struct libtally_branch_flags *result)
 	result->priv = bits(flags, 30, 3);
 }
 
-/* This one the kernel has the same way round on all machines. */
+/* The kernel has these bit-fields at the same bits on all machines. */
 void libtally_data_src_decode(__u64 data_src, struct libtally_data_src *result)
 {
 	result->op = data_src & 0x1f;
