@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in the guest: counts a real load with tally and shows what it counted.
-# Fails if anything that should count does not.
+# Runs in the guest: counts a load with tally and prints the counts. Fails if an event
+# that should count does not.
 
 tree=/sys/kernel/debug/tally
 
@@ -23,9 +23,9 @@ table() {
 echo "Linux $(uname -r) $(uname -m), $(nproc) CPUs"
 echo '$ insmod tally.ko events=cpu-clock,context-switches,page-faults,cycles'
 insmod tally.ko events=cpu-clock,context-switches,page-faults,cycles ||
-	fail 'the module does not load'
+	fail 'the module does not load: see the kernel log'
 
-echo 'A load: it forks, execs and faults pages until it is told to stop.'
+echo 'A load starts: it forks, calls exec and faults pages until the end.'
 while :; do
 	dd if=/dev/zero of=/dev/null bs=64k count=64 2>/dev/null
 	ls -lR /sys/class >/dev/null
@@ -40,7 +40,7 @@ for i in 1 2 3; do
 		[ -d $tree/$name ] || continue
 		read -r now <$tree/$name/count || fail "$name cannot be read"
 		before=$(cat "/tmp/$name" 2>/dev/null || echo 0)
-		[ "$now" -gt "$before" ] || fail "$name does not grow: $before, $now"
+		[ "$now" -gt "$before" ] || fail "$name does not grow: it was $before, it is $now"
 		echo "$now" >"/tmp/$name"
 	done
 done
@@ -55,19 +55,19 @@ sed 's/^/  /' $tree/context-switches/per_cpu
 
 line='cpu-clock cpu=all freq=100 name=samples'
 echo "\$ echo '$line' > $tree/create"
-echo "$line" >$tree/create || fail 'an event that overflows cannot be made'
+echo "$line" >$tree/create || fail 'an event with a frequency cannot be made'
 sleep 1
 for file in overflows skipped throttled handler_ns; do
 	echo "  $file $(cat $tree/samples/$file)"
 done
-[ "$(cat $tree/samples/overflows)" -gt 0 ] || fail 'nothing overflows'
+[ "$(cat $tree/samples/overflows)" -gt 0 ] || fail 'samples does not overflow'
 
 if [ -d $tree/cycles ]; then
-	echo "cycles: counted by this machine's PMU"
+	echo "cycles was counted by this machine's PMU"
 else
-	echo 'cycles is missing, and the kernel log says why:'
+	echo 'cycles is missing; the kernel log says why:'
 	dmesg | grep 'tally: cycles' | sed 's/^/  /' | grep . ||
-		fail 'nothing in the log says why cycles is missing'
+		fail 'the kernel log does not say why cycles is missing'
 fi
-[ "$1" != cycles ] || [ -d $tree/cycles ] || fail 'cycles should count here'
+[ "$1" != cycles ] || [ -d $tree/cycles ] || fail 'cycles is missing on a machine with a PMU'
 rmmod tally || fail 'the module does not unload'
