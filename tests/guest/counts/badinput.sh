@@ -285,7 +285,7 @@ lines() {
 	}'
 }
 # The writer fails on most; what is left must be well-formed.
-lines 1 >/tmp/lines
+lines 1 >$tmp/lines
 made=0
 while read -r line; do
 	case $(wr $tally/create "$line") in
@@ -293,7 +293,7 @@ while read -r line; do
 	E*) ;;
 	*) fail "create is neither done nor refused: $line" ;;
 	esac
-done </tmp/lines
+done <$tmp/lines
 note "$made of $random random lines made an event"
 at_least "$made" 1 'some random lines are events'
 between 1 "$made" $((random - 1)) 'and some are not'
@@ -307,10 +307,10 @@ done
 is $wrong 0 'each has its folder, and goes by its name'
 
 # Bytes of all values, made from a fixed seed.
-awk -v n=$((random * 16)) 'BEGIN { srand(2); while (n-- > 0) printf "\\%03o", int(rand() * 256) }' >/tmp/octal
+awk -v n=$((random * 16)) 'BEGIN { srand(2); while (n-- > 0) printf "\\%03o", int(rand() * 256) }' >$tmp/octal
 i=0
 while [ $i -lt $((random / 3)) ]; do
-	piece=$(dd if=/tmp/octal bs=4 skip=$((i * 48)) count=48 2>/dev/null)
+	piece=$(dd if=$tmp/octal bs=4 skip=$((i * 48)) count=48 2>/dev/null)
 	for file in create remove; do
 		answer=$(printf "$piece" | wr $tally/$file)
 		case $answer in

@@ -172,13 +172,13 @@ remove gone >/dev/null
 
 # ---- readers of everything while events come and go
 
-cat >/tmp/reader <<'END'
+cat >$tmp/reader <<'END'
 while :; do
 	cat $1/events $1/*/* >/dev/null 2>&1
 done
 END
-helper sh /tmp/reader $tally
-helper sh /tmp/reader $tally
+helper sh $tmp/reader $tally
+helper sh $tmp/reader $tally
 i=0 wrong=0
 while [ $i -lt 50 ]; do
 	[ "$(create page-faults name=x$i)" = OK ] || wrong=$((wrong + 1))

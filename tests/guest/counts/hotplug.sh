@@ -32,7 +32,7 @@ is "$(stat_of perf_events)" $(($(nproc) * 2)) 'it has no perf event'
 is "$(state page-faults)" active 'the others count'
 is "$(create 'page-faults cpu=1 name=one')" ENODEV 'no event on it alone'
 online
-ok 'it joins when it comes' wait_for 10 column_is page-faults 1 active
+ok 'it joins when it comes' wait_for 60 column_is page-faults 1 active
 faults_on_1
 at_least "$(column page-faults 2)" 500 'and counts'
 at_least "$(column cpu-clock 2)" 1 'all events'
@@ -63,9 +63,9 @@ is "$(cpu_line three 1)" 'offline 0 0 0' 'without it'
 is "$(create 'page-faults name=four disabled')" OK 'one that is off too'
 online
 for name in page-faults one three; do
-	ok "$name counts again" wait_for 10 column_is $name 1 active
+	ok "$name counts again" wait_for 60 column_is $name 1 active
 done
-ok 'what was off is off' wait_for 10 column_is off 1 off
+ok 'what was off is off' wait_for 60 column_is off 1 off
 is "$(column four 1)" off 'and what was made off'
 faults_on_1
 at_least $(($(column page-faults 2) - all)) 500 'its count grows from where it was'
@@ -75,22 +75,22 @@ is "$(count off)" 0 'what is off counts nothing'
 at_least "$(stat_of hotplug_repairs)" 3 'stats counts the repairs'
 
 # A task's events go along.
-mkfifo /tmp/orders
-helper sh -c 'exec task </tmp/orders >/tmp/answers'
+mkfifo $tmp/orders
+helper sh -c 'exec task <$tmp/orders >$tmp/answers'
 task=$helper_pid
-exec 4>/tmp/orders
+exec 4>$tmp/orders
 is "$(create "page-faults pid=$task name=task")" OK 'an event of a task'
 is "$(create "page-faults pid=$task cpu=1 name=task1")" OK 'of a task on CPU 1'
 echo 'migrate 3' >&4
 echo 'touch 500' >&4
-wait_lines() { [ "$(wc -l </tmp/answers)" -ge "$1" ]; }
-ok 'does as it is told' wait_for 10 wait_lines 2
+wait_lines() { [ "$(wc -l <$tmp/answers)" -ge "$1" ]; }
+ok 'does as it is told' wait_for 60 wait_lines 2
 before=$(count task) before1=$(count task1)
 at_least "$before" 500 'it is counted'
 at_least "$before1" 500 'on CPU 1'
 offline
 echo 'touch 500' >&4
-ok 'without CPU 1 too' wait_for 10 wait_lines 3
+ok 'without CPU 1 too' wait_for 60 wait_lines 3
 at_least $(($(count task) - before)) 500 'it is counted wherever it runs'
 at_least "$(count task1)" "$before1" 'what it did on CPU 1 is kept'
 online
@@ -108,18 +108,18 @@ is "$(create 'cpu-clock cpu=1 period=1000000 name=clock1')" OK 'one on CPU 1'
 is "$(create 'page-faults cpu=1 period=10 name=ten')" OK 'every tenth page fault there'
 is "$(create 'cpu-clock cpu=1 period=1000000 disabled name=off')" OK 'a clock that is off'
 for name in clock clock1; do
-	ok "$name overflows" wait_for 10 overflows_more $name 5
+	ok "$name overflows" wait_for 60 overflows_more $name 5
 done
 faults_on_1
 at_least "$(overflows ten)" 50 'ten overflows'
 offline
 all=$(overflows clock) one=$(overflows clock1) ten=$(overflows ten)
 is "$ten" $(($(count ten) / 10)) 'ten: once in a whole period'
-ok 'without CPU 1 the clock overflows on the others' wait_for 10 overflows_more clock "$all"
+ok 'without CPU 1 the clock overflows on the others' wait_for 60 overflows_more clock "$all"
 is "$(overflows clock1) $(overflows ten)" "$one $ten" 'and on CPU 1 nothing does'
 online
-ok 'with it again' wait_for 10 overflows_more clock1 "$one"
-ok 'ten counts there again' wait_for 10 column_is ten 1 active
+ok 'with it again' wait_for 60 overflows_more clock1 "$one"
+ok 'ten counts there again' wait_for 60 column_is ten 1 active
 faults_on_1
 # What was left of a period when the CPU went is lost.
 between $(($(count ten) / 10 - 1)) "$(overflows ten)" $(($(count ten) / 10)) 'ten overflows again'
@@ -138,10 +138,10 @@ is "$(create 'page-faults cpu=1 period=1 name=each')" OK 'and each page fault on
 helper load -f 4000 -s 2000 -b -f 4000 -s 2000 -b
 work=$helper_pid
 # What fails in the background ends up here.
-rm -f /tmp/came
-cat >/tmp/come_and_go <<'END'
+rm -f $tmp/came
+cat >$tmp/come_and_go <<'END'
 i=0
-while [ ! -e /tmp/stop ]; do
+while [ ! -e $tmp/stop ]; do
 	i=$((i + 1))
 	for line in "page-faults:u name=x" "cpu-clock cpu=0 name=y" "cs cpu=1 name=z" \
 		"cpu-clock cpu=1 period=100000 name=o"; do
@@ -150,13 +150,13 @@ while [ ! -e /tmp/stop ]; do
 		*OK) ;;
 		*cpu=1*ENODEV) continue ;;
 		*)
-			echo "# create $line: $got" >>/tmp/came
+			echo "# create $line: $got" >>$tmp/came
 			exit 1
 			;;
 		esac
 		got=$(wr $1/remove "${line##*name=}")
 		if [ "$got" != OK ]; then
-			echo "# remove $line: $got" >>/tmp/came
+			echo "# remove $line: $got" >>$tmp/came
 			exit 1
 		fi
 	done
@@ -179,7 +179,7 @@ for file in one/count clock/overflows each/overflows; do
 	helper monot $tally/$file 1
 	watchers="$watchers $helper_pid"
 done
-helper sh /tmp/come_and_go $tally
+helper sh $tmp/come_and_go $tally
 comer=$helper_pid
 
 repairs=$(stat_of hotplug_repairs)
@@ -193,28 +193,28 @@ while [ $done -lt "$cycles" ]; do
 	[ $done != 20 ] || echo 1 >/sys/kernel/rcu_expedited
 	# Every other cycle the next one comes before the repair is over.
 	[ $((done % 2)) = 1 ] ||
-		wait_for 20 column_is page-faults 1 active || stuck=$((stuck + 1))
+		wait_for 60 column_is page-faults 1 active || stuck=$((stuck + 1))
 done
 note "$done cycles in $(($(date +%s) - start)) s"
 is $done "$cycles" 'CPU 1 went and came'
 is $stuck 0 'counting resumed each time'
 
-touch /tmp/stop
+touch $tmp/stop
 wait "$comer"
 is "$?" 0 'events came and went meanwhile'
-[ ! -e /tmp/came ] || cat /tmp/came
+[ ! -e $tmp/came ] || cat $tmp/came
 for watcher in $watchers; do
 	ok 'no number fell' stop "$watcher"
 done
 ok 'the work went on' runs "$work"
 for name in page-faults one; do
-	ok "$name is counted on CPU 1 at the end" wait_for 20 column_is $name 1 active
+	ok "$name is counted on CPU 1 at the end" wait_for 60 column_is $name 1 active
 	before=$(column $name 2)
 	faults_on_1
 	at_least $(($(column $name 2) - before)) 500 "$name grows by what happens there"
 done
 before=$(overflows clock) each=$(overflows each)
-ok 'the clock goes on to overflow' wait_for 10 overflows_more clock "$before"
+ok 'the clock goes on to overflow' wait_for 60 overflows_more clock "$before"
 faults_on_1
 at_least $(($(overflows each) - each)) 500 'so does each page fault'
 is "$(cat $tally/each/skipped)" 0 'of which none was skipped'

@@ -37,11 +37,11 @@ at_least "$(count context-switches)" 20 'context-switches counts'
 at_least "$(count cpu-migrations)" 20 'cpu-migrations counts'
 at_least "$(count cpu-clock)" 50000000 'cpu-clock counts nanoseconds'
 at_least "$(count task-clock)" 50000000 'task-clock counts nanoseconds'
-cut -d' ' -f1 $tally/events >/tmp/names
-cat /tmp/names >$tally/remove
+cut -d' ' -f1 $tally/events >$tmp/names
+cat $tmp/names >$tally/remove
 
 # Between cgroups of the perf_event controller; perf counts none of version 2's.
-group=/tmp/cgroup
+group=$tmp/cgroup
 mkdir $group
 if mount -t cgroup -o perf_event none $group 2>/dev/null; then
 	mkdir $group/alone
@@ -231,14 +231,14 @@ for name in in out at; do
 	between 100 "$(count $name)" 110 'and it counts again'
 	remove $name >/dev/null
 done
-mkfifo /tmp/orders
-helper sh -c 'exec task </tmp/orders >/tmp/answers'
-exec 4>/tmp/orders
+mkfifo $tmp/orders
+helper sh -c 'exec task <$tmp/orders >$tmp/answers'
+exec 4>$tmp/orders
 is "$(create kprobe:$symbol pid=$helper_pid name=mine)" OK 'a probe on one task'
 echo 'getppid 50' | task >/dev/null
 is "$(count mine)" 0 'others do not hit it'
 echo 'getppid 50' >&4
-wait_for 10 grep -q 'done' /tmp/answers
+wait_for 60 grep -q 'done' $tmp/answers
 is "$(count mine)" 50 'the task does, and each time'
 remove mine >/dev/null
 exec 4>&-

@@ -99,12 +99,12 @@ is "$(create page-faults pid=1 require name=task)" OK 'a task that does not run 
 
 # Room again. The first has a counter that is for cycles alone.
 is "$(remove p2)" OK 'one goes'
-ok 'the one that waits has its turn' wait_for 5 state_is waits active
+ok 'the one that waits has its turn' wait_for 60 state_is waits active
 is "$(remove waits)" OK 'and goes'
 is "$(create r2b cpu=0 require disabled name=must)" OK 'now there is room'
 is "$(state must)" off 'for later'
 
-cut -d' ' -f1 $tally/events >/tmp/names
-cat /tmp/names >$tally/remove
+cut -d' ' -f1 $tally/events >$tmp/names
+cat $tmp/names >$tally/remove
 nothing_left 'all are removed'
 finish

@@ -7,15 +7,15 @@
 
 # same PROGRAM: it does the same on perf's files and on tally's.
 same() {
-	"$here/$1" perf >/tmp/perf || fail "$1 on perf"
-	"$here/$1" tally >/tmp/tally 2>/tmp/whys || fail "$1 on tally"
-	if ! diff /tmp/perf /tmp/tally >/tmp/diff; then
-		sed 's/^/# /' /tmp/diff /tmp/whys
+	"$here/$1" perf >$tmp/perf || fail "$1 on perf"
+	"$here/$1" tally >$tmp/tally 2>$tmp/whys || fail "$1 on tally"
+	if ! diff $tmp/perf $tmp/tally >$tmp/diff; then
+		sed 's/^/# /' $tmp/diff $tmp/whys
 		fail "$1: perf (<) and tally (>) differ"
-	elif grep '^not ok' /tmp/tally; then
+	elif grep '^not ok' $tmp/tally; then
 		fail "$1: something is wrong"
 	else
-		pass "$1: $(wc -l </tmp/perf) lines are the same"
+		pass "$1: $(wc -l <$tmp/perf) lines are the same"
 	fi
 }
 
@@ -60,13 +60,13 @@ done
 
 # ---- what others see of it
 
-mkfifo /tmp/held
+mkfifo $tmp/held
 hold() {
-	rm -f /tmp/lock
-	"$here/devrights" hold "$1" </tmp/held >/tmp/lock &
+	rm -f $tmp/lock
+	"$here/devrights" hold "$1" <$tmp/held >$tmp/lock &
 	holder=$!
-	exec 5>/tmp/held
-	wait_for 10 test -s /tmp/lock
+	exec 5>$tmp/held
+	wait_for 60 test -s $tmp/lock
 }
 let_go() {
 	exec 5>&-
@@ -81,7 +81,7 @@ is "$(ls -d $tally/file.* 2>/dev/null)" '' 'a file has no folder'
 name=$(sed -n 's/^\(file\.[0-9]*\) .*/\1/p' $tally/events)
 is "$(remove "$name")" EPERM 'and is not to be removed'
 let_go
-ok 'its page was published' [ "$(tail -n 1 /tmp/lock)" -gt 0 ]
+ok 'its page was published' [ "$(tail -n 1 $tmp/lock)" -gt 0 ]
 is "$(cat $tally/events)" '' 'nothing is left of it'
 
 # ---- rights and limits

@@ -15,12 +15,12 @@ pages=/sys/kernel/debug/fail_page_alloc
 
 # Those that may wait, too. Each is announced in the log without a stack, which
 # tells scripts/vm that the stack that some callers print is no report.
-echo N >$slab/ignore-gfp-wait
-echo 1 >$slab/verbose
+setting $slab/ignore-gfp-wait N
+setting $slab/verbose 1
 if [ -d $pages ]; then
-	echo N >$pages/ignore-gfp-wait
-	echo 0 >$pages/min-order
-	echo 1 >$pages/verbose
+	setting $pages/ignore-gfp-wait N
+	setting $pages/min-order 0
+	setting $pages/verbose 1
 fi
 
 case $(uname -m) in
@@ -30,7 +30,7 @@ esac
 address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 
 # A thousand times, and waiting for readers is not what is tried here.
-echo 1 >/sys/kernel/rcu_expedited
+setting /sys/kernel/rcu_expedited 1
 load_tally
 # The machine with a PMU tries that alone: all else is the same on both.
 step=${1:-3}

@@ -12,8 +12,8 @@ seed=${2:-$(date +%s)}
 
 for fault in failslab fail_page_alloc; do
 	[ ! -d /sys/kernel/debug/$fault ] || {
-		echo N >/sys/kernel/debug/$fault/ignore-gfp-wait
-		echo 1 >/sys/kernel/debug/$fault/verbose
+		setting /sys/kernel/debug/$fault/ignore-gfp-wait N
+		setting /sys/kernel/debug/$fault/verbose 1
 	}
 done
 # Limits that are met now and then.
@@ -21,8 +21,7 @@ load_tally files_per_user=80 events_per_user=400
 is "$(create 'page-faults name=kept')" OK 'an event for all'
 ok 'one of another module, with a ring' insmod "$here/tally_recorder.ko" mode=share
 note "seed $seed"
-rm -f /tmp/stop
-helper sh -c 'while [ ! -e /tmp/stop ]; do
+helper sh -c 'while [ ! -e $tmp/stop ]; do
 	echo 0 >/sys/kernel/rcu_expedited
 	echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 1
 	echo 1 >/sys/devices/system/cpu/cpu1/online
@@ -34,10 +33,10 @@ results "$here/fuzz" "$seconds" 4 "$seed"
 if [ -x "$here/fuzz32" ] && { "$here/fuzz32" 2>/dev/null; [ $? -eq 2 ]; }; then
 	results "$here/fuzz32" $((seconds / 2)) 4 "$seed"
 fi
-touch /tmp/stop
+touch $tmp/stop
 wait "$cpus"
 no_files() { ! grep -q '^file\|^fuzz' $tally/events; }
-ok 'no file of it is left' wait_for 20 no_files
+ok 'no file of it is left' wait_for 60 no_files
 results "$here/fuzz" memory
 ok 'the other module goes' rmmod tally_recorder
 is "$(remove kept)" OK 'the event goes'

@@ -16,14 +16,14 @@ command -v trinity >/dev/null || {
 # trinity's children mark themselves as those whose allocations may fail.
 slab=/sys/kernel/debug/failslab
 [ ! -d $slab ] || {
-	echo Y >$slab/task-filter
-	echo N >$slab/ignore-gfp-wait
-	echo 1 >$slab/verbose
-	echo -1 >$slab/times
-	echo 1 >$slab/probability
+	setting $slab/task-filter Y
+	setting $slab/ignore-gfp-wait N
+	setting $slab/verbose 1
+	setting $slab/times -1
+	setting $slab/probability 1
 }
 # That one of them has died is no report of the kernel.
-[ ! -e /proc/sys/debug/exception-trace ] || echo 0 >/proc/sys/debug/exception-trace
+[ ! -e /proc/sys/debug/exception-trace ] || setting /proc/sys/debug/exception-trace 0
 load_tally
 note "seed $seed"
 calls=''
@@ -32,7 +32,7 @@ for call in perf_event_open mmap munmap mprotect mremap read readv pread64 fadvi
 	calls="$calls -c $call"
 done
 folder=$PWD
-mkdir -p /tmp/trinity && cd /tmp/trinity || exit
+mkdir -p $tmp/trinity && cd $tmp/trinity || exit
 # It has no option for a time, but ends well when it is interrupted. Its calls may
 # hit its own memory, and then it does not: so there are several, of 20 s at most. It
 # waits ten seconds before it runs as root, but for a clown.
@@ -51,7 +51,7 @@ cd "$folder" || exit
 
 # Ran 1000 syscalls. Successes: 300  Failures: 700
 # on tally's files: ioctl 100 30
-cat /tmp/trinity/log.* | awk '
+cat $tmp/trinity/log.* | awk '
 	/Ran [0-9]+ syscalls/ { ended++; calls += $3; good += $6 }
 	/^on tally.s files: / { c[$4] += $5; g[$4] += $6 }
 	END {
@@ -59,20 +59,20 @@ cat /tmp/trinity/log.* | awk '
 		print "all", calls + 0, good + 0
 		for (name in c)
 			print name, c[name], g[name]
-	}' | sort >/tmp/trinity/sums
+	}' | sort >$tmp/trinity/sums
 while read -r name calls good; do
 	case $name in
 	ended) note "$calls of $runs trinities came to their end" ;;
 	all) at_least "$good" 1 "trinity: $calls calls, $good of them succeeded" ;;
 	*) note "$name on tally's files: $calls calls, $good of them succeeded" ;;
 	esac
-done </tmp/trinity/sums
+done <$tmp/trinity/sums
 for name in perf_event_open ioctl mmap read poll; do
-	at_least "$(sed -n "s/^$name [0-9]* //p" /tmp/trinity/sums)" 1 \
+	at_least "$(sed -n "s/^$name [0-9]* //p" $tmp/trinity/sums)" 1 \
 		"$name on tally's files succeeds"
 done
-[ $bad = 0 ] || tail -n 20 /tmp/trinity/log.* | sed 's/^/# /'
+[ $bad = 0 ] || tail -n 20 $tmp/trinity/log.* | sed 's/^/# /'
 no_files() { ! grep -q '^file' $tally/events; }
-ok 'no file of it is left' wait_for 20 no_files
+ok 'no file of it is left' wait_for 60 no_files
 nothing_left 'nothing is left'
 finish

@@ -20,6 +20,11 @@ tally=/sys/kernel/debug/tally
 here=$(dirname "$0")
 number=0 bad=0 finished=''
 
+# A folder of the script's own: other scripts of the same guest find nothing in it.
+# The programs that a script starts know its name, too.
+tmp=$(mktemp -d)
+export tmp
+
 note() { echo "# $*"; }
 
 pass() {
@@ -75,7 +80,7 @@ module_results() { tap_results "$1" <"/sys/kernel/debug/$1/results"; }
 # process of its own.
 results() {
 	results_before=$number
-	"$@" >/tmp/results
+	"$@" >$tmp/results
 	results_status=$?
 	while read -r word text; do
 		case $word in
@@ -83,7 +88,7 @@ results() {
 		bad) fail "$text" ;;
 		*) echo "$word $text" ;;
 		esac
-	done </tmp/results
+	done <$tmp/results
 	if [ $number -eq $results_before ] || [ $results_status -gt 1 ]; then
 		fail "$1 ended with $results_status"
 	fi
@@ -92,6 +97,7 @@ results() {
 # Nothing of this script can be tested here.
 skip_all() {
 	finished=1
+	clean_up
 	echo "1..0 # SKIP $*"
 	exit 0
 }
@@ -270,6 +276,29 @@ need_two_cpus() {
 	}
 }
 
+# keep FILE: the end of the test restores what the file says now.
+kept=''
+keep() {
+	kept="$1 $(cat "$1")
+$kept"
+}
+
+# setting FILE VALUE: until the end of the test.
+setting() {
+	keep "$1"
+	echo "$2" >"$1"
+}
+
+# The last one first: the oldest value of a file remains.
+clean_up() {
+	end_helpers
+	echo "$kept" | while read -r kept_file kept_value; do
+		[ -z "$kept_file" ] || echo "$kept_value" >"$kept_file"
+	done
+	kept=''
+	rm -rf "$tmp"
+}
+
 # helper COMMAND...: runs in the background, and ends with the test.
 helpers=''
 helper() {
@@ -296,7 +325,7 @@ end_helpers() {
 
 # The test's end: leaves no module behind, and says how many tests there were.
 finish() {
-	end_helpers
+	clean_up
 	if loaded; then
 		ok 'tally can be unloaded at the end' unload_tally
 	fi
@@ -310,7 +339,7 @@ finish() {
 at_exit() {
 	[ -z "$finished" ] || return 0
 	echo "Bail out! the test ended before its end"
-	end_helpers
+	clean_up
 	! loaded || unload_tally
 	exit 1
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 # What the tests of the library beside perf share; sourced after lib.sh.
+# shellcheck disable=SC2154 # tmp is of lib.sh.
 
 command -v perf >/dev/null || {
 	echo 'Bail out! there is no perf in this guest: run scripts/vm with --with-perf'
@@ -13,34 +14,34 @@ said() {
 }
 
 # program COMMAND...: what it says on standard error are results; what it prints is
-# in /tmp/ours then.
+# in $tmp/ours then.
 program() {
-	"$@" >/tmp/ours 2>/tmp/said || echo "bad $* ends well" >>/tmp/said
-	results said /tmp/said
+	"$@" >$tmp/ours 2>$tmp/said || echo "bad $* ends well" >>$tmp/said
+	results said $tmp/said
 }
 
-# theirs FILE: what perf finds in it, in /tmp/theirs.
+# theirs FILE: what perf finds in it, in $tmp/theirs.
 theirs() {
 	ok 'perf reads the file' perf_dump "$1"
-	head -5 /tmp/theirs.err | sed 's/^/# /'
-	awk -f "$(dirname "$0")/recorded.awk" /tmp/theirs.all | sort >/tmp/theirs
+	head -5 $tmp/theirs.err | sed 's/^/# /'
+	awk -f "$(dirname "$0")/recorded.awk" $tmp/theirs.all | sort >$tmp/theirs
 }
-perf_dump() { perf script -D --no-inline -i "$1" >/tmp/theirs.all 2>/tmp/theirs.err; }
+perf_dump() { perf script -D --no-inline -i "$1" >$tmp/theirs.all 2>$tmp/theirs.err; }
 
-# same_records: /tmp/theirs is what the library says, /tmp/ours.
+# same_records: $tmp/theirs is what the library says, $tmp/ours.
 same_records() {
-	sort /tmp/ours >/tmp/ours.sorted
-	is "$(wc -l </tmp/theirs)" "$(wc -l </tmp/ours)" 'perf has as many records'
-	for type in $(sed 's/.*PERF_RECORD_\([A-Z_0-9]*\).*/\1/' /tmp/ours | sort -u); do
-		grep -E "PERF_RECORD_${type}([^A-Z_0-9]|\$)" /tmp/ours.sorted >/tmp/a
-		grep -E "PERF_RECORD_${type}([^A-Z_0-9]|\$)" /tmp/theirs >/tmp/b
-		if cmp -s /tmp/a /tmp/b; then
-			pass "perf says the same of each $type: $(wc -l </tmp/a)"
+	sort $tmp/ours >$tmp/ours.sorted
+	is "$(wc -l <$tmp/theirs)" "$(wc -l <$tmp/ours)" 'perf has as many records'
+	for type in $(sed 's/.*PERF_RECORD_\([A-Z_0-9]*\).*/\1/' $tmp/ours | sort -u); do
+		grep -E "PERF_RECORD_${type}([^A-Z_0-9]|\$)" $tmp/ours.sorted >$tmp/a
+		grep -E "PERF_RECORD_${type}([^A-Z_0-9]|\$)" $tmp/theirs >$tmp/b
+		if cmp -s $tmp/a $tmp/b; then
+			pass "perf says the same of each $type: $(wc -l <$tmp/a)"
 		else
 			fail "perf says the same of each $type"
-			diff /tmp/a /tmp/b >/tmp/diff
+			diff $tmp/a $tmp/b >$tmp/diff
 			for side in '-0' '+0'; do
-				grep "^$side" /tmp/diff | head -1 | cut -c -2000 | sed 's/^/# /'
+				grep "^$side" $tmp/diff | head -1 | cut -c -2000 | sed 's/^/# /'
 			done
 		fi
 	done

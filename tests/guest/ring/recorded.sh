@@ -7,14 +7,16 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
-program recorded record /tmp/perf.data
-program recorded dump /tmp/perf.data
-theirs /tmp/perf.data
+# It changes that for throttled events.
+keep /proc/sys/kernel/perf_event_max_sample_rate
+program recorded record $tmp/perf.data
+program recorded dump $tmp/perf.data
+theirs $tmp/perf.data
 same_records
 
-ok 'perf script prints samples' sh -c 'perf script -i /tmp/perf.data -F comm,tid,time,event 2>/dev/null | grep -q "recorded .*samples:"'
-ok "the library's own words" sh -c 'recorded print /tmp/perf.data >/tmp/printed'
-is "$(grep -c '^[A-Z]' /tmp/printed)" "$(wc -l </tmp/ours)" 'each record is printed'
+ok 'perf script prints samples' sh -c 'perf script -i $tmp/perf.data -F comm,tid,time,event 2>/dev/null | grep -q "recorded .*samples:"'
+ok "the library's own words" sh -c 'recorded print $tmp/perf.data >$tmp/printed'
+is "$(grep -c '^[A-Z]' $tmp/printed)" "$(wc -l <$tmp/ours)" 'each record is printed'
 
 program recorded backward
 

@@ -6,53 +6,53 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
-# perf_fields FILE: samples in a line each, in /tmp/fields.
+# perf_fields FILE: samples in a line each, in $tmp/fields.
 perf_fields() {
 	perf script --ns --no-inline -i "$1" -F pid,tid,cpu,time,period,event,addr,ip,bpf-output \
-		>/tmp/fields.all 2>/tmp/fields.err || return
-	awk -f "$here/sampled.awk" /tmp/fields.all | sort >/tmp/fields
+		>$tmp/fields.all 2>$tmp/fields.err || return
+	awk -f "$here/sampled.awk" $tmp/fields.all | sort >$tmp/fields
 }
 
 need_two_cpus
 # shellcheck disable=SC2119
 load_tally
 
-program sampled record /tmp/perf.data
-samples=$(cat /tmp/ours)
-program sampled dump /tmp/perf.data
-theirs /tmp/perf.data
+program sampled record $tmp/perf.data
+samples=$(cat $tmp/ours)
+program sampled dump $tmp/perf.data
+theirs $tmp/perf.data
 same_records
 at_least "$samples" 500 'there are many samples'
-is "$(grep -c PERF_RECORD_SAMPLE /tmp/theirs)" "$samples" "perf finds all $samples samples"
+is "$(grep -c PERF_RECORD_SAMPLE $tmp/theirs)" "$samples" "perf finds all $samples samples"
 
-ok 'perf prints the fields of samples' perf_fields /tmp/perf.data
-sampled fields /tmp/perf.data | sort >/tmp/fields.ours
-is "$(wc -l </tmp/fields)" "$samples" 'of all of them'
-ok 'perf has the same fields, call chains and raw bytes' cmp /tmp/fields.ours /tmp/fields
-diff /tmp/fields.ours /tmp/fields >/tmp/diff
-sed -n '/^[-+][0-9]/p' /tmp/diff | head -4 | cut -c -1000 | sed 's/^/# /'
-for event in $(awk '{ print $5 }' /tmp/fields.ours | sort -u); do
-	note "$(awk -v e="$event" '$5 == e' /tmp/fields | wc -l) samples of $event"
+ok 'perf prints the fields of samples' perf_fields $tmp/perf.data
+sampled fields $tmp/perf.data | sort >$tmp/fields.ours
+is "$(wc -l <$tmp/fields)" "$samples" 'of all of them'
+ok 'perf has the same fields, call chains and raw bytes' cmp $tmp/fields.ours $tmp/fields
+diff $tmp/fields.ours $tmp/fields >$tmp/diff
+sed -n '/^[-+][0-9]/p' $tmp/diff | head -4 | cut -c -1000 | sed 's/^/# /'
+for event in $(awk '{ print $5 }' $tmp/fields.ours | sort -u); do
+	note "$(awk -v e="$event" '$5 == e' $tmp/fields | wc -l) samples of $event"
 done
-ok 'there are call chains' awk 'NF > 9 && !/raw/ { n++ } END { exit n < 100 }' /tmp/fields
-ok 'and raw bytes' awk '/ raw( [0-9a-f][0-9a-f])+$/ { n++ } END { exit n < 20 }' /tmp/fields
+ok 'there are call chains' awk 'NF > 9 && !/raw/ { n++ } END { exit n < 100 }' $tmp/fields
+ok 'and raw bytes' awk '/ raw( [0-9a-f][0-9a-f])+$/ { n++ } END { exit n < 20 }' $tmp/fields
 
 # ---- whether that would be seen: some samples change for perf alone
 
-ok 'some samples are changed' sh -c 'cp /tmp/perf.data /tmp/changed && sampled change /tmp/changed >/tmp/places'
-sed 's/^/# /' /tmp/places
-mv /tmp/theirs /tmp/theirs.before
-theirs /tmp/changed
-diff /tmp/ours.sorted /tmp/theirs | sed -n 's/^[+]\(0x[0-9a-f]*\) .*/\1/p' | sort >/tmp/seen
-is "$(cat /tmp/seen)" "$(sed -n '/^raw/!s/.* //p' /tmp/places | sort)" \
+ok 'some samples are changed' sh -c 'cp $tmp/perf.data $tmp/changed && sampled change $tmp/changed >$tmp/places'
+sed 's/^/# /' $tmp/places
+mv $tmp/theirs $tmp/theirs.before
+theirs $tmp/changed
+diff $tmp/ours.sorted $tmp/theirs | sed -n 's/^[+]\(0x[0-9a-f]*\) .*/\1/p' | sort >$tmp/seen
+is "$(cat $tmp/seen)" "$(sed -n '/^raw/!s/.* //p' $tmp/places | sort)" \
 	'each changed one differs from what the library said, and no other one'
-ok 'perf prints the fields of those, too' perf_fields /tmp/changed
-diff /tmp/fields.ours /tmp/fields | grep '^+[0-9]' >/tmp/seen
+ok 'perf prints the fields of those, too' perf_fields $tmp/changed
+diff $tmp/fields.ours $tmp/fields | grep '^+[0-9]' >$tmp/seen
 # Of a sample with a call chain it does not print the ip.
-is "$(wc -l </tmp/seen)" "$(grep -vc '^ip' /tmp/places)" 'all but the ip differ there'
-is "$(grep -c ' raw ' /tmp/seen)" 1 'the raw bytes, too'
-sampled fields /tmp/changed | sort >/tmp/fields.ours
-ok 'the library says the same of the changed ones' cmp /tmp/fields.ours /tmp/fields
+is "$(wc -l <$tmp/seen)" "$(grep -vc '^ip' $tmp/places)" 'all but the ip differ there'
+is "$(grep -c ' raw ' $tmp/seen)" 1 'the raw bytes, too'
+sampled fields $tmp/changed | sort >$tmp/fields.ours
+ok 'the library says the same of the changed ones' cmp $tmp/fields.ours $tmp/fields
 
 nothing_left 'nothing is left'
 finish

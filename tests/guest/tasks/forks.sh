@@ -12,10 +12,10 @@ load_tally
 
 # A task that obeys, with its orders on descriptor 4 and its answers on 5.
 begin() {
-	rm -f /tmp/orders /tmp/answers
-	mkfifo /tmp/orders /tmp/answers
-	helper sh -c 'exec task </tmp/orders >/tmp/answers'
-	exec 4>/tmp/orders 5</tmp/answers
+	rm -f $tmp/orders $tmp/answers
+	mkfifo $tmp/orders $tmp/answers
+	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
+	exec 4>$tmp/orders 5<$tmp/answers
 	child=$helper_pid
 	order touch 1
 }

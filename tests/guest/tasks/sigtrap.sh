@@ -11,10 +11,10 @@ load_tally
 # A task that counts its signals, with its orders on descriptor 4 and its answers
 # on 5. The first answer is the address of a word.
 begin() {
-	rm -f /tmp/orders /tmp/answers
-	mkfifo /tmp/orders /tmp/answers
-	helper sh -c "exec $* </tmp/orders >/tmp/answers"
-	exec 4>/tmp/orders 5</tmp/answers
+	rm -f $tmp/orders $tmp/answers
+	mkfifo $tmp/orders $tmp/answers
+	helper sh -c "exec $* <$tmp/orders >$tmp/answers"
+	exec 4>$tmp/orders 5<$tmp/answers
 	child=$helper_pid
 	read -r word <&5
 }

@@ -9,10 +9,10 @@ load_tally
 
 # A task that obeys, with its orders on descriptor 4 and its answers on 5.
 begin() {
-	rm -f /tmp/orders /tmp/answers
-	mkfifo /tmp/orders /tmp/answers
-	helper sh -c 'exec task </tmp/orders >/tmp/answers'
-	exec 4>/tmp/orders 5</tmp/answers
+	rm -f $tmp/orders $tmp/answers
+	mkfifo $tmp/orders $tmp/answers
+	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
+	exec 4>$tmp/orders 5<$tmp/answers
 	child=$helper_pid
 	# The first order also pages in what orders need.
 	order touch 1
@@ -62,7 +62,7 @@ before=$(count m)
 order migrate 100
 between 100 "$(since m "$before")" 130 'each move is a migration'
 echo 'spin 1000' >&4
-ok 'active while it runs' wait_for 5 state_is t active
+ok 'active while it runs' wait_for 60 state_is t active
 read -r answer <&5
 before=$(count f)
 order exec

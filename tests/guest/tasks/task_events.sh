@@ -14,7 +14,7 @@ need_two_cpus
 # shellcheck disable=SC2119
 [ "$with" = perf ] || load_tally
 
-mkdir /tmp/perf_event
+mkdir -p /tmp/perf_event
 ok "perf's controller has a hierarchy of its own" \
 	mount -t cgroup -o perf_event perf_event /tmp/perf_event
 results task_events perf broken
@@ -22,5 +22,6 @@ for shape in own names task threads cpu inside; do
 	results task_events "$with" $shape
 done
 
+umount /tmp/perf_event
 [ "$with" = perf ] || nothing_left 'nothing is left'
 finish

@@ -50,11 +50,11 @@ ok 'a program with frames' "$here/chains" 6 $watch
 if [ -e "$here/chains32" ]; then
 	ok 'the same in 32 bits' "$here/chains32" 4 $watch
 fi
-cat $files/report >/tmp/report
-sed 's/^/# /' /tmp/report
-is "$(sed -n 's/^masks //p' /tmp/report)" agree 'the same masks are legal'
+cat $files/report >$tmp/report
+sed 's/^/# /' $tmp/report
+is "$(sed -n 's/^masks //p' $tmp/report)" agree 'the same masks are legal'
 for kind in $started $watch; do
-	line=$(grep "^$kind overflows" /tmp/report)
+	line=$(grep "^$kind overflows" $tmp/report)
 	between 10 "$(echo "$line" | sed 's/.* overflows \([0-9]*\).*/\1/')" '' "$kind: overflows"
 	like "$line" '* differ' "$kind: nothing differs"
 done

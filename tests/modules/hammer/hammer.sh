@@ -13,9 +13,9 @@ seconds=${1:-60}
 [ $# -gt 0 ] || set -- all cpu task backward abuse churn
 part=$((seconds / $#))
 
-echo 0 >/proc/sys/kernel/kptr_restrict
+setting /proc/sys/kernel/kptr_restrict 0
 # The PMU's interrupts are to come as often as they are asked for.
-echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+setting /proc/sys/kernel/perf_cpu_time_max_percent 0
 # shellcheck disable=SC2119
 load_tally
 insmod "$here/tally_hammer.ko" || {

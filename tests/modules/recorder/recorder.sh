@@ -34,14 +34,14 @@ nothing_left 'nothing is left of it'
 
 if [ -e /proc/self/fail-nth ] && [ -d $slab ]; then
 	# As in failslab.sh.
-	echo N >$slab/ignore-gfp-wait
-	echo 1 >$slab/verbose
+	setting $slab/ignore-gfp-wait N
+	setting $slab/verbose 1
 	if [ -d $pages ]; then
-		echo N >$pages/ignore-gfp-wait
-		echo 0 >$pages/min-order
-		echo 1 >$pages/verbose
+		setting $pages/ignore-gfp-wait N
+		setting $pages/min-order 0
+		setting $pages/verbose 1
 	fi
-	echo 1 >/sys/kernel/rcu_expedited
+	setting /sys/kernel/rcu_expedited 1
 	results failnth insmod "$module" mode=once 1
 	nothing_left 'nothing is left of what failed'
 else

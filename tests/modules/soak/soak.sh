@@ -20,7 +20,7 @@ load_tally
 
 # ---- what goes on meanwhile
 
-cat >/tmp/come_and_go <<'END'
+cat >$tmp/come_and_go <<'END'
 cycles=0
 while :; do
 	for online in /sys/devices/system/cpu/cpu[1-9]/online; do
@@ -30,13 +30,13 @@ while :; do
 		usleep $((cycles % 7 * 30000))
 		echo $((cycles % 5 != 4)) >"$online" 2>/dev/null
 		cycles=$((cycles + 1))
-		echo $cycles >>/tmp/cycles
+		echo $cycles >>$tmp/cycles
 		usleep $((cycles % 4 * 100000))
 	done
 done
 END
 # Forks and faults: inherited events are made on it.
-cat >/tmp/fork <<'END'
+cat >$tmp/fork <<'END'
 while :; do
 	(: | :)
 	usleep 2000
@@ -48,10 +48,10 @@ all_online() {
 	done
 }
 
-: >/tmp/cycles
-cycles() { wc -l </tmp/cycles; }
-helper sh /tmp/come_and_go
-helper sh /tmp/fork
+: >$tmp/cycles
+cycles() { wc -l <$tmp/cycles; }
+helper sh $tmp/come_and_go
+helper sh $tmp/fork
 forker=$helper_pid
 
 # Each first user of these has the kernel rewrite its code, and each last one. An
@@ -71,19 +71,19 @@ fi
 
 # ---- the storm
 
-: >/tmp/totals
+: >$tmp/totals
 loads=0 loaded_badly=0 unloaded_badly=0 without_results=0 wrong=0
 
 # What the module said as it went, for the sums at the end.
 take_results() {
-	since_mark | sed -n 's/.*tally_soak: //p' >/tmp/said
-	cat /tmp/said >>/tmp/totals
-	[ "$(grep -c '^\(not \)\{0,1\}ok ' /tmp/said)" = $results ] &&
-		grep -q "^1\\.\\.$results\$" /tmp/said ||
+	since_mark | sed -n 's/.*tally_soak: //p' >$tmp/said
+	cat $tmp/said >>$tmp/totals
+	[ "$(grep -c '^\(not \)\{0,1\}ok ' $tmp/said)" = $results ] &&
+		grep -q "^1\\.\\.$results\$" $tmp/said ||
 		without_results=$((without_results + 1))
-	! grep -q '^not ok' /tmp/said || {
+	! grep -q '^not ok' $tmp/said || {
 		wrong=$((wrong + 1))
-		sed 's/^\([^#]\)/# \1/' /tmp/said
+		sed 's/^\([^#]\)/# \1/' $tmp/said
 	}
 }
 
@@ -95,7 +95,7 @@ storm() {
 	mark
 	insmod "$soak" "$@" || { loaded_badly=$((loaded_badly + 1)); return; }
 	usleep $((1000000 + loads * 700000 % 4000000))
-	wait_for 20 unload_soak || { unloaded_badly=$((unloaded_badly + 1)); return; }
+	wait_for 60 unload_soak || { unloaded_badly=$((unloaded_badly + 1)); return; }
 	take_results
 }
 
@@ -127,13 +127,13 @@ done
 
 # ---- what came of it
 
-total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' /tmp/totals; }
+total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' $tmp/totals; }
 
 note "$loads loads; CPUs went and came $(cycles) times"
-sed -n 's/^# \([a-z_]*\) [0-9].*/\1/p' /tmp/totals | sort -u >/tmp/keys
+sed -n 's/^# \([a-z_]*\) [0-9].*/\1/p' $tmp/totals | sort -u >$tmp/keys
 while read -r key; do
 	note "$key: $(total_of "$key")"
-done </tmp/keys
+done <$tmp/keys
 is $loaded_badly 0 'the module could be loaded each time'
 is $unloaded_badly 0 'and unloaded in the middle of it'
 is $without_results 0 'all its results are there each time'
