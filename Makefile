@@ -77,9 +77,9 @@ fuzz:
 	scripts/setup
 	@counts=$$(mktemp -d) && trap 'rm -rf "$$counts"' EXIT && \
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout $$(($(FUZZ) + 900)) \
-		--coverage "$$counts/fuzz" -- sh fuzz.sh $(FUZZ) && \
+		--coverage "$$counts/fuzz" -- sh fuzz.sh $(FUZZ) $$(date +%s) && \
 	scripts/vm --kernel debug-x86_64 --timeout $$(($(FUZZ) + 900)) --with-trinity \
-		--coverage "$$counts/trinity" -- sh trinity.sh $$(($(FUZZ) / 2)) && \
+		--coverage "$$counts/trinity" -- sh trinity.sh $$(($(FUZZ) / 2)) $$(date +%s) && \
 	scripts/coverage --lines "$$counts/fuzz" "$$counts/trinity"
 
 # For user programs: src/lib/README.md.

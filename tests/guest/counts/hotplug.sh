@@ -3,10 +3,10 @@
 # CPU 1 goes and comes under load, with readers who watch that no total ever
 # falls (features.md, D.1 #19: CPU hotplug is handled).
 #
-#	hotplug.sh [CYCLES]	default 20
+#	hotplug.sh [CYCLES]	default 8
 
 . "$(dirname "$0")/lib.sh"
-cycles=${1:-20}
+cycles=${1:-8}
 
 online=/sys/devices/system/cpu/cpu1/online
 need_two_cpus
@@ -189,8 +189,8 @@ while [ $done -lt "$cycles" ]; do
 	offline || { note "cycle $done: cannot go offline"; break; }
 	online || { note "cycle $done: cannot come online"; break; }
 	done=$((done + 1))
-	# Where there are many, most are quick ones.
-	[ $done != 20 ] || echo 1 >/sys/kernel/rcu_expedited
+	# Most are quick ones.
+	[ $done != $((cycles / 4)) ] || setting /sys/kernel/rcu_expedited 1
 	# Every other cycle the next one comes before the repair is over.
 	[ $((done % 2)) = 1 ] ||
 		wait_for 60 column_is page-faults 1 active || stuck=$((stuck + 1))

@@ -33,7 +33,12 @@ for code in $codes; do
 	[ "$(create "$code" cpu=0 name=m$n)" = OK ] || note "$code cannot be had"
 done
 helper as cpu 0 load -b
-sleep 2
+all_ran() {
+	for ran in $tally/m*/running_ns; do
+		[ "$(cat "$ran")" -gt 0 ] || return 1
+	done
+}
+ok 'each has its turn' wait_for 60 all_ran
 is "$(stat_of events)" $n 'more events than the PMU has counters'
 shared=0 wrong=0
 while [ $n -gt 0 ]; do

@@ -82,10 +82,10 @@ static void gone(const char *name, const char *command)
 	touch(100);
 	tell(!poll(&p, 1, 0), "nothing to be told yet");
 	if (!fork()) {
-		wait_ms(300);
+		wait_ms(100);
 		_exit(system(command) ? 1 : 0);
 	}
-	ret = poll(&p, 1, 20000);
+	ret = poll(&p, 1, 60000);
 	tell(ret == 1 && p.revents == POLLHUP, "its owner releases it: %d, %#x", ret, p.revents);
 	wait(&ret);
 	tell(!ret, "as it was told to");
@@ -129,8 +129,7 @@ static void owners(void)
 	     "its owner resets it, for itself alone: %llu, %llu",
 	     (unsigned long long)value_of(mine), (unsigned long long)value_of(other));
 	touch(50);
-	wait_ms(50);
-	tell(page->offset >= (long long)before + 50 && page->offset < (long long)before + 200,
+	tell(eventually(page->offset >= (long long)before + 50) && page->offset < (long long)before + 200,
 	     "the page goes on, too: %lld", page->offset);
 	ioctl(mine, PERF_EVENT_IOC_DISABLE, 0);
 	before = value_of(other);
@@ -165,7 +164,7 @@ static pid_t child(int go[2], int how)
 		_exit(1);
 	touch(100);
 	if (how == 'x') {
-		execl("/bin/busybox", "sleep", "5", NULL);
+		execl("/bin/busybox", "sleep", "60", NULL);
 		_exit(1);
 	}
 	if (how == 'f' && !fork()) {
@@ -206,7 +205,7 @@ static void poll_one(int how, const char *what)
 	start = now_ms();
 	if (write(go[1], "g", 1) != 1)
 		err(2, "go");
-	ret = poll(&p, 1, 30000);
+	ret = poll(&p, 1, 60000);
 	tell(ret == 1 && p.revents == POLLHUP, "%s: told: %d, %#x after %lld ms", what, ret,
 	     p.revents, now_ms() - start);
 	if (how == 'f')
@@ -246,7 +245,7 @@ static void count_signal(int sig)
 
 static void polls(void)
 {
-	int go[2], fd, i;
+	int go[2], fd;
 	pid_t pid;
 
 	poll_one('e', "exit");
@@ -264,8 +263,7 @@ static void polls(void)
 	if (write(go[1], "g", 1) != 1)
 		err(2, "go");
 	waitpid(pid, NULL, 0);
-	for (i = 0; i < 100 && !signals; i++)
-		wait_ms(100);
+	eventually(signals);
 	tell(signals == 1, "a signal at the end: %d", (int)signals);
 	close(fd);
 	usual();
@@ -364,9 +362,7 @@ static void pages(void)
 		fell += count < last;
 		last = count;
 	}
-	wait_ms(50);
-	last = page_read(page);
-	tell(!fell && last >= 5000, "it grows on all CPUs, and never falls: %llu",
+	tell(!fell && eventually((last = page_read(page)) >= 5000), "it grows on all CPUs, and never falls: %llu",
 	     (unsigned long long)last);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	tell(page_read(page) == value_of(fd), "the same as read, when it is off: %llu",
@@ -388,8 +384,7 @@ static void pages(void)
 	close(fd);
 	count = page_read(page);
 	touch(100);
-	wait_ms(60);
-	tell(page_read(page) >= count + 100, "the page outlives its descriptor: %llu, %llu",
+	tell(eventually(page_read(page) >= count + 100), "the page outlives its descriptor: %llu, %llu",
 	     (unsigned long long)count, (unsigned long long)page_read(page));
 	madvise(page, page_size, MADV_DONTNEED);
 	tell(page_read(page) >= count + 100, "and is there again when it was let go");

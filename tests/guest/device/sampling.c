@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -585,9 +586,22 @@ static void backward(void)
 	show_lost_count(r.fd);
 	unmap_ring(&r);
 }
+
+/* One CPU, where timers come in their order, however late. */
+static void stay_here(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "sched_setaffinity");
+}
+
 int main(int argc, char **argv)
 {
 	begin(argc, argv);
+	stay_here();
 	samples();
 	signals();
 	periods();

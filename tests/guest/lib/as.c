@@ -6,7 +6,6 @@
  * as perfmon COMMAND...: as root with CAP_PERFMON, without CAP_SYS_ADMIN.
  * as nokill COMMAND...: as root without CAP_KILL.
  * as cpu N COMMAND...: on that CPU only.
- * as fifo COMMAND...: before all processes that have no such role.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -37,7 +36,7 @@ int main(int argc, char **argv)
 	int next = 2;
 
 	if (argc < 3)
-		errx(125, "usage: as nobody|powerless|perfmon|nokill|fifo|cpu N COMMAND...");
+		errx(125, "usage: as nobody|powerless|perfmon|nokill|cpu N COMMAND...");
 	if (!strcmp(argv[1], "nobody")) {
 		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
 			err(125, "cannot become nobody");
@@ -49,11 +48,6 @@ int main(int argc, char **argv)
 		drop(CAP_SYS_ADMIN);
 	} else if (!strcmp(argv[1], "nokill")) {
 		drop(CAP_KILL);
-	} else if (!strcmp(argv[1], "fifo")) {
-		struct sched_param param = { .sched_priority = 10 };
-
-		if (sched_setscheduler(0, SCHED_FIFO, &param))
-			err(125, "sched_setscheduler");
 	} else if (!strcmp(argv[1], "cpu") && argc > 3) {
 		cpu_set_t set;
 

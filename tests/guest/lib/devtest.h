@@ -88,6 +88,15 @@ static inline void wait_ms(int ms)
 	poll(NULL, 0, ms);
 }
 
+/* Whether it becomes true: a busy machine has a minute for it. */
+#define eventually(condition) ({		\
+	int tries = 6000;			\
+						\
+	while (!(condition) && --tries)		\
+		wait_ms(10);			\
+	tries > 0;				\
+})
+
 static struct perf_event_attr attr;
 static struct tally_open o;
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * enclose SECONDS CONTROL ANSWERS FILE...: reads tally's count files around a
- * window of perf stat --control, whose events are off until then:
+ * enclose SECONDS OUTER INNER FILE LEAST...: reads tally's count files between the
+ * windows of two perf stat --control, whose events are off until then:
  *
- *	read, "enable", answer, sleep, "disable", answer, read
+ *	enable OUTER, read, enable INNER, wait, disable INNER, read, disable OUTER
  *
- * Prints by how much each file grew. Runs before everything else, so that the
- * two windows are nearly one: run perf by "as fifo" too.
+ * so that tally has to have counted at least what the inner perf says, and at most
+ * what the outer one says, whatever happens in between. OUTER and INNER are folders
+ * with perf's fifos control and answers. The wait lasts at least so many SECONDS, and
+ * until each file has grown by its LEAST, but not above five minutes.
+ *
+ * Prints by how much each file grew.
  */
 #include <err.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +21,39 @@
 
 #define FILES 32
 
-static int control, answers;
+struct perf {
+	int control, answers;
+};
 
-static void tell(const char *order)
+static void tell(const struct perf *perf, const char *order)
 {
 	char buf[16] = "";
 
-	if (write(control, order, strlen(order)) < 0 || read(answers, buf, sizeof(buf) - 1) < 0)
+	if (write(perf->control, order, strlen(order)) < 0 ||
+	    read(perf->answers, buf, sizeof(buf) - 1) < 0)
 		err(1, "perf does not answer");
 	if (strncmp(buf, "ack", 3))
 		errx(1, "perf answers '%s'", buf);
+}
+
+static int open_fifo(const char *folder, const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		err(1, "%s", path);
+	return fd;
+}
+
+static struct perf open_perf(const char *folder)
+{
+	struct perf perf = { open_fifo(folder, "control"), open_fifo(folder, "answers") };
+
+	tell(&perf, "ping\n");
+	return perf;
 }
 
 static unsigned long long count(int fd)
@@ -41,40 +67,55 @@ static unsigned long long count(int fd)
 	return strtoull(buf, NULL, 10);
 }
 
+static struct {
+	int fd;
+	unsigned long long least, before, after;
+} files[FILES];
+static int nr;
+
+static int all_grown(void)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (count(files[i].fd) - files[i].before < files[i].least)
+			return 0;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	struct sched_param param = { .sched_priority = 10 };
-	unsigned long long before[FILES], after[FILES];
-	int fd[FILES], i, nr = argc - 4;
+	struct perf outer, inner;
+	int i, tenths;
 
-	if (nr < 1 || nr > FILES) {
-		fprintf(stderr, "usage: enclose SECONDS CONTROL ANSWERS FILE...\n");
+	nr = (argc - 4) / 2;
+	if (argc < 6 || argc % 2 || nr > FILES) {
+		fprintf(stderr, "usage: enclose SECONDS OUTER INNER FILE LEAST...\n");
 		return 2;
 	}
-	if (sched_setscheduler(0, SCHED_FIFO, &param))
-		err(1, "sched_setscheduler");
-	control = open(argv[2], O_RDWR);
-	answers = open(argv[3], O_RDWR);
-	if (control < 0 || answers < 0)
-		err(1, "open");
 	for (i = 0; i < nr; i++) {
-		fd[i] = open(argv[4 + i], O_RDONLY);
-		if (fd[i] < 0)
-			err(1, "%s", argv[4 + i]);
-		count(fd[i]);
+		files[i].fd = open(argv[4 + 2 * i], O_RDONLY);
+		if (files[i].fd < 0)
+			err(1, "%s", argv[4 + 2 * i]);
+		files[i].least = strtoull(argv[5 + 2 * i], NULL, 10);
 	}
-	tell("ping\n");
+	outer = open_perf(argv[2]);
+	inner = open_perf(argv[3]);
 
+	tell(&outer, "enable\n");
 	for (i = 0; i < nr; i++)
-		before[i] = count(fd[i]);
-	tell("enable\n");
+		files[i].before = count(files[i].fd);
+	tell(&inner, "enable\n");
 	sleep(atoi(argv[1]));
-	tell("disable\n");
+	for (tenths = 0; tenths < 3000 && !all_grown(); tenths++)
+		usleep(100000);
+	tell(&inner, "disable\n");
 	for (i = 0; i < nr; i++)
-		after[i] = count(fd[i]);
+		files[i].after = count(files[i].fd);
+	tell(&outer, "disable\n");
 
 	for (i = 0; i < nr; i++)
-		printf("%llu ", after[i] - before[i]);
+		printf("%llu ", files[i].after - files[i].before);
 	printf("\n");
 	return 0;
 }

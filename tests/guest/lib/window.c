@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * window SECONDS WORD FILE OTHER: what tally counts beside what the kernel
- * counts for itself.
+ * window SECONDS LEAST WORD FILE OTHER: what tally counts beside what the kernel
+ * counts for itself, for at least so many SECONDS and until tally's count has grown
+ * by LEAST, but not above five minutes.
  *
  * Both are read at both ends of the window, the one inside and outside the
  * other in turn:
@@ -14,7 +15,8 @@
  *
  * OTHER is a file with a line "WORD NUMBER", or "time": then it is
  * CLOCK_MONOTONIC in nanoseconds, and WORD is how often it is taken. FILE is
- * tally's count. WORD may be a difference, "pgfault-pgmajfault".
+ * tally's count. WORD may be a difference, "pgfault-pgmajfault", or "-", if the
+ * number is all that OTHER has.
  *
  * Two clocks that go by ticks show each end of the window a tick apart at most:
  * LOW and HIGH are wider by both, where the kernel says that its clock is such.
@@ -69,6 +71,8 @@ static unsigned long long other(int fd, const char *word)
 		return (t.tv_sec * 1000000000ULL + t.tv_nsec) * atoi(word);
 	}
 	text = contents(fd);
+	if (!strcmp(word, "-"))
+		return strtoull(text, NULL, 10);
 	if (!minus)
 		return find(text, word, strlen(word));
 	return find(text, word, minus - word) - find(text, minus + 1, strlen(minus + 1));
@@ -81,23 +85,24 @@ static unsigned long long tally(int fd)
 
 int main(int argc, char **argv)
 {
-	unsigned long long o[4], t[2], apart = 0;
+	unsigned long long o[4], t[2], apart = 0, least;
 	struct timespec resolution;
-	int tally_fd, other_fd = -1;
+	int tally_fd, other_fd = -1, tenths;
 	const char *word;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: window SECONDS WORD FILE OTHER\n");
+	if (argc != 6) {
+		fprintf(stderr, "usage: window SECONDS LEAST WORD FILE OTHER\n");
 		return 2;
 	}
-	word = argv[2];
-	tally_fd = open(argv[3], O_RDONLY);
+	least = strtoull(argv[2], NULL, 10);
+	word = argv[3];
+	tally_fd = open(argv[4], O_RDONLY);
 	if (tally_fd < 0)
-		err(1, "%s", argv[3]);
-	if (strcmp(argv[4], "time")) {
-		other_fd = open(argv[4], O_RDONLY);
+		err(1, "%s", argv[4]);
+	if (strcmp(argv[5], "time")) {
+		other_fd = open(argv[5], O_RDONLY);
 		if (other_fd < 0)
-			err(1, "%s", argv[4]);
+			err(1, "%s", argv[5]);
 	} else {
 		clock_getres(CLOCK_MONOTONIC, &resolution);
 		apart = 2ULL * resolution.tv_nsec * atoi(word);
@@ -110,6 +115,8 @@ int main(int argc, char **argv)
 	t[0] = tally(tally_fd);
 	o[1] = other(other_fd, word);
 	sleep(atoi(argv[1]));
+	for (tenths = 0; tenths < 3000 && tally(tally_fd) - t[0] < least; tenths++)
+		usleep(100000);
 	o[2] = other(other_fd, word);
 	t[1] = tally(tally_fd);
 	o[3] = other(other_fd, word);

@@ -546,7 +546,7 @@ static void throttle(void)
 	attr.sample_id_all = 1;
 	attr.disabled = 1;
 	/* How much time a guest has for it differs from one half of a second to the next. */
-	for (i = 0; i < 5 && !(perfs && tallys); i++) {
+	for (i = 0; (i < 5 && !(perfs && tallys)) || (i < 60 && !perfs != !tallys); i++) {
 		if (both(2048, PROT_READ | PROT_WRITE))
 			return;
 		perfs += throttled(&perf_ring, "perf");

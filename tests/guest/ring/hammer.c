@@ -6,6 +6,7 @@
  *	hammer all|cpu|task SECONDS	what was read and what was lost are all there was
  *	hammer backward|forward SECONDS	the newest records of rings that are overwritten
  *	hammer abuse SECONDS		who may write to the header writes anything
+ *	hammer abuse_speed SECONDS	and does not make the others slow
  *	hammer churn SECONDS		mappings, outputs and files come and go
  */
 #define _GNU_SOURCE
@@ -423,7 +424,8 @@ static void backward(char **arguments)
 		stabbing = 1;
 		pthread_create(&stabber, NULL, stab_all, NULL);
 	}
-	for (round = 0; seconds_now() < end; round++) {
+	for (round = 0; seconds_now() < end ||
+	     (walks <= 20 && seconds_now() < end + MORE_SECONDS); round++) {
 		wait_ms(round % 7 + 1);
 		if (ioctl(leader, PERF_EVENT_IOC_PAUSE_OUTPUT, 1))
 			err(2, "PAUSE_OUTPUT");
@@ -556,14 +558,14 @@ static double rate_with(int n, double seconds)
 }
 
 /*
- * What the producers do, with the header pages being written to, and with others that
- * are nobody's while an honest reader keeps up: the same work for the machine, and room
- * for the records. In turns, as it has more to do. Only `make bench` can tell a few
+ * What the producers do, with the header pages being written to. To compare, with others
+ * that are nobody's while an honest reader keeps up: the same work for the machine, and
+ * room for the records. In turns, as it has more to do. Only `make bench` can tell a few
  * instructions more or less.
  */
-static void abuse(char **arguments)
+static void abuse_for(double part, int compare)
 {
-	double seconds = atoi(arguments[0]), part = seconds / 8, with = 0, without = 0;
+	double with = 0, without = 0;
 	char *own[MAX_CPUS];
 	int i, k;
 
@@ -580,7 +582,8 @@ static void abuse(char **arguments)
 		for (i = 0; i < nr_cpus; i++)
 			victim[i] = own[i];
 		honest = 1;
-		without += rate_with(2, part);
+		if (compare)
+			without += rate_with(2, part);
 		for (i = 0; i < nr_cpus; i++)
 			victim[i] = rings[i].base;
 		honest = 0;
@@ -588,8 +591,9 @@ static void abuse(char **arguments)
 	}
 	hammers(0);
 	tell(abuses > 100, "the headers were written to %" PRIu64 " times", abuses);
-	tell(with > without / 2, "%.0f passes a second, %.0f with other pages", with / 4,
-	     without / 4);
+	if (compare)
+		tell(with > without / 2, "%.0f passes a second, %.0f with other pages", with / 4,
+		     without / 4);
 	/* And it goes on as if nothing had been. */
 	for (i = 0; i < nr_rings; i++) {
 		put_text(HAMMER "pass", "1");
@@ -604,6 +608,16 @@ static void abuse(char **arguments)
 		drain(&rings[i]);
 		tell(records && !bad, "CPU %d: %" PRIu64 " records afterwards", i, records);
 	}
+}
+
+static void abuse(char **arguments)
+{
+	abuse_for(atoi(arguments[0]) / 4.0, 0);
+}
+
+static void abuse_speed(char **arguments)
+{
+	abuse_for(atoi(arguments[0]) / 8.0, 1);
 }
 
 /* ---- mappings and files that come and go ---- */
@@ -712,6 +726,16 @@ static void *opener(void *unused)
 	return unused;
 }
 
+static int all_turned(void)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (!__atomic_load_n(&turns[i], __ATOMIC_RELAXED))
+			return 0;
+	return 1;
+}
+
 static void churn(char **arguments)
 {
 	static void *(*const what[])(void *) = { remapper, mapper, switcher, opener };
@@ -742,7 +766,8 @@ static void churn(char **arguments)
 	for (i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, what[i], NULL);
 	pthread_create(&tails, NULL, abuser, NULL);
-	for (end = seconds_now() + atoi(arguments[0]); seconds_now() < end; )
+	end = seconds_now() + atoi(arguments[0]);
+	while (seconds_now() < end || (!all_turned() && seconds_now() < end + MORE_SECONDS))
 		touch(64);
 	abusing = 0;
 	for (i = 0; i < 4; i++)
@@ -760,6 +785,7 @@ static const struct devtest tests[] = {
 	{ "task", .with = task, .arguments = 1 },
 	{ "backward", .with = backward, .arguments = 1 },
 	{ "abuse", .with = abuse, .arguments = 1 },
+	{ "abuse_speed", .with = abuse_speed, .arguments = 1 },
 	{ "churn", .with = churn, .arguments = 1 },
 	{ }
 };

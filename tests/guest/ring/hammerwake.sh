@@ -3,11 +3,11 @@
 #
 # No wake-up of a ring's reader is missed, by poll, epoll and signals.
 #
-#	hammerwake.sh [ROUNDS]	default 1000, of each of ten kinds
+#	hammerwake.sh [ROUNDS]	default 200, of each of ten kinds
 
 . "$(dirname "$0")/lib.sh"
 
-rounds=${1:-1000}
+rounds=${1:-200}
 # shellcheck disable=SC2119
 load_tally
 for test in 'poll 1' 'poll 7' 'poll bytes16' 'poll bytes96' 'poll bytes100' 'epoll 1' \

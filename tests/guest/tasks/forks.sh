@@ -6,7 +6,7 @@
 # events.
 
 . "$(dirname "$0")/lib.sh"
-children=${1:-1000}
+children=${1:-250}
 # shellcheck disable=SC2119
 load_tally
 

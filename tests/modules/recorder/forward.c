@@ -212,17 +212,20 @@ static int woken_by(struct tally_event *ev, void (*wake)(struct task_struct *t))
 {
 	struct task_struct *t;
 	bool early, woken;
-	int err;
+	int err, i;
 
 	WRITE_ONCE(waited, false);
 	t = kthread_run(wait_in_thread, ev, "tally_waiter");
 	if (IS_ERR(t))
 		return PTR_ERR(t);
-	msleep(300);
+	for (i = 0; i < 6000 && READ_ONCE(t->__state) != TASK_INTERRUPTIBLE; i++)
+		msleep(10);
+	msleep(100);
 	early = READ_ONCE(waited);
 	wake(t);
-	msleep(1000);
 	/* To be stopped wakes it, too. */
+	for (i = 0; i < 6000 && !READ_ONCE(waited); i++)
+		msleep(10);
 	woken = READ_ONCE(waited);
 	err = kthread_stop(t);
 	return early || !woken ? -ETIME : err;

@@ -133,7 +133,7 @@ static void test_while_writing(void)
 	unsigned int i, torn = 0, empty = 0, refused = 0, told_lost = 0;
 	struct tally_builder b;
 	struct tally_event *ev;
-	unsigned long end = jiffies + 10 * HZ;
+	unsigned long end = jiffies + 60 * HZ;
 	int cpu;
 
 	tally_builder_init(&b, probe());
@@ -144,9 +144,11 @@ static void test_while_writing(void)
 	       "of one CPU at a time");
 	if (!tap_is(&tap, producers_start(U32_MAX), 0, "all write"))
 		goto release;
-	for (i = 0; i < 50 && time_before(jiffies, end); i++) {
-		/* So that each CPU has gone around. */
-		usleep_range(10000, 20000);
+	for (i = 0; i < 20 && time_before(jiffies, end); i++) {
+		/* So that each CPU has gone around, however late its producer is. */
+		for_each_online_cpu(cpu)
+			call_probed_on(cpu, PAGE_SIZE / sizeof(struct sample));
+		usleep_range(5000, 10000);
 		refused += !!tally_event_snapshot(ev);
 		for_each_online_cpu(cpu) {
 			struct found f = { };

@@ -5,10 +5,10 @@
 # can, treat them badly and release them; CPUs come and go; the module is unloaded
 # in the middle of it and loaded again, at times with its events left behind.
 #
-#	soak.sh [SECONDS]	default 60
+#	soak.sh [SECONDS]	default 15
 
 . "$(dirname "$0")/lib.sh"
-seconds=${1:-60}
+seconds=${1:-15}
 
 need_two_cpus
 soak=$here/tally_soak.ko
@@ -99,13 +99,43 @@ storm() {
 	take_results
 }
 
+# What there has to be: the module's name for it, how much, and what that means.
+total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' $tmp/totals; }
+kinds='kprobe clock software sched irq inherited'
+[ "$(uname -m)" != x86_64 ] || kinds="$kinds breakpoint"
+! has_pmu || kinds="$kinds cycles"
+{
+	for kind in $kinds; do
+		echo "made_$kind 5 events were made: $kind"
+	done
+	for what in direct_calls irq_calls work_calls; do
+		echo "$what 1000 handlers were called: $what"
+	done
+	# Breakpoints of x86 are NMIs, and so are cycles if the machine was told to.
+	if [ "$(uname -m)" = x86_64 ] || grep -q pseudo_nmi=1 /proc/cmdline; then
+		echo 'nmi_calls 1000 many of them in NMI'
+	fi
+	for what in checked_direct checked_irq checked_work released_live; do
+		echo "$what 5 events came to an end: $what"
+	done
+	echo 'refused_releases 100 handlers tried to release their event'
+	echo 'rearmed 5 handlers rearmed theirs'
+	case $kinds in
+	*breakpoint*) echo 'modified 2 breakpoints were moved' ;;
+	esac
+} >$tmp/needed
+all_there() {
+	[ $loads -ge 4 ] && [ "$(cycles)" -ge 6 ] || return 1
+	while read -r key least _; do
+		[ "$(total_of "$key")" -ge "$least" ] || return 1
+	done <$tmp/needed
+}
+
 # A busy machine may need longer for as many as there have to be.
 enough() {
 	now=$(date +%s)
-	[ "$now" -ge $((begin + seconds * 3)) ] || {
-		[ "$now" -ge $((begin + seconds)) ] && [ $loads -ge 4 ] &&
-			[ "$(cycles)" -ge 6 ]
-	}
+	[ "$now" -ge $((begin + seconds + 600)) ] ||
+		{ [ "$now" -ge $((begin + seconds)) ] && all_there; }
 }
 
 begin=$(date +%s)
@@ -127,8 +157,6 @@ done
 
 # ---- what came of it
 
-total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' $tmp/totals; }
-
 note "$loads loads; CPUs went and came $(cycles) times"
 sed -n 's/^# \([a-z_]*\) [0-9].*/\1/p' $tmp/totals | sort -u >$tmp/keys
 while read -r key; do
@@ -144,26 +172,8 @@ ok 'what it left behind was released' grep -q 'left event left[0-9] behind' <<-E
 	$(dmesg)
 END
 
-kinds='kprobe clock software sched irq inherited'
-[ "$(uname -m)" != x86_64 ] || kinds="$kinds breakpoint"
-! has_pmu || kinds="$kinds cycles"
-for kind in $kinds; do
-	at_least "$(total_of "made_$kind")" 5 "events were made: $kind"
-done
-for what in direct_calls irq_calls work_calls; do
-	at_least "$(total_of $what)" 1000 "handlers were called: $what"
-done
-# Breakpoints of x86 are NMIs, and so are cycles if the machine was told to.
-if [ "$(uname -m)" = x86_64 ] || grep -q pseudo_nmi=1 /proc/cmdline; then
-	at_least "$(total_of nmi_calls)" 1000 'many of them in NMI'
-fi
-for what in checked_direct checked_irq checked_work released_live; do
-	at_least "$(total_of $what)" 5 "events came to an end: $what"
-done
-at_least "$(total_of refused_releases)" 100 'handlers tried to release their event'
-at_least "$(total_of rearmed)" 5 'handlers rearmed theirs'
-case $kinds in
-*breakpoint*) at_least "$(total_of modified)" 2 'breakpoints were moved' ;;
-esac
+while read -r key least text; do
+	at_least "$(total_of "$key")" "$least" "$text"
+done <$tmp/needed
 nothing_left 'nothing is left'
 finish
