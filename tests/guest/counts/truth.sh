@@ -70,8 +70,8 @@ done
 
 # Nothing in /proc has them per machine: at least those that were forced.
 before=$(count cpu-migrations)
-echo 'migrate 500' | task >/dev/null
-at_least $(($(count cpu-migrations) - before)) 500 'cpu-migrations has those that were forced'
+echo 'migrate 100' | task >/dev/null
+at_least $(($(count cpu-migrations) - before)) 100 'cpu-migrations has those that were forced'
 end_helpers
 
 # Minor and major make all; so do user and kernel.

@@ -147,6 +147,17 @@ static void keep_counted(const struct perf_event_header *header)
 	keep(header);
 }
 
+/* So many of each, and of all, that what is compared afterwards means something. */
+static int enough(void)
+{
+	int e;
+
+	for (e = 0; e < tally_events_nr(tally_reader_events(reader)); e++)
+		if (samples_of[e] < 40)
+			return 0;
+	return seen[PERF_RECORD_SAMPLE] >= 800;
+}
+
 /* What has a sample of each one has as many as it has counted. */
 static void check_events(void)
 {
@@ -206,7 +217,7 @@ static int record(const char *path)
 		err(2, "enable");
 	/* While the CPUs are switched on and off there may be samples of no count. */
 	close(begin[1]);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 6000 && !enough(); i++) {
 		usleep(10000);
 		drain(keep_counted);
 	}

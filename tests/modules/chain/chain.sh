@@ -46,11 +46,23 @@ for kind in $kinds; do
 done
 ! has_pmu || start cycles
 
-ok 'a program with frames' "$here/chains" 6 $watch
+few() {
+	cat $files/report >$tmp/report
+	for kind in $started $watch; do
+		[ "$(sed -n "s/^$kind overflows \([0-9]*\).*/\1/p" $tmp/report)" -ge 10 ] || return 0
+	done
+	return 1
+}
+ok 'a program with frames' "$here/chains" 2 $watch
 if [ -e "$here/chains32" ]; then
-	ok 'the same in 32 bits' "$here/chains32" 4 $watch
+	ok 'the same in 32 bits' "$here/chains32" 2 $watch
 fi
-cat $files/report >$tmp/report
+# On a busy machine for longer.
+more=0
+while few && [ $more -lt 30 ]; do
+	"$here/chains" 2 $watch >/dev/null
+	more=$((more + 1))
+done
 sed 's/^/# /' $tmp/report
 is "$(sed -n 's/^masks //p' $tmp/report)" agree 'the same masks are legal'
 for kind in $started $watch; do

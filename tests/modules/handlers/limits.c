@@ -25,7 +25,7 @@ static struct tally_event *probe_event(struct tally_builder *b, u64 period,
 
 static bool wait_state(struct tally_event *ev, enum tally_state want)
 {
-	unsigned long end = jiffies + 10 * HZ;
+	unsigned long end = jiffies + 60 * HZ;
 
 	while (tally_event_state(ev) != want && time_before(jiffies, end))
 		usleep_range(1000, 2000);
@@ -72,7 +72,7 @@ static void rearm(struct tally_event *ev, struct seen *seen)
 /* Calls of the probed function until one was seen, and how many that took. */
 static unsigned int calls_until(struct seen *seen, int which, int want)
 {
-	unsigned long end = jiffies + 10 * HZ;
+	unsigned long end = jiffies + 60 * HZ;
 	unsigned int n = 0;
 
 	while (atomic_read(&seen->calls[which]) < want &&

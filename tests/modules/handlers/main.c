@@ -139,7 +139,7 @@ bool was_built(struct tally_event *ev, const struct tally_builder *b,
 
 bool wait_until(atomic_t *value, int want)
 {
-	unsigned long end = jiffies + 10 * HZ;
+	unsigned long end = jiffies + 60 * HZ;
 
 	while (atomic_read(value) < want && time_before(jiffies, end))
 		usleep_range(1000, 2000);
