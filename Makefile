@@ -65,10 +65,16 @@ soak:
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
 	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh hotplug.sh 200
 	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh failslab.sh 1
-	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $$(($(SOAK) * 2)) abuse
+	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- \
+		sh hammer.sh $$(($(SOAK) * 2)) abuse abuse_speed
 	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
 	scripts/vm --kernel debug-arm64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
 	scripts/vm --kernel debian-6.12 --smp 1 --timeout 3000 -- sh hammerwake.sh 100000
+	for kernel in debian-6.1 debian-6.12 debian-6.12-arm64; do \
+		scripts/vm --kernel $$kernel --with-perf --module zram --timeout 3000 -- \
+			sh each.sh 'perfstat.sh soak' 'truth.sh soak' 'storm.sh soak' \
+			'load.sh soak' 'forks.sh 1000' || exit; \
+	done
 
 # The counts of both together. A guest that was lost has none, and make stops.
 FUZZ := 600

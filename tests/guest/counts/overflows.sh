@@ -253,6 +253,7 @@ fi
 
 # ---- what spec says makes the event again
 
+usual_rate
 begin
 while read -r line; do
 	is "$(create "$line")" OK "$line"

@@ -14,10 +14,10 @@ seconds=${1:-60}
 part=$((seconds / $#))
 
 setting /proc/sys/kernel/kptr_restrict 0
-# The PMU's interrupts are to come as often as they are asked for.
-setting /proc/sys/kernel/perf_cpu_time_max_percent 0
 # shellcheck disable=SC2119
 load_tally
+# The PMU's interrupts are to come as often as they are asked for.
+setting /proc/sys/kernel/perf_cpu_time_max_percent 0
 insmod "$here/tally_hammer.ko" || {
 	echo "Bail out! tally_hammer.ko does not load"
 	exit 1
