@@ -73,7 +73,7 @@ soak:
 	for kernel in debian-6.1 debian-6.12 debian-6.12-arm64; do \
 		scripts/vm --kernel $$kernel --with-perf --module zram --timeout 3000 -- \
 			sh each.sh 'perfstat.sh soak' 'truth.sh soak' 'storm.sh soak' \
-			'load.sh soak' 'forks.sh 1000' || exit; \
+			'load.sh soak' 'recorded.sh soak' 'forks.sh 1000' || exit; \
 	done
 
 # The counts of both together. A guest that was lost has none, and make stops.

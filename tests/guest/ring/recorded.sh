@@ -3,13 +3,17 @@
 # The library for user programs beside perf: records of perf events, of as many types
 # as can be had in a guest, are written to a perf.data file, and `perf script -D` and the
 # library say the same of each. Run with scripts/vm --with-perf.
+#
+#	recorded.sh [soak]	with soak, they are in the order of their times
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
 # It changes that for throttled events.
 keep /proc/sys/kernel/perf_event_max_sample_rate
-program recorded record $tmp/perf.data
+in_order=''
+[ "${1:-}" != soak ] || in_order=in_order
+program recorded record $tmp/perf.data $in_order
 program recorded dump $tmp/perf.data
 theirs $tmp/perf.data
 same_records
