@@ -54,6 +54,65 @@ build_folder() {
 	echo "$cache/build/$key/$1$variant"
 }
 
+# sync_sources FOLDER: the checkout's sources, by content and without the times:
+# whatever differs is newer than the objects made from it. What is built stays where
+# its source was: with the folder, if that is gone.
+sync_sources() {
+	mkdir -p "$1"
+	(
+		cd "$1" || exit
+		find . -depth -type d ! -name '.tmp_*' | while IFS= read -r dir; do
+			[ -d "$checkout/$dir" ] || rm -r "$dir"
+		done
+	)
+	# What is excluded is also not deleted.
+	rsync --recursive --links --perms --checksum --delete --delete-excluded \
+		--filter='P *.o' --filter='P *.ko' --filter='P *.a' \
+		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
+		--filter='P .*.d' --filter='P Module.symvers' --filter='P modules.order' \
+		--filter='P .tmp_*' --filter='P .module-common.*' --filter='P *.gcno' \
+		--exclude=/.git --exclude='*.o' --exclude='*.ko' --exclude='*.a' \
+		--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
+		--exclude=Module.symvers --exclude=modules.order --exclude='.tmp_*' \
+		"$checkout/" "$1/"
+}
+
+# seed FOLDER: a build folder that is new begins as a copy of one that another
+# checkout has for that kernel, so that a fresh clone does not build everything. The
+# two paths differ in the key of the checkout, which kbuild's and gcc's lists of
+# commands and dependencies hold.
+seed() {
+	local folder=$1 from
+	[ ! -e "$folder" ] || return 0
+	mkdir -p "${folder%/*}"
+	# The newest that nobody is building in.
+	find "$cache/build"/*/"${folder##*/}" -maxdepth 0 -printf '%T@ %p\n' 2>/dev/null |
+		sort -rn | while read -r _ from; do
+		(
+			hold "$from.lock" --nonblock && [ ! -e "$from.unfinished" ] || exit
+			for part in "" .programs .programs.lib; do
+				[ ! -d "$from$part" ] || cp -a "$from$part" "$folder$part" || exit
+			done
+		) || continue
+		# With their times, by which make goes.
+		find "$folder" "$folder.programs" "$folder.programs.lib" -type f \( -name '.*.cmd' \
+			-o -name '*.d' -o -name '*.mod' -o -name modules.order \) -print0 2>/dev/null |
+			xargs -0 -r perl -e '
+			my ($from, $to) = splice(@ARGV, 0, 2);
+			for my $file (@ARGV) {
+				my @times = (stat $file)[8, 9];
+				open(my $f, "<", $file) or die "$file: $!\n";
+				my $text = join "", <$f>;
+				$text =~ s/\Q$from\E/$to/g or next;
+				open($f, ">", $file) or die "$file: $!\n";
+				print $f $text;
+				close $f;
+				utime @times, $file;
+			}' "${from%/*}" "${folder%/*}"
+		break
+	done
+}
+
 # build_project KERNEL [make arguments]: bring the build folder up to date.
 # The caller holds build_folder's lock. Afterwards the modules are listed in
 # modules.order; static test programs are in the folder KERNEL.programs, made
@@ -72,26 +131,11 @@ build_project() {
 	if [ -e "$folder.unfinished" ]; then
 		rm -rf "$folder" "$folder.programs" "$folder.programs.lib"
 	fi
+	mkdir -p "${folder%/*}"
 	: >"$folder.unfinished"
-	mkdir -p "$folder" "$folder.programs"
-	# What is built stays where its source was: with the folder, if that is gone.
-	(
-		cd "$folder" || exit
-		find . -depth -type d ! -name '.tmp_*' | while IFS= read -r dir; do
-			[ -d "$checkout/$dir" ] || rm -r "$dir"
-		done
-	)
-	# By content, and without the times: whatever differs is newer than the
-	# objects made from it. What is excluded is also not deleted.
-	rsync --recursive --links --perms --checksum --delete --delete-excluded \
-		--filter='P *.o' --filter='P *.ko' --filter='P *.a' \
-		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
-		--filter='P .*.d' --filter='P Module.symvers' --filter='P modules.order' \
-		--filter='P .tmp_*' --filter='P .module-common.*' --filter='P *.gcno' \
-		--exclude=/.git --exclude='*.o' --exclude='*.ko' --exclude='*.a' \
-		--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
-		--exclude=Module.symvers --exclude=modules.order --exclude='.tmp_*' \
-		"$checkout/" "$folder/"
+	seed "$folder"
+	mkdir -p "$folder.programs"
+	sync_sources "$folder"
 
 	if [ -e "$folder/Kbuild" ]; then
 		make -C "$kdir" M="$folder" "${args[@]}" TALLY_TESTS=y -j"$(nproc)" "$@" modules >"$log" 2>&1 </dev/null || {

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
+# check: seconds=60
+#
 # The library for user programs, with sanitizers: records, rings, what perf makes of
 # its files, and how it is installed.
 #

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
+# test: seconds=140
+#
 # scripts/vm tells how a guest ended, prints what its command printed and
 # nothing else, and works from anywhere.
 

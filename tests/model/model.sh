@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
+# check: seconds=60
+#
 # The ring's protocol, by spin: all that the model can do is looked at, and each
 # mistake that can be put into it is found.
 

@@ -1,5 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+#
+# Both cores of perf, and the PMU of arm64.
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" seconds=40
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" args="soak 10"
+#
 # Beside perf stat: tally counts at least what one perf says, whose window lies within
 # tally's, and at most what another one says, whose window lies around it (see
 # enclose.c). Run with scripts/vm --with-perf.

@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# The clock of debug-x86_64 goes by ticks: nothing is too often for it.
+# test: on=debian-6.12,debug-arm64 seconds=20
+# soak: on=debian-6.12,debian-6.1,debug-arm64 args="soak 10"
+#
 # Events that overflow as often as they can are throttled, and tasks on each CPU go on.
 #
 #	storm.sh [soak [SECONDS]]

@@ -1,5 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+#
+# perf itself is beside it, and differs between 6.1 and 6.12, and with a PMU.
+# test: on=debian-6.12,debian-6.1 seconds=40
+# test: on=debug-x86_64,debug-arm64 seconds=110
+# soak: on=debian-6.12-arm64
+#
 # /dev/tally: what it refuses, what a program that was written for
 # perf_event_open(2) does with its files, and what it has besides.
 

@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# Wild calls: the longer the better, and `make fuzz` is longer.
+# test: on=debug-x86_64 vm="--smp 4" args=15 alone seconds=60
+# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=120
+#
 # fuzz.sh [SECONDS [SEED]]: /dev/tally under fire, from several processes, while
 # allocations fail and, with more than one CPU, CPU 1 goes and comes. While it is there,
 # waiting for readers of RCU is short, and there are more calls. See fuzz.c.

@@ -1,6 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# Wild calls: the longer the better, and `make fuzz` is longer.
+# soak: on=debug-x86_64 vm="--with-trinity" args=120
+#
 # trinity.sh [SECONDS [SEED]]: /dev/tally and its files under trinity's calls, made by
 # four processes whose allocations fail now and then. Its perf_event_open() makes files
 # of tally's, see preload/asperf.c. Run with scripts/vm --with-trinity.

@@ -1,20 +1,75 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One script of this folder after the other, in one guest: to boot a kernel of ours
-# takes longer than many of them.
+# One script after the other in one guest, each with an empty /tmp; their results are
+# numbered on, and named after their script. A script that has no plan, fewer results
+# than planned or a status other than 0 has failed.
 #
 #	each.sh 'SCRIPT [ARGUMENT]...'...
 
-. "$(dirname "$0")/lib.sh"
+here=$(dirname "$0")
+begin='@each begins'
+end='@each ends'
 
-mkfifo /tmp/each
-for script; do
-	note "$script"
+for line; do
+	echo "$begin ${line%% *}"
+	started=$(date +%s)
+	mount -t tmpfs -o mode=1777 tmpfs /tmp
 	# shellcheck disable=SC2086 # Its words.
-	(cd "$here" && exec sh $script >/tmp/each) &
-	tap_results "$script" </tmp/each
-	wait $!
-	is $? 0 "$script ends well"
-done
-finish
+	(cd "$here" && exec sh $line)
+	echo "$end $? $(($(date +%s) - started))"
+	umount -l /tmp
+done | awk -v begin="$begin" -v end="$end" '
+	function result(good, text) {
+		if (!good) {
+			printf "not "
+			bad = 1
+		}
+		print "ok " ++number " - " name ": " text
+	}
+	index($0, begin) == 1 {
+		name = $3
+		sub(/\.sh$/, "", name)
+		seen = 0
+		planned = ""
+		open_script = 1
+		next
+	}
+	index($0, end) == 1 {
+		result($3 == 0 && planned == seen && planned != "", "ends well")
+		if ($3 != 0 || planned != seen || planned == "")
+			print "# status " $3 ", " seen " results, planned: " (planned == "" ? "none" : planned)
+		print "# " name " took " $4 " s"
+		fflush()
+		open_script = 0
+		next
+	}
+	/^1\.\.0 # SKIP/ {
+		planned = 0
+		print "ok " ++number " - " name " # SKIP " substr($0, 13)
+		next
+	}
+	/^1\.\.[0-9]+$/ {
+		planned = substr($0, 4) + 0
+		next
+	}
+	/^(not )?ok [0-9]+ - / {
+		seen++
+		good = !sub(/^not /, "")
+		sub(/^ok [0-9]+ - /, "")
+		result(good, $0)
+		fflush()
+		next
+	}
+	# The harness would take it for the end of all.
+	/^Bail out!/ { sub(/^/, "# ") }
+	{
+		print
+		fflush()
+	}
+	END {
+		# A loop that was ended has not printed the end of its script.
+		if (!open_script)
+			print "1.." number
+		exit bad || open_script
+	}'

@@ -1,5 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+#
+# The oldest kernel's samples, and those of a PMU.
+# test: on=debian-6.1,debian-6.12-arm64 vm=--with-perf seconds=80
+# soak: on=debian-6.12 vm=--with-perf
+#
 # Samples of /dev/tally's rings, all CPUs' and one task's: a perf.data file of them says
 # the same to `perf script` as to the library's parser. Run with scripts/vm --with-perf.
 

@@ -1,5 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
+#
+# test: on=debian-6.12,debian-6.1 seconds=30
+# test: on=debug-x86_64,debug-arm64 seconds=50
+#
 # What happens to tasks, as perf tells it and as tally does: the same records.
 #
 #	task_events.sh [perf]

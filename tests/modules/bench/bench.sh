@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# test: by=scripts/bench
+#
 # bench.sh [RUNS]: what tally and its peers cost on one CPU; for scripts/bench.
 # Wants a guest with --icount, --smp 1 and --with-bpf, in which time counts
 # instructions.

@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# test: by=scripts/bench
+#
 # scale.sh [RUNS]: what reads of other CPUs cost, in the kernel and of a process, and
 # whom they interrupt, with 1, 8 and 64 events on 1, 2, 4 and 8 CPUs; for scripts/bench. Wants a guest with
 # --icount and --smp 8.

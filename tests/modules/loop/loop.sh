@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
+# The counted loop is exact where a PMU counts instructions one by one.
+# test: on=debian-6.12-arm64 vm="--icount --smp 1" seconds=20
+# soak: on=debug-arm64 vm="--icount --smp 1"
+#
 # A loop of known length is counted exactly, 10 runs of 10. Wants a guest with
 # --icount and --smp 1, in which the PMU counts instructions one by one.
 
