@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # make            the module, for the running kernel or for KDIR=
+# make check      what needs no virtual machine
 # make test       everything that CI runs
 # make help       the rest
 
@@ -13,7 +14,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild takes its folder apart at blanks and colons.
-ifneq ($(filter-out help demo test soak fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo check test soak fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -21,7 +22,7 @@ endif
 
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules install dkms-install dkms-remove clean test soak fuzz bench demo help
+.PHONY: modules install dkms-install dkms-remove clean check test soak fuzz bench demo help
 .PHONY: lib lib-install fuzz-lib
 
 modules: | $(KDIR)
@@ -52,29 +53,18 @@ dkms-remove:
 clean: | $(KDIR)
 	$(KBUILD) clean
 
+# What each test needs stands in its own head: tests/README.md.
+check:
+	scripts/setup
+	scripts/test --check $(TESTS)
+
 test:
 	scripts/setup
 	scripts/test $(TESTS)
 
-# Each in a guest of its own, one after the other.
-SOAK := 300
-
 soak:
 	scripts/setup
-	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
-	scripts/vm --kernel debug-arm64 --smp 4 --timeout 1500 -- sh soak.sh $(SOAK)
-	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh hotplug.sh 200
-	scripts/vm --kernel debug-x86_64 --timeout 1500 -- sh failslab.sh 1
-	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- \
-		sh hammer.sh $$(($(SOAK) * 2)) abuse abuse_speed
-	scripts/vm --kernel debug-x86_64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
-	scripts/vm --kernel debug-arm64 --smp 4 --timeout 3000 -- sh hammer.sh $(SOAK)
-	scripts/vm --kernel debian-6.12 --smp 1 --timeout 3000 -- sh hammerwake.sh 100000
-	for kernel in debian-6.1 debian-6.12 debian-6.12-arm64; do \
-		scripts/vm --kernel $$kernel --with-perf --module zram --timeout 3000 -- \
-			sh each.sh 'perfstat.sh soak' 'truth.sh soak' 'storm.sh soak' \
-			'load.sh soak' 'recorded.sh soak' 'forks.sh 1000' || exit; \
-	done
+	scripts/test --soak $(TESTS)
 
 # The counts of both together. A guest that was lost has none, and make stops.
 FUZZ := 600
@@ -122,11 +112,13 @@ help:
 	@echo '  make dkms-remove   take it back'
 	@echo 'In virtual machines; these install Debian packages and build kernels:'
 	@echo '  make demo          count in a real Debian kernel, x86-64 and arm64'
-	@echo '  make test          everything that CI runs; TESTS="kunit vm" for some'
+	@echo '  make test          everything that CI runs; TESTS="debugfs debian-6.1" for one'
+	@echo '                     test on one kernel'
 	@echo '  make bench         what it costs beside its peers, in instructions'
-	@echo '  make soak          a storm of events that overflow and end; SOAK=SECONDS'
+	@echo '  make soak          what is long or statistical or compares times; TESTS="hotplug"'
 	@echo '  make fuzz          wild calls on /dev/tally, and which lines they reach; FUZZ=SECONDS'
-	@echo 'On this machine; it installs Debian packages:'
+	@echo 'On this machine; these install Debian packages:'
+	@echo '  make check         builds, linters and what else needs no virtual machine'
 	@echo '  make fuzz-lib      wild bytes for the library; FUZZ_LIB=SECONDS'
 	@echo 'Variables:'
 	@echo '  KDIR=DIR           kernel headers or build folder [$(KDIR)]'
