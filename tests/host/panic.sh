@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The registers of the crash are the architectures' own.
-# test: on=debian-6.1,debian-6.12-arm64 seconds=45
-# soak: on=debug-x86_64
+# test: on=debian-6.12-arm64 seconds=35
+# soak: on=debian-6.1,debug-x86_64
 #
 # A guest's kernel crashes while a flight recorder is armed: its rings are frozen, and can
 # be found by the symbol that leads to them, as a dump of the memory would.

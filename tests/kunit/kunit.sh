@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Only debug kernels have KUnit; big numbers and atomics differ between architectures.
-# test: on=debug-x86_64,debug-arm64 vm="--append kunit.enable=1" alone seconds=40
+# test: on=debug-x86_64,debug-arm64 vm="--append kunit.enable=1" alone seconds=25
 #
 # Runs the KUnit suites and prints their results as one flat TAP stream. A suite
 # that is missing, that has no plan or fewer results than planned, or whose own

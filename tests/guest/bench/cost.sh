@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--icount --smp 1" seconds=30
+# test: on=debian-6.12 vm="--icount --smp 1" seconds=20
 #
 # 1,000 events made, read and removed through debugfs, and what each costs so. Wants
 # a guest with --icount and --smp 1, in which time counts instructions. What all

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 seconds=25
-# test: on=debug-x86_64 args=60 seconds=60
+# test: on=debian-6.12,debian-6.1 seconds=15
+# test: on=debug-x86_64 args=60 seconds=35
 #
 # What cannot be created or removed: each with its errno, a line in the log, and
 # nothing left behind; then random bytes.

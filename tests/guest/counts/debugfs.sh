@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 seconds=10
-# test: on=debug-x86_64 seconds=25
+# test: on=debian-6.12,debian-6.1 seconds=6
+# test: on=debug-x86_64 seconds=12
 # soak: on=debian-6.12-arm64
 #
 # The tree in debugfs: its files, what they say, and events made and removed.

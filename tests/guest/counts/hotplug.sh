@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The races are rare: many cycles are for soak. 6.1 has another perf core.
-# test: on=debug-x86_64,debug-arm64 args=10 seconds=110
-# test: on=debian-6.1 args=10 seconds=60
-# soak: on=debug-x86_64,debug-arm64 args=200
-# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=100
+# test: on=debug-x86_64,debug-arm64 args=10 seconds=80
+# test: on=debian-6.1 args=10 seconds=40
+# soak: on=debug-x86_64,debug-arm64 args=200 seconds=1000
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=100 seconds=400
 #
 # CPU 1 goes and comes under load, with readers who watch that no total ever
 # falls (features.md, D.1 #19: CPU hotplug is handled).

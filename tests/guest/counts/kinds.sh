@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # debug-arm64 has a PMU; the stock kernels have more kinds than it.
-# test: on=debian-6.12,debian-6.1,debug-arm64 seconds=20
+# test: on=debian-6.12,debian-6.1,debug-arm64 seconds=12
 #
 # Every kind of event by its name: counts, or has the right errno where the
 # machine lacks it (features.md, D.1 #18).

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # NMIs and a PMU; every access looked at; the oldest perf core.
-# test: on=debug-arm64,debug-x86_64 seconds=50
-# test: on=debian-6.12,debian-6.1 seconds=25
+# test: on=debug-arm64,debug-x86_64 seconds=30
+# test: on=debian-6.12,debian-6.1 seconds=15
 #
 # Events with a period or a frequency, made from a line of text: tally counts
 # their overflows itself, and shows them beside the count.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # With NMIs and without.
-# test: on=debian-6.12-arm64,debug-arm64 seconds=30
+# test: on=debian-6.12-arm64,debug-arm64 seconds=20
 #
 # A PMU that is full: shared, refused with require, and lost by pinned events,
 # which never look like a count of 0 (features.md, D.1 #13).

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The stock kernels have zram, for major faults; arm64 has another clock.
-# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" seconds=50
+# test: on=debian-6.1,debian-6.12-arm64 vm="--module zram" seconds=40
+# soak: on=debian-6.12 vm="--module zram"
 # soak: on=debug-x86_64,debug-arm64
 #
 # Counts beside what the kernel counts for itself, in windows that enclose each

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # perf itself is beside it, and differs between 6.1 and 6.12, and with a PMU.
-# test: on=debian-6.12,debian-6.1 seconds=40
-# test: on=debug-x86_64,debug-arm64 seconds=110
+# test: on=debian-6.12,debian-6.1 seconds=25
+# test: on=debug-x86_64,debug-arm64 seconds=60
 # soak: on=debian-6.12-arm64
 #
 # /dev/tally: what it refuses, what a program that was written for

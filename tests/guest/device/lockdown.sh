@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Lockdown cannot be lowered again, and under it nobody reads the report of leaks.
-# test: on=debian-6.12,debian-6.1 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=10
-# test: on=debug-arm64 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=20
-# soak: on=debug-x86_64,debian-6.12-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
+# test: on=debian-6.12,debian-6.1 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=5
+# soak: on=debug-x86_64,debug-arm64,debian-6.12-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
 #
 # Under lockdown what counts goes on and can be read; nothing is created or
 # removed. It cannot be lowered again: this test is the last one in its guest.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Only debug kernels let allocations fail, and only one of them looks at every access.
-# test: on=debug-x86_64 alone seconds=160
-# soak: on=debug-x86_64 args=1
-# soak: on=debug-arm64
+# test: on=debug-x86_64 alone seconds=130
+# soak: on=debug-x86_64 args=1 seconds=500
+# soak: on=debug-arm64 seconds=200
 #
 # Every allocation fails in turn, while an event is made, in all that is done with the
 # device, and while the module is loaded (features.md, D.1 #4 and #5; see failnth.c and

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Wild calls: the longer the better, and `make fuzz` is longer.
-# test: on=debug-x86_64 vm="--smp 4" args=15 alone seconds=60
-# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=120
+# test: on=debug-x86_64 vm="--smp 4" args=15 alone seconds=45
+# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=120 seconds=180
 #
 # fuzz.sh [SECONDS [SEED]]: /dev/tally under fire, from several processes, while
 # allocations fail and, with more than one CPU, CPU 1 goes and comes. While it is there,

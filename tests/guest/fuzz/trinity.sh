@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Wild calls: the longer the better, and `make fuzz` is longer.
-# soak: on=debug-x86_64 vm="--with-trinity" args=120
+# soak: on=debug-x86_64 vm="--with-trinity" args=120 seconds=180
 #
 # trinity.sh [SECONDS [SEED]]: /dev/tally and its files under trinity's calls, made by
 # four processes whose allocations fail now and then. Its perf_event_open() makes files

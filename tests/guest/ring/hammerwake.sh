@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # One CPU does not wait for its turn on the machine, so that it can be often.
-# test: on=debian-6.12 vm="--smp 1" args=300 seconds=30
-# soak: on=debian-6.12 vm="--smp 1" args=100000
-# soak: on=debug-arm64 args=1000
+# test: on=debian-6.12 vm="--smp 1" args=300 seconds=20
+# soak: on=debian-6.12 vm="--smp 1" args=100000 seconds=2000
+# soak: on=debug-arm64 args=1000 seconds=300
 #
 # No wake-up of a ring's reader is missed, by poll, epoll and signals.
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # perf and the library: the kernel is the same for both. arm64 has other registers.
-# test: on=debian-6.12 vm=--with-perf seconds=110
+# test: on=debian-6.12 vm=--with-perf seconds=80
 # soak: on=debian-6.12-arm64 vm=--with-perf
 #
 # The library for user programs beside perf: records of perf events, of as many types

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # As device.sh.
-# test: on=debian-6.12,debian-6.1 seconds=40
-# test: on=debug-x86_64,debug-arm64 args=64 seconds=110
+# test: on=debian-6.12,debian-6.1 seconds=25
+# test: on=debug-x86_64,debug-arm64 args=64 seconds=60
 # soak: on=debian-6.12-arm64
 #
 # Rings of /dev/tally: their records beside perf's own of the same overflows, and

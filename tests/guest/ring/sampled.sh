@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The oldest kernel's samples, and those of a PMU.
-# test: on=debian-6.1,debian-6.12-arm64 vm=--with-perf seconds=80
+# test: on=debian-6.1,debian-6.12-arm64 vm=--with-perf seconds=60
 # soak: on=debian-6.12 vm=--with-perf
 #
 # Samples of /dev/tally's rings, all CPUs' and one task's: a perf.data file of them says

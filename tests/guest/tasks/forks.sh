@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The oldest perf core inherits otherwise; each access is looked at in the other one.
-# test: on=debug-x86_64 args=250 seconds=90
-# test: on=debian-6.1 args=1000 seconds=60
-# soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 args=1000
+# test: on=debug-x86_64 args=250 seconds=50
+# test: on=debian-6.1 args=1000 seconds=30
+# soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 args=1000 seconds=200
 #
 # forks.sh [CHILDREN]: inherited events that overflow: the children's overflows are the
 # parent's, and nothing of a child is touched once it is gone. And what exec() does to

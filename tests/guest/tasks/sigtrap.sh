@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # 6.1 sends the signal otherwise than 6.12.
-# test: on=debian-6.12,debian-6.1 seconds=15
-# test: on=debug-x86_64 seconds=30
+# test: on=debian-6.12,debian-6.1 seconds=6
+# test: on=debug-x86_64 seconds=15
 # soak: on=debug-arm64
 #
 # Signals at overflows: as the task itself sees them, their end at exec(), and who

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 seconds=15
-# test: on=debug-x86_64 seconds=30
+# test: on=debian-6.12,debian-6.1 seconds=8
+# test: on=debug-x86_64 seconds=15
 # soak: on=debian-6.12-arm64
 #
 # Events of one task: while it lives, what its children add, and after its exit

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 seconds=30
-# test: on=debug-x86_64,debug-arm64 seconds=50
+# test: on=debian-6.12,debian-6.1 seconds=15
+# test: on=debug-x86_64,debug-arm64 seconds=25
 #
 # What happens to tasks, as perf tells it and as tally does: the same records.
 #

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Call chains are the architectures' own, and 6.1 walks them otherwise.
-# test: on=debug-x86_64,debug-arm64 seconds=50
-# test: on=debian-6.1 seconds=20
+# test: on=debug-x86_64,debug-arm64 seconds=25
+# test: on=debian-6.1 seconds=10
 # soak: on=debian-6.12
 #
 # Call chains, registers and stacks, against those that perf makes itself at the

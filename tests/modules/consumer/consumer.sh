@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64,debug-arm64 seconds=40
-# test: on=debian-6.1 seconds=15
+# test: on=debug-x86_64,debug-arm64 seconds=20
+# test: on=debian-6.1 seconds=8
 #
 # Another module counts with tally: what it found, and that tally keeps nothing
 # of it once it is gone, however it goes.

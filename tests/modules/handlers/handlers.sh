@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # NMIs and a PMU; every access looked at; the oldest perf core.
-# test: on=debug-x86_64,debug-arm64 seconds=120
-# test: on=debian-6.1 seconds=50
+# test: on=debug-x86_64,debug-arm64 seconds=80
+# test: on=debian-6.1 seconds=30
 # soak: on=debian-6.12
 #
 # Another module's handlers are called: where, how often, and that none is any

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The counted loop is exact where a PMU counts instructions one by one.
-# test: on=debian-6.12-arm64 vm="--icount --smp 1" seconds=20
+# test: on=debian-6.12-arm64 vm="--icount --smp 1" seconds=15
 # soak: on=debug-arm64 vm="--icount --smp 1"
 #
 # A loop of known length is counted exactly, 10 runs of 10. Wants a guest with

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # NMIs and a PMU; every access looked at; the oldest perf core.
-# test: on=debug-x86_64,debug-arm64 seconds=70
-# test: on=debian-6.1 seconds=25
+# test: on=debug-x86_64,debug-arm64 seconds=40
+# test: on=debian-6.1 seconds=15
 # soak: on=debian-6.12
 #
 # Reads that are legal anywhere, and sets, as another module sees them; and that

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64,debug-arm64 seconds=50
-# test: on=debian-6.1 seconds=20
+# test: on=debug-x86_64,debug-arm64 seconds=25
+# test: on=debian-6.1 seconds=10
 # soak: on=debian-6.12
 #
 # Rings that another module has: forward ones, flight recorders, and what becomes of

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A storm: the longer the better.
-# test: on=debug-x86_64 vm="--smp 4" args=15 seconds=50
-# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=300
+# test: on=debug-x86_64 vm="--smp 4" args=15 seconds=45
+# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=300 seconds=340
 #
 # A teardown storm: a module's threads make events that overflow as fast as they
 # can, treat them badly and release them; CPUs come and go; the module is unloaded
