@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check: seconds=15
+#
+# scripts/test finds its tests by their heads and fails whatever does not end well; so
+# does tests/guest/lib/each.sh, which runs several scripts in one guest.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+tree=$work/tree
+mkdir -p "$tree"/tests/{host,guest/lib,guest/counts,modules/none} || exit 2
+cp -r scripts "$tree" || exit 2
+cp tests/guest/lib/each.sh "$tree/tests/guest/lib"
+busybox=$(scripts/kernels root x86_64)/bin/busybox
+
+# script FOLDER/NAME HEAD BODY
+script() {
+	printf '#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n#\n%s\n%s\n' "$2" "$3" \
+		>"$tree/tests/$1.sh"
+	chmod +x "$tree/tests/$1.sh"
+}
+script host/good '# check:' 'echo "ok 1 - one"; echo 1..1'
+script host/skips '# check: args="a b"' '[ $# = 2 ] && echo "ok 1 - one # SKIP no"; echo 1..1'
+script host/bad '# soak:' 'echo "ok 1 - one"; echo "not ok 2 - two"; echo 1..2; exit 1'
+script host/noplan '# soak:' 'echo "ok 1 - one"'
+script host/early '# soak:' 'echo 1..2; echo "ok 1 - one"'
+script host/status '# soak:' 'echo "ok 1 - one"; echo 1..1; exit 3'
+script guest/counts/count '# test: on=debian-6.1,debian-6.12 vm="--smp 4" args=7 seconds=30' ''
+script guest/counts/more '# test: on=debian-6.1 vm="--smp 4"' ''
+script guest/counts/lonely '# test: on=debian-6.1 vm="--smp 4" alone' ''
+# Those two are run by scripts/bench.
+sed -i '/^# \(check\|test\|soak\):/d' "$tree/scripts/check" "$tree/scripts/bench"
+sed -i '2i # check: by=scripts/lib.sh' "$tree/scripts/check" "$tree/scripts/bench"
+echo '# check bench' >>"$tree/scripts/lib.sh"
+
+# prints PATTERN WORD...: what scripts/test prints with these words has such a line.
+prints() {
+	local pattern=$1
+	shift
+	TMPDIR=$work "$tree/scripts/test" "$@" >"$work/out" 2>&1
+	echo "status $?" >>"$work/out"
+	cat "$work/out"
+	grep -qE -e "$pattern" "$work/out"
+}
+
+# fails NAME: a run of it does.
+fails() { prints '^[0-9]+ passed, 1 failed, 0 skipped' "$1" && grep -qx 'status 1' "$work/out"; }
+
+# wrong HEAD PATTERN: with a script that has this head, nothing runs.
+wrong() {
+	script host/wrong "$1" 'echo "ok 1 - one"; echo 1..1'
+	prints "tests/host/wrong.sh.*$2" && ! prints '^ok' && prints '^0 passed, 1 failed'
+	local status=$?
+	rm "$tree/tests/host/wrong.sh"
+	return $status
+}
+
+rounds() {
+	local kept
+	prints '^3 of 3 rounds failed' --repeat 3 bad &&
+		kept=$(sed -n "s/.*first failure's output: //p" "$work/out") &&
+		grep -q '^not ok 2 - two' "$kept"
+}
+
+check 'what is good passes' prints '^1 passed, 0 failed, 1 skipped' --check
+check 'a result that is not ok fails' fails bad
+check 'no plan fails' fails noplan
+check 'fewer results than planned fail' fails early
+check 'a status fails' fails status
+check 'a script without a head, by its name' wrong '# a comment' 'no line of its head'
+check 'an unknown word, by its script' wrong '# test: when=now' "'when=now' means nothing"
+check 'an unknown kernel, by its script' wrong '# test: on=debian-5.10' "no kernel is called 'debian-5.10'"
+check 'one that another file does not run' wrong '# test: by=scripts/setup' 'does not run wrong'
+check 'a word that is nothing' prints 'no test and no kernel is called .nothing.' nothing
+check 'a test runs on debian-6.12 if it can' prints '^ +36 s  count debian-6.12$' --list count
+check 'and on the kernel that is named' prints '^ +36 s  count debian-6.1$' --list count debian-6.1
+check 'all tests of a kernel share a guest' prints '^ +56 s  count\+more debian-6.1' --list debian-6.1
+check 'but one that is alone' prints '^ +26 s  lonely debian-6.1' --list debian-6.1
+check 'rounds, and the output of the first that failed' rounds
+
+# Not in /tmp, which each.sh hides.
+# shellcheck source=scripts/lib.sh
+here=$(. scripts/lib.sh && mkdir -p "$cache/tmp" && mktemp -d "$cache/tmp/each.XXXXXX") || exit 2
+trap 'rm -rf "$work" "$here"' EXIT
+
+# each SCRIPT...: in busybox's shell, and its mounts for itself.
+each() {
+	mkdir -p "$here/bin"
+	cp "$tree"/tests/guest/lib/*.sh "$here"
+	for tool in sh awk mount umount date dirname; do
+		ln -sf "$busybox" "$here/bin/$tool"
+	done
+	# shellcheck disable=SC2016
+	PATH=$here/bin:$PATH unshare --mount sh -c 'cd "$0" && exec sh ./each.sh "$@"' "$here" "$@" \
+		>"$work/out" 2>&1
+	echo "status $?" >>"$work/out"
+	cat "$work/out"
+}
+each_is() {
+	local want=$1
+	shift
+	diff <(printf '%b' "$want") <(each "$@" | sed 's/ took [0-9]* s$/ took/')
+}
+script guest/lib/good '' 'echo "ok 1 - one $1"; touch /tmp/there; echo 1..1'
+script guest/lib/tmp '' 'ls /tmp; echo "ok 1 - one # SKIP why"; echo 1..1'
+script guest/lib/noplan '' 'echo "ok 1 - one"'
+script guest/lib/none '' 'echo "1..0 # SKIP no PMU"'
+script guest/lib/dies '' 'echo 1..1; echo "ok 1 - one"; exit 1'
+check 'each: results by their script, and an empty /tmp' each_is \
+	'ok 1 - good: one 7\nok 2 - good: ends well\n# good took\nok 3 - tmp: one # SKIP why\nok 4 - tmp: ends well\n# tmp took\n1..4\nstatus 0\n' \
+	'good.sh 7' tmp.sh
+check 'each: all is skipped' each_is \
+	'ok 1 - none # SKIP no PMU\nok 2 - none: ends well\n# none took\n1..2\nstatus 0\n' none.sh
+check 'each: no plan fails' each_is \
+	'ok 1 - noplan: one\nnot ok 2 - noplan: ends well\n# status 0, 1 results, planned: none\n# noplan took\n1..2\nstatus 1\n' noplan.sh
+check 'each: a status fails' each_is \
+	'ok 1 - dies: one\nnot ok 2 - dies: ends well\n# status 1, 1 results, planned: 1\n# dies took\n1..2\nstatus 1\n' dies.sh
+finish
