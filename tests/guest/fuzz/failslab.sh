@@ -11,7 +11,7 @@
 # faildev.c).
 # Leaks are looked for by scripts/vm afterwards.
 #
-#	failslab.sh [STEP]	while a module is loaded every STEP-th one; default 3
+#	failslab.sh [STEP]	while a module is loaded every STEP-th one; default 7
 
 . "$(dirname "$0")/lib.sh"
 slab=/sys/kernel/debug/failslab
@@ -39,7 +39,7 @@ address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 setting /sys/kernel/rcu_expedited 1
 load_tally
 # The machine with a PMU tries that alone: all else is the same on both.
-step=${1:-3}
+step=${1:-7}
 if has_pmu; then
 	step=10
 	results failnth create cycles 'r11:k cpu=0 period=1000000'
