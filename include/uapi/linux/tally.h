@@ -11,16 +11,11 @@
  *
  *	struct perf_event_attr attr = {
  *		.size = sizeof(attr),
- *		.type = PERF_TYPE_HARDWARE,
- *		.config = PERF_COUNT_HW_INSTRUCTIONS,
+ *		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
  *	};
  *	struct tally_open o = {
- *		.size = sizeof(o),
- *		.attr = (unsigned long)&attr,
- *		.pid = -1,
- *		.cpu = -1,
- *		.group_fd = -1,
- *		.flags = TALLY_OPEN_ALL_CPUS,
+ *		.size = sizeof(o), .attr = (unsigned long)&attr,
+ *		.pid = -1, .cpu = -1, .group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
  *	};
  *	int dev = open("/dev/tally", O_RDWR | O_CLOEXEC);
  *	int fd = ioctl(dev, TALLY_IOC_OPEN, &o);
@@ -32,140 +27,130 @@
  *	read(fd, &count, sizeof(count));
  *
  * Structs
- * - The first member of each struct that is given to an ioctl is the struct's size, as
- *   the program knows it. A program's struct may be longer than the kernel's: what the
- *   kernel does not know must be 0, else the call fails with E2BIG and writes the
- *   kernel's size to the first member. It may be shorter: the kernel takes the rest for
- *   0 and does not write it. A size below the first published one is EINVAL.
- * - Reserved members, unknown flags and the bytes behind the end of a name must be 0,
- *   else EINVAL.
+ * - The first member of each struct that is given to an ioctl is the struct's size, as the program
+ *   knows it. A program's struct may be longer than the kernel's: what the kernel does not know
+ *   must be 0, else the call fails with E2BIG and writes the kernel's size to the first member. It
+ *   may be shorter: the kernel takes the rest for 0 and does not write it. A size below the first
+ *   published one is EINVAL.
+ * - Reserved members, unknown flags and the bytes behind the end of a name must be 0, else EINVAL.
  * - 0 is the default of every member but pid, cpu and group_fd, which are perf's.
  *
  * Rights and limits
- * - Opening /dev/tally takes the device's file mode. Making an event takes CAP_PERFMON;
- *   reading takes an open file.
- * - Each open device, file and event is charged to its user: see files_per_user and the
- *   members behind it in struct tally_info. EDQUOT reports that a limit is reached;
- *   open(2) of the device can report it, too.
- * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters
- *   for each online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of
- *   more is EPERM, with a line in the kernel log, unless the caller has CAP_IPC_LOCK.
+ * - Opening /dev/tally takes the device's file mode. Making an event takes CAP_PERFMON; reading
+ *   takes an open file.
+ * - Each open device, file and event is charged to its user: see files_per_user and the members
+ *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
+ *   can report it, too.
+ * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters for each
+ *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with
+ *   a line in the kernel log, unless the caller has CAP_IPC_LOCK.
  *
  * Rings
- * - A mapping of 1 + 2^n pages is a ring: a struct perf_event_mmap_page, then records.
- *   Mapped with PROT_WRITE, the ring keeps what the reader has not passed with data_tail.
- *   A record that finds no room is lost: it is counted by the next PERF_RECORD_LOST and
- *   by PERF_FORMAT_LOST. Mapped read-only, the ring overwrites its oldest records.
- * - The file of an event on all CPUs has a ring for each CPU, mapped at
- *   TALLY_RING_AT(cpu), and one poll(2) for all. Other files have one ring, at 0.
- * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events
- *   write to another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions;
- *   both files count on all CPUs, or neither does.
+ * - A mapping of 1 + 2^n pages is a ring: a struct perf_event_mmap_page, then records. Mapped with
+ *   PROT_WRITE, the ring keeps what the reader has not passed with data_tail. A record that finds
+ *   no room is lost: it is counted by the next PERF_RECORD_LOST and by PERF_FORMAT_LOST. Mapped
+ *   read-only, the ring overwrites its oldest records.
+ * - The file of an event on all CPUs has a ring for each CPU, mapped at TALLY_RING_AT(cpu), and
+ *   one poll(2) for all. Other files have one ring, at 0.
+ * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events write to
+ *   another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions; both files
+ *   count on all CPUs, or neither does.
  * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
- *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK,
- *   EXIT, SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID.
- * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events,
- *   wakeup_watermark), however much the ring holds. epoll_ctl(2) polls, too, and consumes
- *   a wake-up: a program adds a file to an epoll set before it enables the event. With
- *   O_ASYNC, each overflow and each wake-up by a record of a task sends a signal.
+ *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
+ *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID.
+ * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events, wakeup_watermark),
+ *   however much the ring holds. epoll_ctl(2) polls, too, and consumes a wake-up: a program adds a
+ *   file to an epoll set before it enables the event. With O_ASYNC, each overflow and each wake-up
+ *   by a record of a task sends a signal.
  *
  * Page of counts
- * - A mapping of one page, PROT_READ and MAP_SHARED, has the file's counts: see struct
- *   tally_page. Counts are published while at least one program has the page mapped.
- *   EACCES for a mapping with PROT_WRITE; EINVAL for a private mapping and for an inherited
- *   event; ENODEV for an attached file whose event was released.
+ * - A mapping of one page, PROT_READ and MAP_SHARED, has the file's counts: see struct tally_page.
+ *   Counts are published while at least one program has the page mapped. EACCES for a mapping with
+ *   PROT_WRITE; EINVAL for a private mapping and for an inherited event; ENODEV for an attached
+ *   file whose event was released.
  *
  * Filters
- * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events.
- *   It is EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event
- *   whose period is not 1, and for the tracepoints sched:sched_stat_*, which say
- *   themselves how much they count.
+ * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
+ *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is
+ *   not 1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count.
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
- * - ioctls: PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF;
- *   PERF_EVENT_IOC_PERIOD and PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event;
+ * - ioctls: PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF; PERF_EVENT_IOC_PERIOD and
+ *   PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event;
  * - perf_flags: PERF_FLAG_PID_CGROUP;
- * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol,
- *   bpf_event, text_poke, inherit_stat, aux_output, aux_action, aux_watermark,
- *   aux_sample_size, and PERF_SAMPLE_AUX of sample_type;
- * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before
- *   the program may have its signal;
+ * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol, bpf_event,
+ *   text_poke, inherit_stat, aux_output, aux_action, aux_watermark, aux_sample_size, and
+ *   PERF_SAMPLE_AUX of sample_type;
+ * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before the
+ *   program may have its signal;
  * - the tracepoint ftrace:function, and a kprobe or uprobe by config1;
  * - a breakpoint with a period on other machines than x86.
  *
  * Differences from perf's files, each as: perf's behaviour / tally's / the reason.
- *
  * Rights and limits:
- * - Who may count: kernel.perf_event_paranoid decides / CAP_PERFMON is needed at every
- *   level, and suffices / modules cannot read the level.
- * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same
- *   default / modules cannot read the former.
- * - An event that cannot count anything (switches or migrations with exclude_kernel;
- *   everything excluded): opens and reads 0 / EINVAL / 0 would look like a count.
- *
+ * - Who may count: kernel.perf_event_paranoid decides / CAP_PERFMON is needed at every level, and
+ *   suffices / modules cannot read the level.
+ * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same default /
+ *   modules cannot read the former.
+ * - An event that cannot count anything (switches or migrations with exclude_kernel; everything
+ *   excluded): opens and reads 0 / EINVAL / 0 would look like a count.
  * Counting:
- * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at
- *   0, too / the value that is read next is 0.
- * - Start of a group: the PMU starts its events together / they are started one after the
- *   other, and all count from the moment the last one is on; the samples of each begin
- *   when it is on itself / events of modules have no group on the PMU.
- * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES while the breakpoint's CPU is offline: succeeds /
- *   ENODEV / there is no event of perf to modify then.
- * - The last overflow that PERF_EVENT_IOC_REFRESH allows: the event stops with it / the
- *   event counts on until a kernel thread disables it, without samples and signals /
- *   modules cannot disable an event in its overflow.
- *
+ * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at 0, too
+ *   / the value that is read next is 0.
+ * - Start of a group: the PMU starts its events together / they are started one after the other,
+ *   and all count from the moment the last one is on; the samples of each begin when it is on
+ *   itself / events of modules have no group on the PMU.
+ * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES while the breakpoint's CPU is offline: succeeds / ENODEV /
+ *   there is no event of perf to modify then.
+ * - The last overflow that PERF_EVENT_IOC_REFRESH allows: the event stops with it / the event
+ *   counts on until a kernel thread disables it, without samples and signals / modules cannot
+ *   disable an event in its overflow.
  * Page of counts:
- * - Reading by rdpmc: the index names a counter / cap_user_rdpmc and index are 0 / modules
- *   cannot permit rdpmc.
- * - Writer of the page: the CPU that the event counts on / any CPU, so a program reads
- *   again while lock is odd, and not only when lock has changed / one page has the sum of
- *   all CPUs.
+ * - Reading by rdpmc: the index names a counter / cap_user_rdpmc and index are 0 / modules cannot
+ *   permit rdpmc.
+ * - Writer of the page: the CPU that the event counts on / any CPU, so a program reads again while
+ *   lock is odd, and not only when lock has changed / one page has the sum of all CPUs.
  * - First page of a ring: has counts / has none / counts are in the page of counts.
- *
  * poll(2) and signals:
  * - A file without a ring: EPOLLHUP / nothing, until its task has exited or its event was
  *   released, which is EPOLLHUP / such files are polled for these ends.
- * - A wake-up or signal while its CPU delivers another one, or after 64 in a row less than
- *   100 microseconds apart: at once / 1 ms later / an event may count what wake-ups do,
- *   and would wake its reader for ever.
- * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once /
- *   on all CPUs maybe twice, or just before another signal / overflows of several CPUs
- *   share one signal.
- *
+ * - A wake-up or signal while its CPU delivers another one, or after 64 in a row less than 100
+ *   microseconds apart: at once / 1 ms later / an event may count what wake-ups do, and would wake
+ *   its reader for ever.
+ * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once / on all
+ *   CPUs maybe twice, or just before another signal / overflows of several CPUs share one signal.
  * Rings and records:
- * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when
- *   no record is being written / a paused ring can be read as a whole.
- * - UNTHROTTLE: written when the event starts again / written in front of the next sample
- *   in that ring / modules do not see the start. An inherited event's children share
- *   one such state in each ring.
- * - Stream id of a child's records: the id of perf's event / the same, with the highest
- *   bit set / no id of tally's is equal to it.
- * - use_clockid with CLOCK_REALTIME, CLOCK_BOOTTIME or CLOCK_TAI: EINVAL for events
- *   that may overflow in NMI / accepted for all, and a time may lie before the one in
- *   front of it when the clock is adjusted / the clocks are read as NMI allows.
- * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW /
- *   modules cannot read the limit. A virtual machine's part: marked, without addresses /
- *   absent, the host's part is there / KVM tells perf alone. Precise samples: unwound
- *   from the interrupted registers / from the sample's registers / modules see no others.
- * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both
- *   halves are written when the switch begins / there is one tracepoint. COMM, FORK: as
- *   perf's / COMM just before, FORK just after the time of perf's / the tracepoints'
- *   places. EXIT: with the end of the task's events / before or after it, at no fixed
- *   distance / the tracepoint's place differs between kernels.
- * - Records of a child: while its own copy of the event is enabled / while the event is
- *   enabled / modules do not see the copy.
- * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at
- *   most 1023 bytes of path / modules see new ones.
- * - PERF_SAMPLE_READ with inherit: since Linux 6.12 accepted with PERF_SAMPLE_TID, and each
- *   task's own count is written / EINVAL, as in perf before / it took as much code as all
- *   other reads in samples.
- * - PERF_EVENT_IOC_SET_FILTER: what does not pass is never counted / it is counted and taken
- *   back, and another CPU may read it in between / a module's handler runs after perf
- *   has counted.
- * - Writing the ring to a file with O_DIRECT: possible / EFAULT / the pages are not the
- *   program's own.
+ * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when no
+ *   record is being written / a paused ring can be read as a whole.
+ * - UNTHROTTLE: written when the event starts again / written in front of the next sample in that
+ *   ring / modules do not see the start. An inherited event's children share one such state in
+ *   each ring.
+ * - PERF_SAMPLE_READ with inherit: EINVAL before Linux 6.12, later accepted together with
+ *   PERF_SAMPLE_TID, with each task's own count / EINVAL / modules do not see the children's
+ *   counts.
+ * - Stream id of a child's records: the id of perf's event / the same, with the highest bit set /
+ *   no id of tally's is equal to it.
+ * - use_clockid with CLOCK_REALTIME, CLOCK_BOOTTIME or CLOCK_TAI: EINVAL for events that may
+ *   overflow in NMI / accepted for all, and a time may lie before the one in front of it when the
+ *   clock is adjusted / the clocks are read as NMI allows.
+ * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW / modules
+ *   cannot read the limit. A virtual machine's part: marked, without addresses / absent, the
+ *   host's part is there / KVM tells perf alone. Precise samples: unwound from the interrupted
+ *   registers / from the sample's registers / modules see no others.
+ * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both halves
+ *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM
+ *   just before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end
+ *   of the task's events / before or after it, at no fixed distance / the tracepoint's place
+ *   differs between kernels.
+ * - Records of a child: while its own copy of the event is enabled / while the event is enabled /
+ *   modules do not see the copy.
+ * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at most 1023
+ *   bytes of path / modules see new ones.
+ * - PERF_EVENT_IOC_SET_FILTER: what does not pass is never counted / it is counted and taken back,
+ *   and another CPU may read it in between / a module's handler runs after perf has counted.
+ * - Writing the ring to a file with O_DIRECT: possible / EFAULT / the pages are not the program's
+ *   own.
  */
 #ifndef _UAPI_LINUX_TALLY_H
 #define _UAPI_LINUX_TALLY_H
@@ -192,7 +177,7 @@
 #define TALLY_IOC_ENABLE_ALL	_IO(TALLY_IOC_MAGIC, 0x04)
 #define TALLY_IOC_DISABLE_ALL	_IO(TALLY_IOC_MAGIC, 0x05)
 
-/* ioctl of the file of an event */
+/* ioctls of the file of an event */
 #define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x40) /* struct tally_read */
 #define TALLY_IOC_RING_INFO	_IO(TALLY_IOC_MAGIC, 0x41) /* struct tally_ring_info */
 
@@ -354,13 +339,11 @@ struct tally_info {
  *		without blanks and '/'; empty for no folder
  * @error:	cause of a failure
  *
- * Returns a file, or with TALLY_OPEN_MEMBER a place.
- *
- * A sibling of a pinned leader is pinned, too. perf puts each event of a group on the PMU
- * by itself: TALLY_READ_RATIO says whether all of them were there at the same time.
+ * Returns a file, or with TALLY_OPEN_MEMBER a place. A sibling of a pinned leader is pinned,
+ * too. perf puts each event of a group on the PMU by itself: TALLY_READ_RATIO says whether
+ * all of them were there at the same time.
  *
  * Errors are those of perf_event_open(2), and:
- *
  * EACCES	the caller lacks CAP_PERFMON, or for sigtrap of another process CAP_KILL
  * E2BIG	the struct or attr has something that this kernel does not know; the group
  *		has 64 events
@@ -512,8 +495,8 @@ struct tally_next {
  * this file alone. The file cannot enable, disable or change the event: EPERM. When the
  * owner releases the event, the file keeps the last count and poll(2) returns EPOLLHUP.
  *
- * The file has no ring of its own, and PERF_FORMAT_LOST reads 0. It maps the rings of the
- * event's owner, if the owner allows that: struct tally_ring_info.
+ * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
+ * owner's rings if the owner allows that: struct tally_ring_info.
  *
  * Returns a file. Errors: ENOENT without such an event; EACCES without CAP_PERFMON for an
  * event of another process and for other types than hardware, software and cache; EDQUOT;
@@ -534,45 +517,43 @@ struct tally_attach {
  * struct tally_ring_info's flags.
  *
  * BACKWARD	perf_event_attr's write_backward: each record lies in front of the one
- *		before, and takes the place of the oldest
- * SAMPLE_ID	perf_event_attr's sample_id_all: other records than samples end with the
+ *		before, and replaces the oldest
+ * SAMPLE_ID	perf_event_attr's sample_id_all: records other than samples end with the
  *		fields of sample_type that identify a sample
  */
 #define TALLY_RING_INFO_BACKWARD	(1U << 0)
 #define TALLY_RING_INFO_SAMPLE_ID	(1U << 1)
 
 /**
- * struct tally_ring_info - the rings of another one's event
+ * struct tally_ring_info - TALLY_IOC_RING_INFO: the rings of an attached event's owner
  *
- * @size:		see above; written: the kernel's
+ * @size:		size of the struct in bytes; written: the kernel's
  * @flags:		written: TALLY_RING_INFO_*
  * @sample_type:	written: perf_event_attr's sample_type
- * @pages:		written: pages of records in each ring; a power of two
- * @rings:		written: the number of rings; ring n is mapped at TALLY_RING_AT(n), and
- *			is that of CPU n if there are several
+ * @pages:		written: number of pages with records in each ring, a power of two
+ * @rings:		written: number of rings; ring n is mapped at TALLY_RING_AT(n), and of
+ *			several rings it is CPU n's
  *
- * The kernel module that owns an event may allow programs to look into its rings
- * (TALLY_RING_SHARED of <tally/tally.h>). A file that was attached to the event by a
- * caller with CAP_PERFMON maps them: 1 + @pages pages, PROT_READ and MAP_SHARED. The
- * first page is a struct perf_event_mmap_page. The program sees the very pages that the
- * kernel writes, and cannot change them: data_tail is the module's, records stay in the
- * ring as long as the module lets them, and poll(2) reports the end of the event
- * (EPOLLHUP), never records. The mapping stays when the owner releases the event, and its
- * contents do not change from then on.
+ * The kernel module that owns an event may share its rings (TALLY_RING_SHARED of
+ * <tally/tally.h>). A file that a caller with CAP_PERFMON attached to the event maps them:
+ * 1 + @pages pages, PROT_READ and MAP_SHARED, the first one a struct perf_event_mmap_page.
+ * These are the pages that the kernel writes, and the program cannot change them:
+ * data_tail is the module's, records stay as long as the module lets them, and poll(2)
+ * reports the end of the event (EPOLLHUP), never records. The mapping stays when the owner
+ * releases the event; its contents do not change from then on.
  *
- * A program that copies a ring while the event goes on reads data_head and data_tail
- * again afterwards:
- * - forward, the records from data_tail to data_head are whole, and remain so until
- *   data_tail moves: what lies in front of the new data_tail may have been written over.
- * - with BACKWARD, the records from data_head on are whole. What was written meanwhile,
- *   and up to 256 KiB that are being written, have taken the place of the oldest ones.
- *   Nothing is written while the owner keeps the ring frozen: then data_head stands
- *   still.
+ * A program that copies a ring of an enabled event reads data_head and data_tail again
+ * afterwards:
+ * - forward: the records from data_tail to data_head are whole until data_tail moves; the
+ *   bytes in front of the new data_tail may have been overwritten.
+ * - with BACKWARD: the records from data_head on are whole. The bytes written meanwhile,
+ *   and up to 256 KiB that are being written, have replaced the oldest records. While the
+ *   owner keeps the ring frozen, nothing is written and data_head stands still.
  *
  * Errors: EACCES if the owner does not share its rings, or the file was attached without
- * CAP_PERFMON, ENODEV if the owner has released the event, ENOTTY for a file that is not
- * attached, EFAULT, E2BIG, EINVAL for a size below 24. Those of mmap(2): the same, EACCES
- * for PROT_WRITE, EINVAL for another size or offset, and for a private mapping.
+ * CAP_PERFMON; ENODEV if the owner has released the event; ENOTTY for a file that is not
+ * attached; EFAULT; E2BIG; EINVAL for a size below 24. mmap(2) has the same errors, and
+ * EACCES for PROT_WRITE, EINVAL for another size or offset and for a private mapping.
  */
 struct tally_ring_info {
 	__u32 size;
