@@ -126,9 +126,8 @@
  * - UNTHROTTLE: written when the event starts again / written in front of the next sample in that
  *   ring / modules do not see the start. An inherited event's children share one such state in
  *   each ring.
- * - PERF_SAMPLE_READ with inherit: EINVAL before Linux 6.12, later accepted together with
- *   PERF_SAMPLE_TID, with each task's own count / EINVAL / modules do not see the children's
- *   counts.
+ * - PERF_SAMPLE_READ with inherit: EINVAL before Linux 6.12, later accepted with PERF_SAMPLE_TID,
+ *   with each task's own count / EINVAL / it would take as much code as all other reads in samples.
  * - Stream id of a child's records: the id of perf's event / the same, with the highest bit set /
  *   no id of tally's is equal to it.
  * - use_clockid with CLOCK_REALTIME, CLOCK_BOOTTIME or CLOCK_TAI: EINVAL for events that may
