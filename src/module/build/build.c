@@ -78,20 +78,20 @@ static bool has_records(const struct perf_event_attr *attr)
 }
 
 /* A filter may come as long as it has a file. */
-static bool may_be_sifted(const struct tally_builder *b)
+static bool may_be_filtered(const struct tally_builder *b)
 {
-	return b->flags & TALLY_BUILDER_FILE && tally_sift_can(&b->attr);
+	return b->flags & TALLY_BUILDER_FILE && tally_filter_can(&b->attr);
 }
 
 /* That needs a callback, and what the tracepoint tells. */
-static void make_siftable(const struct tally_builder *b, struct perf_event_attr *attr)
+static void make_filterable(const struct tally_builder *b, struct perf_event_attr *attr)
 {
-	if (!may_be_sifted(b))
+	if (!may_be_filtered(b))
 		return;
 	attr->sample_type |= PERF_SAMPLE_RAW;
 	if (attr->sample_period)
 		return;
-	attr->sample_period = TALLY_SIFT_LATER;
+	attr->sample_period = TALLY_FILTER_LATER;
 	attr->wakeup_events = 1;
 	/* perf asks it of who samples functions. */
 	attr->exclude_callchain_user = 1;
@@ -111,7 +111,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 		if (!ev->output)
 			return -ENOMEM;
 	}
-	if (!ev->attr.sample_period && !may_be_sifted(b))
+	if (!ev->attr.sample_period && !may_be_filtered(b))
 		return 0;
 	of = tally_overflow_new(b, &ev->attr, target, ev,
 				ev->output ? &ev->output->lost : NULL);
@@ -175,7 +175,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	struct perf_event_attr counted = ev->attr;
 	int err;
 
-	make_siftable(b, &counted);
+	make_filterable(b, &counted);
 	err = counter_get(ev, b, &counted, target);
 	/* Some can be counted, but not sampled: they have no filter, then. */
 	if ((err == -EPERM || err == -EINVAL) && !ev->attr.sample_period && ev->overflow)

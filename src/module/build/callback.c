@@ -195,7 +195,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	u32 special = smp_load_acquire(&of->special); /* E */
 	u64 sequence;
 
-	if (special & TALLY_SPECIAL_FILTER && !tally_sift(of, oc, event, data))
+	if (special & TALLY_SPECIAL_FILTER && !tally_filter_take(of, oc, event, data))
 		return;
 	if (special & TALLY_SPECIAL_SHUT) {
 		/* perf has the children always on; all others should be off. */

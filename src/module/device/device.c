@@ -337,7 +337,7 @@ static int charge(struct opening *op)
 
 	/* Any file may have rings. */
 	bytes += sizeof(struct tally_output) + nr * sizeof(struct tally_output_slot);
-	if (op->attr.sample_period || tally_sift_can(&op->attr))
+	if (op->attr.sample_period || tally_filter_can(&op->attr))
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* And its page, with what publishes in that. */
 	if (files)

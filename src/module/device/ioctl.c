@@ -147,7 +147,7 @@ static int set_filter(struct tally_file *f, const char __user *arg)
 	char *text;
 	int err;
 
-	if (!tally_sift_can(&f->ev->attr))
+	if (!tally_filter_can(&f->ev->attr))
 		return -EINVAL;
 	text = strndup_user(arg, PAGE_SIZE);
 	if (IS_ERR(text))

@@ -186,7 +186,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	if (ev->overflow->filter) {
 		err = 0;
 		if (!(ev->attr.sample_type & PERF_SAMPLE_PERIOD))
-			WRITE_ONCE(ev->overflow->sift_period, period);
+			WRITE_ONCE(ev->overflow->filter_period, period);
 	} else {
 		err = tally_counter_set_period(c, period);
 	}

@@ -121,8 +121,8 @@ struct tally_overflow_cpu {
  * @output: where its records go, with TALLY_SPECIAL_RECORD
  * @lost: the records of @output that found no room; NULL without an output
  * @filter: of a tracepoint, with TALLY_SPECIAL_FILTER
- * @sift_period: how many that pass are an overflow; 0 if it only counts
- * @sift_one: it counts in one place: @passed is here, and not each CPU's
+ * @filter_period: how many that pass are an overflow; 0 if it only counts
+ * @filter_one: it counts in one place: @passed is here, and not each CPU's
  * @passed: what passed since the last overflow
  * @cpus: the parts on each CPU
  * @reload: how many overflows between two looks at the clock
@@ -153,8 +153,8 @@ struct tally_overflow {
 	struct tally_output *output;
 	const atomic64_t *lost;
 	struct tally_filter *filter;
-	s64 sift_period;
-	bool sift_one;
+	s64 filter_period;
+	bool filter_one;
 	local_t passed;
 	struct tally_overflow_cpu __percpu *cpus;
 	u32 batch;

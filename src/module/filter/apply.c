@@ -25,7 +25,7 @@
 #include "filter/apply.h"
 
 /* What an event's filter can be asked about: what perf calls tracing. */
-bool tally_sift_can(const struct perf_event_attr *attr)
+bool tally_filter_can(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_TRACEPOINT ||
 	       (attr->type >= PERF_TYPE_MAX &&
@@ -42,7 +42,7 @@ static bool passes(const struct tally_overflow *of, const struct perf_sample_dat
 }
 
 /**
- * tally_sift - whether it passes, and is the last of a period
+ * tally_filter_take - whether it passes, and is the last of a period
  * @of: the event's, with TALLY_SPECIAL_FILTER
  * @oc: its part on this CPU
  * @event: perf's event, maybe a child's
@@ -50,11 +50,11 @@ static bool passes(const struct tally_overflow *of, const struct perf_sample_dat
  *
  * Context: Any context, without preemption.
  */
-bool tally_sift(struct tally_overflow *of, struct tally_overflow_cpu *oc,
+bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 		struct perf_event *event, struct perf_sample_data *data)
 {
-	s64 period = READ_ONCE(of->sift_period);
-	local_t *passed = of->sift_one ? &of->passed : &oc->passed;
+	s64 period = READ_ONCE(of->filter_period);
+	local_t *passed = of->filter_one ? &of->passed : &oc->passed;
 
 	if (!passes(of, data)) {
 		local64_dec(&event->count);
@@ -119,8 +119,8 @@ static int set_filter(struct tally_event *ev, const char *text)
 	f = tally_filter_parse(call, text, why, sizeof(why));
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	WRITE_ONCE(of->sift_period, own_period(ev));
-	of->sift_one = !tally_counter_on_all_cpus(c);
+	WRITE_ONCE(of->filter_period, own_period(ev));
+	of->filter_one = !tally_counter_on_all_cpus(c);
 	of->filter = f;
 	tally_overflow_special(of, TALLY_SPECIAL_FILTER, 0);
 	err = c->attr.sample_period == 1 ? 0 : tally_counter_set_period(c, 1);
@@ -150,7 +150,7 @@ int tally_event_set_filter(struct tally_event *ev, const char *text)
 {
 	int err;
 
-	if (!ev->overflow || !tally_sift_can(&ev->attr))
+	if (!ev->overflow || !tally_filter_can(&ev->attr))
 		return -EINVAL;
 	mutex_lock(&ev->counter->lock);
 	err = set_filter(ev, text);

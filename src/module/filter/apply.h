@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_SIFT_H
-#define TALLY_SIFT_H
+#ifndef TALLY_FILTER_APPLY_H
+#define TALLY_FILTER_APPLY_H
 
 #include <linux/types.h>
 
@@ -12,11 +12,11 @@ struct tally_overflow;
 struct tally_overflow_cpu;
 
 /* The period of one that has none, and no filter yet: it never overflows. */
-#define TALLY_SIFT_LATER	S64_MAX
+#define TALLY_FILTER_LATER	S64_MAX
 
-bool tally_sift(struct tally_overflow *of, struct tally_overflow_cpu *oc,
+bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 		struct perf_event *event, struct perf_sample_data *data);
-bool tally_sift_can(const struct perf_event_attr *attr);
+bool tally_filter_can(const struct perf_event_attr *attr);
 int tally_event_set_filter(struct tally_event *ev, const char *text);
 
-#endif /* TALLY_SIFT_H */
+#endif /* TALLY_FILTER_APPLY_H */
