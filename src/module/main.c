@@ -24,6 +24,7 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "read/page.h"
+#include "base/kick.h"
 #include "base/pmu.h"
 #include "record/output.h"
 #include "record/record.h"
@@ -88,6 +89,7 @@ static int __init tally_init(void)
 	list = kstrdup(events, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
+	tally_brakes_init();
 	err = tally_overflow_init();
 	if (err)
 		goto free_list;
@@ -148,6 +150,7 @@ static void __exit tally_exit(void)
 	tally_record_exit();
 	tally_control_exit();
 	tally_overflow_exit();
+	tally_brakes_exit();
 }
 
 module_init(tally_init);

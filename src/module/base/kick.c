@@ -1,144 +1,191 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Readers are woken, and signals sent, from irq_works. That may be what events are of:
- * the tracepoint of a signal, a probe in a function that wakes, the end of an interrupt.
- * If each kicked again at once, the CPU would do nothing else for ever. So it waits for
- * a while, and nothing is lost, what
- * - comes on a CPU while that is doing such work, an NMI's kick among it;
- * - was kicked close behind its end too often in a row.
+ * Work that an overflow has done in interrupt: readers are woken, signals are sent, and
+ * handlers are called.
+ *
+ * An event may count that work itself: the tracepoint of a signal, a probe in a function
+ * that wakes, the end of an interrupt. Then each work causes the next one, and the CPU
+ * would do nothing else for ever. So each CPU has a brake. Works that follow each other
+ * within GAP_NS are a stretch. When the works of a stretch have run for STRETCH_NS, the
+ * brake holds all works that are kicked on this CPU, for as long as the stretch ran.
+ * So such works have half of a CPU at most. No work is lost.
+ *
+ * The brake is a CPU's and not a work's: works that cause each other are held, too.
+ *
+ * The limit of overflows (tally_builder_max_rate(), see build/callback.c) is no part of
+ * this. It switches perf's event off, which costs the CPU its time also where no work
+ * follows an overflow; users set it, and see it as the state "throttled".
  *
  * Ordering:
  *
- * K. Who kicks has said why, and then looks at @waits; who ends that clears it before
- *    the work is queued. So the work sees all that was said of kicks that it is to
- *    answer for.
+ * K. tally_kick() is called after the reason for the work was written, and then reads
+ *    @held. The brake clears KICK_WAITS before it queues the work. So a work that runs
+ *    after the brake sees the reasons of all calls that found KICK_WAITS set.
+ * W. tally_kick() puts a work on the list of a brake before it reads @on again, and the
+ *    brake clears @on before it empties the list: a work that comes while the brake
+ *    ends is queued by one of both.
  *
- * @kicking and @held are of one CPU, and written by it alone: by the work, and by what
- * interrupts that. A kick is on a list only while it waits, so on one at most. All of a
- * work is in one RCU read-side critical section: a grace period after the last kick none
- * is on a list.
+ * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it, and
+ * whoever takes it off the list clears KICK_LISTED last.
  */
-#include <linux/bitops.h>
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
-#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/time64.h>
 #include "compat.h"
 #include "base/kick.h"
 
-/* Closer than this, so many times in a row, and it waits for so long. */
-#define CLOSE_NS	(100ULL * NSEC_PER_USEC)
-#define CLOSE_MOST	64
-#define WAIT_NS		(1ULL * NSEC_PER_MSEC)
+/* Between two works of one stretch; more than an interrupt costs in an emulator. */
+#define GAP_NS		(100ULL * NSEC_PER_USEC)
+#define STRETCH_NS	(1ULL * NSEC_PER_MSEC)
+/*
+ * What a work counts for while the clock stands still: a clock that goes by ticks does
+ * so while works leave no time for the tick.
+ */
+#define STILL_NS	(10ULL * NSEC_PER_USEC)
 
-static DEFINE_PER_CPU(bool, kicking);
-static DEFINE_PER_CPU(struct llist_head, held);
+#define KICK_WAITS	1U	/* the brake is going to queue the work */
+#define KICK_LISTED	2U	/* the brake still uses the work */
 
 /**
- * tally_kick - have it done
- * @kick: what
+ * struct brake - what keeps works from taking a CPU
+ * @on: works are held
+ * @ran: nanoseconds that the works of this stretch have run
+ * @ended: when the last work ended, by ktime_get_mono_fast_ns()
+ * @held: works that are held, by tally_kick::node
+ * @timer: lets the works go
  *
- * Context: Any context, NMI included, without preemption.
+ * Written by its CPU; by another one if the CPU went offline with @timer running.
  */
-void tally_kick(struct tally_kick *kick)
+struct brake {
+	bool on;
+	u64 ran;
+	u64 ended;
+	struct llist_head held;
+	struct hrtimer timer;
+};
+
+static DEFINE_PER_CPU(struct brake, brakes);
+
+static void let_go(struct brake *b)
 {
-	smp_mb(); /* K */
-	if (unlikely(test_bit(0, &kick->waits)))
-		return;
-	if (likely(!this_cpu_read(kicking)))
+	struct tally_kick *kick, *next;
+	struct llist_node *list;
+
+	list = llist_del_all(&b->held);
+	llist_for_each_entry_safe(kick, next, list, node) {
+		WRITE_ONCE(kick->held, KICK_LISTED);
+		smp_mb(); /* K */
 		irq_work_queue(&kick->irq_work);
-	else if (!test_and_set_bit(0, &kick->waits))
-		llist_add(&kick->node, this_cpu_ptr(&held));
-}
-
-static void start(struct tally_kick *kick)
-{
-	/* The last interrupt of a CPU that goes offline: its timers went. */
-	if (unlikely(!cpu_online(smp_processor_id()))) {
-		clear_bit_unlock(0, &kick->waits);
-		kick->run(kick);
-		return;
+		/* From here on the work may be freed. */
+		smp_store_release(&kick->held, 0);
 	}
-	hrtimer_start(&kick->later, ns_to_ktime(WAIT_NS), HRTIMER_MODE_REL_HARD);
 }
 
-static enum hrtimer_restart wait_ended(struct hrtimer *later)
+static enum hrtimer_restart brake_ended(struct hrtimer *timer)
 {
-	struct tally_kick *kick = container_of(later, struct tally_kick, later);
+	struct brake *b = container_of(timer, struct brake, timer);
 
-	clear_bit(0, &kick->waits);
-	smp_mb__after_atomic(); /* K */
-	irq_work_queue(&kick->irq_work);
+	b->ran = 0;
+	WRITE_ONCE(b->on, false);
+	smp_mb(); /* W */
+	let_go(b);
 	return HRTIMER_NORESTART;
 }
 
-/* A clock that goes by ticks may tell of one that there was none: so it is halved. */
-static bool is_too_close(struct tally_kick *kick)
+/**
+ * tally_kick - have a work done on this CPU soon
+ * @kick: the work; it is done once for all calls since it last began
+ *
+ * Context: Any context, NMI included, with preemption disabled.
+ */
+void tally_kick(struct tally_kick *kick)
 {
-	unsigned int close = READ_ONCE(kick->close);
+	struct brake *b = this_cpu_ptr(&brakes);
 
-	if (ktime_get_mono_fast_ns() - READ_ONCE(kick->ended) < CLOSE_NS)
-		close++;
-	else
-		close /= 2;
-	WRITE_ONCE(kick->close, close < CLOSE_MOST ? close : 0);
-	return close >= CLOSE_MOST;
-}
-
-static void run(struct irq_work *work)
-{
-	struct tally_kick *kick = container_of(work, struct tally_kick, irq_work);
-	struct llist_node *list;
-	struct tally_kick *next;
-
-	if (unlikely(is_too_close(kick) && !READ_ONCE(kick->ending))) {
-		if (!test_and_set_bit(0, &kick->waits))
-			start(kick);
+	smp_mb(); /* K */
+	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
+		return;
+	if (likely(!READ_ONCE(b->on)) ||
+	    cmpxchg(&kick->held, 0, KICK_WAITS | KICK_LISTED)) {
+		irq_work_queue(&kick->irq_work);
 		return;
 	}
-	rcu_read_lock();
-	this_cpu_write(kicking, true);
+	llist_add(&kick->node, &b->held);
+	smp_mb(); /* W */
+	if (unlikely(!READ_ONCE(b->on)))
+		let_go(b);
+}
+
+static void run(struct irq_work *irq_work)
+{
+	struct tally_kick *kick = container_of(irq_work, struct tally_kick, irq_work);
+	struct brake *b = this_cpu_ptr(&brakes);
+	u64 begin = ktime_get_mono_fast_ns();
+
+	if (begin - b->ended >= GAP_NS)
+		b->ran = 0;
 	kick->run(kick);
-	this_cpu_write(kicking, false);
-	WRITE_ONCE(kick->ended, ktime_get_mono_fast_ns());
-	/* From here on none is held, so none is left behind. */
-	list = llist_del_all(this_cpu_ptr(&held));
-	llist_for_each_entry_safe(kick, next, list, node)
-		start(kick);
-	rcu_read_unlock();
+	b->ended = ktime_get_mono_fast_ns();
+	b->ran += b->ended - begin ?: STILL_NS;
+	if (likely(b->ran < STRETCH_NS) || b->on)
+		return;
+	/* The last interrupt of a CPU that goes offline: its timers are gone. */
+	if (!cpu_online(smp_processor_id()))
+		return;
+	WRITE_ONCE(b->on, true);
+	hrtimer_start(&b->timer, ns_to_ktime(b->ran), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /**
- * tally_kick_init - before anything else
- * @kick: it
- * @run_it: what is to be done; in hard interrupt, on PREEMPT_RT in a thread
+ * tally_kick_init - make a work ready
+ * @kick: the work
+ * @run_it: does the work, in hard interrupt
+ * @hard: on PREEMPT_RT, too; else @run_it is called in a thread there
  */
-void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick))
+void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick),
+		     bool hard)
 {
 	kick->run = run_it;
-	init_irq_work(&kick->irq_work, run);
-	kick->waits = 0;
-	tally_hrtimer_setup(&kick->later, wait_ended, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	kick->ended = 0;
-	kick->close = 0;
-	kick->ending = false;
+	kick->irq_work = hard ? IRQ_WORK_INIT_HARD(run) : IRQ_WORK_INIT(run);
+	kick->held = 0;
 }
 
 /**
- * tally_kick_sync - it is not done any more
- * @kick: what nobody kicks now; a grace period ago the last one did
+ * tally_kick_sync - wait until a work is neither held, nor queued, nor running
+ * @kick: the work; nothing but the work itself kicks it any more
  *
  * Context: Process context, may sleep.
  */
 void tally_kick_sync(struct tally_kick *kick)
 {
-	WRITE_ONCE(kick->ending, true);
-	smp_mb(); /* Who waits now has not seen it, and is seen below. */
-	irq_work_sync(&kick->irq_work);
-	/* If that is too late, the work is done once more, and does not start it again. */
-	hrtimer_cancel(&kick->later);
-	irq_work_sync(&kick->irq_work);
+	do {
+		while (smp_load_acquire(&kick->held))
+			schedule_timeout_uninterruptible(1);
+		irq_work_sync(&kick->irq_work);
+	} while (READ_ONCE(kick->held) || irq_work_is_busy(&kick->irq_work));
+}
+
+void tally_brakes_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		tally_hrtimer_setup(&per_cpu_ptr(&brakes, cpu)->timer, brake_ended,
+				    CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* No work is left. */
+void tally_brakes_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(&brakes, cpu)->timer);
 }

@@ -8,29 +8,24 @@
 #include <linux/types.h>
 
 /**
- * struct tally_kick - something that is to be done soon, in interrupt
- * @run: what; several times in a row are one
- * @irq_work: does it
- * @waits: bit 0: it is done when @later ends, and not before
- * @later: has it done after a while
- * @node: in the list of those for which that is to be started
- * @ended: when it was done last
- * @close: how often it was to be done again close behind that
- * @ending: it does not wait any more
+ * struct tally_kick - a work that is done in interrupt
+ * @run: does the work
+ * @irq_work: calls @run
+ * @held: state while the CPU's brake holds the work; 0 if it does not
+ * @node: link in the list of the brake that holds the work
  */
 struct tally_kick {
 	void (*run)(struct tally_kick *kick);
 	struct irq_work irq_work;
-	unsigned long waits;
-	struct hrtimer later;
+	unsigned int held;
 	struct llist_node node;
-	u64 ended;
-	unsigned int close;
-	bool ending;
 };
 
-void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick));
+void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick),
+		     bool hard);
 void tally_kick(struct tally_kick *kick);
 void tally_kick_sync(struct tally_kick *kick);
+void tally_brakes_init(void);
+void tally_brakes_exit(void);
 
 #endif /* TALLY_KICK_H */

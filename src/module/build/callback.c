@@ -18,11 +18,8 @@
  *    flag, which is a store-release; whoever acts upon a flag load-acquires it.
  *    The short way acts upon none, and needs no order.
  * F. @busy and what it guards are seen by one CPU alone: compiler barriers.
- * G. A sample is committed before @held is read, and @held is cleared before
- *    the irq_work is queued that looks for samples. Both are on this CPU, so a
- *    sample that was not announced, because @held was seen, is found. If @hold
- *    runs elsewhere, because this CPU went offline, those for the interrupt wait
- *    for the next overflow on this CPU, or for the end of the event.
+ * G. A sample is committed before its work is kicked: K, in kick.c, carries that to
+ *    the work, also where a brake holds it.
  * H. @paused is set here and read by the work that tally_overflow_kick() leads to,
  *    which orders the two; it is cleared by that work with nothing to order:
  *    an overflow that still sees it is only counted.
@@ -152,8 +149,7 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 	s->sequence = oc->sample.sequence;
 	s->missed = local_read(&q->untold) ? local_xchg(&q->untold, 0) : 0;
 	tally_queue_commit(q);
-	if (!READ_ONCE(oc->held)) /* G */
-		irq_work_queue(&oc->irq_work);
+	tally_kick(&oc->announce); /* G */
 }
 
 /* Whether the limits let it through; the last one has the event switched off. */

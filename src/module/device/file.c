@@ -209,7 +209,7 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 	init_waitqueue_head(&f->wait);
 	f->at.gone = event_gone;
 	f->exit.ended = task_ended;
-	tally_kick_init(&f->signal, signal_readers);
+	tally_kick_init(&f->signal, signal_readers, false);
 	return f;
 }
 

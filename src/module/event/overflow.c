@@ -28,14 +28,7 @@
 #define WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SMALL_RATE	1000
 
-/*
- * Interrupts for bottom halves with no gap between them, for so long or for so
- * many samples, are held back for a while. One handles so many at once.
- */
-#define GAP_NS		(100ULL * NSEC_PER_USEC)
-#define STRETCH_NS	(2ULL * NSEC_PER_MSEC)
-#define STRETCH		1000
-#define HOLD_NS		(1ULL * NSEC_PER_MSEC)
+/* Samples that one interrupt hands to its handler. */
 #define AT_ONCE		64
 
 /* Of clocks and hardware; what code does by itself has no limit. */
@@ -106,49 +99,6 @@ static void call(struct tally_overflow_cpu *oc, enum tally_stage stage,
 	tally_queue_pop(&oc->queue, stage);
 }
 
-/*
- * An event may be what its own bottom half does: the tracepoint of an irq_work,
- * say. It would be interrupted again at once, and for ever. So interrupts that
- * follow each other closely for too long wait for a while, and for no less than
- * the last one took. Their number counts as well: a clock that goes by ticks
- * stands still while no tick is let in.
- */
-static void hold_back(struct tally_overflow_cpu *oc, u64 begin)
-{
-	u64 now = ktime_get_mono_fast_ns();
-	u64 hold;
-
-	if (begin - oc->last_end >= GAP_NS) {
-		oc->stretch_start = begin;
-		oc->stretch = 0;
-	}
-	oc->last_end = now;
-	if (++oc->stretch < STRETCH && now - oc->stretch_start < STRETCH_NS)
-		return;
-	/* The last interrupt of a CPU that goes offline: its timers went. */
-	if (!cpu_online(smp_processor_id()))
-		return;
-	hold = max(HOLD_NS, now - begin);
-	if (now == oc->stretch_start)
-		hold = oc->stretch * GAP_NS;
-	WRITE_ONCE(oc->held, true);
-	hrtimer_start(&oc->hold, ns_to_ktime(hold),
-		      HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-static enum hrtimer_restart hold_ended(struct hrtimer *hold)
-{
-	struct tally_overflow_cpu *oc =
-		container_of(hold, struct tally_overflow_cpu, hold);
-
-	WRITE_ONCE(oc->held, false); /* G */
-	if (oc->sample.cpu == smp_processor_id())
-		irq_work_queue(&oc->irq_work);
-	else if (!oc->of->irq.fn)
-		queue_work(bottom_wq, &oc->bottom);
-	return HRTIMER_NORESTART;
-}
-
 static void irq_half(struct tally_overflow_cpu *oc)
 {
 	unsigned int room = AT_ONCE;
@@ -156,30 +106,28 @@ static void irq_half(struct tally_overflow_cpu *oc)
 
 	while ((s = tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ))) {
 		if (!room--) {
-			irq_work_queue(&oc->irq_work);
+			tally_kick(&oc->announce);
 			return;
 		}
-		oc->stretch++;
 		call(oc, TALLY_STAGE_IRQ, &oc->irq, &oc->of->irq, s);
 	}
 }
 
-/* In hard interrupt, on the CPU of @oc, one at a time. */
-static void announced(struct irq_work *work)
+/*
+ * In hard interrupt, on the CPU of @oc, one at a time. On another CPU if its own went
+ * offline while the brake held the work: samples for the handler in interrupt stay for
+ * the next overflow there, or for the end of the event.
+ */
+static void announced(struct tally_kick *kick)
 {
 	struct tally_overflow_cpu *oc =
-		container_of(work, struct tally_overflow_cpu, irq_work);
+		container_of(kick, struct tally_overflow_cpu, announce);
 	struct tally_overflow *of = oc->of;
-	u64 begin = ktime_get_mono_fast_ns();
 
-	if (READ_ONCE(oc->held))
-		return;
-	if (of->irq.fn)
+	if (of->irq.fn && oc->sample.cpu == smp_processor_id())
 		irq_half(oc);
 	if (of->work.fn && tally_queue_peek(&oc->queue, TALLY_STAGE_WORK))
 		queue_work(bottom_wq, &oc->bottom);
-	hold_back(oc, begin);
-	/* What came meanwhile announced itself, or is found when the hold ends. */
 }
 
 static void bottom_half(struct work_struct *work)
@@ -288,10 +236,8 @@ static int init_cpu(struct tally_overflow *of, int cpu,
 	oc->of = of;
 	oc->sample.cpu = cpu;
 	oc->look_at = 1;
-	oc->irq_work = IRQ_WORK_INIT_HARD(announced);
+	tally_kick_init(&oc->announce, announced, true);
 	INIT_WORK(&oc->bottom, bottom_half);
-	tally_hrtimer_setup(&oc->hold, hold_ended, CLOCK_MONOTONIC,
-			    HRTIMER_MODE_REL_PINNED_HARD);
 	if (!(of->special & TALLY_SPECIAL_DEFER))
 		return 0;
 	/* Where it cannot overflow, there is room for one all the same. */
@@ -353,7 +299,7 @@ free:
 /* On the CPU of @oc, in interrupt. */
 static void announce(void *oc)
 {
-	irq_work_queue(&((struct tally_overflow_cpu *)oc)->irq_work);
+	tally_kick(&((struct tally_overflow_cpu *)oc)->announce);
 }
 
 /* Samples that wait for a CPU that is offline: nobody will be given them. */
@@ -366,29 +312,20 @@ static void give_up(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Until it is neither running nor held back, and has had all there is. One that
- * ends may be held back, and a hold that ends starts another, but there is no
- * more for them to do each time. With cpu_hotplug_lock held.
+ * Waits until the interrupt is over and its handler has had all samples. With
+ * cpu_hotplug_lock held.
  */
 static void drain_interrupt(struct tally_overflow *of,
 			    struct tally_overflow_cpu *oc)
 {
 	int cpu = oc->sample.cpu;
-	bool more;
 
-	do {
-		irq_work_sync(&oc->irq_work);
-		/* One that has ended has started the timer, if it does: that is last. */
-		more = hrtimer_cancel(&oc->hold) ||
-		       irq_work_is_busy(&oc->irq_work) ||
-		       hrtimer_active(&oc->hold);
-		WRITE_ONCE(oc->held, false);
-		if (of->irq.fn && cpu_online(cpu) &&
-		    tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ)) {
-			smp_call_function_single(cpu, announce, oc, true);
-			more = true;
-		}
-	} while (more);
+	tally_kick_sync(&oc->announce);
+	while (of->irq.fn && cpu_online(cpu) &&
+	       tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ)) {
+		smp_call_function_single(cpu, announce, oc, true);
+		tally_kick_sync(&oc->announce);
+	}
 	if (of->irq.fn)
 		give_up(oc);
 }

@@ -3,12 +3,12 @@
 #define TALLY_OVERFLOW_H
 
 #include <linux/atomic.h>
-#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
 #include <linux/workqueue.h>
 #include <tally/tally.h>
+#include "base/kick.h"
 #include "base/queue.h"
 
 struct tally_filter;
@@ -69,16 +69,12 @@ struct tally_calls {
  * @sample: for the direct handler; off the stack, which may be that of an NMI.
  *	Its sequence is how many overflows there were, without @skipped.
  * @direct: the direct handler's calls
- * @irq: the interrupt's calls; written by @irq_work
+ * @irq: the interrupt's calls; written by @announce
  * @work: the work's calls; written by @bottom
  * @queue: to the bottom halves
- * @irq_work: the interrupt, on this CPU
+ * @announce: the interrupt, on this CPU: calls the handler in interrupt and starts
+ *	@bottom
  * @bottom: the work
- * @hold: starts @irq_work after a while, when it came too often
- * @held: @hold is running: the callback need not start @irq_work
- * @stretch_start: since when @irq_work has come without a gap; its own
- * @stretch: how often it has, and samples that it handled; its own
- * @last_end: when @irq_work last ended; its own
  * @of: the event's
  *
  * "The callback's" means: written while @busy, which nothing on this CPU
@@ -103,13 +99,8 @@ struct tally_overflow_cpu {
 	struct tally_calls irq;
 	struct tally_calls work;
 	struct tally_queue queue;
-	struct irq_work irq_work;
+	struct tally_kick announce;
 	struct work_struct bottom;
-	struct hrtimer hold;
-	bool held;
-	u32 stretch;
-	u64 stretch_start;
-	u64 last_end;
 	struct tally_overflow *of;
 };
 

@@ -213,7 +213,7 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 	refcount_set(&r->refs, 1);
 	spin_lock_init(&r->outputs_lock);
 	INIT_LIST_HEAD(&r->outputs);
-	tally_kick_init(&r->kick, wake);
+	tally_kick_init(&r->kick, wake, false);
 	INIT_RCU_WORK(&r->free, end_ring);
 	if (alloc_pages_of(r, node))
 		r->data = map_twice(r);
