@@ -248,22 +248,18 @@ static inline u64 tally_strip_user_pac(u64 lr)
 #endif
 
 /*
- * What filters of trace events know. Names of functions (".function") and the
- * fields of stack traces came with 6.3, sets of CPUs ("CPUS{}") with 6.6, all
- * without a macro to tell. With the floor at 6.6 the second sides go.
+ * Kinds of fields that filters of trace events know: those of stack traces came with 6.3,
+ * those of sets of CPUs with 6.6, both without a macro to tell. With the floor at 6.6 the
+ * second sides go.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-#define TALLY_FILTER_HAS_FUNCTION	1
 #define TALLY_FILTER_STACKTRACE		FILTER_STACKTRACE
 #else
-#define TALLY_FILTER_HAS_FUNCTION	0
 #define TALLY_FILTER_STACKTRACE		(-1)
 #endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-#define TALLY_FILTER_HAS_CPUS		1
 #define TALLY_FILTER_CPUMASK		FILTER_CPUMASK
 #else
-#define TALLY_FILTER_HAS_CPUS		0
 #define TALLY_FILTER_CPUMASK		(-1)
 #endif
 

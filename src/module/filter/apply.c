@@ -100,7 +100,6 @@ static int set_filter(struct tally_event *ev, const char *text)
 	struct tally_counter *c = ev->counter;
 	struct trace_event_call *call;
 	struct tally_filter *f;
-	char why[96];
 	int err;
 
 	if (of->filter)
@@ -116,7 +115,7 @@ static int set_filter(struct tally_event *ev, const char *text)
 		return -ENODEV;
 	if (counts_by_itself(call))
 		return -EOPNOTSUPP;
-	f = tally_filter_parse(call, text, why, sizeof(why));
+	f = tally_filter_parse(call, text);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	WRITE_ONCE(of->filter_period, own_period(ev));

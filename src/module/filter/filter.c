@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters of tracepoints' records: text, to terms that tell where to go next.
+ * The parser of filters: from the text of a filter to a list of comparisons, each of
+ * which leads to the next one to be made.
  *
- * The language is that of PERF_EVENT_IOC_SET_FILTER, whose own parser modules
- * cannot call:
+ * The language is that of PERF_EVENT_IOC_SET_FILTER, whose parser modules cannot call:
  *
  *	prev_pid == 0 && (comm ~ "sh*" || !(common_pid & 1))
  *
- * What it accepts is accepted here, and what it refuses is refused with the same
- * number, odd as those are: of a formula that does not hold together it tells -1,
- * -2 and -3, which its callers see as EPERM, ENOENT and ESRCH.
+ * Two operands of the kernel's parser are missing here, and are EINVAL: sets of CPUs
+ * ("CPUS{0-3}") and functions ("ip.function == schedule"). All other texts are accepted
+ * or refused as by the kernel, with the same error numbers. Those of a formula that is
+ * not well formed are odd: the kernel's parser returns -1, -2 and -3, which its callers
+ * take for EPERM, ENOENT and ESRCH.
  */
-#include <linux/cpumask.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
-#include <linux/glob.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -26,30 +25,29 @@
 #include "compat.h"
 #include "filter/fields.h"
 #include "filter/filter.h"
-#include "base/pmu.h"
 
-#define ERR_FORM	(-EPERM)	/* its -1 */
-#define ERR_OPEN	(-ENOENT)	/* its -2 */
-#define ERR_QUOTE	(-ESRCH)	/* its -3 */
+#define ERR_FORM	(-EPERM)	/* the kernel's -1 */
+#define ERR_OPEN	(-ENOENT)	/* the kernel's -2 */
+#define ERR_QUOTE	(-ESRCH)	/* the kernel's -3 */
 
-/* Longer texts never reach perf's parser. */
+/* perf refuses longer texts before it parses them. */
 #define MAX_TEXT	PAGE_SIZE
 
-/* Two results of each, and two ends, have numbers below NOBODY. */
+/* So that the results of all terms, two of each, have numbers below NOBODY. */
 #define MAX_TERMS	16384
 
 /*
- * What is still to be told where to go: results of terms, linked through the
- * places where the answer will be. A result is a term's number, twice, and one
- * more if it is the true one.
+ * A result is a term with one of its two outcomes, as a number: twice the number of the
+ * term, and one more for true. While it is not known yet where results lead, they form a
+ * list: tally_term::next of each has the next result, and NOBODY at the end.
  */
 #define NOBODY	0xffff
 
 /**
- * struct level - what is known of a formula in parentheses, before its end
- * @invert: whether a '!' is in front of it
- * @and_false: the results by which the operands of && before make all false
- * @or_true: those by which the operands of || before make all true
+ * struct level - the state of one level of parentheses, up to the current operand
+ * @invert: a '!' is in front of the parenthesis
+ * @and_false: list of the results by which an operand of the current && is false
+ * @or_true: list of the results by which an operand of the current || is true
  */
 struct level {
 	bool invert;
@@ -57,34 +55,35 @@ struct level {
 	u16 or_true;
 };
 
-/* The operand that ended last: by which results it is true and false. */
+/**
+ * struct operand - the operand that ended last
+ * @is: lists of the results by which the operand is false, and is true
+ */
 struct operand {
 	u16 is[2];
 };
 
+/**
+ * struct parser - a text that is being parsed
+ * @call: the event whose fields the text names
+ * @at: the rest of the text
+ * @f: the filter that is being made
+ * @max_terms: number of terms that there is room for
+ * @levels: the levels of parentheses; the first one is outside of all
+ * @max_levels: number of levels that there is room for
+ * @level: number of the current level
+ * @spare_text: room for the next string
+ */
 struct parser {
 	struct trace_event_call *call;
 	const char *at;
-	char *why;
-	size_t why_size;
 	struct tally_filter *f;
 	unsigned int max_terms;
 	struct level *levels;
 	unsigned int max_levels;
 	unsigned int level;
-	struct cpumask *spare_mask;	/* where the next set goes */
-	char *spare_text;		/* where the next text goes */
+	char *spare_text;
 };
-
-static __printf(3, 4) int bad(struct parser *p, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(p->why, p->why_size, fmt, args);
-	va_end(args);
-	return err;
-}
 
 static void skip_blanks(struct parser *p)
 {
@@ -93,11 +92,13 @@ static void skip_blanks(struct parser *p)
 
 /* ---- terms -------------------------------------------------------------- */
 
+/**
+ * struct field - the left side of a comparison
+ * @where: the field of the record
+ * @user: a pointer to a string leads to user memory
+ */
 struct field {
 	struct tally_field where;
-	const char *name;
-	int len;
-	bool function;
 	bool user;
 };
 
@@ -111,25 +112,21 @@ static bool skip_prefix(struct parser *p, const char *prefix)
 
 static int parse_field(struct parser *p, struct field *field)
 {
+	const char *name = p->at;
 	int err;
 
-	field->name = p->at;
 	while (isalnum(*p->at) || *p->at == '_')
 		p->at++;
-	field->len = p->at - field->name;
-	if (!field->len)
-		return bad(p, ERR_FORM, "a field is missing before '%.16s'", p->at);
-	err = tally_field_find(p->call, field->name, field->len, &field->where);
-	if (err == -ENOENT)
-		return bad(p, -EINVAL, "no field '%.*s'", field->len, field->name);
+	if (p->at == name)
+		return ERR_FORM;
+	err = tally_field_find(p->call, name, p->at - name, &field->where);
 	if (err)
-		return bad(p, err, "the fields of this event cannot be told");
+		return err == -ENOENT ? -EINVAL : err;
 	field->user = skip_prefix(p, ".ustring");
-	field->function = TALLY_FILTER_HAS_FUNCTION && skip_prefix(p, ".function");
 	return 0;
 }
 
-static int parse_op(struct parser *p, const struct field *field, u8 *op)
+static int parse_op(struct parser *p, u8 *op)
 {
 	static const char *const ops[TALLY_OP_NR] = {
 		"~", "!=", "==", "<=", "<", ">=", ">", "&"
@@ -142,15 +139,10 @@ static int parse_op(struct parser *p, const struct field *field, u8 *op)
 			return 0;
 		}
 	}
-	return bad(p, -EINVAL, "no operator after '%.*s'", field->len, field->name);
+	return -EINVAL;
 }
 
-static int bad_op(struct parser *p, const struct field *field)
-{
-	return bad(p, -EINVAL, "'%.*s' has no such operator", field->len, field->name);
-}
-
-/* A copy of what digits may be; the longest address has 18. */
+/* Copies what may be a number. The kernel's parser has room for as many digits. */
 static int copy_digits(struct parser *p, char *digits, size_t size)
 {
 	const char *from = p->at;
@@ -162,13 +154,13 @@ static int copy_digits(struct parser *p, char *digits, size_t size)
 		p->at++;
 	len = p->at - from;
 	if (len >= size)
-		return bad(p, -EINVAL, "'%.*s' is too long for a number", (int)len, from);
+		return -EINVAL;
 	memcpy(digits, from, len);
 	digits[len] = '\0';
 	return 0;
 }
 
-/* As @size bytes hold it, and as it is compared: extended again. */
+/* The value that a comparison sees when the field holds @value, cut to its size. */
 static u64 as_in_field(u64 value, const struct tally_field *field)
 {
 	switch (field->size) {
@@ -199,11 +191,8 @@ static int parse_number(struct parser *p, const struct field *field,
 	u64 value;
 	int err;
 
-	if (tally_field_is_string(&field->where))
-		return bad(p, -EINVAL, "'%.*s' is compared with a string in quotes",
-			   field->len, field->name);
-	if (t->op == TALLY_OP_GLOB)
-		return bad_op(p, field);
+	if (tally_field_is_string(&field->where) || t->op == TALLY_OP_GLOB)
+		return -EINVAL;
 	err = copy_digits(p, digits, sizeof(digits));
 	if (err)
 		return err;
@@ -212,8 +201,7 @@ static int parse_number(struct parser *p, const struct field *field,
 	else
 		err = kstrtou64(digits, 0, &value);
 	if (err)
-		return bad(p, -EINVAL, "'%s' is no number for '%.*s'", digits,
-			   field->len, field->name);
+		return -EINVAL;
 	set_number(t, &field->where, value);
 	if (field->where.kind == FILTER_CPU) {
 		t->kind = TALLY_TERM_CPU;
@@ -222,141 +210,10 @@ static int parse_number(struct parser *p, const struct field *field,
 	return 0;
 }
 
-/* Which function an address is in; what finds that is not for modules. */
-static noinline_for_stack bool find_function(unsigned long addr, struct tally_term *t)
-{
-	unsigned long offset, size;
-	char name[KSYM_SYMBOL_LEN];
-	const char *plus;
-
-	sprint_symbol(name, addr);
-	plus = strrchr(name, '+');
-	if (!plus || sscanf(plus, "+%lx/%lx", &offset, &size) != 2)
-		return false;
-	t->value = addr - offset;
-	t->end = t->value + size;
-	return true;
-}
-
-static int named_function(struct parser *p, u64 *addr)
-{
-	const char *from = p->at;
-	char *name;
-	int len, err;
-
-	while (*p->at && !isspace(*p->at))
-		p->at++;
-	len = p->at - from;
-	name = kmemdup_nul(from, len, GFP_KERNEL);
-	if (!name)
-		return bad(p, -ENOMEM, "no memory");
-	err = tally_symbol_address(name, 0, addr);
-	kfree(name);
-	switch (err) {
-	case 0:
-		return 0;
-	case -ENOMEM:
-		return bad(p, err, "no memory");
-	case -ENOENT:
-		return bad(p, -EINVAL, "no function '%.*s'", len, from);
-	}
-	return bad(p, -EOPNOTSUPP, "'%.*s' cannot be probed, so tally cannot find it",
-		   len, from);
-}
-
-static int parse_function(struct parser *p, const struct field *field,
-			  struct tally_term *t)
-{
-	char digits[24];
-	unsigned long ip;
-	u64 addr;
-	int err;
-
-	if (field->where.size != sizeof(long))
-		return bad(p, -EINVAL, "'%.*s' has no addresses", field->len, field->name);
-	if (t->op != TALLY_OP_EQ && t->op != TALLY_OP_NE)
-		return bad_op(p, field);
-	if (isdigit(*p->at)) {
-		err = copy_digits(p, digits, sizeof(digits));
-		if (!err && kstrtoul(digits, 0, &ip))
-			err = bad(p, -EINVAL, "'%s' is no address", digits);
-		addr = ip;
-	} else {
-		err = named_function(p, &addr);
-	}
-	if (err)
-		return err;
-	t->kind = TALLY_TERM_FUNCTION;
-	if (!find_function(addr, t))
-		return bad(p, -EINVAL, "no function is at %#llx", addr);
-	return 0;
-}
-
-/* What a set is compared with; of one CPU it is as good as that CPU's number. */
-static void set_cpus(struct tally_term *t, struct tally_field *field,
-		     const struct cpumask *cpus)
-{
-	bool one = cpumask_weight(cpus) == 1;
-	unsigned int cpu = cpumask_first(cpus);
-
-	t->cpus = cpus;
-	if (one)
-		t->value = cpu;
-	if (field->kind == TALLY_FILTER_CPUMASK) {
-		t->kind = one ? TALLY_TERM_MASK_CPU : TALLY_TERM_MASK_CPUS;
-		return;
-	}
-	if (one && t->op == TALLY_OP_AND)
-		t->op = TALLY_OP_EQ;
-	field->is_signed = false;
-	if (field->kind == FILTER_CPU) {
-		t->kind = one ? TALLY_TERM_CPU : TALLY_TERM_CPU_CPUS;
-		return;
-	}
-	if (one)
-		set_number(t, field, cpu);
-	else
-		t->kind = TALLY_TERM_NUMBER_CPUS;
-}
-
-static int parse_cpus(struct parser *p, struct field *field, struct tally_term *t)
-{
-	struct cpumask *cpus = p->spare_mask;
-	const char *end;
-	size_t len;
-
-	if (field->where.kind != TALLY_FILTER_CPUMASK && field->where.kind != FILTER_CPU &&
-	    field->where.kind != FILTER_OTHER)
-		return bad(p, -EINVAL, "'%.*s' has no cpus", field->len, field->name);
-	if (t->op != TALLY_OP_EQ && t->op != TALLY_OP_NE && t->op != TALLY_OP_AND)
-		return bad_op(p, field);
-	if (!skip_prefix(p, "CPUS{"))
-		return bad(p, -EINVAL, "no '{' after CPUS");
-	end = strchr(p->at, '}');
-	if (!end)
-		return bad(p, -EINVAL, "no '}' after CPUS{");
-	len = end - p->at;
-	memcpy(p->spare_text, p->at, len);
-	p->spare_text[len] = '\0';
-	if (!len || cpulist_parse(p->spare_text, cpus))
-		return bad(p, -EINVAL, "'%s' is no list of cpus", p->spare_text);
-	p->spare_mask = (void *)cpus + cpumask_size();
-	p->at = end + 1;
-	set_cpus(t, &field->where, cpus);
-	return 0;
-}
-
 /*
- * Up to Linux 6.1.192 at least "[!a]" matches a string's end, and what is behind
- * it is looked at next; not so in 6.12.117. This kernel is asked, with a string
- * behind which is another end.
+ * Sorts a pattern by its first and last character, as the kernel's parser does. Only one
+ * that has special characters elsewhere is matched as a glob.
  */
-static bool class_takes_end(void)
-{
-	return IS_ENABLED(CONFIG_GLOB) && glob_match("[!a]", "\0");
-}
-
-/* Which strings a pattern means; the common ones need no glob. */
 static void set_pattern(struct tally_term *t, char *text)
 {
 	static const char special[] = "*?[\\";
@@ -378,7 +235,6 @@ static void set_pattern(struct tally_term *t, char *text)
 	len -= front + end;
 	if (strcspn(text + front, special) < len) {
 		t->text_kind = TALLY_TEXT_GLOB;
-		t->end_in_class = class_takes_end();
 		return;
 	}
 	if (front)
@@ -390,11 +246,12 @@ static void set_pattern(struct tally_term *t, char *text)
 	t->text_len = len;
 }
 
+/* Room for copies of strings that are behind pointers. */
 static int make_room(struct parser *p)
 {
 	if (!p->f->strings)
 		p->f->strings = alloc_percpu(struct tally_filter_strings);
-	return p->f->strings ? 0 : bad(p, -ENOMEM, "no memory");
+	return p->f->strings ? 0 : -ENOMEM;
 }
 
 static int set_string(struct parser *p, const struct field *field,
@@ -426,17 +283,13 @@ static int parse_string(struct parser *p, const struct field *field,
 	size_t len;
 
 	if (t->op != TALLY_OP_EQ && t->op != TALLY_OP_NE && t->op != TALLY_OP_GLOB)
-		return bad_op(p, field);
+		return -EINVAL;
 	if (!tally_field_is_string(&field->where))
-		return bad(p, -EINVAL, "'%.*s' is compared with a number, without quotes",
-			   field->len, field->name);
+		return -EINVAL;
 	end = strchr(p->at + 1, *p->at);
-	if (!end)
-		return bad(p, -EINVAL, "a quote that does not end");
-	len = end - p->at - 1;
+	len = end ? end - p->at - 1 : MAX_FILTER_STR_VAL;
 	if (len >= MAX_FILTER_STR_VAL)
-		return bad(p, -EINVAL, "a string of %zu or more characters",
-			   (size_t)MAX_FILTER_STR_VAL);
+		return -EINVAL;
 	memcpy(text, p->at + 1, len);
 	text[len] = '\0';
 	p->spare_text += len + 1;
@@ -459,30 +312,27 @@ static int parse_term(struct parser *p, struct tally_term *t)
 
 	err = parse_field(p, &field);
 	if (!err)
-		err = parse_op(p, &field, &t->op);
+		err = parse_op(p, &t->op);
 	if (err)
 		return err;
 	t->offset = field.where.offset;
 	t->size = field.where.size;
-	if (field.function)
-		return parse_function(p, &field, t);
-	if (TALLY_FILTER_HAS_CPUS && !strncmp(p->at, "CPUS", 4))
-		return parse_cpus(p, &field, t);
 	if (*p->at == '\'' || *p->at == '"')
 		return parse_string(p, &field, t);
 	if (isdigit(*p->at) || *p->at == '-')
 		return parse_number(p, &field, t);
-	return bad(p, -EINVAL, "neither a number nor a string in quotes after '%.*s'",
-		   field.len, field.name);
+	return -EINVAL;
 }
 
 /* ---- formulas ----------------------------------------------------------- */
 
+/* The place in a term that says where the result leads. */
 static u16 *place_of(struct parser *p, u16 result)
 {
 	return &p->f->terms[result / 2].next[result % 2];
 }
 
+/* One list of the results in two. */
 static u16 join(struct parser *p, u16 a, u16 b)
 {
 	u16 *at = &a;
@@ -493,6 +343,7 @@ static u16 join(struct parser *p, u16 a, u16 b)
 	return a;
 }
 
+/* All results in a list lead to a term. */
 static void go_to(struct parser *p, u16 results, u16 term)
 {
 	u16 *at;
@@ -507,7 +358,7 @@ static void go_to(struct parser *p, u16 results, u16 term)
 static int open_level(struct parser *p, bool invert)
 {
 	if (++p->level >= p->max_levels)
-		return bad(p, -EINVAL, "too many '('");
+		return -EINVAL;
 	p->levels[p->level] = (struct level) {
 		.invert = invert,
 		.and_false = NOBODY,
@@ -516,20 +367,21 @@ static int open_level(struct parser *p, bool invert)
 	return 0;
 }
 
-/* The operands of && that came before are false as @o is, and lead to it. */
+/* The last operand of && ended: @o becomes the whole of the &&. */
 static void end_and(struct parser *p, struct level *l, struct operand *o)
 {
 	o->is[false] = join(p, l->and_false, o->is[false]);
 	l->and_false = NOBODY;
 }
 
+/* The last operand of || ended: @o becomes the whole of the ||. */
 static void end_or(struct parser *p, struct level *l, struct operand *o)
 {
 	o->is[true] = join(p, l->or_true, o->is[true]);
 	l->or_true = NOBODY;
 }
 
-/* An operand, and any number of '!' and '(' before it. */
+/* Parses any number of '!' and '(', and the comparison behind them. */
 static int parse_operand(struct parser *p, struct operand *o)
 {
 	unsigned int n = p->f->nr;
@@ -550,9 +402,9 @@ static int parse_operand(struct parser *p, struct operand *o)
 		invert = false;
 	}
 	if (!*p->at)
-		return bad(p, -EINVAL, "it ends where a comparison is expected");
+		return -EINVAL;
 	if (n == p->max_terms)
-		return bad(p, ERR_FORM, "too many comparisons");
+		return ERR_FORM;
 	err = parse_term(p, &p->f->terms[n]);
 	if (err)
 		return err;
@@ -565,9 +417,9 @@ static int parse_operand(struct parser *p, struct operand *o)
 }
 
 /*
- * What is behind an operand, and what it means for those before it: the end of
- * parentheses, which makes all that was in them the operand, then an operator,
- * or the end of all, where *@more is false.
+ * Parses what follows an operand: any number of ')', then && or || or the end of the
+ * text, where *@more becomes false. At a ')' the whole of its parentheses becomes the
+ * operand.
  */
 static int parse_joint(struct parser *p, struct operand *o, bool *more)
 {
@@ -579,7 +431,7 @@ static int parse_joint(struct parser *p, struct operand *o, bool *more)
 		*more = *p->at;
 		if (*p->at && *p->at != ')' &&
 		    !((*p->at == '&' || *p->at == '|') && p->at[1] == *p->at))
-			return bad(p, ERR_FORM, "no && or || before '%.16s'", p->at);
+			return ERR_FORM;
 		end_and(p, l, o);
 		if (*p->at == '&') {
 			l->and_false = o->is[false];
@@ -595,7 +447,7 @@ static int parse_joint(struct parser *p, struct operand *o, bool *more)
 		if (!*p->at)
 			return 0;
 		if (!p->level)
-			return bad(p, ERR_FORM, "a ')' without its '('");
+			return ERR_FORM;
 		if (l->invert)
 			swap(o->is[false], o->is[true]);
 		p->level--;
@@ -620,17 +472,17 @@ static int parse_formula(struct parser *p)
 			return err;
 	} while (more);
 	if (p->level)
-		return bad(p, ERR_FORM, "a '(' without its ')'");
+		return ERR_FORM;
 	go_to(p, o.is[true], p->f->nr);
 	go_to(p, o.is[false], p->f->nr + 1);
 	return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------- */
 
 /*
- * Counts what there may be at most, terms and parentheses. Their errors come
- * before all others, wherever in the text they are.
+ * Counts the terms and the levels of parentheses that the text may have at most. The
+ * kernel finds unbalanced parentheses and quotes first, wherever they are.
  */
 static int measure(struct parser *p, const char *text)
 {
@@ -653,7 +505,7 @@ static int measure(struct parser *p, const char *text)
 			if (*text == '(')
 				p->max_levels = max(p->max_levels, ++depth + 1);
 			else if (*text == ')' && !depth--)
-				return bad(p, ERR_FORM, "a ')' without its '('");
+				return ERR_FORM;
 			continue;
 		}
 		if (*text == '\'' || *text == '"')
@@ -662,38 +514,25 @@ static int measure(struct parser *p, const char *text)
 		in_term = true;
 	}
 	if (quote)
-		return bad(p, ERR_QUOTE, "a quote that does not end");
+		return ERR_QUOTE;
 	if (depth)
-		return bad(p, ERR_OPEN, "a '(' without its ')'");
+		return ERR_OPEN;
 	if (!p->max_terms)
-		return bad(p, -EINVAL, "no comparison");
+		return -EINVAL;
 	if (p->max_terms > MAX_TERMS)
-		return bad(p, -E2BIG, "more than %d comparisons", MAX_TERMS);
+		return -E2BIG;
 	return 0;
 }
 
-static size_t count_cpus(const char *text)
-{
-	size_t n = 0;
-
-	while (TALLY_FILTER_HAS_CPUS && (text = strstr(text, "CPUS{"))) {
-		text++;
-		n++;
-	}
-	return n;
-}
-
-/* One piece: the terms, the sets, and no more of texts than there is of text. */
+/* The strings of the terms follow them, and are not longer than the text. */
 static int allocate(struct parser *p, const char *text)
 {
-	size_t sets = struct_size(p->f, terms, p->max_terms);
-	size_t texts = sets + count_cpus(text) * cpumask_size();
+	size_t texts = struct_size(p->f, terms, p->max_terms);
 
 	p->levels = kvcalloc(p->max_levels, sizeof(*p->levels), GFP_KERNEL);
 	p->f = kvzalloc(texts + strlen(text) + 1, GFP_KERNEL_ACCOUNT);
 	if (!p->levels || !p->f)
-		return bad(p, -ENOMEM, "no memory");
-	p->spare_mask = (void *)p->f + sets;
+		return -ENOMEM;
 	p->spare_text = (void *)p->f + texts;
 	return 0;
 }
@@ -705,26 +544,24 @@ static bool is_function_event(struct trace_event_call *call)
 }
 
 /**
- * tally_filter_parse - a filter, from its text
- * @call: the event whose records it is for; only looked at now
+ * tally_filter_parse - make a filter from its text
+ * @call: the event whose records are to be filtered; not used after the return
  * @text: the text
- * @why: receives a sentence if it is refused
- * @why_size: the size of @why
  *
  * Context: Process context, may sleep.
- * Return: the filter; what perf answers to a text that it does not take;
- * EOPNOTSUPP for one that perf might take, but tally cannot.
+ * Return: the filter, or an ERR_PTR: the kernel's error number for a text that the
+ * kernel refuses, EINVAL for sets of CPUs and functions, EOPNOTSUPP for ftrace:function
+ * and for an event whose list of fields is not known, ENOMEM.
  */
-struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text,
-					char *why, size_t why_size)
+struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text)
 {
-	struct parser p = { .call = call, .at = text, .why = why, .why_size = why_size };
+	struct parser p = { .call = call, .at = text };
 	int err;
 
 	if (strlen(text) >= MAX_TEXT)
-		err = bad(&p, -EINVAL, "longer than %lu characters", MAX_TEXT - 1);
+		err = -EINVAL;
 	else if (is_function_event(call))
-		err = bad(&p, -EOPNOTSUPP, "the event of every function has no filter here");
+		err = -EOPNOTSUPP;
 	else
 		err = measure(&p, text);
 	if (err)
@@ -741,8 +578,8 @@ struct tally_filter *tally_filter_parse(struct trace_event_call *call, const cha
 EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_parse);
 
 /**
- * tally_filter_free - the end of a filter
- * @f: the filter, which nothing asks any more; or NULL
+ * tally_filter_free - free a filter
+ * @f: the filter, which no callback matches any more; NULL is ignored
  *
  * Context: Process context, may sleep.
  */

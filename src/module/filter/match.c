@@ -4,8 +4,6 @@
  * allocates, and nothing outside of the record is read but what a pointer in it
  * leads to, which may lead nowhere.
  */
-#include <linux/cpumask.h>
-#include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
@@ -97,84 +95,6 @@ static bool number(const struct tally_term *t, const struct record *rec)
 					      order_unsigned(value, t->value));
 }
 
-static bool function(const struct tally_term *t, const struct record *rec)
-{
-	u64 value;
-
-	if (!load(t, rec, &value))
-		return false;
-	return (value >= t->value && value < t->end) == (t->op == TALLY_OP_EQ);
-}
-
-/* ---- sets of CPUs ------------------------------------------------------- */
-
-/* The set has not one member, or it would have been made a number. */
-static bool cpu_in(const struct tally_term *t, unsigned int cpu)
-{
-	switch (t->op) {
-	case TALLY_OP_NE:
-		return true;
-	case TALLY_OP_AND:
-		return cpumask_test_cpu(cpu, t->cpus);
-	}
-	return false;
-}
-
-static bool number_in(const struct tally_term *t, const struct record *rec)
-{
-	u64 value;
-
-	/* Of more than 32 bits the rest has no say, as in perf's filters. */
-	return load(t, rec, &value) && (u32)value < nr_cpu_ids && cpu_in(t, value);
-}
-
-static const struct cpumask *mask(const struct tally_term *t, const struct record *rec)
-{
-	const void *item = part(rec, t->offset, sizeof(u32));
-
-	if (!item)
-		return NULL;
-	return part(rec, get_unaligned((const u32 *)item) & 0xffff,
-		    BITS_TO_LONGS(nr_cpumask_bits) * sizeof(long));
-}
-
-/* Of the CPUs that may be; there may be other bits behind theirs. */
-static bool is_only(const struct cpumask *m, unsigned int cpu)
-{
-	return cpumask_test_cpu(cpu, m) &&
-	       cpumask_next(cpumask_first(m), m) >= nr_cpu_ids;
-}
-
-static bool mask_cpu(const struct tally_term *t, const struct record *rec)
-{
-	const struct cpumask *m = mask(t, rec);
-
-	if (!m)
-		return false;
-	switch (t->op) {
-	case TALLY_OP_EQ:
-		return is_only(m, t->value);
-	case TALLY_OP_NE:
-		return !is_only(m, t->value);
-	}
-	return cpumask_test_cpu(t->value, m);
-}
-
-static bool mask_cpus(const struct tally_term *t, const struct record *rec)
-{
-	const struct cpumask *m = mask(t, rec);
-
-	if (!m)
-		return false;
-	switch (t->op) {
-	case TALLY_OP_EQ:
-		return cpumask_equal(m, t->cpus);
-	case TALLY_OP_NE:
-		return !cpumask_equal(m, t->cpus);
-	}
-	return cpumask_intersects(m, t->cpus);
-}
-
 /* ---- globs -------------------------------------------------------------- */
 
 /*
@@ -205,18 +125,13 @@ static const char *class(const char *p, unsigned char c, bool *hit)
 	return p;
 }
 
-/*
- * One element of a pattern, which is moved on, and one character. At a string's
- * end only a class may go on, and that on some kernels: see end_in_class.
- */
-static bool element(const struct tally_term *t, const char **pattern, unsigned char c)
+/* Whether a character matches the first element of a pattern, which is moved on. */
+static bool element(const char **pattern, unsigned char c)
 {
 	const char *p = *pattern, *end;
 	unsigned char want = *p++;
 	bool hit;
 
-	if (!c && !(want == '[' && t->end_in_class))
-		return false;
 	if (want == '[') {
 		end = class(p, c, &hit);
 		*pattern = end ?: p;
@@ -257,7 +172,7 @@ static bool glob(const struct tally_term *t, const char *str, size_t len)
 		if (at_end(pattern)) {
 			if (!c)
 				return true;
-		} else if (element(t, &pattern, c)) {
+		} else if (c && element(&pattern, c)) {
 			i++;
 			continue;
 		}
@@ -383,19 +298,9 @@ static bool is_true(const struct tally_filter *f, const struct tally_term *t,
 	switch (t->kind) {
 	case TALLY_TERM_NUMBER:
 		return number(t, rec);
-	case TALLY_TERM_NUMBER_CPUS:
-		return number_in(t, rec);
 	case TALLY_TERM_CPU:
 		return is_order(t->op, order_signed(raw_smp_processor_id(),
 						    (int)t->value));
-	case TALLY_TERM_CPU_CPUS:
-		return cpu_in(t, raw_smp_processor_id());
-	case TALLY_TERM_MASK_CPU:
-		return mask_cpu(t, rec);
-	case TALLY_TERM_MASK_CPUS:
-		return mask_cpus(t, rec);
-	case TALLY_TERM_FUNCTION:
-		return function(t, rec);
 	case TALLY_TERM_COMM:
 		return text(t, current->comm, TASK_COMM_LEN);
 	case TALLY_TERM_ARRAY:

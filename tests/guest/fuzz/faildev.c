@@ -304,7 +304,7 @@ static int do_filter(void)
 {
 	return ioctl(made, PERF_EVENT_IOC_SET_FILTER,
 		     "(prev_pid == 0 && next_comm ~ \"*sh*[a-z]\") || !(comm == \"init\" && cpu < 4)"
-		     " || next_prio & 1 || CPU & CPUS{0-1}");
+		     " || next_prio & 1 || CPU & 3");
 }
 
 static int do_attach_ring(void)
