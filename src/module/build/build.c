@@ -31,6 +31,12 @@ static bool at_once(const struct tally_builder *b, const struct perf_event_attr 
 	       (!b->attr.disabled || b->flags & TALLY_BUILDER_AT_ONCE);
 }
 
+/* An event of a file may get a filter at any time. */
+static bool may_be_filtered(const struct tally_builder *b)
+{
+	return b->flags & TALLY_BUILDER_FILE && tally_filter_can(&b->attr);
+}
+
 /*
  * perf's system call holds exec_update_lock around its permission check and
  * the installation, so that exec() cannot change the task's rights in between.
@@ -39,6 +45,8 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
+	/* A filter changes the counter. */
+	void *alone = may_be_filtered(b) ? ev : NULL;
 	struct rw_semaphore *lock = NULL;
 	struct tally_counter *c;
 	int err, cpu = -1;
@@ -55,7 +63,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	if (!err) {
 		c = tally_counter_get(attr, target,
 				      ev->overflow ? tally_overflow_callback : NULL,
-				      ev->overflow, at_once(b, attr), &cpu);
+				      ev->overflow ?: alone, at_once(b, attr), &cpu);
 		if (IS_ERR(c))
 			err = tally_builder_failed(b, PTR_ERR(c), cpu);
 	}
@@ -77,26 +85,6 @@ static bool has_records(const struct perf_event_attr *attr)
 	       attr->use_clockid || attr->write_backward || tally_task_events_kinds(attr);
 }
 
-/* A filter may come as long as it has a file. */
-static bool may_be_filtered(const struct tally_builder *b)
-{
-	return b->flags & TALLY_BUILDER_FILE && tally_filter_can(&b->attr);
-}
-
-/* That needs a callback, and what the tracepoint tells. */
-static void make_filterable(const struct tally_builder *b, struct perf_event_attr *attr)
-{
-	if (!may_be_filtered(b))
-		return;
-	attr->sample_type |= PERF_SAMPLE_RAW;
-	if (attr->sample_period)
-		return;
-	attr->sample_period = TALLY_FILTER_LATER;
-	attr->wakeup_events = 1;
-	/* perf asks it of who samples functions. */
-	attr->exclude_callchain_user = 1;
-}
-
 /* The caller frees what this leaves behind when it fails. */
 static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 			const struct tally_target *target)
@@ -111,7 +99,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 		if (!ev->output)
 			return -ENOMEM;
 	}
-	if (!ev->attr.sample_period && !may_be_filtered(b))
+	if (!ev->attr.sample_period)
 		return 0;
 	of = tally_overflow_new(b, &ev->attr, target, ev,
 				ev->output ? &ev->output->lost : NULL);
@@ -175,11 +163,10 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	struct perf_event_attr counted = ev->attr;
 	int err;
 
-	make_filterable(b, &counted);
+	/* A filter reads the record of the tracepoint. */
+	if (ev->overflow && may_be_filtered(b))
+		counted.sample_type |= PERF_SAMPLE_RAW;
 	err = counter_get(ev, b, &counted, target);
-	/* Some can be counted, but not sampled: they have no filter, then. */
-	if ((err == -EPERM || err == -EINVAL) && !ev->attr.sample_period && ev->overflow)
-		err = counter_get(ev, b, &ev->attr, target);
 	if (!err && ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate,
 					tally_counter_interrupts(ev->counter));

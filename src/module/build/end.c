@@ -78,10 +78,9 @@ static void stop(struct tally_event *ev)
 static void finish(struct tally_event *ev)
 {
 	tally_publisher_free(ev->retired);
-	if (ev->overflow) {
-		tally_filter_free(ev->overflow->filter);
+	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
-	}
+	tally_filter_free(ev->filter);
 	tally_output_free(ev->output);
 	if (ev->counter)
 		tally_counter_put(ev->counter);
@@ -122,7 +121,8 @@ void tally_events_destroy(struct list_head *doomed)
 		stop(ev);
 		tally_attachments_end(ev);
 		end_records(ev->output);
-		callbacks |= ev->overflow || ev->retired || ev->output || ev->sampled;
+		callbacks |= ev->overflow || ev->retired || ev->output || ev->filter ||
+			     ev->sampled;
 	}
 	if (callbacks)
 		synchronize_rcu();

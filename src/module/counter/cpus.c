@@ -120,7 +120,7 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 	struct tally_counter *c;
 
 	hash_for_each_possible(counters, c, node, key)
-		if (!memcmp(&c->attr, attr, sizeof(*attr)) &&
+		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    c->target.task == target->task &&
 		    c->target.cpu == target->cpu && !has_exited(c))
 			return c;
@@ -235,7 +235,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
  * @attr: checked and complete, with the disabled bit set
  * @target: whom to count
  * @handler: perf's callback for its overflows; NULL if it only counts
- * @context: what @handler finds in perf's event
+ * @context: what @handler finds in perf's event; a counter that has one is not shared
  * @at_once: who asks is going to enable it next
  * @err_cpu: on failure, the CPU that it failed on, or -1
  *
@@ -258,7 +258,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		return ERR_PTR(-ENODEV);
 	}
 	mutex_lock(&counters_lock);
-	if (shareable(attr))
+	if (!context && shareable(attr))
 		c = counter_find(attr, target, key);
 	if (c) {
 		refcount_inc(&c->holds);

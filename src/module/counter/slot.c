@@ -8,6 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
@@ -178,6 +179,114 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 	} else if (!err && c->users_on && !s->spent) {
 		perf_event_enable(s->event);
 	}
+}
+
+/* Not if its CPU is offline, its task has exited, or exec() has removed the event. */
+static bool may_count(const struct tally_counter *c, const struct tally_slot *s)
+{
+	return tally_slot_lives(c, s) &&
+	       READ_ONCE(s->event->state) > PERF_EVENT_STATE_EXIT;
+}
+
+static bool is_on(const struct perf_event *event)
+{
+	return READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE;
+}
+
+/* The event that is to follow that of a slot, switched off; NULL if none has to. */
+static struct perf_event *create_next(const struct tally_counter *c,
+				      const struct tally_slot *s,
+				      const struct perf_event_attr *to,
+				      perf_overflow_handler_t handler, void *context)
+{
+	struct perf_event_attr attr = *to;
+	struct perf_event *event;
+
+	if (!may_count(c, s))
+		return NULL;
+	attr.disabled = 1;
+	attr.enable_on_exec = 0;
+	event = perf_event_create_kernel_counter(&attr, tally_slot_cpu(c, s),
+						 c->target.task, handler, context);
+	/* The CPU or the task went meanwhile. */
+	if (event == ERR_PTR(-ESRCH) || (IS_ERR(event) && !may_count(c, s)))
+		return NULL;
+	return event;
+}
+
+/*
+ * The next event takes the counts of the one before as its own. So all that a reader
+ * finds without the lock is one of two pointers, and with both it reads the same count.
+ */
+static void hand_over(struct tally_counter *c, struct tally_slot *s,
+		      struct perf_event *event)
+{
+	struct perf_event *old = s->event;
+	u64 enabled, running;
+	bool on;
+
+	if (!may_count(c, s)) {
+		perf_event_release_kernel(event);
+		return;
+	}
+	on = is_on(old);
+	perf_event_disable(old);
+	local64_set(&event->count, perf_event_read_value(old, &enabled, &running));
+	event->total_time_enabled = enabled;
+	event->total_time_running = running;
+	/* Now, not before: exec() may enable it from here on, and then it counts. */
+	event->attr.enable_on_exec = old->attr.enable_on_exec;
+	smp_store_release(&s->event, event); /* K */
+	slot_changed(c, s - c->slots);
+	if (on || is_on(old))
+		perf_event_enable(event);
+	perf_event_release_kernel(old);
+}
+
+/**
+ * tally_counter_replace - go on counting with other events of perf
+ * @c: a counter of one event, which is not inherited; locked
+ * @attr: attributes of the same PMU and with the same times of counting
+ * @handler: perf's callback for overflows
+ * @context: what @handler finds in perf's event
+ *
+ * The totals go on. What happens on a CPU in the few microseconds between its two events
+ * is not counted.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOMEM, or what perf_event_create_kernel_counter() returned. Then nothing
+ * has changed.
+ */
+int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
+			  perf_overflow_handler_t handler, void *context)
+{
+	struct perf_event **events;
+	unsigned int i, made;
+	int err = 0;
+
+	lockdep_assert_held(&c->lock);
+	events = kvcalloc(c->nr_slots, sizeof(*events), GFP_KERNEL);
+	if (!events)
+		return -ENOMEM;
+	for (made = 0; made < c->nr_slots && !err; made++) {
+		events[made] = create_next(c, &c->slots[made], attr, handler, context);
+		err = PTR_ERR_OR_ZERO(events[made]);
+	}
+	if (!err) {
+		c->attr = *attr;
+		c->handler = handler;
+		c->context = context;
+	}
+	for (i = 0; i < made; i++) {
+		if (IS_ERR_OR_NULL(events[i]))
+			continue;
+		if (err)
+			perf_event_release_kernel(events[i]);
+		else
+			hand_over(c, &c->slots[i], events[i]);
+	}
+	kvfree(events);
+	return err;
 }
 
 void tally_slot_stats(struct tally_slot_stats *stats)

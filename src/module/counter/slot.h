@@ -64,7 +64,8 @@ struct tally_slot {
  * @attr: what it counts
  * @handler: perf's callback for its overflows, which are of the one event that
  *	uses it; NULL if it only counts
- * @context: what @handler finds in perf's event
+ * @context: what @handler finds in perf's event; not NULL if only one event may use
+ *	the counter
  * @nr_slots: nr_cpu_ids for all CPUs, else 1
  * @slot_mask: takes the number of a CPU to that of its slot
  * @slots: one per possible CPU, or one
@@ -180,6 +181,9 @@ void tally_slot_release(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
+
+int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
+			  perf_overflow_handler_t handler, void *context);
 
 void tally_slot_stats(struct tally_slot_stats *stats);
 void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot));

@@ -34,7 +34,6 @@
 #include "read/publish.h"
 #include "event/registry.h"
 #include "read/window.h"
-#include "filter/apply.h"
 
 /* The sizes that were published first. */
 #define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
@@ -337,7 +336,7 @@ static int charge(struct opening *op)
 
 	/* Any file may have rings. */
 	bytes += sizeof(struct tally_output) + nr * sizeof(struct tally_output_slot);
-	if (op->attr.sample_period || tally_filter_can(&op->attr))
+	if (op->attr.sample_period)
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* And its page, with what publishes in that. */
 	if (files)

@@ -12,6 +12,7 @@
  * mappings, tally_mapping::lock is taken, and that inside all others.
  */
 #include <linux/compat.h>
+#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hw_breakpoint.h>
@@ -141,9 +142,14 @@ static int set_output(struct tally_file *f, int fd)
 	return err;
 }
 
-/* As perf: text of less than a page, for the kinds that have fields. */
-static int set_filter(struct tally_file *f, const char __user *arg)
+/*
+ * As perf: text of less than a page, for the kinds that have fields. perf asks again for
+ * the rights that making the event took: they are those of who made it.
+ */
+static int set_filter(struct file *file, const char __user *arg)
 {
+	struct tally_file *f = file->private_data;
+	const struct cred *cred;
 	char *text;
 	int err;
 
@@ -152,7 +158,9 @@ static int set_filter(struct tally_file *f, const char __user *arg)
 	text = strndup_user(arg, PAGE_SIZE);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
+	cred = override_creds(file->f_cred);
 	err = tally_event_set_filter(f->ev, text);
+	revert_creds(cred);
 	kfree(text);
 	return err;
 }
@@ -218,8 +226,9 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long
 	}
 }
 
-static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
+static long own_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	struct tally_file *f = file->private_data;
 	void __user *to = (void __user *)arg;
 
 	switch (cmd) {
@@ -239,7 +248,7 @@ static long own_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return tally_output_pause(READ_ONCE(f->ev->output), arg);
 	case PERF_EVENT_IOC_SET_FILTER:
-		return set_filter(f, to);
+		return set_filter(file, to);
 	default:
 		return -ENOTTY;
 	}
@@ -258,7 +267,7 @@ static long file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_QUERY_BPF:
 		return -EOPNOTSUPP;
 	default:
-		return f->ev ? own_ioctl(f, cmd, arg) : attached_ioctl(f, cmd, arg);
+		return f->ev ? own_ioctl(file, cmd, arg) : attached_ioctl(f, cmd, arg);
 	}
 }
 

@@ -183,7 +183,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	if (err)
 		return err;
 	mutex_lock(&c->lock);
-	if (ev->overflow->filter) {
+	if (ev->filter) {
 		err = 0;
 		if (!(ev->attr.sample_type & PERF_SAMPLE_PERIOD))
 			WRITE_ONCE(ev->overflow->filter_period, period);

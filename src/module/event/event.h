@@ -12,6 +12,7 @@
 
 struct dentry;
 struct tally_file;
+struct tally_filter;
 struct tally_output;
 struct tally_publisher;
 
@@ -85,6 +86,8 @@ enum {
  * @overflow: what becomes of its overflows; NULL if it only counts
  * @output: where its records go, of a file's event; NULL so far of one that only
  *	counts. Written under the outputs' lock once the event is there.
+ * @filter: filter of the records of a tracepoint; NULL if there is none. Guarded by
+ *	tally_counter::lock; the callback reads it after TALLY_SPECIAL_FILTER.
  * @publisher: what publishes its counts, or those of its set; or NULL
  * @retired: what did, while the event is being released
  * @owner: the module that built it; what is left is released when that unloads
@@ -130,6 +133,7 @@ struct tally_event {
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
 	struct tally_output *output;
+	struct tally_filter *filter;
 	struct tally_publisher *publisher;
 	struct tally_publisher *retired;
 	struct module *owner;

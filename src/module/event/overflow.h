@@ -11,7 +11,6 @@
 #include "base/kick.h"
 #include "base/queue.h"
 
-struct tally_filter;
 struct tally_output;
 struct tally_overflow;
 struct tally_target;
@@ -65,7 +64,7 @@ struct tally_calls {
  *	running or they were too many; counted by the callback, in any context
  * @throttled: how often it was switched off; as @skipped
  * @window_start: when the rate was last found to be low enough; the callback's
- * @passed: what passed the filter since the last overflow
+ * @passed: number of records that passed the filter since the last overflow
  * @sample: for the direct handler; off the stack, which may be that of an NMI.
  *	Its sequence is how many overflows there were, without @skipped.
  * @direct: the direct handler's calls
@@ -111,10 +110,10 @@ struct tally_overflow_cpu {
  * @ev: the event, for the handlers
  * @output: where its records go, with TALLY_SPECIAL_RECORD
  * @lost: the records of @output that found no room; NULL without an output
- * @filter: of a tracepoint, with TALLY_SPECIAL_FILTER
- * @filter_period: how many that pass are an overflow; 0 if it only counts
- * @filter_one: it counts in one place: @passed is here, and not each CPU's
- * @passed: what passed since the last overflow
+ * @filter_period: number of records that pass for one overflow, with
+ *	TALLY_SPECIAL_FILTER
+ * @filter_one: the event is of one task or CPU and uses @passed, not that of each CPU
+ * @passed: number of records that passed since the last overflow
  * @cpus: the parts on each CPU
  * @reload: how many overflows between two looks at the clock
  * @batch: how many are too many in one window; 0 if any number is fine
@@ -143,7 +142,6 @@ struct tally_overflow {
 	struct tally_event *ev;
 	struct tally_output *output;
 	const atomic64_t *lost;
-	struct tally_filter *filter;
 	s64 filter_period;
 	bool filter_one;
 	local_t passed;

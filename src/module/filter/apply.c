@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tracepoint's event with a filter: it counts, and overflows for, what passes.
+ * A filter of an event: only records of the tracepoint that pass it are counted, and
+ * overflow.
  *
- * perf looks at its own filters before it counts; of ours it knows nothing. So it is
- * told to overflow each time, and what does not pass is taken off its count in the
- * callback, on the CPU where it was just added. A reader on another CPU may see it
- * for that moment. The event's own period is counted here.
+ * perf looks at its own filters before it counts an event, but it does not know those of
+ * tally. So perf's event overflows at each record, and the callback takes one off perf's
+ * count for a record that does not pass. The callback runs on the CPU that has just added
+ * it; a reader on another CPU may see the record counted for that moment. The event's own
+ * period is counted here.
  *
- * An event of a file may be given a filter when it is there already, and one that
- * only counts has no callback. So those of tracepoints have one from the beginning,
- * with a period that does not end.
+ * An event that only counts has no callback until it gets its filter: then it goes on
+ * with other events of perf, which have one.
  */
 #include <linux/err.h>
 #include <linux/lockdep.h>
@@ -18,13 +19,15 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
-#include "event/event.h"
-#include "filter/filter.h"
-#include "event/overflow.h"
 #include "base/pmu.h"
+#include "counter/counter.h"
+#include "counter/slot.h"
+#include "event/event.h"
+#include "event/overflow.h"
 #include "filter/apply.h"
+#include "filter/filter.h"
 
-/* What an event's filter can be asked about: what perf calls tracing. */
+/* Whether events of this kind have records that a filter can ask, as for perf. */
 bool tally_filter_can(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_TRACEPOINT ||
@@ -32,36 +35,44 @@ bool tally_filter_can(const struct perf_event_attr *attr)
 		(int)attr->type == tally_pmu_type("kprobe"));
 }
 
-/* perf has the data in one piece. */
-static bool passes(const struct tally_overflow *of, const struct perf_sample_data *data)
+/* perf has the record of a tracepoint in one piece. */
+static bool passes(const struct tally_filter *f, const struct perf_sample_data *data)
 {
 	const struct perf_raw_record *raw = data->raw;
 
 	return data->sample_flags & PERF_SAMPLE_RAW && raw &&
-	       tally_filter_match(of->filter, raw->frag.data, raw->frag.size);
+	       tally_filter_match(f, raw->frag.data, raw->frag.size);
+}
+
+/* perf's callback for an event that only counts; its context is the filter. */
+static void count_passing(struct perf_event *event, struct perf_sample_data *data,
+			  struct pt_regs *regs)
+{
+	if (!passes(event->overflow_handler_context, data))
+		local64_dec(&event->count);
 }
 
 /**
- * tally_filter_take - whether it passes, and is the last of a period
- * @of: the event's, with TALLY_SPECIAL_FILTER
- * @oc: its part on this CPU
- * @event: perf's event, maybe a child's
- * @data: receives the period
+ * tally_filter_take - whether a record passes the filter and ends a period
+ * @of: overflow state of the event, with TALLY_SPECIAL_FILTER
+ * @oc: the part of @of on this CPU
+ * @event: perf's event, or that of a child
+ * @data: the record; receives the period
  *
- * Context: Any context, without preemption.
+ * Context: Any context, with preemption disabled.
  */
 bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
-		struct perf_event *event, struct perf_sample_data *data)
+		       struct perf_event *event, struct perf_sample_data *data)
 {
 	s64 period = READ_ONCE(of->filter_period);
 	local_t *passed = of->filter_one ? &of->passed : &oc->passed;
 
-	if (!passes(of, data)) {
+	if (!passes(of->ev->filter, data)) {
 		local64_dec(&event->count);
 		return false;
 	}
 	if (period <= 1)
-		return period;
+		return true;
 	if (local_add_return(1, passed) < period)
 		return false;
 	local_sub(period, passed);
@@ -69,6 +80,7 @@ bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 	return true;
 }
 
+/* perf's event of any slot knows the tracepoint. */
 static struct trace_event_call *call_of(const struct tally_counter *c)
 {
 	const struct tally_slot *s;
@@ -80,35 +92,58 @@ static struct trace_event_call *call_of(const struct tally_counter *c)
 	return NULL;
 }
 
-/* Each time it overflows, unless perf does so anyway. */
-static s64 own_period(const struct tally_event *ev)
-{
-	if (ev->attr.sample_type & PERF_SAMPLE_PERIOD)
-		return !!ev->attr.sample_period;
-	return ev->attr.sample_period;
-}
-
-/* Each of these counts nanoseconds, of which perf makes so many overflows. */
+/* These say how many nanoseconds they count, of which perf makes as many overflows. */
 static bool counts_by_itself(struct trace_event_call *call)
 {
 	return !strncmp(trace_event_name(call), "sched_stat_", strlen("sched_stat_"));
 }
 
-static int set_filter(struct tally_event *ev, const char *text)
+static int filter_counts(struct tally_event *ev)
+{
+	struct perf_event_attr attr = ev->counter->attr;
+	int err;
+
+	attr.sample_type |= PERF_SAMPLE_RAW;
+	attr.sample_period = 1;
+	err = tally_counter_replace(ev->counter, &attr, count_passing, ev->filter);
+	/* perf lets nobody sample this one. */
+	return err == -EPERM || err == -EINVAL ? -EOPNOTSUPP : err;
+}
+
+static int filter_overflows(struct tally_event *ev)
 {
 	struct tally_overflow *of = ev->overflow;
+	struct tally_counter *c = ev->counter;
+	int err = 0;
+
+	/* With PERF_SAMPLE_PERIOD, perf overflows at each record anyway. */
+	WRITE_ONCE(of->filter_period, ev->attr.sample_type & PERF_SAMPLE_PERIOD ?
+				      1 : ev->attr.sample_period);
+	of->filter_one = !tally_counter_on_all_cpus(c);
+	tally_overflow_special(of, TALLY_SPECIAL_FILTER, 0);
+	if (c->attr.sample_period != 1)
+		err = tally_counter_set_period(c, 1);
+	if (err) {
+		tally_overflow_special(of, 0, TALLY_SPECIAL_FILTER);
+		synchronize_rcu();
+	}
+	return err;
+}
+
+static int set_filter(struct tally_event *ev, const char *text)
+{
 	struct tally_counter *c = ev->counter;
 	struct trace_event_call *call;
 	struct tally_filter *f;
 	int err;
 
-	if (of->filter)
+	if (ev->filter)
 		return -EEXIST;
-	/* The children's periods are out of reach. */
-	if (ev->attr.freq || (c->attr.inherit && c->attr.sample_period != 1))
+	/* The events of children can be neither replaced nor given another period. */
+	if (c->attr.inherit && c->attr.sample_period != 1)
 		return -EOPNOTSUPP;
-	/* perf sends the signal before it asks us, and one that can only count never asks. */
-	if (ev->attr.sigtrap || !c->attr.sample_period)
+	/* perf sends the signals of sigtrap before it calls back. */
+	if (ev->attr.freq || ev->attr.sigtrap)
 		return -EOPNOTSUPP;
 	call = call_of(c);
 	if (!call)
@@ -118,38 +153,35 @@ static int set_filter(struct tally_event *ev, const char *text)
 	f = tally_filter_parse(call, text);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	WRITE_ONCE(of->filter_period, own_period(ev));
-	of->filter_one = !tally_counter_on_all_cpus(c);
-	of->filter = f;
-	tally_overflow_special(of, TALLY_SPECIAL_FILTER, 0);
-	err = c->attr.sample_period == 1 ? 0 : tally_counter_set_period(c, 1);
-	if (!err)
-		return 0;
-	tally_overflow_special(of, 0, TALLY_SPECIAL_FILTER);
-	synchronize_rcu();
-	of->filter = NULL;
-	tally_filter_free(f);
+	ev->filter = f;
+	err = ev->overflow ? filter_overflows(ev) : filter_counts(ev);
+	if (err) {
+		ev->filter = NULL;
+		tally_filter_free(f);
+	}
 	return err;
 }
 
 /**
- * tally_event_set_filter - count what passes a filter, from now on
- * @ev: an event of a tracepoint or kernel probe that a file has
- * @text: as perf's filters are written
+ * tally_event_set_filter - count only records that pass a filter, from now on
+ * @ev: an event of a tracepoint or kernel probe, which a file has
+ * @text: the filter, in the language of perf's
+ *
+ * The count goes on from what it is. The filter ends with the event.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for another kind of event and for a text that is no filter of
- * its fields, EEXIST if it has one, EOPNOTSUPP for a frequency, sigtrap, an inherited
- * event whose period is not 1, the sched_stat_* tracepoints, one that perf lets nobody
- * sample, and for what only perf can look at, ENODEV while its CPU is
- * offline, ENOMEM; EPERM, ENOENT and ESRCH as perf's parser tells of parentheses,
- * operands and quotes.
+ * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
+ * inherited event whose period is not 1, the sched_stat_* tracepoints, one that perf lets
+ * nobody sample, and an event whose fields are not known; ENODEV while its CPU is
+ * offline; ENOMEM; EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula
+ * that is not well formed.
  */
 int tally_event_set_filter(struct tally_event *ev, const char *text)
 {
 	int err;
 
-	if (!ev->overflow || !tally_filter_can(&ev->attr))
+	if (!tally_filter_can(&ev->attr))
 		return -EINVAL;
 	mutex_lock(&ev->counter->lock);
 	err = set_filter(ev, text);

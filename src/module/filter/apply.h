@@ -11,11 +11,8 @@ struct tally_event;
 struct tally_overflow;
 struct tally_overflow_cpu;
 
-/* The period of one that has none, and no filter yet: it never overflows. */
-#define TALLY_FILTER_LATER	S64_MAX
-
 bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
-		struct perf_event *event, struct perf_sample_data *data);
+		       struct perf_event *event, struct perf_sample_data *data);
 bool tally_filter_can(const struct perf_event_attr *attr);
 int tally_event_set_filter(struct tally_event *ev, const char *text);
 

@@ -3,7 +3,7 @@
  * Rings: what is in them, beside those of perf for the same overflows, and what is
  * refused.
  *
- *	devring same|regs|lost|overwrite|errors|filters|inherit|switching|throttle
+ *	devring same|regs|lost|overwrite|errors|inherit|switching|throttle
  */
 #define _GNU_SOURCE
 #include "devring.h"
@@ -370,106 +370,6 @@ static void errors(void)
 	opened_alike("branches of software");
 }
 
-/* ---- filters ---- */
-
-static int filter_errno(int fd, const char *text)
-{
-	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, text) ? errno : 0;
-}
-
-static void filter_refused(const char *text, int error, const char *what)
-{
-	int p = filter_errno(perf_ring.fd, text), t = filter_errno(tally_ring.fd, text);
-
-	tell(p == t && t == error, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
-}
-
-/* What passes is counted, and is in the ring, as often as the period says. */
-static void filtered(const char *text, uint64_t period, uint64_t type)
-{
-	uint64_t values[2];
-	char what[128];
-	int p, t;
-
-	faults(type);
-	of_renames();
-	attr.sample_period = period;
-	if (both(16, PROT_READ | PROT_WRITE))
-		return;
-	p = filter_errno(perf_ring.fd, text);
-	t = filter_errno(tally_ring.fd, text);
-	tell(p == t, "filter '%s': %s, perf %s", text, errno_name(t), errno_name(p));
-	switch_both(1);
-	rename_ten();
-	switch_both(0);
-	snprintf(what, sizeof(what), "'%s', period %llu, sample_type %#llx", text,
-		 (unsigned long long)period, (unsigned long long)type);
-	compare(what, 0);
-	values[0] = value_of(perf_ring.fd);
-	values[1] = value_of(tally_ring.fd);
-	tell(values[0] == values[1], "%s: %llu counted, perf %llu", what,
-	     (unsigned long long)values[1], (unsigned long long)values[0]);
-	neither();
-}
-
-static void filters(void)
-{
-	static const char *const texts[] = {
-		"newcomm == \"name 3\"", "newcomm ~ \"*[3-6]\"", "oom_score_adj == 0",
-		"newcomm != \"name 0\" && pid > 0", "pid == 0", "pid >= 0",
-		"!(newcomm == \"name 3\" || newcomm == \"name 4\")", "nothing == 3",
-		"newcomm ==", "", "(((", "newcomm == \"name 3", "0", "1", "common_pid & 1",
-	};
-	unsigned int i;
-	int p, t;
-
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		filtered(texts[i], 1, PERF_SAMPLE_RAW | PERF_SAMPLE_TIME);
-		filtered(texts[i], 3, PERF_SAMPLE_RAW | PERF_SAMPLE_IP);
-		filtered(texts[i], 3, PERF_SAMPLE_PERIOD);
-		filtered(texts[i], 0, 0);
-	}
-	faults(PERF_SAMPLE_RAW);
-	of_renames();
-	open_both();
-	p = filter_errno(perf_ring.fd, "pid == 1");
-	t = filter_errno(tally_ring.fd, "pid == 1");
-	tell(!p && !t, "a filter");
-	filter_refused("pid == 1", EEXIST, "and another one");
-	filter_refused((const char *)8, EFAULT, "from nowhere");
-	neither();
-	faults(PERF_SAMPLE_IP);
-	open_both();
-	filter_refused("pid == 1", EINVAL, "of page faults");
-	neither();
-	faults(PERF_SAMPLE_IP);
-	of_renames();
-	attr.sample_period = 2;
-	attr.inherit = 1;
-	open_both();
-	expect(ioctl(tally_ring.fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1"), EOPNOTSUPP,
-	       "of an inherited event with a period");
-	neither();
-	/* Another period of one that has a filter. */
-	faults(PERF_SAMPLE_RAW);
-	of_renames();
-	attr.sample_period = 5;
-	if (!both(16, PROT_READ | PROT_WRITE)) {
-		uint64_t period = 2;
-
-		p = filter_errno(perf_ring.fd, "newcomm ~ \"name*\"");
-		t = filter_errno(tally_ring.fd, "newcomm ~ \"name*\"");
-		p = ioctl(perf_ring.fd, PERF_EVENT_IOC_PERIOD, &period);
-		t = ioctl(tally_ring.fd, PERF_EVENT_IOC_PERIOD, &period);
-		tell(!p && !t, "another period");
-		switch_both(1);
-		rename_ten();
-		switch_both(0);
-		compare("with a filter and another period", 5);
-		neither();
-	}
-}
-
 /* ---- children ---- */
 
 static void inherit(void)
@@ -594,7 +494,6 @@ static const struct devtest tests[] = {
 	{ "lost", .run = lost },
 	{ "overwrite", .run = overwrite },
 	{ "errors", .run = errors },
-	{ "filters", .run = filters },
 	{ "inherit", .run = inherit },
 	{ "switching", .run = switching },
 	{ "throttle", .run = throttle },

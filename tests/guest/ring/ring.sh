@@ -31,7 +31,9 @@ rings() {
 
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
-	rings "devring$b" same regs lost overwrite errors filters inherit
+	rings "devring$b" same regs lost overwrite errors inherit
+	rings "devfilter$b" texts counting exec exited group rights reader
+	[ "$(nproc)" -lt 2 ] || rings "devfilter$b" hotplug
 	# Kernels that trace functions, as Debian's do, let nobody probe that one.
 	[ -e /sys/kernel/tracing/available_filter_functions ] || rings "devring$b" switching
 	# So that a clock of 10 microseconds is too fast for it.
