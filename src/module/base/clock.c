@@ -9,12 +9,12 @@
 #include "base/clock.h"
 
 /**
- * tally_clock_of - the clock of an event's records
- * @attr: the event's
+ * tally_clock_of - find the clock of an event's records
+ * @attr: attributes of the event
  *
- * Context: Any context, and so has what it returns.
- * Return: the function that reads the clock; NULL if there is no such clock, or none
- * that can be read in any context.
+ * Context: Any context.
+ * Return: a function that reads the clock, in nanoseconds and in any context; NULL if
+ * there is no such clock, or if it cannot be read in any context.
  */
 tally_clock_fn tally_clock_of(const struct perf_event_attr *attr)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Structs that programs know with another size than we do.
+ * Copies of structs of user programs, whose size may be that of an older or newer header.
  */
 #include <linux/mm.h>
 #include <linux/perf_event.h>
@@ -8,8 +8,8 @@
 #include "base/copyin.h"
 
 /*
- * What is longer must be 0 beyond what is known: else E2BIG, with the size that is
- * known written back to where the program has its own.
+ * The part of a longer struct that is not known here must be 0. If it is not, the size
+ * known here is written to the program's struct, and E2BIG is returned.
  */
 static int copy(void *to, size_t known, const void __user *from, u32 size,
 		u32 __user *size_at)
@@ -22,12 +22,13 @@ static int copy(void *to, size_t known, const void __user *from, u32 size,
 }
 
 /**
- * tally_copyin_attr - a perf_event_attr of any size, as perf's system call takes it
- * @attr: receives it, with the size that this kernel knows
- * @user: where the program has it
+ * tally_copyin_attr - copy a perf_event_attr of any size, as perf's system call does
+ * @attr: receives the attributes, with the size that this kernel knows
+ * @user: the program's attributes
  *
- * Return: 0; E2BIG for a size that was never published, or more than this kernel
- * knows, EFAULT.
+ * Context: Process context, may sleep.
+ * Return: 0; E2BIG for a size that no header had, or for attributes that this kernel does
+ * not know; EFAULT.
  */
 int tally_copyin_attr(struct perf_event_attr *attr,
 		      struct perf_event_attr __user *user)
@@ -50,7 +51,7 @@ int tally_copyin_attr(struct perf_event_attr *attr,
 	return err;
 }
 
-/* tally_copyin_request() for another size than is known. */
+/* The part of tally_copyin_request() for a struct of another size than the known one. */
 int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, u32 size)
 {
 	u32 __user *size_at = from;

@@ -14,18 +14,20 @@ int tally_copyin_attr(struct perf_event_attr *attr,
 int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, u32 size);
 
 /**
- * tally_copyin_request - what an ioctl is given, which begins with its size
- * @to: receives it
- * @known: the size of that
- * @from: where the program has it
- * @given: how much of it the program fills in, if its size is @known; what is behind
- *	that is for the answer, and not copied
- * @least: the first size that there was
- * @size: receives the program's
+ * tally_copyin_request - copy the struct of an ioctl, which begins with its size
+ * @to: receives the struct
+ * @known: size of @to, in bytes
+ * @from: the program's struct
+ * @given: bytes of the struct that the program fills in, if its size is @known; the
+ *	kernel writes the others, and they are not copied
+ * @least: size of the first version of the struct
+ * @size: receives the size of the program's struct
  *
- * A constant size is checked by the compiler, which is why this is here.
+ * The function is inline because the compiler checks copies of a constant size.
  *
- * Return: 0; EINVAL for a size below @least, E2BIG for more than is known, EFAULT.
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL for a size below @least; E2BIG for a struct with more than is known
+ * here; EFAULT.
  */
 static __always_inline int tally_copyin_request(void *to, size_t known,
 						void __user *from, size_t given,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a count means: its scaled value, its state as a word, and the state of
- * several as one.
+ * Counts and states, as numbers and words for their readers.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -9,7 +8,7 @@
 #include "compat.h"
 #include "base/count.h"
 
-/* The state of a whole, of which @a and @b are parts. */
+/* The state of an event, parts of which are in the states @a and @b. */
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 {
 	static const u8 rank[] = {
@@ -27,16 +26,16 @@ enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_state_worse);
 
 /**
- * tally_count_scaled - what the value would be, had the event always counted
- * @count: from tally_event_read()
+ * tally_count_scaled - estimate the value of an event that was multiplexed
+ * @count: a count of tally_event_read()
  *
- * value * enabled_ns / running_ns, rounded down, in 128 bits. Of two clocks that
- * are read one after the other, running_ns may be the larger; nothing is scaled
- * then.
+ * The estimate is value * enabled_ns / running_ns, rounded down, computed in 128 bits.
+ * perf reads the two times one after the other, so running_ns may be larger; then the
+ * value is not scaled.
  *
  * Context: Any context.
- * Return: the estimate, U64_MAX if it is larger; 0 if the event never counted,
- * which running_ns tells.
+ * Return: the estimate; U64_MAX if it is larger than that; 0 if running_ns is 0, which
+ * means that the event has not counted at all.
  */
 u64 tally_count_scaled(const struct tally_count *count)
 {
@@ -60,7 +59,7 @@ u64 tally_count_scaled(const struct tally_count *count)
 EXPORT_SYMBOL_TALLY(tally_count_scaled);
 
 /**
- * tally_state_name - the word for a state
+ * tally_state_name - name a state
  * @state: the state
  *
  * Context: Any context.

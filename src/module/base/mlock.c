@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that is locked for rings, counted with what perf locks for its own.
+ * Accounting of the pages of rings, together with those of perf's own rings.
  *
- * A user has an allowance for each CPU, and beyond that what RLIMIT_MEMLOCK lets a
- * process pin. perf's allowance, kernel.perf_event_mlock_kb, no module can read, so
- * there is a parameter with the same default. And what kernel.perf_event_paranoid
- * at -1 lets everybody do is not known, so it is taken to be higher.
+ * As for perf, a user may lock an amount of memory for each online CPU, and each process
+ * may pin as much as RLIMIT_MEMLOCK says beyond that. Modules cannot read perf's amount,
+ * kernel.perf_event_mlock_kb: the parameter mlock_kbytes has the same default. Modules
+ * cannot read kernel.perf_event_paranoid either: the limits hold also where it is -1,
+ * which lifts them for perf.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,6 +28,7 @@ module_param(mlock_kbytes, uint, 0644);
 MODULE_PARM_DESC(mlock_kbytes,
 		 "KiB of rings that a user may map for each online CPU, beside RLIMIT_MEMLOCK [as kernel.perf_event_mlock_kb]");
 
+/* Pages that a user may lock for all CPUs together. */
 static unsigned long allowance(void)
 {
 	return ((unsigned long)READ_ONCE(mlock_kbytes) >> (PAGE_SHIFT - 10)) *
@@ -34,11 +36,12 @@ static unsigned long allowance(void)
 }
 
 /**
- * tally_mlock - charge the current process for pages
- * @m: receives what tally_munlock() takes back
- * @pages: how many
+ * tally_mlock - charge the current user and process for the pages of a ring
+ * @m: receives the charge, for tally_munlock()
+ * @pages: number of pages
  *
- * Return: 0; EPERM, and a line in the log, if that is more than it may have.
+ * Context: Process context of the process that maps the ring.
+ * Return: 0; EPERM, and a line in the log, if the limits do not allow that many.
  */
 int tally_mlock(struct tally_mlock *m, unsigned long pages)
 {
@@ -68,6 +71,7 @@ int tally_mlock(struct tally_mlock *m, unsigned long pages)
 	return 0;
 }
 
+/* Gives a charge back. Nothing happens if there is none. */
 void tally_munlock(struct tally_mlock *m)
 {
 	if (!m->user)

@@ -7,11 +7,11 @@ struct tally_builder;
 struct user_struct;
 
 /**
- * struct tally_mlock - who is charged for a ring's pages
- * @user: the user; NULL nobody
- * @locked: how many of the user's own allowance
- * @mm: whose pinned memory has the rest
- * @pinned: how many those are
+ * struct tally_mlock - charge for the pages of a ring
+ * @user: user who is charged; NULL if there is no charge
+ * @locked: pages charged to the user
+ * @mm: memory of the process that is charged
+ * @pinned: pages charged to the process, beyond what the user may lock
  */
 struct tally_mlock {
 	struct user_struct *user;

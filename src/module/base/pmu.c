@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What only the running kernel knows: its PMUs by name, its tracepoints and
- * symbols, and how fast it lets anyone sample.
+ * Questions to the running kernel: PMUs, tracepoints and symbols by name, and the limit
+ * of frequencies.
  *
- * perf exports neither its list of PMUs nor its limits. But an event shows its
- * PMU, whose device sits on the bus of all PMUs; and changing the period of an
- * event is checked against the limit. A dummy event, made for the moment, gives
- * both away.
+ * perf exports neither its list of PMUs nor its limit. But an event has a pointer to its
+ * PMU, whose device is on the bus of all PMUs. And perf checks a new frequency of an
+ * event against the limit. So a dummy event is made for the moment to answer either.
  */
 #include <linux/cpumask.h>
 #include <linux/device.h>
@@ -39,14 +38,14 @@ static struct perf_event *dummy_create(u64 freq)
 	return event;
 }
 
-/* How perf reads what is counted as it happens: there is nothing to do. */
+/* The read function of perf's software PMUs, which has nothing to do. */
 static tally_read_fn read_nothing;
 
 void tally_pmu_init(void)
 {
 	struct perf_event *dummy = dummy_create(0);
 
-	/* Without it they are asked like all others. */
+	/* Without a dummy, counts of software PMUs are read as those of all others. */
 	if (IS_ERR(dummy))
 		return;
 	read_nothing = dummy->pmu->read;
@@ -54,12 +53,14 @@ void tally_pmu_init(void)
 }
 
 /**
- * tally_read_task_clock - bring a task-clock up to date
+ * tally_read_task_clock - bring the count of a task-clock up to date
  * @event: perf's event, which is counting on this CPU
  *
- * perf's own way looks at two times of the context, one after the other, which
- * another CPU may change in between while it reads another event of the task. What
- * both of them differ by is always the same.
+ * perf's own function reads two times of the context, one after the other. Another CPU
+ * that reads another event of the task may change both in between. This function reads
+ * only their difference, which never changes.
+ *
+ * Context: Any context with interrupts disabled.
  */
 void tally_read_task_clock(struct perf_event *event)
 {
@@ -69,13 +70,13 @@ void tally_read_task_clock(struct perf_event *event)
 	local64_add(now - before, &event->count);
 }
 
-/* Whether its events' counts are always up to date. */
+/* Whether the counts of the PMU's events are always up to date. */
 bool tally_pmu_is_still(const struct pmu *pmu)
 {
 	return pmu->read == read_nothing;
 }
 
-/* The PMU's device, with a reference. */
+/* Finds the device of a PMU by name, and takes a reference. */
 static struct device *pmu_find(const char *name)
 {
 	struct perf_event *dummy = dummy_create(0);
@@ -83,7 +84,7 @@ static struct device *pmu_find(const char *name)
 
 	if (IS_ERR(dummy))
 		return ERR_CAST(dummy);
-	/* Clock PMUs have a marker in place of a device; this one has one. */
+	/* The PMUs of clocks have a marker in place of a device, that of dummies has one. */
 	if (dummy->pmu->dev && dummy->pmu->dev->bus)
 		dev = bus_find_device_by_name(dummy->pmu->dev->bus, NULL, name);
 	perf_event_release_kernel(dummy);
@@ -91,12 +92,11 @@ static struct device *pmu_find(const char *name)
 }
 
 /**
- * tally_pmu_type - the number of a PMU
- * @name: its name in /sys/bus/event_source/devices
+ * tally_pmu_type - find the number of a PMU
+ * @name: name of the PMU in /sys/bus/event_source/devices
  *
  * Context: Process context, may sleep.
- * Return: the number, which perf_event_attr::type takes; ENOENT if there is no
- * such PMU.
+ * Return: the number, for perf_event_attr::type; ENOENT if there is no such PMU.
  */
 int tally_pmu_type(const char *name)
 {
@@ -107,9 +107,9 @@ int tally_pmu_type(const char *name)
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	/*
-	 * A driver that takes its PMU away frees it after device_del(), which
-	 * takes this lock first. perf gives a module no firmer hold of a PMU
-	 * than an event of it; what is told is a number, which perf checks.
+	 * A driver frees its PMU after device_del(), which takes this lock first. The
+	 * PMU may go when the lock is released: perf checks the number when an event is
+	 * made of it.
 	 */
 	device_lock(dev);
 	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
@@ -121,11 +121,11 @@ int tally_pmu_type(const char *name)
 }
 
 /**
- * tally_pmu_check_freq - whether perf lets anyone sample so often
+ * tally_pmu_check_freq - check a frequency against perf's limit
  * @hz: samples per second
  *
- * The limit is kernel.perf_event_max_sample_rate, which only perf's system call
- * checks at creation, and which no module can read.
+ * The limit is kernel.perf_event_max_sample_rate. Modules cannot read it, and perf checks
+ * it for new events of its system call only.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL above the limit.
@@ -143,9 +143,9 @@ int tally_pmu_check_freq(u64 hz)
 }
 
 /**
- * tally_tracepoint_id - the number of a tracepoint
- * @system: the folder below /sys/kernel/tracing/events
- * @event: its name there
+ * tally_tracepoint_id - find the number of a tracepoint
+ * @system: folder of the tracepoint in /sys/kernel/tracing/events
+ * @event: name of the tracepoint in that folder
  *
  * Context: Process context, may sleep.
  * Return: the number; ENOENT if there is no such tracepoint, EOPNOTSUPP in a
@@ -169,17 +169,17 @@ int tally_tracepoint_id(const char *system, const char *event)
 }
 
 /**
- * tally_symbol_address - where a kernel symbol can be probed
- * @symbol: a function
- * @offset: bytes from its start
+ * tally_symbol_address - find the address of a function that can be probed
+ * @symbol: name of the function
+ * @offset: offset of the address in the function, in bytes
  * @addr: receives the address
  *
- * perf's kprobe PMU takes symbols from user memory only. A probe that is never
- * hit, and gone at once, resolves them for us by the same rules.
+ * perf's kprobe PMU takes names from user memory only. A disabled kprobe, which is
+ * removed at once, finds the address by the same rules.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such symbol, EINVAL if it may not be probed
- * there, EOPNOTSUPP in a kernel without kprobes.
+ * Return: 0; ENOENT if there is no such function; EINVAL if there can be no probe at
+ * that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {

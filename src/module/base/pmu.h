@@ -16,13 +16,13 @@ int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
 
-/* perf's MAX_INTERRUPTS: it switched the event off until the next tick. */
+/* Whether perf has throttled the event until the next tick: its MAX_INTERRUPTS. */
 static inline bool tally_pmu_throttled(const struct perf_event *event)
 {
 	return READ_ONCE(event->hw.interrupts) == ~0ULL;
 }
 
-/* A clock, which perf counts and samples in nanoseconds whatever it is told. */
+/* Whether the event is a clock: perf counts and samples clocks in nanoseconds only. */
 static inline bool tally_attr_is_clock(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples on their way from an overflow to the bottom halves of its event.
+ * A queue of samples, from the callback to the bottom halves of an event.
  *
- * One queue for each event and CPU. Writers run on that CPU only, in any
- * context: one may interrupt another and is done before that one goes on. So
- * they need neither locks nor anything another CPU sees, but they must publish
- * in order: whoever interrupted nobody publishes for all.
+ * Each event has one queue for each CPU. Writers run on that CPU only, in any context. A
+ * writer may interrupt another one, and ends before the other one goes on. So writers
+ * need no locks and no atomic operations across CPUs, but the samples must become
+ * visible in order: only the outermost writer publishes, for all that interrupted it.
  *
  *	sample = tally_queue_reserve(q);
  *	if (sample) {
@@ -13,25 +13,25 @@
  *		tally_queue_commit(q);
  *	}
  *
- * There is one reader for each stage at a time: the interrupt's is on the same
- * CPU, the work's on any.
+ * Each stage has one reader at a time. The reader of the interrupt's stage runs on the
+ * queue's CPU, that of the work's stage on any CPU.
  *
  *	while ((sample = tally_queue_peek(q, stage))) {
  *		handle(sample);
  *		tally_queue_pop(q, stage);
  *	}
  *
- * What is ordered against what:
+ * Ordering:
  *
- * A. A writer fills a place, then moves @head by a store-release; the first
- *    stage load-acquires @head before it reads the place.
- * B. The first stage is done with a place, then moves its @done by a
- *    store-release; the second load-acquires that before it reads the place.
- *    What it reads was filled before A, which B carries on.
- * C. The last stage has read a place, then moves its @done by a store-release; a
- *    writer load-acquires that before it fills the place again.
- * D. Between writers of one CPU there are compiler barriers alone: the one that
- *    interrupts has ended, with all it wrote, when the other goes on.
+ * A. A writer fills a place and then stores @head with release. The first stage loads
+ *    @head with acquire and then reads the place.
+ * B. The first stage reads a place and then stores its @done with release. The second
+ *    stage loads that with acquire and then reads the place. A orders this after the
+ *    writer.
+ * C. The last stage reads a place and then stores its @done with release. A writer loads
+ *    that with acquire and then fills the place again.
+ * D. Writers are on one CPU, and one that interrupts another has ended when the other
+ *    goes on: compiler barriers are enough between them.
  */
 #include <linux/atomic.h>
 #include <linux/log2.h>
@@ -41,12 +41,12 @@
 #include "base/queue.h"
 
 /**
- * tally_queue_init - an empty queue
+ * tally_queue_init - make a queue ready
  * @q: the queue, all zero
- * @size: how many samples it is to hold at least
- * @irq: the interrupt's stage reads it
- * @work: the work's stage reads it
- * @node: NUMA node of its CPU
+ * @size: least number of samples that the queue has room for
+ * @irq: the interrupt's stage reads the queue
+ * @work: the work's stage reads the queue
+ * @node: NUMA node of the queue's CPU
  *
  * Context: Process context, may sleep.
  * Return: 0 or ENOMEM.
@@ -74,9 +74,9 @@ void tally_queue_destroy(struct tally_queue *q)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_destroy);
 
 /*
- * The end of a writer. One that interrupted another leaves publishing to it:
- * the places below its own may not be filled yet. After the outermost published
- * what it saw, one more may have come and left it to us.
+ * The end of a writer. A writer that interrupted another one publishes nothing: places
+ * in front of its own may not be filled yet. After the outermost writer has published,
+ * it looks again: a writer that interrupted it before it cleared @nest has not published.
  */
 static void leave(struct tally_queue *q)
 {
@@ -91,9 +91,9 @@ static void leave(struct tally_queue *q)
 	for (;;) {
 		head = READ_ONCE(q->reserved);
 		smp_store_release(&q->head, head); /* A */
-		barrier(); /* D: what comes now publishes for itself */
-		WRITE_ONCE(q->nest, 0);
 		barrier(); /* D */
+		WRITE_ONCE(q->nest, 0);
+		barrier(); /* D: a writer that comes now publishes for itself */
 		if (READ_ONCE(q->reserved) == head)
 			return;
 		WRITE_ONCE(q->nest, 1);
@@ -102,13 +102,13 @@ static void leave(struct tally_queue *q)
 }
 
 /**
- * tally_queue_reserve - take a place
+ * tally_queue_reserve - take a place for a sample
  * @q: the queue
  *
- * Context: Any context, on the queue's CPU, which must not change until the
- * place is committed.
- * Return: the place, to be filled and committed; NULL if there is none, which
- * is counted.
+ * Context: Any context, on the queue's CPU, with preemption disabled until the place is
+ * committed.
+ * Return: the place, for the caller to fill and commit; NULL if the queue is full, which
+ * counts as missed.
  */
 struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 {
@@ -132,8 +132,8 @@ struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_reserve);
 
 /**
- * tally_queue_commit - the place that was reserved is filled
- * @q: the queue
+ * tally_queue_commit - hand a filled place to the readers
+ * @q: the queue, with a place that the caller has reserved
  *
  * Context: As tally_queue_reserve().
  */
@@ -144,9 +144,9 @@ void tally_queue_commit(struct tally_queue *q)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_commit);
 
 /**
- * tally_queue_peek - the next sample for a stage
+ * tally_queue_peek - find the next sample for a stage
  * @q: the queue
- * @stage: the caller, one at a time
+ * @stage: the stage of the caller, which is the only one of its stage
  *
  * Context: Any context.
  * Return: the sample, valid until tally_queue_pop(); NULL if there is none.
@@ -166,9 +166,9 @@ const struct tally_sample *tally_queue_peek(const struct tally_queue *q,
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_peek);
 
 /**
- * tally_queue_pop - a stage is done with the sample it peeked at
+ * tally_queue_pop - end the use of the sample that tally_queue_peek() returned
  * @q: the queue
- * @stage: the caller
+ * @stage: the stage of the caller
  *
  * Context: Any context.
  */

@@ -5,7 +5,7 @@
 #include <asm/local.h>
 #include <tally/tally.h>
 
-/* Who reads a queue. With both, a sample goes to the interrupt's first. */
+/* Readers of a queue. If a queue has both, the interrupt's reads each sample first. */
 enum tally_stage {
 	TALLY_STAGE_IRQ,
 	TALLY_STAGE_WORK,
@@ -13,17 +13,17 @@ enum tally_stage {
 };
 
 /**
- * struct tally_queue - samples of one event on one CPU, on their way
- * @samples: 2^n of them
- * @mask: 2^n - 1
- * @first: the stage that reads what writers publish
- * @last: the stage after which a place is free again
- * @nest: writers that interrupted each other, on this CPU
- * @reserved: places that writers took, ever; written on this CPU only
- * @head: places that readers may read, ever; written on this CPU only
- * @done: places that each stage is done with, ever; written by that stage only
- * @missed: overflows that found no place; written on this CPU only
- * @untold: how many of those no sample has told of yet
+ * struct tally_queue - queue of samples, of one event on one CPU
+ * @samples: places for samples; their number is a power of two
+ * @mask: number of places, less 1
+ * @first: stage that reads a sample first
+ * @last: stage that reads a sample last, and frees its place
+ * @nest: depth of writers that interrupted each other; written on this CPU only
+ * @reserved: number of places ever taken by writers; written on this CPU only
+ * @head: number of places ever published; written on this CPU only
+ * @done: number of places that each stage has ever read; written by the stage only
+ * @missed: number of overflows that found no place; written on this CPU only
+ * @untold: number of these that tally_sample::missed does not contain yet
  */
 struct tally_queue {
 	struct tally_sample *samples;
@@ -38,7 +38,7 @@ struct tally_queue {
 	local_t untold;
 };
 
-/* The number of samples in a queue: what was asked for, rounded up. */
+/* Places of a queue, before they are rounded up to a power of two. */
 #define TALLY_QUEUE_DEFAULT	256
 #define TALLY_QUEUE_MAX		65536
 

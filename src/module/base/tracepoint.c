@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of ours at tracepoints of the kernel, for as long as somebody needs
- * them. The tracepoints are looked for by their names: most are not exported.
+ * Functions that are attached to tracepoints of the kernel while they have users. The
+ * tracepoints are found by their names, because most of them are not exported.
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -10,7 +10,7 @@
 #include <linux/tracepoint.h>
 #include "base/tracepoint.h"
 
-/* Guards point and users of all probes. */
+/* Guards @point and @users of all probes. */
 static DEFINE_MUTEX(probes_lock);
 
 static void compare(struct tracepoint *point, void *data)
@@ -24,7 +24,7 @@ static void compare(struct tracepoint *point, void *data)
 static int start(struct tally_tracepoint *probe)
 {
 	lockdep_assert_held(&probes_lock);
-	/* The kernel's own, not a module's: it stays where it is. */
+	/* Tracepoints of the kernel itself stay where they are, unlike those of modules. */
 	if (!probe->point)
 		for_each_kernel_tracepoint(compare, probe);
 	if (!probe->point)
@@ -33,11 +33,11 @@ static int start(struct tally_tracepoint *probe)
 }
 
 /**
- * tally_tracepoint_get - from here on the function is called
- * @probe: which; each success is to be paid back with tally_tracepoint_put()
+ * tally_tracepoint_get - have the function of a probe called from now on
+ * @probe: the probe; tally_tracepoint_put() ends the use
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
- * Return: 0; EOPNOTSUPP in a kernel that lacks the tracepoint, ENOMEM.
+ * Return: 0; EOPNOTSUPP in a kernel without the tracepoint; ENOMEM.
  */
 int tally_tracepoint_get(struct tally_tracepoint *probe)
 {
@@ -53,10 +53,11 @@ int tally_tracepoint_get(struct tally_tracepoint *probe)
 }
 
 /**
- * tally_tracepoint_put - it is not needed any more
- * @probe: of tally_tracepoint_get()
+ * tally_tracepoint_put - end one use of a probe
+ * @probe: the probe, after tally_tracepoint_get()
  *
- * The function may still be running: tracepoint_synchronize_unregister() waits.
+ * After the last use the function may still be running:
+ * tracepoint_synchronize_unregister() waits for its end.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */

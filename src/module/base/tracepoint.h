@@ -5,11 +5,11 @@
 struct tracepoint;
 
 /**
- * struct tally_tracepoint - a function of ours at one of the kernel's tracepoints
- * @name: the tracepoint's
- * @function: called with NULL and what the tracepoint tells
- * @point: found when it is first needed; guarded by a lock of tracepoint.c, as is @users
- * @users: how many need it
+ * struct tally_tracepoint - a function that is attached to a tracepoint
+ * @name: name of the tracepoint
+ * @function: the function, which is called with NULL and the arguments of the tracepoint
+ * @point: the tracepoint; NULL before the first use. Guarded by probes_lock, as @users.
+ * @users: number of users; the function is attached if there are any
  */
 struct tally_tracepoint {
 	const char *name;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control of an event that overflows: its period, how many overflows it may
- * have, and what switches it off and on again.
+ * Control of an event that overflows: its period, its limits, and pauses.
  *
- * perf's calls sleep, and much of this begins in a callback. So the callback
- * shuts the way to the handlers, which takes effect at once, and then an irq_work
- * starts a work that tells perf.
+ * perf's functions sleep, and the callback often is where an event has to go off. So the
+ * callback stops calling the handlers, which takes effect at once, and queues an
+ * irq_work. That starts the control work, which calls perf.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,7 +22,7 @@
 #include "event/overflow.h"
 #include "base/pmu.h"
 
-/* Not bound to the CPU that has no time, and not behind anybody's handlers. */
+/* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
 static struct workqueue_struct *control_wq;
 
 static unsigned int slot_of(const struct tally_counter *c, int cpu)
@@ -32,8 +31,9 @@ static unsigned int slot_of(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Those that overflowed too often on some CPU. Also of an event that has gone
- * off since: its flags are to be cleared before it is enabled again.
+ * Switches the slots of CPUs off where the event overflowed too often. @resume is queued
+ * also if the event has been disabled since: it clears @paused before the event is
+ * enabled again.
  */
 static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 {
@@ -44,7 +44,7 @@ static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 		if (!READ_ONCE(per_cpu_ptr(of->cpus, cpu)->paused))
 			continue;
 		any = true;
-		/* The children could not be enabled again. */
+		/* perf could not enable the children again. */
 		if (!c->attr.inherit && of->ev->on)
 			tally_counter_pause(c, slot_of(c, cpu), false);
 	}
@@ -74,8 +74,9 @@ static void resume(struct work_struct *work)
 }
 
 /*
- * Of two calls of tally_event_rearm() before this runs, the later one counts. One
- * that comes while this runs starts it again.
+ * Rearms a one-shot event, or switches it off after its overflow. Of two calls of
+ * tally_event_rearm() before this runs, the later one takes effect. A call while this
+ * runs starts the work again.
  */
 static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 {
@@ -126,7 +127,7 @@ void tally_control_setup(struct tally_overflow *of)
 	INIT_DELAYED_WORK(&of->resume, resume);
 }
 
-/* Nothing that may start it is running. */
+/* Nothing that starts the work runs any more. */
 void tally_control_cancel(struct tally_overflow *of)
 {
 	irq_work_sync(&of->kick);
@@ -134,7 +135,7 @@ void tally_control_cancel(struct tally_overflow *of)
 	cancel_delayed_work_sync(&of->resume);
 }
 
-/* What perf is to be told: a clock has no frequency, only a period. */
+/* The period for perf: a frequency of a clock is a period for perf. */
 static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 {
 	int err;
@@ -156,17 +157,17 @@ static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 }
 
 /**
- * tally_event_set_period - another period, or another frequency
+ * tally_event_set_period - change the period or the frequency of an event
  * @ev: the event, which has a period or a frequency
- * @value: of the same kind as the builder was given: counts, or Hz
+ * @value: the period in counts, or the frequency in Hz, whichever the builder was given
  *
- * The next overflow is a whole new period after this call, on each CPU. perf
- * takes a period of a clock below 10 microseconds for 10 microseconds.
+ * The next overflow comes a whole new period after this call, on each CPU. perf
+ * takes 10 microseconds for a period of a clock below that.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; EINVAL for an event that only counts, 0, bit 63, and a frequency
  * above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited event,
- * whose children perf would not tell. Then nothing has changed.
+ * whose children perf would not change. On an error nothing has changed.
  */
 int tally_event_set_period(struct tally_event *ev, u64 value)
 {
@@ -201,13 +202,13 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 EXPORT_SYMBOL_TALLY(tally_event_set_period);
 
 /**
- * tally_event_refresh - a number of overflows, then off
- * @ev: the event; enabled if it is not
- * @overflows: how many, on all CPUs together. While the event is enabled, added
- *	to what is left of an earlier call.
+ * tally_event_refresh - enable an event for a number of overflows
+ * @ev: the event; it may be enabled already
+ * @overflows: number of overflows, on all CPUs together. If the event is enabled, the
+ *	number is added to the rest of an earlier call.
  *
- * The handlers see exactly so many. The event is switched off some time after
- * the last one, in the state TALLY_STATE_OFF; its count may go on until then.
+ * The handlers are called exactly that often. The event goes off some time after the
+ * last overflow, to the state TALLY_STATE_OFF; its count may go on until then.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; EINVAL for 0 and for an event that only counts, is one-shot, or
@@ -236,10 +237,11 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 EXPORT_SYMBOL_TALLY(tally_event_refresh);
 
 /**
- * tally_event_limit - as tally_event_refresh(), of what is enabled by others
- * @ev: the event; it stays as it is
- * @overflows: how many more; 0 leaves the limit as it is
+ * tally_event_limit - as tally_event_refresh(), but without enabling the event
+ * @ev: the event
+ * @overflows: number of overflows to add; 0 leaves the limit as it is
  *
+ * Context: Process context, may sleep.
  * Return: 0; EINVAL as tally_event_refresh(), and for an inherited event.
  */
 int tally_event_limit(struct tally_event *ev, unsigned int overflows)
@@ -264,18 +266,18 @@ int tally_event_limit(struct tally_event *ev, unsigned int overflows)
 }
 
 /**
- * tally_event_rearm - one more overflow of a one-shot event
+ * tally_event_rearm - have a one-shot event overflow once more
  * @ev: the event, see tally_builder_one_shot()
- * @period: after so many counts from when it takes effect; 0 for as many as
+ * @period: counts until the overflow, from when the call takes effect; 0 for as many as
  *	before
  *
- * It takes effect shortly after the call, from a work of high priority. If the
- * event is armed and has not overflowed yet, it begins again. Of two calls before
- * it takes effect, the later one counts. A period that the PMU refuses then is
- * told in the log, and the one before stays.
+ * The call takes effect shortly after its return, from a work of high priority. An
+ * event that is armed and has not overflowed begins a new period. Of two calls before
+ * the work runs, the later one takes effect. If the PMU refuses the period then, there is
+ * a line in the log and the period stays as it was. A disabled event stays disabled, and
+ * has the period when it is enabled.
  *
- * Context: Any context, NMI and the event's own handlers included. An event that
- * is disabled stays so, and has the period when it is enabled.
+ * Context: Any context, NMI and the event's own handlers included.
  * Return: 0; EINVAL for bit 63 and for an event that is not one-shot.
  */
 int tally_event_rearm(struct tally_event *ev, u64 period)
@@ -286,7 +288,7 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	    period >> 63)
 		return -EINVAL;
 	WRITE_ONCE(of->rearm_period, period);
-	/* Orders the period before the request, and both before the work. */
+	/* Orders the period before @rearm, and both before the work. */
 	atomic_set_release(&of->rearm, 1);
 	tally_overflow_kick(of);
 	return 0;
@@ -294,19 +296,19 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 EXPORT_SYMBOL_TALLY(tally_event_rearm);
 
 /**
- * tally_event_modify - let a breakpoint watch something else
- * @ev: a breakpoint, whether it overflows or only counts
+ * tally_event_modify - change what a breakpoint watches
+ * @ev: a breakpoint, which overflows or only counts
  * @addr: as for TALLY_BREAKPOINT()
  * @len: as for TALLY_BREAKPOINT()
  * @access: as for TALLY_BREAKPOINT()
  *
- * It goes on counting if it did, and its count goes on. Between the CPUs it
- * changes one after the other.
+ * The event stays enabled or disabled, and its count goes on. It changes on one CPU
+ * after the other.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EOPNOTSUPP for what is not a breakpoint or is inherited, EINVAL for
- * what no breakpoint can be, ENODEV while its CPU is offline, ENOSPC, EPERM and
- * others as tally_build(). Then nothing has changed.
+ * Return: 0; EOPNOTSUPP for an event that is no breakpoint, or is inherited; EINVAL for
+ * an address, length or access that no breakpoint can have; ENODEV while its CPU is
+ * offline; ENOSPC, EPERM and others as tally_build(). On an error nothing has changed.
  */
 int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access)
@@ -338,9 +340,10 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 EXPORT_SYMBOL_TALLY(tally_event_modify);
 
 /**
- * tally_event_overflow_stats - what became of an event's overflows
+ * tally_event_overflow_stats - read the statistics of an event's overflows
  * @ev: the event
- * @stats: receives it; what comes meanwhile may be in some of its numbers only
+ * @stats: receives the statistics; an overflow meanwhile may be in some of the numbers
+ *	only
  *
  * Context: Process context.
  * Return: 0; EINVAL for an event that only counts.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event that overflows has beside its count: the state that perf's callback
- * works on, the bottom halves that it starts, and statistics.
+ * The overflows of an event, beside its count: the state that perf's callback works on,
+ * the bottom halves that the callback starts, and statistics.
  *
  * Ordering: see queue.c (A to D) and callback.c (E to H).
  */
@@ -21,20 +21,20 @@
 #include "event/event.h"
 #include "event/overflow.h"
 
-/* Calls between two that are timed, and looks at the rate. */
+/* One call of so many is timed, and one overflow of so many looks at the rate. */
 #define LOOK_EVERY	64
 
-/* The rate is looked at over this; a small one over a second. */
+/* The rate is measured over WINDOW_NS, but a rate below SMALL_RATE over a second. */
 #define WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SMALL_RATE	1000
 
 /* Samples that one interrupt hands to its handler. */
 #define AT_ONCE		64
 
-/* Of clocks and hardware; what code does by itself has no limit. */
+/* Default limit of overflows per second for clocks and hardware; others have none. */
 #define DEFAULT_RATE	10000
 
-/* Guards the list and what is kept of events that are gone. */
+/* Guards @overflows, and @retired: statistics of events that were released. */
 static DEFINE_MUTEX(overflows_lock);
 static LIST_HEAD(overflows);
 static struct tally_overflow_stats retired;
@@ -48,7 +48,7 @@ static void account(struct tally_calls *calls, u64 ns)
 		WRITE_ONCE(calls->max_ns, ns);
 }
 
-/* Calls a handler, and adds the time that it took. */
+/* Calls a handler and adds the time that it took to the statistics. */
 void tally_call_timed(struct tally_calls *calls,
 		      const struct tally_handler *handler,
 		      struct tally_event *ev, const struct tally_sample *s)
@@ -57,30 +57,30 @@ void tally_call_timed(struct tally_calls *calls,
 	s64 took;
 
 	handler->fn(ev, s, handler->context);
-	/* In an NMI this clock may go back a little. */
+	/* The clock may go back a little if this is in NMI. */
 	took = ktime_get_mono_fast_ns() - begin;
 	account(calls, max(took, 0LL));
 }
 
 /**
- * tally_overflow_kick - have the control work look at an event
- * @of: what it has been told of the event
+ * tally_overflow_kick - start the control work of an event
+ * @of: overflow state, with a member changed that the work looks at
  *
- * What overflows on the way out of an interrupt is asked for once only, until the work
- * has begun: each would be in the interrupt of the one before, and the CPU in those for
- * ever.
+ * The irq_work is not queued again until the work has begun. If the event is of the end
+ * of an interrupt, that of the irq_work itself overflows: each irq_work would queue the
+ * next one, and the CPU would do nothing else for ever.
  *
  * Context: Any context, NMI included.
  */
 void tally_overflow_kick(struct tally_overflow *of)
 {
-	/* The work sees what was said before, unless it is not waiting any more. */
+	/* A work that is still pending here sees what the caller changed. */
 	smp_mb();
 	if (!work_pending(&of->control))
 		irq_work_queue(&of->kick);
 }
 
-/* Whether all that were allowed have been. In any context. */
+/* Whether the event has had all overflows of its limit. Any context. */
 bool tally_overflow_is_spent(const struct tally_overflow *of)
 {
 	return READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
@@ -114,9 +114,9 @@ static void irq_half(struct tally_overflow_cpu *oc)
 }
 
 /*
- * In hard interrupt, on the CPU of @oc, one at a time. On another CPU if its own went
- * offline while the brake held the work: samples for the handler in interrupt stay for
- * the next overflow there, or for the end of the event.
+ * Runs in hard interrupt, on the CPU of @oc. If that CPU went offline while its brake
+ * held the work, this runs on another CPU: then samples for the handler in interrupt
+ * stay in the queue until the next overflow on their CPU, or until the event ends.
  */
 static void announced(struct tally_kick *kick)
 {
@@ -143,13 +143,15 @@ static void bottom_half(struct work_struct *work)
 }
 
 /**
- * tally_overflow_inside - is this where an event cannot be released?
- * @of: the event's; NULL if it only counts
+ * tally_overflow_inside - whether an event cannot be released here
+ * @of: overflow state of the event; NULL if it only counts
+ *
+ * Direct handlers of software events may run with interrupts enabled in older kernels;
+ * @busy shows those.
  *
  * Context: Any context.
- * Return: true in a handler, which the event would wait for, and in atomic
- * context. Direct handlers and those in interrupt have interrupts disabled, but
- * for those of software events in older kernels.
+ * Return: true in atomic context, and in a handler: the release would wait for the end
+ * of its caller.
  */
 bool tally_overflow_inside(const struct tally_overflow *of)
 {
@@ -163,19 +165,20 @@ bool tally_overflow_inside(const struct tally_overflow *of)
 		return true;
 	if (!of)
 		return false;
-	/* If it is running here, it is what called us. */
+	/* A direct handler that is running on this CPU is the caller. */
 	preempt_disable();
 	busy = READ_ONCE(this_cpu_ptr(of->cpus)->busy);
 	preempt_enable();
 	return busy;
 }
 
-/* Writes what flags stand for before this, and perf's events after. */
+/* The caller writes what a flag refers to before, and changes perf's events after this. */
 void tally_overflow_special(struct tally_overflow *of, u32 set, u32 clear)
 {
 	smp_store_release(&of->special, (of->special | set) & ~clear); /* E */
 }
 
+/* The flags that an event has from the beginning. */
 static u32 special_of(const struct tally_builder *b,
 		      const struct perf_event_attr *attr,
 		      const struct tally_event *ev)
@@ -202,18 +205,19 @@ static u32 special_of(const struct tally_builder *b,
 		special |= TALLY_SPECIAL_QUIET;
 	if (ev->output)
 		special |= TALLY_SPECIAL_RECORD;
-	/* That of files looks at none. */
+	/* The handler of files does not look at its sample. */
 	if (ev->output && !(b->flags & TALLY_BUILDER_FILE))
 		special |= TALLY_SPECIAL_FILL;
 	return special;
 }
 
 /**
- * tally_overflow_set_rate - how many overflows are too many
- * @of: of an event that is disabled
- * @rate: on one CPU in one second; 0 for the default
- * @interrupts: the event interrupts whatever runs, as clocks and PMUs do, and
- *	may take a CPU away. All others overflow in code that goes on meanwhile.
+ * tally_overflow_set_rate - limit the overflows of an event
+ * @of: overflow state of an event that is disabled
+ * @rate: overflows per second on one CPU; 0 for the default
+ * @interrupts: the event interrupts the CPU, as those of clocks and hardware do: their
+ *	overflows alone can take a CPU. All other events overflow in code that runs anyway,
+ *	and have no limit by default.
  */
 void tally_overflow_set_rate(struct tally_overflow *of, u32 rate,
 			     bool interrupts)
@@ -240,21 +244,22 @@ static int init_cpu(struct tally_overflow *of, int cpu,
 	INIT_WORK(&oc->bottom, bottom_half);
 	if (!(of->special & TALLY_SPECIAL_DEFER))
 		return 0;
-	/* Where it cannot overflow, there is room for one all the same. */
+	/* The event cannot overflow on a CPU that is not counted: one place is enough. */
 	return tally_queue_init(&oc->queue,
 				!counted ? 1 : b->queue ?: TALLY_QUEUE_DEFAULT,
 				of->irq.fn, of->work.fn, cpu_to_node(cpu));
 }
 
 /**
- * tally_overflow_new - for an event that overflows
- * @b: its handlers
- * @attr: what perf is to be given
- * @target: whom it counts
+ * tally_overflow_new - make the overflow state of an event
+ * @b: builder with the handlers
+ * @attr: attributes of perf's events
+ * @target: target of the event
  * @ev: the event
- * @lost: the records of its output that found no room; NULL without an output
+ * @lost: number of records of its output that found no room; NULL without an output
  *
- * Return: it, disabled; or ENOMEM as an ERR_PTR.
+ * Context: Process context, may sleep.
+ * Return: the state of an event that is disabled; or ENOMEM as an ERR_PTR.
  */
 struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 					  const struct perf_event_attr *attr,
@@ -296,13 +301,13 @@ free:
 	return ERR_PTR(-ENOMEM);
 }
 
-/* On the CPU of @oc, in interrupt. */
+/* Runs on the CPU of @oc, in interrupt. */
 static void announce(void *oc)
 {
 	tally_kick(&((struct tally_overflow_cpu *)oc)->announce);
 }
 
-/* Samples that wait for a CPU that is offline: nobody will be given them. */
+/* Samples for the handler in interrupt of a CPU that is offline are missed. */
 static void give_up(struct tally_overflow_cpu *oc)
 {
 	while (tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ)) {
@@ -312,8 +317,8 @@ static void give_up(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Waits until the interrupt is over and its handler has had all samples. With
- * cpu_hotplug_lock held.
+ * Waits until the interrupt has ended and its handler has had all samples. The caller
+ * holds cpu_hotplug_lock.
  */
 static void drain_interrupt(struct tally_overflow *of,
 			    struct tally_overflow_cpu *oc)
@@ -331,12 +336,12 @@ static void drain_interrupt(struct tally_overflow *of,
 }
 
 /**
- * tally_overflow_drain - wait until no handler runs, nor will
- * @of: perf's events of it are gone, and a grace period ago
+ * tally_overflow_drain - wait until no handler runs any more
+ * @of: overflow state; perf's events have been released, and a grace period has passed
  *
- * So no callback is running: none starts anything below any more. An interrupt
- * starts the work, so it ends first; either may be what starts @control, which
- * tally_control_cancel() ends afterwards.
+ * No callback runs any more, so none starts an interrupt. Interrupts start works, so
+ * the interrupts end first. The handlers of both may start the control work:
+ * tally_control_cancel() ends that afterwards.
  *
  * Context: Process context, may sleep.
  */
@@ -359,6 +364,7 @@ void tally_overflow_drain(struct tally_overflow *of)
 		flush_work(&per_cpu_ptr(of->cpus, cpu)->bottom);
 }
 
+/* The time of all calls, of which some were timed, in nanoseconds. */
 static u64 estimate(const struct tally_calls *calls, u64 nr)
 {
 	u64 timed = READ_ONCE(calls->timed);
@@ -386,7 +392,7 @@ static void add_stats_of(const struct tally_overflow *of, int cpu,
 					 READ_ONCE(oc->work.max_ns)));
 }
 
-/* Adds up what became of the overflows on all CPUs. */
+/* Adds the statistics of an event on all CPUs. */
 void tally_overflow_stats(const struct tally_overflow *of,
 			  struct tally_overflow_stats *stats)
 {
@@ -398,7 +404,7 @@ void tally_overflow_stats(const struct tally_overflow *of,
 		stats->lost += atomic64_read(of->lost);
 }
 
-/* The same for all events, those that are gone included. */
+/* The statistics of all events together, including those that were released. */
 void tally_overflow_stats_all(struct tally_overflow_stats *stats)
 {
 	struct tally_overflow *of;
@@ -410,7 +416,7 @@ void tally_overflow_stats_all(struct tally_overflow_stats *stats)
 	mutex_unlock(&overflows_lock);
 }
 
-/* After tally_overflow_drain(), or before perf knew of it. */
+/* After tally_overflow_drain(), or if perf has had no event with this state. */
 void tally_overflow_free(struct tally_overflow *of)
 {
 	int cpu;

@@ -16,34 +16,34 @@ struct tally_overflow;
 struct tally_target;
 
 /*
- * What keeps an overflow from going straight to its handler, in
- * tally_overflow::special. Written under tally_counter::lock.
+ * Flags of tally_overflow::special: reasons why an overflow is more than a call of the
+ * direct handler. Written under tally_counter::lock.
  */
 #define TALLY_SPECIAL_SHUT	BIT(0)	/* the event is disabled */
-#define TALLY_SPECIAL_LIMITED	BIT(1)	/* @left more, then off */
-#define TALLY_SPECIAL_ONE_SHOT	BIT(2)	/* one, then off until rearmed */
+#define TALLY_SPECIAL_LIMITED	BIT(1)	/* the event goes off after @left overflows */
+#define TALLY_SPECIAL_ONE_SHOT	BIT(2)	/* the event goes off after each overflow */
 #define TALLY_SPECIAL_LIMITS	(TALLY_SPECIAL_LIMITED | TALLY_SPECIAL_ONE_SHOT)
-#define TALLY_SPECIAL_STRIP	BIT(3)	/* no kernel registers */
-#define TALLY_SPECIAL_NO_IDLE	BIT(4)	/* nothing of the idle task */
-#define TALLY_SPECIAL_TIME	BIT(5)	/* the direct handler wants the time */
-#define TALLY_SPECIAL_DEFER	BIT(6)	/* there are bottom halves */
-#define TALLY_SPECIAL_INHERIT	BIT(7)	/* it may be a child's */
-#define TALLY_SPECIAL_PRECISE	BIT(8)	/* the ip may be exact */
-#define TALLY_SPECIAL_BRANCHES	BIT(9)	/* the branches are wanted */
-#define TALLY_SPECIAL_QUIET	BIT(10)	/* there is no direct handler */
-#define TALLY_SPECIAL_PUBLISH	BIT(11)	/* publish the count */
-#define TALLY_SPECIAL_RECORD	BIT(12)	/* there may be a ring */
-#define TALLY_SPECIAL_FILTER	BIT(13)	/* not all of them count */
-#define TALLY_SPECIAL_FILL	BIT(14)	/* beside a ring, a handler that looks at its sample */
+#define TALLY_SPECIAL_STRIP	BIT(3)	/* samples have no kernel registers */
+#define TALLY_SPECIAL_NO_IDLE	BIT(4)	/* overflows of idle tasks are ignored */
+#define TALLY_SPECIAL_TIME	BIT(5)	/* samples of the direct handler have the time */
+#define TALLY_SPECIAL_DEFER	BIT(6)	/* the event has bottom halves */
+#define TALLY_SPECIAL_INHERIT	BIT(7)	/* the overflow may be a child's */
+#define TALLY_SPECIAL_PRECISE	BIT(8)	/* the instruction pointer may be exact */
+#define TALLY_SPECIAL_BRANCHES	BIT(9)	/* samples have branches */
+#define TALLY_SPECIAL_QUIET	BIT(10)	/* the event has no direct handler */
+#define TALLY_SPECIAL_PUBLISH	BIT(11)	/* overflows publish the count */
+#define TALLY_SPECIAL_RECORD	BIT(12)	/* @output may have a ring */
+#define TALLY_SPECIAL_FILTER	BIT(13)	/* the event has a filter */
+#define TALLY_SPECIAL_FILL	BIT(14)	/* beside @output, a handler that reads samples */
 
 /**
- * struct tally_calls - what the calls of one handler took, on one CPU
- * @calls: how many there were; not of a direct handler
- * @timed: how many of them were timed
- * @ns: what those took
- * @max_ns: the longest of them
+ * struct tally_calls - time that one handler took on one CPU
+ * @calls: number of calls; not used for direct handlers
+ * @timed: number of calls that were timed
+ * @ns: nanoseconds that the timed calls took together
+ * @max_ns: nanoseconds that the longest of them took
  *
- * Written where the handler runs, which never interrupts itself.
+ * Written where the handler runs. A handler never interrupts itself.
  */
 struct tally_calls {
 	u64 calls;
@@ -53,31 +53,31 @@ struct tally_calls {
 };
 
 /**
- * struct tally_overflow_cpu - an event's overflows on one CPU
- * @busy: the direct handler is running; written by the callback
- * @paused: too many; set by the callback, cleared by the work that resumes
- * @gate: both, for the callback to see at once; words that x86 writes with one
- *	instruction
- * @look_at: the sequence at which to look at the clock next; the callback's
- * @in_window: overflows since @window_start, while not paused; the callback's
- * @skipped: overflows that a direct handler was not called for, because it was
- *	running or they were too many; counted by the callback, in any context
- * @throttled: how often it was switched off; as @skipped
- * @window_start: when the rate was last found to be low enough; the callback's
+ * struct tally_overflow_cpu - overflow state of one event on one CPU
+ * @sample: sample for the direct handler; not on the stack, which may be that of an NMI.
+ *	@sample.sequence is the number of overflows, without @skipped. (c)
+ * @busy: 1 while the direct handler is running; written by the callback
+ * @paused: 1 if there were too many overflows; set by the callback, cleared by
+ *	tally_overflow::resume
+ * @gate: @busy and @paused, for the callback to read both at once. They are words, which
+ *	x86 writes with one instruction.
+ * @in_window: number of overflows since @window_start (c)
+ * @look_at: value of @sample.sequence at which the rate is looked at next (c)
  * @passed: number of records that passed the filter since the last overflow
- * @sample: for the direct handler; off the stack, which may be that of an NMI.
- *	Its sequence is how many overflows there were, without @skipped.
- * @direct: the direct handler's calls
- * @irq: the interrupt's calls; written by @announce
- * @work: the work's calls; written by @bottom
- * @queue: to the bottom halves
- * @announce: the interrupt, on this CPU: calls the handler in interrupt and starts
- *	@bottom
- * @bottom: the work
- * @of: the event's
+ * @skipped: number of overflows without a call of the direct handler, because it was
+ *	running or @paused was set; counted in any context
+ * @throttled: number of times that perf or @paused stopped the event; as @skipped
+ * @window_start: time at which the rate was last found to be low enough (c)
+ * @direct: time that the direct handler took (c)
+ * @irq: time that the handler in interrupt took; written by @announce
+ * @work: time that the handler in process context took; written by @bottom
+ * @queue: samples for the bottom halves
+ * @announce: calls the handler in interrupt, and starts @bottom
+ * @bottom: calls the handler in process context
+ * @of: overflow state of the event
  *
- * "The callback's" means: written while @busy, which nothing on this CPU
- * interrupts to do the same.
+ * (c): written by the callback while @busy is 1. A callback that interrupts it on this
+ * CPU sees @busy and does not write these.
  */
 struct tally_overflow_cpu {
 	struct tally_sample sample;
@@ -104,36 +104,36 @@ struct tally_overflow_cpu {
 };
 
 /**
- * struct tally_overflow - the overflows of one event
+ * struct tally_overflow - overflow state of one event
  * @special: TALLY_SPECIAL_*
- * @direct: the handler that is called at once
+ * @reload: number of overflows from one look at the rate to the next
+ * @direct: handler that the callback calls
  * @ev: the event, for the handlers
- * @output: where its records go, with TALLY_SPECIAL_RECORD
- * @lost: the records of @output that found no room; NULL without an output
+ * @output: output for records, with TALLY_SPECIAL_RECORD
+ * @lost: number of records of @output that found no room; NULL without an output
  * @filter_period: number of records that pass for one overflow, with
  *	TALLY_SPECIAL_FILTER
  * @filter_one: the event is of one task or CPU and uses @passed, not that of each CPU
  * @passed: number of records that passed since the last overflow
- * @cpus: the parts on each CPU
- * @reload: how many overflows between two looks at the clock
- * @batch: how many are too many in one window; 0 if any number is fine
- * @window_ns: the length of a window
- * @left: how many more until the event goes off, with TALLY_SPECIAL_LIMITED
- * @armed: one is wanted, with TALLY_SPECIAL_ONE_SHOT
- * @rearm: tally_event_rearm() was called; consumed by @control
- * @rearm_period: the period it was given, 0 for the same
- * @irq: the handler in hard interrupt
- * @work: the handler in process context
+ * @cpus: overflow state on each CPU
+ * @batch: number of overflows in one window that are too many; 0 without a limit
+ * @window_ns: length of a window, in nanoseconds
+ * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED
+ * @armed: 1 if the next overflow is delivered, with TALLY_SPECIAL_ONE_SHOT
+ * @rearm: 1 after a call of tally_event_rearm(), until @control has seen it
+ * @rearm_period: period of that call; 0 for the same as before
+ * @irq: handler in hard interrupt
+ * @work: handler in process context
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
  * @resume: ends pauses
  * @limits_next: @left is for the next time that the event is enabled; written under
  *	tally_counter::lock
  * @closing: the event is being released; written under tally_counter::lock
- * @node: in the list of all
+ * @node: link in the list of all
  *
- * perf's events point to it. It goes a grace period after the last of them, and
- * after all that they started; see tally_events_destroy().
+ * perf's events point to the state. It is freed a grace period after the last of them
+ * was released, when all works have ended; see tally_events_destroy().
  */
 struct tally_overflow {
 	unsigned long special;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fields of a tracepoint's records, as the kernel's own filters see them:
- * first those of the event, then what every event can be asked, then what every
- * record begins with.
+ * The fields of a tracepoint's records, as the kernel's own filters see them. A name is
+ * looked for first among the fields of the event, and then among those that every event
+ * has.
  *
- * Those of an ordinary tracepoint are a table that headers describe. Those of
- * system calls, probes and other events that are made at run time are in a list
- * whose entries are the kernel's secret. That they look as we think is proven
- * first, by an event that has both: see list_is_known().
+ * An ordinary tracepoint describes its fields in a table, whose type is in the kernel's
+ * headers. The fields of system calls, probes and other events that are made at run time
+ * are in a list, whose entries have a type that no header has. struct entry is a guess
+ * of that type, and list_is_known() checks it with an event that has both.
  */
 #include <linux/align.h>
 #include <linux/errno.h>
@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "filter/fields.h"
 
-/* What the kernel's list is believed to be made of. */
+/* An entry of the kernel's list of fields, as far as it is used here. */
 struct entry {
 	struct list_head link;
 	const char *name;
@@ -26,13 +26,13 @@ struct entry {
 	int kind;
 	int offset;
 	int size;
-	/* Of a whole int, or its first bit; from Linux 6.9 on more bits follow. */
+	/* The whole int up to Linux 6.8; its first bit from 6.9 on, where more bits follow. */
 	unsigned int is_signed;
 };
 
 #define SIGNED_BIT	1
 
-/* A kind below 0 is one that this kernel does not have yet. */
+/* This kernel does not have fields with a kind below 0. */
 static const struct {
 	const char *name;
 	struct tally_field field;
@@ -61,7 +61,7 @@ static bool same_name(const char *a, const char *name, size_t len)
 	return !strncmp(a, name, len) && !a[len];
 }
 
-/* As filters tell what to do with a field whose event does not say. */
+/* The kind of a field whose event gives none, by the rules of the kernel's filters. */
 static int kind_of_type(const char *type)
 {
 	bool text = strstr(type, "char");
@@ -93,7 +93,7 @@ static void place(const struct trace_event_fields *from, unsigned int *end,
 	*end = field->offset + field->size;
 }
 
-/* Of two with one name the kernel finds the later one. */
+/* If two fields have one name, the kernel finds the later one. */
 static bool find_in_table(const struct trace_event_fields *from, const char *name,
 			  size_t len, struct tally_field *field)
 {
@@ -142,8 +142,8 @@ static bool entry_is(const struct entry *e, const struct trace_event_fields *fro
 }
 
 /*
- * The list, newest first, against the table that it was made from. Nothing is
- * believed yet, so it is read as memory that may not be there.
+ * Compares the list, newest first, with the table that it was made from. The pointers of
+ * the list are not trusted yet, so its entries are read by a copy that cannot fault.
  */
 static bool list_is_table(struct trace_event_call *call)
 {
@@ -163,8 +163,8 @@ static bool list_is_table(struct trace_event_call *call)
 }
 
 /*
- * An event of every kernel, with a signed and an unsigned number, a string, and
- * three sizes: what is right for all of its fields is no accident.
+ * Every kernel has task_newtask, with a signed and an unsigned number, a string, and
+ * three sizes of fields. A wrong guess does not fit all of its fields by accident.
  */
 static bool list_is_known(void)
 {
@@ -220,15 +220,15 @@ static int find_in_every(const char *name, size_t len, struct tally_field *field
 }
 
 /**
- * tally_field_find - a field by its name
- * @call: the event, which cannot go away meanwhile: a perf event of it holds it
- * @name: its name
- * @len: how much of @name that is
- * @field: receives where it is
+ * tally_field_find - find a field by its name
+ * @call: the event; perf's event holds it meanwhile
+ * @name: the name, which need not end with NUL
+ * @len: length of the name
+ * @field: receives the place and the kind of the field
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is none, EOPNOTSUPP if this kernel's list of an
- * event that was made at run time is not the one we know.
+ * Return: 0; ENOENT if there is no such field; EOPNOTSUPP for an event that was made at
+ * run time, if struct entry does not fit this kernel's list of fields.
  */
 int tally_field_find(struct trace_event_call *call, const char *name, size_t len,
 		     struct tally_field *field)
@@ -246,10 +246,11 @@ int tally_field_find(struct trace_event_call *call, const char *name, size_t len
 EXPORT_SYMBOL_TALLY_KUNIT(tally_field_find);
 
 /**
- * tally_field_is_string - whether it is compared with strings
+ * tally_field_is_string - whether a field is compared with strings
  * @field: the field
  *
  * Context: Any context.
+ * Return: true for a string, false for a number.
  */
 bool tally_field_is_string(const struct tally_field *field)
 {

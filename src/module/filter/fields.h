@@ -10,11 +10,11 @@
 struct trace_event_call;
 
 /**
- * struct tally_field - where in a record a field is, and what it is
- * @kind: one of the kernel's FILTER_*
- * @offset: from the start of the record
- * @size: in bytes; 0 for what is in no record, such as the CPU
- * @is_signed: whether numbers in it are
+ * struct tally_field - a field of a record
+ * @kind: kind of the field, one of the kernel's FILTER_*
+ * @offset: offset in the record, in bytes
+ * @size: size in bytes; 0 for a field that is not in the record, such as the CPU
+ * @is_signed: numbers in the field are signed
  */
 struct tally_field {
 	int kind;

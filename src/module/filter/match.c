@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters against records, in any context: nothing here sleeps, takes a lock or
- * allocates, and nothing outside of the record is read but what a pointer in it
- * leads to, which may lead nowhere.
+ * The matching of records with filters.
+ *
+ * The callback matches in any context, so nothing here sleeps, takes a lock or allocates
+ * memory. Outside of the record only strings behind pointers are read, and such a
+ * pointer may be wrong.
  */
 #include <linux/minmax.h>
 #include <linux/preempt.h>
@@ -18,6 +20,7 @@ struct record {
 	size_t size;
 };
 
+/* A part of the record; NULL if the record does not have all of it. */
 static const void *part(const struct record *rec, size_t offset, size_t size)
 {
 	if (offset > rec->size || size > rec->size - offset)
@@ -27,6 +30,7 @@ static const void *part(const struct record *rec, size_t offset, size_t size)
 
 /* ---- numbers ------------------------------------------------------------ */
 
+/* Reads a field, extended to 64 bits. */
 static bool load(const struct tally_term *t, const struct record *rec, u64 *value)
 {
 	const void *at = part(rec, t->offset, t->size);
@@ -98,8 +102,8 @@ static bool number(const struct tally_term *t, const struct record *rec)
 /* ---- globs -------------------------------------------------------------- */
 
 /*
- * The class that begins at @p, behind its '['. Returns what is behind its end,
- * or NULL if it has none: then the '[' was but a character.
+ * Matches a character with the class whose '[' is in front of @p. Returns the end of the
+ * class; NULL if no ']' ends it, which makes the '[' an ordinary character.
  */
 static const char *class(const char *p, unsigned char c, bool *hit)
 {
@@ -151,8 +155,8 @@ static bool at_end(const char *pattern)
 }
 
 /*
- * glob_match_len(), which is new in the point releases of 2026. Only the last
- * '*' is ever gone back to.
+ * As the kernel's glob_match_len(), which kernels before the point releases of 2026 do
+ * not have. After a mismatch the last '*' takes one character more.
  */
 static bool glob(const struct tally_term *t, const char *str, size_t len)
 {
@@ -185,7 +189,7 @@ static bool glob(const struct tally_term *t, const char *str, size_t len)
 
 /* ---- strings ------------------------------------------------------------ */
 
-/* @len is of the memory: a string may end before, or not in it at all. */
+/* @len is the size of the memory: the string may end before, or may have no end. */
 static bool text_is(const struct tally_term *t, const char *str, size_t len)
 {
 	size_t n = t->text_len;
@@ -198,7 +202,7 @@ static bool text_is(const struct tally_term *t, const char *str, size_t len)
 	case TALLY_TEXT_MIDDLE:
 		return strnstr(str, t->text, len);
 	case TALLY_TEXT_END:
-		/* It counts with the memory, not with the string. */
+		/* As in the kernel, the end is that of the memory, not of the string. */
 		return len > n && !memcmp(str + len - 1 - n, t->text, n);
 	}
 	return glob(t, str, len);
@@ -216,6 +220,7 @@ static bool array(const struct tally_term *t, const struct record *rec)
 	return str && text(t, str, t->size);
 }
 
+/* A string in the record whose offset and length are in the field. */
 static bool loc(const struct tally_term *t, const struct record *rec)
 {
 	const void *item = part(rec, t->offset, sizeof(u32));
@@ -232,7 +237,7 @@ static bool loc(const struct tally_term *t, const struct record *rec)
 	str = part(rec, at, len);
 	if (!str)
 		return false;
-	/* A string of length 0 goes to its end, except for those two. */
+	/* As in the kernel, length 0 means up to the NUL, but not for these two kinds. */
 	if (!len && t->text_kind != TALLY_TEXT_END && t->text_kind != TALLY_TEXT_GLOB) {
 		left = rec->size - at;
 		len = strnlen(str, left) + 1;
@@ -251,7 +256,10 @@ static bool copy_chunk(char *to, unsigned long from, size_t n, bool user)
 	return !copy_from_kernel_nofault(to, (const void *)from, n);
 }
 
-/* In chunks that are in one page. Returns the length with its end, or 0. */
+/*
+ * Copies a string in chunks, none of which crosses a page: the page behind the string
+ * may not be there. Returns the length with the NUL, or 0.
+ */
 static size_t copy_string(char *to, unsigned long from, bool user)
 {
 	size_t have = 0, n, len;
@@ -270,6 +278,7 @@ static size_t copy_string(char *to, unsigned long from, bool user)
 	return TALLY_FILTER_STRING;
 }
 
+/* A string in memory whose address is in the field. */
 static bool pointer(const struct tally_filter *f, const struct tally_term *t,
 		    const struct record *rec)
 {
@@ -316,13 +325,14 @@ static bool is_true(const struct tally_filter *f, const struct tally_term *t,
 }
 
 /**
- * tally_filter_match - whether a record passes
+ * tally_filter_match - match a record with a filter
  * @f: the filter
- * @record: what a tracepoint gave to perf
- * @size: its size; a comparison of what is not wholly in it is false
+ * @record: the record of a tracepoint
+ * @size: size of the record, in bytes; a comparison of a field that is not wholly in the
+ *	record is false
  *
  * Context: Any context, NMI included.
- * Return: whether it does.
+ * Return: true if the record passes.
  */
 bool tally_filter_match(const struct tally_filter *f, const void *record, size_t size)
 {
