@@ -72,7 +72,9 @@
  * Filters
  * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
  *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is
- *   not 1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count.
+ *   not 1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count. It
+ *   is EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions
+ *   ("ip.function == schedule").
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
@@ -148,6 +150,9 @@
  *   bytes of path / modules see new ones.
  * - PERF_EVENT_IOC_SET_FILTER: what does not pass is never counted / it is counted and taken back,
  *   and another CPU may read it in between / a module's handler runs after perf has counted.
+ * - PERF_EVENT_IOC_SET_FILTER of an event that counts: nothing is missed / what happens on a CPU in
+ *   the microseconds of the change is not counted / the event goes on with another event of perf,
+ *   which has a handler.
  * - Writing the ring to a file with O_DIRECT: possible / EFAULT / the pages are not the program's
  *   own.
  */
