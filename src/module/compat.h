@@ -287,6 +287,16 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
+/* perf writes CGROUP records only for the hierarchy that has its controller. */
+static inline bool tally_cgroup_has_perf(struct cgroup *cgroup)
+{
+#ifdef CONFIG_CGROUP_PERF
+	return rcu_access_pointer(cgroup->subsys[perf_event_cgrp_id]);
+#else
+	return false;
+#endif
+}
+
 /* Only kernels for several CPUs have task_struct::on_cpu. */
 static inline bool tally_task_is_running(const struct task_struct *task)
 {

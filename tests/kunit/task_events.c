@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is told of tasks: by the room itself, built in here, with outputs that keep
- * what arrives; and those who ask come and go while tasks switch, fork and exit.
+ * Task events and their records: task_events.c and task_records.c are built in here,
+ * with a writer that keeps each record. Listeners come and go while tasks switch, fork
+ * and exit.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -12,6 +13,7 @@
 #include <linux/umh.h>
 #include "../../src/module/base/tracepoint.c"
 #include "../../src/module/record/task_events.c"
+#include "../../src/module/record/task_records.c"
 
 #define KEPT	4096
 
@@ -23,32 +25,27 @@ struct kept {
 	u32 body[6];
 };
 
-/* Not one of those: they are made by the room that writes them. */
-struct tally_output {
+struct asker {
 	raw_spinlock_t lock;
 	unsigned int nr;
-	struct kept kept[KEPT];
-};
-
-/* Its first part is what is tested. */
-struct asker {
-	struct tally_task_listener listener;
-	struct tally_output *out;
+	struct kept *kept;
 	int cpu;
 	bool removed;
 	atomic_t late;
 	atomic_long_t told;
+	struct tally_output out;
 };
 
 void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
 			     struct task_struct *task, const void *body, size_t size)
 {
+	struct asker *a = container_of(out, struct asker, out);
 	unsigned long flags;
 	struct kept *k;
 
-	raw_spin_lock_irqsave(&out->lock, flags);
-	if (out->nr < KEPT) {
-		k = &out->kept[out->nr];
+	raw_spin_lock_irqsave(&a->lock, flags);
+	if (a->nr < KEPT) {
+		k = &a->kept[a->nr];
 		k->type = type;
 		k->misc = misc;
 		k->tid = task->pid;
@@ -57,8 +54,8 @@ void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
 		if (size)
 			memcpy(k->body, body, min(size, sizeof(k->body)));
 	}
-	out->nr++;
-	raw_spin_unlock_irqrestore(&out->lock, flags);
+	a->nr++;
+	raw_spin_unlock_irqrestore(&a->lock, flags);
 }
 
 u32 tally_output_pid(const struct tally_output *out, struct task_struct *task)
@@ -71,39 +68,42 @@ u32 tally_output_tid(const struct tally_output *out, struct task_struct *task)
 	return task->pid;
 }
 
-static struct tally_output *out_of(struct tally_task_listener *listener, int cpu)
+static void hear(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
-	struct asker *a = container_of(listener, struct asker, listener);
+	struct asker *a = container_of(listener, struct asker, out.tasks);
 
-	if (READ_ONCE(a->removed) || cpu != raw_smp_processor_id() ||
-	    (listener->cpu >= 0 && listener->cpu != cpu))
+	if (READ_ONCE(a->removed) ||
+	    (listener->cpu >= 0 && listener->cpu != raw_smp_processor_id()))
 		atomic_inc(&a->late);
 	atomic_long_inc(&a->told);
-	return a->out;
+	if (a->kept)
+		write_record(listener, e);
 }
 
 static struct asker *new_asker(struct kunit *test, unsigned int kinds)
 {
+	static struct tally_event enabled = { .on = true };
 	struct asker *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, a);
-	a->out = kunit_kzalloc(test, sizeof(*a->out), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, a->out);
-	raw_spin_lock_init(&a->out->lock);
-	a->listener.kinds = kinds;
-	a->listener.cpu = -1;
-	a->listener.out = out_of;
+	a->kept = kunit_kcalloc(test, KEPT, sizeof(*a->kept), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, a->kept);
+	raw_spin_lock_init(&a->lock);
+	a->out.ev = &enabled;
+	a->out.tasks.kinds = kinds;
+	a->out.tasks.cpu = -1;
+	a->out.tasks.notify = hear;
 	return a;
 }
 
 static void remove(struct kunit *test, struct asker *a)
 {
-	tally_task_events_leave(&a->listener);
+	tally_task_events_leave(&a->out.tasks);
 	synchronize_rcu();
 	a->removed = true;
 	KUNIT_EXPECT_EQ(test, atomic_read(&a->late), 0);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->listener.missed), 0);
-	KUNIT_EXPECT_LE(test, a->out->nr, KEPT);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&a->out.tasks.missed), 0);
+	KUNIT_EXPECT_LE(test, a->nr, KEPT);
 }
 
 /* Nobody asks: nothing is left, and no tracepoint calls. */
@@ -121,23 +121,23 @@ static void nothing_left(struct kunit *test)
 }
 
 /* The nth record of a type whose word of the body is this; -1 for none. */
-static int find(const struct tally_output *out, unsigned int from, u32 type,
+static int find(const struct asker *a, unsigned int from, u32 type,
 		unsigned int word, u32 value)
 {
 	unsigned int i;
 
-	for (i = from; i < min_t(unsigned int, out->nr, KEPT); i++)
-		if (out->kept[i].type == type && out->kept[i].body[word] == value)
+	for (i = from; i < min_t(unsigned int, a->nr, KEPT); i++)
+		if (a->kept[i].type == type && a->kept[i].body[word] == value)
 			return i;
 	return -1;
 }
 
-static unsigned int count(const struct tally_output *out, u32 type)
+static unsigned int count(const struct asker *a, u32 type)
 {
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < min_t(unsigned int, out->nr, KEPT); i++)
-		nr += out->kept[i].type == type;
+	for (i = 0; i < min_t(unsigned int, a->nr, KEPT); i++)
+		nr += a->kept[i].type == type;
 	return nr;
 }
 
@@ -147,16 +147,16 @@ static void task_events_kinds(struct kunit *test)
 {
 	struct perf_event_attr attr = { };
 
-	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), 0);
+	KUNIT_EXPECT_EQ(test, tally_task_records_kinds(&attr), 0);
 	attr.comm = 1;
-	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr),
+	KUNIT_EXPECT_EQ(test, tally_task_records_kinds(&attr),
 			(unsigned int)(TALLY_TASK_COMM | TALLY_TASK_LIFE));
 	attr = (struct perf_event_attr){ .mmap_data = 1 };
-	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
+	KUNIT_EXPECT_EQ(test, tally_task_records_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
 	attr = (struct perf_event_attr){ .task = 1, .comm_exec = 1 };
-	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
+	KUNIT_EXPECT_EQ(test, tally_task_records_kinds(&attr), (unsigned int)TALLY_TASK_LIFE);
 	attr = (struct perf_event_attr){ .context_switch = 1, .cgroup = 1 };
-	KUNIT_EXPECT_EQ(test, tally_task_events_kinds(&attr),
+	KUNIT_EXPECT_EQ(test, tally_task_records_kinds(&attr),
 			(unsigned int)(TALLY_TASK_SWITCH | TALLY_TASK_CGROUP));
 }
 
@@ -178,32 +178,32 @@ static void task_events_comm(struct kunit *test)
 	u32 name[4] = { };
 	int at, born;
 
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->out.tasks), 0);
 	KUNIT_EXPECT_EQ(test, run_program("printf tally_task >/proc/self/comm"), 0);
 	remove(test, a);
 	nothing_left(test);
 
 	memcpy(name, "tally_task", sizeof("tally_task"));
-	at = find(a->out, 0, PERF_RECORD_COMM, 2, name[0]);
+	at = find(a, 0, PERF_RECORD_COMM, 2, name[0]);
 	KUNIT_ASSERT_GE(test, at, 0);
-	k = &a->out->kept[at];
+	k = &a->kept[at];
 	KUNIT_EXPECT_EQ(test, k->misc, 0);
 	KUNIT_EXPECT_EQ(test, k->size, 8 + 16);
 	KUNIT_EXPECT_MEMEQ(test, k->body + 2, name, sizeof(name));
 	KUNIT_EXPECT_EQ(test, k->tid, k->body[1]);
 
-	born = find(a->out, 0, PERF_RECORD_FORK, 2, k->tid);
+	born = find(a, 0, PERF_RECORD_FORK, 2, k->tid);
 	KUNIT_ASSERT_GE(test, born, 0);
 	KUNIT_EXPECT_LT(test, born, at);
-	KUNIT_EXPECT_EQ(test, a->out->kept[born].size, 24);
-	KUNIT_EXPECT_EQ(test, a->out->kept[born].tid, a->out->kept[born].body[3]);
-	KUNIT_EXPECT_GT(test, find(a->out, at, PERF_RECORD_EXIT, 2, k->tid), at);
+	KUNIT_EXPECT_EQ(test, a->kept[born].size, 24);
+	KUNIT_EXPECT_EQ(test, a->kept[born].tid, a->kept[born].body[3]);
+	KUNIT_EXPECT_GT(test, find(a, at, PERF_RECORD_EXIT, 2, k->tid), at);
 
 	memset(name, 0, sizeof(name));
 	memcpy(name, "sh", sizeof("sh"));
-	at = find(a->out, born, PERF_RECORD_COMM, 1, k->tid);
+	at = find(a, born, PERF_RECORD_COMM, 1, k->tid);
 	KUNIT_ASSERT_GE(test, at, 0);
-	k = &a->out->kept[at];
+	k = &a->kept[at];
 	KUNIT_EXPECT_EQ(test, k->misc, PERF_RECORD_MISC_COMM_EXEC);
 	KUNIT_EXPECT_EQ(test, k->size, 8 + 8);
 	KUNIT_EXPECT_EQ(test, k->body[2], name[0]);
@@ -262,21 +262,21 @@ static void task_events_task(struct kunit *test)
 	unsigned int i;
 
 	task = run(test, &done);
-	a->listener.task = task;
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
+	a->out.tasks.task = task;
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->out.tasks), 0);
 	wake_up_process(task);
 	wait_for_completion(&done);
 	wait_for_end(task);
 	remove(test, a);
 	nothing_left(test);
 
-	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_FORK), 0);
-	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_EXIT), 1);
-	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_SWITCH_CPU_WIDE), 0);
+	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_FORK), 0);
+	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_EXIT), 1);
+	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_SWITCH_CPU_WIDE), 0);
 	/* It came, and slept thrice; on a busy host a sleep may be over before it begins. */
-	KUNIT_EXPECT_GE(test, count(a->out, PERF_RECORD_SWITCH), 3);
-	for (i = 0; i < min_t(unsigned int, a->out->nr, KEPT); i++) {
-		const struct kept *k = &a->out->kept[i];
+	KUNIT_EXPECT_GE(test, count(a, PERF_RECORD_SWITCH), 3);
+	for (i = 0; i < min_t(unsigned int, a->nr, KEPT); i++) {
+		const struct kept *k = &a->kept[i];
 
 		KUNIT_EXPECT_EQ(test, k->tid, (u32)task->pid);
 		if (k->type == PERF_RECORD_SWITCH)
@@ -296,16 +296,16 @@ static void task_events_inherit(struct kunit *test)
 	u32 born, dead;
 
 	KUNIT_ASSERT_NOT_NULL(test, maker);
-	with->listener.task = maker;
-	with->listener.inherit = true;
-	without->listener.task = maker;
-	threads->listener.task = maker;
-	threads->listener.inherit = true;
-	threads->listener.inherit_thread = true;
+	with->out.tasks.task = maker;
+	with->out.tasks.inherit = true;
+	without->out.tasks.task = maker;
+	threads->out.tasks.task = maker;
+	threads->out.tasks.inherit = true;
+	threads->out.tasks.inherit_thread = true;
 	before = run(test, &first);
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&with->listener), 0);
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&without->listener), 0);
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&threads->listener), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&with->out.tasks), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&without->out.tasks), 0);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&threads->out.tasks), 0);
 	after = run(test, &second);
 	wake_up_process(before);
 	wake_up_process(after);
@@ -313,24 +313,24 @@ static void task_events_inherit(struct kunit *test)
 	wait_for_completion(&second);
 	wait_for_end(before);
 	wait_for_end(after);
-	tally_task_events_leave(&with->listener);
-	tally_task_events_leave(&without->listener);
-	tally_task_events_leave(&threads->listener);
+	tally_task_events_leave(&with->out.tasks);
+	tally_task_events_leave(&without->out.tasks);
+	tally_task_events_leave(&threads->out.tasks);
 	synchronize_rcu();
 	nothing_left(test);
 
 	born = after->pid;
 	dead = before->pid;
-	KUNIT_EXPECT_GE(test, find(with->out, 0, PERF_RECORD_FORK, 2, born), 0);
-	KUNIT_EXPECT_GE(test, find(with->out, 0, PERF_RECORD_EXIT, 2, born), 0);
-	KUNIT_EXPECT_LT(test, find(with->out, 0, PERF_RECORD_EXIT, 2, dead), 0);
-	KUNIT_EXPECT_GE(test, find(without->out, 0, PERF_RECORD_FORK, 2, born), 0);
-	KUNIT_EXPECT_LT(test, find(without->out, 0, PERF_RECORD_EXIT, 2, born), 0);
+	KUNIT_EXPECT_GE(test, find(with, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_GE(test, find(with, 0, PERF_RECORD_EXIT, 2, born), 0);
+	KUNIT_EXPECT_LT(test, find(with, 0, PERF_RECORD_EXIT, 2, dead), 0);
+	KUNIT_EXPECT_GE(test, find(without, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_LT(test, find(without, 0, PERF_RECORD_EXIT, 2, born), 0);
 	/* It made no thread of itself. */
-	KUNIT_EXPECT_GE(test, find(threads->out, 0, PERF_RECORD_FORK, 2, born), 0);
-	KUNIT_EXPECT_EQ(test, count(threads->out, PERF_RECORD_EXIT), 0);
+	KUNIT_EXPECT_GE(test, find(threads, 0, PERF_RECORD_FORK, 2, born), 0);
+	KUNIT_EXPECT_EQ(test, count(threads, PERF_RECORD_EXIT), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&with->late), 0);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&with->listener.missed), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&with->out.tasks.missed), 0);
 	put_task_struct(before);
 	put_task_struct(after);
 	put_task_struct(maker);
@@ -348,25 +348,25 @@ static bool same_task(const struct task_struct *task, u32 a, u32 b)
 static void task_events_switch(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_TASK_SWITCH);
-	const struct kept *k = a->out->kept;
+	const struct kept *k = a->kept;
 	unsigned int i, nr, bad = 0, slept = 0;
 	struct task_struct *task;
 	struct completion done;
 
-	a->listener.cpu = cpumask_first(cpu_online_mask);
+	a->out.tasks.cpu = cpumask_first(cpu_online_mask);
 	task = run(test, &done);
-	kthread_bind(task, a->listener.cpu);
-	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->listener), 0);
+	kthread_bind(task, a->out.tasks.cpu);
+	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->out.tasks), 0);
 	wake_up_process(task);
 	wait_for_completion(&done);
 	wait_for_end(task);
 	remove(test, a);
 	nothing_left(test);
 
-	nr = min_t(unsigned int, a->out->nr, KEPT);
+	nr = min_t(unsigned int, a->nr, KEPT);
 	KUNIT_EXPECT_EQ(test, nr % 2, 0);
-	KUNIT_EXPECT_EQ(test, count(a->out, PERF_RECORD_SWITCH_CPU_WIDE), nr);
-	KUNIT_EXPECT_GE(test, find(a->out, 0, PERF_RECORD_SWITCH_CPU_WIDE, 1, task->pid), 0);
+	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_SWITCH_CPU_WIDE), nr);
+	KUNIT_EXPECT_GE(test, find(a, 0, PERF_RECORD_SWITCH_CPU_WIDE, 1, task->pid), 0);
 	for (i = 0; i + 1 < nr; i += 2) {
 		bad += !(k[i].misc & PERF_RECORD_MISC_SWITCH_OUT);
 		bad += k[i + 1].misc != 0;
@@ -429,17 +429,17 @@ static int comes_and_goes(void *data)
 		a = kzalloc(sizeof(*a), GFP_KERNEL);
 		if (!a)
 			continue;
-		a->listener.kinds = TALLY_TASK_COMM | TALLY_TASK_LIFE | TALLY_TASK_SWITCH |
+		a->out.tasks.kinds = TALLY_TASK_COMM | TALLY_TASK_LIFE | TALLY_TASK_SWITCH |
 				TALLY_TASK_CGROUP;
-		a->listener.cpu = race->own_cpu ? cpumask_first(cpu_online_mask) : -1;
-		a->listener.task = race->maker;
-		a->listener.inherit = race->rounds % 2;
-		a->listener.out = out_of;
-		if (tally_task_events_add(&a->listener)) {
+		a->out.tasks.cpu = race->own_cpu ? cpumask_first(cpu_online_mask) : -1;
+		a->out.tasks.task = race->maker;
+		a->out.tasks.inherit = race->rounds % 2;
+		a->out.tasks.notify = hear;
+		if (tally_task_events_add(&a->out.tasks)) {
 			race->failed++;
 		} else {
 			usleep_range(1000, 3000);
-			tally_task_events_leave(&a->listener);
+			tally_task_events_leave(&a->out.tasks);
 			synchronize_rcu();
 			WRITE_ONCE(a->removed, true);
 			race->late += atomic_read(&a->late);

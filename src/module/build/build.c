@@ -17,6 +17,7 @@
 #include "record/output.h"
 #include "record/record.h"
 #include "record/recorder.h"
+#include "record/task_records.h"
 #include "event/registry.h"
 #include "filter/apply.h"
 
@@ -82,7 +83,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 static bool has_records(const struct perf_event_attr *attr)
 {
 	return attr->sample_type || attr->wakeup_events ||
-	       attr->use_clockid || attr->write_backward || tally_task_events_kinds(attr);
+	       attr->use_clockid || attr->write_backward || tally_task_records_kinds(attr);
 }
 
 /* The caller frees what this leaves behind when it fails. */
@@ -175,7 +176,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = ev->output ? tally_output_listen(ev->output, &b->attr) : 0;
+	int err = ev->output ? tally_task_records_add(ev->output, &b->attr) : 0;
 
 	return err ? tally_builder_failed(b, err, -1) : 0;
 }

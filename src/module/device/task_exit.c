@@ -44,8 +44,7 @@ static void kick(struct irq_work *work)
 
 static DEFINE_IRQ_WORK(kicked, kick);
 
-/* Writes no record: the end of a task only makes the waiter due. */
-static struct tally_output *task_ended(struct tally_task_listener *listener, int cpu)
+static void task_ended(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
 	struct tally_task_exit *w = container_of(listener, struct tally_task_exit, listener);
 	unsigned long flags;
@@ -59,7 +58,6 @@ static struct tally_output *task_ended(struct tally_task_listener *listener, int
 	raw_spin_unlock_irqrestore(&due_lock, flags);
 	if (ask)
 		irq_work_queue(&kicked);
-	return NULL;
 }
 
 /* After an exec() one ask is enough. After an exit() the event ends for certain. */
@@ -139,7 +137,7 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	w->listener.kinds = TALLY_TASK_END;
 	w->listener.task = children ? NULL : task;
 	w->listener.cpu = -1;
-	w->listener.out = task_ended;
+	w->listener.notify = task_ended;
 	err = tally_task_events_add(&w->listener);
 	if (err) {
 		w->listener.kinds = 0;
@@ -151,7 +149,7 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	 */
 	smp_mb();
 	if (READ_ONCE(task->flags) & PF_EXITING)
-		task_ended(&w->listener, -1);
+		task_ended(&w->listener, NULL);
 	return 0;
 }
 

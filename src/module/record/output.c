@@ -200,47 +200,6 @@ static struct tally_output *output_of(struct tally_event *ev)
 	return ev->output;
 }
 
-/* Where to write what a task does: nowhere while the event is disabled. */
-static struct tally_output *listening(struct tally_task_listener *listener, int cpu)
-{
-	struct tally_output *out = container_of(listener, struct tally_output, tasks);
-
-	/* On its way out of the system perf has no events on it; who would be woken? */
-	if (unlikely(!cpu_active(cpu)))
-		return NULL;
-	return READ_ONCE(out->ev->on) ? out : NULL;
-}
-
-/**
- * tally_output_listen - write records of what tasks do
- * @out: the output of an event that has its counter
- * @attr: the attr that the maker gave: comm, task, context_switch and cgroup
- *
- * Context: Process context, may sleep.
- * Return: 0, also if there are no such records; EOPNOTSUPP if this kernel has not the
- * tracepoints, ENOMEM.
- */
-int tally_output_listen(struct tally_output *out, const struct perf_event_attr *attr)
-{
-	const struct tally_target *target = &out->ev->counter->target;
-	struct tally_task_listener *listener = &out->tasks;
-	int err;
-
-	listener->kinds = tally_task_events_kinds(attr);
-	if (!listener->kinds)
-		return 0;
-	listener->task = target->task;
-	listener->cpu = target->cpu;
-	listener->inherit = attr->inherit;
-	listener->inherit_thread = attr->inherit_thread;
-	listener->remove_on_exec = attr->remove_on_exec;
-	listener->out = listening;
-	err = tally_task_events_add(listener);
-	if (err)
-		listener->kinds = 0;
-	return err;
-}
-
 /**
  * tally_output_fill - make a ring for each slot, for a module to read
  * @out: the output of a new event, which has no ring yet

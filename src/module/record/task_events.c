@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens to tasks, for those who asked: COMM, FORK, EXIT, SWITCH and CGROUP.
+ * What happens to tasks, reported to listeners: new names, fork(), exec(), exit(),
+ * switches and new cgroups. task_records.c writes perf's records of them.
  *
- * perf writes these records into buffers of its own alone, so they are made again,
- * from the tracepoints next to which perf makes them. As perf does, each goes to
- * those who ask about the CPU that it happens on, and about the task that does it:
- * the parent of a FORK, who renames a task rather than whose name changes.
- *
- *	listener->kinds = tally_task_events_kinds(attr);
+ *	listener->kinds = TALLY_TASK_LIFE;
  *	listener->cpu = 3;
- *	listener->out = ring_of;
+ *	listener->notify = count_forks;
  *	err = tally_task_events_add(listener);
  *	...
  *	tally_task_events_leave(listener);
  *	synchronize_rcu();
  *
- * perf finds the task's event with the task; it may have none any more when the
- * tracepoint of exit() comes. So the tasks of an event are remembered here, from
- * fork() to exit(). What differs from perf:
- * - Both halves of a switch are told as it begins: before the task that is switched
- *   out has its counters stopped, and before the other has its own started.
- * - EXIT comes some time before or after the end of the task's events, on each kernel
- *   at another place, and so may switches in between. FORK comes just after perf's, and
- *   COMM just before: a task may be switched out between the two.
- * - A child is told of while the event is enabled, not its own copy of it.
- * - The path of a cgroup ends after 1023 bytes.
- * - CGROUP tells of new ones; perf also of all that are there, when its controller
- *   moves to another hierarchy.
+ * As in perf, an event is reported to the listeners of the CPU that it happens on and
+ * to the listeners of the task that causes it: a fork() to those of the parent, a new
+ * name to those of the task that does the renaming.
+ *
+ * perf finds its own events by the task. The tracepoint of exit() may come after perf
+ * has taken them from the task, so this file remembers the tasks of each listener from
+ * fork() to exit().
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
@@ -49,17 +40,17 @@
 #include <trace/events/sched.h>
 #include <trace/events/task.h>
 #include "compat.h"
-#include "record/record.h"
 #include "record/task_events.h"
 #include "base/tracepoint.h"
 
 /**
- * struct member - a task that a listener is told of
- * @node: in the table of members, by the task
- * @of_listener: in the listener's list, or in that of the spare ones
- * @listener: whose
- * @task: which; it has not passed the tracepoint of exit() yet, or @listener holds it
- * @rcu: for those who still look at it
+ * struct member - a task of a listener
+ * @node: node in the table of members, hashed by @task
+ * @of_listener: node in the listener's list, or in the list of spares
+ * @listener: the listener
+ * @task: the task, only compared; its address is not used again, as it has not passed
+ *	the tracepoint of exit() or @listener holds a reference
+ * @rcu: frees the member after its readers
  */
 struct member {
 	struct hlist_node node;
@@ -69,13 +60,19 @@ struct member {
 	struct rcu_head rcu;
 };
 
-/* Guards what follows, which is read under RCU. No lock is inside. */
+/*
+ * Guards the writers of all lists and counters below; the table and the lists of
+ * listeners are read under RCU. No lock is taken inside.
+ */
 static DEFINE_RAW_SPINLOCK(members_lock);
 static DEFINE_HASHTABLE(members, 10);
 static DEFINE_PER_CPU(struct hlist_head, on_cpu);
 static HLIST_HEAD(on_all);
 
-/* Guarded by the same: at a fork() there may be no memory, and with RT never is. */
+/*
+ * Members for the children of tasks: the tracepoint of fork() cannot sleep, and with
+ * PREEMPT_RT cannot allocate at all. There are spares while a listener inherits.
+ */
 #define SPARES	256
 static LIST_HEAD(spares);
 static unsigned int nr_spares;
@@ -84,49 +81,39 @@ static unsigned int nr_inheriting;
 static void refill(struct work_struct *work);
 static DECLARE_WORK(refilling, refill);
 
-/* ---- who is told ---- */
+/* ---- delivery to listeners ---- */
 
-typedef void (*tell_fn)(struct tally_task_listener *listener, struct tally_output *out,
-			const void *what);
-
-static void tell(struct tally_task_listener *listener, unsigned int kind,
-		 tell_fn fn, const void *what)
+static void tell(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
-	int cpu = smp_processor_id();
-	struct tally_output *out;
-
-	if (!(listener->kinds & kind) || (listener->cpu >= 0 && listener->cpu != cpu))
-		return;
-	out = listener->out(listener, cpu);
-	if (out)
-		fn(listener, out, what);
+	if (listener->kinds & e->kinds &&
+	    (listener->cpu < 0 || listener->cpu == smp_processor_id()))
+		listener->notify(listener, e);
 }
 
-static void tell_cpu(unsigned int kind, tell_fn fn, const void *what)
+static void tell_cpu(const struct tally_task_event *e)
 {
 	struct tally_task_listener *listener;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(listener, this_cpu_ptr(&on_cpu), node)
-		tell(listener, kind, fn, what);
+		tell(listener, e);
 	hlist_for_each_entry_rcu(listener, &on_all, node)
-		tell(listener, kind, fn, what);
+		tell(listener, e);
 	rcu_read_unlock();
 }
 
-static void tell_task(const struct task_struct *task, unsigned int kind, tell_fn fn,
-		      const void *what)
+static void tell_task(const struct task_struct *task, const struct tally_task_event *e)
 {
 	struct member *m;
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(members, m, node, (unsigned long)task)
 		if (m->task == task)
-			tell(m->listener, kind, fn, what);
+			tell(m->listener, e);
 	rcu_read_unlock();
 }
 
-/* ---- whose tasks they are ---- */
+/* ---- tasks of listeners ---- */
 
 static void link_member(struct member *m, struct tally_task_listener *listener,
 			const struct task_struct *task)
@@ -146,7 +133,6 @@ static void drop_member(struct member *m)
 	kfree_rcu(m, rcu);
 }
 
-/* Adds up to as many as are wanted while anybody inherits. */
 static void refill(struct work_struct *work)
 {
 	struct member *m;
@@ -235,218 +221,131 @@ static void leave_task(const struct task_struct *task, bool exec)
 	raw_spin_unlock(&members_lock);
 }
 
-/* ---- COMM ---- */
+/* ---- what happens to tasks ---- */
 
-struct comm {
-	struct task_struct *task;
-	u16 misc;
-	size_t size;
-	char name[TASK_COMM_LEN];
-};
-
-static void tell_comm(struct tally_task_listener *listener,
-		      struct tally_output *out, const void *what)
-{
-	const struct comm *c = what;
-	struct {
-		u32 pid;
-		u32 tid;
-		char name[TASK_COMM_LEN];
-	} body = {
-		.pid = tally_output_pid(out, c->task),
-		.tid = tally_output_tid(out, c->task),
-	};
-
-	memcpy(body.name, c->name, sizeof(body.name));
-	tally_record_task_event(out, PERF_RECORD_COMM, c->misc, current, &body,
-				offsetof(typeof(body), name) + c->size);
-}
-
-/* The task has still its old name. Nothing else renames it in the middle of exec(). */
+/* @task has its old name yet. In the middle of exec(), only exec() itself renames. */
 static void probe_rename(void *data, struct task_struct *task, const char *name)
 {
 	bool exec = task == current && current->in_execve;
-	struct comm c = {
-		.task = task,
+	char padded[TASK_COMM_LEN] = { };
+	const struct tally_task_event e = {
+		.kinds = TALLY_TASK_COMM,
+		.type = PERF_RECORD_COMM,
 		.misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+		.task = task,
+		.data = padded,
+		.size = ALIGN(strnlen(name, sizeof(padded) - 1) + 1, sizeof(u64)),
 	};
 
-	strscpy(c.name, name, sizeof(c.name));
-	c.size = ALIGN(strlen(c.name) + 1, sizeof(u64));
+	strscpy(padded, name, sizeof(padded));
 	if (exec)
 		leave_task(current, true);
-	tell_cpu(TALLY_TASK_COMM, tell_comm, &c);
-	tell_task(current, TALLY_TASK_COMM, tell_comm, &c);
-}
-
-/* ---- FORK and EXIT ---- */
-
-/* As perf has it; the time is filled in. */
-struct task_body {
-	u32 pid;
-	u32 ppid;
-	u32 tid;
-	u32 ptid;
-	u64 time;
-};
-
-static void tell_fork(struct tally_task_listener *listener,
-		      struct tally_output *out, const void *what)
-{
-	struct task_struct *task = (struct task_struct *)what;
-	const struct task_body body = {
-		.pid = tally_output_pid(out, task),
-		.ppid = tally_output_pid(out, current),
-		.tid = tally_output_tid(out, task),
-		.ptid = tally_output_tid(out, current),
-	};
-
-	tally_record_task_event(out, PERF_RECORD_FORK, 0, current, &body, sizeof(body));
+	tell_cpu(&e);
+	tell_task(current, &e);
 }
 
 static void probe_newtask(void *data, struct task_struct *task, unsigned long clone_flags)
 {
-	tell_cpu(TALLY_TASK_LIFE, tell_fork, task);
-	tell_task(current, TALLY_TASK_LIFE, tell_fork, task);
-	inherit(current, task, clone_flags);
-}
-
-/* perf tells the parent's process twice, and no thread. */
-static void tell_exit(struct tally_task_listener *listener,
-		      struct tally_output *out, const void *what)
-{
-	struct task_struct *task = (struct task_struct *)what;
-	struct task_struct *parent = rcu_dereference(task->real_parent);
-	const struct task_body body = {
-		.pid = tally_output_pid(out, task),
-		.ppid = tally_output_pid(out, parent),
-		.tid = tally_output_tid(out, task),
-		.ptid = tally_output_pid(out, parent),
+	const struct tally_task_event e = {
+		.kinds = TALLY_TASK_LIFE,
+		.type = PERF_RECORD_FORK,
+		.task = task,
 	};
 
-	tally_record_task_event(out, PERF_RECORD_EXIT, 0, current, &body, sizeof(body));
+	tell_cpu(&e);
+	tell_task(current, &e);
+	inherit(current, task, clone_flags);
 }
 
 static void probe_exit(void *data, struct task_struct *task)
 {
+	const struct tally_task_event e = {
+		.kinds = TALLY_TASK_LIFE | TALLY_TASK_END,
+		.type = PERF_RECORD_EXIT,
+		.task = task,
+	};
+
 	/* Pairs with the barrier in tally_task_exit_watch(); PF_EXITING is set already. */
 	smp_mb();
-	tell_task(task, TALLY_TASK_LIFE | TALLY_TASK_END, tell_exit, task);
-	tell_cpu(TALLY_TASK_LIFE | TALLY_TASK_END, tell_exit, task);
+	tell_task(task, &e);
+	tell_cpu(&e);
 	leave_task(task, false);
 }
 
-/* Who listens to the end of a task has no record written. */
 static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
-	tell_task(task, TALLY_TASK_END, NULL, NULL);
-	tell_cpu(TALLY_TASK_END, NULL, NULL);
+	const struct tally_task_event e = {
+		.kinds = TALLY_TASK_END,
+		.task = task,
+	};
+
+	tell_cpu(&e);
+	tell_task(task, &e);
 }
 
-/* ---- SWITCH ---- */
-
-struct switching {
-	struct task_struct *task;
-	struct task_struct *other;
-	u16 misc;
-};
-
-/* Who comes, or has gone, is told only to those who see all of the CPU. */
-static void tell_switch(struct tally_task_listener *listener,
-			struct tally_output *out, const void *what)
-{
-	const struct switching *s = what;
-	struct {
-		u32 pid;
-		u32 tid;
-	} body;
-
-	if (listener->task) {
-		tally_record_task_event(out, PERF_RECORD_SWITCH, s->misc, s->task, NULL, 0);
-		return;
-	}
-	body.pid = tally_output_pid(out, s->other);
-	body.tid = tally_output_tid(out, s->other);
-	tally_record_task_event(out, PERF_RECORD_SWITCH_CPU_WIDE, s->misc, s->task,
-				&body, sizeof(body));
-}
-
-/* The runqueue is locked: nothing here takes a lock, or wakes anybody. */
+/* The runqueue is locked: no lock may be taken here, and no task woken. */
 static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
 {
-	const struct switching away = {
-		.task = prev,
-		.other = next,
+	const struct tally_task_event out = {
+		.kinds = TALLY_TASK_SWITCH,
+		.type = PERF_RECORD_SWITCH,
 		.misc = PERF_RECORD_MISC_SWITCH_OUT |
 			(tally_task_runnable(prev) ? PERF_RECORD_MISC_SWITCH_OUT_PREEMPT : 0),
+		.task = prev,
+		.other = next,
 	};
-	const struct switching in = {
+	const struct tally_task_event in = {
+		.kinds = TALLY_TASK_SWITCH,
+		.type = PERF_RECORD_SWITCH,
 		.task = next,
 		.other = prev,
 	};
 
-	tell_cpu(TALLY_TASK_SWITCH, tell_switch, &away);
-	tell_task(prev, TALLY_TASK_SWITCH, tell_switch, &away);
-	tell_cpu(TALLY_TASK_SWITCH, tell_switch, &in);
-	tell_task(next, TALLY_TASK_SWITCH, tell_switch, &in);
+	tell_cpu(&out);
+	tell_task(prev, &out);
+	tell_cpu(&in);
+	tell_task(next, &in);
 }
 
-/* ---- CGROUP ---- */
-
-/* As long as the path that the tracepoint tells, which the kernel keeps to itself. */
+/* TRACE_CGROUP_PATH_LEN, the size of the path at the tracepoint, is private. */
 #define PATH_SIZE	1024
 
-struct cgroup_body {
+/* Guards the body, which is too large for the stack. */
+static DEFINE_RAW_SPINLOCK(path_lock);
+static struct {
 	u64 id;
 	char path[PATH_SIZE];
-};
-
-/* Guards the body, which is too large for a stack. */
-static DEFINE_RAW_SPINLOCK(path_lock);
-static struct cgroup_body cgroup_body;
-
-static void tell_cgroup(struct tally_task_listener *listener,
-			struct tally_output *out, const void *what)
-{
-	const size_t *size = what;
-
-	tally_record_task_event(out, PERF_RECORD_CGROUP, 0, current, &cgroup_body,
-				offsetof(struct cgroup_body, path) + *size);
-}
-
-/* Of a hierarchy without perf's controller perf says nothing. */
-static bool perf_knows(struct cgroup *cgroup)
-{
-#ifdef CONFIG_CGROUP_PERF
-	return rcu_access_pointer(cgroup->subsys[perf_event_cgrp_id]);
-#else
-	return false;
-#endif
-}
+} cgroup_body;
 
 static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 {
+	size_t length = strnlen(path, PATH_SIZE - 1);
+	size_t size = ALIGN(length + 1, sizeof(u64));
+	const struct tally_task_event e = {
+		.kinds = TALLY_TASK_CGROUP,
+		.type = PERF_RECORD_CGROUP,
+		.task = current,
+		.data = &cgroup_body,
+		.size = offsetof(typeof(cgroup_body), path) + size,
+	};
 	unsigned long flags;
-	size_t length, size;
 
-	if (!perf_knows(cgroup))
+	if (!tally_cgroup_has_perf(cgroup))
 		return;
 	raw_spin_lock_irqsave(&path_lock, flags);
 	cgroup_body.id = cgroup_id(cgroup);
-	length = strnlen(path, PATH_SIZE - 1);
-	size = ALIGN(length + 1, sizeof(u64));
 	memcpy(cgroup_body.path, path, length);
 	memset(cgroup_body.path + length, 0, size - length);
-	tell_cpu(TALLY_TASK_CGROUP, tell_cgroup, &size);
-	tell_task(current, TALLY_TASK_CGROUP, tell_cgroup, &size);
+	tell_cpu(&e);
+	tell_task(current, &e);
 	raw_spin_unlock_irqrestore(&path_lock, flags);
 }
 
-/* ---- which tracepoints ---- */
+/* ---- tracepoints ---- */
 
-/* In the order in which they begin: who is inherited must be seen to exit. */
+/* In the order of their start: an inherited task must be seen to exit. */
 enum { EXIT, NEWTASK, EXEC, RENAME, SWITCH, MKDIR, NR_PROBES };
 
 static struct tally_tracepoint probes[NR_PROBES] = {
@@ -458,7 +357,7 @@ static struct tally_tracepoint probes[NR_PROBES] = {
 	[MKDIR] = TALLY_TRACEPOINT_PROBE("cgroup_mkdir", probe_mkdir),
 };
 
-/* They are looked for by name, so that the compiler would not compare their types. */
+/* tracepoint.c finds tracepoints by name, so here the compiler checks the types. */
 static void __maybe_unused check_types(void)
 {
 	check_trace_callback_type_sched_process_exit(probe_exit);
@@ -511,28 +410,7 @@ static int start_probes(unsigned int mask)
 	return 0;
 }
 
-/* ---- those who are told ---- */
-
-/**
- * tally_task_events_kinds - which records perf would write for an event
- * @attr: the event's
- *
- * Return: TALLY_TASK_*. Who asks for names or mappings is told of tasks, too.
- */
-unsigned int tally_task_events_kinds(const struct perf_event_attr *attr)
-{
-	unsigned int kinds = 0;
-
-	if (attr->comm)
-		kinds |= TALLY_TASK_COMM;
-	if (attr->comm || attr->mmap || attr->mmap2 || attr->mmap_data || attr->task)
-		kinds |= TALLY_TASK_LIFE;
-	if (attr->context_switch)
-		kinds |= TALLY_TASK_SWITCH;
-	if (attr->cgroup)
-		kinds |= TALLY_TASK_CGROUP;
-	return kinds;
-}
+/* ---- listeners ---- */
 
 static struct hlist_head *list_of(const struct tally_task_listener *listener)
 {
@@ -554,8 +432,10 @@ static void link_listener(struct tally_task_listener *listener, struct member *f
 }
 
 /**
- * tally_task_events_add - from here on somebody is told
- * @listener: who, with its first members set; @listener->out may be called at once
+ * tally_task_events_add - add a listener
+ * @listener: the listener, with its public members set
+ *
+ * @listener->notify may run before this function returns.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, ENOMEM.
@@ -565,7 +445,7 @@ int tally_task_events_add(struct tally_task_listener *listener)
 	struct member *first = NULL;
 	int err;
 
-	/* Only tasks are followed, and only from one on. */
+	/* Without a task there is none to inherit from. */
 	if (!listener->task) {
 		listener->inherit = false;
 		listener->remove_on_exec = false;
@@ -583,14 +463,14 @@ int tally_task_events_add(struct tally_task_listener *listener)
 		kfree(first);
 		return err;
 	}
-	/* It may exit unseen; another task at its place must not be taken for it. */
+	/* It may exit unseen: a new task must not have the address that members know. */
 	if (listener->task)
 		get_task_struct(listener->task);
 	link_listener(listener, first);
 	return 0;
 }
 
-/* Not for long at once: there may be very many. */
+/* Drops the lock after each member, because there may be very many. */
 static void drop_all(struct tally_task_listener *listener)
 {
 	struct member *m;
@@ -621,10 +501,10 @@ static void drop_spares(void)
 }
 
 /**
- * tally_task_events_leave - nothing more is told
- * @listener: of tally_task_events_add()
+ * tally_task_events_leave - remove a listener
+ * @listener: the listener, which was added
  *
- * @listener may still be used, and its @out may run, until a grace period has passed.
+ * @listener->notify may still run until an RCU grace period has passed.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */
@@ -644,7 +524,7 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 		put_task_struct(listener->task);
 }
 
-/* Nobody is told any more; before the module goes. */
+/* Before the module goes, and after the last listener has left. */
 void tally_task_events_exit(void)
 {
 	tracepoint_synchronize_unregister();

@@ -7,36 +7,54 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-struct perf_event_attr;
 struct task_struct;
-struct tally_output;
 
-/* Kinds of records: COMM; FORK and EXIT; SWITCH and SWITCH_CPU_WIDE; CGROUP. */
+/* Kinds of events: new names; fork() and exit(); switches; new cgroups. */
 #define TALLY_TASK_COMM		BIT(0)
 #define TALLY_TASK_LIFE		BIT(1)
 #define TALLY_TASK_SWITCH	BIT(2)
 #define TALLY_TASK_CGROUP	BIT(3)
-/* No records: exit() and exec(), with which a task's event may end. */
+/* exit() and exec(), with which a task's perf events may end. */
 #define TALLY_TASK_END		BIT(4)
 
 /**
- * struct tally_task_listener - somebody who is told what happens to tasks
- * @kinds: TALLY_TASK_*: which records; see tally_task_events_kinds()
- * @task: whose; NULL of whatever runs on @cpu
- * @cpu: on which CPU alone; -1 on all
- * @inherit: of the tasks, too, that @task and they make from now on
- * @inherit_thread: but only of those that are threads of theirs
- * @remove_on_exec: of none that has called exec()
- * @out: where to write what happens on @cpu, which is this one; NULL is nowhere.
- *	In any context but NMI, the runqueue locked and interrupts off. It goes by
- *	what was asked for, enabled or not, and not by the state of perf's event,
- *	which may have ended before its task's EXIT is told.
- * @missed: tasks that could not be inherited, for want of memory
- * @node: private: in the list of those of a CPU, or of all
- * @members: private: the tasks
- * @gone: private: no task is inherited any more
+ * struct tally_task_event - what happens to a task
+ * @kinds: kinds that the event belongs to, a mask of TALLY_TASK_*
+ * @type: PERF_RECORD_* that perf has for it: COMM, FORK, EXIT, SWITCH, CGROUP; 0 for
+ *	an exec()
+ * @misc: misc bits of perf's record
+ * @task: the task: renamed, new, exiting, or switched in or out
+ * @other: the other task of a switch
+ * @data: new name of a COMM, body of a CGROUP record
+ * @size: size of @data in bytes, a multiple of 8, with zeros behind the string
+ */
+struct tally_task_event {
+	unsigned int kinds;
+	u32 type;
+	u16 misc;
+	struct task_struct *task;
+	struct task_struct *other;
+	const void *data;
+	size_t size;
+};
+
+/**
+ * struct tally_task_listener - a listener to what happens to tasks
+ * @kinds: kinds of events it wants, a mask of TALLY_TASK_*
+ * @task: the task it listens to; NULL for all tasks on @cpu
+ * @cpu: the CPU it listens to; -1 for all
+ * @inherit: whether it listens to new children of its tasks, too
+ * @inherit_thread: with @inherit: only to those that are threads of their parent
+ * @remove_on_exec: whether a task leaves it by exec()
+ * @notify: callback for each event, with preemption disabled, in an RCU read-side
+ *	critical section, on the CPU of the event, in any context but NMI. For a switch
+ *	the runqueue is locked and interrupts are off
+ * @missed: number of children lost for want of memory
+ * @node: private: node in the list of a CPU, or of all CPUs
+ * @members: private: list of the tasks
+ * @gone: private: true once no task joins any more
  *
- * The first seven are set before tally_task_events_add(), and not changed.
+ * The members up to @notify are set before tally_task_events_add() and then constant.
  */
 struct tally_task_listener {
 	unsigned int kinds;
@@ -45,14 +63,13 @@ struct tally_task_listener {
 	bool inherit;
 	bool inherit_thread;
 	bool remove_on_exec;
-	struct tally_output *(*out)(struct tally_task_listener *listener, int cpu);
+	void (*notify)(struct tally_task_listener *listener, const struct tally_task_event *e);
 	atomic_long_t missed;
 	struct hlist_node node;
 	struct list_head members;
 	bool gone;
 };
 
-unsigned int tally_task_events_kinds(const struct perf_event_attr *attr);
 int tally_task_events_add(struct tally_task_listener *listener);
 void tally_task_events_leave(struct tally_task_listener *listener);
 void tally_task_events_exit(void);
