@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/tally, which makes files for events: see <uapi/linux/tally.h>.
+ * /dev/tally, whose ioctls make files of events: see <uapi/linux/tally.h>.
  *
  *	struct tally_open o = { .size = sizeof(o), .attr = (unsigned long)&attr,
  *				.pid = 0, .cpu = -1, .group_fd = -1 };
@@ -35,13 +35,13 @@
 #include "event/registry.h"
 #include "read/window.h"
 
-/* The sizes that were published first. */
+/* Sizes of the structs in the first ABI, the least that an ioctl takes. */
 #define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
 #define OPEN_SIZE_1	offsetofend(struct tally_open, error)
 #define NEXT_SIZE_1	offsetofend(struct tally_next, what)
 #define ATTACH_SIZE_1	offsetofend(struct tally_attach, error)
 
-/* What programs are built with must never change. */
+/* Programs are built with this layout. It never changes. */
 static_assert(sizeof(struct tally_error) == 128);
 static_assert(sizeof(struct tally_info) == 64);
 static_assert(sizeof(struct tally_open) == 240);
@@ -102,7 +102,7 @@ static int ioc_info(void __user *arg)
 	return give_back(arg, &info, sizeof(info), size);
 }
 
-/* ---- what OPEN and ATTACH have in common ---- */
+/* ---- shared by OPEN and ATTACH ---- */
 
 static int bad_request(struct tally_builder *b, u32 field, int err, const char *why)
 {
@@ -110,7 +110,7 @@ static int bad_request(struct tally_builder *b, u32 field, int err, const char *
 	return tally_bad_in(b, field, err, "%s", why);
 }
 
-/* Why it failed, for the program; the errno comes by the call itself. */
+/* Writes the cause to the program. The ioctl itself returns the errno. */
 static void explain(struct tally_error __user *to, const struct tally_builder *b,
 		    int err)
 {
@@ -122,7 +122,7 @@ static void explain(struct tally_error __user *to, const struct tally_builder *b
 	};
 
 	strscpy(e.text, b->why, sizeof(e.text));
-	/* It may have gone; the errno says enough then. */
+	/* The program may have unmapped it meanwhile. The errno says enough then. */
 	if (copy_to_user(to, &e, sizeof(e)))
 		return;
 }
@@ -133,7 +133,7 @@ static int check_interval(struct tally_builder *b, u64 interval)
 			 interval > TALLY_PUBLISH_LONGEST))
 		return bad_request(b, TALLY_FIELD_PUBLISH_NS, -EINVAL,
 				   "publish_ns is not between 10,000 and an hour");
-	/* Its timers take time of everybody's. */
+	/* The timers of a short interval take time from all tasks. */
 	if (interval && interval < TALLY_PUBLISH_DEFAULT && !perfmon_capable()) {
 		b->stage = TALLY_STAGE_PERMISSION;
 		return tally_bad_in(b, TALLY_FIELD_PUBLISH_NS, -EACCES,
@@ -142,30 +142,30 @@ static int check_interval(struct tally_builder *b, u64 interval)
 	return 0;
 }
 
-/* A name ends, and has nothing behind its end. */
+/* A name has a terminating NUL, and only zeros behind it. */
 static int check_name(struct tally_builder *b, const char *name)
 {
 	size_t len = strnlen(name, TALLY_USER_NAME_LEN);
 
 	if (len == TALLY_USER_NAME_LEN)
 		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
-				   "the name has no end");
+				   "the name has no terminating NUL");
 	if (memchr_inv(name + len, 0, TALLY_USER_NAME_LEN - len))
 		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
-				   "the name has something behind its end");
+				   "the name has bytes behind its terminating NUL");
 	return 0;
 }
 
 /* ---- TALLY_IOC_OPEN ---- */
 
 /**
- * struct opening - TALLY_IOC_OPEN at work
- * @o: what was asked for
- * @attr: what to count
- * @b: the builder
- * @leader: the file of the group's leader
- * @charge: what it takes
- * @how: what the file is to be like
+ * struct opening - state of one TALLY_IOC_OPEN
+ * @o: copy of the request
+ * @attr: copy of the attributes that the request points to
+ * @b: builder of the event
+ * @leader: file that group_fd names, with a reference; NULL for none
+ * @charge: charge for the event and its file
+ * @how: properties of the new file
  */
 struct opening {
 	struct tally_open o;
@@ -194,13 +194,13 @@ static int check_flags(struct opening *op)
 	if (o->flags & TALLY_OPEN_MEMBER &&
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
 		return bad_request(b, TALLY_FIELD_GROUP_FD, -EINVAL,
-				   "a member is of a group: group_fd");
+				   "TALLY_OPEN_MEMBER needs a leader in group_fd");
 	if (o->group_fd < -1)
 		return bad_request(b, TALLY_FIELD_GROUP_FD, -EBADF, "group_fd is no file");
 	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
 }
 
-/* As perf: which combinations of task and CPU there are. */
+/* Allows the same combinations of task and CPU as perf. */
 static int check_target(struct opening *op)
 {
 	const struct tally_open *o = &op->o;
@@ -209,15 +209,15 @@ static int check_target(struct opening *op)
 	if (o->flags & TALLY_OPEN_ALL_CPUS) {
 		if (o->pid != -1)
 			return bad_request(b, TALLY_FIELD_PID, -EINVAL,
-					   "all cpus are counted with pid -1");
+					   "TALLY_OPEN_ALL_CPUS needs pid -1");
 		if (o->cpu != -1)
 			return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
-					   "all cpus are counted with cpu -1");
+					   "TALLY_OPEN_ALL_CPUS needs cpu -1");
 		return 0;
 	}
 	if (o->pid == -1 && o->cpu == -1)
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
-				   "neither a task nor a cpu; for all cpus there is a flag");
+				   "neither a task nor a cpu; TALLY_OPEN_ALL_CPUS counts on all cpus");
 	if (o->cpu < -1 || (o->cpu >= 0 && (o->cpu >= nr_cpu_ids || !cpu_possible(o->cpu))))
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
 	if (o->pid < -1)
@@ -225,7 +225,7 @@ static int check_target(struct opening *op)
 	return 0;
 }
 
-/* What means nothing without a task is taken by perf, and does nothing. */
+/* perf accepts these bits for a CPU, too, and ignores them. */
 static void drop_task_bits(struct perf_event_attr *attr)
 {
 	attr->inherit = 0;
@@ -243,7 +243,7 @@ static void describe(struct opening *op)
 	*attr = op->attr;
 	op->how.given = &op->attr;
 	op->how.wanted = !attr->disabled;
-	/* With both, it is refused. */
+	/* The builder refuses enable_on_exec with remove_on_exec, so both stay. */
 	if (op->how.wanted && !attr->remove_on_exec)
 		attr->enable_on_exec = 0;
 	else if (attr->enable_on_exec && o->pid != -1)
@@ -254,7 +254,7 @@ static void describe(struct opening *op)
 		drop_task_bits(attr);
 	if (attr->sample_period) {
 		tally_builder_on_overflow(b, tally_file_overflow, NULL);
-		/* perf has its own limits, which a program knows. */
+		/* As for a perf event, only perf limits the rate, by its sysctls. */
 		tally_builder_max_rate(b, TALLY_RATE_UNLIMITED);
 	}
 	if (o->name[0])
@@ -271,7 +271,7 @@ static void describe(struct opening *op)
 	op->how.require = o->flags & TALLY_OPEN_REQUIRE;
 	if (op->how.require)
 		b->flags |= TALLY_BUILDER_REQUIRE;
-	/* One that joins others begins with them. */
+	/* A sibling is enabled when it has joined its leader. */
 	if (op->how.wanted && o->group_fd < 0)
 		b->flags |= TALLY_BUILDER_AT_ONCE;
 }
@@ -282,9 +282,9 @@ static int get_attr(struct opening *op)
 
 	if (err)
 		return bad_request(&op->b, TALLY_FIELD_ATTR, err,
-				   err == -E2BIG ? "attr has more than this kernel knows" :
+				   err == -E2BIG ? "attr uses what this kernel does not know" :
 						   "attr cannot be read");
-	/* As perf, which looks at this before it looks at what it does not know. */
+	/* perf makes this check first, before it refuses unknown bits. */
 	if (op->attr.sample_type & PERF_SAMPLE_REGS_INTR) {
 		err = security_locked_down(LOCKDOWN_PERF);
 		if (err) {
@@ -296,7 +296,7 @@ static int get_attr(struct opening *op)
 	return 0;
 }
 
-/* The caller puts op->leader. */
+/* The caller drops the reference in op->leader. */
 static int get_leader(struct opening *op, struct tally_file **leader)
 {
 	*leader = NULL;
@@ -309,7 +309,7 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 		op->b.stage = TALLY_STAGE_TARGET;
 		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD,
 				    *leader ? -EINVAL : -EBADF,
-				    *leader ? "group_fd is attached to another one's event" :
+				    *leader ? "group_fd is attached to the event of another owner" :
 					      "group_fd is no file of an event of tally");
 	}
 	if (op->o.perf_flags & PERF_FLAG_FD_OUTPUT)
@@ -319,7 +319,7 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 	return 0;
 }
 
-/* One for each CPU, and what there is for each. */
+/* Number of perf events: one for each CPU. */
 static unsigned int perf_events(const struct tally_open *o)
 {
 	return o->flags & TALLY_OPEN_ALL_CPUS ? num_possible_cpus() : 1;
@@ -334,11 +334,11 @@ static int charge(struct opening *op)
 		   sizeof(struct tally_totals);
 	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
 
-	/* Any file may have rings. */
+	/* Any event may get rings later, by mmap() or SET_OUTPUT. */
 	bytes += sizeof(struct tally_output) + nr * sizeof(struct tally_output_slot);
 	if (op->attr.sample_period)
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
-	/* And its page, with what publishes in that. */
+	/* A file has a page and a publisher. */
 	if (files)
 		bytes += PAGE_SIZE * (1 + nr) + tally_file_memory() +
 			 tally_publisher_memory();
@@ -354,7 +354,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 	describe(op);
 	if (leader)
 		tally_file_follow(leader, &op->b.attr, &op->how);
-	/* Whoever may not count is not to learn what is taken. */
+	/* Checked before tally_build(), whose errors would reveal what others use. */
 	if (!perfmon_capable()) {
 		op->b.stage = TALLY_STAGE_PERMISSION;
 		return tally_bad(&op->b, -EACCES, "needs CAP_PERFMON");
@@ -398,7 +398,7 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 
 /* ---- TALLY_IOC_NEXT ---- */
 
-/* In the caller's namespace; 0 if the task is in none of it. */
+/* The PID in the caller's namespace; 0 if the task has none there. */
 static pid_t pid_of(const struct tally_event *ev)
 {
 	const struct task_struct *task = ev->counter->target.task;
@@ -406,7 +406,7 @@ static pid_t pid_of(const struct tally_event *ev)
 	return task ? task_pid_vnr((struct task_struct *)task) : -1;
 }
 
-/* Most kinds have an address in what they count. */
+/* The config of other types may reveal a kernel address. */
 static bool may_see(const struct tally_event *ev)
 {
 	switch (ev->attr.type) {
@@ -421,8 +421,8 @@ static bool may_see(const struct tally_event *ev)
 	}
 }
 
-/* Under the lock of the list of events; that of a counter is inside. */
-static void tell(struct tally_event *ev, void *to)
+/* Called with the registry locked; takes the lock of the counter. */
+static void describe_next(struct tally_event *ev, void *to)
 {
 	struct tally_next *n = to;
 
@@ -432,7 +432,7 @@ static void tell(struct tally_event *ev, void *to)
 	n->cpu = ev->counter->target.cpu;
 	n->pid = pid_of(ev);
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
-	/* A name that nobody gave it has in it what is counted. */
+	/* A generated name reveals what the event counts. */
 	if (may_see(ev) || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
 	if (!may_see(ev))
@@ -456,7 +456,7 @@ static int ioc_next(struct tally_next __user *arg)
 	after = n.id;
 	memset(&n, 0, sizeof(n));
 	n.size = sizeof(n);
-	err = tally_registry_after(after, tell, &n);
+	err = tally_registry_after(after, describe_next, &n);
 	return err ?: give_back(arg, &n, sizeof(n), size);
 }
 
@@ -473,7 +473,7 @@ static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 				   "unknown bits in read_format");
 	if (a->read_format & PERF_FORMAT_GROUP)
 		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
-				   "an event that is attached to is in no group");
+				   "an attached event is in no group");
 	if (a->id && a->name[0])
 		return bad_request(b, TALLY_FIELD_NAME, -EINVAL, "both an id and a name");
 	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
@@ -502,9 +502,9 @@ static int ioc_attach(struct tally_attach __user *arg)
 	u32 size;
 	int ret;
 
-	/* The error is at its end, and what it was is ignored. */
+	/* The error is the last member, and only written. */
 	ret = tally_copyin_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
-				 ATTACH_SIZE_1, &size);
+				   ATTACH_SIZE_1, &size);
 	if (ret)
 		return ret;
 	tally_builder_clear(&b, THIS_MODULE);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file of an event: who has it, what it is told, and its end.
+ * The file of an event: its session, its memory, its signals and its end.
  *
- * An event that was made with the file is a member of a group: the file's own, or
- * that of a leader, which it leaves when either of the two is closed. An event
- * that another one made is attached to, and only read.
+ * An event that was made with a file is a member of a group: of the file's own, or of
+ * a leader's, until one of the two files is closed. A file may also be attached to an
+ * event of another owner, and only reads that.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -26,9 +26,8 @@
 #include "read/page.h"
 #include "event/registry.h"
 
-/* ---- what all of a group do ---- */
+/* ---- members of a group ---- */
 
-/* Of all files in the group. */
 static void refresh_pages(struct tally_set *set)
 {
 	unsigned int i;
@@ -39,7 +38,7 @@ static void refresh_pages(struct tally_set *set)
 			tally_mapping_refresh(&set->members[i]->file->own.mapping);
 }
 
-/* Under the lock of the set. */
+/* Called with the set locked. */
 void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
 {
 	switch (cmd) {
@@ -77,7 +76,7 @@ struct tally_session *tally_session_new(void)
 	return s;
 }
 
-/* Its event, and, if it leads a group, those that have no file. */
+/* A leader takes its members without a file with it. Others have a file of their own. */
 static void control_own(struct tally_file *f, unsigned int cmd)
 {
 	struct tally_set *set = tally_file_lock(f);
@@ -134,13 +133,12 @@ bool tally_file_has_ended(struct tally_file *f)
 }
 
 /**
- * tally_file_overflow - the handler of events that have files
+ * tally_file_overflow - the overflow handler of an event that was made with a file
  * @ev: the event; it may have no file yet, or none of its own
- * @sample: of the overflow
- * @context: nothing
+ * @sample: unused
+ * @context: unused
  *
- * Who has a function to be called is in the kernel; here overflows are counted, and
- * whoever asked for signals gets them.
+ * The handler only sends SIGIO, if the program asked for it.
  *
  * Context: Any context, NMI included.
  */
@@ -179,7 +177,7 @@ static bool task_ended(struct tally_task_exit *w)
 	return true;
 }
 
-/* Its owner has released it; what it had counted stays in the page. */
+/* The owner has released the event. The page keeps the last count. */
 static void event_gone(struct tally_attachment *a)
 {
 	struct tally_file *f = container_of(a, struct tally_file, at);
@@ -193,7 +191,7 @@ static void event_gone(struct tally_attachment *a)
 
 /* ---- its memory ---- */
 
-/* With room for so many members; none if it is to be attached. */
+/* @members is the room in the own set; 0 for an attached file, which has none. */
 struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 {
 	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
@@ -213,7 +211,7 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 	return f;
 }
 
-/* What one takes that has an event of its own. */
+/* Size of a file with an event of its own, in bytes. */
 size_t tally_file_memory(void)
 {
 	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
@@ -221,14 +219,14 @@ size_t tally_file_memory(void)
 
 /* ---- its end ---- */
 
-/* Its leader goes, or it could not stay. */
+/* The leader's file is closed, so the event returns to the set of its own file. */
 static void move_home(struct tally_set *from, struct tally_event *ev)
 {
 	struct tally_file *f = ev->file;
 	bool wanted = tally_group_leave(from, ev);
 
 	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
-	/* There is always room for the first. */
+	/* The first member cannot fail. */
 	tally_group_join(&f->own, ev, wanted);
 	tally_group_update(&f->own);
 	WRITE_ONCE(f->set, &f->own);
@@ -243,14 +241,14 @@ static void take_out(struct tally_set *set, struct tally_event *ev,
 	list_add_tail(&ev->node, doomed);
 }
 
-/* That of a file, and with the last one who may look at it, the file. */
+/* Drops a reference to the own set of a file. The last one frees the file. */
 void tally_file_put(struct tally_set *set)
 {
 	if (tally_group_put(set))
 		kfree_rcu(container_of(set, struct tally_file, own), rcu);
 }
 
-/* When a leader goes, those with a file go on, and all others go with it. */
+/* When a leader goes, siblings with a file stay, and those without go with it. */
 static void release_event(struct tally_file *f)
 {
 	struct tally_set *set = tally_file_lock(f);
@@ -264,12 +262,12 @@ static void release_event(struct tally_file *f)
 			take_out(set, set->members[1], &doomed);
 	}
 	take_out(set, f->ev, &doomed);
-	/* Those who were in it keep the file in memory, but not what its set had. */
+	/* Files that had joined still refer to the set. Only its struct is kept for them. */
 	if (set == &f->own && refcount_read(&set->refs) > 1)
 		tally_group_strip(set);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
-	/* Nothing comes of it any more; on PREEMPT_RT that waits for readers. */
+	/* No overflow kicks any more. On PREEMPT_RT this waits for a grace period. */
 	if (signals)
 		tally_kick_sync(&f->signal);
 	if (f->joined)

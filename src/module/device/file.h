@@ -20,11 +20,11 @@ struct perf_event_attr;
 struct tally_sample;
 
 /**
- * struct tally_session - an open file of /dev/tally, and what was made with it
- * @refs: its own, and one of each file
- * @lock: guards @files. Outside tally_set::lock.
- * @files: of the events
- * @charge: for itself; so it keeps the record of the user who opened it
+ * struct tally_session - an open file of /dev/tally, and the files made with it
+ * @refs: references: one of the open file, one of each file in @files
+ * @lock: guards @files; taken outside tally_set::lock
+ * @files: list of the files with an event of their own
+ * @charge: charge for the session itself
  */
 struct tally_session {
 	refcount_t refs;
@@ -34,8 +34,8 @@ struct tally_session {
 };
 
 /**
- * struct tally_file_extra - what is charged for an event that has no file of its own
- * @node: in tally_file::extras
+ * struct tally_file_extra - charge for a member without a file of its own
+ * @node: node in tally_file::extras
  * @charge: the charge
  */
 struct tally_file_extra {
@@ -44,29 +44,30 @@ struct tally_file_extra {
 };
 
 /**
- * struct tally_file - a file
- * @ev: its event; NULL of one that is attached to
- * @set: the set that the event is in; changes under the locks of the old one and the
- *	new one
- * @joined: the other file's, which stays as long as this file; or NULL
- * @at: the attachment
- * @at_event: what it is attached to, until that is gone
- * @at_mapping: what is published of that
- * @at_ring: the rings of that may be mapped
- * @read_format: of what read() tells
- * @given: what the program wants of a breakpoint, else NULL; under tally_set::lock
- * @signal: sends one, for an overflow
- * @spent: for the last of those that were asked for
- * @session: what it was made with
- * @node: in the list of that
- * @charge: to whom it is charged
+ * struct tally_file - the file of an event
+ * @ev: the event; NULL for an attached file
+ * @set: the set that @ev is in; changes under the locks of the old and the new set
+ * @joined: set of the leader's file that @ev has joined, with a reference until this
+ *	file ends; NULL for none
+ * @at: attachment to the event of another owner
+ * @at_event: that event, until its owner releases it
+ * @at_mapping: page on which the count of that event is published
+ * @at_ring: whether the program may map the rings of that event
+ * @read_format: PERF_FORMAT_* bits for read()
+ * @given: attributes of a breakpoint as the program passed them, else NULL; guarded by
+ *	tally_set::lock
+ * @signal: sends SIGIO for an overflow
+ * @spent: whether the next signal is for the last overflow of PERF_EVENT_IOC_REFRESH
+ * @session: session that the file was made with; NULL for none
+ * @node: node in tally_session::files
+ * @charge: charge for the event and the file
  * @extras: charges for members without a file; guarded by tally_set::lock
- * @wait: those who poll
- * @fasync: those who want a signal
+ * @wait: pollers
+ * @fasync: receivers of SIGIO
  * @exit: waits for the end of the task's event
  * @rcu: frees the file, at which the listener in @exit may still look
- * @own: the set that the event is in while it is in no other file's. It keeps this in
- *	memory as long as anybody may look at it. Not there if @ev is NULL.
+ * @own: the set that @ev is in unless it has joined another; its references keep the
+ *	file in memory. Not allocated for an attached file
  */
 struct tally_file {
 	struct tally_event *ev;
@@ -91,7 +92,7 @@ struct tally_file {
 	struct tally_set own;
 };
 
-/* The set that the event is in, locked. One that it was in stays. */
+/* Locks the set that the event is in. A set that it left stays in memory. */
 static inline struct tally_set *tally_file_lock(struct tally_file *f)
 {
 	struct tally_set *set;

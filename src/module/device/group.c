@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Groups: sets as files have them, which grow and shrink.
+ * Groups: the sets of files, which grow and shrink.
  *
- * As in perf, the first member leads: while it is disabled, none counts; when it is
- * enabled, all begin that are enabled themselves, here at one moment. An event with
- * a file of its own is in a set of its own before it joins, and returns there when
- * the leader goes.
+ * As in perf, the first member is the leader. While it is disabled, no member counts.
+ * When it is enabled, all members that are enabled themselves begin to count, here at
+ * one moment. An event with a file of its own is in the set of that file before it
+ * joins a leader, and returns there when the leader's file is closed.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>
@@ -26,7 +26,7 @@ static void free_now(struct tally_set *set)
 		kvfree(set->now);
 }
 
-/* The first room is for one, and each is four times the one before. */
+/* Room for one member at first, and then four times as much at each step. */
 static int grow(struct tally_set *set)
 {
 	unsigned int room = set->room ? min(set->room * 4, (unsigned int)TALLY_SET_MOST) : 1;
@@ -40,7 +40,7 @@ static int grow(struct tally_set *set)
 		set->room = 1;
 		return 0;
 	}
-	/* Both in one; what is found in a look is used before the next one. */
+	/* One allocation for both. @now need not be copied: a look fills it and uses it. */
 	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL);
 	if (!memory)
 		return -ENOMEM;
@@ -65,14 +65,15 @@ static void free_room(struct tally_set *set)
 }
 
 /**
- * tally_group_init - a group for events that count what @ev counts
- * @set: zeroed, but for its members, of which there are to be TALLY_SET_MOST
- * @ev: an event
- * @interval: of what is published in the page of its leader; 0 for the default
+ * tally_group_init - set up a group of events with the target of @ev
+ * @set: the group: zeroed, followed by TALLY_SET_MOST pointers to members
+ * @ev: an event, which does not join yet
+ * @interval: time between two updates of the leader's page, in nanoseconds; 0 for the
+ *	default
  *
- * It has no member then, but room for one.
+ * The new group has room for one member.
  *
- * Return: 0, or ENOMEM; tally_group_put() is to follow in any case.
+ * Return: 0, or ENOMEM. tally_group_put() must follow in both cases.
  */
 int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval)
 {
@@ -90,7 +91,7 @@ int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 in
 	return set->looks ? grow(set) : -ENOMEM;
 }
 
-/* True if nobody looks at it any more: its memory is the caller's. */
+/* Drops a reference. After the last one it returns true, and the caller frees @set. */
 bool tally_group_put(struct tally_set *set)
 {
 	if (!refcount_dec_and_test(&set->refs))
@@ -101,14 +102,14 @@ bool tally_group_put(struct tally_set *set)
 	return true;
 }
 
-/* Under its lock: nobody is in it any more, nor will be. */
+/* Called with the set locked, when it has no member and will have none. */
 void tally_group_strip(struct tally_set *set)
 {
 	lockdep_assert_held(&set->lock);
 	free_room(set);
 }
 
-/* The member's bit. */
+/* Returns the bit of a member in the masks of the set; 0 if @ev is no member. */
 u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev)
 {
 	unsigned int i;
@@ -120,7 +121,7 @@ u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev)
 	return 0;
 }
 
-/* Whoever is enabled counts, if the leader is; @again: also if it is on already. */
+/* Turns members on or off as wanted; those in @again are turned on even if on. */
 static void update(struct tally_set *set, u64 again)
 {
 	u64 on = set->wanted & 1 ? set->wanted : 0;
@@ -131,7 +132,7 @@ static void update(struct tally_set *set, u64 again)
 		tally_set_on(set, on);
 }
 
-/* Samples may be looking at the members, maybe beneath us: see record/read_format.c. */
+/* A sample may read the members, even in an NMI on this CPU: see read_format.c. */
 static void begin_change(struct tally_set *set)
 {
 	if (!set->sampled)
@@ -154,7 +155,7 @@ static bool samples_group(const struct tally_event *ev)
 	       tally_read_format_of_group(ev->output->type, ev->output->read_format);
 }
 
-/* The member that has just come tells of all in its samples, or is told of. */
+/* The samples of the new member may read the group, or samples of others may read it. */
 static void show_in_samples(struct tally_set *set, struct tally_event *ev)
 {
 	unsigned int i;
@@ -170,12 +171,12 @@ static void show_in_samples(struct tally_set *set, struct tally_event *ev)
 }
 
 /**
- * tally_group_join - one more member
- * @set: the group, under its lock
- * @ev: the event, which is in no group; it may be on, and stays so
- * @wanted: it is to count when the leader does; see tally_group_update()
+ * tally_group_join - add a member to a group
+ * @set: the group, locked
+ * @ev: the event, which is in no group; if it is on, it stays on
+ * @wanted: whether it counts when the leader does, from tally_group_update() on
  *
- * Return: 0; E2BIG if there are too many, ENOMEM; never for the first.
+ * Return: 0; E2BIG if the group is full, ENOMEM. The first member cannot fail.
  */
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 {
@@ -201,7 +202,7 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	if (ev->overflow)
 		set->plain = false;
 	set->throttled[i] = 0;
-	/* Whoever has counted alone has no ratio with others. */
+	/* Counts that began at different times have no ratio. */
 	set->ragged |= i && (set->begun || ev->on);
 	set->begun |= ev->on;
 	mutex_lock(&set->mapping.lock);
@@ -215,7 +216,7 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	return 0;
 }
 
-/* Bit @i is no more, and the ones above it come down. */
+/* Removes bit @i, and moves the bits above it down. */
 static u64 without(u64 bits, unsigned int i)
 {
 	u64 below = BIT_ULL(i) - 1;
@@ -224,11 +225,11 @@ static u64 without(u64 bits, unsigned int i)
 }
 
 /**
- * tally_group_leave - one member less
- * @set: the group, under its lock
- * @ev: a member; it stays on, or off
+ * tally_group_leave - remove a member from a group
+ * @set: the group, locked
+ * @ev: the member; it stays on or off
  *
- * Return: whether it was to count when the leader does.
+ * Return: whether it was wanted to count when the leader does.
  */
 bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 {
@@ -256,7 +257,7 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	return wanted;
 }
 
-/* Under the group's lock: those count that are to. */
+/* Called with the group locked. Turns members on or off as wanted. */
 void tally_group_update(struct tally_set *set)
 {
 	lockdep_assert_held(&set->lock);
@@ -264,8 +265,8 @@ void tally_group_update(struct tally_set *set)
 }
 
 /*
- * Under the group's lock: what its members are to do. Those that wait for exec()
- * because their leader did need wait no longer if it does not.
+ * Called with the group locked. If @members includes the leader, members that wait for
+ * exec() only because the leader did begin to count now.
  */
 void tally_group_enable(struct tally_set *set, u64 members)
 {
@@ -277,7 +278,7 @@ void tally_group_disable(struct tally_set *set, u64 members)
 {
 	unsigned int i;
 
-	/* As for perf: what is off until exec() is off, and is enabled by that. */
+	/* As in perf, disabling an event that waits for exec() changes nothing. */
 	for (i = 0; i < set->nr; i++)
 		if (members & BIT_ULL(i) && tally_event_waits(set->members[i]))
 			members &= ~BIT_ULL(i);

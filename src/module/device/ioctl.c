@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The file of an event, which speaks perf's protocol.
+ * The operations of an event's file, which speaks perf's protocol.
  *
  *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
  *	read(fd, &count, sizeof(count));
  *
- * How it begins is in open.c, and what it is made of in file.c; here is what programs
- * call.
- *
- * What a program is given is copied when no lock is held: inside the lock of its
- * mappings, tally_mapping::lock is taken, and that inside all others.
+ * Nothing is copied to or from a program under a lock. A copy may fault and take
+ * mmap_lock; mmap() takes tally_mapping::lock inside mmap_lock, and that lock nests
+ * inside all others of a file.
  */
 #include <linux/compat.h>
 #include <linux/cred.h>
@@ -34,7 +32,6 @@
 #include "device/read.h"
 #include "record/output.h"
 #include "record/recorder.h"
-#include "event/overflow.h"
 #include "read/page.h"
 #include "read/publish.h"
 #include "filter/apply.h"
@@ -50,7 +47,7 @@ static void tell(struct tally_file *f, unsigned int cmd, u64 flags)
 	mutex_unlock(&set->lock);
 }
 
-/* So many more, from when it is enabled, and so is its leader; 0 sets no limit. */
+/* Enables the event for so many overflows more. 0 sets no limit. */
 static int refresh(struct tally_file *f, int overflows)
 {
 	struct tally_set *set;
@@ -75,7 +72,7 @@ static int set_period(struct tally_file *f, const u64 __user *arg)
 	return tally_event_set_period(f->ev, period);
 }
 
-/* Whether @attr differs in nothing but what can be changed; as perf. */
+/* As in perf, only the members set below may change. */
 static bool same_but(const struct perf_event_attr *attr,
 		     const struct perf_event_attr *given)
 {
@@ -88,7 +85,7 @@ static bool same_but(const struct perf_event_attr *attr,
 	return !memcmp(&same, attr, sizeof(same));
 }
 
-/* Under the lock of the set. */
+/* Called with the set locked. */
 static int modify_breakpoint(struct tally_file *f, const struct perf_event_attr *attr)
 {
 	int err;
@@ -123,7 +120,7 @@ static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
 	return err;
 }
 
-/* To the rings of another file; -1 to none. */
+/* @fd is the file to whose rings the event writes from now on; -1 for none. */
 static int set_output(struct tally_file *f, int fd)
 {
 	struct tally_file *to;
@@ -143,8 +140,8 @@ static int set_output(struct tally_file *f, int fd)
 }
 
 /*
- * As perf: text of less than a page, for the kinds that have fields. perf asks again for
- * the rights that making the event took: they are those of who made it.
+ * As in perf, the text is shorter than a page. perf checks rights again when it takes
+ * the filter: those of the program that opened the file, not of the caller.
  */
 static int set_filter(struct file *file, const char __user *arg)
 {
@@ -176,14 +173,14 @@ static void reset_attached(struct tally_file *f)
 {
 	struct tally_totals base;
 
-	/* Of two, the later one is to be the last in the page as well. */
+	/* One lock for both, so that the page shows the later of two resets. */
 	mutex_lock(&f->at.lock);
 	tally_attachment_reset(&f->at, &base);
 	tally_mapping_rebase(&f->at_mapping, &base);
 	mutex_unlock(&f->at.lock);
 }
 
-/* Of a ring that the event's owner reads. */
+/* Describes the ring of the owner, which the attached file may map. */
 static int ring_info(struct tally_file *f, void __user *arg)
 {
 	struct tally_ring_info info;
@@ -203,7 +200,7 @@ static int ring_info(struct tally_file *f, void __user *arg)
 	return err;
 }
 
-/* Of an event that belongs to somebody else. */
+/* The file is attached to an event of another owner. */
 static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -272,7 +269,7 @@ static long file_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 
 #ifdef CONFIG_COMPAT
-/* perf's numbers have the size of a pointer in them. */
+/* Some of perf's numbers contain the size of a pointer. */
 static long file_compat_ioctl(struct file *file, unsigned int cmd,
 			      unsigned long arg)
 {
@@ -288,7 +285,7 @@ static long file_compat_ioctl(struct file *file, unsigned int cmd,
 		}
 		break;
 	}
-	/* Those with an address; the others' arguments are numbers. */
+	/* Only an ioctl with a direction has an address; others have a number. */
 	if (_IOC_TYPE(cmd) == TALLY_IOC_MAGIC || _IOC_DIR(cmd))
 		arg = (unsigned long)compat_ptr(arg);
 	return file_ioctl(file, cmd, arg);
@@ -322,7 +319,7 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct tally_file *f = file->private_data;
 
-	/* A page, or a page and a ring. */
+	/* One page is the published count. A longer mapping is a header page and a ring. */
 	if (vma_pages(vma) > 1 || vma->vm_pgoff) {
 		if (f->ev)
 			return tally_output_mmap(f->ev, &f->wait, vma);
@@ -331,7 +328,7 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
 }
 
-/* ---- all of it ---- */
+/* ---- file operations ---- */
 
 static int file_release(struct inode *inode, struct file *file)
 {
@@ -377,7 +374,7 @@ const struct file_operations tally_file_ops = {
 #endif
 };
 
-/* The file, if it is one of an event. */
+/* Returns NULL for a file that is not an event's. */
 struct tally_file *tally_file_get(struct file *file)
 {
 	return file->f_op == &tally_file_ops ? file->private_data : NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a file begins: with an event of its own, as one more event of another file, or
- * attached to an event that is there.
+ * Making files: a file with an event of its own, one more event for the file of a
+ * leader, or a file attached to an existing event.
  */
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
@@ -26,8 +26,8 @@
 #include "record/recorder.h"
 
 /*
- * What a sibling has from its leader: it is as pinned, and if the leader waits for
- * exec(), waits, too.
+ * A sibling takes two attributes from its leader: it is pinned if the leader is, and
+ * waits for exec() while the leader does.
  */
 void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 		       struct tally_file_how *how)
@@ -44,7 +44,7 @@ void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 	}
 }
 
-/* Without tracepoints, poll() reports the end of a task's event only when it is called. */
+/* In a kernel without tracepoints, the end of a task's event wakes no poller. */
 static int watch(struct tally_file *f, const struct tally_event *ev)
 {
 	struct task_struct *task = ev->counter->target.task;
@@ -53,7 +53,7 @@ static int watch(struct tally_file *f, const struct tally_event *ev)
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
-/* What perf says of a leader and its siblings, and what a set asks for. */
+/* perf's rules for a leader and its siblings, and those of a set. */
 static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 			const struct tally_file_how *how, struct tally_builder *b)
 {
@@ -62,14 +62,14 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 	b->stage = TALLY_STAGE_TARGET;
 	if (leader->set != &leader->own)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
-				    "group_fd is no leader, but in a group itself");
+				    "group_fd is not a leader: it is in a group itself");
 	if (first->counter->target.task != ev->counter->target.task ||
 	    first->counter->target.cpu != ev->counter->target.cpu)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
 				    "the leader counts on another task or cpu");
 	if (first->attr.inherit != ev->attr.inherit)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
-				     "inherit is for all of a group or none");
+				     "inherit must be the same for all events of a group");
 	if (first->attr.exclusive)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EOPNOTSUPP,
 				    "an exclusive leader would keep its siblings off the PMU");
@@ -79,14 +79,14 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 				     -EINVAL, "only a leader can be pinned or exclusive");
 	if (ev->attr.enable_on_exec && !how->awaits && !tally_event_waits(first))
 		return tally_bad_bit(b, TALLY_BIT_ENABLE_ON_EXEC, -EOPNOTSUPP,
-				     "a sibling waits for exec() only with its leader");
+				     "a sibling can wait for exec() only if its leader waits");
 	if (tally_event_state(first) == TALLY_STATE_EXITED)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -ENODEV,
 				    "the leader's task has exited");
 	return 0;
 }
 
-/* Under the locks of the set: it counts from now on, if it is to. */
+/* Called with the set locked. The event counts from now on, if it is wanted. */
 static int join(struct tally_set *set, struct tally_event *ev,
 		const struct tally_file_how *how, struct tally_builder *b)
 {
@@ -100,10 +100,10 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	if (err)
 		return tally_builder_failed(b, err, -1);
 	tally_group_update(set);
-	/* It has come too late for the exec() that its leader waited for. */
+	/* The exec() of the leader came before the event had joined. */
 	if (how->awaits && !tally_event_waits(set->members[0]))
 		tally_group_enable(set, tally_group_bit(set, ev));
-	/* While the leader is disabled, nobody can tell; it could at its making. */
+	/* TALLY_OPEN_REQUIRE was checked at the build, too: a disabled leader hides it here. */
 	if (!how->require || !(set->on & set->wanted & tally_group_bit(set, ev)) ||
 	    tally_event_counts(ev))
 		return 0;
@@ -113,7 +113,10 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	return tally_builder_failed(b, -EBUSY, -1);
 }
 
-/* It was in its own set before, or, if it has no file, in none. */
+/*
+ * Moves the event from the set of its file @f to the leader's. Without a file, @f is
+ * NULL, the event is in no set, and its index in the group is returned.
+ */
 static int join_leader(struct tally_file *f, struct tally_event *ev,
 		       struct tally_file *leader, const struct tally_file_how *how,
 		       struct tally_builder *b)
@@ -124,7 +127,7 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 	if (f) {
 		mutex_lock(&f->own.lock);
 		tally_group_leave(&f->own, ev);
-		/* Its page is its own wherever it is. */
+		/* The page of the file shows its own event in any set. */
 		mutex_lock(&f->own.mapping.lock);
 		tally_mapping_show(&f->own.mapping, &f->ev, 1);
 		mutex_unlock(&f->own.mapping.lock);
@@ -150,7 +153,7 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 	return err;
 }
 
-/* What a breakpoint can be changed from. */
+/* PERF_EVENT_IOC_MODIFY_ATTRIBUTES compares with the attributes of a breakpoint. */
 static int keep_given(struct tally_file *f, const struct perf_event_attr *given)
 {
 	if (given->type != PERF_TYPE_BREAKPOINT)
@@ -159,7 +162,7 @@ static int keep_given(struct tally_file *f, const struct perf_event_attr *given)
 	return f->given ? 0 : -ENOMEM;
 }
 
-/* Unless a leader is to decide, it counts from now on, if it is to. */
+/* Puts the event into the own set of the file. If @wanted, it counts from now on. */
 static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 		    bool require, struct tally_builder *b)
 {
@@ -168,14 +171,14 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 
 	f->set = set;
 	f->ev = ev;
-	/* It may overflow already, if it waits for exec(). */
+	/* An event that waits for exec() may overflow already. */
 	WRITE_ONCE(ev->file, f);
 	if (ev->output)
 		WRITE_ONCE(ev->output->signal, &f->signal);
 	mutex_lock(&set->lock);
-	/* There is always room for the first. */
+	/* The first member cannot fail. */
 	tally_group_join(set, ev, wanted);
-	/* One that waits for exec() is on already, and stays so. */
+	/* An event that waits for exec() is on already. An update would turn it off. */
 	if (wanted)
 		tally_group_update(set);
 	if (wanted && require && !tally_event_counts(ev)) {
@@ -186,7 +189,7 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 	return err;
 }
 
-/* Gives the file a descriptor; it is gone if that fails. */
+/* Returns a new descriptor for the file, or ends the file and returns an error. */
 static int install(struct tally_file *f, int flags, struct tally_builder *b)
 {
 	struct file *file;
@@ -233,15 +236,16 @@ static void drop_event(struct tally_event *ev)
 }
 
 /**
- * tally_file_new - a file for an event
- * @s: what the file is made with
- * @ev: the event, disabled or waiting for exec(); it is the file's from now on, or
- *	gone if an error is returned
- * @leader: of the group that it joins; or NULL
- * @charge: taken over, also if an error is returned
- * @how: what the file is to be like
- * @b: receives the sentence
+ * tally_file_new - make a file for an event
+ * @s: session of the file
+ * @ev: the event, disabled or waiting for exec(). The file owns it; after an error it
+ *	is destroyed
+ * @leader: file of the leader whose group the event joins; NULL for none
+ * @charge: charge for the event and the file; taken over, and given back after an error
+ * @how: properties of the file
+ * @b: receives the error message
  *
+ * Context: Process context, may sleep.
  * Return: a descriptor; or E2BIG, EBUSY, EINVAL, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_new(struct tally_session *s, struct tally_event *ev,
@@ -281,14 +285,15 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 }
 
 /**
- * tally_file_add - one more event for a file
- * @ev: as for tally_file_new()
+ * tally_file_add - add an event without a file of its own to the file of a leader
+ * @ev: the event, as for tally_file_new()
  * @leader: the file
- * @charge: as for tally_file_new()
- * @how: as for tally_file_new()
- * @b: receives the sentence
+ * @charge: charge for the event, as for tally_file_new()
+ * @how: properties of the event, as for tally_file_new()
+ * @b: receives the error message
  *
- * Return: its place there; or E2BIG, EBUSY, EINVAL, ENOMEM.
+ * Context: Process context, may sleep.
+ * Return: the index of the event in the group; or E2BIG, EBUSY, EINVAL, ENOMEM.
  */
 int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 		   struct tally_charge *charge, const struct tally_file_how *how,
@@ -319,9 +324,9 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 }
 
 /*
- * Whoever was given the device may read what a whole CPU does, or his own process, of
- * the usual kinds; for anything that tells of one place in the kernel, or of another
- * one's task, perf asks for more.
+ * Without CAP_PERFMON, a program with access to the device may read counts of a whole
+ * CPU and of its own process, for hardware, software and cache events. Other types
+ * may count a single place in the kernel, and perf asks for more to see other tasks.
  */
 static int may_read(const struct tally_event *ev)
 {
@@ -341,7 +346,7 @@ static int may_read(const struct tally_event *ev)
 	}
 }
 
-/* A name that was made from what it counts is not to be guessed. */
+/* A generated name must not be guessed: it says what the event counts. */
 static int may_find(const struct tally_event *ev)
 {
 	int err = may_read(ev);
@@ -356,7 +361,7 @@ static int begin_attached(struct tally_file *f)
 
 	mutex_lock(&f->at.lock);
 	if (f->at.ev) {
-		/* Samples tell of one place in the kernel. */
+		/* Samples may hold addresses of the kernel. */
 		f->at_ring = tally_recorder_is_shared(f->at.ev) && perfmon_capable();
 		tally_attachment_base(&f->at, &base);
 		tally_mapping_rebase(&f->at_mapping, &base);
@@ -371,13 +376,14 @@ static int begin_attached(struct tally_file *f)
 }
 
 /**
- * tally_file_attach - a file that reads another one's event
- * @id: which; 0 to go by @name
- * @name: its name
- * @charge: as for tally_file_new()
- * @how: as for tally_file_new()
- * @b: receives the sentence
+ * tally_file_attach - make a file that reads an event of another owner
+ * @id: id of the event; 0 to find it by @name
+ * @name: name of the event
+ * @charge: charge for the file, as for tally_file_new()
+ * @how: properties of the file
+ * @b: receives the error message
  *
+ * Context: Process context, may sleep.
  * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
@@ -398,7 +404,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		kfree(f);
 		b->stage = err == -EACCES ? TALLY_STAGE_PERMISSION : TALLY_STAGE_TARGET;
 		return tally_bad_in(b, id ? TALLY_FIELD_ID : TALLY_FIELD_NAME, err,
-				    err == -EACCES ? "needs CAP_PERFMON: it is not for everybody" :
+				    err == -EACCES ? "reading this event needs CAP_PERFMON" :
 				    err == -ENOENT ? "no such event" : "out of memory");
 	}
 	f->charge = *charge;

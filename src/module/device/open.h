@@ -12,16 +12,16 @@ struct tally_file;
 struct tally_session;
 
 /**
- * struct tally_file_how - what a file is to be like
- * @read_format: of what read() tells
- * @interval: of what is published, in nanoseconds
- * @flags: for its descriptor
- * @wanted: its event is to count
- * @require: and to be on the PMU at once
- * @follows: it is pinned because its leader is
- * @awaits: it waits for exec() because its leader does
- * @given: what the program asked for
- * @output: whose rings it writes to; NULL its own
+ * struct tally_file_how - properties of a new file
+ * @read_format: PERF_FORMAT_* bits for read()
+ * @interval: time between two updates of the page, in nanoseconds; 0 for the default
+ * @flags: flags of the descriptor
+ * @wanted: whether the event counts as soon as its leader does
+ * @require: whether a wanted event must be on the PMU at once, or is refused
+ * @follows: whether the event is pinned only because its leader is
+ * @awaits: whether the event waits for exec() only because its leader does
+ * @given: attributes as the program passed them
+ * @output: file whose rings the event writes to; NULL for its own
  */
 struct tally_file_how {
 	u64 read_format;

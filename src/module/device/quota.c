@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What each user's files take, and how much they may.
+ * Quotas of users: how many files, perf events and bytes their files may take.
  *
  *	insmod tally.ko files_per_user=100
  *	echo 1000 > /sys/module/tally/parameters/files_per_user
@@ -22,19 +22,19 @@ MODULE_PARM_DESC(files_per_user, "Files of events that one user may have open (d
 
 static unsigned int events_per_user = 65536;
 module_param(events_per_user, uint, 0644);
-MODULE_PARM_DESC(events_per_user, "perf events that these may take, one for each event and CPU (default 65536, 0: any number)");
+MODULE_PARM_DESC(events_per_user, "perf events that the files of one user may have, one for each event and CPU (default 65536, 0: any number)");
 
 static unsigned int kbytes_per_user = 65536;
 module_param(kbytes_per_user, uint, 0644);
-MODULE_PARM_DESC(kbytes_per_user, "Memory that these may take, in KiB (default 65536, 0: any amount)");
+MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, 0: any amount)");
 
 /**
- * struct tally_quota - a user who has files
- * @node: in the list of users
- * @uid: who
- * @files: how many files
- * @events: how many of perf's events
- * @bytes: how much memory
+ * struct tally_quota - what the files of a user take
+ * @node: node in the list of quotas
+ * @uid: the user
+ * @files: number of files
+ * @events: number of perf events
+ * @bytes: memory in bytes
  */
 struct tally_quota {
 	struct list_head node;
@@ -44,7 +44,7 @@ struct tally_quota {
 	u64 bytes;
 };
 
-/* Guards the list and all numbers. There are few users. */
+/* Guards the list and the numbers in it. The list is short: few users have files. */
 static DEFINE_SPINLOCK(quotas_lock);
 static LIST_HEAD(quotas);
 
@@ -73,7 +73,7 @@ static uid_t uid_of(const struct tally_quota *q)
 	return from_kuid_munged(current_user_ns(), q->uid);
 }
 
-/* What is too much, if anything is. */
+/* Checks a new charge against the module parameters, which may change any time. */
 static int check(const struct tally_quota *q, const struct tally_charge *more,
 		 struct tally_builder *b)
 {
@@ -98,15 +98,15 @@ static int check(const struct tally_quota *q, const struct tally_charge *more,
 }
 
 /**
- * tally_quota_charge - charge the caller
- * @charge: receives what is to be given back; nothing, in case of an error
- * @files: how many files
- * @events: how many of perf's events
- * @bytes: how much memory
- * @b: receives the sentence
+ * tally_quota_charge - charge the current user
+ * @charge: receives the charge; tally_quota_uncharge() does nothing after an error
+ * @files: number of files
+ * @events: number of perf events
+ * @bytes: memory in bytes
+ * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: 0; EDQUOT if that is too much, ENOMEM.
+ * Return: 0; EDQUOT if it exceeds the quota, ENOMEM.
  */
 int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 		       unsigned int events, u64 bytes, struct tally_builder *b)
@@ -147,7 +147,7 @@ int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 	return err;
 }
 
-/* Whom it was charged to is nobody any more. */
+/* Gives a charge back, once. */
 void tally_quota_uncharge(struct tally_charge *charge)
 {
 	struct tally_quota *q = charge->quota;

@@ -9,11 +9,11 @@ struct tally_info;
 struct tally_quota;
 
 /**
- * struct tally_charge - what is charged to a user
- * @quota: whom; NULL nobody
- * @files: how many files
- * @events: how many of perf's events
- * @bytes: how much memory
+ * struct tally_charge - a charge to a user's quota
+ * @quota: the quota; NULL if nothing is charged
+ * @files: number of files
+ * @events: number of perf events
+ * @bytes: memory in bytes
  */
 struct tally_charge {
 	struct tally_quota *quota;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is read from the file of an event: by read(2), in perf's layouts, and by
- * TALLY_IOC_READ, with states.
- *
- * It is read under the locks, and given to the program when none is held.
+ * Reading the file of an event: by read(2) in perf's layouts, and by TALLY_IOC_READ
+ * with states. Counts are read under locks and copied to the program without.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -41,7 +39,7 @@ static unsigned int values_of(u64 format, unsigned int nr)
 	return head + entry;
 }
 
-/* One that was never counted is 0 for perf; its time says the rest. */
+/* As in perf, an event that never counted reads as 0, with a time of 0. */
 static u64 value_of(const struct tally_count *count)
 {
 	return count->value == TALLY_NOT_COUNTED && !count->running_ns ?
@@ -57,7 +55,6 @@ static u64 *put_id(u64 *v, u64 format, u64 id, u64 lost)
 	return v;
 }
 
-/* Under the lock of the set that it is in. */
 static u64 lost_by(const struct tally_event *ev)
 {
 	return tally_output_lost(READ_ONCE(ev->output));
@@ -80,7 +77,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	u64 id = f->at.id, lost = 0;
 
 	if (f->ev) {
-		/* Not in the middle of what begins or ends a window. */
+		/* The lock keeps enable, disable and reset of the group out. */
 		set = tally_file_lock(f);
 		tally_event_read_all(f->ev, &count);
 		mutex_unlock(&set->lock);
@@ -89,7 +86,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	} else {
 		tally_attachment_read(&f->at, &count);
 	}
-	/* As perf: the end of the file. */
+	/* As in perf, an event in the error state reads as the end of the file. */
 	if (count.state == TALLY_STATE_ERROR)
 		return 0;
 	if (size < values_of(f->read_format, 1) * sizeof(*v))
@@ -101,7 +98,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	return copy_to_user(buf, values, size) ? -EFAULT : size;
 }
 
-/* As many members as most groups have: they are read without more memory. */
+/* Groups of up to so many members are read without an allocation. */
 #define FEW 8
 
 struct group_counts {
@@ -116,7 +113,7 @@ struct group_counts {
 	void *memory;
 };
 
-/* Of all slots, or of one. */
+/* Reads the slots from @first to @last. */
 static int read_group_counts(struct tally_set *set, unsigned int first,
 			     unsigned int last, struct group_counts *g)
 {
@@ -178,7 +175,7 @@ static ssize_t copy_group(u64 format, const struct group_counts *g,
 	return ret;
 }
 
-/* Whatever its members are doing. */
+/* Reads a group in any state. Unlocks the set. */
 static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
 			      char __user *buf, size_t size)
 {
@@ -200,9 +197,9 @@ static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
 }
 
 /*
- * All of them, if they count and their values take each other's place: the usual.
- * @memory has room for what is given to the program, and for a value of each.
- * Returns how much that is; 0 if it is not so simple.
+ * The usual case: all members are on the PMU, so their values and the times of the
+ * first suffice. @memory has room for the answer and one more value for each member.
+ * Returns the number of u64 in the answer; 0 if it is another case.
  */
 static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *memory)
 {
@@ -262,13 +259,13 @@ ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size)
 
 #define READ_SIZE_1	offsetofend(struct tally_read, time_ns)
 
-/* What programs are built with must never change. */
+/* Programs are built with this layout. It never changes. */
 static_assert(sizeof(struct tally_value) == 40);
 static_assert(sizeof(struct tally_read) == 32);
 static_assert(offsetof(struct tally_value, state) == 32);
 static_assert(offsetof(struct tally_read, values) == 16);
 
-/* They are told as they are. */
+/* States are copied as they are. */
 static_assert(TALLY_IS_OFF == (int)TALLY_STATE_OFF);
 static_assert(TALLY_IS_INACTIVE == (int)TALLY_STATE_INACTIVE);
 static_assert(TALLY_IS_ACTIVE == (int)TALLY_STATE_ACTIVE);
@@ -313,7 +310,7 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	       -EFAULT : 0;
 }
 
-/* Which slots are meant; ENODEV of a CPU that the first member's PMU leaves out. */
+/* Finds the slots of a CPU; ENODEV if the PMU of the first member does not count there. */
 static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
 		      unsigned int *last)
 {
@@ -363,7 +360,7 @@ static int read_members(struct tally_file *f, struct tally_read *r)
 	mutex_unlock(&set->lock);
 	if (err)
 		return err;
-	/* The leader's file tells of all. */
+	/* The leader's file reads all members, another file only its own. */
 	r->nr = own ? 1 : g.nr;
 	r->flags = g.window.ratio_valid ? TALLY_READ_RATIO : 0;
 	r->time_ns = g.window.time_ns;
@@ -384,7 +381,7 @@ long tally_file_ioc_read(struct tally_file *f, void __user *arg)
 	err = tally_copyin_request(&r, sizeof(r), arg, sizeof(r), READ_SIZE_1, &size);
 	if (err)
 		return err;
-	/* What was written may be given back. */
+	/* A program may pass the flags of the last answer. */
 	if (r.flags & ~TALLY_READ_RATIO || r.cpu < -1)
 		return -EINVAL;
 	err = f->ev ? read_members(f, &r) : read_attached(f, &r);
