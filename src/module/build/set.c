@@ -435,6 +435,7 @@ EXPORT_SYMBOL_TALLY(tally_set_published);
  * @set: the set
  *
  * Context: Any context.
+ * Return: the number of members.
  */
 unsigned int tally_set_size(const struct tally_set *set)
 {
