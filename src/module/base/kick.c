@@ -83,7 +83,7 @@ static void let_go(struct brake *b)
 		WRITE_ONCE(kick->held, KICK_LISTED);
 		smp_mb(); /* K */
 		irq_work_queue(&kick->irq_work);
-		/* From here on the work may be freed. */
+		/* From here on tally_kick_sync() may return, and the work be freed. */
 		smp_store_release(&kick->held, 0);
 	}
 }
@@ -166,7 +166,7 @@ void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *
 void tally_kick_sync(struct tally_kick *kick)
 {
 	do {
-		while (smp_load_acquire(&kick->held))
+		while (smp_load_acquire(&kick->held)) /* let_go() has used the work */
 			schedule_timeout_uninterruptible(1);
 		irq_work_sync(&kick->irq_work);
 	} while (READ_ONCE(kick->held) || irq_work_is_busy(&kick->irq_work));
