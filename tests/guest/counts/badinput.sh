@@ -7,11 +7,11 @@
 # What cannot be created or removed: each with its errno, a line in the log, and
 # nothing left behind; then random bytes.
 #
-#	badinput.sh [RANDOM]	how many random lines, default 300
+#	badinput.sh [RANDOM]	how many random lines, default 100
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
-random=${1:-300}
+random=${1:-100}
 load_tally
 
 long() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "x" }'; }
