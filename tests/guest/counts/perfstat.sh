@@ -118,7 +118,7 @@ for name in $events; do
 		high=$((low + low / 50))
 		;;
 	esac
-	between "$low" "$counted" "$high" "$name: not less than the one perf, not more than the other"
+	between "$low" "$counted" "$high" "$name: between the two perfs"
 	leasts=$(least "$name")
 	[ -z "$leasts" ] || at_least "$counted" "$leasts" "there was work for $name"
 done

@@ -20,8 +20,9 @@ soak='' seconds=1
 cpus=$(nproc)
 load_tally 'events="page-faults;minor-faults;major-faults;context-switches;cpu-clock;task-clock;cpu-migrations;dummy;page-faults:u name=user;page-faults:k name=kernel"'
 
-# beside EVENT[/NUMBER] WORD FILE SLACK LEAST: NUMBER is one that is no count. SLACK is a part in a thousand of what was
-# counted, for what the two define differently; LEAST shows that there was work.
+# beside EVENT[/NUMBER] WORD FILE SLACK LEAST: NUMBER is one that is no count. SLACK is
+# a part in a thousand of what was counted, for what the two define differently; LEAST
+# shows that there was work.
 beside() {
 	case $1 in
 	*/*) got=$(window "$seconds" "$5" "$2" "$tally/$1" "$3") ;;

@@ -118,8 +118,8 @@ static void signals_of(int perf)
 	bands = 0;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(550);
-	tell(eventually(bands >= 1) && bands <= 6 && last_band == POLL_IN, "%s: %d signals of 5 overflows, "
-	     "%d", whose, (int)bands, last_band);
+	tell(eventually(bands >= 1) && bands <= 6 && last_band == POLL_IN,
+	     "%s: %d signals of 5 overflows, %d", whose, (int)bands, last_band);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	before = bands;
 	ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
@@ -130,8 +130,8 @@ static void signals_of(int perf)
 	     whose, (int)bands - before, last_band);
 	ioctl(fd, PERF_EVENT_IOC_REFRESH, 0);
 	touch(550);
-	tell(eventually(bands > before + 1) && last_band == POLL_IN, "%s: as many as there are: %d, %d",
-	     whose, (int)bands - before, last_band);
+	tell(eventually(bands > before + 1) && last_band == POLL_IN,
+	     "%s: as many as there are: %d, %d", whose, (int)bands - before, last_band);
 	close(fd);
 }
 
@@ -458,7 +458,8 @@ static void offline(void)
 	touch(100);
 	tell(value_of(fd) >= all + 100, "the others go on: %llu",
 	     (unsigned long long)value_of(fd));
-	tell(eventually(page->offset >= (long long)all + 100), "and are published: %lld", page->offset);
+	tell(eventually(page->offset >= (long long)all + 100), "and are published: %lld",
+	     page->offset);
 	usual();
 	o.pid = -1;
 	o.flags = TALLY_OPEN_ALL_CPUS;
@@ -486,8 +487,8 @@ static void offline(void)
 	tell(on_cpu_1(born, &state) >= 200, "and for who never saw it: %llu",
 	     (unsigned long long)on_cpu_1(born, &state));
 	before = value_of(fd);
-	tell(eventually(page->offset >= (long long)before), "and is published: %lld of %llu", page->offset,
-	     (unsigned long long)before);
+	tell(eventually(page->offset >= (long long)before), "and is published: %lld of %llu",
+	     page->offset, (unsigned long long)before);
 	munmap(page, page_size);
 	close(born);
 	close(one);

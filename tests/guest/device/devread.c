@@ -129,8 +129,8 @@ static void owners(void)
 	     "its owner resets it, for itself alone: %llu, %llu",
 	     (unsigned long long)value_of(mine), (unsigned long long)value_of(other));
 	touch(50);
-	tell(eventually(page->offset >= (long long)before + 50) && page->offset < (long long)before + 200,
-	     "the page goes on, too: %lld", page->offset);
+	tell(eventually(page->offset >= (long long)before + 50) &&
+	     page->offset < (long long)before + 200, "the page goes on, too: %lld", page->offset);
 	ioctl(mine, PERF_EVENT_IOC_DISABLE, 0);
 	before = value_of(other);
 	ioctl(mine, PERF_EVENT_IOC_RESET, 0);
@@ -362,8 +362,8 @@ static void pages(void)
 		fell += count < last;
 		last = count;
 	}
-	tell(!fell && eventually((last = page_read(page)) >= 5000), "it grows on all CPUs, and never falls: %llu",
-	     (unsigned long long)last);
+	tell(!fell && eventually((last = page_read(page)) >= 5000),
+	     "it grows on all CPUs, and never falls: %llu", (unsigned long long)last);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	tell(page_read(page) == value_of(fd), "the same as read, when it is off: %llu",
 	     (unsigned long long)page_read(page));
@@ -384,8 +384,9 @@ static void pages(void)
 	close(fd);
 	count = page_read(page);
 	touch(100);
-	tell(eventually(page_read(page) >= count + 100), "the page outlives its descriptor: %llu, %llu",
-	     (unsigned long long)count, (unsigned long long)page_read(page));
+	tell(eventually(page_read(page) >= count + 100),
+	     "the page outlives its descriptor: %llu, %llu", (unsigned long long)count,
+	     (unsigned long long)page_read(page));
 	madvise(page, page_size, MADV_DONTNEED);
 	tell(page_read(page) >= count + 100, "and is there again when it was let go");
 	munmap(page, page_size);

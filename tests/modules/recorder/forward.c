@@ -218,14 +218,14 @@ static int woken_by(struct tally_event *ev, void (*wake)(struct task_struct *t))
 	t = kthread_run(wait_in_thread, ev, "tally_waiter");
 	if (IS_ERR(t))
 		return PTR_ERR(t);
-	for (i = 0; i < 6000 && READ_ONCE(t->__state) != TASK_INTERRUPTIBLE; i++)
-		msleep(10);
+	for (i = 0; i < 3000 && READ_ONCE(t->__state) != TASK_INTERRUPTIBLE; i++)
+		msleep(20);
 	msleep(100);
 	early = READ_ONCE(waited);
 	wake(t);
 	/* To be stopped wakes it, too. */
-	for (i = 0; i < 6000 && !READ_ONCE(waited); i++)
-		msleep(10);
+	for (i = 0; i < 3000 && !READ_ONCE(waited); i++)
+		msleep(20);
 	woken = READ_ONCE(waited);
 	err = kthread_stop(t);
 	return early || !woken ? -ETIME : err;
