@@ -3,6 +3,7 @@
 #
 # test: on=debian-6.12,debian-6.1 seconds=15
 # test: on=debug-x86_64 args=60 seconds=35
+# soak: on=debian-6.12 args=1000 seconds=200
 #
 # What cannot be created or removed: each with its errno, a line in the log, and
 # nothing left behind; then random bytes.

@@ -4,7 +4,7 @@
 # The debug kernel looks for leaks itself; the other one is measured.
 # test: on=debug-x86_64 args=30 seconds=35
 # test: on=debian-6.12 seconds=30
-# soak: on=debian-6.1,debian-6.12-arm64
+# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 args=soak
 #
 # Loading and unloading: leaks, open files, the module's parameters.
 #

@@ -3,8 +3,8 @@
 #
 # The stock kernels have zram, for major faults; arm64 has another clock.
 # test: on=debian-6.1,debian-6.12-arm64 vm="--module zram" seconds=40
-# soak: on=debian-6.12 vm="--module zram"
-# soak: on=debug-x86_64,debug-arm64
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args=soak
+# soak: on=debug-x86_64,debug-arm64 args=soak
 #
 # Counts beside what the kernel counts for itself, in windows that enclose each
 # other (see window.c), under load.

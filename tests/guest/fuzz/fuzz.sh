@@ -13,7 +13,8 @@
 
 seconds=${1:-10}
 # The same calls again, unless another number is given.
-seed=${2:-1}
+# A long run is to try something new.
+if [ "$seconds" -gt 60 ]; then seed=${2:-$(date +%s)}; else seed=${2:-1}; fi
 
 for fault in failslab fail_page_alloc; do
 	[ ! -d /sys/kernel/debug/$fault ] || {

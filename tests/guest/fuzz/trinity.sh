@@ -10,7 +10,8 @@
 
 . "$(dirname "$0")/lib.sh"
 seconds=${1:-10}
-seed=${2:-1}
+# A long run is to try something new.
+if [ "$seconds" -gt 60 ]; then seed=${2:-$(date +%s)}; else seed=${2:-1}; fi
 command -v trinity >/dev/null || {
 	echo 'Bail out! there is no trinity in this guest: run scripts/vm with --with-trinity'
 	exit 1

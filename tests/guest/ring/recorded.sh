@@ -3,7 +3,7 @@
 #
 # perf and the library: the kernel is the same for both. arm64 has other registers.
 # test: on=debian-6.12 vm=--with-perf seconds=80
-# soak: on=debian-6.12-arm64 vm=--with-perf
+# soak: on=debian-6.12,debian-6.12-arm64 vm=--with-perf args=soak
 #
 # The library for user programs beside perf: records of perf events, of as many types
 # as can be had in a guest, are written to a perf.data file, and `perf script -D` and the
