@@ -8,7 +8,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/limits.h>
-#include <linux/log2.h>
 #include <linux/string.h>
 #include "builder/builder.h"
 #include "builder/sample_fields.h"
@@ -64,25 +63,19 @@ static int check_sample_type(struct tally_builder *b,
 	return 0;
 }
 
-#define NAME_ROW(arg, name, in)	[ilog2(PERF_SAMPLE_##name)] = #name,
-
-static const char *const sample_names[] = {
-	TALLY_SAMPLE_FIELDS(NAME_ROW, 0)
-};
-
 /* Handlers get a struct tally_sample, and rings what is in no AUX area. */
 static int check_samples(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	bool records = b->flags & TALLY_BUILDER_RECORDS;
-	u64 left = attr->sample_type & ~(records ? TALLY_SAMPLE_IN(TALLY_IN_RECORDS) :
-						   TALLY_SAMPLE_IN(TALLY_IN_HANDLER));
+	u64 left = attr->sample_type;
 
+	left &= ~tally_sample_fields(left, records ? TALLY_IN_RECORDS : TALLY_IN_HANDLER);
 	if (!left)
 		return 0;
 	return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
 			      records ? "PERF_SAMPLE_%s: not built yet" :
 					"PERF_SAMPLE_%s: it is for records, not for handlers",
-			      sample_names[__ffs64(left)]);
+			      tally_sample_field_name(left));
 }
 
 /* Settings of what is not built, or cannot be; each one is refused by its name. */

@@ -310,7 +310,8 @@ static int check_handlers(struct tally_builder *b)
 /* A ring that a module reads; those of files are there, or not, later. */
 static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	u64 unshared = attr->sample_type & ~TALLY_SAMPLE_IN(TALLY_IN_SHARED);
+	u64 unshared = attr->sample_type &
+		       ~tally_sample_fields(attr->sample_type, TALLY_IN_SHARED);
 
 	if (!attr->sample_type)
 		return tally_bad_attr(b, sample_type, -EINVAL,

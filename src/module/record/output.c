@@ -119,15 +119,17 @@ void tally_outputs_wake(struct tally_ring *r)
 /* Takes from the attr what the records of a new event contain. */
 static void describe(struct tally_output *out, const struct perf_event_attr *attr)
 {
-	const u64 words = TALLY_SAMPLE_IN(TALLY_IN_HEAD | TALLY_IN_TAIL | TALLY_IN_LAST);
 	u64 type = attr->sample_type;
+	u64 behind = tally_sample_fields(type, TALLY_IN_TAIL | TALLY_IN_LAST);
 
 	out->type = type;
-	out->variable = type & TALLY_SAMPLE_IN(TALLY_IN_VARIABLE);
+	out->variable = tally_sample_fields(type, TALLY_IN_VARIABLE);
+	out->behind = behind;
 	out->fixed = sizeof(struct perf_event_header) +
-		     sizeof(u64) * hweight64(type & words);
+		     sizeof(u64) * hweight64(behind | tally_sample_fields(type, TALLY_IN_HEAD));
 	if (attr->sample_id_all)
-		out->trailer = sizeof(u64) * hweight64(type & TALLY_SAMPLE_IN(TALLY_IN_TRAILER));
+		out->trailer = sizeof(u64) *
+			       hweight64(tally_sample_fields(type, TALLY_IN_TRAILER));
 	if (attr->watermark)
 		out->watermark = attr->wakeup_watermark;
 	else

@@ -46,6 +46,7 @@ struct tally_output_slot {
  * @trailer: bytes at the end of records other than samples, for sample_id_all
  * @wakeup_events: samples that wake the reader; 0 if bytes do
  * @variable: fields of @type whose length varies
+ * @behind: a sample has words behind the fields of variable length
  * @slot_mask: mask that turns the number of a CPU into that of its slot
  * @id: id of the event
  * @ns: PID namespace of the event's maker
@@ -85,6 +86,7 @@ struct tally_output {
 	u32 wakeup_events;
 	u64 variable;
 	unsigned int slot_mask;
+	bool behind;
 	bool global;
 	bool strip;
 	bool backward;

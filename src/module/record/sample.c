@@ -8,7 +8,7 @@
  * variable length is constant; of all others, find_parts() finds the length, and what
  * put_parts() is to write.
  *
- * A new field is a row in builder/sample_fields.h and a word in the function here that
+ * A new field is a row in builder/sample_fields.c and a word in the function here that
  * writes its place: put_head(), put_tail() or put_last(); or, if its length varies, a line
  * in find_parts() and one in put_parts().
  */
@@ -27,7 +27,6 @@
 #include <linux/string.h>
 #include "arch/addr.h"
 #include "arch/chain.h"
-#include "builder/sample_fields.h"
 #include "compat.h"
 #include "record/output.h"
 #include "event/overflow.h"
@@ -459,7 +458,7 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 		return;
 	*to++ = tally_word_header(PERF_RECORD_SAMPLE, misc_of(regs), out->fixed);
 	to = put_head(out, to, event, data, regs);
-	if (unlikely(out->type & TALLY_SAMPLE_IN(TALLY_IN_TAIL | TALLY_IN_LAST)))
+	if (unlikely(out->behind))
 		put_last(out, put_tail(out, to, data), data, regs);
 	if (out->wakeup_events)
 		tally_ring_count(r, out->wakeup_events);
