@@ -13,19 +13,14 @@
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "base/clock.h"
 #include "builder/sample_fields.h"
-#include "compat.h"
 #include "event/event.h"
 #include "record/output.h"
 #include "record/ring.h"
@@ -35,13 +30,14 @@
  * each output, and tally_event::output once the event exists. It is taken with a
  * program's mmap lock held: nothing that may fault is called under it.
  */
-static DEFINE_MUTEX(outputs_lock);
+DEFINE_MUTEX(tally_outputs_lock);
 
 /* ---- which ring ---- */
 
-static struct tally_ring *ring_of(const struct tally_output_slot *s)
+/* The ring of a slot; NULL if there is none. */
+struct tally_ring *tally_output_ring(const struct tally_output_slot *s)
 {
-	return rcu_dereference_protected(s->ring, lockdep_is_held(&outputs_lock));
+	return rcu_dereference_protected(s->ring, lockdep_is_held(&tally_outputs_lock));
 }
 
 /* Wakes those who poll the event's file. */
@@ -53,9 +49,10 @@ static void wake_slot(const struct tally_output_slot *s)
 		wake_up_all(wait);
 }
 
-static void detach(struct tally_output_slot *s)
+/* Detaches a slot from its ring, if it has one. */
+void tally_output_detach_slot(struct tally_output_slot *s)
 {
-	struct tally_ring *r = ring_of(s);
+	struct tally_ring *r = tally_output_ring(s);
 
 	if (!r)
 		return;
@@ -68,7 +65,7 @@ static void detach(struct tally_output_slot *s)
 
 static void attach(struct tally_output_slot *s, struct tally_ring *r)
 {
-	detach(s);
+	tally_output_detach_slot(s);
 	spin_lock_irq(&r->outputs_lock);
 	list_add(&s->node, &r->outputs);
 	spin_unlock_irq(&r->outputs_lock);
@@ -78,7 +75,7 @@ static void attach(struct tally_output_slot *s, struct tally_ring *r)
 }
 
 /* Attaches a ring to a slot of an output, and of its followers. */
-static void attach_all(struct tally_output *out, unsigned int slot, struct tally_ring *r)
+void tally_output_attach(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output *f;
 
@@ -88,13 +85,13 @@ static void attach_all(struct tally_output *out, unsigned int slot, struct tally
 }
 
 /* Detaches whatever ring they have from the same slots. */
-static void detach_all(struct tally_output *out, unsigned int slot)
+void tally_output_detach(struct tally_output *out, unsigned int slot)
 {
 	struct tally_output *f;
 
-	detach(&out->slots[slot]);
+	tally_output_detach_slot(&out->slots[slot]);
 	list_for_each_entry(f, &out->followers, follows)
-		detach(&f->slots[slot]);
+		tally_output_detach_slot(&f->slots[slot]);
 }
 
 /**
@@ -189,11 +186,11 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
  * The output of an event. One that only counts gets it when somebody maps a ring from its
  * file, or sends the records of other events there. NULL if there is no memory.
  */
-static struct tally_output *output_of(struct tally_event *ev)
+struct tally_output *tally_output_of(struct tally_event *ev)
 {
 	static const struct perf_event_attr none;
 
-	lockdep_assert_held(&outputs_lock);
+	lockdep_assert_held(&tally_outputs_lock);
 	if (!ev->output) {
 		/* Pollers, readers and samples of the group look at it without the lock. */
 		smp_store_release(&ev->output,
@@ -223,9 +220,9 @@ int tally_output_fill(struct tally_output *out, struct tally_ring_how *how)
 		r = tally_ring_new(how);
 		if (!r)
 			return -ENOMEM;
-		mutex_lock(&outputs_lock);
+		mutex_lock(&tally_outputs_lock);
 		attach(&out->slots[i], r);
-		mutex_unlock(&outputs_lock);
+		mutex_unlock(&tally_outputs_lock);
 		tally_ring_put(r);
 	}
 	return 0;
@@ -242,13 +239,13 @@ void tally_output_end(struct tally_output *out)
 	struct tally_output *f, *next;
 	unsigned int i;
 
-	mutex_lock(&outputs_lock);
+	mutex_lock(&tally_outputs_lock);
 	for (i = 0; i < out->nr_slots; i++)
-		detach(&out->slots[i]);
+		tally_output_detach_slot(&out->slots[i]);
 	list_del_init(&out->follows);
 	list_for_each_entry_safe(f, next, &out->followers, follows)
 		list_del_init(&f->follows);
-	mutex_unlock(&outputs_lock);
+	mutex_unlock(&tally_outputs_lock);
 }
 
 /* Frees an output; NULL is allowed. */
@@ -259,194 +256,6 @@ void tally_output_free(struct tally_output *out)
 	put_pid_ns(out->ns);
 	kfree(out->recorder);
 	kvfree(out);
-}
-
-/* ---- mappings ---- */
-
-static void mapping_opened(struct vm_area_struct *vma)
-{
-	struct tally_output_slot *s = vma->vm_private_data;
-
-	mutex_lock(&outputs_lock);
-	s->maps++;
-	ring_of(s)->maps++;
-	mutex_unlock(&outputs_lock);
-}
-
-/* No program has the ring mapped any more: no output writes to it from here on. */
-static void detach_rest(struct tally_ring *r)
-{
-	while (!list_empty(&r->outputs))
-		detach(list_first_entry(&r->outputs, struct tally_output_slot, node));
-	tally_munlock(&r->mlock);
-}
-
-/* One mapping less of a slot's ring. */
-static void unmap(struct tally_output_slot *s)
-{
-	struct tally_ring *r = tally_ring_get(ring_of(s));
-
-	if (!--s->maps)
-		detach_all(s->out, s - s->out->slots);
-	if (!--r->maps)
-		detach_rest(r);
-	tally_ring_put(r);
-}
-
-static void mapping_closed(struct vm_area_struct *vma)
-{
-	mutex_lock(&outputs_lock);
-	unmap(vma->vm_private_data);
-	mutex_unlock(&outputs_lock);
-}
-
-/* Programs may write to the header page alone, also when they split the mapping. */
-static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
-{
-	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
-}
-
-static const struct vm_operations_struct mapping_ops = {
-	.open = mapping_opened,
-	.close = mapping_closed,
-	.pfn_mkwrite = mapping_pfn_mkwrite,
-};
-
-/* The ring of a slot; NULL if there is none, EINVAL if it has another size. */
-static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
-{
-	struct tally_ring *r = ring_of(s);
-
-	if (r && r->nr_pages != nr_pages)
-		return ERR_PTR(-EINVAL);
-	return r;
-}
-
-static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r,
-		    struct vm_area_struct *vma)
-{
-	struct tally_output_slot *s = &out->slots[slot];
-	int err;
-
-	lockdep_assert_held(&outputs_lock);
-	err = tally_ring_map(r, vma);
-	if (err)
-		return err;
-	if (ring_of(s) != r)
-		attach_all(out, slot, r);
-	s->maps++;
-	r->maps++;
-	vma->vm_private_data = s;
-	vma->vm_ops = &mapping_ops;
-	return 0;
-}
-
-/* A new ring, charged to the caller, or an ERR_PTR. */
-static struct tally_ring *make(const struct tally_output *out, int cpu,
-			       struct vm_area_struct *vma)
-{
-	struct tally_ring_how how = {
-		.nr_pages = vma_pages(vma) - 1,
-		.watermark = out->watermark,
-		.backward = out->backward,
-		.overwrite = !(vma->vm_flags & VM_WRITE),
-		.cpu = cpu,
-	};
-	struct tally_mlock mlock;
-	struct tally_ring *r;
-	int err;
-
-	err = tally_mlock(&mlock, vma_pages(vma));
-	if (err)
-		return ERR_PTR(err);
-	r = tally_ring_new(&how);
-	if (!r) {
-		tally_munlock(&mlock);
-		return ERR_PTR(-ENOMEM);
-	}
-	r->mlock = mlock;
-	return r;
-}
-
-/* The slot whose ring is at an offset of a mapping, in pages; EINVAL if there is none. */
-int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff)
-{
-	unsigned long cpu = pgoff / TALLY_RING_PAGES;
-
-	if (pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
-	    (out->on_all_cpus && !cpu_possible(cpu)))
-		return -EINVAL;
-	return cpu;
-}
-
-/* The slot that a program wants to map; EINVAL as for tally_output_mmap(). */
-static int check_mapping(const struct tally_output *out, struct vm_area_struct *vma)
-{
-	unsigned long pages = vma_pages(vma) - 1;
-
-	if (out->scattered || !(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
-	    pages > TALLY_RING_PAGES / 2)
-		return -EINVAL;
-	return tally_output_slot_at(out, vma->vm_pgoff);
-}
-
-static int map_output(struct tally_output *out, wait_queue_head_t *wait,
-		      struct vm_area_struct *vma)
-{
-	struct tally_ring *r, *fresh = NULL;
-	int slot, err;
-
-	slot = check_mapping(out, vma);
-	if (slot < 0)
-		return slot;
-	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
-		       vma->vm_flags & VM_WRITE ? 0 : VM_MAYWRITE);
-	mutex_lock(&outputs_lock);
-	r = existing(&out->slots[slot], vma_pages(vma) - 1);
-	if (!r) {
-		/* Without the lock: other programs map theirs meanwhile. */
-		mutex_unlock(&outputs_lock);
-		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
-		mutex_lock(&outputs_lock);
-		r = IS_ERR(fresh) ? fresh : existing(&out->slots[slot], vma_pages(vma) - 1);
-		r = r ?: fresh;
-	}
-	if (IS_ERR(r)) {
-		err = PTR_ERR(r);
-	} else {
-		WRITE_ONCE(out->wait, wait);
-		err = map_ring(out, slot, r, vma);
-	}
-	mutex_unlock(&outputs_lock);
-	if (!IS_ERR_OR_NULL(fresh)) {
-		if (err || r != fresh)
-			tally_munlock(&fresh->mlock);
-		tally_ring_put(fresh);
-	}
-	return err;
-}
-
-/**
- * tally_output_mmap - a program maps a ring of an event that it has made
- * @ev: the event, which may have no output yet
- * @wait: queue of those who poll the file
- * @vma: the mapping. If it is writable, a new ring keeps records until the program has
- *	read them; else new records overwrite the oldest.
- *
- * Context: Process context, with the program's mmap lock.
- * Return: 0; EINVAL for a size that is not 1 + 2^n pages, a size that the ring does not
- * have, an offset that is no CPU's, a private mapping, and an inherited event that is not
- * on one CPU; EPERM for more memory than may be locked, ENOMEM.
- */
-int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
-		      struct vm_area_struct *vma)
-{
-	struct tally_output *out;
-
-	mutex_lock(&outputs_lock);
-	out = output_of(ev);
-	mutex_unlock(&outputs_lock);
-	return out ? map_output(out, wait, vma) : -ENOMEM;
 }
 
 /* ---- calls of programs ---- */
@@ -466,7 +275,7 @@ static bool has_ring(const struct tally_output *out)
 	unsigned int i;
 
 	for (i = 0; out && i < out->nr_slots; i++)
-		if (ring_of(&out->slots[i]))
+		if (tally_output_ring(&out->slots[i]))
 			return true;
 	return false;
 }
@@ -497,8 +306,8 @@ static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
 {
 	unsigned int i;
 
-	lockdep_assert_held(&outputs_lock);
-	if (!output_of(ev) || (to && !output_of(to)))
+	lockdep_assert_held(&tally_outputs_lock);
+	if (!tally_output_of(ev) || (to && !tally_output_of(to)))
 		return -ENOMEM;
 	if (is_mapped(ev->output) ||
 	    (to && (!may_share(ev, to) || !has_ring(to->output))))
@@ -508,10 +317,11 @@ static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
 		return -EINVAL;
 	WRITE_ONCE(ev->output->wait, wait);
 	for (i = 0; i < ev->output->nr_slots; i++) {
-		if (to && ring_of(&to->output->slots[i]))
-			attach_all(ev->output, i, ring_of(&to->output->slots[i]));
+		if (to && tally_output_ring(&to->output->slots[i]))
+			tally_output_attach(ev->output, i,
+					    tally_output_ring(&to->output->slots[i]));
 		else
-			detach_all(ev->output, i);
+			tally_output_detach(ev->output, i);
 	}
 	return 0;
 }
@@ -531,9 +341,9 @@ int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 {
 	int err;
 
-	mutex_lock(&outputs_lock);
+	mutex_lock(&tally_outputs_lock);
 	err = set_output(ev, wait, to);
-	mutex_unlock(&outputs_lock);
+	mutex_unlock(&tally_outputs_lock);
 	return err;
 }
 
@@ -556,8 +366,8 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 	/* join_leader() refuses another target after this; its number of slots may differ. */
 	if (!same_target(&ev->counter->target, &leader->counter->target))
 		return 0;
-	mutex_lock(&outputs_lock);
-	out = output_of(leader);
+	mutex_lock(&tally_outputs_lock);
+	out = tally_output_of(leader);
 	if (!out)
 		err = -ENOMEM;
 	else if (!alike(ev->output, out))
@@ -566,10 +376,10 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 		goto unlock;
 	list_add(&ev->output->follows, &out->followers);
 	for (i = 0; i < out->nr_slots; i++)
-		if (ring_of(&out->slots[i]))
-			attach(&ev->output->slots[i], ring_of(&out->slots[i]));
+		if (tally_output_ring(&out->slots[i]))
+			attach(&ev->output->slots[i], tally_output_ring(&out->slots[i]));
 unlock:
-	mutex_unlock(&outputs_lock);
+	mutex_unlock(&tally_outputs_lock);
 	return err;
 }
 
@@ -590,15 +400,15 @@ int tally_output_pause(struct tally_output *out, bool pause)
 	int err = -EINVAL;
 	unsigned int i;
 
-	mutex_lock(&outputs_lock);
+	mutex_lock(&tally_outputs_lock);
 	for (i = 0; out && i < out->nr_slots; i++) {
-		r = ring_of(&out->slots[i]);
+		r = tally_output_ring(&out->slots[i]);
 		if (!r)
 			continue;
 		WRITE_ONCE(r->paused, pause);
 		err = 0;
 	}
-	mutex_unlock(&outputs_lock);
+	mutex_unlock(&tally_outputs_lock);
 	if (pause && !err)
 		synchronize_rcu();
 	return err;

@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
 #include <linux/types.h>
@@ -129,6 +130,17 @@ void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
+/*
+ * Of a slot, or of an output and its followers, with the lock held; for the files of this
+ * folder.
+ */
+extern struct mutex tally_outputs_lock;
+
+struct tally_ring *tally_output_ring(const struct tally_output_slot *s);
+void tally_output_attach(struct tally_output *out, unsigned int slot, struct tally_ring *r);
+void tally_output_detach(struct tally_output *out, unsigned int slot);
+void tally_output_detach_slot(struct tally_output_slot *s);
+struct tally_output *tally_output_of(struct tally_event *ev);
 int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff);
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings that programs map from the files of their events.
+ *
+ * The first mapping of a slot makes its ring, unless PERF_EVENT_IOC_SET_OUTPUT has
+ * given it another one's. Each mapping counts twice: for the slot of the file that it was
+ * made from, and for the ring. The slot's last one detaches the ring from the output and
+ * its followers; the ring's last one, from all other outputs.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <uapi/linux/tally.h>
+#include "base/mlock.h"
+#include "compat.h"
+#include "record/output.h"
+#include "record/ring.h"
+
+static void mapping_opened(struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = vma->vm_private_data;
+
+	mutex_lock(&tally_outputs_lock);
+	s->maps++;
+	tally_output_ring(s)->maps++;
+	mutex_unlock(&tally_outputs_lock);
+}
+
+/* No program has the ring mapped any more: no output writes to it from here on. */
+static void detach_rest(struct tally_ring *r)
+{
+	while (!list_empty(&r->outputs))
+		tally_output_detach_slot(list_first_entry(&r->outputs, struct tally_output_slot, node));
+	tally_munlock(&r->mlock);
+}
+
+/* One mapping less of a slot's ring. */
+static void unmap(struct tally_output_slot *s)
+{
+	struct tally_ring *r = tally_ring_get(tally_output_ring(s));
+
+	if (!--s->maps)
+		tally_output_detach(s->out, s - s->out->slots);
+	if (!--r->maps)
+		detach_rest(r);
+	tally_ring_put(r);
+}
+
+static void mapping_closed(struct vm_area_struct *vma)
+{
+	mutex_lock(&tally_outputs_lock);
+	unmap(vma->vm_private_data);
+	mutex_unlock(&tally_outputs_lock);
+}
+
+/* Programs may write to the header page alone, also when they split the mapping. */
+static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
+{
+	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
+}
+
+static const struct vm_operations_struct mapping_ops = {
+	.open = mapping_opened,
+	.close = mapping_closed,
+	.pfn_mkwrite = mapping_pfn_mkwrite,
+};
+
+/* The ring of a slot; NULL if there is none, EINVAL if it has another size. */
+static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
+{
+	struct tally_ring *r = tally_output_ring(s);
+
+	if (r && r->nr_pages != nr_pages)
+		return ERR_PTR(-EINVAL);
+	return r;
+}
+
+static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r,
+		    struct vm_area_struct *vma)
+{
+	struct tally_output_slot *s = &out->slots[slot];
+	int err;
+
+	lockdep_assert_held(&tally_outputs_lock);
+	err = tally_ring_map(r, vma);
+	if (err)
+		return err;
+	if (tally_output_ring(s) != r)
+		tally_output_attach(out, slot, r);
+	s->maps++;
+	r->maps++;
+	vma->vm_private_data = s;
+	vma->vm_ops = &mapping_ops;
+	return 0;
+}
+
+/* A new ring, charged to the caller, or an ERR_PTR. */
+static struct tally_ring *make(const struct tally_output *out, int cpu,
+			       struct vm_area_struct *vma)
+{
+	struct tally_ring_how how = {
+		.nr_pages = vma_pages(vma) - 1,
+		.watermark = out->watermark,
+		.backward = out->backward,
+		.overwrite = !(vma->vm_flags & VM_WRITE),
+		.cpu = cpu,
+	};
+	struct tally_mlock mlock;
+	struct tally_ring *r;
+	int err;
+
+	err = tally_mlock(&mlock, vma_pages(vma));
+	if (err)
+		return ERR_PTR(err);
+	r = tally_ring_new(&how);
+	if (!r) {
+		tally_munlock(&mlock);
+		return ERR_PTR(-ENOMEM);
+	}
+	r->mlock = mlock;
+	return r;
+}
+
+/* The slot whose ring is at an offset of a mapping, in pages; EINVAL if there is none. */
+int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff)
+{
+	unsigned long cpu = pgoff / TALLY_RING_PAGES;
+
+	if (pgoff % TALLY_RING_PAGES || cpu >= out->nr_slots ||
+	    (out->on_all_cpus && !cpu_possible(cpu)))
+		return -EINVAL;
+	return cpu;
+}
+
+/* The slot that a program wants to map; EINVAL as for tally_output_mmap(). */
+static int check_mapping(const struct tally_output *out, struct vm_area_struct *vma)
+{
+	unsigned long pages = vma_pages(vma) - 1;
+
+	if (out->scattered || !(vma->vm_flags & VM_SHARED) || !is_power_of_2(pages) ||
+	    pages > TALLY_RING_PAGES / 2)
+		return -EINVAL;
+	return tally_output_slot_at(out, vma->vm_pgoff);
+}
+
+static int map_output(struct tally_output *out, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
+{
+	struct tally_ring *r, *fresh = NULL;
+	int slot, err;
+
+	slot = check_mapping(out, vma);
+	if (slot < 0)
+		return slot;
+	tally_vm_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		       vma->vm_flags & VM_WRITE ? 0 : VM_MAYWRITE);
+	mutex_lock(&tally_outputs_lock);
+	r = existing(&out->slots[slot], vma_pages(vma) - 1);
+	if (!r) {
+		/* Without the lock: other programs map theirs meanwhile. */
+		mutex_unlock(&tally_outputs_lock);
+		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
+		mutex_lock(&tally_outputs_lock);
+		r = IS_ERR(fresh) ? fresh : existing(&out->slots[slot], vma_pages(vma) - 1);
+		r = r ?: fresh;
+	}
+	if (IS_ERR(r)) {
+		err = PTR_ERR(r);
+	} else {
+		WRITE_ONCE(out->wait, wait);
+		err = map_ring(out, slot, r, vma);
+	}
+	mutex_unlock(&tally_outputs_lock);
+	if (!IS_ERR_OR_NULL(fresh)) {
+		if (err || r != fresh)
+			tally_munlock(&fresh->mlock);
+		tally_ring_put(fresh);
+	}
+	return err;
+}
+
+/**
+ * tally_output_mmap - a program maps a ring of an event that it has made
+ * @ev: the event, which may have no output yet
+ * @wait: queue of those who poll the file
+ * @vma: the mapping. If it is writable, a new ring keeps records until the program has
+ *	read them; else new records overwrite the oldest.
+ *
+ * Context: Process context, with the program's mmap lock.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, a size that the ring does not
+ * have, an offset that is no CPU's, a private mapping, and an inherited event that is not
+ * on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ */
+int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
+		      struct vm_area_struct *vma)
+{
+	struct tally_output *out;
+
+	mutex_lock(&tally_outputs_lock);
+	out = tally_output_of(ev);
+	mutex_unlock(&tally_outputs_lock);
+	return out ? map_output(out, wait, vma) : -ENOMEM;
+}
