@@ -32,8 +32,10 @@ static void mapping_opened(struct vm_area_struct *vma)
 /* No program has the ring mapped any more: no output writes to it from here on. */
 static void detach_rest(struct tally_ring *r)
 {
-	while (!list_empty(&r->outputs))
-		tally_output_detach_slot(list_first_entry(&r->outputs, struct tally_output_slot, node));
+	struct tally_output_slot *s, *next;
+
+	list_for_each_entry_safe(s, next, &r->outputs, node)
+		tally_output_detach_slot(s);
 	tally_munlock(&r->mlock);
 }
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PERF_SAMPLE_READ: what an event, or its group, has counted, inside of each sample,
- * as perf_output_read() has it.
+ * PERF_SAMPLE_READ: the counts of an event, or of its group, in each sample, in the format
+ * of perf_event_attr's read_format, as perf_output_read() writes them.
  *
- * It tells what read() of the file would, of the CPU or the task that overflowed: of
- * an event on all CPUs, this CPU's part. The event itself is up to date: perf saw to
- * that before it called. Other members are brought up to date if that is possible
- * here; in an NMI inside of perf itself, say, they are as old as their last update.
+ * The counts are those that read() of the file would return for the CPU, or the task, that
+ * overflowed: of an event on all CPUs, this CPU's part. The event that overflows is up to
+ * date, because perf updates it before it calls back. The other members are updated here
+ * if the context allows it; in an NMI that has interrupted perf itself, for example, their
+ * counts are those of their last update.
  *
  * Ordering, beside local.c (I to K):
  *
- * V. tally_output::set is stored, with release, after the event has become a member,
- *    and load-acquired. It is NULL before the event leaves. Who samples a group
- *    copies its members with tally_set::changes around, which no callback waits for:
- *    it may have interrupted the change. Callbacks hold off preemption; so the set
- *    and its members stay for a grace period after one of them has left: that of
- *    tally_events_destroy(), which each set's leader and each member comes to, and
+ * V. tally_output::set is stored, with release, after the event has become a member, and
+ *    is load-acquired; it is cleared before the event leaves. The callback copies the
+ *    members inside tally_set::changes, and never waits for the end of a change, which it
+ *    may have interrupted. Callbacks have preemption off. So the set and its members have
+ *    to stay for a grace period after one of them has left: that of
+ *    tally_events_destroy(), through which each set's leader and each member ends, and
  *    which tally_event::sampled asks for.
  */
 #include <linux/bitops.h>
@@ -27,17 +28,18 @@
 #include <linux/string.h>
 #include "event/event.h"
 #include "read/local.h"
+#include "read/window.h"
 #include "record/output.h"
 #include "record/read_format.h"
-#include "read/window.h"
 
-/* ---- whose ---- */
+/* ---- members ---- */
 
 /**
- * tally_read_format_size - how much there is to be told
+ * tally_read_format_size - the size of the counts in a sample
  * @format: perf_event_attr's read_format
- * @nr: of how many events
+ * @nr: number of events
  *
+ * Context: Any context.
  * Return: bytes.
  */
 unsigned int tally_read_format_size(u64 format, unsigned int nr)
@@ -49,6 +51,7 @@ unsigned int tally_read_format_size(u64 format, unsigned int nr)
 	return sizeof(u64) * (group + hweight64(format & times) + nr * each);
 }
 
+/* False if the group was being changed. */
 static bool copy_members(const struct tally_set *set, struct tally_read_members *r)
 {
 	unsigned int changes = raw_seqcount_begin(&set->changes);
@@ -61,9 +64,9 @@ static bool copy_members(const struct tally_set *set, struct tally_read_members 
 }
 
 /**
- * tally_read_format_find - the group, as it is now
+ * tally_read_format_find - find the members of an event's group
  * @out: the output of the event that overflows
- * @r: receives it; the event alone, while the group is being changed
+ * @r: receives the members; the event alone, if the group is being changed
  *
  * Context: Any context, without preemption.
  */
@@ -79,9 +82,9 @@ void tally_read_format_find(const struct tally_output *out, struct tally_read_me
 	r->members[0] = out->ev;
 }
 
-/* ---- what ---- */
+/* ---- counts ---- */
 
-/* All that perf knows of it, as its calc_timer_values() does. */
+/* The totals of perf's event at this moment, as perf's calc_timer_values() has them. */
 static void totals_of(const struct perf_event *event, struct tally_totals *t)
 {
 	s64 since = local_clock() + READ_ONCE(event->ctx->timeoffset) - event->tstamp;
@@ -97,7 +100,7 @@ static void totals_of(const struct perf_event *event, struct tally_totals *t)
 		t->running += since;
 }
 
-/* What of the slot's @t is the event's: nothing, before it has begun. */
+/* Turns the totals of a slot into those of an event; 0 if that has not begun there. */
 static void translate(const struct tally_view *view, struct tally_totals *t)
 {
 	struct tally_totals offset;
@@ -116,7 +119,7 @@ static void translate(const struct tally_view *view, struct tally_totals *t)
 	t->running += offset.running;
 }
 
-/* Of the event that overflows. */
+/* The totals of the event that overflows, on this CPU. */
 static void totals_here(const struct tally_output *out, const struct perf_event *event,
 			struct tally_totals *t)
 {
@@ -131,7 +134,7 @@ static void totals_here(const struct tally_output *out, const struct perf_event 
 	translate(&ev->views[slot], t);
 }
 
-/* Of another member; its last value, if it cannot be read here. */
+/* The count of another member; that of its last update, if it cannot be read here. */
 static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
 {
 	unsigned int slot = cpu & ev->slot_mask;
@@ -169,7 +172,7 @@ static u64 *put_id(u64 *to, u64 format, u64 id, u64 lost)
 	return to;
 }
 
-/* As perf: with interrupts disabled, nobody is taken off the PMU in between. */
+/* As perf: with interrupts off, no member is taken off the PMU in between. */
 static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 			const struct tally_read_members *r)
 {
@@ -192,17 +195,17 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 }
 
 /**
- * tally_read_format_put - write what a sample tells of counts
+ * tally_read_format_put - write the counts of a sample
  * @out: the output of the event that overflows
- * @to: where; there is room for it
- * @event: perf's event
- * @r: the group, if the format has one
+ * @to: room for tally_read_format_size() bytes
+ * @event: perf's event, which is nobody's child: PERF_SAMPLE_READ cannot be inherited
+ * @r: the members; only used if the format has PERF_FORMAT_GROUP
  *
  * Context: Any context, without preemption.
- * Return: what is behind it.
+ * Return: the end of the counts.
  */
 u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
-		       struct perf_event *event, const struct tally_read_members *r)
+			   struct perf_event *event, const struct tally_read_members *r)
 {
 	u64 format = out->read_format;
 	struct tally_totals t;

@@ -12,19 +12,18 @@ struct tally_event;
 struct tally_output;
 
 /**
- * struct tally_read_members - whose counts a sample tells
- * @nr: how many
- * @members: of the group, its leader first; those that were there at one moment
+ * struct tally_read_members - the events whose counts are in a sample
+ * @nr: number of @members
+ * @members: the members of the group at one moment, its leader first
  */
 struct tally_read_members {
 	unsigned int nr;
 	struct tally_event *members[TALLY_SET_MOST];
 };
 
-
 unsigned int tally_read_format_size(u64 format, unsigned int nr);
 void tally_read_format_find(const struct tally_output *out, struct tally_read_members *r);
 u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
-		       struct perf_event *event, const struct tally_read_members *r);
+			   struct perf_event *event, const struct tally_read_members *r);
 
 #endif /* TALLY_READ_FORMAT_H */

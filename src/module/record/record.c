@@ -10,7 +10,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include "base/kick.h"
-#include "event/overflow.h"
+#include "base/pmu.h"
 #include "record/output.h"
 #include "record/record.h"
 #include "record/ring.h"
@@ -122,7 +122,7 @@ void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s
  * Context: Any context.
  */
 void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
-		       struct task_struct *task, const void *body, size_t size)
+			     struct task_struct *task, const void *body, size_t size)
 {
 	unsigned int whole = sizeof(struct perf_event_header) + size + out->trailer;
 	struct tally_output_slot *slot;

@@ -20,7 +20,7 @@ u64 *tally_record_lost(const struct tally_output *out, u64 *to,
 void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s,
 			   struct tally_ring *r, const struct perf_event *event);
 void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
-		       struct task_struct *task, const void *body, size_t size);
+			     struct task_struct *task, const void *body, size_t size);
 u32 tally_output_pid(const struct tally_output *out, struct task_struct *p);
 u32 tally_output_tid(const struct tally_output *out, struct task_struct *p);
 int tally_record_prepare(const struct perf_event_attr *attr);

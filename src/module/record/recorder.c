@@ -4,20 +4,21 @@
  * map one, read-only, if the module allows it; so what they hold is what our writers
  * put there.
  *
- * A forward ring is read as a program would read it. A backward one, the flight
- * recorder, is written over all the time, and has to be frozen first: nothing is
- * written while tally_ring::paused is set. Who freezes may be in an NMI, on top of a
- * writer; so it only sets that, and it is the reader that waits, for a grace period,
- * until all who may not have seen it are through.
+ * A forward ring is read as a program would read it. A backward ring, the flight
+ * recorder, is overwritten all the time, and has to be frozen before it is read: nothing
+ * is written while tally_ring::paused is set. The freezing context may be an NMI that has
+ * interrupted a writer; so it sets @paused and waits for nothing. The reader waits for a
+ * grace period instead: then all writers that have not seen @paused are through.
  *
  * Ordering, beside ring.c (R to U):
  *
- * V. tally_event_snapshot() writes @frozen, then @paused of each ring, then looks at
- *    @frozen again, and begins anew if it was cleared; tally_event_resume() clears
- *    @frozen, then @paused, then looks at @frozen again: full barriers in between, so
- *    that at the end of both what is frozen is paused, and nothing else. A reader that
- *    sees @frozen sets @paused once more: who freezes may not be through with it.
- *    Writers hold off preemption, and are gone a grace period later.
+ * V. tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
+ *    again, and starts over if it was cleared. tally_event_resume() clears @frozen, then
+ *    @paused of each ring, then reads @frozen again, and sets @paused if it was set. Full
+ *    barriers stand in between: when both are through, the rings are paused if the
+ *    recorder is frozen, and only then. A reader that sees @frozen sets @paused once
+ *    more, because the freezing context may not have come to it yet. Writers have
+ *    preemption off, and are gone a grace period later.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -40,14 +41,16 @@
 #include "record/ring.h"
 
 /*
- * NULL where no CPU can be, and of an event that is being released. To be called under
- * RCU, or with the recorder's lock while it has not ended.
+ * The ring of a slot; NULL for a CPU that is not possible, and for an event that is being
+ * released. The caller is in an RCU read-side section, or holds the recorder's lock and
+ * has seen that it has not ended.
  */
 static struct tally_ring *ring_at(const struct tally_recorder *rec, unsigned int slot)
 {
 	return rcu_dereference_raw(rec->out->slots[slot].ring);
 }
 
+/* The recorder of an event, if its rings are of that kind; else NULL. */
 static struct tally_recorder *recorder_of(const struct tally_event *ev, bool backward)
 {
 	const struct tally_output *out = ev->output;
@@ -55,7 +58,7 @@ static struct tally_recorder *recorder_of(const struct tally_event *ev, bool bac
 	return out && out->recorder && out->backward == backward ? out->recorder : NULL;
 }
 
-/* The ring that a CPU's number means; EINVAL if there is none. */
+/* The slot of a CPU; EINVAL if the event does not count there. */
 static int slot_of(const struct tally_event *ev, int cpu)
 {
 	const struct tally_counter *c = ev->counter;
@@ -96,7 +99,7 @@ static bool has_records(const struct tally_recorder *rec)
 	return any;
 }
 
-/* As many whole records as there is room for; EMSGSIZE if there is for none. */
+/* Moves whole records to @buf, and returns their bytes; EMSGSIZE if not one fits. */
 static ssize_t take(struct tally_ring *r, void *buf, size_t size)
 {
 	unsigned long head = smp_load_acquire(&r->page->data_head); /* S */
@@ -120,7 +123,7 @@ static ssize_t take(struct tally_ring *r, void *buf, size_t size)
 	return n;
 }
 
-/* Where it ends for want of room, the next time begins. */
+/* take() for all rings; the ring whose records did not fit is the first one next time. */
 static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 {
 	unsigned int i, slot, nr = rec->out->nr_slots, first = rec->next;
@@ -142,20 +145,21 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 }
 
 /**
- * tally_ring_read - records out of a forward ring
+ * tally_ring_read - take records out of a forward ring
  * @ev: the event, built with tally_builder_ring() and without TALLY_RING_BACKWARD
- * @cpu: whose; -1 for those of all rings, each CPU's in one piece
- * @buf: receives them, one behind the other, each with its perf_event_header
- * @size: of @buf; 65536 is enough for any record
+ * @cpu: CPU whose records are taken; -1 for the records of all rings, ring by ring
+ * @buf: receives the records, one behind the other, each with its perf_event_header
+ * @size: bytes of @buf; 65536 is enough for any record
  *
- * The oldest ones, and only whole ones; they make room in the ring. Those of one CPU
- * are in the order in which they came. Readers wait for each other.
+ * The oldest records are taken, and only whole ones; their room in the ring becomes
+ * free. Records of one CPU are in the order in which they were written. Readers wait for
+ * each other.
  *
  * Context: Process context, may sleep.
- * Return: how many bytes, 0 if there are no records; EINVAL for an event without
- * such a ring and for a CPU that does not exist or that the event is not on,
- * EMSGSIZE if @size is too small for the next record; ESRCH in a handler of an event
- * that is being released.
+ * Return: bytes written to @buf, 0 if there are no records; EINVAL for an event without
+ * such a ring and for a CPU that does not exist or that the event does not count on,
+ * EMSGSIZE if @size is too small for the next record, ESRCH in a handler of an event that
+ * is being released.
  */
 ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
@@ -181,16 +185,17 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 EXPORT_SYMBOL_TALLY(tally_ring_read);
 
 /**
- * tally_ring_wait - until there is something for tally_ring_read()
- * @ev: the event, as for that; not to be released meanwhile
- * @timeout: in jiffies
+ * tally_ring_wait - wait until there are records for tally_ring_read()
+ * @ev: the event, built as for tally_ring_read(); it must not be released meanwhile
+ * @timeout: the longest time to wait, in jiffies
  *
- * At once if there is any record. Else until the ring of a CPU is half full, or as
- * full as perf_event_attr's wakeup_watermark or wakeup_events said; or for @timeout,
- * if no record at all has come by then.
+ * This returns at once if there is any record. Otherwise it returns when the ring of a CPU
+ * is half full, or as full as perf_event_attr's wakeup_watermark or wakeup_events says; or
+ * after @timeout.
  *
  * Context: Process context, may sleep.
- * Return: 0; ETIMEDOUT, EINTR for a signal, EINVAL for an event without such a ring.
+ * Return: 0 if there are records; ETIMEDOUT, EINTR for a signal, EINVAL for an event
+ * without such a ring.
  */
 int tally_ring_wait(struct tally_event *ev, unsigned long timeout)
 {
@@ -211,6 +216,7 @@ EXPORT_SYMBOL_TALLY(tally_ring_wait);
 
 /* ---- backward ---- */
 
+/* Pauses all rings, or lets them go on. */
 static void pause(const struct tally_recorder *rec, bool paused)
 {
 	struct tally_ring *r;
@@ -223,7 +229,7 @@ static void pause(const struct tally_recorder *rec, bool paused)
 	}
 }
 
-/* In any context. */
+/* Freezes all rings. Any context. */
 static void freeze(struct tally_recorder *rec)
 {
 	rcu_read_lock();
@@ -232,20 +238,20 @@ static void freeze(struct tally_recorder *rec)
 		smp_mb(); /* V */
 		pause(rec, true);
 		smp_mb(); /* V */
-		/* Else it was resumed in between: this is after that. */
+		/* tally_event_resume() came in between: this call is later. */
 	} while (!READ_ONCE(rec->frozen));
 	rcu_read_unlock();
 }
 
 /**
- * tally_event_snapshot - keep what the flight recorder has
+ * tally_event_snapshot - freeze a flight recorder
  * @ev: the event, built with tally_builder_ring() and TALLY_RING_BACKWARD
  *
- * From now on, on all CPUs, nothing is written over; what comes is lost, and
- * counted, until tally_event_resume(). A handler of @ev that calls this has the
- * record of its own overflow in the ring. To freeze what is frozen changes nothing.
+ * From now on nothing is overwritten, on any CPU. Records that come until
+ * tally_event_resume() are lost, and counted. When a handler of @ev calls this, the record
+ * of its own overflow is in the ring. A recorder that is frozen already stays so.
  *
- * Context: Any context, NMI included, handlers of this event and of others.
+ * Context: Any context, NMI included, and handlers of this event and of others.
  * Return: 0; EINVAL for an event without such a ring.
  */
 int tally_event_snapshot(struct tally_event *ev)
@@ -285,7 +291,7 @@ static ssize_t copy_newest(const struct tally_ring *r, void *buf, size_t size)
 	return !n && one ? -EMSGSIZE : n;
 }
 
-/* Until nobody is in the middle of a record. */
+/* Waits, once after each freeze, until no writer is in the middle of a record. */
 static void settle(struct tally_recorder *rec)
 {
 	lockdep_assert_held(&rec->lock);
@@ -297,19 +303,20 @@ static void settle(struct tally_recorder *rec)
 }
 
 /**
- * tally_snapshot_read - the newest records of what is frozen
+ * tally_snapshot_read - read the newest records of a frozen flight recorder
  * @ev: the event, after tally_event_snapshot()
- * @cpu: whose; -1 if the event is of one CPU or one task
- * @buf: receives them, the newest first, each with its perf_event_header
- * @size: of @buf; that of the ring is enough for all
+ * @cpu: CPU whose records are read; -1 if the event counts one CPU or one task
+ * @buf: receives the records, the newest first, each with its perf_event_header
+ * @size: bytes of @buf; the size of the ring is enough for all records
  *
- * They stay, and can be read again.
+ * The records stay in the ring, and can be read again.
  *
- * Context: Process context, may sleep: the first time for an RCU grace period.
- * Return: how many bytes, 0 if there are no records; EBUSY if it is not frozen,
- * EINVAL for an event without such a ring and for a CPU that does not exist or that
- * the event is not on, EMSGSIZE if @size is too small for the newest record, ESRCH as
- * tally_ring_read().
+ * Context: Process context, may sleep; the first call after a freeze waits for an RCU
+ * grace period.
+ * Return: bytes written to @buf, 0 if there are no records; EBUSY if the recorder is not
+ * frozen, EINVAL for an event without such a ring and for a CPU that does not exist or
+ * that the event does not count on, EMSGSIZE if @size is too small for the newest record,
+ * ESRCH in a handler of an event that is being released.
  */
 ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
@@ -335,6 +342,7 @@ ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t s
 }
 EXPORT_SYMBOL_TALLY(tally_snapshot_read);
 
+/* Under the lock; a freeze may come at any moment. */
 static void resume(struct tally_recorder *rec)
 {
 	rec->settled = false;
@@ -347,14 +355,14 @@ static void resume(struct tally_recorder *rec)
 }
 
 /**
- * tally_event_resume - the flight recorder goes on
+ * tally_event_resume - let a frozen flight recorder go on
  * @ev: the event
  *
- * What is in its rings stays there until it is written over. A
- * tally_event_snapshot() that comes at the same time is before it or behind it.
+ * The records in its rings stay until they are overwritten. A tally_event_snapshot() at
+ * the same time takes effect either before this or after it.
  *
  * Context: Process context, may sleep.
- * Return: 0, also if it was not frozen; EINVAL for an event without such a ring.
+ * Return: 0, also if the recorder was not frozen; EINVAL for an event without such a ring.
  */
 int tally_event_resume(struct tally_event *ev)
 {
@@ -373,16 +381,17 @@ EXPORT_SYMBOL_TALLY(tally_event_resume);
 
 /* ---- programs that look into the rings ---- */
 
+/* Whether programs may map the rings of an event. */
 bool tally_recorder_is_shared(const struct tally_event *ev)
 {
 	return ev->output && ev->output->recorder && ev->output->recorder->shared;
 }
 
 /**
- * tally_recorder_info - what a program has to know of rings to read them
- * @at: where the pointer to an event stands whose rings are shared, which becomes NULL
- *	a grace period before the event is freed
- * @info: receives it
+ * tally_recorder_info - describe the rings of an event to a program
+ * @at: address of a pointer to an event with shared rings; the pointer becomes NULL a
+ *	grace period before the event is freed
+ * @info: receives the description; its size is not written
  *
  * Context: Process context.
  * Return: 0; ENODEV if the event is gone.
@@ -406,6 +415,7 @@ int tally_recorder_info(struct tally_event *const *at, struct tally_ring_info *i
 	return ev ? 0 : -ENODEV;
 }
 
+/* The ring at an offset of a mapping, with a reference; or an ERR_PTR. */
 static struct tally_ring *find_ring(struct tally_event *const *at, unsigned long pgoff)
 {
 	struct tally_ring *r = ERR_PTR(-ENODEV);
@@ -440,15 +450,15 @@ static const struct vm_operations_struct mapping_ops = {
 };
 
 /**
- * tally_recorder_mmap - a program maps a ring, to read it
+ * tally_recorder_mmap - map a shared ring into a program, read-only
  * @at: as for tally_recorder_info()
- * @vma: where; its offset says which CPU's ring
+ * @vma: the mapping; its offset is that of a CPU's ring
  *
- * The mapping has a reference to the ring, which outlives the event by that.
+ * The mapping holds a reference to the ring, which may outlive the event.
  *
- * Context: In the lock of the program's mappings; no lock is taken.
- * Return: 0; EACCES if it is to be written to, EINVAL for a private mapping, another
- * size than the ring's and an offset that is no CPU's, ENODEV if the event is gone.
+ * Context: Process context, with the program's mmap lock; no lock is taken.
+ * Return: 0; EACCES for a writable mapping, EINVAL for a private mapping, a size that is
+ * not the ring's and an offset that is no CPU's, ENODEV if the event is gone.
  */
 int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vma)
 {
@@ -474,11 +484,11 @@ int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vm
 
 /* ---- a panic ---- */
 
-/* Guards the list, but for a panic, which only looks. */
+/* Serialises changes of the list, which a panic reads under RCU. */
 static DEFINE_MUTEX(panic_lock);
 LIST_HEAD(tally_flight_recorders);
 
-/* All other CPUs have stopped, maybe with a lock held: none is taken here. */
+/* All other CPUs have stopped, perhaps with a lock held: this takes none. */
 static int freeze_all(struct notifier_block *nb, unsigned long unused, void *text)
 {
 	struct tally_recorder *rec;
@@ -520,12 +530,13 @@ void tally_recorder_exit(void)
 /* ---- its life ---- */
 
 /**
- * tally_recorder_new - the rings that a builder asked for
+ * tally_recorder_new - make the rings that a builder asks for, and their reader
  * @ev: the event, which has an output and cannot overflow yet
- * @b: its builder
- * @target: whom it counts
+ * @b: the builder of the event
+ * @target: the task and CPU that the event counts
  *
- * Return: 0, or ENOMEM: what is there by then goes with the output.
+ * Context: Process context, may sleep.
+ * Return: 0, or ENOMEM; what was made ends with the output.
  */
 int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 		       const struct tally_target *target)
@@ -556,7 +567,12 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 	return err;
 }
 
-/* Before the rings go; handlers may still ask for them until it is freed. */
+/**
+ * tally_recorder_end - keep readers from rings that are about to go
+ * @rec: the recorder; handlers of the event may call it until it is freed
+ *
+ * Context: Process context, may sleep.
+ */
 void tally_recorder_end(struct tally_recorder *rec)
 {
 	if (rec->panics)

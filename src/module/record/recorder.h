@@ -16,21 +16,21 @@ struct tally_target;
 struct vm_area_struct;
 
 /**
- * struct tally_recorder - rings that a module reads, and no program
- * @lock: one reader at a time, and no tally_event_resume() meanwhile
- * @wait: who waits for records
- * @out: the event's output, which has the rings
- * @nr_pages: of data, of each ring
- * @next: where the next look at all rings begins; guarded by @lock
- * @ended: the rings go, or are gone; guarded by @lock
- * @settled: who was writing when the rings were frozen is through; guarded by @lock
+ * struct tally_recorder - the reader of rings that belong to a module
+ * @lock: serialises readers and tally_event_resume(), and guards @next, @ended, @settled
+ * @wait: queue of those who wait for records
+ * @out: the output of the event, which has the rings
+ * @nr_pages: data pages of each ring
+ * @next: slot at which the next read of all rings begins
+ * @ended: the event is being released, and its rings are going
+ * @settled: no writer has been in the middle of a record since the rings were frozen
  * @frozen: tally_event_snapshot() was called; written in any context
  * @shared: programs may map the rings
- * @panics: in the list of those that a panic freezes
- * @node: in tally_flight_recorders
+ * @panics: the recorder is in tally_flight_recorders
+ * @node: link in tally_flight_recorders
  */
 struct tally_recorder {
-	struct mutex lock; /* readers */
+	struct mutex lock; /* see above */
 	wait_queue_head_t wait;
 	struct tally_output *out;
 	unsigned int nr_pages;
@@ -44,8 +44,8 @@ struct tally_recorder {
 };
 
 /*
- * The recorders with TALLY_RING_PANIC, by tally_recorder::node. A crash dump finds them by
- * this symbol: see "Rings" in <tally/tally.h>.
+ * The recorders with TALLY_RING_PANIC, linked by tally_recorder::node. A crash dump finds
+ * them by this symbol: see "Rings" in <tally/tally.h>.
  */
 extern struct list_head tally_flight_recorders;
 

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ring of records, in the layout and with the protocol of perf's.
+ * A ring of records, in the layout and with the protocol of perf's rings.
  *
- * One CPU writes at a time; on it, a writer may be interrupted by another one, in
- * an interrupt or an NMI, at any instruction. Each reserves its bytes by moving the
- * head, fills them in, and commits. Who interrupts ends first; so when the
- * outermost writer commits, all that was reserved is filled in, and it alone tells
- * the reader how far that is. tests/model/ring.pml is this file, for spin: its
- * labels are named here in brackets.
+ * One CPU writes at a time. There, an interrupt or an NMI may come at any instruction of a
+ * writer, and be a writer itself. Each writer reserves its bytes by moving the head, fills
+ * them in, and commits. The writer that came last ends first; so when the outermost one
+ * commits, all that was reserved is filled in, and it publishes all of it to the reader.
+ * tests/model/ring.pml is a model of this file for spin, which names its labels: those in
+ * brackets in the comments.
  *
- * The reader is another CPU, or a user program that may write what it wants to the
- * header page. Of that only data_tail is read, and all that it can do is to lose
- * records that the reader would have got.
+ * The reader is another CPU, or a user program that may write anything to the header page.
+ * The kernel reads nothing of that page but data_tail, and a wrong data_tail costs the
+ * program its own records only.
  *
- * In overwrite mode nobody waits for a reader. But a writer that was interrupted is
- * not to be overtaken, all around the ring: then two would write to the same bytes.
- * So those that interrupt it keep behind where it began; what finds no room there
- * is lost, and counted.
+ * In overwrite mode writers wait for no reader. But a writer that goes all around the ring
+ * must not overtake one that it has interrupted: both would write to the same bytes. So
+ * the ring has room only up to where the outermost writer began; a record that finds no
+ * room there is lost, and counted.
  *
  * Ordering:
  *
- * R. The reader's data_tail is read before the bytes that it frees are written:
- *    a control dependency. It pairs with the reader's barrier between reading the
- *    bytes and writing data_tail.
- * S. The bytes are written before data_head says so, by a store-release that pairs
- *    with the reader's load-acquire of data_head.
- * T. What is between writers is on one CPU: compiler barriers.
- * U. The head is published before @told is set and the reader is woken; it waits in
- *    its queue before it takes @told. Both are ordered by the queue's lock.
+ * R. A writer reads the reader's data_tail before it writes to the bytes that the reader
+ *    has freed: a control dependency. It pairs with the reader's barrier between reading
+ *    the bytes and writing data_tail.
+ * S. A writer writes the bytes before it stores data_head, with a store-release that
+ *    pairs with the reader's load-acquire of data_head.
+ * T. Writers of a ring are on one CPU: compiler barriers order them.
+ * U. A writer publishes the head before it sets @told and wakes the reader. The reader
+ *    is in the wait queue before it clears @told. The queue's lock orders both.
  */
 #include <linux/gfp.h>
 #include <linux/minmax.h>
@@ -43,15 +43,15 @@
 
 /* ---- writing ---- */
 
-static struct tally_room no_room(struct tally_ring *r, u64 told)
+/* The record is lost; so are the @unreported ones that it was to report. */
+static struct tally_room no_room(struct tally_ring *r, u64 unreported)
 {
-	/* This one, and those that it was to tell of. */
-	local_add(told + 1, &r->lost);
+	local_add(unreported + 1, &r->lost);
 	tally_ring_commit(r);
 	return (struct tally_room){ };
 }
 
-/* The rest of tally_ring_reserve(), when it is not as it mostly is. */
+/* tally_ring_reserve() for all cases but the common one. */
 struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nest,
 					  unsigned int size, unsigned int lost_size)
 {
@@ -77,7 +77,10 @@ struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nes
 	return room;
 }
 
-/* Somebody came after the head was read, and left it to us. */
+/*
+ * For the outermost writer: another one reserved and committed after the head was read,
+ * and has left publishing to this one.
+ */
 void tally_ring_publish_again(struct tally_ring *r)
 {
 	unsigned long head;
@@ -89,22 +92,22 @@ void tally_ring_publish_again(struct tally_ring *r)
 }
 
 /**
- * tally_ring_count - one more sample, of which so many wake the reader
- * @r: the ring, with a record reserved
- * @wakeup_events: how many
+ * tally_ring_count - count a sample towards the reader's wake-up
+ * @r: the ring, in which the sample is reserved
+ * @wakeup_events: number of samples that wake the reader
  *
- * Context: As tally_ring_commit(), before that.
+ * Context: As for tally_ring_commit(), which is to follow.
  */
 void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 {
 	if (local_add_return(1, &r->events) < wakeup_events)
 		return;
-	/* The outermost writer tells of all that were counted: none is left. */
+	/* One wake-up is for all samples that were counted up to here. */
 	local_set(&r->events, 0);
 	WRITE_ONCE(r->wake, true);
 }
 
-/* The reader may look; any context. */
+/* Wakes the reader, in irq_work. Any context. */
 void tally_ring_wake(struct tally_ring *r)
 {
 	WRITE_ONCE(r->wake, false);
@@ -112,7 +115,7 @@ void tally_ring_wake(struct tally_ring *r)
 	tally_kick(&r->kick);
 }
 
-/* What finds those who wait for records of a ring. */
+/* tally_ring_init()'s argument; not changed later. */
 static void (*wake_outputs)(struct tally_ring *r);
 
 static void wake(struct tally_kick *kick)
@@ -144,7 +147,7 @@ static void end_ring(struct work_struct *work)
 	free_ring(r);
 }
 
-/* The last one takes the memory, after a grace period: a writer may be at it. */
+/* Drops a reference. The ring is freed a grace period after the last one: writers use it. */
 void tally_ring_put(struct tally_ring *r)
 {
 	if (refcount_dec_and_test(&r->refs))
@@ -165,7 +168,7 @@ static bool alloc_pages_of(struct tally_ring *r, int node)
 	return r->pages;
 }
 
-/* Twice in a row: what would wrap at the end goes on in the second one. */
+/* Maps the data twice in a row: a record that wraps goes on in the second mapping. */
 static void *map_twice(struct tally_ring *r)
 {
 	struct page **twice;
@@ -192,11 +195,11 @@ static void init_page(const struct tally_ring *r)
 }
 
 /**
- * tally_ring_new - a ring
- * @how: what it is to be like
+ * tally_ring_new - make a ring
+ * @how: what the ring is like
  *
  * Context: Process context, may sleep.
- * Return: the ring, with one reference; NULL for want of memory.
+ * Return: the ring, with one reference; NULL if there is no memory.
  */
 struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 {
@@ -227,13 +230,14 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 }
 
 /**
- * tally_ring_map - show it to a program
+ * tally_ring_map - map a ring into a program
  * @r: the ring, which lives longer than the mapping
- * @vma: where, of just the right size
+ * @vma: the mapping, of 1 + tally_ring::nr_pages pages
  *
- * Only the header page can be written to, if anything: see tally_output_mmap().
+ * The data pages are read-only, also in a writable mapping.
  *
- * Return: 0, or what remap_pfn_range() says.
+ * Context: Process context, with the program's mmap lock.
+ * Return: 0, or the error of remap_pfn_range().
  */
 int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 {
@@ -243,27 +247,28 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 	unsigned int i;
 	int err = 0;
 
-	/* What can be written to can be read: else each look would fault, for ever. */
+	/* A page that is mapped write-only would fault at each read, for ever. */
 	if (vma->vm_flags & VM_WRITE)
 		flags |= VM_READ;
 	data = vm_get_page_prot(flags);
 
 	for (i = 0; i <= r->nr_pages && !err; i++, addr += PAGE_SIZE) {
 		err = remap_pfn_range(vma, addr, page_to_pfn(r->pages[i]), PAGE_SIZE, prot);
-		/* All others are told by the first write to them: it fails. */
+		/* A write to a data page faults, and mapping_pfn_mkwrite() refuses it. */
 		prot = data;
 		cond_resched();
 	}
-	/* The pages may go before the kernel takes the rest of a mapping that failed. */
+	/* The kernel unmaps a failed mapping later than the pages may be freed. */
 	if (err)
 		zap_vma_ptes(vma, vma->vm_start, addr - vma->vm_start);
 	return err;
 }
 
 /**
- * tally_ring_init - before there are rings
- * @woken: wakes those who wait for records of a ring; called in hard interrupt
+ * tally_ring_init - set up what all rings need
+ * @woken: wakes those who poll a ring's files; called in hard interrupt
  *
+ * Context: Process context, before there is any ring.
  * Return: 0, or ENOMEM.
  */
 int tally_ring_init(void (*woken)(struct tally_ring *r))
@@ -273,7 +278,7 @@ int tally_ring_init(void (*woken)(struct tally_ring *r))
 	return ring_wq ? 0 : -ENOMEM;
 }
 
-/* Nobody has a ring any more, but some may not be gone yet. */
+/* No ring is referenced any more; those that wait for their grace period are freed. */
 void tally_ring_exit(void)
 {
 	rcu_barrier();

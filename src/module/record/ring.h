@@ -20,35 +20,37 @@ struct vm_area_struct;
 
 /**
  * struct tally_ring - records of one CPU, or of one task, for a reader
- * @data: the data, twice in a row, so that no record is ever in two pieces
- * @size: bytes of it, a power of two
- * @backward: each record is in front of the one before
- * @overwrite: the oldest records go; else the newest do, when there is no room
- * @paused: nothing is written; set in any context
- * @watermark: how many bytes wake the reader
- * @nest: how many writers there are, one having interrupted the other
- * @wake: the reader is to be woken
- * @head: how many bytes have been given out
- * @first: where @head was when the outermost writer came
- * @woken: where @head is taken to have been when the reader was last woken
- * @lost: records that found no room, and that no record told of yet
- * @events: samples since the reader was last woken for those
- * @page: the header page, which user programs may write to: nothing is read from
- *	it but how far they have read
- * @told: what poll() is to answer; taken away by that
- * @kick: wakes the reader
- * @refs: everybody who may still look at it
- * @maps: how many mappings there are; guarded by the outputs' lock
- * @outputs_lock: taken in interrupt
- * @outputs: what writes here, and who waits for that; changed under both the outputs'
- *	lock and @outputs_lock
- * @pages: the header's, and those of the data
- * @nr_pages: how many of data
- * @mlock: who is charged for the pages, while they are mapped
- * @free: the end of it, a grace period after @refs
+ * @data: the data pages, mapped twice in a row, so that no record is in two pieces
+ * @size: bytes of data, a power of two
+ * @backward: each record lies in front of the one before
+ * @overwrite: new records overwrite the oldest; else they are lost when there is no room
+ * @paused: nothing is written, and what comes is lost; set in any context
+ * @wake: the outermost writer is to wake the reader
+ * @nest: number of writers, each on top of the one that it has interrupted
+ * @watermark: bytes that wake the reader
+ * @page: the header page, which programs may map writable: its data_tail is the only
+ *	word that is read from it
+ * @head: bytes that have been reserved, ever
+ * @first: @head when the outermost writer began
+ * @woken: value of @head at which the reader was last due to be woken
+ * @lost: records that found no room, and that no PERF_RECORD_LOST has reported yet
+ * @events: samples since @wakeup_events of them last woke the reader
+ * @told: events that the next poll() reports, and clears
+ * @kick: wakes the reader, in irq_work
+ * @refs: references: slots that write here, mappings of shared rings, and who holds it
+ *	for a moment
+ * @maps: number of mappings by files whose events write here; guarded by the outputs'
+ *	lock
+ * @outputs_lock: guards @outputs in interrupts
+ * @outputs: slots whose outputs write here; changed under both the outputs' lock and
+ *	@outputs_lock
+ * @pages: the header page, and behind it those of the data
+ * @nr_pages: number of data pages
+ * @mlock: the user who is charged for @pages while they are mapped
+ * @free: frees the ring a grace period after the last reference
  *
- * Those from @nest to @events are written by the CPU that the ring is of, or that the
- * task is running on: one at a time, and what interrupts it.
+ * @nest to @events are written by the CPU that the ring belongs to, or that the task runs
+ * on, and by nobody else: by one writer, and by those that interrupt it.
  */
 struct tally_ring {
 	void *data;
@@ -78,12 +80,12 @@ struct tally_ring {
 };
 
 /**
- * struct tally_ring_how - what a ring is to be like
- * @nr_pages: of data; a power of two
+ * struct tally_ring_how - what a new ring is like
+ * @nr_pages: number of data pages, a power of two
  * @watermark: bytes that wake the reader; 0 for half of the data
- * @backward: as in the ring
- * @overwrite: as in the ring
- * @cpu: whose memory is the nearest; -1 for any
+ * @backward: as in struct tally_ring
+ * @overwrite: as in struct tally_ring
+ * @cpu: CPU whose memory the pages come from; -1 for any
  */
 struct tally_ring_how {
 	unsigned int nr_pages;
@@ -94,10 +96,13 @@ struct tally_ring_how {
 };
 
 /**
- * struct tally_room - room for a record; small enough for a function to return
- * @to: where; NULL if there is none: it is counted, and all is done
- * @lost: how many were lost; if there are any, their record is to be written first, in
- *	front of the other one
+ * struct tally_room - room for a record
+ * @to: where the room begins; NULL if there is none, and then the record is counted as
+ *	lost, and the caller does nothing more
+ * @lost: number of records that a PERF_RECORD_LOST is to report, for which there is room
+ *	in front of the record; 0 for none
+ *
+ * It is small enough to be returned in registers.
  */
 struct tally_room {
 	void *to;
@@ -113,7 +118,7 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events);
 void tally_ring_wake(struct tally_ring *r);
 int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma);
 
-/* Of one that is found under RCU; false if it is about to be freed. */
+/* Takes a reference to a ring that was found under RCU; false if it is being freed. */
 static inline bool tally_ring_get_found(struct tally_ring *r)
 {
 	return refcount_inc_not_zero(&r->refs);
@@ -127,7 +132,7 @@ static inline struct tally_ring *tally_ring_get(struct tally_ring *r)
 
 /* ---- writing; see ring.c for the letters, and for the labels ---- */
 
-/* Whether the bytes up to @end may be written over. */
+/* Whether the bytes up to @end may be overwritten. */
 static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsigned long end)
 {
 	unsigned long tail;
@@ -135,18 +140,21 @@ static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsi
 	if (r->overwrite)
 		return end - READ_ONCE(r->first) <= r->size;
 	tail = READ_ONCE(r->page->data_tail); /* R */
-	/* As perf, which never has a ring quite full. */
+	/* As in perf, the ring never becomes quite full. */
 	return end - (r->backward ? -tail : tail) < r->size;
 }
 
-/* Where the record is that was given room, whose end has the number @end. */
+/* The address of a record of @size bytes, which has moved the head to @end. */
 static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned long end,
 						 unsigned int size)
 {
 	unsigned long at = r->backward ? -end : end - size;
 	unsigned long woken = READ_ONCE(r->woken);
 
-	/* Looked at once: who interrupts us may move it, but never past the head. */
+	/*
+	 * @woken is read once: a writer that interrupts this one may move it, but never
+	 * past the head.
+	 */
 	if (unlikely((long)(end - woken) > (long)r->watermark)) {
 		WRITE_ONCE(r->woken, woken + r->watermark);
 		WRITE_ONCE(r->wake, true);
@@ -155,14 +163,16 @@ static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned 
 }
 
 /**
- * tally_ring_reserve - room for a record
+ * tally_ring_reserve - reserve room for a record
  * @r: the ring
- * @size: of the record, a multiple of 8
- * @lost_size: of the record that tells of those that were lost
+ * @size: bytes of the record, a multiple of 8
+ * @lost_size: bytes of a PERF_RECORD_LOST, in case that one is due
  *
- * Context: Any context, NMI included, on the CPU that writes to it, which stays the
- * same until tally_ring_commit().
- * Return: where, if there is room.
+ * The caller fills the room in, and then calls tally_ring_commit().
+ *
+ * Context: Any context, NMI included, on the CPU that writes to the ring, without
+ * preemption up to tally_ring_commit().
+ * Return: the room, if there is any.
  */
 static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r,
 							    unsigned int size,
@@ -179,7 +189,7 @@ static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r
 	if (!nest)
 		WRITE_ONCE(r->first, head); /* [first] */
 	end = head + size;
-	/* What has no room, or was interrupted here, begins again. */
+	/* No room, or a writer came in between: the slow path tries again. */
 	if (unlikely(!tally_ring_has_room(r, end) || size > r->size) ||
 	    unlikely(local_cmpxchg(&r->head, head, end) != head)) /* [reserve] */
 		goto rest;
@@ -188,7 +198,7 @@ rest:
 	return tally_ring_reserve_rest(r, nest, size, lost_size);
 }
 
-/* As far as all is filled in; returns how far that is. */
+/* Publishes all that is reserved, which is filled in by now; returns the head. */
 static __always_inline unsigned long tally_ring_publish(struct tally_ring *r)
 {
 	unsigned long head;
@@ -204,10 +214,13 @@ static __always_inline unsigned long tally_ring_publish(struct tally_ring *r)
 }
 
 /**
- * tally_ring_commit - the record is filled in
+ * tally_ring_commit - the record that was reserved last is filled in
  * @r: the ring
  *
- * Context: As the tally_ring_reserve() before.
+ * The outermost writer publishes its own records and those of all writers that have
+ * interrupted it.
+ *
+ * Context: As for tally_ring_reserve().
  */
 static __always_inline void tally_ring_commit(struct tally_ring *r)
 {

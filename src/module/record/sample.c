@@ -14,11 +14,9 @@
  */
 #include <linux/bitops.h>
 #include <linux/cgroup.h>
-#include <linux/hardirq.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
-#include <linux/pid_namespace.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -27,12 +25,12 @@
 #include <linux/string.h>
 #include "arch/addr.h"
 #include "arch/chain.h"
+#include "arch/regs.h"
+#include "base/pmu.h"
 #include "compat.h"
 #include "record/output.h"
-#include "event/overflow.h"
 #include "record/read_format.h"
 #include "record/record.h"
-#include "arch/regs.h"
 #include "record/ring.h"
 #include "record/words.h"
 
@@ -83,10 +81,8 @@ static u16 misc_of(struct pt_regs *regs)
 {
 	u16 misc = user_mode(regs) ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL;
 
-#ifdef PERF_EFLAGS_EXACT
-	if (regs->flags & PERF_EFLAGS_EXACT)
+	if (tally_regs_are_exact(regs))
 		misc |= PERF_RECORD_MISC_EXACT_IP;
-#endif
 	return misc;
 }
 
@@ -321,8 +317,8 @@ static u64 *put_stack(u64 *to, struct pt_regs *user, u16 size)
 }
 
 /*
- * Finds the parts in the order of the fields, and returns the size of the record: the user
- * stack may take what the fields in front of it leave of 64 KiB.
+ * Finds the parts, and returns the size of the record. The user stack is the last one: it
+ * may take what all other fields leave of 64 KiB.
  */
 static unsigned int find_parts(const struct tally_output *out, const struct perf_event *event,
 			       const struct perf_sample_data *data, struct pt_regs *regs,
