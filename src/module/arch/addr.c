@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a sample tells of an address, as perf has it in PERF_SAMPLE_PHYS_ADDR,
- * PERF_SAMPLE_DATA_PAGE_SIZE and PERF_SAMPLE_CODE_PAGE_SIZE.
+ * The physical address and the page size of an address, as perf writes them for
+ * PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_DATA_PAGE_SIZE and PERF_SAMPLE_CODE_PAGE_SIZE.
  *
- * With interrupts off nobody takes page tables away: who does tells all CPUs first.
+ * Page tables are walked with interrupts off: they are freed only after an interrupt on
+ * all CPUs that use them.
  */
 #include <linux/io.h>
 #include <linux/irqflags.h>
@@ -31,12 +32,12 @@ static u64 phys_of_user(u64 addr)
 }
 
 /**
- * tally_addr_phys - where an address of the current task or the kernel is
- * @addr: the address
+ * tally_addr_phys - the physical address of an address
+ * @addr: an address of the current task, or of the kernel
  *
  * Context: An overflow handler, NMI included.
- * Return: the physical address; 0 if it is not to be had without a fault, and for
- * what vmalloc() gave.
+ * Return: the physical address; 0 if it cannot be found without a page fault, and for
+ * memory of vmalloc().
  */
 u64 tally_addr_phys(u64 addr)
 {
@@ -50,6 +51,7 @@ u64 tally_addr_phys(u64 addr)
 	return virt_to_phys((void *)(uintptr_t)addr);
 }
 
+/* The size of the page that maps an address; 0 if none does. */
 static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
@@ -85,15 +87,15 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 }
 
 /**
- * tally_addr_page_size - how large the page is that an address is in
- * @addr: the address
+ * tally_addr_page_size - the size of the page that an address is in
+ * @addr: an address of the current task, or of the kernel
  *
- * A thread of the kernel has borrowed page tables. On x86 those have all of the
- * kernel; elsewhere perf looks into the kernel's own, which no module finds. While it
- * is switched out it has given them back already, and has none.
+ * A kernel thread uses the page tables of another task. On x86 these map the whole kernel;
+ * on other architectures perf looks into the kernel's own tables, which a module cannot
+ * find. While a kernel thread is being switched out, it has no page tables.
  *
  * Context: An overflow handler, NMI included.
- * Return: bytes; 0 if it is in none.
+ * Return: bytes; 0 if no page maps the address.
  */
 u64 tally_addr_page_size(u64 addr)
 {

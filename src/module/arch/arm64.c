@@ -2,10 +2,10 @@
 /*
  * Call chains, registers and the user's stack on arm64.
  *
- * The kernel's unwinder is for modules only where it begins with its caller. But
- * what was interrupted is further out on the same chain of frame records: those
- * of the handler are counted, and left out. So the unwinder does the rest: it
- * knows all stacks, and whose return address a probe or tracer has replaced.
+ * Modules may call the kernel's unwinder for their own call chain only. The code that was
+ * interrupted is further out on the same chain of frame records. So the records of the
+ * handler are counted here, and skipped; the unwinder does the rest, which knows all
+ * stacks, and the return addresses that probes and tracers have replaced.
  */
 #include <linux/bits.h>
 #include <linux/compat.h>
@@ -25,14 +25,14 @@
 
 /* ---- call chains ---- */
 
-/* Frames between the overflow and here: far more than there ever are. */
+/* The most frames between the overflow and here; there are far fewer. */
 #define OWN_FRAMES	64
 
 /*
- * How many frame records there are from the one at @fp to where @regs begin; 0 if
- * they do not begin on this chain. An exception's registers have a record in them
- * that says where it was taken. Others, which perf has made up, have but the frame
- * pointer of a function that is running; @made_up is set for them.
+ * The number of frame records from the one at @fp to where @regs begin; 0 if @regs do not
+ * begin on this chain. The registers that an exception has saved contain a frame record of
+ * their own. Registers that perf has filled in have only the frame pointer of a function
+ * that is running; @made_up is set for them.
  */
 static unsigned int own_frames(unsigned long fp, const struct pt_regs *regs,
 			       bool *made_up)
@@ -50,7 +50,7 @@ static unsigned int own_frames(unsigned long fp, const struct pt_regs *regs,
 	return 0;
 }
 
-/* Its own frame record is where the count begins. */
+/* noinline: own_frames() begins to count at the frame record of this function. */
 noinline void tally_chain_kernel(struct tally_chain *chain,
 				 struct pt_regs *regs)
 {
@@ -65,14 +65,14 @@ noinline void tally_chain_kernel(struct tally_chain *chain,
 	if (!skip || !room)
 		return;
 	BUILD_BUG_ON(sizeof(unsigned long) != sizeof(*chain->ips));
-	/* Not the last call: the record of this function has to be there. */
+	/* No tail call: the frame record of this function has to be on the chain. */
 	room = stack_trace_save((unsigned long *)chain->ips + chain->nr, room,
 				skip);
 	chain->nr += room;
 	chain->left -= room;
 }
 
-/* Not __copy_from_user_inatomic(): it looks at @to, with a lock in older ones. */
+/* __copy_from_user_inatomic() would check @to, which takes a lock in older kernels. */
 static bool read_user(void *to, const void __user *from, size_t size)
 {
 	unsigned long rest;
@@ -90,7 +90,7 @@ struct record {
 	u64 lr;
 };
 
-/* Frames go up the stack; one that does not is the last. */
+/* Frame records lie further up the stack from one to the next; else the chain ends. */
 static void walk64(struct tally_chain *chain, const struct pt_regs *regs)
 {
 	u64 fp = regs->regs[29];
@@ -107,7 +107,7 @@ static void walk64(struct tally_chain *chain, const struct pt_regs *regs)
 }
 
 #ifdef CONFIG_COMPAT
-/* Of the APCS; the frame pointer is to its end. */
+/* The frame record of the APCS; the frame pointer points behind it. */
 struct record32 {
 	compat_uptr_t fp;
 	u32 sp;
@@ -138,9 +138,9 @@ static void walk32(struct tally_chain *chain, const struct pt_regs *regs)
 
 #ifdef CONFIG_UPROBES
 /*
- * Whether functions return to @ip by way of a uretprobe. Where its trampoline is,
- * the kernel does not tell modules. It is a page of its own, at the very top
- * unless something else was there first, and it begins with a breakpoint.
+ * Whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
+ * of its own, at the very top unless another mapping was there first, and begins with a
+ * breakpoint.
  */
 static bool is_trampoline(u64 ip)
 {
@@ -154,7 +154,10 @@ static bool is_trampoline(u64 ip)
 	       instruction == UPROBE_SWBP_INSN;
 }
 
-/* Return addresses that wait for a uretprobe are put right. */
+/*
+ * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
+ * stack, by the addresses that it will return to.
+ */
 static void put_right(struct tally_chain *chain, unsigned int first)
 {
 	struct return_instance ri;
@@ -205,8 +208,8 @@ u64 tally_regs_reserved(void)
 }
 
 /*
- * In a 32-bit task, those that its own kind of reader looks for, and where a
- * 64-bit one does, too: that is perf's ABI.
+ * The registers of a 32-bit task that perf's ABI shows in two places: where a 32-bit
+ * reader looks for them, and where a 64-bit reader does.
  */
 static bool compat_value(struct pt_regs *regs, unsigned int idx, u64 *value)
 {
@@ -231,7 +234,7 @@ u64 tally_regs_value(struct pt_regs *regs, unsigned int idx)
 		return regs->sp;
 	if (idx == PERF_REG_ARM64_PC)
 		return regs->pc;
-	/* In 64 bits, of the task, not of the registers. */
+	/* The vector length in units of 64 bits; of the current task, not of @regs. */
 	if (idx == PERF_REG_ARM64_VG)
 		return current->thread.vl[ARM64_VEC_SVE] * 8 / 64;
 	if (idx >= ARRAY_SIZE(regs->regs))
@@ -245,7 +248,7 @@ u64 tally_regs_abi(void)
 	       PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64;
 }
 
-/* All are saved before anything else can happen. */
+/* The kernel's entry saves all registers before an event can overflow. */
 void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 {
 	user->abi = tally_regs_abi();
@@ -253,8 +256,9 @@ void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 }
 
 /*
- * See read_user() of chain_arm64.c. What is copied in larger pieces ends at the piece
- * in which it fails; the bytes in front of that place are had one by one.
+ * Returns the number of bytes that could not be read. raw_copy_from_user() copies larger
+ * pieces, and stops in front of the piece that faults; the bytes of that piece in front of
+ * the fault are read one by one. See read_user() for why it is called.
  */
 unsigned long tally_stack_read(void *to, unsigned long from, size_t size)
 {

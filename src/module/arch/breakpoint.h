@@ -12,8 +12,9 @@ static inline bool tally_breakpoint_can_read(void)
 }
 
 /*
- * Elsewhere the arch code steps over a breakpoint only for perf's own handler: with
- * another one the CPU would run into it for ever.
+ * On x86 a breakpoint can overflow into any handler. Other architectures step over the
+ * instruction only for perf's own handler: with another one, the CPU would hit the
+ * breakpoint again and again.
  */
 static inline bool tally_breakpoint_can_overflow(void)
 {

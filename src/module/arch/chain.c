@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call chains, as perf has them in PERF_SAMPLE_CALLCHAIN: perf makes them from
- * the same registers by the same unwinders, but lets no module call for that.
+ * Call chains, as perf writes them for PERF_SAMPLE_CALLCHAIN. perf unwinds the same
+ * registers with the same unwinders, but modules cannot call its functions.
  *
  *	struct tally_chain_want want = { .kernel = true, .user = true,
  *					 .max_stack = 127 };
  *
  *	nr = tally_chain(regs, &want, ips, 127 + TALLY_CHAIN_MARKS);
  *
- * Three things that perf knows are not to be had:
- * - whether the CPU was in a virtual machine of this host, where perf has marks
- *   and no addresses; here, the host's part of the chain comes instead. An event
- *   with exclude_guest seldom gets there.
- * - sysctl perf_event_max_contexts_per_stack, which is taken for two or more
- *   (it is 8 unless someone changed it), and perf_event_max_stack: the caller
- *   says how many.
- * - whether a chain is being made already in the same kind of context, from
- *   which this one was come to. Then perf has none; here, it is whole.
+ * A module cannot know three things that perf knows:
+ * - Whether the CPU was in a virtual machine of this host. There perf writes marks and no
+ *   addresses; here the chain has the host's part. An event with exclude_guest seldom
+ *   overflows there.
+ * - The sysctls kernel.perf_event_max_contexts_per_stack, which is taken to be two or more
+ *   (the default is 8), and kernel.perf_event_max_stack, for which the caller has
+ *   max_stack.
+ * - Whether a chain is being unwound already in the same kind of context, which this
+ *   overflow has interrupted. Then perf writes none; here the chain is whole.
  */
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
@@ -25,7 +25,7 @@
 #include "arch/chain.h"
 #include "compat.h"
 
-/* Marks are not counted as addresses. */
+/* Stores a mark, which max_stack does not count; false if there is no room. */
 static bool mark(struct tally_chain *chain, u64 context)
 {
 	if (chain->nr >= chain->room)
@@ -35,14 +35,13 @@ static bool mark(struct tally_chain *chain, u64 context)
 }
 
 /**
- * tally_chain - who called whom
- * @regs: where the CPU was, as the overflow handler got them
- * @want: which part, and how many addresses
- * @ips: receives the chain, innermost first, each part behind its mark
- * @max: room in @ips; max_stack and TALLY_CHAIN_MARKS for the whole of it
+ * tally_chain - unwind a call chain
+ * @regs: registers of the code that was interrupted, as passed to the overflow handler
+ * @want: the parts that are wanted, and the number of addresses
+ * @ips: receives the chain, the innermost function first, each part behind its mark
+ * @max: entries that @ips has room for; max_stack + TALLY_CHAIN_MARKS for a whole chain
  *
- * Context: Any context, NMI included. In an overflow handler: @regs are of what
- * it interrupted or was called by.
+ * Context: An overflow handler, NMI included.
  * Return: the number of entries.
  */
 unsigned int tally_chain(struct pt_regs *regs,

@@ -9,16 +9,15 @@
 
 struct pt_regs;
 
-/* As many marks as one chain has: that of the kernel and that of user space. */
+/* The most marks in a call chain: PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER. */
 #define TALLY_CHAIN_MARKS	2
 
 /**
- * struct tally_chain_want - which call chain
- * @kernel: not exclude_callchain_kernel
- * @user: not exclude_callchain_user
- * @crosstask: the event is of another task than the current one; then user
- *	space is left out
- * @max_stack: sample_max_stack; not counted are the marks
+ * struct tally_chain_want - the call chain that is wanted
+ * @kernel: include the kernel: no exclude_callchain_kernel
+ * @user: include user space: no exclude_callchain_user
+ * @crosstask: the event is of another task than the current one; user space is left out
+ * @max_stack: perf_event_attr's sample_max_stack: the most entries, without the marks
  */
 struct tally_chain_want {
 	bool kernel;
@@ -27,13 +26,13 @@ struct tally_chain_want {
 	u16 max_stack;
 };
 
-/*
- * A chain in the making.
- * @ips: where it goes
- * @nr: how many entries there are, marks included
- * @room: how many @ips has
- * @left: how many addresses may still come
- * @at_home: the program itself was interrupted: the page tables are its own
+/**
+ * struct tally_chain - a call chain that is being unwound
+ * @ips: entries, marks included
+ * @nr: number of @ips that are stored
+ * @room: number of @ips that there is room for
+ * @left: addresses that may still be stored
+ * @at_home: user space was interrupted, so that the task's own page tables are loaded
  */
 struct tally_chain {
 	u64 *ips;
@@ -43,7 +42,7 @@ struct tally_chain {
 	bool at_home;
 };
 
-/* Whether there was room; if not, the walk is over. */
+/* Stores an address; false if there is no room, and the chain ends. */
 static inline bool tally_chain_store(struct tally_chain *chain, u64 ip)
 {
 	if (!chain->left || chain->nr >= chain->room)
@@ -58,10 +57,10 @@ unsigned int tally_chain(struct pt_regs *regs,
 			 unsigned int max);
 
 #ifdef CONFIG_UPROBES
-/* More functions than that are not looked through that a probe waits for the end of. */
+/* The most nested functions with a uretprobe that are looked at. */
 #define TALLY_CHAIN_URETPROBES	64
 
-/* The task may just be freeing it, with us on top. */
+/* Copies one; false if there is none. It may be freed: the task may be doing that. */
 static inline bool tally_chain_uretprobe(struct return_instance *to,
 					 const struct return_instance *from)
 {
@@ -69,7 +68,7 @@ static inline bool tally_chain_uretprobe(struct return_instance *to,
 }
 #endif
 
-/* Of the architecture. */
+/* In the file of the architecture. */
 void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs);
 void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs);
 

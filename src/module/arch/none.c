@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An architecture that has no file of its own here: call chains are empty but for
- * their marks, and samples have no registers and no stack.
+ * Architectures without a file of their own: call chains have only their marks, and
+ * samples have no registers and no user stack.
  */
 #include "arch/chain.h"
 #include "arch/regs.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registers and the user's stack, as perf has them in PERF_SAMPLE_REGS_USER,
- * PERF_SAMPLE_REGS_INTR and PERF_SAMPLE_STACK_USER. None of perf's own functions
- * for that is there for modules.
+ * Registers and the user stack, as perf writes them for PERF_SAMPLE_REGS_USER,
+ * PERF_SAMPLE_REGS_INTR and PERF_SAMPLE_STACK_USER. Modules cannot call perf's functions
+ * for that.
  *
  *	tally_regs_user(&user, regs);
  *	*to++ = user.abi;
@@ -30,15 +30,15 @@
 #include "arch/regs.h"
 
 /**
- * tally_regs_validate - whether a sample may have these registers
- * @mask: attr's sample_regs_user or sample_regs_intr
+ * tally_regs_validate - check a mask of registers
+ * @mask: perf_event_attr's sample_regs_user or sample_regs_intr
  *
- * PERF_REG_EXTENDED_MASK passes, but on x86 is only for events whose own attr
- * has it in sample_regs_intr. perf refuses it where the PMU has no such
- * registers; where it was not asked, they are not behind those of the interrupt.
+ * PERF_REG_EXTENDED_MASK passes. On x86, an event may have these registers only if its
+ * own attr has them in sample_regs_intr: perf then refuses them if the PMU has none. For
+ * other events they do not lie behind the registers that the interrupt saved.
  *
  * Context: Any context.
- * Return: 0 or EINVAL.
+ * Return: 0; EINVAL for no register, and for one that does not exist.
  */
 int tally_regs_validate(u64 mask)
 {
@@ -46,9 +46,9 @@ int tally_regs_validate(u64 mask)
 }
 
 /**
- * tally_regs_user - the registers of user space
- * @user: receives them; they stay as they are until the handler returns
- * @regs: where the CPU was, as the overflow handler got them
+ * tally_regs_user - find the registers of user space
+ * @user: receives the registers, which do not change until the handler returns
+ * @regs: registers of the code that was interrupted, as passed to the overflow handler
  *
  * Context: An overflow handler, NMI included.
  */
@@ -66,11 +66,11 @@ void tally_regs_user(struct tally_regs *user, struct pt_regs *regs)
 }
 
 /**
- * tally_regs_intr - the registers where the event overflowed
- * @intr: receives them
- * @regs: where the CPU was, as the overflow handler got them
+ * tally_regs_intr - find the registers of the code that was interrupted
+ * @intr: receives the registers
+ * @regs: registers of the code that was interrupted, as passed to the overflow handler
  *
- * The ABI is the current task's, even if these are of the kernel: so has perf.
+ * As in perf, the ABI is that of the current task, even if the registers are the kernel's.
  *
  * Context: An overflow handler, NMI included.
  */
@@ -81,13 +81,13 @@ void tally_regs_intr(struct tally_regs *intr, struct pt_regs *regs)
 }
 
 /**
- * tally_regs_put - writes registers, the lowest bit's first
- * @to: as many words as @mask has bits
- * @regs: of tally_regs_user() or tally_regs_intr(), not NULL
- * @mask: which; has passed tally_regs_validate()
+ * tally_regs_put - write registers, in the order of their bits
+ * @to: room for a word for each bit of @mask
+ * @regs: registers of tally_regs_user() or tally_regs_intr(), not NULL
+ * @mask: mask of the registers, which has passed tally_regs_validate()
  *
  * Context: Any context.
- * Return: behind the last one.
+ * Return: the end of the words.
  */
 u64 *tally_regs_put(u64 *to, struct pt_regs *regs, u64 mask)
 {
@@ -96,7 +96,7 @@ u64 *tally_regs_put(u64 *to, struct pt_regs *regs, u64 mask)
 	return to;
 }
 
-/* What there can be above the stack pointer. */
+/* Bytes from the stack pointer to the end of user space. */
 static u64 above(const struct pt_regs *user)
 {
 	unsigned long sp = user_stack_pointer((struct pt_regs *)user);
@@ -105,16 +105,18 @@ static u64 above(const struct pt_regs *user)
 }
 
 /**
- * tally_stack_room - how much of the stack a sample has room for
- * @asked: attr's sample_stack_user, a multiple of 8 below 65,528
- * @so_far: bytes of the record from its header to where the stack begins
- * @user: of tally_regs_user(); may be NULL
+ * tally_stack_room - the room that a sample has for the user stack
+ * @asked: perf_event_attr's sample_stack_user: bytes, a multiple of 8 below 65,528
+ * @so_far: bytes of the record from its header to the field of the stack
+ * @user: registers of tally_regs_user(); NULL if there are none
  *
- * Of so much, bytes are behind the first word; if it is 0, that word is all, and
- * otherwise another word comes behind them. A record has less than 64 KiB.
+ * The field is a word with the size, that many bytes of the stack, and a word with the
+ * number of bytes that were read; if the size is 0, it is the first word alone. A record
+ * is smaller than 64 KiB.
  *
  * Context: Any context.
- * Return: bytes; like perf's, not always a multiple of 8 at the top of memory.
+ * Return: bytes of the stack; as in perf, not always a multiple of 8 at the end of user
+ * space.
  */
 u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user)
 {
@@ -131,16 +133,16 @@ u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user)
 }
 
 /**
- * tally_stack_copy - the user's stack
- * @to: receives it
- * @user: of tally_regs_user()
- * @size: of tally_stack_room()
+ * tally_stack_copy - copy the user stack
+ * @to: receives the stack
+ * @user: registers of tally_regs_user()
+ * @size: bytes, of tally_stack_room()
  *
- * What cannot be read without a fault is left out, and so is what follows; @to is
- * zero there.
+ * The copy ends at the first page that cannot be read without a page fault; the rest of
+ * @to is zeroed.
  *
  * Context: Any context, NMI included.
- * Return: how much was read: the sample's dyn_size.
+ * Return: bytes that were read: the sample's dyn_size.
  */
 u16 tally_stack_copy(void *to, struct pt_regs *user, u16 size)
 {

@@ -9,7 +9,7 @@
 /**
  * struct tally_regs - registers of a sample
  * @abi: PERF_SAMPLE_REGS_ABI_*
- * @regs: NULL if there are none; then only @abi is in the sample
+ * @regs: registers; NULL if there are none, and then the sample has only @abi
  */
 struct tally_regs {
 	u64 abi;
@@ -35,7 +35,7 @@ static inline bool tally_regs_are_exact(const struct pt_regs *regs)
 #endif
 }
 
-/* Of the architecture. */
+/* In the file of the architecture. */
 u64 tally_regs_abi(void);
 u64 tally_regs_reserved(void);
 void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs);

@@ -2,8 +2,8 @@
 /*
  * Call chains, registers and the user's stack on x86-64.
  *
- * The kernel's unwinder is there for modules; through user space it goes by frame
- * pointers, which are read without faults.
+ * Modules may call the kernel's unwinder. Through user space, call chains follow the frame
+ * pointers, which are read without page faults.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -28,8 +28,8 @@
 /* ---- call chains ---- */
 
 /*
- * Registers that perf made up where no interrupt was (a software event, a
- * tracepoint) have no flags, and only the stack pointer says where to begin.
+ * Whether an interrupt saved the registers. Those of a software event or a tracepoint are
+ * filled in by perf: they have no flags, and the unwinder begins at their stack pointer.
  */
 static bool from_hardware(const struct pt_regs *regs)
 {
@@ -55,14 +55,17 @@ void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs)
 	}
 }
 
-/* Reads nothing when the page tables are not those of the task. */
+/* Fails when the page tables that are loaded are not those of the task. */
 static bool read_user(void *to, unsigned long from, size_t size)
 {
 	return !copy_from_user_nmi(to, (const void __user *)from, size);
 }
 
 #ifdef CONFIG_UPROBES
-/* Return addresses that wait for a uretprobe are put right. */
+/*
+ * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
+ * stack, by the addresses that it will return to. @word is the size of an address there.
+ */
 static void put_right(struct tally_chain *chain, unsigned int first,
 		      size_t word)
 {
@@ -75,9 +78,9 @@ static void put_right(struct tally_chain *chain, unsigned int first,
 		return;
 	outermost = ri;
 	/*
-	 * Where the trampoline is, the kernel does not tell modules. But it is
-	 * what the probe put where the return address was; of the innermost, the
-	 * trampoline itself may have written over that.
+	 * Modules cannot ask where the trampoline is. But its address is in the stack,
+	 * where the return address was; not surely in that of the innermost function, where
+	 * the trampoline itself may have overwritten it.
 	 */
 	while (nr++ < TALLY_CHAIN_URETPROBES &&
 	       tally_chain_uretprobe(&outermost, outermost.next))
@@ -101,6 +104,7 @@ static void put_right(struct tally_chain *chain, unsigned int first,
 #endif
 
 #ifdef CONFIG_IA32_EMULATION
+/* The base address of a segment; 0 if there is no such segment. */
 static unsigned long descriptor_base(unsigned int segment)
 {
 	unsigned int i = segment >> 3;
@@ -109,7 +113,7 @@ static unsigned long descriptor_base(unsigned int segment)
 	unsigned long flags, base = 0;
 
 	if ((segment & SEGMENT_TI_MASK) == SEGMENT_LDT) {
-		/* The one who frees it waits for an interrupt here. */
+		/* Freeing the LDT takes an interrupt on this CPU first. */
 		local_irq_save(flags);
 		ldt = READ_ONCE(current->active_mm->context.ldt);
 		if (ldt && i < ldt->nr_entries)
@@ -146,7 +150,10 @@ static void walk32(struct tally_chain *chain, struct pt_regs *regs)
 }
 #endif
 
-/* Without a call for each word; and what is not there faults but once. */
+/*
+ * Reads a frame. If the task's own page tables are loaded, the words are read inline: one
+ * call less for each, and at most one exception at the end of the chain.
+ */
 static bool read_frame(const struct tally_chain *chain, struct stack_frame *frame,
 		       unsigned long from)
 {
@@ -169,7 +176,7 @@ static void walk64(struct tally_chain *chain, struct pt_regs *regs)
 	struct stack_frame frame;
 	unsigned long fp = regs->bp, ip;
 
-	/* Its frame pointer is not set up yet: the caller would be missed. */
+	/* At its entry, a function has not set up its frame: its caller would be missing. */
 	if (tally_uprobe_at_entry(regs) && read_user(&ip, regs->sp, sizeof(ip)))
 		tally_chain_store(chain, ip);
 	while (chain->left && read_frame(chain, &frame, fp)) {
@@ -183,7 +190,7 @@ void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 	bool is64 = user_64bit_mode(regs) || !IS_ENABLED(CONFIG_IA32_EMULATION);
 	unsigned int first = chain->nr;
 
-	/* Nothing is known of stacks of the virtual 8086. */
+	/* Stacks of virtual 8086 mode have no frame pointers. */
 	if (regs->flags & (X86_VM_MASK | PERF_EFLAGS_VM))
 		return;
 	tally_chain_store(chain, regs->ip);
@@ -234,7 +241,7 @@ u64 tally_regs_reserved(void)
 	return NOT_SAVED | NO_REGISTER;
 }
 
-/* The mask has been validated: none without an offset gets here. */
+/* tally_regs_validate() has refused all registers without an offset. */
 u64 tally_regs_value(struct pt_regs *regs, unsigned int idx)
 {
 	const struct x86_perf_regs *extended;
@@ -261,12 +268,13 @@ u64 tally_regs_abi(void)
 	return abi_of(task_pt_regs(current));
 }
 
-/* NMIs do not nest, nor do the handlers of one CPU in them. */
+/* A copy for a handler in NMI; NMIs do not nest. */
 static DEFINE_PER_CPU(struct pt_regs, nmi_regs);
 
 /*
- * The entry may have been interrupted where it has saved only what every system
- * call does: the rest reads as -1, and if not even that is there, nothing.
+ * An NMI may have interrupted the kernel's entry code. There, the registers that every
+ * system call saves are valid, and the others are written as -1; before even those are
+ * saved, there are no registers of user space.
  */
 void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 {
