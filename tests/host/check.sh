@@ -180,7 +180,7 @@ check 'exported: no kernel-doc' finds no_doc 'tally_count() lacks kernel-doc' pa
 check 'exported: no context' finds no_context 'lacks a line "Context:"' part exported
 check 'kernel-doc: a parameter' finds wrong_doc "'by' not described" part kernel-doc
 check 'checkpatch: blanks' finds bad_style SPACING part checkpatch
-check 'codespell: a word' finds misspelt recieve part codespell
+check 'codespell: a word' finds misspelt '==> receive' part codespell
 check 'shellcheck: a variable' finds bad_shell SC2154 part shellcheck
 check 'compat: a version check' finds version_check LINUX_VERSION part compat
 # shellcheck source=scripts/lib.sh
