@@ -46,6 +46,7 @@
 #include "builder/name.h"
 #include "event/overflow.h"
 #include "event/registry.h"
+#include "read/read.h"
 
 /* The longest line that can be written: an event, a name and all options. */
 #define LINE_LEN 1024

@@ -18,6 +18,7 @@
 #include "device/file.h"
 #include "device/group.h"
 #include "device/read.h"
+#include "read/read.h"
 #include "record/output.h"
 
 /* ---- read ---- */

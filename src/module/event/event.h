@@ -160,15 +160,6 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 	       !ev->views[slot].kept.enabled;
 }
 
-int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
-			 struct tally_count *count);
-int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			  struct tally_count *count);
-int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
-				struct tally_count *count);
-void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
-void tally_event_read_whole(struct tally_event *ev, struct tally_count *count);
-void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 void tally_event_take_period(struct tally_event *ev);
 int tally_event_on(struct tally_event *ev);
@@ -185,8 +176,6 @@ int tally_event_start(struct tally_event *ev);
 int tally_event_begin(struct tally_event *ev);
 int tally_event_retry(struct tally_event *ev, bool *began);
 u64 tally_event_zero(const struct tally_event *ev);
-int tally_event_peek(struct tally_event *ev, unsigned int slot,
-		     struct tally_totals *t, enum tally_state *state);
 void tally_event_close(struct tally_event *ev);
 void tally_event_open(struct tally_event *ev);
 void tally_event_shut(struct tally_event *ev);

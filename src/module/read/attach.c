@@ -10,6 +10,7 @@
 #include "read/attach.h"
 #include "event/event.h"
 #include "event/registry.h"
+#include "read/read.h"
 
 /*
  * Guards the lists of all events. Inside the list of events' lock, outside

@@ -46,6 +46,7 @@
 #include "event/overflow.h"
 #include "read/publish.h"
 #include "read/publisher.h"
+#include "read/read.h"
 
 /* Between a timer that does nothing else, and one that nobody waits for. */
 #define SHORTEST_NS	TALLY_PUBLISH_SHORTEST

@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
+#include "read/read.h"
 
 /* As of the last tally_counter_look(). */
 static void view_read(const struct tally_event *ev, unsigned int slot,

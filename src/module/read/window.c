@@ -19,6 +19,7 @@
 #include "event/event.h"
 #include "read/local.h"
 #include "event/overflow.h"
+#include "read/read.h"
 #include "read/window.h"
 
 /* ---- what was found ---- */

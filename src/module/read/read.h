@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_READ_H
+#define TALLY_READ_H
+
+struct tally_count;
+struct tally_event;
+
+int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
+			 struct tally_count *count);
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
+			  struct tally_count *count);
+int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
+				struct tally_count *count);
+void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
+void tally_event_read_whole(struct tally_event *ev, struct tally_count *count);
+void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
+
+#endif /* TALLY_READ_H */
