@@ -152,7 +152,7 @@ static int enough(void)
 {
 	int e;
 
-	for (e = 0; e < tally_events_nr(tally_reader_events(reader)); e++)
+	for (e = 0; e < libtally_events_nr(libtally_reader_events(reader)); e++)
 		if (samples_of[e] < 40)
 			return 0;
 	return seen[PERF_RECORD_SAMPLE] >= 800;
