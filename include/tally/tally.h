@@ -223,6 +223,7 @@
 
 #include <linux/bits.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
@@ -230,6 +231,7 @@
 struct task_struct;
 struct tally_event;
 struct tally_set;
+struct tally_view;
 
 /** define TALLY_NAME_LEN - Room for the name of an event, its NUL included. */
 #define TALLY_NAME_LEN 64
@@ -697,6 +699,39 @@ struct tally_set_window {
 	bool ratio_valid;
 };
 
+/* private: where a member of a set stood when a section began */
+struct tally_mark {
+	u64 value;
+	u64 stamp;
+};
+
+/* private: what every section begins with */
+struct tally_section {
+	struct tally_set *set;
+	u64 where;
+	struct tally_view **views;
+	const void **reading;
+	u64 time;
+	struct tally_mark marks[];
+};
+
+/**
+ * define TALLY_SECTION - Declares a section: a variable, or a member of a struct.
+ * @name: the name of the section
+ * @members: the number of members of the set, or more: a constant
+ *
+ * A section is 40 bytes and 16 for each member. It needs no initialization, and no
+ * end: tally_section_begin() begins it anew, whatever it was.
+ */
+#define TALLY_SECTION(name, members)					\
+	union {								\
+		struct tally_section head;				\
+		struct {						\
+			u8 before[sizeof(struct tally_section)];	\
+			struct tally_mark marks[members];		\
+		};							\
+	} name
+
 struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
 					       unsigned int n);
 int tally_set_failed(const struct tally_builder *builders, unsigned int n);
@@ -713,8 +748,25 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 int tally_set_publish(struct tally_set *set, u64 interval_ns);
 int tally_set_published(struct tally_set *set, int cpu,
 			struct tally_count *counts, u64 *age_ns);
-int tally_section_begin(struct tally_set *set);
-int tally_section_end(struct tally_set *set, u64 *out);
+int __tally_section_begin(struct tally_set *set, struct tally_section *section,
+			  unsigned int room);
+int __tally_section_end(struct tally_set *set, struct tally_section *section, u64 *out);
+
+/*
+ * Whether a pointer may be NULL or an ERR_PTR. The compiler knows that the address of a
+ * variable is not, which then costs nothing.
+ */
+#define __tally_may_be_bad(ptr)						\
+	(__builtin_object_size(ptr, 0) == (size_t)-1 && IS_ERR_OR_NULL(ptr))
+
+#define tally_section_begin(set, section)				\
+	(__tally_may_be_bad(section) ? -EINVAL :			\
+	 __tally_section_begin(set, &(section)->head, ARRAY_SIZE((section)->marks)))
+
+#define tally_section_end(set, section, out)				\
+	(__tally_may_be_bad(section) || __tally_may_be_bad(out) ? -EINVAL : \
+	 __tally_section_end(set, &(section)->head, out))
+
 unsigned int tally_set_size(const struct tally_set *set);
 struct tally_event *tally_set_event(struct tally_set *set, unsigned int index);
 int tally_set_release(struct tally_set *set);

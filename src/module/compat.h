@@ -49,6 +49,15 @@
 #endif
 
 /*
+ * A CPU, or a task, has one context for the events of all PMUs since 6.2
+ * (bd27568117664), and one for each PMU before. With the floor at 6.2 this goes.
+ */
+static inline bool tally_pmus_share_context(const struct pmu *a, const struct pmu *b)
+{
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) || a == b;
+}
+
+/*
  * perf_event_attr::config3 came with 6.3 (09519ec3b19e), which also brought the
  * macro below. With the floor at 6.3 the second side goes.
  */

@@ -11,14 +11,12 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
-#include "read/local.h"
 #include "event/overflow.h"
 #include "read/publish.h"
 #include "event/registry.h"
@@ -197,7 +195,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 /* Its members are gone. */
 static void set_free(struct tally_set *set)
 {
-	free_percpu(set->sections);
+	kvfree(set->views);
 	kvfree(set->throttled);
 	kvfree(set->now);
 	kvfree(set->looks);
@@ -237,61 +235,33 @@ static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
 	return set;
 }
 
-static void init_sections(struct tally_set *set, int cpu, size_t section)
-{
-	struct tally_set_sections *open = per_cpu_ptr(set->sections, cpu);
-	struct tally_section *this = &open->first, *outer = NULL;
-	unsigned int nr, i;
-
-	open->top = this;
-	open->reading = per_cpu_ptr(&tally_reading, cpu);
-	open->cpu = cpu;
-	for (nr = 0; nr < TALLY_SET_SECTIONS; nr++) {
-		this->outer = outer;
-		this->set = set;
-		for (i = 0; i < set->nr; i++)
-			this->marks[i].view =
-				&set->members[i]->views[cpu & set->slot_mask];
-		outer = this;
-		this = (void *)this + section;
-		outer->inner = this;
-	}
-	this->outer = outer;
-	this->inner = NULL;
-	this->set = set;
-}
-
-static int sections_new(struct tally_set *set)
-{
-	size_t section = struct_size_t(struct tally_section, marks, set->nr);
-	size_t size = sizeof(struct tally_set_sections) +
-		      TALLY_SET_SECTIONS * section;
-	int cpu;
-
-	set->sections = __alloc_percpu(size, __alignof__(*set->sections));
-	if (!set->sections)
-		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		init_sections(set, cpu, section);
-	return 0;
-}
-
-static u8 kind_of(struct tally_counter *c)
-{
-	if (tally_counter_rotates(c))
-		return TALLY_SET_ROTATES;
-	return tally_counter_is_still(c) ? TALLY_SET_STILL : TALLY_SET_STAYS;
-}
-
-static bool is_of_one_pmu(const struct tally_set *set)
+static bool has_one_context(const struct tally_set *set)
 {
 	unsigned int i;
 
 	for (i = 1; i < set->nr; i++)
-		if (!tally_counter_same_pmu(set->members[0]->counter,
-					    set->members[i]->counter))
+		if (!tally_counter_same_context(set->members[0]->counter,
+						set->members[i]->counter))
 			return false;
 	return true;
+}
+
+/* Sections find the views of a CPU's members side by side here. */
+static int views_fill(struct tally_set *set)
+{
+	unsigned int slot, i;
+
+	set->views = kvcalloc(array_size(set->nr_slots, set->nr), sizeof(*set->views),
+			      GFP_KERNEL);
+	if (!set->views)
+		return -ENOMEM;
+	for (slot = 0; slot < set->nr_slots; slot++)
+		for (i = 0; i < set->nr; i++)
+			set->views[slot * set->nr + i] =
+				set->fast ? &set->members[i]->views[slot] :
+					    &tally_view_nowhere;
+	set->row = set->nr_slots > 1 ? set->nr * sizeof(*set->views) : 0;
+	return 0;
 }
 
 /* With its members: what is needed for each slot and CPU. */
@@ -299,15 +269,10 @@ static int set_fill(struct tally_set *set)
 {
 	unsigned int i;
 
+	set->stays = set->plain;
 	for (i = 0; i < set->nr; i++)
-		set->kind = max(set->kind, kind_of(set->members[i]->counter));
-	if (!set->plain)
-		set->kind = TALLY_SET_OVERFLOWS;
-	else if (set->nr % 4 == 0 && set->kind == TALLY_SET_STAYS)
-		set->kind = TALLY_SET_STAYS_BY_FOURS;
-	else if (set->nr % 4 == 0 && set->kind == TALLY_SET_ROTATES &&
-		 is_of_one_pmu(set))
-		set->kind = TALLY_SET_ROTATES_BY_FOURS;
+		set->stays &= !tally_counter_rotates(set->members[i]->counter);
+	set->fast = set->stays || (set->plain && has_one_context(set));
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
 	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
@@ -317,7 +282,7 @@ static int set_fill(struct tally_set *set)
 	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL);
 	if (!set->looks || !set->now || !set->throttled)
 		return -ENOMEM;
-	return sections_new(set);
+	return views_fill(set);
 }
 
 /**

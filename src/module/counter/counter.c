@@ -336,21 +336,8 @@ bool tally_counter_rotates(struct tally_counter *c)
 	return rotates;
 }
 
-/* Whether its count is always up to date. */
-bool tally_counter_is_still(struct tally_counter *c)
-{
-	const struct pmu *pmu;
-	bool still;
-
-	mutex_lock(&c->lock);
-	pmu = pmu_of(c);
-	still = pmu && tally_pmu_is_still(pmu);
-	mutex_unlock(&c->lock);
-	return still;
-}
-
-/* Whether perf has the events of both in the same contexts. */
-bool tally_counter_same_pmu(struct tally_counter *a, struct tally_counter *b)
+/* Whether perf has the events of both, which are on one target, in one context. */
+bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
 {
 	const struct pmu *pmu;
 	bool same;
@@ -360,7 +347,7 @@ bool tally_counter_same_pmu(struct tally_counter *a, struct tally_counter *b)
 	pmu = pmu_of(a);
 	mutex_unlock(&a->lock);
 	mutex_lock(&b->lock);
-	same = pmu && pmu == pmu_of(b);
+	same = pmu && pmu_of(b) && tally_pmus_share_context(pmu, pmu_of(b));
 	mutex_unlock(&b->lock);
 	return same;
 }

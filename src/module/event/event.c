@@ -16,6 +16,7 @@
 
 /* What is found where there is nothing to be read at once: it is on no CPU. */
 static struct perf_event nowhere = { .oncpu = -1 };
+struct tally_view tally_view_nowhere = { .event = &nowhere };
 
 /* For those who have no lock; of an event that is, or will be, @local. */
 static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)

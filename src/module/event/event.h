@@ -50,6 +50,9 @@ struct tally_view {
 	struct tally_totals kept;
 } __aligned(64);
 
+/* A view of nothing that could be read at once. */
+extern struct tally_view tally_view_nowhere;
+
 /*
  * What the slot's totals @t mean to the event; any context. Whole, to those whom a
  * reset of it does not concern.

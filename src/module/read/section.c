@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sets on the spot: read where they count, in any context, and sections.
+ * A set is read here on the CPU that it counts on, in any context, and in sections.
  *
- * Sections are windows on one CPU that nobody needs to be told of: begin puts the
- * members' values on a stack of the CPU, end takes them off and subtracts. What
- * interrupts a section ends its own ones before it returns.
+ * A section is a window on one CPU. tally_section_begin() writes where each member
+ * stands into the caller's section, tally_section_end() subtracts. Neither interrupts
+ * another CPU, and the set keeps no trace of its sections: an abandoned section costs
+ * nothing, and a section is as private to its caller as any other variable.
  *
- * Ordering, beside local.c (I to K) and set.c (L):
+ * The fast path serves every set whose members only count, where interrupts are
+ * enabled. All else takes the careful path: interrupts, members that overflow (their
+ * view never has an event), members that perf has touched, and errors.
  *
- * M. The top of a CPU's stack is raised before what is below is written, and
- *    lowered after that was read, so that an NMI in between uses what is above;
- *    it is this CPU's alone: compiler barriers.
+ * Ordering: I to K of local.c, L of set.c.
  */
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include "compat.h"
+#include "base/ptr.h"
 #include "read/local.h"
 #include "event/overflow.h"
 #include "read/window.h"
@@ -35,18 +37,6 @@ static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 	return err;
 }
 
-/**
- * tally_set_read_local - the counts of all members on this CPU, at one moment
- * @set: the set, or that of this task
- * @window: as for tally_set_read()
- * @counts: as for tally_set_read(); a member that is not counting at this moment
- *	has the value TALLY_NOT_COUNTED and the state TALLY_STATE_INACTIVE
- *
- * Context: Any context, NMI and the members' handlers included. Takes no lock,
- * interrupts no CPU, does not sleep.
- * Return: 0 if a member could be read; else what tally_event_read_local() returns
- * for the first: EAGAIN for a set that is disabled.
- */
 int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 			 struct tally_count *counts)
 {
@@ -78,141 +68,101 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 }
 EXPORT_SYMBOL_TALLY(tally_set_read_local);
 
-/* What a member's mark has to say in a set of this kind. */
-static __always_inline void mark_time(struct tally_set_mark *mark,
-				      const struct perf_event *event,
-				      const u8 kind)
+/* The member's event, its count up to date; false if the careful path has to look at it. */
+static __always_inline bool read_view(const struct tally_view *view, int cpu,
+				      struct perf_event **event)
 {
-	if (kind == TALLY_SET_ROTATES)
-		mark->tstamp = event->tstamp;
-}
-
-/*
- * Where a member stands; its event. NULL if it cannot be read at once, which it
- * can be wherever it counts, but in interrupts.
- */
-static __always_inline struct perf_event *
-begin_member(struct tally_set_mark *mark, int cpu, const u8 kind)
-{
-	const struct tally_view *view = mark->view;
-	struct perf_event *event = smp_load_acquire(&view->event); /* I */
 	tally_read_fn read;
 
-	if (unlikely(READ_ONCE(event->oncpu) != cpu))
-		return NULL;
-	if (kind != TALLY_SET_STILL) {
-		read = READ_ONCE(view->read);
-		read(event);
-	}
-	mark->value = local64_read(&event->count);
-	mark_time(mark, event, kind);
-	return event;
-}
-
-/*
- * How far it has come. What needs no place on the PMU has never left it; any
- * other, if perf has changed nothing about it: or, @time, about its context.
- */
-static __always_inline bool end_member(const struct tally_set_mark *mark,
-				       u64 *out, int cpu, const u8 kind,
-				       const u64 *time)
-{
-	const struct tally_view *view = mark->view;
-	struct perf_event *event = smp_load_acquire(&view->event); /* I */
-	tally_read_fn read;
-
-	if (unlikely(READ_ONCE(event->oncpu) != cpu))
+	*event = smp_load_acquire(&view->event); /* I */
+	if (unlikely(READ_ONCE((*event)->oncpu) != cpu))
 		return false;
-	if (kind == TALLY_SET_ROTATES && unlikely(event->tstamp != mark->tstamp))
-		return false;
-	if (time && unlikely(event->ctx->time != *time))
-		return false;
-	if (kind != TALLY_SET_STILL) {
-		read = READ_ONCE(view->read);
-		read(event);
-	}
-	*out = local64_read(&event->count) - mark->value;
+	read = READ_ONCE(view->read);
+	read(*event);
 	return true;
 }
 
-static __always_inline bool
-begin_one_by_one(const struct tally_set_sections *open,
-		 struct tally_section *this, const void *end, const u8 kind)
+static __always_inline bool begin_member(const struct tally_view *view, int cpu,
+					 struct tally_mark *mark, struct perf_event **event)
 {
-	struct tally_set_mark *mark = this->marks;
-	int cpu = open->cpu;
-
-	do {
-		if (!begin_member(mark, cpu, kind))
-			return false;
-		mark++;
-	} while ((const void *)mark != end);
+	if (!read_view(view, cpu, event))
+		return false;
+	mark->value = local64_read(&(*event)->count);
 	return true;
 }
 
-/* The loop is a fifth of what a member costs: four at a time, where that fits. */
-static __always_inline bool
-begin_by_fours(const struct tally_set_sections *open,
-	       struct tally_section *this, const void *end, const u8 kind)
+static __always_inline bool end_member(const struct tally_view *view, int cpu,
+				       const struct tally_mark *mark, u64 *out,
+				       struct perf_event **event)
 {
-	struct tally_set_mark *mark = this->marks;
+	if (!read_view(view, cpu, event))
+		return false;
+	*out = local64_read(&(*event)->count) - mark->value;
+	return true;
+}
+
+/*
+ * The loop is a fifth of what a member costs, so that most members are read four at
+ * a time. perf changes nothing about a member without bringing the time of its context
+ * up to date.
+ */
+static __always_inline bool begin_all(struct tally_section *section,
+				      struct tally_view *const *view, unsigned int nr, int cpu)
+{
+	struct tally_mark *mark = section->marks;
 	struct perf_event *event;
-	int cpu = open->cpu;
 
-	do {
-		event = begin_member(mark, cpu, kind);
-		if (!event)
+	if (unlikely(nr & 3)) {
+		do {
+			if (!begin_member(*view++, cpu, mark++, &event))
+				return false;
+		} while (--nr & 3);
+		if (!nr) {
+			section->time = event->ctx->time;
+			return true;
+		}
+	}
+	for (;; nr -= 4, view += 4, mark += 4) {
+		if (!begin_member(view[0], cpu, &mark[0], &event) ||
+		    !begin_member(view[1], cpu, &mark[1], &event) ||
+		    !begin_member(view[2], cpu, &mark[2], &event) ||
+		    !begin_member(view[3], cpu, &mark[3], &event))
 			return false;
-		if (kind == TALLY_SET_ROTATES_BY_FOURS)
-			this->time = event->ctx->time;
-		if (!begin_member(mark + 1, cpu, kind) ||
-		    !begin_member(mark + 2, cpu, kind) ||
-		    !begin_member(mark + 3, cpu, kind))
-			return false;
-		mark += 4;
-	} while (mark != end);
+		if (likely(nr == 4))
+			break;
+	}
+	section->time = event->ctx->time;
 	return true;
 }
 
-static __always_inline bool
-end_one_by_one(const struct tally_set_sections *open,
-	       const struct tally_section *this, const void *end, u64 *out,
-	       const u8 kind)
+static __always_inline bool end_all(const struct tally_section *section,
+				    struct tally_view *const *view, unsigned int nr, int cpu,
+				    u64 *out)
 {
-	const struct tally_set_mark *mark = this->marks;
-	int cpu = open->cpu;
+	const struct tally_mark *mark = section->marks;
+	struct perf_event *event;
 
-	do {
-		if (!end_member(mark, out, cpu, kind, NULL))
+	if (unlikely(nr & 3)) {
+		do {
+			if (!end_member(*view++, cpu, mark++, out++, &event))
+				return false;
+		} while (--nr & 3);
+		if (!nr)
+			return event->ctx->time == section->time;
+	}
+	for (;; nr -= 4, view += 4, mark += 4, out += 4) {
+		if (!end_member(view[0], cpu, &mark[0], &out[0], &event) ||
+		    !end_member(view[1], cpu, &mark[1], &out[1], &event) ||
+		    !end_member(view[2], cpu, &mark[2], &out[2], &event) ||
+		    !end_member(view[3], cpu, &mark[3], &out[3], &event))
 			return false;
-		out++;
-		mark++;
-	} while ((const void *)mark != end);
-	return true;
+		if (likely(nr == 4))
+			break;
+	}
+	return likely(event->ctx->time == section->time);
 }
 
-static __always_inline bool
-end_by_fours(const struct tally_set_sections *open,
-	     const struct tally_section *this, const void *end, u64 *out,
-	     const u8 kind)
-{
-	const u64 *time = kind == TALLY_SET_ROTATES_BY_FOURS ? &this->time : NULL;
-	const struct tally_set_mark *mark = this->marks;
-	int cpu = open->cpu;
-
-	do {
-		if (!end_member(mark, out, cpu, kind, time) ||
-		    !end_member(mark + 1, out + 1, cpu, kind, NULL) ||
-		    !end_member(mark + 2, out + 2, cpu, kind, NULL) ||
-		    !end_member(mark + 3, out + 3, cpu, kind, NULL))
-			return false;
-		mark += 4;
-		out += 4;
-	} while (mark != end);
-	return true;
-}
-
-/* How often it has been throttled on this CPU. */
+/* The number of times that a member was throttled on this CPU. */
 static u64 throttled_here(const struct tally_event *ev)
 {
 	if (!ev->overflow)
@@ -221,7 +171,7 @@ static u64 throttled_here(const struct tally_event *ev)
 }
 
 static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
-			  struct tally_set_mark *mark)
+			  struct tally_mark *mark, u64 *time)
 {
 	struct tally_slot *s = tally_slot_on(ev, cpu);
 	struct perf_event *event = smp_load_acquire(&s->event); /* K */
@@ -231,195 +181,157 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	if (err)
 		return err;
 	mark->value = tally_local_value(s, event) - s->bank.value;
-	mark->tstamp = event->tstamp;
-	mark->time = event->ctx->time;
-	mark->throttled = throttled_here(ev);
+	/* Both only grow: the sum is the same if both are. */
+	mark->stamp = event->tstamp + throttled_here(ev);
+	*time = event->ctx->time;
 	return 0;
 }
 
-/* Whether perf has left it alone from @then until @now. */
-static bool was_left_alone(const struct tally_section *this,
-			   const struct tally_set_mark *then,
-			   const struct tally_set_mark *now)
+/* Whether perf has left a member alone since the section began. */
+static bool was_left_alone(const struct tally_section *section,
+			   const struct tally_mark *then, const struct tally_mark *now)
 {
-	switch (this->set->kind) {
-	case TALLY_SET_ROTATES:
-		return now->tstamp == then->tstamp;
-	case TALLY_SET_ROTATES_BY_FOURS:
-		return now->tstamp <= this->time;
-	case TALLY_SET_OVERFLOWS:
-		return now->tstamp == then->tstamp &&
-		       now->throttled == then->throttled;
-	default:
+	if (section->set->stays)
 		return true;
-	}
+	if (section->set->fast)
+		return now->stamp <= section->time;
+	return now->stamp == then->stamp;
 }
 
-/* Interrupts are let in again, unless they had been disabled. */
-static int leave(int err, bool irqs_off)
+static int begin_carefully(struct tally_section *section, bool irqs_off)
 {
+	struct tally_set *set = section->set;
+	int cpu = raw_smp_processor_id();
+	unsigned int i;
+	int err = 0;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_COUNT) && !irqs_off && !preempt_count())
+		err = -EINVAL;
+	for (i = 0; i < set->nr && !err; i++)
+		err = mark_carefully(set->members[i], cpu, irqs_off, &section->marks[i],
+				     &section->time);
+	return err;
+}
+
+static int end_carefully(const struct tally_section *section, u64 *out, bool irqs_off)
+{
+	const struct tally_mark *then = section->marks;
+	struct tally_set *set = section->set;
+	int cpu = raw_smp_processor_id();
+	struct tally_mark now;
+	unsigned int i;
+	int err = 0;
+	u64 time;
+
+	for (i = 0; i < set->nr && !err; i++, then++) {
+		err = mark_carefully(set->members[i], cpu, irqs_off, &now, &time);
+		if (!err && !was_left_alone(section, then, &now))
+			err = -EAGAIN;
+		if (!err)
+			out[i] = now.value - then->value;
+	}
+	return err;
+}
+
+/* The task and the CPU in one word: bits 48 to 63 of all pointers to tasks are the same. */
+static __always_inline u64 here(unsigned int cpu)
+{
+	return (unsigned long)current ^ (u64)cpu << 48;
+}
+
+static noinline int begin_slow(struct tally_section *section, bool irqs_off)
+{
+	int err;
+
+	if (!irqs_off)
+		WRITE_ONCE(*section->reading, NULL);
+	err = begin_carefully(section, irqs_off);
+	if (err)
+		section->where = 0;
 	if (!irqs_off)
 		raw_local_irq_enable();
 	return err;
 }
 
-/* In interrupts, and where there is an error. */
-static noinline int begin_carefully(struct tally_set_sections *open,
-				    struct tally_section *this, bool irqs_off)
+static noinline int end_slow(struct tally_section *section, u64 *out, bool irqs_off)
 {
-	const struct tally_set *set = this->set;
-	int cpu = raw_smp_processor_id();
-	unsigned int i;
-	int err = 0;
+	int err;
 
-	if (!this->inner)
-		err = -ENOSPC;
-	else if (IS_ENABLED(CONFIG_PREEMPT_COUNT) && !irqs_off &&
-		 !preempt_count())
-		err = -EINVAL;
-	for (i = 0; i < set->nr && !err; i++)
-		err = mark_carefully(set->members[i], cpu, irqs_off,
-				     &this->marks[i]);
-	if (!err)
-		this->time = this->marks[0].time;
-	else
-		WRITE_ONCE(open->top, this);
-	return leave(err, irqs_off);
+	if (!irqs_off)
+		WRITE_ONCE(*section->reading, NULL);
+	err = end_carefully(section, out, irqs_off);
+	if (!irqs_off)
+		raw_local_irq_enable();
+	return err;
 }
 
-static noinline int end_carefully(struct tally_set_sections *open,
-				  bool irqs_off)
+notrace int __tally_section_begin(struct tally_set *set, struct tally_section *section,
+				  unsigned int room)
 {
-	struct tally_section *this = open->top->outer;
-	const struct tally_set *set = this->set;
-	int cpu = raw_smp_processor_id();
-	struct tally_set_mark now;
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < set->nr && !err; i++) {
-		err = mark_carefully(set->members[i], cpu, irqs_off, &now);
-		if (!err && !was_left_alone(this, &this->marks[i], &now))
-			err = -EAGAIN;
-		if (!err)
-			this->out[i] = now.value - this->marks[i].value;
-	}
-	barrier(); /* M */
-	WRITE_ONCE(open->top, this);
-	return leave(err, irqs_off);
-}
-
-/**
- * tally_section_begin - begin to measure what this CPU does
- * @set: the set, on this CPU or all CPUs, or this task's
- *
- * Sections may be inside each other, up to eight of a set on one CPU; one that
- * interrupts another is inside of it.
- *
- * Context: Any context in which the CPU cannot change until tally_section_end():
- * preemption disabled, interrupts, NMI.
- * Return: 0; EINVAL with preemption enabled or on a CPU or in a task that the set
- * is not on, EAGAIN if a member is not counting at this moment, ENOSPC for one
- * section too many.
- */
-int tally_section_begin(struct tally_set *set)
-{
-	struct tally_section *this, *inner;
-	struct tally_set_sections *open;
-	u8 kind = set->kind;
+	struct tally_view **views;
+	const void **reading;
 	unsigned long flags;
-	bool done;
+	unsigned int nr, cpu;
 
+	if (tally_bad_ptr(set))
+		goto bad;
+	nr = set->nr;
+	if (unlikely(room < nr))
+		goto bad;
 	raw_local_irq_save(flags);
-	open = this_cpu_ptr(set->sections);
+	cpu = raw_smp_processor_id();
+	views = (void *)set->views + (u64)cpu * set->row;
+	reading = raw_cpu_ptr(&tally_reading);
 	/* Else its address is computed again after each use. */
-	OPTIMIZER_HIDE_VAR(open);
-	this = open->top;
-	inner = this->inner;
-	if (unlikely(!inner))
-		return begin_carefully(open, this, raw_irqs_disabled_flags(flags));
-	WRITE_ONCE(open->top, inner); /* M */
-	if (unlikely(raw_irqs_disabled_flags(flags)) ||
-	    (IS_ENABLED(CONFIG_PREEMPT_COUNT) && unlikely(!preempt_count())))
-		return begin_carefully(open, this, raw_irqs_disabled_flags(flags));
-	WRITE_ONCE(*open->reading, open->reading);
+	OPTIMIZER_HIDE_VAR(reading);
+	section->set = set;
+	section->where = here(cpu);
+	section->views = views;
+	section->reading = reading;
+	if (unlikely(raw_irqs_disabled_flags(flags)))
+		return begin_slow(section, true);
+	if (IS_ENABLED(CONFIG_PREEMPT_COUNT) && unlikely(!preempt_count()))
+		return begin_slow(section, false);
+	WRITE_ONCE(*reading, reading);
 	barrier(); /* J */
-	if (kind == TALLY_SET_ROTATES_BY_FOURS)
-		done = begin_by_fours(open, this, inner, TALLY_SET_ROTATES_BY_FOURS);
-	else if (kind == TALLY_SET_STAYS_BY_FOURS)
-		done = begin_by_fours(open, this, inner, TALLY_SET_STAYS);
-	else if (kind == TALLY_SET_STILL)
-		done = begin_one_by_one(open, this, inner, TALLY_SET_STILL);
-	else if (kind == TALLY_SET_STAYS)
-		done = begin_one_by_one(open, this, inner, TALLY_SET_STAYS);
-	else if (kind == TALLY_SET_ROTATES)
-		done = begin_one_by_one(open, this, inner, TALLY_SET_ROTATES);
-	else
-		done = false;
+	if (unlikely(!begin_all(section, views, nr, cpu)))
+		return begin_slow(section, false);
 	barrier(); /* J */
-	WRITE_ONCE(*open->reading, NULL);
-	if (unlikely(!done))
-		return begin_carefully(open, this, false);
+	WRITE_ONCE(*section->reading, NULL);
 	raw_local_irq_enable();
 	return 0;
+bad:
+	section->where = 0;
+	return -EINVAL;
 }
-EXPORT_SYMBOL_TALLY(tally_section_begin);
+EXPORT_SYMBOL_TALLY(__tally_section_begin);
 
-/**
- * tally_section_end - what was counted since tally_section_begin()
- * @set: the set
- * @out: receives a number for each member, in the order of the builders
- *
- * The section that began last on this CPU ends, also if an error is returned.
- * What the two calls themselves do is counted in part, the same each time.
- *
- * Context: As tally_section_begin().
- * Return: 0: all members counted throughout, and their ratios are valid; EAGAIN
- * if one of them did not, or may not have, as perf has had to do with it; then
- * @out means nothing. EINVAL if none is open.
- */
-int tally_section_end(struct tally_set *set, u64 *out)
+notrace int __tally_section_end(struct tally_set *set, struct tally_section *section, u64 *out)
 {
-	struct tally_section *this, *top;
-	struct tally_set_sections *open;
-	u8 kind = set->kind;
+	u64 where = section->where;
+	const void **reading;
 	unsigned long flags;
-	bool done;
+	unsigned int cpu;
 
+	if (unlikely(section->set != set))
+		return -EINVAL;
+	section->where = 0;
 	raw_local_irq_save(flags);
-	open = this_cpu_ptr(set->sections);
-	/* Else its address is computed again after each use. */
-	OPTIMIZER_HIDE_VAR(open);
-	top = open->top;
-	this = top->outer;
-	if (unlikely(!this)) {
+	cpu = raw_smp_processor_id();
+	if (unlikely(where != here(cpu))) {
 		raw_local_irq_restore(flags);
 		return -EINVAL;
 	}
-	this->out = out;
 	if (unlikely(raw_irqs_disabled_flags(flags)))
-		return end_carefully(open, true);
-	WRITE_ONCE(*open->reading, open->reading);
+		return end_slow(section, out, true);
+	reading = section->reading;
+	WRITE_ONCE(*reading, reading);
 	barrier(); /* J */
-	if (kind == TALLY_SET_ROTATES_BY_FOURS)
-		done = end_by_fours(open, this, top, out, TALLY_SET_ROTATES_BY_FOURS);
-	else if (kind == TALLY_SET_STAYS_BY_FOURS)
-		done = end_by_fours(open, this, top, out, TALLY_SET_STAYS);
-	else if (kind == TALLY_SET_STILL)
-		done = end_one_by_one(open, this, top, out, TALLY_SET_STILL);
-	else if (kind == TALLY_SET_STAYS)
-		done = end_one_by_one(open, this, top, out, TALLY_SET_STAYS);
-	else if (kind == TALLY_SET_ROTATES)
-		done = end_one_by_one(open, this, top, out, TALLY_SET_ROTATES);
-	else
-		done = false;
+	if (unlikely(!end_all(section, section->views, set->nr, cpu, out)))
+		return end_slow(section, out, false);
 	barrier(); /* J */
-	WRITE_ONCE(*open->reading, NULL);
-	if (unlikely(!done))
-		return end_carefully(open, false);
-	barrier(); /* M */
-	WRITE_ONCE(open->top, top->outer);
+	WRITE_ONCE(*section->reading, NULL);
 	raw_local_irq_enable();
 	return 0;
 }
-EXPORT_SYMBOL_TALLY(tally_section_end);
+EXPORT_SYMBOL_TALLY(__tally_section_end);

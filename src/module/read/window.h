@@ -5,7 +5,6 @@
 #include <linux/bitops.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/seqlock.h>
 #include <linux/string.h>
@@ -13,57 +12,6 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "read/page.h"
-
-/* A task, its softirq, an interrupt, an NMI, each with one inside of another. */
-#define TALLY_SET_SECTIONS 8
-
-/**
- * struct tally_set_mark - where a member stood when a section began
- * @view: of the member on this CPU; stays
- * @value: what perf's event had counted
- * @tstamp: when perf had last changed its state or its times
- * @time: what time it was then, or later, in its context
- * @throttled: how often it had been throttled there
- */
-struct tally_set_mark {
-	const struct tally_view *view;
-	u64 value;
-	u64 tstamp;
-	u64 time;
-	u64 throttled;
-};
-
-/**
- * struct tally_section - an open section, or room for one
- * @outer: the one around it, or NULL
- * @inner: the next one inside of it, which is where the marks end; or NULL
- * @set: whose
- * @out: where its numbers go, from when it ends
- * @time: what time it was when it began, or before, in perf's context
- * @marks: one for each member
- */
-struct tally_section {
-	struct tally_section *outer;
-	struct tally_section *inner;
-	struct tally_set *set;
-	u64 *out;
-	u64 time;
-	struct tally_set_mark marks[];
-};
-
-/**
- * struct tally_set_sections - the sections that are open on one CPU
- * @top: the next one
- * @reading: tally_reading of this CPU
- * @cpu: this CPU
- * @first: of TALLY_SET_SECTIONS, and one above that is never begun
- */
-struct tally_set_sections {
-	struct tally_section *top;
-	const void **reading;
-	int cpu;
-	struct tally_section first;
-};
 
 /**
  * struct tally_set_look - the last look at one slot of the members
@@ -81,16 +29,6 @@ struct tally_set_look {
 	u64 seen;
 };
 
-/* What a section has to do, in tally_set::kind. */
-enum {
-	TALLY_SET_STILL,	/* all counts are always up to date */
-	TALLY_SET_STAYS,	/* all members stay on the PMU while they are on */
-	TALLY_SET_ROTATES,	/* one may be taken off for others */
-	TALLY_SET_OVERFLOWS,	/* one may be throttled */
-	TALLY_SET_STAYS_BY_FOURS, /* as above, and their number is so */
-	TALLY_SET_ROTATES_BY_FOURS, /* and all are of one PMU */
-};
-
 /**
  * struct tally_set - several events on one target
  * @lock: guards all but what is read locally. Outside tally_counter::lock.
@@ -101,7 +39,8 @@ enum {
  * @room: how many there is room for in @now
  * @nr_slots: of each member's counter
  * @slot_mask: as each member's
- * @kind: of the members, for sections
+ * @stays: no member overflows, and perf takes none off the PMU while it is enabled
+ * @fast: sections may take the fast path
  * @on: a bit for each member that is enabled
  * @wanted: the same for those of files that are to be, when the first one is
  * @looking: the same for those to be looked at
@@ -118,7 +57,8 @@ enum {
  * @one_throttled: the same for @throttled
  * @now: what they found: @room for each slot
  * @throttled: how often each member had been throttled when the window began
- * @sections: those that are open
+ * @row: bytes from the views of one CPU to those of the next; 0 if there is one slot
+ * @views: the members' views, by slot; those of nothing unless @fast
  * @mapping: of a set that files share: of the first member's file
  * @members: the events
  */
@@ -131,7 +71,8 @@ struct tally_set {
 	unsigned int room;
 	unsigned int nr_slots;
 	unsigned int slot_mask;
-	u8 kind;
+	bool stays;
+	bool fast;
 	bool open;
 	bool begun;
 	bool ragged;
@@ -148,7 +89,8 @@ struct tally_set {
 	u64 one_throttled;
 	struct tally_totals *now;
 	u64 *throttled;
-	struct tally_set_sections __percpu *sections;
+	u32 row;
+	struct tally_view **views;
 	struct tally_mapping mapping;
 	struct tally_event *members[];
 };

@@ -89,6 +89,8 @@ struct bench {
 	struct tally_event *ev;
 	struct tally_set *set;		/* of 4 */
 	struct tally_set *set_of_8;
+	TALLY_SECTION(section, 4);
+	u64 out[4];
 	struct perf_event *bare[4];	/* A PMU has room for them and tally's. */
 };
 

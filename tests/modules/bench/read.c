@@ -97,10 +97,8 @@ static void event_read(void)
 
 static void section(void)
 {
-	static u64 out[4];
-
-	tally_section_begin(bench.set);
-	tally_section_end(bench.set, out);
+	tally_section_begin(bench.set, &bench.section);
+	tally_section_end(bench.set, &bench.section, bench.out);
 }
 
 static void set_read_local(void)
@@ -137,15 +135,14 @@ static void expect_success(void)
 {
 	struct tally_set_window window;
 	struct tally_count counts[4];
-	u64 out[4];
 	int err;
 
 	preempt_disable();
 	err = tally_event_read_local(bench.ev, &sink) ?:
 	      tally_event_read_local_count(bench.ev, counts) ?:
 	      tally_set_read_local(bench.set, &window, counts) ?:
-	      tally_section_begin(bench.set) ?:
-	      tally_section_end(bench.set, out);
+	      tally_section_begin(bench.set, &bench.section) ?:
+	      tally_section_end(bench.set, &bench.section, bench.out);
 	preempt_enable();
 	tap_is(&tap, err ?: tally_event_read(bench.ev, counts), 0,
 	       "all reads succeed");

@@ -147,15 +147,16 @@ static bool set_window(struct tally_set *set, unsigned long turns, u64 *figures)
 /* The same in a section, which has fewer instructions of its own. */
 static bool section(struct tally_set *set, unsigned long turns, u64 *figures)
 {
+	TALLY_SECTION(section, 2);
 	struct marks before, after;
 	int err;
 
 	wait_for_tick();
 	mark(&before);
 	preempt_disable();
-	err = tally_section_begin(set);
+	err = tally_section_begin(set, &section);
 	loop(turns);
-	err = err ?: tally_section_end(set, figures);
+	err = err ?: tally_section_end(set, &section, figures);
 	preempt_enable();
 	mark(&after);
 	return !err && before.interrupts == after.interrupts &&

@@ -95,15 +95,16 @@ static int read_here(void *unused)
 
 static int measure_sections(void *unused)
 {
+	TALLY_SECTION(section, 3);
 	u64 out[3];
 	int err;
 
 	while (!kthread_should_stop()) {
 		preempt_disable();
-		err = tally_section_begin(set);
+		err = tally_section_begin(set, &section);
 		if (!err) {
 			steps(3);
-			err = tally_section_end(set, out);
+			err = tally_section_end(set, &section, out);
 		}
 		preempt_enable();
 		atomic_add(!err, &done[3]);

@@ -23,6 +23,14 @@ enum { ON_CPU, ON_ALL, ON_TASK, NR_TARGETS };
 void test_local(void);
 void test_sets(void);
 void test_bad_sets(void);
+/* Steps, and writes to a word that is watched; whether so many of those are right. */
+void cause(unsigned int n);
+bool is_writes(u64 got, u64 want);
+
+int measure_section(struct tally_set *set, unsigned int n, u64 *out);
+/* Of five members: steps, writes, steps, and two more; disabled. */
+void test_sections(struct tally_set *set, const char *what);
+void test_stranded(void);
 void test_publish(unsigned long reads);
 
 /* A set that is published: 0, or why it cannot be had. */

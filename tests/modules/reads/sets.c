@@ -3,17 +3,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
-#include <linux/hardirq.h>
-#include <linux/hrtimer.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/smp.h>
 #include "reads.h"
 
-#define MOST 8
-
-static unsigned long set_word, nmi_word;
+static unsigned long set_word;
 
 static void init_steps(struct tally_builder *b)
 {
@@ -68,7 +63,7 @@ static struct tally_set *build_five(struct tally_builder *b, int target,
 	return build_set(b, 5, what);
 }
 
-static void cause(unsigned int n)
+void cause(unsigned int n)
 {
 	while (n--) {
 		step();
@@ -80,7 +75,7 @@ static void cause(unsigned int n)
  * A write to a watched word may count twice on arm64, if an interrupt comes
  * between it and the step behind it.
  */
-static bool is_writes(u64 got, u64 want)
+bool is_writes(u64 got, u64 want)
 {
 	return IS_ENABLED(CONFIG_X86) ? got == want :
 					got >= want && got <= want + want / 5 + 1;
@@ -252,175 +247,18 @@ void test_bad_sets(void)
 	kvfree(b);
 }
 
-/* ---- sections ---- */
-
-static struct tally_set *section_set;
-static u64 inner[MOST];
-static int inner_begin, inner_end;
-static bool inner_nmi;
-
-static void inner_section(void)
-{
-	inner_begin = tally_section_begin(section_set);
-	step();
-	step();
-	inner_end = tally_section_end(section_set, inner);
-	inner_nmi = in_nmi();
-}
-
-static enum hrtimer_restart section_timer(struct hrtimer *timer)
-{
-	inner_section();
-	return HRTIMER_NORESTART;
-}
-
-static void on_nmi(struct tally_event *ev, const struct tally_sample *sample,
-		   void *context)
-{
-	inner_section();
-}
-
-static void expect_inner(const char *what)
-{
-	tap_is(&tap, inner_begin, 0, what);
-	tap_is(&tap, inner_end, 0, "and ends");
-}
-
-static int section(unsigned int n, u64 *out)
-{
-	int err;
-
-	preempt_disable();
-	err = tally_section_begin(section_set);
-	if (!err) {
-		cause(n);
-		err = tally_section_end(section_set, out);
-	}
-	preempt_enable();
-	return err;
-}
-
-static void test_nesting(void)
-{
-	u64 outer[MOST], in[MOST];
-	int i, err = 0;
-
-	preempt_disable();
-	tally_section_begin(section_set);
-	steps(3);
-	tally_section_begin(section_set);
-	steps(4);
-	err = tally_section_end(section_set, in);
-	steps(5);
-	err = err ?: tally_section_end(section_set, outer);
-	preempt_enable();
-	tap_is(&tap, err, 0, "one inside of another");
-	tap_is(&tap, in[0], 4, "the inner one");
-	tap_is(&tap, outer[0], 12, "the outer one");
-
-	preempt_disable();
-	for (i = 0; !tally_section_begin(section_set); i++)
-		;
-	err = tally_section_begin(section_set);
-	steps(1);
-	while (!tally_section_end(section_set, in))
-		i--;
-	preempt_enable();
-	tap_is(&tap, err, -ENOSPC, "there is an end to that");
-	tap_is(&tap, i, 0, "and all that began have ended");
-	tap_is(&tap, in[0], 1, "the outermost last");
-}
-
-static void test_interrupted(void)
-{
-	struct hrtimer timer;
-	u64 out[MOST];
-	int err;
-
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer.function = section_timer;
-	inner_begin = -EINPROGRESS;
-	preempt_disable();
-	err = tally_section_begin(section_set);
-	hrtimer_start(&timer, ms_to_ktime(1), HRTIMER_MODE_REL_PINNED_HARD);
-	while (READ_ONCE(inner_begin) == -EINPROGRESS)
-		cpu_relax();
-	step();
-	err = err ?: tally_section_end(section_set, out);
-	preempt_enable();
-	hrtimer_cancel(&timer);
-	destroy_hrtimer_on_stack(&timer);
-	tap_is(&tap, err, 0, "a section that is interrupted by one");
-	expect_inner("the one in an interrupt begins");
-	tap_is(&tap, inner[0], 2, "has its own");
-	tap_is(&tap, out[0], 3, "and the other one all");
-}
-
-/* kprobes inside of an NMI are not run, so a word is written there. */
-static void test_in_nmi(void)
-{
-	struct tally_builder b;
-	struct tally_event *ev;
-	u64 out[MOST];
-	int err;
-
-	tally_builder_init(&b, TALLY_BREAKPOINT(&nmi_word, sizeof(nmi_word),
-						HW_BREAKPOINT_W));
-	tally_builder_on_cpu(&b, 0);
-	tally_builder_period(&b, 1);
-	tally_builder_on_overflow(&b, on_nmi, NULL);
-	ev = build(&b, "what is an NMI");
-	if (!ev)
-		return;
-	inner_begin = -EINPROGRESS;
-	inner_nmi = false;
-	preempt_disable();
-	err = tally_section_begin(section_set);
-	step();
-	WRITE_ONCE(nmi_word, 1);
-	step();
-	err = err ?: tally_section_end(section_set, out);
-	preempt_enable();
-	tap_ok(&tap, inner_nmi, "a section in NMI");
-	expect_inner("it begins");
-	tap_is(&tap, err, 0, "as does the one around it");
-	tap_ok(&tap, out[0] >= 2 && out[0] <= 4, "with all of its own: %llu",
-	       out[0]);
-	tally_event_release(ev);
-}
-
-static void test_sections(int target)
+static void test_sections_on(int target)
 {
 	struct tally_builder *b;
-	u64 out[MOST];
-	int i, bad;
+	struct tally_set *set;
 
 	b = kvcalloc(5, sizeof(*b), GFP_KERNEL);
 	if (!b)
 		return;
-	section_set = build_five(b, target, "a set for sections");
-	if (!section_set)
-		goto free;
-	tap_is(&tap, section(1, out), -EAGAIN, "none while it is disabled");
-	tally_set_enable(section_set);
-	if (IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		tap_is(&tap, tally_section_begin(section_set), -EINVAL,
-		       "nor with preemption enabled");
-	preempt_disable();
-	tap_is(&tap, tally_section_end(section_set, out), -EINVAL,
-	       "none ends that did not begin");
-	preempt_enable();
-	for (i = 0, bad = 0; i < 100; i++)
-		if (section(i, out) || out[0] != i || out[2] != i ||
-		    !is_writes(out[1], i))
-			bad++;
-	tap_is(&tap, bad, 0, "sections of 0 to 99 steps");
-	test_nesting();
-	test_interrupted();
-	if (IS_ENABLED(CONFIG_X86))
-		test_in_nmi();
-	tally_set_release(section_set);
-free:
+	set = build_five(b, target, "a set for sections");
+	if (set)
+		test_sections(set, target_name(target));
+	tally_set_release(set);
 	kvfree(b);
 }
 
@@ -488,8 +326,7 @@ static void test_starved(void)
 		tap_ok(&tap, counts[0].value == TALLY_NOT_COUNTED &&
 		       counts[1].value != TALLY_NOT_COUNTED &&
 		       !window.ratio_valid, "with the same result");
-		section_set = set;
-		tap_is(&tap, section(1, &counts[0].value), -EAGAIN,
+		tap_is(&tap, measure_section(set, 1, &counts[0].value), -EAGAIN,
 		       "and there is no section");
 		tally_set_release(set);
 	}
@@ -514,9 +351,10 @@ void test_sets(void)
 			continue;
 		}
 		test_window(target);
-		test_sections(target);
+		test_sections_on(target);
 	}
 	test_bad_sets();
+	test_stranded();
 	if (has_pmu)
 		test_starved();
 	else
