@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
+#include "base/ptr.h"
 #include "compat.h"
 #include "base/count.h"
 
@@ -39,10 +40,14 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_state_worse);
  */
 u64 tally_count_scaled(const struct tally_count *count)
 {
-	u64 value = count->value, enabled = count->enabled_ns;
-	u64 running = count->running_ns;
+	u64 value, enabled, running;
 	u64 whole, part, rest;
 
+	if (tally_bad_ptr(count))
+		return 0;
+	value = count->value;
+	enabled = count->enabled_ns;
+	running = count->running_ns;
 	if (!running)
 		return 0;
 	if (running >= enabled)

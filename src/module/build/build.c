@@ -7,6 +7,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "base/ptr.h"
 #include "build/callback.h"
 #include "build/end.h"
 #include "builder/builder.h"
@@ -307,6 +308,8 @@ struct tally_event *tally_build(struct tally_builder *b)
 	struct perf_event_attr attr;
 	int err;
 
+	if (tally_bad_ptr(b))
+		return ERR_PTR(-EINVAL);
 	might_sleep();
 	b->stage = TALLY_STAGE_SETTINGS;
 	err = tally_builder_check(b, &attr);

@@ -13,6 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include "base/ptr.h"
 #include "build/end.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -308,6 +309,8 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 	unsigned int i;
 	int err;
 
+	if (tally_bad_ptr(builders))
+		return ERR_PTR(-EINVAL);
 	might_sleep();
 	if (!n || n > TALLY_SET_MOST)
 		return ERR_PTR(-EINVAL);
@@ -349,6 +352,8 @@ int tally_set_failed(const struct tally_builder *builders, unsigned int n)
 {
 	unsigned int i;
 
+	if (tally_bad_ptr(builders))
+		return -1;
 	for (i = 0; i < n; i++)
 		if (builders[i].why[0])
 			return i;
@@ -369,6 +374,8 @@ EXPORT_SYMBOL_TALLY(tally_set_failed);
  */
 int tally_set_publish(struct tally_set *set, u64 interval_ns)
 {
+	if (tally_bad_ptr(set))
+		return -EINVAL;
 	might_sleep();
 	return tally_publish(set->members, set->nr, interval_ns);
 }
@@ -389,6 +396,8 @@ EXPORT_SYMBOL_TALLY(tally_set_publish);
 int tally_set_published(struct tally_set *set, int cpu,
 			struct tally_count *counts, u64 *age_ns)
 {
+	if (tally_bad_ptr(set) || tally_bad_ptr(counts) || tally_bad_ptr(age_ns))
+		return -EINVAL;
 	return tally_published(set->members[0], cpu, set->nr, counts, age_ns);
 }
 EXPORT_SYMBOL_TALLY(tally_set_published);
@@ -404,6 +413,8 @@ EXPORT_SYMBOL_TALLY(tally_set_published);
  */
 unsigned int tally_set_size(const struct tally_set *set)
 {
+	if (tally_bad_ptr(set))
+		return 0;
 	return set->nr;
 }
 EXPORT_SYMBOL_TALLY(tally_set_size);
@@ -421,7 +432,7 @@ EXPORT_SYMBOL_TALLY(tally_set_size);
  */
 struct tally_event *tally_set_event(struct tally_set *set, unsigned int index)
 {
-	return index < set->nr ? set->members[index] : NULL;
+	return !tally_bad_ptr(set) && index < set->nr ? set->members[index] : NULL;
 }
 EXPORT_SYMBOL_TALLY(tally_set_event);
 

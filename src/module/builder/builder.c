@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
+#include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "builder/name.h"
@@ -68,11 +69,17 @@ void __tally_builder_init(struct tally_builder *b, struct tally_what what,
 {
 	int type = what.type;
 
+	if (tally_bad_ptr(b))
+		return;
 	tally_builder_clear(b, owner);
 	b->attr.config = what.config;
 	b->attr.config1 = what.config1;
 	b->attr.config2 = what.config2;
 	b->attr.bp_type = what.bp_type;
+	if (IS_ERR(what.pmu) || IS_ERR(what.symbol)) {
+		tally_bad(b, -EINVAL, "no name of a PMU or symbol");
+		return;
+	}
 	if (what.pmu) {
 		type = tally_pmu_type(what.pmu);
 		if (type < 0)
@@ -89,7 +96,13 @@ void __tally_builder_init_attr(struct tally_builder *b,
 			       const struct perf_event_attr *attr,
 			       struct module *owner)
 {
+	if (tally_bad_ptr(b))
+		return;
 	tally_builder_clear(b, owner);
+	if (tally_bad_ptr(attr)) {
+		tally_bad(b, -EINVAL, "no perf_event_attr");
+		return;
+	}
 	b->attr = *attr;
 	b->attr.size = sizeof(b->attr);
 }
@@ -109,8 +122,15 @@ EXPORT_SYMBOL_TALLY(__tally_builder_init_attr);
 void tally_builder_name(struct tally_builder *b, const char *name)
 {
 	char why[sizeof(b->why)];
-	int err = tally_name_check(name, why, sizeof(why));
+	int err;
 
+	if (tally_bad_ptr(b))
+		return;
+	if (tally_bad_ptr(name)) {
+		tally_bad_in(b, TALLY_FIELD_NAME, -EINVAL, "no name");
+		return;
+	}
+	err = tally_name_check(name, why, sizeof(why));
 	if (err) {
 		tally_bad_in(b, TALLY_FIELD_NAME, err, "%s", why);
 		return;
@@ -133,6 +153,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_name);
 void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
 			  u64 config3)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.config1 = config1;
 	b->attr.config2 = config2;
 	if (!tally_attr_set_config3(&b->attr, config3))
@@ -150,6 +172,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_config);
  */
 void tally_builder_on_cpu(struct tally_builder *b, int cpu)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu)) {
 		tally_bad_in(b, TALLY_FIELD_CPU, -EINVAL,
 			     "cpu %d does not exist", cpu);
@@ -170,6 +194,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_cpu);
  */
 void tally_builder_on_all_cpus(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->given |= TALLY_GIVEN_ALL_CPUS;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_all_cpus);
@@ -184,6 +210,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_all_cpus);
  */
 void tally_builder_on_task(struct tally_builder *b, struct task_struct *task)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (IS_ERR_OR_NULL(task)) {
 		tally_bad(b, -ESRCH, "no task");
 		return;
@@ -203,6 +231,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_task);
  */
 void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (pid < 0) {
 		tally_bad(b, -EINVAL, "pid %d does not exist", pid);
 		return;
@@ -225,6 +255,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
  */
 void tally_builder_period(struct tally_builder *b, u64 period)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (period >> 63) {
 		tally_bad(b, -EINVAL, "period above 2^63 - 1");
 		return;
@@ -247,6 +279,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_period);
  */
 void tally_builder_freq(struct tally_builder *b, u64 hz)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->freq = hz;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_freq);
@@ -259,6 +293,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_freq);
  */
 void tally_builder_disabled(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.disabled = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_disabled);
@@ -271,6 +307,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_disabled);
  */
 void tally_builder_inherit(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.inherit = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_inherit);
@@ -283,6 +321,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_inherit);
  */
 void tally_builder_inherit_thread(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.inherit_thread = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_inherit_thread);
@@ -295,6 +335,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_inherit_thread);
  */
 void tally_builder_pinned(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.pinned = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_pinned);
@@ -307,6 +349,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_pinned);
  */
 void tally_builder_exclusive(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.exclusive = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_exclusive);
@@ -323,6 +367,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_exclusive);
  */
 void tally_builder_exclude(struct tally_builder *b, u32 mask)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (mask & ~(TALLY_EXCLUDE_USER | TALLY_EXCLUDE_KERNEL |
 		     TALLY_EXCLUDE_HV | TALLY_EXCLUDE_IDLE |
 		     TALLY_EXCLUDE_HOST | TALLY_EXCLUDE_GUEST)) {
@@ -348,6 +394,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_exclude);
  */
 void tally_builder_precise(struct tally_builder *b, unsigned int level)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (level > 3) {
 		tally_bad(b, -EINVAL, "precise above 3");
 		return;
@@ -367,6 +415,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_precise);
  */
 void tally_builder_require(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->flags |= TALLY_BUILDER_REQUIRE;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_require);
@@ -381,6 +431,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_require);
  */
 void tally_builder_enable_on_exec(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.enable_on_exec = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_enable_on_exec);
@@ -394,6 +446,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_enable_on_exec);
  */
 void tally_builder_remove_on_exec(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.remove_on_exec = 1;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_remove_on_exec);
@@ -410,6 +464,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_remove_on_exec);
  */
 void tally_builder_sigtrap(struct tally_builder *b, u64 data)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.sigtrap = 1;
 	b->attr.sig_data = data;
 }
@@ -424,6 +480,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_sigtrap);
  */
 const char *tally_builder_why(const struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return "no builder";
 	return b->why;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_why);

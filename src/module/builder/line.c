@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
+#include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "builder/name.h"
@@ -180,7 +181,11 @@ int __tally_builder_parse(struct tally_builder *b, const char *line,
 {
 	char *copy, *text;
 
+	if (tally_bad_ptr(b))
+		return -EINVAL;
 	tally_builder_clear(b, owner);
+	if (tally_bad_ptr(line))
+		return tally_bad(b, -EINVAL, "no line");
 	copy = kstrdup(line, GFP_KERNEL);
 	if (!copy)
 		return tally_bad(b, -ENOMEM, "out of memory");

@@ -5,6 +5,7 @@
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include "base/ptr.h"
 #include "base/queue.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -24,6 +25,8 @@
 void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
 			       void *context)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->direct.fn = fn;
 	b->direct.context = context;
 }
@@ -41,6 +44,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_overflow);
 void tally_builder_on_overflow_irq(struct tally_builder *b,
 				   tally_overflow_fn fn, void *context)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->irq.fn = fn;
 	b->irq.context = context;
 }
@@ -57,6 +62,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_irq);
 void tally_builder_on_overflow_work(struct tally_builder *b,
 				    tally_overflow_fn fn, void *context)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->work.fn = fn;
 	b->work.context = context;
 }
@@ -72,6 +79,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_work);
  */
 void tally_builder_queue(struct tally_builder *b, unsigned int samples)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (samples > TALLY_QUEUE_MAX) {
 		tally_bad(b, -EINVAL, "a queue has at most %u samples",
 			  TALLY_QUEUE_MAX);
@@ -95,6 +104,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_queue);
  */
 void tally_builder_max_rate(struct tally_builder *b, u32 per_second)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->max_rate = per_second;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
@@ -108,6 +119,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
  */
 void tally_builder_one_shot(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->flags |= TALLY_BUILDER_ONE_SHOT;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_one_shot);
@@ -122,6 +135,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_one_shot);
  */
 void tally_builder_sample_time(struct tally_builder *b)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->flags |= TALLY_BUILDER_TIME;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_sample_time);
@@ -137,6 +152,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_sample_time);
  */
 void tally_builder_branches(struct tally_builder *b, u64 mask)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	b->attr.branch_sample_type = mask;
 }
@@ -159,6 +176,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_branches);
  */
 void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags)
 {
+	if (tally_bad_ptr(b))
+		return;
 	if (flags & ~(TALLY_RING_BACKWARD | TALLY_RING_PANIC | TALLY_RING_SHARED)) {
 		tally_bad(b, -EINVAL, "unknown flags of a ring: %#x", flags);
 		return;
@@ -193,6 +212,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_ring);
  */
 void tally_builder_sample_type(struct tally_builder *b, u64 sample_type)
 {
+	if (tally_bad_ptr(b))
+		return;
 	b->attr.sample_type = sample_type;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_sample_type);

@@ -15,6 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/time64.h>
+#include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/control.h"
@@ -171,10 +172,13 @@ static int period_of(const struct tally_event *ev, u64 value, u64 *period)
  */
 int tally_event_set_period(struct tally_event *ev, u64 value)
 {
-	struct tally_counter *c = ev->counter;
+	struct tally_counter *c;
 	u64 period;
 	int err;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	c = ev->counter;
 	might_sleep();
 	if (!ev->attr.sample_period)
 		return -EINVAL;
@@ -216,9 +220,12 @@ EXPORT_SYMBOL_TALLY(tally_event_set_period);
  */
 int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 {
-	struct tally_overflow *of = ev->overflow;
+	struct tally_overflow *of;
 	int err;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	of = ev->overflow;
 	might_sleep();
 	if (!ev->attr.sample_period || !overflows || ev->attr.sigtrap ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
@@ -282,8 +289,11 @@ int tally_event_limit(struct tally_event *ev, unsigned int overflows)
  */
 int tally_event_rearm(struct tally_event *ev, u64 period)
 {
-	struct tally_overflow *of = ev->overflow;
+	struct tally_overflow *of;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	of = ev->overflow;
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
@@ -313,10 +323,14 @@ EXPORT_SYMBOL_TALLY(tally_event_rearm);
 int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access)
 {
-	struct tally_counter *c = ev->counter;
-	struct perf_event_attr attr = ev->attr;
+	struct tally_counter *c;
+	struct perf_event_attr attr;
 	int err;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	c = ev->counter;
+	attr = ev->attr;
 	might_sleep();
 	if (attr.type != PERF_TYPE_BREAKPOINT || attr.inherit)
 		return -EOPNOTSUPP;
@@ -351,6 +365,8 @@ EXPORT_SYMBOL_TALLY(tally_event_modify);
 int tally_event_overflow_stats(struct tally_event *ev,
 			       struct tally_overflow_stats *stats)
 {
+	if (tally_bad_ptr(ev) || tally_bad_ptr(stats))
+		return -EINVAL;
 	memset(stats, 0, sizeof(*stats));
 	if (!ev->overflow)
 		return -EINVAL;

@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -377,6 +378,8 @@ int tally_event_enable(struct tally_event *ev)
 {
 	int err;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
 	err = enable(ev);
@@ -398,6 +401,8 @@ EXPORT_SYMBOL_TALLY(tally_event_enable);
  */
 void tally_event_disable(struct tally_event *ev)
 {
+	if (tally_bad_ptr(ev))
+		return;
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
 	if (ev->on)
@@ -414,9 +419,12 @@ EXPORT_SYMBOL_TALLY(tally_event_disable);
  */
 void tally_event_reset(struct tally_event *ev)
 {
-	struct tally_counter *c = ev->counter;
+	struct tally_counter *c;
 	unsigned int i;
 
+	if (tally_bad_ptr(ev))
+		return;
+	c = ev->counter;
 	might_sleep();
 	mutex_lock(&c->lock);
 	tally_counter_look(c);
@@ -443,6 +451,8 @@ enum tally_state tally_event_state(struct tally_event *ev)
 {
 	enum tally_state state;
 
+	if (tally_bad_ptr(ev))
+		return TALLY_STATE_ERROR;
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
 	state = tally_event_state_now(ev);
@@ -484,6 +494,8 @@ bool tally_event_ended(struct tally_event *ev)
  */
 const char *tally_event_name(const struct tally_event *ev)
 {
+	if (tally_bad_ptr(ev))
+		return "";
 	return ev->name;
 }
 EXPORT_SYMBOL_TALLY(tally_event_name);

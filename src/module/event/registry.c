@@ -80,6 +80,9 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 	int err = 0;
 	u32 key;
 
+	/* Two modules, or two CPUs, may have the same line: its text is no name. */
+	if (b->given & TALLY_GIVEN_EVENT && b->owner != THIS_MODULE)
+		given = false;
 	if (given)
 		strscpy(ev->name, b->name, sizeof(ev->name));
 	mutex_lock(&events_lock);

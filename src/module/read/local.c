@@ -29,6 +29,7 @@
 #include <linux/sched/clock.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
+#include "base/ptr.h"
 #include "base/pmu.h"
 #include "compat.h"
 #include "counter/slot.h"
@@ -146,8 +147,9 @@ noinline int tally_local_check(const struct tally_event *ev,
 
 /* Of those that overflow, in interrupts, and wherever it fails. */
 static noinline int read_carefully(struct tally_event *ev, int cpu,
-				   bool irqs_off, u64 *value)
+				   unsigned long flags, u64 *value)
 {
+	bool irqs_off = raw_irqs_disabled_flags(flags);
 	unsigned int slot = cpu & ev->slot_mask;
 	struct tally_slot *s = &ev->counter->slots[slot];
 	struct perf_event *event = smp_load_acquire(&s->event); /* K */
@@ -179,7 +181,7 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
  * inherited event, whose children count elsewhere, and in NMI for an event of a
  * PMU that is no CPU's own, whose driver takes a lock, and for a precise one.
  */
-int tally_event_read_local(struct tally_event *ev, u64 *value)
+notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 {
 	const struct tally_view *view;
 	struct perf_event *event;
@@ -188,6 +190,8 @@ int tally_event_read_local(struct tally_event *ev, u64 *value)
 	tally_read_fn read;
 	int cpu, err = 0;
 
+	if (tally_bad_ptr(ev) || tally_bad_ptr(value))
+		return -EINVAL;
 	raw_local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	view = &ev->views[cpu & ev->slot_mask];
@@ -196,19 +200,16 @@ int tally_event_read_local(struct tally_event *ev, u64 *value)
 	event = smp_load_acquire(&view->event); /* I */
 	if (unlikely(READ_ONCE(event->oncpu) != cpu) ||
 	    unlikely(raw_irqs_disabled_flags(flags))) {
-		err = read_carefully(ev, cpu, raw_irqs_disabled_flags(flags),
-				     value);
+		err = read_carefully(ev, cpu, flags, value);
 		goto out;
 	}
-	if (!READ_ONCE(view->still)) {
-		read = READ_ONCE(view->read);
-		reading = raw_cpu_ptr(&tally_reading);
-		WRITE_ONCE(*reading, event);
-		barrier(); /* J */
-		read(event);
-		barrier(); /* J */
-		WRITE_ONCE(*reading, NULL);
-	}
+	read = READ_ONCE(view->read);
+	reading = raw_cpu_ptr(&tally_reading);
+	WRITE_ONCE(*reading, event);
+	barrier(); /* J */
+	read(event);
+	barrier(); /* J */
+	WRITE_ONCE(*reading, NULL);
 	*value = local64_read(&event->count) + READ_ONCE(view->plain);
 out:
 	raw_local_irq_restore(flags);
@@ -344,6 +345,8 @@ int tally_event_read_local_count(struct tally_event *ev,
 	unsigned long flags;
 	int err;
 
+	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
+		return -EINVAL;
 	raw_local_irq_save(flags);
 	err = tally_local_read(ev, raw_smp_processor_id(),
 			       raw_irqs_disabled_flags(flags), false,

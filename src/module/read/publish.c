@@ -40,6 +40,7 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
+#include "base/ptr.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
@@ -568,6 +569,8 @@ int tally_publish(struct tally_event **members, unsigned int nr, u64 interval)
  */
 int tally_event_publish(struct tally_event *ev, u64 interval_ns)
 {
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
 	might_sleep();
 	return tally_publish(&ev, 1, interval_ns);
 }
@@ -591,6 +594,8 @@ EXPORT_SYMBOL_TALLY(tally_event_publish);
 int tally_event_published(struct tally_event *ev, int cpu,
 			  struct tally_count *count, u64 *age_ns)
 {
+	if (tally_bad_ptr(ev) || tally_bad_ptr(count) || tally_bad_ptr(age_ns))
+		return -EINVAL;
 	return tally_published(ev, cpu, 1, count, age_ns);
 }
 EXPORT_SYMBOL_TALLY(tally_event_published);

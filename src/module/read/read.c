@@ -5,6 +5,7 @@
  */
 #include <linux/mutex.h>
 #include <linux/string.h>
+#include "base/ptr.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/read.h"
@@ -142,6 +143,8 @@ static int count_error(const struct tally_count *count)
  */
 int tally_event_read(struct tally_event *ev, struct tally_count *count)
 {
+	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
+		return -EINVAL;
 	might_sleep();
 	tally_event_read_all(ev, count);
 	return count_error(count);
@@ -163,10 +166,13 @@ EXPORT_SYMBOL_TALLY(tally_event_read);
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count)
 {
-	struct tally_counter *c = ev->counter;
+	struct tally_counter *c;
 	unsigned int slot = 0;
 	int err;
 
+	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
+		return -EINVAL;
+	c = ev->counter;
 	might_sleep();
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;

@@ -45,6 +45,8 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	bool any = false;
 	unsigned int i;
 
+	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
+		return -EINVAL;
 	if (!smp_load_acquire(&set->open)) /* L */
 		return -EAGAIN;
 	raw_local_irq_save(flags);

@@ -15,6 +15,7 @@
 #include <linux/bitops.h>
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
+#include "base/ptr.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
@@ -242,6 +243,8 @@ int tally_set_enable(struct tally_set *set)
 {
 	int err;
 
+	if (tally_bad_ptr(set))
+		return -EINVAL;
 	might_sleep();
 	mutex_lock(&set->lock);
 	err = tally_set_on(set, tally_set_all(set));
@@ -261,6 +264,8 @@ EXPORT_SYMBOL_TALLY(tally_set_enable);
  */
 void tally_set_disable(struct tally_set *set)
 {
+	if (tally_bad_ptr(set))
+		return;
 	might_sleep();
 	mutex_lock(&set->lock);
 	tally_set_off(set, tally_set_all(set));
@@ -278,6 +283,8 @@ EXPORT_SYMBOL_TALLY(tally_set_disable);
  */
 void tally_set_reset(struct tally_set *set)
 {
+	if (tally_bad_ptr(set))
+		return;
 	might_sleep();
 	mutex_lock(&set->lock);
 	tally_set_zero(set, tally_set_all(set));
@@ -455,6 +462,8 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 		    struct tally_count *counts)
 {
+	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
+		return;
 	might_sleep();
 	mutex_lock(&set->lock);
 	tally_set_look_and_read(set, 0, set->nr_slots - 1, window, counts);
@@ -478,9 +487,13 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 		       struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	const struct tally_counter *c = set->members[0]->counter;
-	unsigned int slot = cpu & c->slot_mask;
+	const struct tally_counter *c;
+	unsigned int slot;
 
+	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
+		return -EINVAL;
+	c = set->members[0]->counter;
+	slot = cpu & c->slot_mask;
 	might_sleep();
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
 		return -EINVAL;

@@ -33,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <uapi/linux/tally.h>
+#include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -163,10 +164,14 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
  */
 ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
-	struct tally_recorder *rec = recorder_of(ev, false);
-	int slot = cpu == -1 ? 0 : slot_of(ev, cpu);
+	struct tally_recorder *rec;
+	int slot;
 	ssize_t n;
 
+	if (tally_bad_ptr(ev) || tally_bad_ptr(buf))
+		return -EINVAL;
+	rec = recorder_of(ev, false);
+	slot = cpu == -1 ? 0 : slot_of(ev, cpu);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;
@@ -199,9 +204,12 @@ EXPORT_SYMBOL_TALLY(tally_ring_read);
  */
 int tally_ring_wait(struct tally_event *ev, unsigned long timeout)
 {
-	struct tally_recorder *rec = recorder_of(ev, false);
+	struct tally_recorder *rec;
 	long left;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	rec = recorder_of(ev, false);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;
@@ -256,8 +264,11 @@ static void freeze(struct tally_recorder *rec)
  */
 int tally_event_snapshot(struct tally_event *ev)
 {
-	struct tally_recorder *rec = recorder_of(ev, true);
+	struct tally_recorder *rec;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	rec = recorder_of(ev, true);
 	if (!rec)
 		return -EINVAL;
 	freeze(rec);
@@ -320,10 +331,13 @@ static void settle(struct tally_recorder *rec)
  */
 ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
-	struct tally_recorder *rec = recorder_of(ev, true);
+	struct tally_recorder *rec;
 	ssize_t n = -EBUSY;
 	int slot;
 
+	if (tally_bad_ptr(ev) || tally_bad_ptr(buf))
+		return -EINVAL;
+	rec = recorder_of(ev, true);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;
@@ -366,8 +380,11 @@ static void resume(struct tally_recorder *rec)
  */
 int tally_event_resume(struct tally_event *ev)
 {
-	struct tally_recorder *rec = recorder_of(ev, true);
+	struct tally_recorder *rec;
 
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	rec = recorder_of(ev, true);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;

@@ -56,6 +56,14 @@ static void names(void)
 	tap_ok(&tap, !strcmp(tally_event_name(one), "by_line"),
 	       "the name of a line");
 	tally_event_release(one);
+
+	tally_builder_parse(&b, "page-faults cpu=0");
+	one = build_ok(&b, "a line without a name");
+	two = build_ok(&b, "and the same line again");
+	tap_ok(&tap, !IS_ERR(two) && strstarts(tally_event_name(two), "tally_consumer."),
+	       "each has a name of its own");
+	tally_event_release(two);
+	tally_event_release(one);
 }
 
 static void refusals(void)

@@ -19,5 +19,6 @@ void test_calls(void);
 void test_kinds(void);
 void test_probes(void);
 void test_targets(void);
+void test_nulls(void);
 
 #endif /* CONSUMER_H */

@@ -105,6 +105,7 @@ static int __init consumer_init(void)
 	test_kinds();
 	test_probes();
 	test_targets();
+	test_nulls();
 	tap_plan(&tap);
 	tap_show(&tap, "tally_consumer");
 	return 0;
