@@ -26,18 +26,6 @@ enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_state_worse);
 
-/**
- * tally_count_scaled - estimate the value of an event that was multiplexed
- * @count: a count of tally_event_read()
- *
- * The estimate is value * enabled_ns / running_ns, rounded down, computed in 128 bits.
- * perf reads the two times one after the other, so running_ns may be larger; then the
- * value is not scaled.
- *
- * Context: Any context.
- * Return: the estimate; U64_MAX if it is larger than that; 0 if running_ns is 0, which
- * means that the event has not counted at all.
- */
 u64 tally_count_scaled(const struct tally_count *count)
 {
 	u64 value, enabled, running;
@@ -63,14 +51,6 @@ u64 tally_count_scaled(const struct tally_count *count)
 }
 EXPORT_SYMBOL_TALLY(tally_count_scaled);
 
-/**
- * tally_state_name - name a state
- * @state: the state
- *
- * Context: Any context.
- * Return: "off", "inactive", "active", "error", "offline", "exited" or
- * "throttled".
- */
 const char *tally_state_name(enum tally_state state)
 {
 	static const char *const words[] = {

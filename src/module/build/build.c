@@ -279,28 +279,6 @@ static struct tally_event *build_on(struct tally_builder *b,
 	return ev;
 }
 
-/**
- * tally_build - make the event that the builder describes
- * @b: the builder; it stays as it is, and may be built again
- *
- * All checks of perf's system call are made here, for the caller's rights, but for
- * what security modules say of perf, which modules cannot ask. The event is
- * complete, with its folder in debugfs, before it can overflow; one that does not may
- * count some of its own making. Events that count the same thing on the same target
- * share one counter.
- *
- * Handlers may be called before this returns. They may use the event, but nobody
- * may release it before.
- *
- * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
- * with cpu_hotplug_lock held: perf takes it for software events.
- * Return: the event, or an ERR_PTR with the reason; tally_builder_why() has the
- * sentence. EINVAL, ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without
- * CAP_PERFMON, EEXIST for a name that is taken, ESRCH for a task that is gone,
- * EINTR for a signal while the task is in exec(); and from perf, ENOENT no such
- * event on this machine, ENODEV CPU offline, ENOSPC no breakpoint free, EPERM
- * kernel breakpoints without CAP_SYS_ADMIN, EBUSY no room on the PMU, ENOMEM.
- */
 struct tally_event *tally_build(struct tally_builder *b)
 {
 	struct tally_event *ev;

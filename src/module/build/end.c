@@ -144,21 +144,6 @@ void tally_event_destroy(struct tally_event *ev)
 	tally_events_destroy(&doomed);
 }
 
-/**
- * tally_event_release - the end of an event
- * @ev: the event; NULL and ERR_PTRs are ignored
- *
- * On return its files are gone, nothing counts for it, no handler of it is
- * running or will be, on any CPU, and its memory is free. What was queued for
- * its bottom halves has been handed to them; what an interrupt was to be given on
- * a CPU that went offline has not, and was missed.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback, nor
- * under a lock that an open file of the event's folder may wait for, or one of
- * its handlers.
- * Return: 0; EDEADLK in any event's handler or in atomic context: the event
- * would wait for the caller, and goes on as it was.
- */
 int tally_event_release(struct tally_event *ev)
 {
 	if (IS_ERR_OR_NULL(ev))

@@ -286,22 +286,6 @@ static int set_fill(struct tally_set *set)
 	return views_fill(set);
 }
 
-/**
- * tally_set_build - make several events that are read in one window
- * @builders: of the members, all for the same target, with handlers if wanted
- * @n: how many, up to TALLY_SET_MOST
- *
- * All or nothing. The members are events like others, with names and files, but
- * they are enabled, disabled, reset and released by the set alone. The set is
- * enabled once built, unless the first builder is disabled; the others do not
- * matter. tally_builder_require() of one of them is for all: EBUSY unless all of
- * them count at the same time.
- *
- * Context: Process context, may sleep; as tally_build().
- * Return: the set, or an ERR_PTR: EINVAL for no or too many members, or another
- * target or owner than the first member's; EOPNOTSUPP for an inherited member, ENOMEM, or
- * what tally_build() says of a member; tally_set_failed() tells which.
- */
 struct tally_set *tally_set_build(struct tally_builder *builders,
 				  unsigned int n)
 {
@@ -339,15 +323,6 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 }
 EXPORT_SYMBOL_TALLY(tally_set_build);
 
-/**
- * tally_set_failed - which member tally_set_build() could not make
- * @builders: as given to it
- * @n: as given to it
- *
- * Context: Any context.
- * Return: its index, for which tally_builder_why() has the sentence; -1 if it
- * was none of them.
- */
 int tally_set_failed(const struct tally_builder *builders, unsigned int n)
 {
 	unsigned int i;
@@ -361,17 +336,6 @@ int tally_set_failed(const struct tally_builder *builders, unsigned int n)
 }
 EXPORT_SYMBOL_TALLY(tally_set_failed);
 
-/**
- * tally_set_publish - have the counts where they can be read by anyone, any time
- * @set: the set
- * @interval_ns: how often, from 10,000 (10 us) for every eight members begun to an
- *	hour; 0 ends it
- *
- * As tally_event_publish(): each time, all members of a CPU at one moment.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: as tally_event_publish().
- */
 int tally_set_publish(struct tally_set *set, u64 interval_ns)
 {
 	if (tally_bad_ptr(set))
@@ -381,18 +345,6 @@ int tally_set_publish(struct tally_set *set, u64 interval_ns)
 }
 EXPORT_SYMBOL_TALLY(tally_set_publish);
 
-/**
- * tally_set_published - the counts that were published last
- * @set: the set
- * @cpu: which CPU, for a set on all CPUs; else -1
- * @counts: receives a count for each member, all of one moment; one that was not
- *	counting at that moment is in the state TALLY_STATE_INACTIVE, and has what
- *	was published before
- * @age_ns: receives how long ago that was, in nanoseconds
- *
- * Context: Any context. Takes no lock and interrupts nobody.
- * Return: as tally_event_published().
- */
 int tally_set_published(struct tally_set *set, int cpu,
 			struct tally_count *counts, u64 *age_ns)
 {
@@ -404,13 +356,6 @@ EXPORT_SYMBOL_TALLY(tally_set_published);
 
 /* ---- the rest of its life ---- */
 
-/**
- * tally_set_size - how many members there are
- * @set: the set
- *
- * Context: Any context.
- * Return: the number of members.
- */
 unsigned int tally_set_size(const struct tally_set *set)
 {
 	if (tally_bad_ptr(set))
@@ -419,33 +364,12 @@ unsigned int tally_set_size(const struct tally_set *set)
 }
 EXPORT_SYMBOL_TALLY(tally_set_size);
 
-/**
- * tally_set_event - a member
- * @set: the set
- * @index: which, in the order of the builders
- *
- * For what concerns one event alone: its name, its own counts, its overflows. It
- * must not be enabled, disabled, reset or released.
- *
- * Context: Any context.
- * Return: the event; NULL if there are not so many.
- */
 struct tally_event *tally_set_event(struct tally_set *set, unsigned int index)
 {
 	return !tally_bad_ptr(set) && index < set->nr ? set->members[index] : NULL;
 }
 EXPORT_SYMBOL_TALLY(tally_set_event);
 
-/**
- * tally_set_release - the end of a set and its members
- * @set: the set; NULL and ERR_PTRs are ignored
- *
- * As tally_event_release(), for all members at once.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback. No
- * section is open, and nobody reads the set.
- * Return: 0; EDEADLK in any event's handler or in atomic context.
- */
 int tally_set_release(struct tally_set *set)
 {
 	unsigned int i;

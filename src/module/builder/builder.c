@@ -108,17 +108,6 @@ void __tally_builder_init_attr(struct tally_builder *b,
 }
 EXPORT_SYMBOL_TALLY(__tally_builder_init_attr);
 
-/**
- * tally_builder_name - name the event
- * @b: the builder
- * @name: its folder in debugfs; fewer than TALLY_NAME_LEN printable characters,
- *	no blank and no '/'. Copied.
- *
- * tally_build() answers EEXIST for a name that is taken. Without a name the
- * event is called after its module and what it counts.
- *
- * Context: Any context.
- */
 void tally_builder_name(struct tally_builder *b, const char *name)
 {
 	char why[sizeof(b->why)];
@@ -141,15 +130,6 @@ void tally_builder_name(struct tally_builder *b, const char *name)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_name);
 
-/**
- * tally_builder_config - the extensions of a PMU's event code
- * @b: the builder
- * @config1: perf_event_attr::config1
- * @config2: perf_event_attr::config2
- * @config3: perf_event_attr::config3; EOPNOTSUPP if not 0 before Linux 6.3
- *
- * Context: Any context.
- */
 void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
 			  u64 config3)
 {
@@ -162,14 +142,6 @@ void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
 }
 EXPORT_SYMBOL_TALLY(tally_builder_config);
 
-/**
- * tally_builder_on_cpu - count on one CPU
- * @b: the builder
- * @cpu: its number; EINVAL if it cannot exist, ENODEV from tally_build() while
- *	it is offline. With tally_builder_on_task(): the task, while it is there.
- *
- * Context: Any context.
- */
 void tally_builder_on_cpu(struct tally_builder *b, int cpu)
 {
 	if (tally_bad_ptr(b))
@@ -184,14 +156,6 @@ void tally_builder_on_cpu(struct tally_builder *b, int cpu)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_cpu);
 
-/**
- * tally_builder_on_all_cpus - count on every CPU, those still to come included
- * @b: the builder
- *
- * The default. A PMU that serves only some CPUs counts on those.
- *
- * Context: Any context.
- */
 void tally_builder_on_all_cpus(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -200,14 +164,6 @@ void tally_builder_on_all_cpus(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_all_cpus);
 
-/**
- * tally_builder_on_task - count one task, wherever it runs
- * @b: the builder
- * @task: the caller keeps it alive until tally_build() is done; ESRCH from
- *	there if it is exiting
- *
- * Context: Any context.
- */
 void tally_builder_on_task(struct tally_builder *b, struct task_struct *task)
 {
 	if (tally_bad_ptr(b))
@@ -221,14 +177,6 @@ void tally_builder_on_task(struct tally_builder *b, struct task_struct *task)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_task);
 
-/**
- * tally_builder_on_pid - count one task by its number
- * @b: the builder
- * @pid: looked up by tally_build() in the caller's PID namespace, ESRCH if it
- *	is gone; 0 for the caller itself
- *
- * Context: Any context.
- */
 void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
 {
 	if (tally_bad_ptr(b))
@@ -242,17 +190,6 @@ void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
 
-/**
- * tally_builder_period - overflow every so many counts
- * @b: the builder
- * @period: 1 to 2^63 - 1; 0 only counts
- *
- * Not with tally_builder_freq(), nor without something that receives the
- * overflows: a handler, a ring or tally_builder_sigtrap(). perf takes a period of a clock
- * below 10 microseconds for 10 microseconds.
- *
- * Context: Any context.
- */
 void tally_builder_period(struct tally_builder *b, u64 period)
 {
 	if (tally_bad_ptr(b))
@@ -265,18 +202,6 @@ void tally_builder_period(struct tally_builder *b, u64 period)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_period);
 
-/**
- * tally_builder_freq - overflow so often
- * @b: the builder
- * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 only
- *	counts
- *
- * Not with tally_builder_period(), nor without something that receives the
- * overflows: a handler, a ring or tally_builder_sigtrap(). perf looks for the period:
- * it may begin with a burst of overflows.
- *
- * Context: Any context.
- */
 void tally_builder_freq(struct tally_builder *b, u64 hz)
 {
 	if (tally_bad_ptr(b))
@@ -285,12 +210,6 @@ void tally_builder_freq(struct tally_builder *b, u64 hz)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_freq);
 
-/**
- * tally_builder_disabled - build the event without starting it
- * @b: the builder
- *
- * Context: Any context.
- */
 void tally_builder_disabled(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -299,12 +218,6 @@ void tally_builder_disabled(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_disabled);
 
-/**
- * tally_builder_inherit - count the task's future children too
- * @b: the builder; EINVAL from tally_build() without a task
- *
- * Context: Any context.
- */
 void tally_builder_inherit(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -313,12 +226,6 @@ void tally_builder_inherit(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_inherit);
 
-/**
- * tally_builder_inherit_thread - count the task's future threads only
- * @b: the builder; EINVAL from tally_build() without tally_builder_inherit()
- *
- * Context: Any context.
- */
 void tally_builder_inherit_thread(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -327,12 +234,6 @@ void tally_builder_inherit_thread(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_inherit_thread);
 
-/**
- * tally_builder_pinned - always on the PMU, or in error
- * @b: the builder
- *
- * Context: Any context.
- */
 void tally_builder_pinned(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -341,12 +242,6 @@ void tally_builder_pinned(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_pinned);
 
-/**
- * tally_builder_exclusive - alone on the PMU while it counts
- * @b: the builder
- *
- * Context: Any context.
- */
 void tally_builder_exclusive(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -355,16 +250,6 @@ void tally_builder_exclusive(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_exclusive);
 
-/**
- * tally_builder_exclude - what not to count
- * @b: the builder
- * @mask: of enum tally_exclude; replaces the default, so 0 counts everything.
- *	EINVAL for unknown bits, and for a mask that leaves nothing to count.
- *
- * Clock events count all time whatever is excluded, as they do for perf.
- *
- * Context: Any context.
- */
 void tally_builder_exclude(struct tally_builder *b, u32 mask)
 {
 	if (tally_bad_ptr(b))
@@ -384,14 +269,6 @@ void tally_builder_exclude(struct tally_builder *b, u32 mask)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_exclude);
 
-/**
- * tally_builder_precise - how far an overflow may be from its cause
- * @b: the builder
- * @level: perf_event_attr::precise_ip, 0 to 3; EINVAL from tally_build() if it
- *	is not 0 and the event only counts
- *
- * Context: Any context.
- */
 void tally_builder_precise(struct tally_builder *b, unsigned int level)
 {
 	if (tally_bad_ptr(b))
@@ -404,15 +281,6 @@ void tally_builder_precise(struct tally_builder *b, unsigned int level)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_precise);
 
-/**
- * tally_builder_require - fail rather than wait for room on the PMU
- * @b: the builder
- *
- * tally_build() answers EBUSY if the event cannot count right now, on any one
- * of its CPUs. A task that is not running at the moment is not waited for.
- *
- * Context: Any context.
- */
 void tally_builder_require(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -421,14 +289,6 @@ void tally_builder_require(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_require);
 
-/**
- * tally_builder_enable_on_exec - start counting when the task calls exec()
- * @b: the builder; EINVAL from tally_build() without a task, or with
- *	tally_builder_require(). For an event that is built disabled; only the
- *	first exec() does it.
- *
- * Context: Any context.
- */
 void tally_builder_enable_on_exec(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -437,13 +297,6 @@ void tally_builder_enable_on_exec(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_enable_on_exec);
 
-/**
- * tally_builder_remove_on_exec - stop for good when the task calls exec()
- * @b: the builder; EINVAL from tally_build() without a task, and with
- *	tally_builder_enable_on_exec()
- *
- * Context: Any context.
- */
 void tally_builder_remove_on_exec(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))
@@ -452,16 +305,6 @@ void tally_builder_remove_on_exec(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_remove_on_exec);
 
-/**
- * tally_builder_sigtrap - send the task a SIGTRAP at each overflow
- * @b: the builder; EINVAL from tally_build() without a task, without
- *	tally_builder_remove_on_exec() and without a period or frequency, EACCES
- *	for another process without CAP_KILL; EOPNOTSUPP with
- *	tally_builder_inherit() and tally_builder_one_shot()
- * @data: goes to siginfo_t::si_perf_data
- *
- * Context: Any context.
- */
 void tally_builder_sigtrap(struct tally_builder *b, u64 data)
 {
 	if (tally_bad_ptr(b))
@@ -471,13 +314,6 @@ void tally_builder_sigtrap(struct tally_builder *b, u64 data)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_sigtrap);
 
-/**
- * tally_builder_why - the sentence for the builder's error
- * @b: the builder, after tally_build() or tally_builder_parse() failed
- *
- * Context: Any context.
- * Return: the sentence, without a full stop; empty if nothing was wrong.
- */
 const char *tally_builder_why(const struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))

@@ -157,19 +157,6 @@ static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 	return 0;
 }
 
-/**
- * tally_event_set_period - change the period or the frequency of an event
- * @ev: the event, which has a period or a frequency
- * @value: the period in counts, or the frequency in Hz, whichever the builder was given
- *
- * The next overflow comes a whole new period after this call, on each CPU. perf
- * takes 10 microseconds for a period of a clock below that.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EINVAL for an event that only counts, 0, bit 63, and a frequency
- * above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited event,
- * whose children perf would not change. On an error nothing has changed.
- */
 int tally_event_set_period(struct tally_event *ev, u64 value)
 {
 	struct tally_counter *c;
@@ -205,19 +192,6 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 }
 EXPORT_SYMBOL_TALLY(tally_event_set_period);
 
-/**
- * tally_event_refresh - enable an event for a number of overflows
- * @ev: the event; it may be enabled already
- * @overflows: number of overflows, on all CPUs together. If the event is enabled, the
- *	number is added to the rest of an earlier call.
- *
- * The handlers are called exactly that often. The event goes off some time after the
- * last overflow, to the state TALLY_STATE_OFF; its count may go on until then.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EINVAL for 0 and for an event that only counts, is one-shot, or
- * sends signals, which perf does without asking; else as tally_event_enable().
- */
 int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 {
 	struct tally_overflow *of;
@@ -272,21 +246,6 @@ int tally_event_limit(struct tally_event *ev, unsigned int overflows)
 	return 0;
 }
 
-/**
- * tally_event_rearm - have a one-shot event overflow once more
- * @ev: the event, see tally_builder_one_shot()
- * @period: counts until the overflow, from when the call takes effect; 0 for as many as
- *	before
- *
- * The call takes effect shortly after its return, from a work of high priority. An
- * event that is armed and has not overflowed begins a new period. Of two calls before
- * the work runs, the later one takes effect. If the PMU refuses the period then, there is
- * a line in the log and the period stays as it was. A disabled event stays disabled, and
- * has the period when it is enabled.
- *
- * Context: Any context, NMI and the event's own handlers included.
- * Return: 0; EINVAL for bit 63 and for an event that is not one-shot.
- */
 int tally_event_rearm(struct tally_event *ev, u64 period)
 {
 	struct tally_overflow *of;
@@ -305,21 +264,6 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);
 
-/**
- * tally_event_modify - change what a breakpoint watches
- * @ev: a breakpoint, which overflows or only counts
- * @addr: as for TALLY_BREAKPOINT()
- * @len: as for TALLY_BREAKPOINT()
- * @access: as for TALLY_BREAKPOINT()
- *
- * The event stays enabled or disabled, and its count goes on. It changes on one CPU
- * after the other.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EOPNOTSUPP for an event that is no breakpoint, or is inherited; EINVAL for
- * an address, length or access that no breakpoint can have; ENODEV while its CPU is
- * offline; ENOSPC, EPERM and others as tally_build(). On an error nothing has changed.
- */
 int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access)
 {
@@ -353,15 +297,6 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 }
 EXPORT_SYMBOL_TALLY(tally_event_modify);
 
-/**
- * tally_event_overflow_stats - read the statistics of an event's overflows
- * @ev: the event
- * @stats: receives the statistics; an overflow meanwhile may be in some of the numbers
- *	only
- *
- * Context: Process context.
- * Return: 0; EINVAL for an event that only counts.
- */
 int tally_event_overflow_stats(struct tally_event *ev,
 			       struct tally_overflow_stats *stats)
 {

@@ -364,16 +364,6 @@ int tally_event_begin(struct tally_event *ev)
 	return err;
 }
 
-/**
- * tally_event_enable - start counting, or try again after an error
- * @ev: the event; enabling an enabled event changes nothing
- *
- * An event that is off after tally_event_refresh() goes on without a limit.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0, also while the CPU is offline: counting starts when it comes;
- * ENODATA if the event is in the error state, ESRCH if its task has exited.
- */
 int tally_event_enable(struct tally_event *ev)
 {
 	int err;
@@ -388,17 +378,6 @@ int tally_event_enable(struct tally_event *ev)
 }
 EXPORT_SYMBOL_TALLY(tally_event_enable);
 
-/**
- * tally_event_disable - stop counting; the count stays
- * @ev: the event; disabling a disabled event changes nothing
- *
- * Children of an inherited event stop with it. On return no direct handler
- * starts until the event is enabled, but for one on another CPU that an inherited
- * event was about to call; bottom halves may still be called for what overflowed
- * before.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- */
 void tally_event_disable(struct tally_event *ev)
 {
 	if (tally_bad_ptr(ev))
@@ -411,12 +390,6 @@ void tally_event_disable(struct tally_event *ev)
 }
 EXPORT_SYMBOL_TALLY(tally_event_disable);
 
-/**
- * tally_event_reset - let the value begin at 0 again
- * @ev: the event; its times go on, as they do for PERF_EVENT_IOC_RESET
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- */
 void tally_event_reset(struct tally_event *ev)
 {
 	struct tally_counter *c;
@@ -440,13 +413,6 @@ void tally_event_reset(struct tally_event *ev)
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);
 
-/**
- * tally_event_state - what the event is doing now
- * @ev: the event
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: its state; see enum tally_state for an event on all CPUs.
- */
 enum tally_state tally_event_state(struct tally_event *ev)
 {
 	enum tally_state state;
@@ -485,13 +451,6 @@ bool tally_event_ended(struct tally_event *ev)
 	return ended;
 }
 
-/**
- * tally_event_name - what the event is called
- * @ev: the event
- *
- * Context: Any context.
- * Return: its name, valid until it is released.
- */
 const char *tally_event_name(const struct tally_event *ev)
 {
 	if (tally_bad_ptr(ev))

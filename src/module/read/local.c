@@ -165,22 +165,6 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	return 0;
 }
 
-/**
- * tally_event_read_local - the count so far, of this CPU or task
- * @ev: the event
- * @value: receives it; for an event on all CPUs, this CPU's part. Unchanged if
- *	an error is returned.
- *
- * Context: Any context, NMI and the event's own handlers included. Takes no
- * lock, interrupts no CPU, does not sleep. Preemption need not be disabled; but
- * then the caller may be on another CPU afterwards.
- * Return: 0; EINVAL on another CPU than the event's, or in another task; EAGAIN
- * if the event is not counting at this moment: disabled, off the PMU, throttled,
- * its CPU just coming or going, or about to be changed by perf, whom the caller
- * has interrupted. ENODEV if its PMU does not serve this CPU; EOPNOTSUPP for an
- * inherited event, whose children count elsewhere, and in NMI for an event of a
- * PMU that is no CPU's own, whose driver takes a lock, and for a precise one.
- */
 notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 {
 	const struct tally_view *view;
@@ -328,17 +312,6 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 	return 0;
 }
 
-/**
- * tally_event_read_local_count - the count so far with its times
- * @ev: the event
- * @count: receives the count of this CPU or task; unchanged if an error is
- *	returned
- *
- * As tally_event_read_local(), with perf's times, which it keeps without a lock.
- *
- * Context: Any context.
- * Return: as tally_event_read_local().
- */
 int tally_event_read_local_count(struct tally_event *ev,
 				 struct tally_count *count)
 {

@@ -553,20 +553,6 @@ int tally_publish(struct tally_event **members, unsigned int nr, u64 interval)
 	return 0;
 }
 
-/**
- * tally_event_publish - have the count where it can be read by anyone, any time
- * @ev: the event, which is no member of a set
- * @interval_ns: how often, from 10,000 (10 us) to an hour; 0 ends it
- *
- * On each CPU that the event counts on, a timer reads what it counted there, and
- * so does each of its overflows, but for those in NMI of an event that cannot be
- * read there. Idle CPUs are woken up by the timer.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; ERANGE for another interval, EBUSY if it is published, EOPNOTSUPP for
- * an inherited event, whose children count elsewhere, ESRCH if it is being
- * released, ENOMEM.
- */
 int tally_event_publish(struct tally_event *ev, u64 interval_ns)
 {
 	if (tally_bad_ptr(ev))
@@ -576,21 +562,6 @@ int tally_event_publish(struct tally_event *ev, u64 interval_ns)
 }
 EXPORT_SYMBOL_TALLY(tally_event_publish);
 
-/**
- * tally_event_published - the count that was published last
- * @ev: the event
- * @cpu: whose part, for an event on all CPUs; else -1
- * @count: receives it
- * @age_ns: receives how long ago that was, in nanoseconds
- *
- * As tally_event_read_local() would have told at that moment, from any CPU. While
- * the event is not counting there, the age grows; when the CPU has gone offline,
- * its last count is published in the state TALLY_STATE_OFFLINE.
- *
- * Context: Any context. Takes no lock and interrupts nobody.
- * Return: 0; EINVAL for a CPU that does not exist or that the event is not on,
- * ENODATA if it is not published, or has not been yet.
- */
 int tally_event_published(struct tally_event *ev, int cpu,
 			  struct tally_count *count, u64 *age_ns)
 {

@@ -131,16 +131,6 @@ static int count_error(const struct tally_count *count)
 	return count->state == TALLY_STATE_ERROR ? -ENODATA : 0;
 }
 
-/**
- * tally_event_read - the count so far
- * @ev: the event
- * @count: receives it; the sum over all CPUs for an event on all CPUs
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Interrupts the CPUs that are counting.
- * Return: 0; ENODATA if the event is in the error state, @count then has the
- * last value before it.
- */
 int tally_event_read(struct tally_event *ev, struct tally_count *count)
 {
 	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
@@ -151,18 +141,6 @@ int tally_event_read(struct tally_event *ev, struct tally_count *count)
 }
 EXPORT_SYMBOL_TALLY(tally_event_read);
 
-/**
- * tally_event_read_cpu - the count of one CPU so far
- * @ev: the event
- * @cpu: the CPU
- * @count: receives it; the state is that of this CPU
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Interrupts the CPU if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
- * exist or that the event is not on, ENODEV for one that its PMU does not
- * serve, ENODATA as tally_event_read().
- */
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count)
 {

@@ -226,19 +226,6 @@ void tally_set_zero(struct tally_set *set, u64 members)
 		tally_event_reset(set->members[tally_set_next(&rest)]);
 }
 
-/**
- * tally_set_enable - begin the window, or try again after an error
- * @set: the set; enabling an enabled set does not begin anew
- *
- * perf enables one event after the other. When all are, they are read at one
- * moment, on each CPU, from which they count: what a member counted before the
- * others were there is left out. A member that is not on the PMU at that moment
- * begins with its own enabling, and the ratio is not valid; nor is it if a task
- * was so busy coming and going that its members could not begin together.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0, or the first of what tally_event_enable() returns for the members.
- */
 int tally_set_enable(struct tally_set *set)
 {
 	int err;
@@ -253,15 +240,6 @@ int tally_set_enable(struct tally_set *set)
 }
 EXPORT_SYMBOL_TALLY(tally_set_enable);
 
-/**
- * tally_set_disable - end the window; the counts stay
- * @set: the set
- *
- * All members are read at one moment, on each CPU, and count no further; then
- * perf disables one after the other. Their overflows go on until that is done.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- */
 void tally_set_disable(struct tally_set *set)
 {
 	if (tally_bad_ptr(set))
@@ -273,14 +251,6 @@ void tally_set_disable(struct tally_set *set)
 }
 EXPORT_SYMBOL_TALLY(tally_set_disable);
 
-/**
- * tally_set_reset - let the values of all members begin at 0 again
- * @set: the set; times go on
- *
- * At one moment, on each CPU: so they have a ratio again, if they had lost it.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- */
 void tally_set_reset(struct tally_set *set)
 {
 	if (tally_bad_ptr(set))
@@ -446,19 +416,6 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 	window->ratio_valid &= whole;
 }
 
-/**
- * tally_set_read - the counts of all members, at one moment
- * @set: the set
- * @window: receives what they have in common
- * @counts: receives a count for each member, in the order of the builders; the
- *	sums over all CPUs for a set on all CPUs. A member that has not been on the
- *	PMU has the value TALLY_NOT_COUNTED.
- *
- * One interrupt for each CPU that is counting, all at the same time, however many
- * members there are.
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- */
 void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 		    struct tally_count *counts)
 {
@@ -471,18 +428,6 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 }
 EXPORT_SYMBOL_TALLY(tally_set_read);
 
-/**
- * tally_set_read_cpu - the counts of all members on one CPU, at one moment
- * @set: the set
- * @cpu: the CPU
- * @window: as for tally_set_read()
- * @counts: as for tally_set_read()
- *
- * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Interrupts the CPU once if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
- * exist or that the set is not on.
- */
 int tally_set_read_cpu(struct tally_set *set, int cpu,
 		       struct tally_set_window *window,
 		       struct tally_count *counts)

@@ -145,23 +145,6 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 	return all;
 }
 
-/**
- * tally_ring_read - take records out of a forward ring
- * @ev: the event, built with tally_builder_ring() and without TALLY_RING_BACKWARD
- * @cpu: CPU whose records are taken; -1 for the records of all rings, ring by ring
- * @buf: receives the records, one behind the other, each with its perf_event_header
- * @size: bytes of @buf; 65536 is enough for any record
- *
- * The oldest records are taken, and only whole ones; their room in the ring becomes
- * free. Records of one CPU are in the order in which they were written. Readers wait for
- * each other.
- *
- * Context: Process context, may sleep.
- * Return: bytes written to @buf, 0 if there are no records; EINVAL for an event without
- * such a ring and for a CPU that does not exist or that the event does not count on,
- * EMSGSIZE if @size is too small for the next record, ESRCH in a handler of an event that
- * is being released.
- */
 ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
 	struct tally_recorder *rec;
@@ -189,19 +172,6 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 }
 EXPORT_SYMBOL_TALLY(tally_ring_read);
 
-/**
- * tally_ring_wait - wait until there are records for tally_ring_read()
- * @ev: the event, built as for tally_ring_read(); it must not be released meanwhile
- * @timeout: the longest time to wait, in jiffies
- *
- * This returns at once if there is any record. Otherwise it returns when the ring of a CPU
- * is half full, or as full as perf_event_attr's wakeup_watermark or wakeup_events says; or
- * after @timeout.
- *
- * Context: Process context, may sleep.
- * Return: 0 if there are records; ETIMEDOUT, EINTR for a signal, EINVAL for an event
- * without such a ring.
- */
 int tally_ring_wait(struct tally_event *ev, unsigned long timeout)
 {
 	struct tally_recorder *rec;
@@ -251,17 +221,6 @@ static void freeze(struct tally_recorder *rec)
 	rcu_read_unlock();
 }
 
-/**
- * tally_event_snapshot - freeze a flight recorder
- * @ev: the event, built with tally_builder_ring() and TALLY_RING_BACKWARD
- *
- * From now on nothing is overwritten, on any CPU. Records that come until
- * tally_event_resume() are lost, and counted. When a handler of @ev calls this, the record
- * of its own overflow is in the ring. A recorder that is frozen already stays so.
- *
- * Context: Any context, NMI included, and handlers of this event and of others.
- * Return: 0; EINVAL for an event without such a ring.
- */
 int tally_event_snapshot(struct tally_event *ev)
 {
 	struct tally_recorder *rec;
@@ -313,22 +272,6 @@ static void settle(struct tally_recorder *rec)
 	rec->settled = true;
 }
 
-/**
- * tally_snapshot_read - read the newest records of a frozen flight recorder
- * @ev: the event, after tally_event_snapshot()
- * @cpu: CPU whose records are read; -1 if the event counts one CPU or one task
- * @buf: receives the records, the newest first, each with its perf_event_header
- * @size: bytes of @buf; the size of the ring is enough for all records
- *
- * The records stay in the ring, and can be read again.
- *
- * Context: Process context, may sleep; the first call after a freeze waits for an RCU
- * grace period.
- * Return: bytes written to @buf, 0 if there are no records; EBUSY if the recorder is not
- * frozen, EINVAL for an event without such a ring and for a CPU that does not exist or
- * that the event does not count on, EMSGSIZE if @size is too small for the newest record,
- * ESRCH in a handler of an event that is being released.
- */
 ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
 	struct tally_recorder *rec;
@@ -368,16 +311,6 @@ static void resume(struct tally_recorder *rec)
 		pause(rec, true);
 }
 
-/**
- * tally_event_resume - let a frozen flight recorder go on
- * @ev: the event
- *
- * The records in its rings stay until they are overwritten. A tally_event_snapshot() at
- * the same time takes effect either before this or after it.
- *
- * Context: Process context, may sleep.
- * Return: 0, also if the recorder was not frozen; EINVAL for an event without such a ring.
- */
 int tally_event_resume(struct tally_event *ev)
 {
 	struct tally_recorder *rec;
