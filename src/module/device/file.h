@@ -65,7 +65,7 @@ struct tally_file_extra {
  * @wait: pollers
  * @fasync: receivers of SIGIO
  * @exit: waits for the end of the task's event
- * @rcu: frees the file, at which the listener in @exit may still look
+ * @rcu: delays the free of the file: a tracepoint may still look at @exit
  * @own: the set that @ev is in unless it has joined another; its references keep the
  *	file in memory. Not allocated for an attached file
  */
