@@ -18,7 +18,7 @@
  *
  * Ordering:
  *
- * K. tally_kick() is called after the reason for the work was written, and then reads
+ * M. tally_kick() is called after the reason for the work was written, and then reads
  *    @held. The brake clears KICK_WAITS before it queues the work. So a work that runs
  *    after the brake sees the reasons of all calls that found KICK_WAITS set.
  * W. tally_kick() puts a work on the list of a brake before it reads @on again, and the
@@ -81,7 +81,7 @@ static void let_go(struct brake *b)
 	list = llist_del_all(&b->held);
 	llist_for_each_entry_safe(kick, next, list, node) {
 		WRITE_ONCE(kick->held, KICK_LISTED);
-		smp_mb(); /* K */
+		smp_mb(); /* M */
 		irq_work_queue(&kick->irq_work);
 		/* From here on tally_kick_sync() may return, and the work be freed. */
 		smp_store_release(&kick->held, 0);
@@ -109,7 +109,7 @@ void tally_kick(struct tally_kick *kick)
 {
 	struct brake *b = this_cpu_ptr(&brakes);
 
-	smp_mb(); /* K */
+	smp_mb(); /* M */
 	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
 		return;
 	if (likely(!READ_ONCE(b->on)) ||

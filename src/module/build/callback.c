@@ -18,7 +18,7 @@
  *    flag, which is a store-release; whoever acts upon a flag load-acquires it.
  *    The short way acts upon none, and needs no order.
  * F. @busy and what it guards are seen by one CPU alone: compiler barriers.
- * G. A sample is committed before its work is kicked: K, in kick.c, carries that to
+ * G. A sample is committed before its work is kicked: M, in kick.c, carries that to
  *    the work, also where a brake holds it.
  * H. @paused is set here and read by the work that tally_overflow_kick() leads to,
  *    which orders the two; it is cleared by that work with nothing to order:

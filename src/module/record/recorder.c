@@ -12,7 +12,7 @@
  *
  * Ordering, beside ring.c (R to U):
  *
- * V. tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
+ * X. tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
  *    again, and starts over if it was cleared. tally_event_resume() clears @frozen, then
  *    @paused of each ring, then reads @frozen again, and sets @paused if it was set. Full
  *    barriers stand in between: when both are through, the rings are paused if the
@@ -213,9 +213,9 @@ static void freeze(struct tally_recorder *rec)
 	rcu_read_lock();
 	do {
 		WRITE_ONCE(rec->frozen, true);
-		smp_mb(); /* V */
+		smp_mb(); /* X */
 		pause(rec, true);
-		smp_mb(); /* V */
+		smp_mb(); /* X */
 		/* tally_event_resume() came in between: this call is later. */
 	} while (!READ_ONCE(rec->frozen));
 	rcu_read_unlock();
@@ -267,7 +267,7 @@ static void settle(struct tally_recorder *rec)
 	lockdep_assert_held(&rec->lock);
 	if (rec->settled)
 		return;
-	pause(rec, true); /* V */
+	pause(rec, true); /* X */
 	synchronize_rcu();
 	rec->settled = true;
 }
@@ -304,9 +304,9 @@ static void resume(struct tally_recorder *rec)
 {
 	rec->settled = false;
 	WRITE_ONCE(rec->frozen, false);
-	smp_mb(); /* V */
+	smp_mb(); /* X */
 	pause(rec, false);
-	smp_mb(); /* V */
+	smp_mb(); /* X */
 	if (READ_ONCE(rec->frozen))
 		pause(rec, true);
 }
