@@ -42,19 +42,19 @@
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
  *   can report it, too.
  * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters for each
- *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with
- *   a line in the kernel log, unless the caller has CAP_IPC_LOCK.
+ *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with a
+ *   line in the kernel log, unless the caller has CAP_IPC_LOCK.
  *
  * Rings
  * - A mapping of 1 + 2^n pages is a ring: a struct perf_event_mmap_page, then records. Mapped with
  *   PROT_WRITE, the ring keeps what the reader has not passed with data_tail. A record that finds
  *   no room is lost: it is counted by the next PERF_RECORD_LOST and by PERF_FORMAT_LOST. Mapped
  *   read-only, the ring overwrites its oldest records.
- * - The file of an event on all CPUs has a ring for each CPU, mapped at TALLY_RING_AT(cpu), and
- *   one poll(2) for all. Other files have one ring, at 0.
+ * - The file of an event on all CPUs has a ring for each CPU, mapped at TALLY_RING_AT(cpu), and one
+ *   poll(2) for all. Other files have one ring, at 0.
  * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events write to
- *   another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions; both files
- *   count on all CPUs, or neither does.
+ *   another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions; both files count
+ *   on all CPUs, or neither does.
  * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
  *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
  *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID.
@@ -71,10 +71,9 @@
  *
  * Filters
  * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
- *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is
- *   not 1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count. It
- *   is EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions
- *   ("ip.function == schedule").
+ *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is not
+ *   1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count. It is
+ *   EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function == schedule").
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
@@ -84,8 +83,8 @@
  * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol, bpf_event,
  *   text_poke, inherit_stat, aux_output, aux_action, aux_watermark, aux_sample_size, and
  *   PERF_SAMPLE_AUX of sample_type;
- * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before the
- *   program may have its signal;
+ * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before the program
+ *   may have its signal;
  * - the tracepoint ftrace:function, and a kprobe or uprobe by config1;
  * - a breakpoint with a period on other machines than x86.
  *
@@ -98,8 +97,8 @@
  * - An event that cannot count anything (switches or migrations with exclude_kernel; everything
  *   excluded): opens and reads 0 / EINVAL / 0 would look like a count.
  * Counting:
- * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at 0, too
- *   / the value that is read next is 0.
+ * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at 0, too /
+ *   the value that is read next is 0.
  * - Start of a group: the PMU starts its events together / they are started one after the other,
  *   and all count from the moment the last one is on; the samples of each begin when it is on
  *   itself / events of modules have no group on the PMU.
@@ -115,8 +114,8 @@
  *   lock is odd, and not only when lock has changed / one page has the sum of all CPUs.
  * - First page of a ring: has counts / has none / counts are in the page of counts.
  * poll(2) and signals:
- * - A file without a ring: EPOLLHUP / nothing, until its task has exited or its event was
- *   released, which is EPOLLHUP / such files are polled for these ends.
+ * - A file without a ring: EPOLLHUP / nothing, until its task has exited or its event was released,
+ *   which is EPOLLHUP / such files are polled for these ends.
  * - A wake-up or signal while its CPU delivers another one, or after 64 in a row less than 100
  *   microseconds apart: at once / 1 ms later / an event may count what wake-ups do, and would wake
  *   its reader for ever.
@@ -126,8 +125,8 @@
  * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when no
  *   record is being written / a paused ring can be read as a whole.
  * - UNTHROTTLE: written when the event starts again / written in front of the next sample in that
- *   ring / modules do not see the start. An inherited event's children share one such state in
- *   each ring.
+ *   ring / modules do not see the start. An inherited event's children share one such state in each
+ *   ring.
  * - PERF_SAMPLE_READ with inherit: EINVAL before Linux 6.12, later accepted with PERF_SAMPLE_TID,
  *   with each task's own count / EINVAL / it would take as much code as all other reads in samples.
  * - Stream id of a child's records: the id of perf's event / the same, with the highest bit set /
@@ -136,14 +135,14 @@
  *   overflow in NMI / accepted for all, and a time may lie before the one in front of it when the
  *   clock is adjusted / the clocks are read as NMI allows.
  * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW / modules
- *   cannot read the limit. A virtual machine's part: marked, without addresses / absent, the
- *   host's part is there / KVM tells perf alone. Precise samples: unwound from the interrupted
- *   registers / from the sample's registers / modules see no others.
+ *   cannot read the limit. A virtual machine's part: marked, without addresses / absent, the host's
+ *   part is there / KVM tells perf alone. Precise samples: unwound from the interrupted registers /
+ *   from the sample's registers / modules see no others.
  * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both halves
- *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM
- *   just before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end
- *   of the task's events / before or after it, at no fixed distance / the tracepoint's place
- *   differs between kernels.
+ *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM just
+ *   before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end of the
+ *   task's events / before or after it, at no fixed distance / the tracepoint's place differs
+ *   between kernels.
  * - Records of a child: while its own copy of the event is enabled / while the event is enabled /
  *   modules do not see the copy.
  * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at most 1023
@@ -164,7 +163,6 @@
 
 /* struct tally_info's abi. It changes only when programs would break. */
 #define TALLY_ABI		1
-
 #define TALLY_IOC_MAGIC		0xDA
 
 /* ioctls of /dev/tally */
@@ -416,8 +414,7 @@ struct tally_value {
 /*
  * struct tally_read's flags.
  *
- * RATIO	written: all values are of the same window and can be divided by each other.
- *		The call accepts and ignores it.
+ * RATIO	written: all values are of one window and can be divided; ignored if set before
  */
 #define TALLY_READ_RATIO	(1U << 0)
 
