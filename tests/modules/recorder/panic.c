@@ -48,14 +48,18 @@ static void show_ring(const struct tally_recorder *rec, unsigned int slot,
 static int show(struct notifier_block *nb, unsigned long unused, void *text)
 {
 	const struct tally_recorder *rec;
+	const struct tally_ring *r;
 	unsigned int i, nr = 0;
 
 	call_probed(5);
 	list_for_each_entry(rec, (struct list_head *)list, node) {
 		nr++;
-		for (i = 0; i < rec->out->nr_slots; i++)
-			if (cpu_online(i))
-				show_ring(rec, i, rcu_access_pointer(rec->out->slots[i].ring));
+		for (i = 0; i < rec->out->nr_slots; i++) {
+			/* A CPU that the panic has stopped may be offline. */
+			r = rcu_access_pointer(rec->out->slots[i].ring);
+			if (r)
+				show_ring(rec, i, r);
+		}
 	}
 	pr_emerg("%u recorders\n", nr);
 	return NOTIFY_DONE;
