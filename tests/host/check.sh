@@ -26,7 +26,7 @@ fresh() {
 	printf '#!/bin/sh\nexit 0\n' >scripts/run
 	# shellcheck disable=SC2016
 	printf '%s\n' 'obj-m := tally.o' 'tally-y := $(addprefix src/module/,main.o base/count.o event/event.o)' \
-		'ccflags-y := -I$(src)/src/module' >Kbuild
+		'ccflags-y := -I$(src)/src/module -DEXPORT_SYMBOL_TALLY=EXPORT_SYMBOL_GPL' >Kbuild
 	printf '%s\n' '// SPDX-License-Identifier: GPL-2.0' '#include <linux/module.h>' '' \
 		'MODULE_DESCRIPTION("Small");' 'MODULE_LICENSE("GPL");' >src/module/main.c
 	cat >src/module/base/count.h <<-END
@@ -43,6 +43,17 @@ fresh() {
 		#include <linux/export.h>
 		#include "base/count.h"
 
+		int tally_count(int by)
+		{
+			return by + 1;
+		}
+		EXPORT_SYMBOL_TALLY(tally_count);
+	END
+	cat >include/tally/tally.h <<-END
+		/* SPDX-License-Identifier: GPL-2.0 */
+		#ifndef TALLY_H
+		#define TALLY_H
+
 		/**
 		 * tally_count - add to a number
 		 * @by: how many
@@ -50,12 +61,13 @@ fresh() {
 		 * Context: Any.
 		 * Return: the number.
 		 */
-		int tally_count(int by)
-		{
-			return by + 1;
-		}
-		EXPORT_SYMBOL_GPL(tally_count);
+		int tally_count(int by);
+
+		#endif
 	END
+	mkdir -p tests/modules/consumer
+	printf '%s\n' '/* SPDX-License-Identifier: GPL-2.0 */' \
+		'ANSWERS(tally_count, ANYWHERE, true);' >tests/modules/consumer/null_rows.h
 	cat >src/module/event/event.h <<-END
 		/* SPDX-License-Identifier: GPL-2.0 */
 		#ifndef TALLY_EVENT_H
@@ -86,7 +98,7 @@ ordered() {
 	mkdir -p linux
 	: >linux/export.h
 	find src/module/*/ -name '*.c' | while read -r file; do
-		gcc -w -D'EXPORT_SYMBOL_GPL(x)=' -I. -Isrc/module -c -o "${file%.c}.o" "$file" || echo "$file does not compile"
+		gcc -w -D'EXPORT_SYMBOL_TALLY(x)=' -I. -Isrc/module -c -o "${file%.c}.o" "$file" || echo "$file does not compile"
 	done
 	"$order" src/README.md src/module src/module
 }
@@ -143,14 +155,19 @@ long_function() {
 		printf '	return 0;\n}\n'
 	} | add event/event.c
 }
-no_doc() { sed -i 's,^/\*\*,/*,' src/module/base/count.c; }
-no_context() { sed -i '/Context:/d' src/module/base/count.c; }
-wrong_doc() { sed -i 's/@by/@of/' src/module/base/count.c; }
+no_doc() { sed -i 's,^/\*\*,/*,' include/tally/tally.h; }
+no_row() { : >tests/modules/consumer/null_rows.h; }
+no_context() { sed -i '/Context:/d' include/tally/tally.h; }
+wrong_doc() { sed -i 's/@by/@of/' include/tally/tally.h; }
 bad_style() { printf 'int tally_style( void ) { return 1;}\n' | add base/count.c; }
 # Else this file has the word.
 misspelt() { printf '/* recei%s */\n' ve | sed 's/ei/ie/' | add base/count.c; }
 # shellcheck disable=SC2016
 bad_shell() { printf '#!/bin/sh\ncd $1 && rm -r "$unset"/*\n' >scripts/run; }
+lone_barrier() { printf '/*\n * A. None.\n */\n#define after barrier() /* B */\n' | add base/count.c; }
+two_of_a_letter() {
+	printf '/*\n * A. One.\n */\n#define after barrier() /* A */\n' | tee -a src/module/base/count.c | add event/event.c
+}
 version_check() { echo '#if LINUX_VERSION_CODE > 1' | add base/count.c; }
 
 unused() { sed -i 's/return by + 1/int unused; return by + 1/' src/module/base/count.c; }
@@ -168,21 +185,27 @@ check 'order: an include upwards' finds include_upwards 'count.h includes a head
 check 'order: an include that names no folder' finds include_by_file 'no header by its folder' ordered
 check 'order: a circle in one folder' finds circle 'a circle of 2 files' ordered
 check 'order: a folder that is not in it' finds new_folder 'not in the order' ordered
-for part in build-debian-6.1 headers limits exported kernel-doc checkpatch codespell shellcheck compat; do
+for part in build-debian-6.1 headers limits exported kernel-doc checkpatch codespell shellcheck \
+	compat letters; do
 	check "$part: nothing" rightly part $part
 done
 check 'build: a warning' finds unused 'unused variable' twice part build-debian-6.1
 check 'build: a warning of sparse' finds not_static 'tally_lonely. was not declared' twice part build-debian-6.1
 check 'headers: one that leans on others' finds lean_on_others u32 part headers
-check 'limits: a file' finds long_file 'count.c: 61. lines' part limits
+check 'limits: a file' finds long_file 'count.c: 6[0-9]* lines, at most 600' part limits
 check 'limits: a function' finds long_function 'event.c:.* lines, at most 60' part limits
 check 'exported: no kernel-doc' finds no_doc 'tally_count() lacks kernel-doc' part exported
 check 'exported: no context' finds no_context 'lacks a line "Context:"' part exported
+check 'exported: no call with NULL' finds no_row '< tally_count' part exported
 check 'kernel-doc: a parameter' finds wrong_doc "'by' not described" part kernel-doc
 check 'checkpatch: blanks' finds bad_style SPACING part checkpatch
 check 'codespell: a word' finds misspelt '==> receive' part codespell
 check 'shellcheck: a variable' finds bad_shell SC2154 part shellcheck
 check 'compat: a version check' finds version_check LINUX_VERSION part compat
+check 'letters: a barrier that no comment explains' finds lone_barrier 'no comment defines B' part letters
+check 'letters: a comment without a barrier' finds lone_barrier 'no barrier is marked A' part letters
+check 'letters: one that stands for two' finds two_of_a_letter 'stands in base/count.c, too' part letters
+check 'letters: one that is not listed' finds two_of_a_letter 'A is defined in .*, listed as nowhere' part letters
 # shellcheck source=scripts/lib.sh
 (. scripts/lib.sh && checkout=$tree && rm -rf "$(dirname "$(build_folder debian-6.1)")")
 finish

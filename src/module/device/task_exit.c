@@ -143,11 +143,8 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 		w->listener.kinds = 0;
 		return err;
 	}
-	/*
-	 * Pairs with the barrier in probe_exit(): either the exit() finds the listener,
-	 * or PF_EXITING is seen here, and perf may be about to end the event.
-	 */
-	smp_mb();
+	/* Either exit() finds the listener, or PF_EXITING is seen here. */
+	smp_mb(); /* Y */
 	if (READ_ONCE(task->flags) & PF_EXITING)
 		task_ended(&w->listener, NULL);
 	return 0;

@@ -18,6 +18,12 @@
  * perf finds its own events by the task. The tracepoint of exit() may come after perf
  * has taken them from the task, so this file remembers the tasks of each listener from
  * fork() to exit().
+ *
+ * Ordering:
+ *
+ * Y. exit() sets PF_EXITING and then looks for listeners, in probe_exit(). A listener for
+ *    the end of a task is in the table before it reads PF_EXITING, in
+ *    tally_task_exit_watch(). So at least one of both sees the other.
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
@@ -265,8 +271,7 @@ static void probe_exit(void *data, struct task_struct *task)
 		.task = task,
 	};
 
-	/* Pairs with the barrier in tally_task_exit_watch(); PF_EXITING is set already. */
-	smp_mb();
+	smp_mb(); /* Y */
 	tell_task(task, &e);
 	tell_cpu(&e);
 	leave_task(task, false);
