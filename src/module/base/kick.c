@@ -5,12 +5,15 @@
  *
  * An event may count that work itself: the tracepoint of a signal, a probe in a function
  * that wakes, the end of an interrupt. Then each work causes the next one, and the CPU
- * would do nothing else for ever. So each CPU has a brake. Works that follow each other
- * within GAP_NS are a stretch. When the works of a stretch have run for STRETCH_NS, the
- * brake holds all works that are kicked on this CPU, for as long as the stretch ran.
- * So such works have half of a CPU at most. No work is lost.
+ * would do nothing else for ever. So each CPU has a brake, which holds a work for HOLD_NS
+ * or longer before it is done:
  *
- * The brake is a CPU's and not a work's: works that cause each other are held, too.
+ * - if the work is kicked while this CPU does a work: that one may be its cause;
+ * - if ROW_MOST works, or works of STRETCH_NS together, have followed each other within
+ *   GAP_NS. Then all works are held for as long as those ran.
+ *
+ * No work is lost. The brake is a CPU's and not a work's, so works that cause each other
+ * by turns are held, too.
  *
  * The limit of overflows (tally_builder_max_rate(), see build/callback.c) is no part of
  * this. It switches perf's event off, which costs the CPU its time also where no work
@@ -21,9 +24,9 @@
  * M. tally_kick() is called after the reason for the work was written, and then reads
  *    @held. The brake clears KICK_WAITS before it queues the work. So a work that runs
  *    after the brake sees the reasons of all calls that found KICK_WAITS set.
- * W. tally_kick() puts a work on the list of a brake before it reads @on again, and the
- *    brake clears @on before it empties the list: a work that comes while the brake
- *    ends is queued by one of both.
+ * W. tally_kick() puts a work on the list of a brake before it reads again whether the
+ *    brake holds works, and the brake stops that before it empties the list: a work that
+ *    comes while the brake ends is queued by one of both.
  *
  * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it, and
  * whoever takes it off the list clears KICK_LISTED last.
@@ -31,9 +34,9 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
-#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -41,30 +44,31 @@
 #include "compat.h"
 #include "base/kick.h"
 
-/* Between two works of one stretch; more than an interrupt costs in an emulator. */
+/* From one work to the next of a row; more than an interrupt costs in an emulator. */
 #define GAP_NS		(100ULL * NSEC_PER_USEC)
-#define STRETCH_NS	(1ULL * NSEC_PER_MSEC)
-/*
- * What a work counts for while the clock stands still: a clock that goes by ticks does
- * so while works leave no time for the tick.
- */
-#define STILL_NS	(10ULL * NSEC_PER_USEC)
+#define ROW_MOST	64
+#define STRETCH_NS	(20ULL * NSEC_PER_MSEC)
+#define HOLD_NS		(1ULL * NSEC_PER_MSEC)
 
 #define KICK_WAITS	1U	/* the brake is going to queue the work */
 #define KICK_LISTED	2U	/* the brake still uses the work */
 
 /**
  * struct brake - what keeps works from taking a CPU
- * @on: works are held
- * @ran: nanoseconds that the works of this stretch have run
- * @ended: when the last work ended, by ktime_get_mono_fast_ns()
+ * @inside: the CPU does a work: works that are kicked now are held
+ * @on: all works are held
+ * @row: number of works that followed each other within GAP_NS
+ * @ran: nanoseconds that these works ran
+ * @ended: time at which the last work ended, of ktime_get_mono_fast_ns()
  * @held: works that are held, by tally_kick::node
  * @timer: lets the works go
  *
  * Written by its CPU; by another one if the CPU went offline with @timer running.
  */
 struct brake {
+	bool inside;
 	bool on;
+	unsigned int row;
 	u64 ran;
 	u64 ended;
 	struct llist_head held;
@@ -72,6 +76,11 @@ struct brake {
 };
 
 static DEFINE_PER_CPU(struct brake, brakes);
+
+static bool holds(const struct brake *b)
+{
+	return READ_ONCE(b->inside) || READ_ONCE(b->on);
+}
 
 static void let_go(struct brake *b)
 {
@@ -92,6 +101,7 @@ static enum hrtimer_restart brake_ended(struct hrtimer *timer)
 {
 	struct brake *b = container_of(timer, struct brake, timer);
 
+	b->row = 0;
 	b->ran = 0;
 	WRITE_ONCE(b->on, false);
 	smp_mb(); /* W */
@@ -112,35 +122,70 @@ void tally_kick(struct tally_kick *kick)
 	smp_mb(); /* M */
 	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
 		return;
-	if (likely(!READ_ONCE(b->on)) ||
+	if (likely(!holds(b)) ||
 	    cmpxchg(&kick->held, 0, KICK_WAITS | KICK_LISTED)) {
 		irq_work_queue(&kick->irq_work);
 		return;
 	}
 	llist_add(&kick->node, &b->held);
 	smp_mb(); /* W */
-	if (unlikely(!READ_ONCE(b->on)))
+	if (unlikely(!holds(b)))
 		let_go(b);
+}
+
+/**
+ * tally_kick_again - have a work that runs done once more
+ * @kick: the work, which has more to do than it may at once
+ *
+ * The brake holds the work only if its CPU has done too many.
+ *
+ * Context: In the work.
+ */
+void tally_kick_again(struct tally_kick *kick)
+{
+	irq_work_queue(&kick->irq_work);
+}
+
+static void hold(struct brake *b, u64 ns)
+{
+	/* The last interrupt of a CPU that goes offline: its timers are gone. */
+	if (unlikely(!cpu_online(smp_processor_id()))) {
+		WRITE_ONCE(b->on, false);
+		let_go(b);
+		return;
+	}
+	hrtimer_start(&b->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static void run(struct irq_work *irq_work)
 {
 	struct tally_kick *kick = container_of(irq_work, struct tally_kick, irq_work);
 	struct brake *b = this_cpu_ptr(&brakes);
-	u64 begin = ktime_get_mono_fast_ns();
+	u64 begin;
 
-	if (begin - b->ended >= GAP_NS)
-		b->ran = 0;
+	/* The work was queued before the brake was on. */
+	if (unlikely(READ_ONCE(b->on))) {
+		tally_kick(kick);
+		return;
+	}
+	begin = ktime_get_mono_fast_ns();
+	/* A clock that goes by ticks may show a gap where there was none: so half is left. */
+	if (begin - b->ended >= GAP_NS) {
+		b->row /= 2;
+		b->ran /= 2;
+	}
+	WRITE_ONCE(b->inside, true);
 	kick->run(kick);
+	WRITE_ONCE(b->inside, false);
 	b->ended = ktime_get_mono_fast_ns();
-	b->ran += b->ended - begin ?: STILL_NS;
-	if (likely(b->ran < STRETCH_NS) || b->on)
-		return;
-	/* The last interrupt of a CPU that goes offline: its timers are gone. */
-	if (!cpu_online(smp_processor_id()))
-		return;
-	WRITE_ONCE(b->on, true);
-	hrtimer_start(&b->timer, ns_to_ktime(b->ran), HRTIMER_MODE_REL_PINNED_HARD);
+	b->ran += b->ended - begin;
+	if (unlikely(++b->row >= ROW_MOST || b->ran >= STRETCH_NS)) {
+		WRITE_ONCE(b->on, true);
+		hold(b, max(HOLD_NS, b->ran));
+	} else if (unlikely(!llist_empty(&b->held)) &&
+		   !hrtimer_is_queued(&b->timer)) {
+		hold(b, HOLD_NS);
+	}
 }
 
 /**

@@ -24,6 +24,7 @@ struct tally_kick {
 void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick),
 		     bool hard);
 void tally_kick(struct tally_kick *kick);
+void tally_kick_again(struct tally_kick *kick);
 void tally_kick_sync(struct tally_kick *kick);
 void tally_brakes_init(void);
 void tally_brakes_exit(void);

@@ -106,7 +106,7 @@ static void irq_half(struct tally_overflow_cpu *oc)
 
 	while ((s = tally_queue_peek(&oc->queue, TALLY_STAGE_IRQ))) {
 		if (!room--) {
-			tally_kick(&oc->announce);
+			tally_kick_again(&oc->announce);
 			return;
 		}
 		call(oc, TALLY_STAGE_IRQ, &oc->irq, &oc->of->irq, s);
