@@ -5,10 +5,10 @@
 # test: on=debug-x86_64 args=60 seconds=35
 # soak: on=debian-6.12 args=1000 seconds=200
 #
-# What cannot be created or removed: each with its errno, a line in the log, and
-# nothing left behind; then random bytes.
+# Events that cannot be created or removed: each has its errno and a line in the log, and
+# leaves nothing behind. Then random bytes.
 #
-#	badinput.sh [RANDOM]	how many random lines, default 100
+#	badinput.sh [RANDOM]	number of random lines; default 100
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
@@ -17,11 +17,12 @@ load_tally
 
 long() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "x" }'; }
 
-# bad ERRNO LINE [SENTENCE]: what create answers, and what the log says.
+# bad ERRNO LINE [REASON]: checks that create fails with ERRNO, and that the log has the
+# line, the errno and REASON.
 bad() {
 	mark
 	is "$(wr $tally/create "$2")" "$1" "create: $1: $(printf %s "$2" | cut -c1-60)"
-	# What cannot be printed is escaped; a long line is cut.
+	# The log escapes characters that cannot be printed, and cuts a long line.
 	bad_line=$(printf %s "$2" | LC_ALL=C sed 's/[^ -~].*//' | cut -c1-100)
 	if since_mark | grep -F -e "tally: $bad_line" | grep -q -e "$(in_log "$1")\$"; then
 		pass 'the log has the line and the errno'
@@ -109,7 +110,7 @@ bad EINVAL 'page-faults exclude=user,'
 bad EINVAL 'page-faults exclude=user,kernel,hv' 'nothing left'
 bad EINVAL 'page-faults exclude=host,guest' 'nothing left'
 
-# A process that is gone.
+# A process that has exited.
 true &
 gone=$!
 wait $gone
@@ -186,7 +187,7 @@ for blank in '\n' ' ' ' \n' '\t\t' '\n\n'; do
 done
 nothing_left 'nothing was made of it'
 
-# Blanks around a line are none of its words.
+# Blanks around a line belong to no word.
 is "$(printf ' \tpage-faults \t name=x \t\n' | wr $tally/create)" OK 'blanks around and between'
 is "$(cat $tally/x/spec)" 'page-faults cpu=all name=x' 'do not count'
 is "$(printf ' x ' | wr $tally/remove)" OK 'nor for remove'
@@ -227,7 +228,7 @@ else
 	skip 'this kernel has no function tracer' 'create: EOPNOTSUPP'
 fi
 
-# All of the machine's breakpoints, and one more.
+# Take all breakpoints of the machine, and try one more.
 address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 taken=0
 while [ $taken -lt 32 ] && [ "$(create "mem:$address/4:w name=bp$taken")" = OK ]; do
@@ -248,7 +249,7 @@ fi
 is "$(as nobody wr $tally/create page-faults)" 'open: EACCES' 'create does not open for a user'
 is "$(as nobody wr $tally/remove page-faults)" 'open: EACCES' 'nor remove'
 is "$(as nobody rd $tally/events)" 'open: EACCES' 'debugfs is for root'
-# Root's rights to files, but not to count.
+# "powerless" has root's permissions for files, but no capability to count.
 is "$(as powerless wr $tally/create page-faults)" EACCES 'create needs CAP_PERFMON'
 is "$(as powerless wr $tally/create 'page-faults pid=1')" EACCES 'for other tasks too'
 is "$(as powerless wr $tally/create 'page-faults disabled')" EACCES 'even for an event that is off'
@@ -266,7 +267,8 @@ nothing_left 'nothing is left of all this'
 
 # ---- random bytes, the same on every run
 
-# Words that get past the first letter, between bytes that do not.
+# lines SEED: prints random lines of words that the parser knows and characters that it
+# does not.
 lines() {
 	awk -v seed="$1" -v n="$random" 'BEGIN {
 		srand(seed)
@@ -289,7 +291,7 @@ lines() {
 		}
 	}'
 }
-# The writer fails on most; what is left must be well-formed.
+# Most lines are refused. The events that are made must be well-formed.
 lines 1 >$tmp/lines
 made=0
 while read -r line; do
@@ -311,7 +313,7 @@ for name in $(cut -d' ' -f1 $tally/events); do
 done
 is $wrong 0 'each has its folder, and goes by its name'
 
-# Bytes of all values, made from a fixed seed.
+# Random bytes of all values, from a fixed seed.
 awk -v n=$((random * 16)) 'BEGIN { srand(2); while (n-- > 0) printf "\\%03o", int(rand() * 256) }' >$tmp/octal
 i=0
 while [ $i -lt $((random / 3)) ]; do

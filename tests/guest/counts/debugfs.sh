@@ -5,7 +5,7 @@
 # test: on=debug-x86_64 seconds=12
 # soak: on=debian-6.12-arm64
 #
-# The tree in debugfs: its files, what they say, and events made and removed.
+# The files in debugfs: their modes and contents, and events that are made and removed.
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus

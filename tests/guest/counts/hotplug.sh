@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The races are rare: many cycles are for soak. 6.1 has another perf core.
+# The races are rare, so the soak runs many cycles. 6.1 has a different perf core.
 # test: on=debug-x86_64,debug-arm64 args=10 seconds=80
 # test: on=debian-6.1 args=10 seconds=40
 # soak: on=debug-x86_64,debug-arm64 args=200 seconds=1000
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=100 seconds=400
 #
-# CPU 1 goes and comes under load, with readers who watch that no total ever
+# CPU 1 goes offline and online again under load, while readers check that no total ever
 # falls (features.md, D.1 #19: CPU hotplug is handled).
 #
-#	hotplug.sh [CYCLES]	default 8
+#	hotplug.sh [CYCLES]	number of cycles; default 8
 
 . "$(dirname "$0")/lib.sh"
 cycles=${1:-8}
@@ -27,7 +27,7 @@ column_is() { [ "$(column "$1" "$2")" = "$3" ]; }
 column_grew() { [ "$(column "$1" "$2")" -gt "$3" ]; }
 overflows() { cat "$tally/$1/overflows"; }
 overflows_more() { [ "$(overflows "$1")" -gt "$2" ]; }
-# A helper that ended by itself has failed.
+# runs PID: a helper that has ended by itself has failed.
 runs() { kill -0 "$1" 2>/dev/null; }
 
 # ---- a CPU that was offline when tally was loaded
@@ -81,7 +81,7 @@ at_least "$(column three 2)" 500 'and of the one made meanwhile'
 is "$(count off)" 0 'what is off counts nothing'
 at_least "$(stat_of hotplug_repairs)" 3 'stats counts the repairs'
 
-# A task's events go along.
+# Events of a task count while CPU 1 is offline, and after that.
 mkfifo $tmp/orders
 helper sh -c 'exec task <$tmp/orders >$tmp/answers'
 task=$helper_pid
@@ -109,7 +109,7 @@ for name in one off three four task task1; do
 	is "$(remove $name)" OK "remove $name"
 done
 
-# What overflows, too.
+# The same with events that overflow.
 is "$(create 'cpu-clock cpu=all period=1000000 name=clock')" OK 'a clock that overflows'
 is "$(create 'cpu-clock cpu=1 period=1000000 name=clock1')" OK 'one on CPU 1'
 is "$(create 'page-faults cpu=1 period=10 name=ten')" OK 'every tenth page fault there'
@@ -128,7 +128,7 @@ online
 ok 'with it again' wait_for 60 overflows_more clock1 "$one"
 ok 'ten counts there again' wait_for 60 column_is ten 1 active
 faults_on_1
-# What was left of a period when the CPU went is lost.
+# The part of a period that was counted when the CPU went offline is lost.
 between $(($(count ten) / 10 - 1)) "$(overflows ten)" $(($(count ten) / 10)) 'ten overflows again'
 at_least "$(overflows ten)" $((ten + 50)) 'and has not forgotten'
 is "$(overflows off) $(state off)" '0 off' 'what is off does not overflow'
@@ -144,7 +144,7 @@ is "$(create 'cpu-clock cpu=all period=10000000 name=clock')" OK 'a clock that o
 is "$(create 'page-faults cpu=1 period=1 name=each')" OK 'and each page fault on CPU 1'
 helper load -f 4000 -s 2000 -b -f 4000 -s 2000 -b
 work=$helper_pid
-# What fails in the background ends up here.
+# come_and_go runs in the background and writes its failures to this file.
 rm -f $tmp/came
 cat >$tmp/come_and_go <<'END'
 i=0
@@ -173,7 +173,7 @@ END
 watchers=''
 for watch in 'count 1' 'enabled_ns 1' 'running_ns 1' 'per_cpu 3 4 5'; do
 	for name in page-faults cpu-clock context-switches; do
-		# Not too many: they all want the same two CPUs.
+		# Leave some watchers out: all of them share two CPUs.
 		case $name:$watch in
 		cpu-clock:enabled* | cpu-clock:running* | context-switches:enabled*) continue ;;
 		esac
@@ -196,9 +196,9 @@ while [ $done -lt "$cycles" ]; do
 	offline || { note "cycle $done: cannot go offline"; break; }
 	online || { note "cycle $done: cannot come online"; break; }
 	done=$((done + 1))
-	# Most are quick ones.
+	# All cycles but the first quarter are quick ones.
 	[ $done != $((cycles / 4)) ] || setting /sys/kernel/rcu_expedited 1
-	# Every other cycle the next one comes before the repair is over.
+	# After every other cycle, do not wait for the repair before the next cycle.
 	[ $((done % 2)) = 1 ] ||
 		wait_for 60 column_is page-faults 1 active || stuck=$((stuck + 1))
 done

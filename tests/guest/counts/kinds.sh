@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# debug-arm64 has a PMU; the stock kernels have more kinds than it.
+# debug-arm64 has a PMU; the stock kernels have more kinds of events than debug-arm64.
 # test: on=debian-6.12,debian-6.1,debug-arm64 seconds=12
 #
-# Every kind of event by its name: counts, or has the right errno where the
-# machine lacks it (features.md, D.1 #18).
+# Every kind of event by its name: it counts, or creating it fails with the right errno if
+# the machine lacks it (features.md, D.1 #18).
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
 load_tally
 
-# works EVENT [SPEC]: made, active, and again what SPEC says.
+# works EVENT [SPEC]: checks that the event is made and removed, and that its spec begins
+# with SPEC; default EVENT.
 works() {
 	is "$(create "$1" name=x)" OK "$1"
 	is "$(cat $tally/x/spec 2>/dev/null)" "${2:-$1} cpu=all name=x" "its spec is ${2:-$1}"
@@ -29,11 +30,11 @@ works faults page-faults
 works cs context-switches
 works migrations cpu-migrations
 
-# What happens is counted by each.
+# Each of these events counts what a task does.
 for name in cpu-clock task-clock page-faults context-switches cpu-migrations minor-faults; do
 	create $name >/dev/null
 done
-# A process may be stopped before it made its first move.
+# The task runs to its end: one in the background may be stopped before it does anything.
 printf 'touch 200\nsleep 20\nmigrate 20\nspin 50\n' | task >/dev/null
 at_least "$(count page-faults)" 200 'page-faults counts'
 at_least "$(count minor-faults)" 200 'minor-faults counts'
@@ -44,7 +45,7 @@ at_least "$(count task-clock)" 50000000 'task-clock counts nanoseconds'
 cut -d' ' -f1 $tally/events >$tmp/names
 cat $tmp/names >$tally/remove
 
-# Between cgroups of the perf_event controller; perf counts none of version 2's.
+# perf counts switches between cgroups of the perf_event controller of version 1 only.
 group=$tmp/cgroup
 mkdir $group
 if mount -t cgroup -o perf_event none $group 2>/dev/null; then
@@ -67,7 +68,7 @@ works page-faults:uk
 works page-faults:kh
 works page-faults:ku page-faults:uk
 works page-faults:uu page-faults:u
-# All three is none left out.
+# With all three modifiers, nothing is excluded.
 works page-faults:ukh page-faults
 works page-faults:D
 works page-faults:De
@@ -87,7 +88,8 @@ remove k >/dev/null
 
 # ---- hardware and cache events: counted, or refused for what they are
 
-# maybe EVENT [SPEC]
+# maybe EVENT [SPEC]: checks that the event is made and has the spec, or that the machine
+# lacks it.
 had=0 lacked=0
 maybe() {
 	maybe_got=$(create "$1" name=x)
@@ -252,15 +254,15 @@ exec 4>&-
 data=print_fatal_signals
 address=0x$(sed -n "s/ [A-Za-z] $data\$//p" /proc/kallsyms)
 is "$(create "mem:$address/4:w" name=w)" OK 'a breakpoint on data of the kernel'
-# The kernel drops leading zeroes, if there are any.
+# The kernel prints the address without leading zeroes, if there are any.
 is "$(cat $tally/w/spec)" "mem:$address/4:w cpu=all name=w" 'its spec'
 i=0
 while [ $i -lt 10 ]; do
 	echo 0 >/proc/sys/kernel/print-fatal-signals
 	i=$((i + 1))
 done
-# arm64 lets the instruction run by a single step; an interrupt in front of that
-# makes it hit a second time.
+# arm64 single-steps the instruction after the breakpoint. An interrupt before the step
+# makes the instruction hit the breakpoint a second time.
 twice=0
 [ "$(uname -m)" = x86_64 ] || twice=3
 between 10 "$(count w)" $((10 + twice)) 'every write is counted'

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * load OPTION...: work for the counters, until SIGTERM.
+ * load OPTION...: makes work for the counters until SIGTERM.
  *
- *	-f RATE	page faults per second; 0: as many as possible
+ *	-f RATE	page faults per second; 0 for as many as possible
  *	-s RATE	context switches per second, as a ping-pong between two
- *		processes; 0: as many as possible
+ *		processes; 0 for as many as possible
  *	-m RATE	migrations per second, from CPU to CPU
  *	-b	a busy loop in user space
- *	-M RATE	major faults per second: pages out to swap, and touched again
- *	-c CPU	what follows runs there only; "any" ends that
- *	-t S	ends after so many seconds
+ *	-M RATE	major faults per second: pages are swapped out, and touched again
+ *	-c CPU	binds the processes of the options that follow to a CPU; "any"
+ *		ends that
+ *	-t S	ends the program after S seconds
  *
- * Each option but -c and -t is a process of its own; options may be repeated.
- * A CPU that goes offline frees its processes to run elsewhere.
+ * Each option but -c and -t starts a process of its own. Options may be repeated.
+ * If a CPU goes offline, its processes run elsewhere.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -41,7 +42,7 @@ static unsigned long long now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* Sleeps whenever more was done than the rate allows. */
+/* Sleeps while more was done than the rate allows. */
 static void pace(unsigned long long start, unsigned long long done, long rate)
 {
 	struct timespec t = { .tv_nsec = 5000000 };
@@ -60,7 +61,7 @@ static void fault(long rate, int advice)
 
 	if (area == MAP_FAILED)
 		err(1, "mmap");
-	/* One fault for each page, not one for all of them. */
+	/* Without huge pages, each page has a fault of its own. */
 	madvise(area, PAGES * size, MADV_NOHUGEPAGE);
 	for (;;) {
 		for (i = 0; i < PAGES; i++)
@@ -173,6 +174,6 @@ int main(int argc, char **argv)
 			work(opt, optarg ? atol(optarg) : 0, cpu);
 		}
 	}
-	/* The workers die with this process; one that fails ends all. */
+	/* The workers die with this process. A worker that ends, ends the program. */
 	return wait(NULL) > 0;
 }

@@ -1,40 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The debug kernel looks for leaks itself; the other one is measured.
+# The debug kernel has kmemleak; on the stock kernels, the memory in use is measured.
 # test: on=debug-x86_64 args=30 seconds=35
 # test: on=debian-6.12 seconds=30
 # soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 args=soak
 #
 # Loading and unloading: leaks, open files, the module's parameters.
 #
-#	load.sh [CYCLES]	default 10
-#	load.sh soak [CYCLES]	default 100
+#	load.sh [CYCLES]	number of cycles; default 10
+#	load.sh soak [CYCLES]	number of cycles; default 100
 #
-# With soak, the memory that the kernel's allocators hold may not grow meanwhile. What
-# else goes on in the machine is in that, too. Otherwise kmemleak is asked for leaks,
-# where there is one, by scripts/vm.
+# With soak, the memory that the kernel's allocators hold must not grow during the cycles.
+# Other activity of the machine is part of that number, too. Without soak, scripts/vm
+# looks for leaks with kmemleak if the kernel has it.
 
 . "$(dirname "$0")/lib.sh"
 soak='' cycles=${1:-10}
 [ "${1:-}" != soak ] || { soak=1 cycles=${2:-100}; }
 
-# What the kernel's allocators hold, in kB.
+# Memory that the kernel's allocators hold, in kB.
 held() {
 	awk '/^(Slab|VmallocUsed|Percpu):/ { sum += $2 } END { print sum }' /proc/meminfo
 }
 settle() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
-	# What is freed after a grace period.
+	# Wait for memory that is freed after a grace period.
 	sleep 1
-	# What each CPU keeps for the next ones.
+	# Free the objects that each CPU keeps for later allocations.
 	for settle_cache in /sys/kernel/slab/*/shrink; do
 		echo 1 >"$settle_cache"
 	done
 }
 
-# cycle N PARAMETER...
+# cycle N PARAMETER...: loads and unloads the module N times.
 cycle() {
 	cycle_left=$1
 	shift
@@ -44,13 +44,14 @@ cycle() {
 	done
 }
 
-# again_and_again NAME PARAMETER...: a leak grows whenever it is looked for; what is held
-# for other reasons goes up and down by some 100 kB.
+# again_and_again NAME PARAMETER...: checks that repeated cycles lose no memory. A leak
+# grows in each round; memory that is held for other reasons goes up and down by some
+# 100 kB. So one round without growth shows that there is no leak.
 again_and_again() {
 	leaks_name=$1 leaks_i=0
 	shift
 	ok "$leaks_name: $cycles times loaded and unloaded" cycle "$cycles" "$@"
-	# Freed memory stays in KASAN's quarantine, which is part of what is held.
+	# KASAN's quarantine keeps freed memory, which held() would count.
 	if [ -z "$soak" ] || [ -e /sys/kernel/debug/kmemleak ]; then
 		return
 	fi
@@ -64,13 +65,13 @@ again_and_again() {
 		note "$leaks_name, round $leaks_i: kB held grew by $leaks_grown"
 		[ $leaks_grown -gt $((cycles * 2)) ] || break
 	done
-	# 2 kB each time: the least that these numbers can tell from nothing.
+	# A smaller leak than 2 kB per cycle does not show in these numbers.
 	between '' $((leaks_grown < 0 ? 0 : leaks_grown)) $((cycles * 2)) "$leaks_name: no memory is lost"
 }
 
 again_and_again 'idle'
 again_and_again 'with events' events=cpu-clock,page-faults,context-switches
-# The rest is not about the time between.
+# Grace periods matter no longer from here on.
 setting /sys/kernel/rcu_expedited 1
 refused 'nothing of tally is left in sysfs' loaded
 refused 'nothing of tally is left in debugfs' test -e $tally
@@ -125,8 +126,8 @@ is "$(names)" 'cpu-clock page-faults ' 'plain names'
 is "$(cut -d' ' -f2,3 $tally/events | sort -u)" 'cpu=all active' 'they count on all CPUs'
 unload_tally
 
-# One that this machine cannot have: no x86 guest has a PMU, no ARM guest
-# counts this.
+# An event that this machine does not have: no x86 guest has a PMU, and no ARM guest
+# counts LLC-prefetch-misses.
 lacking=LLC-prefetch-misses
 has_pmu || lacking=cycles
 mark
@@ -137,7 +138,7 @@ ok 'the log names one that nobody knows' logged_errno no-such-event ENOENT
 ok 'the log has the sum' logged 'tally: 2 events started, 2 failed'
 unload_tally
 
-# insmod passes the words on; the kernel takes the inner quotes off.
+# insmod passes the words to the kernel, which removes the inner quotes.
 mark
 load_tally 'events="page-faults:u cpu=0 name=u0; cpu-clock disabled ;;context-switches:k  name=cs pinned;"'
 is "$(names)" 'cpu-clock cs u0 ' 'lines with options'
@@ -169,7 +170,7 @@ for empty in '' ',' ',,,' '" ; ; "'; do
 	unload_tally
 done
 
-# The kernel takes 1,024 characters and refuses more.
+# The kernel accepts a parameter of up to 1,024 characters.
 long() { awk -v n="$1" 'BEGIN { while (n-- > 0) printf "x" }'; }
 mark
 is "$(insmod "$here/tally.ko" "events=$(long 1025)" 2>&1 | sed 's/.*: //')" \

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# NMIs and a PMU; every access looked at; the oldest perf core.
+# debug-arm64 has NMIs and a PMU, debug-x86_64 checks every memory access, and 6.1 has the
+# oldest perf core.
 # test: on=debug-arm64,debug-x86_64 seconds=30
 # test: on=debian-6.12,debian-6.1 seconds=15
 #
-# Events with a period or a frequency, made from a line of text: tally counts
+# Events with a period or a frequency that are made from a line of text. tally counts
 # their overflows itself, and shows them beside the count.
 
 . "$(dirname "$0")/lib.sh"
@@ -19,10 +20,11 @@ esac
 
 overflows() { cat "$tally/$1/overflows"; }
 overflows_reach() { [ "$(overflows "$1")" -ge "$2" ]; }
-# A shell asks for its parent as it starts: no shell between this and a reading.
+# getppid CPU N. A shell calls getppid() as it starts, so $here/task is started without
+# one.
 getppid() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
 
-# A task that obeys, with its orders on descriptor 4 and its answers on 5.
+# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
 begin() {
 	rm -f $tmp/orders $tmp/answers
 	mkfifo $tmp/orders $tmp/answers
@@ -41,14 +43,14 @@ end() {
 	wait "$child"
 }
 
-# has_files NAME: all of them, with numbers in them.
+# has_files NAME: whether the event has all of $files, each with a number.
 has_files() {
 	for file in $files; do
 		is_number "$(cat "$tally/$1/$file")" || return 1
 	done
 }
 
-# has_no_files NAME: an event, but none of them.
+# has_no_files NAME: whether the event exists and has none of $files.
 has_no_files() {
 	[ -f "$tally/$1/count" ] || return 1
 	for file in $files; do
@@ -56,8 +58,8 @@ has_no_files() {
 	done
 }
 
-# divides NAME PERIOD: to be called while nothing is counted. A CPU, or a task,
-# keeps the rest of a period for itself.
+# divides NAME PERIOD: checks that there is one overflow per whole period. It is called
+# while nothing is counted. Each CPU, or the task, keeps the rest of its last period.
 divides() {
 	seen=$(overflows "$1")
 	want=$(awk -v period="$2" '{ sum += int($3 / period) } END { print sum }' \
@@ -122,7 +124,7 @@ is "$(create page-faults pid=$child period=9223372036854775807 name=never)" OK \
 	'the longest period'
 is "$(create context-switches pid=$child period=3 name=cs)" OK 'its switches'
 is "$(create page-faults pid=$child name=counted)" OK 'the same, counted'
-# It ends on CPU 0.
+# After two migrations the task is on CPU 0.
 order migrate 2
 order touch 1000
 order sleep 50
@@ -151,7 +153,7 @@ fi
 is "$(create $tracepoint cpu=all period=2 name=tp)" OK "a tracepoint: $tracepoint"
 getppid 0 500
 ok 'it overflows' overflows_reach tp 1
-# Switches go on: of those that are counted while this is read, some may be.
+# Switches go on, so the count may grow between the two reads.
 seen=$(overflows tp)
 between $((seen * 2)) "$(count tp)" '' 'at each second time at most'
 remove tp >/dev/null
@@ -165,7 +167,7 @@ for line in 'cpu-clock cpu=all period=1000000' 'cpu-clock cpu=0 freq=1000' \
 	before=$(overflows clock)
 	ok 'and goes on' wait_for 60 overflows_reach clock $((before + 20))
 	seen=$(overflows clock)
-	# Two clocks: the one of the timer and the one that is counted.
+	# Allow 5 %: the timer's clock is not the clock that is counted.
 	at_least $(($(count clock) * 21 / 20 / 1000000 + $(nproc))) "$seen" \
 		'not more often than it is told'
 	is "$(state clock)" active 'it is active'

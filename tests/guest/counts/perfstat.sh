@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Both cores of perf, and the PMU of arm64.
+# Old and new perf cores, and the PMU of arm64.
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" seconds=40
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" args="soak 10"
 #
-# Beside perf stat: tally counts at least what one perf says, whose window lies within
-# tally's, and at most what another one says, whose window lies around it (see
-# enclose.c). Run with scripts/vm --with-perf.
+# Counts of tally beside those of perf stat. Two perfs run: the inner one's window lies
+# within tally's, and the outer one's window encloses tally's (see enclose.c). So tally
+# counts at least as much as the inner perf, and at most as much as the outer one. Run
+# with scripts/vm --with-perf.
 #
 #	perfstat.sh [soak [SECONDS]]
 #
-# With soak the windows take 10 SECONDS, and cycles of the PMU are counted, too: at
-# most 2 % more than the inner perf has. QEMU's cycles are the host's time, so that
+# With soak, the windows last SECONDS, default 10, and cycles of the PMU are counted, too:
+# at most 2 % more than the inner perf counts. QEMU's cycles are the host's time, so this
 # only holds on a machine that does nothing else.
 
 . "$(dirname "$0")/lib.sh"
@@ -29,7 +30,7 @@ events='cpu-clock task-clock page-faults minor-faults major-faults context-switc
 load_tally "events=$(echo "$events" | tr ' ' ,)"
 is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" "$events " 'all are counted by tally'
 
-# Swap in memory, for major faults, where the guest has the module.
+# Major faults need swap: zram is swap in memory, if the guest has the module.
 swap=''
 if [ -e /sys/block/zram0 ]; then
 	echo 64M >/sys/block/zram0/disksize
@@ -37,7 +38,8 @@ if [ -e /sys/block/zram0 ]; then
 	mkswap /dev/zram0 >/dev/null && swapon /dev/zram0 && swap=1
 fi
 
-# least NAME: so many of them show that there was work.
+# least NAME: prints the count that shows that there was work for the event; nothing if no
+# work is expected.
 least() {
 	case $1 in
 	major-faults) echo ${swap:+1000} ;;
@@ -48,7 +50,8 @@ least() {
 	esac
 }
 
-# start_perf FOLDER: with its events off, to be told by fifos there.
+# start_perf FOLDER: starts perf stat with its events disabled, and with its control fifos
+# in FOLDER.
 start_perf() {
 	mkdir $tmp/"$1"
 	mkfifo $tmp/"$1"/control $tmp/"$1"/answers
@@ -56,7 +59,8 @@ start_perf() {
 		-e "$(echo "$events" | tr ' ' ,)" -o "$tmp/$1/csv" 2>"$tmp/$1/said" &
 }
 
-# says FOLDER NAME: perf has clocks in milliseconds, with two digits behind the point.
+# says FOLDER NAME: prints perf's count of the event. perf prints clocks in milliseconds
+# with two decimal places.
 says() {
 	awk -F, -v name="$2" '$3 ~ "^" name {
 		if ($2 == "msec") printf "%.0f", $1 * 1000000
@@ -65,9 +69,10 @@ says() {
 	}' "$tmp/$1/csv"
 }
 
-# The guest's cycles are nanoseconds. On a crowded machine the emulated 32-bit
-# counter that perf gets (tally has the one for cycles) was seen to run ahead of
-# time itself: more cycles than nanoseconds is no number to compare with.
+# Whether perf's count of cycles is possible. The guest's cycles are nanoseconds. On a
+# busy machine, the emulated 32-bit counter that perf gets (tally has the cycle counter)
+# was seen to run faster than time. More cycles than nanoseconds cannot be compared with
+# anything.
 possible() {
 	awk -F, '$3 == "cycles" && $1 > $4 * 1.01 { exit 1 }' $tmp/inner/csv
 }

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# With NMIs and without.
+# One kernel with NMIs, one without.
 # test: on=debian-6.12-arm64,debug-arm64 seconds=20
 #
-# A PMU that is full: shared, refused with require, and lost by pinned events,
-# which never look like a count of 0 (features.md, D.1 #13).
+# A PMU without a free counter: events are multiplexed, require fails, and a pinned event
+# is in error, which never looks like a count of 0 (features.md, D.1 #13).
 
 . "$(dirname "$0")/lib.sh"
 has_pmu || skip_all 'this machine has no PMU'
 load_tally
 
-# So many events that no PMU has room: the same code under different filters
-# and different codes, since equal events share one counter. All count cycles or
-# nothing in this PMU, which takes any code.
+# More events than any PMU has counters. Equal events share one counter of tally, so the
+# codes or the modifiers differ. QEMU's PMU accepts any code; all of these count cycles or
+# nothing.
 codes='r11 r11:u r11:k r11:uk r11:uh r11:kh r23 r23:u r23:k r24 r24:u r24:k r3c r3c:u r3c:k'
 
 # ---- one event
@@ -106,7 +106,7 @@ is "$(grep '^waits ' $tally/events | cut -d' ' -f3-)" 'inactive 0 - 0.00%' 'and 
 is "$(create page-faults cpu=0 require name=soft)" OK 'software events always have room'
 is "$(create page-faults pid=1 require name=task)" OK 'a task that does not run is not waited for'
 
-# Room again. The first has a counter that is for cycles alone.
+# Make room again by removing p2: p1 may have the counter that counts cycles only.
 is "$(remove p2)" OK 'one goes'
 ok 'the one that waits has its turn' wait_for 60 state_is waits active
 is "$(remove waits)" OK 'and goes'

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The clock of debug-x86_64 goes by ticks: nothing is too often for it.
+# Not on debug-x86_64: its clock advances at ticks only, so nothing overflows too often.
 # test: on=debian-6.12,debug-arm64 seconds=20
 # soak: on=debian-6.12,debian-6.1,debug-arm64 args="soak 10"
 #
-# Events that overflow as often as they can are throttled, and tasks on each CPU go on.
+# Events that overflow as often as possible are throttled, and tasks on each CPU go on.
 #
 #	storm.sh [soak [SECONDS]]
 #
-# With soak, a thread on each CPU that sleeps 10 ms is at most 50 ms late, for 10
-# SECONDS. That holds on a machine that does nothing else.
+# With soak, one thread on each CPU sleeps 10 ms again and again for SECONDS, default 10,
+# and wakes up at most 50 ms late. This only holds on a machine that does nothing else.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,8 @@ soak=''
 [ "${1:-}" != soak ] || soak=1
 seconds=${2:-10}
 
-# The machine under the guest may stand still for a while: the best of three.
+# lateness_of SECONDS: prints the best of three measurements, in microseconds, since the
+# host may not run the guest for a while. One below 50 ms ends the measuring.
 lateness_of() {
 	best=''
 	for _ in 1 2 3; do
@@ -31,7 +32,8 @@ lateness_of() {
 	echo "$best"
 }
 
-# poll_states EVENT FILE: each state that is seen, until FILE.stop is there.
+# poll_states EVENT FILE: appends the event's state to FILE every 2 ms, until FILE.stop
+# exists.
 poll_states() {
 	while [ ! -e "$2.stop" ]; do
 		state "$1" >>"$2"
@@ -39,10 +41,10 @@ poll_states() {
 	done
 }
 
-# sleeps CPU: a task there sleeps again and again, and comes to its end.
+# sleeps CPU: whether a task on the CPU that sleeps 100 times ends in time.
 sleeps() { echo 'sleep 100' | timeout 120 as cpu "$1" "$here/task" >/dev/null; }
 
-# others_go_on NAME
+# others_go_on NAME: checks that tasks run on each CPU during the storm.
 others_go_on() {
 	cpu=0
 	while [ $cpu -lt "$(nproc)" ]; do
@@ -55,7 +57,7 @@ others_go_on() {
 	note "$1: $late us late, without it $quiet us"
 }
 
-# storm NAME LINE...: the event, while tasks sleep.
+# storm NAME LINE...: makes the event, and checks that tasks run and that it overflows.
 storm() {
 	name=$1
 	shift
@@ -70,14 +72,14 @@ storm() {
 		"throttled $(cat "$tally/$name/throttled") times"
 }
 
-# end_storm NAME
+# end_storm NAME: ends the polling of states and removes the event.
 end_storm() {
 	touch $tmp/states.stop
 	wait $poller
 	is "$(remove "$1")" OK "$1: is removed"
 }
 
-# throttled NAME: to be called during its storm.
+# throttled NAME: checks, during the storm, that the event is throttled and goes on.
 throttled() {
 	ok "$1: it is throttled" wait_for 60 grows "$1" throttled 0
 	ok "$1: which its state tells" wait_for 60 grep -q throttled $tmp/states
@@ -89,14 +91,14 @@ throttled() {
 
 grows() { [ "$(cat "$tally/$1/$2")" -gt "$3" ]; }
 
-# Without timers of high resolution a clock overflows at ticks only.
+# Without high-resolution timers, a clock overflows at ticks only.
 has_hres() { grep -q 'hres_active.*: 1' /proc/timer_list; }
 
 # shellcheck disable=SC2119
 load_tally
 [ -z "$soak" ] || quiet=$(lateness_of 3)
 storm clock cpu-clock cpu=all period=1000
-# The others are of the same kind.
+# The other storms are alike, so they are measured for a shorter time.
 seconds=3
 if has_hres; then
 	throttled clock
@@ -108,7 +110,7 @@ end_storm clock
 storm task task-clock pid=$$ inherit period=1000
 end_storm task
 if has_pmu; then
-	# perf's own limit comes first, at each tick, and is told as ours is.
+	# perf's own limit applies first, at each tick; tally shows it like its own limit.
 	storm cycles cycles cpu=all period=1000
 	ok 'cycles: it is throttled' wait_for 60 grows cycles throttled 0
 	ok 'cycles: which its state tells' wait_for 60 grep -q throttled $tmp/states
@@ -125,7 +127,7 @@ for feed in sched:sched_waking workqueue:workqueue_queue_work kmem:kmalloc \
 	end_storm feed
 done
 
-# Nothing limits this one: that the guest lives is all that is asked.
+# An event without a limit: the guest must survive it, no more.
 is "$(create 'cpu-clock cpu=all period=1000 max_rate=0 name=free')" OK 'without a limit'
 ok 'it overflows' wait_for 60 grows free overflows 1000
 is "$(remove free)" OK 'and is removed'

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The stock kernels have zram, for major faults; arm64 has another clock.
+# The stock kernels have zram, for major faults; arm64 has a different clock.
 # test: on=debian-6.1,debian-6.12-arm64 vm="--module zram" seconds=40
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args=soak
 # soak: on=debug-x86_64,debug-arm64 args=soak
 #
-# Counts beside what the kernel counts for itself, in windows that enclose each
-# other (see window.c), under load.
+# Counts of tally beside the kernel's own counts, under load, in windows that enclose each
+# other (see window.c).
 #
-#	truth.sh [soak]	with soak, each window takes three seconds
+#	truth.sh [soak]	with soak, each window lasts three seconds
 #
-# Major faults need swap: run with zram where the kernel has it as a module.
+# Major faults need swap: run with zram if the kernel has it as a module.
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
@@ -20,9 +20,10 @@ soak='' seconds=1
 cpus=$(nproc)
 load_tally 'events="page-faults;minor-faults;major-faults;context-switches;cpu-clock;task-clock;cpu-migrations;dummy;page-faults:u name=user;page-faults:k name=kernel"'
 
-# beside EVENT[/NUMBER] WORD FILE SLACK LEAST: NUMBER is one that is no count. SLACK is
-# a part in a thousand of what was counted, for what the two define differently; LEAST
-# shows that there was work.
+# beside EVENT[/NUMBER] WORD FILE SLACK LEAST: checks that the count of the event agrees
+# with WORD in FILE. NUMBER is another file of the event than count. SLACK is thousandths
+# of the count, for different definitions of the two counts. A count of LEAST shows that
+# there was work.
 beside() {
 	case $1 in
 	*/*) got=$(window "$seconds" "$5" "$2" "$tally/$1" "$3") ;;
@@ -36,7 +37,7 @@ beside() {
 	at_least "$7" "$5" "there was work for $1"
 }
 
-# Swap in memory, for pages that are really gone.
+# Swap in memory, so that pages are really swapped out.
 swap=''
 if [ -e /sys/block/zram0 ]; then
 	echo 64M >/sys/block/zram0/disksize
@@ -46,10 +47,10 @@ fi
 
 helper load -f 20000 -s 4000 -m 200 ${swap:+-M 2000}
 
-# Exactly the same thing: no slack.
+# Both count exactly the same switches: no slack.
 beside context-switches ctxt /proc/stat 0 1500
-# vmstat also has pages that the kernel touches for another process, and faults
-# that were tried twice.
+# vmstat also counts pages that the kernel touches for another process, and faults that
+# are retried.
 beside page-faults pgfault /proc/vmstat 5 3000
 beside minor-faults pgfault-pgmajfault /proc/vmstat 5 3000
 if [ -n "$swap" ]; then
@@ -58,16 +59,16 @@ else
 	beside major-faults pgmajfault /proc/vmstat 0 0
 	skip 'this guest has no swap' 'major faults that happen'
 fi
-# The clock that perf counts goes by the CPU's counter. Where CLOCK_MONOTONIC goes by
-# another one, the two differ as the machine's clocks do: by ticks that are lost, if the
-# host is busy. There the time that another event was on is what a clock has to count.
+# perf's clocks read the CPU's counter. If CLOCK_MONOTONIC reads another counter, the two
+# differ as the machine's counters do: for example by ticks that are lost while the host
+# is busy. Then a clock is only compared with the time that another event was enabled.
 case $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource) in
 tsc | arch_sys_counter) same_clock=1 ;;
 *) same_clock=$soak ;;
 esac
 for clock in cpu-clock task-clock; do
 	beside $clock - $tally/page-faults/enabled_ns 0 1000000000
-	# A window is never less than its part in a thousand.
+	# One thousandth is slack enough for two clocks of one machine.
 	if [ -n "$same_clock" ]; then
 		beside $clock "$cpus" time 1 $((seconds * 1000000000))
 	fi
@@ -75,13 +76,14 @@ done
 [ -z "$same_clock" ] ||
 	beside dummy/enabled_ns "$cpus" time 1 $((seconds * 1000000000))
 
-# Nothing in /proc has them per machine: at least those that were forced.
+# /proc has no number of migrations of the whole machine. So the count is compared with
+# the number of migrations that the test forces.
 before=$(count cpu-migrations)
 echo 'migrate 100' | task >/dev/null
 at_least $(($(count cpu-migrations) - before)) 100 'cpu-migrations has those that were forced'
 end_helpers
 
-# Minor and major make all; so do user and kernel.
+# Minor and major faults add up to all page faults; so do those of user and kernel.
 all=$(count page-faults)
 parts=$(($(count minor-faults) + $(count major-faults)))
 between "$all" "$parts" "$(count page-faults)" 'minor and major faults make page faults'
@@ -90,7 +92,7 @@ parts=$(($(count user) + $(count kernel)))
 between "$all" "$parts" "$(count page-faults)" 'those of user space and kernel do'
 is "$(count dummy)" 0 'the dummy counts nothing'
 
-# Of a process alone, to the last one.
+# All page faults of one process.
 mkfifo $tmp/orders
 helper sh -c 'exec task <$tmp/orders >$tmp/answers'
 exec 4>$tmp/orders

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * as nobody COMMAND...: runs it as user and group 1000.
- * as powerless COMMAND...: as root, but for good without CAP_SYS_ADMIN,
- *	CAP_PERFMON and CAP_BPF.
- * as perfmon COMMAND...: as root with CAP_PERFMON, without CAP_SYS_ADMIN.
- * as nokill COMMAND...: as root without CAP_KILL.
- * as cpu N COMMAND...: on that CPU only.
+ * as nobody COMMAND...: runs the command as user and group 1000.
+ * as powerless COMMAND...: runs the command as root without CAP_SYS_ADMIN, CAP_PERFMON
+ *	and CAP_BPF; the command cannot get them back.
+ * as perfmon COMMAND...: runs the command as root with CAP_PERFMON, without
+ *	CAP_SYS_ADMIN.
+ * as nokill COMMAND...: runs the command as root without CAP_KILL.
+ * as cpu N COMMAND...: runs the command on CPU N only.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -24,7 +25,7 @@
 #define CAP_BPF 39
 #endif
 
-/* exec() gives root what is in the bounding set, and no more. */
+/* exec() gives root the capabilities of the bounding set only. */
 static void drop(int cap)
 {
 	if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of /dev/tally share: each is a program with several tests,
+ * Helpers for the tests of /dev/tally. Each test program has several tests,
  *
  *	PROGRAM TEST [ARGUMENTS]
  *
- * that prints "ok TEXT" or "bad TEXT" for each thing that was tried.
+ * and prints "ok TEXT" or "bad TEXT" for each result.
  */
 #ifndef DEVTEST_H
 #define DEVTEST_H
@@ -55,7 +55,7 @@ static inline const char *outcome(long ret)
 	return ret < 0 ? strerrorname_np(errno) : "OK";
 }
 
-/* Whether a call ended with that errno; 0 for none. */
+/* Checks that a call failed with errno @error, or succeeded if @error is 0. */
 static inline void expect(long ret, int error, const char *what)
 {
 	int got = ret < 0 ? errno : 0;
@@ -82,13 +82,13 @@ static inline void run_on(int cpu)
 		err(2, "cpu %d", cpu);
 }
 
-/* Not every kernel has the call that sleeps, for programs of 32 bits. */
+/* Some kernels lack nanosleep() for 32-bit programs. poll() is there in all of them. */
 static inline void wait_ms(int ms)
 {
 	poll(NULL, 0, ms);
 }
 
-/* Whether it becomes true: a busy machine has a minute for it. */
+/* Whether the condition becomes true within a minute; a busy machine is slow. */
 #define eventually(condition) ({		\
 	int tries = 6000;			\
 						\
@@ -100,7 +100,7 @@ static inline void wait_ms(int ms)
 static struct perf_event_attr attr;
 static struct tally_open o;
 
-/* The usual one: page faults of the caller. */
+/* Sets up @attr and @o for the usual event: page faults of the caller. */
 static inline void usual(void)
 {
 	memset(&attr, 0, sizeof(attr));
@@ -127,7 +127,10 @@ static inline uint64_t value_of(int fd)
 	return read(fd, value, sizeof(value)) > 0 ? value[0] : ~0ULL;
 }
 
-/* An open that is refused, with where and why. */
+/*
+ * Checks that TALLY_IOC_OPEN fails with @error, and that tally_open::error holds @error,
+ * @field, a stage and a text.
+ */
 static inline void refused(int error, unsigned int field, const char *what)
 {
 	int fd = open_it();
@@ -206,7 +209,7 @@ static inline void set_online(int cpu, int online)
 	close(fd);
 }
 
-/* Of a symbol of the kernel: the first one that has the name, or 0. */
+/* Address of the kernel's first symbol of that name; 0 if there is none. */
 static inline uint64_t address_of(const char *symbol)
 {
 	unsigned long long at, found = 0;
@@ -221,7 +224,7 @@ static inline uint64_t address_of(const char *symbol)
 	return found;
 }
 
-/* The number of a kind that the kernel gives out; 0 if it has it not. */
+/* The type number of a PMU; 0 if the kernel does not have the PMU. */
 static inline int type_of(const char *pmu)
 {
 	char path[128];
@@ -237,7 +240,10 @@ static inline int type_of(const char *pmu)
 	return type;
 }
 
-/* One that is run, or run with so many arguments. The last one has no name. */
+/*
+ * A test: @run takes no arguments; @with takes @arguments of them. An array of tests ends
+ * with one that has no name.
+ */
 struct devtest {
 	const char *name;
 	void (*run)(void);

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One script after the other in one guest, each with an empty /tmp; their results are
-# numbered on, and named after their script. A script that has no plan, fewer results
-# than planned or a status other than 0 has failed.
+# Run test scripts one after the other in one guest, each with an empty /tmp. The results
+# of all scripts are numbered in one sequence, and each is prefixed with the name of its
+# script. A script fails if it has no plan, a number of results other than planned, or an
+# exit status other than 0.
 #
 #	each.sh 'SCRIPT [ARGUMENT]...'...
 
@@ -15,7 +16,7 @@ for line; do
 	echo "$begin ${line%% *}"
 	started=$(date +%s)
 	mount -t tmpfs -o mode=1777 tmpfs /tmp
-	# shellcheck disable=SC2086 # Its words.
+	# shellcheck disable=SC2086 # The script and its arguments.
 	(cd "$here" && exec sh $line)
 	echo "$end $? $(($(date +%s) - started))"
 	umount -l /tmp
@@ -61,14 +62,14 @@ done | awk -v begin="$begin" -v end="$end" '
 		fflush()
 		next
 	}
-	# The harness would take it for the end of all.
+	# The harness would stop at this line, although only one script has ended.
 	/^Bail out!/ { sub(/^/, "# ") }
 	{
 		print
 		fflush()
 	}
 	END {
-		# A loop that was ended has not printed the end of its script.
+		# A loop that was killed has not printed the end line of its script.
 		if (!open_script)
 			print "1.." number
 		exit bad || open_script

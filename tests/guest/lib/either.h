@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What programs share that were written for perf_event_open(2), and do the same on
- * files of tally:
+ * Helpers for programs that use perf_event_open(2), and do the same with files of
+ * /dev/tally:
  *
  *	PROGRAM perf|tally
  *
- * Only open_event() differs. They print what can be told of both: a file of tally
- * behaves as perf's if the two outputs are the same. Lines that begin with "not ok" are
- * wrong for either. The last line says that all was done.
+ * Only open_event() differs. A program prints only results in which perf and tally have
+ * to agree: a file of tally behaves as perf's if the two outputs are the same. A line
+ * that begins with "not ok" is a failure of either one. The last line says that the
+ * program reached its end.
  */
 #ifndef EITHER_H
 #define EITHER_H
@@ -95,7 +96,7 @@ static inline uint64_t value_of(int fd)
 	return value[0];
 }
 
-/* ---- what they begin with ---- */
+/* ---- start of a program ---- */
 
 static inline void begin(int argc, char **argv)
 {

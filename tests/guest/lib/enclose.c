@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * enclose SECONDS OUTER INNER FILE LEAST...: reads tally's count files between the
- * windows of two perf stat --control, whose events are off until then:
+ * windows of two runs of perf stat --control, whose events are disabled before:
  *
  *	enable OUTER, read, enable INNER, wait, disable INNER, read, disable OUTER
  *
- * so that tally has to have counted at least what the inner perf says, and at most
- * what the outer one says, whatever happens in between. OUTER and INNER are folders
- * with perf's fifos control and answers. The wait lasts at least so many SECONDS, and
- * until each file has grown by its LEAST, but not above five minutes.
+ * So tally must have counted at least as much as the inner perf, and at most as much as
+ * the outer one, whatever happens in between. OUTER and INNER are folders with perf's
+ * fifos control and answers. The wait lasts at least SECONDS, and until each file has
+ * grown by its LEAST, but at most five minutes more.
  *
- * Prints by how much each file grew.
+ * The program prints by how much each file grew.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * failnth create LINE...: makes each event, with the first allocation failing,
- *	then with the second, and so on until it is made without a failure.
- * failnth insmod FILE PARAMETERS STEP: loads the module the same way, trying
- *	every STEP-th allocation only.
+ * failnth create LINE...: makes each event with the first allocation failing, then with
+ *	the second, and so on until no allocation is left to fail.
+ * failnth insmod FILE PARAMETERS STEP: loads the module the same way, with only every
+ *	STEP-th allocation failing.
  *
- * Each time it either fails with ENOMEM and leaves nothing, or the kernel did
- * without, and what was made is removed again. Prints "ok TEXT" or "bad TEXT"
- * for each, behind notes; a bad one with the first thing that was wrong.
- * To be started with no other event of tally; for another module than it, with
- * tally loaded. A program, for thousands of rounds take a shell too long.
+ * Each round must either fail with ENOMEM and leave nothing behind, or succeed because
+ * the kernel does without the allocation; then the event or module is removed again.
+ * After its notes the program prints "ok TEXT" or "bad TEXT" for each LINE and for the
+ * module; "bad" with the first complaint.
+ *
+ * tally must have no events. To load a module other than tally, tally must be loaded.
+ * This is no shell script because a shell takes too long for thousands of rounds.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -17,7 +19,7 @@
 #include <sys/syscall.h>
 #include "failnth.h"
 
-/* "events 0", "counters 0", "perf_events 0" */
+/* Whether tally has no event, no counter and no event of perf. */
 static int clean(void)
 {
 	static const char *const none[] = {
@@ -77,7 +79,10 @@ static void create(const char *line)
 	close(remove_fd);
 }
 
-/* Of the module NAME and, if it is another one, of what it made with tally. */
+/*
+ * Whether module @name is not loaded and nothing of it is left: its events if @name is
+ * another module than tally, tally's folder if @name is tally.
+ */
 static int gone(const char *name)
 {
 	char path[256];
@@ -111,7 +116,7 @@ static void insmod(const char *file, const char *parameters, int step)
 		} else if (error == ENOMEM && hit) {
 			enomem++;
 		} else {
-			/* The module loader has answers of its own. */
+			/* The module loader returns other errors, too. */
 			printf("# allocation %d: %s\n", n, outcome(error));
 			others++;
 		}
@@ -122,7 +127,7 @@ static void insmod(const char *file, const char *parameters, int step)
 	}
 	if (last)
 		complain(n, "without failures it says %s", outcome(last));
-	/* The kernel does without most: an event that cannot be had is only told. */
+	/* Most failures do not end the load: an event that cannot be made is logged. */
 	if (enomem * step < 5)
 		complain(n, "only %d failures were noticed", enomem);
 	if (others > 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests share in which every allocation of a task fails in turn. */
+/* Helpers for tests that let every allocation of a task fail in turn. */
 #ifndef FAILNTH_H
 #define FAILNTH_H
 
@@ -25,7 +25,7 @@ static inline void arm(int n)
 		err(2, "cannot write fail-nth");
 }
 
-/* Whether the N-th allocation was reached. */
+/* Whether the allocation that arm() selected was reached, and so has failed. */
 static inline int disarm(void)
 {
 	char buf[16] = "";
@@ -73,7 +73,7 @@ static inline void complain(int n, const char *what, ...)
 	va_start(args, what);
 	vsnprintf(line, sizeof(line), what, args);
 	va_end(args);
-	/* It is to be one line. */
+	/* The message is printed as one line. */
 	for (char *c = line; *c; c++)
 		if (*c == '\n')
 			*c = ' ';
@@ -82,7 +82,7 @@ static inline void complain(int n, const char *what, ...)
 		snprintf(first_bad, sizeof(first_bad), ": allocation %d: %.400s", n, line);
 }
 
-/* What the test says in the end, of SUBJECT and what was done with it. */
+/* Prints the result: what was done (@subject), with which event or module (@what). */
 static inline void conclude(const char *subject, const char *what)
 {
 	printf("%s %s: %s%s\n", bad ? "bad" : "ok", subject, what, bad ? first_bad : "");
@@ -94,7 +94,7 @@ static inline void begin(void)
 	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR);
 	if (nth_fd < 0)
 		err(2, "fail-nth");
-	/* Reading it needs memory: of another kind than what is tested. */
+	/* The first read of fail-nth may allocate memory, which no test is to count. */
 	disarm();
 }
 

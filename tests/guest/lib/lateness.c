@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lateness SECONDS: one thread on each CPU sleeps 10 ms again and again. Prints
- * by how many microseconds the latest came too late.
+ * lateness SECONDS: one thread on each CPU sleeps 10 ms again and again. Prints by how
+ * many microseconds the latest wake-up was late.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# What the tests of this folder share; sourced by them, never run. They run in
-# a guest of scripts/vm, as root, under busybox sh, in the folder of tally.ko,
-# and print TAP:
+# Shell functions of the guest tests, which source this file. The tests run in a guest of
+# scripts/vm, as root, under busybox sh, in the folder of tally.ko, and print TAP:
 #
 #	. ./lib.sh
 #	load_tally
@@ -10,9 +9,9 @@
 #	ok 'its folder is there' test -d $tally/f
 #	finish
 #
-# finish prints the plan. A test that ends without it has no plan, says "Bail
-# out!" and exits with 1, so one that dies half-way never passes. What a kernel
-# lacks is skipped with a reason, which is not a pass.
+# finish prints the plan. A test that ends without finish prints "Bail out!" instead of a
+# plan and exits with 1. So a test that dies half-way never passes. A check that needs a
+# feature that the kernel lacks is skipped with a reason; a skip is not a pass.
 
 set -u
 
@@ -20,8 +19,8 @@ tally=/sys/kernel/debug/tally
 here=$(dirname "$0")
 number=0 bad=0 finished=''
 
-# A folder of the script's own: other scripts of the same guest find nothing in it.
-# The programs that a script starts know its name, too.
+# Each script has a temporary folder of its own: scripts of one guest do not see each
+# other's files. The name is exported to the programs that a script starts.
 tmp=$(mktemp -d)
 export tmp
 
@@ -46,8 +45,9 @@ skip() {
 	echo "ok $number - $* # SKIP $skip_reason"
 }
 
-# tap_results NAME: TAP from standard input, numbered on from ours. What has no plan,
-# or another number of results than planned, has not come to its end.
+# tap_results NAME: prints the TAP on standard input as results of this script, with the
+# script's numbers. The source NAME has not come to its end, and fails, if it printed no
+# plan or a number of results other than planned.
 tap_results() {
 	planned='' seen=0
 	while read -r line; do
@@ -72,12 +72,12 @@ tap_results() {
 	is "$seen" "$planned" "all results of $1 are there"
 }
 
-# module_results MODULE: what a test module found.
+# module_results MODULE: prints the results of a test module.
 module_results() { tap_results "$1" <"/sys/kernel/debug/$1/results"; }
 
-# results COMMAND...: TAP of what a program says, which must say something: lines
-# that begin with "ok" or "bad". Not by a pipe: its last part would count in a
-# process of its own.
+# results COMMAND...: turns a program's lines "ok TEXT" and "bad TEXT" into results. The
+# program fails if it prints no such line. The output goes through a file, not a pipe:
+# the last command of a pipe runs in a process of its own, and its numbers would be lost.
 results() {
 	results_before=$number
 	"$@" >$tmp/results
@@ -94,7 +94,7 @@ results() {
 	fi
 }
 
-# Nothing of this script can be tested here.
+# skip_all REASON...: ends the script, because nothing of it can be tested here.
 skip_all() {
 	finished=1
 	clean_up
@@ -138,9 +138,9 @@ is() {
 	fi
 }
 
-# like GOT PATTERN NAME: a pattern as case takes it.
+# like GOT PATTERN NAME: the pattern is one of the shell's case.
 like() {
-	# shellcheck disable=SC2254 # It is meant to be a pattern.
+	# shellcheck disable=SC2254 # $2 is meant to be a pattern.
 	case $1 in
 	$2) pass "$3" ;;
 	*)
@@ -157,7 +157,7 @@ is_number() {
 	esac
 }
 
-# between LOW VALUE HIGH NAME: all whole numbers; '' is no limit.
+# between LOW VALUE HIGH NAME: all three are whole numbers; '' as LOW or HIGH is no limit.
 between() {
 	if is_number "$2" && { [ -z "$1" ] || [ "$2" -ge "$1" ]; } &&
 	   { [ -z "$3" ] || [ "$2" -le "$3" ]; }; then
@@ -172,13 +172,13 @@ at_least() { between "$2" "$1" '' "$3"; }
 
 loaded() { [ -d /sys/module/tally ]; }
 
-# perf lowers the rate that an event may ask for where a PMU's interrupt takes long. One
-# during which the machine under the guest stands still takes long enough.
+# Restore perf's limit of the sample frequency. perf lowers the limit if a PMU's interrupt
+# takes long, which also happens if the host does not run the guest for a while.
 usual_rate() {
 	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
 }
 
-# load_tally [PARAMETER...]: the test cannot go on without.
+# load_tally [PARAMETER...]: ends the test if tally does not load.
 load_tally() {
 	usual_rate
 	insmod "$here/tally.ko" "$@" || {
@@ -189,25 +189,25 @@ load_tally() {
 
 unload_tally() { rmmod tally; }
 
-# create EVENT [OPTION]... and remove NAME say OK or the name of an errno.
+# create EVENT [OPTION]... and remove NAME print OK or the name of an errno.
 create() { wr $tally/create "$*"; }
 remove() { wr $tally/remove "$*"; }
 
 count() { cat "$tally/$1/count"; }
 state() { cat "$tally/$1/state"; }
 state_is() { [ "$(state "$1")" = "$2" ]; }
-# stat_of NAME: one of the counters of the file stats.
+# stat_of NAME: prints one of the counters of the file stats.
 stat_of() { sed -n "s/^$1 //p" $tally/stats; }
-# cpu_line EVENT CPU: the line of per_cpu.
+# cpu_line EVENT CPU: prints the CPU's line of per_cpu, without the CPU's number.
 cpu_line() { sed -n "s/^$2 //p" "$tally/$1/per_cpu"; }
 
-# nothing_left NAME: no event, no counter, no perf event.
+# nothing_left NAME: checks that tally has no event, no counter and no event of perf.
 nothing_left() {
 	is "$(cat $tally/events; stat_of events; stat_of counters; stat_of perf_events)" \
 		"$(printf '0\n0\n0')" "$1"
 }
 
-# The kernel log from a mark on.
+# mark writes a mark to the kernel log; since_mark prints the log from the last mark on.
 marks=0
 mark() {
 	marks=$((marks + 1))
@@ -219,7 +219,8 @@ since_mark() {
 }
 logged() { since_mark | grep -q -e "$1"; }
 
-# An errno in the log: kernels without CONFIG_SYMBOLIC_ERRNAME have its number.
+# in_log ERRNO: prints a grep pattern for the errno in the log. Kernels without
+# CONFIG_SYMBOLIC_ERRNAME log its number.
 in_log() {
 	case $1 in
 	EPERM) echo "(-\\(EPERM\\|1\\))" ;;
@@ -238,11 +239,12 @@ in_log() {
 	esac
 }
 
-# logged_errno LINE ERRNO: a failure is told by the line and its errno.
+# logged_errno LINE ERRNO: whether the log has the failed line with its errno.
 logged_errno() { logged "tally: .*$1.*: .*$(in_log "$2")\$"; }
 
-# wait_for SECONDS COMMAND...: until it succeeds. A $(...) among its words is
-# taken only once: functions such as state_is ask again.
+# wait_for SECONDS COMMAND...: repeats the command until it succeeds. A $(...) among the
+# arguments is expanded once only; use a function such as state_is, which reads the value
+# each time.
 wait_for() {
 	wait_end=$(($(date +%s) + $1))
 	shift
@@ -252,9 +254,9 @@ wait_for() {
 	done
 }
 
-# find_bits PROGRAM: bits is 32 if the kernel runs programs of 32 bits beside its own,
-# which are called PROGRAM32. One says how it is used, and ends with 2. Without a
-# PROGRAM32 none was built: they are not to be tested.
+# find_bits PROGRAM: sets bits to 32 if the kernel also runs 32-bit programs, else to ''.
+# The 32-bit build of PROGRAM is PROGRAM32; without arguments it prints its usage and
+# exits with 2. Without a PROGRAM32, 32-bit programs are not tested.
 # shellcheck disable=SC2034 # For the tests.
 find_bits() {
 	bits=''
@@ -267,7 +269,7 @@ find_bits() {
 	fi
 }
 
-# A CPU's own PMU, not one of the kernel's.
+# Whether the CPUs have a hardware PMU.
 has_pmu() {
 	for pmu in /sys/bus/event_source/devices/cpu* /sys/bus/event_source/devices/armv8*; do
 		[ ! -e "$pmu/type" ] || return 0
@@ -275,7 +277,7 @@ has_pmu() {
 	return 1
 }
 
-# Without a second CPU the test would prove nothing: that is no skip.
+# With one CPU the test would prove nothing. So this is a failure and no skip.
 need_two_cpus() {
 	[ "$(nproc)" -ge 2 ] || {
 		echo "Bail out! this test needs two CPUs"
@@ -283,20 +285,20 @@ need_two_cpus() {
 	}
 }
 
-# keep FILE: the end of the test restores what the file says now.
+# keep FILE: the end of the test restores the file's present value.
 kept=''
 keep() {
 	kept="$1 $(cat "$1")
 $kept"
 }
 
-# setting FILE VALUE: until the end of the test.
+# setting FILE VALUE: sets the file's value until the end of the test.
 setting() {
 	keep "$1"
 	echo "$2" >"$1"
 }
 
-# The last one first: the oldest value of a file remains.
+# The value that was kept last is restored first, so the oldest value of a file remains.
 clean_up() {
 	end_helpers
 	echo "$kept" | while read -r kept_file kept_value; do
@@ -306,7 +308,7 @@ clean_up() {
 	rm -rf "$tmp"
 }
 
-# helper COMMAND...: runs in the background, and ends with the test.
+# helper COMMAND...: runs the command in the background until the end of the test.
 helpers=''
 helper() {
 	"$@" &
@@ -314,7 +316,7 @@ helper() {
 	helpers="$helpers $helper_pid"
 }
 
-# Ends a helper; its status.
+# stop PID: ends a helper and returns its exit status.
 stop() {
 	kill "$1" 2>/dev/null
 	wait "$1"
@@ -330,7 +332,7 @@ end_helpers() {
 	helpers=''
 }
 
-# The test's end: leaves no module behind, and says how many tests there were.
+# The end of the test: unloads the module and prints the plan.
 finish() {
 	clean_up
 	if loaded; then

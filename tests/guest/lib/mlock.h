@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether all memory that rings had locked is given back. */
+/* Check that all memory that rings had locked is given back. */
 #ifndef MLOCK_H
 #define MLOCK_H
 
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Beyond the allowance, this is who may lock pages. */
+/* CAP_IPC_LOCK allows to lock pages beyond the allowance. */
 static inline void may_lock(int may)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -30,9 +30,10 @@ static inline void may_lock(int may)
 }
 
 /*
- * Rings of just what a user may lock, PAGES for each CPU, can be had from METER, a file
- * of an event on all CPUs; and then not a page of ONE_MORE. Returns what is wrong, or
- * NULL. RLIMIT_MEMLOCK is 0, and all CPUs are online.
+ * Maps rings of exactly the size that a user may lock: @pages for each CPU, of the file
+ * @meter, whose event is on all CPUs. All of them must be mapped, and after that a ring
+ * of the file @one_more must not be. Returns a text that says what is wrong, or NULL.
+ * RLIMIT_MEMLOCK is 0, and all CPUs are online.
  */
 static inline const char *wrong_allowance(int meter, int one_more, int pages)
 {

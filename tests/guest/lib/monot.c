@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * monot FILE COLUMN...: reads the file over and over until SIGTERM, and fails
- * as soon as a number is smaller than it was before.
+ * monot FILE COLUMN...: reads the file over and over until SIGTERM, and fails as soon as
+ * a number is smaller than it was before.
  *
- * Lines are told apart by their first word, or, if that is one of the columns,
- * by their place. A '-' counts as a failure too, and so does a file that cannot
- * be read or has no line. Prints how many samples there were.
+ * The first word of a line identifies it from one sample to the next; or its line number,
+ * if the first word is one of the columns. A '-' instead of a number is a failure, and so
+ * is a file that cannot be read or has no line. The number of samples is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rd FILE: reads a file and prints what is in it, or the name of the errno;
- * "open: " in front of it if the file does not open.
+ * rd FILE: reads a file and prints its contents, or the name of the errno; with "open: "
+ * in front of the name if the file does not open.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task: a process that does what it is told, one order per line of standard
- * input, and answers each with "done"; at the end of input it exits.
+ * task: a process that carries out orders, one per line of standard input, and prints
+ * "done" after each. It exits at the end of input.
  *
- *	touch N		N page faults and no other
+ *	touch N		N page faults, and no other ones
  *	fork N		a child process makes N page faults, and is waited for
- *	forks N		N children, some at a time, which make 1 to 10 each
- *	thread N	a thread does
+ *	forks N		N child processes, some at a time, with 1 to 10 page faults
+ *	thread N	a thread makes N page faults, and is waited for
  *	getppid N	N system calls getppid
  *	sleep N		N voluntary context switches, at least
  *	spin N		N milliseconds on the CPU
@@ -91,7 +91,7 @@ static void migrate(long n)
 	cpu_set_t set;
 	long i;
 
-	/* The first one may find the task there already. */
+	/* One round more: the task may be on the first CPU already. */
 	for (i = 0; i <= n; i++) {
 		CPU_ZERO(&set);
 		CPU_SET(i % 2, &set);
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	long n;
 
 	(void)argc;
-	/* No read-ahead, which an exec() would lose. */
+	/* Read byte by byte: exec() would lose input that was read ahead. */
 	while (read(0, line + len, 1) == 1) {
 		if (line[len] != '\n' && len < sizeof(line) - 1) {
 			len++;

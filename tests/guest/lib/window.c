@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * window SECONDS LEAST WORD FILE OTHER: what tally counts beside what the kernel
- * counts for itself, for at least so many SECONDS and until tally's count has grown
- * by LEAST, but not above five minutes.
+ * window SECONDS LEAST WORD FILE OTHER: compares a count of tally with a count of the
+ * kernel's own. The window lasts at least SECONDS, and until tally's count has grown by
+ * LEAST, but at most five minutes more.
  *
- * Both are read at both ends of the window, the one inside and outside the
- * other in turn:
+ * At each end of the window, the kernel's count is read before and after tally's:
  *
  *	other0 tally0 other1 ... other2 tally1 other3
  *
- * so that tally has to have counted at least other2 - other1, and at most
- * other3 - other0, whatever happens between two reads. No tolerance is needed.
- * Prints "LOW GOT HIGH".
+ * So tally must have counted at least other2 - other1, and at most other3 - other0,
+ * whatever happens between two reads. No tolerance is needed. The program prints
+ * "LOW GOT HIGH".
  *
- * OTHER is a file with a line "WORD NUMBER", or "time": then it is
- * CLOCK_MONOTONIC in nanoseconds, and WORD is how often it is taken. FILE is
- * tally's count. WORD may be a difference, "pgfault-pgmajfault", or "-", if the
- * number is all that OTHER has.
+ * FILE is tally's count. OTHER is a file with a line "WORD NUMBER". WORD may also be a
+ * difference, as in "pgfault-pgmajfault", or "-" if OTHER has nothing but the number.
+ * If OTHER is "time", the kernel's count is CLOCK_MONOTONIC in nanoseconds, times WORD.
  *
- * Two clocks that go by ticks show each end of the window a tick apart at most:
- * LOW and HIGH are wider by both, where the kernel says that its clock is such.
+ * Two clocks that advance at ticks differ by one tick at most, at each end of the window.
+ * If CLOCK_MONOTONIC has the resolution of a tick, LOW and HIGH are wider by two ticks.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -107,7 +105,7 @@ int main(int argc, char **argv)
 		clock_getres(CLOCK_MONOTONIC, &resolution);
 		apart = 2ULL * resolution.tv_nsec * atoi(word);
 	}
-	/* All pages that the reads touch are there afterwards. */
+	/* Touch all pages that the reads need: reads in the window then do not fault. */
 	other(other_fd, word);
 	tally(tally_fd);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wr FILE [TEXT]: one write(2) of the text, or else of all of standard input,
- * to a file. Prints OK, "SHORT n" for a write of n bytes, or the name of the
- * errno; "open: " in front of it if the file does not open.
+ * wr FILE [TEXT]: writes the text, or all of standard input if there is none, to a file
+ * with one write(2). Prints OK, "SHORT n" for a write of n bytes, or the name of the
+ * errno; with "open: " in front of the name if the file does not open.
  */
 #define _GNU_SOURCE
 #include <errno.h>
