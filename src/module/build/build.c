@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The making of an event.
+ * Building an event: tally_build() checks the builder, gives the event its name, its
+ * overflow state, its counter and its folder, and enables it.
  */
 #include <linux/err.h>
 #include <linux/sched/signal.h>
@@ -23,8 +24,8 @@
 #include "filter/apply.h"
 
 /*
- * Whether perf may enable the events as it makes them. Not if they overflow: then
- * all has to be there before.
+ * Returns whether perf may enable its events when it creates them. It may not if they
+ * overflow: then the event has to be complete before it is enabled.
  */
 static bool at_once(const struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -33,21 +34,21 @@ static bool at_once(const struct tally_builder *b, const struct perf_event_attr 
 	       (!b->attr.disabled || b->flags & TALLY_BUILDER_AT_ONCE);
 }
 
-/* An event of a file may get a filter at any time. */
+/* A program may set the filter of a file's event at any time. */
 static bool may_be_filtered(const struct tally_builder *b)
 {
 	return b->flags & TALLY_BUILDER_FILE && tally_filter_can(&b->attr);
 }
 
 /*
- * perf's system call holds exec_update_lock around its permission check and
- * the installation, so that exec() cannot change the task's rights in between.
+ * As in perf's system call, exec_update_lock is held from the permission check to the
+ * installation, so that exec() cannot change the task's rights in between.
  */
 static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
-	/* A filter changes the counter. */
+	/* A filter changes the counter, so a counter that may get one is not shared. */
 	void *alone = may_be_filtered(b) ? ev : NULL;
 	struct rw_semaphore *lock = NULL;
 	struct tally_counter *c;
@@ -80,14 +81,18 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	return err;
 }
 
-/* Whoever maps a ring of another one gets records of the others there. */
+/*
+ * Returns whether the attributes describe records. If so, a counting event needs its
+ * output from the start: a ring that is mapped from its file receives records of tasks
+ * and of other events. If not, tally_output_of() makes the output when it is needed.
+ */
 static bool has_records(const struct perf_event_attr *attr)
 {
 	return attr->sample_type || attr->wakeup_events ||
 	       attr->use_clockid || attr->write_backward || tally_task_records_kinds(attr);
 }
 
-/* The caller frees what this leaves behind when it fails. */
+/* On failure, the caller frees what was made so far: it destroys the event. */
 static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 			const struct tally_target *target)
 {
@@ -112,7 +117,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	return b->ring_pages ? tally_recorder_new(ev, b, target) : 0;
 }
 
-/* The event with what its builder knows of it, and nothing else. */
+/* Allocates an event and fills in the settings of its builder. */
 static struct tally_event *event_alloc(const struct tally_builder *b,
 				       const struct perf_event_attr *attr,
 				       const struct tally_target *target)
@@ -165,7 +170,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	struct perf_event_attr counted = ev->attr;
 	int err;
 
-	/* A filter reads the record of the tracepoint. */
+	/* A filter reads the tracepoint's record. */
 	if (ev->overflow && may_be_filtered(b))
 		counted.sample_type |= PERF_SAMPLE_RAW;
 	err = counter_get(ev, b, &counted, target);
@@ -186,7 +191,7 @@ static int give_folder(struct tally_event *ev, struct tally_builder *b)
 {
 	int err;
 
-	/* Files may be many, and are gone soon. */
+	/* Files are many and short-lived: a folder is for those with a given name. */
 	if (ev->of_file && !(b->given & TALLY_GIVEN_NAME))
 		return 0;
 	err = tally_folder_add(ev);
@@ -218,7 +223,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	return ERR_PTR(err);
 }
 
-/* Enables the event and sees whether it counts; 0, or why it does not. */
+/* Enables the event. Returns 0 if it counts, EBUSY if not, ESRCH without a task. */
 static int try_enable(struct tally_event *ev)
 {
 	int err = tally_event_enable(ev);
@@ -229,8 +234,8 @@ static int try_enable(struct tally_event *ev)
 }
 
 /*
- * For an event that is to be disabled: what was counted while it was tried is
- * not the owner's, and no handler was called for it.
+ * Tries an event that is to stay disabled. Only the counter is switched on: the event has
+ * no count of the trial, and no handler is called.
  */
 static int try_only(struct tally_event *ev)
 {
@@ -269,7 +274,7 @@ static struct tally_event *build_on(struct tally_builder *b,
 	ev = event_new(b, attr, target);
 	if (IS_ERR(ev))
 		return ev;
-	/* From here on handlers may run: all of it is there. */
+	/* Handlers may run from here on: the event is complete. */
 	err = start(ev, b);
 	if (err) {
 		tally_event_destroy(ev);
@@ -303,7 +308,7 @@ struct tally_event *tally_build(struct tally_builder *b)
 		if (target.task)
 			put_task_struct(target.task);
 	}
-	/* Nothing is wrong with the settings; it may go better next time. */
+	/* The settings are valid: a second call with the same builder may succeed. */
 	b->err = 0;
 	return ev;
 }

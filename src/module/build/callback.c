@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An overflow, from perf's callback to the handlers of its event.
+ * perf's callback: counts and records an overflow, and calls the handlers of the event.
  *
- * The callback comes in any context, NMI included, also while it is running on
- * the same CPU for the same event. What it writes is of its own CPU, and is
- * either local_t or written while @busy is set, which the one that interrupts
- * sees and keeps away from. So it needs no lock and no atomic operation that
- * another CPU takes part in, but for a limit on the number of overflows.
+ * The callback runs in any context, NMI included, also while it is running on the same
+ * CPU for the same event. It writes state of its own CPU only. Each member of that is a
+ * local_t, or is written while @busy is set: a callback that interrupts another one sees
+ * @busy and does not write such members. So the callback needs no lock, and no atomic
+ * operation that involves other CPUs, except for limits on the number of overflows.
  *
- * An event without bottom halves, limits and the like takes the short way; see
- * tally_overflow_callback(). So does one that has nothing of the sort, and whose
- * records go to a ring. All others are told by one word.
+ * There are three ways. An event with nothing but a direct handler takes the short way in
+ * tally_overflow_callback(). An event of a file with nothing but a ring takes recorded().
+ * All other events take overflowed(). The callback decides by tally_overflow::special of
+ * the event and @gate of the CPU.
  *
- * Ordering, beside what queue.c says of the queue (A to D):
+ * Ordering, beside queue.c (A to D):
  *
- * E. What a flag of tally_overflow::special stands for is written before the
- *    flag, which is a store-release; whoever acts upon a flag load-acquires it.
- *    The short way acts upon none, and needs no order.
- * F. @busy and what it guards are seen by one CPU alone: compiler barriers.
- * G. A sample is committed before its work is kicked: M, in kick.c, carries that to
- *    the work, also where a brake holds it.
- * H. @paused is set here and read by the work that tally_overflow_kick() leads to,
- *    which orders the two; it is cleared by that work with nothing to order:
- *    an overflow that still sees it is only counted.
+ * E. The writer of a flag of tally_overflow::special first writes what the flag refers
+ *    to, then stores the flag with release. overflowed() load-acquires the flags. The
+ *    other two ways use nothing that is written after the event was built: they need no
+ *    order.
+ * F. @busy and the members that it guards are used on one CPU only: compiler barriers
+ *    order them.
+ * G. A sample is committed before the work for it is kicked. M in kick.c orders both
+ *    before the work, also if a brake holds the work.
+ * H. The callback sets @paused before it calls tally_overflow_kick(), which orders that
+ *    before the control work, where @paused is read. @resume clears @paused and needs no
+ *    order: an overflow that still sees @paused is only counted.
  */
 #include <linux/hardirq.h>
 #include <linux/percpu.h>
@@ -42,7 +45,7 @@
 #include "record/output.h"
 #include "record/record.h"
 
-/* All is read before any is written, which lets the compiler pair both. */
+/* Reads all values before it writes any, so that the compiler can pair the accesses. */
 static __always_inline void fill(struct tally_sample *s,
 				 const struct perf_sample_data *data,
 				 struct pt_regs *regs)
@@ -68,7 +71,7 @@ static __always_inline void fill(struct tally_sample *s,
 	s->regs = regs;
 }
 
-/* As fill(), with what only some events want. */
+/* fill(), and the fields that only some events have. */
 static void fill_special(struct tally_sample *s, u32 special,
 			 const struct perf_event *event,
 			 const struct perf_sample_data *data,
@@ -89,7 +92,7 @@ static void fill_special(struct tally_sample *s, u32 special,
 	if (special & TALLY_SPECIAL_BRANCHES &&
 	    data->sample_flags & PERF_SAMPLE_BRANCH_STACK)
 		s->branches = data->br_stack;
-	/* It came late, when the CPU was where it must not be looked at. */
+	/* The overflow came late, in the kernel, which the sample must not show. */
 	if (special & TALLY_SPECIAL_STRIP && !user_mode(regs)) {
 		s->ip = 0;
 		s->addr = 0;
@@ -100,8 +103,8 @@ static void fill_special(struct tally_sample *s, u32 special,
 }
 
 /*
- * Are these too many? Then nothing more is delivered here, and the event is
- * switched off as soon as that is possible.
+ * Compares the rate of overflows on this CPU with its limit. If the rate is too high,
+ * overflows on this CPU are only counted, and the control work switches the event off.
  */
 static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 {
@@ -152,7 +155,10 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 	tally_kick(&oc->announce); /* G */
 }
 
-/* Whether the limits let it through; the last one has the event switched off. */
+/*
+ * Returns whether the limits allow this overflow. The control work, which switches the
+ * event off, is kicked by the last overflow that they allow.
+ */
 static bool take(struct tally_overflow *of, u32 special)
 {
 	bool armed;
@@ -174,7 +180,7 @@ static bool take(struct tally_overflow *of, u32 special)
 	return true;
 }
 
-/* This one is counted and nothing else. */
+/* Counts an overflow that is delivered to no handler. */
 static void count_lost(struct tally_overflow_cpu *oc, u32 special)
 {
 	local_inc(&oc->skipped);
@@ -194,7 +200,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	if (special & TALLY_SPECIAL_FILTER && !tally_filter_take(of, oc, event, data))
 		return;
 	if (special & TALLY_SPECIAL_SHUT) {
-		/* perf has the children always on; all others should be off. */
+		/* In perf, children stay on. Any other event is to be switched off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
 			tally_overflow_kick(of);
 		return;
@@ -203,7 +209,7 @@ static noinline void overflowed(struct tally_overflow *of,
 		local_inc(&oc->throttled);
 	if (special & TALLY_SPECIAL_NO_IDLE && is_idle_task(current))
 		return;
-	/* One that is not handed to all is not one of those that are allowed. */
+	/* Limits count only overflows that all handlers can get. */
 	if (READ_ONCE(oc->paused) ||
 	    (READ_ONCE(oc->busy) && special & TALLY_SPECIAL_LIMITS)) {
 		count_lost(oc, special);
@@ -211,7 +217,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	}
 	if (!take(of, special))
 		return;
-	/* Also one that came while another one of this event is being handled. */
+	/* The record is also written if this interrupts a handler of the event. */
 	if (special & TALLY_SPECIAL_RECORD)
 		tally_record_sample(of->output, event, data, regs);
 	if (READ_ONCE(oc->busy)) {
@@ -224,7 +230,7 @@ static noinline void overflowed(struct tally_overflow *of,
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
 	sequence = ++oc->sample.sequence;
-	/* First, so that the queue has them in the order in which they came. */
+	/* Before the handler: overflows that interrupt it are queued behind this one. */
 	if (special & TALLY_SPECIAL_DEFER)
 		enqueue(of, oc, special, event, data, regs);
 	if (!(special & TALLY_SPECIAL_QUIET))
@@ -239,18 +245,18 @@ static noinline void overflowed(struct tally_overflow *of,
 	WRITE_ONCE(oc->busy, 0);
 }
 
-/* What a handler finds in its sample. That of files, which have rings, looks at none. */
+/* Flags for fields of the handler's sample. The handler of files reads no sample. */
 #define OF_SAMPLES (TALLY_SPECIAL_STRIP | TALLY_SPECIAL_TIME | TALLY_SPECIAL_INHERIT |	\
 		    TALLY_SPECIAL_PRECISE | TALLY_SPECIAL_BRANCHES)
 
-/* A record, and whoever asked for signals: no more than that. */
+/* The way of a file's event: the record is written, and the handler kicks signals. */
 static noinline void recorded(struct tally_overflow *of,
 			      struct tally_overflow_cpu *oc,
 			      struct perf_event *event,
 			      struct perf_sample_data *data,
 			      struct pt_regs *regs)
 {
-	/* Also one that comes while another one is being recorded. */
+	/* Before @busy is set: overflows that interrupt this write their records, too. */
 	tally_record_sample(of->output, event, data, regs);
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
@@ -263,12 +269,12 @@ static noinline void recorded(struct tally_overflow *of,
 }
 
 /**
- * tally_overflow_callback - perf's callback
- * @event: perf's event, maybe a child's
- * @data: of the overflow, as far as its sample_flags say
- * @regs: of what was interrupted
+ * tally_overflow_callback - deliver an overflow; perf's callback
+ * @event: perf's event, or that of a child
+ * @data: perf's data of the overflow; sample_flags says which members are valid
+ * @regs: registers of the interrupted code
  *
- * Context: Any context, NMI included; perf holds off preemption.
+ * Context: Any context, NMI included, with preemption disabled.
  */
 void tally_overflow_callback(struct perf_event *event,
 			     struct perf_sample_data *data,

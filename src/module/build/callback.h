@@ -6,7 +6,7 @@ struct perf_event;
 struct perf_sample_data;
 struct pt_regs;
 
-/* perf's callback; its context is the struct tally_overflow. */
+/* perf's callback. overflow_handler_context is the struct tally_overflow. */
 void tally_overflow_callback(struct perf_event *event,
 			     struct perf_sample_data *data,
 			     struct pt_regs *regs);

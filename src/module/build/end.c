@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of an event.
+ * Ending events: counting stops, handlers end, and memory is freed.
  */
 #include <linux/err.h>
 #include <linux/list.h>
@@ -21,20 +21,20 @@
 #include "record/output.h"
 #include "record/recorder.h"
 
-/* What shows events to people; NULL while, or where, there is nothing that does. */
+/* Functions of debugfs; NULL before debugfs is set up, and without debugfs. */
 static const struct tally_folder_ops *folders;
 
 /**
- * tally_folders_init - show events from now on
- * @ops: how
+ * tally_folders_init - give each new event a folder
+ * @ops: functions that add and remove a folder
  */
 void tally_folders_init(const struct tally_folder_ops *ops)
 {
-	/* Pairs with tally_folder_add(): what the ops use is there before them. */
+	/* Pairs with tally_folder_add(): what @ops use was written before. */
 	smp_store_release(&folders, ops);
 }
 
-/* 0, or why the event cannot be shown. */
+/* Gives an event its folder, if there is a debugfs. Returns 0 or the error. */
 int tally_folder_add(struct tally_event *ev)
 {
 	/* Pairs with tally_folders_init(). */
@@ -43,15 +43,15 @@ int tally_folder_add(struct tally_event *ev)
 	return ops ? ops->add(ev) : 0;
 }
 
-/* Whether anybody is to know what it has counted at last; nobody comes any more. */
+/* Returns whether anybody may still read the last count. No new reader can come. */
 static bool is_looked_at(const struct tally_event *ev)
 {
 	return ev->overflow || ev->retired || !list_empty_careful(&ev->attachments);
 }
 
 /*
- * Nothing counts for the event any more; a callback may still be running. What
- * its handlers may ask of it goes on being answered.
+ * Ends the counting of an event. A callback may still be running: its handlers can go on
+ * reading the event.
  */
 static void stop(struct tally_event *ev)
 {
@@ -59,7 +59,7 @@ static void stop(struct tally_event *ev)
 
 	if (ev->dir)
 		folders->remove(ev);
-	/* The making of the event failed before that. */
+	/* NULL if building the event failed earlier. */
 	if (!c)
 		return;
 	mutex_lock(&c->lock);
@@ -88,7 +88,7 @@ static void finish(struct tally_event *ev)
 	kvfree(ev);
 }
 
-/* Nothing goes to any ring any more; a grace period is to follow. */
+/* Ends the records of an event. Callbacks may use its output for a grace period more. */
 static void end_records(struct tally_output *out)
 {
 	if (!out)
@@ -101,15 +101,19 @@ static void end_records(struct tally_output *out)
 }
 
 /**
- * tally_events_destroy - the end of events that nobody else can reach
- * @doomed: a list of them, by tally_event::node; each whole, or made half-way: perf
- *	may have had callbacks of that, too
+ * tally_events_destroy - end events that nobody else can reach
+ * @doomed: list of the events, by tally_event::node. An event whose building failed is
+ *	incomplete; perf may have called back for that, too.
  *
- * perf's events go first; a callback that is running meanwhile, maybe with
- * interrupts enabled, is over after a grace period, one for all. Then what it
- * started, interrupts before works, and only then the memory. A handler of one
- * may use another that goes with it, so each step is taken for all. Nor does a
- * group that these were in go before this, which its members' samples may look at.
+ * perf's events are released first. A callback may still be running, maybe with
+ * interrupts enabled: one grace period waits for the callbacks of all events. Then the
+ * interrupts that callbacks have started end, then works, and then memory is freed.
+ *
+ * A handler of one event may use another event of the list, so each step is taken for
+ * all events. The group of the events is freed after this function returns: samples of
+ * its members may look at the group until then.
+ *
+ * Context: Process context, may sleep.
  */
 void tally_events_destroy(struct list_head *doomed)
 {
@@ -159,7 +163,7 @@ EXPORT_SYMBOL_TALLY(tally_event_release);
 
 /**
  * tally_events_release_owned - end the events that a module has left behind
- * @owner: the module; it is unloading and releases nothing itself any more
+ * @owner: the module, which is being unloaded and releases nothing itself any more
  *
  * Context: Process context, may sleep.
  */

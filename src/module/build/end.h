@@ -7,9 +7,9 @@ struct module;
 struct tally_event;
 
 /**
- * struct tally_folder_ops - what shows events to people
- * @add: gives an event its folder; 0 or an error. Process context.
- * @remove: takes the folder away, and waits for whoever reads in it
+ * struct tally_folder_ops - functions that show events in debugfs
+ * @add: gives an event its folder; returns 0 or an error. Process context.
+ * @remove: removes the folder, and waits until nobody reads its files. Process context.
  */
 struct tally_folder_ops {
 	int (*add)(struct tally_event *ev);

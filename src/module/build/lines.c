@@ -15,20 +15,21 @@
 #include "build/lines.h"
 #include "event/registry.h"
 
-/* Who writes a line has no function to call: the overflows are counted. */
+/* The handler of an event that a line made: its overflows are only counted. */
 static void count_only(struct tally_event *ev,
 		       const struct tally_sample *sample, void *context)
 {
 }
 
 /**
- * tally_line_create - an event for whoever wrote a line of text
- * @line: see tally_builder_parse()
+ * tally_line_create - make an event from a line of text
+ * @line: the line; see tally_builder_parse()
  *
- * It belongs to tally itself, and is removed by its name. A failure is told in
- * the log, by the line and the errno.
+ * The event belongs to tally itself, and is removed by its name. If it cannot be made,
+ * the line, the reason and the errno are written to the log.
  *
- * Return: 0, or the error.
+ * Context: Process context, may sleep.
+ * Return: 0, or the error of tally_build().
  */
 int tally_line_create(const char *line)
 {
@@ -41,7 +42,7 @@ int tally_line_create(const char *line)
 	ev = tally_build(&b);
 	if (!IS_ERR(ev))
 		return 0;
-	/* Both may hold what the writer wrote. */
+	/* Both may have bytes of the writer's choice: they are escaped. */
 	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
 	       (int)strlen(b.why), b.why, ev);
 	return PTR_ERR(ev);
@@ -49,10 +50,11 @@ int tally_line_create(const char *line)
 
 /**
  * tally_line_remove - remove an event that was made from a line
- * @name: its name
+ * @name: name of the event
  *
- * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
- * which holds a pointer to it, or to an open file.
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no such event; EPERM if the event belongs to an open
+ * file, or to another module, which holds a pointer to it.
  */
 int tally_line_remove(const char *name)
 {

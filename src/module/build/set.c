@@ -2,8 +2,8 @@
 /*
  * Sets: several events on one target, built all or none, and read in one window.
  *
- * perf does not group the kernel's events. So a set makes its members one by one;
- * window.c makes their windows one, and section.c reads them on the spot.
+ * perf has no groups of kernel events. So a set builds its members one by one. window.c
+ * makes them begin and end together, and section.c reads them on the CPU that counts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,7 +24,7 @@
 #include "read/window.h"
 #include "build/set.h"
 
-/* Guards the list. */
+/* Guards @sets. */
 static DEFINE_MUTEX(sets_lock);
 static LIST_HEAD(sets);
 
@@ -50,7 +50,7 @@ static int refuse(const struct tally_set *set, struct tally_builder *b)
 	return 0;
 }
 
-/* A member, disabled, and without its own trial: that is the set's. */
+/* Builds a disabled member, without a trial: the set tries all members together. */
 static struct tally_event *build_member(const struct tally_set *set,
 					struct tally_builder *b)
 {
@@ -59,7 +59,7 @@ static struct tally_event *build_member(const struct tally_set *set,
 	struct tally_event *ev;
 	int err;
 
-	/* What the builder itself found wrong comes first. */
+	/* An earlier error of the builder is reported first: by tally_build(). */
 	err = b->err ? 0 : refuse(set, b);
 	if (err) {
 		b->err = 0;
@@ -98,8 +98,8 @@ static int build_members(struct tally_set *set, struct tally_builder *builders,
 }
 
 /*
- * Whether a member counts, and did so when the others did, in the last look: by
- * turns with them is not enough.
+ * Returns whether a member counts, and was counting at the last look wherever any member
+ * was. A member that is multiplexed with the others does not pass.
  */
 static bool counted(struct tally_set *set, unsigned int i)
 {
@@ -111,7 +111,7 @@ static bool counted(struct tally_set *set, unsigned int i)
 	mutex_lock(&c->lock);
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		s = &c->slots[slot];
-		/* One that overflows has been there, and will be. */
+		/* A slot that overflows have switched off was counting, and will be. */
 		if (set->looks[slot].looked && s->event && !s->spent && !s->paused)
 			there &= !!(set->looks[slot].looked & BIT_ULL(i));
 	}
@@ -130,7 +130,10 @@ static int find_missing(struct tally_set *set)
 	return -1;
 }
 
-/* All of them have been enabled; a CPU may be just coming, or going. */
+/*
+ * Checks that all members, which are enabled, count together. A CPU that comes online or
+ * goes offline may be missing in one look, so a second one is taken.
+ */
 static int all_counted(struct tally_set *set, struct tally_builder *builders)
 {
 	int missing = find_missing(set);
@@ -144,7 +147,7 @@ static int all_counted(struct tally_set *set, struct tally_builder *builders)
 	return -EBUSY;
 }
 
-/* As for one event: nothing of it is the owner's, and no handler is called. */
+/* As in build.c: members have no count of the trial, and no handler is called. */
 static int try_only(struct tally_set *set, struct tally_builder *builders)
 {
 	struct tally_counter *c;
@@ -193,7 +196,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 	return err;
 }
 
-/* Its members are gone. */
+/* The members have been destroyed. */
 static void set_free(struct tally_set *set)
 {
 	kvfree(set->views);
@@ -247,7 +250,7 @@ static bool has_one_context(const struct tally_set *set)
 	return true;
 }
 
-/* Sections find the views of a CPU's members side by side here. */
+/* Fills @views, where a section finds all members' views of a CPU side by side. */
 static int views_fill(struct tally_set *set)
 {
 	unsigned int slot, i;
@@ -265,7 +268,7 @@ static int views_fill(struct tally_set *set)
 	return 0;
 }
 
-/* With its members: what is needed for each slot and CPU. */
+/* Completes a set that has its members: flags, and memory for each slot. */
 static int set_fill(struct tally_set *set)
 {
 	unsigned int i;
@@ -354,7 +357,7 @@ int tally_set_published(struct tally_set *set, int cpu,
 }
 EXPORT_SYMBOL_TALLY(tally_set_published);
 
-/* ---- the rest of its life ---- */
+/* ---- a set that was built ---- */
 
 unsigned int tally_set_size(const struct tally_set *set)
 {
@@ -388,7 +391,7 @@ int tally_set_release(struct tally_set *set)
 }
 EXPORT_SYMBOL_TALLY(tally_set_release);
 
-/* What @owner left behind as it was unloaded. */
+/* Releases the sets that @owner, which is being unloaded, has left behind. */
 void tally_sets_forget(struct module *owner)
 {
 	struct tally_set *set, *next;
