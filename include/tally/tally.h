@@ -2,9 +2,9 @@
 /*
  * tally: counters that live in the kernel, for other modules.
  *
- * A builder says what to count, where and how. tally_build() checks all of it
- * and yields an event. An event counts until it is released; CPUs may come and
- * go and tasks may exit while it does, and its totals never fall.
+ * A builder describes what to count, where and how. tally_build() checks the
+ * description and makes an event. An event counts until it is released. CPUs may go
+ * offline and come online, and tasks may exit, while it counts; its totals never fall.
  *
  *	struct tally_builder b;
  *	struct tally_event *ev;
@@ -23,20 +23,20 @@
  *	...
  *	tally_event_release(ev);
  *
- * A pointer that is NULL or an ERR_PTR is an error, wherever a function wants an
- * object: the function returns EINVAL, or does nothing if it returns nothing, unless
- * its description says otherwise. A builder keeps the error for tally_build().
+ * A function that receives NULL or an ERR_PTR instead of an object returns EINVAL, or
+ * does nothing if it returns nothing, unless its description says otherwise. A builder
+ * keeps the error for tally_build().
  *
- * All functions are exported to GPL modules in the symbol namespace TALLY:
- * a user says MODULE_IMPORT_NS(TALLY), or MODULE_IMPORT_NS("TALLY") from
+ * All functions are exported to GPL modules in the symbol namespace TALLY: a module
+ * that uses them has MODULE_IMPORT_NS(TALLY), or MODULE_IMPORT_NS("TALLY") from
  * Linux 6.13 on.
  */
 
 /**
  * DOC: Overflow handlers
  *
- * An event with a period or a frequency overflows, and calls the handlers that
- * its builder was given. One builder may have all three:
+ * An event with a period or a frequency overflows. Each overflow calls the handlers of
+ * the event's builder. A builder may have all three kinds:
  *
  *	static void over_budget(struct tally_event *ev,
  *				const struct tally_sample *sample, void *context)
@@ -51,13 +51,13 @@
  * =====================  ===================  ================  ===================
  * a handler may ...      on_overflow          on_overflow_irq   on_overflow_work
  * =====================  ===================  ================  ===================
- * runs in                what overflowed, on  hard interrupt,   a kernel thread,
- *                        its CPU: expect NMI  the same CPU, at  any CPU, some time
- *                                             most 1 ms later   later
+ * runs in                the context that     hard interrupt,   a kernel thread,
+ *                        overflowed, on its   the same CPU, at  any CPU, some time
+ *                        CPU: expect NMI      most 1 ms later   later
  * use per-CPU data       if NMI-safe          yes               as any thread
  * atomics, irq_work      yes                  yes               yes
- * raw_spin_lock          trylock only         yes               irqsave, if irq has
- *                                                               it too
+ * raw_spin_lock          trylock only         yes               irqsave, if the irq
+ *                                                               handler takes it
  * spin_lock              no                   not PREEMPT_RT    yes
  * wake_up, queue_work    no                   yes               yes
  * printk                 no                   sparingly         yes
@@ -71,55 +71,60 @@
  * read sample->regs      yes, if not NULL     NULL              NULL
  * =====================  ===================  ================  ===================
  *
- * - A direct handler is not only in NMI for hardware events: kernel breakpoints
- *   of x86 are NMIs, clocks are hard interrupts, and software events and
- *   tracepoints come wherever they happen, the scheduler's with its runqueue
- *   locked. So treat all of it as NMI: TALLY_SAMPLE_NMI tells.
- * - A direct handler never interrupts itself on one CPU; what overflows meanwhile
- *   is counted in tally_overflow_stats::skipped. On several CPUs it runs at the
- *   same time, and so does that of an inherited event.
- * - The other two get copies, from a queue on each CPU, in the order in which the
- *   overflows came on that CPU. What finds the queue full is counted in
- *   tally_overflow_stats::missed and in tally_sample::missed of the next one.
- *   tally_builder_queue() sizes it. If there are both, a sample goes to the
- *   interrupt's first, and stays in the queue until both have seen it.
- * - They may still be called for some time after tally_event_disable(). After
- *   tally_event_release() none is: it waits until all that was queued is handled.
- * - An event is disabled until tally_build() is about to return; its handlers may
- *   run before the caller has stored the pointer, and get it as an argument.
- * - A handler is a function of the module that built the event. Unloading the
- *   module releases what its exit function left, before its memory is freed; so
- *   what a handler uses must not go earlier, in that function, than the event.
- * - An event that overflows more than tally_builder_max_rate() allows is switched
- *   off for some milliseconds and on again, in the state TALLY_STATE_THROTTLED.
+ * - A direct handler (on_overflow) runs in NMI for hardware events, and for kernel
+ *   breakpoints of x86. It runs in hard interrupt for clocks. For software events and
+ *   tracepoints it runs in any context that they happen in; the scheduler's happen with
+ *   a runqueue locked. So write each direct handler as for NMI. TALLY_SAMPLE_NMI is
+ *   set in the samples of overflows in NMI.
+ * - A direct handler never interrupts itself on one CPU. An overflow that comes on
+ *   that CPU while the handler runs is counted in tally_overflow_stats::skipped. The
+ *   handler of an event on all CPUs, or of an inherited event, may run on several CPUs
+ *   at the same time.
+ * - The handlers in interrupt and in process context get copies of the samples, from a
+ *   queue on each CPU, in the order in which the overflows came on that CPU. An
+ *   overflow that finds the queue full is counted in tally_overflow_stats::missed, and
+ *   in tally_sample::missed of the next copy. tally_builder_queue() sets the size of
+ *   the queue. If an event has both handlers, the one in interrupt gets a sample
+ *   first, and the sample stays in the queue until both have handled it.
+ * - These two handlers may still be called for some time after
+ *   tally_event_disable(). tally_event_release() waits until all queued samples are
+ *   handled; no handler is called after it.
+ * - An event is disabled until tally_build() is about to return. Its handlers may run
+ *   before the caller has stored the pointer to the event, and get it as an argument.
+ * - A handler is a function of the module that built the event. When a module is
+ *   unloaded, the events that its exit function did not release are released before
+ *   the module's memory is freed. So the exit function must not free what a handler
+ *   uses without releasing the event first.
+ * - An event that overflows more often than tally_builder_max_rate() allows is stopped
+ *   for some milliseconds. Meanwhile its state is TALLY_STATE_THROTTLED.
  */
 
 /**
  * DOC: Reads and sets
  *
  * =========================  ==============  =====================================
- * to read ...                may be called   costs, in instructions, about
+ * call                       context         approximate cost, in instructions
  * =========================  ==============  =====================================
- * tally_event_read()         asleep          as perf_event_read_value(); all CPUs:
+ * tally_event_read()         may sleep       as perf_event_read_value(); all CPUs:
  *                                            one interrupt on each, at one time
- * tally_event_read_local()   anywhere        30 more than pmu->read() and a load
- * tally_set_read()           asleep          one interrupt on each CPU, however
- *                                            many members
- * tally_set_read_local()     anywhere        200 for each member
- * tally_section_begin/end()  anywhere, CPU   twice pmu->read() and a load of each
- *                            cannot change   member
- * tally_event_published()    anywhere        150, no interrupt anywhere
+ * tally_event_read_local()   any             30 more than pmu->read() and a load
+ * tally_set_read()           may sleep       one interrupt on each CPU, for any
+ *                                            number of members
+ * tally_set_read_local()     any             200 for each member
+ * tally_section_begin/end()  any with a      twice pmu->read() and a load of each
+ *                            fixed CPU       member
+ * tally_event_published()    any             150, no interrupt on any CPU
  * =========================  ==============  =====================================
  *
- * A local read is of the CPU, or the task, that it is made on: EINVAL elsewhere. It
- * never waits, and never tells an old count for a new one: EAGAIN if the event is
- * not counting at this moment, or if what the caller has interrupted is perf
- * itself, at work on the event. That can be so in NMI, in kprobes and at
- * tracepoints; where interrupts were enabled, and in other interrupts, it is so for
- * moments, when another CPU asks perf for the same task or CPU. So an event's own
- * NMI may find it right after it was enabled.
+ * A local read returns the count of the CPU, or the task, that calls it; it returns
+ * EINVAL on another CPU than the event's, or in another task. It never waits, and never
+ * returns an old count: it returns EAGAIN if the event is not counting at this moment,
+ * or if the caller has interrupted perf at work on the event. A caller in NMI, in a
+ * kprobe or at a tracepoint may have interrupted perf; the NMI of an event may have,
+ * right after the event was enabled. Any other caller gets EAGAIN from an event that is
+ * counting for moments only, while another CPU has perf work on the same task or CPU.
  *
- * A set is several events on one target, built all or none:
+ * A set has several events on one target. Either all of them are built or none:
  *
  *	struct tally_builder b[2];
  *	struct tally_set *set;
@@ -137,28 +142,29 @@
  *		err = tally_section_end(set, &section, out);
  *	preempt_enable();
  *
- * (struct tally_builder is large: not on the stack, for more than a few.)
+ * (struct tally_builder is large: allocate the builders of a set with many members.)
  *
- * - perf does not group the kernel's events: it puts each on the PMU when there is
- *   room. If all members were there for the whole window, the set says so:
- *   tally_set_window::ratio_valid. tally_builder_require() refuses a set that has
- *   no room; a member that has never had any is TALLY_NOT_COUNTED, not 0.
+ * - perf does not group the kernel's events: it schedules each member on its own. If
+ *   all members were on the PMU for the whole window, tally_set_window::ratio_valid is
+ *   true. With tally_builder_require(), tally_set_build() fails if the PMU has no room
+ *   for all members. The value of a member that has never been on the PMU is
+ *   TALLY_NOT_COUNTED, not 0.
  * - The window of a set begins and ends at one moment on each CPU, at which all
- *   members are read; on several CPUs these are some microseconds apart.
- * - The caller holds its sections. A section that ends on another CPU or in another
- *   task than it began is refused with EINVAL; a section that never ends costs nothing.
- *   The set may be released as soon as nobody uses it any more.
- * - Counts that are published are those of a timer on each CPU, and of the event's
- *   overflows; with their age. They are what costs a reader nothing elsewhere.
+ *   members are read. The moments of several CPUs are some microseconds apart.
+ * - A section is the caller's variable. tally_section_end() returns EINVAL on another
+ *   CPU or in another task than tally_section_begin(). A section that is never ended
+ *   costs nothing. The set may be released as soon as nobody uses it any more.
+ * - Published counts are written by a timer on each CPU, and by the event's
+ *   overflows. A reader gets their age, and interrupts no CPU.
  */
 
 /**
  * DOC: Rings
  *
- * An event with a period or a frequency may have its overflows recorded, as perf
- * does for user programs: in rings, one for each CPU of an event on all CPUs, else
- * one. A record is perf's, from its struct perf_event_header on, and its fields are
- * those of PERF_SAMPLE_* that were asked for, in perf's order:
+ * An event with a period or a frequency may record its overflows in rings, as perf
+ * does for user programs. An event on all CPUs has one ring for each CPU, any other
+ * event has one ring. A record has perf's layout: a struct perf_event_header, then the
+ * fields that tally_builder_sample_type() asks for, in perf's order:
  *
  *	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
  *	tally_builder_period(&b, 1);
@@ -175,9 +181,9 @@
  *		}
  *	}
  *
- * That is a forward ring: it is full if nobody reads. One with TALLY_RING_BACKWARD
- * is a flight recorder: the newest records take the place of the oldest, and nobody
- * reads until something went wrong:
+ * That is a forward ring: it becomes full if nobody reads it. A ring with
+ * TALLY_RING_BACKWARD is a flight recorder: the newest records overwrite the oldest,
+ * and nobody reads the ring until something went wrong:
  *
  *	static void wrong(struct tally_event *watch,
  *			  const struct tally_sample *sample, void *context)
@@ -186,43 +192,47 @@
  *		schedule_work(&look);
  *	}
  *
- * (as on_overflow_irq; in an NMI it would be irq_work_queue()) and then, asleep,
+ * (as on_overflow_irq; a direct handler calls irq_work_queue() instead of
+ * schedule_work()) and then, in process context,
  *
  *	n = tally_snapshot_read(recorder, cpu, buf, size);
  *	...
  *	tally_event_resume(recorder);
  *
  * ======================  =============  =========================================
- * call                    may be called  ring
+ * call                    context        ring
  * ======================  =============  =========================================
- * tally_ring_read()       asleep         forward: oldest records first, and away
- * tally_ring_wait()       asleep         forward
- * tally_event_snapshot()  anywhere       backward: nothing is written from now on
- * tally_snapshot_read()   asleep         backward, frozen: newest first, they stay
- * tally_event_resume()    asleep         backward
+ * tally_ring_read()       may sleep      forward: removes records, oldest first
+ * tally_ring_wait()       may sleep      forward: waits for records
+ * tally_event_snapshot()  any            backward: freezes it
+ * tally_snapshot_read()   may sleep      backward and frozen: copies records, newest
+ *                                        first
+ * tally_event_resume()    may sleep      backward: ends the freeze
  * ======================  =============  =========================================
  *
- * - Records are whole, and those of one CPU in the order in which they came. An
- *   overflow that is not recorded, because a ring is full or frozen, is in
- *   tally_overflow_stats::lost; and the next one that is, in that ring, has a
- *   PERF_RECORD_LOST in front of it, in both kinds of ring. Not recorded, and not
- *   in there, is what comes while the event is throttled: that is in
- *   tally_overflow_stats::skipped if there is a direct handler.
+ * - A ring has whole records, in the order in which they were written. An overflow that
+ *   is not recorded because its ring is full or frozen is counted in
+ *   tally_overflow_stats::lost. The next record of that ring, of either kind, has a
+ *   PERF_RECORD_LOST before it. An overflow that comes while the event is throttled is
+ *   neither recorded nor counted there; it is counted in tally_overflow_stats::skipped
+ *   if the event has a direct handler.
  * - The record is written before the event's handlers are called.
- * - With TALLY_RING_PANIC, a panic of the kernel freezes the rings, and a dump of its
- *   memory has what came before. The list tally_flight_recorders links the recorders, as
- *   struct tally_recorder, by "node". Of each, out->slots[n].ring is the ring of CPU n;
- *   out->slots[0].ring the only one of an event on one CPU or one task, for which
- *   out->nr_slots is 1. A struct tally_ring has its records at "data", of "size" bytes:
- *   the newest begins at data + (page->data_head & (size - 1)), the others behind it; the
- *   bytes at "data" are mapped twice in a row, so that no record is in two pieces.
- *   out->type is the sample_type, out->ev->name the name of the event. A crash kernel
- *   that is loaded runs before the rings are frozen, and finds them the same way.
- * - With TALLY_RING_SHARED, programs may look into the rings while the event goes on:
- *   see TALLY_IOC_RING_INFO in <linux/tally.h>. They see it as the module does, and can
- *   change nothing in it.
- * - Rings are there for all CPUs that can be, also while they are offline, and go
- *   with the event: tally_event_release(), or the unloading of its module.
+ * - With TALLY_RING_PANIC, a kernel panic freezes the rings, and a dump of the memory has
+ *   the records that were written before it. The list tally_flight_recorders links each
+ *   struct tally_recorder by its "node". In a recorder, out->slots[n].ring is the ring
+ *   of CPU n; an event on one CPU or one task has out->nr_slots 1, and its ring in
+ *   out->slots[0].ring. out->type is the sample_type, out->ev->name is the name of the
+ *   event. A struct tally_ring has "size" bytes of records at "data". The newest record
+ *   begins at data + (page->data_head & (size - 1)), the older ones follow it. The
+ *   bytes at "data" are mapped twice in a row, so each record is in one piece. A crash
+ *   kernel, if one is loaded, runs before the rings are frozen, and finds them the same
+ *   way.
+ * - With TALLY_RING_SHARED, programs may map the rings and read them while the event goes
+ *   on: see TALLY_IOC_RING_INFO in <linux/tally.h>. They read the same memory as the
+ *   module, and cannot write to it.
+ * - An event on all CPUs has rings for all possible CPUs, also while these are offline.
+ *   The rings end with the event: by tally_event_release() or when its module is
+ *   unloaded.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H
@@ -242,14 +252,14 @@ struct tally_view;
 /** define TALLY_NAME_LEN - Room for the name of an event, its NUL included. */
 #define TALLY_NAME_LEN 64
 
-/* Room for what an event is called in lines of text, its NUL included. */
+/* Room for the description of an event in lines of text, its NUL included. */
 #define TALLY_EVENT_NAME_LEN 96
 
 /**
- * struct tally_what - what to count
+ * struct tally_what - the thing that an event counts
  * @type:	PERF_TYPE_*, or the number of a PMU
  * @bp_type:	HW_BREAKPOINT_*, for breakpoints
- * @config:	which event of that type
+ * @config:	event code of that type
  * @config1:	first extension; the address of a breakpoint
  * @config2:	second extension; the length of a breakpoint, the address of
  *		a kprobe
@@ -257,8 +267,8 @@ struct tally_view;
  * @symbol:	kernel symbol to probe, looked up by tally_builder_init();
  *		@config2 is the offset from it
  *
- * Made by the macros TALLY_HARDWARE() to TALLY_KRETPROBE_SYMBOL(); the strings
- * are used by tally_builder_init() alone and may go afterwards.
+ * The macros TALLY_HARDWARE() to TALLY_KRETPROBE_SYMBOL() make it. Only
+ * tally_builder_init() uses the strings; they may be freed when it has returned.
  */
 struct tally_what {
 	u32 type;
@@ -295,16 +305,16 @@ struct tally_what {
 			      .config = (u64)(cache) | (u64)(op) << 8 |	\
 					(u64)(result) << 16 })
 
-/** define TALLY_RAW - An event code of this CPU's own PMU. */
+/** define TALLY_RAW - An event by its code for the PMU of the CPU. */
 #define TALLY_RAW(code) \
 	((struct tally_what){ .type = PERF_TYPE_RAW, .config = (code) })
 
 /**
  * define TALLY_TRACEPOINT - A tracepoint by number.
- * @id: what its "id" file in tracefs says
+ * @id: the number in its "id" file in tracefs
  *
- * ftrace:function is refused: without a filter it would hook every function
- * of the kernel.
+ * tally_build() refuses ftrace:function, which would hook every function of the kernel
+ * if it has no filter.
  */
 #define TALLY_TRACEPOINT(id) \
 	((struct tally_what){ .type = PERF_TYPE_TRACEPOINT, .config = (id) })
@@ -312,8 +322,8 @@ struct tally_what {
 /**
  * define TALLY_BREAKPOINT - A hardware breakpoint.
  * @addr: the address, a multiple of @len
- * @len: in bytes, 1 to 8; 0 for the machine's own length of an instruction's
- * @access: HW_BREAKPOINT_R, _W, _RW or _X; R where the machine has it (not x86)
+ * @len: length in bytes, 1 to 8; 0 for the machine's length of an instruction breakpoint
+ * @access: HW_BREAKPOINT_R, _W, _RW or _X; x86 has no HW_BREAKPOINT_R
  */
 #define TALLY_BREAKPOINT(addr, len, access)				\
 	((struct tally_what){ .type = PERF_TYPE_BREAKPOINT,		\
@@ -339,21 +349,21 @@ struct tally_what {
 	((struct tally_what){ .pmu = "kprobe", .config = 1,	\
 			      .config2 = (u64)(unsigned long)(addr) })
 
-/** define TALLY_KPROBE_SYMBOL - As TALLY_KPROBE(), by symbol and offset. */
+/** define TALLY_KPROBE_SYMBOL - TALLY_KPROBE() by symbol and offset. */
 #define TALLY_KPROBE_SYMBOL(name, offset)			\
 	((struct tally_what){ .pmu = "kprobe", .symbol = (name),	\
 			      .config2 = (offset) })
 
-/** define TALLY_KRETPROBE_SYMBOL - As TALLY_KRETPROBE(), by symbol. */
+/** define TALLY_KRETPROBE_SYMBOL - TALLY_KRETPROBE() by symbol. */
 #define TALLY_KRETPROBE_SYMBOL(name)				\
 	((struct tally_what){ .pmu = "kprobe", .config = 1, .symbol = (name) })
 
 /**
- * enum tally_exclude - what not to count, for tally_builder_exclude()
+ * enum tally_exclude - the parts of a machine that tally_builder_exclude() leaves out
  * @TALLY_EXCLUDE_USER: user space
  * @TALLY_EXCLUDE_KERNEL: the kernel
- * @TALLY_EXCLUDE_HV: the hypervisor, where the machine tells it apart
- * @TALLY_EXCLUDE_IDLE: the idle task, where the PMU can
+ * @TALLY_EXCLUDE_HV: the hypervisor, if the PMU can distinguish it
+ * @TALLY_EXCLUDE_IDLE: the idle task, if the PMU can leave it out
  * @TALLY_EXCLUDE_HOST: everything outside virtual machines
  * @TALLY_EXCLUDE_GUEST: virtual machines
  */
@@ -367,12 +377,12 @@ enum tally_exclude {
 };
 
 /**
- * enum tally_ring_flags - what a ring is like, for tally_builder_ring()
- * @TALLY_RING_BACKWARD: the newest records take the place of the oldest
- * @TALLY_RING_PANIC: a panic freezes it, for a dump to find; EINVAL from tally_build() for
- *	one that is not backward
+ * enum tally_ring_flags - properties of a ring, for tally_builder_ring()
+ * @TALLY_RING_BACKWARD: the newest records overwrite the oldest
+ * @TALLY_RING_PANIC: a panic freezes the ring, so that a dump has its records;
+ *	tally_build() returns EINVAL without TALLY_RING_BACKWARD
  * @TALLY_RING_SHARED: programs with CAP_PERFMON may map the ring and read it, from a
- *	file that TALLY_IOC_ATTACH made; EOPNOTSUPP from tally_build() for counts,
+ *	file that TALLY_IOC_ATTACH made; tally_build() returns EOPNOTSUPP for counts,
  *	branches, registers and stacks in the samples
  */
 enum tally_ring_flags {
@@ -382,23 +392,23 @@ enum tally_ring_flags {
 };
 
 /**
- * enum tally_state - what an event, or its part on one CPU, is doing
- * @TALLY_STATE_OFF: disabled by its owner, or waiting: for exec() after
- *	tally_builder_enable_on_exec(), for tally_event_rearm(), or for more
- *	after tally_event_refresh()
+ * enum tally_state - state of an event, or of its part on one CPU
+ * @TALLY_STATE_OFF: disabled by its owner; or waiting for exec() after
+ *	tally_builder_enable_on_exec(), for tally_event_rearm(), or for another
+ *	tally_event_refresh()
  * @TALLY_STATE_INACTIVE: enabled, but not counting at this moment: its task is
  *	not running, or other events hold the PMU
  * @TALLY_STATE_ACTIVE: counting
- * @TALLY_STATE_ERROR: a pinned event lost its place, or a CPU that came online
- *	could not be given its part; tally_event_enable() tries again
+ * @TALLY_STATE_ERROR: a pinned event lost its place on the PMU, or perf could not make
+ *	the part for a CPU that came online; tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline; counting resumes with it
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
  *	tally_builder_remove_on_exec(); the final count stays readable, and
  *	that of an inherited event may grow as long as there are children
- * @TALLY_STATE_THROTTLED: overflowed too often, and is off for some milliseconds
+ * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
  *
- * An event on all CPUs has the first of these states that one of its parts is
- * in: error, throttled, active, inactive, off, offline.
+ * The state of an event on all CPUs is the first of these that one of its parts has:
+ * error, throttled, active, inactive, off, offline.
  */
 enum tally_state {
 	TALLY_STATE_OFF,
@@ -411,13 +421,12 @@ enum tally_state {
 };
 
 /**
- * struct tally_count - what tally_event_read() tells
- * @value:	how much was counted; nanoseconds for clock events
- * @enabled_ns:	how long the event was enabled, in nanoseconds, summed over the
- *		CPUs of an event on all CPUs
- * @running_ns:	how long it really counted; less than @enabled_ns when it had
- *		to share the PMU
- * @state:	what it is doing now
+ * struct tally_count - the count of an event
+ * @value:	value of the count; nanoseconds for clock events
+ * @enabled_ns:	nanoseconds the event was enabled, summed over CPUs
+ * @running_ns:	nanoseconds the event was on the PMU, summed over CPUs; less than
+ *		@enabled_ns if the event was multiplexed
+ * @state:	state of the event
  */
 struct tally_count {
 	u64 value;
@@ -427,14 +436,15 @@ struct tally_count {
 };
 
 /**
- * enum tally_sample_flags - what is to be known of an overflow
- * @TALLY_SAMPLE_NMI: it came in an NMI
+ * enum tally_sample_flags - properties of an overflow
+ * @TALLY_SAMPLE_NMI: the overflow came in an NMI
  * @TALLY_SAMPLE_USER: the CPU was in user space
- * @TALLY_SAMPLE_EXACT_IP: the ip is that of the cause; else it may be later
- * @TALLY_SAMPLE_ADDR: the addr is valid
- * @TALLY_SAMPLE_TIME: the time is valid
- * @TALLY_SAMPLE_THROTTLED: perf switched the event off until the next tick
- * @TALLY_SAMPLE_CHILD: it is of an inherited event of a child
+ * @TALLY_SAMPLE_EXACT_IP: tally_sample::ip is the instruction that caused the overflow;
+ *	without this flag it may be a later one
+ * @TALLY_SAMPLE_ADDR: tally_sample::addr is valid
+ * @TALLY_SAMPLE_TIME: tally_sample::time is valid
+ * @TALLY_SAMPLE_THROTTLED: perf stopped the event until the next tick
+ * @TALLY_SAMPLE_CHILD: the overflow is of a child's inherited event
  */
 enum tally_sample_flags {
 	TALLY_SAMPLE_NMI	= BIT(0),
@@ -448,24 +458,25 @@ enum tally_sample_flags {
 
 /**
  * struct tally_sample - one overflow
- * @ip:		where the CPU was; 0 if that is excluded from the event
- * @addr:	the data's address, if TALLY_SAMPLE_ADDR is set, else 0
- * @period:	how many counts this overflow stands for
- * @sequence:	which overflow of the event on this CPU it is, from 1 on, those
- *		while throttled not counted. In a copy of one that came while the
- *		direct handler was running, the number of the one before.
- * @time:	local_clock() in nanoseconds, if TALLY_SAMPLE_TIME is set: always
- *		in copies, elsewhere after tally_builder_sample_time()
- * @missed:	in copies: how many overflows of this CPU found the queue full
- *		since the last one that did not
- * @cpu:	the CPU
- * @flags:	of enum tally_sample_flags
- * @tid:	the thread that was running, in the initial PID namespace; 0 idle
- * @pid:	its process
- * @regs:	its registers, for the duration of a direct handler; NULL in
- *		copies, and if the CPU was where the event does not count
- * @branches:	the last branches, for the duration of a direct handler; NULL if
- *		there are none or they were not asked for
+ * @ip:		instruction pointer of the CPU; 0 in a part that the event excludes
+ * @addr:	address of the data, if TALLY_SAMPLE_ADDR is set, else 0
+ * @period:	number of counts that the overflow stands for
+ * @sequence:	number of the overflow among those of the event on this CPU, from 1 on;
+ *		overflows while throttled have no number. The copy of an overflow that
+ *		came while the direct handler was running has the number of the overflow
+ *		that the handler was called for.
+ * @time:	local_clock() in nanoseconds, if TALLY_SAMPLE_TIME is set: always in
+ *		copies, and for a direct handler after tally_builder_sample_time()
+ * @missed:	in copies, number of overflows on this CPU that found the queue full
+ *		since the previous copy
+ * @cpu:	CPU that the overflow came on
+ * @flags:	flags of enum tally_sample_flags
+ * @tid:	thread that was running, in the initial PID namespace; 0 for the idle task
+ * @pid:	process of that thread
+ * @regs:	registers of the CPU, valid until a direct handler returns; NULL in copies,
+ *		and in a part that the event excludes
+ * @branches:	last branches, valid until a direct handler returns; NULL in copies, if the
+ *		PMU recorded none, and without tally_builder_branches()
  */
 struct tally_sample {
 	u64 ip;
@@ -484,9 +495,9 @@ struct tally_sample {
 
 /**
  * typedef tally_overflow_fn - a handler of overflows
- * @ev: the event, also if a child of it overflowed
- * @sample: valid during the call
- * @context: as given to the builder
+ * @ev: the event, also if a child's inherited event overflowed
+ * @sample: the overflow, valid during the call
+ * @context: the pointer that the builder was given with the handler
  *
  * Context: See "Overflow handlers" above.
  */
@@ -495,9 +506,9 @@ typedef void (*tally_overflow_fn)(struct tally_event *ev,
 				  void *context);
 
 /**
- * struct tally_handler - a handler and what it is given
- * @fn: NULL for none
- * @context: handed through
+ * struct tally_handler - a handler of overflows and its argument
+ * @fn: the handler; NULL for none
+ * @context: last argument of @fn
  */
 struct tally_handler {
 	tally_overflow_fn fn;
@@ -508,18 +519,18 @@ struct tally_handler {
 #define TALLY_RATE_UNLIMITED U32_MAX
 
 /**
- * struct tally_overflow_stats - what became of an event's overflows
- * @overflows:	 how many there were; without those past tally_event_refresh(),
- *		 and those of the idle task if that is excluded
- * @skipped:	 how many of them a direct handler was not called for: they came
- *		 while it was running on the same CPU, or while throttled
- * @missed:	 how many of them the other handlers were not called for: the queue
- *		 was full, or they came while throttled
- * @lost:	 how many records found no room in a ring, or came while that was paused
- * @throttled:	 how often the event was switched off, by perf or by tally
- * @handler_ns:	 nanoseconds in all handlers, estimated from the first call and
+ * struct tally_overflow_stats - statistics of an event's overflows, summed over CPUs
+ * @overflows:	 number of overflows, without those after the limit of
+ *		 tally_event_refresh(), and those of the idle task if it is excluded
+ * @skipped:	 number of overflows without a call of the direct handler, because it
+ *		 was running on the same CPU or the event was throttled
+ * @missed:	 number of overflows without a call of the handlers in interrupt and in
+ *		 process context, because the queue was full or the event was throttled
+ * @lost:	 number of records lost, because a ring was full, frozen or paused
+ * @throttled:	 number of times that perf or tally stopped the event
+ * @handler_ns:	 nanoseconds in all handlers, estimated from the first call and at least
  *		 every 64th
- * @handler_max_ns: the longest call among those
+ * @handler_max_ns: nanoseconds of the longest of those calls
  */
 struct tally_overflow_stats {
 	u64 overflows;
@@ -532,12 +543,12 @@ struct tally_overflow_stats {
 };
 
 /**
- * struct tally_builder - what was asked for
+ * struct tally_builder - the description of an event
  *
- * Lives on the caller's stack, holds no reference and needs no clean-up: it may
- * be dropped, or built from any number of times. Its members are private.
- * Setters never fail: the first bad setting is kept, and tally_build() returns
- * it; tally_builder_why() has the sentence.
+ * A builder is a variable of the caller, for example on the stack. It holds no
+ * reference and needs no clean-up, and any number of events can be built from it. Its
+ * members are private. Setters never fail: the builder keeps the error of the first bad
+ * setting. tally_build() returns that error, and tally_builder_why() describes it.
  */
 struct tally_builder {
 	/* private: */
@@ -571,15 +582,14 @@ void __tally_builder_init(struct tally_builder *b, struct tally_what what,
 /**
  * tally_builder_init - begin to describe an event
  * @b: the builder
- * @what: one of TALLY_HARDWARE() ... TALLY_KRETPROBE_SYMBOL()
+ * @what: the thing to count, by TALLY_HARDWARE() ... TALLY_KRETPROBE_SYMBOL()
  *
- * Sets every other setting to its default: all CPUs, enabled once built, no
- * name, virtual machines not counted by hardware, cache and raw events. The
- * calling module is recorded as the owner: what it forgets to release is
- * released, with a warning in the log, when it is unloaded.
+ * All other settings get their defaults: all CPUs, enabled once built, no name;
+ * hardware, cache and raw events do not count virtual machines. The calling module
+ * becomes the owner. When it is unloaded, the events that it did not release are
+ * released, with a warning in the log.
  *
- * Context: Process context; a name of a PMU or symbol is looked up, which may
- * sleep.
+ * Context: Process context, may sleep to look up the name of a PMU or symbol.
  */
 #define tally_builder_init(b, what) \
 	__tally_builder_init(b, what, THIS_MODULE)
@@ -591,11 +601,13 @@ void __tally_builder_init_attr(struct tally_builder *b,
 /**
  * tally_builder_init_attr - begin from a ready struct perf_event_attr
  * @b: the builder
- * @attr: copied; checked as everything else is. Of sample_type, what struct
- *	tally_sample holds is taken, and what records hold if there is a
- *	tally_builder_ring(); other samples and records are refused by
- *	tally_build() with EOPNOTSUPP, reserved bits with EINVAL.
- *	@attr->disabled has the meaning of tally_builder_disabled().
+ * @attr: the attributes, which are copied. @attr->disabled is as
+ *	tally_builder_disabled().
+ *
+ * tally_build() checks the attributes as all other settings. sample_type may have the
+ * fields of struct tally_sample, and with tally_builder_ring() the fields of records;
+ * tally_build() returns EOPNOTSUPP for other fields and records, EINVAL for reserved
+ * bits.
  *
  * Context: Any context.
  */
@@ -608,41 +620,41 @@ int __tally_builder_parse(struct tally_builder *b, const char *line,
 /**
  * tally_builder_parse - begin from a line of text
  * @b: the builder
- * @line: an event as perf names it, then options, separated by blanks:
+ * @line: an event by perf's name, then options, separated by blanks:
  *	"cycles:k cpu=1 name=kcycles". The README lists all of them.
  *
- * Without name= the event gets a unique name from its module and what it counts, as
- * after tally_builder_init(): the same line can be built any number of times.
+ * Without name= the event gets a unique name, as after tally_builder_init(): any number
+ * of events can be built from the same line. tally_build() looks up pid= in the caller's
+ * PID namespace.
  *
- * Context: Process context, may sleep. pid= is looked up by tally_build() in
- * the caller's PID namespace.
- * Return: 0 if the line could be read; tally_build() checks the rest. EINVAL
- * for what cannot be read, ENOENT for a name that this machine does not know,
- * and so on; tally_build() returns the same, and tally_builder_why() has the
- * sentence.
+ * Context: Process context, may sleep.
+ * Return: 0 if the line is well formed; tally_build() checks the settings. EINVAL for a
+ * line that is not, ENOENT for a name that this machine does not have, and other errors.
+ * tally_build() then returns the same error, and tally_builder_why() describes it.
  */
 #define tally_builder_parse(b, line) \
 	__tally_builder_parse(b, line, THIS_MODULE)
 
 /**
- * tally_builder_name - name the event
+ * tally_builder_name - set the name of the event
  * @b: the builder
- * @name: its folder in debugfs; fewer than TALLY_NAME_LEN printable characters,
- *	no blank and no '/'. Copied.
+ * @name: the name, also of the event's folder in debugfs: fewer than TALLY_NAME_LEN
+ *	printable characters, no blank and no '/'. The name is copied.
  *
- * tally_build() returns EEXIST for a name that is taken. Without a name the event
- * gets a unique one, of its module, what it counts and a number.
+ * tally_build() returns EEXIST for a name that is taken. Without this call the event
+ * gets a unique name that consists of its module, the thing it counts and a number.
  *
  * Context: Any context.
  */
 void tally_builder_name(struct tally_builder *b, const char *name);
 
 /**
- * tally_builder_config - the extensions of a PMU's event code
+ * tally_builder_config - set the extensions of a PMU's event code
  * @b: the builder
  * @config1: perf_event_attr::config1
  * @config2: perf_event_attr::config2
- * @config3: perf_event_attr::config3; EOPNOTSUPP if not 0 before Linux 6.3
+ * @config3: perf_event_attr::config3; tally_build() returns EOPNOTSUPP for another value
+ *	than 0 before Linux 6.3
  *
  * Context: Any context.
  */
@@ -652,28 +664,30 @@ void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
 /**
  * tally_builder_on_cpu - count on one CPU
  * @b: the builder
- * @cpu: its number; EINVAL if it cannot exist, ENODEV from tally_build() while
- *	it is offline. With tally_builder_on_task(): the task, while it is there.
+ * @cpu: number of the CPU
+ *
+ * With a task, the event counts the task while it runs on @cpu. tally_build() returns
+ * EINVAL for a CPU that cannot exist, and ENODEV for a CPU that is offline.
  *
  * Context: Any context.
  */
 void tally_builder_on_cpu(struct tally_builder *b, int cpu);
 
 /**
- * tally_builder_on_all_cpus - count on every CPU, those still to come included
+ * tally_builder_on_all_cpus - count on all CPUs, also on those that come online later
  * @b: the builder
  *
- * The default. A PMU that serves only some CPUs counts on those.
+ * This is the default. A PMU that serves only some CPUs counts on these.
  *
  * Context: Any context.
  */
 void tally_builder_on_all_cpus(struct tally_builder *b);
 
 /**
- * tally_builder_on_task - count one task, wherever it runs
+ * tally_builder_on_task - count one task, on any CPU
  * @b: the builder
- * @task: the caller keeps it alive until tally_build() is done; ESRCH from
- *	there if it is exiting
+ * @task: the task, to which the caller holds a reference until tally_build() has
+ *	returned. tally_build() returns ESRCH for a task that is exiting.
  *
  * Context: Any context.
  */
@@ -682,21 +696,22 @@ void tally_builder_on_task(struct tally_builder *b, struct task_struct *task);
 /**
  * tally_builder_on_pid - count one task by its number
  * @b: the builder
- * @pid: looked up by tally_build() in the caller's PID namespace, ESRCH if it
- *	is gone; 0 for the caller itself
+ * @pid: number of the task in the PID namespace of the caller of tally_build(), which
+ *	returns ESRCH if there is no such task; 0 for the caller itself
  *
  * Context: Any context.
  */
 void tally_builder_on_pid(struct tally_builder *b, pid_t pid);
 
 /**
- * tally_builder_period - set the counts from one overflow to the next
+ * tally_builder_period - set the period of an event that overflows
  * @b: the builder
- * @period: 1 to 2^63 - 1; 0 only counts
+ * @period: counts from one overflow to the next, 1 to 2^63 - 1; 0 for an event that only
+ *	counts
  *
- * Not with tally_builder_freq(), nor without something that receives the
- * overflows: a handler, a ring or tally_builder_sigtrap(). perf takes a period of a clock
- * below 10 microseconds for 10 microseconds.
+ * An event with a period has no tally_builder_freq(), and has something that receives
+ * the overflows: a handler, a ring or tally_builder_sigtrap(). perf takes a period of a
+ * clock below 10 microseconds for 10 microseconds.
  *
  * Context: Any context.
  */
@@ -705,12 +720,12 @@ void tally_builder_period(struct tally_builder *b, u64 period);
 /**
  * tally_builder_freq - set the number of overflows per second
  * @b: the builder
- * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 only
- *	counts
+ * @hz: overflows per second, at most kernel.perf_event_max_sample_rate; 0 for an event
+ *	that only counts
  *
- * Not with tally_builder_period(), nor without something that receives the
- * overflows: a handler, a ring or tally_builder_sigtrap(). perf looks for the period:
- * it may begin with a burst of overflows.
+ * An event with a frequency has no tally_builder_period(), and has something that
+ * receives the overflows: a handler, a ring or tally_builder_sigtrap(). perf adapts the
+ * period to the frequency, and may begin with a burst of overflows.
  *
  * Context: Any context.
  */
@@ -741,8 +756,10 @@ void tally_builder_inherit(struct tally_builder *b);
 void tally_builder_inherit_thread(struct tally_builder *b);
 
 /**
- * tally_builder_pinned - keep the event on the PMU always, or else in error
+ * tally_builder_pinned - have the event always on the PMU while it is enabled
  * @b: the builder
+ *
+ * If the PMU has no room, the event goes to the state TALLY_STATE_ERROR.
  *
  * Context: Any context.
  */
@@ -757,33 +774,34 @@ void tally_builder_pinned(struct tally_builder *b);
 void tally_builder_exclusive(struct tally_builder *b);
 
 /**
- * tally_builder_exclude - set what is not counted
+ * tally_builder_exclude - set the parts of the machine that are not counted
  * @b: the builder
- * @mask: of enum tally_exclude; replaces the default, so 0 counts everything.
- *	EINVAL for unknown bits, and for a mask that leaves nothing to count.
+ * @mask: flags of enum tally_exclude, instead of the default; 0 counts everything.
+ *	tally_build() returns EINVAL for unknown bits, and for a mask that leaves
+ *	nothing to count.
  *
- * Clock events count all time whatever is excluded, as they do for perf.
+ * Clock events count all time, whatever is excluded, as perf's do.
  *
  * Context: Any context.
  */
 void tally_builder_exclude(struct tally_builder *b, u32 mask);
 
 /**
- * tally_builder_precise - set how far an overflow may be from its cause
+ * tally_builder_precise - set how precise the instruction pointer of a sample is
  * @b: the builder
- * @level: perf_event_attr::precise_ip, 0 to 3; EINVAL from tally_build() if it
- *	is not 0 and the event only counts
+ * @level: perf_event_attr::precise_ip, 0 to 3; tally_build() returns EINVAL for another
+ *	level than 0 if the event only counts
  *
  * Context: Any context.
  */
 void tally_builder_precise(struct tally_builder *b, unsigned int level);
 
 /**
- * tally_builder_require - fail rather than wait for room on the PMU
+ * tally_builder_require - fail if the PMU has no room for the event
  * @b: the builder
  *
- * tally_build() returns EBUSY if the event cannot count right now on one of its
- * CPUs. It does not wait for a task that is not running at the moment.
+ * tally_build() returns EBUSY if the event cannot count at once on one of its CPUs. It
+ * does not wait for a task that is not running at this moment.
  *
  * Context: Any context.
  */
@@ -792,10 +810,10 @@ void tally_builder_require(struct tally_builder *b);
 /**
  * tally_builder_on_overflow - call a function at each overflow
  * @b: the builder
- * @fn: the handler, which runs in the context that overflowed, NMI included: see
+ * @fn: the direct handler, which runs in the context that overflowed, NMI included: see
  *	"Overflow handlers" above. NULL for none; tally_build() returns EINVAL for a
  *	function that is not of the builder's module.
- * @context: for @fn
+ * @context: last argument of @fn
  *
  * Context: Any context.
  */
@@ -807,7 +825,7 @@ void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
  * @b: the builder
  * @fn: the handler, which gets a copy of each sample, on the same CPU, shortly
  *	after the overflow; as for tally_builder_on_overflow()
- * @context: for @fn
+ * @context: last argument of @fn
  *
  * Context: Any context.
  */
@@ -819,7 +837,7 @@ void tally_builder_on_overflow_irq(struct tally_builder *b,
  * @b: the builder
  * @fn: the handler, which gets a copy of each sample, in a workqueue, and may
  *	sleep; as for tally_builder_on_overflow()
- * @context: for @fn
+ * @context: last argument of @fn
  *
  * Context: Any context.
  */
@@ -827,24 +845,28 @@ void tally_builder_on_overflow_work(struct tally_builder *b,
 				    tally_overflow_fn fn, void *context);
 
 /**
- * tally_builder_queue - set how many overflows may wait for the last two handlers
+ * tally_builder_queue - set the size of the queues of samples
  * @b: the builder
- * @samples: on each CPU, 1 to 65536, rounded up to a power of two; 0 for the
- *	default, 256
+ * @samples: size of each CPU's queue in samples, 1 to 65536, rounded up to a power of
+ *	two; 0 for the default, 256
+ *
+ * A queue holds the samples that wait for the handlers of
+ * tally_builder_on_overflow_irq() and tally_builder_on_overflow_work().
  *
  * Context: Any context.
  */
 void tally_builder_queue(struct tally_builder *b, unsigned int samples);
 
 /**
- * tally_builder_max_rate - set how many overflows are too many
+ * tally_builder_max_rate - limit the rate of overflows
  * @b: the builder
- * @per_second: on each CPU; 0 for the default, 10,000 for clocks and hardware
- *	and any number for all others; or TALLY_RATE_UNLIMITED
+ * @per_second: overflows per second on each CPU, or TALLY_RATE_UNLIMITED; 0 for the
+ *	default, which is 10,000 for clocks and hardware, and no limit for all others
  *
- * An event that overflows more often, over 10 ms or, below 1,000, over a second,
- * is switched off for as long, in the state TALLY_STATE_THROTTLED. That cannot be
- * done to the children of an inherited event: its handlers are not called.
+ * The rate is measured over 10 ms, a rate below 1,000 over a second. An event that
+ * overflows more often is stopped for the same time, in the state
+ * TALLY_STATE_THROTTLED. perf cannot stop the children of an inherited event: instead,
+ * the handlers of such an event are not called for that time.
  *
  * Context: Any context.
  */
@@ -852,15 +874,15 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 
 /**
  * tally_builder_one_shot - let the event overflow once, until tally_event_rearm()
- * @b: the builder; EINVAL from tally_build() if it is not for one CPU or one
- *	task, has a frequency, is inherited or waits for exec()
+ * @b: the builder; tally_build() returns EINVAL for an event that is not on one CPU or
+ *	one task, has a frequency, is inherited or waits for exec()
  *
  * Context: Any context.
  */
 void tally_builder_one_shot(struct tally_builder *b);
 
 /**
- * tally_builder_sample_time - give a direct handler the time, too
+ * tally_builder_sample_time - give a direct handler the time of each overflow
  * @b: the builder
  *
  * The time costs as much as all the rest of a sample. Copies always have it.
@@ -870,11 +892,11 @@ void tally_builder_one_shot(struct tally_builder *b);
 void tally_builder_sample_time(struct tally_builder *b);
 
 /**
- * tally_builder_branches - give a direct handler the last branches, too
+ * tally_builder_branches - give a direct handler the last branches before each overflow
  * @b: the builder
- * @mask: perf_event_attr::branch_sample_type, at least one kind of branch. If
- *	it has no privilege, it gets that of the event. EOPNOTSUPP from
- *	tally_build() where the PMU does not record branches.
+ * @mask: perf_event_attr::branch_sample_type, with at least one kind of branch. A mask
+ *	without privilege levels gets those of the event. tally_build() returns
+ *	EOPNOTSUPP if the PMU does not record branches.
  *
  * Context: Any context.
  */
@@ -882,14 +904,15 @@ void tally_builder_branches(struct tally_builder *b, u64 mask);
 
 /**
  * tally_builder_ring - record the overflows in rings
- * @b: the builder; EINVAL from tally_build() without a period or frequency, without
+ * @b: the builder; tally_build() returns EINVAL without a period or frequency, without
  *	a sample_type, and with tally_builder_inherit() but no tally_builder_on_cpu()
- * @bytes: of records, for each CPU that can be there, or of the one CPU or task;
- *	rounded up to a power of two of pages. EINVAL for 0, and for more than 2^20
- *	pages. It is charged to nobody.
- * @flags: of enum tally_ring_flags; EINVAL for others
+ * @bytes: size of each ring's records, rounded up to a power of two of pages.
+ *	tally_build() returns EINVAL for 0, and for more than 2^20 pages. No user is
+ *	charged for them.
+ * @flags: flags of enum tally_ring_flags; tally_build() returns EINVAL for others
  *
- * The event needs no handler, and may have all of them. See "Rings" above.
+ * The event needs no handler, and may have all of them. An event on all CPUs has a ring
+ * for each possible CPU, any other event has one. See "Rings" above.
  * TALLY_RING_BACKWARD is the same as perf_event_attr::write_backward.
  *
  * Context: Any context.
@@ -899,13 +922,13 @@ void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
 /**
  * tally_builder_sample_type - set the fields of a record
  * @b: the builder
- * @sample_type: PERF_SAMPLE_*, in the place of what perf_event_attr or
- *	tally_builder_branches() said. EINVAL from tally_build() for unknown bits,
- *	EOPNOTSUPP for what no record has, and, without tally_builder_ring(), for
- *	what struct tally_sample has no room for.
+ * @sample_type: PERF_SAMPLE_*, instead of those of tally_builder_init_attr() and
+ *	tally_builder_branches(). tally_build() returns EINVAL for unknown bits, and
+ *	EOPNOTSUPP for fields that records do not have, or without
+ *	tally_builder_ring(), that struct tally_sample does not have.
  *
- * With PERF_SAMPLE_PERIOD perf has each event of software overflow, and the period
- * is in the record.
+ * With PERF_SAMPLE_PERIOD and a period, perf's software events and tracepoints overflow
+ * at each occurrence, and the record has the number of counts.
  *
  * Context: Any context.
  */
@@ -913,9 +936,11 @@ void tally_builder_sample_type(struct tally_builder *b, u64 sample_type);
 
 /**
  * tally_builder_enable_on_exec - start counting when the task calls exec()
- * @b: the builder; EINVAL from tally_build() without a task, or with
- *	tally_builder_require(). For an event that is built disabled; only the
- *	first exec() does it.
+ * @b: the builder; tally_build() returns EINVAL without a task, or with
+ *	tally_builder_require()
+ *
+ * Only the first exec() enables the event. tally_builder_disabled() is needed, too: an
+ * event that is not built disabled is enabled at once.
  *
  * Context: Any context.
  */
@@ -923,7 +948,7 @@ void tally_builder_enable_on_exec(struct tally_builder *b);
 
 /**
  * tally_builder_remove_on_exec - stop for good when the task calls exec()
- * @b: the builder; EINVAL from tally_build() without a task, and with
+ * @b: the builder; tally_build() returns EINVAL without a task, or with
  *	tally_builder_enable_on_exec()
  *
  * Context: Any context.
@@ -932,46 +957,46 @@ void tally_builder_remove_on_exec(struct tally_builder *b);
 
 /**
  * tally_builder_sigtrap - send the task a SIGTRAP at each overflow
- * @b: the builder; EINVAL from tally_build() without a task, without
- *	tally_builder_remove_on_exec() and without a period or frequency, EACCES
- *	for another process without CAP_KILL; EOPNOTSUPP with
- *	tally_builder_inherit() and tally_builder_one_shot()
- * @data: goes to siginfo_t::si_perf_data
+ * @b: the builder; tally_build() returns EINVAL without a task, without
+ *	tally_builder_remove_on_exec() and without a period or frequency; EACCES for a
+ *	task of another process without CAP_KILL; EOPNOTSUPP with
+ *	tally_builder_inherit() and with tally_builder_one_shot()
+ * @data: value of siginfo_t::si_perf_data
  *
  * Context: Any context.
  */
 void tally_builder_sigtrap(struct tally_builder *b, u64 data);
 
 /**
- * tally_builder_why - return the sentence for the builder's error
+ * tally_builder_why - return the description of the builder's error
  * @b: the builder, after tally_build() or tally_builder_parse() failed
  *
  * Context: Any context.
- * Return: the sentence, without a full stop; empty if nothing was wrong.
+ * Return: the description, without a full stop; "" if there was no error.
  */
 const char *tally_builder_why(const struct tally_builder *b);
 
 /**
  * tally_build - make the event that the builder describes
- * @b: the builder; it stays as it is, and may be built again
+ * @b: the builder; a successful call does not change it, and it can be built again
  *
- * tally makes all checks of perf's system call, for the caller's rights; only what
- * security modules say of perf, no module can ask. The event is complete, with its
- * folder in debugfs, before it can overflow. An event that does not overflow may count
- * a part of its own making. Events that count the same thing on the same target
- * share one counter.
+ * tally checks all that perf's system call checks, for the rights of the caller, but for
+ * the hooks of security modules, which no module can call. An event that overflows is
+ * complete, with its folder in debugfs, before it is enabled. An event that only counts
+ * may count a part of its own making. Events that count the same thing on the same
+ * target share one counter.
  *
- * Handlers may run before this returns. They may use the event, but nobody may
- * release it before.
+ * Handlers may run before this function returns. They may use the event, but nobody may
+ * release it before this function has returned.
  *
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
- * Return: the event, or an ERR_PTR with the reason; tally_builder_why() has the
- * sentence. EINVAL, ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without
- * CAP_PERFMON, EEXIST for a name that is taken, ESRCH for a task that is gone,
- * EINTR for a signal while the task is in exec(); and from perf, ENOENT no such
- * event on this machine, ENODEV CPU offline, ENOSPC no breakpoint free, EPERM
- * kernel breakpoints without CAP_SYS_ADMIN, EBUSY no room on the PMU, ENOMEM.
+ * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL,
+ * ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without CAP_PERFMON, EEXIST for a name
+ * that is taken, ESRCH for a task that has exited, EINTR for a signal while the task is
+ * in exec(). From perf: ENOENT for an event that this machine does not have, ENODEV for a
+ * CPU that is offline, ENOSPC if no breakpoint is free, EPERM for kernel breakpoints
+ * without CAP_SYS_ADMIN, EBUSY if the PMU has no room, ENOMEM.
  */
 struct tally_event *__must_check tally_build(struct tally_builder *b);
 
@@ -979,30 +1004,30 @@ struct tally_event *__must_check tally_build(struct tally_builder *b);
  * tally_event_enable - start counting, or try again after an error
  * @ev: the event; enabling an enabled event changes nothing
  *
- * An event that is off after tally_event_refresh() goes on without a limit.
+ * An event that went off after tally_event_refresh() goes on without a limit.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0, also while the CPU is offline: counting starts when it comes;
+ * Return: 0, also while the CPU is offline: counting starts when it comes online.
  * ENODATA if the event is in the error state, ESRCH if its task has exited.
  */
 int tally_event_enable(struct tally_event *ev);
 
 /**
- * tally_event_disable - stop counting; the count stays
+ * tally_event_disable - stop counting, and keep the count
  * @ev: the event; disabling a disabled event changes nothing
  *
- * Children of an inherited event stop with it. On return no direct handler
- * starts until the event is enabled, but for one on another CPU that an inherited
- * event was about to call; bottom halves may still be called for what overflowed
- * before.
+ * The children of an inherited event stop with it. When this function has returned, no
+ * direct handler starts until the event is enabled, but for one on another CPU that an
+ * inherited event was about to call. The handlers in interrupt and in process context may
+ * still be called, for overflows that came before.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
 void tally_event_disable(struct tally_event *ev);
 
 /**
- * tally_event_reset - let the value begin at 0 again
- * @ev: the event; its times go on, as they do for PERF_EVENT_IOC_RESET
+ * tally_event_reset - set the value to 0
+ * @ev: the event; its times go on, as with PERF_EVENT_IOC_RESET
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -1028,37 +1053,37 @@ int tally_event_read(struct tally_event *ev, struct tally_count *count);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Interrupts the CPU if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
- * exist or that the event is not on, ENODEV for one that its PMU does not
- * serve, ENODATA as tally_event_read().
+ * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not exist or
+ * that the event does not count on, ENODEV for a CPU that its PMU does not serve,
+ * ENODATA as tally_event_read().
  */
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count);
 
 /**
- * tally_event_read_local - read the count so far, of this CPU or task
+ * tally_event_read_local - read the count of this CPU or task
  * @ev: the event
- * @value: receives the value; for an event on all CPUs, this CPU's part. Unchanged
- *	after an error.
+ * @value: receives the value, for an event on all CPUs that of this CPU; unchanged after
+ *	an error
  *
  * Context: Any context, NMI and the event's own handlers included. Takes no
- * lock, interrupts no CPU, does not sleep. With preemption enabled, the caller may be
- * on another CPU afterwards.
+ * lock, interrupts no CPU, does not sleep. With preemption enabled, the caller may be on
+ * another CPU when the function returns.
  * Return: 0; EINVAL on another CPU than the event's, or in another task; EAGAIN if
  * the event is not counting at this moment: the event is disabled, off the PMU or
- * throttled, its CPU is coming or going, or the caller has interrupted perf at work on
- * the event. ENODEV if the PMU does not serve this CPU. EOPNOTSUPP for an inherited
- * event, because its children count elsewhere; and in NMI for an uncore event, because
- * the driver takes a lock, and for a precise event.
+ * throttled, its CPU is going offline or coming online, or the caller has interrupted
+ * perf at work on the event. ENODEV if the PMU does not serve this CPU. EOPNOTSUPP for an
+ * inherited event, because its children count elsewhere; and in NMI for an uncore event,
+ * because the driver takes a lock, and for a precise event.
  */
 int tally_event_read_local(struct tally_event *ev, u64 *value);
 
 /**
- * tally_event_read_local_count - read the count so far, with its times
+ * tally_event_read_local_count - read the count of this CPU or task, with its times
  * @ev: the event
- * @count: receives the count of this CPU or task; unchanged after an error
+ * @count: receives the count; unchanged after an error
  *
- * As tally_event_read_local(), with perf's times.
+ * This is tally_event_read_local() with perf's times.
  *
  * Context: Any context.
  * Return: as tally_event_read_local().
@@ -1069,33 +1094,34 @@ int tally_event_read_local_count(struct tally_event *ev,
 /**
  * tally_event_publish - publish the count regularly, for reads from any CPU
  * @ev: the event, which is no member of a set
- * @interval_ns: nanoseconds from one time to the next, 10,000 to an hour; 0 ends it
+ * @interval_ns: nanoseconds from one publication to the next, from 10,000 (10 us) to an
+ *	hour; 0 ends publishing
  *
- * On each CPU that the event counts on, a timer reads the count and publishes it; so
- * does each overflow, except in NMI of an event that cannot be read there. The timer
- * wakes idle CPUs.
+ * On each CPU that the event counts on, a timer reads the count and publishes it. Each
+ * overflow publishes the count, too, except in NMI if the event cannot be read there. The
+ * timer wakes idle CPUs.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; ERANGE for another interval, EBUSY if it is published, EOPNOTSUPP for
- * an inherited event, whose children count elsewhere, ESRCH if it is being
- * released, ENOMEM.
+ * Return: 0; ERANGE for another interval, EBUSY if the event is published already,
+ * EOPNOTSUPP for an inherited event, because its children count elsewhere, ESRCH if the
+ * event is being released, ENOMEM.
  */
 int tally_event_publish(struct tally_event *ev, u64 interval_ns);
 
 /**
  * tally_event_published - read the count that was published last
  * @ev: the event
- * @cpu: the CPU, for an event on all CPUs; else -1
+ * @cpu: CPU whose count is read; -1 if the event counts one CPU or one task
  * @count: receives the count
  * @age_ns: receives the age of the count in nanoseconds
  *
- * The count is the one that tally_event_read_local() would have returned at that
- * moment. While the event is not counting, the age grows. When the CPU has gone
+ * The count is the one that tally_event_read_local_count() would have returned when it
+ * was published. While the event is not counting, the age grows. When the CPU has gone
  * offline, its last count is published in the state TALLY_STATE_OFFLINE.
  *
- * Context: Any context. Takes no lock and interrupts nobody.
- * Return: 0; EINVAL for a CPU that does not exist or that the event is not on,
- * ENODATA if it is not published, or has not been yet.
+ * Context: Any context. Takes no lock and interrupts no CPU.
+ * Return: 0; EINVAL for a CPU that does not exist or that the event does not count on,
+ * ENODATA if the event is not published, or no count has been published yet.
  */
 int tally_event_published(struct tally_event *ev, int cpu,
 			  struct tally_count *count, u64 *age_ns);
@@ -1105,8 +1131,7 @@ int tally_event_published(struct tally_event *ev, int cpu,
  * @ev: the event
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: its state, see enum tally_state for an event on all CPUs;
- * TALLY_STATE_ERROR for NULL and ERR_PTRs.
+ * Return: the state; TALLY_STATE_ERROR for NULL and ERR_PTRs.
  */
 enum tally_state tally_event_state(struct tally_event *ev);
 
@@ -1115,7 +1140,7 @@ enum tally_state tally_event_state(struct tally_event *ev);
  * @ev: the event
  *
  * Context: Any context.
- * Return: its name, valid until it is released; "" for NULL and ERR_PTRs.
+ * Return: the name, valid until the event is released; "" for NULL and ERR_PTRs.
  */
 const char *tally_event_name(const struct tally_event *ev);
 
@@ -1124,13 +1149,13 @@ const char *tally_event_name(const struct tally_event *ev);
  * @ev: the event, which has a period or a frequency
  * @value: the period in counts, or the frequency in Hz, whichever the builder was given
  *
- * The next overflow comes a whole new period after this call, on each CPU. perf
- * takes 10 microseconds for a period of a clock below that.
+ * The next overflow comes a whole new period after this call, on each CPU. perf takes a
+ * period of a clock below 10 microseconds for 10 microseconds.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EINVAL for an event that only counts, 0, bit 63, and a frequency
- * above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited event,
- * whose children perf would not change. On an error nothing has changed.
+ * Return: 0; EINVAL for an event that only counts, a value of 0, a value with bit 63 set,
+ * and a frequency above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited
+ * event, because perf would not change its children. After an error nothing has changed.
  */
 int tally_event_set_period(struct tally_event *ev, u64 value);
 
@@ -1140,17 +1165,17 @@ int tally_event_set_period(struct tally_event *ev, u64 value);
  * @overflows: number of overflows, on all CPUs together. If the event is enabled, the
  *	number is added to the rest of an earlier call.
  *
- * The handlers are called exactly that often. The event goes off some time after the
- * last overflow, to the state TALLY_STATE_OFF; its count may go on until then.
+ * The handlers are called exactly that often. The event is disabled some time after the
+ * last overflow, in the state TALLY_STATE_OFF; its count may go on until then.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EINVAL for 0 and for an event that only counts, is one-shot, or
- * sends signals, which perf does without asking; else as tally_event_enable().
+ * Return: 0; EINVAL for 0, and for an event that only counts, is one-shot, or sends
+ * signals, because perf sends signals without a limit; else as tally_event_enable().
  */
 int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
 
 /**
- * tally_event_rearm - have a one-shot event overflow once more
+ * tally_event_rearm - let a one-shot event overflow once more
  * @ev: the event, see tally_builder_one_shot()
  * @period: counts until the overflow, from when the call takes effect; 0 for as many as
  *	before
@@ -1162,13 +1187,13 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
  * has the period when it is enabled.
  *
  * Context: Any context, NMI and the event's own handlers included.
- * Return: 0; EINVAL for bit 63 and for an event that is not one-shot.
+ * Return: 0; EINVAL for a period with bit 63 set, and for an event that is not one-shot.
  */
 int tally_event_rearm(struct tally_event *ev, u64 period);
 
 /**
  * tally_event_modify - change what a breakpoint watches
- * @ev: a breakpoint, which overflows or only counts
+ * @ev: the event of a breakpoint, which overflows or only counts
  * @addr: as for TALLY_BREAKPOINT()
  * @len: as for TALLY_BREAKPOINT()
  * @access: as for TALLY_BREAKPOINT()
@@ -1179,7 +1204,7 @@ int tally_event_rearm(struct tally_event *ev, u64 period);
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; EOPNOTSUPP for an event that is no breakpoint, or is inherited; EINVAL for
  * an address, length or access that no breakpoint can have; ENODEV while its CPU is
- * offline; ENOSPC, EPERM and others as tally_build(). On an error nothing has changed.
+ * offline; ENOSPC, EPERM and others as tally_build(). After an error nothing has changed.
  */
 int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		       unsigned int len, u32 access);
@@ -1187,8 +1212,8 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 /**
  * tally_event_overflow_stats - read the statistics of an event's overflows
  * @ev: the event
- * @stats: receives the statistics; an overflow meanwhile may be in some of the numbers
- *	only
+ * @stats: receives the statistics; an overflow that comes during the call may be in some
+ *	of the numbers only
  *
  * Context: Process context.
  * Return: 0; EINVAL for an event that only counts.
@@ -1220,9 +1245,9 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
  * @ev: the event, built as for tally_ring_read(); it must not be released meanwhile
  * @timeout: the longest time to wait, in jiffies
  *
- * This returns at once if there is any record. Otherwise it returns when the ring of a CPU
- * is half full, or as full as perf_event_attr's wakeup_watermark or wakeup_events says; or
- * after @timeout.
+ * This function returns at once if there is any record. Otherwise it returns when the
+ * ring of a CPU is half full, or as full as perf_event_attr's wakeup_watermark or
+ * wakeup_events says; or after @timeout.
  *
  * Context: Process context, may sleep.
  * Return: 0 if there are records; ETIMEDOUT, EINTR for a signal, EINVAL for an event
@@ -1234,9 +1259,9 @@ int tally_ring_wait(struct tally_event *ev, unsigned long timeout);
  * tally_event_snapshot - freeze a flight recorder
  * @ev: the event, built with tally_builder_ring() and TALLY_RING_BACKWARD
  *
- * From now on nothing is overwritten, on any CPU. Records that come until
- * tally_event_resume() are lost, and counted. When a handler of @ev calls this, the record
- * of its own overflow is in the ring. A recorder that is frozen already stays so.
+ * No record is overwritten from now on, on any CPU. Records that come until
+ * tally_event_resume() are lost, and counted. If a handler of @ev calls this function,
+ * the record of its own overflow is in the ring. A frozen recorder stays frozen.
  *
  * Context: Any context, NMI included, and handlers of this event and of others.
  * Return: 0; EINVAL for an event without such a ring.
@@ -1269,7 +1294,8 @@ ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t s
  * the same time takes effect either before this or after it.
  *
  * Context: Process context, may sleep.
- * Return: 0, also if the recorder was not frozen; EINVAL for an event without such a ring.
+ * Return: 0, also if the recorder was not frozen; EINVAL for an event without such a
+ * ring.
  */
 int tally_event_resume(struct tally_event *ev);
 
@@ -1277,45 +1303,44 @@ int tally_event_resume(struct tally_event *ev);
  * tally_event_release - end an event and free it
  * @ev: the event; NULL and ERR_PTRs are ignored
  *
- * On return its files are gone, nothing counts for it, no handler of it is
- * running or will be, on any CPU, and its memory is free. What was queued for
- * its bottom halves has been handed to them; what an interrupt was to be given on
- * a CPU that went offline has not, and was missed.
+ * When this function has returned, the event's files are gone, its counting has ended, no
+ * handler of it runs on any CPU, and its memory is freed. All queued samples have been
+ * handled, but for those of a handler in interrupt on a CPU that went offline: these are
+ * missed.
  *
- * Context: Process context, may sleep; not from a CPU hotplug callback, nor
- * under a lock that an open file of the event's folder may wait for, or one of
- * its handlers.
- * Return: 0; EDEADLK in any event's handler or in atomic context: the event
- * would wait for the caller, and goes on as it was.
+ * Context: Process context, may sleep; not from a CPU hotplug callback, and not under a
+ * lock that a handler of the event waits for, or a user of a file in its folder.
+ * Return: 0; EDEADLK in a handler of any event and in atomic context, where the release
+ * would wait for the caller: the event then goes on.
  */
 int tally_event_release(struct tally_event *ev);
 
-/** define TALLY_SET_MOST - How many members a set may have. */
+/** define TALLY_SET_MOST - The largest number of members of a set. */
 #define TALLY_SET_MOST 64
 
 /** define TALLY_NOT_COUNTED - The value of a member that was not counted. */
 #define TALLY_NOT_COUNTED U64_MAX
 
 /**
- * struct tally_set_window - what the counts of a set have in common
- * @time_ns: when they were read, by local_clock() of the CPU that counts; of a
- *	set on all CPUs, the latest of these
- * @ratio_valid: all members were on the PMU for the whole time that the set was
- *	enabled, and none was throttled: their values are of the same window, and
- *	can be divided by each other
+ * struct tally_set_window - the window that the counts of a set have in common
+ * @time_ns: time at which the counts were read, by local_clock() of the CPU that counts;
+ *	the latest of these for a set on all CPUs
+ * @ratio_valid: all members were on the PMU for the whole time that the set was enabled,
+ *	and none was throttled: their values have the same window, and can be divided by
+ *	each other
  */
 struct tally_set_window {
 	u64 time_ns;
 	bool ratio_valid;
 };
 
-/* Where a member of a set stood when a section began; private. */
+/* Value and times of a member when a section began; private. */
 struct tally_mark {
 	u64 value;
 	u64 stamp;
 };
 
-/* The beginning of each section; private. */
+/* The head of a section; private. */
 struct tally_section {
 	struct tally_set *set;
 	u64 where;
@@ -1344,63 +1369,64 @@ struct tally_section {
 
 /**
  * tally_set_build - make several events that are read in one window
- * @builders: of the members, all for the same target, with handlers if wanted
- * @n: how many, up to TALLY_SET_MOST
+ * @builders: builders of the members, all with the same target; they may have handlers
+ * @n: number of members, 1 to TALLY_SET_MOST
  *
- * Either all members are built or none. Members are events like others, with names
- * and files, but only the set enables, disables, resets and releases them. The set is
- * enabled once built, unless the first builder is disabled; the others do not
- * matter. tally_builder_require() of one of them is for all: EBUSY unless all of
- * them count at the same time.
+ * Either all members are built or none. Members are events like others, with names and
+ * files, but only the set enables, disables, resets and releases them. The set is enabled
+ * once built, unless the first builder has tally_builder_disabled(); in the other
+ * builders that setting is ignored. tally_builder_require() in one builder applies to
+ * all: the function returns EBUSY unless all members count at the same time.
  *
  * Context: Process context, may sleep; as tally_build().
- * Return: the set, or an ERR_PTR: EINVAL for no or too many members, or another
- * target or owner than the first member's; EOPNOTSUPP for an inherited member, ENOMEM, or
- * what tally_build() says of a member; tally_set_failed() tells which.
+ * Return: the set, or an ERR_PTR: EINVAL for another number of members, and for a member
+ * with another target or owner than the first or with tally_builder_enable_on_exec();
+ * EOPNOTSUPP for an inherited member; ENOMEM; or the error of tally_build() for the
+ * member that tally_set_failed() returns.
  */
 struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
 					       unsigned int n);
 
 /**
- * tally_set_failed - return which member tally_set_build() could not make
- * @builders: as given to it
- * @n: as given to it
+ * tally_set_failed - return the member that tally_set_build() could not make
+ * @builders: the builders that tally_set_build() was given
+ * @n: number of builders
  *
  * Context: Any context.
- * Return: its index, for which tally_builder_why() has the sentence; -1 if it
- * was none of them.
+ * Return: the index of the builder, whose error tally_builder_why() describes; -1 if no
+ * builder has an error.
  */
 int tally_set_failed(const struct tally_builder *builders, unsigned int n);
 
 /**
  * tally_set_enable - begin the window, or try again after an error
- * @set: the set; enabling an enabled set does not begin anew
+ * @set: the set; enabling an enabled set does not begin the window anew
  *
- * perf enables one event after the other. When all are, they are read at one
- * moment, on each CPU, from which they count: what a member counted before the
- * others were there is left out. A member that is not on the PMU at that moment
- * begins with its own enabling, and the ratio is not valid; nor is it if a task
- * was so busy coming and going that its members could not begin together.
+ * perf enables one event after the other. When all are enabled, they are read at one
+ * moment on each CPU, and the window begins: counts from before that moment are left out.
+ * The window of a member that is not on the PMU at that moment begins when the member was
+ * enabled, and the ratio is not valid. The ratio is not valid either if a task was
+ * scheduled in and out so often that its members could not begin together.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0, or the first of what tally_event_enable() returns for the members.
+ * Return: 0, or the first error that tally_event_enable() returns for a member.
  */
 int tally_set_enable(struct tally_set *set);
 
 /**
- * tally_set_disable - end the window; the counts stay
+ * tally_set_disable - end the window, and keep the counts
  * @set: the set
  *
- * All members are read at one moment, on each CPU, and count no further; then
- * perf disables one after the other. Their overflows go on until that is done.
+ * All members are read at one moment on each CPU, and the window ends. Then perf disables
+ * one member after the other. Each member may overflow until it is disabled.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
 void tally_set_disable(struct tally_set *set);
 
 /**
- * tally_set_reset - let the values of all members begin at 0 again
- * @set: the set; times go on
+ * tally_set_reset - set the values of all members to 0
+ * @set: the set; its times go on
  *
  * The values begin at one moment on each CPU, so that their ratios are valid again.
  *
@@ -1411,13 +1437,13 @@ void tally_set_reset(struct tally_set *set);
 /**
  * tally_set_read - read all members, at one moment
  * @set: the set
- * @window: receives what they have in common
+ * @window: receives the window of the counts
  * @counts: receives a count for each member, in the order of the builders; the
  *	sums over all CPUs for a set on all CPUs. A member that has not been on the
  *	PMU has the value TALLY_NOT_COUNTED.
  *
- * Each CPU that is counting is interrupted once, all of them at the same time, however
- * many members there are. If a pointer is NULL or an ERR_PTR, nothing is read.
+ * Each CPU that is counting is interrupted once, all of them at the same time, for any
+ * number of members. If a pointer is NULL or an ERR_PTR, nothing is read.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -1433,8 +1459,8 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Interrupts the CPU once if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not
- * exist or that the set is not on.
+ * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not exist or
+ * that the set does not count on.
  */
 int tally_set_read_cpu(struct tally_set *set, int cpu,
 		       struct tally_set_window *window,
@@ -1446,11 +1472,11 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
  * @window: receives the time of the read, and whether the ratios are valid
  * @counts: receives a count for each member, in the order of the builders
  *
- * The call succeeds if at least one member could be read. A member that could not,
- * because it is not counting at this moment, then has the value TALLY_NOT_COUNTED,
+ * The call succeeds if at least one member could be read. Each member that could not be
+ * read, because it is not counting at this moment, then has the value TALLY_NOT_COUNTED,
  * which is U64_MAX, the times 0 and the state TALLY_STATE_INACTIVE; and
- * tally_set_window::ratio_valid is false. So a caller that wants all members looks at
- * each value, or at ratio_valid.
+ * tally_set_window::ratio_valid is false. So a caller that wants all members checks each
+ * value, or ratio_valid.
  *
  * Context: Any context, NMI and the members' handlers included. Takes no lock,
  * interrupts no CPU, does not sleep.
@@ -1464,10 +1490,11 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 /**
  * tally_set_publish - publish the counts regularly, for reads from any CPU
  * @set: the set
- * @interval_ns: how often, from 10,000 (10 us) for every eight members begun to an
- *	hour; 0 ends it
+ * @interval_ns: nanoseconds from one publication to the next, from 10,000 (10 us) for
+ *	each eight members or part of eight, to an hour; 0 ends publishing
  *
- * As tally_event_publish(). All members of a CPU are read at one moment.
+ * This is tally_event_publish() for all members. On each CPU, all members are read at
+ * one moment.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: as tally_event_publish().
@@ -1477,13 +1504,13 @@ int tally_set_publish(struct tally_set *set, u64 interval_ns);
 /**
  * tally_set_published - read the counts that were published last
  * @set: the set
- * @cpu: which CPU, for a set on all CPUs; else -1
- * @counts: receives a count for each member, all of one moment; one that was not
- *	counting at that moment is in the state TALLY_STATE_INACTIVE, and has what
- *	was published before
- * @age_ns: receives the age of the count in nanoseconds
+ * @cpu: CPU whose counts are read; -1 if the set counts one CPU or one task
+ * @counts: receives a count for each member, all of one moment. A member that was not
+ *	counting at that moment has the state TALLY_STATE_INACTIVE, and the values that
+ *	were published before.
+ * @age_ns: receives the age of the counts in nanoseconds
  *
- * Context: Any context. Takes no lock and interrupts nobody.
+ * Context: Any context. Takes no lock and interrupts no CPU.
  * Return: as tally_event_published().
  */
 int tally_set_published(struct tally_set *set, int cpu,
@@ -1493,25 +1520,25 @@ int __tally_section_begin(struct tally_set *set, struct tally_section *section,
 			  unsigned int room);
 int __tally_section_end(struct tally_set *set, struct tally_section *section, u64 *out);
 
-/* The compiler knows the addresses of variables: the check of those costs nothing. */
+/* The compiler knows the addresses of variables: checking these costs nothing. */
 #define __tally_may_be_bad(ptr)						\
 	(__builtin_object_size(ptr, 0) == (size_t)-1 && IS_ERR_OR_NULL(ptr))
 
 /**
- * tally_section_begin - begin to measure what this CPU does
+ * tally_section_begin - begin to count in a section of code on this CPU
  * @set: the set, on this CPU, on all CPUs or on this task
  * @section: the caller's section, see TALLY_SECTION(). A section that was begun
  *	before begins anew.
  *
  * Sections may overlap, and there may be any number of them. The caller sees to it
  * that nobody else uses @section until it has ended: an interrupt has a section of
- * its own. Neither the set nor the CPU knows which sections there are.
+ * its own. Neither the set nor the CPU keeps a list of sections.
  *
  * Context: Any context in which the caller stays on its CPU until
  * tally_section_end(): with preemption disabled, in interrupts, in NMI. Takes no lock
  * and interrupts no CPU.
- * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set is not
- * on, or for a section with fewer members than the set; EAGAIN if a member is not
+ * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set does not
+ * count, and for a section with fewer members than the set; EAGAIN if a member is not
  * counting at this moment. After an error tally_section_end() returns EINVAL.
  */
 #define tally_section_begin(set, section)				\
@@ -1524,17 +1551,21 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
 })
 
 /**
- * tally_section_end - end a section, and return what was counted in it
+ * tally_section_end - end a section, and return the counts of its members
  * @set: the set that the section was begun with
  * @section: the section
  * @out: receives a value for each member, in the order of the builders
  *
- * The values contain a part of what the two calls do, the same part each time.
+ * The values include a part of the work of the two calls, the same part each time.
+ *
+ * A section that was never begun is an error that the call recognizes in zeroed memory
+ * only: it returns EINVAL. Other memory may hold the remains of an older section, so the
+ * caller must not end a section there that it never began.
  *
  * Context: As tally_section_begin().
- * Return: 0: all members counted throughout, and their ratios are valid. EAGAIN if a
+ * Return: 0 if all members counted throughout; their ratios are then valid. EAGAIN if a
  * member did not, or may not have, because perf changed it meanwhile. EINVAL for a
- * section that did not begin or has ended, that began on another CPU or in another
+ * section that has ended, that could not begin, that began on another CPU or in another
  * task, or that began with another set; in the last case the section goes on, in all
  * others it has ended. After an error @out means nothing.
  */
@@ -1548,7 +1579,7 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
 })
 
 /**
- * tally_set_size - the number of members
+ * tally_set_size - return the number of members
  * @set: the set
  *
  * Context: Any context.
@@ -1559,10 +1590,10 @@ unsigned int tally_set_size(const struct tally_set *set);
 /**
  * tally_set_event - return a member
  * @set: the set
- * @index: which, in the order of the builders
+ * @index: index of the member, in the order of the builders
  *
- * The member is for what concerns one event alone: its name, its counts, its
- * overflows. The caller must not enable, disable, reset or release it.
+ * The caller may use the member's name, counts and overflows. It must not enable,
+ * disable, reset or release the member.
  *
  * Context: Any context.
  * Return: the event; NULL if there is no such member, and for NULL and ERR_PTRs.
@@ -1573,9 +1604,9 @@ struct tally_event *tally_set_event(struct tally_set *set, unsigned int index);
  * tally_set_release - end a set and its members, and free them
  * @set: the set; NULL and ERR_PTRs are ignored
  *
- * As tally_event_release(), for all members at once.
+ * This is tally_event_release() for all members at once.
  *
- * Context: Process context, may sleep; not from a CPU hotplug callback. Nobody uses
+ * Context: Process context, may sleep; not from a CPU hotplug callback. Nobody else uses
  * the set, or a section of it, any more.
  * Return: 0; EDEADLK in any event's handler or in atomic context.
  */
@@ -1596,7 +1627,7 @@ int tally_set_release(struct tally_set *set);
 u64 tally_count_scaled(const struct tally_count *count);
 
 /**
- * tally_state_name - name a state
+ * tally_state_name - return the name of a state
  * @state: the state
  *
  * Context: Any context.
