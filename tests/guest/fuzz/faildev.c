@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * faildev SHARED: what is done with /dev/tally and its files, with the first
- * allocation failing, then with the second, and so on until none fails. SHARED is
- * another module's event, of which others may have samples.
+ * faildev SHARED: makes each call on /dev/tally and its files with the first allocation
+ * failing, then with the second, and so on until no allocation is left to fail. SHARED is
+ * an event of another module that shares its samples.
  *
- * Each time it either fails with ENOMEM or the kernel did without, and what was made
- * is closed again. Then nothing is left: no event, and no memory that a ring had
- * locked. Prints "ok TEXT" or "bad TEXT" for each, behind notes; a bad one with the
- * first thing that was wrong. To be started with no other event but SHARED's module's.
+ * Each call must either fail with ENOMEM, or succeed because the kernel does without the
+ * allocation. After the files are closed again, nothing may be left: no event, and no
+ * memory that a ring had locked. After its notes, the program prints "ok TEXT" or
+ * "bad TEXT" for each call; "bad" with the first complaint. tally must have no events but
+ * those of the module of SHARED.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include "failnth.h"
 #include "mlock.h"
 
-/* ---- what is tried ---- */
+/* ---- calls ---- */
 
 enum { TASK, CPU_0, ALL_CPUS };
 
@@ -34,7 +35,7 @@ static const char *shared;
 static char buf[4096];
 static long page_size;
 
-/* What attr says, of page faults if it says nothing; and attr says nothing again. */
+/* Makes the event of @attr, by default of page faults, and clears @attr. */
 static int open_event(int leader, unsigned int flags, int where)
 {
 	int fd;
@@ -56,7 +57,7 @@ static int open_event(int leader, unsigned int flags, int where)
 	return fd;
 }
 
-/* With a period that does not end: it is not overflows that are tried here. */
+/* The period is too long to end: overflows are not tested here. */
 static int open_sampling(uint64_t type, int where)
 {
 	attr.sample_period = 1000000000;
@@ -97,7 +98,7 @@ static int do_sibling(void)
 	return made;
 }
 
-/* It stays, so its group is made anew each time. */
+/* A member lives as long as its group. So the group is made anew each time. */
 static int do_member(void)
 {
 	return open_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
@@ -238,7 +239,7 @@ static int do_ringed(void)
 	return do_samples_of_all() < 0 ? -1 : map_pages(made, 1 + 2, READ_WRITE, 1);
 }
 
-/* It is there, but with another address. */
+/* The ring exists, and is mapped at another address. */
 static int do_ring_again(void)
 {
 	return map_pages(made, 1 + 2, READ_WRITE, 1);
@@ -251,7 +252,7 @@ static int do_sampling_member(void)
 	return open_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
 }
 
-/* One with a ring, and one that only counts. */
+/* Makes an event with a ring (@other) and one that only counts (@made). */
 static int do_two(void)
 {
 	other = open_sampling(PERF_SAMPLE_IP, ALL_CPUS);
@@ -347,7 +348,7 @@ static const struct op {
 	const char *name;
 	int (*run)(void);
 	int (*first)(void);
-	int least;	/* so many failures are noticed */
+	int least;	/* number of ENOMEM that must be seen */
 } ops[] = {
 	{ "the device opened", do_device, NULL, 1 },
 	{ "a file for a task", do_task, NULL, 3 },
@@ -382,7 +383,7 @@ static const struct op {
 	{ "that ring", do_ring_of_8, do_attach_ring, 0 },
 };
 
-/* ---- what is left ---- */
+/* ---- checks that nothing is left ---- */
 
 #define ALLOWANCE_PAGES (1 + 4)
 #define MLOCK_KBYTES "/sys/module/tally/parameters/mlock_kbytes"
@@ -398,7 +399,7 @@ static void set_mlock_kbytes(const char *kbytes)
 	close(fd);
 }
 
-/* How many there are of what, of the first lines of the file stats. */
+/* Copies the numbers of events, counters and perf's events from the file stats. */
 static void numbers(char *to, size_t size)
 {
 	char *end;
@@ -409,10 +410,10 @@ static void numbers(char *to, size_t size)
 	snprintf(to, size, "%.100s", text);
 }
 
-/* What there is without what is tried. */
+/* The numbers before a call. */
 static char before[128];
 
-/* What is wrong, or NULL. */
+/* Says what is left, or returns NULL. */
 static const char *left(void)
 {
 	static char now[128];
@@ -426,10 +427,13 @@ static const char *left(void)
 	return wrong_allowance(meter, one_more, ALLOWANCE_PAGES);
 }
 
-/* There are fewer, but for what is only kept for later. */
+/* No call makes as many allocations, apart from those that only fill caches. */
 #define MOST 150
 
-/* Once, or until something is wrong; how often it was ENOMEM. */
+/*
+ * Makes the call with each of its allocations failing, until something is wrong. Returns
+ * the number of ENOMEM.
+ */
 static int try_once(const struct op *op)
 {
 	int n, error, hit = 1, enomem = 0, without = 0, last = 0;
@@ -466,10 +470,11 @@ static int try_once(const struct op *op)
 }
 
 /*
- * Every other allocation is that of a checker, which does without. Where the allocator
- * takes some memory of its own in between, now here and now there, the same number
- * stands for another piece the next time, and some of a few are left out: on a busy
- * machine, three of seven were noticed. So it is tried again.
+ * Every other allocation is one of a debugging check, which does without the memory. The
+ * allocator also takes memory for itself in between, and not at the same place each time.
+ * So a number does not stand for the same allocation each time, and some allocations may
+ * never fail: on a busy machine, three of seven failures were noticed. So each call is
+ * tried several times.
  */
 static void try(const struct op *op)
 {
@@ -487,7 +492,7 @@ static void try(const struct op *op)
 	conclude("device", op->name);
 }
 
-/* So little that it is tried each time. */
+/* Sets an allowance that is so small that left() can use all of it each time. */
 static void set_allowance(void)
 {
 	char kbytes[24];

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz SECONDS PROCESSES SEED: calls on /dev/tally and its files as no program would
- * make them, but with structs that are nearly right.
- * fuzz memory: afterwards, whether all memory that rings had locked is given back.
+ * fuzz SECONDS PROCESSES SEED: makes random calls on /dev/tally and its files, with
+ * structs that are nearly right.
+ * fuzz memory: afterwards, checks that all memory that rings had locked is given back.
  *
- * All processes share their files, and a page with the numbers of them; each has its
- * own random numbers, from SEED on. What a call answers is counted, by call and errno,
- * and printed at the end. Allocations fail now and then if the kernel can do that. It
- * is the kernel that complains if something is wrong; here nothing is, but that a call
- * has never succeeded, that none of what comes by itself came, that records could be
- * written to, or that a process did not live to the end.
+ * Each process has files of its own, and its own random numbers, from SEED on. Results of
+ * calls are counted by call and errno, in memory that all processes share, and printed at
+ * the end. Allocations fail now and then if the kernel can do that.
  *
- * What it begins with is in fuzz.h, and what is done with rings in fuzzring.h. If
- * tally_recorder.ko mode=share is loaded, its event is attached to.
+ * The kernel complains if something is wrong. This program only fails if a call never
+ * succeeded, if one of the things from SIGNALS to FAULTS never happened, if a page was
+ * written to that no program may write to, or if a process did not live to the end.
+ *
+ * Helpers are in fuzz.h, and calls on rings in fuzzring.h. If tally_recorder.ko is loaded
+ * with mode=share, files are attached to its event.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -42,13 +43,14 @@ static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
 static int fault_fd = -1, calls_fd = -1;
 static void *pages[FILES];
 
-/* Of tasks that are switched. */
+/* The id of the tracepoint sched:sched_switch; 0 if there is none. */
 static int switch_id;
 
 /*
- * A clock's period is nanoseconds: with few, the CPU does nothing else. And a tracepoint
- * may be in each interrupt's way, that of irq_work included: if all of these overflow,
- * and each overflow makes one, it has no end; perf's own wake-ups have none either.
+ * Raises periods with which a CPU would do nothing but overflows. The period of a clock
+ * is nanoseconds. A tracepoint may be hit in each interrupt, also in that of irq_work: if
+ * each hit overflows, and each overflow queues irq_work, there is no end. perf's own
+ * wake-ups have no end either.
  */
 static void slow_down(struct perf_event_attr *attr)
 {
@@ -87,7 +89,10 @@ static void any_attr(struct perf_event_attr *attr)
 		attr->read_format = below(32);
 	if (one_in(3))
 		attr->sample_period = one_in(2) ? 100 + below(100000) : odd_number();
-	/* disabled to exclude_idle, enable_on_exec, exclude_host and _guest, the last. */
+	/*
+	 * disabled to exclude_idle, freq, enable_on_exec, exclude_host, exclude_guest,
+	 * inherit_thread, remove_on_exec and sigtrap.
+	 */
 	if (one_in(2))
 		bits = rnd() & (0xffULL | 1 << 10 | 1 << 12 | 3ULL << 19 | 7ULL << 35);
 	if (one_in(2))
@@ -176,7 +181,7 @@ static int try_open(enum call call)
 	o.attr = (unsigned long)&attr;
 	any_target(&o);
 	o.group_fd = member || one_in(3) ? any_file() : -1;
-	/* Which most groups here agree about. */
+	/* The target of most groups here. */
 	if (o.group_fd >= 0 && !one_in(4) && call != TASKS) {
 		memcpy((char *)&attr + 40, &none, 8);
 		o.pid = 0;
@@ -223,7 +228,7 @@ static int try_attach(void)
 	return ret;
 }
 
-/* A ring of another module's event. */
+/* Attaches to an event of another module, which shares its rings. */
 static int try_share(void)
 {
 	struct tally_attach a = { .size = sizeof(a), .name = "shared" };
@@ -275,8 +280,9 @@ static int try_info(void)
 }
 
 /*
- * Half of a pointer to it may be spoilt: what is written there must not be our stack. A
- * pointer's lower 16 bits do not lead out of it.
+ * spoil() may change a part of the pointer to this buffer. So the buffer is not on the
+ * stack, where the kernel would overwrite something else. If the lower 16 bits change,
+ * the pointer still points into the buffer.
  */
 static union {
 	struct tally_value values[64];
@@ -308,7 +314,7 @@ static int try_modify(void)
 	any_attr(&attr);
 	if (one_in(2))
 		return ioctl(any_file(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
-	/* Few of the files are breakpoints', and little of these can be changed. */
+	/* Few files have breakpoints, and few attributes of these can be changed. */
 	for (i = 0; i < FILES && ret; i++) {
 		attr = attrs[i];
 		if (attr.type != PERF_TYPE_BREAKPOINT)
@@ -343,7 +349,7 @@ static int try_mmap(void)
 	return 0;
 }
 
-/* Another address for the page, or none. */
+/* Moves the page of an event to another address, or unmaps it. */
 static int try_munmap(void)
 {
 	int i = any_slot();
@@ -389,7 +395,7 @@ static int try_close(void)
 	return fd < 0 ? 0 : close(fd);
 }
 
-/* A child that has the files, too, and leaves soon; maybe with another program. */
+/* Forks a child that inherits the files and exits soon, maybe after exec(). */
 static int try_fork(void)
 {
 	pid_t pid = fork();
@@ -504,7 +510,7 @@ static int try(enum call call)
 	}
 }
 
-/* Often what makes files, seldom what takes long. */
+/* Calls that make files are frequent, and calls that take long are rare. */
 static enum call any_call(void)
 {
 	static const enum call often[] = {
@@ -529,7 +535,7 @@ static int maybe_fail(void)
 	return pwrite(fault_fd, text, n, 0) == n;
 }
 
-/* Whether each call has succeeded, and all came that is to come. */
+/* Whether each call has succeeded, and each of the things in @seen has happened. */
 static int all_seen(void)
 {
 	int i;
@@ -543,7 +549,7 @@ static int all_seen(void)
 	return 1;
 }
 
-/* On a busy machine, for longer: until all has been seen. */
+/* Runs for @seconds, and on a busy machine for up to 5 minutes more, until all_seen(). */
 static void run(int seconds)
 {
 	time_t end = time(NULL) + seconds, late = end + 300;
@@ -556,13 +562,13 @@ static void run(int seconds)
 	fault_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	catch_signals();
 	while (time(NULL) < end || (time(NULL) < late && !all_seen())) {
-		/* Now and then nobody, who may do less. */
+		/* Now and then run as nobody, who has fewer rights. */
 		if (seteuid(one_in(8) ? 65534 : 0))
 			_exit(4);
 		for (i = 0; i < 50; i++) {
 			call = any_call();
 			failing = call != FORK && call != WORK ? maybe_fail() : 0;
-			/* For those that find nothing to try it with. */
+			/* The errno of a call that finds nothing to be made with. */
 			errno = ENODATA;
 			ret = try(call);
 			__atomic_add_fetch(&outcomes[call][ret < 0 ? errno % ERRNOS : 0], 1,
@@ -578,7 +584,7 @@ static void run(int seconds)
 	_exit(0);
 }
 
-/* Of a tracepoint; one that is not there is 0. */
+/* The number in a file, such as the id of a tracepoint; 0 if there is no such file. */
 static int trace_id(const char *path)
 {
 	char text[16] = "";
@@ -604,7 +610,7 @@ static int open_counting(void)
 	return fd;
 }
 
-/* All others are gone; the allowance is as many pages as the default is. */
+/* No other process has rings any more. The allowance is that of mlock_kbytes. */
 static int check_memory(void)
 {
 	int kbytes = trace_id("/sys/module/tally/parameters/mlock_kbytes");
@@ -617,7 +623,7 @@ static int check_memory(void)
 	return 0;
 }
 
-/* What never came is nothing that was tried. */
+/* Something that never happened has not been tested, so it is a failure. */
 static void tell_seen(void)
 {
 	static const char *const what[SEEN] = {
@@ -658,7 +664,7 @@ int main(int argc, char **argv)
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (outcomes == MAP_FAILED || seen == MAP_FAILED)
 		err(2, "mmap");
-	/* Those who are forked are signals' owners, too. */
+	/* Children inherit this: they may own a file, and so receive its signals, too. */
 	signal(SIGTRAP, SIG_IGN);
 	signal(SIGIO, SIG_IGN);
 	signal(OTHER_SIGNAL, SIG_IGN);

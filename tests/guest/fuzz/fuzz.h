@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What fuzz.c begins with: random numbers, files, and memory that may not be there. */
+/* Helpers of fuzz.c: random numbers, files, and accesses to memory that may fault. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -28,7 +28,7 @@ static int nr_cpus;
 static uint64_t state;
 static volatile int word;
 
-/* What comes by itself, and how often it did; shared by all processes. */
+/* Things that happen besides calls; @seen counts them, for all processes. */
 enum { SIGNALS, WAKEUPS, RECORDS, SHARES, FAULTS, SEEN, WRITTEN = SEEN };
 
 static unsigned long *seen;
@@ -56,7 +56,7 @@ static inline int one_in(unsigned int n)
 	return !below(n);
 }
 
-/* A number that is at an edge, or any. */
+/* A number that is often a limit of some type or range, or a small one. */
 static inline uint64_t odd_number(void)
 {
 	static const uint64_t edges[] = {
@@ -76,7 +76,7 @@ static inline uint64_t odd_number(void)
 	}
 }
 
-/* Something in the struct becomes another thing. */
+/* Overwrites 1 to 8 bytes of a struct in one of four calls. */
 static inline void spoil(void *what, size_t size)
 {
 	uint64_t n = odd_number();
@@ -93,7 +93,7 @@ static inline int any_slot(void)
 	return below(FILES);
 }
 
-/* A file of ours most of the time. */
+/* Most of the time a file of tally that is open. */
 static inline int any_file(void)
 {
 	int i, at = any_slot();
@@ -108,7 +108,7 @@ static inline int any_file(void)
 	return -1;
 }
 
-/* What it was made with, so far as that is known. */
+/* The attributes that each of @files was made with; zeroes if they are not known. */
 static struct perf_event_attr attrs[FILES];
 
 static inline void keep(int fd, const struct perf_event_attr *attr)
@@ -124,7 +124,7 @@ static inline void keep(int fd, const struct perf_event_attr *attr)
 		memset(&attrs[i], 0, sizeof(attrs[i]));
 }
 
-/* ---- memory that may not be there ---- */
+/* ---- memory that may fault ---- */
 
 static sigjmp_buf guard;
 static volatile sig_atomic_t guarded;
@@ -133,11 +133,11 @@ static inline void faulted(int sig)
 {
 	if (guarded)
 		siglongjmp(guard, 1);
-	/* It is ours: let it be seen. */
+	/* A fault of this program itself: return, fault again and die of it. */
 	signal(sig, SIG_DFL);
 }
 
-/* Whether it faults. */
+/* Whether an access to @at faults. */
 static inline int faults(void (*access)(volatile char *at, uint64_t n), volatile char *at,
 			 uint64_t n)
 {

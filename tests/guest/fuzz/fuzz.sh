@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Wild calls: the longer the better, and `make fuzz` is longer.
+# Random calls find more, the longer they run; `make fuzz` runs longer.
 # test: on=debug-x86_64 vm="--smp 4" args=15 alone seconds=45
 # soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=120 seconds=180
 #
-# fuzz.sh [SECONDS [SEED]]: /dev/tally under fire, from several processes, while
-# allocations fail and, with more than one CPU, CPU 1 goes and comes. While it is there,
-# waiting for readers of RCU is short, and there are more calls. See fuzz.c.
+# fuzz.sh [SECONDS [SEED]]: random calls on /dev/tally from several processes, while
+# allocations fail and, with more than one CPU, CPU 1 goes offline and online again. While
+# it is online, RCU grace periods are expedited, so that there are more calls. See fuzz.c.
 
 . "$(dirname "$0")/lib.sh"
 
 seconds=${1:-10}
-# The same calls again, unless another number is given.
-# A long run is to try something new.
+# A short run makes the same calls each time, unless another seed is given. A long run
+# tries something new.
 if [ "$seconds" -gt 60 ]; then seed=${2:-$(date +%s)}; else seed=${2:-1}; fi
 
 for fault in failslab fail_page_alloc; do
@@ -22,7 +22,7 @@ for fault in failslab fail_page_alloc; do
 		setting /sys/kernel/debug/$fault/verbose 1
 	}
 done
-# Limits that are met now and then.
+# These limits are reached now and then.
 load_tally files_per_user=80 events_per_user=400
 is "$(create 'page-faults name=kept')" OK 'an event for all'
 ok 'one of another module, with a ring' insmod "$here/tally_recorder.ko" mode=share
@@ -35,7 +35,7 @@ helper sh -c 'while [ ! -e $tmp/stop ]; do
 done'
 cpus=$helper_pid
 results "$here/fuzz" "$seconds" 4 "$seed"
-# It says how it is used, and ends with 2, if it runs at all.
+# Without arguments, fuzz32 prints its usage and exits with 2, if it runs at all.
 if [ -x "$here/fuzz32" ] && { "$here/fuzz32" 2>/dev/null; [ $? -eq 2 ]; }; then
 	results "$here/fuzz32" $((seconds / 2)) 4 "$seed"
 fi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What fuzz.c does with rings: maps, splits and scribbles on them, and what files can
- * be asked that has to do with what is in them.
+ * Calls of fuzz.c on rings: mapping rings, splitting and writing to them, and the calls
+ * on files that change the contents of rings.
  */
 #ifndef FUZZRING_H
 #define FUZZRING_H
@@ -11,7 +11,7 @@
 #define RINGS	16
 #define OTHER_SIGNAL (SIGRTMIN + 3)
 
-/* Pages of a mapping, maybe not all of it; which one is the first. */
+/* A mapping of a ring or of a part of it: @pages of the ring, from page @first on. */
 static struct ring {
 	char *at;
 	unsigned int pages;
@@ -35,7 +35,7 @@ static inline void keep_ring(char *at, unsigned int pages, unsigned int first, i
 	*r = (struct ring){ .at = at, .pages = pages, .first = first, .prot = prot };
 }
 
-/* NULL if there is none. */
+/* A random one of @rings; NULL if there is none. */
 static inline struct ring *any_ring(void)
 {
 	int i, from = below(RINGS);
@@ -70,9 +70,9 @@ static inline int try_ring(void)
 	return 0;
 }
 
-/* ---- parts of them ---- */
+/* ---- parts of rings ---- */
 
-/* The pages around a part that is gone are rings of their own. */
+/* A part of a ring was unmapped or moved: the pages around it become two entries. */
 static inline void cut_out(struct ring *r, unsigned int from, unsigned int nr)
 {
 	struct ring was = *r;
@@ -134,13 +134,13 @@ static inline int try_part(void)
 	case 4:
 		return msync(at, nr * page_size, MS_SYNC);
 	default:
-		/* Not the whole of it, for it is to have records. */
+		/* Seldom any protection: most rings are to stay readable. */
 		return mprotect(at, nr * page_size, one_in(10) ? (int)below(8) :
 				one_in(2) ? PROT_READ : PROT_READ | PROT_WRITE);
 	}
 }
 
-/* ---- what is in them ---- */
+/* ---- contents of rings ---- */
 
 static inline void read_pages(volatile char *at, uint64_t n)
 {
@@ -148,7 +148,7 @@ static inline void read_pages(volatile char *at, uint64_t n)
 
 	for (i = 0; i < n; i += 64)
 		sum += at[i];
-	/* Once, for each access may be a breakpoint's. */
+	/* Write once only: each access to @word may hit a breakpoint. */
 	word += sum;
 }
 
@@ -180,7 +180,7 @@ static inline void read_head(volatile char *at, uint64_t n)
 	*(uint64_t *)(uintptr_t)n = ((volatile struct perf_event_mmap_page *)at)->data_head;
 }
 
-/* As a reader does, if it did not look at what there is. */
+/* Frees all records, as a reader does, without looking at them. */
 static inline void consume(struct ring *r)
 {
 	uint64_t head = 0;
@@ -193,7 +193,7 @@ static inline void consume(struct ring *r)
 	faults(write_tail, r->at, head);
 }
 
-/* What no program may write to. */
+/* Writes to a page that no program may write to. The write must fault. */
 static inline void must_fault(struct ring *r)
 {
 	unsigned int page = below(r->pages);
@@ -237,9 +237,9 @@ static inline int try_scribble(void)
 	return 0;
 }
 
-/* ---- what a file is asked ---- */
+/* ---- calls on files ---- */
 
-/* Any two, or any two that agree and of which one has a ring: these are few. */
+/* Tries any two files, then all pairs: few files agree, with a ring in one of them. */
 static inline int try_output(void)
 {
 	int i, k, from = any_slot(), ret;
@@ -265,7 +265,7 @@ static inline int try_pause(void)
 
 static int caught;
 
-/* A signal for each call that it takes to handle one would be all that is done. */
+/* Handling a signal may cause the next one. A process ignores signals after 1,000. */
 static inline void caught_signal(int sig)
 {
 	see(SIGNALS);
@@ -285,12 +285,12 @@ static inline void catch_signals(void)
 	sigaction(SIGBUS, &fault, NULL);
 }
 
-/* What signals come of, with a process of ours as their owner. */
+/* Makes a file send signals to this process or to its parent. */
 static inline int try_async(void)
 {
 	int fd = any_file();
 
-	/* Nobody else's, such as the standard output's. */
+	/* Only files of this program, not the standard output, for example. */
 	if (fd <= device || fcntl(fd, F_GETFD) < 0)
 		return -1;
 	catch_signals();
@@ -367,7 +367,7 @@ static inline void add_formula(struct text *t, int depth)
 	add(t, ")");
 }
 
-/* Something is left out, or is another thing, or is there so often that it is too long. */
+/* Cuts the text, changes or removes a character, or makes the text about too long. */
 static inline void break_text(struct text *t)
 {
 	static const char odd[] = "()!&|~\"'<>=*[]{} a0\\\n\t\x80";
@@ -390,7 +390,7 @@ static inline void break_text(struct text *t)
 	}
 }
 
-/* Few files are of tracepoints, and these have a filter once. */
+/* Tries all files of tracepoints: there are few, and a file accepts one filter only. */
 static inline int try_filter(void)
 {
 	static struct text t;

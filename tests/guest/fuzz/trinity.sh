@@ -1,23 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Wild calls: the longer the better, and `make fuzz` is longer.
+# Random calls find more, the longer they run; `make fuzz` runs longer.
 # soak: on=debug-x86_64 vm="--with-trinity" args=120 seconds=180
 #
-# trinity.sh [SECONDS [SEED]]: /dev/tally and its files under trinity's calls, made by
-# four processes whose allocations fail now and then. Its perf_event_open() makes files
-# of tally's, see preload/asperf.c. Run with scripts/vm --with-trinity.
+# trinity.sh [SECONDS [SEED]]: trinity makes random calls on /dev/tally and its files, in
+# four processes whose allocations fail now and then. perf_event_open() of trinity makes
+# files of tally, see preload/asperf.c. Run with scripts/vm --with-trinity.
 
 . "$(dirname "$0")/lib.sh"
 seconds=${1:-10}
-# A long run is to try something new.
+# A short run makes the same calls each time; a long run tries something new.
 if [ "$seconds" -gt 60 ]; then seed=${2:-$(date +%s)}; else seed=${2:-1}; fi
 command -v trinity >/dev/null || {
 	echo 'Bail out! there is no trinity in this guest: run scripts/vm with --with-trinity'
 	exit 1
 }
 
-# trinity's children mark themselves as those whose allocations may fail.
+# Allocations fail in trinity's children only, which set /proc/self/make-it-fail.
 slab=/sys/kernel/debug/failslab
 [ ! -d $slab ] || {
 	setting $slab/task-filter Y
@@ -26,7 +26,7 @@ slab=/sys/kernel/debug/failslab
 	setting $slab/times -1
 	setting $slab/probability 1
 }
-# That one of them has died is no report of the kernel.
+# Do not log the death of trinity's children: that is no report of the kernel.
 [ ! -e /proc/sys/debug/exception-trace ] || setting /proc/sys/debug/exception-trace 0
 load_tally
 note "seed $seed"
@@ -37,8 +37,9 @@ for call in perf_event_open mmap munmap mprotect mremap read readv pread64 fadvi
 done
 folder=$PWD
 mkdir -p $tmp/trinity && cd $tmp/trinity || exit
-# Ran 1000 syscalls. Successes: 300  Failures: 700
-# on tally's files: ioctl 100 30
+# sums adds up the lines of all logs that look like these:
+#	Ran 1000 syscalls. Successes: 300  Failures: 700
+#	on tally's files: ioctl 100 30
 sums() {
 	cat $tmp/trinity/log.* | awk '
 		/Ran [0-9]+ syscalls/ { ended++; calls += $3; good += $6 }
@@ -50,7 +51,7 @@ sums() {
 				print name, c[name], g[name]
 		}' | sort >$tmp/trinity/sums
 }
-# good_of CALL: how many succeeded, of those on tally's files.
+# good_of CALL: prints the number of calls on tally's files that succeeded.
 good_of() { sed -n "s/^$1 [0-9]* //p" $tmp/trinity/sums; }
 needed='perf_event_open ioctl mmap read poll'
 all_succeeded() {
@@ -60,10 +61,10 @@ all_succeeded() {
 	done
 }
 
-# It has no option for a time, but ends well when it is interrupted. Its calls may
-# hit its own memory, and then it does not: so there are several, of 20 s at most, and on
-# a busy machine more than the time is for, until there was something of each. It
-# waits ten seconds before it runs as root, but for a clown.
+# trinity has no option for a duration, but ends properly on SIGINT, unless its calls have
+# overwritten its own memory. So there are several runs of 20 s at most. On a busy machine
+# the runs go on after SECONDS, until each of the needed calls has succeeded. As root,
+# trinity waits ten seconds before it starts, but not with --clowntown.
 runs=0
 end=$(($(date +%s) + seconds))
 while left=$((end - $(date +%s))); [ $left -gt 0 ] || { [ $left -gt -300 ] && ! all_succeeded; }; do

@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The oldest perf core inherits otherwise; each access is looked at in the other one.
+# 6.1 has the oldest perf core, which inherits in another way. debug-x86_64 checks every
+# memory access.
 # test: on=debug-x86_64 args=250 seconds=50
 # test: on=debian-6.1 args=1000 seconds=30
 # soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 args=1000 seconds=200
 #
-# forks.sh [CHILDREN]: inherited events that overflow: the children's overflows are the
-# parent's, and nothing of a child is touched once it is gone. And what exec() does to
-# events.
+# forks.sh [CHILDREN]: inherited events that overflow, and then events at exec(). The
+# overflows of children are added to the parent's, and nothing of a child is touched after
+# its exit.
 
 . "$(dirname "$0")/lib.sh"
 children=${1:-250}
 # shellcheck disable=SC2119
 load_tally
 
-# A task that obeys, with its orders on descriptor 4 and its answers on 5.
+# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
 begin() {
 	rm -f $tmp/orders $tmp/answers
 	mkfifo $tmp/orders $tmp/answers
@@ -34,7 +35,8 @@ end() {
 	wait "$child"
 }
 
-# within_one NAME PERIOD TASKS: each task may keep the rest of a period.
+# within_one NAME PERIOD TASKS: checks that there is one overflow per period. Each task
+# may keep the rest of its last period.
 within_one() {
 	counted=$(count "$1")
 	seen=$(cat "$tally/$1/overflows")
@@ -76,7 +78,7 @@ else
 	skip 'no PMU' 'cycles'
 fi
 
-# Removed while they come and go.
+# An event is removed while children start and exit.
 removed=0
 echo "forks $((2 * children))" >&4
 while [ $removed -lt 20 ]; do
@@ -115,7 +117,7 @@ for name in late latei early; do
 	is "$(remove $name)" OK "$name is removed"
 done
 
-# Disabled again before it came to that: exec() may not wake it up.
+# An event that is removed before exec(): exec() must not enable it.
 is "$(create "page-faults:u pid=$child disabled enable_on_exec period=1 name=gone")" OK 'one more'
 is "$(remove gone)" OK 'which goes before exec()'
 order exec

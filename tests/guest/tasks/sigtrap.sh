@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# 6.1 sends the signal otherwise than 6.12.
+# 6.1 sends the signal in another way than 6.12.
 # test: on=debian-6.12,debian-6.1 seconds=6
 # test: on=debug-x86_64 seconds=15
 # soak: on=debug-arm64
 #
-# Signals at overflows: as the task itself sees them, their end at exec(), and who
-# may have them.
+# Signals at overflows: the signals that the task receives, the end of the event at
+# exec(), and the permission that signals need.
 
 . "$(dirname "$0")/lib.sh"
 # shellcheck disable=SC2119
 load_tally
 
-# A task that counts its signals, with its orders on descriptor 4 and its answers
-# on 5. The first answer is the address of a word.
+# begin COMMAND: starts a task that counts its signals, takes orders on descriptor 4 and
+# answers on descriptor 5. The first answer is the address of a word.
 begin() {
 	rm -f $tmp/orders $tmp/answers
 	mkfifo $tmp/orders $tmp/answers
@@ -23,7 +23,7 @@ begin() {
 	child=$helper_pid
 	read -r word <&5
 }
-# What it answers; nothing if it has died.
+# ask ORDER: prints the task's answer; nothing if the task has died.
 ask() {
 	echo "$*" >&4
 	answer=''
@@ -66,7 +66,7 @@ else
 		'a breakpoint cannot overflow here'
 	is "$(create "$(trap_line page-faults:u 1)")" OK 'a signal at each page fault'
 fi
-# By default a SIGTRAP kills: after exec() nothing catches it.
+# After exec() the task has no handler for SIGTRAP, so one SIGTRAP would kill it.
 is "$(ask exec 100)" '0 0' 'exec() ends the event: its next program has none'
 wait "$child"
 is $? 0 'and comes to its end'
@@ -74,7 +74,7 @@ exec 4>&- 5<&-
 is "$(state trap)" exited 'the event has exited'
 is "$(remove trap)" OK 'and is removed'
 
-# ---- without a handler it kills
+# ---- without a handler, the signal kills
 
 begin 'sh -c "echo 0; exec task"'
 is "$(create "$(trap_line page-faults:u 1)")" OK 'a signal for a task without a handler'
@@ -86,7 +86,7 @@ is "$(state trap)" exited 'the event has exited'
 at_least "$(cat $tally/trap/overflows)" 1 'its overflows stay'
 is "$(remove trap)" OK 'and it is removed'
 
-# ---- who may: perf's rule
+# ---- permission: perf's rule
 
 begin traps
 mark

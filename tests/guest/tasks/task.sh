@@ -5,21 +5,21 @@
 # test: on=debug-x86_64 seconds=15
 # soak: on=debian-6.12-arm64
 #
-# Events of one task: while it lives, what its children add, and after its exit
-# (features.md, D.1 #19: the end of a task is handled).
+# Events of one task: while it lives, with its children, and after its exit (features.md,
+# D.1 #19: the end of a task is handled).
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
 load_tally
 
-# A task that obeys, with its orders on descriptor 4 and its answers on 5.
+# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
 begin() {
 	rm -f $tmp/orders $tmp/answers
 	mkfifo $tmp/orders $tmp/answers
 	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
 	exec 4>$tmp/orders 5<$tmp/answers
 	child=$helper_pid
-	# The first order also pages in what orders need.
+	# The first order also pages in the code and data that later orders need.
 	order touch 1
 }
 order() {
@@ -57,17 +57,17 @@ is "$(create cpu-clock pid=$child name=c)" OK 'its clock'
 is "$(create task-clock pid=$child name=t)" OK 'its own clock'
 is "$(create context-switches pid=$child name=s)" OK 'its switches'
 is "$(create cpu-migrations pid=$child name=m)" OK 'its migrations'
-# Time goes on there, too.
+# enabled_ns of an event on a CPU measures the time that passes.
 is "$(create page-faults cpu=0 name=cpu)" OK 'an event of a CPU'
 passed=$(cat $tally/cpu/enabled_ns)
 order spin 200
 on_cpu=$(count t)
 passed=$(($(cat $tally/cpu/enabled_ns) - passed))
-# Clocks of two CPUs that go by ticks may be one apart.
+# The clocks of two CPUs that advance at ticks may differ by one tick.
 between 200000000 "$on_cpu" $((passed + 10000000)) 'task-clock is its time on the CPU'
 is "$(remove cpu)" OK 'it goes'
 at_least "$(count c)" 200000000 'cpu-clock is not less'
-# A sleep is a switch, unless it was over at once.
+# A sleep is a context switch, unless it ends at once.
 switched() { awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$child/status"; }
 low=$(switched) before=$(count s) high=$(switched)
 order sleep 100
@@ -113,7 +113,7 @@ begin
 is "$(create page-faults pid=$child cpu=1 name=f)" OK 'a task while it is on one CPU'
 is "$(cut -d' ' -f2 $tally/events)" "pid=$child,cpu=1" 'is listed with both'
 is "$(cat $tally/f/spec)" "page-faults pid=$child cpu=1 name=f" 'and in spec'
-# An even number of moves ends where the first one went: CPU 0.
+# "migrate 2" ends on CPU 0, and "migrate 3" on CPU 1.
 order migrate 2
 order touch 300
 is "$(count f)" 0 'elsewhere nothing is counted'
@@ -152,7 +152,7 @@ for name in self all threads off; do
 	remove $name >/dev/null
 done
 
-# A child that outlives its parent and the event.
+# An inherited event that is removed before the task has a child.
 begin
 is "$(create page-faults pid=$child inherit name=all)" OK 'once more with children'
 is "$(remove all)" OK 'removed while the task lives'

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task_events perf|tally SHAPE: what happens to tasks, told by perf to one ring, and by
- * another event of perf or by one of tally to a second one. Both have to say the
- * same, record by record; only the times differ, and the order of different tasks.
+ * task_events perf|tally SHAPE: compares sideband records of tasks. An event of perf
+ * writes to one ring; another event, of perf or of tally, writes to a second ring. Both
+ * rings must have the same records. Only the times differ, and the order of different
+ * tasks.
  *
- * SHAPE is own (this task alone), names (as own, with only the names asked for),
- * task (it and its children), threads (it and its threads), cpu (a CPU); or inside,
- * which is task and cpu in a PID namespace of its own.
+ * SHAPE is own (this task alone), names (as own, but COMM records only), task (this task
+ * and its children), threads (this task and its threads), cpu (a CPU); or inside: task
+ * and cpu in a PID namespace of their own.
  *
- * task_events perf broken: that the comparison finds whatever is not the same.
+ * task_events perf broken: tests that the comparison finds every difference.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,7 +19,7 @@
 
 #define MAX_RECORDS	8192
 #define DATA_PAGES	256
-/* perf tells of those alone that its controller is in. */
+/* perf records new cgroups only in the hierarchy of the perf_event controller. */
 #define CGROUP		"/tmp/perf_event/tally task, a name that is not short"
 #define OTHER_CGROUP	"/sys/fs/cgroup/tally_task_events"
 
@@ -32,7 +33,7 @@ struct trailer {
 	uint32_t cpu, reserved;
 };
 
-/* The body of FORK and EXIT, whose time is compared with nothing. */
+/* The body of FORK and EXIT. The two events do not have the same @time. */
 struct task_body {
 	uint32_t pid, ppid, tid, ptid;
 	uint64_t time;
@@ -109,7 +110,7 @@ static int named(const struct record *r, const char *name)
 	return r->type == PERF_RECORD_COMM && !strcmp((const char *)r->body + 8, name);
 }
 
-/* The trailer is as long as sample_type says. */
+/* Splits a record into @r. The trailer has the fields of sample_type in set_attr(). */
 static void take_apart(struct record *r, const struct perf_event_header *h)
 {
 	const char *bytes = (const char *)h;
@@ -134,7 +135,7 @@ static void take_apart(struct record *r, const struct perf_event_header *h)
 	}
 }
 
-/* Those between the two names that this task gave itself. */
+/* Reads the records between the names "task begin" and "task end" of this task. */
 static void read_ring(const struct ring *ring, struct records *records)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), at;
@@ -173,9 +174,10 @@ static void read_ring(const struct ring *ring, struct records *records)
 /* ---- what is compared ---- */
 
 /*
- * What a task does is told in the order in which it does it, and so are switches.
- * Between perf's record and the tracepoint a task may be switched out: so the order
- * of two tasks, or of a task and switches, is not compared.
+ * The records of one task are in the order of what the task does, and switches are in
+ * their own order. A task may be switched out between perf's record and the tracepoint,
+ * where tally writes its record. So the order of two tasks, or of a task and switches, is
+ * not compared.
  */
 #define SWITCHES	UINT32_MAX
 
@@ -219,7 +221,7 @@ static void describe(char *text, size_t size, const struct record *r)
 		 r->trailer.pid, r->trailer.tid, r->trailer.cpu);
 }
 
-/* Returns how many were the same, or -1, with what was not in @why. */
+/* Returns the number of equal records, or -1 with the first difference in @why. */
 static int compare_some(const struct records *a, const struct records *b, uint32_t whose,
 			char *why, size_t size)
 {
@@ -242,7 +244,7 @@ static int compare_some(const struct records *a, const struct records *b, uint32
 	}
 }
 
-/* Whether an earlier record of a task tells of its other records, too. */
+/* Whether the record at @at is the first one of its task, and no switch. */
 static int is_first(const struct records *records, unsigned int at)
 {
 	unsigned int i;
@@ -272,8 +274,9 @@ static int compare(const struct records *a, const struct records *b, char *why, 
 }
 
 /*
- * A task that is about to exit says "task bye": of its switches from there on those
- * are told that come before its EXIT, which is not at the same place.
+ * A task that is about to exit names itself "task bye". After that, its switches are
+ * recorded only up to its EXIT record, and the two events write EXIT at different places.
+ * So switches after "task bye" are not compared.
  */
 static void forget_last_switches(struct records *records)
 {
@@ -316,14 +319,14 @@ static void yields(int times)
 		sched_yield();
 }
 
-/* Having slept, it is not to be switched out soon. */
+/* Sets the name after a sleep, so that the task is not switched out soon. */
 static void say(const char *what)
 {
 	wait_ms(2);
 	name(what);
 }
 
-/* Until it was really switched out, while it could go on. */
+/* Yields until this runnable task was really switched out, for 10 s at most. */
 static void give_way(void)
 {
 	time_t end = time(NULL) + 10;
@@ -382,12 +385,12 @@ static void child_forks(void)
 static void child_threads(void)
 {
 	run_thread(thread);
-	/* This task ends with that. */
+	/* The exec() of a thread ends this task. */
 	say("task bye");
 	run_thread(executes);
 }
 
-/* Killed. */
+/* Waits to be killed. */
 static void child_waits(void)
 {
 	say("task bye");
@@ -418,7 +421,7 @@ static void *waits(void *data)
 	return data;
 }
 
-/* Who renames it is told of, and not the one whose name it is. */
+/* perf writes COMM to the events of the task that renames, not of the renamed one. */
 static void rename_other(void)
 {
 	char path[64];
@@ -458,7 +461,7 @@ static void happen(int proc)
 	waitpid(pid, NULL, WUNTRACED);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* Threads are in /proc by their numbers outside of a namespace. */
+	/* /proc has the threads by their numbers outside of the PID namespace. */
 	if (proc)
 		rename_other();
 	if (mkdir(OTHER_CGROUP, 0755) || mkdir(CGROUP, 0755))
@@ -476,11 +479,11 @@ static void happen(int proc)
 
 static struct records told[2], copy;
 
-/* Of each kind some, or the comparison would say nothing. */
+/* Checks that there are records of each kind; else the comparison proves nothing. */
 static void all_kinds(const struct shape *s, const struct records *r)
 {
 	uint32_t sw = s->task ? PERF_RECORD_SWITCH : PERF_RECORD_SWITCH_CPU_WIDE;
-	/* Whether it tells of more processes than this one. */
+	/* Whether the event records more processes than this one. */
 	unsigned int others = !s->task || (s->inherit && !s->threads);
 
 	tell(count(r, PERF_RECORD_COMM, 0) >= 5, "%s: %u COMM", s->name,
@@ -515,7 +518,7 @@ static void times(const struct shape *s, const struct records *r, const char *wh
 	tell(!bad, "%s: %u of %s's times are out of order", s->name, bad, whose);
 }
 
-/* So that who yields is really switched out. */
+/* Runs on the same CPU, so that a task that yields is really switched out. */
 static void child_yields(void)
 {
 	for (;;)
@@ -567,7 +570,7 @@ static int differs(void)
 	return compare(&told[0], &copy, why, sizeof(why)) < 0;
 }
 
-/* One record after the other is changed a little, or left out. */
+/* Changes or removes each record in turn; the comparison must find it. */
 static void broken(void)
 {
 	unsigned int i, tried = 0, missed = 0;

@@ -4,12 +4,11 @@
 # test: on=debian-6.12,debian-6.1 seconds=15
 # test: on=debug-x86_64,debug-arm64 seconds=25
 #
-# What happens to tasks, as perf tells it and as tally does: the same records.
+# Sideband records of tasks: tally writes the same records as perf.
 #
 #	task_events.sh [perf]
 #
-# With perf, perf is compared with itself: that shows what the comparison is worth,
-# and needs no module.
+# With perf, perf is compared with itself. That tests the comparison, and needs no module.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * traps: a process whose events send it SIGTRAP. Prints the address of a word of
- * its own, and then does what it is told, one order per line of standard input,
- * and answers each with how many signals of perf there were meanwhile, and how
- * many of them had the word's address:
+ * traps: a process whose events send it SIGTRAP. It prints the address of a word of its
+ * own, and then carries out orders, one per line of standard input. After each order it
+ * prints the number of perf's signals that the order caused, and how many of them had the
+ * address of the word:
  *
  *	write N		N writes to the word
  *	touch N		N page faults
- *	exec N		starts itself again, without a handler for SIGTRAP; that
- *			one makes N page faults and writes, and answers 0 0
+ *	exec N		starts itself again, without a handler for SIGTRAP; the new
+ *			program makes N page faults and N writes, prints 0 0 and exits
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 	action.sa_sigaction = trapped;
 	if (sigaction(SIGTRAP, &action, NULL))
 		err(1, "sigaction");
-	/* What a handler and the first orders need is paged in by this. */
+	/* Page in the code and data that the handler and the first orders need. */
 	raise(SIGTRAP);
 	touch(1);
 	traps = 0;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * asperf.so: loaded before libc, perf_event_open() makes files of /dev/tally. For
- * trinity, which knows perf's files and calls the system by syscall() alone.
+ * asperf.so: a library for LD_PRELOAD with which perf_event_open() makes files of
+ * /dev/tally. It is for trinity, which knows perf's files and makes all system calls by
+ * syscall().
  *
- * What trinity makes up is seldom something that tally counts. So most of its
- * attributes lose what only samples need, and most of what it maps of a file begins
- * where the page is. It knows no ioctl of perf's, and its own ioctl() faults if it has no pipes and
- * sockets: it is told to call pread64() and such, most of which become ioctls here.
- * Nothing waits for long. The rest stays as it is.
+ * tally seldom accepts the attributes that trinity makes up. So most attributes lose the
+ * settings that only samples need, and most mappings of a file begin at the page of the
+ * event. trinity knows no ioctl of perf, and its own ioctl() faults if trinity has no
+ * pipes and sockets. So it is started with calls such as pread64(), most of which become
+ * ioctls here. Calls that wait return soon. All other calls are unchanged.
  *
- * trinity goes on with the ten files that it opened first. In its children a new file
- * takes the place of one of them, and so is called as well, and closed.
+ * trinity uses the ten files that it opened first. In its children, a new file takes the
+ * place of one of them: so calls on new files are made, too, and new files are closed.
  *
- * Calls on these files are counted, and printed when trinity ends:
+ * Calls on these files are counted. The numbers are printed when trinity ends:
  *
  *	on tally's files: ioctl 1000 400	1000 calls, of which 400 succeeded
  */
@@ -66,7 +67,7 @@ static int is_ours(unsigned long fd)
 	return 0;
 }
 
-/* What tally refuses because it makes no samples and records. */
+/* Clears the settings that only samples and records need: tally would refuse most. */
 static void mend(struct perf_event_attr *attr)
 {
 	attr->size = sizeof(*attr);
@@ -125,7 +126,7 @@ static long open_file(const void *attr, int pid, int cpu, int group_fd, unsigned
 	long fd;
 
 	if (below(4)) {
-		/* As much as trinity knows of it. */
+		/* trinity knows the attributes up to this size. */
 		memcpy(&mended, attr, PERF_ATTR_SIZE_VER5);
 		mend(&mended);
 		o.attr = (unsigned long)&mended;
@@ -164,7 +165,7 @@ long syscall(long nr, ...)
 	switch (nr) {
 	case __NR_mmap:
 		fd = a[4];
-		/* Not the length: trinity will unmap and write as much as it asked for. */
+		/* Keep the length: trinity unmaps and writes to as much as it asked for. */
 		if (is_ours(fd) && below(4)) {
 			a[2] = PROT_READ;
 			a[3] = MAP_SHARED;
@@ -176,7 +177,7 @@ long syscall(long nr, ...)
 		fd = a[0];
 		if (!below(8))
 			break;
-		/* An address, or a number that is often small. */
+		/* The argument is an address, or a number that is often small. */
 		a[2] = nr == __NR_fadvise64 && below(2) ? a[3] : a[1];
 		a[1] = ioctls[below(sizeof(ioctls) / sizeof(*ioctls))];
 		nr = __NR_ioctl;
