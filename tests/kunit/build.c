@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Building: that a builder holds nothing and may be built again and again. */
+/* Tests of tally_build(): a builder holds no references, and can be used many times. */
 #include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/refcount.h>
@@ -37,7 +37,7 @@ static void end_sleeper(struct task_struct *task)
 	put_task_struct(task);
 }
 
-/* D.1 #4: nothing is held by a builder, nor by one that failed to build. */
+/* D.1 #4: a builder holds no reference to its task, also after a failed build. */
 static void build_holds_nothing(struct kunit *test)
 {
 	struct task_struct *task = start_sleeper(test);
@@ -52,7 +52,7 @@ static void build_holds_nothing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, IS_ERR(tally_build(&b)));
 	KUNIT_EXPECT_EQ(test, refcount_read(&task->usage), before);
 
-	/* Refused by perf, after everything was set up. */
+	/* perf refuses this event after tally has set up everything. */
 	tally_builder_init(&b, TALLY_PMU(4000000000U, 0));
 	tally_builder_on_task(&b, task);
 	KUNIT_EXPECT_TRUE(test, IS_ERR(tally_build(&b)));
@@ -98,7 +98,7 @@ static void build_twice_unnamed(struct kunit *test)
 	tally_event_release(two);
 }
 
-/* D.1 #7: each failure keeps its errno, and is not held against the next. */
+/* D.1 #7: a failure has its own errno, and does not fail the next build. */
 static void build_after_failure(struct kunit *test)
 {
 	struct task_struct *task = start_sleeper(test);
@@ -106,7 +106,7 @@ static void build_after_failure(struct kunit *test)
 	struct tally_builder b;
 
 	kthread_stop(task);
-	/* It is gone when its threads' counters are. */
+	/* For perf, a task has exited once PF_EXITING is set. */
 	while (!(READ_ONCE(task->flags) & PF_EXITING))
 		cond_resched();
 	tally_builder_init(&b, faults);
@@ -138,7 +138,7 @@ static void build_no_pid(struct kunit *test)
 	tally_event_release(ev);
 }
 
-/* D.1 #7: what perf itself refuses keeps its errno. */
+/* D.1 #7: perf's own errors are returned unchanged. */
 static void build_perf_refuses(struct kunit *test)
 {
 	struct tally_event *ev;

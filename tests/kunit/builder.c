@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a builder refuses, with which errno, and what it takes. */
+/* Tests of the builder: settings that it refuses, with their errno, and accepts. */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
@@ -10,7 +10,7 @@
 static const struct tally_what faults =
 	TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS);
 
-/* Both calls refuse it, in the same words, which have @word in them. */
+/* tally_builder_check() and tally_build() fail with the same text, which has @word. */
 static void expect_refused(struct kunit *test, struct tally_builder *b, int err,
 			   const char *word)
 {
@@ -402,7 +402,7 @@ struct attr_rule {
 #define NOT_BUILT(member, number, what) \
 	{ #member " " #number, { .member = (number) }, -EOPNOTSUPP, what }
 
-/* D.1 #17 and T.1: each thing that perf's entry point would take. */
+/* D.1 #17 and T.1: attributes that perf_event_create_kernel_counter() does not check. */
 static const struct attr_rule attrs[] = {
 	{ "reserved_1", { .__reserved_1 = 1 }, -EINVAL, "reserved" },
 	{ "reserved_1, top bit", { .__reserved_1 = 1 << 25 }, -EINVAL,
@@ -517,7 +517,7 @@ static void builder_refuses_attr(struct kunit *test)
 	expect_refused(test, &b, rule->err, rule->word);
 }
 
-/* What lies in front of sig_data has two names, and none on older kernels. */
+/* The bytes before sig_data have two names, and no name on older kernels. */
 static void builder_refuses_aux_bits(struct kunit *test)
 {
 	struct perf_event_attr attr = {
@@ -540,7 +540,7 @@ static void builder_refuses_aux_bits(struct kunit *test)
 	expect_refused(test, &b, -EOPNOTSUPP, "aux_action");
 }
 
-/* What is right passes, and perf is given an event that does not run yet. */
+/* Valid settings pass, and the attributes for perf are those of a disabled event. */
 static void expect_passes(struct kunit *test, struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
@@ -559,7 +559,7 @@ static void builder_default(struct kunit *test)
 	struct perf_event_attr attr;
 	struct tally_builder b;
 
-	/* D.1 #6: without a target it counts on all CPUs. */
+	/* D.1 #6: without a target, an event counts on all CPUs. */
 	tally_builder_init(&b, faults);
 	expect_passes(test, &b, &attr);
 	KUNIT_EXPECT_EQ(test, b.cpu, -1);
@@ -664,7 +664,7 @@ static void builder_first_error(struct kunit *test)
 	tally_builder_on_cpu(&b, 0);
 	expect_refused(test, &b, -ESRCH, "no task");
 
-	/* A builder that begins again has forgotten it. */
+	/* tally_builder_init() clears the error. */
 	tally_builder_init(&b, faults);
 	KUNIT_EXPECT_STREQ(test, tally_builder_why(&b), "");
 	KUNIT_EXPECT_EQ(test, b.err, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Scaling of counts, against arithmetic that is slow and plain. */
+/* Tests of tally_count_scaled(), against slow and simple arithmetic. */
 #include <kunit/test.h>
 #include <linux/minmax.h>
 #include <linux/prandom.h>
@@ -10,7 +10,7 @@ struct u128 {
 	u64 low;
 };
 
-/* School multiplication: one bit of @b after the other. */
+/* Long multiplication, bit by bit of @b. */
 static struct u128 slow_multiply(u64 a, u64 b)
 {
 	struct u128 sum = { };
@@ -27,7 +27,7 @@ static struct u128 slow_multiply(u64 a, u64 b)
 	return sum;
 }
 
-/* School division; a quotient that does not fit is all ones. */
+/* Long division; returns U64_MAX if the quotient does not fit. */
 static u64 slow_divide(struct u128 n, u64 d)
 {
 	u64 quotient = 0, rest = 0;
@@ -124,7 +124,7 @@ static u64 random(struct rnd_state *rnd)
 {
 	u64 n = (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
 
-	/* As many small ones as large ones. */
+	/* Small numbers are as frequent as large ones. */
 	return n >> prandom_u32_state(rnd) % 64;
 }
 
@@ -152,11 +152,11 @@ static void count_scaled_random(struct kunit *test)
 		smaller += running && running < enabled;
 		expect_scaled(test, value, enabled, running);
 	}
-	/* Most were scaled at all. */
+	/* Most counts were really scaled. */
 	KUNIT_EXPECT_GT(test, smaller, 15000U);
 }
 
-/* Just below and above what 64 bits hold. */
+/* Results just below and above the largest number of 64 bits. */
 static void count_scaled_edge(struct kunit *test)
 {
 	u64 value, enabled, running, d;

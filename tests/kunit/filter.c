@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters against the kernel's own: what is taken, what is refused and how, and
- * which of many random records match.
+ * tally's filters against the kernel's own filters: both accept the same texts, refuse
+ * the same texts with the same errno, and match the same of many random records.
  */
 #include <kunit/test.h>
 #include <linux/kprobes.h>
@@ -21,12 +21,12 @@
 
 #define RECORDS		300
 #define RECORD_SIZE	512
-/* Where the parts of a record are that have no fixed place. */
+/* Offsets of the parts of a record that have no fixed place. */
 #define DYN		256
 #define REL		320
 #define MASK		384
 
-/* The kernel's, which only a probe finds. */
+/* Functions of the kernel that are not exported; a kernel probe finds their addresses. */
 static int (*create_filter)(struct trace_array *tr, struct trace_event_call *call,
 			    char *text, bool set_str, struct event_filter **filter);
 static void (*free_filter)(struct event_filter *filter);
@@ -60,7 +60,7 @@ static const char *any_string(void)
 	return strings[below(ARRAY_SIZE(strings))];
 }
 
-/* Few numbers, so that they are often met. */
+/* There are few numbers, so that comparisons are often true. */
 static u64 any_number(void)
 {
 	static const u64 numbers[] = {
@@ -83,7 +83,7 @@ static u32 place_string(struct any_record *rec, unsigned int at, unsigned int fr
 		len = 0;
 		break;
 	case 1:
-		/* Without its end. */
+		/* The length leaves out the terminating NUL. */
 		len -= len > 1;
 		break;
 	case 2:
@@ -126,7 +126,7 @@ static void fill_record(struct any_record *rec)
 	e->ip = (unsigned long)fill_record + below(4) * 0x100;
 }
 
-/* ---- both --------------------------------------------------------------- */
+/* ---- both filters ------------------------------------------------------- */
 
 struct both {
 	struct event_filter *theirs;
@@ -151,7 +151,7 @@ static void free_both(struct both *b)
 		tally_filter_free(b->ours);
 }
 
-/* On one processor, and the kernel's has its strings there. */
+/* Both run on one CPU: a filter may compare it, and the kernel's buffers are per CPU. */
 static bool same_match(struct both *b, struct any_record *rec, bool *hit)
 {
 	bool their;
@@ -163,7 +163,7 @@ static bool same_match(struct both *b, struct any_record *rec, bool *hit)
 	return their == *hit;
 }
 
-/* How often both matched; -1 when they did not do the same. */
+/* Returns how often both filters matched; -1 if they did not agree. */
 static int compare_records(struct both *b, unsigned int n)
 {
 	struct any_record *rec = kmalloc(sizeof(*rec), GFP_KERNEL);
@@ -200,7 +200,7 @@ static int compare_text(struct kunit *test, struct trace_event_call *call,
 	return hits;
 }
 
-/* ---- texts that are taken ----------------------------------------------- */
+/* ---- texts that are accepted -------------------------------------------- */
 
 static void filter_good(struct kunit *test)
 {
@@ -211,7 +211,7 @@ static void filter_good(struct kunit *test)
 		hits = compare_text(test, &event_tally_filter_kinds, good[i].text, RECORDS);
 		mixed += hits > 0 && hits < RECORDS;
 	}
-	/* Records of which all or none match would say little. */
+	/* A filter that matches all records or none proves little. */
 	KUNIT_EXPECT_GT(test, mixed, (unsigned int)ARRAY_SIZE(good) / 2);
 }
 
@@ -230,7 +230,7 @@ static void filter_refused(struct kunit *test)
 	}
 }
 
-/* What the kernel takes and tally does not. */
+/* Texts that the kernel accepts, and tally does not. */
 static void filter_left_out(struct kunit *test)
 {
 	struct both b;
@@ -274,7 +274,7 @@ static void filter_limits(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)tally_filter_parse(call, text),
 			    ERR_PTR(-EINVAL));
 	compare_text(test, call, text, 1);
-	/* As many comparisons, and as deep, as a text of a page can hold. */
+	/* As many comparisons and levels as a text of one page has room for. */
 	compare_text(test, call, repeat(test, "u8>5", "&&u8>1", 600, ""), RECORDS);
 	compare_text(test, call, repeat(test, "u8>5", "||u8>9", 600, ""), RECORDS);
 	compare_text(test, call, repeat(test, "u8>5", "||u8&1&&s8<1", 300, ""), RECORDS);
@@ -291,10 +291,7 @@ static void filter_limits(struct kunit *test)
 
 /* ---- short records ------------------------------------------------------ */
 
-/*
- * In memory that ends where the record does, which KASAN sees. And what is not
- * wholly there matches nothing.
- */
+/* Records are in memory of exactly their size: KASAN reports a read behind the end. */
 static void filter_short(struct kunit *test)
 {
 	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
@@ -334,6 +331,7 @@ static const struct end ends[] = {
 	{ END_OF(ip), "ip != 7" },
 };
 
+/* A field that is not wholly in the record matches nothing. */
 static void filter_ends(struct kunit *test)
 {
 	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
@@ -355,7 +353,7 @@ static void filter_ends(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, tally_filter_match(f, rec, 0), "%s", e->text);
 		tally_filter_free(f);
 	}
-	/* A string that says no length, and has no end in the record. */
+	/* A string with a length of 0, and without a NUL in the record. */
 	memset(rec->bytes + DYN, 'a', sizeof(*rec) - DYN);
 	rec->event.__data_loc_dyn = DYN;
 	f = tally_filter_parse(&event_tally_filter_kinds, "dyn ~ 'a*'");
@@ -368,7 +366,7 @@ static void filter_ends(struct kunit *test)
 
 /* ---- strings behind pointers -------------------------------------------- */
 
-/* One that ends with its page, one that does not end before it, a long one. */
+/* Strings that end at the end of their page, that go beyond it, and long strings. */
 static void filter_pointers(struct kunit *test)
 {
 	struct any_record *rec = kunit_kzalloc(test, sizeof(*rec), GFP_KERNEL);
@@ -410,7 +408,7 @@ static const char *const words[] = {
 	"&&", "||", "(", ")", " ", "\t", "\xa0", "|", "_", "x",
 };
 
-/* A comparison that is mostly right. */
+/* Adds a comparison that is mostly valid. */
 static char *add_term(char *at)
 {
 	static const char *const numbers[] = { "s8", "u16", "s32", "u64", "common_pid" };
@@ -446,7 +444,7 @@ static void make_formula(char *text)
 	}
 	while (depth--)
 		at += sprintf(at, ")");
-	/* And now and then one character that may not fit. */
+	/* Now and then, one character is replaced, and the formula may become invalid. */
 	if (!below(4))
 		text[below(at - text)] = words[below(ARRAY_SIZE(words))][0];
 }
@@ -513,7 +511,7 @@ static const char *const names[] = {
 	"common_type", "common_pid", "success", "common_stacktrace",
 };
 
-/* What is compared, and how: so a field's place, size, sign and kind show. */
+/* Comparisons that depend on the offset, the size, the sign and the kind of a field. */
 static void compare_fields(struct kunit *test, struct trace_event_call *call)
 {
 	static const char *const ends[] = {
@@ -574,7 +572,7 @@ static void filter_events(struct kunit *test)
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Every allocation fails once; what came before it is not lost. */
+/* Every allocation fails once; the memory that was allocated before it is freed. */
 static void filter_no_memory(struct kunit *test)
 {
 	static const char text[] = "ptr == 'a' || (name ~ 'a*b' && u8 & 3)";
@@ -590,7 +588,7 @@ static void filter_no_memory(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ_MSG(test, (void *)f, ERR_PTR(-ENOMEM), "%d", n);
 		refused++;
 	}
-	/* The levels of parentheses, and the filter. */
+	/* There are at least two: the levels of parentheses, and the filter. */
 	KUNIT_EXPECT_GE(test, refused, 2);
 	KUNIT_EXPECT_LT(test, n, 200);
 	if (!IS_ERR(f))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An event with a field of each kind that filters know. Nothing ever hits it. */
+/* A tracepoint with a field of each kind that filters know. No code ever hits it. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM tally_kunit
 

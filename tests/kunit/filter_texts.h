@@ -5,7 +5,7 @@
 
 #include <linux/errno.h>
 
-/* Texts that are taken. */
+/* Texts that are accepted. */
 struct good {
 	const char *text;
 };
@@ -66,7 +66,7 @@ static const struct good good[] = {
 	{ "  u8\t==\n1  " }, { "u8==1&&name~'*'||dyn!=\"(&&\"" }, { "name == 'a\"b'" },
 };
 
-/* And texts that are refused, with the error number. */
+/* Texts that are refused, with their errno. */
 struct refused {
 	const char *text;
 	int err;
@@ -130,7 +130,7 @@ static const struct refused refused[] = {
 	{ "u8 == 1 \xff", -EPERM },
 };
 
-/* Texts with operands of the kernel that tally does not have: EINVAL. */
+/* Texts with operands of the kernel's filters that tally does not have: EINVAL. */
 static const char *const left_out[] = {
 	"pair == CPUS{1}", "u8 & CPUS{0-3}", "s32 != CPUS{0,1}", "cpu == CPUS{0}",
 	"mask & CPUS{0-1}", "mask == CPUS{0}", "u8 == 1 || mask != CPUS{1}",

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Only debug kernels have KUnit; big numbers and atomics differ between architectures.
+# Only debug kernels have KUnit. Wide arithmetic and atomics differ by architecture.
 # test: on=debug-x86_64,debug-arm64 vm="--append kunit.enable=1" alone seconds=25
 #
-# Runs the KUnit suites and prints their results as one flat TAP stream. A suite
-# that is missing, that has no plan or fewer results than planned, or whose own
-# result disagrees, is a failure.
+# Runs the KUnit suites and prints their results as one flat TAP stream. A suite fails if
+# it is missing, if it has no plan or fewer results than planned, or if its own result
+# does not agree with its cases.
 
 suites='tally_name tally_builder tally_build tally_line tally_count tally_state'
 suites="$suites tally_queue tally_queue_race tally_filter tally_task_events"
@@ -18,8 +18,9 @@ bail() {
 	exit 1
 }
 
-# The lines of a suite's cases are indented by 4, those of a case's parameters
-# by 8 and without a plan of their own: the cases' own result counts them.
+# flatten SUITE NUMBER: prints the results of a suite, numbered from NUMBER on. The lines
+# of cases are indented by 4. The lines of a case's parameters are indented by 8, and have
+# no plan; the summary of the case has their number.
 flatten() {
 	awk -v suite="$1" -v first="$2" '
 	function result(text, name,    word, skip) {
@@ -75,7 +76,7 @@ flatten() {
 	}' last="/tmp/kunit.last" "$results/$1/results"
 }
 
-# A suite has its own allocations fail, by current->fail_nth.
+# The suite tally_filter lets its own allocations fail, by current->fail_nth.
 if [ -d /sys/kernel/debug/failslab ]; then
 	echo N >/sys/kernel/debug/failslab/ignore-gfp-wait
 	echo 0 >/sys/kernel/debug/failslab/verbose
@@ -84,7 +85,7 @@ fi
 insmod "$here/tally.ko" || bail 'tally.ko does not load'
 insmod "$here/tally_kunit.ko" || bail 'tally_kunit.ko does not load'
 
-# A kernel may have KUnit and not run it unless it is told to.
+# A kernel with KUnit may run it only with kunit.enable=1.
 [ -d $results/tally_name ] || bail 'no results; was kunit.enable=1 given to the kernel?'
 
 number=0 failed=0
@@ -94,7 +95,7 @@ for suite in $suites; do
 	number=$(cat /tmp/kunit.last) || bail "no results of $suite"
 done
 
-# step NAME COMMAND...
+# step NAME COMMAND...: a result that is good if the command succeeds.
 step() {
 	name=$1
 	shift
@@ -107,7 +108,7 @@ step() {
 	fi
 }
 
-# No suite that is not in the list above, which would not be looked at.
+# Whether all suites are in the list above; the results of another one would be ignored.
 only_ours() {
 	for folder in "$results"/tally*; do
 		case " $suites " in

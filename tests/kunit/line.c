@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lines of text, to builders. */
+/* Tests of tally_builder_parse(), which turns a line of text into a builder. */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include "builder/builder.h"
@@ -61,7 +61,7 @@ static const struct line lines[] = {
 		  .attr = { .remove_on_exec = 1 }) },
 	{ "page-faults:u", 0, "page-faults:u",
 	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
-	/* A folder's name has no slash, and no colon is left at its end. */
+	/* The name of an event's folder has no slash, and no colon at its end. */
 	{ "1/config=2/", 0, "1:config=2", ANY_CPU() },
 	{ "1/config=2/u", 0, "1:config=2:u",
 	  ANY_CPU(.attr = { .exclude_kernel = 1, .exclude_hv = 1 }) },
@@ -104,8 +104,8 @@ static const struct line lines[] = {
 	  "unknown option 'kernel'" },
 	{ "frob cpu=x", -ENOENT, "unknown event" },
 	{ "page-faults cpu=x frob", -EINVAL, "cpu=x" },
-	/* Found only once everything is known. */
-	/* 0 is any number, which no event that counts can have either. */
+	/* These errors are only found after the whole line is parsed. */
+	/* max_rate=0 is no limit; an event that counts cannot have that either. */
 	{ "page-faults max_rate=0", -EINVAL, "for sampled events" },
 	{ "page-faults max_rate=4294967294", -EINVAL, "for sampled events" },
 	{ "page-faults max_rate=4294967295", -EINVAL, "max_rate=" },
@@ -194,7 +194,7 @@ static void line_long_name(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), -ENAMETOOLONG);
 }
 
-/* An event of many words still gets a name, or says that it needs one. */
+/* A long event gets a name from the module, or has the name of the line. */
 static void line_long_event(struct kunit *test)
 {
 	static const char text[] =
@@ -204,7 +204,7 @@ static void line_long_event(struct kunit *test)
 
 	struct tally_event *ev;
 
-	/* Too long for a folder, so it is called after the module. */
+	/* The event is too long for the name of a folder: the module's name is used. */
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
 	ev = tally_build(&b);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ev));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Names of events, to what they count and back. */
+/* Tests of the names of events: from a name to the attributes, and back. */
 #include <kunit/test.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/module.h>
@@ -10,7 +10,7 @@
 
 #define WHY_LEN 96
 
-/* What the tests below set a kernel probe on. */
+/* The tests below set a kernel probe on this function. */
 static noinline void probe_me(void)
 {
 	asm volatile("");
@@ -93,7 +93,7 @@ static void known_desc(const struct known *k, char *desc)
 
 KUNIT_ARRAY_PARAM(generic, generic, known_desc);
 
-/* Virtual machines are left out of these unless they are asked for. */
+/* Events of these types exclude guests by default. */
 static bool of_cpu(u32 type)
 {
 	return type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE ||
@@ -267,7 +267,7 @@ static void name_tracepoint(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, attr.exclude_kernel);
 }
 
-/* Where the machine wants a landing pad, a probe is set behind it. */
+/* If the function begins with a landing pad, the probe is set behind it. */
 static void expect_at(struct kunit *test, u64 addr, u64 want)
 {
 	KUNIT_EXPECT_GE(test, addr, want);
@@ -307,7 +307,7 @@ static void name_kprobe_offset(struct kunit *test)
 	u64 start = 0;
 
 	need_kprobes(test);
-	/* Only where an instruction begins. */
+	/* A probe can only be set where an instruction begins. */
 	for (i = 5; i <= 32; i++) {
 		snprintf(text, sizeof(text), "kprobe:vfs_read+%u", i);
 		if (parse(test, text, &attr, why))
@@ -553,7 +553,7 @@ static void name_format_usual(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, text, "mem:0x1000/8:rw");
 }
 
-/* Every exclusion that leaves something, and every way to be on the PMU. */
+/* All modifiers in all combinations, but those that exclude everything. */
 static void round_modifiers(struct kunit *test, struct perf_event_attr *attr)
 {
 	unsigned int bits;
@@ -623,7 +623,7 @@ static void name_round_table(struct kunit *test)
 		round_trip(test, &rounds[i]);
 }
 
-/* By its PMU's number, unless the name that was given is kept. */
+/* A probe is formatted with the number of its PMU, unless its name was kept. */
 static void name_round_kprobe(struct kunit *test)
 {
 	char text[TALLY_EVENT_LEN];

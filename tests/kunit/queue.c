@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The queue between an overflow and its bottom halves, one step after the other. */
+/* Tests of the queue between an overflow and its bottom halves, without concurrency. */
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include "base/queue.h"
@@ -27,7 +27,7 @@ static struct tally_queue *queue_new(struct kunit *test, unsigned int size,
 	return q;
 }
 
-/* As if it had been in use for long: all positions are @pos. */
+/* Sets all positions to @pos, as after long use. */
 static void begin_at(struct tally_queue *q, unsigned int pos)
 {
 	q->reserved = pos;
@@ -56,7 +56,7 @@ static void expect_next(struct kunit *test, struct tally_queue *q,
 	if (!s)
 		return;
 	KUNIT_EXPECT_EQ(test, s->sequence, sequence);
-	/* Peeking takes nothing away. */
+	/* Peeking does not remove the sample. */
 	KUNIT_EXPECT_PTR_EQ(test, tally_queue_peek(q, stage), s);
 	tally_queue_pop(q, stage);
 }
@@ -120,7 +120,7 @@ static void queue_full(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, put(q, 12345));
 		expect_missed(test, q, i);
 	}
-	/* One place becomes free, and only one. */
+	/* Exactly one place becomes free. */
 	expect_next(test, q, TALLY_STAGE_WORK, 0);
 	KUNIT_EXPECT_TRUE(test, put(q, size->places));
 	KUNIT_EXPECT_FALSE(test, put(q, 12345));
@@ -131,7 +131,7 @@ static void queue_full(struct kunit *test)
 	tally_queue_destroy(q);
 }
 
-/* Half full, round and round: each place is used again and again. */
+/* The queue is never full, and each place is used many times. */
 static void queue_wraps_places(struct kunit *test)
 {
 	struct tally_queue *q = queue_new(test, 4, true, false);
@@ -170,7 +170,7 @@ static void wrap_positions(struct kunit *test, unsigned int size)
 	tally_queue_destroy(q);
 }
 
-/* The positions are 32 bits and overflow one day. */
+/* Positions have 32 bits, and wrap after long use. */
 static void queue_wraps_positions(struct kunit *test)
 {
 	unsigned int size;
@@ -179,7 +179,7 @@ static void queue_wraps_positions(struct kunit *test)
 		wrap_positions(test, size);
 }
 
-/* Each alone: what the other would be is not waited for. */
+/* A queue with one stage only does not wait for the other stage. */
 static void queue_one_stage(struct kunit *test)
 {
 	enum tally_stage stage;
@@ -206,12 +206,12 @@ static void queue_both_stages(struct kunit *test)
 
 	for (i = 0; i < 4; i++)
 		put(q, i);
-	/* The work is to see nothing that the interrupt has not seen. */
+	/* The work stage sees a sample only after the interrupt stage has popped it. */
 	KUNIT_EXPECT_NULL(test, peek_work(q));
 	expect_next(test, q, TALLY_STAGE_IRQ, 0);
 	expect_next(test, q, TALLY_STAGE_IRQ, 1);
 	expect_next(test, q, TALLY_STAGE_WORK, 0);
-	/* Places are free after both: one is, by now. */
+	/* A place is free after both stages: this is true for one place by now. */
 	KUNIT_EXPECT_TRUE(test, put(q, 4));
 	KUNIT_EXPECT_FALSE(test, put(q, 12345));
 	expect_next(test, q, TALLY_STAGE_WORK, 1);
@@ -230,7 +230,7 @@ static void queue_both_stages(struct kunit *test)
 	tally_queue_destroy(q);
 }
 
-/* One that interrupts another must not publish the other's place. */
+/* A writer that interrupts another one must not publish the other one's place. */
 static void queue_nested(struct kunit *test)
 {
 	struct tally_queue *q = queue_new(test, 4, true, false);
@@ -253,7 +253,7 @@ static void queue_nested(struct kunit *test)
 	tally_queue_destroy(q);
 }
 
-/* Three levels, and one more writer at each on the way back. */
+/* Three nested writers, and one more writer on each level on the way back. */
 static void queue_nested_thrice(struct kunit *test)
 {
 	struct tally_queue *q = queue_new(test, 8, true, false);
@@ -272,7 +272,7 @@ static void queue_nested_thrice(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, peek_irq(q));
 		tally_queue_commit(q);
 	}
-	/* Nobody is inside: this one is published at once. */
+	/* No writer is interrupted now: this sample is published at once. */
 	KUNIT_EXPECT_TRUE(test, put(q, 5));
 	for (i = 0; i < 6; i++)
 		expect_next(test, q, TALLY_STAGE_IRQ, i);
@@ -289,7 +289,7 @@ static void queue_nested_full(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, outer);
 	KUNIT_EXPECT_FALSE(test, put(q, 12345));
 	expect_missed(test, q, 1);
-	/* Neither is the outer one's place given away by the refusal. */
+	/* The refused writer does not publish the outer writer's place. */
 	KUNIT_EXPECT_NULL(test, peek_irq(q));
 	KUNIT_EXPECT_EQ(test, q->nest, 1);
 	outer->sequence = 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queue of overflows, with writers that interrupt each other and a reader on
+ * Tests of the queue of overflows, with writers that interrupt each other and a reader on
  * another CPU.
  *
- * On x86 a breakpoint on a word of the queue interrupts a writer right after it
- * stored there, so each moment between two stores is tried, one after the other.
- * Elsewhere, and besides, a timer interrupts whenever it likes.
+ * On x86, a breakpoint on a word of the queue interrupts a writer right after each store
+ * to the word. So the tests interrupt the writer at each place between two stores. On all
+ * machines, a timer interrupts the writer at random places.
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
@@ -23,15 +23,15 @@
 /* ---- after each single store ---- */
 
 /**
- * struct at_store - one that writes right after another stored something
+ * struct at_store - a writer that interrupts another writer right after a store
  * @q: the queue
- * @countdown: stores until it writes
- * @writes: how often it is to write then
- * @next: the next sequence number, for both
- * @refused: writes that found no place
- * @head: the highest head so far, for readers have come so far
- * @early: samples that were seen before they were filled, or unseen again
- * @came: whether it came to write
+ * @countdown: stores of the other writer until this one writes
+ * @writes: number of samples to write then
+ * @next: next sequence number of both writers
+ * @refused: number of writes that found no place
+ * @head: last head that was seen; readers may have read up to it
+ * @early: number of samples that were published before they were filled, or unpublished
+ * @came: this writer has written
  */
 struct at_store {
 	struct tally_queue *q;
@@ -101,7 +101,7 @@ static struct perf_event *watch(struct at_store *at, void *word)
 	return perf_event_create_kernel_counter(&attr, -1, current, stored, at);
 }
 
-/* What was written is all there, once, and filled. */
+/* Checks that each sample that was written is in the queue once, and filled. */
 static void expect_written(struct kunit *test, struct at_store *at,
 			   const char *what)
 {
@@ -124,10 +124,7 @@ static void expect_written(struct kunit *test, struct at_store *at,
 	KUNIT_EXPECT_EQ_MSG(test, at->q->head, at->q->reserved, "%s", what);
 }
 
-/*
- * A writer is interrupted after its @nth store to @word. Returns whether it made
- * so many.
- */
+/* Interrupts a writer after its @nth store to @word. Returns whether there was one. */
 static bool interrupted(struct kunit *test, struct tally_queue *q, void *word,
 			unsigned int nth, unsigned int writes, const char *what)
 {
@@ -148,7 +145,7 @@ static bool interrupted(struct kunit *test, struct tally_queue *q, void *word,
 	}
 	s = tally_queue_reserve(q);
 	if (s) {
-		/* Filled late, and seen before that if anything is wrong. */
+		/* Fill the sample late: if it is published too early, that is seen. */
 		s->sequence = UNFILLED;
 		barrier();
 		s->sequence = at.next++;
@@ -161,7 +158,7 @@ static bool interrupted(struct kunit *test, struct tally_queue *q, void *word,
 	return at.came;
 }
 
-/* At least each of the stores that the queue is written with has to come by. */
+/* Interrupts a writer after each of its stores to the queue. */
 static void interrupt_each_store(struct kunit *test, unsigned int size,
 				 unsigned int writes)
 {
@@ -204,7 +201,7 @@ static void queue_interrupted_at_stores(struct kunit *test)
 			interrupt_each_store(test, size, writes);
 }
 
-/* ---- a timer, and a reader elsewhere ---- */
+/* ---- a timer, and a reader on another CPU ---- */
 
 #define WRITERS		2	/* the thread, and the timer's interrupt */
 #define NESTED_WANTED	200
@@ -212,19 +209,19 @@ static void queue_interrupted_at_stores(struct kunit *test)
 #define LONGEST		(20 * HZ)
 
 /**
- * struct storm - writers that interrupt each other, and who reads
+ * struct storm - writers that interrupt each other, and a reader
  * @q: the queue
- * @timer: interrupts the thread that writes
+ * @timer: timer that interrupts the thread that writes
  * @both: the timer's interrupt reads the first stage
  * @inside: the thread is in the middle of a write
- * @nested: interrupts that came then
- * @sent: writes of each writer, successful or not
- * @stop: the reader is to empty the queue and end
- * @in_order: samples that the interrupt's stage read
- * @received: samples that the reader read
- * @told: what those said was missed
- * @bad: samples that are not what was written
- * @disorder: samples that came before an older one of the same writer
+ * @nested: number of interrupts while @inside was set
+ * @sent: number of writes of each writer, successful or not
+ * @stop: request to the reader to empty the queue and to end
+ * @in_order: number of samples that the interrupt's stage read
+ * @received: number of samples that the reader read
+ * @told: number of missed samples that were reported in samples
+ * @bad: number of samples with other contents than were written
+ * @disorder: number of samples that came after a newer one of the same writer
  */
 struct storm {
 	struct tally_queue *q;
@@ -270,7 +267,7 @@ static void send(struct storm *storm, unsigned int writer)
 	tally_queue_commit(storm->q);
 }
 
-/* A queue whose end is behind its beginning would never be empty. */
+/* A queue with broken positions would never be empty: stop reading then. */
 static bool too_many(const struct storm *storm, u64 received)
 {
 	return received > READ_ONCE(storm->sent[0]) + READ_ONCE(storm->sent[1]);
@@ -327,7 +324,7 @@ static int reader(void *data)
 	bool stop;
 
 	do {
-		/* Before the last look. */
+		/* Read @stop before the last look at the queue. */
 		stop = smp_load_acquire(&storm->stop);
 		receive(storm, last);
 		cond_resched();
@@ -337,7 +334,7 @@ static int reader(void *data)
 	return 0;
 }
 
-/* In process context, on one CPU, where the timer is. */
+/* Called in process context, on the CPU of the timer. */
 static void write_and_be_interrupted(struct storm *storm)
 {
 	unsigned long end = jiffies + LONGEST;
@@ -365,9 +362,9 @@ static int writer(void *data)
 		      HRTIMER_MODE_REL_PINNED_HARD);
 	write_and_be_interrupted(storm);
 	hrtimer_cancel(&storm->timer);
-	/* What the timer did not come to read any more. */
+	/* Read the samples that the timer did not read any more. */
 	first_stage(storm);
-	/* The reader's last look, after it saw this, finds all. */
+	/* A reader that has seen @stop finds all samples at its last look. */
 	smp_store_release(&storm->stop, true);
 	while (!kthread_should_stop())
 		msleep(20);
@@ -409,7 +406,7 @@ static void storm_run(struct kunit *test, struct storm *storm)
 		return;
 	}
 	kthread_bind(writes, cpu);
-	/* On another CPU, if there is one. */
+	/* The reader is on another CPU, if there is one. */
 	kthread_bind(reads, cpumask_last(cpu_online_mask));
 	wake_up_process(reads);
 	wake_up_process(writes);
@@ -430,7 +427,7 @@ static void storm_on(struct kunit *test, unsigned int size, bool both)
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	KUNIT_ASSERT_EQ(test, tally_queue_init(q, size, both, true,
 					       NUMA_NO_NODE), 0);
-	/* So that the positions wrap on the way. */
+	/* Begin near U32_MAX, so that the positions wrap. */
 	q->reserved = U32_MAX - 100;
 	q->head = q->reserved;
 	q->done[TALLY_STAGE_IRQ] = q->reserved;
@@ -453,7 +450,7 @@ static void queue_storm_both(struct kunit *test)
 	storm_on(test, 4096, true);
 }
 
-/* Full nearly all the time. */
+/* The queue is full nearly all the time. */
 static void queue_storm_small(struct kunit *test)
 {
 	storm_on(test, 2, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an event does between its creation and its end, counting for real. */
+/* Tests of the states of an event from its creation to its end, with real counts. */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -12,7 +12,7 @@
 
 #define NR_STATES (TALLY_STATE_THROTTLED + 1)
 
-/* How bad each is, said once more and independently. */
+/* The states from the best to the worst, written independently of the module's table. */
 static const enum tally_state by_rank[NR_STATES] = {
 	TALLY_STATE_OFFLINE, TALLY_STATE_EXITED, TALLY_STATE_OFF,
 	TALLY_STATE_INACTIVE, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED,
@@ -50,7 +50,7 @@ static void state_names(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, tally_state_name(INT_MAX), "unknown");
 }
 
-/* Has a kernel probe on it, so that its calls are counted one by one. */
+/* A kernel probe on this function counts its calls one by one. */
 static noinline void bump(void)
 {
 	asm volatile("");
@@ -109,7 +109,7 @@ static void state_life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tally_event_enable(ev), 0);
 	bumps(2);
 	expect_count(test, ev, 7, TALLY_STATE_ACTIVE);
-	/* Longer than a tick: without a TSC perf's clock goes by ticks. */
+	/* Sleep longer than a tick: without a TSC, perf's clock advances at ticks. */
 	msleep(20);
 
 	tally_event_disable(ev);
@@ -120,7 +120,7 @@ static void state_life(struct kunit *test)
 	tally_event_disable(ev);
 	tally_event_read(ev, &second);
 	expect_same(test, &first, &second);
-	/* D.1 #13: the times are told too. */
+	/* D.1 #13: a read returns the times, too. */
 	KUNIT_EXPECT_GT(test, first.enabled_ns, 0ULL);
 	KUNIT_EXPECT_GT(test, first.running_ns, 0ULL);
 	KUNIT_EXPECT_EQ(test, tally_count_scaled(&first), 7ULL);
@@ -153,7 +153,7 @@ static void state_enabled_at_once(struct kunit *test)
 	tally_event_release(ev);
 }
 
-/* Two that count the same share one counter, and never notice. */
+/* Two events that count the same share one counter, but no count and no state. */
 static void state_shared(struct kunit *test)
 {
 	struct tally_event *one, *two, *late;
@@ -189,7 +189,7 @@ static void state_shared(struct kunit *test)
 	tally_event_release(late);
 }
 
-/* What was on before does not show in the times of who comes later. */
+/* The times of an event begin with the event, also if its counter is older. */
 static void state_shared_times(struct kunit *test)
 {
 	struct tally_count old, young;
@@ -240,7 +240,7 @@ static void state_one_cpu(struct kunit *test)
 	tally_event_release(ev);
 }
 
-/* D.1 #6: one perf event for each CPU, and their sum. */
+/* D.1 #6: perf has one event for each CPU, and tally returns their sum. */
 static void state_all_cpus(struct kunit *test)
 {
 	struct tally_count whole, part;
@@ -283,7 +283,7 @@ static bool ends_up(struct tally_event *ev, enum tally_state state)
 	return tally_event_state(ev) == state;
 }
 
-/* Its last count is there after the task is not (D.1 #19). */
+/* The last count remains after the task has exited (D.1 #19). */
 static void state_exited(struct kunit *test)
 {
 	struct tally_count first, second;
@@ -328,14 +328,14 @@ out:
 	put_task_struct(task);
 }
 
-/* On a task that sleeps: enabled, and not counting at this moment. */
+/* An event of a task that does not run is enabled, and does not count at the moment. */
 static void state_inactive(struct kunit *test)
 {
 	struct task_struct *task;
 	struct tally_builder b;
 	struct tally_event *ev;
 
-	/* Created and not woken. */
+	/* The task is created, but not woken. */
 	task = kthread_create(worker, NULL, "tally_worker");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Task events and their records: task_events.c and task_records.c are built in here,
- * with a writer that keeps each record. Listeners come and go while tasks switch, fork
- * and exit.
+ * Tests of task events and their records. task_events.c and task_records.c are included
+ * here, with a writer of records that keeps each record. Listeners are added and removed
+ * while tasks switch, fork and exit.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -106,7 +106,7 @@ static void remove(struct kunit *test, struct asker *a)
 	KUNIT_EXPECT_LE(test, a->nr, KEPT);
 }
 
-/* Nobody asks: nothing is left, and no tracepoint calls. */
+/* Without listeners, no probe is registered and no memory is left. */
 static void nothing_left(struct kunit *test)
 {
 	unsigned int i;
@@ -120,7 +120,7 @@ static void nothing_left(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&spares));
 }
 
-/* The nth record of a type whose word of the body is this; -1 for none. */
+/* Index of the first record of that type whose body has @value at @word; -1 for none. */
 static int find(const struct asker *a, unsigned int from, u32 type,
 		unsigned int word, u32 value)
 {
@@ -141,7 +141,7 @@ static unsigned int count(const struct asker *a, u32 type)
 	return nr;
 }
 
-/* ---- which records ---- */
+/* ---- kinds of records ---- */
 
 static void task_events_kinds(struct kunit *test)
 {
@@ -160,7 +160,7 @@ static void task_events_kinds(struct kunit *test)
 			(unsigned int)(TALLY_TASK_SWITCH | TALLY_TASK_CGROUP));
 }
 
-/* ---- names, of a program ---- */
+/* ---- names of a program ---- */
 
 static int run_program(const char *script)
 {
@@ -170,7 +170,7 @@ static int run_program(const char *script)
 	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
 }
 
-/* Both names are "tally_task": exec() takes the file's, and it renames itself. */
+/* exec() names the task "sh" after the file; the script renames it to "tally_task". */
 static void task_events_comm(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_TASK_COMM | TALLY_TASK_LIFE);
@@ -232,7 +232,7 @@ static struct task_struct *run(struct kunit *test, struct completion *done)
 	return task;
 }
 
-/* Until it is past the tracepoint of exit() for sure. */
+/* Waits until the task has surely passed the tracepoint of exit(). */
 static void wait_for_end(struct task_struct *task)
 {
 	unsigned long end = jiffies + 10 * HZ;
@@ -253,7 +253,7 @@ static struct task_struct *thread_maker(void)
 	return task;
 }
 
-/* Of a task that does not fork: its switches and its end, and nobody else's. */
+/* For a task that does not fork: only its own switches and its own EXIT. */
 static void task_events_task(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
@@ -273,7 +273,10 @@ static void task_events_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_FORK), 0);
 	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_EXIT), 1);
 	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_SWITCH_CPU_WIDE), 0);
-	/* It came, and slept thrice; on a busy host a sleep may be over before it begins. */
+	/*
+	 * The task was switched in, and slept three times. On a busy host, a sleep may
+	 * end before the task is switched out.
+	 */
 	KUNIT_EXPECT_GE(test, count(a, PERF_RECORD_SWITCH), 3);
 	for (i = 0; i < min_t(unsigned int, a->nr, KEPT); i++) {
 		const struct kept *k = &a->kept[i];
@@ -285,7 +288,7 @@ static void task_events_task(struct kunit *test)
 	put_task_struct(task);
 }
 
-/* Of the task that makes all threads: those that it makes now, and no others. */
+/* For kthreadd: only the threads that it makes after the listener was added. */
 static void task_events_inherit(struct kunit *test)
 {
 	struct asker *with = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
@@ -326,7 +329,7 @@ static void task_events_inherit(struct kunit *test)
 	KUNIT_EXPECT_LT(test, find(with, 0, PERF_RECORD_EXIT, 2, dead), 0);
 	KUNIT_EXPECT_GE(test, find(without, 0, PERF_RECORD_FORK, 2, born), 0);
 	KUNIT_EXPECT_LT(test, find(without, 0, PERF_RECORD_EXIT, 2, born), 0);
-	/* It made no thread of itself. */
+	/* kthreadd makes processes, and no threads of its own. */
 	KUNIT_EXPECT_GE(test, find(threads, 0, PERF_RECORD_FORK, 2, born), 0);
 	KUNIT_EXPECT_EQ(test, count(threads, PERF_RECORD_EXIT), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&with->late), 0);
@@ -338,13 +341,13 @@ static void task_events_inherit(struct kunit *test)
 
 /* ---- a CPU ---- */
 
-/* One that has been reaped, and runs a last time, has the number -1. */
+/* A task that was reaped before its last switch has the number -1. */
 static bool same_task(const struct task_struct *task, u32 a, u32 b)
 {
 	return a == b || (a == (u32)task->pid && b == -1U) || (b == (u32)task->pid && a == -1U);
 }
 
-/* Who leaves names who comes, who comes names who left, and there is no gap. */
+/* A switch out names the next task, a switch in names the previous one; none is lost. */
 static void task_events_switch(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_TASK_SWITCH);
@@ -372,7 +375,7 @@ static void task_events_switch(struct kunit *test)
 		bad += k[i + 1].misc != 0;
 		bad += k[i].body[1] != k[i + 1].tid || k[i + 1].body[1] != k[i].tid;
 		bad += i && !same_task(task, k[i].tid, k[i - 1].tid);
-		/* Who sleeps is not preempted. */
+		/* A task that sleeps is not preempted. */
 		slept += k[i].tid == (u32)task->pid &&
 			 !(k[i].misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	}
@@ -419,7 +422,7 @@ struct race {
 	unsigned long told;
 };
 
-/* They are freed as soon as they may be, so that a late use is seen. */
+/* Listeners are freed as soon as possible, so that KASAN reports a late use. */
 static int comes_and_goes(void *data)
 {
 	struct race *race = data;

@@ -165,7 +165,7 @@ long syscall(long nr, ...)
 	switch (nr) {
 	case __NR_mmap:
 		fd = a[4];
-		/* Keep the length: trinity unmaps and writes to as much as it asked for. */
+		/* Keep the length: trinity unmaps and writes as much as it asked for. */
 		if (is_ours(fd) && below(4)) {
 			a[2] = PROT_READ;
 			a[3] = MAP_SHARED;
