@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Published counts in a page that programs have mapped: the sum of all CPUs, in the
- * layout of perf's page and, below that, of all members.
+ * Published counts in a page that programs have mapped. The page has the sum of all
+ * CPUs: of the first member in the layout of perf's page, and of all members after that.
  *
- * The timer of one CPU adds up what all of them have published, and writes it; so
- * does whoever changes what the events do, in page.c. The program reads without a
- * system call.
+ * The timer of one CPU adds up the counts that all CPUs have published, and writes the
+ * page. page.c does the same at once when the events have changed. Programs read the
+ * page without a system call.
  *
  * Ordering, beside publish.c (N to P):
  *
- * Q. The page's lock is odd while it is written: each write of the lock is on its
- *    side of a write barrier. One writes at a time, with interrupts disabled; who
- *    finds another one at it leaves it to him, unless it has to be done now.
+ * Q. perf_event_mmap_page::lock is odd while the page is written. Write barriers separate
+ *    the two writes of the lock from the writes of the counts. There is one writer at a
+ *    time, with interrupts disabled. A timer that finds another writer leaves the page to
+ *    that one; page.c waits for it.
  */
 #include <linux/compiler.h>
 #include <linux/minmax.h>
@@ -22,7 +23,7 @@
 #include "event/event.h"
 #include "read/publisher.h"
 
-/* The last copy of a slot; false if there has been none. */
+/* Copies the counts that were last published of a slot. Returns false if none were. */
 static bool copy_slot(const struct publish_page *page, unsigned int nr,
 		      struct publish_copy *to)
 {
@@ -42,13 +43,13 @@ static bool copy_slot(const struct publish_page *page, unsigned int nr,
 	return true;
 }
 
-/* What is published may be older than what it begins from. */
+/* Subtracts, down to 0: the published count may be older than the base. */
 static void take_off(u64 *from, u64 what)
 {
 	*from -= min(*from, what);
 }
 
-/* The sum of all slots; whoever calls it has @writing. */
+/* Adds up all slots. The caller has set @writing. */
 void tally_mapped_add_up(struct tally_publisher *p)
 {
 	struct publish_copy *sum = &p->mapped->sum, *one = &p->mapped->one;
@@ -79,8 +80,8 @@ void tally_mapped_add_up(struct tally_publisher *p)
 }
 
 /*
- * A program reads it under the page's lock, as the manual page says. It may do so
- * on any CPU, unlike perf's.
+ * Writes the page. A program reads it under the page's lock, as perf_event_open(2) says,
+ * and, unlike a page of perf, on any CPU.
  */
 void tally_mapped_write(const struct publish_mapped *m, unsigned int nr)
 {
@@ -106,7 +107,7 @@ void tally_mapped_write(const struct publish_mapped *m, unsigned int nr)
 	WRITE_ONCE(page->lock, page->lock + 1);
 }
 
-/* With interrupts disabled; unless somebody else is at it. */
+/* Adds up and writes, unless another writer does. Called with interrupts disabled. */
 void tally_publish_mapped(struct tally_publisher *p)
 {
 	struct publish_mapped *m = p->mapped;
@@ -115,7 +116,7 @@ void tally_publish_mapped(struct tally_publisher *p)
 		return;
 	tally_mapped_add_up(p);
 	tally_mapped_write(m, p->nr);
-	/* Pairs with the exchange by whoever writes next. */
+	/* Pairs with the exchange by the next writer. */
 	smp_store_release(&m->writing, 0);
 }
 

@@ -2,7 +2,7 @@
 /*
  * The page that a program maps from the file of an event.
  *
- * Counts are published in it as long as anybody has it mapped: mapped.c writes it.
+ * Counts are published in the page while a program has it mapped. mapped.c writes it.
  */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
@@ -27,14 +27,14 @@ static_assert(sizeof(struct perf_event_mmap_page) <= TALLY_PAGE_AT);
 static_assert(sizeof(struct tally_page) <= 4096 - TALLY_PAGE_AT);
 
 /*
- * Guards the list of publishers, their members and timers. It is taken inside the
- * lock of a program's mappings, and so is nothing in which perf's locks are taken:
- * inside those, perf gives programs what they read.
+ * Guards the list of publishers with a mapped page, their members and their timers.
+ * Taken inside the mmap lock of a program, so perf's locks must not be taken inside it:
+ * perf copies to user memory, which may take the mmap lock, while it holds them.
  */
 static DEFINE_MUTEX(mapped_lock);
 static LIST_HEAD(mapped);
 
-/* What one takes, besides a page for each CPU. */
+/* Size of the memory for a mapped page in bytes, without one page for each CPU. */
 size_t tally_publisher_memory(void)
 {
 	return sizeof(struct publish_mapped) + TALLY_SET_MOST * sizeof(void *) +
@@ -42,7 +42,7 @@ size_t tally_publisher_memory(void)
 	       num_possible_cpus() * sizeof(struct publish_cpu);
 }
 
-/* As it was asked for, but not too often for so many. */
+/* Sets the interval that was asked for, or a longer one for many members and CPUs. */
 static void set_interval(struct tally_publisher *p)
 {
 	u64 shortest = TALLY_PUBLISH_SHORTEST *
@@ -58,8 +58,8 @@ static bool can_start(int cpu, void *publisher)
 }
 
 /*
- * A CPU that goes meanwhile has its timer elsewhere, where it ends; one that comes
- * is seen by the work that this queues.
+ * If a CPU goes offline meanwhile, its timer moves to another CPU and ends there. If a
+ * CPU comes online meanwhile, the hotplug work calls tally_pages_repair().
  */
 static void start_timers(struct tally_publisher *p)
 {
@@ -89,8 +89,9 @@ static void publish_here(void *publisher)
 }
 
 /*
- * What rests is read from here, and what counts by its CPU. Until all is there, no
- * timer adds it up.
+ * Publishes all counts and writes the page. This CPU reads the events that are not
+ * counting; each other one is read by the CPU on which it counts. @writing is set
+ * throughout, so no timer adds up a part of this.
  */
 static void publish_now(struct tally_publisher *p, const struct tally_totals *base)
 {
@@ -112,14 +113,15 @@ static void publish_now(struct tally_publisher *p, const struct tally_totals *ba
 	tally_mapped_add_up(p);
 	tally_mapped_write(m, p->nr);
 	local_irq_enable();
-	/* Pairs with the exchange by whoever writes next. */
+	/* Pairs with the exchange by the next writer. */
 	smp_store_release(&m->writing, 0);
 }
 
 /**
- * publisher_refresh - have all counts in a mapped page that there are now
- * @p: from publisher_map(); NULL is ignored
- * @base: what is not the program's; NULL as before
+ * publisher_refresh - write the current counts to a mapped page
+ * @p: publisher from publisher_map(); NULL is ignored
+ * @base: new part of the totals that the program does not see; NULL for the same as
+ *	before
  *
  * Context: Process context, may sleep.
  */
@@ -133,7 +135,7 @@ static void publisher_refresh(struct tally_publisher *p,
 	mutex_unlock(&mapped_lock);
 }
 
-/* After CPUs came or went: what is published, whether in a page or not. */
+/* Publishes again after CPUs came or went, in mapped pages and elsewhere. */
 void tally_pages_repair(void)
 {
 	struct tally_publisher *p;
@@ -148,17 +150,18 @@ void tally_pages_repair(void)
 }
 
 /**
- * publisher_map - publish in a page of a user program
- * @members: one event, or a set's; they live longer
- * @nr: how many
- * @interval: between two times, in nanoseconds; longer if there are many
- * @page: zeroed, or from an earlier publisher
- * @base: what is not the program's, of an event that is attached to; else NULL
+ * publisher_map - publish in a page that a user program maps
+ * @members: one event, or the members of a set; they live longer
+ * @nr: number of @members
+ * @interval: time between two updates, in nanoseconds; longer for many members
+ * @page: the page; zeroed, or from an earlier publisher
+ * @base: part of the totals that the program does not see, for an attached event; else
+ *	NULL
  *
- * It has nothing to do with what the members' owners publish.
+ * The owners of the members may publish them by tally_publish() all the same.
  *
  * Context: Process context, may sleep.
- * Return: what publishes; NULL for want of memory.
+ * Return: the publisher; NULL if there is no memory.
  */
 static struct tally_publisher *publisher_map(struct tally_event **members,
 					     unsigned int nr, u64 interval,
@@ -191,10 +194,10 @@ static struct tally_publisher *publisher_map(struct tally_event **members,
 }
 
 /**
- * publisher_change - publish others in the same page
- * @p: from publisher_map(); NULL is ignored
- * @members: on the same target; they live longer
- * @nr: how many
+ * publisher_change - publish other events in the same page
+ * @p: publisher from publisher_map(); NULL is ignored
+ * @members: the events, on the same target; they live longer
+ * @nr: number of @members
  *
  * Context: Process context, may sleep.
  */
@@ -207,7 +210,7 @@ static void publisher_change(struct tally_publisher *p,
 		return;
 	mutex_lock(&mapped_lock);
 	tally_publisher_stop(p);
-	/* What was published of others. */
+	/* The counts of the previous members go. */
 	for (slot = 0; slot < p->nr_slots; slot++)
 		if (p->pages[slot])
 			clear_page(p->pages[slot]);
@@ -220,9 +223,9 @@ static void publisher_change(struct tally_publisher *p,
 }
 
 /**
- * publisher_last - write what is the end of it
- * @p: from publisher_map(), for one event; NULL is ignored. It is gone.
- * @count: what the program's count is in the end
+ * publisher_last - write the last count to a mapped page
+ * @p: publisher from publisher_map(), of one event; freed. NULL is ignored.
+ * @count: last count that the program sees
  *
  * Context: Process context, may sleep.
  */
@@ -249,8 +252,8 @@ static void publisher_last(struct tally_publisher *p,
 }
 
 /**
- * publisher_unmap - write a mapped page no more
- * @p: from publisher_map(); NULL is ignored. It is gone.
+ * publisher_unmap - stop writing a mapped page
+ * @p: publisher from publisher_map(); freed. NULL is ignored.
  *
  * Context: Process context, may sleep.
  */
@@ -271,7 +274,7 @@ void tally_mapping_init(struct tally_mapping *m, u64 interval)
 	m->interval = interval ?: TALLY_PUBLISH_DEFAULT;
 }
 
-/* Nobody has it mapped, nor will. */
+/* No program has the page mapped, and none can map it any more. */
 void tally_mapping_end(struct tally_mapping *m)
 {
 	publisher_unmap(m->publisher);
@@ -280,7 +283,7 @@ void tally_mapping_end(struct tally_mapping *m)
 	mutex_destroy(&m->lock);
 }
 
-/* Nothing is published for nobody. */
+/* Stops publishing if no program has the page mapped. */
 static void stop_unmapped(struct tally_mapping *m)
 {
 	lockdep_assert_held(&m->lock);
@@ -326,7 +329,7 @@ static const struct vm_operations_struct mapping_ops = {
 	.fault = mapping_fault,
 };
 
-/* Under the lock: other events from now on. */
+/* Called with @m locked. The page shows other events from now on. */
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 			unsigned int nr)
 {
@@ -336,7 +339,7 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 	publisher_change(m->publisher, members, nr);
 }
 
-/* Of the only event, another part is not the program's from now on. */
+/* Sets the part of the only event's totals that the program does not see. */
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base)
 {
 	mutex_lock(&m->lock);
@@ -353,7 +356,7 @@ void tally_mapping_refresh(struct tally_mapping *m)
 	mutex_unlock(&m->lock);
 }
 
-/* The only event goes; the page keeps what it had counted at last. */
+/* The only event is being released. The page keeps its last count. */
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
 {
 	mutex_lock(&m->lock);
@@ -363,7 +366,7 @@ void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count
 	mutex_unlock(&m->lock);
 }
 
-/* perf refuses a page for an event that counts in children, too. */
+/* perf, too, refuses a page for an inherited event. */
 static int start(struct tally_mapping *m)
 {
 	if (m->publisher)
@@ -397,13 +400,12 @@ static int map(struct tally_mapping *m, struct vm_area_struct *vma)
 }
 
 /**
- * tally_mapping_mmap - map the page
- * @m: which
- * @vma: where
+ * tally_mapping_mmap - map the page into a program
+ * @m: state of the page
+ * @vma: the mapping
  *
- * Return: 0; EINVAL for another size or offset, for a private mapping and of an
- * inherited event, EACCES for a mapping that is to be written to, ENODEV if the
- * events are gone, ENOMEM.
+ * Return: 0; EINVAL for another size or offset, a private mapping, and an inherited
+ * event; EACCES for a writable mapping; ENODEV if the events are gone; ENOMEM.
  */
 int tally_mapping_mmap(struct tally_mapping *m, struct vm_area_struct *vma)
 {

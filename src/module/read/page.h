@@ -12,21 +12,21 @@ struct tally_event;
 struct tally_publisher;
 struct vm_area_struct;
 
-/* How often, if a program does not say: 10 ms. */
+/* Time between two updates of the page if the program sets none: 10 ms. */
 #define TALLY_PUBLISH_DEFAULT	10000000ULL
 
 /**
- * struct tally_mapping - what is published for programs that mapped a page
- * @lock: guards what follows. Inside tally_set::lock, that of an attachment, and
- *	that of a program's mappings; so perf is not asked for anything inside.
- * @page: the page; from the first mapping on
- * @maps: how many mappings there are
- * @publisher: what publishes, while there is one
- * @interval: how often, in nanoseconds
- * @members: the events whose counts it shows
- * @nr: how many; 0 when they are gone
- * @attached: the only one is another one's
- * @base: what of it is not the program's
+ * struct tally_mapping - page with counts that programs map
+ * @lock: lock of all members; taken inside tally_set::lock, tally_attachment::lock and
+ *	the mmap lock of a program, so perf's functions are not called inside it
+ * @page: the page; NULL before the first mapping
+ * @maps: number of mappings
+ * @publisher: publisher that writes the page; NULL while the page is not mapped
+ * @interval: time between two updates, in nanoseconds
+ * @members: events whose counts the page shows
+ * @nr: number of @members; 0 when they are gone
+ * @attached: the only event has another owner
+ * @base: part of that event's totals that the program does not see
  */
 struct tally_mapping {
 	struct mutex lock; /* all of it */

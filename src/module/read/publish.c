@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Published counts: what an event, or a set, counted on a CPU, put where anybody
- * can read it without a lock and without an interrupt there.
+ * Published counts: the counts of an event or a set on each CPU, in memory that all
+ * contexts can read without a lock and without an interrupt on that CPU.
  *
- * A timer on each CPU reads what counts there, and so does an overflow. They write
- * to a page of the CPU, or of the task. It has the counts twice: the copy that
- * readers use is never written to, and when the other one is complete the two
- * change places. A reader in an NMI that interrupts the writer is as well off as
- * any. One of two writers on a CPU, of which one interrupts the other, is enough:
- * the other's counts are as new.
+ * A timer on each CPU reads the events that are counting there, and so does an overflow.
+ * Both write to a page of the CPU, or of the task. The page has two copies of the counts.
+ * Readers use one copy, which is not written. When the other copy is complete, readers
+ * change to it. So a reader in an NMI that interrupts the writer finds a whole copy, too.
+ * A writer that interrupts another one on its CPU writes nothing: the counts of the other
+ * one are as new.
  *
- * Ordering, beside local.c (I to K), window.c (L) and section.c (M):
+ * Ordering, beside local.c (I to K) and window.c (L):
  *
- * N. The page's number says which copy is to be read. It is stored, with release,
- *    after the copy is written, and followed by a write barrier before the next
- *    one, which is to the copy that readers have used so far. They load-acquire
- *    the number, read, and after a read barrier find the same number, or begin
- *    again: had they read any of the next one, they would see its predecessor's
- *    number.
- * O. Who exchanges @writing for true, which orders, has the page, and stores false
- *    with release. A timer, or an overflow, that finds it taken does without: what
- *    is written at this moment is as new. Others wait, with nothing held that a
- *    timer could want.
- * P. A publisher is reached by its members' pointers and its timers. The first are
- *    stored, with release, when it is complete, and what they point to is found by
- *    an address dependency. They are cleared, then the timers end; a grace period
- *    later no overflow and no reader is using it.
+ * N. publish_page::number says which copy to read. A writer stores it with release after
+ *    the copy is written. A write barrier follows, before the next write, which is to the
+ *    copy that readers have used so far. A reader load-acquires the number, reads the
+ *    copy, and reads the number again after a read barrier. If the number has changed,
+ *    the reader begins again. A reader that has read anything of that next write sees
+ *    the number that was stored before it.
+ * O. A writer takes the page when it exchanges @writing for true, with a full barrier,
+ *    and stores false with release. A timer or an overflow that finds the page taken
+ *    writes nothing: the counts that are being written are as new. Other writers wait,
+ *    and hold nothing that a timer needs.
+ * P. A publisher is used by its timers, and through its members' pointers. The pointers
+ *    are stored with release when the publisher is complete, and are followed by an
+ *    address dependency. At the end the pointers are cleared, and then the timers are
+ *    cancelled. A grace period later no overflow and no reader uses the publisher.
  */
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
@@ -49,17 +49,17 @@
 #include "read/publisher.h"
 #include "read/read.h"
 
-/* Between a timer that does nothing else, and one that nobody waits for. */
+/* A shorter interval takes a CPU for the timer alone; nobody waits for a longer one. */
 #define SHORTEST_NS	TALLY_PUBLISH_SHORTEST
 #define LONGEST_NS	TALLY_PUBLISH_LONGEST
 
-/* Guards the list, and tally_event::publisher against other writers. */
+/* Guards @publishers, and writes of tally_event::publisher and ::unpublished. */
 static DEFINE_MUTEX(publishers_lock);
 static LIST_HEAD(publishers);
 
 /*
- * What is known of a member that does not count here. One whose CPU goes, or which
- * perf is just taking off, may have less for a moment: then it has what it had.
+ * Writes a member that is not counting in this slot. While its CPU goes offline, or perf
+ * takes it off the PMU, its totals may be too small for a moment: then the old ones stay.
  */
 static void write_at_rest(struct tally_event *ev, unsigned int slot,
 			  const struct publish_copy *old,
@@ -77,7 +77,7 @@ static void write_at_rest(struct tally_event *ev, unsigned int slot,
 	new->totals[i] = t;
 }
 
-/* What is new of a member; else what was known, as not counting any more. */
+/* Writes a member. If it cannot be read here, the old totals stay, as inactive. */
 static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 			u64 now, const struct publish_copy *old,
 			struct publish_copy *new)
@@ -101,7 +101,7 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	return 0;
 }
 
-/* Readers change to the other copy. 0 would say that there is none yet. */
+/* Readers change to the new copy. The number 0 stands for a page without a copy. */
 static void turn_over(struct publish_page *page)
 {
 	smp_store_release(&page->number, page->number + 1 ?: 2); /* N */
@@ -109,8 +109,8 @@ static void turn_over(struct publish_page *page)
 }
 
 /*
- * A slot of a mapped publisher, from another CPU than its own, or for a task that
- * is not running; with interrupts disabled.
+ * Publishes a slot of a publisher with a mapped page, from another CPU than the slot's,
+ * or for a task that is not running. Called with interrupts disabled.
  */
 void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 {
@@ -118,7 +118,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	struct publish_copy *old, *new;
 	unsigned int i;
 
-	/* A timer of another CPU has it for a moment. */
+	/* A timer of another CPU takes the page for a moment only. */
 	while (xchg(&page->writing, true)) /* O */
 		cpu_relax();
 	old = &page->copies[page->number & 1];
@@ -133,7 +133,10 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	smp_store_release(&page->writing, false); /* O */
 }
 
-/* With interrupts disabled. Nothing is published where nothing counts. */
+/*
+ * Publishes the events that are counting on this CPU. Without a mapped page, nothing is
+ * published if none is. Called with interrupts disabled.
+ */
 void tally_publish_here(struct tally_publisher *p, int cpu)
 {
 	const struct tally_counter *c = p->members[0]->counter;
@@ -144,7 +147,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	unsigned int i;
 	int err;
 
-	/* The page is of the CPU that the task is on, or, while it rests, of anyone. */
+	/* A task's page is written by its CPU or, while it is not running, by any CPU. */
 	if (c->target.task && c->target.task != current) {
 		if (p->mapped && cpu == READ_ONCE(p->mapped->cpu)) {
 			tally_publish_at_rest(p, 0);
@@ -162,7 +165,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		any |= !err;
 		all &= err != -EOPNOTSUPP;
 	}
-	/* One that counts, but may not be read in NMI, waits for the timer. */
+	/* If a member counts, but cannot be read in NMI, the timer publishes all. */
 	if ((any || p->mapped) && all)
 		turn_over(page);
 	smp_store_release(&page->writing, false); /* O */
@@ -174,7 +177,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 {
 	struct publish_cpu *pc = container_of(timer, struct publish_cpu, timer);
 
-	/* Its CPU went offline, and this one took its timers. */
+	/* The timer's CPU went offline, and its timers were moved to this CPU. */
 	if (pc->cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
 	tally_publish_here(pc->publisher, pc->cpu);
@@ -183,8 +186,10 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 }
 
 /**
- * tally_publish_overflow - publish what counts here
- * @ev: an event that overflowed, in its callback
+ * tally_publish_overflow - publish the counts of this CPU at an overflow
+ * @ev: the event that overflowed
+ *
+ * Context: Any context; called by perf's callback.
  */
 void tally_publish_overflow(struct tally_event *ev)
 {
@@ -205,15 +210,15 @@ void tally_publisher_start_here(void *arg)
 	struct publish_cpu *pc = this_cpu_ptr(p->cpus);
 
 	tally_publish_here(p, pc->cpu);
-	/* Not our own: one that has not yet left the CPU that had taken it. */
+	/* The timer may still run on the CPU that took it while this one was offline. */
 	hrtimer_cancel(&pc->timer);
 	hrtimer_start(&pc->timer, ns_to_ktime(p->interval),
 		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /*
- * Where an event counts that was asked for on one CPU: a PMU that serves several
- * may have it on another one.
+ * Returns the CPU on which an event for one CPU counts. A PMU that serves several CPUs
+ * may count on another one than was asked for.
  */
 static int only_cpu(const struct tally_publisher *p)
 {
@@ -234,7 +239,7 @@ bool tally_publishes_on(const struct tally_publisher *p, int cpu)
 	return p->members[0]->counter->target.cpu < 0 || only_cpu(p) == cpu;
 }
 
-/* Those that are running begin anew: one may still be on its way elsewhere. */
+/* Starts all timers. One that runs is started again: it may be on another CPU. */
 static void start_timers(struct tally_publisher *p)
 {
 	int cpu;
@@ -254,14 +259,14 @@ void tally_publisher_stop(struct tally_publisher *p)
 		hrtimer_cancel(&per_cpu_ptr(p->cpus, cpu)->timer);
 }
 
-/* Of its own, unlike a task's. */
+/* Whether the CPU has a page of its own. A task has one page for all CPUs. */
 static bool has_page(const struct tally_publisher *p, int cpu)
 {
 	return p->nr_slots > 1 ||
 	       (!p->members[0]->counter->target.task && only_cpu(p) == cpu);
 }
 
-/* Of a CPU that is offline; its page is taken. */
+/* Publishes a slot of a CPU that is offline. The caller has taken the page. */
 static void write_slot(struct tally_publisher *p, unsigned int slot,
 		       struct publish_page *page)
 {
@@ -282,8 +287,8 @@ static void write_slot(struct tally_publisher *p, unsigned int slot,
 }
 
 /*
- * What a CPU that has gone offline had counted at last. It may come back in the
- * middle of this, and finds its page taken.
+ * Publishes the last counts of a CPU that is offline. If the CPU comes back meanwhile,
+ * its timer finds the page taken.
  */
 static void publish_offline(struct tally_publisher *p, int cpu)
 {
@@ -303,7 +308,7 @@ static void publish_offline(struct tally_publisher *p, int cpu)
 }
 
 /**
- * tally_publish_repair - after CPUs came or went
+ * tally_publish_repair - publish again after CPUs came or went
  *
  * Context: Process context, may sleep; no lock of a counter is held.
  */
@@ -323,8 +328,9 @@ void tally_publish_repair(void)
 }
 
 /**
- * tally_publisher_free - the end of what published
- * @p: from tally_publisher_end(), a grace period ago; NULL is ignored
+ * tally_publisher_free - free a publisher
+ * @p: the publisher, which nothing uses: a grace period after tally_publisher_end(). NULL
+ *	is ignored.
  */
 void tally_publisher_free(struct tally_publisher *p)
 {
@@ -382,7 +388,7 @@ free:
 	return NULL;
 }
 
-/* A special overflow looks for a publisher. */
+/* Sets the publisher of a member. Overflows use it only with TALLY_SPECIAL_PUBLISH. */
 static void tell_member(struct tally_event *ev, struct tally_publisher *p)
 {
 	smp_store_release(&ev->publisher, p); /* P */
@@ -395,13 +401,13 @@ static void tell_member(struct tally_event *ev, struct tally_publisher *p)
 }
 
 /**
- * publisher_start - publish from now on
- * @members: one event, or a set's
- * @nr: how many
- * @interval: between two times, in nanoseconds
+ * publisher_start - publish counts from now on
+ * @members: one event, or the members of a set
+ * @nr: number of @members
+ * @interval: time between two updates, in nanoseconds
  *
  * Return: 0; ERANGE for an interval that is too short or too long, EOPNOTSUPP for
- * an inherited event, EBUSY if one of them is published, ESRCH if it is being
+ * an inherited event, EBUSY if a member is published, ESRCH if a member is being
  * released, ENOMEM.
  */
 static int publisher_start(struct tally_event **members, unsigned int nr,
@@ -438,7 +444,10 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	return err;
 }
 
-/* Under publishers_lock. What published; NULL if they were not, or with others. */
+/*
+ * Called under publishers_lock. Returns the publisher of these members; NULL if they are
+ * not published, or only together with others.
+ */
 static struct tally_publisher *publisher_stop(struct tally_event **members,
 					      unsigned int nr)
 {
@@ -455,12 +464,14 @@ static struct tally_publisher *publisher_stop(struct tally_event **members,
 }
 
 /**
- * tally_publisher_end - nothing is published any more, whoever asks for it
- * @members: one event, or a set's
- * @nr: how many
+ * tally_publisher_end - stop publishing for good
+ * @members: one event, or the members of a set
+ * @nr: number of @members
  *
- * Return: what published, to be freed after a grace period; NULL if they were
- * not published, or with others.
+ * The members cannot be published again.
+ *
+ * Return: the publisher, to be freed after a grace period; NULL if the members were not
+ * published, or only together with others.
  */
 struct tally_publisher *tally_publisher_end(struct tally_event **members,
 					    unsigned int nr)
@@ -490,16 +501,16 @@ static void copy_out(const struct publish_copy *copy, unsigned int nr,
 }
 
 /**
- * tally_published - what was published last
+ * tally_published - read the counts that were published last
  * @first: the first member
- * @cpu: which CPU, for events on all CPUs
- * @nr: how many members
- * @counts: receives their counts
- * @age: receives how old they are, in nanoseconds
+ * @cpu: the CPU, for events on all CPUs
+ * @nr: number of members
+ * @counts: receives the counts of the members
+ * @age: receives the age of the counts, in nanoseconds
  *
  * Context: Any context.
- * Return: 0; EINVAL for a CPU that does not exist or that they are not on, ENODATA
- * if they are not published, or nothing has been yet.
+ * Return: 0; EINVAL for a CPU that does not exist or that the members do not count on;
+ * ENODATA if the members are not published, or have not been so far.
  */
 int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 		    struct tally_count *counts, u64 *age)
@@ -516,7 +527,7 @@ int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 	    cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu) :
 	    cpu >= 0 && cpu != c->target.cpu)
 		return -EINVAL;
-	/* Against tally_publisher_free(). */
+	/* The publisher is freed after a grace period, which waits for this. */
 	preempt_disable_notrace();
 	p = READ_ONCE(first->publisher); /* P */
 	page = p ? p->pages[cpu & c->slot_mask] : NULL;

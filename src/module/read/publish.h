@@ -8,7 +8,10 @@ struct tally_count;
 struct tally_event;
 struct tally_publisher;
 
-/* The interval of what is published, in nanoseconds, for each eight events begun. */
+/*
+ * Limits of the publishing interval, in nanoseconds. The shortest one is for up to eight
+ * events; each further eight add as much.
+ */
 #define TALLY_PUBLISH_SHORTEST	10000ULL
 #define TALLY_PUBLISH_LONGEST	3600000000000ULL
 

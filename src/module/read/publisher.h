@@ -11,10 +11,10 @@
 #include "event/event.h"
 
 /**
- * struct publish_copy - the counts at one moment
- * @time_ns: when that was, by ktime_get_mono_fast_ns()
- * @totals: of each member
- * @states: of each member: TALLY_STATE_*
+ * struct publish_copy - counts at one moment
+ * @time_ns: time of that moment in nanoseconds, by ktime_get_mono_fast_ns()
+ * @totals: totals of each member
+ * @states: state of each member, TALLY_STATE_*
  */
 struct publish_copy {
 	u64 time_ns;
@@ -23,10 +23,11 @@ struct publish_copy {
 };
 
 /**
- * struct publish_page - what is published of one slot
- * @number: how often; its lowest bit tells the copy to read; 0 not yet
- * @writing: in the middle of it
- * @copies: the one that is read, and the next one
+ * struct publish_page - published counts of one slot
+ * @number: number of copies ever written; the lowest bit is the index of the copy to
+ *	read; 0 before the first copy
+ * @writing: 1 while a writer has taken the page
+ * @copies: the copy to read, and the one to write next
  */
 struct publish_page {
 	u32 number;
@@ -37,10 +38,10 @@ struct publish_page {
 static_assert(sizeof(struct publish_page) <= 4096);
 
 /**
- * struct publish_cpu - what publishes on one CPU
+ * struct publish_cpu - timer of a publisher on one CPU
  * @timer: the timer
- * @publisher: whose
- * @cpu: where
+ * @publisher: the publisher
+ * @cpu: the CPU
  */
 struct publish_cpu {
 	struct hrtimer timer;
@@ -49,16 +50,16 @@ struct publish_cpu {
 };
 
 /**
- * struct tally_publisher - what publishes an event or a set
- * @node: in the list of all
- * @interval: of the timers
- * @asked: as it was asked for
- * @nr_slots: of each member's counter
- * @cpus: a timer for each CPU
- * @pages: one for each slot
- * @mapped: the page of a user program that is to have the sum of all; or NULL
- * @nr: how many members
- * @members: the events; they live longer
+ * struct tally_publisher - publisher of an event or a set
+ * @node: link in the list of publishers, or of those with a mapped page
+ * @interval: interval of the timers, in nanoseconds
+ * @asked: interval that was asked for, in nanoseconds
+ * @nr_slots: number of slots of each member's counter
+ * @cpus: timer on each CPU
+ * @pages: page for each slot
+ * @mapped: page with the sums, for user programs; NULL if there is none
+ * @nr: number of members
+ * @members: the events, which live longer
  */
 struct tally_publisher {
 	struct list_head node;
@@ -73,14 +74,14 @@ struct tally_publisher {
 };
 
 /**
- * struct publish_mapped - a page that user programs read
+ * struct publish_mapped - page that user programs map
  * @page: the page
- * @base: what is not the program's, of the only member
- * @attached: that is so, and what its owner resets it to does not matter
- * @writing: somebody is, and has the rest for himself
- * @cpu: which CPU's timer does
- * @sum: of all slots
- * @one: of one
+ * @base: part of the only member's totals that the program does not see, with @attached
+ * @attached: the only member has another owner, whose resets are ignored
+ * @writing: 1 while a writer uses @page, @sum and @one
+ * @cpu: CPU whose timer writes the page
+ * @sum: sum of all slots
+ * @one: copy of one slot, for @sum
  */
 struct publish_mapped {
 	struct perf_event_mmap_page *page;
