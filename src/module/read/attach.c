@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading another one's event: from where it stood then, and what it had counted
- * at last when its owner has released it.
+ * Attachments: readers of an event that has another owner.
+ *
+ * A reader sees what the event has counted since the reader attached. When the owner
+ * releases the event, the attachment keeps the last counts.
  */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
@@ -13,12 +15,12 @@
 #include "read/read.h"
 
 /*
- * Guards the lists of all events. Inside the list of events' lock, outside
- * tally_attachment::lock.
+ * Guards tally_event::attachments of all events. Taken inside the lock of the list of
+ * events, and outside tally_attachment::lock.
  */
 static DEFINE_MUTEX(attachments_lock);
 
-/* In the lock of the list of events, so that it is not released meanwhile. */
+/* Called under the lock of the list of events, so the event is not released meanwhile. */
 static void add(struct tally_event *ev, void *attachment)
 {
 	struct tally_attachment *a = attachment;
@@ -45,14 +47,14 @@ static void begin(struct tally_attachment *a)
 }
 
 /**
- * tally_attach - read an event from now on
- * @a: zeroed, but for @a->gone
- * @id: which event; 0 to go by @name
- * @name: its name
- * @may: whether the caller may read it
+ * tally_attach - attach a reader to an event
+ * @a: the attachment, zeroed except for @a->gone
+ * @id: id of the event; 0 to find the event by @name
+ * @name: name of the event
+ * @may: check of the caller's right to read the event; returns 0 or an error
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such event, ENOMEM, or what @may says.
+ * Return: 0; ENOENT if there is no such event, ENOMEM, or the error of @may.
  */
 int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		 int (*may)(const struct tally_event *ev))
@@ -61,7 +63,7 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 
 	mutex_init(&a->lock);
 	INIT_LIST_HEAD(&a->node);
-	/* How many it takes, only the event knows. */
+	/* The number of slots is not known before the event is found. */
 	a->base = kvcalloc(nr_cpu_ids, sizeof(*a->base), GFP_KERNEL);
 	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL);
 	if (a->base && a->last)
@@ -74,8 +76,8 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 }
 
 /**
- * tally_detach - read it no more
- * @a: nobody uses it any more
+ * tally_detach - detach a reader
+ * @a: the attachment, which nobody uses any more
  */
 void tally_detach(struct tally_attachment *a)
 {
@@ -87,7 +89,7 @@ void tally_detach(struct tally_attachment *a)
 	kvfree(a->last);
 }
 
-/* What is not the reader's, of all slots. */
+/* Called with @a locked. Returns the base, summed over slots. */
 void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base)
 {
 	unsigned int i;
@@ -101,7 +103,10 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
 	}
 }
 
-/* A set that ends tells what it had at one moment, which may be before the base. */
+/*
+ * Subtracts the base, down to 0: a set that is disabled keeps the counts of one moment,
+ * which may be before the base was read.
+ */
 static void take_off(struct tally_count *count, u64 value, u64 enabled, u64 running)
 {
 	count->value -= min(count->value, value);
@@ -109,7 +114,7 @@ static void take_off(struct tally_count *count, u64 value, u64 enabled, u64 runn
 	count->running_ns -= min(count->running_ns, running);
 }
 
-/* Of all slots, whatever its owner resets it to. */
+/* Reads the sum of all slots. Resets by the owner have no effect on it. */
 static void read_all(struct tally_attachment *a, struct tally_count *count)
 {
 	struct tally_totals base;
@@ -132,7 +137,7 @@ static void read_all(struct tally_attachment *a, struct tally_count *count)
 	count->value = a->told;
 }
 
-/* Whether the event is still there; if not, what it had counted at last. */
+/* Reads the event. Returns false, with its last counts, if the owner has released it. */
 bool tally_attachment_read(struct tally_attachment *a, struct tally_count *count)
 {
 	bool there;
@@ -144,7 +149,7 @@ bool tally_attachment_read(struct tally_attachment *a, struct tally_count *count
 	return there;
 }
 
-/* One CPU's part; as tally_event_read_cpu(), but in the error state, too. */
+/* Reads one CPU, as tally_event_read_cpu(), but also in the error state. */
 int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 			      struct tally_count *count, bool *there)
 {
@@ -167,7 +172,10 @@ int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 	return err;
 }
 
-/* Under the lock: the value begins at 0 again, for this reader; its times go on. */
+/*
+ * Called with @a locked. Sets the value to 0 for this reader; the times go on. @base
+ * receives the new base, summed over slots.
+ */
 void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base)
 {
 	unsigned int i;
@@ -182,14 +190,14 @@ void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *bas
 }
 
 /**
- * tally_attachments_end - nobody reads an event any more
- * @ev: the event; it is in no list and counts no further
+ * tally_attachments_end - detach all readers of an event that is being released
+ * @ev: the event, which is in no list and does not count any more
  */
 void tally_attachments_end(struct tally_event *ev)
 {
 	struct tally_attachment *a, *next;
 
-	/* Nobody finds it any more, so that none is added. */
+	/* Nobody finds the event any more, so no attachment is added. */
 	if (list_empty_careful(&ev->attachments))
 		return;
 	mutex_lock(&attachments_lock);

@@ -10,20 +10,21 @@ struct tally_event;
 struct tally_totals;
 
 /**
- * struct tally_attachment - somebody who reads another one's event
- * @lock: guards what follows. Outside tally_counter::lock.
- * @node: in the event's list of them; guarded by the lock of all lists
- * @ev: the event; NULL when its owner has released it, a grace period before an event
+ * struct tally_attachment - reader of an event that has another owner
+ * @lock: lock of @ev, @base, @last, @told and @state; taken outside tally_counter::lock
+ * @node: link in tally_event::attachments; guarded by the lock of all these lists
+ * @ev: the event; NULL once its owner has released it, a grace period before an event
  *	that has a ring is freed
- * @id: the event's
- * @nr_slots: of its counter
- * @cpu: the CPU that it counts on; -1 for all, or any
- * @on_all_cpus: it counts on all
- * @base: what each slot had counted when it was attached to, or reset
- * @last: what each had counted when it was released
- * @told: the largest value that was told
- * @state: what it was doing then
- * @gone: called then, in process context, before @ev goes
+ * @id: id of the event
+ * @nr_slots: number of slots of the event's counter
+ * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
+ * @on_all_cpus: the event counts on all CPUs
+ * @base: count of each slot when the reader attached, its value when the reader last
+ *	reset it
+ * @last: count of each slot when the event was released
+ * @told: largest value that was returned since @base, so that no later one is smaller
+ * @state: state of the event when it was released
+ * @gone: called in process context when the event is released, before it is freed
  */
 struct tally_attachment {
 	struct mutex lock; /* ev, base, last */

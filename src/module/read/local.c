@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads on the spot: on the CPU that counts, in any context, without a lock.
+ * Local reads: on the CPU that counts, in any context, without a lock.
  *
- * With interrupts disabled nobody takes perf's event from this CPU: that needs an
- * interrupt here, or is a hotplug operation that stops this CPU first. What is
- * left to care for is an NMI, a kprobe or a tracepoint inside of perf itself, or
- * of another such read: the count is then being brought up to date, or its event
- * being put on the PMU or taken off. That is recognised, and refused.
+ * While interrupts are disabled, perf's event stays on this CPU: perf needs an interrupt
+ * here to take the event off, or a hotplug operation, which stops this CPU first. But an
+ * NMI, a kprobe or a tracepoint may interrupt perf itself, or another local read, while
+ * that updates the count, puts the event on the PMU, or takes it off. A read in that
+ * place recognises this, and returns an error.
  *
  * Ordering, beside queue.c (A to D) and callback.c (E to H):
  *
- * I. tally_view::event is stored, with release, after the rest of the view, and
- *    tally_event::local after all views; both are load-acquired before a view is
- *    read: what is found on has its own start. The view's times are in a latch, of which one
- *    copy is always whole, also for an NMI that interrupts its writer; its value
- *    is one word. A writer publishes after it has read the slot, by an interrupt
- *    on its CPU, which waits for a read that goes on there; so a read never sees
- *    a start that is later than what it counts from.
- * J. @tally_reading (counter/slot.h) is seen by this CPU alone: compiler barriers.
- * K. tally_slot::event is stored, with release, after what reads it and after the
- *    bank, and load-acquired. The bank is written again only after it was NULL and
- *    its CPU had gone offline, or its owner released the event.
+ * I. tally_view::event is stored with release after the rest of the view, and
+ *    tally_event::local after all views. A read load-acquires one of both before it reads
+ *    a view: the view of an event that is found enabled has the start of that enabling.
+ *    The times of a view are in a latch. One copy of the latch is always whole, also for
+ *    an NMI that interrupts the writer. The value of a view is one word. A writer reads
+ *    the slot before it publishes the view, by an interrupt on the slot's CPU. That
+ *    interrupt waits for a local read that is running there. So no read sees a start
+ *    that is later than the count it has read.
+ * J. @tally_reading (counter/slot.h) is used by its own CPU only: compiler barriers.
+ * K. tally_slot::event is stored with release after the slot's read function and bank,
+ *    and is load-acquired. The bank is written again only after the pointer was cleared,
+ *    when the CPU had gone offline or the owner released the event.
  */
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
@@ -38,8 +39,9 @@
 #include "event/overflow.h"
 
 /*
- * By this CPU beneath us, or by another one, for a moment. A kernel for one CPU
- * has locks that nobody can ask; but only an NMI is inside of them.
+ * Whether the event's context is locked, by the code that this read interrupted or, for
+ * a moment, by another CPU. In a kernel without SMP, locks have no state to look at; but
+ * there only an NMI can interrupt the holder of the lock.
  */
 static bool is_locked(const struct perf_event *event)
 {
@@ -48,11 +50,11 @@ static bool is_locked(const struct perf_event *event)
 }
 
 /*
- * perf, or a read, may be at work on the count beneath us. Only to be asked where
- * interrupts were disabled before: nothing else can be inside of that.
+ * Whether this read may have interrupted perf, or another read, that works on the count.
+ * This is asked only if interrupts were disabled before: perf and reads disable them.
  *
- * perf reads events and moves them with their context locked, or the PMU disabled;
- * and stops one before it is given another counter.
+ * perf reads events and moves them with their context locked, or with the PMU disabled.
+ * It stops an event before it gives the event another hardware counter.
  */
 static bool is_being_counted(const struct perf_event *event)
 {
@@ -70,9 +72,10 @@ static bool is_in_its_handler(const struct tally_overflow *of)
 }
 
 /*
- * Reading it is more than reading a counter: of a PMU that is no CPU's own, it
- * takes the driver's lock, which may be held beneath us; of a precise one it
- * empties the buffer, which its interrupt is just doing.
+ * Whether the event cannot be read in NMI, because the driver does more than read a
+ * hardware counter. For a PMU that serves several CPUs the driver takes a lock, which
+ * the interrupted code may hold. For a precise event it empties the buffer, which the
+ * PMU's interrupt may be doing at this moment.
  */
 static bool is_no_matter_for_nmi(const struct perf_event *event)
 {
@@ -80,18 +83,18 @@ static bool is_no_matter_for_nmi(const struct perf_event *event)
 	       event->attr.precise_ip;
 }
 
-/* perf reads a clock that overflows in its timer, without any lock. */
+/* perf updates a clock that overflows in the clock's hrtimer, without a lock. */
 static bool is_in_its_timer(struct perf_event *event)
 {
 	return is_sampling_event(event) && event->hw.hrtimer.base &&
 	       hrtimer_callback_running(&event->hw.hrtimer);
 }
 
-/* In interrupts, and where they are disabled. */
+/* Checks a read for which interrupts were disabled before, also by an interrupt. */
 static int check_irqs_off(const struct tally_event *ev,
 			  const struct tally_slot *s, struct perf_event *event)
 {
-	/* Nobody has to bring it up to date. */
+	/* The count is always up to date. */
 	if (s->still)
 		return 0;
 	if (in_nmi() && is_no_matter_for_nmi(event))
@@ -105,14 +108,14 @@ static int check_irqs_off(const struct tally_event *ev,
 }
 
 /**
- * tally_local_check - may it be read here, and if not, why
+ * tally_local_check - check whether an event can be read on this CPU
  * @ev: the event
- * @s: its slot on this CPU
- * @event: what was found in that
+ * @s: slot of the event on this CPU
+ * @event: perf's event that was found in the slot, or NULL
  * @cpu: this CPU
- * @irqs_off: the caller's caller had interrupts disabled
+ * @irqs_off: interrupts were disabled before the local read disabled them
  *
- * Return: 0, or what tally_event_read_local() returns.
+ * Return: 0, or the error for tally_event_read_local() to return.
  */
 noinline int tally_local_check(const struct tally_event *ev,
 			       const struct tally_slot *s,
@@ -126,7 +129,7 @@ noinline int tally_local_check(const struct tally_event *ev,
 		return -EOPNOTSUPP;
 	if (t->task && t->task != current)
 		return -EINVAL;
-	/* That of a PMU that serves several CPUs may not be where it was asked. */
+	/* A PMU that serves several CPUs may count on another one than asked for. */
 	if (t->cpu >= 0 &&
 	    cpu != (event && !t->task ? READ_ONCE(event->cpu) : t->cpu))
 		return -EINVAL;
@@ -145,7 +148,7 @@ noinline int tally_local_check(const struct tally_event *ev,
 	return 0;
 }
 
-/* Of those that overflow, in interrupts, and wherever it fails. */
+/* The slow path: for events that overflow, with interrupts disabled, and for errors. */
 static noinline int read_carefully(struct tally_event *ev, int cpu,
 				   unsigned long flags, u64 *value)
 {
@@ -179,7 +182,7 @@ notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 	raw_local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	view = &ev->views[cpu & ev->slot_mask];
-	/* Else its address is computed again after each use. */
+	/* Keeps the compiler from computing the address again for each use. */
 	OPTIMIZER_HIDE_VAR(view);
 	event = smp_load_acquire(&view->event); /* I */
 	if (unlikely(READ_ONCE(event->oncpu) != cpu) ||
@@ -202,15 +205,15 @@ out:
 EXPORT_SYMBOL_TALLY(tally_event_read_local);
 
 /**
- * tally_local_read - the event's count with its times
+ * tally_local_read - read the count of an event with its times on this CPU
  * @ev: the event
  * @cpu: this CPU; interrupts are disabled
- * @irqs_off: and had been
- * @whole: whatever it was reset to
+ * @irqs_off: interrupts were disabled before the caller disabled them
+ * @whole: resets of the event are ignored
  * @now: local_clock()
- * @count: receives it; unchanged if an error is returned
+ * @count: receives the count; unchanged on error
  *
- * Return: as tally_event_read_local().
+ * Return: 0, or an error of tally_event_read_local().
  */
 int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count)
@@ -224,7 +227,7 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 	err = tally_local_check(ev, s, event, cpu, irqs_off);
 	if (err)
 		return err;
-	/* perf changes several times, one after the other. */
+	/* perf changes the times of an event one after the other, under this lock. */
 	if (irqs_off && is_locked(event))
 		return -EAGAIN;
 	tally_local_totals(s, event, now, &t);
@@ -250,7 +253,10 @@ static enum tally_state state_at_rest(const struct tally_counter *c,
 						 TALLY_STATE_INACTIVE;
 }
 
-/* A CPU's event is enabled while others have its place; its times are of before. */
+/*
+ * Nanoseconds since perf last updated the times of a CPU's event. An event that is
+ * multiplexed stays enabled while it is off the PMU.
+ */
 static u64 waited(const struct tally_event *ev, const struct perf_event *event)
 {
 	s64 since;
@@ -264,18 +270,18 @@ static u64 waited(const struct tally_event *ev, const struct perf_event *event)
 }
 
 /**
- * tally_event_peek - what an event had counted where it is not counting now,
- *	whatever it was reset to
+ * tally_event_peek - read a slot of an event that is not counting there now
  * @ev: the event, which is not inherited
- * @slot: where
- * @t: receives it
- * @state: receives what it is doing
+ * @slot: the slot
+ * @t: receives the totals; resets of the event are ignored
+ * @state: receives the state
  *
- * Perf, and a CPU that comes or goes, may be at work on it: then it is of before,
- * or, of a CPU that is going, may lack what has not been banked yet.
+ * perf may be changing the event, or its CPU may be coming or going. Then the totals may
+ * be older ones. The totals of a CPU that is going may lack counts that are not banked
+ * yet.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
- * Return: 0; EAGAIN if it is counting.
+ * Return: 0; EAGAIN if the event is counting.
  */
 int tally_event_peek(struct tally_event *ev, unsigned int slot,
 		     struct tally_totals *t, enum tally_state *state)
@@ -304,7 +310,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 	*state = state_at_rest(ev->counter, event);
 	if (!event)
 		return 0;
-	/* perf adds what the PMU has before it says that the event is not on it. */
+	/* perf updates the count before it sets @oncpu to -1. */
 	smp_rmb();
 	t->value += local64_read(&event->count);
 	t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, event);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A look at the members of a set: one interrupt for all members of a CPU, which reads
- * them at one moment of one clock.
+ * A look at the members of a set: one interrupt on each CPU reads all members that are
+ * counting there, at one moment of one clock.
  */
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -54,14 +54,14 @@ static void look_here(void *arg)
 	}
 }
 
-/* Where the members of a set with one slot are counting; -1 nowhere. */
+/* Returns the CPU on which a member of a set with one slot is counting; -1 if none is. */
 static int where_it_counts(const struct tally_set *set)
 {
 	const struct perf_event *event;
 	u64 left = set->looking;
 	int cpu = -1;
 
-	/* Against the end of a perf event whose CPU has gone. */
+	/* RCU keeps a perf event whose CPU went offline from being freed here. */
 	rcu_read_lock();
 	while (left && cpu < 0) {
 		event = READ_ONCE(set->members[tally_set_next(&left)]->counter->slots[0].event);
@@ -73,8 +73,8 @@ static int where_it_counts(const struct tally_set *set)
 }
 
 /*
- * What changes when a task's event has been on a CPU for a while, of all members;
- * 0 if one is.
+ * Returns 1 plus the running times of all members, which changes whenever the task has
+ * run for a while; 0 if a member is counting.
  */
 static u64 rest(const struct tally_set *set)
 {
@@ -126,7 +126,7 @@ void tally_set_look(struct tally_set *set, u64 members)
 	on_each_cpu_cond(can_look, look_here, set, true);
 }
 
-/* Whether a member that was not counting at the last look is now, in this slot. */
+/* Whether a member is counting in this slot that the last look did not find there. */
 static bool has_come(const struct tally_set *set, unsigned int slot)
 {
 	u64 left = set->looking & ~set->looks[slot].looked;
@@ -143,9 +143,10 @@ static bool has_come(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Whether what was looked at, and what was read one by one after that, is of one
- * moment. What is not counting may be read later; but it may have begun to count
- * in between; and the members of a set with one slot may count on two CPUs.
+ * Whether the last look, and the reads of single members after it, found the counts of
+ * one moment. A member that was not counting at the look may be read later, unless it
+ * has begun to count in between. The members of a set with one slot may be counting on
+ * two CPUs, of which the look saw one.
  */
 bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 			     unsigned int last)
@@ -162,7 +163,7 @@ bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 	return true;
 }
 
-/* Members that were found counting, in a look at what the set counts. */
+/* Remembers the members that the last look found counting, while the set counts. */
 void tally_set_remember(struct tally_set *set)
 {
 	unsigned int slot;

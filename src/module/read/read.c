@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading an event, asleep: under its counter's lock, by an interrupt on each CPU
- * that is counting, or of what perf has kept.
+ * Reads of an event that may sleep. They take the lock of the counter and interrupt each
+ * CPU that is counting. perf returns the counts of all other slots.
  */
 #include <linux/mutex.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "event/event.h"
 #include "read/read.h"
 
-/* As of the last tally_counter_look(). */
+/* Returns the event's part of a slot as of the last tally_counter_look(). */
 static void view_read(const struct tally_event *ev, unsigned int slot,
 		      struct tally_totals *t)
 {
@@ -38,8 +38,8 @@ static void add_slot(const struct tally_event *ev, unsigned int slot,
 }
 
 /*
- * Adds one slot's part, under the lock. ENODEV if the slot stands for no CPU that
- * is served.
+ * Adds one slot to @count. Called under tally_counter::lock. Returns ENODEV for the slot
+ * of a CPU that cannot exist, or that the PMU does not serve.
  */
 int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
 			 struct tally_count *count)
@@ -53,7 +53,7 @@ int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
 	return 0;
 }
 
-/* One slot's part; @whole: whatever it was reset to. */
+/* Reads one slot. With @whole, resets of the event are ignored. */
 static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 		     struct tally_count *count)
 {
@@ -69,14 +69,14 @@ static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 	return err;
 }
 
-/* One slot's part; for debugfs, which shows error states as words. */
+/* Reads one slot. An error state is no error here: debugfs shows it as a word. */
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count)
 {
 	return read_slot(ev, slot, false, count);
 }
 
-/* The same, for those whom its being reset does not concern. */
+/* As tally_event_read_slot(), but resets of the event are ignored. */
 int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
 				struct tally_count *count)
 {
@@ -98,19 +98,19 @@ static void read_all(struct tally_event *ev, bool whole, struct tally_count *cou
 	mutex_unlock(&ev->counter->lock);
 }
 
-/* The sum of all slots; for debugfs, which shows error states as words. */
+/* Reads the sum of all slots. An error state is no error: debugfs shows it as a word. */
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
 {
 	read_all(ev, false, count);
 }
 
-/* The same, for those whom its being reset does not concern. */
+/* As tally_event_read_all(), but resets of the event are ignored. */
 void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
 {
 	read_all(ev, true, count);
 }
 
-/* Each slot's part, all of one look, whatever it was reset to. */
+/* Reads each slot, all by one look. Resets of the event are ignored. */
 void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
 {
 	unsigned int i;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A set is read here on the CPU that it counts on, in any context, and in sections.
+ * Local reads of a set, in any context: of the set's window, and of sections.
  *
- * A section is a window on one CPU. tally_section_begin() writes where each member
- * stands into the caller's section, tally_section_end() subtracts. Neither interrupts
- * another CPU, and the set keeps no trace of its sections: an abandoned section costs
- * nothing, and a section is as private to its caller as any other variable.
+ * A section is a window on one CPU. tally_section_begin() writes the counts of the
+ * members to the caller's section, and tally_section_end() subtracts them. Neither
+ * function interrupts another CPU. The set keeps no trace of its sections: an abandoned
+ * section costs nothing, and a section is as private to its caller as any other variable.
  *
- * The fast path serves every set whose members only count, where interrupts are
- * enabled. All else takes the careful path: interrupts, members that overflow (their
- * view never has an event), members that perf has touched, and errors.
+ * The fast path reads sets whose members only count, while interrupts are enabled. All
+ * else takes the careful path: reads with interrupts disabled, members that overflow
+ * (their view never has an event), members that perf has changed, and errors.
  *
- * Ordering: I to K of local.c, L of set.c.
+ * Ordering: I to K of local.c, L of window.c.
  */
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
@@ -23,7 +23,7 @@
 #include "event/overflow.h"
 #include "read/window.h"
 
-/* A member on this CPU. 0, or why it cannot be read: it is not counted, then. */
+/* Reads a member on this CPU. If that fails, @count is TALLY_NOT_COUNTED. */
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 		     struct tally_count *count)
 {
@@ -70,7 +70,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 }
 EXPORT_SYMBOL_TALLY(tally_set_read_local);
 
-/* The member's event, its count up to date; false if the careful path has to look at it. */
+/* Brings a member's count up to date. Returns false if only the careful path can. */
 static __always_inline bool read_view(const struct tally_view *view, int cpu,
 				      struct perf_event **event)
 {
@@ -104,9 +104,9 @@ static __always_inline bool end_member(const struct tally_view *view, int cpu,
 }
 
 /*
- * The loop is a fifth of what a member costs, so that most members are read four at
- * a time. perf changes nothing about a member without bringing the time of its context
- * up to date.
+ * A loop over single members would be a fifth of their cost, so most members are read
+ * four at a time. perf updates the time of a context before it changes a member there:
+ * if the time is the same at the end, perf has changed no member.
  */
 static __always_inline bool begin_all(struct tally_section *section,
 				      struct tally_view *const *view, unsigned int nr, int cpu)
@@ -183,13 +183,13 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	if (err)
 		return err;
 	mark->value = tally_local_value(s, event) - s->bank.value;
-	/* Both only grow: the sum is the same if both are. */
+	/* Both parts only grow: the sum is the same only if both are. */
 	mark->stamp = event->tstamp + throttled_here(ev);
 	*time = event->ctx->time;
 	return 0;
 }
 
-/* Whether perf has left a member alone since the section began. */
+/* Whether perf has not changed a member since the section began. */
 static bool was_left_alone(const struct tally_section *section,
 			   const struct tally_mark *then, const struct tally_mark *now)
 {
@@ -284,7 +284,7 @@ notrace int __tally_section_begin(struct tally_set *set, struct tally_section *s
 	cpu = raw_smp_processor_id();
 	views = (void *)set->views + (u64)cpu * set->row;
 	reading = raw_cpu_ptr(&tally_reading);
-	/* Else its address is computed again after each use. */
+	/* Keeps the compiler from computing the address again for each use. */
 	OPTIMIZER_HIDE_VAR(reading);
 	section->set = set;
 	section->where = here(cpu);

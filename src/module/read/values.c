@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The values of a set whose members all count, and nothing else: what programs read
- * of a group, most of the time.
+ * The values of a set whose members are all counting: what programs usually read of a
+ * group.
  *
- * Anything else is window.c's: it knows members that are off, or take turns, are
- * throttled or inherited; and all of their times.
+ * window.c reads all other sets: with members that are disabled, multiplexed, throttled
+ * or inherited. It also reads the times of each member.
  */
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
@@ -17,7 +17,7 @@
 #include "read/local.h"
 #include "read/window.h"
 
-/* The first one's times as well. As look_here() in look.c, of views. */
+/* Reads the first member with its times. @t are the totals of the event. */
 static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t)
 {
 	unsigned int slot = cpu & set->slot_mask;
@@ -87,7 +87,7 @@ static void look(struct tally_set *set)
 		on_each_cpu_cond(can_look, look_here, set, true);
 		return;
 	}
-	/* Against the end of a perf event whose CPU has gone. */
+	/* RCU keeps a perf event whose CPU went offline from being freed here. */
 	rcu_read_lock();
 	event = READ_ONCE(set->members[0]->views[0].event);
 	cpu = READ_ONCE(event->oncpu);
@@ -96,7 +96,7 @@ static void look(struct tally_set *set)
 		smp_call_function_single(cpu, look_here, set, true);
 }
 
-/* A CPU that has never been there, or that the PMU does not serve. */
+/* Whether no member has counted in the slot: its CPU was never there, or not served. */
 static bool nothing_there(const struct tally_set *set, unsigned int slot)
 {
 	unsigned int i;
@@ -108,15 +108,15 @@ static bool nothing_there(const struct tally_set *set, unsigned int slot)
 }
 
 /**
- * tally_set_read_values - what all members have counted, if that is simple
- * @set: the set, under its lock
- * @first: receives the first one's value and times
- * @values: receives the values of all
+ * tally_set_read_values - read the values of a set whose members are all counting
+ * @set: the set, locked
+ * @first: receives the value and the times of the first member
+ * @values: receives the values of all members
  *
- * One interrupt for each other CPU that is counting.
+ * Each other CPU that is counting gets one interrupt.
  *
  * Context: Process context, may sleep.
- * Return: whether it was; if not, tally_set_look_and_read() can.
+ * Return: whether the values were read; if not, tally_set_look_and_read() reads them.
  */
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The window of a set: where it begins and ends, and what was counted in it.
+ * The window of a set: its beginning, its end, and the counts in it.
  *
- * All members of a CPU are read by one look, at one moment of one clock: look.c.
- * Where the set is enabled, disabled or reset, this moment is where each
- * member begins or ends. Whether all of them were on the PMU for the whole of it,
- * perf's times tell.
+ * One look (look.c) reads all members of a CPU at one moment of one clock. When the set
+ * is enabled, disabled or reset, the windows of its members begin or end at that moment.
+ * perf's times show whether all members were on the PMU for the whole window.
  *
  * Ordering, beside local.c (I to K):
  *
- * L. tally_set::open is stored, with release, after the members have begun, and
- *    load-acquired before they are read without the lock, in section.c.
+ * L. tally_set::open is stored with release after the members have begun. section.c
+ *    load-acquires it before it reads the members without the lock.
  */
 #include <linux/bitops.h>
 #include <linux/mutex.h>
@@ -23,9 +22,9 @@
 #include "read/read.h"
 #include "read/window.h"
 
-/* ---- what was found ---- */
+/* ---- results of a look ---- */
 
-/* In the last look. */
+/* Whether the last look found the member throttled. */
 static bool was_throttled(const struct tally_set *set, unsigned int i)
 {
 	unsigned int slot;
@@ -36,7 +35,10 @@ static bool was_throttled(const struct tally_set *set, unsigned int i)
 	return false;
 }
 
-/* Under the lock of the member's counter. */
+/*
+ * Returns the totals of a slot of a member, from the last look or, if that did not find
+ * the member counting, read now. Called under the lock of the member's counter.
+ */
 static const struct tally_totals *totals_of(struct tally_set *set,
 					    unsigned int i, unsigned int slot)
 {
@@ -58,12 +60,15 @@ static void tell_member(struct tally_set *set, unsigned int i,
 		what(set->members[i], slot, totals_of(set, i, slot));
 }
 
-/* ---- its window ---- */
+/* ---- the window ---- */
 
-/* It begins anew if its members did not begin together: nobody has read it. */
+/*
+ * How often a window is begun, or read, until that was at one moment for all members.
+ * Nobody can read a window before it is open.
+ */
 #define TRIES	4
 
-/* Whether they began at one moment. */
+/* Begins the windows of members. Returns whether all began at one moment. */
 static bool begin(struct tally_set *set, u64 members)
 {
 	u64 left = members;
@@ -84,7 +89,7 @@ static bool begin(struct tally_set *set, u64 members)
 	       tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
-/* There is no moment to find at which it begins with others. */
+/* A set with one member needs no moment that is common to several. */
 static int begin_alone(struct tally_set *set)
 {
 	struct tally_event *ev = set->members[0];
@@ -100,11 +105,11 @@ static int begin_alone(struct tally_set *set)
 }
 
 /**
- * tally_set_on - let members count
- * @set: the set, under its lock
- * @members: a bit for each
+ * tally_set_on - enable members of a set
+ * @set: the set, locked
+ * @members: a bit for each of these members
  *
- * Return: 0, or the first of what tally_event_enable() says of them.
+ * Return: 0, or the first error of tally_event_enable() for one of them.
  */
 int tally_set_on(struct tally_set *set, u64 members)
 {
@@ -119,7 +124,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		return begin_alone(set);
 	while (left) {
 		i = tally_set_next(&left);
-		/* One that has ended by itself begins alone. */
+		/* A member that has ended by itself begins alone. */
 		err = set->on & BIT_ULL(i) ?
 		      tally_event_retry(set->members[i], &set->ragged) :
 		      tally_event_start(set->members[i]);
@@ -134,7 +139,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 	}
 	for (i = 0; i < TRIES && !together; i++)
 		together = begin(set, members);
-	/* What others have counted before does not count for the ratio. */
+	/* Counts that began at different moments have no valid ratio. */
 	if (!together || members != tally_set_all(set))
 		set->ragged = true;
 	set->begun = true;
@@ -145,7 +150,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		if (ev->on)
 			tally_event_open(ev);
 		mutex_unlock(&ev->counter->lock);
-		/* It is off at the beginning of the window. */
+		/* The member does not count at the beginning of the window. */
 		if (was_throttled(set, i))
 			set->throttled[i] = U64_MAX;
 	}
@@ -155,9 +160,9 @@ int tally_set_on(struct tally_set *set, u64 members)
 }
 
 /**
- * tally_set_off - let members count no more
- * @set: the set, under its lock
- * @members: a bit for each
+ * tally_set_off - disable members of a set
+ * @set: the set, locked
+ * @members: a bit for each of these members
  */
 void tally_set_off(struct tally_set *set, u64 members)
 {
@@ -172,7 +177,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 	set->ragged |= members != tally_set_all(set);
 	WRITE_ONCE(set->open, false);
 	set->on &= ~members;
-	/* Nobody has read, or reads, more than what they have at the end. */
+	/* No local read may return more than the count at the end. */
 	for (left = members; left; )
 		tally_event_close(set->members[tally_set_next(&left)]);
 	tally_set_look(set, members);
@@ -193,9 +198,9 @@ void tally_set_off(struct tally_set *set, u64 members)
 }
 
 /**
- * tally_set_zero - let the values of members begin at 0 again
- * @set: the set, under its lock
- * @members: a bit for each
+ * tally_set_zero - reset members of a set
+ * @set: the set, locked
+ * @members: a bit for each of these members
  */
 void tally_set_zero(struct tally_set *set, u64 members)
 {
@@ -207,7 +212,7 @@ void tally_set_zero(struct tally_set *set, u64 members)
 	lockdep_assert_held(&set->lock);
 	if (left)
 		tally_set_look(set, left);
-	/* From here on all are of the same time, if all or none are counting. */
+	/* If all members are reset and all or none are counting, they begin together. */
 	set->ragged = members != tally_set_all(set) ||
 		      (set->on && (rest || !tally_set_of_one_moment(set, 0, set->nr_slots - 1)));
 	while (left) {
@@ -276,13 +281,16 @@ static void add(struct tally_count *count, const struct tally_totals *t,
 		count->state = tally_state_worse(count->state, state);
 }
 
-/* What was seen counting needs no lock; all else is the event's to tell. */
+/*
+ * Adds slots of a member. The last look has the totals of slots that are counting. Other
+ * slots are read from the event, under the counter's lock.
+ */
 static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		      unsigned int last, struct tally_count *count)
 {
 	const struct tally_set_look *look = &set->looks[first];
 	struct tally_event *ev = set->members[i];
-	/* A limit on its overflows ends it without the set's lock. */
+	/* A limit of its overflows disables the event without the set's lock. */
 	bool locked = ev->overflow, on = true;
 	struct tally_totals t;
 	unsigned int slot;
@@ -311,7 +319,7 @@ static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		mutex_unlock(&ev->counter->lock);
 }
 
-/* The same for a slot in which it was seen counting: the usual one. */
+/* As add_slots(), for one slot in which the last look found the member counting. */
 static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 		      struct tally_count *count)
 {
@@ -330,7 +338,10 @@ static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 	return true;
 }
 
-/* A clock may stand still for a while: one that was seen counting has begun. */
+/*
+ * Whether the member has counted at all. A clock may stand still for a while: a member
+ * with a count of 0 has counted if a look found it counting.
+ */
 static bool has_counted(const struct tally_set *set, unsigned int first,
 			unsigned int last, unsigned int i,
 			const struct tally_count *count)
@@ -355,7 +366,7 @@ static bool ran_throughout(const struct tally_set *set, unsigned int i,
 		tally_event_throttled(set->members[i]) == set->throttled[i]);
 }
 
-/* Whether some have ended by themselves, by a limit or by exec(), and others not. */
+/* Whether some members have ended by themselves, by a limit or exec(), and some not. */
 static bool some_have_ended(const struct tally_set *set, const struct tally_count *counts)
 {
 	u64 left = set->on, ended = 0;
@@ -397,7 +408,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	window->ratio_valid &= !some_have_ended(set, counts);
 }
 
-/* The slots, again if their members were not read at one moment. */
+/* Reads slots of the set, and again if the members were not read at one moment. */
 void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 			     unsigned int last, struct tally_set_window *window,
 			     struct tally_count *counts)

@@ -14,12 +14,14 @@
 #include "read/page.h"
 
 /**
- * struct tally_set_look - the last look at one slot of the members
- * @time: when it was, by local_clock() of its CPU
- * @looked: a bit for each member that was counting there
- * @throttled: the same for each that was throttled
- * @rest: of a set with one slot, what had been counted if none was counting
- * @seen: as @looked, for all looks at what the set counts
+ * struct tally_set_look - last look at one slot of the members
+ * @time: time of the look in nanoseconds, by local_clock() of its CPU; 0 if no CPU was
+ *	looked at
+ * @looked: a bit for each member that was counting
+ * @throttled: a bit for each member that was throttled
+ * @rest: 1 plus the running times of the members, in nanoseconds, for a set with one slot
+ *	in which no member was counting; else 0
+ * @seen: a bit for each member that any look found counting
  */
 struct tally_set_look {
 	u64 time;
@@ -31,35 +33,37 @@ struct tally_set_look {
 
 /**
  * struct tally_set - several events on one target
- * @lock: guards all but what is read locally. Outside tally_counter::lock.
- * @node: in the list of sets
- * @refs: of a set that files share: those that may still look at it
- * @owner: the module that built it
- * @nr: how many members
- * @room: how many there is room for in @now
- * @nr_slots: of each member's counter
- * @slot_mask: as each member's
+ * @lock: lock of all members that are not read locally; taken outside tally_counter::lock
+ * @node: link in the list of sets
+ * @refs: number of references to a set that files share
+ * @owner: module that built the set
+ * @nr: number of members
+ * @room: number of members for which @now has room
+ * @nr_slots: number of slots of each member's counter
+ * @slot_mask: tally_counter::slot_mask of each member's counter
  * @stays: no member overflows, and perf takes none off the PMU while it is enabled
  * @fast: sections may take the fast path
+ * @open: the members are enabled, and have begun; read without @lock
+ * @begun: the set has been enabled
+ * @ragged: the members did not begin at the same moment
+ * @plain: no member overflows, so none can be throttled
+ * @sampled: samples of a member read all members, or did: an event that is released waits
+ *	for them
+ * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that is enabled
- * @wanted: the same for those of files that are to be, when the first one is
- * @looking: the same for those to be looked at
- * @apart: the same for those that count elsewhere, too: in children
- * @open: its members are enabled, and have begun; read without the lock
- * @begun: it has been enabled
- * @ragged: its members did not begin at the same moment
- * @plain: no member overflows, so that none of them can be throttled
- * @sampled: a member's samples tell of all, or did: each waits for them as it goes
- * @changes: then, around those of @nr and @members
- * @looks: one for each slot
- * @look: that of a group with one slot
- * @one_now: the room of that, while it has one member
- * @one_throttled: the same for @throttled
- * @now: what they found: @room for each slot
- * @throttled: how often each member had been throttled when the window began
- * @row: bytes from the views of one CPU to those of the next; 0 if there is one slot
- * @views: the members' views, by slot; those of nothing unless @fast
- * @mapping: of a set that files share: of the first member's file
+ * @wanted: a bit for each member of a group that counts while the leader is enabled
+ * @looking: a bit for each member that the current look reads
+ * @apart: a bit for each inherited member, which also counts in children
+ * @looks: last look at each slot
+ * @look: memory of @looks, for a group with one slot
+ * @one_now: memory of @now, for a group with one slot and one member
+ * @one_throttled: memory of @throttled, as @one_now
+ * @now: totals that the last look found, @room for each slot
+ * @throttled: number of times that each member had been throttled when the window began;
+ *	U64_MAX if it was throttled then
+ * @row: size of the part of @views for one CPU, in bytes; 0 if there is one slot
+ * @views: views of the members, by slot; tally_view_nowhere unless @fast
+ * @mapping: page of the leader's file, for a set that files share
  * @members: the events
  */
 struct tally_set {
@@ -95,7 +99,7 @@ struct tally_set {
 	struct tally_event *members[];
 };
 
-/* The part of a member that a CPU is to read. */
+/* Returns the slot of a member that this CPU reads. */
 static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
 {
 	return &ev->counter->slots[cpu & ev->slot_mask];
@@ -112,13 +116,13 @@ static inline u64 tally_event_throttled(const struct tally_event *ev)
 	return stats.throttled;
 }
 
-/* All members. */
+/* Returns the bits of all members. */
 static inline u64 tally_set_all(const struct tally_set *set)
 {
 	return GENMASK_ULL(set->nr - 1, 0);
 }
 
-/* The next of @members, which it is taken out of. */
+/* Removes the lowest bit from @members, and returns its number. */
 static inline unsigned int tally_set_next(u64 *members)
 {
 	unsigned int i = __ffs64(*members);
@@ -127,7 +131,7 @@ static inline unsigned int tally_set_next(u64 *members)
 	return i;
 }
 
-/* Under tally_set::lock: look at members; begin and end their windows. */
+/* Called under tally_set::lock: they look at members, and begin and end windows. */
 void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slot);
 bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 			     unsigned int last);
