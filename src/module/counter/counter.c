@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A counter as a whole: switching its perf events on and off, changing what they
- * do, and telling what they are doing.
+ * A counter as a whole: its perf events are enabled, disabled, changed and read, and
+ * their states are returned.
  *
- * It goes through the slots, under the counter's lock; a slot without an event,
- * or with one that perf detached, is left to the work in cpus.c.
+ * Each function goes through the slots under the counter's lock. A slot without an event,
+ * or with an event that perf detached, is left to the work in cpus.c.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
@@ -17,8 +17,8 @@
 #include "counter/slot.h"
 
 /*
- * Enables what is not; that clears a pinned event's error, and a CPU may now
- * have room for us.
+ * Enables perf's events that are off or in error. A slot that could get no event tries
+ * again. The error of a pinned event is cleared: its CPU may have room for it now.
  */
 static void start_slots(struct tally_counter *c)
 {
@@ -37,7 +37,7 @@ static void start_slots(struct tally_counter *c)
 	}
 }
 
-/* One more event is enabled. */
+/* Called for each event that is enabled. */
 void tally_counter_on(struct tally_counter *c)
 {
 	lockdep_assert_held(&c->lock);
@@ -45,7 +45,7 @@ void tally_counter_on(struct tally_counter *c)
 	start_slots(c);
 }
 
-/* As tally_counter_on(), but perf starts it when the task calls exec(). */
+/* As tally_counter_on(), but perf enables its event when the task calls exec(). */
 void tally_counter_on_exec(struct tally_counter *c)
 {
 	lockdep_assert_held(&c->lock);
@@ -71,8 +71,8 @@ void tally_counter_off(struct tally_counter *c)
 }
 
 /*
- * One event less is enabled, and it ends: tally_counter_end() sees to what is on for
- * nobody.
+ * As tally_counter_off(), for an event that ends. tally_counter_end() follows, and
+ * disables perf's events if no other event has them enabled.
  */
 void tally_counter_leave(struct tally_counter *c)
 {
@@ -84,7 +84,7 @@ void tally_counter_leave(struct tally_counter *c)
  * tally_counter_pause - switch a slot off while its counter stays on
  * @c: the counter, which is not shared
  * @slot: the slot
- * @spent: until tally_counter_arm(), else until tally_counter_unpause()
+ * @spent: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
  */
 void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
 {
@@ -100,8 +100,9 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
 }
 
 /*
- * Of a counter that no event has on. exec() may have enabled it all the same: it
- * was told to before the event was disabled, and perf has no way back.
+ * Disables perf's events if no event of the counter is enabled. exec() may have enabled
+ * them although the event that waited for exec() was disabled: perf cannot take that
+ * order back.
  */
 void tally_counter_quieten(struct tally_counter *c)
 {
@@ -143,15 +144,16 @@ void tally_counter_arm(struct tally_counter *c, unsigned int slot)
 	slot_continue(c, s);
 }
 
-/* Enabled in perf: neither waiting for exec() nor switched off. */
+/* Whether perf's event is enabled: neither off nor waiting for exec(). */
 static bool slot_is_on(const struct tally_slot *s)
 {
 	return READ_ONCE(s->event->state) >= PERF_EVENT_STATE_INACTIVE;
 }
 
 /*
- * perf begins a new period at once. But for events that it counts in software
- * it takes the first one for the whole of it, unless it is scheduled anew.
+ * perf begins the new period at once. But a software event, unless it is a clock, would
+ * overflow at its first count, as if that was the whole period. It does not if it is
+ * scheduled again.
  */
 static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 			   u64 period)
@@ -172,11 +174,12 @@ static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 }
 
 /**
- * tally_counter_set_period - overflow every so many counts from now on
+ * tally_counter_set_period - change the period or frequency of overflows
  * @c: the counter, which is not shared
- * @period: the period, or the frequency for one that has that
+ * @period: number of counts for one overflow; overflows per second for a counter with a
+ *	frequency
  *
- * Return: 0, or what perf says; then nothing has changed.
+ * Return: 0, or the error of perf_event_period(). On error nothing has changed.
  */
 int tally_counter_set_period(struct tally_counter *c, u64 period)
 {
@@ -208,20 +211,21 @@ static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
 
 	if (!tally_slot_lives(c, s))
 		return 0;
-	/* It enables the event if this is 0, and only then. */
+	/* perf enables the event if this is 0, and only then. */
 	attr.disabled = !on;
 	return modify_user_hw_breakpoint(s->event, &attr);
 }
 
 /**
- * tally_counter_modify - watch something else
- * @c: a breakpoint's counter, which is not shared
- * @attr: what to watch
+ * tally_counter_modify - move a breakpoint
+ * @c: counter of the breakpoint, which is not shared
+ * @attr: attributes with the new address, length and access
  *
- * Whether the caller may, perf tells when it moves one: so there has to be one.
+ * perf checks the caller's rights when it moves one of its events, so the counter needs
+ * at least one.
  *
- * Return: 0; ENODEV while there is none, or what perf says; then nothing has
- * changed.
+ * Return: 0; ENODEV while the counter has no event of perf, or the error of
+ * modify_user_hw_breakpoint(). On error nothing has changed.
  */
 int tally_counter_modify(struct tally_counter *c,
 			 const struct perf_event_attr *attr)
@@ -244,7 +248,7 @@ int tally_counter_modify(struct tally_counter *c,
 		c->attr.bp_type = attr->bp_type;
 		return 0;
 	}
-	/* The one that failed may have been left off. */
+	/* The event that failed may be off now. */
 	slot_modify(c, --s, &c->attr, on);
 	while (--s >= c->slots)
 		slot_modify(c, s, &c->attr, slot_was_on(c, s));
@@ -265,7 +269,7 @@ static void look_here(void *counter)
 	int cpu = smp_processor_id();
 	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
 
-	/* It may have gone, to another CPU even, on the way here. */
+	/* The event may have left this CPU since, even for another one. */
 	if (!can_look(cpu, c))
 		return;
 	tally_local_totals(s, s->event, local_clock(), &s->now);
@@ -276,9 +280,9 @@ static void look_here(void *counter)
  * tally_counter_look - read all slots
  * @c: the counter
  *
- * Leaves in each slot what it has counted so far. One interrupt for each other
- * CPU that is counting, all at the same time; what is not on the PMU, and what
- * has children, perf is asked for.
+ * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
+ * one interrupt, all of them at the same time. Events that are not on the PMU, and
+ * inherited events, are read by perf.
  */
 void tally_counter_look(struct tally_counter *c)
 {
@@ -297,7 +301,7 @@ void tally_counter_look(struct tally_counter *c)
 			tally_slot_read(s, &s->now);
 }
 
-/* The same for one slot. */
+/* As tally_counter_look(), for one slot. */
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
@@ -311,7 +315,7 @@ void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 		tally_slot_read(s, &s->now);
 }
 
-/* That of its events; NULL while there is none. */
+/* Returns the PMU of perf's events; NULL while the counter has none. */
 static const struct pmu *pmu_of(const struct tally_counter *c)
 {
 	const struct tally_slot *s;
@@ -323,7 +327,7 @@ static const struct pmu *pmu_of(const struct tally_counter *c)
 	return NULL;
 }
 
-/* Whether it may be taken off the PMU for others. */
+/* Whether perf may take the counter off the PMU for other events. */
 bool tally_counter_rotates(struct tally_counter *c)
 {
 	const struct pmu *pmu;
@@ -342,7 +346,7 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 	const struct pmu *pmu;
 	bool same;
 
-	/* One after the other: two counters are never locked at the same time. */
+	/* Two counters are never locked at the same time. */
 	mutex_lock(&a->lock);
 	pmu = pmu_of(a);
 	mutex_unlock(&a->lock);
@@ -352,16 +356,17 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 	return same;
 }
 
-/* Whether its events interrupt whatever runs: clocks, and hardware. */
+/* Whether overflows interrupt any code, as those of clocks and of hardware do. */
 bool tally_counter_interrupts(struct tally_counter *c)
 {
 	return tally_counter_rotates(c) || tally_attr_is_clock(&c->attr);
 }
 
 /*
- * A switch between a task and its child swaps their events, if all of them are
- * inherited. So the first event may be in any of the tasks, and end with any;
- * the task itself tells whether it still exists.
+ * Returns the state of an inherited event. When perf switches between a task and its
+ * child, and all their events are inherited, perf swaps the events. So the first event
+ * may belong to any of the tasks, and end with any. Only the flags of the task itself
+ * show whether it has exited.
  */
 static enum tally_state inherited_state(const struct task_struct *task,
 					const struct perf_event *event)
@@ -370,7 +375,7 @@ static enum tally_state inherited_state(const struct task_struct *task,
 
 	if (READ_ONCE(task->flags) & PF_EXITING)
 		return TALLY_STATE_EXITED;
-	/* exec() of a program with more rights ended it, and it has no child. */
+	/* exec() of a program with more rights ended the event, which has no child. */
 	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
 		return TALLY_STATE_EXITED;
 	if (state == PERF_EVENT_STATE_ERROR)
@@ -424,7 +429,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 
 static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 {
-	/* It has overflowed already. */
+	/* The slot has overflowed, so it has counted. */
 	if (c->slots[slot].spent)
 		return true;
 	switch (tally_counter_state(c, slot)) {
@@ -440,7 +445,7 @@ static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 	}
 }
 
-/* Whether it is counting wherever it can, right now. */
+/* Whether all slots are counting now, except those that cannot at the moment. */
 bool tally_counter_counts(const struct tally_counter *c)
 {
 	unsigned int i;
@@ -451,7 +456,7 @@ bool tally_counter_counts(const struct tally_counter *c)
 	return true;
 }
 
-/* Whether the task has exited, and no child of it counts any more. */
+/* Whether the task has exited, and no child of the task is counting any more. */
 bool tally_counter_ended(const struct tally_counter *c)
 {
 	const struct perf_event *event = c->slots[0].event;
@@ -463,13 +468,13 @@ bool tally_counter_ended(const struct tally_counter *c)
 		 list_empty(&event->child_list)));
 }
 
-/* Whether the slot stands for anything: a CPU that can exist and is served. */
+/* Whether the slot is of use: its CPU can exist, and the PMU serves it. */
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 {
 	lockdep_assert_held(&c->lock);
 	if (!tally_counter_on_all_cpus(c))
 		return true;
-	/* What was banked of a CPU that is now served by another is shown. */
+	/* A CPU that another one serves now still shows the counts that were banked. */
 	return cpu_possible(slot) &&
 	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One perf event per CPU, through CPU hotplug.
+ * Counters: their references, and their perf events through CPU hotplug.
  *
- * perf drops the events of a CPU that goes offline and never puts them back; an
- * event that is enabled after its CPU returned looks alive and counts nothing.
- * And neither creating nor releasing an event is possible where a CPU's going
- * is announced: both may take cpu_hotplug_lock, which the announcer holds.
+ * perf detaches the events of a CPU that goes offline, and never attaches them again. An
+ * event that is enabled after its CPU has come back looks alive and counts nothing. A
+ * hotplug callback can neither create nor release events: both may take cpu_hotplug_lock,
+ * which the caller of the callback holds.
  *
- * So the two callbacks only queue a work item. It waits until the hotplug
- * operation is over, then visits every counter: an event that perf detached is
- * read for the last time, its totals are banked, and it is released; a CPU that
- * is online and has no event gets one. Until then a reader sees the detached
- * event's final count, so that nothing is lost and no total ever falls.
+ * So the two callbacks only queue a work. The work waits until the hotplug operation is
+ * over, and then visits every counter. It reads each event that perf detached for the
+ * last time, banks the totals, and releases the event. It creates an event for each CPU
+ * that is online and has none. Until then readers see the final count of the detached
+ * event. So nothing is lost, and no total ever falls.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -26,25 +26,25 @@
 #include "counter/cpus.h"
 
 /*
- * Guards the table, the references of its counters, and their creation and
- * release. Outside tally_counter::lock.
+ * Guards @counters, tally_counter::refs, and the creation and release of counters. Taken
+ * outside tally_counter::lock.
  */
 static DEFINE_MUTEX(counters_lock);
 static DEFINE_HASHTABLE(counters, 10);
 static atomic_long_t nr_counters;
 static enum cpuhp_state hotplug_state;
-/* Set before there is any counter. */
+/* tally_cpus_init()'s argument; set before there is any counter. */
 static void (*repaired)(void);
 
 static void counter_repair(struct tally_counter *c)
 {
 	unsigned int i;
 
-	/* perf takes a task's events along by itself. */
+	/* perf moves the events of a task between CPUs by itself. */
 	if (c->target.task)
 		return;
 	mutex_lock(&c->lock);
-	/* All of them first: what is banked changes who is to serve. */
+	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
 	for (i = 0; i < c->nr_slots; i++)
 		if (c->slots[i].event && tally_slot_detached(&c->slots[i]))
 			tally_slot_bank(c, &c->slots[i]);
@@ -81,7 +81,7 @@ static int hotplug_changed(unsigned int cpu)
 static u32 counter_key(const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
-	/* What is enough to tell most of them apart. */
+	/* These differ for most counters. */
 	u64 cpu = target->cpu;
 
 	return hash_64(attr->config ^ (u64)attr->type << 32 ^ cpu << 44, 32) ^
@@ -89,10 +89,10 @@ static u32 counter_key(const struct perf_event_attr *attr,
 }
 
 /*
- * Not what belongs to one user alone: one that overflows, an inherited event,
- * whose children cannot be told apart; an exclusive one; a pinned one, whose
- * error is cleared by whoever enables it; one that exec() changes; a breakpoint,
- * for which perf asks for more than CAP_PERFMON.
+ * Whether several events may share the counter. Not shared are counters that overflow;
+ * inherited ones, as their children are not known apart; exclusive ones; pinned ones, as
+ * enabling clears their error for all users; those that exec() enables or removes; and
+ * breakpoints, as perf asks for more than CAP_PERFMON for them.
  */
 static bool shareable(const struct perf_event_attr *attr)
 {
@@ -101,7 +101,7 @@ static bool shareable(const struct perf_event_attr *attr)
 	       !attr->remove_on_exec && attr->type != PERF_TYPE_BREAKPOINT;
 }
 
-/* What is built on a task that has exited is to fail, not to share its end. */
+/* A new event of a task that has exited fails; it does not share an old counter. */
 static bool has_exited(struct tally_counter *c)
 {
 	enum tally_state state;
@@ -127,7 +127,7 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 	return NULL;
 }
 
-/* Its handlers, which may still run, can go on reading what it counted. */
+/* Releases perf's events. Handlers that still run read the last totals from the bank. */
 static void release_slots(struct tally_counter *c)
 {
 	struct tally_totals t;
@@ -140,7 +140,7 @@ static void release_slots(struct tally_counter *c)
 		tally_slot_release(c, s);
 		if (c->handler)
 			s->bank = t;
-		/* Nor does it get another one, whatever they ask for. */
+		/* The slot gets no other event, whatever such a handler calls. */
 		s->absent = true;
 		s->err = 0;
 	}
@@ -156,9 +156,9 @@ static void counter_free(struct tally_counter *c)
 }
 
 /*
- * All or nothing, but for CPUs that are offline or that the PMU does not serve.
- * A CPU that comes online meanwhile is seen by the work it queues, which waits
- * for counters_lock.
+ * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
+ * PMU does not serve stay empty. If a CPU comes online meanwhile, the work that it queues
+ * waits for counters_lock, and creates its event.
  */
 static int counter_fill(struct tally_counter *c, int *err_cpu)
 {
@@ -216,7 +216,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	err = counter_fill(c, err_cpu);
 	c->at_once = false;
 	c->fresh = at_once;
-	/* One user more than there are events: it is never disabled. */
+	/* This additional user keeps perf's event enabled until it is released. */
 	if (!err && attr->inherit)
 		c->users_on++;
 	if (err) {
@@ -231,17 +231,18 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 }
 
 /**
- * tally_counter_get - a counter for @attr on @target, new or shared
- * @attr: checked and complete, with the disabled bit set
- * @target: whom to count
- * @handler: perf's callback for its overflows; NULL if it only counts
- * @context: what @handler finds in perf's event; a counter that has one is not shared
- * @at_once: who asks is going to enable it next
- * @err_cpu: on failure, the CPU that it failed on, or -1
+ * tally_counter_get - get a counter, new or shared
+ * @attr: attributes, checked and complete, with the disabled bit set
+ * @target: target to count on
+ * @handler: perf's callback for overflows; NULL for a counter that does not overflow
+ * @context: argument for @handler in perf's event; a counter that has one is not shared
+ * @at_once: the caller enables the counter next
+ * @err_cpu: receives, on failure, the CPU that failed; -1 if no single one did
  *
- * Context: Process context, may sleep; not from a hotplug callback nor with
+ * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
  * cpu_hotplug_lock held.
- * Return: the counter, locked; or what perf_event_create_kernel_counter() said.
+ * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; or the error of
+ * perf_event_create_kernel_counter().
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
@@ -252,7 +253,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	struct tally_counter *c = NULL;
 
 	*err_cpu = -1;
-	/* perf says so, but not of a counter that was there when it went. */
+	/* perf returns this error for a new counter only, not for a shared one. */
 	if (!target->task && target->cpu >= 0 && !cpu_online(target->cpu)) {
 		*err_cpu = target->cpu;
 		return ERR_PTR(-ENODEV);
@@ -263,7 +264,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	if (c) {
 		refcount_inc(&c->holds);
 		mutex_lock(&c->lock);
-		/* What it has counted is not all of whoever begins first. */
+		/* Not all counts so far are of the event that is enabled first. */
 		c->fresh = false;
 	} else {
 		c = counter_new(attr, target, key, handler, context, at_once,
@@ -276,11 +277,11 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 }
 
 /**
- * tally_counter_end - one event less counts with it
+ * tally_counter_end - end the use of a counter by an event
  * @c: the counter
  *
- * With the last one perf's events are gone, but a callback of them may still be
- * running, and ask what was counted. tally_counter_put() is to follow.
+ * After the last use perf's events are released. A callback of theirs may still run, and
+ * read what was counted. tally_counter_put() must follow.
  */
 void tally_counter_end(struct tally_counter *c)
 {
@@ -290,7 +291,7 @@ void tally_counter_end(struct tally_counter *c)
 		release_slots(c);
 		atomic_long_dec(&nr_counters);
 	} else {
-		/* Whoever left it on. */
+		/* The event may have left perf's events enabled. */
 		mutex_lock(&c->lock);
 		c->fresh = false;
 		tally_counter_quieten(c);
@@ -299,7 +300,7 @@ void tally_counter_end(struct tally_counter *c)
 	mutex_unlock(&counters_lock);
 }
 
-/* After tally_counter_end(): one event less asks. */
+/* Drops an event's reference, after tally_counter_end(). */
 void tally_counter_put(struct tally_counter *c)
 {
 	if (refcount_dec_and_test(&c->holds))
@@ -314,10 +315,10 @@ void tally_cpus_stats(struct tally_cpus_stats *out)
 
 /**
  * tally_cpus_init - watch CPUs come and go
- * @after_repair: called when all counters have been repaired after that; process
- *	context, without locks
+ * @after_repair: called in process context, without locks, when all counters have been
+ *	repaired after a CPU came or went
  *
- * Return: 0, or the error of the CPU hotplug states.
+ * Return: 0, or the error of cpuhp_setup_state_nocalls().
  */
 int tally_cpus_init(void (*after_repair)(void))
 {

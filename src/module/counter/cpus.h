@@ -7,8 +7,8 @@
 
 /**
  * struct tally_cpus_stats - numbers of all counters
- * @counters: counters there are
- * @slots: numbers of their slots
+ * @counters: number of counters
+ * @slots: numbers of all their slots
  */
 struct tally_cpus_stats {
 	unsigned long counters;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A slot: perf's event on one CPU, or for one task, and what earlier ones there
- * have counted.
+ * A slot: perf's event on one CPU, or for one task, and the totals of earlier events
+ * there.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,11 +17,11 @@
 
 DEFINE_PER_CPU(const void *, tally_reading);
 
-/* Set before there is any counter. */
+/* tally_slot_init()'s argument; set before there is any counter. */
 static void (*slot_changed)(struct tally_counter *c, unsigned int slot);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
 
-/* The CPU that a slot is for; -1 for a task on any. */
+/* Returns the CPU of a slot; -1 for a task on any CPU. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 {
 	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
@@ -32,10 +32,10 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	struct perf_event_attr attr = c->attr;
 
 	/*
-	 * A child that is forked while its parent's event is disabled never
-	 * counts, and perf cannot disable the children of one that is enabled.
-	 * So an inherited event counts from the beginning and to the end; the
-	 * views of the counter shut out what is not wanted.
+	 * A child that is forked while its parent's event is disabled never counts, and
+	 * perf cannot disable the children of an event that is enabled. So an inherited
+	 * event of perf counts from its creation to its release. The view of a tally
+	 * event leaves out what is counted while the tally event is disabled.
 	 */
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
@@ -43,8 +43,8 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Whether another slot's event counts what @event would: of a PMU that counts
- * for a whole package, say.
+ * Whether another slot's event already counts what @event would count, as for a PMU that
+ * counts for a whole package.
  */
 static bool served_already(const struct tally_counter *c,
 			   const struct perf_event *event, int cpu)
@@ -59,8 +59,9 @@ static bool served_already(const struct tally_counter *c,
 }
 
 /*
- * Whether a handler would be called. Intel's driver records every single branch
- * in a buffer that no handler sees, and refuses to be changed to that.
+ * Whether perf calls a handler for overflows. With a period of 1, Intel's driver records
+ * branches in a buffer that no handler sees. It refuses a change to such a period, so
+ * setting the same period again finds that out.
  */
 static bool can_overflow(struct perf_event *event)
 {
@@ -71,7 +72,7 @@ static bool can_overflow(struct perf_event *event)
 	       !perf_event_period(event, 1);
 }
 
-/* Gives the slot an event. ENOENT if the PMU does not serve this CPU by one of its own. */
+/* Gives the slot an event. Returns ENOENT if the PMU counts on another CPU for it. */
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = tally_slot_cpu(c, s);
@@ -86,9 +87,8 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	}
 
 	/*
-	 * Before 6.12 a PMU that serves several CPUs by one of them moved the
-	 * event there. That CPU has a slot of its own; a second event would
-	 * count twice.
+	 * Before Linux 6.12 a PMU that serves several CPUs on one of them moved the event
+	 * there. That CPU has a slot of its own; a second event would count twice.
 	 */
 	if (tally_counter_on_all_cpus(c) &&
 	    (READ_ONCE(event->cpu) != cpu || served_already(c, event, cpu))) {
@@ -98,7 +98,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
 						       event->pmu->read;
 	s->still = tally_pmu_is_still(event->pmu);
-	/* For what reads all of it without the lock. */
+	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
 	slot_changed(c, s - c->slots);
 	atomic_long_inc(&nr_perf_events);
@@ -106,8 +106,9 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 }
 
 /*
- * Whoever found the event before this has interrupts disabled: perf frees it
- * after a grace period, and does not take it from a CPU that is reading it.
+ * Releases the slot's event. A local read that has found the event before this keeps
+ * interrupts disabled: perf frees the event after a grace period, and cannot take it off
+ * a CPU that is reading it.
  */
 void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
 {
@@ -121,7 +122,7 @@ void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
 	atomic_long_dec(&nr_perf_events);
 }
 
-/* The slow way, which asks perf, for any state of its event. */
+/* Reads the totals by perf's own function, which works in every state of the event. */
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 {
 	u64 enabled, running;
@@ -134,7 +135,7 @@ void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 	t->running += running;
 }
 
-/* Of an event that perf detached: it goes, and what it counted is kept. */
+/* Releases an event that perf detached, and banks its totals. */
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 {
 	struct tally_totals t;
@@ -147,12 +148,12 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	s->paused = false;
 	atomic_long_inc(&nr_repairs);
 
-	/* Its PMU may want another of its CPUs from now on. */
+	/* The PMU may count on another CPU from now on. */
 	for (i = 0; i < c->nr_slots; i++)
 		c->slots[i].absent = false;
 }
 
-/* Gives the slot an event if its CPU is there and it has none. */
+/* Gives the slot an event if it has none and its CPU is online. */
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = tally_slot_cpu(c, s);
@@ -168,8 +169,8 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 	err = tally_slot_create(c, s);
 	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
 	/*
-	 * ENODEV: it is going offline again, which perf knows some time before
-	 * cpu_online_mask does, and more work is queued.
+	 * ENODEV: the CPU is going offline again. perf knows that some time before
+	 * cpu_online_mask does. The hotplug callback queues the work again.
 	 */
 	s->err = s->absent || err == -ENODEV ? 0 : err;
 	if (s->err) {
@@ -181,7 +182,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 	}
 }
 
-/* Not if its CPU is offline, its task has exited, or exec() has removed the event. */
+/* False if the CPU is offline, the task has exited, or exec() has removed the event. */
 static bool may_count(const struct tally_counter *c, const struct tally_slot *s)
 {
 	return tally_slot_lives(c, s) &&
@@ -193,7 +194,7 @@ static bool is_on(const struct perf_event *event)
 	return READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE;
 }
 
-/* The event that is to follow that of a slot, switched off; NULL if none has to. */
+/* Creates the next event of a slot, disabled. Returns NULL if the slot needs none. */
 static struct perf_event *create_next(const struct tally_counter *c,
 				      const struct tally_slot *s,
 				      const struct perf_event_attr *to,
@@ -208,15 +209,15 @@ static struct perf_event *create_next(const struct tally_counter *c,
 	attr.enable_on_exec = 0;
 	event = perf_event_create_kernel_counter(&attr, tally_slot_cpu(c, s),
 						 c->target.task, handler, context);
-	/* The CPU or the task went meanwhile. */
+	/* The CPU went offline, or the task exited, meanwhile. */
 	if (event == ERR_PTR(-ESRCH) || (IS_ERR(event) && !may_count(c, s)))
 		return NULL;
 	return event;
 }
 
 /*
- * The next event takes the counts of the one before as its own. So all that a reader
- * finds without the lock is one of two pointers, and with both it reads the same count.
+ * Replaces the event of a slot. The next event gets the counts of the one before. A read
+ * without the lock finds one of both events, and reads the same count from either.
  */
 static void hand_over(struct tally_counter *c, struct tally_slot *s,
 		      struct perf_event *event)
@@ -234,7 +235,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	local64_set(&event->count, perf_event_read_value(old, &enabled, &running));
 	event->total_time_enabled = enabled;
 	event->total_time_running = running;
-	/* Now, not before: exec() may enable it from here on, and then it counts. */
+	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
 	slot_changed(c, s - c->slots);
@@ -245,16 +246,15 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 
 /**
  * tally_counter_replace - go on counting with other events of perf
- * @c: a counter of one event, which is not inherited; locked
- * @attr: attributes of the same PMU and with the same times of counting
+ * @c: counter of one event, which is not inherited; locked
+ * @attr: attributes for the same PMU, which enable and disable events as before
  * @handler: perf's callback for overflows
- * @context: what @handler finds in perf's event
+ * @context: argument for @handler in perf's event
  *
- * The totals go on. What happens on a CPU in the few microseconds between its two events
- * is not counted.
+ * The totals go on. In the few microseconds between its two events a CPU does not count.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOMEM, or what perf_event_create_kernel_counter() returned. Then nothing
+ * Return: 0; ENOMEM, or the error of perf_event_create_kernel_counter(). On error nothing
  * has changed.
  */
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
@@ -297,9 +297,8 @@ void tally_slot_stats(struct tally_slot_stats *stats)
 }
 
 /**
- * tally_slot_init - before the first counter
- * @changed: called under tally_counter::lock whenever a slot has another event, or
- *	none, or another bank
+ * tally_slot_init - set the hook for changes of slots, before the first counter
+ * @changed: called under tally_counter::lock whenever the event of a slot changes
  */
 void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot))
 {

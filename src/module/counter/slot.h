@@ -13,7 +13,7 @@
 #include "base/pmu.h"
 #include "base/target.h"
 
-/* What perf counted; all three only ever grow. */
+/* Totals of perf: value, and nanoseconds enabled and running. None ever falls. */
 struct tally_totals {
 	u64 value;
 	u64 enabled;
@@ -21,19 +21,20 @@ struct tally_totals {
 };
 
 /**
- * struct tally_slot - the part of a counter on one CPU, or for its task
- * @event: perf's event; NULL where there is none. What reads it without the
- *	lock has interrupts disabled, which keeps it from being freed.
- * @read: what brings its count up to date; on the CPU that it is counting on
- * @still: nothing has to
- * @bank: what earlier events of this slot counted before their CPU went offline;
- *	written while @event is NULL
- * @looked: @now is from the last tally_counter_look()
- * @now: what that found
- * @err: why there is no event on an online CPU
- * @absent: the PMU does not serve this CPU
- * @paused: switched off because it overflowed too often
- * @spent: switched off until its event is armed again
+ * struct tally_slot - part of a counter on one CPU, or for its task
+ * @event: perf's event; NULL if there is none. Reads without the lock have interrupts
+ *	disabled, so the event is not freed meanwhile.
+ * @read: function that brings the count of @event up to date, on the CPU that it is
+ *	counting on
+ * @still: the count of @event is always up to date
+ * @bank: totals of events that were released, when their CPU went offline or when the
+ *	counter ended; written while @event is NULL
+ * @looked: the CPU has read @now in the current tally_counter_look()
+ * @now: totals that the last tally_counter_look() found
+ * @err: error because of which an online CPU has no event; 0 if there is none
+ * @absent: the PMU does not count on this CPU
+ * @paused: the event is disabled because it overflowed too often
+ * @spent: the event is disabled until it is armed again
  */
 struct tally_slot {
 	struct perf_event *event;
@@ -49,30 +50,31 @@ struct tally_slot {
 };
 
 /**
- * struct tally_counter - perf's events for one thing counted on one target
- * @lock: guards @users_on and @slots, and the views of the events that use it.
- *	Taken outside cpu_hotplug_lock: perf takes that one when it creates and
+ * struct tally_counter - perf's events with the same attributes on one target
+ * @lock: lock of @users, @users_on and @slots, and of the views of the events that use
+ *	the counter. Taken outside cpu_hotplug_lock, which perf takes when it creates and
  *	releases events. So a hotplug callback must never take @lock.
- * @node: in the table of counters that can be shared
- * @refs: events that count with it; guarded by the table's lock
- * @holds: events that may still ask it what it has counted
- * @users: those that can be read without @lock; guarded by it
- * @users_on: events that use it and are enabled
- * @at_once: perf's events are enabled as they are made, which happens now
- * @fresh: they were, and none of the events has begun yet
- * @target: whom it counts; holds a reference to the task
- * @attr: what it counts
- * @handler: perf's callback for its overflows, which are of the one event that
- *	uses it; NULL if it only counts
- * @context: what @handler finds in perf's event; not NULL if only one event may use
+ * @node: link in the table of counters
+ * @refs: number of events that count with the counter; guarded by the table's lock
+ * @holds: number of events that may still read the counter
+ * @users: events that use the counter, by tally_event::user_node
+ * @users_on: number of events that use the counter and are enabled; one more for an
+ *	inherited counter
+ * @at_once: perf's events are being created, and are enabled from their creation on
+ * @fresh: perf's events were enabled from their creation on, and no event of the counter
+ *	has been enabled yet
+ * @target: target of the counter, with a reference to the task
+ * @attr: attributes of perf's events
+ * @handler: perf's callback for overflows; NULL for a counter that does not overflow
+ * @context: argument for @handler in perf's event; not NULL if only one event may use
  *	the counter
- * @nr_slots: nr_cpu_ids for all CPUs, else 1
- * @slot_mask: takes the number of a CPU to that of its slot
- * @slots: one per possible CPU, or one
+ * @nr_slots: number of @slots: nr_cpu_ids for all CPUs, else 1
+ * @slot_mask: mask that makes the number of a slot from the number of its CPU
+ * @slots: slot of each CPU, or the only slot
  *
- * Events that ask for the same thing share one counter, each seeing it from
- * its own start: the PMU has few counters, and perf goes through all events of
- * a CPU to enable one.
+ * Events that count the same share one counter, and each event counts from its own
+ * start: the PMU has few hardware counters, and perf goes through all events of a CPU to
+ * enable one.
  */
 struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
@@ -98,16 +100,16 @@ static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 }
 
 /*
- * perf's list_del_event() clears the bit when it takes a CPU's events away,
- * under locks that are not ours to take; what is missed here is seen by the
- * work that the going of the CPU queued.
+ * Whether perf has detached the slot's event. perf's list_del_event() clears the bit when
+ * a CPU goes offline, under locks of perf. If this read misses it, the work that the
+ * hotplug callback queues finds it.
  */
 static inline bool tally_slot_detached(const struct tally_slot *s)
 {
 	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/* Its CPU has not been there so far. */
+/* Whether the slot has no event, no error and no counts: its CPU was never online. */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
 	return !s->event && !s->err && !s->bank.enabled;
@@ -120,17 +122,17 @@ static inline bool tally_slot_lives(const struct tally_counter *c,
 }
 
 /*
- * All of these: on the CPU that @event, of @s, is counting on, with interrupts
+ * Local reads. They run on the CPU that @event, of @s, is counting on, with interrupts
  * disabled, and where tally_local_check() allows it.
  */
 
 /*
- * The event that is being read on this CPU, innermost. One of several, nobody
- * knows which, if it points to itself.
+ * The event that is being read on this CPU. The pointer points to itself if it may be any
+ * of several events.
  */
 DECLARE_PER_CPU(const void *, tally_reading);
 
-/* What the slot has counted. */
+/* Returns the value of the slot. */
 static inline u64 tally_local_value(const struct tally_slot *s,
 				    struct perf_event *event)
 {
@@ -148,7 +150,7 @@ static inline u64 tally_local_value(const struct tally_slot *s,
 	return local64_read(&event->count) + s->bank.value;
 }
 
-/* All that perf knows of the slot, as of @now of local_clock(). */
+/* Reads all totals of the slot. @now is local_clock(). */
 static inline void tally_local_totals(const struct tally_slot *s,
 				      struct perf_event *event, u64 now,
 				      struct tally_totals *t)
@@ -164,9 +166,9 @@ static inline void tally_local_totals(const struct tally_slot *s,
 
 /**
  * struct tally_slot_stats - numbers of all counters' slots
- * @perf_events: perf's events there are
- * @repairs: events of CPUs that went offline, whose counts were kept
- * @repair_errors: events that a CPU could not be given when it came
+ * @perf_events: number of perf's events
+ * @repairs: number of events whose totals were banked because their CPU went offline
+ * @repair_errors: number of failures to create an event for a CPU that came online
  */
 struct tally_slot_stats {
 	unsigned long perf_events;
@@ -174,7 +176,7 @@ struct tally_slot_stats {
 	unsigned long repair_errors;
 };
 
-/* Under tally_counter::lock. */
+/* Called under tally_counter::lock. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_release(struct tally_counter *c, struct tally_slot *s);
