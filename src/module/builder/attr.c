@@ -40,11 +40,11 @@ static int check_sample_type(struct tally_builder *b,
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER &&
 	    tally_regs_validate(attr->sample_regs_user))
 		return tally_bad_attr(b, sample_regs_user, -EINVAL,
-				      "sample_regs_user has none, or one that there is not");
+				      "sample_regs_user has no register or an unknown one");
 	if (attr->sample_type & PERF_SAMPLE_REGS_INTR &&
 	    tally_regs_validate(attr->sample_regs_intr))
 		return tally_bad_attr(b, sample_regs_intr, -EINVAL,
-				      "sample_regs_intr has none, or one that there is not");
+				      "sample_regs_intr has no register or an unknown one");
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
 	    attr->sample_max_stack > PERF_MAX_STACK_DEPTH)
 		return tally_bad_attr(b, sample_max_stack, -EOVERFLOW,
@@ -73,7 +73,7 @@ static int check_samples(struct tally_builder *b, const struct perf_event_attr *
 	if (!left)
 		return 0;
 	return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
-			      records ? "PERF_SAMPLE_%s: not built yet" :
+			      records ? "PERF_SAMPLE_%s: kernel events have no AUX area" :
 					"PERF_SAMPLE_%s: it is for records, not for handlers",
 			      tally_sample_field_name(left));
 }
@@ -267,7 +267,7 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 {
 	if (tally_clock_of(attr))
 		return 0;
-	return tally_bad_attr(b, clockid, -EINVAL, "clockid is none that can be read anywhere");
+	return tally_bad_attr(b, clockid, -EINVAL, "this clockid cannot be read in NMI");
 }
 
 /* Only a file makes an event a member of a group. */

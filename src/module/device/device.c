@@ -187,7 +187,7 @@ static int check_flags(struct opening *op)
 		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
 	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
-				   "PERF_FLAG_PID_CGROUP: cgroups are not built yet");
+				   "PERF_FLAG_PID_CGROUP: modules have no cgroup events");
 	if (o->perf_flags & ~(u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT |
 				   PERF_FLAG_FD_CLOEXEC))
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
