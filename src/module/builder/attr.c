@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of perf_event_attr there is: its bits and members, and those of sample_type.
+ * Checks of the bits and members of perf_event_attr, and of sample_type.
  *
- * perf would take all of them and, without a ring of its own, drop what they lead
- * to; or ignore them; or, for those that are reserved, misread them one day. So what
- * cannot be had is refused by its name.
+ * perf's entry point for the kernel accepts all of them. perf would ignore some, and drop
+ * the records that others ask for, as its events have no ring; a later kernel may give
+ * reserved bits a meaning. So tally refuses what it cannot do, and names it.
  */
 #include <linux/bitops.h>
 #include <linux/limits.h>
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "arch/regs.h"
 
-/* What perf's system call says of a sample_type that cannot be. */
+/* Checks sample_type, and the members that belong to it, as perf's system call does. */
 static int check_sample_type(struct tally_builder *b,
 			     const struct perf_event_attr *attr)
 {
@@ -52,7 +52,7 @@ static int check_sample_type(struct tally_builder *b,
 	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
 	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
 		return tally_bad_attr(b, sample_type, -EINVAL, "both kinds of weight");
-	/* As perf before 6.12; later ones take it with PERF_SAMPLE_TID. */
+	/* As perf before 6.12. Later kernels accept it with PERF_SAMPLE_TID. */
 	if (attr->sample_type & PERF_SAMPLE_READ && attr->inherit)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "PERF_SAMPLE_READ of an inherited event");
@@ -63,7 +63,7 @@ static int check_sample_type(struct tally_builder *b,
 	return 0;
 }
 
-/* Handlers get a struct tally_sample, and rings what is in no AUX area. */
+/* Handlers get a struct tally_sample. Records can have all fields but PERF_SAMPLE_AUX. */
 static int check_samples(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	bool records = b->flags & TALLY_BUILDER_RECORDS;
@@ -78,7 +78,7 @@ static int check_samples(struct tally_builder *b, const struct perf_event_attr *
 			      tally_sample_field_name(left));
 }
 
-/* Settings of what is not built, or cannot be; each one is refused by its name. */
+/* A bit that is refused, its name, and the reason. */
 struct unbuilt {
 	u8 bit;
 	const char *name;
@@ -102,7 +102,7 @@ static const struct unbuilt unbuilt_bits[] = {
 	{ TALLY_BIT_BUILD_ID, "build_id", no_hook },
 };
 
-/* What only records have to do with. */
+/* Bits that affect records only: refused for an event without a ring. */
 static const struct unbuilt ring_bits[] = {
 	{ TALLY_BIT_COMM, "comm", no_ring },
 	{ TALLY_BIT_TASK, "task", no_ring },
@@ -125,7 +125,7 @@ static const struct unbuilt ring_bits[] = {
 			 BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) | BIT_ULL(TALLY_BIT_CGROUP) | \
 			 BIT_ULL(TALLY_BIT_WRITE_BACKWARD))
 
-/* All others have names above, or are reserved. */
+/* Bits that any event may have. All others are in a table above, or are reserved. */
 #define BUILT_BITS	(BIT_ULL(TALLY_BIT_DISABLED) | BIT_ULL(TALLY_BIT_INHERIT) |		\
 			 BIT_ULL(TALLY_BIT_PINNED) | BIT_ULL(TALLY_BIT_EXCLUSIVE) |		\
 			 BIT_ULL(TALLY_BIT_EXCLUDE_USER) |					\
@@ -141,7 +141,7 @@ static_assert(HWEIGHT64(RING_BITS) == ARRAY_SIZE(ring_bits));
 static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
 	      TALLY_BIT_RESERVED);
 
-/* The word that has all of the one-bit members. */
+/* Returns the word that holds all one-bit members. */
 static u64 bits_of(const struct perf_event_attr *attr)
 {
 	size_t at = offsetofend(struct perf_event_attr, read_format);
@@ -153,7 +153,7 @@ static u64 bits_of(const struct perf_event_attr *attr)
 	return bits;
 }
 
-/* A newer kernel may have names for some of them. */
+/* Bits that have no name here. A newer kernel may have names for some of them. */
 static bool has_reserved_1(const struct perf_event_attr *attr)
 {
 	return bits_of(attr) >> TALLY_BIT_RESERVED;
@@ -182,8 +182,8 @@ static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr
 }
 
 /*
- * aux_action and __reserved_3 share four bytes from 6.13 on (18d92bb57c39, backported
- * to 6.12.y), those in front of sig_data; before, all of them were reserved.
+ * The four bytes in front of sig_data hold aux_action and __reserved_3 from 6.13 on
+ * (18d92bb57c39, backported to 6.12.y). Before, all four were reserved.
  */
 #define AUX_ACTION_AT	(offsetof(struct perf_event_attr, sig_data) - 4)
 #define AUX_ACTIONS	7U
@@ -194,8 +194,8 @@ static bool has_reserved_3(const struct perf_event_attr *attr)
 }
 
 /*
- * The same, of members that have bytes: all from sample_regs_user up to sig_data, and
- * one more; has_members() looks at all of them at once.
+ * Members that are refused, with the reasons: all from sample_regs_user up to sig_data,
+ * and wakeup_events. has_members() tests all of them at once.
  */
 static const struct unbuilt_member {
 	u8 at;
@@ -254,7 +254,7 @@ static int check_unbuilt_members(struct tally_builder *b,
 	return 0;
 }
 
-/* Whether there is nothing in it that no kernel has a name for. */
+/* Returns whether all reserved and unknown bits are 0. */
 bool tally_attr_is_known(const struct perf_event_attr *attr)
 {
 	return !has_reserved_1(attr) && !attr->__reserved_2 && !has_reserved_3(attr) &&
@@ -262,7 +262,7 @@ bool tally_attr_is_known(const struct perf_event_attr *attr)
 	       !(attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1));
 }
 
-/* What only records have, and perf looks at with its ring. */
+/* Only records use the clock. perf checks clockid in its system call only. */
 static int check_clock(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (tally_clock_of(attr))
@@ -270,7 +270,7 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 	return tally_bad_attr(b, clockid, -EINVAL, "this clockid cannot be read in NMI");
 }
 
-/* Only a file makes an event a member of a group. */
+/* Only events of files can be members of a group. */
 static int check_read_format(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (!attr->sample_period || b->flags & TALLY_BUILDER_FILE ||
@@ -281,12 +281,13 @@ static int check_read_format(struct tally_builder *b, const struct perf_event_at
 }
 
 /**
- * tally_builder_check_bits - whether there is what is asked for
+ * tally_builder_check_bits - check the bits and members of perf_event_attr
  * @b: the builder
- * @attr: what it was given
+ * @attr: attributes that the builder was given
  *
- * Return: 0; EINVAL for what has no name or makes no sense, EOVERFLOW for too long a
- * call chain, EOPNOTSUPP for what is not there.
+ * Context: Any context.
+ * Return: 0; EINVAL for reserved bits, and for settings that are invalid or contradict
+ * each other; EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally cannot do.
  */
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -309,4 +310,3 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 	       check_samples(b, attr) ?: check_attr_bits(b, attr) ?:
 	       check_clock(b, attr) ?: check_read_format(b, attr);
 }
-

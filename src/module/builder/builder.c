@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The builder: what was asked for, setting by setting, and for whom.
+ * The builder: the settings of an event, its target, and the first error.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -36,7 +36,7 @@ int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, .
 
 void tally_builder_clear(struct tally_builder *b, struct module *owner)
 {
-	/* Of strings, the end is enough. */
+	/* Strings, from @name on, need no more than a terminating NUL. */
 	memset(b, 0, offsetof(struct tally_builder, name));
 	b->name[0] = '\0';
 	b->event[0] = '\0';
@@ -57,7 +57,7 @@ static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 		return;
 	}
 	b->attr.config2 = addr;
-	/* A symbol that is too long is told by its address. */
+	/* If the symbol is too long, the event is shown by its address. */
 	if (snprintf(b->event, sizeof(b->event), "%s:%s+%llu",
 		     what->config ? "kretprobe" : "kprobe", what->symbol,
 		     what->config2) >= sizeof(b->event))
@@ -323,11 +323,12 @@ const char *tally_builder_why(const struct tally_builder *b)
 EXPORT_SYMBOL_TALLY(tally_builder_why);
 
 /**
- * tally_builder_target - whom to count
+ * tally_builder_target - find the task and CPU to count
  * @b: the builder
- * @target: receives it, with a reference to the task
+ * @target: receives the CPU, and the task with a reference
  *
- * Return: 0, or ESRCH.
+ * Context: Process context.
+ * Return: 0; ESRCH if there is no such task.
  */
 int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 {
@@ -363,16 +364,18 @@ static bool may_kill(struct task_struct *task)
 }
 
 /**
- * tally_builder_allow - whether the caller may count this
+ * tally_builder_allow - check that the caller may count this
  * @b: the builder
- * @target: whom it is to count
+ * @target: task and CPU to count
  *
- * perf asks the caller only for some kinds of event, and a CPU that comes back
- * is given its event by a kernel thread that may do everything. So the caller is
- * asked here. Without CAP_PERFMON perf allows what kernel.perf_event_paranoid
- * says, which no module can read; its strictest setting, Debian's, is nothing.
+ * perf checks the capabilities of whoever creates an event, for some kinds of event only.
+ * When a CPU comes back online, that is a kernel thread with all capabilities. So the
+ * caller is checked here. Without CAP_PERFMON, perf goes by kernel.perf_event_paranoid,
+ * which modules cannot read; the strictest level, Debian's, allows nothing. tally assumes
+ * that level.
  *
- * Return: 0, or EACCES as perf's system call answers.
+ * Context: Process context.
+ * Return: 0; EACCES, as from perf's system call.
  */
 int tally_builder_allow(struct tally_builder *b,
 			const struct tally_target *target)
@@ -418,7 +421,7 @@ static const char *reason(const struct tally_builder *b, int err)
 	}
 }
 
-/* Records what creating the event said, and on which CPU if on one. */
+/* Records the error of creating an event, and the CPU where it failed; -1 for none. */
 int tally_builder_failed(struct tally_builder *b, int err, int cpu)
 {
 	if (b->err)

@@ -7,28 +7,28 @@
 #include <uapi/linux/tally.h>
 #include "base/target.h"
 
-/* What was given, in tally_builder::given. */
+/* Bits of tally_builder::given: settings that the builder was given. */
 #define TALLY_GIVEN_CPU		BIT(0)
 #define TALLY_GIVEN_ALL_CPUS	BIT(1)
 #define TALLY_GIVEN_TASK	BIT(2)
 #define TALLY_GIVEN_PID		BIT(3)
 #define TALLY_GIVEN_NAME	BIT(4)
-#define TALLY_GIVEN_EVENT	BIT(5)	/* the name is the event, as it was written */
+#define TALLY_GIVEN_EVENT	BIT(5)	/* the name is the text of the event */
 
-/* What was asked for besides the attr, in tally_builder::flags. */
+/* Bits of tally_builder::flags: settings that are not in the attr. */
 #define TALLY_BUILDER_REQUIRE	BIT(0)
 #define TALLY_BUILDER_ONE_SHOT	BIT(1)
 #define TALLY_BUILDER_TIME	BIT(2)
-#define TALLY_BUILDER_FILE	BIT(3)	/* a user program asks, for a file */
-#define TALLY_BUILDER_AT_ONCE	BIT(4)	/* what is built disabled is enabled next */
-#define TALLY_BUILDER_RECORDS	BIT(5)	/* there will be a ring */
-#define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes it */
-#define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map it */
+#define TALLY_BUILDER_FILE	BIT(3)	/* the event is for a program's file */
+#define TALLY_BUILDER_AT_ONCE	BIT(4)	/* built disabled, and enabled next */
+#define TALLY_BUILDER_RECORDS	BIT(5)	/* the event may have a ring */
+#define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes the ring */
+#define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
 
 /*
- * Keeps the first error and its sentence, and where it is, as <uapi/linux/tally.h>
- * has it: a TALLY_FIELD_*, a member of perf_event_attr, or the number of one of its
- * bits.
+ * Records an error, the field at fault and a sentence, unless the builder has an error
+ * already. Fields are those of <uapi/linux/tally.h>: a TALLY_FIELD_*, a member of
+ * perf_event_attr, or the number of one of its bits. Returns the builder's first error.
  */
 __printf(4, 5)
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...);
@@ -82,7 +82,7 @@ enum {
 	TALLY_BIT_RESERVED,
 };
 
-/* Whether a sample tells the counts of a group. */
+/* Returns whether samples have the counts of a group. */
 static inline bool tally_read_format_of_group(u64 sample_type, u64 read_format)
 {
 	return sample_type & PERF_SAMPLE_READ && read_format & PERF_FORMAT_GROUP;

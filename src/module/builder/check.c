@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was asked for -> a checked perf_event_attr.
+ * Checks of a builder's settings, and the perf_event_attr that perf is given.
  *
- * perf's entry point for the kernel trusts its caller: every check that the
- * system call makes before it is made again here.
+ * perf's entry point for the kernel trusts its caller. So every check that perf's system
+ * call makes is made here.
  */
 #include <linux/bitops.h>
 #include <linux/hw_breakpoint.h>
@@ -57,7 +57,7 @@ static int breakpoint_why(struct perf_event_attr *attr, const char **why,
 	return 0;
 }
 
-/* For one that is there: 0, or the errno. Fills in a length that was left out. */
+/* Checks the changed settings of a breakpoint, and sets a length of 0. 0 or the errno. */
 int tally_check_breakpoint(struct perf_event_attr *attr)
 {
 	const char *why;
@@ -77,8 +77,8 @@ static int check_breakpoint(struct tally_builder *b,
 }
 
 /*
- * perf reads the name of a symbol or program from the memory of whoever creates
- * the event; for a CPU that comes back, that is not the one who asked for it.
+ * config1 points to the name of a symbol or program. perf reads it from the memory of the
+ * task that creates the event: for a CPU that comes back online, a kernel thread.
  */
 static int check_probe(struct tally_builder *b,
 		       const struct perf_event_attr *attr)
@@ -105,7 +105,7 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 	    attr->config == FTRACE_FUNCTION_ID)
 		return tally_bad_attr(b, config, -EOPNOTSUPP,
 				      "ftrace:function would hook every function");
-	/* They happen in the kernel, so perf would count none. */
+	/* Switches and migrations happen in the kernel: perf would count none. */
 	if (attr->type == PERF_TYPE_SOFTWARE && attr->exclude_kernel &&
 	    (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
 	     attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
@@ -116,8 +116,9 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 }
 
 /*
- * perf sends the signal by itself, whatever we think of the overflow: also while
- * an inherited event, which perf has always on, is disabled.
+ * perf sends the signal itself, before the callback can refuse the overflow. For an
+ * inherited event it would send signals even while the event is disabled: in perf, an
+ * inherited event is always on.
  */
 static int check_sigtrap(struct tally_builder *b,
 			 const struct perf_event_attr *attr)
@@ -182,8 +183,8 @@ static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 		return tally_bad(b, err,
 				 "the limit of frequencies cannot be read");
 	/*
-	 * perf does the same, but forgets that it did: a later change of the
-	 * frequency would be taken for nanoseconds.
+	 * perf makes the same conversion, but clears attr.freq: it would take a later
+	 * change of the frequency for nanoseconds. tally remembers the frequency.
 	 */
 	if (clock) {
 		attr->sample_period = div64_u64(NSEC_PER_SEC, attr->sample_freq);
@@ -192,7 +193,7 @@ static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 	return 0;
 }
 
-/* What is made of overflows is ours, and perf need not know of it. */
+/* Clears settings that affect records only: tally writes the records, not perf. */
 static void forget_ring(struct perf_event_attr *attr)
 {
 	attr->sample_id_all = 0;
@@ -207,11 +208,11 @@ static void forget_ring(struct perf_event_attr *attr)
 	attr->cgroup = 0;
 }
 
-/* The same of an event that has no overflows. */
+/* Clears settings of records and samples, for an event that has no overflows. */
 static void forget_samples(struct perf_event_attr *attr)
 {
 	forget_ring(attr);
-	/* That there are no branches is still perf's to say. */
+	/* perf still refuses branches where the PMU has none. */
 	attr->sample_type &= PERF_SAMPLE_BRANCH_STACK;
 	attr->wakeup_events = 0;
 	attr->sample_regs_user = 0;
@@ -222,7 +223,7 @@ static void forget_samples(struct perf_event_attr *attr)
 	attr->exclude_callchain_user = 0;
 }
 
-/* What only an event that overflows can have. */
+/* Checks a counting event: it has none of the settings for overflows. */
 static int check_counting(struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
@@ -267,9 +268,13 @@ static int check_one_shot(struct tally_builder *b,
 }
 
 /*
- * What perf is to know of samples. For handlers not of PERF_SAMPLE_PERIOD, which makes
- * every event of software overflow; programs know that. And a wake-up for each keeps
- * Intel's drivers from collecting many, of which the last one only would be seen.
+ * Sets what perf needs to know of samples.
+ *
+ * With PERF_SAMPLE_PERIOD, software events overflow at every occurrence. Programs that
+ * set it expect that. Handlers do not, so perf is not given it for them.
+ *
+ * wakeup_events = 1 keeps Intel's drivers from collecting samples in a buffer, of which
+ * the callback would see only the last one.
  */
 static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 {
@@ -297,7 +302,10 @@ static bool foreign(const struct tally_builder *b, const struct tally_handler *h
 	       !within_module((unsigned long)h->fn, b->owner);
 }
 
-/* Who is unloaded takes its events along, and with them the last to call it. */
+/*
+ * When a module is unloaded, its events are released, and nothing calls its handlers any
+ * more. A handler of another module would not be protected.
+ */
 static int check_handlers(struct tally_builder *b)
 {
 	if (foreign(b, &b->direct) || foreign(b, &b->irq) ||
@@ -307,7 +315,7 @@ static int check_handlers(struct tally_builder *b)
 	return 0;
 }
 
-/* A ring that a module reads; those of files are there, or not, later. */
+/* Checks a ring that a module reads. Files get their rings later. */
 static int check_ring(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	u64 unshared = attr->sample_type &
@@ -322,7 +330,7 @@ static int check_ring(struct tally_builder *b, const struct perf_event_attr *att
 		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
 				      "a shared ring cannot have such samples: %#llx",
 				      unshared);
-	/* Several CPUs at the same time would write to it. */
+	/* Children on several CPUs would write to the ring at the same time. */
 	if (attr->inherit && b->cpu < 0)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "a ring of an inherited event that is not on one cpu");
@@ -387,9 +395,9 @@ static int check_given(struct tally_builder *b)
 }
 
 /**
- * tally_builder_check - every rule that needs neither the target nor the PMU
+ * tally_builder_check - check all settings that need neither the target nor the PMU
  * @b: the builder
- * @attr: receives what perf is to be given, which is always created disabled
+ * @attr: receives the attributes for perf's events, which are created disabled
  *
  * Context: Process context, may sleep.
  * Return: 0, or the builder's first error.

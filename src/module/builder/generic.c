@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The names that perf has for generic events of hardware, caches and software, and
- * for raw codes.
+ * perf's names for generic events of hardware, caches and software, and for raw codes.
  */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
@@ -89,7 +88,10 @@ static int find_name(const char *const (*names)[2], size_t nr, const char *text)
 	return -1;
 }
 
-/* The longest word of the table that @text begins with, up to a dash. */
+/*
+ * Finds the longest word of the table that @text begins with, up to a dash, and moves
+ * @text behind both. Returns the word's index; -1 if there is none.
+ */
 static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr,
 		     const char **text)
 {
@@ -115,7 +117,7 @@ static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr,
 	return found;
 }
 
-/* cache[-operation][-result], as perf orders them. */
+/* Parses cache[-operation][-result], in perf's order. */
 static bool parse_cache(struct perf_event_attr *attr, const char *text)
 {
 	int op = -1, result = -1, cache;
@@ -148,7 +150,7 @@ static bool parse_raw(struct perf_event_attr *attr, const char *text)
 	return true;
 }
 
-/* Whether @text is the name of a generic event, or a raw code. */
+/* Parses the name of a generic event, or a raw code; false if @text is neither. */
 bool tally_generic_parse(struct perf_event_attr *attr, const char *text)
 {
 	int id = find_name(hardware_names, ARRAY_SIZE(hardware_names), text);
@@ -185,7 +187,7 @@ static bool format_cache(const struct perf_event_attr *attr, char *buf,
 	return true;
 }
 
-/* The name of a generic event, or of a raw code; false if it has none. */
+/* Writes the name of a generic event, or a raw code; false if the event has none. */
 bool tally_generic_format(const struct perf_event_attr *attr, char *buf, size_t size)
 {
 	u64 id = attr->config;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A line of text -> a builder. debugfs, the module parameter and other modules
- * write an event as perf names it, and options:
+ * Parses a line of text into a builder. debugfs, the module parameter and other modules
+ * write an event by perf's name for it, followed by options:
  *
  *	cycles:k cpu=1 name=kcycles
  *	page-faults pid=4711 inherit
@@ -118,8 +118,9 @@ static void parse_option(struct tally_builder *b, char *option)
 }
 
 /*
- * An event is called as it was written; a '/' cannot be in a folder's name. One
- * that is too long for that is called as events without a name are.
+ * Names an event by its text, with a ':' for each '/', which the name of a folder cannot
+ * have. If the text is too long, the event gets no name here: tally_registry_name() makes
+ * one.
  */
 static void name_after(struct tally_builder *b, char *event)
 {
@@ -134,7 +135,7 @@ static void name_after(struct tally_builder *b, char *event)
 	}
 }
 
-/* The event as written, but for its modifiers: options may change those. */
+/* Keeps the event's text without its modifiers, which options may change. */
 static void keep_event(struct tally_builder *b, const char *event, size_t len)
 {
 	if (len && event[len - 1] == ':')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event names <-> what to count. The names are perf's:
+ * Parses and writes the names of events. The names are perf's:
  *
  *	cycles  cs  page-faults		generic names and their aliases
  *	L1-dcache-load-misses		caches: which, then operation, then result
@@ -91,11 +91,13 @@ static int parse_modifiers(struct perf_event_attr *attr, const char *text,
 }
 
 /**
- * tally_name_defaults - what perf leaves out unless told otherwise
- * @attr: whose type is known
+ * tally_name_defaults - exclude what perf excludes by default
+ * @attr: attributes whose type is set
  *
- * Virtual machines, by events of the CPU's own PMU; other PMUs may refuse every
+ * Events of the CPU's own PMU do not count virtual machines. Other PMUs may refuse every
  * kind of exclusion.
+ *
+ * Context: Any context.
  */
 void tally_name_defaults(struct perf_event_attr *attr)
 {
@@ -120,7 +122,7 @@ static int parse_access(const char *text)
 	return access;
 }
 
-/* ADDR[/len][:rwx][:modifiers], behind "mem:" */
+/* Parses ADDR[/len][:rwx][:modifiers], behind "mem:". */
 static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 			    char **modifiers, char *why, size_t size)
 {
@@ -160,7 +162,7 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 	return 0;
 }
 
-/* SYMBOL[+offset] or an address, behind "kprobe:" or "kretprobe:" */
+/* Parses SYMBOL[+offset] or an address, behind "kprobe:" or "kretprobe:". */
 static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 			char **modifiers, char *why, size_t size)
 {
@@ -313,16 +315,16 @@ static int parse_event(struct perf_event_attr *attr, char *text,
 }
 
 /**
- * tally_name_parse - an event by name
- * @attr: all zero; receives type, config and modifiers
- * @text: the event; cut to pieces
- * @modifiers_at: receives where the modifiers begin, or the length of @text
+ * tally_name_parse - parse the name of an event
+ * @attr: zeroed; receives type, config and modifiers
+ * @text: the name; it is modified
+ * @modifiers_at: receives the offset of the modifiers, or the length of @text
  * @why: receives a sentence on failure
- * @size: room in @why
+ * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for what cannot be read, ENOENT for a name that is not
- * known here, EOPNOTSUPP for what this kernel lacks.
+ * Return: 0; EINVAL for a text that cannot be parsed; ENOENT for a name that this machine
+ * does not know; EOPNOTSUPP for what this kernel lacks.
  */
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size)
@@ -375,7 +377,7 @@ static void format_modifiers(const struct perf_event_attr *attr, char *m)
 	*m = '\0';
 }
 
-/* Everything that has a name of its own, without modifiers. */
+/* Writes the name of an event, without modifiers; false if it has only a PMU's number. */
 static bool format_named(const struct perf_event_attr *attr, char *buf,
 			 size_t size)
 {
@@ -415,12 +417,12 @@ static void format_pmu(const struct perf_event_attr *attr, char *buf,
 }
 
 /**
- * tally_name_format - the name of an event; tally_name_parse() reads it back
- * @attr: the event
- * @given: what it was called when it was parsed, without modifiers; empty if
- *	it was not. Tracepoints and PMUs that have but a number are told by it.
+ * tally_name_format - write the name of an event, which tally_name_parse() can parse
+ * @attr: attributes of the event
+ * @given: text that the event was parsed from, without modifiers; empty if it was not
+ *	parsed. Written for tracepoints and PMUs, which have only a number otherwise.
  * @buf: receives the name
- * @size: room in @buf; TALLY_EVENT_LEN is enough for any event
+ * @size: bytes of room in @buf; TALLY_EVENT_LEN is enough for any event
  *
  * Context: Any context.
  */
@@ -430,7 +432,7 @@ void tally_name_format(const struct perf_event_attr *attr, const char *given,
 	bool named = format_named(attr, buf, size);
 	char modifiers[16];
 
-	/* What has but a number is better told by the word given for it. */
+	/* The text that was parsed says more than the number of a tracepoint or PMU. */
 	if (*given && (!named || attr->type == PERF_TYPE_TRACEPOINT))
 		strscpy(buf, given, size);
 	else if (!named)
@@ -438,7 +440,7 @@ void tally_name_format(const struct perf_event_attr *attr, const char *given,
 	format_modifiers(attr, modifiers);
 	if (!*modifiers)
 		return;
-	/* A PMU's last slash separates as well as a colon. */
+	/* Modifiers need no colon behind the last slash of a PMU. */
 	if (buf[strlen(buf) - 1] != '/')
 		strlcat(buf, ":", size);
 	strlcat(buf, modifiers, size);
@@ -446,12 +448,13 @@ void tally_name_format(const struct perf_event_attr *attr, const char *given,
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_format);
 
 /**
- * tally_name_check - whether an event may be called @name
- * @name: becomes a folder, and a word in lines that are read back
+ * tally_name_check - check a name for an event
+ * @name: the name, which is to be that of a folder and a word in lines
  * @why: receives a sentence on failure
- * @size: room in @why
+ * @size: bytes of room in @why
  *
- * Return: 0; EINVAL, ENAMETOOLONG, or EEXIST for the names of tally's own files.
+ * Context: Any context.
+ * Return: 0; EINVAL; ENAMETOOLONG; EEXIST for the names of tally's own files.
  */
 int tally_name_check(const char *name, char *why, size_t size)
 {
@@ -485,13 +488,14 @@ int tally_name_check(const char *name, char *why, size_t size)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
 
 /**
- * tally_name_next - the next line of a list
- * @list: what is left of the list; NULL at its end
+ * tally_name_next - cut the next line out of a list
+ * @list: rest of the list; NULL at its end
  * @separator: from tally_name_separator()
  *
  * A ',' between the slashes of a PMU's terms does not separate.
  *
- * Return: the line, cut out of the list, or NULL.
+ * Context: Any context.
+ * Return: the line; NULL at the end of the list.
  */
 char *tally_name_next(char **list, char separator)
 {
@@ -512,7 +516,7 @@ char *tally_name_next(char **list, char separator)
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_next);
 
-/* Lines have options behind blanks and end in ';'; plain names have neither. */
+/* Returns ';' for lines, which have blanks or end in ';', and ',' for plain names. */
 char tally_name_separator(const char *list)
 {
 	return strpbrk(list, "; \t\n") ? ';' : ',';

@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
-/* Room for any event that tally_name_format() writes: five numbers, say. */
+/* Bytes of the longest name that tally_name_format() writes, which has five numbers. */
 #define TALLY_EVENT_LEN 192
 
 int tally_name_parse(struct perf_event_attr *attr, char *text,

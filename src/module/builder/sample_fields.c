@@ -11,9 +11,9 @@
 #define ALL	(TALLY_IN_HANDLER | TALLY_IN_SHARED)
 
 /*
- * A field without a place is in no record: an AUX area is perf's alone. Fields of shared
- * rings can be read by whoever knows sample_type, and have nothing of a program but the
- * places in it.
+ * A field without a place is in no record: only perf has AUX areas. The fields in shared
+ * rings can be parsed by a program that knows only sample_type, and show nothing of other
+ * programs but addresses.
  */
 static const struct {
 	u64 bit;
@@ -53,9 +53,9 @@ static const struct {
 static_assert(BIT_ULL(ARRAY_SIZE(fields)) == PERF_SAMPLE_MAX);
 
 /**
- * tally_sample_fields - the fields of a sample_type that stand in some place
+ * tally_sample_fields - select the fields of a sample_type by place and user
  * @sample_type: perf_event_attr's sample_type
- * @in: TALLY_IN_*: places and users, of which a field is to have one
+ * @in: TALLY_IN_*: a field is selected if it has at least one of these
  *
  * Context: Any context.
  * Return: those fields, as a sample_type.
@@ -71,7 +71,7 @@ u64 tally_sample_fields(u64 sample_type, unsigned int in)
 	return found & sample_type;
 }
 
-/* The name of the first field of a sample_type, without PERF_SAMPLE_. */
+/* Returns the name of the first field in a sample_type, without PERF_SAMPLE_. */
 const char *tally_sample_field_name(u64 sample_type)
 {
 	unsigned int i;

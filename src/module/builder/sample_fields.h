@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /*
- * Where a field stands, and who may have it.
+ * Where a field stands in a record, and who may have it.
  *
  * A record has the fields of the head, then those of variable length up to the user
  * stack, the tail, the registers of the interrupted code, and the last fields. Fields of

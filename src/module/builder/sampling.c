@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a builder says of overflows: who handles them, how many there may be, and what
- * is recorded of them.
+ * A builder's settings for overflows: their handlers, their limits, and their records.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -10,7 +9,7 @@
 #include "builder/builder.h"
 #include "compat.h"
 
-/* The most pages of a ring's data: 2^RING_ORDER. */
+/* A ring has at most 2^RING_ORDER pages of data. */
 #define RING_ORDER	20
 
 void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
