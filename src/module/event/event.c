@@ -2,9 +2,9 @@
 /*
  * The event: its state, and enabling, disabling and resetting it.
  *
- * An event is a view of a counter, which other events may look at too. Per slot
- * it remembers where the counter stood when the event was enabled, so that one
- * owner's enabling, disabling and resetting never shows in another's numbers.
+ * An event is a view of a counter, which it may share with other events. For each slot
+ * the view keeps the totals at which the event was enabled. So enabling, disabling or
+ * resetting one event never changes the count of another.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,11 +15,11 @@
 #include "event/overflow.h"
 #include "builder/name.h"
 
-/* What is found where there is nothing to be read at once: it is on no CPU. */
+/* For views that cannot be read locally: it is on no CPU, so readers refuse it. */
 static struct perf_event nowhere = { .oncpu = -1 };
 struct tally_view tally_view_nowhere = { .event = &nowhere };
 
-/* For those who have no lock; of an event that is, or will be, @local. */
+/* Publishes a view for readers without the lock. @local: current or next of the event. */
 static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
@@ -62,7 +62,7 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 	}
 }
 
-/* A slot has another event, or none, or another bank. */
+/* Publishes the views of a slot that has another event, or none, or another bank. */
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_event *ev;
@@ -72,7 +72,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 		view_publish(ev, slot);
 }
 
-/* What was begun may be read from now on, or no more. */
+/* Publishes all views, and then whether they can be read locally. */
 static void set_local(struct tally_event *ev, u8 local)
 {
 	unsigned int i;
@@ -120,7 +120,7 @@ static void begin_at(struct tally_event *ev, unsigned int slot,
 	ev->views[slot].begins = !ev->starting;
 }
 
-/* What tally_event_rearm() was told; perf begins anew also with the same one. */
+/* Sets the period of tally_event_rearm(). perf starts a period even if it is the same. */
 void tally_event_take_period(struct tally_event *ev)
 {
 	struct tally_overflow *of = ev->overflow;
@@ -135,17 +135,17 @@ void tally_event_take_period(struct tally_event *ev)
 	ev->attr.sample_period = c->attr.sample_period;
 }
 
-/* The event is being enabled: its overflows are let through. */
+/* Lets overflows through, of an event that is being enabled. */
 static void open_overflow(struct tally_overflow *of)
 {
-	/* Of a call while the event was off, the period is left. */
+	/* tally_event_rearm() was called while the event was off: the period is left. */
 	if (atomic_xchg(&of->rearm, 0))
 		tally_event_take_period(of->ev);
 	atomic_set(&of->armed, 1);
 	tally_overflow_special(of, 0, TALLY_SPECIAL_SHUT);
 }
 
-/* It is published once, with what makes it readable. */
+/* Begins all views. They are published once, by set_local(). */
 static void begin_views(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
@@ -153,7 +153,7 @@ static void begin_views(struct tally_event *ev)
 
 	for (i = 0; i < c->nr_slots; i++)
 		tally_counter_arm(c, i);
-	/* All that a new one has counted is of who had it made. */
+	/* All that a fresh counter has counted is this event's, for which it was made. */
 	if (!c->fresh)
 		tally_counter_look(c);
 	c->fresh = false;
@@ -165,14 +165,17 @@ static void begin_views(struct tally_event *ev)
 		open_overflow(ev->overflow);
 }
 
-/* Under tally_counter::lock. 0, or why it does not count. */
+/*
+ * Enables an event. Under tally_counter::lock. Returns 0; ENODATA if perf has put the
+ * event in error; ESRCH if its task has exited, or if the event is being released.
+ */
 int tally_event_on(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 	enum tally_state state;
 
 	lockdep_assert_held(&c->lock);
-	/* Who asks is a handler that still runs. */
+	/* The caller is a handler that still runs. */
 	if (ev->gone)
 		return -ESRCH;
 	if (!ev->on) {
@@ -187,10 +190,7 @@ int tally_event_on(struct tally_event *ev)
 	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
 }
 
-/*
- * What follows is under tally_counter::lock, of an event that is on: a slot begins
- * to count for it, has counted for it, or begins at 0, when its totals are @t.
- */
+/* A slot with the totals @t begins to count for an event. Under tally_counter::lock. */
 void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
 			  const struct tally_totals *t)
 {
@@ -198,6 +198,10 @@ void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
 	view_publish(ev, slot);
 }
 
+/*
+ * Adds what a slot with the totals @t has counted for an event that is on to what
+ * the event keeps. Under tally_counter::lock.
+ */
 void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 			 const struct tally_totals *t)
 {
@@ -209,6 +213,7 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 	view->start = *t;
 }
 
+/* Resets an event that is on, on a slot with the totals @t. Under tally_counter::lock. */
 void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 			   const struct tally_totals *t)
 {
@@ -218,7 +223,7 @@ void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
 	view_publish(ev, slot);
 }
 
-/* What a reset has left out, of all slots. */
+/* Returns the count that the last reset took off, summed over slots. */
 u64 tally_event_zero(const struct tally_event *ev)
 {
 	unsigned int i;
@@ -229,7 +234,7 @@ u64 tally_event_zero(const struct tally_event *ev)
 	return zero;
 }
 
-/* Of an event that is off: all that it has counted is kept. */
+/* Publishes the kept counts of an event that is off: no slot counts for it any more. */
 void tally_event_settle(struct tally_event *ev)
 {
 	unsigned int i;
@@ -241,7 +246,7 @@ void tally_event_settle(struct tally_event *ev)
 	}
 }
 
-/* A set's member is not to be read before, or after, its window. */
+/* Forbids local reads of a set's member, until its window opens. */
 void tally_event_close(struct tally_event *ev)
 {
 	mutex_lock(&ev->counter->lock);
@@ -251,6 +256,7 @@ void tally_event_close(struct tally_event *ev)
 	mutex_unlock(&ev->counter->lock);
 }
 
+/* Opens the window of a set's member: slots count for it, and it can be read locally. */
 void tally_event_open(struct tally_event *ev)
 {
 	unsigned int i;
@@ -263,7 +269,7 @@ void tally_event_open(struct tally_event *ev)
 	set_local(ev, local_reads(ev));
 }
 
-/* It counts no more; what it has counted is kept, or about to be. */
+/* Disables an event. The caller keeps its count, before or after. */
 void tally_event_shut(struct tally_event *ev)
 {
 	lockdep_assert_held(&ev->counter->lock);
@@ -275,7 +281,7 @@ void tally_event_shut(struct tally_event *ev)
 		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
 }
 
-/* Alone on the counter: stop first, so that nothing is lost. */
+/* Disables an event and keeps its count. The counter stops first: no count is lost. */
 void tally_event_off(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
@@ -288,11 +294,11 @@ void tally_event_off(struct tally_event *ev)
 	tally_event_settle(ev);
 }
 
-/* As tally_event_off(), of an event that ends and that nobody reads any more. */
+/* Disables an event that is released and that nobody reads any more. */
 void tally_event_abandon(struct tally_event *ev)
 {
 	lockdep_assert_held(&ev->counter->lock);
-	/* The handler of one that goes with it may read it still. */
+	/* A handler of another event that is released may still try. */
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
 	WRITE_ONCE(ev->on, false);
@@ -308,7 +314,7 @@ bool tally_event_counts(struct tally_event *ev)
 	return all;
 }
 
-/* Without a limit, unless one was set for this time. */
+/* A limit of overflows is dropped, unless it was set for this time. */
 static int enable(struct tally_event *ev)
 {
 	if (ev->overflow && !ev->on && !ev->overflow->limits_next)
@@ -318,7 +324,7 @@ static int enable(struct tally_event *ev)
 	return tally_event_on(ev);
 }
 
-/* perf enables it when its task calls exec(). */
+/* Begins an event that perf enables when its task calls exec(). */
 void tally_event_wait_for_exec(struct tally_event *ev)
 {
 	mutex_lock(&ev->counter->lock);
@@ -327,7 +333,7 @@ void tally_event_wait_for_exec(struct tally_event *ev)
 	mutex_unlock(&ev->counter->lock);
 }
 
-/* As tally_event_enable(), but it has not begun until tally_event_open(). */
+/* Enables a member of a set. Slots count for it from tally_event_open() on. */
 int tally_event_start(struct tally_event *ev)
 {
 	int err;
@@ -340,7 +346,7 @@ int tally_event_start(struct tally_event *ev)
 	return err;
 }
 
-/* Of one that should be on; @began becomes true if it was not. */
+/* Enables a member that should be on; @began becomes true if it was off. */
 int tally_event_retry(struct tally_event *ev, bool *began)
 {
 	int err;
@@ -352,7 +358,7 @@ int tally_event_retry(struct tally_event *ev, bool *began)
 	return err;
 }
 
-/* Of the only member of a set: it begins, and may be read, from here on. */
+/* Enables the only member of a set. It begins, and can be read locally, at once. */
 int tally_event_begin(struct tally_event *ev)
 {
 	int err;
@@ -427,7 +433,7 @@ enum tally_state tally_event_state(struct tally_event *ev)
 }
 EXPORT_SYMBOL_TALLY(tally_event_state);
 
-/* Whether exec() is still to enable it. */
+/* Returns whether the event still waits for exec() to enable it. */
 bool tally_event_waits(struct tally_event *ev)
 {
 	bool waits;
@@ -440,7 +446,7 @@ bool tally_event_waits(struct tally_event *ev)
 	return waits;
 }
 
-/* Whether nothing will ever be added to its count: the task, and its children. */
+/* Returns whether the count is final: the task and its children have exited. */
 bool tally_event_ended(struct tally_event *ev)
 {
 	bool ended;
@@ -460,10 +466,12 @@ const char *tally_event_name(const struct tally_event *ev)
 EXPORT_SYMBOL_TALLY(tally_event_name);
 
 /**
- * tally_event_what - what an event counts, as lines of text have it
+ * tally_event_what - write what an event counts, in the form that lines of text have
  * @ev: the event
- * @buf: receives it
- * @size: room in @buf; TALLY_EVENT_LEN is enough
+ * @buf: receives the text
+ * @size: bytes of room in @buf; TALLY_EVENT_LEN is enough
+ *
+ * Context: Any context.
  */
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size)
 {

@@ -17,23 +17,23 @@ struct tally_output;
 struct tally_publisher;
 
 /**
- * struct tally_view - what of a slot's totals belongs to one event
- * @event: perf's event, if nothing but its not being on the PMU keeps it from
- *	being read at once; else one that never is
- * @read: what brings its count up to date
- * @still: nothing needs to
- * @plain: what makes its count the event's value
- * @latch: which of @offset, @zeroed and @begun is whole
- * @offset: twice, what makes the slot's totals the event's; if it has not begun, all
- *	that it has counted
- * @begun: twice, that of @begins
- * @zeroed: twice, that of @zero
- * @begins: the slot counts for it
- * @zero: what the event had counted when it was last reset
- * @start: the slot's totals when the event was last enabled
- * @kept: what the event counted before that
+ * struct tally_view - the part of a slot's totals that belongs to one event
+ * @event: perf's event, if it can be read locally whenever it is on the PMU; else an
+ *	event that never is
+ * @read: function that brings the count of @event up to date
+ * @still: the count of @event is always up to date
+ * @plain: value of the event minus the count of @event
+ * @latch: sequence of @offset, @zeroed and @begun: one copy of each is always whole
+ * @offset: totals of the event minus those of the slot; totals of the event if @begun is
+ *	false. Two copies.
+ * @begun: two copies of @begins
+ * @zeroed: two copies of @zero
+ * @begins: the slot counts for the event
+ * @zero: count of the event when it was last reset
+ * @start: totals of the slot when the event was last enabled
+ * @kept: totals of the event from before that
  *
- * Written under tally_counter::lock; the first seven are read without.
+ * Written under tally_counter::lock. Members above @begins are read without it.
  */
 struct tally_view {
 	struct perf_event *event;
@@ -50,12 +50,12 @@ struct tally_view {
 	struct tally_totals kept;
 } __aligned(64);
 
-/* A view of nothing that could be read at once. */
+/* A view that can never be read locally. */
 extern struct tally_view tally_view_nowhere;
 
 /*
- * What the slot's totals @t mean to the event; any context. Whole, to those whom a
- * reset of it does not concern.
+ * Turns the totals @t of a slot into those of the event. With @whole, resets of the event
+ * are ignored. Any context.
  */
 static inline void tally_view_translate(const struct tally_view *view,
 					struct tally_totals *t, bool whole)
@@ -75,52 +75,52 @@ static inline void tally_view_translate(const struct tally_view *view,
 	*t = sum;
 }
 
-/* Whether an event is to be read without the lock, in tally_event::local. */
+/* Values of tally_event::local: where the event can be read without the lock. */
 enum {
-	TALLY_LOCAL_NONE,	/* not at all */
-	TALLY_LOCAL_PLAIN,	/* wherever it is on the PMU */
-	TALLY_LOCAL_THROTTLES,	/* there, when it is not throttled */
+	TALLY_LOCAL_NONE,	/* nowhere */
+	TALLY_LOCAL_PLAIN,	/* where it is on the PMU */
+	TALLY_LOCAL_THROTTLES,	/* where it is on the PMU and not throttled */
 };
 
 /**
  * struct tally_event - one event as its owner sees it
  * @slot_mask: as tally_counter::slot_mask
- * @counter: what it looks at; may be shared
- * @overflow: what becomes of its overflows; NULL if it only counts
- * @output: where its records go, of a file's event; NULL so far of one that only
- *	counts. Written under the outputs' lock once the event is there.
+ * @counter: counter of the event; may be shared
+ * @overflow: overflow state; NULL for a counting event
+ * @output: destination of records; NULL for an event without records that has had no
+ *	ring. Written under the outputs' lock once the event is built.
  * @filter: filter of the records of a tracepoint; NULL if there is none. Guarded by
  *	tally_counter::lock; the callback reads it after TALLY_SPECIAL_FILTER.
- * @publisher: what publishes its counts, or those of its set; or NULL
- * @retired: what did, while the event is being released
- * @owner: the module that built it; what is left is released when that unloads
- * @dir: its folder in debugfs; NULL where there is no debugfs
- * @node: in the list of events, or of those that are being released
- * @user_node: in the list of those that use @counter
- * @name_node: in the table of names
- * @id: unique while the module is loaded
- * @attr: what it counts
- * @given: what that was called, without modifiers; empty for the usual name
- * @max_rate: as the builder was given it
- * @hz: the frequency that was asked for, where @attr has a period instead: of a
- *	clock; else 0
- * @named: its name is none that was made from what it counts
- * @starting: it is on, but does not count for itself yet: its set is about to begin;
+ * @publisher: publisher of the counts of the event or of its set; NULL if there is none
+ * @retired: former @publisher, while the event is being released
+ * @owner: module that built the event; when it is unloaded, the event is released
+ * @dir: folder in debugfs; NULL if there is none
+ * @node: link in the list of events, or of those that are being released
+ * @user_node: link in tally_counter::users
+ * @name_node: link in the table of names
+ * @id: number that is unique while the module is loaded
+ * @attr: attributes that the event was built with, and its period
+ * @given: text of what the event counts, without modifiers; empty if only @attr says it
+ * @max_rate: limit of overflows per second, as the builder was given it
+ * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as for clocks;
+ *	else 0
+ * @named: @name was given, and not made from what the event counts
+ * @starting: the event is on, but slots do not count for it before its set begins;
  *	guarded by tally_counter::lock
- * @of_file: a user program made it, and it ends with a file of that
- * @on: enabled; guarded by tally_counter::lock
- * @gone: it is being released; guarded by tally_counter::lock
- * @unpublished: for good; guarded by the publishers' lock
- * @closed: it is not to be read without the lock; guarded by that
- * @sampled: the samples of members of its group may tell of it, or did; written under
- *	tally_set::lock
+ * @of_file: the event was made by a user program, and ends with a file of that
+ * @on: the event is enabled; guarded by tally_counter::lock
+ * @gone: the event is being released; guarded by tally_counter::lock
+ * @unpublished: the event is never published again; guarded by the publishers' lock
+ * @closed: the event cannot be read locally; guarded by tally_counter::lock
+ * @sampled: samples of members of the event's group may have its count, or had it;
+ *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
- * @listed: complete and not being released; guarded by the list's lock
- * @name: unique among the events that exist
- * @file: what it belongs to, if that is one of several files of a group; written
- *	under tally_set::lock
- * @attachments: who else reads it; guarded by their lock
- * @views: one per slot of @counter
+ * @listed: the event is built and not being released; guarded by the list's lock
+ * @name: name that is unique among existing events
+ * @file: file of the event, if it is one of several files of a group; written under
+ *	tally_set::lock
+ * @attachments: attachments that read the event; guarded by their lock
+ * @views: one view for each slot of @counter
  */
 struct tally_event {
 	unsigned int slot_mask;
@@ -156,7 +156,7 @@ struct tally_event {
 	struct tally_view views[];
 };
 
-/* Nothing has been counted there so far. */
+/* Returns whether nothing has been counted on the slot so far. */
 static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)
 {
 	return tally_slot_is_blank(&ev->counter->slots[slot]) &&

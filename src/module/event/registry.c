@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which events there are: their names and their order.
+ * The registry: the list of all events and the table of their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,8 +17,8 @@
 #include "event/registry.h"
 
 /*
- * Guards the list, the table of names and tally_event::listed. Outside
- * tally_counter::lock. Not held while an event is made or released.
+ * Guards the list, the table of names and tally_event::listed. Taken outside
+ * tally_counter::lock. Not held while an event is built or released.
  */
 static DEFINE_MUTEX(events_lock);
 static LIST_HEAD(events);
@@ -46,7 +46,7 @@ static struct tally_event *name_find(const char *name)
 	return find_keyed(name, name_key(name));
 }
 
-/* As snprintf() of "file.%llu", in a tenth of its time: files come and go. */
+/* Writes "file.ID" in a tenth of snprintf()'s time: programs open many files. */
 static void name_file(char *to, u64 id)
 {
 	char digits[20], *digit = digits;
@@ -60,7 +60,7 @@ static void name_file(char *to, u64 id)
 	*to = '\0';
 }
 
-/* After its module and what it counts, or, if that is long, after its module alone. */
+/* Names an event by its module and what it counts; by its module only if that is long. */
 static noinline void name_after(struct tally_event *ev)
 {
 	char what[TALLY_EVENT_LEN];
@@ -73,14 +73,14 @@ static noinline void name_after(struct tally_event *ev)
 			 module_name(ev->owner), ev->id);
 }
 
-/* Names the event, which nobody else can see yet. 0, or EEXIST. */
+/* Names an event that nobody else can see yet. Returns 0 or EEXIST. */
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 {
 	bool given = b->given & TALLY_GIVEN_NAME;
 	int err = 0;
 	u32 key;
 
-	/* Two modules, or two CPUs, may have the same line: its text is no name. */
+	/* Modules may build several events from a line: its text is no name for them. */
 	if (b->given & TALLY_GIVEN_EVENT && b->owner != THIS_MODULE)
 		given = false;
 	if (given)
@@ -159,14 +159,15 @@ struct tally_event *tally_registry_entry(void *v)
 }
 
 /**
- * tally_registry_find - do something to an event that nobody releases meanwhile
- * @id: which event; 0 to go by @name
- * @name: its name
- * @may: whether it is to be done
- * @what: what; under the lock of the list
- * @data: for @what
+ * tally_registry_find - find an event, and call a function before it can be released
+ * @id: id of the event; 0 to find it by @name
+ * @name: name of the event
+ * @may: returns 0 if @what is to be called, or an error
+ * @what: function to call; under the lock of the list
+ * @data: argument of @what
  *
- * Return: 0; ENOENT if there is no such event, or what @may says.
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no such event; the error of @may.
  */
 int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
@@ -191,12 +192,13 @@ int tally_registry_find(u64 id, const char *name,
 }
 
 /**
- * tally_registry_after - do something to the next event
- * @id: the one before it
- * @what: what; under the lock of the list
- * @data: for @what
+ * tally_registry_after - find the event with the next id, and call a function
+ * @id: id before it
+ * @what: function to call; under the lock of the list
+ * @data: argument of @what
  *
- * Return: 0; ENOENT if there is none.
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no event with a larger id.
  */
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
 			 void *data)
@@ -214,14 +216,15 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 }
 
 /**
- * tally_registry_take_line - take an event that was made from a line out of the list
- * @name: its name
- * @doomed: receives it
+ * tally_registry_take_line - take an event that was made from a line off the list
+ * @name: name of the event
+ * @doomed: list that receives the event
  *
- * The log has the reason why there is none to be taken.
+ * An error is written to the log, with its reason.
  *
- * Return: 0; ENOENT if there is none, EPERM if it belongs to another module,
- * which holds a pointer to it.
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if there is no such event; EPERM if it belongs to an open file, or to
+ * another module, which holds a pointer to it.
  */
 int tally_registry_take_line(const char *name, struct list_head *doomed)
 {
@@ -252,7 +255,7 @@ int tally_registry_take_line(const char *name, struct list_head *doomed)
 	return err;
 }
 
-/* Takes what @owner has left behind out of the list, to @doomed. */
+/* Moves the events that @owner has left behind from the list to @doomed. */
 void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 {
 	struct tally_event *ev, *next;

@@ -23,7 +23,7 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 			 void *data);
 int tally_registry_take_line(const char *name, struct list_head *doomed);
 
-/* Events in the order of their creation, for debugfs. */
+/* Iteration over events in the order of their creation, for seq_file. */
 void *tally_registry_start(struct seq_file *m, loff_t *pos);
 void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos);
 void tally_registry_stop(struct seq_file *m, void *v);
