@@ -8,12 +8,12 @@
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
-# From the file that dkms reads, so that it is said once.
+# The version stands only in dkms.conf.
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
-# kbuild takes its folder apart at blanks and colons.
+# kbuild splits the path of its folder at blanks and colons.
 ifneq ($(filter-out help demo check test soak fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
@@ -53,7 +53,7 @@ dkms-remove:
 clean: | $(KDIR)
 	$(KBUILD) clean
 
-# What each test needs stands in its own head: tests/README.md.
+# The head of each test says what the test needs; see tests/README.md.
 check:
 	scripts/setup
 	scripts/test --check $(TESTS)
@@ -66,7 +66,8 @@ soak:
 	scripts/setup
 	scripts/test --soak $(TESTS)
 
-# The counts of both together. A guest that was lost has none, and make stops.
+# Shows the line counts of both guests together. A guest that crashed leaves no counts:
+# then make stops.
 FUZZ := 600
 
 fuzz:
@@ -78,7 +79,7 @@ fuzz:
 		--coverage "$$counts/trinity" -- sh trinity.sh $$(($(FUZZ) / 2)) $$(date +%s) && \
 	scripts/coverage --lines "$$counts/fuzz" "$$counts/trinity"
 
-# For user programs: src/lib/README.md.
+# The library for user programs; see src/lib/README.md.
 lib:
 	@$(MAKE) -f src/lib/lib.mk VERSION=$(VERSION)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that tally builds for, and nothing else.
- * A feature test where there is one, a version test where there is none. Each
- * entry says since when it is needed and which side goes when the floor rises.
+ * Every difference between the kernels that tally builds for, and nothing else. An entry
+ * tests for a feature if it can, else for a version. It says since which kernel the
+ * difference exists, and which side goes when the floor, the oldest kernel, rises.
  */
 #ifndef TALLY_COMPAT_H
 #define TALLY_COMPAT_H
@@ -41,7 +41,7 @@
 #define TALLY_IMPORT_NS()	MODULE_IMPORT_NS(TALLY)
 #endif
 
-/* What tests/kunit calls besides the public functions. */
+/* Exports a function that only tests/kunit calls from outside. */
 #if IS_ENABLED(CONFIG_KUNIT)
 #define EXPORT_SYMBOL_TALLY_KUNIT(symbol)	EXPORT_SYMBOL_TALLY(symbol)
 #else
@@ -58,8 +58,8 @@ static inline bool tally_pmus_share_context(const struct pmu *a, const struct pm
 }
 
 /*
- * perf_event_attr::config3 came with 6.3 (09519ec3b19e), which also brought the
- * macro below. With the floor at 6.3 the second side goes.
+ * perf_event_attr::config3 came with 6.3 (09519ec3b19e), as did PERF_ATTR_SIZE_VER8. With
+ * the floor at 6.3 the second side goes.
  */
 #ifdef PERF_ATTR_SIZE_VER8
 static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
@@ -85,9 +85,8 @@ static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
 #endif
 
 /*
- * pmu::scope came with 6.12 (4ba4f1afb6a9), without a macro to tell. With the
- * floor at 6.12 the second side goes: before, PMUs moved the event to the CPU
- * that serves the others.
+ * pmu::scope came with 6.12 (4ba4f1afb6a9), without a macro. Before, a PMU moved an event
+ * to the CPU that serves the others. With the floor at 6.12 the second side goes.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
@@ -117,8 +116,8 @@ static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
 #endif
 
 /*
- * hrtimer_setup() came with 6.13 (908a1d775422), and hrtimer_init() went with
- * 6.15. With the floor at 6.13 the second side goes.
+ * hrtimer_setup() came with 6.13 (908a1d775422), and 6.15 removed hrtimer_init(). With
+ * the floor at 6.13 the second side goes.
  */
 static inline void
 tally_hrtimer_setup(struct hrtimer *timer,
@@ -147,8 +146,8 @@ static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
 }
 
 /*
- * perf_sample_data::br_stack_cntr came with 6.8 (571d91dcadfa), without a macro to
- * tell. With the floor at 6.8 the second side goes.
+ * perf_sample_data::br_stack_cntr came with 6.8 (571d91dcadfa), without a macro. With the
+ * floor at 6.8 the second side goes.
  */
 static inline const u64 *tally_branch_counters(const struct perf_sample_data *data)
 {
@@ -160,9 +159,8 @@ static inline const u64 *tally_branch_counters(const struct perf_sample_data *da
 }
 
 /*
- * vm_flags_set() and vm_flags_clear() came with 6.3 (bc292ab00f6c), and without
- * them the flags cannot be changed since. With the floor at 6.3 the second side
- * goes.
+ * vm_flags_set() and vm_flags_clear() came with 6.3 (bc292ab00f6c). Since then, only they
+ * can change the flags. With the floor at 6.3 the second side goes.
  */
 static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 				  unsigned long clear)
@@ -176,9 +174,9 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * Whose user space perf looks at. That of a thread that the kernel runs for a
- * process it leaves out since is_user_task(), an inline function of late 6.12.
- * With the floor at 6.12 the second sides go.
+ * Whether perf records the user space of a task: its call chain, and its registers. Late
+ * 6.12 brought is_user_task(), an inline function, which leaves out threads that the
+ * kernel runs for a process. With the floor at 6.12 the second sides go.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 static inline bool tally_chain_has_user(const struct task_struct *task)
@@ -203,8 +201,8 @@ static inline bool tally_regs_has_user(const struct task_struct *task)
 #endif
 
 /*
- * Since 6.11 (4a365eb8a6d9) perf puts the true return address where a uretprobe
- * has put another. With the floor at 6.11 the second side goes.
+ * Since 6.11 (4a365eb8a6d9) perf's call chains have the true return address where a
+ * uretprobe has replaced it. With the floor at 6.11 the second side goes.
  */
 static inline const struct return_instance *
 tally_uretprobes(const struct task_struct *task)
@@ -218,9 +216,9 @@ tally_uretprobes(const struct task_struct *task)
 
 #ifdef CONFIG_X86
 /*
- * Whether a uprobe at the beginning of a function is being handled, told by the
- * instruction. uprobe_task::auprobe came with 6.12 (cfa7f3d2c526) and went into
- * stable kernels of old, so Kbuild looks for it. With the floor at 6.12 the
+ * Whether a uprobe at the beginning of a function is being handled: the probed
+ * instruction shows it. uprobe_task::auprobe came with 6.12 (cfa7f3d2c526) and was
+ * backported to older stable kernels, so Kbuild looks for it. With the floor at 6.12 the
  * second side goes.
  */
 static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
@@ -242,9 +240,8 @@ static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 
 #ifdef CONFIG_ARM64
 /*
- * ptrauth_strip_insn_pac() became two with 6.6 (ca708599ca42), which some stable
- * kernels took over; the new ones are macros. With the floor at 6.6 the second
- * side goes.
+ * 6.6 (ca708599ca42) split ptrauth_strip_insn_pac() into two macros, which were
+ * backported to some stable kernels. With the floor at 6.6 the second side goes.
  */
 static inline u64 tally_strip_user_pac(u64 lr)
 {
@@ -257,9 +254,8 @@ static inline u64 tally_strip_user_pac(u64 lr)
 #endif
 
 /*
- * Kinds of fields that filters of trace events know: those of stack traces came with 6.3,
- * those of sets of CPUs with 6.6, both without a macro to tell. With the floor at 6.6 the
- * second sides go.
+ * Types of fields in filters of trace events: stack traces came with 6.3, sets of CPUs
+ * with 6.6, both without a macro. With the floor at 6.6 the second sides go.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 #define TALLY_FILTER_STACKTRACE		FILTER_STACKTRACE
@@ -283,9 +279,9 @@ static inline u64 tally_strip_user_pac(u64 lr)
 #endif
 
 /*
- * A task that sleeps may be left on the runqueue since 6.12 (152e11f6df29), which
- * task_is_runnable() looks through (cd9626e9ebc7). With the floor at 6.12 the second
- * side goes.
+ * Since 6.12 (152e11f6df29) a task that sleeps may stay on the runqueue;
+ * task_is_runnable() returns false for such a task (cd9626e9ebc7). With the floor at 6.12
+ * the second side goes.
  */
 static inline bool tally_task_runnable(struct task_struct *task)
 {
@@ -296,7 +292,7 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
-/* perf writes CGROUP records only for the hierarchy that has its controller. */
+/* perf writes CGROUP records only for the hierarchy that has perf's controller. */
 static inline bool tally_cgroup_has_perf(struct cgroup *cgroup)
 {
 #ifdef CONFIG_CGROUP_PERF
@@ -306,7 +302,7 @@ static inline bool tally_cgroup_has_perf(struct cgroup *cgroup)
 #endif
 }
 
-/* Only kernels for several CPUs have task_struct::on_cpu. */
+/* task_struct::on_cpu exists only with CONFIG_SMP. */
 static inline bool tally_task_is_running(const struct task_struct *task)
 {
 #ifdef CONFIG_SMP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tree that people read:
+ * The files in debugfs:
  *
  *	# cd /sys/kernel/debug/tally
  *	# echo 'page-faults:u cpu=all name=faults' > create
@@ -13,17 +13,17 @@
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove
  *
- * An event with a period also has how many overflows there were, how many of
- * them were skipped or missed by its handlers, how often it was throttled, and
- * the nanoseconds in its handlers, in all and the longest.
+ * The folder of an event with a period also has files for the number of overflows, those
+ * that its handlers skipped or missed, lost records, the times that it was throttled, and
+ * the nanoseconds in its handlers: of all calls, and of the longest one.
  *
- * events: name, target, state, count, scaled count, time on the PMU.
+ * events: name, target, state, count, scaled count, share of the time on the PMU.
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
- * A number that means nothing is a '-': the count of an event in error, the
- * scaled count of one that never ran.
+ * A '-' stands for a number that means nothing: the count of an event in error, and the
+ * scaled count of an event that never ran.
  *
- * What is read has mode 0444, no ioctl and no mmap, so that it opens under
- * lockdown, which refuses create and remove.
+ * Files that are read have mode 0444, no ioctl and no mmap: under lockdown, only such
+ * files can be opened. Lockdown refuses create and remove.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -48,7 +48,7 @@
 #include "event/registry.h"
 #include "read/read.h"
 
-/* The longest line that can be written: an event, a name and all options. */
+/* Bytes of the longest line that can be written: an event, a name and all options. */
 #define LINE_LEN 1024
 
 static struct dentry *root;
@@ -130,8 +130,8 @@ static int stats_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(stats);
 
 /*
- * One line of what was written, so that each has its own result: the writer is
- * told how much was taken and comes back with the rest.
+ * Takes one line of what was written, so that each line has its own result. The write
+ * returns the length of that line, and the writer writes the rest again.
  */
 static ssize_t take_line(const char __user *from, size_t size,
 			 int (*take)(const char *line))
@@ -167,9 +167,8 @@ out:
 }
 
 /*
- * Whoever opened the file has to have had the right, too: a descriptor may be
- * handed to a program that has more of it. And it may have been opened before
- * the machine was locked down.
+ * Checks the writer, and who opened the file: a descriptor may be handed to a program
+ * with more rights. The file may also have been opened before the kernel was locked down.
  */
 static int may_write(struct file *file)
 {
@@ -315,7 +314,7 @@ static int spec_show(struct seq_file *m, void *v)
 		seq_puts(m, "remove_on_exec ");
 	if (c->attr.sigtrap)
 		seq_puts(m, "sigtrap ");
-	/* One that waits for exec() was built disabled, or would not wait. */
+	/* An event with enable_on_exec was built disabled, or it would not wait. */
 	if (!READ_ONCE(ev->on) || c->attr.enable_on_exec)
 		seq_puts(m, "disabled ");
 	seq_printf(m, "name=%s\n", ev->name);
@@ -323,7 +322,7 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-/* One number of an event's overflows. */
+/* Shows the member at @offset of an event's overflow statistics. */
 static int show_overflows(struct seq_file *m, size_t offset)
 {
 	struct tally_overflow_stats stats;
@@ -375,7 +374,7 @@ static int handler_max_ns_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 
-/* Gives an event its folder. 0; or ENOMEM, and then no part of the folder is left. */
+/* Gives an event its folder. Returns 0; or an error, with no part of the folder left. */
 static int add_event(struct tally_event *ev)
 {
 	static const struct {
@@ -417,7 +416,7 @@ static int add_event(struct tally_event *ev)
 	return 0;
 }
 
-/* Waits for whoever is reading one of the files. */
+/* Removes the folder of an event, and waits until nobody reads its files. */
 static void remove_event(struct tally_event *ev)
 {
 	debugfs_remove(ev->dir);

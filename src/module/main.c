@@ -42,7 +42,7 @@ static bool use_debugfs = true;
 module_param_named(debugfs, use_debugfs, bool, 0444);
 MODULE_PARM_DESC(debugfs, "Show events in debugfs (default on)");
 
-/* After a module's exit, or its failed init: what it forgot is ours to free. */
+/* Releases what a module has left behind, after its exit or its failed init. */
 static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
 {
@@ -57,7 +57,7 @@ static struct notifier_block module_notifier = {
 	.notifier_call = module_changed,
 };
 
-/* One that cannot be had says so in the log; the others start all the same. */
+/* Makes events from the module's parameter. If one fails, the others are still made. */
 static void __init start_events(char *list)
 {
 	char separator = tally_name_separator(list);
@@ -111,7 +111,7 @@ static int __init tally_init(void)
 	err = tally_device_init();
 	if (err)
 		goto unregister;
-	/* Nothing fails once there are files that somebody may have open. */
+	/* Nothing may fail from here on: somebody may have opened a file. */
 	use_debugfs = tally_debugfs_init(use_debugfs);
 	start_events(strim(list));
 	kfree(list);
@@ -136,8 +136,8 @@ free_list:
 static void __exit tally_exit(void)
 {
 	/*
-	 * No file is open, or there would be a reference to this module; and
-	 * none opens any more. No other module uses us. What is left is ours.
+	 * No file is open and no other module uses tally: both hold a reference to this
+	 * module, and neither can get one any more. Only tally's own events are left.
 	 */
 	tally_events_release_owned(THIS_MODULE);
 	tally_device_exit();
