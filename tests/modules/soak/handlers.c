@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The handlers: where they are, whether they may, and what they may do. */
+/* The handlers of the storm: they check their context and call functions on events. */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
@@ -25,7 +25,10 @@ static bool right_place(const struct tally_sample *s, enum soak_stage stage)
 	}
 }
 
-/* Samples of one CPU come in order; one that came in a handler has its number. */
+/*
+ * Samples of one CPU come in order. An overflow that came while the direct handler ran
+ * has the same number as the overflow before it.
+ */
 static void check_order(struct soak_context *ctx, const struct tally_sample *s,
 			enum soak_stage stage)
 {
@@ -40,7 +43,7 @@ static void check_order(struct soak_context *ctx, const struct tally_sample *s,
 	*last = s->sequence;
 }
 
-/* How many calls there were, this one included; 0 if there is nothing to do. */
+/* Checks a call. Returns the number of calls including this one; 0 if it is refused. */
 static long enter(struct tally_event *ev, const struct tally_sample *s,
 		  struct soak_context *ctx, enum soak_stage stage)
 {
@@ -113,7 +116,7 @@ void soak_irq(struct tally_event *ev, const struct tally_sample *sample,
 		try_to_release(context, ev);
 }
 
-/* Without @lock, it might go on after its owner has disabled it for good. */
+/* @lock keeps this from enabling the event after its owner has disabled it for good. */
 static void switch_it(struct soak_context *ctx, struct tally_event *ev, long n)
 {
 	int err = 0;
@@ -150,7 +153,7 @@ static void look(struct soak_context *ctx, struct tally_event *ev, long calls)
 	err = tally_event_overflow_stats(ev, &stats);
 	if (err)
 		soak_fault(SOAK_FAULT_ERROR, ctx->kind, err, 0);
-	/* Each was counted before a handler was called for it. */
+	/* An overflow is counted before a handler is called for it. */
 	if (stats.overflows < calls)
 		soak_fault(SOAK_FAULT_MISSED, ctx->kind, stats.overflows, calls);
 }

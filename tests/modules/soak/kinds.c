@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What can overflow, and what makes it. */
+/* The kinds of events that overflow, and the code that makes them overflow. */
 #include <linux/delay.h>
 #include <linux/ftrace.h>
 #include <linux/hw_breakpoint.h>
@@ -9,7 +9,7 @@
 #endif
 #include "soak.h"
 
-/* Clocks and cycles at once: more, and a slow machine does nothing else. */
+/* The most events of clocks and cycles at a time: more would take a slow machine. */
 #define MOST_INTERRUPTING	3
 
 static atomic_t interrupting = ATOMIC_INIT(0);
@@ -17,7 +17,7 @@ static atomic_t interrupting = ATOMIC_INIT(0);
 static const struct {
 	const char *name;
 	u64 periods[4];
-	/* One that a machine bears without any limit. */
+	/* Period that a machine can handle without a limit of the rate. */
 	u64 slow_period;
 	bool interrupts;
 } kinds[SOAK_KINDS] = {
@@ -36,9 +36,9 @@ static const struct {
 };
 
 /*
- * The probe is behind the function's beginning. There it would be ftrace's, which
- * writes a breakpoint of its own for a moment; an emulated CPU may run that after
- * it is gone, which kprobes of ftrace do not survive.
+ * The probe is behind the function's beginning. A probe at the beginning would use
+ * ftrace, which writes an int3 for a moment when it patches the code. An emulated CPU
+ * may run that int3 after it is gone, which kprobes on ftrace do not survive.
  */
 #if defined(CONFIG_X86) && defined(CONFIG_DYNAMIC_FTRACE)
 #define BEGINNING	(ENDBR_INSN_SIZE + MCOUNT_INSN_SIZE)
@@ -55,7 +55,7 @@ void *soak_probe_point(void)
 {
 	char *function = (char *)probed;
 
-	/* objtool takes the sum for the address of something that is called. */
+	/* Without this, objtool takes the sum for the address of a function. */
 	OPTIMIZER_HIDE_VAR(function);
 	return function + BEGINNING;
 }
@@ -157,7 +157,7 @@ u64 soak_kind_period(const struct soak_context *ctx, u32 random)
 	return ctx->slow ? max(period, kinds[ctx->kind].slow_period) : period;
 }
 
-/* Lets all that this thread can bring about happen. */
+/* Does what the kinds of events count, so that they overflow. */
 void soak_stir(struct soak_thread *t)
 {
 	unsigned int i, n = 5 + soak_below(t, 40);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A storm: threads make events of all kinds, let them overflow as fast as they
- * can, do to them whatever may be done, in handlers too, and release them. Each
- * event has a context that is poisoned and freed as soon as the release returned.
+ * A storm: threads make events of all kinds, let them overflow as fast as they can, call
+ * all functions on them, also in handlers, and release them. Each event has a context
+ * that is poisoned and freed as soon as the event is released.
  *
  *	insmod tally_soak.ko
  *	sleep 60
  *	rmmod tally_soak
  *	dmesg
  *
- * It goes on until the module is unloaded, whose results are in the kernel log.
- * mode=leave: events that overflow by themselves are still there when the module
- * goes, and tally has to release them. pid=PID: a process that forks; inherited
- * events are made on it.
+ * The storm ends when the module is unloaded, which prints the results to the kernel log.
+ * mode=leave: the module does not release its events, which overflow by themselves, when
+ * it is unloaded; tally has to release them. pid=PID: a process that forks, for inherited
+ * events.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,7 +40,7 @@ static unsigned int seed;
 module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "Of the random numbers (a random one)");
 
-/* Of each fault that many are told in detail. */
+/* Number of faults of each kind that are reported in detail. */
 #define TELL	5
 
 static const char *const faults[SOAK_FAULTS] = {
@@ -77,7 +77,7 @@ atomic_long_t soak_made[SOAK_KINDS];
 atomic_long_t soak_refused[SOAK_KINDS];
 atomic_long_t soak_tallies[SOAK_TALLIES];
 
-/* The first few of each fault, written once and read at the end. */
+/* The faults; the first ones of each kind in detail. Read at the end. */
 static struct {
 	atomic_t number;
 	struct {
@@ -93,7 +93,7 @@ static atomic_t nr_offlines;
 static enum cpuhp_state hotplug_state;
 static struct tap tap;
 
-/* From any context: it is told later. */
+/* Records a fault, which report() prints. Any context. */
 void soak_fault(enum soak_fault fault, enum soak_kind kind, s64 got, s64 want)
 {
 	int n = atomic_inc_return(&found[fault].number) - 1;
@@ -188,7 +188,7 @@ static void leave_one(struct soak_context *ctx, struct tally_builder *b,
 	ctx->magic = SOAK_LIVE;
 	ctx->rearm = SOAK_STAGES;
 	mutex_init(&ctx->lock);
-	/* No handler switches it off: it overflows to the last moment. */
+	/* With @ending set, no handler disables the event: it overflows until it ends. */
 	ctx->ending = true;
 	tally_builder_period(b, period);
 	tally_builder_on_overflow(b, soak_direct, ctx);
@@ -201,7 +201,7 @@ static void leave_one(struct soak_context *ctx, struct tally_builder *b,
 		atomic_long_inc(&soak_made[ctx->kind]);
 }
 
-/* All but the probe overflow on, with the module's threads gone. */
+/* All but the probe overflow without the module's threads. */
 static void leave_some(void)
 {
 	struct tally_builder b;

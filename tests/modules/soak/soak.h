@@ -12,7 +12,7 @@
 #define SOAK_THREADS	8
 #define SOAK_GRAVES	8
 
-/* The order is looked at on so many CPUs. */
+/* Number of CPUs on which the order of samples is checked. */
 #define SOAK_CPUS	8
 
 enum soak_kind {
@@ -34,7 +34,7 @@ enum soak_stage {
 	SOAK_STAGES,
 };
 
-/* What must never happen. */
+/* Faults: each must never happen. */
 enum soak_fault {
 	SOAK_FAULT_DEAD,
 	SOAK_FAULT_TOUCHED,
@@ -51,7 +51,7 @@ enum soak_fault {
 	SOAK_FAULTS,
 };
 
-/* What has to happen often enough for the rest to mean something. */
+/* Numbers of things that have to happen often, or the test has shown nothing. */
 enum soak_tally {
 	SOAK_DIRECT_CALLS,
 	SOAK_NMI_CALLS,
@@ -69,20 +69,21 @@ enum soak_tally {
 };
 
 /**
- * struct soak_context - what the handlers of one event are given
+ * struct soak_context - context of the handlers of one event
  * @magic: SOAK_LIVE until the event has been released
- * @kind: what it counts
- * @ev: the event, as the first of its handlers was told
- * @calls: of each handler
- * @told: how many were missed, as the samples tell
- * @last: the last sequence number of each CPU, for either bottom half
- * @rearm: which handler rearms the event; SOAK_STAGES if it is not one-shot
+ * @kind: kind of the event
+ * @ev: the event, from the first call of a handler
+ * @calls: number of calls of each handler
+ * @told: sum of tally_sample::missed for each handler
+ * @last: last sequence number of each CPU, for each handler
+ * @rearm: the handler that rearms the event; SOAK_STAGES if it is not one-shot
  * @inherit: the event is inherited
- * @slow: shorter periods than the kind's slow one are too much for it
- * @sluggish: its work sleeps at each call, so that many are left at the end
- * @given: which handlers it has
+ * @slow: the event gets no period below the slow one of its kind
+ * @sluggish: the handler in process context sleeps at each call, so that many samples
+ *	are queued at the end
+ * @given: the handlers that the event has
  * @lock: guards @ending, and the enabling of the event
- * @ending: it is not to be enabled any more
+ * @ending: the event must not be enabled any more
  */
 struct soak_context {
 	u64 magic;
@@ -100,19 +101,19 @@ struct soak_context {
 	bool ending;
 };
 
-/* A context whose event is gone; nobody may touch it while it lies here. */
+/* A context whose event was released: no handler may write to it any more. */
 struct soak_grave {
 	struct soak_context *ctx;
 	long calls[SOAK_STAGES];
 };
 
 /**
- * struct soak_thread - one that makes events
+ * struct soak_thread - a thread that makes events
  * @task: the thread
- * @rnd: its random numbers
- * @words: what it writes, for breakpoints
- * @graves: contexts that are not freed yet
- * @buried: how many there were, ever
+ * @rnd: state of its random numbers
+ * @words: words that it writes to, for breakpoints
+ * @graves: contexts of released events that are not freed yet
+ * @buried: number of contexts that were put into @graves so far
  */
 struct soak_thread {
 	struct task_struct *task;
@@ -134,7 +135,7 @@ static inline void soak_count(enum soak_tally what)
 	atomic_long_inc(&soak_tallies[what]);
 }
 
-/* Whether no CPU is on its way down; @offlines is how many went so far. */
+/* Whether no CPU is going offline; @offlines receives the number that went so far. */
 bool soak_cpus_steady(unsigned int *offlines);
 
 void soak_direct(struct tally_event *ev, const struct tally_sample *sample,
@@ -150,7 +151,7 @@ void soak_kind_give(enum soak_kind kind);
 void soak_kind_begin(struct tally_builder *b, enum soak_kind kind,
 		     struct soak_thread *t);
 u64 soak_kind_period(const struct soak_context *ctx, u32 random);
-/* The instruction that kernel probes are set on. */
+/* Returns the address of the instruction that kernel probes are set on. */
 void *soak_probe_point(void);
 
 void soak_stir(struct soak_thread *t);

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A storm: the longer the better.
+# Events end while they overflow: the longer the storm goes on, the better.
 # test: on=debug-x86_64 vm="--smp 4" args=15 seconds=45
 # soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=300 seconds=340
 #
-# A teardown storm: a module's threads make events that overflow as fast as they
-# can, treat them badly and release them; CPUs come and go; the module is unloaded
-# in the middle of it and loaded again, at times with its events left behind.
+# A teardown storm: the threads of a module make events that overflow as fast as they
+# can, call all functions on them, and release them. CPUs go offline and come online.
+# The module is unloaded in the middle of the storm and loaded again. At times it does
+# not release its events before it is unloaded.
 #
 #	soak.sh [SECONDS]	default 15
 
@@ -16,7 +17,7 @@ seconds=${1:-15}
 
 need_two_cpus
 soak=$here/tally_soak.ko
-# One result for each thing that must not happen.
+# The module has one result for each of enum soak_fault.
 results=12
 
 # shellcheck disable=SC2119
@@ -29,7 +30,7 @@ cycles=0
 while :; do
 	for online in /sys/devices/system/cpu/cpu[1-9]/online; do
 		[ -w "$online" ] || continue
-		# Now and then two are away, or all but one.
+		# At times two CPUs are offline, or all but one.
 		echo $((cycles % 3 == 2)) >"$online" 2>/dev/null
 		usleep $((cycles % 7 * 30000))
 		echo $((cycles % 5 != 4)) >"$online" 2>/dev/null
@@ -39,7 +40,7 @@ while :; do
 	done
 done
 END
-# Forks and faults: inherited events are made on it.
+# A process that forks, with page faults: the module makes inherited events on it.
 cat >$tmp/fork <<'END'
 while :; do
 	(: | :)
@@ -58,9 +59,9 @@ helper sh $tmp/come_and_go
 helper sh $tmp/fork
 forker=$helper_pid
 
-# Each first user of these has the kernel rewrite its code, and each last one. An
-# x86 CPU that is emulated may run what was there for a moment in between; so there
-# is always one more user.
+# The kernel patches its code when the first user of one of these events comes, and
+# when the last one goes. An emulated x86 CPU may run the int3 that is there during the
+# patching. These events keep one user, so that the code is not patched in the storm.
 held=0
 if [ "$(uname -m)" = x86_64 ]; then
 	for event in page-faults context-switches cpu-migrations \
@@ -78,7 +79,8 @@ fi
 : >$tmp/totals
 loads=0 loaded_badly=0 unloaded_badly=0 without_results=0 wrong=0
 
-# What the module said as it went, for the sums at the end.
+# Reads the results that the module printed when it was unloaded, for the sums at the
+# end.
 take_results() {
 	since_mark | sed -n 's/.*tally_soak: //p' >$tmp/said
 	cat $tmp/said >>$tmp/totals
@@ -91,7 +93,7 @@ take_results() {
 	}
 }
 
-# The kernel holds a module for a moment while it sets a probe on its code.
+# The kernel holds a reference to a module while it sets a probe on the module's code.
 unload_soak() { rmmod tally_soak 2>/dev/null; }
 
 storm() {
@@ -103,7 +105,8 @@ storm() {
 	take_results
 }
 
-# What there has to be: the module's name for it, how much, and what that means.
+# $tmp/needed has the sums that the storm has to reach: the module's key, the least sum
+# and its meaning. total_of KEY prints the sum of a key so far.
 total_of() { awk -v key="$1" '$2 == key { sum += $3 } END { print sum + 0 }' $tmp/totals; }
 kinds='kprobe clock software sched irq inherited'
 [ "$(uname -m)" != x86_64 ] || kinds="$kinds breakpoint"
@@ -115,7 +118,8 @@ kinds='kprobe clock software sched irq inherited'
 	for what in direct_calls irq_calls work_calls; do
 		echo "$what 1000 handlers were called: $what"
 	done
-	# Breakpoints of x86 are NMIs, and so are cycles if the machine was told to.
+	# Breakpoints are NMIs on x86. Cycles are NMIs on x86, and on arm64 with
+	# pseudo-NMIs.
 	if [ "$(uname -m)" = x86_64 ] || grep -q pseudo_nmi=1 /proc/cmdline; then
 		echo 'nmi_calls 1000 many of them in NMI'
 	fi
@@ -135,7 +139,7 @@ all_there() {
 	done <$tmp/needed
 }
 
-# A busy machine may need longer for as many as there have to be.
+# A busy machine may need more time to reach the sums.
 enough() {
 	now=$(date +%s)
 	[ "$now" -ge $((begin + seconds + 600)) ] ||

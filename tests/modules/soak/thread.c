@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A thread that makes events, treats them badly and releases them. */
+/* A thread that makes events, calls all functions on them and releases them. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpumask.h>
@@ -31,7 +31,7 @@ static struct soak_context *context_new(enum soak_kind kind)
 	return ctx;
 }
 
-/* Returns whether it is on one CPU or one task. */
+/* Returns whether the event is on one CPU or one task. */
 static bool choose_target(struct soak_thread *t, struct soak_context *ctx,
 			  struct tally_builder *b)
 {
@@ -102,7 +102,7 @@ static void choose_limits(struct soak_thread *t, struct soak_context *ctx,
 		tally_builder_require(b);
 }
 
-/* What a machine that is short of everything may say. */
+/* Whether tally_build() may return this error on a machine that is short of resources. */
 static bool may_be_refused(int err)
 {
 	switch (err) {
@@ -145,7 +145,7 @@ static struct tally_event *build(struct soak_thread *t,
 	return ev;
 }
 
-/* ---- its life ---- */
+/* ---- calls on an event ---- */
 
 static void expect(const struct soak_context *ctx, int err, int want)
 {
@@ -153,7 +153,7 @@ static void expect(const struct soak_context *ctx, int err, int want)
 		soak_fault(SOAK_FAULT_ERROR, ctx->kind, err, want);
 }
 
-/* Not if the task is gone, or a CPU that came had no breakpoint free. */
+/* ESRCH if the task has exited; ENODATA if a CPU that came had no breakpoint free. */
 static void expect_on(const struct soak_context *ctx, int err)
 {
 	if (err && err != -ESRCH && err != -ENODATA)
@@ -181,7 +181,7 @@ static void read_it(struct soak_thread *t, struct soak_context *ctx,
 	struct tally_count count;
 
 	expect_on(ctx, tally_event_read(ev, &count));
-	/* Another CPU than the event's is refused. */
+	/* The call may fail: EINVAL for another CPU than the event's. */
 	tally_event_read_cpu(ev, soak_below(t, num_possible_cpus()), &count);
 	expect(ctx, tally_event_overflow_stats(ev, &stats), 0);
 	tally_event_state(ev);
@@ -240,7 +240,7 @@ static void treat(struct soak_thread *t, struct soak_context *ctx,
 	}
 }
 
-/* ---- its end ---- */
+/* ---- the end of an event ---- */
 
 static long calls_of(const struct soak_context *ctx, enum soak_stage stage)
 {
@@ -259,9 +259,9 @@ static void check_sum(const struct soak_context *ctx, enum soak_stage stage,
 }
 
 /*
- * Nothing overflows any more, and after a grace period no direct handler runs:
- * all of these numbers are final, but for those of the bottom halves, which
- * release() is to wait for.
+ * A disabled event does not overflow, and a grace period later none of its direct
+ * handlers runs. So the statistics are final. The calls of the other two handlers are
+ * not: tally_event_release() waits for them.
  */
 static void disable_and_look(struct soak_context *ctx, struct tally_event *ev,
 			     struct tally_overflow_stats *stats)
@@ -276,7 +276,7 @@ static void disable_and_look(struct soak_context *ctx, struct tally_event *ev,
 		  SOAK_FAULT_DIRECT_SUM, SOAK_CHECKED_DIRECT);
 }
 
-/* Those that came while throttled are told of by no sample. */
+/* Overflows that came while throttled are missed, but no sample's @missed has them. */
 static void check_told(const struct soak_context *ctx, enum soak_stage stage,
 		       u64 missed)
 {
@@ -287,8 +287,8 @@ static void check_told(const struct soak_context *ctx, enum soak_stage stage,
 }
 
 /*
- * What waits for the interrupt of a CPU that went offline goes straight to the
- * work.
+ * Samples that wait for the handler in interrupt of a CPU that went offline reach only
+ * the handler in process context.
  */
 static void check_deferred(const struct soak_context *ctx, bool steady,
 			   const struct tally_overflow_stats *stats)
@@ -309,7 +309,7 @@ static void check_deferred(const struct soak_context *ctx, bool steady,
 	check_told(ctx, SOAK_IN_WORK, stats->missed);
 }
 
-/* Released while it overflows: its bottom halves have seen the same all the same. */
+/* An event released while it overflowed: both queued handlers have seen all samples. */
 static void check_live(const struct soak_context *ctx, bool steady)
 {
 	long irq = calls_of(ctx, SOAK_IN_IRQ), work = calls_of(ctx, SOAK_IN_WORK);
@@ -337,7 +337,7 @@ static void dig_up(struct soak_grave *grave)
 	kfree(ctx);
 }
 
-/* Half of them are freed at once; the others are looked at later. */
+/* Frees half of the contexts at once. dig_up() checks the others before it frees them. */
 static void bury(struct soak_thread *t, struct soak_context *ctx)
 {
 	struct soak_grave *grave;
