@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every exported call, doing what its description says. */
+/* Every exported function does as its description says. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/capability.h>
@@ -113,7 +113,7 @@ static void refusals(void)
 	tap_ok(&tap, IS_ERR(tally_build(&b)), "an unknown symbol");
 }
 
-/* As anybody without CAP_PERFMON; only the rights of this thread change. */
+/* Builds without CAP_PERFMON. Only the rights of this thread change. */
 static void rights(void)
 {
 	struct cred *plain = prepare_creds();
@@ -140,7 +140,7 @@ static void rights(void)
 	tally_builder_init(&b, faults);
 	tally_builder_on_task(&b, current);
 	expect_refused(&b, -EACCES, "the kernel without CAP_PERFMON");
-	/* perf allows it or not by a setting that no module can read. */
+	/* perf decides by kernel.perf_event_paranoid, which no module can read. */
 	tally_builder_exclude(&b, TALLY_EXCLUDE_KERNEL);
 	expect_refused(&b, -EACCES, "oneself in user space without CAP_PERFMON");
 
@@ -148,7 +148,7 @@ static void rights(void)
 	put_cred(plain);
 }
 
-/* The calls that only set something, in one event each that can be had. */
+/* Each setter, in an event that every machine can build. */
 static void settings(void)
 {
 	struct perf_event_attr attr = {

@@ -7,7 +7,7 @@
 
 extern struct tap tap;
 
-/* Something that only the tests call, counted by probes and breakpoints. */
+/* A function that only the tests call; probes and breakpoints count its calls. */
 void bumps(unsigned int n);
 void bump(void);
 void be_busy(unsigned long ticks);

@@ -4,8 +4,8 @@
 # test: on=debug-x86_64,debug-arm64 seconds=20
 # test: on=debian-6.1 seconds=8
 #
-# Another module counts with tally: what it found, and that tally keeps nothing
-# of it once it is gone, however it goes.
+# Another module counts with tally, and reports its results. tally keeps nothing of the
+# module after it is unloaded or has failed to load.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every kind of event. What this machine has not got has to be refused with the
- * errno that perf's own entry point gives for the same attr in the same boot.
+ * Every kind of event. For an event that this machine does not have, tally_build() has to
+ * return the error that perf_event_create_kernel_counter() returns for the same
+ * attributes in the same boot.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,7 +16,7 @@
 
 static int one_cpu;
 
-/* What perf says of it, without us. */
+/* Returns perf's error for an event without tally. */
 static int ask_perf(const struct tally_what *what)
 {
 	struct perf_event_attr attr = {
@@ -37,13 +38,13 @@ static int ask_perf(const struct tally_what *what)
 	return 0;
 }
 
-/* An event that can be had counts; of many, whether there is anything to. */
+/* An event that was built is active. If @counts is set, its value is not 0. */
 static void count_some(struct tally_event *ev, const char *what, bool counts)
 {
 	struct tally_count count;
 	int err;
 
-	/* Work that a PMU notices. */
+	/* Work that a PMU counts. */
 	bumps(10000);
 	if (counts)
 		be_busy(3);
@@ -203,7 +204,7 @@ void test_kinds(void)
 		tap_ok(&tap, false, "memory");
 		return;
 	}
-	/* Stays on the CPU it counts. */
+	/* The task stays on the CPU that it counts. */
 	*before = current->cpus_mask;
 	one_cpu = cpumask_first(cpu_online_mask);
 	set_cpus_allowed_ptr(current, cpumask_of(one_cpu));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that counts with tally, as any other may: it knows nothing but the
- * public header.
+ * A module that counts with tally. It uses the public header only.
  *
  *	insmod tally_consumer.ko
  *	cat /sys/kernel/debug/tally_consumer/results
  *
- * mode=all: every exported call and every kind of event. mode=leave: leaves two
- * events behind when it is unloaded. mode=failinit: builds two and then fails to
- * load. Of both, tally has to clean up.
+ * mode=all: every exported function and every kind of event. mode=leave: the module does
+ * not release two events when it is unloaded. mode=failinit: it builds two events and
+ * then fails to load. tally has to release the events of the last two modes.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,7 +25,7 @@ struct tap tap;
 
 noinline void bump(void)
 {
-	/* Keeps the calls of a function that does nothing. */
+	/* Without this, the compiler drops the calls of a function that does nothing. */
 	asm volatile("");
 }
 
@@ -36,7 +35,7 @@ void bumps(unsigned int n)
 		bump();
 }
 
-/* The clock of a machine whose better ones failed counts ticks. */
+/* Waits by jiffies, because a guest's clock may only advance with them. */
 void be_busy(unsigned long ticks)
 {
 	unsigned long end = jiffies + ticks;

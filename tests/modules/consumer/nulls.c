@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each exported function, with NULL and with an ERR_PTR for each of its pointers, asleep
- * and, where it may be called there, in hard interrupt. scripts/check looks here for each
- * exported function.
+ * Each exported function is called with NULL and with an ERR_PTR for each of its
+ * pointers: in process context and, if it may be called there, in hard interrupt.
+ * scripts/check looks for each exported function in null_rows.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,7 +27,7 @@ static struct tally_count count;
 static u64 value;
 static char buf[64];
 
-/* The builder has noticed. */
+/* Whether the builder has kept the error. */
 static bool is_kept(void)
 {
 	struct tally_event *built = tally_build(b);
@@ -36,7 +36,7 @@ static bool is_kept(void)
 	return PTR_ERR(built) == -EINVAL && *tally_builder_why(b);
 }
 
-/* No handler is no error; but one that cannot be called is. */
+/* A handler of NULL is no error; a handler that is an ERR_PTR is. */
 static bool handler_is_kept(void *bad)
 {
 	tally_builder_period(b, 1000);
@@ -62,7 +62,7 @@ struct row {
 
 static struct row *rows, **last = &rows;
 
-/* Whether a row is for this context; all are listed when they are seen first. */
+/* Whether a row is for this context. The first call, in process context, lists it. */
 static bool begins(struct row *row, bool in_irq)
 {
 	if (in_irq) {

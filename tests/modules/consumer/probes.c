@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events that can be counted to the last one: breakpoints and probes. */
+/* Breakpoints and probes, whose counts are exact. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/compiler.h>
@@ -11,8 +11,9 @@ static unsigned long watched __aligned(8);
 static unsigned long beside __aligned(8);
 
 /*
- * arm64 steps over the instruction that hit, with interrupts as they were. One
- * that arrives there ends the step, and the instruction runs, and hits, again.
+ * arm64 steps over the instruction that hit a breakpoint, and does not disable interrupts
+ * for that. An interrupt ends the step, and the instruction runs, and hits, again. So
+ * interrupts are disabled here.
  */
 static void writes(unsigned int n)
 {
@@ -47,7 +48,7 @@ static void quiet_bumps(unsigned int n)
 	local_irq_restore(flags);
 }
 
-/* Machines without breakpoints say so, and TCG's have them all. */
+/* Machines without breakpoints return an error; all of TCG's machines have them. */
 static struct tally_event *build_or_skip(struct tally_builder *b,
 					 const char *what)
 {
@@ -119,7 +120,7 @@ static void execute_breakpoint(void)
 	bumps(1);
 }
 
-/* One after the other: the probe's site is patched each time. */
+/* One event after the other, so that the code of the probe is patched each time. */
 static void expect_bumps(struct tally_what what, const char *name)
 {
 	struct tally_builder b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One CPU, all CPUs, a task, a task on one CPU: each sees only its own. */
+/* Events on one CPU, all CPUs, a task, and a task on one CPU count only there. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
@@ -10,7 +10,7 @@
 #include <linux/sched/task.h>
 #include "consumer.h"
 
-/* Has bump() called 40 times by another thread, each time it is told to. */
+/* Another thread, which calls bump() 40 times for each @go. */
 struct helper {
 	struct task_struct *task;
 	struct completion go;
@@ -160,7 +160,7 @@ static void task_clock(struct helper *h)
 	tally_event_release(ev);
 }
 
-/* The last count outlives the task. */
+/* The last count can be read after the task has exited. */
 static void task_exits(struct helper *h)
 {
 	struct tally_event *ev;
@@ -172,7 +172,7 @@ static void task_exits(struct helper *h)
 	tally_builder_on_task(&b, h->task);
 	ev = build_ok(&b, "a task that exits");
 	helper_bump(h);
-	/* It switches as it goes to sleep, which is some time after its answer. */
+	/* The helper sleeps, which is a switch, some time after it completed @done. */
 	while (!IS_ERR(ev) && !tally_event_read(ev, &count) && !count.value &&
 	       tries++ < 1000)
 		msleep(20);
