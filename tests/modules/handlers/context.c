@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where handlers run, how often, and that nothing is lost without being told. */
+/* The context of handlers, the number of their calls, and the count of missed ones. */
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
@@ -15,7 +15,7 @@ static struct tally_what watch(void)
 	return TALLY_BREAKPOINT(&word, sizeof(word), HW_BREAKPOINT_W);
 }
 
-/* Deferred handlers are called for all but what was missed; after release, too. */
+/* Queued handlers have been called for all overflows but those that were missed. */
 static void expect_deferred(struct seen *seen, unsigned int which, u64 want,
 			    const char *what)
 {
@@ -44,7 +44,7 @@ static void breakpoint(unsigned int which, unsigned int n, bool irqs_off,
 	if (which & ~BIT(DIRECT))
 		tally_builder_queue(&b, queue);
 	hand_over(&b, which, seen);
-	/* Of the CPU that the event is on, or there is nothing to be seen. */
+	/* The task writes on the CPU that the event is on. */
 	migrate_disable();
 	b.cpu = smp_processor_id();
 	ev = tally_build(&b);
@@ -128,7 +128,7 @@ static void test_breakpoint(void)
 	breakpoint_everywhere();
 }
 
-/* Elsewhere a CPU would run into it for ever. */
+/* On other machines than x86, a CPU would hit a breakpoint with a handler for ever. */
 static void test_no_breakpoint(void)
 {
 	struct seen *seen = new_seen();
@@ -151,7 +151,7 @@ static void spin(void)
 		cpu_relax();
 }
 
-/* Interrupts of all CPUs: by @freq or @period, in NMI or not. */
+/* Overflows of an event on all CPUs, with @freq or @period; in NMI if @nmi is set. */
 static void interrupts(struct tally_what what_to, u64 period, u64 freq, bool nmi,
 		       const char *what)
 {

@@ -7,10 +7,10 @@
 #include <tally/tally.h>
 #include "tap.h"
 
-/* More than a guest has. */
+/* More CPUs than a guest has. */
 #define MOST_CPUS 64
 
-/* What the handlers of one event saw; the three are counted apart. */
+/* Observations of the handlers of one event, for each of its three handlers. */
 struct seen {
 	atomic_t calls[3];
 	atomic_t wrong_context[3];
@@ -20,7 +20,7 @@ struct seen {
 	atomic_t told_missed;
 	u64 last_sequence[3][MOST_CPUS];
 	u64 addr;
-	/* What to do in a handler, once for each call. */
+	/* Function that the handler @act_in calls, once for each call; NULL for none. */
 	void (*act)(struct tally_event *ev, struct seen *seen);
 	int act_in;
 	int act_result;
@@ -32,7 +32,7 @@ extern struct tap tap;
 extern bool has_pmu, has_nmi;
 extern unsigned long word, other_word;
 
-/* The three handlers, as a mask of their numbers, all given @seen. */
+/* Gives the builder the handlers of @which, a mask of their numbers, with @seen. */
 void hand_over(struct tally_builder *b, unsigned int which, struct seen *seen);
 struct seen *new_seen(void);
 bool was_built(struct tally_event *ev, const struct tally_builder *b,

@@ -6,8 +6,8 @@
 # test: on=debian-6.1 seconds=30
 # soak: on=debian-6.12
 #
-# Another module's handlers are called: where, how often, and that none is any
-# more when it is gone.
+# Another module's handlers are called: in the right context, as often as the event
+# overflows, and not after the module is unloaded.
 
 . "$(dirname "$0")/lib.sh"
 

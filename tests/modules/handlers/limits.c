@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often handlers are called: periods, numbers of overflows, one shot at a
- * time, too many. A probe on a function of ours overflows exactly when we say.
+ * The number of calls of handlers: periods, tally_event_refresh(), one-shot events and
+ * tally_builder_max_rate(). A probe on a function of this module overflows exactly when
+ * the test calls the function.
  */
 #include <linux/delay.h>
 #include <linux/irq_work.h>
@@ -69,7 +70,7 @@ static void rearm(struct tally_event *ev, struct seen *seen)
 	seen->act_result = tally_event_rearm(ev, 0);
 }
 
-/* Calls of the probed function until one was seen, and how many that took. */
+/* Calls the probed function until a handler was called @want times; returns the calls. */
 static unsigned int calls_until(struct seen *seen, int which, int want)
 {
 	unsigned long end = jiffies + 60 * HZ;
@@ -79,7 +80,7 @@ static unsigned int calls_until(struct seen *seen, int which, int want)
 	       time_before(jiffies, end)) {
 		probed();
 		n++;
-		/* A new shot takes effect some time after it was asked for. */
+		/* tally_event_rearm() takes effect some time after its return. */
 		if (n % 16 == 0)
 			usleep_range(100, 200);
 	}
@@ -187,7 +188,10 @@ static void test_clock_freq(void)
 	hand_over(&b, BIT(DIRECT), seen);
 	ev = tally_build(&b);
 	if (was_built(ev, &b, "a clock with a frequency")) {
-		/* 50 ns would be 20,000 calls on each CPU, and 10 us were it. */
+		/*
+		 * A period of 50 ns, which perf takes for 10 us, would make 20,000 calls
+		 * on each CPU.
+		 */
 		tap_is(&tap, tally_event_set_period(ev, 50), 0, "50 Hz");
 		atomic_set(&seen->calls[DIRECT], 0);
 		msleep(200);
@@ -237,7 +241,10 @@ out:
 	kvfree(seen);
 }
 
-/* Off while it is throttled, then on: the flag of the CPU must not stay. */
+/*
+ * An event that is disabled while throttled, and then enabled, overflows again:
+ * tally_overflow_cpu::paused must not stay set.
+ */
 static void test_rate_off_on(void)
 {
 	struct seen *seen = new_seen();
@@ -275,7 +282,7 @@ static void expect_watched(struct tally_event *ev, struct seen *seen,
 
 	for (i = 0; i < 2; i++) {
 		tally_event_read(ev, &before);
-		/* On arm64 an interrupt can make a write hit twice. */
+		/* On arm64 an interrupt can make a write hit the breakpoint twice. */
 		local_irq_disable();
 		for (k = 0; k < 10; k++)
 			WRITE_ONCE(*words[i], k);
@@ -314,7 +321,7 @@ static void test_modify(struct seen *seen)
 	tap_is(&tap, tally_event_modify(ev, addr + 1, 8, HW_BREAKPOINT_W),
 	       -EINVAL, "not beside");
 	tap_is(&tap, tally_event_modify(ev, addr, 8, 99), -EINVAL, "not 99");
-	/* This one is perf's to refuse; arm64 can do it. */
+	/* perf refuses this length on x86; arm64 has it. */
 	if (IS_ENABLED(CONFIG_X86))
 		tap_is(&tap, tally_event_modify(ev, addr, 3, HW_BREAKPOINT_W),
 		       -EINVAL, "not 3 bytes");
@@ -350,8 +357,8 @@ static void probe_again(struct tally_event *ev, struct seen *seen)
 }
 
 /*
- * Events that their own bottom halves cause. That this comes to an end is what
- * is tested: a CPU that is interrupted for ever does not get here.
+ * Events that their own handlers cause. The test passes if it comes to an end: a CPU that
+ * is interrupted for ever does not.
  */
 static void test_feed(const char *line, int half,
 		      void (*feed)(struct tally_event *ev, struct seen *seen))
@@ -372,7 +379,7 @@ static void test_feed(const char *line, int half,
 	ev = tally_build(&b);
 	if (!was_built(ev, &b, line))
 		goto out;
-	/* One that comes from elsewhere begins it. */
+	/* These cause the first overflow. */
 	for (i = 0; i < 25; i++) {
 		allocate(ev, seen);
 		call_probed(1);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module whose handlers are called, as any other's may be: it knows nothing
- * but the public header.
+ * A module with handlers. It uses the public header only.
  *
  *	insmod tally_handlers.ko pmu=1 nmi=1
  *	cat /sys/kernel/debug/tally_handlers/results
  *
- * pmu: the machine has one; nmi: it interrupts by NMI. mode=leave: leaves events
- * that overflow behind when it is unloaded.
+ * pmu: the machine has a PMU. nmi: the PMU interrupts by NMI. mode=leave: the module does
+ * not release its events, which overflow, when it is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -146,7 +145,7 @@ bool wait_until(atomic_t *value, int want)
 	return atomic_read(value) == want;
 }
 
-/* Of an event that is off: until its bottom halves have had all there is. */
+/* Waits until the queued handlers of a disabled event have handled all samples. */
 bool quiet(struct tally_event *ev, struct seen *seen, unsigned int which)
 {
 	struct tally_overflow_stats stats;
@@ -199,7 +198,7 @@ static int leave_two(void)
 	if (!err)
 		err = leave_one(TALLY_SOFTWARE(PERF_COUNT_SW_CONTEXT_SWITCHES), 1,
 				"left_switches");
-	/* What their handlers use is the module's own, and goes with it. */
+	/* The handlers use only static variables of the module. */
 	return err;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What no builder with handlers gets. */
+/* Settings and calls that are refused for events with handlers. */
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include "handlers.h"
@@ -68,7 +68,7 @@ static void branches(struct tally_builder *b)
 	tally_builder_branches(b, PERF_SAMPLE_BRANCH_ANY);
 }
 
-/* A function that is somebody else's, and may go before the event does. */
+/* A function that is not of this module. */
 static void foreign(struct tally_builder *b)
 {
 	tally_builder_on_overflow(b, (tally_overflow_fn)(void *)kvfree, NULL);
@@ -130,7 +130,7 @@ static void expect_refused(const struct refusal *r)
 	tally_event_release(ev);
 }
 
-/* Of an event that only counts, or is not of the kind. */
+/* Calls that an event refuses because it only counts, or is of another kind. */
 static void refused_calls(void)
 {
 	struct tally_overflow_stats stats;
