@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Call chains are the architectures' own, and 6.1 walks them otherwise.
+# Each architecture has its own call chains, and Linux 6.1 walks them in another way.
 # test: on=debug-x86_64,debug-arm64 seconds=25
 # test: on=debian-6.1 seconds=10
 # soak: on=debian-6.12
 #
-# Call chains, registers and stacks, against those that perf makes itself at the
-# same overflow.
+# Compares call chains, registers and stacks with those that perf makes at the same
+# overflow.
 
 . "$(dirname "$0")/lib.sh"
 
 files=/sys/kernel/debug/tally_chain
 pmus=/sys/bus/event_source/devices
 
-# symbol NAME: its address.
+# symbol NAME: prints the address of a symbol of the kernel.
 symbol() { echo "0x$(awk -v name="$1" '$3 == name && $2 ~ /[tT]/ { print $1; exit }' /proc/kallsyms)"; }
 number_in() { cat "$1" 2>/dev/null || echo 0; }
 
@@ -27,7 +27,7 @@ ok 'tally_chain is loaded' insmod "$here/tally_chain.ko" \
 	uprobe_type="$(number_in $pmus/uprobe/type)" \
 	uprobe_at="$("$here/chains")"
 
-# start KIND: whether it could.
+# start KIND: starts the events of a kind; skips it if the kernel has none.
 started=''
 program=$(cd "$here" && pwd)/chains
 start() {
@@ -40,7 +40,7 @@ start() {
 
 kinds='clock clock-short clock-kernel clock-user faults switches tracepoint kprobe'
 kinds="$kinds kretprobe uprobe uretprobe"
-# arm64 leaves it to a handler of one's own to step over what is watched.
+# On arm64 a handler of a module would have to step over the instruction that hit.
 watch=
 if [ "$(uname -m)" = x86_64 ]; then
 	kinds="$kinds poke"
@@ -62,7 +62,7 @@ ok 'a program with frames' "$here/chains" 2 $watch
 if [ -e "$here/chains32" ]; then
 	ok 'the same in 32 bits' "$here/chains32" 2 $watch
 fi
-# On a busy machine for longer.
+# A busy machine may need more time for ten overflows of each kind.
 more=0
 while few && [ $more -lt 30 ]; do
 	"$here/chains" 2 $watch >/dev/null

@@ -12,13 +12,13 @@
 #define ENTRIES		(MAX_STACK + TALLY_CHAIN_MARKS)
 #define STACK_BYTES	2048
 
-/* Which part of a sample differed from perf's. */
+/* The parts of a sample that are compared with perf's. */
 enum part {
 	CHAIN, USER_ABI, USER_REGS, INTR_ABI, INTR_REGS, STACK_SIZE,
 	STACK_BYTES_READ, PARTS
 };
 
-/* Of one CPU and kind; no handler of a kind is interrupted by itself. */
+/* Results of one kind on one CPU. A handler of a kind never interrupts itself. */
 struct seen {
 	u64 overflows;
 	u64 nmi;
@@ -39,7 +39,7 @@ struct seen {
 	u8 again[STACK_BYTES];
 };
 
-/* Events of one attribute, one for each CPU. */
+/* The events with one perf_event_attr, one for each CPU. */
 struct kind {
 	const char *name;
 	struct perf_event_attr attr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * At each overflow of an event that asks for the parts, perf is made to prepare its
- * own sample, and tally's parts are compared with that.
+ * At each overflow, perf prepares its own sample, and tally's parts are compared with
+ * those of that sample.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -18,7 +18,7 @@
 #include <asm/perf_regs.h>
 #include "chain_test.h"
 
-/* Addresses of what the kernel does not export, from its list of symbols. */
+/* Addresses of functions that the kernel does not export, from /proc/kallsyms. */
 static unsigned long prepare;
 module_param(prepare, ulong, 0444);
 MODULE_PARM_DESC(prepare, "address of perf_prepare_sample");
@@ -36,7 +36,7 @@ static const char *const part_names[PARTS] = {
 	"stack-bytes",
 };
 
-/* perf_prepare_sample() had one more parameter before 6.3, which VER8 is of. */
+/* perf_prepare_sample() had one more parameter before Linux 6.3, which added VER8. */
 static void prepare_sample(struct perf_sample_data *data,
 			   struct perf_event *event, struct pt_regs *regs)
 {
@@ -119,9 +119,9 @@ static void look_at_stack(struct seen *seen, const struct perf_event *event,
 	size = min_t(u16, size, STACK_BYTES);
 	read = tally_stack_copy(seen->stack, user, size);
 	/*
-	 * The same bytes again, and none behind them. Nothing can be read while exec
-	 * has changed current->mm and not the page tables yet: no bytes at all are
-	 * refused then.
+	 * Reads the same bytes again; those behind them are 0. Nothing can be read while
+	 * exec() has changed current->mm and not yet the page tables. A read of 0 bytes
+	 * would fail then, too, so it is left out.
 	 */
 	more = min_t(u16, read + 1, size);
 	if ((read && copy_from_user_nofault(seen->again,
@@ -162,7 +162,7 @@ static void look(struct perf_event *event, struct perf_sample_data *data,
 
 	seen->overflows++;
 	seen->nmi += !!in_nmi();
-	/* As perf does: it keeps what it prepares a sample with. */
+	/* perf holds this lock while it prepares a sample, to keep its buffers. */
 	rcu_read_lock();
 	prepare_sample(data, event, regs);
 	look_at_chain(seen, event, data, regs);
@@ -175,7 +175,7 @@ static u64 every_register(void)
 	return ~tally_regs_reserved() & ~PERF_REG_EXTENDED_MASK;
 }
 
-/* What is extended is for certain PMUs only. */
+/* Starts events with all registers but the extended ones, which few PMUs have. */
 int kind_start(struct kind *kind)
 {
 	struct perf_event_attr *attr = &kind->attr;
@@ -271,7 +271,7 @@ void kind_show(struct seq_file *m, const struct kind *kind)
 	seq_puts(m, "\n");
 }
 
-/* Each single bit, and none and some. */
+/* Compares masks with a single bit, with all but one, with none and with all. */
 bool masks_agree(void)
 {
 	int (*validate)(u64 mask) = (void *)reg_validate;

@@ -5,10 +5,10 @@
  *
  *	insmod tally_chain.ko prepare=ADDRESS reg_value=ADDRESS reg_validate=ADDRESS
  *	echo KIND >/sys/kernel/debug/tally_chain/start	see kinds[]; more than one may run
- *	echo 1 >.../poke			writes what is watched by "poke"
- *	echo ADDRESS >.../watch			watches a user's variable
- *	printf 'uprobe PATH\0' >.../start		the program that it is in
- *	cat .../report				what was seen, a line per kind
+ *	echo 1 >.../poke			writes to the word of "poke"
+ *	echo ADDRESS >.../watch			watches a variable of a program
+ *	printf 'uprobe PATH\0' >.../start		probes a function of that program
+ *	cat .../report				results, a line per kind
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,7 +20,7 @@
 #include <linux/uaccess.h>
 #include "chain_test.h"
 
-/* Of kinds of events that are loaded late, or whose number is the kernel's. */
+/* Numbers and addresses that only the running kernel has. */
 static u32 kprobe_type;
 module_param(kprobe_type, uint, 0444);
 MODULE_PARM_DESC(kprobe_type, "type of the PMU of kprobes");
@@ -127,7 +127,7 @@ static ssize_t start_write(struct file *file, const char __user *buf,
 	kind = find(text);
 	if (!kind || kind->events)
 		return -EINVAL;
-	/* perf reads it from the user, up to a zero byte. */
+	/* perf reads the path from user memory, up to a zero byte. */
 	if (kind->attr.type == uprobe_type)
 		kind->attr.uprobe_path = (unsigned long)buf + path;
 	err = kind_start(kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is tested is of tally and not exported; it is built into the test, too. */
+/* The tested functions of tally are not exported, so they are built into the test. */
 #include "../../../src/module/arch/chain.c"
 #include "../../../src/module/arch/regs.c"
 #ifdef CONFIG_X86_64

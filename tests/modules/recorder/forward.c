@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Forward rings: what was recorded is read, all of it, or told to be lost. */
+/* Forward rings: each record is read, or is reported as lost. */
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -17,7 +17,7 @@ static struct tally_event *record(struct tally_builder *b, size_t bytes, const c
 	return build(b, what);
 }
 
-/* Until there is nothing more, in pieces of @size. */
+/* Reads at most @size bytes at a time until there are no records. */
 static ssize_t drain(struct tally_event *ev, int cpu, size_t size, struct found *f)
 {
 	ssize_t n;
@@ -27,7 +27,7 @@ static ssize_t drain(struct tally_event *ev, int cpu, size_t size, struct found 
 	return n;
 }
 
-/* On a task, as large as the records, in pieces that no record fits in evenly. */
+/* A ring of a task that has room for all records; the sizes of reads cut records. */
 static void test_all(void)
 {
 	struct found f = { };
@@ -54,7 +54,7 @@ static void test_all(void)
 	tap_is(&tap, lost_of(ev), 0, "none is lost");
 	tap_is(&tap, tally_ring_read(ev, raw_smp_processor_id(), buf, BUF_SIZE), -EINVAL,
 	       "a task is on no CPU");
-	/* Many times around. */
+	/* More records than the ring has room for. */
 	memset(&f, 0, sizeof(f));
 	while (f.samples < 20000) {
 		call_probed(500);
@@ -119,7 +119,7 @@ static void test_each_cpu(void)
 	}
 	for_each_online_cpu(cpu)
 		call_probed_on(cpu, 50);
-	/* Ends in the middle of one, and goes on with the next. */
+	/* The buffer is full before all rings are empty; the next read goes on there. */
 	for (err = 0; err < 2; err++)
 		walk(&all, buf, tally_ring_read(ev, -1, buf, 7 * sizeof(struct sample)),
 		     -1, false);
@@ -132,7 +132,7 @@ static void test_each_cpu(void)
 	tap_is(&tap, tally_ring_read(ev, nr_cpu_ids, buf, BUF_SIZE), -EINVAL,
 	       "nor one too many");
 
-	/* What a CPU that goes has recorded stays. */
+	/* The records of a CPU stay when it goes offline. */
 	cpu = cpumask_last(cpu_online_mask);
 	call_probed_on(cpu, 7);
 	err = cpu ? remove_cpu(cpu) : -ENODEV;
@@ -144,7 +144,7 @@ static void test_each_cpu(void)
 		tap_is(&tap, f.samples, 7, "a CPU went: its records are there");
 		tap_is(&tap, tally_ring_read(ev, cpu, buf, BUF_SIZE), 0, "and no more");
 		tap_is(&tap, add_cpu(cpu), 0, "it comes back");
-		/* Its event comes with it, some time later. */
+		/* The event counts on this CPU again some time after it is online. */
 		for (err = 0; err < 1000 && !tally_ring_read(ev, cpu, buf, BUF_SIZE); err++) {
 			call_probed_on(cpu, 1);
 			usleep_range(1000, 2000);
@@ -158,7 +158,7 @@ static void test_each_cpu(void)
 	tally_event_release(ev);
 }
 
-/* As fast as they can, in rings that are too small now and then. */
+/* Producers write as fast as they can, to rings that are full at times. */
 static void test_producers(size_t bytes)
 {
 	struct found f = { };
@@ -207,7 +207,7 @@ static int wait_in_thread(void *ev)
 	return err;
 }
 
-/* A waiter that is woken by @wake; what it says, or ETIME if it was not. */
+/* Returns the result of a waiter that @wake wakes; ETIME if it woke early or never. */
 static int woken_by(struct tally_event *ev, void (*wake)(struct task_struct *t))
 {
 	struct task_struct *t;
@@ -223,7 +223,7 @@ static int woken_by(struct tally_event *ev, void (*wake)(struct task_struct *t))
 	msleep(100);
 	early = READ_ONCE(waited);
 	wake(t);
-	/* To be stopped wakes it, too. */
+	/* Waits before kthread_stop(), which would wake the waiter, too. */
 	for (i = 0; i < 3000 && !READ_ONCE(waited); i++)
 		msleep(20);
 	woken = READ_ONCE(waited);
@@ -270,7 +270,7 @@ static void test_wait(void)
 	tally_event_release(ev);
 }
 
-/* Fields that differ in length are where they belong. */
+/* Fields of variable length are at their place in the record. */
 static void test_chain(void)
 {
 	struct tally_builder b;

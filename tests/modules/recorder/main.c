@@ -34,9 +34,9 @@ unsigned long word;
 void *buf;
 
 /*
- * The probe is behind the function's beginning. There it would be ftrace's, which
- * writes a breakpoint of its own for a moment; an emulated CPU may run that after
- * it is gone, which kprobes of ftrace do not survive.
+ * The probe is behind the function's beginning. A probe at the beginning would use
+ * ftrace, which writes an int3 for a moment when it patches the code. An emulated CPU
+ * may run that int3 after it is gone, which kprobes on ftrace do not survive.
  */
 #if defined(CONFIG_X86) && defined(CONFIG_DYNAMIC_FTRACE)
 #define BEGINNING	(ENDBR_INSN_SIZE + MCOUNT_INSN_SIZE)
@@ -59,12 +59,15 @@ struct tally_what probe(void)
 {
 	char *function = (char *)probed;
 
-	/* objtool takes the sum for the address of something that is called. */
+	/* Without this, objtool takes the sum for the address of a function. */
 	OPTIMIZER_HIDE_VAR(function);
 	return TALLY_KPROBE(function + BEGINNING);
 }
 
-/* What makes the last field of a record: that is filled in, but not committed. */
+/*
+ * The function that makes the last field of a record. At this point the record is
+ * reserved, and not committed.
+ */
 struct tally_what inside_probe(void)
 {
 	return TALLY_KPROBE_SYMBOL("tally_addr_phys", BEGINNING);
@@ -109,7 +112,7 @@ u64 overflows_of(struct tally_event *ev)
 	return stats_of(ev).overflows;
 }
 
-/* ---- what is in a buffer ---- */
+/* ---- records in a buffer ---- */
 
 static void see_sample(struct found *f, const struct sample *s, int cpu, bool newest_first)
 {
@@ -147,7 +150,7 @@ void walk(struct found *f, const void *at, ssize_t n, int cpu, bool newest_first
 	}
 }
 
-/* ---- who makes records ---- */
+/* ---- producers of records ---- */
 
 static struct task_struct *producers[64];
 static atomic_t running;
@@ -203,7 +206,7 @@ void producers_stop(void)
 	memset(producers, 0, sizeof(producers));
 }
 
-/* ---- what is not tests of its own ---- */
+/* ---- the other modes ---- */
 
 static struct tally_event *kept;
 
@@ -219,7 +222,7 @@ static int once(void)
 	return PTR_ERR_OR_ZERO(kept);
 }
 
-/* The recorder goes with what makes its records still coming. */
+/* The events are released while they overflow. */
 static int leave(void)
 {
 	struct tally_builder b;
@@ -241,7 +244,7 @@ static int leave(void)
 	return PTR_ERR_OR_ZERO(tally_build(&b));
 }
 
-/* Who writes how many calls is to make is the task that makes them. */
+/* The task that writes the number to the parameter makes the calls. */
 static int set_calls(const char *value, const struct kernel_param *param)
 {
 	unsigned int n;
@@ -283,7 +286,7 @@ static struct tally_event *build_ring(struct tally_what what, const char *name, 
 	return tally_build(&b);
 }
 
-/* Programs may map the rings of all but one. */
+/* Builds events whose rings programs may map, and one whose ring they may not. */
 static int share(void)
 {
 	const u32 backward = TALLY_RING_BACKWARD | TALLY_RING_SHARED;

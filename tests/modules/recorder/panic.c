@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a panic leaves of flight recorders, found as a dump of the memory finds it: by the
- * address of tally_flight_recorders, list=ADDRESS, and the structs that this leads to.
+ * Flight recorders after a panic. The records are found as in a dump of the memory: by
+ * the address of tally_flight_recorders, list=ADDRESS, and the structs that it links.
  *
  *	insmod tally_recorder.ko mode=panic list=ADDRESS	20 records on each CPU
  *	insmod tally_recorder.ko mode=gone list=ADDRESS		the recorder is released
@@ -23,7 +23,7 @@ static unsigned long list;
 module_param(list, ulong, 0444);
 MODULE_PARM_DESC(list, "Where tally_flight_recorders is");
 
-/* The first words of each record of ours. */
+/* Prints the first words of each record of this module. */
 static void show_ring(const struct tally_recorder *rec, unsigned int slot,
 		      const struct tally_ring *r)
 {
@@ -44,7 +44,7 @@ static void show_ring(const struct tally_recorder *rec, unsigned int slot,
 		 strange);
 }
 
-/* Behind the freeze: what is called here is not recorded. */
+/* This notifier runs after the rings are frozen: its calls are not recorded. */
 static int show(struct notifier_block *nb, unsigned long unused, void *text)
 {
 	const struct tally_recorder *rec;
@@ -114,7 +114,7 @@ int panic_inside(struct tally_event **ev)
 	struct tally_builder b;
 	struct tally_event *watch;
 
-	/* First, so that it sees each record that there is. */
+	/* This event is built first, so that it overflows in each record. */
 	tally_builder_init(&b, inside_probe());
 	tally_builder_period(&b, 1);
 	tally_builder_on_overflow(&b, on_commit, NULL);

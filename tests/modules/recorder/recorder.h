@@ -8,7 +8,7 @@
 #include <tally/tally.h>
 #include "tap.h"
 
-/* What all records of these tests tell. */
+/* The fields of all records of these tests. */
 #define TYPE	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |	\
 		 PERF_SAMPLE_PHYS_ADDR)
 
@@ -24,15 +24,15 @@ struct sample {
 	u64 phys;
 };
 
-/* What a walk through records found. */
+/* The result of a walk through records. */
 struct found {
 	u64 samples;
 	u64 lost_records;
 	u64 lost;
 	u64 others;
-	u64 wrong;		/* a size, an ip, a CPU or an order that cannot be */
-	u64 time[16];		/* of the last one of each CPU */
-	struct sample first;	/* of all */
+	u64 wrong;		/* samples with a wrong size, ip, CPU or order */
+	u64 time[16];		/* time of the last sample of each CPU */
+	struct sample first;	/* first sample of all CPUs */
 };
 
 extern struct tap tap;
@@ -45,13 +45,13 @@ void call_probed_on(int cpu, unsigned int n);
 struct tally_what probe(void);
 struct tally_what inside_probe(void);
 
-/* @cpu: whose they all are, -1 any. @newest_first: as in a snapshot. */
+/* @cpu: CPU of all records, -1 for any. @newest_first: records of a snapshot. */
 void walk(struct found *f, const void *at, ssize_t n, int cpu, bool newest_first);
 u64 lost_of(struct tally_event *ev);
 u64 overflows_of(struct tally_event *ev);
 struct tally_event *build(struct tally_builder *b, const char *what);
 
-/* Threads that call what is probed, one on each CPU. */
+/* Threads that call the probed function, one on each CPU. */
 int producers_start(unsigned int n);
 void producers_stop(void);
 bool producers_are_done(void);

@@ -5,8 +5,8 @@
 # test: on=debian-6.1 seconds=10
 # soak: on=debian-6.12
 #
-# Rings that another module has: forward ones, flight recorders, and what becomes of
-# them when memory is short, and when it is gone. A panic: tests/host/panic.sh.
+# Rings of another module: forward rings and flight recorders, also when memory is short
+# and when the module is unloaded. For a panic see tests/host/panic.sh.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -37,7 +37,7 @@ results "$here/devshare" released 'rmmod tally_recorder'
 nothing_left 'nothing is left of it'
 
 if [ -e /proc/self/fail-nth ] && [ -d $slab ]; then
-	# As in failslab.sh.
+	# The settings are those of failslab.sh.
 	setting $slab/ignore-gfp-wait N
 	setting $slab/verbose 1
 	if [ -d $pages ]; then

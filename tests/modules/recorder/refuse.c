@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What no builder of a ring gets, and what cannot be asked of which event. */
+/* Settings of rings that are refused, and calls that an event refuses. */
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include "recorder.h"
@@ -108,7 +108,7 @@ static const struct {
 	{ "a type, but nobody to tell", -EINVAL, { period, type } },
 };
 
-/* All that can be called, of an event that has no ring for it. */
+/* All functions for a kind of ring, on an event without such a ring. */
 static void refused_calls(struct tally_event *ev, bool forward, bool backward, const char *what)
 {
 	if (!forward) {

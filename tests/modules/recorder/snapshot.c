@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Flight recorders: what a snapshot keeps is the newest, and whole. */
+/* Flight recorders: a snapshot has the newest records, and whole ones. */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
 #include <linux/jiffies.h>
@@ -8,13 +8,13 @@
 #include <linux/smp.h>
 #include "recorder.h"
 
-/* A handler that freezes, once, and what it knows of that. */
+/* Context of a handler that freezes a recorder once. */
 struct freezer {
-	struct tally_event *recorder;	/* NULL: its own event */
-	u64 at;			/* at which call */
+	struct tally_event *recorder;	/* NULL for the handler's own event */
+	u64 at;			/* number of the call that freezes */
 	u64 calls;
-	u64 before;		/* when the one before was called */
-	u64 when;		/* when it froze */
+	u64 before;		/* time of the call before that */
+	u64 when;		/* time of the freeze */
 	int err;
 	bool nmi;
 	ssize_t read;
@@ -47,7 +47,10 @@ static void write_words(unsigned int n)
 		WRITE_ONCE(word, n);
 }
 
-/* Newest first, whole, and the very one that froze; and it goes on. */
+/*
+ * A handler freezes its own event. The snapshot has whole records, the newest first,
+ * which is that of the overflow that called the handler. Then the recorder goes on.
+ */
 static void by_handler(struct tally_what what_to, void (*make)(unsigned int n), bool nmi,
 		       const char *what)
 {
@@ -102,7 +105,7 @@ static void call_a_few(unsigned int n)
 	call_probed(n);
 }
 
-/* Fewer than there is room for. */
+/* Fewer records than the ring has room for. */
 static void test_few(void)
 {
 	struct found f = { };
@@ -127,7 +130,7 @@ static void test_few(void)
 	tally_event_release(ev);
 }
 
-/* Frozen by another event's handler, while all CPUs write. */
+/* The rings are frozen while all CPUs write. */
 static void test_while_writing(void)
 {
 	unsigned int i, torn = 0, empty = 0, refused = 0, told_lost = 0;
@@ -145,7 +148,7 @@ static void test_while_writing(void)
 	if (!tap_is(&tap, producers_start(U32_MAX), 0, "all write"))
 		goto release;
 	for (i = 0; i < 20 && time_before(jiffies, end); i++) {
-		/* So that each CPU has gone around, however late its producer is. */
+		/* Fills each CPU's ring, also if its producer has not run yet. */
 		for_each_online_cpu(cpu)
 			call_probed_on(cpu, PAGE_SIZE / sizeof(struct sample));
 		usleep_range(5000, 10000);
@@ -155,7 +158,7 @@ static void test_while_writing(void)
 			ssize_t n = tally_snapshot_read(ev, cpu, buf, BUF_SIZE);
 
 			walk(&f, buf, n, cpu, true);
-			/* The records are of two sizes: all of it but less than one. */
+			/* Less than one record's bytes of the ring are not used. */
 			torn += f.wrong || f.others ||
 				n > (ssize_t)PAGE_SIZE || n <= (ssize_t)(PAGE_SIZE - 64);
 			empty += !f.samples;
@@ -173,7 +176,7 @@ release:
 	tally_event_release(ev);
 }
 
-/* In the middle of a record: it is written to its end, before it can be read. */
+/* A freeze in the middle of a record: a read waits until the record is complete. */
 static void test_inside(void)
 {
 	struct freezer fr = { .at = 5, .err = -1 };
@@ -203,7 +206,7 @@ static void test_inside(void)
 	tally_event_release(inside);
 	walk(&f, buf, tally_snapshot_read(ev, 0, buf, BUF_SIZE), 0, true);
 	tap_ok(&tap, f.samples >= 5, "%llu records are there", f.samples);
-	/* The clock of some guests goes by ticks. */
+	/* The clock of some guests advances by ticks. */
 	if (!tap_ok(&tap, f.first.time >= fr.before && f.first.time <= fr.when,
 		    "the newest is the one in whose middle that was"))
 		tap_line(&tap, "# before %llu, record %llu, frozen %llu", fr.before,
@@ -222,7 +225,7 @@ static void freeze_and_read(struct tally_event *ev, const struct tally_sample *s
 	f->calls++;
 }
 
-/* The other two kinds of handler. */
+/* The handlers in interrupt and in process context. */
 static void test_deferred(void)
 {
 	struct freezer irq = { .at = 1, .err = -1 }, work = { .err = -1 };
@@ -242,7 +245,7 @@ static void test_deferred(void)
 	tap_is(&tap, irq.err, 0, "an interrupt may freeze");
 	tap_is(&tap, work.err, 0, "a work may");
 	tap_ok(&tap, work.read > 0, "and read: %zd bytes", work.read);
-	/* Records, snapshots and reads come until the end, and into it. */
+	/* Records, snapshots and reads go on while the event is released. */
 	tally_event_resume(ev);
 	call_probed_on(0, 200);
 	tap_is(&tap, tally_event_release(ev), 0, "released while they do");
