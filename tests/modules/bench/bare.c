@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a trap costs that perf sees and nobody else: an event of the calling task
- * whose handler does nothing, beside which tests/guest/bench/bench_ring.c has those that
- * make records. In debugfs:
+ * The cost of an overflow without tally: an event of perf on the calling task, whose
+ * handler does nothing. tests/guest/bench/bench_ring.c compares it with events that make
+ * records. In debugfs:
  *
- *	bare	write a struct perf_event_attr: its event is there until the file is
- *		closed; read what it has counted, 8 bytes
+ *	bare	a write of a struct perf_event_attr makes the event, which ends when the
+ *		file is closed; a read returns its count, 8 bytes
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,7 +25,7 @@ static ssize_t bare_write(struct file *file, const char __user *from, size_t cou
 	struct perf_event_attr attr = { };
 	struct perf_event *event;
 
-	/* The program's header may be newer than the kernel's, or older. */
+	/* The program's struct may be longer than the kernel's, or shorter. */
 	if (file->private_data || count < PERF_ATTR_SIZE_VER0 || count > PAGE_SIZE)
 		return -EINVAL;
 	if (copy_from_user(&attr, from, min(count, sizeof(attr))))

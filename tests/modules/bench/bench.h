@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What tally and its peers cost, in instructions: with QEMU's icount and one
- * CPU ktime_get_ns() counts them; elsewhere the figures mean nothing.
+ * The cost of tally and its peers, in instructions. With QEMU's icount and one CPU,
+ * ktime_get_ns() counts instructions; elsewhere the figures mean nothing.
  *
- * A figure is a line "# figure KIND OPERATION NUMBER", in tenths of an
- * instruction. Which of them is compared with which, and how far they may be
- * apart, is said in scripts/bench.
+ * A figure is a line "# figure KIND OPERATION NUMBER", in tenths of an instruction.
+ * scripts/bench compares the figures, and has their limits.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -21,7 +20,7 @@
 #define ROUNDS	30
 #define CALLS	64
 
-/* What is measured of; @config1 and @config2 are of breakpoints. */
+/* Makes perf's event for @what; @config1 and @config2 are those of breakpoints. */
 static inline struct perf_event *new_bare(const struct tally_what *what,
 					  int cpu, u64 period,
 					  perf_overflow_handler_t handler)
@@ -61,8 +60,8 @@ static inline u64 once(void (*op)(void), bool asleep)
 }
 
 /*
- * In tenths, without the loop around it. The fewest of several: what is above
- * them is an interrupt's.
+ * Returns the cost of a call in tenths, without the loop around it. The smallest of
+ * several results has no interrupt in it.
  */
 static inline u64 measure(void (*op)(void), bool asleep)
 {
@@ -82,16 +81,16 @@ static inline void figure(struct tap *tap, const char *kind, const char *name,
 	tap_line(tap, "# figure %s %s %llu", kind, name, tenths);
 }
 
-/* What each kind of event is measured with; on CPU 0. */
+/* The events of one kind, on CPU 0. */
 struct bench {
 	const char *kind;
 	struct tally_what what;
 	struct tally_event *ev;
-	struct tally_set *set;		/* of 4 */
+	struct tally_set *set;		/* 4 members */
 	struct tally_set *set_of_8;
 	TALLY_SECTION(section, 4);
 	u64 out[4];
-	struct perf_event *bare[4];	/* A PMU has room for them and tally's. */
+	struct perf_event *bare[4];	/* the PMU has room for these and tally's */
 };
 
 extern struct tap tap;

@@ -3,8 +3,8 @@
 #
 # test: by=scripts/bench
 #
-# bench.sh [RUNS]: what tally and its peers cost on one CPU; for scripts/bench.
-# Wants a guest with --icount, --smp 1 and --with-bpf, in which time counts
+# bench.sh [RUNS]: measures the cost of tally and its peers on one CPU, for scripts/bench.
+# It needs a guest with --icount, --smp 1 and --with-bpf, in which time counts
 # instructions.
 
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one more event costs, with few and with many events around it, in tally
- * and with perf's bare entry points.
+ * The cost of making and releasing one more event, with few and with many other events,
+ * of tally and of perf.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -10,7 +10,7 @@
 
 #define MOST	1000
 
-/* Both kinds of event through the same three calls. */
+/* The same three calls for the events of tally and of perf. */
 struct peer {
 	const char *name;
 	void *(*create)(bool enabled);
@@ -128,7 +128,7 @@ static int populate(const struct peer *peer, bool enabled, void **events,
 	return 0;
 }
 
-/* Fills @costs for each population; all events are gone in the end. */
+/* Fills @costs for each number of events, and releases all events. */
 static int grow(const struct peer *peer, bool enabled, struct cost *costs)
 {
 	unsigned int have = 0, i;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What reads, overflows, creating and releasing cost, beside the peers in the
+ * The cost of reads, overflows, making and releasing, of tally and of its peers in the
  * same boot.
  *
  *	insmod tally_bench.ko
  *	cat /sys/kernel/debug/tally_bench/results
  *
- * Then the folder has files for tests/guest/bench/bench_bpf.c, see trace.c, and for
+ * The folder also has files for tests/guest/bench/bench_bpf.c, see trace.c, and for
  * tests/guest/bench/bench_ring.c, see bare.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

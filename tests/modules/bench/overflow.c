@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an overflow costs with tally's handlers, beside a bare handler of perf on
- * the same event.
+ * The cost of an overflow with tally's handlers, and with a handler of perf on the same
+ * event.
  *
- * On x86 the event is a breakpoint on a word that is written, which comes at
- * once. Elsewhere it is cycles: they overflow with interrupts disabled, and the
- * interrupt comes when those are enabled for a moment, as that of a bottom half
- * does.
+ * On x86 the event is a breakpoint on a word: a write overflows at once. Elsewhere the
+ * event is cycles, which overflow with interrupts disabled. The interrupts of the PMU and
+ * of tally's handler come when interrupts are enabled for a moment.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -69,9 +68,9 @@ static void hit(void)
 #endif
 
 /*
- * Until cycles have overflowed; and no more often than a bottom half may come.
- * The clock has steps of several instructions: begin at another place in one
- * each time, and the mean is finer than they are.
+ * Waits until cycles have overflowed, and for more than GAP_NS of base/kick.c, so that no
+ * brake holds the works. The clock advances in steps of several instructions. Each round
+ * begins at another place in a step, so that the mean is finer than a step.
  */
 static void between(unsigned int round)
 {
@@ -88,7 +87,7 @@ static int compare_costs(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
 }
 
-/* In tenths. Other interrupts come, too: the mean is without the dearest tenth. */
+/* Returns the mean in tenths, without the highest tenth, which has other interrupts. */
 static u64 mean(void)
 {
 	unsigned int nr = HITS * 9 / 10;
@@ -101,7 +100,7 @@ static u64 mean(void)
 	return sum * 10 / nr;
 }
 
-/* One overflow for each; what is not is not taken for one. */
+/* Measures overflows that make @each calls of the handler, and ignores all others. */
 static bool measure_hits(u64 *result, unsigned long each)
 {
 	unsigned int got = 0, tries;
@@ -160,7 +159,7 @@ static bool measure_tally(enum half half, u64 *result)
 		tap_line(&tap, "# %s", tally_builder_why(&b));
 		return false;
 	}
-	/* A work comes later. */
+	/* A handler in process context is called later. */
 	ok = measure_hits(result, half != WORK);
 	tally_event_release(ev);
 	return ok;

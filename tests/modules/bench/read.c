@@ -10,7 +10,7 @@
 
 static u64 sink;
 
-/* What a reader without tally does: LTTng's contexts, for one. */
+/* A read without tally, such as that of LTTng's contexts. */
 static noinline u64 bare_one(struct perf_event *event)
 {
 	unsigned long flags;
@@ -23,7 +23,7 @@ static noinline u64 bare_one(struct perf_event *event)
 	return value;
 }
 
-/* The physical limit: one register. */
+/* The smallest possible cost: a read of one register. */
 static void reg(void)
 {
 #if defined(CONFIG_X86)
@@ -130,7 +130,7 @@ static void fig(const char *name, u64 tenths)
 	figure(&tap, bench.kind, name, tenths);
 }
 
-/* Who fails does so at once, and would be cheap: not in what is measured. */
+/* A call that fails is cheap, as it returns early: all measured calls must succeed. */
 static void expect_success(void)
 {
 	struct tally_set_window window;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads of other CPUs: what they cost, and how many CPUs they interrupt.
+ * The cost of reads of other CPUs, and the number of CPUs that they interrupt.
  *
  *	insmod tally_scale.ko events=8
  *	cat /sys/kernel/debug/tally_scale/results
  *	cat /sys/kernel/debug/tally_scale/tally		# 100 reads
  *	cat /sys/kernel/debug/tally_scale/perf		# 100 reads
  *
- * The interrupts are counted by who reads the files, from /proc/interrupts.
+ * The reader of the files counts the interrupts, from /proc/interrupts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,11 +25,11 @@ struct tap tap;
 static unsigned int nr = 8;
 static u64 sink;
 
-/* On all CPUs: tally's set, and perf's events by CPU. */
+/* Events on all CPUs: tally's set, and perf's events by CPU. */
 static struct tally_set *set;
 static struct perf_event **events;
 
-/* On CPU 1. */
+/* Events on CPU 1. */
 static struct tally_set *far_set;
 static struct perf_event *far[8];
 
@@ -98,7 +98,7 @@ static void measure_far(void)
 	}
 	far_set = new_set(ARRAY_SIZE(far), 1);
 	if (tap_ok(&tap, far[7] && !IS_ERR(far_set), "events on another CPU")) {
-		/* The idle CPU is woken up for the first ones. */
+		/* The first reads wake the idle CPU, and are thrown away. */
 		measure(perf_far_eight, true);
 		measure(tally_far_eight, true);
 		figure(&tap, "far", "perf_read", measure(perf_far, true));
@@ -166,7 +166,7 @@ static void unmake(void)
 	kvfree(events);
 }
 
-/* In tenths. */
+/* Returns the cost of a call in tenths. */
 static u64 reads(void (*op)(void))
 {
 	u64 begin = ktime_get_ns();
@@ -199,7 +199,7 @@ static int __init scale_init(void)
 	err = tap_start(&tap);
 	if (err)
 		return err;
-	/* The CPUs stay what they are while this is loaded: it is a bench. */
+	/* No CPU goes offline or comes online while this module is loaded. */
 	tap_is(&tap, make(), 0, "events on all CPUs");
 	if (num_online_cpus() > 1)
 		measure_far();

@@ -3,16 +3,16 @@
 #
 # test: by=scripts/bench
 #
-# scale.sh [RUNS]: what reads of other CPUs cost, in the kernel and of a process, and
-# whom they interrupt, with 1, 8 and 64 events on 1, 2, 4 and 8 CPUs; for scripts/bench. Wants a guest with
-# --icount and --smp 8.
+# scale.sh [RUNS]: measures the cost of reads of other CPUs, in the kernel and in a
+# process, and the number of CPUs that they interrupt, with 1, 8 and 64 events on 1, 2, 4
+# and 8 CPUs; for scripts/bench. It needs a guest with --icount and --smp 8.
 
 . "$(dirname "$0")/lib.sh"
 
 runs=${1-5}
 cd "$here" || exit
 
-# Function-call interrupts so far, of all CPUs.
+# calls: prints the number of function-call interrupts of all CPUs.
 calls() {
 	awk '/Function call interrupts/ {
 		for (i = 2; $i ~ /^[0-9]+$/; i++)
@@ -20,7 +20,7 @@ calls() {
 	} END { print sum }' /proc/interrupts
 }
 
-# keep CPUS: that many stay online.
+# keep CPUS: lets this number of CPUs be online.
 keep() {
 	cpu=1
 	while [ $cpu -lt 8 ]; do
@@ -33,7 +33,7 @@ keep() {
 	[ "$(nproc)" = "$1" ]
 }
 
-# hundred WHO: the figures of 100 reads.
+# hundred WHO KIND: prints the figures of 100 reads.
 hundred() {
 	before=$(calls)
 	tenths=$(as cpu 0 cat "/sys/kernel/debug/tally_scale/$1")
@@ -43,8 +43,9 @@ hundred() {
 	is_number "$tenths"
 }
 
-# With 2 CPUs the other figures as well. Each first read is thrown away: it is too
-# high, as the idle CPUs have their turns.
+# measure CPUS: prints the figures of this number of CPUs. With 8 events on 2 CPUs it
+# prints the figures of reads of one other CPU, too. The first read of each file is
+# thrown away: it wakes the idle CPUs, and costs too much.
 measure() {
 	for events in 1 8 64; do
 		ok "$events events on $1 CPUs" as cpu 0 insmod tally_scale.ko events=$events

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A tracepoint at which events are read: by tally from a probe, by eBPF from a
- * program. In debugfs:
+ * A tracepoint at which events are read: by tally in a probe, by an eBPF program. In
+ * debugfs:
  *
  *	kind	the event that tally reads from now on: a line, as for create
- *	probe	none, empty, or read
- *	hit	what passing the tracepoint costs, in tenths; and how many of
- *		tally's reads failed
+ *	probe	the probe of tally: none, empty, or read
+ *	hit	the cost of passing the tracepoint, in tenths, and the number of tally's
+ *		reads that failed
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,7 +20,7 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-static DEFINE_MUTEX(lock); /* all of these */
+static DEFINE_MUTEX(lock); /* guards the variables below */
 static struct tally_event *ev;
 static void (*probe)(void *data, int nr);
 static unsigned int failed;
