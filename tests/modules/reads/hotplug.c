@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All ways to read, without an end, while CPUs come and go: nothing that was
- * counted is ever taken back.
+ * All kinds of reads, until the module is unloaded, while CPUs go offline and come
+ * online: no count ever falls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,7 +32,7 @@ static void note(int which, u64 value, u64 *last)
 	*last = value;
 }
 
-/* The sums over all CPUs. */
+/* Reads the sums over all CPUs. */
 static int read_sums(void *unused)
 {
 	struct tally_count count, counts[3];
@@ -52,7 +52,7 @@ static int read_sums(void *unused)
 	return 0;
 }
 
-/* What is published of each CPU. */
+/* Reads the published counts of each CPU. */
 static int read_published(void *unused)
 {
 	static u64 last[MOST_CPUS][3];
@@ -73,7 +73,7 @@ static int read_published(void *unused)
 	return 0;
 }
 
-/* What is counted here. */
+/* Reads the count of this CPU. */
 static int read_here(void *unused)
 {
 	static u64 last[MOST_CPUS];

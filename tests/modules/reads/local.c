@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* tally_event_read_local() from everywhere: what it says is between two reads. */
+/*
+ * tally_event_read_local() in all contexts: its count is between those of two
+ * tally_event_read() around it.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
@@ -16,7 +19,7 @@
 #include <linux/workqueue.h>
 #include "reads.h"
 
-/* What a read in some context gave. */
+/* The event that a context reads, and the results. */
 static struct tally_event *subject;
 static struct tally_count got_count;
 static u64 got;
@@ -59,7 +62,7 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* A task's events count while it runs: it must not sleep until then. */
+/* Waits without sleeping: a task's events only count while the task runs. */
 static bool spin_for_completion(void)
 {
 	unsigned int ms;
@@ -115,7 +118,7 @@ static bool in_kprobe(void)
 	return got_err != -EINPROGRESS;
 }
 
-/* Another event overflows, in NMI where this machine can. */
+/* Another event, which overflows in NMI if this machine can. */
 static struct tally_event *other;
 static unsigned long trap_word;
 static bool wanted;
@@ -130,8 +133,8 @@ static void other_overflowed(struct tally_event *ev,
 }
 
 /*
- * An emulated PMU on a busy machine may let its interrupt wait for long: what is
- * tested is not that it comes soon.
+ * Waits until the other event overflows. The interrupt of an emulated PMU may come late
+ * on a busy machine, which is no failure.
  */
 static bool trap(bool nmi)
 {
@@ -156,7 +159,7 @@ static bool in_another_handler(void)
 	return trap(IS_ENABLED(CONFIG_X86) || has_nmi);
 }
 
-/* What overflows soon enough on CPU 0 while it runs. */
+/* Builds an event that overflows often on CPU 0. */
 static void build_other(void)
 {
 	struct tally_builder b;
@@ -187,7 +190,7 @@ static const struct context {
 	{ "in another event's handler", in_another_handler },
 };
 
-/* ---- what is read ---- */
+/* ---- the events that are read ---- */
 
 static unsigned long counted_word;
 
@@ -241,7 +244,7 @@ static void fill_kinds(void)
 		TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS), true, true, cause_time };
 }
 
-/* The part of CPU 0, or of the task. */
+/* Returns the count of CPU 0, or of the task, by a read that may sleep. */
 static u64 read_slowly(struct tally_event *ev, int target,
 		       struct tally_count *count)
 {
@@ -358,7 +361,7 @@ static void test_own_handler(struct tally_what what, u64 period, bool nmi,
 	tally_event_overflow_stats(ev, &stats);
 	tap_ok(&tap, own_calls > 2, "%s: its own handler, %u times", name,
 	       own_calls);
-	/* Not inside of perf, which may still be enabling the event. */
+	/* The first overflows may interrupt perf, which is still enabling the event. */
 	tap_ok(&tap, own_errors <= own_calls / 4 + 2,
 	       "it can read its event, but for %u times", own_errors);
 	tap_is(&tap, own_wrong, 0, "which only grows");
@@ -370,7 +373,7 @@ static void test_own_handler(struct tally_what what, u64 period, bool nmi,
 	tally_event_release(ev);
 }
 
-/* ---- what cannot be read ---- */
+/* ---- events that cannot be read ---- */
 
 struct elsewhere {
 	struct tally_event *ev;
@@ -447,7 +450,7 @@ static void test_elsewhere(void)
 	tally_event_release(e.ev);
 }
 
-/* Its count goes on where it was, and its owner's reset is its own. */
+/* A count goes on after a disable, and a reset changes the count of one event only. */
 static void test_on_off(int target)
 {
 	struct tally_event *ev, *twin;
@@ -475,7 +478,7 @@ static void test_on_off(int target)
 	tap_is(&tap, read_local(ev, &value), 0, "it goes on");
 	tap_is(&tap, value, 20, "from where it was");
 
-	/* Which shares perf's event with the first. */
+	/* The second event shares perf's event with the first. */
 	twin = build(&b, "a second one");
 	if (!twin)
 		goto release;
@@ -547,7 +550,7 @@ void many_read(struct many *many, unsigned int calls)
 	unsigned int i;
 	u64 value;
 
-	/* And what another CPU has published. */
+	/* Reads the count of this CPU, and one that another CPU has published. */
 	for (i = 0; i < calls; i++) {
 		if (tally_event_read_local(many->evs[i % NR_TARGETS], &value) ||
 		    tally_event_published(many->evs[ON_ALL], 1, &count, &value))

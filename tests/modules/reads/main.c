@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tally_reads: reads its events from all contexts that there are. Loaded by a
- * process that stays on CPU 0.
+ * tally_reads: reads its events in all contexts. The process that loads it stays on
+ * CPU 0.
  *
  *	insmod tally_reads.ko [pmu=1] [nmi=1] [reads=N]
  *	cat /sys/kernel/debug/tally_reads/results	TAP
@@ -41,9 +41,9 @@ module_param(reads, ulong, 0444);
 MODULE_PARM_DESC(reads, "How often to read what is published (1000000)");
 
 /*
- * The probe is behind the function's beginning. There it would be ftrace's, which
- * writes a breakpoint of its own for a moment; an emulated CPU may run that after
- * it is gone, which kprobes of ftrace do not survive.
+ * The probe is behind the function's beginning. A probe at the beginning would use
+ * ftrace, which writes an int3 for a moment when it patches the code. An emulated CPU
+ * may run that int3 after it is gone, which kprobes on ftrace do not survive.
  */
 #if defined(CONFIG_X86) && defined(CONFIG_DYNAMIC_FTRACE)
 #define BEGINNING	(ENDBR_INSN_SIZE + MCOUNT_INSN_SIZE)
@@ -66,7 +66,7 @@ void *step_point(void)
 {
 	char *function = (char *)step;
 
-	/* objtool takes the sum for the address of something that is called. */
+	/* Without this, objtool takes the sum for the address of a function. */
 	OPTIMIZER_HIDE_VAR(function);
 	return function + BEGINNING;
 }
@@ -101,14 +101,14 @@ struct tally_event *build(struct tally_builder *b, const char *what)
 
 #define CHUNK 1000
 
-/* Its events are made as it is opened, so that a read of it does nothing else. */
+/* Makes the events, so that a read of the file does nothing but read them. */
 static int chunk_open(struct inode *inode, struct file *file)
 {
 	file->private_data = many_open();
 	return PTR_ERR_OR_ZERO(file->private_data);
 }
 
-/* A line for each chunk, however it is read, and no end. */
+/* Reads a chunk when a line begins. The file has a line for each chunk, without end. */
 static ssize_t chunk_read(struct file *file, char __user *buf, size_t size,
 			  loff_t *pos)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Published counts: whole, growing, and as old as they say. */
+/* Published counts: they are whole, never fall, and have the right age. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
@@ -25,7 +25,7 @@ static bool is_published(int cpu, u64 most_ns)
 	int ms;
 
 	for (ms = 0; ms < 2000; ms++) {
-		/* A clock that goes by ticks takes one to begin. */
+		/* A clock that advances by ticks stays at 0 until the first one. */
 		if (!tally_event_published(event, cpu, &count, &age) &&
 		    count.value && age <= most_ns)
 			return true;
@@ -96,7 +96,7 @@ static void test_one(int target)
 	tap_is(&tap, tally_event_release(event), 0, "and ends with the event");
 }
 
-/* ---- by its overflows ---- */
+/* ---- published by overflows ---- */
 
 static void no_more(struct tally_event *ev, const struct tally_sample *sample,
 		    void *context)
@@ -138,7 +138,7 @@ struct reader {
 	bool done;
 };
 
-/* The others have what was known before. */
+/* Whether all members were counting; a member that was not has its counts from before. */
 static bool all_active(const struct tally_count *counts)
 {
 	return counts[0].state == TALLY_STATE_ACTIVE &&
@@ -146,7 +146,7 @@ static bool all_active(const struct tally_count *counts)
 	       counts[2].state == TALLY_STATE_ACTIVE;
 }
 
-/* Of a set of three; the first two count the same. */
+/* Reads a published set of three members, of which the first two count the same. */
 static int read_on(void *arg)
 {
 	struct tally_count counts[3], last[3] = { };
@@ -174,7 +174,7 @@ static int read_on(void *arg)
 		if (!(i % 10000))
 			cond_resched_tasks_rcu_qs();
 	}
-	smp_store_release(&r->done, true); /* with the results */
+	smp_store_release(&r->done, true); /* after the results */
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
@@ -232,7 +232,7 @@ static void test_race(unsigned long reads)
 		goto release;
 	kthread_bind(r.task, num_online_cpus() > 1 ? 1 : 0);
 	wake_up_process(r.task);
-	/* Until it has read all of them: steps, and NMIs in any place. */
+	/* Makes steps, and NMIs at any instruction, until the reader has ended. */
 	while (!smp_load_acquire(&r.done)) {
 		steps(20);
 		WRITE_ONCE(nmi_word, nmi_word + 1);

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# NMIs and a PMU; every access looked at; the oldest perf core.
+# Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
 # test: on=debug-x86_64,debug-arm64 seconds=40
 # test: on=debian-6.1 seconds=15
 # soak: on=debian-6.12
 #
-# Reads that are legal anywhere, and sets, as another module sees them; and that
-# no other CPU is interrupted by them.
+# Another module reads in any context, and has sets. Its reads interrupt no other CPU.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -39,12 +38,12 @@ nothing_left 'nothing is left of all that'
 
 # ---- no other CPU is interrupted
 
-# The rest of the machine interrupts, too; so the million is what is read in chunks
-# of 1,000 in which nobody does. If reads did, if only one in 1,000, there would be
-# no such chunk.
+# The reads come in chunks of 1,000. Other code of the kernel interrupts CPUs, too, so the
+# test counts the chunks during which there was no interrupt. If one read in 1,000
+# interrupted a CPU, there would be no such chunk.
 #
-# One task opens and reads the file, as one of its events is the task's; and it
-# starts no program meanwhile, which would interrupt.
+# One task opens and reads the file, because one of the events is on that task. It starts
+# no program meanwhile, because that would cause interrupts.
 cat >/tmp/million <<END
 function_calls() {
 	total=0

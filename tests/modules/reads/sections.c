@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sections: inside each other, in interrupts, ended elsewhere, and never ended. */
+/* Sections: nested, overlapping, in interrupts, ended on another CPU, and never ended. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpumask.h>
@@ -55,7 +55,7 @@ static void expect_inner(const char *what)
 	tap_is(&tap, inner_end, 0, "and ends");
 }
 
-/* A section with @n steps and writes in it. */
+/* Counts @n steps and writes in a section. */
 int measure_section(struct tally_set *set, unsigned int n, u64 *out)
 {
 	TALLY_SECTION(section, MOST);
@@ -80,7 +80,7 @@ static void test_nesting(void)
 		err = err ?: tally_section_begin(section_set, &deep[i].section);
 		step();
 	}
-	/* They end in the order in which they began: none is inside of another. */
+	/* The sections end in the order in which they began: they overlap. */
 	for (i = 0; i < DEEP; i++) {
 		err = err ?: tally_section_end(section_set, &deep[i].section, deep[i].out);
 		bad += deep[i].out[0] != DEEP;
@@ -116,7 +116,7 @@ static void test_interrupted(void)
 	tap_is(&tap, outer.out[0], 3, "and the other one all");
 }
 
-/* kprobes inside of an NMI are not run, so a word is written there. */
+/* A kprobe does not count in an NMI, so the NMI writes to a watched word. */
 static void test_in_nmi(void)
 {
 	struct tally_builder b;
@@ -149,7 +149,7 @@ static void test_in_nmi(void)
 	tally_event_release(ev);
 }
 
-/* ---- what is refused ---- */
+/* ---- sections that are refused ---- */
 
 static int end_it(struct tally_set *set, struct part *p)
 {
@@ -260,8 +260,9 @@ static int next_cpu(int cpu)
 }
 
 /*
- * Sleeps in the middle of a section. Each fourth section ends where it began, the
- * others end on another CPU; as many are begun there and never end.
+ * Sleeps in the middle of a section. Each fourth section ends on the CPU that it began
+ * on, the others end on another CPU. For each section, another one is begun and never
+ * ended.
  */
 static int strand(void *data)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sets: one window for all members, all or nothing, and sections. */
+/* Sets: the window of all members, sets that cannot be built, and sections. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
@@ -46,7 +46,7 @@ static struct tally_set *build_set(struct tally_builder *builders, unsigned int 
 	return set;
 }
 
-/* Two that count steps, two writes, and a clock; all on one target. */
+/* Builds a set on a target: two members count steps, two count writes, one is a clock. */
 static struct tally_set *build_five(struct tally_builder *b, int target,
 				    const char *what)
 {
@@ -72,8 +72,8 @@ void cause(unsigned int n)
 }
 
 /*
- * A write to a watched word may count twice on arm64, if an interrupt comes
- * between it and the step behind it.
+ * A write to a watched word may count twice on arm64, if an interrupt comes between the
+ * write and the single step after it.
  */
 bool is_writes(u64 got, u64 want)
 {
@@ -236,7 +236,7 @@ void test_bad_sets(void)
 	for (i = 0; i < 4; i++)
 		tally_builder_on_cpu(&b[i], num_possible_cpus() + 100);
 	refused(b, 4, -EINVAL, 0, "no such CPU");
-	/* Breakpoints are few: the last ones have no room. */
+	/* A CPU has few breakpoints, so the last members cannot be built. */
 	for (i = 0; i < TALLY_SET_MOST; i++) {
 		tally_builder_init(&b[i], TALLY_BREAKPOINT(&set_word,
 							   sizeof(set_word),
@@ -289,7 +289,7 @@ static void test_starved(void)
 	tap_ok(&tap, window.ratio_valid && counts[0].value > 0,
 	       "have a valid ratio: %llu in %llu", counts[0].value,
 	       counts[1].value);
-	/* All the PMU has; an event of its own each, so that none is shared. */
+	/* Takes all counters of the PMU: pinned events share no counter. */
 	while (n < ARRAY_SIZE(rivals)) {
 		init_hardware(rival, PERF_COUNT_HW_CPU_CYCLES);
 		tally_builder_on_cpu(rival, 0);
@@ -310,7 +310,7 @@ static void test_starved(void)
 	tap_is(&tap, counts[0].state, TALLY_STATE_INACTIVE, "and its state");
 	tally_set_release(set);
 
-	/* One that never had a place. */
+	/* A set that is never on the PMU. */
 	set = build_set(b, 2, "the same with no place");
 	if (set) {
 		msleep(20);
@@ -361,7 +361,7 @@ void test_sets(void)
 		tap_skip(&tap, "starved by rivals", "no PMU");
 }
 
-/* ---- for when memory runs out ---- */
+/* ---- a set for tests with failing allocations ---- */
 
 static struct tally_set *once_set;
 
