@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * TAP from a module: each line goes to the kernel log at once, and all of them,
- * with the plan, are in a file of debugfs once the module is loaded.
+ * TAP from a module: each line is printed to the kernel log at once. When the module is
+ * loaded, a file of debugfs has all lines and the plan.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -28,7 +28,7 @@ static inline int tap_start(struct tap *tap)
 	return tap->text.data ? 0 : -ENOMEM;
 }
 
-/* A line that is neither a result nor a plan begins with a '#'. */
+/* Prints a line. A line that is neither a result nor a plan begins with a '#'. */
 __printf(2, 3)
 static inline void tap_line(struct tap *tap, const char *fmt, ...)
 {
@@ -78,7 +78,7 @@ static inline void tap_skip_all(struct tap *tap, const char *why)
 	tap_line(tap, "1..0 # SKIP %s", why);
 }
 
-/* A log that is full is no complete result. */
+/* Prints the plan. A full log may lack results, so it is a failure. */
 static inline void tap_plan(struct tap *tap)
 {
 	if (tap->text.size >= TAP_SIZE - 256)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Producers for rings: on each CPU a task, a timer in softirq and one in interrupt
- * pass a tracepoint as often as they can, and write to a word that may have a
- * breakpoint. What interrupts them without being asked passes it as well: on x86
- * probes, whose traps are NMIs, between any two instructions; elsewhere the PMU's
- * interrupts, which are NMIs if the machine has those.
+ * Producers for rings. On each CPU a task, a timer in softirq and one in hard interrupt
+ * pass a tracepoint as often as they can, and write to a word that may have a breakpoint.
+ * They are interrupted by traps of probes on x86, which are NMIs between any two
+ * instructions, and elsewhere by the PMU's interrupts, which are NMIs if the machine has
+ * those. These handlers pass the tracepoint, too.
  *
- * The tracepoint tells which pass it is, of those of its CPU and level. In debugfs:
+ * The tracepoint has the number of the pass, of those of its CPU and level. In debugfs:
  *
  *	on	microseconds that each task sleeps after BURST passes, 0 to stop
- *	word	the word's address
+ *	word	address of the word
  *	made	for each CPU: passes of tasks, softirqs, interrupts and NMIs
- *	pass	pass once more on each CPU
- *	stab	ADDRESS LENGTH: NMIs before each instruction there, some at a time;
- *		returns when that is done
- *	stale	traps of probes that were gone, see stepped_on()
+ *	pass	a write passes the tracepoint once on each CPU
+ *	stab	ADDRESS LENGTH: probes each instruction there, some at a time, so that
+ *		NMIs come before it; the write returns when all were probed
+ *	stale	number of traps of probes that were gone, see stepped_on()
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -43,21 +43,22 @@
 #define LEVELS		4
 #define IRQ_NS		(2 * NSEC_PER_MSEC)
 #define SOFTIRQ_NS	(3 * NSEC_PER_MSEC)
-/* How many instructions are stabbed at a time, and for how long. */
+/* Number of instructions that are probed at a time, and the time in microseconds. */
 #define STABS		20
 #define STAB_US		1000
 #define MAX_STABS	13
 #define PMU_PERIOD	30000
 
 /**
- * struct producer - what runs on a CPU
- * @task: the task
- * @irq: a timer
- * @softirq: another one
- * @pmu: the PMU's interrupts
- * @made: passes, for each level
- * @stabs_left: how often probes may pass until the next pass of another kind: a writer
- *	that is interrupted in each turn of a loop would never leave it
+ * struct producer - the producers of a CPU
+ * @task: task that passes
+ * @irq: timer in hard interrupt
+ * @softirq: timer in softirq
+ * @pmu: event whose overflows pass; NULL without a PMU, and on x86
+ * @made: number of passes on each level
+ * @stabs_left: number of times that probes may pass until the next pass of another kind;
+ *	without this limit, a writer that is interrupted in each turn of a loop would
+ *	never leave the loop
  */
 struct producer {
 	struct task_struct *task;
@@ -69,14 +70,14 @@ struct producer {
 };
 
 static DEFINE_PER_CPU(struct producer, producers);
-static DEFINE_MUTEX(lock); /* the following, and who runs */
+static DEFINE_MUTEX(lock); /* guards sleep_us, and the start and stop of producers */
 static DEFINE_MUTEX(stab_lock);
 static unsigned int sleep_us;
 static atomic_long_t stale;
 static u64 word;
 static struct dentry *dir;
 
-/* As perf tells contexts apart, so that none of ours is taken for a recursion. */
+/* The levels are perf's, which drops a pass that comes on a level that it is in. */
 static unsigned int level_now(void)
 {
 	return in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
@@ -254,7 +255,7 @@ static int made_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(made);
 
-/* That it has one keeps the probe a trap. */
+/* A probe with a post_handler is not optimized to a jump: it stays a trap. */
 static void stabbed(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -271,8 +272,8 @@ static int stab_now(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * Whether there is a probe, which there is not where no instruction begins. Where
- * ftrace makes it, it would be a call and no trap.
+ * Probes an address; returns whether there is a probe. There is none if no instruction
+ * begins at the address, or if the probe would use ftrace, which is a call and no trap.
  */
 static bool put_stab(struct kprobe *probe, unsigned long address)
 {
@@ -289,7 +290,7 @@ static bool put_stab(struct kprobe *probe, unsigned long address)
 	return false;
 }
 
-/* Each byte may be where an instruction begins. */
+/* An instruction may begin at each byte. */
 static int stab(unsigned long from, unsigned long len)
 {
 	static struct kprobe probes[STABS];
@@ -340,10 +341,11 @@ static const struct file_operations stab_fops = {
 
 #ifdef CONFIG_X86
 /*
- * QEMU 7.2 may keep a trap in its translation when the probe has gone: one was taken
- * 500,000 times in two minutes, on two CPUs, while its byte was another one. No CPU does
- * that, and what the kernel did about such traps when CPUs were less sure, its probes do
- * no more in 6.12: it dies of them. With RF set QEMU uses another translation, made now.
+ * QEMU 7.2 may keep an int3 in its translation after the probe is gone: one was run
+ * 500,000 times in two minutes, on two CPUs, while the byte in memory was another one. No
+ * real CPU does that. The kprobes of Linux 6.12 do not handle such a trap, as they did in
+ * earlier versions, and the kernel dies. This notifier runs the instruction again with RF
+ * set, for which QEMU makes a new translation.
  */
 static int stepped_on(struct notifier_block *self, unsigned long what, void *data)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# NMIs and a PMU; every access looked at; the oldest perf core.
+# Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
 # test: on=debug-x86_64,debug-arm64 seconds=80
 # test: on=debian-6.1 seconds=30
 # soak: on=debian-6.12

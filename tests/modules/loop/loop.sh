@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The counted loop is exact where a PMU counts instructions one by one.
+# The count of the loop is exact in a guest whose PMU counts each instruction.
 # test: on=debian-6.12-arm64 vm="--icount --smp 1" seconds=15
 # soak: on=debug-arm64 vm="--icount --smp 1"
 #
-# A loop of known length is counted exactly, 10 runs of 10. Wants a guest with
-# --icount and --smp 1, in which the PMU counts instructions one by one.
+# A loop of known length is counted exactly in 10 of 10 runs. The test needs a guest with
+# --icount and --smp 1, in which the PMU counts each instruction.
 
 here=$(dirname "$0")
 

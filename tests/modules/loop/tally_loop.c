@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A loop of known length, counted: n more turns are 2 * n more instructions,
- * exactly. For machines whose PMU counts instructions one by one; QEMU's does
- * for arm64 under icount, with one CPU.
+ * Counts a loop of known length: n more turns are exactly 2 * n more instructions. The
+ * test is for machines whose PMU counts each instruction, such as QEMU's for arm64 with
+ * icount and one CPU.
  *
  *	insmod tally_loop.ko n=1000
  *	cat /sys/kernel/debug/tally_loop/results
  *
- * A window is enable, loop, disable. What enabling and disabling cost is in it
- * too, and is the same each time: the difference of two windows that differ in
- * n alone is the loops' difference. The same of a set with cycles, enabled and
- * disabled, and of a section of it. An interrupt in a window is not the same
- * each time. So a window begins right after a tick; and if the kernel served an
- * interrupt all the same, or switched to another task, the window is thrown
- * away, without a look at what it counted, and measured again.
+ * A window enables the event, runs the loop, and disables the event. It includes a part
+ * of enabling and disabling, which is the same each time. So two windows with different n
+ * differ by the instructions of the loop. The same test is made with a set that also has
+ * cycles, and with sections of that set.
+ *
+ * An interrupt in a window would not cost the same each time. So a window begins right
+ * after a tick. If the kernel still handled an interrupt, or switched to another task,
+ * the window is thrown away whatever its count is, and measured again.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,7 +42,7 @@ static struct tap tap;
 #ifdef CONFIG_ARM64
 #define LOOP_LENGTH	2
 
-/* Not inlined: both windows of a pair run the very same instructions. */
+/* Not inlined, so that both windows of a pair run the same instructions. */
 static noinline void loop(unsigned long turns)
 {
 	unsigned long flags;
@@ -71,7 +72,7 @@ static void wait_for_tick(void)
 		cpu_relax();
 }
 
-/* Whether nothing but us ran; @count is of no use otherwise. */
+/* Measures a window. Returns whether nothing else ran; otherwise @count means nothing. */
 static bool window(struct tally_event *ev, unsigned long turns, u64 *count)
 {
 	struct tally_count c;
@@ -100,7 +101,7 @@ static bool quiet_window(struct tally_event *ev, unsigned long turns,
 		if (window(ev, turns, count))
 			return true;
 		(*thrown_away)++;
-		/* Whatever else there is to do, let it be done first. */
+		/* Lets other tasks run before the next window. */
 		msleep(20);
 	}
 	return false;
@@ -123,7 +124,7 @@ static void measure_pair(struct tally_event *ev, unsigned int i)
 		 full, empty, full - empty, thrown_away);
 }
 
-/* Cycles, and behind them instructions, of the loop in a window of a set. */
+/* Measures a window of a set; @figures receives cycles and instructions. */
 static bool set_window(struct tally_set *set, unsigned long turns, u64 *figures)
 {
 	struct tally_set_window w;
@@ -144,7 +145,7 @@ static bool set_window(struct tally_set *set, unsigned long turns, u64 *figures)
 	       before.switches == after.switches;
 }
 
-/* The same in a section, which has fewer instructions of its own. */
+/* Measures a section of a set; @figures receives cycles and instructions. */
 static bool section(struct tally_set *set, unsigned long turns, u64 *figures)
 {
 	TALLY_SECTION(section, 2);
@@ -243,7 +244,7 @@ static void measure(void)
 		tap_skip_all(&tap, tally_builder_why(&b));
 		return;
 	}
-	/* Static keys, caches of lockdep and the like settle. */
+	/* The first windows differ, because of static keys and the caches of lockdep. */
 	for (i = 0; i < WARM_UPS; i++)
 		window(ev, 1 + n * (i % 2), &unused);
 	for (i = 1; i <= RUNS; i++)
@@ -265,7 +266,7 @@ static int __init loop_init(void)
 
 	if (err)
 		return err;
-	/* Stays on the CPU it counts. */
+	/* The task stays on the CPU that it counts. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	measure();
 	set_cpus_allowed_ptr(current, cpu_possible_mask);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An event that belongs to a module, as long as that is loaded: "owned".
+ * Builds an event, "owned", and releases it when the module is unloaded.
  *
  *	insmod tally_owner.ko kind=event|set|overflow [forget=1]
  *
- * With forget, it is tally that releases it when the module is unloaded.
+ * With forget, the module does not release the event: tally does when it is unloaded.
  */
 #include <linux/err.h>
 #include <linux/module.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes the kernel complain, on request, so that a test can prove that
- * scripts/vm notices:
+ * Makes the kernel print a warning, or panic, so that a test can check that scripts/vm
+ * reports it:
  *
  *	insmod tally_splat.ko what=warn
  *
- * warn: a WARN. panic: a panic. leak: memory that nothing points at. lockdep:
- * two locks taken in both orders. sleep: sleeping while atomic.
+ * warn: a WARN. panic: a panic. leak: memory without a pointer to it. lockdep: two locks
+ * taken in both orders. sleep: a sleep in atomic context.
  */
 #include <linux/bug.h>
 #include <linux/delay.h>
@@ -25,7 +25,7 @@ static void splat_leak(void)
 {
 	int i;
 
-	/* Several, for one may be hidden by an old pointer on a stack. */
+	/* An old pointer on a stack may hide one leak, so there are several. */
 	for (i = 0; i < 16; i++) {
 		void *leaked = kmalloc(512, GFP_KERNEL);
 
