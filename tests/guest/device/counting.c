@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * counting perf|tally: what a program that counts does with files of the one kind or
- * the other (see either.h): events alone, in groups and in all formats, what is
- * refused, and the page that is mapped.
+ * counting perf|tally: a program that counts with files of perf or of tally (see
+ * either.h). It uses single events, groups and all read formats, opens that are refused,
+ * and the mapped page.
  */
 #define _GNU_SOURCE
 #include <time.h>
 #include "either.h"
 
-/* The guest's clocks may go by ticks. */
+/* Runs until the task's CPU clock has advanced by 30 ms. */
 static void spin(void)
 {
 	struct timespec t;
 	long long end = 0, now;
 
-	/* The clock that perf goes by, which may stand for a while. */
+	/* perf's task-clock uses this clock, too. In a guest it may advance by ticks. */
 	do {
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 		now = t.tv_sec * 1000000000LL + t.tv_nsec;
@@ -34,7 +34,7 @@ static int must_open(uint64_t config, uint64_t format, int disabled, int group_f
 	return fd;
 }
 
-/* The count to within what a program does besides. */
+/* The expected count, or both values. The program itself may add up to 8 faults. */
 static const char *about(uint64_t value, uint64_t expected)
 {
 	static char text[64];
@@ -157,8 +157,8 @@ static void show(const char *what, const struct group *g, uint64_t faults)
 }
 
 /*
- * All of one PMU: on 6.12, perf never counts what is enabled while its leader, of
- * another one, counts already.
+ * All events are of one PMU. If a leader of another PMU already counts when its sibling
+ * is enabled, perf on 6.12 never counts the sibling.
  */
 static void group(void)
 {
@@ -306,7 +306,7 @@ static void refusals(void)
 
 /* ---- the page ---- */
 
-/* The loop of the manual page, for a counter that cannot be read by itself. */
+/* The loop of perf_event_open(2), for a counter that rdpmc cannot read. */
 static uint64_t page_read(volatile struct perf_event_mmap_page *pc, uint64_t *enabled,
 			  uint64_t *running)
 {
@@ -345,11 +345,11 @@ static void mapped(void)
 	printf("page: rdpmc %u, deprecated %u\n",
 	       (unsigned int)page->cap_user_rdpmc,
 	       (unsigned int)page->cap_bit0_is_deprecated);
-	/* Which only some of perf's events have. */
+	/* Only some of perf's events have cap_user_time. */
 	check(device < 0 || !page->cap_user_time, "no capability that is not there");
 	printf("page: data at %s, %llu\n", yes(page->data_offset == (uint64_t)page_size),
 	       (unsigned long long)page->data_size);
-	/* perf writes what software counts there when it feels like it. */
+	/* perf does not keep the page of a software event up to date. */
 	check(device < 0 || (count == value_of(fd) && enabled && running),
 	      "the page has what is read");
 	munmap(page, page_size);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * devabi abi: sizes, reserved members, unknown bits.
- * devabi unbuilt: what is refused by its name.
+ * devabi abi: sizes, reserved members and unknown bits.
+ * devabi unbuilt: features that tally does not have, and refuses by their names.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
 
 /* ---- abi ---- */
 
-/* Each of some bits of a word that is @at bytes from the attr's beginning. */
+/* Sets each bit from @first up to @end, counted from byte @at of the attr. */
 static void reserved_bits(const char *name, size_t at, unsigned int first,
 			  unsigned int end, unsigned int field)
 {
@@ -121,7 +121,7 @@ static void abi_open(void)
 	o.group_fd = device;
 	refused(EBADF, TALLY_FIELD_GROUP_FD, "group_fd the device");
 
-	/* The attr: each size, each bit that nobody knows. */
+	/* The attr: each size and each unknown bit. */
 	for (size = PERF_ATTR_SIZE_VER0; size <= 144; size++) {
 		char room[144] = { 0 };
 
@@ -164,7 +164,7 @@ static void abi_open(void)
 	}
 }
 
-/* What is longer than the kernel's must be 0 there. */
+/* The part of a struct that is longer than the kernel's must be 0. */
 static void longer(unsigned long cmd, int fd, const void *from, uint32_t size, int error,
 		   const char *what)
 {
@@ -322,7 +322,7 @@ static void abi(void)
 
 /* ---- what is not built ---- */
 
-/* By a symbol's address in the caller's memory, and by its own. */
+/* Probes whose config1 is the address of a symbol's name, and one by its own address. */
 static void probes(void)
 {
 	int fd, i;
@@ -360,7 +360,7 @@ static void unbuilt(void)
 		{ 28, "namespaces" }, { 29, "ksymbol" }, { 30, "bpf_event" },
 		{ 31, "aux_output" }, { 33, "text_poke" }, { 34, "build_id" },
 	};
-	/* comm, task and the like, and what is said of rings. */
+	/* comm, task and other bits of task records, and bits of rings. */
 	static const unsigned int built[] = {
 		9, 13, 14, 18, 21, 22, 24, 25, 26, 27, 32,
 	};

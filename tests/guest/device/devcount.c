@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * devcount exec: what waits for exec().
- * devcount overflows: a number of them, signals, periods.
- * devcount breakpoints: events that move.
- * devcount hardware: a PMU, and one that is full.
- * devcount offline: CPU 1 goes and comes.
+ * devcount exec: events that exec() enables.
+ * devcount overflows: a limited number of overflows, signals and periods.
+ * devcount breakpoints: events whose address is changed.
+ * devcount hardware: events of a PMU, up to and beyond its counters.
+ * devcount offline: CPU 1 goes offline and comes back.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -18,7 +18,7 @@ static uint64_t enabled_of(int fd)
 	return read(fd, v, sizeof(v)) == sizeof(v) ? v[1] : ~0ULL;
 }
 
-/* Opens one of tally, or with it one of perf, that waits for exec(). */
+/* Opens an event of tally, or with @perf one of perf. With @waits, exec() enables it. */
 static int open_waiting(int perf, int pid, int leader, int waits)
 {
 	usual();
@@ -53,7 +53,7 @@ static void execs(int perf, const char *what)
 	wait_ms(100);
 	tell(leader >= 0 && sibling >= 0 && !enabled_of(leader) && !enabled_of(sibling),
 	     "%s: nothing counts before exec()", what);
-	/* It is off; so this changes nothing. */
+	/* The event is still disabled, so this changes nothing. */
 	ioctl(off, PERF_EVENT_IOC_DISABLE, 0);
 	if (!perf) {
 		int counts = open_waiting(0, pid, -1, 0);
@@ -66,7 +66,7 @@ static void execs(int perf, const char *what)
 	if (write(go[1], "g", 1) != 1)
 		err(2, "go");
 	waitpid(pid, NULL, 0);
-	/* There were 100 before; how many it takes after is the kernel's affair. */
+	/* 100 faults came before exec(). The kernel decides how many follow it. */
 	tell(value_of(leader) > 0 && value_of(leader) < 100 &&
 	     value_of(leader) == value_of(sibling),
 	     "%s: both count after it: %llu, %llu", what,
@@ -99,7 +99,7 @@ static void note_signal(int sig, siginfo_t *info, void *context)
 	bands++;
 }
 
-/* Each overflow signals, and the last one says that it was. */
+/* Each overflow sends a signal: POLL_IN, or POLL_HUP if it is the last one. */
 static void signals_of(int perf)
 {
 	struct sigaction action = { .sa_sigaction = note_signal, .sa_flags = SA_SIGINFO };
@@ -171,7 +171,10 @@ static void periods(void)
 	close(fd);
 }
 
-/* The last overflow of a refresh has it disabled, by a task that comes when it can. */
+/*
+ * The last overflow of a refresh disables the event from a task, some time later. This
+ * waits until it is off.
+ */
 static uint64_t value_once_off(int fd)
 {
 	uint64_t value;
@@ -251,7 +254,7 @@ static void watch(volatile uint64_t *address)
 	attr.exclude_hv = 1;
 }
 
-/* As perf's file does it, and as tally's does. */
+/* Moves a breakpoint by a file of tally, or with @perf by one of perf. */
 static void moves(int perf)
 {
 	const char *whose = perf ? "perf" : "tally";
@@ -302,7 +305,10 @@ static void breakpoints(void)
 	moves(1);
 	moves(0);
 
-	/* Whoever may not watch the kernel cannot move there while nobody looks. */
+	/*
+	 * perf checks the rights on an address when it moves an event. With the CPU
+	 * offline there is no event of perf, so the move is refused.
+	 */
 	watch(&here);
 	attr.exclude_kernel = 0;
 	o.pid = -1;
@@ -322,7 +328,7 @@ static int open_cycles(int leader, unsigned int flags, int pinned)
 {
 	usual();
 	attr.type = leader < 0 ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
-	/* All that QEMU's PMU has: by its number, too. */
+	/* Cycles, which is all that QEMU's PMU has; for a sibling by the raw number. */
 	attr.config = leader < 0 ? PERF_COUNT_HW_CPU_CYCLES : 0x11;
 	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			   PERF_FORMAT_TOTAL_TIME_RUNNING;
@@ -353,7 +359,7 @@ static void hardware(void)
 	full = read(fd, v, sizeof(v)) + read(perf, w, sizeof(w));
 	tell(full == sizeof(v) + sizeof(w),
 	     "%llu and %llu values", (unsigned long long)v[0], (unsigned long long)w[0]);
-	/* Each also counts some of what the other one's calls take. */
+	/* Each event also counts a part of the other one's system calls. */
 	tell(v[4] > 1000000 && v[4] < w[4] + w[4] / 50 && w[4] < v[4] + v[4] / 50,
 	     "cycles agree within 2 in 100: %llu, %llu", (unsigned long long)v[4],
 	     (unsigned long long)w[4]);
@@ -363,7 +369,7 @@ static void hardware(void)
 	close(perf);
 	close(fd);
 
-	/* Nothing else is on it, so that what is required fits until it is full. */
+	/* Nothing else uses the PMU: required events fit until all counters are taken. */
 	for (i = 0; i < 32; i++) {
 		fds[i] = open_cycles(-1, TALLY_OPEN_REQUIRE, 1);
 		if (fds[i] < 0)
@@ -395,7 +401,7 @@ static void hardware(void)
 
 /* ---- a CPU goes ---- */
 
-/* Of CPU 1; its state in *@state. */
+/* The count of CPU 1, with its state in *@state. */
 static uint64_t on_cpu_1(int fd, unsigned int *state)
 {
 	struct tally_value value = { 0 };
@@ -409,7 +415,7 @@ static uint64_t on_cpu_1(int fd, unsigned int *state)
 	return value.value;
 }
 
-/* It counts there again, a moment after the CPU has come. */
+/* The event counts on CPU 1 again some time after the CPU came online. */
 static int comes_back(int fd)
 {
 	unsigned int state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * devgroups cpus: all CPUs, and many events, in one file.
- * devgroups groups: what becomes of several in one group.
+ * devgroups cpus: all CPUs and many events in one file.
+ * devgroups groups: sessions, ratios, pages and leaders of groups.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -63,7 +63,7 @@ static void cpus(void)
 	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "no such CPU");
 	close(fd);
 
-	/* 64 in one file, enabled at one moment. */
+	/* 64 events in one file, all enabled at the same time. */
 	usual();
 	attr.disabled = 1;
 	attr.read_format = PERF_FORMAT_GROUP;
@@ -90,7 +90,7 @@ static void cpus(void)
 		if (values[i].enabled_ns != values[0].enabled_ns)
 			break;
 	tell(i == 64, "enabled equally long, %llu ns", (unsigned long long)values[0].enabled_ns);
-	/* read(2) is another way to the same: it is between two of the other. */
+	/* read(2) returns values between those of two TALLY_IOC_READ around it. */
 	ret = read(fd, v, sizeof(v));
 	tell(ret == 65 * 8 && v[0] == 64, "read(2) of them: %d bytes", ret);
 	read_values(fd, later, NULL);
@@ -110,7 +110,7 @@ static void cpus(void)
 
 /* ---- groups ---- */
 
-/* One of page faults of the caller, or, with @flags, a member. */
+/* Opens an event of the caller's page faults; with TALLY_OPEN_MEMBER, adds a member. */
 static int open_in(int dev, int leader, int disabled, unsigned int flags)
 {
 	usual();
@@ -120,7 +120,7 @@ static int open_in(int dev, int leader, int disabled, unsigned int flags)
 	return ioctl(dev, TALLY_IOC_OPEN, &o);
 }
 
-/* How much each event of a group counts of 100 faults, in tens. */
+/* Stores in @growth what each event of a group counts of 100 faults, in tens. */
 static int grown(int fd, int *growth)
 {
 	struct tally_value before[64], after[64];
@@ -240,7 +240,7 @@ static void ratios(void)
 	touch(15);
 	ratio(leader, 1, "one that will end");
 	touch(100);
-	/* The last overflow has it disabled, by a task that comes when it can. */
+	/* The last overflow disables the event from a task, some time later. */
 	eventually(!has_ratio(leader));
 	ratio(leader, 0, "and has");
 	ioctl(sibling, PERF_EVENT_IOC_ENABLE, 0);
@@ -261,7 +261,7 @@ static void ratios(void)
 	close(leader);
 }
 
-/* Of a sibling: its own, and whoever changes what it does brings it up to date. */
+/* A sibling has a page of its own, and each change of its state updates the page. */
 static void sibling_pages(void)
 {
 	int leader = open_in(device, -1, 1, 0), sibling;

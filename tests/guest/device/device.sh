@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf itself is beside it, and differs between 6.1 and 6.12, and with a PMU.
+# Why these kernels: perf is compared, and it differs between 6.1 and 6.12, and by PMU.
 # test: on=debian-6.12,debian-6.1 seconds=25
 # test: on=debug-x86_64,debug-arm64 seconds=60
 # soak: on=debian-6.12-arm64
 #
-# /dev/tally: what it refuses, what a program that was written for
-# perf_event_open(2) does with its files, and what it has besides.
+# /dev/tally: calls that it refuses, programs written for perf_event_open(2) that use
+# its files, and calls that perf does not have.
 
 . "$(dirname "$0")/lib.sh"
 
-# same PROGRAM: it does the same on perf's files and on tally's.
+# same PROGRAM: checks that it prints the same for files of perf and of tally.
 same() {
 	"$here/$1" perf >$tmp/perf || fail "$1 on perf"
 	"$here/$1" tally >$tmp/tally 2>$tmp/whys || fail "$1 on tally"
@@ -56,7 +56,7 @@ for b in '' $bits; do
 	results "devread$b" gone shared "echo shared >$tally/remove"
 done
 
-# ---- events of a module, which it releases, or leaves behind
+# ---- events that their module releases or leaves behind
 
 for kind in event set overflow 'event forget=1' 'set forget=1'; do
 	# shellcheck disable=SC2086 # Two parameters.
@@ -64,7 +64,7 @@ for kind in event set overflow 'event forget=1' 'set forget=1'; do
 	results devread gone owned 'rmmod tally_owner'
 done
 
-# ---- what others see of it
+# ---- what rmmod and debugfs see of open files
 
 mkfifo $tmp/held
 hold() {

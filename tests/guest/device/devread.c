@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * devread attach NAME: the event NAME, made by somebody else.
- * devread gone NAME COMMAND: the same, while COMMAND has it released.
- * devread owners: what an event's owner does to it, and its readers.
- * devread poll: the end of tasks.
- * devread page: what is published.
+ * devread attach NAME: a file that is attached to event NAME of another owner.
+ * devread gone NAME COMMAND: the same, while COMMAND has the event released.
+ * devread owners: what readers see when the owner resets or disables its event.
+ * devread poll: files are woken when their task ends.
+ * devread page: the published page.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -148,7 +148,10 @@ static void owners(void)
 
 /* ---- poll ---- */
 
-/* A child that touches pages and ends as it is told, and a file for it. */
+/*
+ * A child that touches pages when it reads a byte from @go, and then ends: @how is 'e' to
+ * exit, 'x' to exec(), and 'f' to leave a child of its own for a while.
+ */
 static pid_t child(int go[2], int how)
 {
 	char c;
@@ -219,7 +222,7 @@ static void poll_one(int how, const char *what)
 	expect(ioctl(p.fd, PERF_EVENT_IOC_ENABLE, 0), 0, "enable does nothing");
 	expect(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0), 0, "reset");
 	tell(!value_of(p.fd), "%s: its value is 0", what);
-	/* After an exec() the task is there, and its event is not. */
+	/* After exec() the task still runs, but its event was removed. */
 	usual();
 	o.group_fd = p.fd;
 	o.pid = pid;
@@ -252,7 +255,7 @@ static void polls(void)
 	poll_one('x', "exec");
 	poll_one('f', "inherit");
 
-	/* The end of a task that is gone already, and a signal. */
+	/* The end of a task sends a signal, and nothing opens an event of it then. */
 	signal(SIGIO, count_signal);
 	pid = child(go, 'e');
 	usual();
@@ -287,7 +290,7 @@ static uint64_t page_read(volatile struct perf_event_mmap_page *pc)
 	return count;
 }
 
-/* What a page has, while another CPU writes it as often as can be. */
+/* Reads a page while another CPU writes to it at the shortest interval. */
 static void page_race(void)
 {
 	volatile struct perf_event_mmap_page *page;

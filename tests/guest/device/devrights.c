@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * devrights rights NAME: who may do what; NAME has an address in it.
- * devrights namespace: of PIDs.
- * devrights locked ERRNO: under lockdown; what registers answer.
- * devrights limits WHAT MOST: so many "files" or "events" a user may have, or as many
- * as there is "memory" for.
+ * devrights rights NAME: the capabilities that each act needs; NAME contains an address.
+ * devrights namespace: a namespace of PIDs.
+ * devrights locked ERRNO: lockdown; samples of registers are refused with ERRNO.
+ * devrights limits WHAT MOST: the limit of a user, which is MOST "files" or "events";
+ * with "memory" and 0, as many files as there is memory for.
  * devrights hold WHAT: keeps the "device", a "file" or a "page" until its input ends.
  */
 #define _GNU_SOURCE
@@ -12,7 +12,7 @@
 
 /* ---- rights ---- */
 
-/* Nobody, with these capabilities alone. */
+/* Makes the caller the user nobody, who has only these capabilities. */
 static void become(uint64_t caps)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -26,7 +26,7 @@ static void become(uint64_t caps)
 		err(2, "capabilities");
 }
 
-/* In a process of its own, whose exit status is what TEST returned. */
+/* Runs @test as nobody in a child, and returns what it returned. */
 static int as(uint64_t caps, int (*test)(int), int arg)
 {
 	int status;
@@ -120,7 +120,7 @@ static int attach_often(int unused)
 	return ioctl(device, TALLY_IOC_ATTACH, &at) < 0 ? errno : 0;
 }
 
-/* By the name that tells its address. */
+/* The name of an event that contains the address it watches. */
 static char hidden[64];
 
 static int attach_hidden(int unused)
@@ -151,7 +151,7 @@ static int see_address(int unused)
 	return ENOENT;
 }
 
-/* A name that tally made up tells what is counted, and so the address. */
+/* A name that tally generated contains what is counted, and so the address. */
 static int see_names(int unused)
 {
 	struct tally_next next = { .size = sizeof(next) };
@@ -228,7 +228,7 @@ static void rights(const char *name)
 
 /* ---- a namespace ---- */
 
-/* In it there is one task, 1; ours is none there. */
+/* The new namespace has one task, number 1; @outside has no number there. */
 static int in_namespace(int outside)
 {
 	uint64_t before;
@@ -313,7 +313,7 @@ static void limits(int most, int events)
 	usual();
 	refused(EDQUOT, TALLY_FIELD_NONE, "one more");
 	tell(o.error.stage == TALLY_STAGE_LIMIT, "for there are too many");
-	/* That takes a file, and memory, but no perf event. */
+	/* An attached file takes a file and memory, but no event of perf. */
 	fd = attach_to("public");
 	expect(fd, events ? 0 : EDQUOT, "attached to");
 	if (fd >= 0)

@@ -2,8 +2,8 @@
 /*
  * Rings of another module's event, mapped from files that are attached to it.
  *
- *	devshare rings			of tally_recorder.ko mode=share
- *	devshare released COMMAND	which has its owner release it
+ *	devshare rings			reads rings of tally_recorder.ko mode=share
+ *	devshare released COMMAND	reads a ring after COMMAND ended its event
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -49,7 +49,7 @@ static int info_of(int fd, struct tally_ring_info *info)
 	return ioctl(fd, TALLY_IOC_RING_INFO, info);
 }
 
-/* So many overflows, by this task. */
+/* Causes @n overflows, with this task as the current one. */
 static void calls(int n)
 {
 	int fd = open("/sys/module/tally_recorder/parameters/calls", O_WRONLY);
@@ -67,7 +67,7 @@ static uint64_t head_of(void *ring)
 			       __ATOMIC_ACQUIRE);
 }
 
-/* The samples of this task from @from on, until there is anything else, or @size bytes. */
+/* Counts the samples of this task in @size bytes from @from, up to any other record. */
 static int samples_at(char *ring, uint64_t from, uint64_t size)
 {
 	int nr = 0;
@@ -148,7 +148,7 @@ static void backward(void)
 	close(again);
 }
 
-/* Whose owner reads nothing. */
+/* A ring that is not overwritten, and whose owner reads nothing. */
 static void forward(void)
 {
 	int fd = attach_to("forward"), nr;
@@ -156,7 +156,7 @@ static void forward(void)
 	volatile struct perf_event_mmap_page *page = (void *)ring;
 	uint64_t head;
 
-	/* By now it is full of what others called. */
+	/* The calls of the tests before have filled the ring. */
 	head = head_of(ring);
 	nr = samples_at(ring, 0, head);
 	tell(nr > 100 && head == nr * sizeof(struct sample) && !page->data_tail,
@@ -199,7 +199,7 @@ static void come_and_go(void)
 
 static void rings(void)
 {
-	/* The caller's CPU alone, so that it is known which ring. */
+	/* All samples are in the ring of CPU 0. */
 	run_on(0);
 	refusals();
 	backward();

@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Lockdown cannot be lowered again, and under it nobody reads the report of leaks.
+# Why alone and without a leak scan: lockdown cannot be lowered again, and it forbids
+# reading kmemleak's report.
 # test: on=debian-6.12,debian-6.1 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=5
 # soak: on=debug-x86_64,debug-arm64,debian-6.12-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
 #
-# Under lockdown what counts goes on and can be read; nothing is created or
-# removed. It cannot be lowered again: this test is the last one in its guest.
+# Under lockdown, events go on and can be read; none is created or removed.
 
 . "$(dirname "$0")/lib.sh"
 lockdown=/sys/kernel/security/lockdown
 
-# A kernel that was built with it but booted without it is a mistake of the
-# test's boot arguments, not a kernel that lacks it.
+# A kernel that was built with lockdown but booted without it shows a mistake in the
+# boot arguments of this test.
 built=unknown
 if [ -e /proc/config.gz ]; then
 	built=$(zcat /proc/config.gz | grep -c '^CONFIG_SECURITY_LOCKDOWN_LSM=y')
@@ -31,7 +31,7 @@ load_tally events=page-faults,cpu-clock
 is "$(create cs period=10 name=mine)" OK 'without lockdown an event can be made'
 is "$(create page-faults name=gone)" OK 'and another one'
 is "$(remove gone)" OK 'which can be removed'
-# Open from before: opening is what lockdown forbids.
+# Opened before lockdown, which forbids opening.
 exec 3>$tally/create
 
 like "$(cat $lockdown)" '*none*' 'lockdown can be raised'
@@ -56,11 +56,11 @@ before=$(count page-faults) overflows=$(cat $tally/mine/overflows)
 printf 'touch 1000\nsleep 100\n' | task >/dev/null
 at_least $(($(count page-faults) - before)) 1000 'and the counts grow'
 at_least $(($(cat $tally/mine/overflows) - overflows)) 5 'and the overflows'
-# The file was opened with the rights of then, as for any file.
+# A file keeps the rights it was opened with. So descriptor 3 may still create.
 results "$here/devrights" locked OK
 note "a descriptor of before: $(echo 'page-faults name=old' >&3 && echo takes a line || echo takes none)"
 exec 3>&-
-# As far as perf goes, too: counting is no secret, registers are.
+# As perf, tally lets events count under "confidentiality", but samples no registers.
 echo confidentiality >$lockdown
 like "$(cat $lockdown)" '*\[confidentiality\]*' 'lockdown is raised again'
 results "$here/devrights" locked EPERM

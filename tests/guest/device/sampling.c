@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sampling perf|tally: what a program that samples does with files of the one kind or
- * the other (see either.h): rings, signals and wake-ups, filters, and where records go.
+ * sampling perf|tally: a program that samples with files of perf or of tally (see
+ * either.h): rings, signals, wake-ups, filters, and records sent to another ring.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -53,7 +53,7 @@ static void unmap_ring(struct ring *r)
 	close(r->fd);
 }
 
-/* A record in one piece; *at is behind it then. */
+/* Copies the record at *@at into one piece, and moves *@at behind it. */
 static struct perf_event_header *record_at(const struct ring *r, uint64_t *at)
 {
 	static uint64_t record[65536 / 8];
@@ -69,7 +69,7 @@ static struct perf_event_header *record_at(const struct ring *r, uint64_t *at)
 	return h;
 }
 
-/* What all samples here have; in this order. */
+/* The fields that all samples have, in the order of struct sample. */
 #define WORDS (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | \
 	       PERF_SAMPLE_ID | PERF_SAMPLE_CPU)
 
@@ -79,7 +79,7 @@ struct sample {
 	uint32_t pid, tid;
 	uint64_t time, addr, id;
 	uint32_t cpu, reserved;
-	/* Of page faults the period, if that was asked for. */
+	/* The period of page faults, if sample_type has it; raw data of tracepoints. */
 	union {
 		uint64_t period;
 		struct {
@@ -100,7 +100,7 @@ static void show_sample(const struct sample *s, const struct ring *r)
 	       yes(s->cpu < 1024 && !s->reserved), yes(s->time >= last_time));
 	last_time = s->time;
 	if (s->id == r->trace_id) {
-		/* pid, oldcomm, newcomm, behind what all tracepoints have */
+		/* pid, oldcomm and newcomm follow the common fields. */
 		printf(", raw %u, own %s, '%.16s' to '%.16s'\n", s->raw_size,
 		       yes(*(const uint32_t *)(s->raw + 8) == (uint32_t)getpid()), s->raw + 12,
 		       s->raw + 28);
@@ -123,7 +123,7 @@ static void show_lost(const struct perf_event_header *h, const struct ring *r)
 	       yes((uint32_t)v[2] == (uint32_t)getpid()), yes(v[4] == r->id));
 }
 
-/* Reads all that is there; shows so many of them, and counts the rest. */
+/* Reads all records, prints up to @shown samples, and counts the records of each type. */
 static void drain(struct ring *r, int shown)
 {
 	uint64_t head = r->page->data_head, at = r->page->data_tail;
@@ -187,7 +187,7 @@ static int open_sampling(struct perf_event_attr *attr, pid_t pid)
 	return fd;
 }
 
-/* While it is enabled; and nothing else happens then. */
+/* Samples @pages faults. The first touch() keeps other faults out of the enabled time. */
 static void sample_faults(int fd, int pages)
 {
 	touch(1);
@@ -243,7 +243,7 @@ static void samples(void)
 	show_poll("five", r.fd, 1000);
 	show_poll("again", r.fd, 0);
 	drain(&r, 5);
-	/* Around its end, several times. */
+	/* The ring wraps several times. */
 	sample_faults(r.fd, 500);
 	drain(&r, 1);
 	sample_faults(r.fd, 500);
@@ -279,7 +279,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 static void show_signals(const char *what)
 {
-	/* One may be on its way. */
+	/* A signal may still be on its way. */
 	poll(NULL, 0, 20);
 	printf("%s: %d POLL_IN, %d POLL_HUP, %d plain, %d others\n", what, nr_in, nr_hup,
 	       nr_plain, nr_strange);
@@ -300,14 +300,14 @@ static void ask_for_signals(int fd, int sig)
 	printf(", F_SETOWN: %s", result(fcntl(fd, F_SETOWN, getpid())));
 	printf(", there: %s\n", yes(fcntl(fd, F_GETFL) & O_ASYNC && fcntl(fd, F_GETSIG) == sig &&
 				    fcntl(fd, F_GETOWN) == getpid()));
-	/* The handler's pages are not to be faults of the test. */
+	/* The handler's first run faults its pages in, so that no test counts those. */
 	raise(sig ? sig : SIGIO);
 	show_signals("by raise()");
 }
 
 /*
- * The last one ends it, at once; but what a file of tally counts may go on for a moment.
- * What is left of a period then is forgotten when the event is given one.
+ * The last overflow disables perf's event at once; that of tally may count on for a
+ * moment, into its next period. PERF_EVENT_IOC_PERIOD begins a new period.
  */
 static void begin_anew(const struct ring *r, uint64_t period)
 {
@@ -339,7 +339,7 @@ static void signals(void)
 		return;
 	ask_for_signals(r.fd, SIGRTMIN + 1);
 	refresh_by(&r, 3, 30);
-	/* It is disabled now, and stays so. */
+	/* The event is disabled, and stays disabled. */
 	before = value_of(r.fd);
 	touch(100);
 	printf("off: %s\n", yes(value_of(r.fd) == before));
@@ -351,7 +351,7 @@ static void signals(void)
 	begin_anew(&r, 0);
 	begin_anew(&r, 1ULL << 63);
 	begin_anew(&r, 8);
-	/* Two times, before either is over. */
+	/* The second refresh adds to the first one, which has not ended. */
 	printf("refresh: %s\n", result(ioctl(r.fd, PERF_EVENT_IOC_REFRESH, 1)));
 	refresh_by(&r, 2, 24);
 	fcntl(r.fd, F_SETFL, fcntl(r.fd, F_GETFL) & ~O_ASYNC);
@@ -363,7 +363,7 @@ static void signals(void)
 	unmap_ring(&r);
 }
 
-/* From one sample to the next, of those that are there. */
+/* Prints how many pages the last two samples are apart. */
 static void show_distance(struct ring *r)
 {
 	uint64_t head = r->page->data_head, at = r->page->data_tail, last = 0, distance = 0;
@@ -380,8 +380,8 @@ static void show_distance(struct ring *r)
 }
 
 /*
- * While it counts. perf's events of software have a sample at once then, and one more
- * of the old period; tally's next one comes after the new period.
+ * The period is changed while the event counts. A software event of perf then samples at
+ * once, and once more after the old period; that of tally samples after the new period.
  */
 static void periods(void)
 {
@@ -458,7 +458,7 @@ static void end_of_task(void)
 		close(go[1]);
 		_exit(read(go[0], &c, 1) != 0);
 	}
-	/* It is disabled: the child has faults as it begins and ends. */
+	/* The event stays disabled: the child faults when it begins and ends. */
 	if (map_ring(&r, open_sampling(&attr, child), PROT_READ | PROT_WRITE))
 		return;
 	show_poll("its task is there", r.fd, 0);
@@ -556,7 +556,7 @@ static void outputs(void)
 	unmap_ring(&r);
 }
 
-/* The newest are first, and what is behind the last whole one is no record. */
+/* The newest sample comes first. The bytes behind the last whole one are no record. */
 static void backward(void)
 {
 	struct perf_event_attr attr = sampling(1);
@@ -587,7 +587,7 @@ static void backward(void)
 	unmap_ring(&r);
 }
 
-/* One CPU, where timers come in their order, however late. */
+/* Stays on one CPU: its timers expire in order, however late they are. */
 static void stay_here(void)
 {
 	cpu_set_t set;
