@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program with frames, for tally_chain: it calls deep, and there computes, makes
- * system calls and faults, writes what is watched, and has frame pointers that lead
- * nowhere.
+ * A program with call chains, for tally_chain. In a deep call it computes, makes system
+ * calls, faults, writes a watched variable, and uses frame pointers that lead nowhere.
  *
  *	chains SECONDS [watch]	has its variable watched, too
- *	chains			prints where in its file probed() is
+ *	chains			prints the offset of probed() in its file
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -27,7 +26,7 @@ static volatile unsigned long sink;
 static int poke = -1, zero = -1;
 static char *page_end;
 
-/* Runs a while with a frame pointer that was never one. */
+/* Runs a loop whose frame pointer register contains @fp. */
 static void with_frame_pointer(unsigned long fp)
 {
 	unsigned long n = 200000;

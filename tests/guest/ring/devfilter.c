@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters of tracepoints, beside perf's of the same event.
+ * Filters of tracepoints, compared with perf's filters of the same events.
  *
  *	devfilter texts|counting|exec|exited|group|rights|reader|hotplug
  */
@@ -27,7 +27,7 @@ static void filter_refused(const char *text, int error, const char *what)
 	tell(p == t && t == error, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
 
-/* What passes is counted, and is in the ring, as often as the period says. */
+/* Records that pass @text are counted, and one in @period is sampled, as in perf. */
 static void filtered(const char *text, uint64_t period, uint64_t type)
 {
 	uint64_t values[2];
@@ -101,7 +101,7 @@ static void texts(void)
 	expect(ioctl(tally_ring.fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1"), EOPNOTSUPP,
 	       "of an inherited event with a period");
 	neither();
-	/* Another period of one that has a filter. */
+	/* An event with a filter gets another period. */
 	faults(PERF_SAMPLE_RAW);
 	of_renames();
 	attr.sample_period = 5;
@@ -161,7 +161,7 @@ static void filter_both(const char *what)
 	tell(p == t && !t, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
 
-/* The count goes on from where it was, whether the event is on or off meanwhile. */
+/* A filter keeps the count, whether it is set while the event is on (@on) or off. */
 static void keeps_counting(int on, const char *what)
 {
 	struct count before, after;
@@ -314,7 +314,7 @@ static void group(void)
 	close(leader);
 }
 
-/* Making an event takes rights; its filter takes its file. */
+/* An event is made with rights. Its filter is set by anybody who has the file. */
 static void rights(void)
 {
 	int status;
@@ -338,7 +338,7 @@ static void rights(void)
 	neither();
 }
 
-/* Until it is killed; ends by itself when a number falls. */
+/* Reads the counts until it is killed. Exits if a count or time falls. */
 static void read_on(int fd)
 {
 	struct count last = { 0 }, c;
@@ -434,7 +434,7 @@ static void hotplug(void)
 	wait_ms(300);
 	renamed_on(1, fd, &value, "on CPU 1 again");
 	close(fd);
-	/* An event that is made while the CPU is away gets its part there with the filter. */
+	/* An event that is made while a CPU is offline filters there, too, later. */
 	run_on(0);
 	tell(switch_cpu(1, "0") == 1, "CPU 1 goes offline");
 	fd = open_it();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: which events write to them, and what is mapped.
+ * Rings: the events that write to them, and their mappings.
  *
  *	devoutput outputs|pauses|percpu|members|strangers|mappings|memory
  */
@@ -31,7 +31,7 @@ static void outputs_alike(int p, int p_to, int t, int t_to, const char *what)
 	     errno_name(tallys), errno_name(perfs));
 }
 
-/* Of a pair of the same attr to the pair that has rings. */
+/* Opens a pair of events with attr, and redirects both to the pair that has rings. */
 static void new_outputs_alike(const char *what)
 {
 	int p = perf_open(-1), t = open_it();
@@ -50,7 +50,7 @@ static void outputs(void)
 		return;
 	if (pipe(pipes))
 		tell(0, "pipe");
-	/* Another one, of context switches: they come when it sleeps. */
+	/* Another pair, of context switches, which the test makes by sleeping. */
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	p = perf_open(-1);
 	t = open_it();
@@ -59,7 +59,7 @@ static void outputs(void)
 	outputs_alike(p, 12345, t, 12345, "to no file");
 	outputs_alike(p, pipes[0], t, pipes[0], "to a pipe");
 	outputs_alike(p, t, t, p, "to the other kind");
-	/* perf forgets that programs of 32 bits have another -1. */
+	/* perf does not take the -1 of a 32-bit program for none. */
 	if (sizeof(long) == 8) {
 		outputs_alike(p, -1, t, -1, "to none");
 		outputs_alike(p, -1, t, -1, "to none, again");
@@ -78,7 +78,7 @@ static void outputs(void)
 	ioctl(p, PERF_EVENT_IOC_DISABLE, 0);
 	switch_both(0);
 	compare("two events in one ring", 5);
-	/* The ring goes, and with it where the other one wrote. */
+	/* The ring is unmapped, and the other event loses its output. */
 	munmap(perf_ring.base, page_size + perf_ring.size);
 	munmap(tally_ring.base, page_size + tally_ring.size);
 	perf_ring.base = NULL;
@@ -115,7 +115,7 @@ static void outputs(void)
 	close(pipes[1]);
 }
 
-/* A ring that is paused has nothing new, and what came is lost. */
+/* A paused ring takes no record, and counts those that come as lost. */
 static void pauses(void)
 {
 	uint64_t told = 0;
@@ -189,7 +189,7 @@ static void percpu(void)
 		     wrong);
 		munmap(third_ring.base, page_size + third_ring.size);
 	}
-	/* One poll for all of them. */
+	/* One poll() waits for the rings of all CPUs. */
 	map_all(fd);
 	while (polled(fd))
 		;
@@ -241,7 +241,7 @@ static void members(void)
 	unmap_ring(&third_ring);
 }
 
-/* Of another target it is refused, whatever the leader has mapped. */
+/* A member with another target is refused, although the leader has rings. */
 static void strangers(void)
 {
 	int fd, i, nr;
@@ -302,7 +302,7 @@ static int writable(volatile char *at)
 	return !sig;
 }
 
-/* Of what may be written to, by a program that did not ask to read it, too. */
+/* A mapping with PROT_WRITE alone can be read. */
 static void only_to_write(void)
 {
 	int fd, i, sum = 0;
@@ -311,7 +311,7 @@ static void only_to_write(void)
 	faults(PERF_SAMPLE_IP);
 	fd = open_it();
 	at = map_at(fd, 4, PROT_WRITE, 0);
-	/* Each look would fault, for ever. */
+	/* A read of a page that is mapped write-only would fault for ever. */
 	alarm(60);
 	for (i = 0; i < 5 && at != MAP_FAILED; i++)
 		sum += *(volatile char *)(at + i * page_size + 8);
@@ -339,7 +339,7 @@ static void mappings(void)
 		tell(writable(at + i * page_size) == !i &&
 		     writable(perf_ring.base + i * page_size) == !i,
 		     "page %d is %s", i, i ? "read only" : "to be written to");
-	/* Data alone, at the beginning of a mapping. */
+	/* Page 2 begins a mapping that has no header page. */
 	munmap(at + page_size, page_size);
 	tell(!writable(at + 2 * page_size) && !writable(at + 4 * page_size),
 	     "nor is it behind a hole");
@@ -357,7 +357,7 @@ static void mappings(void)
 	     "it does not grow");
 	munmap(at + 2 * page_size, 3 * page_size);
 	tally_ring.base = NULL;
-	/* A second time, of the same size and of another one. */
+	/* A second mapping of the same size works; another size is refused. */
 	at = map_at(tally_ring.fd, 4, PROT_READ | PROT_WRITE, 0);
 	tell(at != MAP_FAILED, "it can be mapped again");
 	not_mapped(tally_ring.fd, 8, 0, EINVAL, "another size");
@@ -366,7 +366,7 @@ static void mappings(void)
 	tally_ring.fd = -1;
 	tell(((volatile struct perf_event_mmap_page *)at)->data_size == (uint64_t)(4 * page_size),
 	     "it outlives the descriptor");
-	/* A reader that writes anything there hurts nobody. */
+	/* A reader writes anything to the header page: the kernel goes on. */
 	memset(at, 0xff, page_size);
 	neither();
 	faults(PERF_SAMPLE_IP);

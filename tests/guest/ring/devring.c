@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: what is in them, beside those of perf for the same overflows, and what is
- * refused.
+ * Rings: their records, compared with perf's of the same overflows, and mappings that
+ * are refused.
  *
  *	devring same|regs|lost|overwrite|errors|inherit|switching|throttle
  */
@@ -52,7 +52,7 @@ static __attribute__((noinline)) void write_word(void)
 		word = i;
 }
 
-/* One after the other: QEMU tells of one of two breakpoints at the same place. */
+/* perf and tally take turns: QEMU reports only one of two breakpoints at an address. */
 static void same_breakpoint(uint64_t type, const char *what)
 {
 	int i;
@@ -82,7 +82,7 @@ static void same_breakpoint(uint64_t type, const char *what)
 		   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION)
 
 #if defined(__x86_64__) || defined(__i386__)
-/* ax to ip, flags, sp: all that both kinds of programs have. */
+/* ax to ip, flags and sp, which 32-bit and 64-bit programs have. */
 #define SOME_REGS 0x3ffULL
 #else
 #define SOME_REGS 0x1ffffffffULL
@@ -117,7 +117,7 @@ static void same(void)
 #endif
 }
 
-/* The stack ends far away. */
+/* Faults with more than 16 KB of stack in use. */
 static __attribute__((noinline)) void touch_deep(int pages)
 {
 	volatile char room[16384];
@@ -145,8 +145,8 @@ static void regs_of(uint64_t type, unsigned int stack, const char *what)
 }
 
 /*
- * As much as there is. perf copies it in as many pieces as its ring makes of it, and
- * each may end some bytes before it has to.
+ * The sample asks for more stack than there is. perf copies the stack in pieces, by the
+ * pages of its ring, and each piece may end some bytes early.
  */
 static void whole_stack(void)
 {
@@ -200,7 +200,7 @@ static void lost(void)
 	if (both(1, PROT_READ | PROT_WRITE))
 		return;
 	fault_both(500);
-	/* What was lost is told with the next one that is not. */
+	/* The next record that finds room reports the lost ones. */
 	seen[0] = count_samples(&perf_ring, &told[0]);
 	seen[1] = count_samples(&tally_ring, &told[1]);
 	tell(seen[0] == seen[1] && seen[1] < 500 && !told[1],
@@ -222,7 +222,7 @@ static void lost(void)
 	neither();
 }
 
-/* The newest first, as many as there are whole. */
+/* Checks the records from the newest to the oldest; returns how many are whole. */
 static int check_backward(struct ring *r, int made)
 {
 	struct perf_event_header *h = (void *)r->record;
@@ -267,7 +267,7 @@ static void overwrite(void)
 	tell(nr[0] == nr[1] && nr[1] == page_size / 24,
 	     "backward: the newest %d of 500 are there, perf %d", nr[1], nr[0]);
 	neither();
-	/* Forward, and nobody reads: all is there, from any whole record on. */
+	/* A forward ring that is overwritten has the same bytes as perf's. */
 	faults(PERF_SAMPLE_IP | PERF_SAMPLE_ADDR);
 	if (both(1, PROT_READ))
 		return;
@@ -402,7 +402,7 @@ static void inherit(void)
 	neither();
 }
 
-/* Runs for half a second; how often it was throttled. */
+/* Runs for half a second, and returns how often the event was throttled. */
 static uint64_t throttled(struct ring *r, const char *whose)
 {
 	uint64_t begins = 0, ends = 0, samples = 0;
@@ -432,7 +432,7 @@ static uint64_t throttled(struct ring *r, const char *whose)
 	return begins;
 }
 
-/* perf says that it switches an event off, in the overflow in which it does. */
+/* perf writes PERF_RECORD_THROTTLE in the overflow in which it stops an event. */
 static void throttle(void)
 {
 	uint64_t perfs = 0, tallys = 0;
@@ -445,7 +445,7 @@ static void throttle(void)
 	attr.sample_type = PERF_SAMPLE_TIME;
 	attr.sample_id_all = 1;
 	attr.disabled = 1;
-	/* How much time a guest has for it differs from one half of a second to the next. */
+	/* A guest gets more or less CPU time in half a second, so this takes turns. */
 	for (i = 0; (i < 5 && !(perfs && tallys)) || (i < 60 && !perfs != !tallys); i++) {
 		if (both(2048, PROT_READ | PROT_WRITE))
 			return;
@@ -457,8 +457,8 @@ static void throttle(void)
 }
 
 /*
- * On the way from one task to the next, a thread of the kernel has given back the page
- * tables that it had borrowed: what they say of an address is nothing.
+ * While the CPU switches from a kernel thread to a task, the thread has already returned
+ * the page tables that it borrowed. They must not be walked for the size of a page.
  */
 static void switching(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of rings share: one of perf and one of tally, for the same overflows,
- * and what to compare them by.
+ * Functions that the tests of rings share. They open a ring of perf and one of tally for
+ * the same overflows, and compare the records.
  */
 #ifndef DEVRING_H
 #define DEVRING_H
@@ -17,7 +17,7 @@ struct ring {
 	volatile struct perf_event_mmap_page *page;
 	uint64_t id;
 	uint64_t tail;
-	/* One record, in one piece. */
+	/* A copy of one record, in one piece. */
 	uint64_t record[LARGEST / 8];
 };
 
@@ -29,7 +29,7 @@ static inline int perf_open(int group)
 		       PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Of either side, in the group that o names. */
+/* Opens an event of perf or of tally, in the group of o.group_fd. */
 static inline int open_one(int perf)
 {
 	return perf ? perf_open(o.group_fd) : open_it();
@@ -112,7 +112,7 @@ static inline void done(struct ring *r)
 	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }
 
-/* Both with the same attr, of the caller. */
+/* Opens an event of perf and one of tally with the same attr, and maps their rings. */
 static inline int both(int pages, int prot)
 {
 	int fd = perf_open(-1);
@@ -146,7 +146,7 @@ static inline void neither(void)
 	unmap_ring(&tally_ring);
 }
 
-/* Tally's last, and off first, so that perf's sees what it sees, and maybe more. */
+/* Enables tally's event last, and disables it first: perf's sees all that it sees. */
 static inline void switch_both(int on)
 {
 	int cmd = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
@@ -161,8 +161,8 @@ static inline void switch_both(int on)
 }
 
 /*
- * Page faults from here on are seen by both, and only those of the caller's area: what
- * else the test touches is there before.
+ * Enables both events for the page faults of the area. The first switch_both() and
+ * touch() fault in all other pages that the test uses.
  */
 static inline void begin_both(void)
 {
@@ -184,7 +184,7 @@ static inline void pause_both(int paused)
 	ioctl(tally_ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, paused);
 }
 
-/* An id is to be the event's; a time is to be later than the last one. */
+/* Takes out an id, and returns whether it is the event's. */
 static inline int own_id(uint64_t *word, const struct ring *r)
 {
 	int good = *word == r->id;
@@ -206,7 +206,7 @@ static inline int drop_words(uint64_t **at, uint64_t type, const struct ring *r,
 {
 	static const struct {
 		uint64_t bit;
-		int what; /* 1 an id, 2 a time */
+		int what; /* 1: an id, 2: a time */
 	} head[] = {
 		{ PERF_SAMPLE_IDENTIFIER, 1 }, { PERF_SAMPLE_IP, 0 }, { PERF_SAMPLE_TID, 0 },
 		{ PERF_SAMPLE_TIME, 2 }, { PERF_SAMPLE_ADDR, 0 }, { PERF_SAMPLE_ID, 1 },
@@ -235,7 +235,7 @@ static inline uint64_t words(uint64_t bits)
 #define TRAILER (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 		 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-/* Takes out what cannot be the same; whether that is as it should be. */
+/* Takes out ids and times, which differ, and returns whether those are right. */
 static inline int plain(struct perf_event_header *h, const struct ring *r, uint64_t *last)
 {
 	uint64_t type = attr.sample_type, *at = (uint64_t *)(h + 1);
@@ -248,7 +248,7 @@ static inline int plain(struct perf_event_header *h, const struct ring *r, uint6
 		good &= own_id(at, r);
 	if (!attr.sample_id_all)
 		return good;
-	/* TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER */
+	/* The trailer has TID, TIME, ID, STREAM_ID, CPU and IDENTIFIER. */
 	at = end - words(type & TRAILER);
 	good &= drop_words(&at, type & TRAILER & ~(uint64_t)PERF_SAMPLE_IDENTIFIER, r, last);
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -267,7 +267,7 @@ static inline void show(const char *whose, const struct perf_event_header *h, in
 	printf("\n");
 }
 
-/* The first word that does. */
+/* Returns the index of the first word that differs. */
 static inline int differs(const struct perf_event_header *a, const struct perf_event_header *b)
 {
 	const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
@@ -278,7 +278,7 @@ static inline int differs(const struct perf_event_header *a, const struct perf_e
 	return i;
 }
 
-/* Whether both rings have the same records; how many. */
+/* Checks that both rings have the same records, and returns how many. */
 static inline int compare(const char *what, int at_least)
 {
 	struct perf_event_header *p, *t;
@@ -336,7 +336,7 @@ static inline int polled(int fd)
 	return polled_for(fd, 50);
 }
 
-/* Disabled, page faults of the caller, each one. */
+/* Prepares a disabled event that samples each page fault of the caller. */
 static inline void faults(uint64_t type)
 {
 	usual();
@@ -363,7 +363,7 @@ static inline int trace_id(const char *event)
 	return id;
 }
 
-/* The event is a task's new name: a tracepoint, for what happens when the test wants it. */
+/* Makes it an event of task_rename, a tracepoint that the test hits when it wants. */
 static inline void of_renames(void)
 {
 	attr.type = PERF_TYPE_TRACEPOINT;
@@ -376,7 +376,7 @@ static inline void need_renames(void)
 		tell(0, "there is no task_rename");
 }
 
-/* To one of ten; without a page of the library, whose fault might be counted. */
+/* Renames the task to "name" and @i from 0 to 9, without faults in the C library. */
 static inline void rename_to(int i)
 {
 	char name[] = "name 0";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: counts in samples (PERF_SAMPLE_READ), of groups and of children, in NMIs and
- * of a PMU.
+ * Rings: counts in samples (PERF_SAMPLE_READ) of groups, in NMIs and of a PMU.
  *
  *	devvalues reads|changes|interrupts
  */
@@ -16,7 +15,7 @@ static struct ring third_ring;
 #define ALL_FORMATS (TIMES | PERF_FORMAT_ID | PERF_FORMAT_GROUP | PERF_FORMAT_LOST)
 #define MEMBERS 3
 
-/* What one side has: its files, and what its events are called. */
+/* A group of perf or of tally: its files and the ids of its events. */
 struct group {
 	int fds[MEMBERS];
 	uint64_t ids[MEMBERS];
@@ -27,7 +26,7 @@ struct group {
 
 static struct group perf_group = { .ring = &perf_ring }, tally_group = { .ring = &tally_ring };
 
-/* The last one is of what happens between page faults. */
+/* Prepares member @i. Member 2 counts renames, which happen between page faults. */
 static void describe(int i, int sampler, uint64_t format)
 {
 	faults(i == sampler ? PERF_SAMPLE_READ | PERF_SAMPLE_ADDR : 0);
@@ -52,7 +51,7 @@ static void close_group(struct group *g)
 	g->nr = 0;
 }
 
-/* Of tally, the last member has no file. */
+/* Member 2 of tally has no file, unless it samples. */
 static int open_group(struct group *g, int nr, int sampler, uint64_t format, int pages)
 {
 	struct tally_value values[64];
@@ -88,7 +87,7 @@ static int open_group(struct group *g, int nr, int sampler, uint64_t format, int
 	return 0;
 }
 
-/* How often a time was later than the one before. */
+/* Number of times that were later than the one before. */
 static unsigned int times_grew;
 
 static int sane_times(struct group *g, uint64_t **at, uint64_t format)
@@ -101,7 +100,7 @@ static int sane_times(struct group *g, uint64_t **at, uint64_t format)
 			continue;
 		now[i] = **at;
 		*(*at)++ = 0;
-		/* Where a clock goes by ticks, it stands still between most faults. */
+		/* A clock that advances by ticks stands still between most faults. */
 		good &= now[i] >= g->times[i];
 		times_grew += now[i] > g->times[i];
 		g->times[i] = now[i];
@@ -109,7 +108,7 @@ static int sane_times(struct group *g, uint64_t **at, uint64_t format)
 	return good && ((format & TIMES) != TIMES || now[0] >= now[1]);
 }
 
-/* Takes out what cannot be the same, and looks whether all is there. */
+/* Takes out ids and times, which differ, and returns whether a sample is right. */
 static int sane_reads(struct perf_event_header *h, struct group *g, int sampler,
 		      uint64_t format)
 {
@@ -179,7 +178,7 @@ static void switch_groups(int on)
 	ioctl(on ? tally_group.fds[0] : perf_group.fds[0], cmd, 0);
 }
 
-/* Page faults, with other things in between, and a time when all is off. */
+/* Faults @nr times five pages, renames the task, and faults while all is disabled. */
 static void fault_about(int nr)
 {
 	int i;
@@ -229,7 +228,7 @@ static void all_reads(int nr, int sampler, const char *what)
 	     times_grew);
 }
 
-/* All of what was lost is told in the first one that is not. */
+/* One record reports all samples that were lost before it. */
 static void lost_reads(void)
 {
 	int nr = 0;
@@ -252,7 +251,7 @@ static void lost_reads(void)
 	close_group(&tally_group);
 }
 
-/* Each CPU's ring tells this CPU's part. */
+/* Samples in a CPU's ring have the counts of this CPU. */
 static void reads_of_cpus(void)
 {
 	struct tally_read r = { .size = sizeof(r), .nr = 2 };
@@ -292,7 +291,7 @@ static void reads_of_cpus(void)
 		at = NULL;
 		while ((h = next(&rings[cpu]))) {
 			at = (uint64_t *)(h + 1) + 1;
-			/* nr, times; value, id, lost: twice */
+			/* nr, two times, and twice: value, id, lost */
 			good &= h->size == 8 + 8 + 3 * 8 + 2 * 24 && at[0] == 2 &&
 				at[1] >= at[2] && at[3] == (uint64_t)(nr + 1) &&
 				at[4] == rings[cpu].id && at[6] <= at[3] &&
@@ -311,8 +310,10 @@ static void reads_of_cpus(void)
 	free(rings);
 }
 
-/* Each task tells what it counts itself. */
-/* perf before 6.12 takes none, and later ones those with TID. */
+/*
+ * tally refuses inherited events with PERF_SAMPLE_READ, as perf before 6.12 does. Later
+ * ones take them with PERF_SAMPLE_TID.
+ */
 static void inherited_reads(void)
 {
 	faults(PERF_SAMPLE_READ);
@@ -342,7 +343,7 @@ static void reads(void)
 static volatile int *go_on;
 #define ROUNDS 5
 
-/* Of what the child does. */
+/* Opens an event of the child's page faults. */
 static int open_beside(int leader, pid_t child, int samples, unsigned int flags)
 {
 	faults(samples ? PERF_SAMPLE_READ : 0);
@@ -360,7 +361,10 @@ static int open_beside(int leader, pid_t child, int samples, unsigned int flags)
 	return open_it();
 }
 
-/* Whether they are of one time: each with an id of its own, the first that leads. */
+/*
+ * Whether a sample has the members of the group at one time: no id stands twice, and the
+ * leader's is the first. Without @leads, a member may also stand alone.
+ */
 static int consistent(const struct perf_event_header *h, uint64_t leader, uint64_t most,
 		      int leads)
 {
@@ -399,7 +403,7 @@ static int drain(struct ring *r, uint64_t leader, uint64_t most, int leads,
 	return good;
 }
 
-/* A leader, a sibling that samples, and others that come and go. */
+/* A group of a leader, a sampling sibling, a member, and siblings that come and go. */
 static int change_group(pid_t child, unsigned int *seen)
 {
 	int leader, sibling, fds[4], i, j, good = 1;
@@ -424,13 +428,13 @@ static int change_group(pid_t child, unsigned int *seen)
 			fds[j] = open_beside(leader, child, j & 1, 0);
 		if (ioctl(fds[3], PERF_EVENT_IOC_ID, &most))
 			tell(0, "member: %m: %s", o.error.text);
-		/* In one order, and in the other. */
+		/* Every other round closes them in reverse order. */
 		for (j = 0; j < 4; j++)
 			close(fds[i & 1 ? 3 - j : j]);
 		good &= drain(&tally_ring, first, most, 1, seen);
 		good &= drain(&third_ring, first, most, 0, seen);
 	}
-	/* The sibling goes on by itself. */
+	/* Without its leader, the sibling goes on alone. */
 	unmap_ring(&tally_ring);
 	good &= drain(&third_ring, first, most, 0, seen);
 	unmap_ring(&third_ring);
@@ -474,7 +478,7 @@ static void changes(void)
 /* ---- counts in NMIs, and of a PMU ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* A breakpoint of the kernel leads, and is hit where an NMI would be. */
+/* The leader is a breakpoint in the kernel, which is hit in a context like an NMI's. */
 static int read_in_nmi(int perf, uint64_t *faults_seen)
 {
 	static const uint64_t siblings[] = {
@@ -521,7 +525,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	while ((h = next(&third_ring))) {
 		at = (uint64_t *)(h + 1);
 		nr++;
-		/* A clock of ticks may be 0 at first. */
+		/* A clock that advances by ticks may be 0 in the first sample. */
 		good &= h->size == 8 + 5 * 8 && at[0] == 4 && at[1] == (uint64_t)nr &&
 			(nr == 1 || (at[3] > last[0] && at[4] > last[1]));
 		if (nr <= 10)
@@ -553,9 +557,9 @@ static void nmi_reads(void)
 #endif
 
 /*
- * Cycles lead; their second counter is read in the interrupt of the first one. Returns
- * how many samples of 100 differ: QEMU adds something of its own to one of them, for
- * perf as well, the more the busier its host is.
+ * A leader and its sibling count cycles. The sibling is read in the leader's interrupt.
+ * Returns how many samples of 100 have counts that differ: QEMU adds cycles to one of
+ * the counters, also for perf, and more of them if its host is busy.
  */
 static int read_cycles(int perf, int noise)
 {
@@ -582,7 +586,7 @@ static int read_cycles(int perf, int noise)
 	attr.config = 0x11;
 	o.group_fd = fds[0];
 	fds[1] = open_one(perf);
-	/* QEMU may not have them. */
+	/* QEMU may not have instructions. */
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
 	fds[2] = open_one(perf);
@@ -603,7 +607,7 @@ static int read_cycles(int perf, int noise)
 		good &= h->size == 8 + 3 * 8 + members * 16 && at[0] == (uint64_t)members &&
 			at[1] >= times[0] && at[2] >= times[1] && at[1] >= at[2] &&
 			at[3] >= last[0] && at[5] >= last[1] && at[4] == third_ring.id;
-		/* Members begin together, once all are on: one may overflow before. */
+		/* tally counts once all members are on. One may overflow before. */
 		if (!perf && !at[3])
 			continue;
 		apart = at[3] - last[0] - (at[5] - last[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: who is woken, and when.
+ * Rings: the readers that are woken, and when.
  *
  *	devwake wakeup|sleeper|redirected|epoll_late|by_signal|feedback
  */
@@ -8,12 +8,12 @@
 #include <sys/prctl.h>
 #include "devring.h"
 
-/* For what has to come: a busy machine may need long. */
+/* Time limit for an expected wake-up; a busy machine may need long. */
 #define PATIENCE_MS 60000
 
 /* ---- wake-ups ---- */
 
-/* A child that does something whenever it is let_go(), and ends with the other end. */
+/* The child calls a function for each let_go(), and exits when this pipe is closed. */
 static int gate[2];
 
 static pid_t at_the_gate(void (*something)(void))
@@ -58,7 +58,7 @@ static void wakes(const char *what, int after)
 		switch_both(1);
 		touch(1);
 		switch_both(0);
-		/* It is not waited for what is not to come. */
+		/* poll() waits only for a wake-up that is expected. */
 		if (polled_for(perf_ring.fd, i < after ? 0 : PATIENCE_MS) && !first[0])
 			first[0] = i;
 		if (polled_for(tally_ring.fd, i < after ? 0 : PATIENCE_MS) == POLLIN && !first[1])
@@ -94,7 +94,7 @@ static void wakeup(void)
 	wakes("no number: half of the ring", page_size / 2 / 16 + 1);
 }
 
-/* Somebody sleeps in poll() while the other one writes. */
+/* A task sleeps in poll() while another one causes samples. */
 static void sleeper(void)
 {
 	int fd, woken = 0;
@@ -129,7 +129,7 @@ static void sleeper(void)
 	waitpid(child, NULL, 0);
 }
 
-/* Who polls the file of an event that writes to another one's ring is woken, too. */
+/* A task that polls the file of an event that writes to another ring is woken. */
 static void redirected(void)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -163,7 +163,7 @@ static int add_errno(int set, int fd)
 	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
 }
 
-/* One set for perf's file, and one for tally's. */
+/* Makes an epoll set with perf's file and one with tally's. */
 static void add_both(int *sets, const char *what)
 {
 	int p, t;
@@ -175,7 +175,7 @@ static void add_both(int *sets, const char *what)
 	tell(p == t && !t, "epoll: %s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
 
-/* What a set has to tell of its file: 0 is nothing, and -1 what cannot be. */
+/* Returns the events that a set reports for its file; 0 for none, -1 for wrong ones. */
 static int told_by(int set, int fd)
 {
 	struct epoll_event e = { 0 };
@@ -193,7 +193,7 @@ static void told_alike(const int *sets, int wanted, const char *what)
 	tell(p == t && t == wanted, "epoll: %s: %#x, perf %#x", what, t, p);
 }
 
-/* By one record of each; the wake-up is over before anybody asks. */
+/* Writes a record to each ring, and waits until the wake-up is over. */
 static void wake_both(void)
 {
 	fault_both(1);
@@ -201,16 +201,16 @@ static void wake_both(void)
 }
 
 /*
- * epoll_ctl() asks a file that is added for its news, and epoll_wait() asks once more
- * before it tells of them. A ring's file tells what is new only once, so the second
- * answer is that there is nothing: news that were there before are lost to the set, until
- * the next wake-up. That is perf's way, and tally's is to be no other one.
+ * epoll_ctl() polls a file that is added, and epoll_wait() polls it again before it
+ * reports it. The file of a ring returns EPOLLIN only once for each wake-up, so the
+ * second poll returns nothing: until the next wake-up, a set does not report records that
+ * were there when the file was added. perf does the same, and so must tally.
  */
 static void epoll_late(void)
 {
 	int first[2], second[2];
 
-	/* Where timers come in their order, however late. */
+	/* The timers of one CPU expire in order, however late they are. */
 	run_on(0);
 	faults(PERF_SAMPLE_IP);
 	if (both(1, PROT_READ | PROT_WRITE))
@@ -225,7 +225,7 @@ static void epoll_late(void)
 	wake_both();
 	told_alike(first, EPOLLIN, "the next wake-up is told");
 	told_alike(first, 0, "and only once");
-	/* Another set takes the news away from the one that was there in time. */
+	/* Adding the file to another set polls it, and the first set misses EPOLLIN. */
 	wake_both();
 	add_both(second, "added to another set, late");
 	told_alike(second, 0, "which has nothing to tell");
@@ -238,14 +238,14 @@ static void epoll_late(void)
 
 /* ---- signals ---- */
 
-/* A signal for each, SIGIO if it is 0. */
+/* Asks for a signal for each wake-up: @sig, or SIGIO if it is 0. */
 static int asked(int fd, int sig)
 {
 	return fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, sig) ||
 	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
 }
 
-/* How many come, of the file's readiness to be read. */
+/* Returns how many signals report that the file can be read. */
 static int signals_of(int fd, int sig)
 {
 	struct timespec soon = { .tv_nsec = 100000000 };
@@ -260,7 +260,7 @@ static int signals_of(int fd, int sig)
 	return nr;
 }
 
-/* A wake-up by a record that is no sample is a signal, too; perf's in 6.12, not in 6.1. */
+/* A record that is no sample sends a signal, too. perf does so in 6.12, not in 6.1. */
 static void by_signal(void)
 {
 	const int sig[] = { SIGRTMIN + 1, SIGRTMIN + 2 };
@@ -296,7 +296,7 @@ static void by_signal(void)
 	neither();
 }
 
-/* ---- samples of what tells of samples ---- */
+/* ---- samples of signals and of wake-ups ---- */
 
 #define WHILE_MS 300
 
@@ -308,7 +308,7 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-/* Waits for so many of an event, or until it was long enough. */
+/* Waits until @fd has counted @many since @before, or for PATIENCE_MS. */
 static uint64_t wait_for_many(int fd, uint64_t before, uint64_t many)
 {
 	uint64_t end = now_ms() + PATIENCE_MS, now;
@@ -336,8 +336,9 @@ static int open_tracepoint(const char *name, int pages)
 }
 
 /*
- * Each signal that tells of a sample has a sample itself, which is told by a signal: of
- * one file, and of two by turns. That goes on, bit by bit, and lets others run.
+ * The event samples signals, and each sample sends a signal, so each signal causes the
+ * next one: in one file, or alternately in two. The brake slows them down, so that other
+ * tasks run (see base/kick.c).
  */
 static void signals_of_signals(int files)
 {
@@ -363,7 +364,7 @@ static void signals_of_signals(int files)
 		before[i] = value_of(fd[i]);
 	for (i = 0; i < files; i++) {
 		after = wait_for_many(fd[i], before[i], 3);
-		/* Each is told a millisecond later. */
+		/* At most two signals of each file are allowed in a millisecond. */
 		most = files * 2 * (now_ms() - begin + 1);
 		tell(after >= 3 && after <= most, "%d files: %llu signals of %llu at most",
 		     files, (unsigned long long)after, (unsigned long long)most);
@@ -372,7 +373,7 @@ static void signals_of_signals(int files)
 		close(fd[i]);
 }
 
-/* On its way out, an interrupt meets a probe, whose sample wakes by an interrupt. */
+/* A probe samples the end of interrupts, and each sample wakes by an interrupt. */
 static void ends_of_interrupts(void)
 {
 	uint64_t before, after;
@@ -386,7 +387,7 @@ static void ends_of_interrupts(void)
 	o.pid = -1;
 	o.cpu = 0;
 	fd = open_it();
-	/* The oldest go: there is always one more, and it wakes. */
+	/* The ring is overwritten, so it never fills, and each sample wakes. */
 	if (fd < 0 || map_at(fd, 16, PROT_READ, 0) == MAP_FAILED)
 		tell(0, "the end of interrupts: %m: %s", o.error.text);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -3,20 +3,20 @@
  * Rings under fire: producers in tasks, softirqs, interrupts and NMIs of each CPU
  * (tally_hammer.ko) write to the same rings as fast as they can.
  *
- *	hammer all|cpu|task SECONDS	what was read and what was lost are all there was
+ *	hammer all|cpu|task SECONDS	records read and records lost are all records made
  *	hammer backward|forward SECONDS	the newest records of rings that are overwritten
- *	hammer abuse SECONDS		who may write to the header writes anything
- *	hammer abuse_speed SECONDS	and does not make the others slow
+ *	hammer abuse SECONDS		a reader writes anything to the header page
+ *	hammer abuse_speed SECONDS	the same does not slow the producers down
  *	hammer churn SECONDS		mappings, outputs and files come and go
  */
 #define _GNU_SOURCE
 #include "hammer.h"
 
-/* So many samples from NMIs there must be, however long a slow machine takes for them. */
+/* Least number of samples from NMIs, and seconds a slow machine has to reach it. */
 #define STABS_MIN 100
 #define MORE_SECONDS 180
 
-/* ---- whoever faults ---- */
+/* ---- a thread that faults ---- */
 
 static volatile int faulting;
 static volatile pid_t faulter_tid;
@@ -129,7 +129,7 @@ static void check_lost(struct perf_event_header *h)
 	told_lost += w[1];
 }
 
-/* All that is in the ring now; how much that was. */
+/* Reads and checks all records that are in the ring now; returns their number. */
 static int drain(struct ring *r)
 {
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
@@ -228,7 +228,7 @@ static void check_sums(const char *name)
 	same_number(told_lost, lost_all, name, "records tell of as many that were lost");
 }
 
-/* Nobody reads: of each kind some find no room. */
+/* Whether events of each kind have lost records, while nobody reads. */
 static int all_lost(void)
 {
 	uint64_t lost[KINDS] = { 0 };
@@ -259,7 +259,7 @@ static void exact(const char *name, int seconds, int pages)
 	else
 		open_each_cpu(pages);
 	for (i = 0; i < nr_cpus && !task; i++) {
-		/* From where the last run has left it. */
+		/* The sequences go on from the last run. */
 		FILE *f = fopen(HAMMER "made", "r");
 		uint64_t n[LEVELS];
 		int cpu, k;
@@ -272,7 +272,7 @@ static void exact(const char *name, int seconds, int pages)
 			fclose(f);
 	}
 	read_events();
-	/* A group's counts begin when all of it is enabled, its records sooner. */
+	/* A group counts when all members are enabled; records may come sooner. */
 	tell_all(PERF_EVENT_IOC_ENABLE, 0, KINDS);
 	faulting = 1;
 	if (wants_word()) {
@@ -294,7 +294,7 @@ static void exact(const char *name, int seconds, int pages)
 	faulting = 2;
 	wait_ms(20);
 
-	/* With one that finds room come those that are not told yet. */
+	/* The next record that finds room reports the lost ones that no record has. */
 	if (task) {
 		tell_all(PERF_EVENT_IOC_DISABLE, WORD, WORD);
 		while (drain_all())
@@ -303,7 +303,7 @@ static void exact(const char *name, int seconds, int pages)
 		while (fault_once)
 			wait_ms(1);
 	} else {
-		/* A member goes with its leader, which is the last one here. */
+		/* The leader counts on until the last pass, and its members with it. */
 		tell_all(PERF_EVENT_IOC_DISABLE, FAULTS, KINDS);
 		while (drain_all())
 			;
@@ -360,7 +360,7 @@ static void task(char **arguments)
 
 static uint64_t gaps, told_in_walks, walks, oldest_missing;
 
-/* Copies the data, which stands still. */
+/* Copies the data of a paused ring. */
 static void snapshot(struct ring *r, char *to, uint64_t *head)
 {
 	*head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
@@ -379,7 +379,7 @@ static void walk(struct ring *r, const char *data, uint64_t head)
 		struct hit_sample *s = (void *)(h + 1);
 
 		memcpy(h, data + (at & (r->size - 1)), sizeof(*h));
-		/* Never written to; or the rest of it was written over. */
+		/* Ends at zeros, or at a record that is partly overwritten. */
 		if (!h->size && !h->type && !h->misc)
 			break;
 		if (h->size > end - at && (h->size == HIT_SIZE || h->size == LOST_SIZE))
@@ -448,7 +448,7 @@ static void backward(char **arguments)
 		for (i = 0; i < nr_rings; i++)
 			snapshot(&rings[i], copies[i], &heads[i]);
 		for (i = 0; i < nr_rings; i++) {
-			/* Nobody has written meanwhile. */
+			/* Nothing is written to a paused ring. */
 			if (rings[i].page->data_head != heads[i] ||
 			    memcmp(copies[i], rings[i].base + page_size, rings[i].size)) {
 				bad++;
@@ -466,7 +466,7 @@ static void backward(char **arguments)
 	passes(made[1]);
 	tell(!bad && walks > 20, "%" PRIu64 " pauses: %" PRIu64 " of the newest records are whole, "
 	     "each in its place", walks, records);
-	/* Zeros at the oldest end are of the first rounds. */
+	/* Only in the first rounds the ring still has zeros at its oldest end. */
 	tell(oldest_missing < walks / 4, "rings are full");
 	printf("# %" PRIu64 " gaps, %" PRIu64 " told as lost; passes %" PRIu64 " %" PRIu64 " %"
 	       PRIu64 ", NMIs %" PRIu64 "\n", gaps, told_in_walks, made[1][0] - made[0][0],
@@ -522,7 +522,7 @@ static void abuse_tail(volatile struct perf_event_mmap_page *page, uint64_t *see
 	}
 }
 
-/* Half of the time its tail, else all of the page, in all ways. */
+/* Writes random words to the tail of a header page, and then to the whole page. */
 static void *abuser(void *argument)
 {
 	uint64_t seed = 88172645463325252ULL + (long)argument * 77777;
@@ -574,10 +574,10 @@ static double rate_with(int n, double seconds)
 }
 
 /*
- * What the producers do, with the header pages being written to. To compare, with others
- * that are nobody's while an honest reader keeps up: the same work for the machine, and
- * room for the records. In turns, as it has more to do. Only `make bench` can tell a few
- * instructions more or less.
+ * Writes anything to the header pages while the producers run. To compare, the same is
+ * written to pages of no ring while an honest reader keeps up: the machine has as much
+ * work, and the records find room. Both take turns, because the machine may get busier.
+ * Only `make bench` shows a difference of a few instructions.
  */
 static void abuse_for(double part, int compare)
 {
@@ -610,7 +610,7 @@ static void abuse_for(double part, int compare)
 	if (compare)
 		tell(with > without / 2, "%.0f passes a second, %.0f with other pages", with / 4,
 		     without / 4);
-	/* And it goes on as if nothing had been. */
+	/* Afterwards the rings work as before. */
 	for (i = 0; i < nr_rings; i++) {
 		put_text(HAMMER "pass", "1");
 		rings[i].tail = rings[i].page->data_head;
@@ -654,7 +654,7 @@ static void *remapper(void *unused)
 			continue;
 		mprotect(again[n] + page_size, page_size, PROT_READ | PROT_WRITE);
 		mprotect(again[n], page_size, i % 2 ? PROT_NONE : PROT_READ);
-		/* In pieces, or at once. */
+		/* Unmaps it in pieces, or at once. */
 		if (i % 4 == 0) {
 			munmap(again[n] + 3 * page_size, 2 * page_size);
 			munmap(again[n] + 5 * page_size, 4 * page_size);
@@ -665,7 +665,7 @@ static void *remapper(void *unused)
 	return unused;
 }
 
-/* The only mapping there is of a file: each one makes a ring, and ends it. */
+/* Maps and unmaps a file without another mapping: this makes and ends its ring. */
 static void *mapper(void *unused)
 {
 	struct ring *r = calloc(1, sizeof(*r));

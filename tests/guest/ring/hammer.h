@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What hammers rings: files whose records come from the producers of tally_hammer.ko,
- * and how to read them.
+ * Functions for tests that hammer rings. They open files whose records come from the
+ * producers of tally_hammer.ko, and read them.
  */
 #ifndef HAMMER_H
 #define HAMMER_H
@@ -28,7 +28,7 @@ static inline void put_text(const char *path, const char *text)
 	close(fd);
 }
 
-/* Microseconds that tasks sleep now and then; 0 stops all. */
+/* Starts the producers; tasks sleep @us microseconds now and then. 0 stops all. */
 static inline void hammers(int us)
 {
 	char text[16];
@@ -48,7 +48,7 @@ static inline uint64_t number_in(const char *path)
 	return strtoull(text, NULL, 0);
 }
 
-/* Passes, for each level, of all CPUs. */
+/* Stores in @made the passes of each level, summed over CPUs. */
 static inline void passes(uint64_t made[LEVELS])
 {
 	uint64_t n[LEVELS];
@@ -87,12 +87,12 @@ static volatile int stabbing;
 static uint64_t stabs;
 
 static const char *const victims[] = {
-	/* What reserves and commits is inline in the first two, and mostly there. */
+	/* The first two have reserve and commit inline, and run most often. */
 	"sample_variable", "tally_record_sample", "sample_variable", "tally_ring_reserve_rest",
 	"sample_variable", "no_room", "sample_variable", "tally_ring_wake",
 };
 
-/* What the kernel tells of the module's code, of which the script made a list. */
+/* The module's symbols, which the script copied from /proc/kallsyms. */
 #define SYMBOLS "/tmp/tally_symbols"
 
 static inline int find_code(const char *name, uint64_t *at, uint64_t *len)
@@ -123,7 +123,7 @@ static inline int find_code(const char *name, uint64_t *at, uint64_t *len)
 	return 0;
 }
 
-/* Anywhere, again and again. */
+/* Puts a probe on a random instruction, again and again. */
 static inline void *stab_all(void *unused)
 {
 	uint64_t at[8], len[8], part;
@@ -140,11 +140,11 @@ static inline void *stab_all(void *unused)
 	srandom(time(NULL));
 	while (stabbing) {
 		i = random() % nr;
-		/* Now and then where whoever comes passes. */
+		/* One in four is the first instruction, which every call passes. */
 		part = random() % 4 ? random() % len[i] : 0;
 		snprintf(text, sizeof(text), "%#" PRIx64 " %d", at[i] + part,
 			 len[i] - part < 60 ? (int)(len[i] - part) : 60);
-		/* ENOENT where no instruction can have a probe. */
+		/* The write returns ENOENT if no instruction there can have a probe. */
 		if (write(fd, text, strlen(text)) > 0)
 			stabs++;
 	}
@@ -252,7 +252,7 @@ static inline void copy_out(struct ring *r, uint64_t at, void *to, unsigned long
 	memcpy((char *)to + first, r->base + page_size, nr - first);
 }
 
-/* What a hit's record must be like; what is wrong with it, or NULL. */
+/* Checks the record of a hit. Returns what is wrong with it, or NULL. */
 static inline const char *bad_hit(const struct perf_event_header *h, int cpu)
 {
 	const struct hit_sample *s = (const void *)(h + 1);
@@ -282,7 +282,7 @@ static inline void begin_hammer(void)
 
 #define MAX_EVENTS (4 * MAX_CPUS)
 
-/* An event; those that are members have no file. */
+/* An event; a member has no file, and -1 as its fd. */
 struct event {
 	enum kind kind;
 	int fd;
@@ -311,7 +311,7 @@ static struct event *new_event(enum kind kind, int cpu, int fd)
 	return e;
 }
 
-/* An event with a file, or a member of the leader. */
+/* Opens an event with a file or, with TALLY_OPEN_MEMBER, a member of the leader. */
 static struct event *add(enum kind kind, int cpu, pid_t pid, unsigned int flags, int pages)
 {
 	struct event *e = new_event(kind, cpu, -1);
@@ -358,7 +358,7 @@ static void to_ring_of(int fd, int other)
 		err(2, "SET_OUTPUT");
 }
 
-/* On all CPUs: members, and one that has a file and writes where they do. */
+/* On all CPUs: a leader with members, and another file that writes to their rings. */
 static void open_all_cpus(int pages)
 {
 	int cpu, fd;
@@ -373,7 +373,7 @@ static void open_all_cpus(int pages)
 	to_ring_of(fd, leader);
 }
 
-/* The same by a file for each event and CPU. */
+/* The same events with a file for each event and CPU. */
 static void open_each_cpu(int pages)
 {
 	int cpu, first;
@@ -389,7 +389,7 @@ static void open_each_cpu(int pages)
 	}
 }
 
-/* Of a task, which moves from CPU to CPU. */
+/* Opens events of a task that moves from CPU to CPU. */
 static void open_task(pid_t tid, int pages)
 {
 	leader = add(FAULTS, -1, tid, 0, pages)->fd;
@@ -409,7 +409,7 @@ static void tell_all(unsigned int cmd, enum kind from, enum kind to)
 			ioctl(events[i].fd, cmd, 0);
 }
 
-/* Which ids they have, in the order of their making, and what they say. */
+/* Reads the counts, ids and losses of all events, in the order they were made in. */
 static void read_events(void)
 {
 	struct { uint64_t nr, v[8][3]; } words;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No wake-up is missed: a thread on another CPU, if there is one, makes exactly as many
- * page faults as are needed to wake the reader, who sleeps or is just about to, and then
- * waits for it.
+ * No wake-up is missed. A thread, on another CPU if there is one, makes exactly as many
+ * page faults as wake the reader. The reader sleeps or is just about to sleep. The thread
+ * then waits for the reader.
  *
  *	hammerwake poll|epoll|sigio|refresh WHAT ROUNDS
  *
- * WHAT is how many samples it takes, or bytesN: more than N bytes of records.
+ * WHAT is the number of samples that wake the reader, or bytesN: more than N bytes of
+ * records wake it.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -14,9 +15,9 @@
 #include <pthread.h>
 
 #define PAGES 512
-/* A wake-up that takes so long does not come any more. */
+/* A wake-up that takes longer counts as missed. */
 #define TOO_LONG_MS 20000
-/* The header, and where it was. */
+/* A header and an address, in bytes. */
 #define SAMPLE_SIZE 16
 
 static volatile struct perf_event_mmap_page *page;
@@ -26,14 +27,14 @@ static volatile uint64_t asked, done;
 static volatile int waits, ends, producer_tid;
 static int signal_nr, one_cpu;
 
-/* On one CPU nothing changes meanwhile. */
+/* On one CPU, a busy loop must let the other thread run. */
 static void others_turn(void)
 {
 	if (one_cpu)
 		sched_yield();
 }
 
-/* Waits for more to be asked for, a different while each time, and faults as often. */
+/* Faults as often as it is asked to, each time after a different number of loops. */
 static void *producer(void *unused)
 {
 	char *mine = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE,
@@ -62,7 +63,7 @@ static void *producer(void *unused)
 	return unused;
 }
 
-/* A CPU that is never idle is told at once; whoever has something to do goes first. */
+/* Keeps CPU 0 from idling, so that it takes an interrupt at once, at idle priority. */
 static void *burner(void *unused)
 {
 	struct sched_param none = { 0 };
@@ -102,8 +103,8 @@ static int by_poll(int fd)
 static int epoll_fd;
 
 /*
- * Before there are samples: a file that is added looks at once, which takes away what
- * poll() tells, of perf's rings as of ours (see devwake.c).
+ * Adds the file before there are samples: epoll_ctl() polls it, and a poll takes the
+ * wake-up away, in perf's rings as in tally's (see devwake.c).
  */
 static void want_epoll(int fd)
 {
@@ -121,7 +122,7 @@ static int by_epoll(__attribute__((unused)) int fd)
 	return epoll_wait(epoll_fd, &e, 1, TOO_LONG_MS) == 1 && e.events == EPOLLIN;
 }
 
-/* What the next signal says; 0 if none comes. */
+/* Returns the si_code of the next signal; 0 if none comes. */
 static int next_signal(int fd)
 {
 	struct timespec wait = { .tv_sec = TOO_LONG_MS / 1000 };
@@ -141,7 +142,7 @@ static int by_sigio(int fd)
 	return next_signal(fd) == POLL_IN;
 }
 
-/* Some of them are told by one signal; the last one by another kind. */
+/* Overflows send POLL_IN, one signal perhaps for several. The last one sends POLL_HUP. */
 static int by_refresh(int fd)
 {
 	int code;
@@ -216,7 +217,7 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 	for (round = 0; round < n; round++) {
 		needed = number;
 		if (bytes) {
-			/* Woken when there are more than so many, each time. */
+			/* Each round wakes with the first byte beyond the next @bytes. */
 			needed = (told + bytes) / SAMPLE_SIZE + 1 - samples;
 			told += bytes;
 		}
@@ -224,7 +225,7 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 			ioctl(fd, PERF_EVENT_IOC_REFRESH, (int)number);
 		waits = round * 7 % 401;
 		asked += needed;
-		/* Half of the ring wakes, too, as for perf: that may be sooner. */
+		/* As in perf, each half of the ring wakes, too, which may be sooner. */
 		for (got = 0; got < needed; ) {
 			if (!sleep(fd))
 				break;
@@ -233,7 +234,7 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 		}
 		if (got != needed)
 			break;
-		/* A signal does not wait for those behind it. */
+		/* A signal may come before the last samples of the round. */
 		while (done != asked)
 			others_turn();
 	}

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One CPU does not wait for its turn on the machine, so that it can be often.
+# Why one CPU in `make test`: the guest never waits for another CPU, so rounds are fast.
 # test: on=debian-6.12 vm="--smp 1" args=300 seconds=20
 # soak: on=debian-6.12 vm="--smp 1" args=100000 seconds=2000
 # soak: on=debug-arm64 args=1000 seconds=300
 #
-# No wake-up of a ring's reader is missed, by poll, epoll and signals.
+# A ring's reader misses no wake-up, by poll, epoll and signals.
 #
-#	hammerwake.sh [ROUNDS]	default 200, of each of ten kinds
+#	hammerwake.sh [ROUNDS]	rounds of each of ten kinds; default 200
 
 . "$(dirname "$0")/lib.sh"
 

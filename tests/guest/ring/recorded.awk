@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Of `perf script -D`: a record in a line, beginning with where it is. Names of
-# symbols and of registers, of events and threads are what perf adds, and the rest is
-# what the record has.
+# Prints each record of `perf script -D` in one line, beginning with its offset. The
+# names of symbols, registers, events and threads, which perf adds, are left out.
 
 function flush() { if (line != "") print line; line = "" }
 /^[0-9]+ [0-9]+ 0x[0-9a-f]+ \[0x[0-9a-f]+\]: PERF_RECORD_/ {
@@ -26,7 +25,7 @@ function without_symbol(text, part) {
 }
 /^$/ || /^0x[0-9a-f]+@/ { flush(); next }
 line == "" { next }
-# Behind its fields a sample is told once more, in the usual way.
+# perf prints a sample once more behind its fields, in its default format.
 line ~ /PERF_RECORD_SAMPLE/ && !/^\.\.\./ && !/^ \.\.? / && !/^ \.\.\./ { flush(); next }
 /^: unhandled!/ || /^ \.\.\. thread:/ || /^ \.\.\.\.\.\. dso:/ { next }
 /^\.\.\.\. [A-Za-z0-9]+ +0x/ { $0 = ".... " $3 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library beside perf, with what a real kernel writes.
+ * The library compared with perf, on records that a real kernel wrote.
  *
  *	recorded record FILE [in_order]
- *				makes perf events write records of as many types as can
- *				be had here, and writes them to a perf.data file; nearly
- *				all in their order, if the machine does nothing else
- *	recorded dump FILE	reads that file, and tells each record in one line, in the
- *				words of `perf script -D`, beginning with where it is
- *	recorded print FILE	the same in the library's own words
+ *				opens perf events that write records of as many types as
+ *				this kernel has, and writes them to a perf.data file; with
+ *				in_order, nearly all must be in order of their times
+ *	recorded dump FILE	prints each record of that file in one line, in the words
+ *				of `perf script -D`, beginning with its offset
+ *	recorded print FILE	prints each record in the library's own words
  *
  *	recorded backward	looks at a ring that the kernel overwrites
  *	recorded device		opens an event of /dev/tally, and reads it
@@ -70,7 +70,7 @@ static void open_samples(void)
 	attr.sample_stack_user = 256;
 	open_for(&attr, -1, -1, 256, "samples");
 
-	/* Of faults there is an address, and the page that it is in. */
+	/* Page faults have an address, and so the size of its page. */
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	attr.sample_period = 1;
 	attr.read_format = PERF_FORMAT_ID | LIBTALLY_FORMAT_LOST;
@@ -78,8 +78,8 @@ static void open_samples(void)
 }
 
 /*
- * A child's counts are told as its event ends before it does: on exec(). Of a task
- * that exits the kernel has forgotten by then whose the event was.
+ * The kernel writes PERF_RECORD_READ for a child whose event ends before the child does,
+ * as on exec(). When a task exits, the kernel no longer knows whose event it was.
  */
 static void open_inherited(void)
 {
@@ -96,9 +96,9 @@ static void open_inherited(void)
 }
 
 /*
- * One page, which is soon full. Not of all page faults, as the one above: kernels from
- * 6.2 on use the sample of the first of two software events that count the same thing
- * for the second, too, with the first one's id.
+ * A ring of one page is soon full. The event counts minor faults, not all faults as the
+ * one above: if two software events count the same thing, kernels from 6.2 on write the
+ * first one's sample, with its id, for the second event, too.
  */
 static void open_small(void)
 {
@@ -177,7 +177,7 @@ static void load_program(void)
 		close(fd);
 }
 
-/* One of its own hierarchy: in the one that is mounted perf is told of none. */
+/* Makes a cgroup in a hierarchy of perf_event: perf writes no record of any other. */
 static void make_cgroup(void)
 {
 	mkdir("/tmp/cgroup", 0755);
@@ -204,7 +204,7 @@ static void do_all(void)
 	drain(keep);
 	fault(30);
 	drain(keep);
-	/* The BPF program is freed by another, later. */
+	/* The kernel frees the BPF program later, in a worker. */
 	usleep(200000);
 	drain(keep);
 }
@@ -214,7 +214,7 @@ static void do_throttled(void)
 	int i;
 
 	put_into("/proc/sys/kernel/perf_event_max_sample_rate", "1000");
-	/* The tick that ends it may be late. */
+	/* The tick that ends the throttling may be late. */
 	for (i = 0; i < 600 && !seen[PERF_RECORD_UNTHROTTLE]; i++) {
 		spin(100);
 		drain(keep);
@@ -248,7 +248,7 @@ static int record(const char *path, int in_order)
 	open_inherited();
 	open_small();
 	open_throttled();
-	/* The events are at its beginning: by now all are there. */
+	/* The file begins with all events, so they are opened before. */
 	out = libtally_perfdata_create(path, libtally_reader_events(reader));
 	if (!out)
 		err(2, "%s", path);
@@ -270,7 +270,7 @@ static int record(const char *path, int in_order)
 
 /* ---- backward ----------------------------------------------------------- */
 
-/* Rings that are overwritten, paused for a snapshot: the newest records, in order. */
+/* Takes snapshots of a paused, overwritten ring: its newest records, in order. */
 static int backward(void)
 {
 	struct perf_event_attr attr = usual(PERF_COUNT_SW_PAGE_FAULTS);
@@ -296,7 +296,7 @@ static int backward(void)
 		}
 		fprintf(stderr, "# %d records of %d, %llu in disorder, %llu bad\n", told, nr,
 			disorder, bad);
-		/* As many as there is room for. */
+		/* The ring has room for so many. */
 		tell(nr == told && nr == 2 * 4096 / 64, "the newest are there");
 	}
 	tell(!disorder && !bad, "in order, and whole");
@@ -326,7 +326,7 @@ static int device(void)
 	tell(fd >= 0, "an event of /dev/tally on all CPUs");
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 	fault(100);
-	/* It is published now and then. */
+	/* The page is published at intervals. */
 	for (i = 0; i < 6000 && page != MAP_FAILED &&
 	     (libtally_page_read(page, &page_entry) || page_entry.value < 100); i++)
 		usleep(10000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the library beside perf share: events whose records go to a
- * perf.data file, and that file in the words of `perf script -D`. Each is a program
- * with commands, which print "ok TEXT" or "bad TEXT" on standard error.
+ * Functions that recorded and sampled share. They write the records of events to a
+ * perf.data file, and print that file in the words of `perf script -D`. Results are
+ * printed as "ok TEXT" or "bad TEXT" on standard error.
  */
 #ifndef RECORDED_H
 #define RECORDED_H
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-/* Programs of this folder are built of one file. */
+/* Each program of this folder is built from one file, so it includes the library. */
 #include "../../../src/lib/record.c"
 #include "../../../src/lib/sample.c"
 #include "../../../src/lib/counts.c"
@@ -37,7 +37,7 @@ static void tell(int good, const char *what)
 
 /* ---- events and their records ------------------------------------------- */
 
-/* How events are opened: enum libtally_via. */
+/* How events are opened, of enum libtally_via. */
 static int via;
 static struct libtally_reader *reader;
 static struct libtally_perfdata *out;
@@ -132,7 +132,7 @@ static void fault(int pages)
 static void *file_bytes;
 static struct libtally_events *file_events;
 
-/* The file as perf's header.h says it is, apart from the code that wrote it. */
+/* Reads the file by the layout in perf's header.h, without the library's code. */
 static void read_file(const char *path, size_t *begin, size_t *end)
 {
 	int fd = open(path, O_RDONLY);
@@ -148,7 +148,7 @@ static void read_file(const char *path, size_t *begin, size_t *end)
 	close(fd);
 	file_bytes = bytes;
 	header = file_bytes;
-	/* magic, size, attr_size, attrs, data */
+	/* The header has magic, size, attr_size, attrs and data. */
 	if (memcmp(bytes, "PERFILE2", 8) || header[1] != 104)
 		errx(2, "%s: no perf.data", path);
 	file_events = libtally_events_new();
@@ -246,7 +246,7 @@ static const char *page_name(__u64 size)
 
 	if (!size)
 		return "N/A";
-	/* Of a sample that the kernel has miswritten it may be any number: see README. */
+	/* A sample that the kernel wrote wrongly may have any number (see README). */
 	if (size >= 1 << 30)
 		snprintf(name, sizeof(name), "%lluG", U(size >> 30));
 	else if (size >= 1 << 20)
@@ -256,7 +256,7 @@ static const char *page_name(__u64 size)
 	return name;
 }
 
-/* What perf says of a sample without a period: its event's. */
+/* perf prints the event's period for a sample without one. */
 static __u64 period_of(const struct libtally_record *r)
 {
 	for (int e = 0; e < libtally_events_nr(file_events); e++)
@@ -372,7 +372,7 @@ static void dump_one(const struct libtally_record *r)
 	}
 }
 
-/* What perf does not tell of a record is compared with the trailer here. */
+/* Checks members of a record that perf does not print, by the trailer. */
 static int is_sound(const struct libtally_record *r)
 {
 	switch (r->type) {

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
-# What the tests of the library beside perf share; sourced after lib.sh.
-# shellcheck disable=SC2154 # tmp is of lib.sh.
+# Functions that recorded.sh and sampled.sh share; sourced after lib.sh.
+# shellcheck disable=SC2154 # lib.sh sets tmp.
 
 command -v perf >/dev/null || {
 	echo 'Bail out! there is no perf in this guest: run scripts/vm with --with-perf'
 	exit 1
 }
 
-# said FILE: what a program said on standard error, as results() has it.
+# said FILE: the results and notes that a program printed on standard error.
 said() {
 	sed -n '/^ok \|^bad \|^#/p' "$1"
 }
 
-# program COMMAND...: what it says on standard error are results; what it prints is
-# in $tmp/ours then.
+# program COMMAND...: runs it. Its standard error has results, and its output is then
+# in $tmp/ours.
 program() {
 	"$@" >$tmp/ours 2>$tmp/said || echo "bad $* ends well" >>$tmp/said
 	results said $tmp/said
 }
 
-# theirs FILE: what perf finds in it, in $tmp/theirs.
+# theirs FILE: writes the records that perf finds in FILE to $tmp/theirs.
 theirs() {
 	ok 'perf reads the file' perf_dump "$1"
 	head -5 $tmp/theirs.err | sed 's/^/# /'
@@ -28,7 +28,7 @@ theirs() {
 }
 perf_dump() { perf script -D --no-inline -i "$1" >$tmp/theirs.all 2>$tmp/theirs.err; }
 
-# same_records: $tmp/theirs is what the library says, $tmp/ours.
+# same_records: checks that perf's records in $tmp/theirs are the library's in $tmp/ours.
 same_records() {
 	sort $tmp/ours >$tmp/ours.sorted
 	is "$(wc -l <$tmp/theirs)" "$(wc -l <$tmp/ours)" 'perf has as many records'

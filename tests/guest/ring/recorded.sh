@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# perf and the library: the kernel is the same for both. arm64 has other registers.
+# Why one kernel: it is the same for perf and the library. arm64 has other registers.
 # test: on=debian-6.12 vm=--with-perf seconds=80
 # soak: on=debian-6.12,debian-6.12-arm64 vm=--with-perf args=soak
 #
-# The library for user programs beside perf: records of perf events, of as many types
-# as can be had in a guest, are written to a perf.data file, and `perf script -D` and the
-# library say the same of each. Run with scripts/vm --with-perf.
+# The library for user programs, compared with perf. Records of perf events, of as many
+# types as a guest has, are written to a perf.data file; `perf script -D` and the library
+# print the same for each. Run with scripts/vm --with-perf.
 #
-#	recorded.sh [soak]	with soak, they are in the order of their times
+#	recorded.sh [soak]	with soak, records must be in the order of their times
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
-# It changes that for throttled events.
+# recorded lowers the sample rate to throttle an event.
 keep /proc/sys/kernel/perf_event_max_sample_rate
 in_order=''
 [ "${1:-}" != soak ] || in_order=in_order

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# As device.sh.
+# Why these kernels: as for device.sh.
 # test: on=debian-6.12,debian-6.1 seconds=25
 # test: on=debug-x86_64,debug-arm64 args=64 seconds=60
 # soak: on=debian-6.12-arm64
 #
-# Rings of /dev/tally: their records beside perf's own of the same overflows, and
-# what programs do to them.
+# Rings of /dev/tally: their records compared with perf's of the same overflows, their
+# mappings, their outputs and their wake-ups.
 #
-#	ring.sh [BITS]	of programs; default 64 and, where those run, 32
+#	ring.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ rate=/proc/sys/kernel/perf_event_max_sample_rate
 usual=$(cat $rate)
 bits=''
 [ "${1:-}" = 64 ] || find_bits devring
-# rings PROGRAM TEST...
+# rings PROGRAM TEST...: runs the tests of a program.
 rings() {
 	program=$1
 	shift
@@ -34,9 +34,9 @@ for b in '' $bits; do
 	rings "devring$b" same regs lost overwrite errors inherit
 	rings "devfilter$b" texts counting exec exited group rights reader
 	[ "$(nproc)" -lt 2 ] || rings "devfilter$b" hotplug
-	# Kernels that trace functions, as Debian's do, let nobody probe that one.
+	# Kernels that trace functions, as Debian's do, refuse a probe of __switch_to.
 	[ -e /sys/kernel/tracing/available_filter_functions ] || rings "devring$b" switching
-	# So that a clock of 10 microseconds is too fast for it.
+	# perf throttles a clock that samples every 10 microseconds.
 	echo 10000 >$rate
 	rings "devring$b" throttle
 	echo "$usual" >$rate

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples of /dev/tally's rings beside perf, which is given them in a perf.data file.
+ * Samples of /dev/tally's rings, which perf reads from a perf.data file.
  *
  *	sampled record FILE	samples what programs do on all CPUs, and one task; prints
  *				how many samples there are
- *	sampled dump FILE	tells each record in the words of `perf script -D`
- *	sampled fields FILE	tells each sample in those of `perf script -F`, in one line
- *	sampled change FILE	changes something in some samples; prints where those are
+ *	sampled dump FILE	prints each record in the words of `perf script -D`
+ *	sampled fields FILE	prints each sample in one line, as `perf script -F` does
+ *	sampled change FILE	changes one field in some samples; prints their offsets
  *
  * "record" and "dump" print "ok TEXT" or "bad TEXT" on standard error.
  */
@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* In the order in which they are opened: a file has no other numbers. */
+/* Names of the events, by the number that the order of opening gives them in a file. */
 static const char *const event_names[] = {
 	"clock", "faults", "renames", "switches", "registers", "cycles",
 };
@@ -51,14 +51,14 @@ static __u64 tracepoint(const char *name)
 	return id;
 }
 
-/* On all CPUs: one file, with a ring for each of them. */
+/* Opens an event on all CPUs: one file with a ring for each CPU. */
 static void open_all(struct perf_event_attr attr, const char *name)
 {
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	open_for(&attr, -1, -1, 256, name);
 }
 
-/* No call chains: of the task's stack and registers perf would make others. */
+/* Opens an event without call chains: perf would unwind its own from the stack. */
 static void open_registers(pid_t pid)
 {
 	struct perf_event_attr attr = sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
@@ -92,8 +92,8 @@ static void open_events(pid_t pid)
 }
 
 /*
- * perf refuses a tracepoint of which the file has no format. The same samples are of
- * software there: that which "bpf-output" is for, so that perf prints the raw bytes.
+ * perf refuses a tracepoint whose format the file does not have. So the file says that
+ * the samples are of PERF_COUNT_SW_BPF_OUTPUT, for which perf prints the raw bytes.
  */
 static struct libtally_events *events_of_file(void)
 {
@@ -119,7 +119,7 @@ static struct libtally_events *events_of_file(void)
 	return of_file;
 }
 
-/* A bit of everything on a CPU, from when the pipe is closed until it is ended. */
+/* Renames, faults, runs and sleeps on a CPU, from the pipe's end until it is killed. */
 static void work(int cpu, int begin)
 {
 	char name[32];
@@ -137,7 +137,7 @@ static void work(int cpu, int begin)
 	}
 }
 
-/* As keep(), of which event it is, too. */
+/* keep() that also counts the samples of each event. */
 static void keep_counted(const struct perf_event_header *header)
 {
 	int e = libtally_events_find(libtally_reader_events(reader), header, header->size);
@@ -147,7 +147,7 @@ static void keep_counted(const struct perf_event_header *header)
 	keep(header);
 }
 
-/* So many of each, and of all, that what is compared afterwards means something. */
+/* Whether there are enough samples of each event to compare. */
 static int enough(void)
 {
 	int e;
@@ -158,7 +158,7 @@ static int enough(void)
 	return seen[PERF_RECORD_SAMPLE] >= 800;
 }
 
-/* What has a sample of each one has as many as it has counted. */
+/* An event with a period of 1 has as many samples as it has counted. */
 static void check_events(void)
 {
 	const struct libtally_events *events = libtally_reader_events(reader);
@@ -215,7 +215,7 @@ static int record(const char *path)
 		err(2, "%s", path);
 	if (libtally_reader_ioctl(reader, PERF_EVENT_IOC_ENABLE))
 		err(2, "enable");
-	/* While the CPUs are switched on and off there may be samples of no count. */
+	/* The children begin now: an event that is being enabled may sample uncounted. */
 	close(begin[1]);
 	for (i = 0; i < 6000 && !enough(); i++) {
 		usleep(10000);
@@ -244,8 +244,8 @@ static int record(const char *path)
 /* ---- fields ------------------------------------------------------------- */
 
 /*
- * A program without frame pointers has anything in its chain. What looks like a mark, and
- * is none, has perf take the whole chain for corrupted; it prints nothing of it.
+ * The chain of a program without frame pointers may have any word. If one looks like a
+ * PERF_CONTEXT_ mark but is none, perf takes the chain for corrupted, and prints nothing.
  */
 static int is_corrupted(const struct libtally_sample *s)
 {
@@ -263,7 +263,7 @@ static void print_fields(const struct libtally_sample *s, const char *name)
 
 	printf("%d/%d [%03u] %llu.%09llu: %llu %s: %llx", s->pid, s->tid, s->cpu,
 	       U(s->time / 1000000000), U(s->time % 1000000000), U(s->period), name, U(s->addr));
-	/* perf leaves out the marks. */
+	/* perf does not print PERF_CONTEXT_ marks. */
 	for (__u64 i = 0; i < nr_ips; i++)
 		if (s->ips[i] < PERF_CONTEXT_MAX)
 			printf(" %llx", U(s->ips[i]));
@@ -297,17 +297,17 @@ static int fields(const char *path)
 
 /* ---- change ------------------------------------------------------------- */
 
-/* What of a sample of "clock" or, for raw data, of "renames" is changed. */
+/* Parts of a sample of "clock" or, for raw data, of "renames" that are changed. */
 enum part { IP, PID, TIME, ADDR, CPU, PERIOD, CHAIN, RAW, NR_PARTS };
 
 static const char *const parts[] = { "ip", "pid", "time", "addr", "cpu", "period", "chain",
 				     "raw" };
 
-/* Where that is; in the order of the record. NULL if this one does not have it. */
+/* Returns the address of a part in a record; NULL if this one does not have it. */
 static const void *place_of(enum part part, const struct libtally_record *r, int e)
 {
 	const struct libtally_sample *s = &r->u.sample;
-	/* header, IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD */
+	/* Words: header, IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD. */
 	const __u64 *words = (const void *)r->header;
 
 	if (r->type != PERF_RECORD_SAMPLE || strcmp(event_names[e], part == RAW ? "renames" : "clock"))
@@ -332,7 +332,7 @@ static const void *place_of(enum part part, const struct libtally_record *r, int
 	}
 }
 
-/* Each in another sample. A call chain gets what looks like a mark, and is none. */
+/* Changes each part, each in another sample. A call chain gets a word like a mark. */
 static int change(const char *path)
 {
 	static const __u64 no_mark = ~0ULL;

@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The oldest kernel's samples, and those of a PMU.
+# Why these kernels: the oldest one, and one with a PMU.
 # test: on=debian-6.1,debian-6.12-arm64 vm=--with-perf seconds=60
 # soak: on=debian-6.12 vm=--with-perf
 #
-# Samples of /dev/tally's rings, all CPUs' and one task's: a perf.data file of them says
-# the same to `perf script` as to the library's parser. Run with scripts/vm --with-perf.
+# Samples of /dev/tally's rings, of all CPUs and of one task, are written to a perf.data
+# file; `perf script` and the library's parser find the same in it. Run with scripts/vm
+# --with-perf.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
-# perf_fields FILE: samples in a line each, in $tmp/fields.
+# perf_fields FILE: writes each sample in one line to $tmp/fields.
 perf_fields() {
 	perf script --ns --no-inline -i "$1" -F pid,tid,cpu,time,period,event,addr,ip,bpf-output \
 		>$tmp/fields.all 2>$tmp/fields.err || return
@@ -42,7 +43,7 @@ done
 ok 'there are call chains' awk 'NF > 9 && !/raw/ { n++ } END { exit n < 100 }' $tmp/fields
 ok 'and raw bytes' awk '/ raw( [0-9a-f][0-9a-f])+$/ { n++ } END { exit n < 20 }' $tmp/fields
 
-# ---- whether that would be seen: some samples change for perf alone
+# ---- whether a difference is noticed: some samples are changed for perf alone
 
 ok 'some samples are changed' sh -c 'cp $tmp/perf.data $tmp/changed && sampled change $tmp/changed >$tmp/places'
 sed 's/^/# /' $tmp/places
@@ -53,7 +54,7 @@ is "$(cat $tmp/seen)" "$(sed -n '/^raw/!s/.* //p' $tmp/places | sort)" \
 	'each changed one differs from what the library said, and no other one'
 ok 'perf prints the fields of those, too' perf_fields $tmp/changed
 diff $tmp/fields.ours $tmp/fields | grep '^+[0-9]' >$tmp/seen
-# Of a sample with a call chain it does not print the ip.
+# perf does not print the ip of a sample with a call chain.
 is "$(wc -l <$tmp/seen)" "$(grep -vc '^ip' $tmp/places)" 'all but the ip differ there'
 is "$(grep -c ' raw ' $tmp/seen)" 1 'the raw bytes, too'
 sampled fields $tmp/changed | sort >$tmp/fields.ours
