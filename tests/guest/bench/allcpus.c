@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * allcpus EVENTS READS: what it costs a process to read EVENTS events on all CPUs,
- * in tally's one file and in perf's, one group for each CPU. In tenths of an
- * instruction of a read of all, with icount, and in function-call interrupts for
- * each ten reads, of all CPUs:
+ * allcpus EVENTS READS: the cost of reading EVENTS events on all CPUs, in one file of
+ * tally, and in files of perf with one group for each CPU. Costs are tenths of an
+ * instruction for a read of all, with icount. calls are function-call interrupts of all
+ * CPUs for ten reads:
  *
  *	# figure scale user_8_2 1234
  *	# figure scale user_8_2_calls 10
  *	# figure scale fds_8_2 10
  *	# figure scale open_8_2 12345
  *
- * and with perf_ before the name what perf's are. fds is how many files it takes, in
- * tenths, too; open what it costs to open and close all of them. The events are of
- * eight kinds.
+ * The figures of perf have perf_ before the name. fds is ten times the number of files;
+ * open is the cost to open and close all of them. The events are of eight kinds.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -83,7 +82,7 @@ static void open_tally(void)
 		o.group_fd = fd;
 		o.flags |= TALLY_OPEN_MEMBER;
 	}
-	/* The files come after it. */
+	/* The device is no longer needed: the file takes its descriptor. */
 	dup2(files[nr_files - 1], device);
 	close(files[nr_files - 1]);
 	files[nr_files - 1] = device;
@@ -107,7 +106,7 @@ static unsigned long long now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* So far, of all CPUs. On arm64 each kind has its number first. */
+/* Function-call interrupts of all CPUs so far. On arm64 a number precedes each kind. */
 static long calls(void)
 {
 	char line[1024], *word;
@@ -162,7 +161,7 @@ static void measure(const char *who, void (*open_all)(void))
 	printf("# figure scale %sopen_%d_%d %llu\n", who, nr_events, nr_cpus, best * 10);
 	open_all();
 
-	/* The idle CPUs have their turns. */
+	/* Idle CPUs run once before the measurement. */
 	read_all();
 	read_all();
 	before = calls();

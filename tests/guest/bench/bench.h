@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs that measure share. */
+/* Functions that the programs for measuring share. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Call chains are as long each time only if all have frames. */
+/* Call chains have the same length each time only if all functions have frames. */
 #define FRAMED __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 #define FRAMES	8
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_lib: what it costs a program to read records with src/lib, in tenths of an
- * instruction for each, with icount:
+ * bench_lib: the cost of reading a record with src/lib, in tenths of an instruction,
+ * with icount:
  *
  *	# figure lib drain_ip 123
  *
- *	walk	from one record to the next, of a copy of what is in a ring
- *	copy	the same, and a memcpy() of each into a buffer
- *	parse	the same, and each taken apart
- *	drain	the ring itself: libtally_ring_next(), which moves data_tail, until it is empty
- *	merge_N	so many rings that are as full, by time, with libtally_reader_next()
+ *	walk	goes from record to record in a copy of a ring's data
+ *	copy	the same, with a memcpy() of each record into a buffer
+ *	parse	the same, and parses each record
+ *	drain	empties the ring by libtally_ring_next(), which moves data_tail
+ *	merge_N	empties N rings by time, with libtally_reader_next()
  *
- * The rings are of /dev/tally, and the kernel fills them: with samples of page faults of
- * this task, at the bottom of a few frames for call chains. Those of merge_N have each
- * fault in all of them, as if so many CPUs took turns.
+ * The kernel fills the rings of /dev/tally with samples of page faults of this task,
+ * below a few frames for call chains. merge_N has a sample of each fault in all N rings,
+ * as if N CPUs took turns.
  */
 #define _GNU_SOURCE
 #include <libtally.h>
@@ -61,7 +61,7 @@ static void close_rings(void)
 	int fd;
 
 	while (nr_rings) {
-		/* Which libtally_ring_unmap() forgets. */
+		/* libtally_ring_unmap() clears the descriptor. */
 		fd = rings[--nr_rings].fd;
 		libtally_ring_unmap(&rings[nr_rings]);
 		close(fd);
@@ -77,7 +77,7 @@ static void switch_rings(unsigned long request)
 			die("ioctl: %m");
 }
 
-/* Pages that are not there are read, and find the page of zeros: nothing is allocated. */
+/* Reads missing pages. The kernel maps the zero page, and allocates nothing. */
 FRAMED void touch(size_t pages, int depth)
 {
 	size_t i;
@@ -107,8 +107,8 @@ static size_t bytes_in(const struct libtally_ring *ring)
 }
 
 /*
- * How many records fit into a ring that has one now; it is empty again. All are as large,
- * if they come from equally deep: whoever calls this has called fill_rings(1) itself.
+ * Reads the one record of a ring, and returns how many such records fit. All have this
+ * size if their call chains are as deep: so the caller itself calls fill_rings(1) before.
  */
 static size_t room_of_ring(size_t *size)
 {
@@ -123,7 +123,7 @@ static size_t room_of_ring(size_t *size)
 static char flat[PAGES * 65536]; /* the largest pages there are */
 static size_t flat_size;
 
-/* What a ring has, in one piece. The one who looks here is not the one who drains. */
+/* Copies the data of a ring into one piece, without draining it. */
 static void flatten(const struct libtally_ring *ring, size_t nr, size_t size)
 {
 	uint64_t at = ring->page->data_tail;
@@ -219,7 +219,7 @@ static __attribute__((noinline)) size_t merge(void)
 	return sum;
 }
 
-/* The shortest time that it took; it must have seen so many bytes. */
+/* Keeps in @best the shortest time of @op, which must return @bytes. */
 static void shortest(unsigned long long *best, size_t (*op)(void), size_t bytes)
 {
 	unsigned long long t = now_ns();
@@ -232,7 +232,7 @@ static void shortest(unsigned long long *best, size_t (*op)(void), size_t bytes)
 		*best = t;
 }
 
-/* Without what it takes to look at the clock. */
+/* Prints a figure without the cost of reading the clock. */
 static void figure(const char *what, const char *name, unsigned long long best, size_t nr)
 {
 	unsigned long long empty = ~0ULL;
@@ -250,7 +250,7 @@ static FRAMED void one_ring(const char *name)
 		size_t (*op)(void);
 	} ops[] = {
 		{ "walk", walk }, { "copy", copy }, { "parse", parse },
-		/* The last one, which leaves nothing. */
+		/* drain comes last, because it empties the ring. */
 		{ "drain", drain },
 	};
 	enum { NR_OPS = sizeof(ops) / sizeof(*ops) };
@@ -319,7 +319,7 @@ static FRAMED void many_rings(int many)
 FRAMED int main(void)
 {
 	page_size = sysconf(_SC_PAGESIZE);
-	/* Of the smallest records, of 16 bytes. */
+	/* A page for each of the smallest records, of 16 bytes. */
 	area_size = PAGES * page_size / 16 * page_size;
 	area = mmap(NULL, area_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED || madvise(area, area_size, MADV_NOHUGEPAGE))

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_ring FILE: what an overflow of the caller's costs when it makes a record, of
- * perf's and of tally's files; when they have no ring to put one in; and with an event
- * that does nothing, which FILE makes: "bare" of tests/modules/bench/bare.c. In tenths of an
- * instruction, with icount, the trap included:
+ * bench_ring FILE: the cost of an overflow that writes a record, for files of perf and of
+ * tally; of one whose file has no ring; and of one with an event whose handler does
+ * nothing. The last one is made by FILE, "bare" of tests/modules/bench/bare.c. Costs are
+ * tenths of an instruction, with icount, and include the trap:
  *
  *	# figure ring perf_ip 1234
  *
- * The trap is a write to a word that is watched, where breakpoints can call a handler
- * of the kernel (x86); else a read of a page that is not there, which finds the page of
- * zeros: nothing is allocated. Each round is looked through: a sample for each trap.
+ * The trap is a write to a watched word where breakpoints can call a handler of the
+ * kernel (x86). Elsewhere it is a read of a missing page, for which the kernel maps the
+ * zero page and allocates nothing. Each round is checked for a sample of each trap.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static inline void trap(int i)
 }
 #endif
 
-/* How long they take, at the bottom of a few frames for call chains. */
+/* Returns the nanoseconds of CALLS traps, below @depth frames for call chains. */
 FRAMED unsigned long long traps(int depth)
 {
 	unsigned long long t;
@@ -136,7 +136,7 @@ static int open_tally(void)
 
 static struct perf_event_mmap_page *page;
 
-/* The newest samples, which are CALLS; all others were seen before. */
+/* Checks the CALLS newest samples. The others were checked before. */
 static void look_through(uint64_t before)
 {
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -218,8 +218,8 @@ static void both(const char *name, enum ring ring)
 }
 
 /*
- * What a reader may have put where its tail is, or all over the page, before each trap:
- * the dearest of it. Honest ones keep up with the writer.
+ * Values that a reader may write to data_tail, or all over the page, before each trap.
+ * An honest reader keeps up with the writer. The dearest of the others is printed.
  */
 enum tails { HONEST, AHEAD, BEHIND, NO_TAIL, ALL_ONES, SIGN, EACH_OTHER, ALL_OVER, TAILS };
 
@@ -247,7 +247,7 @@ static void put_tail(enum tails tail, uint64_t head, int i)
 	case SIGN:
 		*at = head ^ 1ULL << 63;
 		break;
-	case EACH_OTHER: /* is lost, and the next one has to tell that first */
+	case EACH_OTHER: /* every other record is lost, and the next one reports it */
 		*at = i & 1 ? head : head - beyond;
 		break;
 	default:
@@ -266,7 +266,7 @@ static unsigned long long tails_round(int fd, enum tails tail)
 	page->data_head = 0;
 	before = count_of(fd);
 	for (i = 0; i < CALLS; i++) {
-		/* Not told by what it has written over. */
+		/* ALL_OVER overwrites data_head, so it is read only once. */
 		if (tail != ALL_OVER || !i)
 			head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 		put_tail(tail, head, i);
@@ -329,11 +329,11 @@ int main(int argc, char **argv)
 	if (device < 0)
 		die("/dev/tally: %m");
 	trap_setup();
-	/* What is touched for the first time is no trap of ours. */
+	/* The first round takes the page faults that are no trap. */
 	trap_rearm();
 	traps(FRAMES);
 	measure("bare", "", open_bare, NO_RING);
-	/* Each with what the one before it has. */
+	/* Each kind has the fields of the kinds before it, too. */
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		attr.sample_type |= kinds[i].type;
 		both(kinds[i].name, RING);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_user NAME [FILE]...: what reading counts costs a process: the file of an event,
- * perf's and tally's, one and eight of them, of a group of eight; a page that is
- * mapped; and FILE, a count in tally's folder, opened once. And what it costs to make
- * a file and close it. In tenths of an instruction, with icount:
+ * bench_user NAME [FILE]...: the cost of reading counts in a process, from files of perf
+ * and of tally: of one event, of eight events, and of a group of eight; from a mapped
+ * page; and from FILE, a count in tally's folder that is opened once. Also the cost of
+ * opening and closing a file. Costs are tenths of an instruction, with icount:
  *
  *	# figure NAME read 1234
  *
- * The event is page-faults on CPU 0; those of a group are of eight kinds. What is
- * made is of a kind that is counted already, and of one that is not.
+ * The event is page-faults on CPU 0; those of a group are of eight kinds. Files are
+ * opened for a kind that is counted already, and for one that is not.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -116,7 +116,7 @@ static void tally_read_group(void)
 
 static volatile unsigned long long seen;
 
-/* The manual page's loop. */
+/* The loop of perf_event_open(2). */
 static void read_page(void)
 {
 	unsigned long long count;
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	figure("tally_create", tally_create);
 	figure("create_first", perf_create_first);
 	figure("tally_create_first", tally_create_first);
-	/* Its timer costs the others nothing now. */
+	/* The page comes last: its timer would cost the other figures something. */
 	tally_page = open_tally(kinds[0], -1, 0, 0);
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, tally_page, 0);
 	if (page == MAP_FAILED)

@@ -3,9 +3,9 @@
 #
 # test: on=debian-6.12 vm="--icount --smp 1" seconds=20
 #
-# 1,000 events made, read and removed through debugfs, and what each costs so. Wants
-# a guest with --icount and --smp 1, in which time counts instructions. What all
-# else costs: bench.sh.
+# Makes, reads and removes 1,000 events through debugfs, and prints the cost of each.
+# Needs a guest with --icount and --smp 1, whose clock counts instructions. bench.sh
+# measures all other costs.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -38,7 +38,7 @@ remove_all() {
 	done
 }
 
-# timed NAME COMMAND: guest instructions for each of the 1,000.
+# timed NAME COMMAND: prints the guest instructions for each of the 1,000 events.
 now() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
 timed() {
 	begin=$(now)

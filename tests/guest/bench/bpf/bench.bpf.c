@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an eBPF program pays for a read; see bench_bpf.c. */
+/* The cost of a read in an eBPF program; see bench_bpf.c. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_bpf KIND...: what reading an event at a tracepoint costs, with tally
- * from a module's probe and with eBPF from a program. Wants tally_bench.ko, and
- * to run on CPU 0, the guest's only one.
+ * bench_bpf KIND...: the cost of reading an event at a tracepoint, with tally in a
+ * module's probe, and with eBPF in a program. Needs tally_bench.ko, and a guest whose
+ * only CPU is CPU 0.
  *
  *	# figure KIND probe_empty 123		in tenths
  *	# figure KIND probe_read 456
  *	# figure KIND bpf_empty 234
  *	# figure KIND bpf_read 567
  *
- * The status is 1 if anything could not be done or a read has failed.
+ * The exit status is 1 if a call or a read fails.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
