@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to take a record from a ring, in instructions: they are counted by
- * stepping through them. The measure is a memcpy() of the same records.
+ * The cost of taking a record from a ring, in instructions, which are counted by single
+ * steps. It is compared with a memcpy() of the same records.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ static char *map;
 static size_t mapped;
 static volatile uint64_t sink;
 
-/* A ring with records of a size; the first word behind the header is their number. */
+/* Fills a ring with records of @size bytes, whose first word is their number. */
 static void fill(struct libtally_ring *ring, size_t size)
 {
 	struct perf_event_mmap_page *page = (void *)map;
@@ -99,7 +99,7 @@ static void child(size_t size)
 	_exit(0);
 }
 
-/* How many instructions until the child stops itself again. */
+/* Returns the number of instructions until the child stops itself again. */
 static long step(pid_t pid)
 {
 	int status, signal = 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wild bytes for the parser and for rings: the first ones are the attr, the rest are
- * records. Built with -fsanitize=fuzzer,address,undefined, which tell of what is
- * read outside of them.
+ * Random bytes for the parser and for rings. The first bytes are the attr, the others are
+ * records. Built with -fsanitize=fuzzer,address,undefined, which report each read outside
+ * of the bytes.
  */
 #include <sys/mman.h>
 #include <unistd.h>
 #include "test.h"
 
-/* What an input begins with. */
+/* The beginning of an input. */
 struct settings {
 	uint64_t sample_type, read_format, branch_sample_type, regs_user, regs_intr;
 	uint8_t sample_id_all, mode, pages, batch;
-	/* Where the head is at one look after the other; 32 bits of each */
+	/* 32 bits of the tail, and of the head in each of three reads */
 	uint32_t tail, heads[3];
 };
 
@@ -108,13 +108,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += sizeof(s);
 	size -= sizeof(s);
 	events = events_of(&s);
-	/* Memory that ends where the bytes do. */
+	/* The copy ends with its memory, so a read beyond it is found. */
 	copy = malloc(size ? size : 1);
 	memcpy(copy, data, size);
 	look(events, copy, size);
 	libtally_counts_parse(&counts, copy, size, s.read_format);
 	ring(&s, events, copy, size);
-	/* What the header says is nearly never what there is: so it says that. */
+	/* A random size nearly never fits, so the right one is tried, too. */
 	if (size >= 8 && size < 65536) {
 		uint16_t whole = size;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events as they are opened, of a kernel that does what it is told: its files are
- * memory, its calls are counted, and fail when they are to.
+ * Opening events, of a fake kernel whose files are memory. It counts its calls, and they
+ * fail when the test wants it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 static size_t page_size;
 
 static struct {
-	int device;		/* the file that is asked for events; -1: none is */
-	__u64 id, id_step;	/* of the next file, and how far the one after that is */
+	int device;		/* descriptor of the fake device; -1 for none */
+	__u64 id, id_step;	/* id of the next file, and its distance to the one after */
 	int id_fails;
 	int cpus_fail;
 	int opened, last_fd;
@@ -29,7 +29,7 @@ static struct {
 	int pause_fails;
 } kernel;
 
-/* These take the place of the C library's. */
+/* These functions replace the C library's. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list list;
@@ -45,7 +45,7 @@ int ioctl(int fd, unsigned long request, ...)
 			return 1;
 		kernel.opened++;
 		kernel.last_fd = memfd_create("event", 0);
-		/* A ring for each CPU, far from each other; of so many pages as are asked for. */
+		/* The file has room for a ring of each CPU, of any number of pages. */
 		if (ftruncate(kernel.last_fd, TALLY_RING_AT(1024)))
 			exit(2);
 		return kernel.last_fd;
@@ -135,7 +135,7 @@ static int nr_open(void)
 	return nr;
 }
 
-/* What a member is given is a place, and not a file that may be closed. */
+/* The open of a member returns its place in the set, not a file to close. */
 static void member(void)
 {
 	struct perf_event_attr attr = usual();
@@ -152,7 +152,7 @@ static void member(void)
 	      (unsigned long long)-EINVAL);
 	CHECK(strstr(target.error, "TALLY_OPEN_MEMBER"));
 	EQUAL(libtally_events_nr(libtally_reader_events(reader)), 0);
-	/* Not its place's number is closed. */
+	/* The reader does not close the descriptor with the number of the place. */
 	if (!test_failures)
 		libtally_reader_free(reader);
 	EQUAL(nr_open(), before);
@@ -173,20 +173,20 @@ static void leaves_nothing(void)
 	kernel_begin();
 	before = nr_open();
 	for (int round = 0; round < 3; round++) {
-		/* No ring has three pages. */
+		/* A ring of three pages is refused. */
 		target = target_of(0, -1);
 		CHECK(libtally_reader_open(reader, &attr, &target, 3, "three") < 0);
 		CHECK(!strncmp(target.error, "mmap", 4));
 		EQUAL(libtally_events_nr(events), 0);
 		EQUAL(nr_open(), before);
-		/* So it hangs up as if there were none, which is so. */
+		/* The reader has no event, so poll reports the end. */
 		EQUAL(libtally_reader_poll(reader, 0), (unsigned long long)-EPIPE);
 	}
 	kernel.id = 1;
 	target = target_of(0, -1);
 	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "one"), 0);
 	EQUAL(nr_open(), before + 1);
-	/* Another one's id; and one that cannot be had. */
+	/* An id that another event has, and an id that cannot be read. */
 	kernel.id = 1;
 	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "two"), (unsigned long long)-EINVAL);
 	CHECK(target.error[0]);
@@ -196,7 +196,7 @@ static void leaves_nothing(void)
 	kernel.id_fails = 0;
 	EQUAL(libtally_events_nr(events), 1);
 	EQUAL(nr_open(), before + 1);
-	/* What is all right is so afterwards, too, of another layout. */
+	/* After the failures, an event with another layout can still be opened. */
 	odd = attr;
 	odd.sample_type = PERF_SAMPLE_IP;
 	EQUAL(libtally_reader_open(reader, &odd, &target, 3, "two"), (unsigned long long)-EINVAL);
@@ -210,7 +210,7 @@ static void leaves_nothing(void)
 	test_end("what cannot be opened leaves nothing in the reader");
 }
 
-/* Nothing fails without words, and they are not those of another failure. */
+/* Each failure has a message, which is not that of an earlier failure. */
 static void in_words(void)
 {
 	struct perf_event_attr attr = usual();
@@ -252,7 +252,7 @@ static void in_words(void)
 	test_end("whatever fails says why, in words");
 }
 
-/* A backward ring of each CPU in one file: that is paused once, and resumed once. */
+/* A file with a backward ring for each CPU is paused once, and resumed once. */
 static void snapshot(void)
 {
 	struct perf_event_attr attr = usual();
@@ -292,7 +292,7 @@ static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
 	page->data_head = *head;
 }
 
-/* One page, and the data twice: of a file, and of perf's if this kernel lets it. */
+/* Maps the data of a ring twice: that of a file, and of perf if this kernel allows it. */
 static void twice(void)
 {
 	const struct perf_event_header *h;
@@ -325,7 +325,7 @@ static void twice(void)
 		CHECK((const unsigned char *)h >= ring.data);
 		told += h && (const unsigned char *)h + h->size > ring.data + size;
 	}
-	/* Some ended in the second half. */
+	/* Some records ended in the second mapping. */
 	CHECK(told > 2);
 	if (!error)
 		libtally_ring_unmap(&ring);
@@ -348,7 +348,7 @@ static void twice(void)
 			CHECK(h && !memcmp(ring.data, ring.data + size, size));
 			libtally_ring_unmap(&ring);
 		}
-		/* Nothing is left of an attempt. */
+		/* The failed attempt does not hinder the next one. */
 		EQUAL(libtally_ring_map(&ring, fd, 2, 0, 0), 0);
 		if (!test_failures)
 			libtally_ring_unmap(&ring);
@@ -357,7 +357,7 @@ static void twice(void)
 	test_end("a ring is mapped with its data twice");
 }
 
-/* membarrier(2) fails, as kernels with nohz_full have it. */
+/* Makes membarrier(2) fail, as on kernels with nohz_full. */
 static void no_membarrier(void)
 {
 	struct sock_filter code[] = {
@@ -372,7 +372,7 @@ static void no_membarrier(void)
 	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 }
 
-/* Paused: all if it is known that nobody writes any more, half of it if not. */
+/* A paused ring has all records if the writers are known to have ended, else half. */
 static void paused(void)
 {
 	static const unsigned int flags = LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD;
@@ -421,7 +421,7 @@ int main(void)
 	in_words();
 	snapshot();
 	twice();
-	/* The last one: a system call less for all that comes. */
+	/* paused() comes last: membarrier(2) fails from then on. */
 	paused();
 	return 0;
 }

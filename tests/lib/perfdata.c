@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A perf.data file of made-up records, for perf to read: perfdata FILE KIND, where
- * KIND is "one" or "two" events.
+ * perfdata FILE KIND: writes a perf.data file of made-up records for perf to read. KIND
+ * is "one" or "two", the number of events.
  */
 #include "test.h"
 

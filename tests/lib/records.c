@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every type of record, each field of it, and each at every length. */
+/* Every type of record, with each of its fields, and at every length. */
 #include "test.h"
 
 static FILE *null;
 
-/* All that is told of a record is read, so that a view out of it is found. */
+/* Parses and prints a record: this reads all its parts, and finds one that is outside. */
 static int look(const void *data, size_t size, const struct libtally_format *f,
 		struct libtally_record *r)
 {
@@ -16,8 +16,8 @@ static int look(const void *data, size_t size, const struct libtally_format *f,
 }
 
 /*
- * With fewer bytes than the header says it is short, whatever is in it; with a header
- * that says fewer, it may be anything but what leads out of it.
+ * A record with fewer bytes than its header says is short. A record whose header has a
+ * smaller size may be anything, but no part of it is outside.
  */
 static void at_every_length(const struct bytes *b, const struct libtally_format *f)
 {
@@ -118,7 +118,7 @@ static void check_trailer(const struct libtally_record *r, uint64_t type)
 	EQUAL(r->id.reserved, type & PERF_SAMPLE_CPU ? 17 : 0);
 }
 
-/* Runs the body for each combination of what a trailer can have, and none at all. */
+/* Runs the body for each combination of the trailer's fields, and for no trailer. */
 #define FOR_EACH_TRAILER(type) \
 	for (unsigned int i_ = 0; i_ < 65; i_++) \
 		for (uint64_t type = trailer_number(i_), once_ = 1; once_; once_ = 0)
@@ -295,7 +295,7 @@ static void tasks(void)
 	}
 }
 
-/* Those that are words and nothing else. */
+/* Records that have only words. */
 static void words(void)
 {
 	static const struct { uint32_t type; int nr; } kinds[] = {
@@ -382,7 +382,7 @@ static void namespaces(void)
 			check_trailer(r, type);
 		}
 	}
-	/* A number that leads out of it, also one whose product is small again. */
+	/* A number of links that is too large, also one whose product overflows. */
 	usual(0);
 	for (int i = 0; i < 2; i++) {
 		uint64_t nr = i ? 1ULL << 60 : 9;
@@ -467,7 +467,7 @@ static void kernels(void)
 	FINISH("TEXT_POKE");
 }
 
-/* What read(2) and records tell of counts, in each of its formats. */
+/* Adds counts as read(2) and records have them, in any read format. */
 static void put_counts(struct bytes *to, uint64_t f, uint64_t nr)
 {
 	if (f & PERF_FORMAT_GROUP)
@@ -620,7 +620,7 @@ static void others(void)
 	put64(&b, 1);
 	put(&b, "notanend", 8);
 	trailer(&b, ID_ALL);
-	/* The trailer has zeros, but is not the text's. */
+	/* The zeros of the trailer do not end the text. */
 	EQUAL(look(b.u.b, b.n, &format, &r), LIBTALLY_RECORD_NO_END);
 	EQUAL(look(b.u.b + 4, b.n, &format, &r), LIBTALLY_RECORD_BAD_SIZE);
 	begin(&b, PERF_RECORD_SWITCH, 0);
@@ -656,7 +656,7 @@ static void attrs(void)
 	test_end("an attr of 64 bytes");
 }
 
-/* What a record leads to is there as long as its events, whatever is added to them. */
+/* The format of a parsed record lives as long as its events, also when some are added. */
 static void formats(void)
 {
 	struct libtally_events *events = libtally_events_new();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings in memory, written to as the kernel does it, and read by the library: one
- * that wraps, one that is there twice, one that is overwritten, a backward one, and
- * many by time.
+ * Rings in memory, which the test writes as the kernel does, and the library reads: rings
+ * that wrap, are mapped twice, are overwritten, are backward, and many merged by time.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -11,14 +10,14 @@
 
 static size_t page_size;
 
-/* The side of a ring that writes. */
+/* The writer of a ring. */
 struct writer {
 	void *map;
 	size_t mapped;
 	struct perf_event_mmap_page *page;
 	unsigned char *data;
 	uint64_t size, head;
-	uint64_t nr;		/* of the next record */
+	uint64_t nr;		/* number of the next record */
 	uint64_t lost;
 	int twice;
 };
@@ -30,7 +29,7 @@ static void writer_init(struct writer *w, size_t pages, int twice)
 	w->mapped = page_size + w->size * (twice ? 2 : 1);
 	w->twice = twice;
 	if (twice) {
-		/* The data twice behind its page: of a file, as one can be mapped. */
+		/* Only a file can be mapped twice: the data follow the page two times. */
 		int fd = memfd_create("ring", 0);
 		char *map;
 
@@ -67,7 +66,7 @@ static void copy_in(struct writer *w, uint64_t at, const struct bytes *b)
 		w->data[(at + i) & (w->size - 1)] = b->u.b[i];
 }
 
-/* A sample of IDENTIFIER and TIME, a type without a name filled up to a size. */
+/* Makes a sample of IDENTIFIER and TIME, filled up to @size bytes. */
 static void make(struct bytes *b, uint64_t time, uint64_t nr, size_t size)
 {
 	begin(b, PERF_RECORD_SAMPLE, 0);
@@ -84,7 +83,7 @@ static size_t any_size(size_t most)
 	return 32 + 8 * below((most - 24) / 8);
 }
 
-/* As the kernel: no room is a record lost. */
+/* Writes a record. As in the kernel, it is lost if there is no room. */
 static int write_one(struct writer *w, uint64_t time, size_t size)
 {
 	static __thread struct bytes b;
@@ -123,7 +122,7 @@ static void forward(int twice, uint64_t batch, const char *name)
 	uint64_t nr = 0;
 
 	writer_init(&w, 4, twice);
-	/* Near the end of the numbers, too. */
+	/* The positions begin near their maximum, and wrap. */
 	w.head = -4 * w.size;
 	w.page->data_head = w.head;
 	w.page->data_tail = w.head;
@@ -141,7 +140,7 @@ static void forward(int twice, uint64_t batch, const char *name)
 				break;
 			CHECK(is_good(h));
 			EQUAL(word_of(h, 3), nr++);
-			/* What is not read yet must not be given back. */
+			/* The library must not free a record that is still in use. */
 			CHECK(ring.at - h->size - w.page->data_tail <= w.size);
 			if (batch == 1)
 				CHECK(ring.at - w.page->data_tail <= h->size);
@@ -159,7 +158,7 @@ static void forward(int twice, uint64_t batch, const char *name)
 	test_end(name);
 }
 
-/* `data_tail` is written when asked for, and not of what was not read. */
+/* libtally_ring_release() writes data_tail, and frees only records that were read. */
 static void release(void)
 {
 	struct libtally_ring ring;
@@ -202,7 +201,7 @@ static void damaged(void)
 		EQUAL(ring.error, 0);
 		write_one(&w, 1, 40);
 		CHECK(libtally_ring_next(&ring));
-		/* A head from somewhere else. */
+		/* data_head is far beyond the ring. */
 		w.page->data_head = w.head + 100 * w.size;
 		CHECK(!libtally_ring_next(&ring));
 		EQUAL(ring.error, (unsigned long long)LIBTALLY_RECORD_BAD_SIZE);
@@ -212,7 +211,7 @@ static void damaged(void)
 	test_end("what is no record is left out up to the head");
 }
 
-/* Heads that the kernel never writes: no header is read where there is not all of it. */
+/* Heads that the kernel never writes: the library reads no partial header. */
 static void odd_heads(void)
 {
 	static const unsigned int modes[] = { 0, LIBTALLY_RING_READ_ONLY };
@@ -245,7 +244,7 @@ static void odd_heads(void)
 		writer_free(&w);
 	}
 
-	/* Memory that ends where the data do. */
+	/* The data end with their memory, so a read beyond them is found. */
 	size = page_size + 4096;
 	map = malloc(size);
 	memset(map, 0, size);
@@ -327,7 +326,7 @@ static void backward(void)
 		}
 		for (told = 0; told < nr && sum + sizes[nr - 1 - told] <= w.size; told++)
 			sum += sizes[nr - 1 - told];
-		/* Not paused: what is next to the head may be in the kernel's hands. */
+		/* This ring cannot be paused: the kernel may be overwriting its end. */
 		EQUAL(libtally_ring_pause(&ring, 1) < 0, 1);
 		expected = libtally_ring_snapshot(&ring);
 		CHECK(expected <= (uint64_t)told);
@@ -366,7 +365,7 @@ static void *flood(void *data)
 		if (f->backward) {
 			put_backward(f->w, 0, size);
 		} else {
-			/* Nobody waits for the reader. */
+			/* The writer does not wait for the reader. */
 			f->w->page->data_tail = f->w->head;
 			write_one(f->w, 0, size);
 		}
@@ -376,7 +375,7 @@ static void *flood(void *data)
 	return NULL;
 }
 
-/* Read while it is written to: what is told is whole, and in order. */
+/* Reads a ring that is being written to: each returned record is whole, and in order. */
 static void overwritten(int back, const char *name)
 {
 	const struct perf_event_header *h;
@@ -449,8 +448,9 @@ static void slow_reader(void)
 }
 
 /*
- * Records that are written and not in data_head: one is under way, and those of
- * interrupts behind it are done. None of them is told, nor what they were written over.
+ * Records that are written but not in data_head: a writer was interrupted, and those of
+ * the interrupts are complete. The library returns neither these records nor the ones
+ * they have overwritten.
  */
 static void unpublished(int back)
 {
@@ -480,7 +480,7 @@ static void unpublished(int back)
 		EQUAL(word_of(h, 2), 1);
 		told++;
 	}
-	/* Who is so far behind begins anew at the head. */
+	/* A reader that was overtaken goes on at the head. */
 	EQUAL(told, back ? w.size / 64 : 0);
 	EQUAL(ring.skipped, back ? w.size / 2 : w.head);
 	libtally_ring_unmap(&ring);
@@ -506,7 +506,7 @@ static struct libtally_reader *reader_of(struct libtally_ring *rings, int nr)
 
 #define RINGS 7
 
-/* One writer after the other, reads in between at any moment: all is in order. */
+/* The writers take turns, and reads come at any time: all records are in order. */
 static void merge(void)
 {
 	const struct perf_event_header *h;
@@ -558,7 +558,7 @@ static void merge(void)
 	test_end("many rings by time");
 }
 
-/* A reader's end: what it has not told is still in the rings of others. */
+/* Freeing a reader leaves the records that it has not returned in the rings. */
 static void let_go(void)
 {
 	const struct perf_event_header *h;
@@ -573,7 +573,7 @@ static void let_go(void)
 		EQUAL(libtally_ring_attach(&rings[i], w[i].map, w[i].mapped, -1,
 					   i < 2 ? 0 : LIBTALLY_RING_READ_ONLY), 0);
 	}
-	/* At any place of the rings, and of each some records; also in two pieces. */
+	/* The reader ends at any place of the rings, also where a record wraps. */
 	for (int round = 0; round < 300 && !test_failures; round++) {
 		reader = reader_of(rings, 3);
 		for (int n = below(12); n; n--) {
@@ -598,7 +598,7 @@ static void let_go(void)
 		}
 		EQUAL(told, all);
 	}
-	/* One that is unmapped before is not looked at. */
+	/* The reader does not access rings that are unmapped before it ends. */
 	reader = reader_of(rings, 3);
 	for (int i = 0; i < 3; i++)
 		write_one(&w[i], 1, 40);
@@ -611,7 +611,7 @@ static void let_go(void)
 	test_end("rings of others go on where the reader was");
 }
 
-/* No snapshot of rings that are read otherwise; and nothing of theirs is lost. */
+/* A snapshot of rings that are not backward is refused, and loses no record. */
 static void mixed(void)
 {
 	static struct libtally_ring rings[2];
@@ -656,8 +656,8 @@ static void *write_many(void *data)
 }
 
 /*
- * Written by threads that take the time and then write: a record that is late is one
- * whose writer was held up in between, which is counted. Nothing is lost or twice.
+ * Threads take the time, and then write a record. A record is late if its writer was
+ * delayed in between; the reader counts those. No record is missing or returned twice.
  */
 static void merge_live(void)
 {
@@ -733,7 +733,7 @@ static void merge_snapshots(void)
 		CHECK(nr > 50);
 		for (told = 0, last = 0; (h = libtally_reader_next(reader)); told++) {
 			CHECK(is_good(h));
-			/* Those of the round before are there, too, and of later times. */
+			/* Records of earlier rounds are still there, with later times. */
 			if (!round)
 				CHECK(word_of(h, 2) >= last);
 			last = word_of(h, 2);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Samples of any sample_type, made here by what the text of <linux/perf_event.h>
- * says, and taken apart by the library.
+ * Samples of any sample_type. The test makes them by the text of <linux/perf_event.h>,
+ * and the library parses them.
  */
 #include "test.h"
 
 static FILE *null;
 
-/* What was put into a sample. Lists are numbered from a word of their own on. */
+/* The contents of a sample. Each list is numbered from a word of its own. */
 struct made {
 	uint64_t w[26];		/* a word for each bit of sample_type */
 	uint64_t nr_counts, nr_ips, nr_branches, regs_abi, stack, used, aux, hw_idx;
@@ -284,7 +284,7 @@ static void at_every_length(void)
 		set_size(&cut, n);
 		copy = exact(&cut, n);
 		error = look(copy, n, &r);
-		/* An empty branch stack may be less than was thought: only that can be. */
+		/* Only an empty branch stack may parse when its sample is cut. */
 		CHECK(error == LIBTALLY_RECORD_TRUNCATED || error == LIBTALLY_RECORD_BAD_LENGTH ||
 		      (!error && has(PERF_SAMPLE_BRANCH_STACK)));
 		free(copy);
@@ -373,7 +373,7 @@ static void combinations(void)
 	test_end("combinations at every length");
 }
 
-/* The words of a branch stack that are there or not without the attr's knowing. */
+/* Words of a branch stack whose presence does not follow from the attr. */
 static void branch_words(void)
 {
 	for (int i = 0; i < 100000; i++) {
@@ -382,7 +382,7 @@ static void branch_words(void)
 		attr.branch_sample_type |= PERF_SAMPLE_BRANCH_HW_INDEX;
 		libtally_format_init(&format, &attr);
 		m.hw_idx_there = below(2);
-		/* Fields whose length is in them could make both readings fit. */
+		/* With fields that have their own length, both readings could fit. */
 		if (!m.hw_idx_there)
 			attr.sample_type &= ~(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR |
 					      PERF_SAMPLE_STACK_USER | PERF_SAMPLE_AUX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the library share. Each prints "ok TEXT" or "bad TEXT". */
+/* Functions that the tests of the library share. Tests print "ok TEXT" or "bad TEXT". */
 #ifndef TEST_H
 #define TEST_H
 
@@ -10,9 +10,9 @@
 #include <string.h>
 #include "libtally.h"
 
-static int test_failures;	/* of the test that is running */
+static int test_failures;	/* number of failures in the current test */
 
-/* Says where and goes on, so that one mistake does not hide the next. */
+/* Prints the place of a failure and goes on, so that it does not hide the next one. */
 #define CHECK(condition) \
 	do { \
 		if (!(condition) && test_failures++ < 10) \
@@ -34,7 +34,7 @@ static inline void test_end(const char *name)
 	test_failures = 0;
 }
 
-/* The same numbers on each run. */
+/* Each run has the same random numbers. */
 static uint64_t test_seed = 0x9e3779b97f4a7c15ULL;
 
 static inline uint64_t any(void)
@@ -51,8 +51,8 @@ static inline uint64_t below(uint64_t n)
 }
 
 /*
- * Bytes as they are added. What is written here follows the text of
- * <linux/perf_event.h>, and shares nothing with the library.
+ * The bytes of a record. The tests write them by the text of <linux/perf_event.h>, and
+ * share no code with the library.
  */
 struct bytes {
 	union {
@@ -98,7 +98,7 @@ static inline void end(struct bytes *b)
 	set_size(b, b->n);
 }
 
-/* A copy that ends where the memory does: who reads on is told. */
+/* Returns a copy that ends with its memory: a sanitizer finds a read beyond it. */
 static inline void *exact(const struct bytes *b, size_t n)
 {
 	void *copy = malloc(n ? n : 1);
