@@ -21,7 +21,7 @@ static size_t page_size;
 
 static struct {
 	int device;		/* descriptor of the fake device; -1 for none */
-	__u64 id, id_step;	/* id of the next file, and its distance to the one after */
+	__u64 id, id_step;	/* id of the next file, and the step to the one after */
 	int id_fails;
 	int cpus_fail;
 	int opened, last_fd;
