@@ -3,8 +3,8 @@
 #
 # check: seconds=30
 #
-# scripts/check passes a small module that is right, and finds each mistake that is put
-# into it. Its objects are made by the compiler alone.
+# scripts/check passes a small module that is right, and finds each mistake that this
+# test puts into it. The module is compiled without a kernel's build system.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -14,7 +14,7 @@ check=$PWD/scripts/check
 order=$PWD/scripts/order
 tree=$work/tree
 
-# fresh: two files, of which event/event.c may call base/count.c and not the reverse.
+# fresh: makes two files. event/event.c may call base/count.c, and not the reverse.
 fresh() {
 	rm -rf "$tree"
 	mkdir -p "$tree"/src/module/{base,event} "$tree"/src/lib "$tree"/tests "$tree"/scripts \
@@ -92,7 +92,7 @@ fresh() {
 	END
 }
 
-# The objects, and what is said of them.
+# Compiles the files, and prints what scripts/order reports for them.
 ordered() {
 	local file
 	mkdir -p linux
@@ -103,16 +103,17 @@ ordered() {
 	"$order" src/README.md src/module src/module
 }
 
-# add FILE: lines from standard input at its end.
+# add FILE: appends standard input to the file.
 add() { cat >>"src/module/$1"; }
 
-# rightly COMMAND...: it has nothing to say of what is right.
+# rightly COMMAND...: passes if the command accepts a module without a mistake.
 rightly() (
 	fresh
 	"$@"
 )
 
-# finds MUTATION PATTERN COMMAND...: it fails, and says so, after the function MUTATION.
+# finds MUTATION PATTERN COMMAND...: passes if the command fails, and prints PATTERN,
+# after the function MUTATION has changed the module.
 finds() (
 	mutation=$1 pattern=$2
 	shift 2
@@ -160,7 +161,7 @@ no_row() { : >tests/modules/consumer/null_rows.h; }
 no_context() { sed -i '/Context:/d' include/tally/tally.h; }
 wrong_doc() { sed -i 's/@by/@of/' include/tally/tally.h; }
 bad_style() { printf 'int tally_style( void ) { return 1;}\n' | add base/count.c; }
-# Else this file has the word.
+# The word is put together, because codespell would find it in this file.
 misspelt() { printf '/* recei%s */\n' ve | sed 's/ei/ie/' | add base/count.c; }
 # shellcheck disable=SC2016
 bad_shell() { printf '#!/bin/sh\ncd $1 && rm -r "$unset"/*\n' >scripts/run; }
@@ -173,7 +174,7 @@ version_check() { echo '#if LINUX_VERSION_CODE > 1' | add base/count.c; }
 unused() { sed -i 's/return by + 1/int unused; return by + 1/' src/module/base/count.c; }
 not_static() { printf '\nint tally_lonely;\n' | add base/count.c; }
 
-# What has not changed since is said again.
+# The command fails again for a file that has not changed since.
 twice() { ! "$@" >"$work/first" && "$@"; }
 
 part() { "$check" --in "$tree" "$1"; }

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# That the module builds for other kernels is scripts/check's.
+# Why one kernel: scripts/check builds the module for the others.
 # check: on=debian-6.12 seconds=40
 # soak: args=debian-6.1 on=debian-6.12
 #
-# dkms adds, builds, installs and removes tally for stock kernels, in folders of
-# this test's own.
+# dkms adds, builds, installs and removes tally for stock kernels, in folders that
+# belong to this test.
 #
 #	dkms.sh KERNEL...
 
@@ -20,13 +20,13 @@ mkdir -p "$work/tree" "$work/source" "$work/install"
 in_folders() {
 	local verb=$1
 	shift
-	# There is no such kernel in /lib/modules, which depmod looks at.
+	# depmod reads /lib/modules, which does not have this kernel.
 	dkms "$verb" --no-depmod --dkmstree "$work/tree" --sourcetree "$work/source" \
 		--installtree "$work/install" -m tally -v "$version" "$@"
 }
 
-# What `make dkms-install` copies; but the rest of that target acts on the
-# machine's own folders, so dkms is called here.
+# Copies what `make dkms-install` copies. The rest of that target changes the machine's
+# folders, so this test calls dkms itself.
 copy_sources() {
 	make -n dkms-install DESTDIR="$work/dest" |
 		grep -E '^(install|cp) ' >"$work/copy" &&
@@ -34,7 +34,7 @@ copy_sources() {
 		mv "$work/dest/usr/src/tally-$version" "$work/source/"
 }
 
-# A module that nobody can load would pass a test for a file.
+# The module must be built for the kernel: a file alone may be one that does not load.
 is_for() {
 	local release=$1 module
 	module=$(find "$work/install/$release" -name 'tally.ko*') &&

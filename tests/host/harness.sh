@@ -3,8 +3,8 @@
 #
 # check: seconds=15
 #
-# scripts/test finds its tests by their heads and fails whatever does not end well; so
-# does tests/guest/lib/each.sh, which runs several scripts in one guest.
+# scripts/test finds its tests by their heads, and fails each that does not end well.
+# tests/guest/lib/each.sh, which runs several scripts in one guest, does the same.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -16,7 +16,7 @@ cp -r scripts "$tree" || exit 2
 cp tests/guest/lib/each.sh "$tree/tests/guest/lib"
 busybox=$(scripts/kernels root x86_64)/bin/busybox
 
-# script FOLDER/NAME HEAD BODY
+# script FOLDER/NAME HEAD BODY: writes a test script.
 script() {
 	printf '#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\n#\n%s\n%s\n' "$2" "$3" \
 		>"$tree/tests/$1.sh"
@@ -31,12 +31,12 @@ script host/status '# soak:' 'echo "ok 1 - one"; echo 1..1; exit 3'
 script guest/counts/count '# test: on=debian-6.1,debian-6.12 vm="--smp 4" args=7 seconds=30' ''
 script guest/counts/more '# test: on=debian-6.1 vm="--smp 4"' ''
 script guest/counts/lonely '# test: on=debian-6.1 vm="--smp 4" alone' ''
-# Those two are run by scripts/bench.
+# scripts/check and scripts/bench are no tests of their own in this tree.
 sed -i '/^# \(check\|test\|soak\):/d' "$tree/scripts/check" "$tree/scripts/bench"
 sed -i '2i # check: by=scripts/lib.sh' "$tree/scripts/check" "$tree/scripts/bench"
 echo '# check bench' >>"$tree/scripts/lib.sh"
 
-# prints PATTERN WORD...: what scripts/test prints with these words has such a line.
+# prints PATTERN WORD...: runs scripts/test with the words; passes if it prints PATTERN.
 prints() {
 	local pattern=$1
 	shift
@@ -46,10 +46,10 @@ prints() {
 	grep -qE -e "$pattern" "$work/out"
 }
 
-# fails NAME: a run of it does.
+# fails NAME: passes if a run of the test NAME fails.
 fails() { prints '^[0-9]+ passed, 1 failed, 0 skipped' "$1" && grep -qx 'status 1' "$work/out"; }
 
-# wrong HEAD PATTERN: with a script that has this head, nothing runs.
+# wrong HEAD PATTERN: passes if a script with this head keeps all tests from running.
 wrong() {
 	script host/wrong "$1" 'echo "ok 1 - one"; echo 1..1'
 	prints "tests/host/wrong.sh.*$2" && ! prints '^ok' && prints '^0 passed, 1 failed'
@@ -81,12 +81,12 @@ check 'all tests of a kernel share a guest' prints '^ +56 s  count\+more debian-
 check 'but one that is alone' prints '^ +26 s  lonely debian-6.1' --list debian-6.1
 check 'rounds, and the output of the first that failed' rounds
 
-# Not in /tmp, which each.sh hides.
+# The folder is not in /tmp, which each.sh hides.
 # shellcheck source=scripts/lib.sh
 here=$(. scripts/lib.sh && mkdir -p "$cache/tmp" && mktemp -d "$cache/tmp/each.XXXXXX") || exit 2
 trap 'rm -rf "$work" "$here"' EXIT
 
-# each SCRIPT...: in busybox's shell, and its mounts for itself.
+# each SCRIPT...: runs each.sh in busybox's shell and in a mount namespace of its own.
 each() {
 	mkdir -p "$here/bin"
 	cp "$tree"/tests/guest/lib/*.sh "$here"

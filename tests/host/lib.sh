@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# TAP for the tests that run on this machine. Sourced; the caller stands in the
-# top folder and ends with `finish`, without which there is no plan.
+# TAP for the tests that run on this machine. Sourced from the top folder. The caller ends
+# with `finish`, which prints the plan.
 
 tests=0
 failed=0

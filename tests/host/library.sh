@@ -3,10 +3,10 @@
 #
 # check: seconds=60
 #
-# The library for user programs, with sanitizers: records, rings, what perf makes of
-# its files, and how it is installed.
+# The library for user programs, with sanitizers: records, rings, files that perf reads,
+# and the installation.
 #
-#	library.sh [--fuzz SECONDS]	only wild bytes, so long (else 10 seconds)
+#	library.sh [--fuzz SECONDS]	only fuzzing, for SECONDS; all tests fuzz for 10
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -29,7 +29,7 @@ build() {
 		"${sources[@]}" -pthread
 }
 
-# Each "ok" or "bad" of a program is a test of its own.
+# run PROGRAM [BUILD]: each "ok" or "bad" of the program is a test of its own.
 run() {
 	local line status
 	check "$1 builds" "${2-build}" "$1"
@@ -47,7 +47,7 @@ run() {
 	[ "$status" = 0 ] || head -30 "$work/err" | sed 's/^/# /'
 }
 
-# As programs have it: what a sanitizer adds is not counted.
+# Builds as users do, without sanitizers, whose instructions are not the library's.
 build_cost() {
 	gcc -std=gnu11 "${flags[@]}" -O2 -o "$work/cost" tests/lib/cost.c "${sources[@]}"
 }
@@ -70,18 +70,18 @@ no_warning() {
 	[ -z "$output" ]
 }
 
-# Strict, for another machine, with another compiler.
+# The library compiles with strict warnings, another compiler and another architecture.
 compiles() {
 	local file
 	for file in "${sources[@]}"; do
 		no_warning "$@" -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -O2 -Wall -Wextra -Wshadow \
 			-Isrc/lib -Iinclude/uapi -c -o "$work/o" "$file" || return
-		# What it needs of the compiler's libraries not all have.
+		# Not all machines have libatomic, so no object may need it.
 		! nm -u "$work/o" | grep __atomic || return
 	done
 }
 
-# Where the first byte of a number is the highest: there are other bytes in a file then.
+# On a big-endian machine, the numbers in a file have another byte order.
 big_endian() {
 	mkdir -p "$work/big/gnu"
 	: >"$work/big/gnu/stubs-lp64_be.h"
@@ -91,7 +91,7 @@ big_endian() {
 		! grep -q PERFILE2 "$work/o"
 }
 
-# A program that knows the installed library alone.
+# Builds a program with the installed library alone.
 installs() {
 	mkdir -p "$work/objects"
 	make -s lib-install OUT="$work/objects" DESTDIR="$work/dest" PREFIX=/usr >"$work/install.log" 2>&1 || {
@@ -114,7 +114,7 @@ installs() {
 		}
 	END
 	cp "$work/user.c" "$work/user.cc"
-	# The device's own structs have names in C++, too: none is that of a function.
+	# In C++ a struct's name is a type: no struct of the device has a function's name.
 	cat >"$work/both.cc" <<-END
 		#include <libtally.h>
 		#include <linux/tally.h>
@@ -152,7 +152,7 @@ installs() {
 	done
 }
 
-# Of each sample the same line as perf says it.
+# The library and perf print the same line for each sample.
 perf_reads() {
 	local kind=$1
 	"$work/perfdata" "$work/$kind.data" "$kind" || return

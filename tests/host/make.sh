@@ -3,7 +3,7 @@
 #
 # check: seconds=60
 #
-# The Makefile does what people expect of a module's.
+# The Makefile has the targets that people expect of a module's Makefile.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -18,8 +18,8 @@ fresh() {
 	cp -r Kbuild Makefile dkms.conf COPYING README.md include src "$copy"
 }
 
-# Neither a network nor root's rights. (Another user could not read a cache
-# that lies in root's home.)
+# Builds without a network and without root's rights, but as root: another user could
+# not read a cache in root's home.
 builds() {
 	fresh
 	unshare --net setpriv --no-new-privs --inh-caps=-all --bounding-set=-all \
@@ -58,9 +58,9 @@ with_blanks() {
 		grep -q 'blank or colon' "$work/err" && make -C "$work/a b" help
 }
 
-# A kernel older than the oldest is refused by the source itself, and the oldest
-# is not: only linux/version.h is real to the preprocessor here, the stock kernel's
-# with another number in its first line.
+# accepts VERSION: the source compiles for this kernel version. It refuses kernels that
+# are too old. The preprocessor reads only linux/version.h of the stock kernel, with
+# another number in its first line.
 accepts() {
 	mkdir -p "$work/linux"
 	sed "1s/[0-9]*\$/$1/" "$stock/include/generated/uapi/linux/version.h" \

@@ -19,7 +19,7 @@ user_builds() {
 	make -C "$kdir" M="$user" KBUILD_EXTRA_SYMBOLS="$built/Module.symvers" IMPORT="$1" modules
 }
 
-# Kernels may be told to build such a module all the same, with a warning.
+# A kernel may be configured to build such a module with a warning.
 if grep -qs '^CONFIG_MODULE_ALLOW_MISSING_NAMESPACE_IMPORTS=y' \
 	"$kdir/.config" "$kdir/include/config/auto.conf"; then
 	verb=builds
@@ -29,7 +29,7 @@ fi
 fails() { ! "$@"; }
 builds() { "$@"; }
 
-# modpost's words, wherever it puts the quotes.
+# Compares modpost's message without its quotes, which differ between versions.
 without_import() {
 	$verb user_builds n >"$work/log" 2>&1
 	local status=$?

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The registers of the crash are the architectures' own.
+# Why these kernels: each architecture saves registers of a crash in its own way.
 # test: on=debian-6.12-arm64 seconds=35
 # soak: on=debian-6.1,debug-x86_64
 #
-# A guest's kernel crashes while a flight recorder is armed: its rings are frozen, and can
-# be found by the symbol that leads to them, as a dump of the memory would.
+# A guest's kernel crashes while a flight recorder is armed. Its rings are frozen, and are
+# found by the symbol that a reader of a memory dump would use.
 #
 #	panic.sh KERNEL
 
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/../.." || exit 2
 kernel=$1
 log=$work/log
 
-# said PATTERN: how many lines of the log, behind the panic, are like it.
+# said PATTERN: prints the number of lines after the panic that match.
 said() {
 	tr -d '\r' <"$log" | sed -n '/Kernel panic - not syncing/,$p' | grep -cE "$1"
 }
@@ -32,7 +32,7 @@ is_said() {
 	}
 }
 
-# crash NAME COMMAND: the guest ends with a panic.
+# crash NAME COMMAND: passes if the guest ends with a panic.
 crash() {
 	check_status "$1" 125 scripts/vm --kernel "$kernel" --log "$log" --timeout 200 -- "$2"
 }
@@ -52,7 +52,7 @@ cpu=$(tr -d '\r' <"$log" | sed -n 's/.*not syncing: .* middle of the 4th record 
 check 'the three before it are there, and it is not' \
 	is_said "tally_recorder: clock on cpu $cpu: 3 records, 0 strange" 1
 
-# One that was released is no more.
+# A recorder that was released is not found.
 crash 'it panics without one' "$load mode=gone && echo c >/proc/sysrq-trigger"
 check 'nothing is found' is_said 'tally_recorder: 0 recorders' 1
 finish

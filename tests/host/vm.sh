@@ -3,15 +3,15 @@
 #
 # test: seconds=110
 #
-# scripts/vm tells how a guest ended, prints what its command printed and
-# nothing else, and works from anywhere.
+# scripts/vm returns the status of the guest's command, prints only the output of the
+# command, and works from any folder.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 
 vm=$PWD/scripts/vm
-# The guests' own folder for what is temporary: nobody else's.
+# A folder for temporary files that only the guests of this test use.
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 k='--kernel debian-6.12'
@@ -48,13 +48,13 @@ from_elsewhere() {
 	local copy="$work/a checkout"
 	mkdir "$copy"
 	cp -r Kbuild src include tests scripts "$copy"
-	# The module alone: tests are built as it is, and take three times as long.
+	# Builds the module without tests, which would take three times as long.
 	: >"$copy/tests/Kbuild"
 	echo all: >"$copy/scripts/guest/programs.mk"
 	cd / && "$copy/scripts/vm" --kernel debian-6.12 -- 'ls tally.ko'
 }
 
-# An object may be there without the versions of its symbols.
+# A build that was killed may leave an object without its symbol versions.
 unfinished_is_built_anew() {
 	local again="$work/a checkout/scripts/vm" folder
 	folder=$("$again" --kernel debian-6.12 --build-only) || return
@@ -74,7 +74,7 @@ two_at_a_time() {
 }
 
 a_shell_by_hand() {
-	# What is typed before the shell is there may be lost, as on any terminal.
+	# As on any terminal, input may be lost before the shell has started.
 	{
 		for _ in 1 2 3 4 5 6 7 8; do
 			sleep 3
