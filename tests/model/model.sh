@@ -3,8 +3,8 @@
 #
 # check: seconds=60
 #
-# The ring's protocol, by spin: all that the model can do is looked at, and each
-# mistake that can be put into it is found.
+# Checks the ring's protocol with spin: all states of the model are searched, and each
+# mistake that is put into it is found.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -12,11 +12,12 @@ cd "$(dirname "$0")/../.." || exit 2
 
 model=$PWD/tests/model/ring.pml
 
-# Says what it finds. Complete, or it is a failure: no step is left out.
+# Prints the result of a search. A search that is not complete, or does not reach a step,
+# fails.
 search() (
 	cd "$work" && spin -a "$@" "$model" >spin.out 2>&1 ||
 		{ cat spin.out; exit 1; }
-	# `provided' and the reduction do not go together.
+	# spin's partial order reduction does not work with `provided'.
 	gcc -O2 -w -DSAFETY -DNOREDUCE -DMEMLIM=3000 -o pan pan.c || exit
 	timeout 300 ./pan -m20000 -w23 >pan.out 2>&1 || exit
 	cat pan.out
@@ -46,7 +47,7 @@ wrong() {
 	check "found: $name" finds "$@"
 }
 
-# What ring.c says of itself is in the model.
+# Each label that ring.c names in brackets is in the model.
 labels() {
 	local label labels
 	labels=$(grep -oE '\[[a-z]+\] \*/' src/module/record/ring.c | tr -d '[]*/ ' | sort -u)
@@ -68,7 +69,7 @@ right 'overwrite, with records as long as the ring' -DOVERWRITE -DS0=4 -DS1=3
 right 'any data_tail' -DGARBAGE -DR0=2 -DR2=2
 right 'any data_tail, and records longer than the ring' -DGARBAGE -DS1=4 -DS2=5
 
-# The same, with and without the mistake.
+# Both are run with and without the mistake.
 woken=(-DN=8 -DWATERMARK=2 -DS0=3 -DR2=0)
 right 'the watermark is never ahead of the head' "${woken[@]}"
 wrong 'the watermark moves on from where it is by now' -DBAD_WOKEN "${woken[@]}"

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of src/module/record/ring.c, for spin; tests/model/model.sh runs it. The labels
- * are those that the comments there name in brackets.
+ * The protocol of src/module/record/ring.c, for spin; tests/model/model.sh runs it. The
+ * comments of that file name the labels of this one in brackets.
  *
- * One CPU has a task, an interrupt and an NMI that write records. Each may begin
- * between any two steps of one below it, and runs to its end before that goes on. A
- * step is one access to what they share. On another CPU a reader, and what wakes it,
- * take steps in between as they like. All is counted in words, and numbers of words
- * have 5 bits: they wrap. They begin shortly before that.
+ * One CPU has a task, an interrupt and an NMI that write records. Each writer may begin
+ * between any two steps of a lower one, and runs to its end before the lower one goes on.
+ * A step is one access to shared memory. The reader is on another CPU; the reader and
+ * its irq_work take their steps at any time. All positions count words and have 5 bits.
+ * They begin shortly before they wrap.
  *
- * What is looked at, by defines:
+ * Defines choose what is modelled:
  *
- * (none)	The reader waits in poll(), reads what is there, and gives it back.
- *		WATERMARK words wake it, COUNT samples do if that is defined.
+ * (none)	The reader waits in poll(), reads all records, and frees their words.
+ *		WATERMARK words wake it; if COUNT is defined, COUNT samples do, too.
  * BACKWARD	Each record is in front of the one before.
- * OVERWRITE	The oldest records go. The reader looks at the whole ring once while
- *		it is paused, and when all is over.
- * GARBAGE	Who has the mapping writes anything for data_tail, at any time: so
- *		has_room() says anything.
+ * OVERWRITE	New records overwrite the oldest ones. The reader reads the whole ring
+ *		while it is paused, and again at the end.
+ * GARBAGE	A reader writes any value to data_tail at any time. So has_room() returns
+ *		any value.
  *
- * BAD_WOKEN and BAD_EVENTS are what perf's own ring does: one step too many between
- * looking and writing, and an interrupt in between wakes too often, or too late.
+ * BAD_WOKEN and BAD_EVENTS are what perf's own ring does: between reading and writing a
+ * value there is one step too many, and an interrupt there wakes too often, or too late.
  *
- * R0 R1 R2 are how many records the task, the interrupt and the NMI write, S0 S1 S2
- * how many words each has. BAD_* are mistakes: each is to be found.
+ * R0, R1 and R2 are the numbers of records that the task, the interrupt and the NMI
+ * write; S0, S1 and S2 are the words in each record. BAD_* are mistakes that must be
+ * found.
  *
- * This model's memory is sequentially consistent. So it takes for granted what the
- * letters in src/module/record/ring.c promise: R and S between the writer and the reader, T (one CPU
- * sees what it does in its order) and U (the lock of the wait queue). BAD_POLL is U
- * in the wrong order; for the others nothing here would tell a missing barrier.
+ * The memory of this model is sequentially consistent. So the model presumes the barriers
+ * with letters in src/module/record/ring.c: R and S between the writer and the reader, T
+ * (a CPU sees its own accesses in order) and U (the lock of the wait queue). BAD_POLL is
+ * U in the wrong order. The model does not find any other missing barrier.
  */
 
 #ifndef N
@@ -59,22 +60,22 @@
 #if defined(OVERWRITE) || defined(GARBAGE)
 #define SLEEPS 0
 #else
-#define SLEEPS 1	/* there is a reader that waits, and reads all */
+#define SLEEPS 1	/* the reader waits, and reads all records */
 #endif
 
 #define START		28
 #define MOD(x)		((x) & 31)
-#define HALF		16	/* from here on it is less than 0 */
+#define HALF		16	/* differences from here on are negative */
 #define RECORDS(l)	((l) == 0 -> R0 : ((l) == 1 -> R1 : R2))
 #define SIZE(l)		((l) == 0 -> S0 : ((l) == 1 -> S1 : S2))
 #define TOTAL		(R0 + R1 + R2)
 
-/* A word of a sample says whose it is, which one, and where in it; from 1 on. */
+/* A word of a sample has its writer, its sample's number and its place; none is 0. */
 #define WORD(l, n, i)	(1 + (l) * 32 + (n) * 8 + (i))
 #define LEVEL(w)	(((w) - 1) / 32)
 #define NUMBER(w)	((((w) - 1) % 32) / 8)
 #define PART(w)		(((w) - 1) % 8)
-/* A LOST record is one word: how many. */
+/* A LOST record is one word, with the number of lost records. */
 #define LOST		128
 
 /* struct tally_ring */
@@ -92,13 +93,13 @@ byte data_head = AS_SEEN(START), data_tail = AS_SEEN(START);
 /* The irq_work, and the reader's place in the wait queue. */
 bit pending, waking, queued, triggered;
 
-byte top;		/* the CPU: 0 for idle, 1 + who runs */
-byte done;		/* how many have written all their records */
+byte top;		/* the writer that runs on the CPU, plus 1; 0 for idle */
+byte done;		/* number of writers that have written all their records */
 
-/* What ought to be: no code looks at these. */
-byte want[N];		/* what the last one who reserved this word is to write there */
-byte owner[N];		/* 1 + who reserved it and has not filled in all */
-byte given, retold;	/* records reserved; lost ones that a LOST record tells of */
+/* The expected state, which only assertions read. */
+byte want[N];		/* the value that the last writer who reserved the word writes */
+byte owner[N];		/* the writer, plus 1, that is filling in the word; 0 for none */
+byte given, retold;	/* records reserved; lost records that LOST records report */
 
 #define QUIET	(top == 0 && !pending && !waking)
 
@@ -122,7 +123,7 @@ byte given, retold;	/* records reserved; lost ones that a LOST record tells of *
 #define TOO_LONG(size)	((size) > N)
 #endif
 
-/* place(): where word i is of a record that ends at x. */
+/* place(): the index of the first word of a record that ends at x. */
 #ifdef BACKWARD
 #define PLACE(x, size)	(MOD(-(x)) & (N - 1))
 #else
@@ -130,14 +131,14 @@ byte given, retold;	/* records reserved; lost ones that a LOST record tells of *
 #endif
 #define AT(i)		((PLACE(end, size) + (i)) & (N - 1))
 
-/* Word i of what is to be written: LOST first, if there is one. */
+/* Word i of the reserved words: the LOST record, if any, comes first. */
 #define TO_WRITE(i)	(told_of -> ((i) == 0 -> LOST + told_of : WORD(_pid, n, (i) - 1)) \
 				 : WORD(_pid, n, i))
 
 /* In the same step as the reservation. */
 inline it_is_ours()
 {
-	/* In the mapping, which has the ring twice. */
+	/* The record is within the mapping, which has the ring twice. */
 	assert(size <= N && PLACE(end, size) + size <= 2 * N);
 	given++;
 	retold = retold + told_of;
@@ -145,7 +146,7 @@ inline it_is_ours()
 	i = 0;
 	do
 	:: i < size ->
-		/* Nobody is at these words who was interrupted. */
+		/* No interrupted writer is still filling in these words. */
 		assert(owner[AT(i)] == 0);
 		owner[AT(i)] = 1 + _pid;
 		want[AT(i)] = TO_WRITE(i);
@@ -168,10 +169,10 @@ inline it_is_filled_in()
 	i = 0
 }
 
-/* In the same step as storing data_head: what that tells of is there. */
+/* In the same step as storing data_head: the records up to there are complete. */
 inline what_is_told_is_there(x)
 {
-	/* It never goes back. */
+	/* data_head never goes back. */
 	assert(MOD((x) - AS_SEEN(data_head)) <= MOD(head - AS_SEEN(data_head)));
 #ifndef GARBAGE
 	i = 0;
@@ -232,7 +233,7 @@ enter:		d_step { nest = outer + 1; size = SIZE(_pid) };
 		:: else
 		fi;
 #ifdef OVERWRITE
-		/* Else nobody reads it. */
+		/* @first is read only by rings that are overwritten. */
 #ifdef BAD_FIRST_NESTED
 		outer = 0;
 #endif
@@ -248,7 +249,7 @@ first:			began = old
 		fi;
 #endif
 try:		atomic {
-			/* Only who interrupts us makes us try again. */
+			/* A writer tries again only if another one interrupted it. */
 			tries++;
 			assert(tries <= TOTAL);
 			old = head;
@@ -287,7 +288,7 @@ reserve:	atomic {
 		:: else
 		fi;
 #endif
-		/* Else each record would wake the reader, from now on. */
+		/* If @woken were ahead of the head, each record would wake the reader. */
 		assert(MOD(head - woken) < HALF);
 #endif
 #ifdef BAD_EARLY
@@ -297,7 +298,7 @@ reserve:	atomic {
 		fi;
 #endif
 
-		/* Whoever called. */
+		/* The caller of tally_ring_reserve() fills in the record. */
 		do
 		:: i < size -> d_step {
 #ifndef GARBAGE
@@ -388,17 +389,17 @@ again:			if
 }
 
 #if SLEEPS
-/* The irq_work. It runs on the writers' CPU; more often than that is no harm. */
+/* The irq_work. It runs on the writers' CPU; the model lets it run more often. */
 active proctype wakes()
 {
 end:	do
 	:: d_step { pending -> pending = 0; waking = 1 };
-		/* The queue's lock. */
+		/* One step, because of the wait queue's lock. */
 		d_step { triggered = queued; waking = 0 }
 	od
 }
 
-/* When the reader sleeps, and nobody is about to wake it. */
+/* Checked when the reader sleeps, and no wake-up is under way. */
 inline it_may_sleep()
 {
 	assert(MOD(AS_SEEN(data_head) - AS_SEEN(data_tail)) <= WATERMARK);
@@ -408,12 +409,12 @@ inline it_may_sleep()
 #endif
 }
 
-/* It is whole, and none came before that is later, or this one. */
+/* A sample begins here, and neither it nor a later one of its writer was read before. */
 inline it_is_new(w)
 {
 	assert(w && PART(w) == 0);
 #ifdef BACKWARD
-	/* What is read at a time begins with the newest. */
+	/* Each read begins with the newest sample, so only a repetition is wrong. */
 	assert(!(got >> (LEVEL(w) * 4 + NUMBER(w)) & 1));
 #else
 	assert(!((got >> (LEVEL(w) * 4) & 15) >> NUMBER(w)));
@@ -458,7 +459,7 @@ read:	atomic {
 		at = data_tail;
 		till = data_head;
 #endif
-		/* As perf, never quite full. */
+		/* As in perf, a ring is never quite full. */
 		assert(MOD(till - at) < N)
 	};
 	do
@@ -488,7 +489,7 @@ read:	atomic {
 	:: else -> break
 	od;
 #ifdef BACKWARD
-	/* Where it began; the writers may be elsewhere by now. */
+	/* The reader frees up to where it began, not up to the present head. */
 	data_tail = from;
 #endif
 	atomic { at = 0; till = 0; from = 0 };
@@ -506,7 +507,7 @@ active proctype reader()
 
 	paused = 1;
 #ifndef BAD_GRACE
-	/* Who had looked before ends first. */
+	/* A writer that read @paused before ends first. */
 	top == 0;
 #endif
 	till = data_head;
