@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# What scripts/kernels and scripts/vm share. Sourced, never run.
+# Functions that the scripts of this folder share. Sourced, never run.
 # shellcheck shell=bash
 
-# The folder of the checkout, whatever folder the caller stands in.
+# The top folder of the checkout, for any working directory.
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # Read by the scripts that source this file.
 # shellcheck disable=SC2034
@@ -10,7 +10,7 @@ program=${0##*/}
 
 say() { printf '%s: %s\n' "$program" "$*" >&2; }
 
-# die STATUS SENTENCE...
+# die STATUS SENTENCE...: prints the sentence and exits with the status.
 die() {
 	local status=$1
 	shift
@@ -18,19 +18,19 @@ die() {
 	exit "$status"
 }
 
-# Everything that is downloaded or built lives here, outside the checkout, so
-# that `git clean` costs nothing and checkouts share their kernels.
+# The folder for all downloads and builds. It is outside the checkout, so that `git clean`
+# removes nothing of it, and checkouts share their kernels.
 cache=${TALLY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tally}
 case $cache in
 /*) ;;
 *) die 2 "the cache folder must be an absolute path: $cache" ;;
 esac
-# kbuild splits paths at white space and at colons.
+# kbuild splits paths at white space and colons.
 case $cache in
 *[[:space:]:]*) die 2 "the cache folder's path has a space or a colon in it, which kbuild cannot handle: '$cache'; set TALLY_CACHE to another folder" ;;
 esac
 
-# hold FILE [flock options]: take a lock until this shell (or subshell) ends.
+# hold FILE [flock options]: takes a lock until this shell or subshell ends.
 hold() {
 	local file=$1 fd
 	shift
@@ -39,14 +39,15 @@ hold() {
 	flock "$@" "$fd"
 }
 
-# The 12 hex digits that stand for standard input in a folder's name.
+# Prints 12 hex digits of the hash of standard input, for the name of a folder.
 key_of() { sha256sum | cut -c1-12; }
 
 # ---- the project, built for one kernel ----------------------------------
 
-# Where the project is built for a kernel: one folder per checkout and kernel,
-# so that objects never meet, and outside the checkout, whose path may hold
-# spaces. What is built with other options sets variant, for a folder of its own.
+# build_folder KERNEL: prints the folder where the project is built for a kernel. Each
+# checkout and kernel has its own, so that their objects never mix. It is outside the
+# checkout, whose path may have spaces. A build with other options sets variant, and so
+# has a folder of its own.
 variant=
 build_folder() {
 	local key
@@ -54,9 +55,9 @@ build_folder() {
 	echo "$cache/build/$key/$1$variant"
 }
 
-# sync_sources FOLDER: the checkout's sources, by content and without the times:
-# whatever differs is newer than the objects made from it. What is built stays where
-# its source was: with the folder, if that is gone.
+# sync_sources FOLDER: copies the checkout's sources that differ in content. Their times
+# are not copied, so a changed source is newer than its objects. Built files stay, unless
+# the folder of their source is gone.
 sync_sources() {
 	mkdir -p "$1"
 	(
@@ -65,7 +66,7 @@ sync_sources() {
 			[ -d "$checkout/$dir" ] || rm -r "$dir"
 		done
 	)
-	# What is excluded is also not deleted.
+	# The filters keep built files from being deleted.
 	rsync --recursive --links --perms --checksum --delete --delete-excluded \
 		--filter='P *.o' --filter='P *.ko' --filter='P *.a' \
 		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
@@ -77,15 +78,15 @@ sync_sources() {
 		"$checkout/" "$1/"
 }
 
-# seed FOLDER: a build folder that is new begins as a copy of one that another
-# checkout has for that kernel, so that a fresh clone does not build everything. The
-# two paths differ in the key of the checkout, which kbuild's and gcc's lists of
-# commands and dependencies hold.
+# seed FOLDER: fills a new build folder with a copy of another checkout's folder for this
+# kernel, so that a fresh clone does not build everything. The paths of both folders
+# differ in the key of the checkout. kbuild's and gcc's files of commands and dependencies
+# have these paths in them.
 seed() {
 	local folder=$1 from
 	[ ! -e "$folder" ] || return 0
 	mkdir -p "${folder%/*}"
-	# The newest that nobody is building in.
+	# Takes the newest folder in which no build runs.
 	find "$cache/build"/*/"${folder##*/}" -maxdepth 0 -printf '%T@ %p\n' 2>/dev/null |
 		sort -rn | while read -r _ from; do
 		(
@@ -94,7 +95,7 @@ seed() {
 				[ ! -d "$from$part" ] || cp -a "$from$part" "$folder$part" || exit
 			done
 		) || continue
-		# With their times, by which make goes.
+		# Replaces the path in these files, and keeps their times for make.
 		find "$folder" "$folder.programs" "$folder.programs.lib" -type f \( -name '.*.cmd' \
 			-o -name '*.d' -o -name '*.mod' -o -name modules.order \) -print0 2>/dev/null |
 			xargs -0 -r perl -e '
@@ -113,10 +114,9 @@ seed() {
 	done
 }
 
-# build_project KERNEL [make arguments]: bring the build folder up to date.
-# The caller holds build_folder's lock. Afterwards the modules are listed in
-# modules.order; static test programs are in the folder KERNEL.programs, made
-# with programs_args as well.
+# build_project KERNEL [make arguments]: brings the build folder up to date. The caller
+# holds build_folder's lock. Afterwards modules.order lists the modules, and the folder
+# KERNEL.programs has the static test programs, which are made with programs_args, too.
 programs_args=()
 build_project() {
 	local name=$1 folder kdir log
@@ -126,8 +126,8 @@ build_project() {
 	log=$folder.log
 	kdir=$("$checkout/scripts/kernels" dir "$name")
 	read -r -a args <<<"$("$checkout/scripts/kernels" make-args "$name") "
-	# A build that was killed may have left an object without the versions of
-	# its symbols, which nothing would make again.
+	# A build that was killed may leave an object without its symbol versions, which
+	# make would not build again.
 	if [ -e "$folder.unfinished" ]; then
 		rm -rf "$folder" "$folder.programs" "$folder.programs.lib"
 	fi
@@ -153,16 +153,16 @@ build_project() {
 		say "the test programs do not build for $name"
 		return 2
 	}
-	# Debian's kernel was built by another point release of the compiler.
+	# Debian built its kernel with another point release of the compiler.
 	grep -E 'warning:' "$log" | grep -v 'the compiler differs from the one used' >&2 || true
 	rm "$folder.unfinished"
 }
 
-# modules_of KERNEL: the .ko files that the last build made, one per line.
+# modules_of KERNEL: prints the .ko files of the last build, one per line.
 modules_of() {
 	local folder
 	folder=$(build_folder "$1")
 	[ -e "$folder/modules.order" ] || return 0
-	# Absolute or not, and .o or .ko, as the kernel's version has it.
+	# By the kernel's version, paths are absolute or not, and end in .o or .ko.
 	sed -e 's/\.o$/.ko/' -e "s|^$folder/||" -e "s|^|$folder/|" "$folder/modules.order"
 }

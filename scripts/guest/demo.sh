@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in the guest: counts a load with tally and prints the counts. Fails if an event
-# that should count does not.
+# Runs in the guest. Counts a load with tally and prints the counts. Fails if an event
+# does not count.
 
 tree=/sys/kernel/debug/tally
 

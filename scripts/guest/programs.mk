@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# Test programs for the guest: each C file in a folder of tests/guest becomes one
-# static program in $(OUT); those in bench/bpf as well, if there is a folder with
-# libbpf, BPF_ROOT. Those in fuzz/preload become libraries, NAME.so. Run by
-# scripts/lib.sh in the folder where the project is built.
+# Test programs for the guest. Each C file in a folder of tests/guest becomes a static
+# program in $(OUT). Files in bench/bpf do so if BPF_ROOT is a folder with libbpf. Files
+# in fuzz/preload become libraries, NAME.so. scripts/lib.sh runs this file in the folder
+# where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
 CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude \
@@ -14,7 +14,7 @@ vpath %.c $(sort $(dir $(sources)))
 
 programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(wildcard tests/guest/fuzz/preload/*.c)))
 
-# Users of the device, for 32 bits too: NAME32.
+# Programs that use the device are also built for 32 bits, as NAME32.
 ifeq ($(CROSS_COMPILE),)
 of_32_bits := chains counting devabi devcount devfilter devgroups devoutput devread devrights devring
 of_32_bits += devvalues devwake fuzz sampling
@@ -22,10 +22,10 @@ programs += $(patsubst %,$(OUT)/%32,$(of_32_bits))
 endif
 
 ifneq ($(BPF_ROOT),)
-# Debian keeps what differs between architectures in a folder of its name.
+# Debian has libraries in a folder with the name of their architecture.
 bpf_lib := $(patsubst %/libbpf.a,%,$(wildcard $(BPF_ROOT)/usr/lib/*/libbpf.a))
 BPF_FLAGS := -I$(BPF_ROOT)/usr/include -I$(BPF_ROOT)/usr/include/$(notdir $(bpf_lib))
-# libelf may want either of the last two, and has no pkg-config file for libbpf.
+# libelf may need either of the last two; BPF_ROOT has no pkg-config that would tell.
 BPF_LIBS := $(bpf_lib)/libbpf.a $(bpf_lib)/libelf.a $(wildcard $(bpf_lib)/libz.a $(bpf_lib)/libzstd.a)
 programs += $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$(wildcard tests/guest/bench/bpf/*.c)))
 objects := $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bench/bpf/*.bpf.c))
@@ -51,7 +51,8 @@ $(OUT)/%: tests/guest/bench/bpf/%.c scripts/guest/programs.mk
 $(OUT)/%.bpf.o: tests/guest/bench/bpf/%.bpf.c scripts/guest/programs.mk
 	clang -target bpf -O2 -g -Wall -Wextra $(BPF_FLAGS) -MMD -MP -MF $@.d -c -o $@ $<
 
-# With src/lib as other programs have it; its objects are beside OUT, which guests get.
+# bench_lib links with src/lib as users do. The objects of src/lib are not in OUT, because
+# guests get all files of OUT.
 $(OUT)/bench_lib: bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -Isrc/lib -MMD -MP -MF $@.d -o $@ $< $(OUT).lib/libtally.a
 
@@ -59,8 +60,8 @@ $(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
 	mkdir -p $(OUT).lib
 	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib
 
-# A source that has moved is found in its new folder. The lists themselves have no
-# source: the compiler writes them.
+# A source that was moved is found in its new folder, so its old name needs no rule. The
+# compiler writes the lists of dependencies, so they need no rule either.
 tests/guest/%.c tests/guest/%.h: ;
 $(programs:=.d) $(objects:=.d): ;
 
