@@ -25,7 +25,7 @@ ifneq ($(BPF_ROOT),)
 # Debian has libraries in a folder with the name of their architecture.
 bpf_lib := $(patsubst %/libbpf.a,%,$(wildcard $(BPF_ROOT)/usr/lib/*/libbpf.a))
 BPF_FLAGS := -I$(BPF_ROOT)/usr/include -I$(BPF_ROOT)/usr/include/$(notdir $(bpf_lib))
-# libelf may need either of the last two; BPF_ROOT has no pkg-config that would tell.
+# libelf may need either of the last two; BPF_ROOT has no pkg-config file that names it.
 BPF_LIBS := $(bpf_lib)/libbpf.a $(bpf_lib)/libelf.a $(wildcard $(bpf_lib)/libz.a $(bpf_lib)/libzstd.a)
 programs += $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$(wildcard tests/guest/bench/bpf/*.c)))
 objects := $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bench/bpf/*.bpf.c))

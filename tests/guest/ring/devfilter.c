@@ -434,7 +434,7 @@ static void hotplug(void)
 	wait_ms(300);
 	renamed_on(1, fd, &value, "on CPU 1 again");
 	close(fd);
-	/* An event that is made while a CPU is offline filters there, too, later. */
+	/* An event that is made with a CPU offline filters on it once it is online. */
 	run_on(0);
 	tell(switch_cpu(1, "0") == 1, "CPU 1 goes offline");
 	fd = open_it();
