@@ -2,9 +2,9 @@
 /*
  * Producers for rings. On each CPU a task, a timer in softirq and one in hard interrupt
  * pass a tracepoint as often as they can, and write to a word that may have a breakpoint.
- * They are interrupted by traps of probes on x86, which are NMIs between any two
- * instructions, and elsewhere by the PMU's interrupts, which are NMIs if the machine has
- * those. These handlers pass the tracepoint, too.
+ * Traps of probes interrupt the producers on x86: these are NMIs between any two
+ * instructions. Elsewhere the PMU's interrupts do, which are NMIs if the machine has
+ * those. The handlers of both pass the tracepoint, too.
  *
  * The tracepoint has the number of the pass, of those of its CPU and level. In debugfs:
  *
