@@ -83,12 +83,12 @@ static inline void figure(struct tap *tap, const char *kind, const char *name,
 
 /* The events of one kind, on CPU 0. */
 struct bench {
+	TALLY_SECTION(section, 4);
 	const char *kind;
 	struct tally_what what;
 	struct tally_event *ev;
 	struct tally_set *set;		/* 4 members */
 	struct tally_set *set_of_8;
-	TALLY_SECTION(section, 4);
 	u64 out[4];
 	struct perf_event *bare[4];	/* the PMU has room for these and tally's */
 };

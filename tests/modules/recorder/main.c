@@ -297,7 +297,7 @@ static int share(void)
 		return PTR_ERR(kept);
 	others[0] = build_ring(probe(), "forward", TALLY_RING_SHARED);
 	others[1] = build_ring(probe(), "unshared", TALLY_RING_BACKWARD);
-	others[2] = build_ring((struct tally_what)TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS),
+	others[2] = build_ring(TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS),
 			       "faults", backward);
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		if (IS_ERR(others[i]))

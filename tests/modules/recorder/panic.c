@@ -124,7 +124,7 @@ int panic_inside(struct tally_event **ev)
 		return PTR_ERR(watch);
 	}
 	atomic_notifier_chain_register(&panic_notifier_list, &notifier);
-	*ev = build_flight((struct tally_what)TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK), "clock",
+	*ev = build_flight(TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK), "clock",
 			   10 * NSEC_PER_MSEC);
 	if (IS_ERR(*ev))
 		return PTR_ERR(*ev);
