@@ -13,7 +13,8 @@
  *   GAP_NS. Then all works are held for as long as those ran.
  *
  * No work is lost. The brake is a CPU's and not a work's, so works that cause each other
- * by turns are held, too.
+ * by turns are held, too. On PREEMPT_RT a CPU has one brake for works in interrupt and
+ * another one for works in its thread.
  *
  * The limit of overflows (tally_builder_max_rate(), see build/callback.c) is no part of
  * this. It switches perf's event off, which costs the CPU its time also where no work
@@ -34,6 +35,7 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -75,37 +77,53 @@ struct brake {
 	struct hrtimer timer;
 };
 
-static DEFINE_PER_CPU(struct brake, brakes);
+static DEFINE_PER_CPU(struct brake [2], brakes);
+
+/* The brake of this CPU for a work. */
+static struct brake *brake_of(const struct tally_kick *kick)
+{
+	return this_cpu_ptr(&brakes[IS_ENABLED(CONFIG_PREEMPT_RT) && !kick->hard]);
+}
 
 static bool holds(const struct brake *b)
 {
 	return READ_ONCE(b->inside) || READ_ONCE(b->on);
 }
 
-static void let_go(struct brake *b)
+/* Queues the works that are held, or does them at once. */
+static void let_go(struct brake *b, bool now)
 {
 	struct tally_kick *kick, *next;
 	struct llist_node *list;
+	unsigned long flags;
 
+	/* A work that runs before its KICK_LISTED is cleared could not be held again. */
+	raw_local_irq_save(flags);
 	list = llist_del_all(&b->held);
 	llist_for_each_entry_safe(kick, next, list, node) {
 		WRITE_ONCE(kick->held, KICK_LISTED);
 		smp_mb(); /* M */
-		irq_work_queue(&kick->irq_work);
+		if (now)
+			kick->run(kick);
+		else
+			irq_work_queue(&kick->irq_work);
 		/* From here on tally_kick_sync() may return, and the work be freed. */
 		smp_store_release(&kick->held, 0);
 	}
+	raw_local_irq_restore(flags);
 }
 
 static enum hrtimer_restart brake_ended(struct hrtimer *timer)
 {
 	struct brake *b = container_of(timer, struct brake, timer);
 
-	b->row = 0;
-	b->ran = 0;
+	if (b->on) {
+		b->row = 0;
+		b->ran = 0;
+	}
 	WRITE_ONCE(b->on, false);
 	smp_mb(); /* W */
-	let_go(b);
+	let_go(b, false);
 	return HRTIMER_NORESTART;
 }
 
@@ -117,7 +135,7 @@ static enum hrtimer_restart brake_ended(struct hrtimer *timer)
  */
 void tally_kick(struct tally_kick *kick)
 {
-	struct brake *b = this_cpu_ptr(&brakes);
+	struct brake *b = brake_of(kick);
 
 	smp_mb(); /* M */
 	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
@@ -130,7 +148,7 @@ void tally_kick(struct tally_kick *kick)
 	llist_add(&kick->node, &b->held);
 	smp_mb(); /* W */
 	if (unlikely(!holds(b)))
-		let_go(b);
+		let_go(b, false);
 }
 
 /**
@@ -148,10 +166,13 @@ void tally_kick_again(struct tally_kick *kick)
 
 static void hold(struct brake *b, u64 ns)
 {
-	/* The last interrupt of a CPU that goes offline: its timers are gone. */
+	/*
+	 * The last interrupt of a CPU that goes offline: its timers are gone, and what is
+	 * queued now waits until the CPU is back.
+	 */
 	if (unlikely(!cpu_online(smp_processor_id()))) {
 		WRITE_ONCE(b->on, false);
-		let_go(b);
+		let_go(b, true);
 		return;
 	}
 	hrtimer_start(&b->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
@@ -160,7 +181,8 @@ static void hold(struct brake *b, u64 ns)
 static void run(struct irq_work *irq_work)
 {
 	struct tally_kick *kick = container_of(irq_work, struct tally_kick, irq_work);
-	struct brake *b = this_cpu_ptr(&brakes);
+	struct brake *b = brake_of(kick);
+	s64 took;
 	u64 begin;
 
 	/* The work was queued before the brake was on. */
@@ -178,7 +200,9 @@ static void run(struct irq_work *irq_work)
 	kick->run(kick);
 	WRITE_ONCE(b->inside, false);
 	b->ended = ktime_get_mono_fast_ns();
-	b->ran += b->ended - begin;
+	/* The clock may go back a little, and a virtual CPU may stand still. */
+	took = b->ended - begin;
+	b->ran += clamp(took, 0LL, (s64)STRETCH_NS);
 	if (unlikely(++b->row >= ROW_MOST || b->ran >= STRETCH_NS)) {
 		WRITE_ONCE(b->on, true);
 		hold(b, max(HOLD_NS, b->ran));
@@ -198,6 +222,7 @@ void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *
 		     bool hard)
 {
 	kick->run = run_it;
+	kick->hard = hard;
 	kick->irq_work = hard ? IRQ_WORK_INIT_HARD(run) : IRQ_WORK_INIT(run);
 	kick->held = 0;
 }
@@ -214,23 +239,29 @@ void tally_kick_sync(struct tally_kick *kick)
 		while (smp_load_acquire(&kick->held)) /* let_go() has used the work */
 			schedule_timeout_uninterruptible(1);
 		irq_work_sync(&kick->irq_work);
+		/* run() has put the work on a list before the work became idle. */
+		smp_rmb();
 	} while (READ_ONCE(kick->held) || irq_work_is_busy(&kick->irq_work));
 }
 
 void tally_brakes_init(void)
 {
-	int cpu;
+	int cpu, i;
 
-	for_each_possible_cpu(cpu)
-		tally_hrtimer_setup(&per_cpu_ptr(&brakes, cpu)->timer, brake_ended,
-				    CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < 2; i++)
+			tally_hrtimer_setup(&per_cpu(brakes, cpu)[i].timer, brake_ended,
+					    CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	}
 }
 
 /* No work is left. */
 void tally_brakes_exit(void)
 {
-	int cpu;
+	int cpu, i;
 
-	for_each_possible_cpu(cpu)
-		hrtimer_cancel(&per_cpu_ptr(&brakes, cpu)->timer);
+	for_each_possible_cpu(cpu) {
+		for (i = 0; i < 2; i++)
+			hrtimer_cancel(&per_cpu(brakes, cpu)[i].timer);
+	}
 }

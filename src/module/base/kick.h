@@ -11,12 +11,14 @@
  * struct tally_kick - a work that is done in interrupt
  * @run: does the work
  * @irq_work: calls @run
+ * @hard: @run is called in hard interrupt on PREEMPT_RT, too
  * @held: state while the CPU's brake holds the work; 0 if it does not
  * @node: link in the list of the brake that holds the work
  */
 struct tally_kick {
 	void (*run)(struct tally_kick *kick);
 	struct irq_work irq_work;
+	bool hard;
 	unsigned int held;
 	struct llist_node node;
 };
