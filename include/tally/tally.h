@@ -52,8 +52,8 @@
  * a handler may ...      on_overflow          on_overflow_irq   on_overflow_work
  * =====================  ===================  ================  ===================
  * runs in                the context that     hard interrupt,   a kernel thread,
- *                        overflowed, on its   the same CPU, at  any CPU, some time
- *                        CPU: expect NMI      most 1 ms later   later
+ *                        overflowed, on its   the same CPU,     any CPU, some time
+ *                        CPU: expect NMI      soon              later
  * use per-CPU data       if NMI-safe          yes               as any thread
  * atomics, irq_work      yes                  yes               yes
  * raw_spin_lock          trylock only         yes               irqsave, if the irq

@@ -439,11 +439,12 @@ bool tally_debugfs_init(bool wanted)
 			root);
 		return false;
 	}
+	/* Before the file by which events are made. */
+	tally_folders_init(&folder_ops);
 	debugfs_create_file("events", 0444, root, NULL, &events_fops);
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
 	debugfs_create_file("create", 0200, root, NULL, &create_fops);
 	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
-	tally_folders_init(&folder_ops);
 	return true;
 }
 

@@ -3,7 +3,6 @@
 #define TALLY_MLOCK_H
 
 struct mm_struct;
-struct tally_builder;
 struct user_struct;
 
 /**

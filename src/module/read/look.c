@@ -21,7 +21,7 @@ static bool can_look(int cpu, void *arg)
 
 	while (left) {
 		event = READ_ONCE(tally_slot_on(set->members[tally_set_next(&left)],
-						cpu)->event); /* K */
+						cpu)->event);
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}

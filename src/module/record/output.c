@@ -98,7 +98,7 @@ void tally_output_detach(struct tally_output *out, unsigned int slot)
  * tally_outputs_wake - wake those who poll a file whose event writes to a ring
  * @r: the ring
  *
- * Context: Hard interrupt.
+ * Context: irq_work: hard interrupt, or on PREEMPT_RT a thread.
  */
 void tally_outputs_wake(struct tally_ring *r)
 {

@@ -334,7 +334,10 @@ EXPORT_SYMBOL_TALLY(tally_event_resume);
 /* Whether programs may map the rings of an event. */
 bool tally_recorder_is_shared(const struct tally_event *ev)
 {
-	return ev->output && ev->output->recorder && ev->output->recorder->shared;
+	/* Another program's file may be giving the event its output. */
+	const struct tally_output *out = smp_load_acquire(&ev->output);
+
+	return out && out->recorder && out->recorder->shared;
 }
 
 /**

@@ -254,7 +254,7 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 
 	for (i = 0; i <= r->nr_pages && !err; i++, addr += PAGE_SIZE) {
 		err = remap_pfn_range(vma, addr, page_to_pfn(r->pages[i]), PAGE_SIZE, prot);
-		/* A write to a data page faults, and mapping_pfn_mkwrite() refuses it. */
+		/* Data pages are read-only: a write faults, and is refused. */
 		prot = data;
 		cond_resched();
 	}
@@ -266,7 +266,8 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 
 /**
  * tally_ring_init - set up what all rings need
- * @woken: wakes those who poll a ring's files; called in hard interrupt
+ * @woken: wakes those who poll a ring's files; called in irq_work: in hard interrupt, or
+ *	on PREEMPT_RT in a thread
  *
  * Context: Process context, before there is any ring.
  * Return: 0, or ENOMEM.

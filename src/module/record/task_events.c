@@ -373,6 +373,12 @@ static void __maybe_unused check_types(void)
 	check_trace_callback_type_cgroup_mkdir(probe_mkdir);
 }
 
+/*
+ * To register a probe patches the kernel's code, and programs open and close many files
+ * of tasks. So what waits for the end of tasks keeps its probes until the module unloads.
+ */
+static unsigned long kept;
+
 static unsigned int needs(const struct tally_task_listener *listener)
 {
 	unsigned int mask = 0;
@@ -389,6 +395,20 @@ static unsigned int needs(const struct tally_task_listener *listener)
 		mask |= BIT(SWITCH);
 	if (listener->kinds & TALLY_TASK_CGROUP && IS_ENABLED(CONFIG_CGROUP_PERF))
 		mask |= BIT(MKDIR);
+	return mask;
+}
+
+/* Of a listener that leaves. The first one for the end of a task hands its probes over. */
+static unsigned int no_longer_needed(const struct tally_task_listener *listener)
+{
+	unsigned int mask = needs(listener);
+
+	if (listener->kinds & TALLY_TASK_END) {
+		if (!test_and_set_bit(EXIT, &kept))
+			mask &= ~BIT(EXIT);
+		if (!test_and_set_bit(EXEC, &kept))
+			mask &= ~BIT(EXEC);
+	}
 	return mask;
 }
 
@@ -524,7 +544,7 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 	raw_spin_unlock(&members_lock);
 	if (listener->inherit)
 		drop_spares();
-	stop_probes(needs(listener));
+	stop_probes(no_longer_needed(listener));
 	if (listener->task)
 		put_task_struct(listener->task);
 }
@@ -532,6 +552,7 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 /* Before the module goes, and after the last listener has left. */
 void tally_task_events_exit(void)
 {
+	stop_probes(kept);
 	tracepoint_synchronize_unregister();
 	cancel_work_sync(&refilling);
 }

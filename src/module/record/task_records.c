@@ -134,7 +134,7 @@ unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
 
 /**
  * tally_task_records_add - write the records of tasks that an event asks for
- * @out: the output of the event, which has its counter; tally_output_end() ends this
+ * @out: the output of the event, which has its counter; tally_task_events_leave() ends this
  * @attr: the attributes of the event
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
