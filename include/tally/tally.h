@@ -972,7 +972,8 @@ void tally_builder_sigtrap(struct tally_builder *b, u64 data);
  * @b: the builder, after tally_build() or tally_builder_parse() failed
  *
  * Context: Any context.
- * Return: the description, without a full stop; "" if there was no error.
+ * Return: the description, without a full stop; "" if there was no error, "no builder" if
+ * @b is none.
  */
 const char *tally_builder_why(const struct tally_builder *b);
 
@@ -992,10 +993,10 @@ const char *tally_builder_why(const struct tally_builder *b);
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
  * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL,
- * ENAMETOOLONG and EOPNOTSUPP for settings, EACCES without CAP_PERFMON, EEXIST for a name
- * that is taken, ESRCH for a task that has exited, EINTR for a signal while the task is
- * in exec(). From perf: ENOENT for an event that this machine does not have, ENODEV for a
- * CPU that is offline, ENOSPC if no breakpoint is free, EPERM for kernel breakpoints
+ * ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES without CAP_PERFMON, EEXIST
+ * for a name that is taken, ESRCH for a task that has exited, EINTR for a signal while the
+ * task is in exec(). From perf: ENOENT for an event that this machine does not have, ENODEV
+ * for a CPU that is offline, ENOSPC if no breakpoint is free, EPERM for kernel breakpoints
  * without CAP_SYS_ADMIN, EBUSY if the PMU has no room, ENOMEM.
  */
 struct tally_event *__must_check tally_build(struct tally_builder *b);
@@ -1394,7 +1395,7 @@ struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
  *
  * Context: Any context.
  * Return: the index of the builder, whose error tally_builder_why() describes; -1 if no
- * builder has an error.
+ * builder has an error, and if @builders is none.
  */
 int tally_set_failed(const struct tally_builder *builders, unsigned int n);
 
@@ -1535,7 +1536,7 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
  * its own. Neither the set nor the CPU keeps a list of sections.
  *
  * Context: Any context in which the caller stays on its CPU until
- * tally_section_end(): with preemption disabled, in interrupts, in NMI. Takes no lock
+ * tally_section_end(): with preemption disabled, in hard interrupts, in NMI. Takes no lock
  * and interrupts no CPU.
  * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set does not
  * count, and for a section with fewer members than the set; EAGAIN if a member is not

@@ -235,7 +235,7 @@ static int end_carefully(const struct tally_section *section, u64 *out, bool irq
 	return err;
 }
 
-/* The task and the CPU in one word: bits 48 to 63 of all pointers to tasks are the same. */
+/* The task and the CPU in one word: pointers to two tasks differ below bit 48. */
 static __always_inline u64 here(unsigned int cpu)
 {
 	return (unsigned long)current ^ (u64)cpu << 48;

@@ -8,8 +8,9 @@
  *
  * Ordering, beside local.c (I to K):
  *
- * L. tally_set::open is stored with release after the members have begun. section.c
- *    load-acquires it before it reads the members without the lock.
+ * L. tally_set::open is stored with release after the members have begun.
+ *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
+ *    without the lock. A section relies on the views of the members: I.
  */
 #include <linux/bitops.h>
 #include <linux/mutex.h>
