@@ -588,8 +588,8 @@ static void filter_no_memory(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ_MSG(test, (void *)f, ERR_PTR(-ENOMEM), "%d", n);
 		refused++;
 	}
-	/* There are at least two: the levels of parentheses, and the filter. */
-	KUNIT_EXPECT_GE(test, refused, 2);
+	/* Fault injection does not see all of them: memory per CPU, for one. */
+	KUNIT_EXPECT_GE(test, refused, 1);
 	KUNIT_EXPECT_LT(test, n, 200);
 	if (!IS_ERR(f))
 		tally_filter_free(f);
