@@ -50,11 +50,13 @@
 
 /*
  * A CPU, or a task, has one context for the events of all PMUs since 6.2
- * (bd27568117664), and one for each PMU before. With the floor at 6.2 this goes.
+ * (bd27568117664). Before, PMUs with the same task_ctx_nr shared one, as all software PMUs
+ * did. With the floor at 6.2 this goes.
  */
 static inline bool tally_pmus_share_context(const struct pmu *a, const struct pmu *b)
 {
-	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) || a == b;
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) || a == b ||
+	       (a->task_ctx_nr == b->task_ctx_nr && a->task_ctx_nr != perf_invalid_context);
 }
 
 /*

@@ -271,12 +271,7 @@ static int views_fill(struct tally_set *set)
 /* Completes a set that has its members: flags, and memory for each slot. */
 static int set_fill(struct tally_set *set)
 {
-	unsigned int i;
-
-	set->stays = set->plain;
-	for (i = 0; i < set->nr; i++)
-		set->stays &= !tally_counter_rotates(set->members[i]->counter);
-	set->fast = set->stays || (set->plain && has_one_context(set));
+	set->fast = set->plain && has_one_context(set);
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
 	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);

@@ -327,19 +327,6 @@ static const struct pmu *pmu_of(const struct tally_counter *c)
 	return NULL;
 }
 
-/* Whether perf may take the counter off the PMU for other events. */
-bool tally_counter_rotates(struct tally_counter *c)
-{
-	const struct pmu *pmu;
-	bool rotates;
-
-	mutex_lock(&c->lock);
-	pmu = pmu_of(c);
-	rotates = !pmu || pmu->task_ctx_nr != perf_sw_context;
-	mutex_unlock(&c->lock);
-	return rotates;
-}
-
 /* Whether perf has the events of both, which are on one target, in one context. */
 bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
 {
@@ -359,7 +346,14 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 /* Whether overflows interrupt any code, as those of clocks and of hardware do. */
 bool tally_counter_interrupts(struct tally_counter *c)
 {
-	return tally_counter_rotates(c) || tally_attr_is_clock(&c->attr);
+	const struct pmu *pmu;
+	bool software;
+
+	mutex_lock(&c->lock);
+	pmu = pmu_of(c);
+	software = pmu && pmu->task_ctx_nr == perf_sw_context;
+	mutex_unlock(&c->lock);
+	return !software || tally_attr_is_clock(&c->attr);
 }
 
 /*

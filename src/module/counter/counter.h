@@ -19,7 +19,6 @@ int tally_counter_set_period(struct tally_counter *c, u64 period);
 int tally_counter_modify(struct tally_counter *c,
 			 const struct perf_event_attr *attr);
 bool tally_counter_interrupts(struct tally_counter *c);
-bool tally_counter_rotates(struct tally_counter *c);
 bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b);
 void tally_counter_look(struct tally_counter *c);
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot);

@@ -193,8 +193,6 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 static bool was_left_alone(const struct tally_section *section,
 			   const struct tally_mark *then, const struct tally_mark *now)
 {
-	if (section->set->stays)
-		return true;
 	if (section->set->fast)
 		return now->stamp <= section->time;
 	return now->stamp == then->stamp;

@@ -41,7 +41,6 @@ struct tally_set_look {
  * @room: number of members for which @now has room
  * @nr_slots: number of slots of each member's counter
  * @slot_mask: tally_counter::slot_mask of each member's counter
- * @stays: no member overflows, and perf takes none off the PMU while it is enabled
  * @fast: sections may take the fast path
  * @open: the members are enabled, and have begun; read without @lock
  * @begun: the set has been enabled
@@ -75,7 +74,6 @@ struct tally_set {
 	unsigned int room;
 	unsigned int nr_slots;
 	unsigned int slot_mask;
-	bool stays;
 	bool fast;
 	bool open;
 	bool begun;

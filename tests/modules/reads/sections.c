@@ -10,6 +10,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 #include "reads.h"
@@ -149,6 +150,58 @@ static void test_in_nmi(void)
 	tally_event_release(ev);
 }
 
+/* ---- a set that is switched off and on inside a section ---- */
+
+static int next_cpu(int cpu)
+{
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
+
+static bool switched;
+
+static int switch_off_and_on(void *set)
+{
+	tally_set_disable(set);
+	WRITE_ONCE(switched, !tally_set_enable(set));
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* The section lasts until another CPU has switched the set off and on. */
+static void test_switched(void)
+{
+	struct task_struct *task;
+	u64 end = local_clock() + 10 * NSEC_PER_SEC;
+	struct part p;
+	int err;
+
+	/* The thread runs on another CPU than this section. */
+	if (num_online_cpus() < 2) {
+		tap_skip(&tap, "a section of a set that is switched", "one CPU");
+		return;
+	}
+	task = kthread_create(switch_off_and_on, section_set, "tally_switch");
+	if (!tap_ok(&tap, !IS_ERR(task), "a thread that switches the set"))
+		return;
+	switched = false;
+	migrate_disable();
+	kthread_bind(task, next_cpu(raw_smp_processor_id()));
+	preempt_disable();
+	err = tally_section_begin(section_set, &p.section);
+	wake_up_process(task);
+	while (!READ_ONCE(switched) && local_clock() < end)
+		cpu_relax();
+	tap_ok(&tap, switched, "a set is switched off and on");
+	tap_is(&tap, err, 0, "while a section of it goes on");
+	tap_is(&tap, tally_section_end(section_set, &p.section, p.out), -EAGAIN,
+	       "says that it has not counted all");
+	preempt_enable();
+	migrate_enable();
+	kthread_stop(task);
+}
+
 /* ---- sections that are refused ---- */
 
 static int end_it(struct tally_set *set, struct part *p)
@@ -232,6 +285,7 @@ void test_sections(struct tally_set *set, const char *what)
 	tap_is(&tap, bad, 0, "sections of 0 to 99 steps");
 	test_nesting();
 	test_interrupted();
+	test_switched();
 	test_wrong_ends();
 	if (IS_ENABLED(CONFIG_X86))
 		test_in_nmi();
@@ -251,12 +305,6 @@ struct strander {
 static void go_to(int cpu)
 {
 	set_cpus_allowed_ptr(current, cpumask_of(cpu));
-}
-
-static int next_cpu(int cpu)
-{
-	cpu = cpumask_next(cpu, cpu_online_mask);
-	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
 }
 
 /*
