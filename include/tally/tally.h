@@ -960,7 +960,8 @@ void tally_builder_remove_on_exec(struct tally_builder *b);
  * @b: the builder; tally_build() returns EINVAL without a task, without
  *	tally_builder_remove_on_exec() and without a period or frequency; EACCES for a
  *	task of another process without CAP_KILL; EOPNOTSUPP with
- *	tally_builder_inherit() and with tally_builder_one_shot()
+ *	tally_builder_inherit(), with tally_builder_one_shot(), and with both
+ *	tally_builder_require() and tally_builder_disabled()
  * @data: value of siginfo_t::si_perf_data
  *
  * Context: Any context.
@@ -1382,8 +1383,9 @@ struct tally_section {
  * Context: Process context, may sleep; as tally_build().
  * Return: the set, or an ERR_PTR: EINVAL for another number of members, and for a member
  * with another target or owner than the first or with tally_builder_enable_on_exec();
- * EOPNOTSUPP for an inherited member; ENOMEM; or the error of tally_build() for the
- * member that tally_set_failed() returns.
+ * EOPNOTSUPP for an inherited member, and for one with tally_builder_sigtrap() if a set
+ * that begins disabled has tally_builder_require(); ENOMEM; or the error of tally_build()
+ * for the member that tally_set_failed() returns.
  */
 struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
 					       unsigned int n);

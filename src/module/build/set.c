@@ -147,13 +147,24 @@ static int all_counted(struct tally_set *set, struct tally_builder *builders)
 	return -EBUSY;
 }
 
-/* As in build.c: members have no count of the trial, and no handler is called. */
+/*
+ * As in build.c: members have no count of the trial, and no handler is called. But perf
+ * itself would send the signals of sigtrap.
+ */
 static int try_only(struct tally_set *set, struct tally_builder *builders)
 {
 	struct tally_counter *c;
 	unsigned int i;
 	int err = 0;
 
+	for (i = 0; i < set->nr; i++) {
+		if (!builders[i].attr.sigtrap)
+			continue;
+		err = tally_bad(&builders[i], -EOPNOTSUPP,
+				"sigtrap: to try the set would send it");
+		builders[i].err = 0;
+		return err;
+	}
 	for (i = 0; i < set->nr; i++) {
 		c = set->members[i]->counter;
 		mutex_lock(&c->lock);

@@ -163,6 +163,25 @@ static void refused_calls(void)
 	tally_event_release(ev);
 }
 
+/* A set that is tried although it begins disabled, with a member that would send signals. */
+static void refused_trial(void)
+{
+	struct tally_builder b;
+	struct tally_set *set;
+
+	tally_builder_init(&b, faults);
+	period(&b);
+	me(&b);
+	sigtrap(&b);
+	tally_builder_remove_on_exec(&b);
+	tally_builder_disabled(&b);
+	tally_builder_require(&b);
+	set = tally_set_build(&b, 1);
+	tap_is(&tap, PTR_ERR_OR_ZERO(set), -EOPNOTSUPP, "the trial of a signal");
+	tap_is(&tap, tally_set_failed(&b, 1), 0, "because of the first member");
+	tally_set_release(set);
+}
+
 void test_refusals(void)
 {
 	size_t i;
@@ -171,5 +190,6 @@ void test_refusals(void)
 	for (i = 0; i < ARRAY_SIZE(refusals); i++)
 		expect_refused(&refusals[i]);
 	refused_calls();
+	refused_trial();
 	kvfree(seen);
 }
