@@ -517,6 +517,24 @@ static void builder_refuses_attr(struct kunit *test)
 	expect_refused(test, &b, rule->err, rule->word);
 }
 
+/* With tally_builder_period(), sample_period is set after the attributes are read. */
+static void builder_refuses_group_format(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_type = PERF_SAMPLE_READ,
+		.read_format = PERF_FORMAT_GROUP,
+	};
+	struct tally_builder b;
+
+	tally_builder_init_attr(&b, &attr);
+	tally_builder_on_cpu(&b, 0);
+	tally_builder_ring(&b, PAGE_SIZE, 0);
+	tally_builder_period(&b, 1);
+	expect_refused(test, &b, -EOPNOTSUPP, "PERF_FORMAT_GROUP");
+}
+
 /* The bytes before sig_data have two names, and no name on older kernels. */
 static void builder_refuses_aux_bits(struct kunit *test)
 {
@@ -673,6 +691,7 @@ static void builder_first_error(struct kunit *test)
 static struct kunit_case builder_cases[] = {
 	KUNIT_CASE_PARAM(builder_refuses, rules_gen_params),
 	KUNIT_CASE_PARAM(builder_refuses_attr, attrs_gen_params),
+	KUNIT_CASE(builder_refuses_group_format),
 	KUNIT_CASE(builder_refuses_aux_bits),
 	KUNIT_CASE(builder_default),
 	KUNIT_CASE(builder_passes),

@@ -273,7 +273,9 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 /* Only events of files can be members of a group. */
 static int check_read_format(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	if (!attr->sample_period || b->flags & TALLY_BUILDER_FILE ||
+	bool samples = attr->sample_period || b->period || b->freq;
+
+	if (!samples || b->flags & TALLY_BUILDER_FILE ||
 	    !tally_read_format_of_group(attr->sample_type, attr->read_format))
 		return 0;
 	return tally_bad_attr(b, read_format, -EOPNOTSUPP,
