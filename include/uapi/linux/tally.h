@@ -72,8 +72,12 @@
  * Filters
  * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
  *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is not
- *   1, and for the tracepoints sched:sched_stat_*, which say themselves how much they count. It is
+ *   1, for the tracepoints sched:sched_stat_*, which say themselves how much they count, and for
+ *   sched:sched_wak* of a task on one CPU, which perf also counts while the task does not run. It is
  *   EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function == schedule").
+ * - A record that does not pass the filter: never counted / counted for a moment, until tally takes
+ *   it off / modules see a record only after perf has counted it. If the event is enabled or
+ *   reset at that moment, its count begins at -1.
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
@@ -135,8 +139,8 @@
  *   overflow in NMI / accepted for all, and a time may lie before the one in front of it when the
  *   clock is adjusted / the clocks are read as NMI allows.
  * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW / modules
- *   cannot read the limit. A virtual machine's part: marked, without addresses / absent, the host's
- *   part is there / KVM tells perf alone. Precise samples: unwound from the interrupted registers /
+ *   cannot read the limit. An overflow in a virtual machine: a mark, no addresses / the host's call
+ *   chain / only perf learns from KVM that a virtual machine runs. Precise samples: unwound from the interrupted registers /
  *   from the sample's registers / modules see no others.
  * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both halves
  *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM just
@@ -463,8 +467,9 @@ struct tally_read {
  * @what:	written: the event as a line for debugfs; empty if it may hold an address and
  *		the caller lacks CAP_PERFMON
  *
- * Events come in the order of their making. One that is made or released during the walk
- * may be missing. Errors: ENOENT after the last one.
+ * A caller that begins with 0 and passes @id back gets all events, in the order in which
+ * they were made. An event that is made or released meanwhile may be missing. Errors:
+ * ENOENT after the last one.
  */
 struct tally_next {
 	__u32 size;
@@ -499,9 +504,9 @@ struct tally_next {
  * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
  * owner's rings if the owner allows that: struct tally_ring_info.
  *
- * Returns a file. Errors: ENOENT without such an event; EACCES without CAP_PERFMON for an
- * event of another process and for other types than hardware, software and cache; EDQUOT;
- * EINVAL.
+ * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
+ * event of another process, and for any event whose type is not hardware, software or
+ * cache; EDQUOT; EINVAL.
  */
 struct tally_attach {
 	__u32 size;
@@ -547,9 +552,10 @@ struct tally_attach {
  * afterwards:
  * - forward: the records from data_tail to data_head are whole until data_tail moves; the
  *   bytes in front of the new data_tail may have been overwritten.
- * - with BACKWARD: the records from data_head on are whole. The bytes written meanwhile,
- *   and up to 256 KiB that are being written, have replaced the oldest records. While the
- *   owner keeps the ring frozen, nothing is written and data_head stands still.
+ * - with BACKWARD: the records from data_head on are whole, but the oldest of them may have
+ *   been overwritten meanwhile: as many bytes as data_head has moved, and up to 256 KiB
+ *   more that writers have begun. While the owner keeps the ring frozen, nothing is written
+ *   and data_head stands still.
  *
  * Errors: EACCES if the owner does not share its rings, or the file was attached without
  * CAP_PERFMON; ENODEV if the owner has released the event; ENOTTY for a file that is not

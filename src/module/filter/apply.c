@@ -6,8 +6,8 @@
  * perf looks at its own filters before it counts an event, but it does not know those of
  * tally. So perf's event overflows at each record, and the callback takes one off perf's
  * count for a record that does not pass. The callback runs on the CPU that has just added
- * it; a reader on another CPU may see the record counted for that moment. The event's own
- * period is counted here.
+ * it. For that moment the record is counted: a reader may see it, and if the event is
+ * reset or enabled then, its count begins at -1. The event's own period is counted here.
  *
  * An event that only counts has no callback until it gets its filter: then it goes on
  * with other events of perf, which have one.
@@ -95,7 +95,17 @@ static struct trace_event_call *call_of(const struct tally_counter *c)
 /* These say how many nanoseconds they count, of which perf makes as many overflows. */
 static bool counts_by_itself(struct trace_event_call *call)
 {
-	return !strncmp(trace_event_name(call), "sched_stat_", strlen("sched_stat_"));
+	return str_has_prefix(trace_event_name(call), "sched_stat_");
+}
+
+/*
+ * perf counts the wake-ups of a task that is not running for an event that is on the task
+ * and one CPU, but calls back only while the task runs.
+ */
+static bool counts_unseen(const struct tally_counter *c, struct trace_event_call *call)
+{
+	return c->target.task && c->target.cpu >= 0 &&
+	       str_has_prefix(trace_event_name(call), "sched_wak");
 }
 
 static int filter_counts(struct tally_event *ev)
@@ -148,7 +158,7 @@ static int set_filter(struct tally_event *ev, const char *text)
 	call = call_of(c);
 	if (!call)
 		return -ENODEV;
-	if (counts_by_itself(call))
+	if (counts_by_itself(call) || counts_unseen(c, call))
 		return -EOPNOTSUPP;
 	f = tally_filter_parse(call, text);
 	if (IS_ERR(f))
@@ -172,8 +182,9 @@ static int set_filter(struct tally_event *ev, const char *text)
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for another kind of event and for a text that is no filter of
  * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
- * inherited event whose period is not 1, the sched_stat_* tracepoints, one that perf lets
- * nobody sample, and an event whose fields are not known; ENODEV while its CPU is
+ * inherited event whose period is not 1, the sched_stat_* tracepoints, sched_wak* of a task
+ * on one CPU, one that perf lets nobody sample, and an event whose fields are not known;
+ * ENODEV while its CPU is
  * offline; ENOMEM; EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula
  * that is not well formed.
  */

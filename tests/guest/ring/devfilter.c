@@ -93,6 +93,18 @@ static void texts(void)
 	open_both();
 	filter_refused("pid == 1", EINVAL, "of page faults");
 	neither();
+	faults(PERF_SAMPLE_RAW);
+	of_renames();
+	attr.config = trace_id("sched/sched_waking");
+	open_both();
+	filter_refused("pid == 1", 0, "of the wake-ups of a task");
+	neither();
+	o.cpu = 0;
+	open_both();
+	expect(ioctl(tally_ring.fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1"), EOPNOTSUPP,
+	       "of those on one CPU");
+	neither();
+	o.cpu = -1;
 	faults(PERF_SAMPLE_IP);
 	of_renames();
 	attr.sample_period = 2;
