@@ -24,25 +24,6 @@ overflows_reach() { [ "$(overflows "$1")" -ge "$2" ]; }
 # one.
 getppid() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
 
-# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
-begin() {
-	rm -f $tmp/orders $tmp/answers
-	mkfifo $tmp/orders $tmp/answers
-	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
-	exec 4>$tmp/orders 5<$tmp/answers
-	child=$helper_pid
-	order touch 1
-}
-order() {
-	echo "$*" >&4
-	read -r answer <&5
-	[ "$answer" = 'done' ] || fail "the task did not do: $*"
-}
-end() {
-	exec 4>&- 5<&-
-	wait "$child"
-}
-
 # has_files NAME: whether the event has all of $files, each with a number.
 has_files() {
 	for file in $files; do
@@ -116,7 +97,8 @@ for name in one return; do
 	remove $name >/dev/null
 done
 
-begin
+begin_task task
+order touch 1
 is "$(create page-faults:u pid=$child period=7 name=f7)" OK 'page faults of a task'
 is "$(create page-faults pid=$child period=1 name=f1)" OK 'each of them'
 is "$(create page-faults pid=$child cpu=0 period=10 name=f0)" OK 'those on CPU 0'
@@ -135,7 +117,7 @@ at_least "$(overflows f1)" 1000 'f1: no fault is left out'
 is "$(overflows f1)" "$(count counted)" 'f1: nor one made up'
 is "$(overflows never) $(count never)" "0 $(count counted)" \
 	'never: it counts and does not overflow'
-end
+end_task
 is "$(state f7)" exited 'the task has exited'
 divides f7 7
 divides f1 1
@@ -173,12 +155,13 @@ for line in 'cpu-clock cpu=all period=1000000' 'cpu-clock cpu=0 freq=1000' \
 	is "$(state clock)" active 'it is active'
 	is "$(remove clock)" OK 'and removed'
 done
-begin
+begin_task task
+order touch 1
 is "$(create task-clock pid=$child period=1000000 name=clock)" OK "a task's clock"
 is "$(overflows clock)" 0 'does not overflow while it sleeps'
 order spin 300
 at_least "$(overflows clock)" 3 'but while it runs'
-end
+end_task
 remove clock >/dev/null
 
 # ---- in Hz
@@ -260,7 +243,8 @@ fi
 # ---- what spec says makes the event again
 
 usual_rate
-begin
+begin_task task
+order touch 1
 while read -r line; do
 	is "$(create "$line")" OK "$line"
 	name=${line##*name=}
@@ -286,7 +270,7 @@ page-faults pid=$child enable_on_exec disabled name=a
 page-faults pid=$child inherit period=9 remove_on_exec name=a
 page-faults pid=$child period=1000000 remove_on_exec sigtrap name=a
 END
-end
+end_task
 
 # ---- what cannot be together
 

@@ -316,6 +316,30 @@ helper() {
 	helpers="$helpers $helper_pid"
 }
 
+# begin_task COMMAND: starts a task, whose pid is $child, that takes orders on descriptor 4
+# and answers on descriptor 5, as tests/guest/lib/task.c does.
+begin_task() {
+	rm -f $tmp/orders $tmp/answers
+	mkfifo $tmp/orders $tmp/answers
+	helper sh -c "exec $* <$tmp/orders >$tmp/answers"
+	exec 4>$tmp/orders 5<$tmp/answers
+	# shellcheck disable=SC2034 # Read by the tests.
+	child=$helper_pid
+}
+
+# order WORD...: lets the task do one thing, to its end.
+order() {
+	echo "$*" >&4
+	read -r answer <&5
+	[ "$answer" = 'done' ] || fail "the task did not do: $*"
+}
+
+# Returns the task's exit status.
+end_task() {
+	exec 4>&- 5<&-
+	wait "$child"
+}
+
 # stop PID: ends a helper and returns its exit status.
 stop() {
 	kill "$1" 2>/dev/null

@@ -16,25 +16,6 @@ children=${1:-250}
 # shellcheck disable=SC2119
 load_tally
 
-# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
-begin() {
-	rm -f $tmp/orders $tmp/answers
-	mkfifo $tmp/orders $tmp/answers
-	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
-	exec 4>$tmp/orders 5<$tmp/answers
-	child=$helper_pid
-	order touch 1
-}
-order() {
-	echo "$*" >&4
-	read -r answer <&5
-	[ "$answer" = 'done' ] || fail "the task did not do: $*"
-}
-end() {
-	exec 4>&- 5<&-
-	wait "$child"
-}
-
 # within_one NAME PERIOD TASKS: checks that there is one overflow per period. Each task
 # may keep the rest of its last period.
 within_one() {
@@ -47,7 +28,8 @@ within_one() {
 	is "$(cat "$tally/$1/skipped")" 0 "$1: none is skipped"
 }
 
-begin
+begin_task task
+order touch 1
 is "$(create "page-faults:u pid=$child inherit period=7 name=faults")" OK 'user page faults'
 is "$(create "page-faults pid=$child inherit period=1 name=every")" OK 'each page fault'
 is "$(create "context-switches pid=$child inherit period=3 name=switches")" OK 'switches'
@@ -89,11 +71,12 @@ while [ $removed -lt 20 ]; do
 done
 read -r answer <&5
 is "$answer $removed" 'done 20' 'removed 20 times while children come and go'
-end
+end_task
 
 # ---- exec()
 
-begin
+begin_task task
+order touch 1
 is "$(create "page-faults:u pid=$child disabled enable_on_exec name=late")" OK 'enable_on_exec'
 is "$(create "page-faults:u pid=$child disabled enable_on_exec inherit period=1 name=latei")" OK 'inherited, too'
 is "$(create "page-faults:u pid=$child remove_on_exec period=1 name=early")" OK 'remove_on_exec'
@@ -122,6 +105,6 @@ is "$(create "page-faults:u pid=$child disabled enable_on_exec period=1 name=gon
 is "$(remove gone)" OK 'which goes before exec()'
 order exec
 order touch 1
-end
+end_task
 nothing_left 'nothing is left'
 finish

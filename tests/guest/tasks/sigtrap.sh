@@ -13,14 +13,10 @@
 # shellcheck disable=SC2119
 load_tally
 
-# begin COMMAND: starts a task that counts its signals, takes orders on descriptor 4 and
-# answers on descriptor 5. The first answer is the address of a word.
+# begin COMMAND: starts a task that counts its signals. Its first answer is the address of
+# a word.
 begin() {
-	rm -f $tmp/orders $tmp/answers
-	mkfifo $tmp/orders $tmp/answers
-	helper sh -c "exec $* <$tmp/orders >$tmp/answers"
-	exec 4>$tmp/orders 5<$tmp/answers
-	child=$helper_pid
+	begin_task "$@"
 	read -r word <&5
 }
 # ask ORDER: prints the task's answer; nothing if the task has died.
@@ -29,10 +25,6 @@ ask() {
 	answer=''
 	read -r answer <&5
 	echo "$answer"
-}
-end() {
-	exec 4>&- 5<&-
-	wait "$child"
 }
 trap_line() { echo "$1 pid=$child period=$2 remove_on_exec sigtrap name=trap"; }
 
@@ -112,6 +104,6 @@ done
 is "$(create "page-faults:u pid=$child period=1 sigtrap remove_on_exec inherit name=trap")" \
 	EOPNOTSUPP 'not with inherit'
 is "$(ask touch 10)" '0 0' 'none of them sent a signal'
-end
+end_task
 nothing_left 'nothing is left'
 finish

@@ -12,30 +12,13 @@
 need_two_cpus
 load_tally
 
-# begin starts a task that takes orders on descriptor 4 and answers on descriptor 5.
-begin() {
-	rm -f $tmp/orders $tmp/answers
-	mkfifo $tmp/orders $tmp/answers
-	helper sh -c 'exec task <$tmp/orders >$tmp/answers'
-	exec 4>$tmp/orders 5<$tmp/answers
-	child=$helper_pid
-	# The first order also pages in the code and data that later orders need.
-	order touch 1
-}
-order() {
-	echo "$*" >&4
-	read -r answer <&5
-	[ "$answer" = 'done' ] || fail "the task did not do: $*"
-}
-end() {
-	exec 4>&- 5<&-
-	wait "$child"
-}
 since() { echo $(($(count "$1") - $2)); }
 
 # ---- its life
 
-begin
+# The first order also pages in the code and data that later orders need.
+begin_task task
+order touch 1
 is "$(create page-faults pid=$child name=f)" OK 'an event by pid'
 is "$(cut -d' ' -f2 $tally/events)" "pid=$child" 'is listed with it'
 is "$(cat $tally/f/spec)" "page-faults pid=$child name=f" 'and in spec'
@@ -93,7 +76,7 @@ between 500 "$(since f "$before")" 900 'counting goes on through exec'
 # ---- its end
 
 final=$(count f)
-end
+end_task
 is "$(state f)" exited 'exited, once it has'
 between "$final" "$(count f)" $((final + 200)) 'the final count stays'
 frozen=$(count f)
@@ -109,7 +92,8 @@ done
 
 # ---- one CPU only
 
-begin
+begin_task task
+order touch 1
 is "$(create page-faults pid=$child cpu=1 name=f)" OK 'a task while it is on one CPU'
 is "$(cut -d' ' -f2 $tally/events)" "pid=$child,cpu=1" 'is listed with both'
 is "$(cat $tally/f/spec)" "page-faults pid=$child cpu=1 name=f" 'and in spec'
@@ -121,11 +105,12 @@ order migrate 3
 order touch 300
 between 300 "$(count f)" 303 'there it is'
 remove f >/dev/null
-end
+end_task
 
 # ---- children
 
-begin
+begin_task task
+order touch 1
 is "$(create page-faults pid=$child name=self)" OK 'the task alone'
 is "$(create page-faults pid=$child inherit name=all)" OK 'the task and its children'
 is "$(create page-faults pid=$child inherit inherit_thread name=threads)" OK 'the task and its threads'
@@ -145,7 +130,7 @@ at_least "$(since all "$all")" 2000 'several children add up'
 is "$(create page-faults pid=$child inherit disabled name=off)" OK 'children of an event that is off'
 order fork 1000
 is "$(count off)" 0 'are not counted'
-end
+end_task
 is "$(state all)" exited 'the end of an inherited event'
 at_least "$(count all)" 7000 'its children stay in the final count'
 for name in self all threads off; do
@@ -153,11 +138,12 @@ for name in self all threads off; do
 done
 
 # An inherited event that is removed before the task has a child.
-begin
+begin_task task
+order touch 1
 is "$(create page-faults pid=$child inherit name=all)" OK 'once more with children'
 is "$(remove all)" OK 'removed while the task lives'
 order fork 100
-end
+end_task
 
 is "$(create page-faults pid=0 name=me)" OK 'pid=0 is the writer'
 is "$(state me)" exited 'who has exited by now'
