@@ -274,27 +274,51 @@ static int compare(const struct records *a, const struct records *b, char *why, 
 }
 
 /*
+ * perf and tally write the record of a name at different places, and the task may be
+ * switched out between the two. So "before a name" means: before both records of it.
+ */
+
+static void forget_switches(struct records *records, uint32_t tid, uint64_t from, uint64_t to)
+{
+	unsigned int i, k = 0;
+
+	for (i = 0; i < records->nr; i++) {
+		const struct record *r = &records->of[i];
+
+		if (!is_switch(r) || (tid && r->trailer.tid != tid) ||
+		    r->time < from || r->time > to)
+			records->of[k++] = *r;
+	}
+	records->nr = k;
+}
+
+/*
  * A task that is about to exit names itself "task bye". After that, its switches are
  * recorded only up to its EXIT record, and the two events write EXIT at different places.
  * So switches after "task bye" are not compared.
  */
-static void forget_last_switches(struct records *records)
+static void forget_last_switches(struct records *from, struct records *other)
 {
-	static uint32_t gone[MAX_RECORDS];
-	unsigned int i, j, k, nr = 0;
+	unsigned int i;
 
-	for (i = 0, k = 0; i < records->nr; i++) {
-		const struct record *r = &records->of[i];
+	for (i = 0; i < from->nr; i++) {
+		struct record bye = from->of[i];
 
-		for (j = 0; j < nr && gone[j] != r->trailer.tid; j++)
-			;
-		if (r->type == PERF_RECORD_SWITCH && j < nr)
+		if (!named(&bye, "task bye"))
 			continue;
-		if (named(r, "task bye"))
-			gone[nr++] = r->trailer.tid;
-		records->of[k++] = *r;
+		/* Removes only records behind this one. */
+		forget_switches(from, bye.trailer.tid, bye.time, UINT64_MAX);
+		forget_switches(other, bye.trailer.tid, bye.time, UINT64_MAX);
 	}
-	records->nr = k;
+}
+
+/* Forgets switches before "task begin", with which all records begin, or after "task end". */
+static void forget_outer_switches(struct records *from, struct records *other)
+{
+	if (!from->nr)
+		return;
+	forget_switches(other, 0, 0, from->of[0].time);
+	forget_switches(other, 0, from->of[from->nr - 1].time, UINT64_MAX);
 }
 
 static unsigned int count(const struct records *records, uint32_t type, uint16_t misc)
@@ -542,10 +566,13 @@ static void record_both(const struct shape *s, int tally)
 		if (ioctl(rings[i].fd, PERF_EVENT_IOC_DISABLE, 0))
 			err(2, "disable");
 		read_ring(&rings[i], &told[i]);
-		if (s->task)
-			forget_last_switches(&told[i]);
 		munmap(rings[i].page, (1 + DATA_PAGES) * page_size);
 		close(rings[i].fd);
+	}
+	for (i = 0; i < 2; i++) {
+		forget_outer_switches(&told[i], &told[!i]);
+		if (s->task)
+			forget_last_switches(&told[i], &told[!i]);
 	}
 }
 
