@@ -3,9 +3,9 @@
  * Call chains, registers and the user's stack on arm64.
  *
  * Modules may call the kernel's unwinder for their own call chain only. The code that was
- * interrupted is further out on the same chain of frame records. So the records of the
- * handler are counted here, and skipped; the unwinder does the rest, which knows all
- * stacks, and the return addresses that probes and tracers have replaced.
+ * interrupted is further out on the same chain of frame records. own_frames() counts the
+ * records of the handler, which are skipped. The kernel's unwinder does all else: it knows
+ * all stacks, and the return addresses that probes and tracers have replaced.
  */
 #include <linux/bits.h>
 #include <linux/compat.h>
@@ -208,8 +208,9 @@ u64 tally_regs_reserved(void)
 }
 
 /*
- * The registers of a 32-bit task that perf's ABI shows in two places: where a 32-bit
- * reader looks for them, and where a 64-bit reader does.
+ * perf's ABI shows SP, LR and PC of a 32-bit task twice: as registers 13, 14 and 15, and as
+ * a 64-bit task's. This function finds the second SP and LR and the first PC. Its caller
+ * finds the others, as for a 64-bit task.
  */
 static bool compat_value(struct pt_regs *regs, unsigned int idx, u64 *value)
 {

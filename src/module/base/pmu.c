@@ -56,9 +56,9 @@ void tally_pmu_init(void)
  * tally_read_task_clock - bring the count of a task-clock up to date
  * @event: perf's event, which is counting on this CPU
  *
- * perf's own function reads two times of the context, one after the other. Another CPU
+ * perf's own function reads ctx->time and ctx->timestamp one after the other. Another CPU
  * that reads another event of the task may change both in between. This function reads
- * only their difference, which never changes.
+ * only ctx->timeoffset, their difference, which stays the same while the task runs.
  *
  * Context: Any context with interrupts disabled.
  */

@@ -21,8 +21,8 @@
  *    order.
  * F. @busy and the members that it guards are used on one CPU only: compiler barriers
  *    order them.
- * G. A sample is committed before the work for it is kicked. M in kick.c orders both
- *    before the work, also if a brake holds the work.
+ * G. A sample is committed before its work is kicked. M in base/kick.c orders both before
+ *    the work runs, also if the brake of base/kick.c delays the work.
  * H. The callback sets @paused before it calls tally_overflow_kick(), which orders that
  *    before the control work, where @paused is read. @resume clears @paused and needs no
  *    order: an overflow that still sees @paused is only counted.

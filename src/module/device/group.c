@@ -40,7 +40,7 @@ static int grow(struct tally_set *set)
 		set->room = 1;
 		return 0;
 	}
-	/* One allocation for both. @now need not be copied: a look fills it and uses it. */
+	/* @now need not be copied, because each look fills it before it is used. */
 	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL);
 	if (!memory)
 		return -ENOMEM;

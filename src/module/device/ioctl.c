@@ -173,7 +173,7 @@ static void reset_attached(struct tally_file *f)
 {
 	struct tally_totals base;
 
-	/* One lock for both, so that the page shows the later of two resets. */
+	/* Both are done under one lock, so that the page shows the later of two resets. */
 	mutex_lock(&f->at.lock);
 	tally_attachment_reset(&f->at, &base);
 	tally_mapping_rebase(&f->at_mapping, &base);

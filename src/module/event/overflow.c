@@ -21,7 +21,7 @@
 #include "event/event.h"
 #include "event/overflow.h"
 
-/* One call of so many is timed, and one overflow of so many looks at the rate. */
+/* Every 64th call is timed, and every 64th overflow looks at the rate. */
 #define LOOK_EVERY	64
 
 /* The rate is measured over WINDOW_NS, but a rate below SMALL_RATE over a second. */

@@ -17,8 +17,8 @@
 #include "event/registry.h"
 
 /*
- * Guards the list, the table of names and tally_event::listed. Taken outside
- * tally_counter::lock. Not held while an event is built or released.
+ * This lock guards the list, the table of names and tally_event::listed. It is taken
+ * outside tally_counter::lock, and is not held while an event is built or released.
  */
 static DEFINE_MUTEX(events_lock);
 static LIST_HEAD(events);

@@ -33,7 +33,7 @@
 /* perf refuses longer texts before it parses them. */
 #define MAX_TEXT	PAGE_SIZE
 
-/* So that the results of all terms, two of each, have numbers below NOBODY. */
+/* Each term has two results, whose numbers must be below NOBODY. */
 #define MAX_TERMS	16384
 
 /*
@@ -332,7 +332,7 @@ static u16 *place_of(struct parser *p, u16 result)
 	return &p->f->terms[result / 2].next[result % 2];
 }
 
-/* One list of the results in two. */
+/* Appends the list of results @b to the list @a, and returns the whole list. */
 static u16 join(struct parser *p, u16 a, u16 b)
 {
 	u16 *at = &a;

@@ -120,8 +120,8 @@ static void publish_now(struct tally_publisher *p, const struct tally_totals *ba
 /**
  * publisher_refresh - write the current counts to a mapped page
  * @p: publisher from publisher_map(); NULL is ignored
- * @base: new part of the totals that the program does not see; NULL for the same as
- *	before
+ * @base: totals from before the program attached, or from before its last reset, which it
+ *	does not see; NULL to keep those given before
  *
  * Context: Process context, may sleep.
  */
@@ -151,7 +151,7 @@ void tally_pages_repair(void)
 
 /**
  * publisher_map - publish in a page that a user program maps
- * @members: one event, or the members of a set; they live longer
+ * @members: one event, or the members of a set; they are not freed before the publisher
  * @nr: number of @members
  * @interval: time between two updates, in nanoseconds; longer for many members
  * @page: the page; zeroed, or from an earlier publisher
@@ -196,7 +196,7 @@ static struct tally_publisher *publisher_map(struct tally_event **members,
 /**
  * publisher_change - publish other events in the same page
  * @p: publisher from publisher_map(); NULL is ignored
- * @members: the events, on the same target; they live longer
+ * @members: the events, on the same target; they are not freed before the publisher
  * @nr: number of @members
  *
  * Context: Process context, may sleep.

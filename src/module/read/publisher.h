@@ -59,7 +59,7 @@ struct publish_cpu {
  * @pages: page for each slot
  * @mapped: page with the sums, for user programs; NULL if there is none
  * @nr: number of members
- * @members: the events, which live longer
+ * @members: the events, which are not freed before the publisher
  */
 struct tally_publisher {
 	struct list_head node;

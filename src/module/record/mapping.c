@@ -39,7 +39,7 @@ static void detach_rest(struct tally_ring *r)
 	tally_munlock(&r->mlock);
 }
 
-/* One mapping less of a slot's ring. */
+/* Removes one mapping of a slot's ring from its count. */
 static void unmap(struct tally_output_slot *s)
 {
 	struct tally_ring *r = tally_ring_get(tally_output_ring(s));

@@ -78,8 +78,9 @@ struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nes
 }
 
 /*
- * For the outermost writer: another one reserved and committed after the head was read,
- * and has left publishing to this one.
+ * The outermost writer calls this if the head has moved since it read the head: a writer
+ * that interrupted it has committed a record, and has left publishing to it. This function
+ * publishes until the head stands still.
  */
 void tally_ring_publish_again(struct tally_ring *r)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One kernel with NMIs, one without.
+# The PMU interrupts by NMI on debug-arm64, and by an ordinary interrupt on debian-6.12-arm64.
 # test: on=debian-6.12-arm64,debug-arm64 seconds=20
 #
 # A PMU without a free counter: events are multiplexed, require fails, and a pinned event

@@ -91,7 +91,7 @@ static void migrate(long n)
 	cpu_set_t set;
 	long i;
 
-	/* One round more: the task may be on the first CPU already. */
+	/* The task may be on the first CPU already, so there is one round more. */
 	for (i = 0; i <= n; i++) {
 		CPU_ZERO(&set);
 		CPU_SET(i % 2, &set);

@@ -120,7 +120,7 @@ static void execute_breakpoint(void)
 	bumps(1);
 }
 
-/* One event after the other, so that the code of the probe is patched each time. */
+/* Each event ends before the next one begins, so the code of the probe is patched each time. */
 static void expect_bumps(struct tally_what what, const char *name)
 {
 	struct tally_builder b;
