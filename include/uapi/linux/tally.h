@@ -73,11 +73,12 @@
  * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
  *   EOPNOTSUPP for an event with a frequency or sigtrap, for an inherited event whose period is not
  *   1, for the tracepoints sched:sched_stat_*, which say themselves how much they count, and for
- *   sched:sched_wak* of a task on one CPU, which perf also counts while the task does not run. It is
- *   EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function == schedule").
+ *   sched:sched_wak* of a task on one CPU, which perf also counts while the task does not run. It
+ *   is EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function ==
+ *   schedule").
  * - A record that does not pass the filter: never counted / counted for a moment, until tally takes
- *   it off / modules see a record only after perf has counted it. If the event is enabled or
- *   reset at that moment, its count begins at -1.
+ *   it off / modules see a record only after perf has counted it. If the event is enabled or reset
+ *   at that moment, its count begins at -1.
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
@@ -140,8 +141,8 @@
  *   clock is adjusted / the clocks are read as NMI allows.
  * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW / modules
  *   cannot read the limit. An overflow in a virtual machine: a mark, no addresses / the host's call
- *   chain / only perf learns from KVM that a virtual machine runs. Precise samples: unwound from the interrupted registers /
- *   from the sample's registers / modules see no others.
+ *   chain / only perf learns from KVM that a virtual machine runs. Precise samples: unwound from
+ *   the interrupted registers / from the sample's registers / modules see no others.
  * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both halves
  *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM just
  *   before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end of the
