@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why one kernel: scripts/check builds the module for the others.
-# check: on=debian-6.12 seconds=40
+# check: on=debian-6.12 seconds=70
 # soak: args=debian-6.1 on=debian-6.12
 #
 # dkms adds, builds, installs and removes tally for stock kernels, in folders that

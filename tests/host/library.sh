@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check: seconds=60
+# check: seconds=100
 #
 # The library for user programs, with sanitizers: records, rings, files that perf reads,
 # and the installation.
 #
-#	library.sh [--fuzz SECONDS]	only fuzzing, for SECONDS; all tests fuzz for 10
+#	library.sh [--fuzz SECONDS]	only fuzzing, for SECONDS; all tests fuzz for 5
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 
-fuzz_seconds=10
+fuzz_seconds=5
 only_fuzz=
 if [ "${1-}" = --fuzz ]; then
 	fuzz_seconds=$2

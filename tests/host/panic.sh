@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: each architecture saves registers of a crash in its own way.
-# test: on=debian-6.12-arm64 seconds=35
+# test: on=debian-6.12-arm64 seconds=45
 # soak: on=debian-6.1,debug-x86_64
 #
 # A guest's kernel crashes while a flight recorder is armed. Its rings are frozen, and are

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check: seconds=60
+# check: seconds=95
 #
 # Checks the ring's protocol with spin: all states of the model are searched, and each
 # mistake that is put into it is found.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--icount --smp 1" seconds=20
+# test: on=debian-6.12 vm="--icount --smp 1" seconds=30
 #
 # Makes, reads and removes 1,000 events through debugfs, and prints the cost of each.
 # Needs a guest with --icount and --smp 1, whose clock counts instructions. bench.sh

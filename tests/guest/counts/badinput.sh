@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 seconds=15
-# test: on=debug-x86_64 args=60 seconds=35
-# soak: on=debian-6.12 args=1000 seconds=200
+# test: on=debian-6.1 seconds=25
+# soak: on=debug-x86_64 args=60 seconds=60
+# soak: on=debian-6.12 args=1000 seconds=400
 #
 # Events that cannot be created or removed: each has its errno and a line in the log, and
 # leaves nothing behind. Then random bytes.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # debug-arm64 has a PMU; the stock kernels have more kinds of events than debug-arm64.
-# test: on=debian-6.12,debian-6.1,debug-arm64 seconds=12
+# test: on=debian-6.12-arm64,debian-6.1 seconds=12
+# soak: on=debian-6.12,debug-arm64 seconds=30
 #
 # Every kind of event by its name: it counts, or creating it fails with the right errno if
 # the machine lacks it (features.md, D.1 #18).

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The debug kernel has kmemleak; on the stock kernels, the memory in use is measured.
-# test: on=debug-x86_64 args=30 seconds=35
 # test: on=debian-6.12 seconds=30
+# soak: on=debug-x86_64 args=30 seconds=80
 # soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 args=soak
 #
 # Loading and unloading: leaks, open files, the module's parameters.

@@ -3,8 +3,9 @@
 #
 # debug-arm64 has NMIs and a PMU, debug-x86_64 checks every memory access, and 6.1 has the
 # oldest perf core.
-# test: on=debug-arm64,debug-x86_64 seconds=30
-# test: on=debian-6.12,debian-6.1 seconds=15
+# test: on=debug-arm64 seconds=45
+# test: on=debian-6.1 seconds=15
+# soak: on=debug-x86_64,debian-6.12,debian-6.12-arm64 seconds=45
 #
 # Events with a period or a frequency that are made from a line of text. tally counts
 # their overflows itself, and shows them beside the count.
@@ -12,7 +13,7 @@
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
 
-files='overflows skipped missed throttled handler_ns handler_max_ns'
+files='overflows skipped missed lost throttled handler_ns handler_max_ns'
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
 *) symbol=__arm64_sys_getppid ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Old and new perf cores, and the PMU of arm64.
-# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" seconds=40
+# test: on=debian-6.12 vm="--with-perf --module zram" seconds=25
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" args="soak 10"
 #
 # Counts of tally beside those of perf stat. Two perfs run: the inner one's window lies

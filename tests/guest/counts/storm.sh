@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Not on debug-x86_64: its clock advances at ticks only, so nothing overflows too often.
-# test: on=debian-6.12,debug-arm64 seconds=20
+# test: on=debian-6.12,debug-arm64 seconds=25
 # soak: on=debian-6.12,debian-6.1,debug-arm64 args="soak 10"
 #
 # Events that overflow as often as possible are throttled, and tasks on each CPU go on.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The stock kernels have zram, for major faults; arm64 has a different clock.
-# test: on=debian-6.1,debian-6.12-arm64 vm="--module zram" seconds=40
+# test: on=debian-6.12-arm64 vm="--module zram" seconds=25
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args=soak
 # soak: on=debug-x86_64,debug-arm64 args=soak
 #

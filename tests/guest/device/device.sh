@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: perf is compared, and it differs between 6.1 and 6.12, and by PMU.
-# test: on=debian-6.12,debian-6.1 seconds=25
-# test: on=debug-x86_64,debug-arm64 seconds=60
-# soak: on=debian-6.12-arm64
+# test: on=debug-x86_64 args=64 seconds=55
+# test: on=debian-6.1 seconds=35
+# soak: on=debug-x86_64,debug-arm64,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # /dev/tally: calls that it refuses, programs written for perf_event_open(2) that use
 # its files, and calls that perf does not have.
+#
+#	device.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
 
@@ -32,7 +34,8 @@ load_tally
 ok 'the device is there' [ -c /dev/tally ]
 is "$(stat -c '%a %u %g' /dev/tally)" '600 0 0' 'and is of root alone'
 
-find_bits devabi
+bits=''
+[ "${1:-}" = 64 ] || find_bits devabi
 for b in '' $bits; do
 	note "programs of ${b:-64} bits"
 	same "counting$b"

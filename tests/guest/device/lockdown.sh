@@ -3,8 +3,8 @@
 #
 # Why alone and without a leak scan: lockdown cannot be lowered again, and it forbids
 # reading kmemleak's report.
-# test: on=debian-6.12,debian-6.1 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=5
-# soak: on=debug-x86_64,debug-arm64,debian-6.12-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
+# test: on=debian-6.12 vm="--append lsm=lockdown,capability --no-leak-scan" alone seconds=5
+# soak: on=debug-x86_64,debug-arm64,debian-6.1,debian-6.12-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
 #
 # Under lockdown, events go on and can be read; none is created or removed.
 

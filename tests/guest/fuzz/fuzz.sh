@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random calls find more, the longer they run; `make fuzz` runs longer.
-# test: on=debug-x86_64 vm="--smp 4" args=15 alone seconds=45
 # soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=120 seconds=180
 #
 # fuzz.sh [SECONDS [SEED]]: random calls on /dev/tally from several processes, while

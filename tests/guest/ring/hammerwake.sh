@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why one CPU in `make test`: the guest never waits for another CPU, so rounds are fast.
-# test: on=debian-6.12 vm="--smp 1" args=300 seconds=20
+# test: on=debian-6.12 vm="--smp 1" args=300 seconds=3
 # soak: on=debian-6.12 vm="--smp 1" args=100000 seconds=2000
 # soak: on=debug-arm64 args=1000 seconds=300
 #

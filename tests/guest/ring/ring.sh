@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: as for device.sh.
-# test: on=debian-6.12,debian-6.1 seconds=25
-# test: on=debug-x86_64,debug-arm64 args=64 seconds=60
-# soak: on=debian-6.12-arm64
+# test: on=debug-x86_64 args=64 seconds=75
+# test: on=debian-6.1 seconds=70
+# soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # Rings of /dev/tally: their records compared with perf's of the same overflows, their
 # mappings, their outputs and their wake-ups.

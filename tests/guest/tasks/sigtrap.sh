@@ -3,8 +3,7 @@
 #
 # 6.1 sends the signal in another way than 6.12.
 # test: on=debian-6.12,debian-6.1 seconds=6
-# test: on=debug-x86_64 seconds=15
-# soak: on=debug-arm64
+# soak: on=debug-x86_64,debug-arm64
 #
 # Signals at overflows: the signals that the task receives, the end of the event at
 # exec(), and the permission that signals need.

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12,debian-6.1 seconds=8
-# test: on=debug-x86_64 seconds=15
-# soak: on=debian-6.12-arm64
+# soak: on=debug-x86_64,debian-6.12-arm64
 #
 # Events of one task: while it lives, with its children, and after its exit (features.md,
 # D.1 #19: the end of a task is handled).

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64,debug-arm64 seconds=20
-# test: on=debian-6.1 seconds=8
+# test: on=debug-x86_64 seconds=20
+# test: on=debian-6.12-arm64,debian-6.1 seconds=8
+# soak: on=debug-arm64
 #
 # Another module counts with tally, and reports its results. tally keeps nothing of the
 # module after it is unloaded or has failed to load.

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64,debug-arm64 seconds=25
-# test: on=debian-6.1 seconds=10
-# soak: on=debian-6.12
+# test: on=debug-x86_64 seconds=50
+# test: on=debian-6.12-arm64,debian-6.1 seconds=10
+# soak: on=debian-6.12,debug-arm64
 #
 # Rings of another module: forward rings and flight recorders, also when memory is short
 # and when the module is unloaded. For a panic see tests/host/panic.sh.

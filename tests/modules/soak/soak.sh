@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Events end while they overflow: the longer the storm goes on, the better.
-# test: on=debug-x86_64 vm="--smp 4" args=15 seconds=45
 # soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=300 seconds=340
 #
 # A teardown storm: the threads of a module make events that overflow as fast as they
