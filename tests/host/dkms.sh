@@ -34,6 +34,13 @@ copy_sources() {
 		mv "$work/dest/usr/src/tally-$version" "$work/source/"
 }
 
+# A machine that only builds the module needs no library, command or test.
+has_no_user_code() {
+	ls "$work/source/tally-$version" "$work/source/tally-$version/src"
+	[ "$(ls "$work/source/tally-$version/src")" = module ] &&
+		[ ! -e "$work/source/tally-$version/tests" ]
+}
+
 # The module must be built for the kernel: a file alone may be one that does not load.
 is_for() {
 	local release=$1 module
@@ -48,6 +55,7 @@ is_gone() {
 }
 
 check 'the sources are copied' copy_sources
+check 'they have no code of user programs' has_no_user_code
 check 'dkms add' in_folders add
 for kernel; do
 	release=$(scripts/kernels release $kernel)
