@@ -106,8 +106,7 @@ check_status 'coverage of a kernel without gcov is 2' 2 \
 }
 check 'output is passed on byte by byte, and so are errors' prints_exactly \
 	'printf "a\\nb\\001\\r\\n\\tc"; echo error >&2' 'a\nb\001\r\n\tcerror\n'
-has_arguments_files_and_log
-check_status 'a command with arguments is run' 0 [ $? = 0 ]
+check 'a command with arguments is run' has_arguments_files_and_log
 printf '<a  b><><c'\''d>one\ntwo\n' >"$work/expected"
 check 'arguments keep their blanks, and files are added' cmp "$work/expected" "$work/out"
 check 'the kernel log has a file of its own' grep -q into-the-log "$work/log"

@@ -184,9 +184,8 @@ static int set_filter(struct tally_event *ev, const char *text)
  * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
  * inherited event whose period is not 1, the sched_stat_* tracepoints, sched_wak* of a task
  * on one CPU, one that perf lets nobody sample, and an event whose fields are not known;
- * ENODEV while its CPU is
- * offline; ENOMEM; EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula
- * that is not well formed.
+ * ENODEV while its CPU is offline; ENOMEM; EPERM, ENOENT and ESRCH as the kernel's parser
+ * returns for a formula that is not well formed.
  */
 int tally_event_set_filter(struct tally_event *ev, const char *text)
 {

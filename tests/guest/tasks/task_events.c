@@ -274,10 +274,10 @@ static int compare(const struct records *a, const struct records *b, char *why, 
 }
 
 /*
- * perf and tally write the record of a name at different places, and the task may be
- * switched out between the two. So "before a name" means: before both records of it.
+ * Removes the switches of a task, or of all with 0, between two times. perf and tally write
+ * the record of a name at different places, and the task may be switched out between the
+ * two. So what lies before or after a name in one ring is removed from the other one, too.
  */
-
 static void forget_switches(struct records *records, uint32_t tid, uint64_t from, uint64_t to)
 {
 	unsigned int i, k = 0;

@@ -152,12 +152,6 @@ static void test_in_nmi(void)
 
 /* ---- a set that is switched off and on inside a section ---- */
 
-static int next_cpu(int cpu)
-{
-	cpu = cpumask_next(cpu, cpu_online_mask);
-	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
-}
-
 static bool switched;
 
 static int switch_off_and_on(void *set)
@@ -187,7 +181,7 @@ static void test_switched(void)
 		return;
 	switched = false;
 	migrate_disable();
-	kthread_bind(task, next_cpu(raw_smp_processor_id()));
+	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
 	preempt_disable();
 	err = tally_section_begin(section_set, &p.section);
 	wake_up_process(task);
@@ -305,6 +299,12 @@ struct strander {
 static void go_to(int cpu)
 {
 	set_cpus_allowed_ptr(current, cpumask_of(cpu));
+}
+
+static int next_cpu(int cpu)
+{
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
 }
 
 /*
