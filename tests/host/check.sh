@@ -169,6 +169,14 @@ lone_barrier() { printf '/*\n * A. None.\n */\n#define after barrier() /* B */\n
 two_of_a_letter() {
 	printf '/*\n * A. One.\n */\n#define after barrier() /* A */\n' | tee -a src/module/base/count.c | add event/event.c
 }
+# A script that passes, and then its library no longer sets the variable.
+changed_lib() {
+	echo external-sources=true >.shellcheckrc
+	printf '# shellcheck shell=sh\nexport from_lib=1\n' >scripts/lib.sh
+	printf '#!/bin/sh\n. scripts/lib.sh\necho "$from_lib"\n' >scripts/run
+	part shellcheck || exit
+	printf '# shellcheck shell=sh\n' >scripts/lib.sh
+}
 version_check() { echo '#if LINUX_VERSION_CODE > 1' | add base/count.c; }
 
 unused() { sed -i 's/return by + 1/int unused; return by + 1/' src/module/base/count.c; }
@@ -198,10 +206,11 @@ check 'limits: a function' finds long_function 'event.c:.* lines, at most 60' pa
 check 'exported: no kernel-doc' finds no_doc 'tally_count() lacks kernel-doc' part exported
 check 'exported: no context' finds no_context 'lacks a line "Context:"' part exported
 check 'exported: no call with NULL' finds no_row '< tally_count' part exported
-check 'kernel-doc: a parameter' finds wrong_doc "'by' not described" part kernel-doc
-check 'checkpatch: blanks' finds bad_style SPACING part checkpatch
+check 'kernel-doc: a parameter' finds wrong_doc "'by' not described" twice part kernel-doc
+check 'checkpatch: blanks' finds bad_style SPACING twice part checkpatch
 check 'codespell: a word' finds misspelt '==> receive' part codespell
-check 'shellcheck: a variable' finds bad_shell SC2154 part shellcheck
+check 'shellcheck: a variable' finds bad_shell SC2154 twice part shellcheck
+check 'shellcheck: a variable that a library has lost' finds changed_lib SC2154 twice part shellcheck
 check 'compat: a version check' finds version_check LINUX_VERSION part compat
 check 'letters: a barrier that no comment explains' finds lone_barrier 'no comment defines B' part letters
 check 'letters: a comment without a barrier' finds lone_barrier 'no barrier is marked A' part letters
