@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "test.h"
 
-#define RECORDS 2000
+#define RECORDS 200
 
 static size_t page_size;
 static char *map;
