@@ -96,6 +96,8 @@ check_status 'a lockdep report is 126' 126 \
 	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=lockdep; true'
 check_status 'a leak is 126' 126 \
 	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
+check_status 'a leak with --no-leak-scan is not' 0 "$vm" --kernel debug-arm64 --no-leak-scan -- \
+	'insmod tally_splat.ko what=leak; rmmod tally_splat; ! echo scan >/sys/kernel/debug/kmemleak'
 check_status 'sleeping in atomic context is 126' 126 \
 	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=sleep; true'
 check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true

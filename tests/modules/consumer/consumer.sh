@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64 seconds=20
+# test: on=debug-x86_64 vm=--no-leak-scan seconds=20
 # test: on=debian-6.12-arm64,debian-6.1 seconds=8
 # soak: on=debug-arm64
 #
