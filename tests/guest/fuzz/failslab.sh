@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Only debug kernels let allocations fail, and only debug-x86_64 checks every access.
-# test: on=debug-x86_64 args=20 alone seconds=130
+# test: on=debug-x86_64 args=30 alone seconds=100
 # soak: on=debug-x86_64 args=1 seconds=500
 # soak: on=debug-arm64 seconds=200
 #
