@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Old and new perf cores, and the PMU of arm64.
+# perf itself is compared, so one kernel shows most; the soak has the oldest and a PMU.
 # test: on=debian-6.12 vm="--with-perf --module zram" seconds=25
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" args="soak 10"
 #
