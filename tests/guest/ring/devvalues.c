@@ -486,7 +486,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	};
 	int fds[4], i, nr = 0, control, good = 1;
 	struct perf_event_header *h;
-	uint64_t last[2] = { 0 }, *at;
+	uint64_t first[2] = { 0 }, last[2] = { 0 }, *at;
 
 	faults(PERF_SAMPLE_READ);
 	attr.type = PERF_TYPE_BREAKPOINT;
@@ -525,14 +525,28 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	while ((h = next(&third_ring))) {
 		at = (uint64_t *)(h + 1);
 		nr++;
-		/* A clock that advances by ticks may be 0 in the first sample. */
-		good &= h->size == 8 + 5 * 8 && at[0] == 4 && at[1] == (uint64_t)nr &&
-			(nr == 1 || (at[3] > last[0] && at[4] > last[1]));
+		/*
+		 * A clock that advances by ticks may be 0 in the first sample. While another
+		 * CPU holds the lock of the task's events, tally's clocks stand still.
+		 */
+		if (h->size != 8 + 5 * 8 || at[0] != 4 || at[1] != (uint64_t)nr ||
+		    at[3] < last[0] || at[4] < last[1]) {
+			good = 0;
+			printf("# no. %d of %s: type %u, size %u, %llu members: %llu %llu %llu %llu, clocks before: %llu %llu\n",
+			       nr, perf ? "perf" : "tally", h->type, h->size,
+			       (unsigned long long)at[0], (unsigned long long)at[1],
+			       (unsigned long long)at[2], (unsigned long long)at[3],
+			       (unsigned long long)at[4], (unsigned long long)last[0],
+			       (unsigned long long)last[1]);
+		}
 		if (nr <= 10)
 			faults_seen[nr - 1] = at[2];
 		last[0] = at[3];
 		last[1] = at[4];
+		if (nr == 1)
+			memcpy(first, last, sizeof(first));
 	}
+	good &= last[0] > first[0] && last[1] > first[1];
 	close(control);
 	for (i = 1; i < 4; i++)
 		close(fds[i]);
