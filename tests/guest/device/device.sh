@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Why these kernels: perf is compared, and it differs between 6.1 and 6.12, and by PMU.
+# Why these kernels: perf is compared, and it differs between 6.1 and 6.12, and by PMU. One
+# runs the programs of 64 bits, and one those of 32.
 # test: on=debug-x86_64 args=64 seconds=55
-# test: on=debian-6.1 seconds=35
-# soak: on=debug-x86_64,debug-arm64,debian-6.12,debian-6.12-arm64 seconds=120
+# test: on=debian-6.1 args=32 seconds=20
+# soak: on=debug-x86_64,debug-arm64,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # /dev/tally: calls that it refuses, programs written for perf_event_open(2) that use
 # its files, and calls that perf does not have.
@@ -34,9 +35,9 @@ load_tally
 ok 'the device is there' [ -c /dev/tally ]
 is "$(stat -c '%a %u %g' /dev/tally)" '600 0 0' 'and is of root alone'
 
-bits=''
-[ "${1:-}" = 64 ] || find_bits devabi
-for b in '' $bits; do
+find_bits devabi "${1-}"
+for b in $bits; do
+	b=${b#64}
 	note "programs of ${b:-64} bits"
 	same "counting$b"
 	same "sampling$b"
@@ -99,7 +100,8 @@ what=mem:0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)/4:w
 is "$(create "$what cpu=0 name=address")" OK 'a breakpoint'
 is "$(create "$what cpu=0")" OK 'one whose name tells its address'
 name=$(sed -n 's/^\(mem:[^ ]*\) .*/\1/p' $tally/events)
-for b in '' $bits; do
+for b in $bits; do
+	b=${b#64}
 	results "devrights$b" rights "$name"
 done
 is "$(remove address)" OK 'it goes'

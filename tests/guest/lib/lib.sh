@@ -254,16 +254,16 @@ wait_for() {
 	done
 }
 
-# find_bits PROGRAM: sets bits to 32 if the kernel also runs 32-bit programs, else to ''.
-# The 32-bit build of PROGRAM is PROGRAM32; without arguments it prints its usage and
-# exits with 2. Without a PROGRAM32, 32-bit programs are not tested.
+# find_bits PROGRAM [BITS]: sets bits to "64 32" if the kernel also runs 32-bit programs, else
+# to 64; or to BITS alone. The 32-bit build of PROGRAM is PROGRAM32; without arguments it
+# prints its usage and exits with 2. Without a PROGRAM32, 32-bit programs are not tested.
 # shellcheck disable=SC2034 # For the tests.
 find_bits() {
-	bits=''
-	[ -x "$here/${1}32" ] || return 0
+	bits=64
+	[ "${2-}" != 64 ] && [ -x "$here/${1}32" ] || return 0
 	"$here/${1}32" 2>/dev/null
 	if [ $? -eq 2 ]; then
-		bits=32
+		bits=${2:-64 32}
 	else
 		skip 'this kernel runs no programs of 32 bits' '32-bit programs'
 	fi

@@ -3,8 +3,8 @@
 #
 # Why these kernels: as for device.sh.
 # test: on=debug-x86_64 args=64 seconds=75
-# test: on=debian-6.1 seconds=70
-# soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 seconds=120
+# test: on=debian-6.1 args=32 seconds=38
+# soak: on=debug-arm64,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # Rings of /dev/tally: their records compared with perf's of the same overflows, their
 # mappings, their outputs and their wake-ups.
@@ -18,8 +18,7 @@ load_tally
 
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 usual=$(cat $rate)
-bits=''
-[ "${1:-}" = 64 ] || find_bits devring
+find_bits devring "${1-}"
 # rings PROGRAM TEST...: runs the tests of a program.
 rings() {
 	program=$1
@@ -29,7 +28,8 @@ rings() {
 	done
 }
 
-for b in '' $bits; do
+for b in $bits; do
+	b=${b#64}
 	note "programs of ${b:-64} bits"
 	rings "devring$b" same regs lost overwrite errors inherit
 	rings "devfilter$b" texts counting exec exited group rights reader
