@@ -22,6 +22,8 @@ static volatile int faulting;
 static volatile pid_t faulter_tid;
 static volatile int moves;
 static volatile int fault_once;
+/* The thread sets it when it has seen that @faulting is 2: it does not fault any more. */
+static volatile int resting;
 
 static void *faulter(void *unused)
 {
@@ -33,6 +35,7 @@ static void *faulter(void *unused)
 	faulter_tid = syscall(SYS_gettid);
 	while (faulting) {
 		if (faulting > 1) {
+			resting = 1;
 			wait_ms(1);
 			if (fault_once) {
 				madvise(mine, 64 * page_size, MADV_DONTNEED);
@@ -56,12 +59,20 @@ static pthread_t start_faults(int move)
 
 	moves = move;
 	faulting = 2;
-	faulter_tid = 0;
+	resting = 0;
 	if (pthread_create(&thread, NULL, faulter, NULL))
 		err(2, "thread");
-	while (!faulter_tid)
+	while (!resting)
 		wait_ms(1);
 	return thread;
+}
+
+static void stop_faults(void)
+{
+	faulting = 2;
+	resting = 0;
+	while (!resting)
+		wait_ms(1);
 }
 
 /* ---- reading ---- */
@@ -223,7 +234,9 @@ static void check_sums(const char *name)
 		     "%s: %s: %" PRIu64 " were read, %" PRIu64 " lost, of %" PRIu64, name,
 		     kind_names[i], seen[i], lost[i], all[i]);
 		if (i != CLOCK)
-			same_number(value[i], all[i], name, "each that was counted overflowed");
+			tell(value[i] == all[i],
+			     "%s: %s: %" PRIu64 " were counted, %" PRIu64 " overflowed", name,
+			     kind_names[i], value[i], all[i]);
 	}
 	same_number(told_lost, lost_all, name, "records tell of as many that were lost");
 }
@@ -291,8 +304,7 @@ static void exact(const char *name, int seconds, int pages)
 	if (wants_word())
 		pthread_join(stabber, NULL);
 	hammers(0);
-	faulting = 2;
-	wait_ms(20);
+	stop_faults();
 
 	/* The next record that finds room reports the lost ones that no record has. */
 	if (task) {
