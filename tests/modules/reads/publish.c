@@ -249,6 +249,7 @@ static void test_race(unsigned long reads)
 	while (!smp_load_acquire(&r.done)) {
 		steps(20);
 		WRITE_ONCE(nmi_word, nmi_word + 1);
+		cond_resched();
 	}
 	kthread_stop(r.task);
 	tap_is(&tap, r.torn, 0, "none of what it read was torn");
