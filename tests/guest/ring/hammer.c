@@ -53,26 +53,24 @@ static void *faulter(void *unused)
 	return unused;
 }
 
-static pthread_t start_faults(int move)
-{
-	pthread_t thread;
-
-	moves = move;
-	faulting = 2;
-	resting = 0;
-	if (pthread_create(&thread, NULL, faulter, NULL))
-		err(2, "thread");
-	while (!resting)
-		wait_ms(1);
-	return thread;
-}
-
 static void stop_faults(void)
 {
 	faulting = 2;
 	resting = 0;
 	while (!resting)
 		wait_ms(1);
+}
+
+static pthread_t start_faults(int move)
+{
+	pthread_t thread;
+
+	moves = move;
+	faulting = 2;
+	if (pthread_create(&thread, NULL, faulter, NULL))
+		err(2, "thread");
+	stop_faults();
+	return thread;
 }
 
 /* ---- reading ---- */
