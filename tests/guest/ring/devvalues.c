@@ -486,7 +486,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	};
 	int fds[4], i, nr = 0, control, good = 1;
 	struct perf_event_header *h;
-	uint64_t first[2] = { 0 }, last[2] = { 0 }, *at;
+	uint64_t first[2] = { 0 }, last[2] = { 0 }, least, *at;
 
 	faults(PERF_SAMPLE_READ);
 	attr.type = PERF_TYPE_BREAKPOINT;
@@ -529,8 +529,9 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 		 * A clock that advances by ticks may be 0 in the first sample. While another
 		 * CPU holds the lock of the task's events, tally's clocks stand still.
 		 */
+		least = nr > 1 && perf;
 		if (h->size != 8 + 5 * 8 || at[0] != 4 || at[1] != (uint64_t)nr ||
-		    at[3] < last[0] || at[4] < last[1]) {
+		    at[3] < last[0] + least || at[4] < last[1] + least) {
 			good = 0;
 			printf("# no. %d of %s: type %u, size %u, %llu members: %llu %llu %llu %llu, clocks before: %llu %llu\n",
 			       nr, perf ? "perf" : "tally", h->type, h->size,
