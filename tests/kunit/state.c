@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Tests of the states of an event from its creation to its end, with real counts. */
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -350,6 +351,59 @@ static void state_inactive(struct kunit *test)
 	kthread_stop(task);
 }
 
+static DECLARE_COMPLETION(off);
+
+/* Takes an event off its CPU, as far as reads of tally can see, and takes long for it. */
+static int take_off(void *event)
+{
+	struct perf_event *pe = event;
+
+	msleep(50);
+	pe->total_time_enabled += 1000;
+	pe->total_time_running += 1000;
+	/* After the times, as perf does it. */
+	smp_store_release(&pe->state, PERF_EVENT_STATE_INACTIVE);
+	complete(&off);
+	return 0;
+}
+
+/* A read while perf takes the event off waits for the times, which perf updates last. */
+static void state_leaving(struct kunit *test)
+{
+	struct task_struct *task, *thread;
+	struct tally_count count;
+	struct tally_builder b;
+	struct tally_event *ev;
+	struct perf_event *pe;
+
+	/* The task is created, but not woken, so perf leaves its event alone. */
+	task = kthread_create(worker, NULL, "tally_worker");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
+	tally_builder_on_task(&b, task);
+	ev = tally_build(&b);
+	if (IS_ERR(ev)) {
+		KUNIT_FAIL(test, "%s", tally_builder_why(&b));
+		goto out;
+	}
+	pe = ev->counter->slots[0].event;
+	KUNIT_EXPECT_EQ(test, pe->oncpu, -1);
+	WRITE_ONCE(pe->state, PERF_EVENT_STATE_ACTIVE);
+	thread = kthread_run(take_off, pe, "tally_off");
+	if (IS_ERR(thread)) {
+		KUNIT_FAIL(test, "no thread");
+		WRITE_ONCE(pe->state, PERF_EVENT_STATE_INACTIVE);
+		goto out;
+	}
+	KUNIT_EXPECT_EQ(test, tally_event_read(ev, &count), 0);
+	KUNIT_EXPECT_EQ(test, count.enabled_ns, 1000ULL);
+	KUNIT_EXPECT_EQ(test, count.running_ns, 1000ULL);
+	wait_for_completion(&off);
+out:
+	tally_event_release(ev);
+	kthread_stop(task);
+}
+
 static void state_release_nothing(struct kunit *test)
 {
 	tally_event_release(NULL);
@@ -367,6 +421,7 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_all_cpus),
 	KUNIT_CASE(state_exited),
 	KUNIT_CASE(state_inactive),
+	KUNIT_CASE(state_leaving),
 	KUNIT_CASE(state_release_nothing),
 	{ }
 };

@@ -298,18 +298,35 @@ void tally_counter_look(struct tally_counter *c)
 	on_each_cpu_cond(can_look, look_here, c, true);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (!s->looked)
-			tally_slot_read(s, &s->now);
+			tally_counter_look_slot(c, s - c->slots);
+}
+
+/*
+ * Returns the CPU that the event is counting on; -1 if there is none.
+ *
+ * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
+ * and updates the times and the state. After the second step perf_event_read_value()
+ * returns old times, and a look has perhaps returned later ones. So wait for the third.
+ */
+static int counting_cpu(const struct perf_event *event)
+{
+	int cpu;
+
+	while ((cpu = READ_ONCE(event->oncpu)) < 0 &&
+	       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
+		cpu_relax();
+	return cpu;
 }
 
 /* As tally_counter_look(), for one slot. */
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
-	int cpu = s->event ? READ_ONCE(s->event->oncpu) : -1;
+	int cpu = s->event && !c->attr.inherit ? counting_cpu(s->event) : -1;
 
 	lockdep_assert_held(&c->lock);
 	s->looked = false;
-	if (cpu >= 0 && !c->attr.inherit)
+	if (cpu >= 0)
 		smp_call_function_single(cpu, look_here, c, true);
 	if (!s->looked)
 		tally_slot_read(s, &s->now);
