@@ -137,13 +137,13 @@ bad EOPNOTSUPP 'page-faults pid=1 inherit period=1 remove_on_exec sigtrap' 'sigt
 bad EINVAL 'page-faults pid=1 disabled enable_on_exec require' 'waits for exec'
 rate=/proc/sys/kernel/perf_event_max_sample_rate
 was=$(cat $rate)
-echo 1000 >$rate
+sample_rate 1000
 bad EINVAL 'page-faults freq=1001' 'frequency 1001 is above kernel.perf_event_max_sample_rate'
 bad EINVAL 'cpu-clock freq=2000000000' 'above kernel.perf_event_max_sample_rate'
 bad EINVAL 'page-faults freq=18446744073709551615' 'above kernel.perf_event_max_sample_rate'
 is "$(create 'page-faults freq=1000 name=limit')" OK 'the limit itself is allowed'
 is "$(remove limit)" OK 'and removed'
-echo "$was" >$rate
+sample_rate "$was"
 is "$(cat $rate)" "$was" 'asking for the limit does not change it'
 
 # ---- names

@@ -173,16 +173,15 @@ ok 'overflow' wait_for 60 getting_faults
 seen=$(overflows hz)
 at_least "$(count hz)" "$seen" 'not more often than there are any'
 remove hz >/dev/null
-rate=/proc/sys/kernel/perf_event_max_sample_rate
-was=$(cat $rate)
-echo 700 >$rate
+was=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+sample_rate 700
 for what in page-faults cpu-clock kprobe:$symbol; do
 	is "$(create "$what" freq=701 name=x)" EINVAL "$what: above the machine's limit"
 	is "$(create "$what" freq=700 name=x)" OK "$what: the limit"
 	is "$(create "$what" disabled freq=701 name=y)" EINVAL "$what: disabled, above it"
 	remove x >/dev/null
 done
-echo "$was" >$rate
+sample_rate "$was"
 
 # ---- breakpoints
 
@@ -243,7 +242,6 @@ fi
 
 # ---- what spec says makes the event again
 
-usual_rate
 begin_task task
 order touch 1
 while read -r line; do

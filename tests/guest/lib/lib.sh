@@ -172,15 +172,18 @@ at_least() { between "$2" "$1" '' "$3"; }
 
 loaded() { [ -d /sys/module/tally ]; }
 
-# Restore perf's limit of the sample frequency. perf lowers the limit if a PMU's interrupt
-# takes long, which also happens if the host does not run the guest for a while.
-usual_rate() {
-	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
+# sample_rate HZ: sets perf's limit of the sample frequency. perf lowers the limit if a PMU's
+# interrupt takes long, which also happens if the host does not run the guest for a while.
+# perf_cpu_time_max_percent=0 keeps perf from this, but then the limit cannot be written.
+sample_rate() {
+	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent
+	echo "$1" >/proc/sys/kernel/perf_event_max_sample_rate
+	echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 }
 
 # load_tally [PARAMETER...]: ends the test if tally does not load.
 load_tally() {
-	usual_rate
+	sample_rate 100000
 	insmod "$here/tally.ko" "$@" || {
 		echo "Bail out! tally.ko does not load"
 		exit 1

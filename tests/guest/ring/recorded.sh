@@ -13,7 +13,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
 
-# recorded lowers the sample rate to throttle an event.
+# recorded lowers the sample rate to throttle an event; see sample_rate in lib.sh.
+setting /proc/sys/kernel/perf_cpu_time_max_percent 25
 keep /proc/sys/kernel/perf_event_max_sample_rate
 in_order=''
 [ "${1:-}" != soak ] || in_order=in_order

@@ -16,8 +16,6 @@
 # shellcheck disable=SC2119
 load_tally
 
-rate=/proc/sys/kernel/perf_event_max_sample_rate
-usual=$(cat $rate)
 find_bits devring "${1-}"
 # rings PROGRAM TEST...: runs the tests of a program.
 rings() {
@@ -37,9 +35,9 @@ for b in $bits; do
 	# Kernels that trace functions, as Debian's do, refuse a probe of __switch_to.
 	[ -e /sys/kernel/tracing/available_filter_functions ] || rings "devring$b" switching
 	# perf throttles a clock that samples every 10 microseconds.
-	echo 10000 >$rate
+	sample_rate 10000
 	rings "devring$b" throttle
-	echo "$usual" >$rate
+	sample_rate 100000
 	rings "devoutput$b" outputs pauses percpu members strangers mappings memory
 	rings "devwake$b" wakeup sleeper redirected epoll_late by_signal feedback
 	rings "devvalues$b" reads changes interrupts

@@ -23,8 +23,6 @@ part=$((seconds / $#))
 setting /proc/sys/kernel/kptr_restrict 0
 # shellcheck disable=SC2119
 load_tally
-# perf must not limit the rate of the PMU's interrupts.
-setting /proc/sys/kernel/perf_cpu_time_max_percent 0
 insmod "$here/tally_hammer.ko" || {
 	echo "Bail out! tally_hammer.ko does not load"
 	exit 1
