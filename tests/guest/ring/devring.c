@@ -52,11 +52,17 @@ static __attribute__((noinline)) void write_word(void)
 		word = i;
 }
 
-/* perf and tally take turns: QEMU reports only one of two breakpoints at an address. */
+/*
+ * perf and tally take turns: QEMU reports only one of two breakpoints at an address. The
+ * program stays on a CPU, whose number is in the records.
+ */
 static void same_breakpoint(uint64_t type, const char *what)
 {
+	cpu_set_t all;
 	int i;
 
+	sched_getaffinity(0, sizeof(all), &all);
+	run_on(0);
 	faults(type);
 	attr.type = PERF_TYPE_BREAKPOINT;
 	attr.config = 0;
@@ -73,6 +79,7 @@ static void same_breakpoint(uint64_t type, const char *what)
 	}
 	compare(what, 10);
 	neither();
+	sched_setaffinity(0, sizeof(all), &all);
 }
 #endif
 
