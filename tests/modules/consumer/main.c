@@ -14,6 +14,7 @@
 #include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/sched/clock.h>
 #include <linux/string.h>
 #include "consumer.h"
 
@@ -35,12 +36,12 @@ void bumps(unsigned int n)
 		bump();
 }
 
-/* Waits by jiffies, because a guest's clock may only advance with them. */
+/* Waits by perf's clock. In a guest, each CPU's may only advance by the ticks of that CPU. */
 void be_busy(unsigned long ticks)
 {
-	unsigned long end = jiffies + ticks;
+	u64 end = local_clock() + ticks * TICK_NSEC;
 
-	while (time_before(jiffies, end))
+	while (local_clock() < end)
 		cpu_relax();
 }
 

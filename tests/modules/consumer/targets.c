@@ -140,6 +140,7 @@ static void task_clock(struct helper *h)
 	struct tally_builder b;
 	struct tally_event *ev;
 	struct tally_count count, later;
+	unsigned int tries = 0;
 
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));
 	tally_builder_on_task(&b, h->task);
@@ -149,8 +150,11 @@ static void task_clock(struct helper *h)
 	h->busy = 3;
 	helper_bump(h);
 	h->busy = 0;
-	msleep(20);
-	tally_event_read(ev, &count);
+	/* The helper sleeps some time after it completed @done. */
+	do {
+		msleep(20);
+		tally_event_read(ev, &count);
+	} while (count.state != TALLY_STATE_INACTIVE && tries++ < 500);
 	tap_is(&tap, count.state, TALLY_STATE_INACTIVE, "the task sleeps");
 	tap_ok(&tap, count.value && count.running_ns, "it ran for %llu ns",
 	       count.value);
