@@ -93,7 +93,8 @@ if [ -w /sys/devices/system/cpu/cpu1/online ]; then
 		echo 1 >/sys/devices/system/cpu/cpu1/online
 		usleep 150000
 	done
-	ok 'and stopped' rmmod tally_reads
+	# A probe for a CPU that has come online holds the module for a moment.
+	ok 'and stopped' wait_for 60 rmmod tally_reads
 	since_mark | sed -n 's/.*tally_reads: //p' >/tmp/said
 	is "$(grep -c '^\(not \)\{0,1\}ok ' /tmp/said)" 12 'they have come to their end'
 	while read -r line; do
