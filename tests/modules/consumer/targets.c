@@ -135,12 +135,20 @@ out:
 	tally_event_release(there);
 }
 
+/* Returns after 20 s if the event does not have the state by then. */
+static void wait_for_state(struct tally_event *ev, enum tally_state state)
+{
+	unsigned int tries = 0;
+
+	while (tally_event_state(ev) != state && tries++ < 1000)
+		msleep(20);
+}
+
 static void task_clock(struct helper *h)
 {
 	struct tally_builder b;
 	struct tally_event *ev;
 	struct tally_count count, later;
-	unsigned int tries = 0;
 
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));
 	tally_builder_on_task(&b, h->task);
@@ -151,10 +159,8 @@ static void task_clock(struct helper *h)
 	helper_bump(h);
 	h->busy = 0;
 	/* The helper sleeps some time after it completed @done. */
-	do {
-		msleep(20);
-		tally_event_read(ev, &count);
-	} while (count.state != TALLY_STATE_INACTIVE && tries++ < 500);
+	wait_for_state(ev, TALLY_STATE_INACTIVE);
+	tally_event_read(ev, &count);
 	tap_is(&tap, count.state, TALLY_STATE_INACTIVE, "the task sleeps");
 	tap_ok(&tap, count.value && count.running_ns, "it ran for %llu ns",
 	       count.value);
@@ -185,9 +191,7 @@ static void task_exits(struct helper *h)
 	kthread_stop(h->task);
 	if (IS_ERR(ev))
 		return;
-	tries = 0;
-	while (tally_event_state(ev) != TALLY_STATE_EXITED && tries++ < 1000)
-		msleep(20);
+	wait_for_state(ev, TALLY_STATE_EXITED);
 	tap_is(&tap, tally_event_read(ev, &count), 0, "its count is there");
 	tap_is(&tap, count.state, TALLY_STATE_EXITED, "state exited");
 	tap_ok(&tap, count.value, "it had switched %llu times", count.value);
