@@ -72,9 +72,11 @@ sync_sources() {
 		--filter='P *.mod' --filter='P *.mod.c' --filter='P .*.cmd' \
 		--filter='P .*.d' --filter='P Module.symvers' --filter='P modules.order' \
 		--filter='P .tmp_*' --filter='P .module-common.*' --filter='P *.gcno' \
+		--filter='P probes.h' --filter='P *.probe' \
 		--exclude=/.git --exclude='*.o' --exclude='*.ko' --exclude='*.a' \
 		--exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
 		--exclude=Module.symvers --exclude=modules.order --exclude='.tmp_*' \
+		--exclude=probes.h --exclude='*.probe' --exclude=/matrix.json \
 		"$checkout/" "$1/"
 }
 
@@ -91,12 +93,12 @@ seed() {
 		sort -rn | while read -r _ from; do
 		(
 			hold "$from.lock" --nonblock && [ ! -e "$from.unfinished" ] || exit
-			for part in "" .programs .programs.lib; do
+			for part in "" .out .out.lib; do
 				[ ! -d "$from$part" ] || cp -a "$from$part" "$folder$part" || exit
 			done
 		) || continue
 		# Replaces the path in these files, and keeps their times for make.
-		find "$folder" "$folder.programs" "$folder.programs.lib" -type f \( -name '.*.cmd' \
+		find "$folder" "$folder.out" "$folder.out.lib" -type f \( -name '.*.cmd' \
 			-o -name '*.d' -o -name '*.mod' -o -name modules.order \) -print0 2>/dev/null |
 			xargs -0 -r perl -e '
 			my ($from, $to) = splice(@ARGV, 0, 2);
@@ -114,31 +116,31 @@ seed() {
 	done
 }
 
+# prepare FOLDER: brings the sources of a build folder up to date, and marks it as unfinished.
+prepare() {
+	# A build that was killed may leave an object without its symbol versions, which
+	# make would not build again.
+	if [ -e "$1.unfinished" ]; then
+		rm -rf "$1" "$1.out" "$1.out.lib"
+	fi
+	mkdir -p "${1%/*}"
+	: >"$1.unfinished"
+	# Without a folder to copy, everything is built.
+	seed "$1" || true
+	sync_sources "$1"
+}
+
 # build_project KERNEL [make arguments]: brings the build folder up to date. The caller
-# holds build_folder's lock. Afterwards modules.order lists the modules, and the folder
-# KERNEL.programs has the static test programs, which are made with programs_args, too.
-programs_args=()
+# holds build_folder's lock. Afterwards modules.order lists the modules.
 build_project() {
-	local name=$1 folder kdir log
-	local -a args
+	local name=$1 folder log
 	shift
 	folder=$(build_folder "$name")
 	log=$folder.log
-	kdir=$("$checkout/scripts/kernels" dir "$name")
-	read -r -a args <<<"$("$checkout/scripts/kernels" make-args "$name") "
-	# A build that was killed may leave an object without its symbol versions, which
-	# make would not build again.
-	if [ -e "$folder.unfinished" ]; then
-		rm -rf "$folder" "$folder.programs" "$folder.programs.lib"
-	fi
-	mkdir -p "${folder%/*}"
-	: >"$folder.unfinished"
-	seed "$folder"
-	mkdir -p "$folder.programs"
-	sync_sources "$folder"
-
+	prepare "$folder" || return 2
 	if [ -e "$folder/Kbuild" ]; then
-		make -C "$kdir" M="$folder" "${args[@]}" TALLY_TESTS=y -j"$(nproc)" "$@" modules >"$log" 2>&1 </dev/null || {
+		"$checkout/scripts/kernels" make "$name" M="$folder" TALLY_TESTS=y -j"$(nproc)" "$@" \
+			modules >"$log" 2>&1 </dev/null || {
 			cat "$log" >&2
 			say "the modules do not build for $name"
 			return 2
@@ -147,14 +149,33 @@ build_project() {
 		: >"$log"
 		rm -f "$folder/modules.order"
 	fi
-	make -s -C "$folder" -f scripts/guest/programs.mk OUT="$folder.programs" \
-		"${args[@]}" "${programs_args[@]}" >>"$log" 2>&1 </dev/null || {
-		cat "$log" >&2
-		say "the test programs do not build for $name"
+	# Debian built its kernel with another point release of the compiler.
+	grep -iE 'warning:' "$log" | grep -v 'the compiler differs from the one used' >&2 || true
+	rm "$folder.unfinished"
+}
+
+# programs_folder ARCH: prints the folder where the test programs are built. Kernels of one
+# architecture share them.
+programs_folder() { variant='' build_folder "programs-$1"; }
+
+# build_programs KERNEL: brings the static test programs of the kernel's architecture up to
+# date, in the folder programs_folder.out. The caller holds the lock of programs_folder.
+# They are made with programs_args, too.
+programs_args=()
+build_programs() {
+	local folder
+	local -a args
+	folder=$(programs_folder "$("$checkout/scripts/kernels" arch "$1")")
+	read -r -a args <<<"$("$checkout/scripts/kernels" make-args "$1") "
+	prepare "$folder" || return 2
+	mkdir -p "$folder.out"
+	make -s -C "$folder" -f scripts/guest/programs.mk OUT="$folder.out" -j"$(nproc)" \
+		"${args[@]}" "${programs_args[@]}" >"$folder.log" 2>&1 </dev/null || {
+		cat "$folder.log" >&2
+		say "the test programs do not build for $1"
 		return 2
 	}
-	# Debian built its kernel with another point release of the compiler.
-	grep -E 'warning:' "$log" | grep -v 'the compiler differs from the one used' >&2 || true
+	cat "$folder.log" >&2
 	rm "$folder.unfinished"
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: seconds=170
+# test: seconds=120
+# soak: args=debug seconds=120
 #
 # scripts/vm returns the status of the guest's command, prints only the output of the
 # command, and works from any folder.
@@ -79,10 +80,38 @@ a_shell_by_hand() {
 	wait "$guest"
 }
 
+# A data race of the kernel itself is printed, and is no failure.
+other_races_are_no_failure() {
+	"$vm" --kernel debug-kcsan --timeout 600 -- '
+		{
+			echo "BUG: KCSAN: data-race in one_of_them / other_of_them"
+			echo " one_of_them+0x1/0x2"
+			echo "=================================================================="
+			echo " some_function+0x1/0x2 [tally]"
+		} | while read -r line; do echo "$line" >/dev/kmsg; done' 2>"$work/errors" &&
+		grep -q 'one_of_them / other_of_them' "$work/errors"
+}
+
 leaves_nothing() {
 	ls -A "$TMPDIR"
 	[ -z "$(ls -A "$TMPDIR")" ]
 }
+
+finds_a_race() {
+	"$vm" --kernel debug-kcsan --timeout 600 -- 'insmod tally_splat.ko what=race; true' \
+		2>"$work/errors"
+	[ $? = 126 ] && grep 'KCSAN: data-race in .*tally_splat' "$work/errors"
+}
+
+if [ "${1-}" = debug ]; then
+	check_status 'a leak with --no-leak-scan is not 126' 0 "$vm" --kernel debug-arm64 --no-leak-scan -- \
+		'insmod tally_splat.ko what=leak; rmmod tally_splat; ! echo scan >/sys/kernel/debug/kmemleak'
+	check_status 'sleeping in atomic context is 126' 126 \
+		"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=sleep; true'
+	check 'a data race of a module is 126' finds_a_race
+	check 'one of the kernel itself is no failure' other_races_are_no_failure
+	finish
+fi
 
 # shellcheck disable=SC2086
 {
@@ -96,10 +125,6 @@ check_status 'a lockdep report is 126' 126 \
 	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=lockdep; true'
 check_status 'a leak is 126' 126 \
 	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
-check_status 'a leak with --no-leak-scan is not' 0 "$vm" --kernel debug-arm64 --no-leak-scan -- \
-	'insmod tally_splat.ko what=leak; rmmod tally_splat; ! echo scan >/sys/kernel/debug/kmemleak'
-check_status 'sleeping in atomic context is 126' 126 \
-	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=sleep; true'
 check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true
 check_status 'an unknown option is 2' 2 "$vm" $k --no-such-option -- true
 check_status 'a file that is not there is 2' 2 "$vm" $k --add /no/such/file -- true

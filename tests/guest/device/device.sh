@@ -5,7 +5,7 @@
 # runs the programs of 64 bits, and one those of 32.
 # test: on=debug-x86_64 args=64 seconds=55
 # test: on=debian-6.1 args=32 seconds=20
-# soak: on=debug-x86_64,debug-arm64,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
+# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # /dev/tally: calls that it refuses, programs written for perf_event_open(2) that use
 # its files, and calls that perf does not have.
@@ -13,20 +13,6 @@
 #	device.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
-
-# same PROGRAM: checks that it prints the same for files of perf and of tally.
-same() {
-	"$here/$1" perf >$tmp/perf || fail "$1 on perf"
-	"$here/$1" tally >$tmp/tally 2>$tmp/whys || fail "$1 on tally"
-	if ! diff $tmp/perf $tmp/tally >$tmp/diff; then
-		sed 's/^/# /' $tmp/diff $tmp/whys
-		fail "$1: perf (<) and tally (>) differ"
-	elif grep '^not ok' $tmp/tally; then
-		fail "$1: something is wrong"
-	else
-		pass "$1: $(wc -l <$tmp/perf) lines are the same"
-	fi
-}
 
 parameter() { echo "$2" >/sys/module/tally/parameters/"$1"; }
 

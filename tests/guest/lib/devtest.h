@@ -28,6 +28,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -86,6 +87,21 @@ static inline void run_on(int cpu)
 static inline void wait_ms(int ms)
 {
 	poll(NULL, 0, ms);
+}
+
+/*
+ * Sleeps until the task was switched out. On a busy machine a short sleep may be over before
+ * the kernel switches.
+ */
+static inline void switch_out(void)
+{
+	struct rusage before, now;
+
+	getrusage(RUSAGE_THREAD, &before);
+	do {
+		wait_ms(5);
+		getrusage(RUSAGE_THREAD, &now);
+	} while (now.ru_nvcsw == before.ru_nvcsw);
 }
 
 /* Whether the condition becomes true within a minute; a busy machine is slow. */

@@ -204,6 +204,20 @@ stat_of() { sed -n "s/^$1 //p" $tally/stats; }
 # cpu_line EVENT CPU: prints the CPU's line of per_cpu, without the CPU's number.
 cpu_line() { sed -n "s/^$2 //p" "$tally/$1/per_cpu"; }
 
+# same PROGRAM: checks that it prints the same for files of perf and of tally.
+same() {
+	"$here/$1" perf >$tmp/perf || fail "$1 on perf"
+	"$here/$1" tally >$tmp/tally 2>$tmp/whys || fail "$1 on tally"
+	if ! diff $tmp/perf $tmp/tally >$tmp/diff; then
+		sed 's/^/# /' $tmp/diff $tmp/whys
+		fail "$1: perf (<) and tally (>) differ"
+	elif grep '^not ok' $tmp/tally; then
+		fail "$1: something is wrong"
+	else
+		pass "$1: $(wc -l <$tmp/perf) lines are the same"
+	fi
+}
+
 # nothing_left NAME: checks that tally has no event, no counter and no event of perf.
 nothing_left() {
 	is "$(cat $tally/events; stat_of events; stat_of counters; stat_of perf_events)" \

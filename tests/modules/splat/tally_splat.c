@@ -6,10 +6,13 @@
  *	insmod tally_splat.ko what=warn
  *
  * warn: a WARN. panic: a panic. leak: memory without a pointer to it. lockdep: two locks
- * taken in both orders. sleep: a sleep in atomic context.
+ * taken in both orders. sleep: a sleep in atomic context. race: a data race of two threads.
  */
 #include <linux/bug.h>
 #include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/panic.h>
@@ -19,7 +22,7 @@
 
 static char *what = "";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "warn, panic, leak, lockdep or sleep");
+MODULE_PARM_DESC(what, "warn, panic, leak, lockdep, sleep or race");
 
 static void splat_leak(void)
 {
@@ -56,6 +59,33 @@ static void splat_sleep(void)
 	preempt_enable();
 }
 
+static unsigned long raced;
+
+static int count_up(void *unused)
+{
+	while (!kthread_should_stop()) {
+		raced++;
+		barrier();
+		cond_resched();
+	}
+	return 0;
+}
+
+static int splat_race(void)
+{
+	struct task_struct *other = kthread_run(count_up, NULL, "tally_splat");
+	unsigned long end = jiffies + 5 * HZ;
+
+	if (IS_ERR(other))
+		return PTR_ERR(other);
+	while (time_before(jiffies, end)) {
+		raced++;
+		barrier();
+		cond_resched();
+	}
+	return kthread_stop(other);
+}
+
 static int __init splat_init(void)
 {
 	if (!strcmp(what, "warn"))
@@ -68,6 +98,8 @@ static int __init splat_init(void)
 		splat_lockdep();
 	else if (!strcmp(what, "sleep"))
 		splat_sleep();
+	else if (!strcmp(what, "race"))
+		return splat_race();
 	else
 		return -EINVAL;
 	return 0;
