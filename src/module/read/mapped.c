@@ -28,6 +28,7 @@ static bool copy_slot(const struct publish_page *page, unsigned int nr,
 		      struct publish_copy *to)
 {
 	const struct publish_copy *from;
+	unsigned int i;
 	u32 number;
 
 	if (!READ_ONCE(page->number))
@@ -35,9 +36,9 @@ static bool copy_slot(const struct publish_page *page, unsigned int nr,
 	do {
 		number = smp_load_acquire(&page->number); /* N */
 		from = &page->copies[number & 1];
-		to->time_ns = from->time_ns;
-		memcpy(to->totals, from->totals, nr * sizeof(*to->totals));
-		memcpy(to->states, from->states, nr * sizeof(*to->states));
+		to->time_ns = READ_ONCE(from->time_ns);
+		for (i = 0; i < nr; i++)
+			tally_publish_load(from, i, &to->totals[i], &to->states[i]);
 		smp_rmb(); /* N */
 	} while (READ_ONCE(page->number) != number);
 	return true;

@@ -57,6 +57,21 @@
 static DEFINE_MUTEX(publishers_lock);
 static LIST_HEAD(publishers);
 
+static void store_old(struct publish_copy *new, unsigned int i,
+		      const struct publish_copy *old, enum tally_state state)
+{
+	const struct tally_totals *t = &old->totals[i];
+
+	tally_publish_store(new, i, t->value, t->enabled, t->running, state);
+}
+
+static void store_count(struct publish_copy *new, unsigned int i,
+			const struct tally_count *count)
+{
+	tally_publish_store(new, i, count->value, count->enabled_ns, count->running_ns,
+			    count->state);
+}
+
 /*
  * Writes a member that is not counting in this slot. While its CPU goes offline, or perf
  * takes it off the PMU, its totals may be too small for a moment: then the old ones stay.
@@ -70,11 +85,11 @@ static void write_at_rest(struct tally_event *ev, unsigned int slot,
 
 	if (tally_event_peek(ev, slot, &t, &state))
 		return;
-	new->states[i] = state;
 	if (t.value < old->totals[i].value || t.enabled < old->totals[i].enabled ||
 	    t.running < old->totals[i].running)
-		return;
-	new->totals[i] = t;
+		store_old(new, i, old, state);
+	else
+		tally_publish_store(new, i, t.value, t.enabled, t.running, state);
 }
 
 /* Writes a member. If it cannot be read here, the old totals stay, as inactive. */
@@ -88,16 +103,12 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 
 	err = tally_local_read(ev, cpu, true, p->mapped, now, &count);
 	if (err) {
-		new->totals[i] = old->totals[i];
-		new->states[i] = TALLY_STATE_INACTIVE;
+		store_old(new, i, old, TALLY_STATE_INACTIVE);
 		if (p->mapped)
 			write_at_rest(ev, cpu & ev->slot_mask, old, new, i);
 		return err;
 	}
-	new->totals[i].value = count.value;
-	new->totals[i].enabled = count.enabled_ns;
-	new->totals[i].running = count.running_ns;
-	new->states[i] = count.state;
+	store_count(new, i, &count);
 	return 0;
 }
 
@@ -123,10 +134,9 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 		cpu_relax();
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
-	new->time_ns = ktime_get_mono_fast_ns();
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
-		new->totals[i] = old->totals[i];
-		new->states[i] = old->states[i];
+		store_old(new, i, old, old->states[i]);
 		write_at_rest(p->members[i], slot, old, new, i);
 	}
 	turn_over(page);
@@ -159,7 +169,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		return;
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
-	new->time_ns = ktime_get_mono_fast_ns();
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
 		err = write_member(p, i, cpu, now, old, new);
 		any |= !err;
@@ -173,6 +183,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		tally_publish_mapped(p);
 }
 
+/* Runs in hard interrupt, also on PREEMPT_RT. */
 static enum hrtimer_restart fired(struct hrtimer *timer)
 {
 	struct publish_cpu *pc = container_of(timer, struct publish_cpu, timer);
@@ -277,12 +288,9 @@ static void write_slot(struct tally_publisher *p, unsigned int slot,
 	for (i = 0; i < p->nr; i++) {
 		if (tally_event_read_slot(p->members[i], slot, &count))
 			return;
-		new->totals[i].value = count.value;
-		new->totals[i].enabled = count.enabled_ns;
-		new->totals[i].running = count.running_ns;
-		new->states[i] = count.state;
+		store_count(new, i, &count);
 	}
-	new->time_ns = ktime_get_mono_fast_ns();
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	turn_over(page);
 }
 
@@ -490,13 +498,16 @@ struct tally_publisher *tally_publisher_end(struct tally_event **members,
 static void copy_out(const struct publish_copy *copy, unsigned int nr,
 		     struct tally_count *counts)
 {
+	struct tally_totals t;
 	unsigned int i;
+	u8 state;
 
 	for (i = 0; i < nr; i++) {
-		counts[i].value = copy->totals[i].value;
-		counts[i].enabled_ns = copy->totals[i].enabled;
-		counts[i].running_ns = copy->totals[i].running;
-		counts[i].state = copy->states[i];
+		tally_publish_load(copy, i, &t, &state);
+		counts[i].value = t.value;
+		counts[i].enabled_ns = t.enabled;
+		counts[i].running_ns = t.running;
+		counts[i].state = state;
 	}
 }
 
@@ -538,7 +549,7 @@ int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 	do {
 		number = smp_load_acquire(&page->number); /* N */
 		copy = &page->copies[number & 1];
-		time = copy->time_ns;
+		time = READ_ONCE(copy->time_ns);
 		copy_out(copy, nr, counts);
 		smp_rmb(); /* N */
 	} while (READ_ONCE(page->number) != number);

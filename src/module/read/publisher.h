@@ -93,6 +93,29 @@ struct publish_mapped {
 	struct publish_copy one;
 };
 
+/*
+ * A reader may read a copy while it is written. The reader sees by the number that it
+ * did, and reads again; but all accesses are marked, because they are data races.
+ */
+static inline void tally_publish_load(const struct publish_copy *copy, unsigned int i,
+				      struct tally_totals *t, u8 *state)
+{
+	t->value = READ_ONCE(copy->totals[i].value);
+	t->enabled = READ_ONCE(copy->totals[i].enabled);
+	t->running = READ_ONCE(copy->totals[i].running);
+	*state = READ_ONCE(copy->states[i]);
+}
+
+static inline void tally_publish_store(struct publish_copy *new, unsigned int i,
+				       u64 value, u64 enabled, u64 running,
+				       enum tally_state state)
+{
+	WRITE_ONCE(new->totals[i].value, value);
+	WRITE_ONCE(new->totals[i].enabled, enabled);
+	WRITE_ONCE(new->totals[i].running, running);
+	WRITE_ONCE(new->states[i], state);
+}
+
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
