@@ -59,9 +59,11 @@
  * raw_spin_lock          trylock only         yes               irqsave, if the irq
  *                                                               handler takes it
  * spin_lock              no                   not PREEMPT_RT    yes
- * wake_up, queue_work    no                   yes               yes
+ * wake_up, kill_fasync   no                   not PREEMPT_RT    yes
+ * complete, queue_work   no                   yes               yes
  * printk                 no                   sparingly         yes
- * allocate               no                   GFP_ATOMIC        GFP_KERNEL
+ * allocate, free         no                   GFP_ATOMIC, not   GFP_KERNEL
+ *                                             PREEMPT_RT
  * sleep, take a mutex    no                   no                yes
  * tally_event_rearm()    yes                  yes               yes
  * tally_event_snapshot() yes                  yes               yes
@@ -76,6 +78,11 @@
  *   tracepoints it runs in any context that they happen in; the scheduler's happen with
  *   a runqueue locked. So write each direct handler as for NMI. TALLY_SAMPLE_NMI is
  *   set in the samples of overflows in NMI.
+ * - Also on PREEMPT_RT, on_overflow_irq runs in hard interrupt, with interrupts disabled,
+ *   and so do the direct handlers of clocks. A handler that has to wake a wait queue, to
+ *   take a spinlock_t or to allocate there uses queue_work() or irq_work_queue(): an
+ *   irq_work of init_irq_work() runs in a thread there. wake_up_process() and
+ *   complete() take raw locks only.
  * - A direct handler never interrupts itself on one CPU. An overflow that comes on
  *   that CPU while the handler runs is counted in tally_overflow_stats::skipped. The
  *   handler of an event on all CPUs, or of an inherited event, may run on several CPUs
@@ -155,7 +162,8 @@
  *   CPU or in another task than tally_section_begin(). A section that is never ended
  *   costs nothing. The set may be released as soon as nobody uses it any more.
  * - Published counts are written by a timer on each CPU, and by the event's
- *   overflows. A reader gets their age, and interrupts no CPU.
+ *   overflows. The timer runs in hard interrupt, also on PREEMPT_RT. A reader gets their
+ *   age, and interrupts no CPU.
  */
 
 /**
@@ -824,7 +832,8 @@ void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
  * tally_builder_on_overflow_irq - call a function in hard interrupt
  * @b: the builder
  * @fn: the handler, which gets a copy of each sample, on the same CPU, shortly
- *	after the overflow; as for tally_builder_on_overflow()
+ *	after the overflow, in hard interrupt also on PREEMPT_RT; as for
+ *	tally_builder_on_overflow()
  * @context: last argument of @fn
  *
  * Context: Any context.
@@ -835,8 +844,8 @@ void tally_builder_on_overflow_irq(struct tally_builder *b,
 /**
  * tally_builder_on_overflow_work - call a function in process context
  * @b: the builder
- * @fn: the handler, which gets a copy of each sample, in a workqueue, and may
- *	sleep; as for tally_builder_on_overflow()
+ * @fn: the handler, which gets a copy of each sample, in an unbound workqueue, and
+ *	may sleep; as for tally_builder_on_overflow()
  * @context: last argument of @fn
  *
  * Context: Any context.
@@ -1101,7 +1110,7 @@ int tally_event_read_local_count(struct tally_event *ev,
  *
  * On each CPU that the event counts on, a timer reads the count and publishes it. Each
  * overflow publishes the count, too, except in NMI if the event cannot be read there. The
- * timer wakes idle CPUs.
+ * timer runs in hard interrupt, also on PREEMPT_RT, and wakes idle CPUs.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; ERANGE for another interval, EBUSY if the event is published already,
@@ -1249,7 +1258,9 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
  *
  * This function returns at once if there is any record. Otherwise it returns when the
  * ring of a CPU is half full, or as full as perf_event_attr's wakeup_watermark or
- * wakeup_events says; or after @timeout.
+ * wakeup_events says; or after @timeout. The waiter is woken in hard interrupt; on
+ * PREEMPT_RT by the thread for irq_works of the CPU that wrote the record, whose priority
+ * is SCHED_FIFO 1.
  *
  * Context: Process context, may sleep.
  * Return: 0 if there are records; ETIMEDOUT, EINTR for a signal, EINVAL for an event
@@ -1538,8 +1549,9 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
  * its own. Neither the set nor the CPU keeps a list of sections.
  *
  * Context: Any context in which the caller stays on its CPU until
- * tally_section_end(): with preemption disabled, in hard interrupts, in NMI. Takes no lock
- * and interrupts no CPU.
+ * tally_section_end(): with preemption disabled, in hard interrupts, in NMI. On PREEMPT_RT
+ * neither spin_lock() nor local_bh_disable() disables preemption. Takes no lock and
+ * interrupts no CPU.
  * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set does not
  * count, and for a section with fewer members than the set; EAGAIN if a member is not
  * counting at this moment. After an error tally_section_end() returns EINVAL.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every difference between the kernels that tally builds for, and nothing else. An entry
- * tests for a feature if it can, else for a version. It says since which kernel the
- * difference exists, and which side goes when the floor, the oldest kernel, rises.
+ * tests what a probe has found: src/module/probes/NAME.c, whose comment says since which
+ * kernel the difference exists, decides about TALLY_HAVE_NAME. When the floor, the oldest
+ * kernel, rises above that, the probe goes with one side of its entry here.
  */
 #ifndef TALLY_COMPAT_H
 #define TALLY_COMPAT_H
@@ -17,28 +18,29 @@
 #include <linux/sched.h>
 #include <linux/topology.h>
 #include <linux/uprobes.h>
-#include <linux/version.h>
+#include <linux/workqueue.h>
 #ifdef CONFIG_X86
 #include <asm/ibt.h>
 #endif
 #ifdef CONFIG_ARM64
 #include <asm/pointer_auth.h>
 #endif
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
-#error "tally needs Linux 6.1 or newer"
+#include "probes.h"
+#ifdef TALLY_HAVE_HRTIMER_BASES
+#include <linux/hrtimer_bases.h>
+#endif
+#ifdef TALLY_HAVE_LINUX_UNALIGNED
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
 #endif
 
-/*
- * The namespace of an export is a token up to 6.12 and a string from 6.13 on
- * (cdd30ebb1b9f). With the floor at 6.13 the token spelling goes.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define EXPORT_SYMBOL_TALLY(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "TALLY")
-#define TALLY_IMPORT_NS()	MODULE_IMPORT_NS("TALLY")
-#else
+#ifdef TALLY_HAVE_IMPORT_TOKEN
 #define EXPORT_SYMBOL_TALLY(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, TALLY)
 #define TALLY_IMPORT_NS()	MODULE_IMPORT_NS(TALLY)
+#else
+#define EXPORT_SYMBOL_TALLY(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, "TALLY")
+#define TALLY_IMPORT_NS()	MODULE_IMPORT_NS("TALLY")
 #endif
 
 /* Exports a function that only tests/kunit calls from outside. */
@@ -49,21 +51,51 @@
 #endif
 
 /*
- * A CPU, or a task, has one context for the events of all PMUs since 6.2
- * (bd27568117664). Before, PMUs with the same task_ctx_nr shared one, as all software PMUs
- * did. With the floor at 6.2 this goes.
+ * Whether the events of two PMUs are in the same context of a CPU or a task. Where there
+ * is more than one context, PMUs with the same task_ctx_nr share one, as all software PMUs
+ * do.
  */
 static inline bool tally_pmus_share_context(const struct pmu *a, const struct pmu *b)
 {
-	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) || a == b ||
-	       (a->task_ctx_nr == b->task_ctx_nr && a->task_ctx_nr != perf_invalid_context);
+#ifdef TALLY_HAVE_ONE_CONTEXT
+	return true;
+#else
+	return a == b || (a->task_ctx_nr == b->task_ctx_nr &&
+			  a->task_ctx_nr != perf_invalid_context);
+#endif
 }
 
-/*
- * perf_event_attr::config3 came with 6.3 (09519ec3b19e), as did PERF_ATTR_SIZE_VER8. With
- * the floor at 6.3 the second side goes.
- */
-#ifdef PERF_ATTR_SIZE_VER8
+/* The time of the event's context is local_clock() plus this. */
+static inline u64 tally_ctx_offset(const struct perf_event *event)
+{
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+	return READ_ONCE(event->ctx->timeoffset);
+#else
+	return READ_ONCE(event->ctx->time.offset);
+#endif
+}
+
+/* The time of the event's context when perf last updated it. */
+static inline u64 tally_ctx_time(const struct perf_event *event)
+{
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+	return event->ctx->time;
+#else
+	return event->ctx->time.time;
+#endif
+}
+
+/* Pages of rings that are charged to a user. */
+static inline atomic_long_t *tally_user_mlock(struct user_struct *user)
+{
+#ifdef TALLY_HAVE_PERF_MLOCK
+	return &user->perf_mlock;
+#else
+	return &user->locked_vm;
+#endif
+}
+
+#ifdef TALLY_HAVE_ATTR_CONFIG3
 static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
 {
 	attr->config3 = v;
@@ -86,11 +118,8 @@ static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
 }
 #endif
 
-/*
- * pmu::scope came with 6.12 (4ba4f1afb6a9), without a macro. Before, a PMU moved an event
- * to the CPU that serves the others. With the floor at 6.12 the second side goes.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+/* CPUs for which one of them counts. Without a scope, the PMU moves an event there. */
+#ifdef TALLY_HAVE_PMU_SCOPE
 static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
 						    int cpu)
 {
@@ -117,16 +146,12 @@ static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
 }
 #endif
 
-/*
- * hrtimer_setup() came with 6.13 (908a1d775422), and 6.15 removed hrtimer_init(). With
- * the floor at 6.13 the second side goes.
- */
 static inline void
 tally_hrtimer_setup(struct hrtimer *timer,
 		    enum hrtimer_restart (*function)(struct hrtimer *),
 		    clockid_t clock, enum hrtimer_mode mode)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef TALLY_HAVE_HRTIMER_SETUP
 	hrtimer_setup(timer, function, clock, mode);
 #else
 	hrtimer_init(timer, clock, mode);
@@ -134,40 +159,28 @@ tally_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/*
- * pmu::pmu_disable_count moved into pmu::cpu_pmu_context with 6.15
- * (4eabf533fb18). With the floor at 6.15 the second side goes.
- */
 static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-	return this_cpu_ptr(pmu->cpu_pmu_context)[0]->pmu_disable_count;
-#else
+#ifdef TALLY_HAVE_PMU_DISABLE_COUNT
 	return *this_cpu_ptr(pmu->pmu_disable_count);
+#else
+	return this_cpu_ptr(pmu->cpu_pmu_context)[0]->pmu_disable_count;
 #endif
 }
 
-/*
- * perf_sample_data::br_stack_cntr came with 6.8 (571d91dcadfa), without a macro. With the
- * floor at 6.8 the second side goes.
- */
 static inline const u64 *tally_branch_counters(const struct perf_sample_data *data)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#ifdef TALLY_HAVE_BR_STACK_CNTR
 	return data->sample_flags & PERF_SAMPLE_BRANCH_STACK ? data->br_stack_cntr : NULL;
 #else
 	return NULL;
 #endif
 }
 
-/*
- * vm_flags_set() and vm_flags_clear() came with 6.3 (bc292ab00f6c). Since then, only they
- * can change the flags. With the floor at 6.3 the second side goes.
- */
 static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 				  unsigned long clear)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#ifdef TALLY_HAVE_VM_FLAGS_SET
 	vm_flags_set(vma, set);
 	vm_flags_clear(vma, clear);
 #else
@@ -176,40 +189,60 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * Whether perf records the user space of a task: its call chain, and its registers. Late
- * 6.12 brought is_user_task(), an inline function, which leaves out threads that the
- * kernel runs for a process. With the floor at 6.12 the second sides go.
+ * Whether no page table is freed while a CPU that uses it has interrupts off.
+ * HAVE_FAST_GUP is the name before 6.10.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-static inline bool tally_chain_has_user(const struct task_struct *task)
-{
-	return task->mm && !(task->flags & (PF_KTHREAD | PF_USER_WORKER));
-}
-
-static inline bool tally_regs_has_user(const struct task_struct *task)
-{
-	return tally_chain_has_user(task);
-}
-#else
-static inline bool tally_chain_has_user(const struct task_struct *task)
-{
-	return task->mm;
-}
-
-static inline bool tally_regs_has_user(const struct task_struct *task)
-{
-	return !(task->flags & PF_KTHREAD);
-}
+#if defined(CONFIG_HAVE_GUP_FAST) || defined(CONFIG_HAVE_FAST_GUP)
+#define TALLY_PAGE_TABLES_STAY
 #endif
 
-/*
- * Since 6.11 (4a365eb8a6d9) perf's call chains have the true return address where a
- * uretprobe has replaced it. With the floor at 6.11 the second side goes.
- */
+/* Unmaps a part of a mapping that has no pages of its own. */
+static inline void tally_zap_vma(struct vm_area_struct *vma, unsigned long addr,
+				 unsigned long size)
+{
+#ifdef TALLY_HAVE_ZAP_SPECIAL_VMA_RANGE
+	zap_special_vma_range(vma, addr, size);
+#else
+	zap_vma_ptes(vma, addr, size);
+#endif
+}
+
+/* Queues whose works run on the CPU that queued them, and on any CPU. */
+#ifdef TALLY_HAVE_WQ_PERCPU
+#define TALLY_WQ_PERCPU		WQ_PERCPU
+#define tally_percpu_wq		system_percpu_wq
+#define tally_unbound_wq	system_dfl_wq
+#else
+#define TALLY_WQ_PERCPU		0
+#define tally_percpu_wq		system_wq
+#define tally_unbound_wq	system_unbound_wq
+#endif
+
+/* Whether a sample of perf has a call chain of the task's user space. */
+static inline bool tally_chain_has_user(struct task_struct *task)
+{
+#ifdef TALLY_HAVE_IS_USER_TASK
+	return is_user_task(task);
+#else
+	return task->mm;
+#endif
+}
+
+/* Whether a sample of perf has registers of the task's user space. */
+static inline bool tally_regs_has_user(struct task_struct *task)
+{
+#ifdef TALLY_HAVE_IS_USER_TASK
+	return is_user_task(task);
+#else
+	return !(task->flags & PF_KTHREAD);
+#endif
+}
+
+/* The return addresses that uretprobes have replaced; NULL if perf shows the trampoline. */
 static inline const struct return_instance *
 tally_uretprobes(const struct task_struct *task)
 {
-#if defined(CONFIG_UPROBES) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#if defined(CONFIG_UPROBES) && defined(TALLY_HAVE_UPROBE_TRAMPOLINE)
 	return task->utask ? task->utask->return_instances : NULL;
 #else
 	return NULL;
@@ -217,11 +250,20 @@ tally_uretprobes(const struct task_struct *task)
 }
 
 #ifdef CONFIG_X86
+static inline bool tally_is_endbr(u32 instruction)
+{
+#if defined(TALLY_HAVE_ENDBR_VALUE)
+	return is_endbr(instruction);
+#elif defined(CONFIG_X86_KERNEL_IBT)
+	return __is_endbr(instruction);
+#else
+	return false;
+#endif
+}
+
 /*
  * Whether a uprobe at the beginning of a function is being handled: the probed
- * instruction shows it. uprobe_task::auprobe came with 6.12 (cfa7f3d2c526) and was
- * backported to older stable kernels, so Kbuild looks for it. With the floor at 6.12 the
- * second side goes.
+ * instruction shows it.
  */
 static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 {
@@ -233,7 +275,7 @@ static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 		return false;
 	/* push %rbp, or endbr64 */
 	return auprobe->insn[0] == 0x55 ||
-	       (user_64bit_mode(regs) && is_endbr(*(u32 *)auprobe->insn));
+	       (user_64bit_mode(regs) && tally_is_endbr(*(u32 *)auprobe->insn));
 #else
 	return false;
 #endif
@@ -241,13 +283,9 @@ static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 #endif
 
 #ifdef CONFIG_ARM64
-/*
- * 6.6 (ca708599ca42) split ptrauth_strip_insn_pac() into two macros, which were
- * backported to some stable kernels. With the floor at 6.6 the second side goes.
- */
 static inline u64 tally_strip_user_pac(u64 lr)
 {
-#ifdef ptrauth_strip_user_insn_pac
+#ifdef TALLY_HAVE_PTRAUTH_USER
 	return ptrauth_strip_user_insn_pac(lr);
 #else
 	return ptrauth_strip_insn_pac(lr);
@@ -255,44 +293,50 @@ static inline u64 tally_strip_user_pac(u64 lr)
 }
 #endif
 
-/*
- * Types of fields in filters of trace events: stack traces came with 6.3, sets of CPUs
- * with 6.6, both without a macro. With the floor at 6.6 the second sides go.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+/* Types of fields in filters of trace events; -1 where the kernel has none such. */
+#ifdef TALLY_HAVE_FILTER_STACKTRACE
 #define TALLY_FILTER_STACKTRACE		FILTER_STACKTRACE
 #else
 #define TALLY_FILTER_STACKTRACE		(-1)
 #endif
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef TALLY_HAVE_FILTER_CPUMASK
 #define TALLY_FILTER_CPUMASK		FILTER_CPUMASK
 #else
 #define TALLY_FILTER_CPUMASK		(-1)
 #endif
 
-/*
- * <asm/unaligned.h> became <linux/unaligned.h> with 6.12 (5f60d5f6bbc1). With the
- * floor at 6.12 the second side goes.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#include <linux/unaligned.h>
+/* The trace event of a tracepoint's event; NULL in a kernel without trace events. */
+static inline struct trace_event_call *tally_trace_event(const struct perf_event *event)
+{
+#ifdef CONFIG_EVENT_TRACING
+	return event->tp_event;
 #else
-#include <asm/unaligned.h>
+	return NULL;
 #endif
+}
 
-/*
- * Since 6.12 (152e11f6df29) a task that sleeps may stay on the runqueue;
- * task_is_runnable() returns false for such a task (cd9626e9ebc7). With the floor at 6.12
- * the second side goes.
- */
+/* A task that sleeps may stay on the runqueue where there is task_is_runnable(). */
 static inline bool tally_task_runnable(struct task_struct *task)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef TALLY_HAVE_TASK_IS_RUNNABLE
 	return task_is_runnable(task);
 #else
 	return task->on_rq;
 #endif
 }
+
+/* What probes of tracepoints are called with, where kernels differ in that. */
+#ifdef TALLY_HAVE_EXIT_GROUP_DEAD
+#define TALLY_EXIT_ARGS		void *data, struct task_struct *task, bool group_dead
+#else
+#define TALLY_EXIT_ARGS		void *data, struct task_struct *task
+#endif
+#ifdef TALLY_HAVE_NEWTASK_U64
+#define TALLY_NEWTASK_ARGS	void *data, struct task_struct *task, u64 clone_flags
+#else
+#define TALLY_NEWTASK_ARGS	void *data, struct task_struct *task, \
+				unsigned long clone_flags
+#endif
 
 /* perf writes CGROUP records only for the hierarchy that has perf's controller. */
 static inline bool tally_cgroup_has_perf(struct cgroup *cgroup)

@@ -13,6 +13,7 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "arch/chain.h"
 #include "build/end.h"
 #include "build/lines.h"
 #include "event/control.h"
@@ -81,6 +82,31 @@ static void __init start_events(char *list)
 		pr_info("idle; for an event: events=page-faults\n");
 }
 
+struct feature {
+	bool on;
+	const char *option;
+	const char *name;
+};
+
+static const struct feature features[] __initconst = {
+	{ IS_ENABLED(CONFIG_TRACEPOINTS), "TRACEPOINTS", "records of tasks" },
+	{ IS_ENABLED(CONFIG_EVENT_TRACING), "EVENT_TRACING", "tracepoints and filters" },
+	{ IS_ENABLED(CONFIG_KPROBE_EVENTS), "KPROBE_EVENTS", "kprobes" },
+	{ IS_ENABLED(CONFIG_HAVE_HW_BREAKPOINT), "HAVE_HW_BREAKPOINT", "breakpoints" },
+	{ IS_ENABLED(CONFIG_DEBUG_FS), "DEBUG_FS", "files in debugfs" },
+};
+
+/* Prints which features are off because the kernel was built without what they need. */
+static void __init say_what_is_off(void)
+{
+	const struct feature *f;
+
+	for (f = features; f < features + ARRAY_SIZE(features); f++)
+		if (!f->on)
+			pr_info("the kernel has no CONFIG_%s, so there are no %s\n",
+				f->option, f->name);
+}
+
 static int __init tally_init(void)
 {
 	char *list;
@@ -89,6 +115,7 @@ static int __init tally_init(void)
 	list = kstrdup(events, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
+	tally_chain_init();
 	tally_brakes_init();
 	err = tally_overflow_init();
 	if (err)
@@ -112,6 +139,7 @@ static int __init tally_init(void)
 	if (err)
 		goto unregister;
 	/* Nothing may fail from here on: somebody may have opened a file. */
+	say_what_is_off();
 	use_debugfs = tally_debugfs_init(use_debugfs);
 	start_events(strim(list));
 	kfree(list);

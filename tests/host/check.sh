@@ -26,7 +26,7 @@ fresh() {
 	printf '#!/bin/sh\nexit 0\n' >scripts/run
 	# shellcheck disable=SC2016
 	printf '%s\n' 'obj-m := tally.o' 'tally-y := $(addprefix src/module/,main.o base/count.o event/event.o)' \
-		'ccflags-y := -I$(src)/src/module -DEXPORT_SYMBOL_TALLY=EXPORT_SYMBOL_GPL' >Kbuild
+		'ccflags-y := -I$(src)/include -I$(src)/src/module -DEXPORT_SYMBOL_TALLY=EXPORT_SYMBOL_GPL' >Kbuild
 	printf '%s\n' '// SPDX-License-Identifier: GPL-2.0' '#include <linux/module.h>' '' \
 		'MODULE_DESCRIPTION("Small");' 'MODULE_LICENSE("GPL");' >src/module/main.c
 	cat >src/module/base/count.h <<-END
@@ -177,6 +177,7 @@ changed_lib() {
 	part shellcheck || exit
 	printf '# shellcheck shell=sh\n' >scripts/lib.sh
 }
+idle_probe() { mkdir src/module/probes && cp src/module/main.c src/module/probes/idle.c; }
 version_check() { echo '#if LINUX_VERSION_CODE > 1' | add base/count.c; }
 
 unused() { sed -i 's/return by + 1/int unused; return by + 1/' src/module/base/count.c; }
@@ -212,6 +213,7 @@ check 'codespell: a word' finds misspelt '==> receive' part codespell
 check 'shellcheck: a variable' finds bad_shell SC2154 twice part shellcheck
 check 'shellcheck: a variable that a library has lost' finds changed_lib SC2154 twice part shellcheck
 check 'compat: a version check' finds version_check LINUX_VERSION part compat
+check 'compat: a probe that is not compiled' finds idle_probe '< idle' part compat
 check 'letters: a barrier that no comment explains' finds lone_barrier 'no comment defines B' part letters
 check 'letters: a comment without a barrier' finds lone_barrier 'no barrier is marked A' part letters
 check 'letters: one that stands for two' finds two_of_a_letter 'stands in base/count.c, too' part letters

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check: seconds=85
+# check: seconds=95
 #
 # The Makefile has the targets that people expect of a module's Makefile.
 
@@ -34,7 +34,7 @@ prints_commands() { grep -q 'gcc.*src/module/main.c' "$work/build"; }
 
 cleans() {
 	make -C "$copy" KDIR="$arm" "${cross[@]}" clean &&
-		[ -z "$(find "$copy" -name '*.o' -o -name '*.ko' -o -name '*.cmd')" ]
+		[ -z "$(find "$copy" -name '*.o' -o -name '*.ko' -o -name '*.cmd' -o -name '*probe*.h' -o -name '*.probe')" ]
 }
 
 installs() {
@@ -55,20 +55,36 @@ with_blanks() {
 		grep -q 'blank or colon' "$work/err" && make -C "$work/a b" help
 }
 
-# accepts VERSION: the source compiles for this kernel version. It refuses kernels that
-# are too old. The preprocessor reads only linux/version.h of the stock kernel, with
-# another number in its first line.
-accepts() {
-	mkdir -p "$work/linux"
-	sed "1s/[0-9]*\$/$1/" "$stock/include/generated/uapi/linux/version.h" \
-		>"$work/linux/version.h"
-	grep -Ev '#include <(linux/[^v]|asm/)' src/module/compat.h >"$work/compat.c"
-	gcc -E -I"$work" -D'IS_ENABLED(x)=0' "$work/compat.c" >/dev/null 2>"$work/err"
+# refuses SENTENCE VARIABLE=VALUE...: kbuild stops with the sentence before it compiles.
+refuses() {
+	local sentence=$1
+	shift
+	fresh
+	! make -C "$stock" M="$copy" "$@" modules >"$work/out" 2>"$work/err" || return
+	cat "$work/err"
+	grep -q "$sentence" "$work/err" && ! grep -q ' CC ' "$work/out" &&
+		make -C "$stock" M="$copy" "$@" clean
 }
 
-too_old() {
-	accepts 0x060100 && ! accepts 0x0600ff &&
-		grep -q 'tally needs Linux 6.1' "$work/err"
+# breaks TEXT FROM TO: Kbuild prints the text if a word of a probe has changed. Only this
+# probe is compiled.
+breaks() {
+	fresh
+	sed -i "s/$2/$3/" "$copy/src/module/probes/pmu_scope.c"
+	! make -C "$stock" M="$copy" probes-y=pmu_scope modules >/dev/null 2>"$work/err" || return
+	cat "$work/err"
+	grep "the probe .*pmu_scope.c is broken: its control $1" "$work/err"
+}
+
+# Kbuild says which probes hold, and what it says is in probes.h.
+says_probes() {
+	local has not
+	has=$(sed -n 's/^tally: this kernel has \([^n].*\|n[^o].*\)/\1/p' "$work/build")
+	not=$(sed -n 's/^tally: this kernel has not //p' "$work/build")
+	echo "has: $has; has not: $not"
+	[[ " $has " == *' pmu_scope '* && " $not " == *' exit_group_dead '* ]] &&
+		[ "$(wc -w <<<"$has $not")" = "$(find src/module/probes -name '*.c' ! -name endbr_value.c | wc -l)" ] &&
+		[ "$(sed -n 's/#define TALLY_HAVE_\(.*\) 1$/\L\1/p' "$copy/src/module/probes.h" | xargs)" = "$has" ]
 }
 
 the_help() {
@@ -77,10 +93,15 @@ the_help() {
 
 check 'make KDIR= ARCH=arm64 CROSS_COMPILE=, without network and root' builds
 check 'make V=1' prints_commands
+check 'the probes that hold are printed' says_probes
 check 'make install' installs
 check 'make clean' cleans
 check 'without headers: a sentence' without_headers
 check 'in a folder with a blank: a sentence' with_blanks
-check 'a kernel that is too old: an #error' too_old
+check 'a kernel that is too old: a sentence' refuses 'tally needs Linux 6.1 or newer' PATCHLEVEL=0
+check 'a kernel of 32 bits: a sentence' refuses 'tally needs a 64-bit kernel' CONFIG_64BIT=
+check 'a kernel without perf: a sentence' refuses 'CONFIG_PERF_EVENTS' CONFIG_PERF_EVENTS=
+check 'a probe whose first control fails' breaks 'TRY_THERE does not compile' task_ctx_nr no_such
+check 'a probe whose second control compiles' breaks 'TRY_MISSING compiles' no_such_member name
 check 'make help' the_help
 finish

@@ -3,7 +3,7 @@
 #
 # Only debug kernels have KUnit. Wide arithmetic and atomics differ by architecture.
 # test: on=debug-x86_64 vm="--append kunit.enable=1" alone seconds=50
-# soak: on=debug-arm64 vm="--append kunit.enable=1"
+# soak: on=debug-arm64,debug-rt,debug-kcsan,debug-clang vm="--append kunit.enable=1"
 #
 # Runs the KUnit suites and prints their results as one flat TAP stream. A suite fails if
 # it is missing, if it has no plan or fewer results than planned, or if its own result

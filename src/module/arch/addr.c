@@ -3,8 +3,8 @@
  * The physical address and the page size of an address, as perf writes them for
  * PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_DATA_PAGE_SIZE and PERF_SAMPLE_CODE_PAGE_SIZE.
  *
- * Page tables are walked with interrupts off: they are freed only after an interrupt on
- * all CPUs that use them.
+ * Page tables are walked with interrupts off. Some architectures may free a page table even
+ * then: on these all sizes are 0, as in perf.
  */
 #include <linux/io.h>
 #include <linux/irqflags.h>
@@ -51,6 +51,7 @@ u64 tally_addr_phys(u64 addr)
 	return virt_to_phys((void *)(uintptr_t)addr);
 }
 
+#ifdef TALLY_PAGE_TABLES_STAY
 /* The size of the page that maps an address; 0 if none does. */
 static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 {
@@ -85,14 +86,20 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 	pte = READ_ONCE(*pte_offset_kernel(&pmd, addr));
 	return pte_present(pte) ? pte_leaf_size(pte) : 0;
 }
+#else
+static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
+{
+	return 0;
+}
+#endif
 
 /**
  * tally_addr_page_size - the size of the page that an address is in
  * @addr: an address of the current task, or of the kernel
  *
- * A kernel thread uses the page tables of another task. On x86 these map the whole kernel;
- * on other architectures perf looks into the kernel's own tables, which a module cannot
- * find. While a kernel thread is being switched out, it has no page tables.
+ * A kernel thread uses the page tables of another task. On x86 and riscv64 these map the
+ * whole kernel; on other architectures perf looks into the kernel's own tables, which a
+ * module cannot find. While a kernel thread is being switched out, it has no page tables.
  *
  * Context: An overflow handler, NMI included.
  * Return: bytes; 0 if no page maps the address.

@@ -9,21 +9,26 @@
  */
 #include <linux/bits.h>
 #include <linux/compat.h>
+#include <linux/init.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include <linux/uaccess.h>
-#include <linux/uprobes.h>
 #include <asm/cpufeature.h>
 #include <asm/perf_regs.h>
 #include <asm/processor.h>
 #include "arch/chain.h"
 #include "arch/regs.h"
+#include "arch/user.h"
 #include "compat.h"
 
 /* ---- call chains ---- */
+
+void __init tally_chain_init(void)
+{
+}
 
 /* The most frames between the overflow and here; there are far fewer. */
 #define OWN_FRAMES	64
@@ -72,19 +77,6 @@ noinline void tally_chain_kernel(struct tally_chain *chain,
 	chain->left -= room;
 }
 
-/* __copy_from_user_inatomic() would check @to, which takes a lock in older kernels. */
-static bool read_user(void *to, const void __user *from, size_t size)
-{
-	unsigned long rest;
-
-	if (!access_ok(from, size))
-		return false;
-	pagefault_disable();
-	rest = raw_copy_from_user(to, from, size);
-	pagefault_enable();
-	return !rest;
-}
-
 struct record {
 	u64 fp;
 	u64 lr;
@@ -97,7 +89,7 @@ static void walk64(struct tally_chain *chain, const struct pt_regs *regs)
 	struct record record;
 
 	while (fp && !(fp & 7) &&
-	       read_user(&record, (const void __user *)fp, sizeof(record))) {
+	       tally_user_read(&record, (const void __user *)fp, sizeof(record))) {
 		if (!tally_chain_store(chain, tally_strip_user_pac(record.lr)))
 			return;
 		if (fp >= record.fp)
@@ -121,7 +113,7 @@ static void walk32(struct tally_chain *chain, const struct pt_regs *regs)
 
 	at = (struct record32 __user *)regs->compat_fp - 1;
 	while (at && !((unsigned long)at & 3) &&
-	       read_user(&record, at, sizeof(record))) {
+	       tally_user_read(&record, at, sizeof(record))) {
 		if (!tally_chain_store(chain, record.lr))
 			return;
 		next = compat_ptr(record.fp);
@@ -136,53 +128,6 @@ static void walk32(struct tally_chain *chain, const struct pt_regs *regs)
 }
 #endif
 
-#ifdef CONFIG_UPROBES
-/*
- * Whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
- * of its own, at the very top unless another mapping was there first, and begins with a
- * breakpoint.
- */
-static bool is_trampoline(u64 ip)
-{
-	__le32 instruction;
-
-	if (ip == TASK_SIZE - PAGE_SIZE)
-		return true;
-	return ip && !(ip & ~PAGE_MASK) &&
-	       read_user(&instruction, (const void __user *)ip,
-			 sizeof(instruction)) &&
-	       instruction == UPROBE_SWBP_INSN;
-}
-
-/*
- * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
- * stack, by the addresses that it will return to.
- */
-static void put_right(struct tally_chain *chain, unsigned int first)
-{
-	struct return_instance ri;
-	u64 trampoline = 0;
-
-	if (!tally_chain_uretprobe(&ri, tally_uretprobes(current)))
-		return;
-	for (; first < chain->nr; first++) {
-		u64 *ip = &chain->ips[first];
-
-		if (!trampoline && is_trampoline(*ip))
-			trampoline = *ip;
-		if (!trampoline || *ip != trampoline)
-			continue;
-		*ip = ri.orig_ret_vaddr;
-		if (!tally_chain_uretprobe(&ri, ri.next))
-			return;
-	}
-}
-#else
-static void put_right(struct tally_chain *chain, unsigned int first)
-{
-}
-#endif
-
 void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 {
 	unsigned int first = chain->nr;
@@ -193,7 +138,7 @@ void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 		walk32(chain, regs);
 	else
 		walk64(chain, regs);
-	put_right(chain, first);
+	tally_user_put_right(chain, first);
 }
 
 /* ---- registers and the stack ---- */
@@ -256,22 +201,7 @@ void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 	user->regs = task_pt_regs(current);
 }
 
-/*
- * Returns the number of bytes that could not be read. raw_copy_from_user() copies larger
- * pieces, and stops in front of the piece that faults; the bytes of that piece in front of
- * the fault are read one by one. See read_user() for why it is called.
- */
 unsigned long tally_stack_read(void *to, unsigned long from, size_t size)
 {
-	const void __user *at = (const void __user *)from;
-	unsigned long rest;
-
-	if (!access_ok(at, size))
-		return size;
-	pagefault_disable();
-	rest = raw_copy_from_user(to, at, size);
-	while (rest && !raw_copy_from_user(to + size - rest, at + size - rest, 1))
-		rest--;
-	pagefault_enable();
-	return rest;
+	return tally_user_read_start(to, (const void __user *)from, size);
 }

@@ -5,6 +5,12 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
+/* Other kernels have no PMU for PERF_TYPE_BREAKPOINT. */
+static inline bool tally_breakpoint_exists(void)
+{
+	return IS_ENABLED(CONFIG_HAVE_HW_BREAKPOINT);
+}
+
 /* x86 cannot watch reads without writes. */
 static inline bool tally_breakpoint_can_read(void)
 {

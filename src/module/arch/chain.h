@@ -69,6 +69,7 @@ static inline bool tally_chain_uretprobe(struct return_instance *to,
 #endif
 
 /* In the file of the architecture. */
+void tally_chain_init(void);
 void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs);
 void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs);
 

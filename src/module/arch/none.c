@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Architectures without a file of their own: call chains have only their marks, and
- * samples have no registers and no user stack.
+ * Architectures without a file of their own. Their events count and sample, but a sample
+ * has no call chain, no registers and no user stack. builder/attr.c refuses these, because
+ * tally_regs_exist() is false.
  */
+#include <linux/init.h>
 #include "arch/chain.h"
 #include "arch/regs.h"
+
+void __init tally_chain_init(void)
+{
+}
 
 void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs)
 {

@@ -2,6 +2,7 @@
 #ifndef TALLY_REGS_H
 #define TALLY_REGS_H
 
+#include <linux/limits.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/types.h>
@@ -38,6 +39,13 @@ static inline bool tally_regs_are_exact(const struct pt_regs *regs)
 /* In the file of the architecture. */
 u64 tally_regs_abi(void);
 u64 tally_regs_reserved(void);
+
+/* Whether the architecture has a file of its own, which finds stacks and registers. */
+static inline bool tally_regs_exist(void)
+{
+	return tally_regs_reserved() != U64_MAX;
+}
+
 void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs);
 unsigned long tally_stack_read(void *to, unsigned long from, size_t size);
 

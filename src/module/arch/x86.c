@@ -8,6 +8,7 @@
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/compat.h>
+#include <linux/init.h>
 #include <linux/mmu_context.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -26,6 +27,10 @@
 #include "compat.h"
 
 /* ---- call chains ---- */
+
+void __init tally_chain_init(void)
+{
+}
 
 /*
  * Whether an interrupt saved the registers. Those of a software event or a tracepoint are

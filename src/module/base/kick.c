@@ -113,6 +113,7 @@ static void let_go(struct brake *b, bool now)
 	raw_local_irq_restore(flags);
 }
 
+/* Runs in hard interrupt, also on PREEMPT_RT. */
 static enum hrtimer_restart brake_ended(struct hrtimer *timer)
 {
 	struct brake *b = container_of(timer, struct brake, timer);
@@ -215,8 +216,9 @@ static void run(struct irq_work *irq_work)
 /**
  * tally_kick_init - make a work ready
  * @kick: the work
- * @run_it: does the work, in hard interrupt
- * @hard: on PREEMPT_RT, too; else @run_it is called in a thread there
+ * @run_it: does the work, in hard interrupt, with interrupts disabled
+ * @hard: on PREEMPT_RT, call @run_it in hard interrupt as well. If false, the CPU's thread
+ *	for irq_works calls it there, with interrupts enabled, and it may take a spinlock_t.
  */
 void tally_kick_init(struct tally_kick *kick, void (*run_it)(struct tally_kick *kick),
 		     bool hard)

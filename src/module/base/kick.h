@@ -11,7 +11,7 @@
  * struct tally_kick - a work that is done in interrupt
  * @run: does the work
  * @irq_work: calls @run
- * @hard: @run is called in hard interrupt on PREEMPT_RT, too
+ * @hard: @run is called in hard interrupt also on PREEMPT_RT
  * @held: state while the CPU's brake holds the work; 0 if it does not
  * @node: link in the list of the brake that holds the work
  */

@@ -22,6 +22,7 @@
 #include <linux/sched/user.h>
 #include <linux/user_namespace.h>
 #include "base/mlock.h"
+#include "compat.h"
 
 static unsigned int mlock_kbytes = 512 + PAGE_SIZE / 1024;
 module_param(mlock_kbytes, uint, 0644);
@@ -48,7 +49,7 @@ int tally_mlock(struct tally_mlock *m, unsigned long pages)
 	unsigned long most = allowance(), limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	struct user_struct *user = current_user();
 	struct mm_struct *mm = current->mm;
-	unsigned long had = min_t(unsigned long, atomic_long_read(&user->perf_mlock), most);
+	unsigned long had = min_t(unsigned long, atomic_long_read(tally_user_mlock(user)), most);
 	unsigned long locked = min(pages, most - had), pinned;
 
 	pinned = atomic64_read(&mm->pinned_vm) + pages - locked;
@@ -61,10 +62,11 @@ int tally_mlock(struct tally_mlock *m, unsigned long pages)
 				    (u64)atomic64_read(&mm->pinned_vm) << (PAGE_SHIFT - 10));
 		return -EPERM;
 	}
-	m->user = get_uid(user);
+	/* Not all kernels export free_uid(). */
+	m->cred = get_current_cred();
 	m->locked = locked;
 	m->pinned = pages - locked;
-	atomic_long_add(m->locked, &user->perf_mlock);
+	atomic_long_add(m->locked, tally_user_mlock(user));
 	m->mm = mm;
 	mmgrab(mm);
 	atomic64_add(m->pinned, &mm->pinned_vm);
@@ -74,11 +76,11 @@ int tally_mlock(struct tally_mlock *m, unsigned long pages)
 /* Gives a charge back. Nothing happens if there is none. */
 void tally_munlock(struct tally_mlock *m)
 {
-	if (!m->user)
+	if (!m->cred)
 		return;
-	atomic_long_sub(m->locked, &m->user->perf_mlock);
-	free_uid(m->user);
+	atomic_long_sub(m->locked, tally_user_mlock(m->cred->user));
+	put_cred(m->cred);
 	atomic64_sub(m->pinned, &m->mm->pinned_vm);
 	mmdrop(m->mm);
-	m->user = NULL;
+	m->cred = NULL;
 }

@@ -2,18 +2,18 @@
 #ifndef TALLY_MLOCK_H
 #define TALLY_MLOCK_H
 
+struct cred;
 struct mm_struct;
-struct user_struct;
 
 /**
  * struct tally_mlock - charge for the pages of a ring
- * @user: user who is charged; NULL if there is no charge
+ * @cred: credentials that keep the user who is charged; NULL if there is no charge
  * @locked: pages charged to the user
  * @mm: memory of the process that is charged
  * @pinned: pages charged to the process, beyond what the user may lock
  */
 struct tally_mlock {
-	struct user_struct *user;
+	const struct cred *cred;
 	unsigned long locked;
 	struct mm_struct *mm;
 	unsigned long pinned;

@@ -15,6 +15,7 @@
 #include <linux/sched/clock.h>
 #include <linux/trace_events.h>
 #include "base/pmu.h"
+#include "compat.h"
 
 static struct perf_event *dummy_create(u64 freq)
 {
@@ -58,13 +59,13 @@ void tally_pmu_init(void)
  *
  * perf's own function reads ctx->time and ctx->timestamp one after the other. Another CPU
  * that reads another event of the task may change both in between. This function reads
- * only ctx->timeoffset, their difference, which stays the same while the task runs.
+ * only the context's offset, their difference, which stays the same while the task runs.
  *
  * Context: Any context with interrupts disabled.
  */
 void tally_read_task_clock(struct perf_event *event)
 {
-	u64 now = local_clock() + READ_ONCE(event->ctx->timeoffset);
+	u64 now = local_clock() + tally_ctx_offset(event);
 	u64 before = local64_xchg(&event->hw.prev_count, now);
 
 	local64_add(now - before, &event->count);

@@ -24,6 +24,8 @@ static void compare(struct tracepoint *point, void *data)
 static int start(struct tally_tracepoint *probe)
 {
 	lockdep_assert_held(&probes_lock);
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return -EOPNOTSUPP;
 	/* Tracepoints of the kernel itself stay where they are, unlike those of modules. */
 	if (!probe->point)
 		for_each_kernel_tracepoint(compare, probe);
@@ -63,6 +65,8 @@ int tally_tracepoint_get(struct tally_tracepoint *probe)
  */
 void tally_tracepoint_put(struct tally_tracepoint *probe)
 {
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return;
 	mutex_lock(&probes_lock);
 	if (!WARN_ON_ONCE(!probe->users) && !--probe->users)
 		tracepoint_probe_unregister(probe->point, probe->function, NULL);

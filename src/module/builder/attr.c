@@ -9,11 +9,15 @@
 #include <linux/bitops.h>
 #include <linux/limits.h>
 #include <linux/string.h>
+#include <asm/byteorder.h>
 #include "builder/builder.h"
 #include "builder/sample_fields.h"
 #include "compat.h"
 #include "base/clock.h"
 #include "arch/regs.h"
+
+#define OF_REGISTERS	(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | \
+			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
 
 /* Checks sample_type, and the members that belong to it, as perf's system call does. */
 static int check_sample_type(struct tally_builder *b,
@@ -21,6 +25,11 @@ static int check_sample_type(struct tally_builder *b,
 {
 	u64 branches = attr->branch_sample_type;
 
+	if (attr->sample_type & OF_REGISTERS && !tally_regs_exist())
+		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
+				      "PERF_SAMPLE_%s: tally does not know the registers of this architecture",
+				      tally_sample_field_name(attr->sample_type &
+							      OF_REGISTERS));
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
 		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
 			return tally_bad_attr(b, branch_sample_type, -EINVAL,
@@ -141,7 +150,23 @@ static_assert(HWEIGHT64(RING_BITS) == ARRAY_SIZE(ring_bits));
 static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
 	      TALLY_BIT_RESERVED);
 
-/* Returns the word that holds all one-bit members. */
+/* The first one-bit member is the lowest bit; on big-endian machines the highest one. */
+static u64 from_lowest(u64 bits)
+{
+#ifdef __BIG_ENDIAN_BITFIELD
+	u64 reversed = 0;
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		if (bits & BIT_ULL(i))
+			reversed |= BIT_ULL(63 - i);
+	return reversed;
+#else
+	return bits;
+#endif
+}
+
+/* Returns the word that holds all one-bit members, as a little-endian machine does. */
 static u64 bits_of(const struct perf_event_attr *attr)
 {
 	size_t at = offsetofend(struct perf_event_attr, read_format);
@@ -150,7 +175,7 @@ static u64 bits_of(const struct perf_event_attr *attr)
 	static_assert(offsetofend(struct perf_event_attr, read_format) + 8 ==
 		      offsetof(struct perf_event_attr, wakeup_events));
 	memcpy(&bits, (const char *)attr + at, sizeof(bits));
-	return bits;
+	return from_lowest(bits);
 }
 
 /* Bits that have no name here. A newer kernel may have names for some of them. */
@@ -186,7 +211,11 @@ static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr
  * (18d92bb57c39, backported to 6.12.y). Before, all four were reserved.
  */
 #define AUX_ACTION_AT	(offsetof(struct perf_event_attr, sig_data) - 4)
+#ifdef __BIG_ENDIAN_BITFIELD
+#define AUX_ACTIONS	(7U << 29)
+#else
 #define AUX_ACTIONS	7U
+#endif
 
 static bool has_reserved_3(const struct perf_event_attr *attr)
 {

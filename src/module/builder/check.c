@@ -23,6 +23,10 @@
 static int breakpoint_why(struct perf_event_attr *attr, const char **why,
 			  u32 *field)
 {
+	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, type));
+	*why = "the kernel has no breakpoints on this architecture";
+	if (!tally_breakpoint_exists())
+		return -ENOENT;
 	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
 		attr->bp_len = sizeof(long);
 

@@ -74,7 +74,7 @@ static DECLARE_WORK(repair_work, repair_all);
 
 static int hotplug_changed(unsigned int cpu)
 {
-	queue_work(system_unbound_wq, &repair_work);
+	queue_work(tally_unbound_wq, &repair_work);
 	return 0;
 }
 

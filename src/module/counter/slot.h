@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include "base/pmu.h"
 #include "base/target.h"
+#include "compat.h"
 
 /* Totals of perf: value, and nanoseconds enabled and running. None ever falls. */
 struct tally_totals {
@@ -155,7 +156,7 @@ static inline void tally_local_totals(const struct tally_slot *s,
 				      struct perf_event *event, u64 now,
 				      struct tally_totals *t)
 {
-	s64 since = now + READ_ONCE(event->ctx->timeoffset) - event->tstamp;
+	s64 since = now + tally_ctx_offset(event) - event->tstamp;
 
 	since = max(since, 0LL);
 

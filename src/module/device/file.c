@@ -154,6 +154,7 @@ void tally_file_overflow(struct tally_event *ev, const struct tally_sample *samp
 	tally_kick(&f->signal);
 }
 
+/* Runs in hard interrupt, on PREEMPT_RT in a thread: signals take a spinlock_t. */
 static void signal_readers(struct tally_kick *kick)
 {
 	struct tally_file *f = container_of(kick, struct tally_file, signal);
@@ -267,7 +268,7 @@ static void release_event(struct tally_file *f)
 		tally_group_strip(set);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
-	/* No overflow kicks any more. On PREEMPT_RT this waits for a grace period. */
+	/* No overflow kicks any more. On PREEMPT_RT this may wait for a grace period. */
 	if (signals)
 		tally_kick_sync(&f->signal);
 	if (f->joined)

@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include "compat.h"
 #include "device/task_exit.h"
 
 /*
@@ -36,13 +37,18 @@ static unsigned long delay = 1;
 static void ask(struct work_struct *work);
 static DECLARE_DELAYED_WORK(asking, ask);
 
+/* Runs in hard interrupt, also on PREEMPT_RT: queueing a work takes raw locks only. */
 static void kick(struct irq_work *work)
 {
 	WRITE_ONCE(delay, 1);
-	mod_delayed_work(system_wq, &asking, 0);
+	mod_delayed_work(tally_percpu_wq, &asking, 0);
 }
 
-static DEFINE_IRQ_WORK(kicked, kick);
+/*
+ * On PREEMPT_RT other irq_works run in a thread of the CPU. If the CPU goes offline, they
+ * wait until it is back.
+ */
+static struct irq_work kicked = IRQ_WORK_INIT_HARD(kick);
 
 static void task_ended(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
@@ -111,7 +117,7 @@ static void ask(struct work_struct *work)
 		ask_one(w);
 	if (!list_empty_careful(&due)) {
 		WRITE_ONCE(delay, min_t(unsigned long, again * 2, HZ));
-		queue_delayed_work(system_wq, &asking, again);
+		queue_delayed_work(tally_percpu_wq, &asking, again);
 	}
 	mutex_unlock(&asking_lock);
 }

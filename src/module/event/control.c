@@ -113,6 +113,7 @@ unlock:
 	mutex_unlock(&c->lock);
 }
 
+/* Runs in hard interrupt, also on PREEMPT_RT: queueing a work takes raw locks only. */
 static void kicked(struct irq_work *work)
 {
 	struct tally_overflow *of = container_of(work, struct tally_overflow,

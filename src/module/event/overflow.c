@@ -114,9 +114,10 @@ static void irq_half(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Runs in hard interrupt, on the CPU of @oc. If that CPU went offline while its brake
- * held the work, this runs on another CPU: then samples for the handler in interrupt
- * stay in the queue until the next overflow on their CPU, or until the event ends.
+ * Runs in hard interrupt, also on PREEMPT_RT, on the CPU of @oc. If that CPU went offline
+ * while its brake held the work, this runs on another CPU: then samples for the handler in
+ * interrupt stay in the queue until the next overflow on their CPU, or until the event
+ * ends.
  */
 static void announced(struct tally_kick *kick)
 {

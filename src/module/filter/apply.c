@@ -88,7 +88,7 @@ static struct trace_event_call *call_of(const struct tally_counter *c)
 	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
-			return s->event->tp_event;
+			return tally_trace_event(s->event);
 	return NULL;
 }
 

@@ -168,19 +168,17 @@ static bool list_is_table(struct trace_event_call *call)
  */
 static bool list_is_known(void)
 {
-#ifdef CONFIG_EVENT_TRACING
 	struct trace_event_file *file;
 	bool known;
 
+	if (!IS_ENABLED(CONFIG_EVENT_TRACING))
+		return false;
 	file = trace_get_event_file(NULL, "task", "task_newtask");
 	if (IS_ERR(file))
 		return false;
 	known = has_table(file->event_call) && list_is_table(file->event_call);
 	trace_put_event_file(file);
 	return known;
-#else
-	return false;
-#endif
 }
 
 static int find_in_list(struct trace_event_call *call, const char *name, size_t len,

@@ -264,7 +264,7 @@ static u64 waited(const struct tally_event *ev, const struct perf_event *event)
 	if (ev->counter->target.task ||
 	    READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
 		return 0;
-	since = local_clock() + READ_ONCE(event->ctx->timeoffset) -
+	since = local_clock() + tally_ctx_offset(event) -
 		READ_ONCE(event->tstamp);
 	return max(since, 0LL);
 }

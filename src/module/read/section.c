@@ -120,7 +120,7 @@ static __always_inline bool begin_all(struct tally_section *section,
 				return false;
 		} while (--nr & 3);
 		if (!nr) {
-			section->time = event->ctx->time;
+			section->time = tally_ctx_time(event);
 			return true;
 		}
 	}
@@ -133,7 +133,7 @@ static __always_inline bool begin_all(struct tally_section *section,
 		if (likely(nr == 4))
 			break;
 	}
-	section->time = event->ctx->time;
+	section->time = tally_ctx_time(event);
 	return true;
 }
 
@@ -150,7 +150,7 @@ static __always_inline bool end_all(const struct tally_section *section,
 				return false;
 		} while (--nr & 3);
 		if (!nr)
-			return event->ctx->time == section->time;
+			return tally_ctx_time(event) == section->time;
 	}
 	for (;; nr -= 4, view += 4, mark += 4, out += 4) {
 		if (!end_member(view[0], cpu, &mark[0], &out[0], &event) ||
@@ -161,7 +161,7 @@ static __always_inline bool end_all(const struct tally_section *section,
 		if (likely(nr == 4))
 			break;
 	}
-	return likely(event->ctx->time == section->time);
+	return likely(tally_ctx_time(event) == section->time);
 }
 
 /* The number of times that a member was throttled on this CPU. */
@@ -185,7 +185,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	mark->value = tally_local_value(s, event) - s->bank.value;
 	/* Both parts only grow: the sum is the same only if both are. */
 	mark->stamp = event->tstamp + throttled_here(ev);
-	*time = event->ctx->time;
+	*time = tally_ctx_time(event);
 	return 0;
 }
 

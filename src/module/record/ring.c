@@ -39,6 +39,7 @@
 #include <linux/topology.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
+#include "compat.h"
 #include "record/ring.h"
 
 /* ---- writing ---- */
@@ -119,6 +120,7 @@ void tally_ring_wake(struct tally_ring *r)
 /* tally_ring_init()'s argument; not changed later. */
 static void (*wake_outputs)(struct tally_ring *r);
 
+/* Runs in hard interrupt, on PREEMPT_RT in a thread: a wait queue has a spinlock_t. */
 static void wake(struct tally_kick *kick)
 {
 	wake_outputs(container_of(kick, struct tally_ring, kick));
@@ -261,7 +263,7 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 	}
 	/* The kernel unmaps a failed mapping later than the pages may be freed. */
 	if (err)
-		zap_vma_ptes(vma, vma->vm_start, addr - vma->vm_start);
+		tally_zap_vma(vma, vma->vm_start, addr - vma->vm_start);
 	return err;
 }
 
@@ -276,7 +278,7 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 int tally_ring_init(void (*woken)(struct tally_ring *r))
 {
 	wake_outputs = woken;
-	ring_wq = alloc_workqueue("tally_ring", 0, 0);
+	ring_wq = alloc_workqueue("tally_ring", TALLY_WQ_PERCPU, 0);
 	return ring_wq ? 0 : -ENOMEM;
 }
 

@@ -250,7 +250,7 @@ static void probe_rename(void *data, struct task_struct *task, const char *name)
 	tell_task(current, &e);
 }
 
-static void probe_newtask(void *data, struct task_struct *task, unsigned long clone_flags)
+static void probe_newtask(TALLY_NEWTASK_ARGS)
 {
 	const struct tally_task_event e = {
 		.kinds = TALLY_TASK_LIFE,
@@ -263,7 +263,7 @@ static void probe_newtask(void *data, struct task_struct *task, unsigned long cl
 	inherit(current, task, clone_flags);
 }
 
-static void probe_exit(void *data, struct task_struct *task)
+static void probe_exit(TALLY_EXIT_ARGS)
 {
 	const struct tally_task_event e = {
 		.kinds = TALLY_TASK_LIFE | TALLY_TASK_END,

@@ -37,6 +37,9 @@ static void with_frame_pointer(unsigned long fp)
 #elif defined(__i386__)
 	asm volatile("pushl %%ebp\n\tmovl %1, %%ebp\n1:\tdecl %0\n\tjnz 1b\n\tpopl %%ebp"
 		     : "+c" (n) : "d" (fp) : "memory");
+#elif defined(__riscv)
+	asm volatile("mv t0, s0\n\tmv s0, %1\n1:\taddi %0, %0, -1\n\tbnez %0, 1b\n\tmv s0, t0"
+		     : "+r" (n) : "r" (fp) : "t0", "memory");
 #else
 	asm volatile("mov x9, x29\n\tmov x29, %1\n1:\tsubs %0, %0, #1\n\tb.ne 1b\n\tmov x29, x9"
 		     : "+r" (n) : "r" (fp) : "x9", "memory", "cc");
@@ -72,6 +75,8 @@ FRAMED void leaf(int round)
 	with_frame_pointer((unsigned long)page_end - 8);
 	with_frame_pointer((unsigned long)page_end - 16);
 	with_frame_pointer((unsigned long)page_end - 4);
+	with_frame_pointer((unsigned long)page_end);
+	with_frame_pointer((unsigned long)page_end + 8);
 }
 
 FRAMED void probed(int depth, int round)

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <tally/tally.h>
 #include "bench.h"
+#include "kernels.h"
 
 static bool has_pmu;
 
@@ -107,7 +108,7 @@ module_param_named(pmu, has_pmu, bool, 0444);
 MODULE_PARM_DESC(pmu, "There is a PMU");
 module_init(bench_init);
 module_exit(bench_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Measures what tally costs, beside its peers");
 MODULE_LICENSE("GPL");

@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "bench.h"
+#include "kernels.h"
 
 #define MOST	64
 #define READS	100
@@ -222,7 +223,7 @@ module_param_named(events, nr, uint, 0444);
 MODULE_PARM_DESC(events, "How many events: 1 to 64");
 module_init(scale_init);
 module_exit(scale_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("What reading other CPUs costs");
 MODULE_LICENSE("GPL");

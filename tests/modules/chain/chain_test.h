@@ -52,4 +52,12 @@ void kind_stop(struct kind *kind);
 void kind_show(struct seq_file *m, const struct kind *kind);
 bool masks_agree(void);
 
+#ifdef CONFIG_RISCV
+void tally_chain_leaf(unsigned long turns);
+#else
+static inline void tally_chain_leaf(unsigned long turns)
+{
+}
+#endif
+
 #endif /* CHAIN_TEST_H */

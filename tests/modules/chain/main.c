@@ -166,6 +166,7 @@ static ssize_t poke_write(struct file *file, const char __user *buf, size_t size
 			  loff_t *pos)
 {
 	poke_outer();
+	tally_chain_leaf(2000000);
 	return size;
 }
 
@@ -193,6 +194,7 @@ static struct dentry *dir;
 
 static int __init chain_init(void)
 {
+	tally_chain_init();
 	late_attributes();
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("start", 0200, dir, NULL, &start_fops);

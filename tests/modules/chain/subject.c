@@ -4,6 +4,8 @@
 #include "../../../src/module/arch/regs.c"
 #ifdef CONFIG_X86_64
 #include "../../../src/module/arch/x86.c"
-#else
+#elif defined(CONFIG_ARM64)
 #include "../../../src/module/arch/arm64.c"
+#else
+#include "../../../src/module/arch/riscv.c"
 #endif

@@ -17,6 +17,7 @@
 #include <linux/sched/clock.h>
 #include <linux/string.h>
 #include "consumer.h"
+#include "kernels.h"
 
 static char *mode = "all";
 module_param(mode, charp, 0444);
@@ -118,7 +119,7 @@ static void __exit consumer_exit(void)
 
 module_init(consumer_init);
 module_exit(consumer_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Counts with tally, as any other module may");
 MODULE_LICENSE("GPL");

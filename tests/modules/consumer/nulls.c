@@ -11,6 +11,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include "kernels.h"
 #include "consumer.h"
 
 struct part {
@@ -108,8 +109,8 @@ static void try_all(void)
 	struct row *row;
 
 	try_both(false);
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer.function = interrupt;
+	hrtimer_setup_on_stack(&timer, interrupt, CLOCK_MONOTONIC,
+			       HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&timer, ms_to_ktime(1), HRTIMER_MODE_REL_PINNED_HARD);
 	while (hrtimer_active(&timer))
 		msleep(20);

@@ -38,6 +38,7 @@
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
+#include "kernels.h"
 
 #define BURST		64
 #define LEVELS		4
@@ -400,10 +401,10 @@ static int __init hammer_init(void)
 		return err;
 	for_each_possible_cpu(cpu) {
 		p = per_cpu_ptr(&producers, cpu);
-		hrtimer_init(&p->irq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		p->irq.function = irq_timer;
-		hrtimer_init(&p->softirq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_SOFT);
-		p->softirq.function = softirq_timer;
+		hrtimer_setup(&p->irq, irq_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		hrtimer_setup(&p->softirq, softirq_timer, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_SOFT);
 	}
 	dir = debugfs_create_dir("tally_hammer", NULL);
 	debugfs_create_file_unsafe("on", 0200, dir, NULL, &on_fops);

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "handlers.h"
+#include "kernels.h"
 
 static char *mode = "all";
 module_param(mode, charp, 0444);
@@ -227,7 +228,7 @@ static void __exit handlers_exit(void)
 
 module_init(handlers_init);
 module_exit(handlers_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Has its handlers called, as any other module may");
 MODULE_LICENSE("GPL");

@@ -3,6 +3,7 @@
 #
 # The count of the loop is exact in a guest whose PMU counts each instruction.
 # test: on=debian-6.12-arm64 vm="--icount --smp 1" seconds=50
+# soak: on=debian-6.12-riscv64 vm="--icount --smp 1" seconds=50
 # soak: on=debug-arm64 vm="--icount --smp 1"
 #
 # A loop of known length is counted exactly in 10 of 10 runs. The test needs a guest with

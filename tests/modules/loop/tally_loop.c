@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counts a loop of known length: n more turns are exactly 2 * n more instructions. The
- * test is for machines whose PMU counts each instruction, such as QEMU's for arm64 with
- * icount and one CPU.
+ * test is for machines whose PMU counts each instruction, such as QEMU's for arm64 and
+ * riscv64 with icount and one CPU.
  *
  *	insmod tally_loop.ko n=1000
  *	cat /sys/kernel/debug/tally_loop/results
@@ -11,6 +11,10 @@
  * of enabling and disabling, which is the same each time. So two windows with different n
  * differ by the instructions of the loop. The same test is made with a set that also has
  * cycles, and with sections of that set.
+ *
+ * On riscv64 a longer loop is sampled, by tally and then by perf: each overflows once in
+ * every period that it counts. The two take turns, as QEMU's PMU counts instructions for
+ * one event at a time.
  *
  * An interrupt in a window would not cost the same each time. So a window begins right
  * after a tick. If the kernel still handled an interrupt, or switched to another task,
@@ -24,10 +28,13 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kernel_stat.h>
+#include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <tally/tally.h>
 #include "tap.h"
+#include "kernels.h"
 
 static unsigned long n = 1000;
 module_param(n, ulong, 0444);
@@ -39,17 +46,27 @@ MODULE_PARM_DESC(n, "How often the loop turns (1000)");
 
 static struct tap tap;
 
-#ifdef CONFIG_ARM64
+#if defined(CONFIG_ARM64) || defined(CONFIG_RISCV)
 #define LOOP_LENGTH	2
 
 /* Not inlined, so that both windows of a pair run the same instructions. */
-static noinline void loop(unsigned long turns)
+static noinline void turn(unsigned long turns)
+{
+#ifdef CONFIG_ARM64
+	asm volatile("1:	subs	%0, %0, #1\n"
+		     "		b.ne	1b\n" : "+r" (turns) : : "cc");
+#else
+	asm volatile("1:	addi	%0, %0, -1\n"
+		     "		bnez	%0, 1b\n" : "+r" (turns));
+#endif
+}
+
+static void loop(unsigned long turns)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	asm volatile("1:	subs	%0, %0, #1\n"
-		     "		b.ne	1b\n" : "+r" (turns) : : "cc");
+	turn(turns);
 	local_irq_restore(flags);
 }
 
@@ -229,6 +246,101 @@ static void measure_sets(void)
 	tally_set_release(set);
 }
 
+#ifdef CONFIG_RISCV
+/* The brake of tally allows 10,000 overflows in a second of 1,000,000,000 instructions. */
+#define PERIOD		1000000
+#define LONG_LOOP	(10 * PERIOD)
+
+static void tally_overflowed(struct tally_event *ev, const struct tally_sample *sample,
+			     void *overflows)
+{
+	(*(u64 *)overflows)++;
+}
+
+static void perf_overflowed(struct perf_event *event, struct perf_sample_data *data,
+			    struct pt_regs *regs)
+{
+	(*(u64 *)event->overflow_handler_context)++;
+}
+
+/* The PMU stands still in each interrupt, so the last period may be short. */
+static void judge_samples(const char *whose, u64 count, u64 overflows)
+{
+	u64 periods = div_u64(count, PERIOD);
+
+	tap_ok(&tap, count >= LONG_LOOP * LOOP_LENGTH &&
+	       (overflows == periods || overflows == periods + 1),
+	       "%s overflows once in each period", whose);
+	tap_line(&tap, "# %llu overflows, %llu instructions", overflows, count);
+}
+
+static void sample_with_tally(void)
+{
+	struct tally_builder b;
+	struct tally_event *ev;
+	struct tally_count c = {};
+	u64 overflows = 0;
+
+	tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
+	tally_builder_on_cpu(&b, raw_smp_processor_id());
+	tally_builder_disabled(&b);
+	tally_builder_period(&b, PERIOD);
+	tally_builder_on_overflow(&b, tally_overflowed, &overflows);
+	ev = tally_build(&b);
+	if (!tap_ok(&tap, !IS_ERR(ev), "tally samples instructions"))
+		return;
+	tally_event_enable(ev);
+	turn(LONG_LOOP);
+	tally_event_disable(ev);
+	tally_event_read(ev, &c);
+	tally_event_release(ev);
+	judge_samples("tally", c.value, overflows);
+}
+
+/* Returns whether the event could be made. */
+static bool perf_window(u64 *count, u64 *overflows)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
+		.size = sizeof(attr), .sample_period = PERIOD, .disabled = 1,
+	};
+	struct perf_event *event;
+	u64 enabled, running;
+
+	*overflows = 0;
+	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL,
+						 perf_overflowed, overflows);
+	if (IS_ERR(event))
+		return false;
+	perf_event_enable(event);
+	turn(LONG_LOOP);
+	perf_event_disable(event);
+	*count = perf_event_read_value(event, &enabled, &running);
+	perf_event_release_kernel(event);
+	return true;
+}
+
+/*
+ * After events that only count, the first one that samples does not overflow in QEMU,
+ * whether it is tally's or perf's. So the first window of perf is thrown away.
+ */
+static void measure_samples(void)
+{
+	u64 count, overflows;
+
+	if (!tap_ok(&tap, perf_window(&count, &overflows), "perf samples instructions"))
+		return;
+	sample_with_tally();
+	if (tap_ok(&tap, perf_window(&count, &overflows), "perf samples them again"))
+		judge_samples("perf", count, overflows);
+}
+#else
+/* On arm64, QEMU interrupts the loop late, and an overflow stands for many periods. */
+static void measure_samples(void)
+{
+}
+#endif
+
 static void measure(void)
 {
 	struct tally_builder b;
@@ -251,12 +363,13 @@ static void measure(void)
 		measure_pair(ev, i);
 	tally_event_release(ev);
 	measure_sets();
+	measure_samples();
 	tap_plan(&tap);
 }
 #else
 static void measure(void)
 {
-	tap_skip_all(&tap, "the loop is written for arm64");
+	tap_skip_all(&tap, "the loop is written for arm64 and riscv64");
 }
 #endif
 
@@ -281,7 +394,7 @@ static void __exit loop_exit(void)
 
 module_init(loop_init);
 module_exit(loop_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Counts the instructions of a loop of known length");
 MODULE_LICENSE("GPL");

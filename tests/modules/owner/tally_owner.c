@@ -11,6 +11,7 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include <tally/tally.h>
+#include "kernels.h"
 
 static char *kind = "event";
 module_param(kind, charp, 0444);
@@ -63,4 +64,4 @@ module_exit(owner_exit);
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("The owner of an event, for tests");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();

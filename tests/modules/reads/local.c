@@ -16,9 +16,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/version.h>
 #include <linux/workqueue.h>
 #include "reads.h"
+#include "kernels.h"
 
 /* The event that a context reads, and the results. */
 static struct tally_event *subject;
@@ -56,8 +56,15 @@ static bool with_irqs_off(void)
 	return !got_nmi && !got_hardirq;
 }
 
+/* The task that reads. An interrupt may come while another task runs. */
+static struct task_struct *reader;
+
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
+	if (current != reader) {
+		hrtimer_forward_now(timer, ms_to_ktime(1));
+		return HRTIMER_RESTART;
+	}
 	read_now();
 	complete(&done);
 	return HRTIMER_NORESTART;
@@ -69,8 +76,9 @@ static bool spin_for_completion(void)
 	unsigned long end = jiffies + 10 * HZ;
 
 	while (!try_wait_for_completion(&done)) {
+		/* The task may have waited for a CPU since it looked. */
 		if (time_after(jiffies, end))
-			return false;
+			return try_wait_for_completion(&done);
 		mdelay(1);
 	}
 	return true;
@@ -79,15 +87,16 @@ static bool spin_for_completion(void)
 static bool in_hrtimer(void)
 {
 	struct hrtimer timer;
+	bool fired;
 
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer.function = timer_fired;
+	hrtimer_setup_on_stack(&timer, timer_fired, CLOCK_MONOTONIC,
+			       HRTIMER_MODE_REL_PINNED_HARD);
+	reader = current;
 	hrtimer_start(&timer, ms_to_ktime(2), HRTIMER_MODE_REL_PINNED_HARD);
-	if (!spin_for_completion())
-		return false;
+	fired = spin_for_completion();
 	hrtimer_cancel(&timer);
 	destroy_hrtimer_on_stack(&timer);
-	return got_hardirq;
+	return fired && got_hardirq;
 }
 
 static void work_ran(struct irq_work *work)
@@ -125,14 +134,15 @@ static bool in_kprobe(void)
 /* Another event, which overflows in NMI if this machine can. */
 static struct tally_event *other;
 static unsigned long trap_word;
-static bool wanted;
+/* The task that waits for an overflow in itself; NULL when it has come. */
+static struct task_struct *wanted;
 
 static void other_overflowed(struct tally_event *ev,
 			     const struct tally_sample *sample, void *context)
 {
-	if (!READ_ONCE(wanted))
+	if (READ_ONCE(wanted) != current)
 		return;
-	WRITE_ONCE(wanted, false);
+	WRITE_ONCE(wanted, NULL);
 	read_now();
 }
 
@@ -145,7 +155,7 @@ static bool trap(bool nmi)
 	unsigned long end = jiffies + 20 * HZ;
 	unsigned long again = jiffies + HZ;
 
-	WRITE_ONCE(wanted, true);
+	WRITE_ONCE(wanted, current);
 	while (READ_ONCE(wanted) && time_before(jiffies, end)) {
 		WRITE_ONCE(trap_word, trap_word + 1);
 		if (time_before(jiffies, again))

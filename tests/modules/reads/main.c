@@ -21,6 +21,7 @@
 #include <asm/ibt.h>
 #endif
 #include "reads.h"
+#include "kernels.h"
 
 struct tap tap;
 
@@ -182,7 +183,7 @@ static void __exit reads_exit(void)
 
 module_init(reads_init);
 module_exit(reads_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Reads its events from all contexts");
 MODULE_LICENSE("GPL");

@@ -14,6 +14,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 #include "reads.h"
+#include "kernels.h"
 
 #define MOST	5
 #define DEEP	20
@@ -98,8 +99,8 @@ static void test_interrupted(void)
 	struct part outer;
 	int err;
 
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	timer.function = section_timer;
+	hrtimer_setup_on_stack(&timer, section_timer, CLOCK_MONOTONIC,
+			       HRTIMER_MODE_REL_PINNED_HARD);
 	inner_begin = -EINPROGRESS;
 	preempt_disable();
 	err = tally_section_begin(section_set, &outer.section);

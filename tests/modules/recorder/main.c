@@ -24,6 +24,7 @@
 #include <asm/ibt.h>
 #endif
 #include "recorder.h"
+#include "kernels.h"
 
 static char *mode = "";
 module_param(mode, charp, 0444);
@@ -287,7 +288,7 @@ static struct tally_event *build_ring(struct tally_what what, const char *name, 
 }
 
 /* Builds events whose rings programs may map, and one whose ring they may not. */
-static int share(void)
+static int share_rings(void)
 {
 	const u32 backward = TALLY_RING_BACKWARD | TALLY_RING_SHARED;
 	unsigned int i;
@@ -333,7 +334,7 @@ static int __init recorder_init(void)
 	if (!strcmp(mode, "leave"))
 		return leave();
 	if (!strcmp(mode, "share"))
-		return share();
+		return share_rings();
 	if (!strcmp(mode, "panic"))
 		return before_panic(&kept);
 	if (!strcmp(mode, "gone"))
@@ -357,7 +358,7 @@ static void __exit recorder_exit(void)
 
 module_init(recorder_init);
 module_exit(recorder_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("Has rings, and reads them");
 MODULE_LICENSE("GPL");

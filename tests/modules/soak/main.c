@@ -27,6 +27,7 @@
 #include <linux/string.h>
 #include "soak.h"
 #include "tap.h"
+#include "kernels.h"
 
 static char *mode = "storm";
 module_param(mode, charp, 0444);
@@ -264,7 +265,7 @@ static void __exit soak_exit(void)
 
 module_init(soak_init);
 module_exit(soak_exit);
-MODULE_IMPORT_NS(TALLY);
+IMPORT_TALLY();
 MODULE_AUTHOR("The tally developers");
 MODULE_DESCRIPTION("A storm of events that overflow and end");
 MODULE_LICENSE("GPL");

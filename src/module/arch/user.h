@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Reads of user memory without page faults, and the return addresses that uretprobes have
+ * replaced, for architectures whose user memory is read by raw_copy_from_user().
+ */
+#ifndef TALLY_USER_H
+#define TALLY_USER_H
+
+#include <linux/compiler.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+#include "arch/chain.h"
+#include "compat.h"
+
+/* __copy_from_user_inatomic() would check @to, which takes a lock in older kernels. */
+static inline bool tally_user_read(void *to, const void __user *from, size_t size)
+{
+	unsigned long rest;
+
+	if (!access_ok(from, size))
+		return false;
+	pagefault_disable();
+	rest = raw_copy_from_user(to, from, size);
+	pagefault_enable();
+	return !rest;
+}
+
+/*
+ * Returns the number of bytes that could not be read. raw_copy_from_user() copies larger
+ * pieces, and stops in front of the piece that faults; the bytes of that piece in front of
+ * the fault are read one by one.
+ */
+static inline unsigned long tally_user_read_start(void *to, const void __user *from,
+						  size_t size)
+{
+	unsigned long rest;
+
+	if (!access_ok(from, size))
+		return size;
+	pagefault_disable();
+	rest = raw_copy_from_user(to, from, size);
+	while (rest && !raw_copy_from_user(to + size - rest, from + size - rest, 1))
+		rest--;
+	pagefault_enable();
+	return rest;
+}
+
+#ifdef CONFIG_UPROBES
+/*
+ * Whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
+ * of its own, at the very top unless another mapping was there first, and begins with a
+ * breakpoint.
+ */
+static inline bool tally_user_trampoline(u64 ip)
+{
+	const uprobe_opcode_t breakpoint = UPROBE_SWBP_INSN;
+	uprobe_opcode_t instruction;
+
+	if (ip == TASK_SIZE - PAGE_SIZE)
+		return true;
+	return ip && !(ip & ~PAGE_MASK) &&
+	       tally_user_read(&instruction, (const void __user *)ip,
+			       UPROBE_SWBP_INSN_SIZE) &&
+	       !memcmp(&instruction, &breakpoint, UPROBE_SWBP_INSN_SIZE);
+}
+
+/*
+ * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
+ * stack, by the addresses that it will return to.
+ */
+static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
+{
+	struct return_instance ri;
+	u64 trampoline = 0;
+
+	if (!tally_chain_uretprobe(&ri, tally_uretprobes(current)))
+		return;
+	for (; first < chain->nr; first++) {
+		u64 *ip = &chain->ips[first];
+
+		if (!trampoline && tally_user_trampoline(*ip))
+			trampoline = *ip;
+		if (!trampoline || *ip != trampoline)
+			continue;
+		*ip = ri.orig_ret_vaddr;
+		if (!tally_chain_uretprobe(&ri, ri.next))
+			return;
+	}
+}
+#else
+static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
+{
+}
+#endif
+
+#endif /* TALLY_USER_H */

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uprobe_task::auprobe: 6.12 (cfa7f3d2c526), and older stable kernels. perf then takes
+ * care of uprobes at the entry of a function.
+ */
+#include <linux/uprobes.h>
+#include "probes/try.h"
+
+PROBE void *probe(struct uprobe_task *task)
+{
+	return &task->TRY(auprobe, active_uprobe, no_such_member);
+}

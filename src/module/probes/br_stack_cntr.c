@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf_sample_data::br_stack_cntr: 6.8 (571d91dcadfa). */
+#include <linux/perf_event.h>
+#include "probes/try.h"
+
+PROBE void *probe(struct perf_sample_data *data)
+{
+	return &data->TRY(br_stack_cntr, br_stack, no_such_member);
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf_event_context::timeoffset: until 7.1; from 7.2 on in perf_event_context::time. */
+#include <linux/perf_event.h>
+#include "probes/try.h"
+
+PROBE void *probe(struct perf_event_context *ctx)
+{
+	return &ctx->TRY(timeoffset, nr_events, no_such_member);
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+/* FILTER_STACKTRACE, a type of fields in filters of trace events: 6.3. */
+#include <linux/trace_events.h>
+#include "probes/try.h"
+
+PROBE int probe(void)
+{
+	return TRY(FILTER_STACKTRACE, FILTER_OTHER, NO_SUCH_VALUE);
+}

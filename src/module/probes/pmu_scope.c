@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+/* pmu::scope: 6.12 (4ba4f1afb6a9). */
+#include <linux/perf_event.h>
+#include "probes/try.h"
+
+PROBE void *probe(struct pmu *pmu)
+{
+	return &pmu->TRY(scope, task_ctx_nr, no_such_member);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A probe is a file that compiles if the kernel has what it asks for. Kbuild compiles it
+ * three times, with another argument of TRY() each time: what is asked for; a thing that
+ * all kernels have, with which it must compile; and a thing that no kernel has, with which
+ * it must not. The last two are the controls. If one of them fails, the result of the
+ * probe means nothing, and Kbuild ends the build.
+ *
+ * TRY(asked, there, missing) is the one of its arguments that this compilation tries.
+ */
+#ifndef TALLY_TRY_H
+#define TALLY_TRY_H
+
+#include <linux/compiler.h>
+
+#if defined(TRY_ASKED)
+#define TRY(asked, there, missing)	asked
+#elif defined(TRY_THERE)
+#define TRY(asked, there, missing)	there
+#elif defined(TRY_MISSING)
+#define TRY(asked, there, missing)	missing
+#else
+#error "Kbuild says what is tried"
+#endif
+
+/* The function of a probe is never called. */
+#define PROBE	static __maybe_unused
+
+#endif /* TALLY_TRY_H */
