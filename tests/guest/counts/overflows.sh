@@ -5,7 +5,7 @@
 # oldest perf core.
 # test: on=debug-arm64 seconds=45
 # test: on=debian-6.1 seconds=15
-# soak: on=debug-x86_64,debian-6.12,debian-6.12-arm64 seconds=45
+# soak: on=debug-x86_64,debug-rt,debian-6.12,debian-6.12-arm64 seconds=45
 #
 # Events with a period or a frequency that are made from a line of text. tally counts
 # their overflows itself, and shows them beside the count.

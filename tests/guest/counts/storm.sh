@@ -3,7 +3,7 @@
 #
 # Not on debug-x86_64: its clock advances at ticks only, so nothing overflows too often.
 # test: on=debian-6.12,debug-arm64 seconds=25
-# soak: on=debian-6.12,debian-6.1,debug-arm64 args="soak 10"
+# soak: on=debian-6.12,debian-6.1,debian-6.12-rt,debug-rt,debug-arm64 args="soak 10"
 #
 # Events that overflow as often as possible are throttled, and tasks on each CPU go on.
 #

@@ -72,7 +72,7 @@ static void outputs(void)
 	ioctl(p, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(t, PERF_EVENT_IOC_ENABLE, 0);
 	touch(2);
-	wait_ms(5);
+	switch_out();
 	touch(2);
 	ioctl(t, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(p, PERF_EVENT_IOC_DISABLE, 0);
@@ -85,7 +85,7 @@ static void outputs(void)
 	tally_ring.base = NULL;
 	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to one whose ring is gone");
 	ioctl(t, PERF_EVENT_IOC_ENABLE, 0);
-	wait_ms(5);
+	switch_out();
 	tell(1, "and it goes on without");
 	close(p);
 	close(t);
@@ -223,7 +223,7 @@ static void members(void)
 	tell(place == 2, "a member behind it: %d", place);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	touch(5);
-	wait_ms(5);
+	switch_out();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 	ids[1] = ids[0] + 1;
 	ids[2] = ids[0] + 2;

@@ -487,7 +487,7 @@ static void switching(void)
 	run_on(0);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (i = 0; i < 50; i++)
-		wait_ms(2);
+		switch_out();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	while ((h = next(&tally_ring)))
 		nr += h->type == PERF_RECORD_SAMPLE && h->size == 5 * sizeof(uint64_t);

@@ -4,7 +4,7 @@
 # Why these kernels: as for device.sh.
 # test: on=debug-x86_64 args=64 seconds=75
 # test: on=debian-6.1 args=32 seconds=38
-# soak: on=debug-arm64,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
+# soak: on=debug-arm64,debug-rt,debug-kcsan,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # Rings of /dev/tally: their records compared with perf's of the same overflows, their
 # mappings, their outputs and their wake-ups.
