@@ -14,7 +14,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild splits the path of its folder at blanks and colons.
-ifneq ($(filter-out help demo check test soak fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo check test soak matrix fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -22,7 +22,7 @@ endif
 
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules install dkms-install dkms-remove clean check test soak fuzz bench demo help
+.PHONY: modules install dkms-install dkms-remove clean check test soak matrix fuzz bench demo help
 .PHONY: lib lib-install fuzz-lib
 
 modules: | $(KDIR)
@@ -65,6 +65,11 @@ test:
 soak:
 	scripts/setup
 	scripts/test --soak $(TESTS)
+
+# KERNELS: shell patterns of releases, such as '6.12.*-rt-amd64', or names.
+matrix:
+	scripts/setup
+	scripts/matrix $(KERNELS)
 
 # Shows the line counts of both guests together. A guest that crashed leaves no counts:
 # then make stops.
@@ -117,6 +122,8 @@ help:
 	@echo '                     test on one kernel'
 	@echo '  make bench         what it costs beside its peers, in instructions'
 	@echo '  make soak          what is long or statistical or compares times; TESTS="hotplug"'
+	@echo '  make matrix        a table: kernels of Debian, build, warnings, a guest;'
+	@echo '                     KERNELS="7.* 6.12.*-rt-amd64"'
 	@echo '  make fuzz          wild calls on /dev/tally, and which lines they reach; FUZZ=SECONDS'
 	@echo 'On this machine; these install Debian packages:'
 	@echo '  make check         builds, linters and what else needs no virtual machine'
