@@ -325,7 +325,7 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
-/* What probes of tracepoints are called with, where kernels differ in that. */
+/* These arguments of tracepoints differ between kernels. */
 #ifdef TALLY_HAVE_EXIT_GROUP_DEAD
 #define TALLY_EXIT_ARGS		void *data, struct task_struct *task, bool group_dead
 #else

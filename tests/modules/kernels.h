@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kernels do otherwise, for the test modules. The modules call functions by the names
+ * Kernels differ in these for the test modules. The modules call functions by the names
  * of newer kernels; this header defines those that tally's probes have not found.
  */
 #ifndef KERNELS_H

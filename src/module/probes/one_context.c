@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One context of a task for the events of all PMUs: 6.2 (bd27568117664). */
+/* A task has one context for the events of all PMUs: 6.2 (bd27568117664). */
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include "probes/try.h"
