@@ -73,8 +73,9 @@ static void store_count(struct publish_copy *new, unsigned int i,
 }
 
 /*
- * Writes a member that is not counting in this slot. While its CPU goes offline, or perf
- * takes it off the PMU, its totals may be too small for a moment: then the old ones stay.
+ * Writes a member that is not counting in this slot. The caller has stored its old totals
+ * in @new. They stay if the totals that are read are smaller: while a CPU goes offline, or
+ * perf takes the member off the PMU, they may be too small for a moment.
  */
 static void write_at_rest(struct tally_event *ev, unsigned int slot,
 			  const struct publish_copy *old,
@@ -87,7 +88,7 @@ static void write_at_rest(struct tally_event *ev, unsigned int slot,
 		return;
 	if (t.value < old->totals[i].value || t.enabled < old->totals[i].enabled ||
 	    t.running < old->totals[i].running)
-		store_old(new, i, old, state);
+		WRITE_ONCE(new->states[i], state);
 	else
 		tally_publish_store(new, i, t.value, t.enabled, t.running, state);
 }
