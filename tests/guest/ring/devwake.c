@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include "devring.h"
 
 /* Time limit for an expected wake-up; a busy machine may need long. */
@@ -133,7 +134,7 @@ static void sleeper(void)
 static void redirected(void)
 {
 	struct pollfd p = { .events = POLLIN };
-	int fd, t;
+	int fd, t, nr;
 	pid_t child;
 
 	faults(PERF_SAMPLE_IP);
@@ -147,7 +148,8 @@ static void redirected(void)
 		tell(0, "SET_OUTPUT: %m");
 	p.fd = t;
 	let_go();
-	tell(poll(&p, 1, PATIENCE_MS) == 1 && p.revents == POLLIN, "it is woken: %#x", p.revents);
+	nr = poll(&p, 1, PATIENCE_MS);
+	tell(nr == 1 && p.revents == POLLIN, "it is woken: %#x", p.revents);
 	close(gate[1]);
 	unmap_ring(&tally_ring);
 	close(t);
@@ -247,20 +249,29 @@ static int asked(int fd, int sig)
 	       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
 }
 
-/* Waits for a signal for at most @ms, and returns how many report that the file can be read. */
+/*
+ * Waits for a signal for at most @ms, and returns how many report that the file can be
+ * read. Kernels without CONFIG_COMPAT_32BIT_TIME, such as the debug kernels, have no
+ * sigtimedwait() for programs of 32 bits.
+ */
 static int signals_of(int fd, int sig, int ms)
 {
-	struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-	siginfo_t info;
+	struct signalfd_siginfo info;
+	int signals, nr = 0;
 	sigset_t set;
-	int nr = 0;
 
 	sigemptyset(&set);
 	sigaddset(&set, sig);
-	while (sigtimedwait(&set, &info, &wait) == sig) {
-		nr += info.si_fd == fd && info.si_code == POLL_IN;
-		wait = (struct timespec){ .tv_nsec = 100000000 };
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (signals < 0)
+		err(2, "signalfd");
+	while (polled_for(signals, ms)) {
+		if (read(signals, &info, sizeof(info)) != sizeof(info))
+			err(2, "read a signal");
+		nr += info.ssi_fd == fd && info.ssi_code == POLL_IN;
+		ms = 100;
 	}
+	close(signals);
 	return nr;
 }
 
