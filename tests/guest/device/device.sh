@@ -26,6 +26,7 @@ for b in $bits; do
 	b=${b#64}
 	note "programs of ${b:-64} bits"
 	same "counting$b"
+	ok 'there are tracepoints' test -e /sys/kernel/tracing/events/task/task_rename/id
 	same "sampling$b"
 	results "devabi$b" abi
 	results "devabi$b" unbuilt
