@@ -24,7 +24,7 @@ script() {
 }
 script host/good '# check:' 'echo "ok 1 - one"; echo 1..1'
 script host/skips '# check: args="a b"' '[ $# = 2 ] && echo "ok 1 - one # SKIP no"; echo 1..1'
-script host/bad '# soak:' 'echo "ok 1 - one"; echo "not ok 2 - two"; echo 1..2; exit 1'
+script host/bad '# soak:' 'echo "ok 1 - one"; echo why; echo "not ok 2 - two"; echo 1..2; exit 1'
 script host/noplan '# soak:' 'echo "ok 1 - one"'
 script host/early '# soak:' 'echo 1..2; echo "ok 1 - one"'
 script host/status '# soak:' 'echo "ok 1 - one"; echo 1..1; exit 3'
@@ -67,6 +67,7 @@ rounds() {
 
 check 'what is good passes' prints '^1 passed, 0 failed, 1 skipped' --check
 check 'a result that is not ok fails' fails bad
+check 'and the line before it is printed' prints '^  why$' bad
 check 'no plan fails' fails noplan
 check 'fewer results than planned fail' fails early
 check 'a status fails' fails status

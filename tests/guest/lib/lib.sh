@@ -80,7 +80,7 @@ module_results() { tap_results "$1" <"/sys/kernel/debug/$1/results"; }
 # the last command of a pipe runs in a process of its own, and its numbers would be lost.
 results() {
 	results_before=$number
-	"$@" >$tmp/results
+	"$@" >$tmp/results 2>$tmp/errors
 	results_status=$?
 	while read -r word text; do
 		case $word in
@@ -89,6 +89,7 @@ results() {
 		*) echo "$word $text" ;;
 		esac
 	done <$tmp/results
+	sed 's/^/# /' $tmp/errors
 	if [ $number -eq $results_before ] || [ $results_status -gt 1 ]; then
 		fail "$1 ended with $results_status"
 	fi
