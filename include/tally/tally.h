@@ -1573,16 +1573,20 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
  *
  * The values include a part of the work of the two calls, the same part each time.
  *
+ * The call compares perf's times of the members, which come from local_clock(). On x86
+ * without a stable TSC this clock may stand still until the next tick. A member that stops
+ * and starts again while the clock stands still may go unnoticed.
+ *
  * A section that was never begun is an error that the call recognizes in zeroed memory
  * only: it returns EINVAL. Other memory may hold the remains of an older section, so the
  * caller must not end a section there that it never began.
  *
  * Context: As tally_section_begin().
- * Return: 0 if all members counted throughout; their ratios are then valid. EAGAIN if a
- * member did not, or may not have, because perf changed it meanwhile. EINVAL for a
- * section that has ended, that could not begin, that began on another CPU or in another
- * task, or that began with another set; in the last case the section goes on, in all
- * others it has ended. After an error @out means nothing.
+ * Return: 0 if all members counted throughout, as far as perf's clock shows; their ratios
+ * are then valid. EAGAIN if a member did not, or may not have, because perf changed it
+ * meanwhile. EINVAL for a section that has ended, that could not begin, that began on
+ * another CPU or in another task, or that began with another set; in the last case the
+ * section goes on, in all others it has ended. After an error @out means nothing.
  */
 #define tally_section_end(set, section, out)				\
 ({									\

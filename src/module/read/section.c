@@ -106,7 +106,8 @@ static __always_inline bool end_member(const struct tally_view *view, int cpu,
 /*
  * A loop over single members would be a fifth of their cost, so most members are read
  * four at a time. perf updates the time of a context before it changes a member there:
- * if the time is the same at the end, perf has changed no member.
+ * if the time is the same at the end, perf has changed no member, or its clock stood still
+ * (see tally_section_end()).
  */
 static __always_inline bool begin_all(struct tally_section *section,
 				      struct tally_view *const *view, unsigned int nr, int cpu)

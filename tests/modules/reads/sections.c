@@ -154,10 +154,18 @@ static void test_in_nmi(void)
 /* ---- a set that is switched off and on inside a section ---- */
 
 static bool switched;
+/* perf's clock on the section's CPU, which writes it. */
+static u64 section_clock;
 
 static int switch_off_and_on(void *set)
 {
+	u64 then;
+
 	tally_set_disable(set);
+	/* tally_section_end() notices nothing if perf's clock has stood still meanwhile. */
+	then = READ_ONCE(section_clock);
+	while (READ_ONCE(section_clock) == then && !kthread_should_stop())
+		cpu_relax();
 	WRITE_ONCE(switched, !tally_set_enable(set));
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -168,7 +176,7 @@ static int switch_off_and_on(void *set)
 static void test_switched(void)
 {
 	struct task_struct *task;
-	u64 end = local_clock() + 10 * NSEC_PER_SEC;
+	u64 now, end;
 	struct part p;
 	int err;
 
@@ -185,9 +193,15 @@ static void test_switched(void)
 	kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
 	preempt_disable();
 	err = tally_section_begin(section_set, &p.section);
+	now = local_clock();
+	end = now + 10 * NSEC_PER_SEC;
+	WRITE_ONCE(section_clock, now);
 	wake_up_process(task);
-	while (!READ_ONCE(switched) && local_clock() < end)
+	while (!READ_ONCE(switched) && now < end) {
+		now = local_clock();
+		WRITE_ONCE(section_clock, now);
 		cpu_relax();
+	}
 	tap_ok(&tap, switched, "a set is switched off and on");
 	tap_is(&tap, err, 0, "while a section of it goes on");
 	tap_is(&tap, tally_section_end(section_set, &p.section, p.out), -EAGAIN,
