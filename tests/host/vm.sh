@@ -86,6 +86,7 @@ other_races_are_no_failure() {
 		{
 			echo "BUG: KCSAN: data-race in one_of_them / other_of_them"
 			echo " one_of_them+0x1/0x2"
+			echo "Workqueue: tally bottom_half [tally]"
 			echo "=================================================================="
 			echo " some_function+0x1/0x2 [tally]"
 		} | while read -r line; do echo "$line" >/dev/kmsg; done' 2>"$work/errors" &&
