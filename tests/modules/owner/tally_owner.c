@@ -24,12 +24,10 @@ MODULE_PARM_DESC(forget, "Do not release it");
 static struct tally_event *event;
 static struct tally_set *set;
 static struct tally_builder builders[2];
-static unsigned long calls;
 
 static void count(struct tally_event *ev, const struct tally_sample *sample,
 		  void *context)
 {
-	WRITE_ONCE(calls, calls + 1);
 }
 
 static int __init owner_init(void)

@@ -263,13 +263,8 @@ static const struct kernel_param_ops calls_ops = {
 module_param_cb(calls, &calls_ops, NULL, 0200);
 MODULE_PARM_DESC(calls, "Call what is probed so often");
 
-static unsigned int handled;
-module_param(handled, uint, 0444);
-MODULE_PARM_DESC(handled, "How many overflows the handler of mode=share has seen");
-
 static void handle(struct tally_event *ev, const struct tally_sample *s, void *context)
 {
-	WRITE_ONCE(handled, handled + 1);
 }
 
 static struct tally_event *others[3];
