@@ -391,7 +391,12 @@ static void task_events_switch(struct kunit *test)
 
 /* ---- all at once ---- */
 
+/* The race lasts so long, and on a slow machine until all have taken part in it. */
 #define RACE_TIME	(5 * HZ)
+#define RACE_PATIENCE	(120 * HZ)
+#define RACE_ROUNDS	10UL
+#define RACE_TOLD	100UL
+#define RACE_FORKS	100UL
 
 static int switches(void *data)
 {
@@ -413,7 +418,7 @@ static int forks(void *data)
 		if (IS_ERR(task))
 			continue;
 		wait_for_completion(&done);
-		(*nr)++;
+		WRITE_ONCE(*nr, *nr + 1);
 	}
 	return 0;
 }
@@ -451,12 +456,23 @@ static int comes_and_goes(void *data)
 			synchronize_rcu();
 			WRITE_ONCE(a->removed, true);
 			race->late += atomic_read(&a->late);
-			race->told += atomic_long_read(&a->told);
-			race->rounds++;
+			WRITE_ONCE(race->told, race->told + atomic_long_read(&a->told));
+			WRITE_ONCE(race->rounds, race->rounds + 1);
 		}
 		kfree(a);
 	}
 	return 0;
+}
+
+static bool all_took_part(const struct race *race, const unsigned long *forked)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (READ_ONCE(race[i].rounds) <= RACE_ROUNDS ||
+		    READ_ONCE(race[i].told) <= RACE_TOLD)
+			return false;
+	return READ_ONCE(*forked) > RACE_FORKS;
 }
 
 static void task_events_race(struct kunit *test)
@@ -464,7 +480,7 @@ static void task_events_race(struct kunit *test)
 	struct race *race = kunit_kzalloc(test, 3 * sizeof(*race), GFP_KERNEL);
 	struct task_struct *maker = thread_maker();
 	struct task_struct *tasks[5];
-	unsigned long forked = 0;
+	unsigned long forked = 0, begin;
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
@@ -475,7 +491,10 @@ static void task_events_race(struct kunit *test)
 	tasks[1] = kthread_run(forks, &forked, "tally_forks");
 	for (i = 0; i < 3; i++)
 		tasks[2 + i] = kthread_run(comes_and_goes, &race[i], "tally_asker%u", i);
+	begin = jiffies;
 	schedule_timeout_uninterruptible(RACE_TIME);
+	while (!all_took_part(race, &forked) && time_before(jiffies, begin + RACE_PATIENCE))
+		schedule_timeout_uninterruptible(HZ / 10);
 	for (i = 0; i < ARRAY_SIZE(tasks); i++) {
 		KUNIT_EXPECT_FALSE(test, IS_ERR(tasks[i]));
 		if (!IS_ERR(tasks[i]))
@@ -485,13 +504,13 @@ static void task_events_race(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		kunit_info(test, "%lu rounds, told %lu times\n", race[i].rounds,
 			   race[i].told);
-		KUNIT_EXPECT_GT(test, race[i].rounds, 10UL);
-		KUNIT_EXPECT_GT(test, race[i].told, 100UL);
+		KUNIT_EXPECT_GT(test, race[i].rounds, RACE_ROUNDS);
+		KUNIT_EXPECT_GT(test, race[i].told, RACE_TOLD);
 		KUNIT_EXPECT_EQ(test, race[i].failed, 0UL);
 		KUNIT_EXPECT_EQ(test, race[i].late, 0UL);
 	}
 	kunit_info(test, "%lu forks\n", forked);
-	KUNIT_EXPECT_GT(test, forked, 100UL);
+	KUNIT_EXPECT_GT(test, forked, RACE_FORKS);
 	nothing_left(test);
 }
 
