@@ -57,7 +57,8 @@
  *   on all CPUs, or neither does.
  * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
  *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
- *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID.
+ *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID. Ids of events
+ *   are greater than 1 << 62, and perf's count from 1: one reader can tell records of both apart.
  * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events, wakeup_watermark),
  *   however much the ring holds. epoll_ctl(2) polls, too, and consumes a wake-up: a program adds a
  *   file to an epoll set before it enables the event. With O_ASYNC, each overflow and each wake-up
@@ -135,7 +136,7 @@
  * - PERF_SAMPLE_READ with inherit: EINVAL before Linux 6.12, later accepted with PERF_SAMPLE_TID,
  *   with each task's own count / EINVAL / it would take as much code as all other reads in samples.
  * - Stream id of a child's records: the id of perf's event / the same, with the highest bit set /
- *   no id of tally's is equal to it.
+ *   no event of tally or of perf has an id that is equal to it.
  * - use_clockid with CLOCK_REALTIME, CLOCK_BOOTTIME or CLOCK_TAI: EINVAL for events that may
  *   overflow in NMI / accepted for all, and a time may lie before the one in front of it when the
  *   clock is adjusted / the clocks are read as NMI allows.

@@ -98,7 +98,7 @@ enum {
  * @node: link in the list of events, or of those that are being released
  * @user_node: link in tally_counter::users
  * @name_node: link in the table of names
- * @id: number that is unique while the module is loaded
+ * @id: number that no other event has while the module is loaded, and none of perf's
  * @attr: attributes that the event was built with, and its period
  * @given: text of what the event counts, without modifiers; empty if only @attr says it
  * @max_rate: limit of overflows per second, as the builder was given it

@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bits.h>
 #include <linux/hashtable.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -24,7 +25,13 @@ static DEFINE_MUTEX(events_lock);
 static LIST_HEAD(events);
 static DEFINE_HASHTABLE(names, 10);
 static unsigned long nr_events;
-static u64 last_id;
+
+/*
+ * perf's ids count from 1, and a program may read records of both from one ring. Bit 63 is
+ * for the stream ids of children: record/words.h. Generated names have the number alone.
+ */
+#define IDS_BEGIN	BIT_ULL(62)
+static u64 last_number;
 
 static u32 name_key(const char *name)
 {
@@ -46,14 +53,14 @@ static struct tally_event *name_find(const char *name)
 	return find_keyed(name, name_key(name));
 }
 
-/* Writes "file.ID" in a tenth of snprintf()'s time: programs open many files. */
-static void name_file(char *to, u64 id)
+/* Writes "file.NUMBER" in a tenth of snprintf()'s time: programs open many files. */
+static void name_file(char *to, u64 number)
 {
 	char digits[20], *digit = digits;
 
 	do {
-		*digit++ = '0' + do_div(id, 10);
-	} while (id);
+		*digit++ = '0' + do_div(number, 10);
+	} while (number);
 	memcpy(to, "file.", 5);
 	for (to += 5; digit > digits; )
 		*to++ = *--digit;
@@ -61,16 +68,16 @@ static void name_file(char *to, u64 id)
 }
 
 /* Names an event by its module and what it counts; by its module only if that is long. */
-static noinline void name_after(struct tally_event *ev)
+static noinline void name_after(struct tally_event *ev, u64 number)
 {
 	char what[TALLY_EVENT_LEN];
 
 	tally_event_what(ev, what, sizeof(what));
 	strreplace(what, '/', ':');
 	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
-		     module_name(ev->owner), what, ev->id) >= sizeof(ev->name))
+		     module_name(ev->owner), what, number) >= sizeof(ev->name))
 		snprintf(ev->name, sizeof(ev->name), "%.40s.%llu",
-			 module_name(ev->owner), ev->id);
+			 module_name(ev->owner), number);
 }
 
 /* Names an event that nobody else can see yet. Returns 0 or EEXIST. */
@@ -87,11 +94,11 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		strscpy(ev->name, b->name, sizeof(ev->name));
 	mutex_lock(&events_lock);
 	do {
-		ev->id = ++last_id;
+		ev->id = IDS_BEGIN + ++last_number;
 		if (!given && ev->of_file)
-			name_file(ev->name, ev->id);
+			name_file(ev->name, last_number);
 		else if (!given)
-			name_after(ev);
+			name_after(ev, last_number);
 		key = name_key(ev->name);
 		err = find_keyed(ev->name, key) ? -EEXIST : 0;
 	} while (!given && err);

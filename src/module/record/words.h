@@ -51,7 +51,7 @@ static __always_inline u64 tally_word_now(const struct tally_output *out)
 	return likely(out->clock == local_clock) ? local_clock() : out->clock();
 }
 
-/* A child's stream id is its own; bit 63 keeps it apart from the ids of our events. */
+/* A child's stream id is its own; only stream ids have bit 63. */
 static inline u64 tally_word_stream_id(const struct tally_output *out,
 				       const struct perf_event *event)
 {

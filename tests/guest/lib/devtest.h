@@ -113,6 +113,33 @@ static inline void switch_out(void)
 	tries > 0;				\
 })
 
+static inline int nr_online(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Runs for 20 ms of the caller's own time on a CPU. */
+static inline void busy_on(int cpu)
+{
+	clock_t end = clock() + CLOCKS_PER_SEC / 50;
+
+	run_on(cpu);
+	while (clock() < end)
+		;
+}
+
+/*
+ * Whether the condition becomes true while the caller keeps one CPU after the other busy:
+ * counts of an idle CPU are not published.
+ */
+#define while_busy(condition) ({		\
+	int turn;				\
+						\
+	for (turn = 0; !(condition) && turn < 3000; turn++)	\
+		busy_on(turn % nr_online());	\
+	turn < 3000;				\
+})
+
 static struct perf_event_attr attr;
 static struct tally_open o;
 
@@ -167,11 +194,6 @@ static inline void made(const char *what)
 	tell(fd >= 0, "%s: %s %s", what, outcome(fd), fd < 0 ? o.error.text : "");
 	if (fd >= 0)
 		close(fd);
-}
-
-static inline int nr_online(void)
-{
-	return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 static inline int open_all(uint64_t config, int leader, unsigned int flags)
@@ -254,6 +276,40 @@ static inline int type_of(const char *pmu)
 	if (f)
 		fclose(f);
 	return type;
+}
+
+/* The number of a tracepoint, such as "sched/sched_switch"; -1 if there is none. */
+static inline int trace_id(const char *event)
+{
+	char path[128];
+	FILE *f;
+	int id = -1;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
+	f = fopen(path, "r");
+	if (f) {
+		if (fscanf(f, "%d", &id) != 1)
+			id = -1;
+		fclose(f);
+	}
+	return id;
+}
+
+#define BIT(cap)	(1ULL << (cap))
+#define NOBODY		65534
+
+/* Makes the caller the user nobody, in no other group, who has only these capabilities. */
+static inline void become(uint64_t caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = caps, .permitted = caps },
+		{ .effective = caps >> 32, .permitted = caps >> 32 },
+	};
+
+	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setgroups, 0, NULL) || setgid(NOBODY) ||
+	    setuid(NOBODY) || syscall(SYS_capset, &head, data))
+		err(2, "capabilities");
 }
 
 /*

@@ -347,22 +347,6 @@ static inline void faults(uint64_t type)
 	attr.wakeup_events = 1;
 }
 
-static inline int trace_id(const char *event)
-{
-	char path[128];
-	FILE *f;
-	int id = -1;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%d", &id) != 1)
-			id = -1;
-		fclose(f);
-	}
-	return id;
-}
-
 /* Makes it an event of task_rename, a tracepoint that the test hits when it wants. */
 static inline void of_renames(void)
 {

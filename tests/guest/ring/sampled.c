@@ -7,8 +7,9 @@
  *	sampled dump FILE	prints each record in the words of `perf script -D`
  *	sampled fields FILE	prints each sample in one line, as `perf script -F` does
  *	sampled change FILE	changes one field in some samples; prints their offsets
+ *	sampled both		reads an event of perf and one of /dev/tally by one reader
  *
- * "record" and "dump" print "ok TEXT" or "bad TEXT" on standard error.
+ * "record", "dump" and "both" print "ok TEXT" or "bad TEXT" on standard error.
  */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
@@ -365,10 +366,128 @@ static int change(const char *path)
 	return part != NR_PARTS;
 }
 
+/* ---- both --------------------------------------------------------------- */
+
+/* Opens an event of this process that no reader reads. */
+static int open_alone(const struct perf_event_attr *attr, int with)
+{
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
+	int fd;
+
+	target.via = with;
+	target.pid = 0;
+	fd = libtally_open_event(attr, &target);
+	if (fd < 0)
+		errx(2, "%s", target.error);
+	return fd;
+}
+
+/* Returns the id of an event of /dev/tally, which is open for a moment. */
+static __u64 passing_id(const struct perf_event_attr *attr)
+{
+	int fd = open_alone(attr, LIBTALLY_VIA_DEVICE);
+	__u64 id;
+
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id))
+		err(2, "id");
+	close(fd);
+	return id;
+}
+
+/* Whether a sample has the ids of its file. Bit 63 marks the stream ids of tally's children. */
+static int own_ids(const struct libtally_sample *s, __u64 id, int child)
+{
+	if (s->id != id)
+		return 0;
+	if (!child)
+		return s->stream_id == id;
+	return id >> 62 ? s->stream_id >> 63 == 1 : s->stream_id > id && !(s->stream_id >> 62);
+}
+
+static void fault_with_child(int pages)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		fault(pages);
+		_exit(0);
+	}
+	fault(pages);
+	waitpid(child, NULL, 0);
+}
+
+/*
+ * Events of perf and of tally for the same page faults, of this process and of a child. The
+ * reader finds the event by the id; each of them has a ring of its own, with the same number.
+ */
+static int both(void)
+{
+	struct perf_event_attr attr = sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1);
+	static const char *const makers[] = { "perf", "tally" };
+	unsigned long long children[2] = { 0 }, strange[2] = { 0 };
+	const struct perf_event_header *header;
+	struct libtally_count_entry entry;
+	struct libtally_counts counts;
+	struct libtally_record r;
+	__u64 ids[2], buffer[8];
+	char text[64];
+	int e, ring, child;
+
+	reader = libtally_reader_new();
+	run_on(0);
+	/* perf may swap the events of parent and child, but not if one is not inherited. */
+	open_alone(&attr, LIBTALLY_VIA_PERF);
+	attr.inherit = 1;
+	open_for(&attr, 0, 0, 64, "an event of perf");
+	ioctl(reader->files[0], PERF_EVENT_IOC_ID, &ids[0]);
+	/* If ids of tally's came from the same range, the next one would be the same. */
+	while (passing_id(&attr) + 1 < ids[0])
+		;
+	via = LIBTALLY_VIA_DEVICE;
+	open_for(&attr, 0, 0, 64, "an event of tally, by the same reader");
+	if (reader->nr_files != 2)
+		return 0;
+	ioctl(reader->files[1], PERF_EVENT_IOC_ID, &ids[1]);
+	fprintf(stderr, "# perf's id is %#llx, tally's %#llx\n", U(ids[0]), U(ids[1]));
+	if (libtally_reader_ioctl(reader, PERF_EVENT_IOC_ENABLE))
+		err(2, "enable");
+	fault_with_child(50);
+	if (libtally_reader_ioctl(reader, PERF_EVENT_IOC_DISABLE))
+		err(2, "disable");
+	while ((header = libtally_reader_next(reader))) {
+		e = libtally_reader_parse(reader, header, &r);
+		ring = libtally_reader_ring(reader);
+		child = r.id.pid != (__u32)getpid();
+		if (e != ring || r.type != PERF_RECORD_SAMPLE ||
+		    !own_ids(&r.u.sample, ids[ring], child)) {
+			if (!strange[ring]++)
+				fprintf(stderr, "# in the ring of %s: event %d, type %u, id %#llx, stream id %#llx\n",
+					makers[ring], e, r.type, U(r.id.id), U(r.id.stream_id));
+			continue;
+		}
+		samples_of[e]++;
+		children[e] += child;
+	}
+	for (e = 0; e < 2; e++) {
+		entry.value = 0;
+		if (!libtally_read_counts(reader->files[e], buffer, sizeof(buffer), 0, &counts))
+			libtally_counts_get(&counts, 0, &entry);
+		fprintf(stderr, "# %s: %llu samples, %llu of the child, %llu strange; count %llu\n",
+			makers[e], samples_of[e], children[e], strange[e], U(entry.value));
+		snprintf(text, sizeof(text), "all records of %s's ring are of its event", makers[e]);
+		tell(!strange[e] && samples_of[e] == entry.value && children[e] >= 50 &&
+		     samples_of[e] - children[e] >= 50, text);
+	}
+	libtally_reader_free(reader);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "both"))
+		return both();
 	if (argc != 3)
-		errx(2, "usage: sampled record|dump|fields|change FILE");
+		errx(2, "usage: sampled record|dump|fields|change FILE, or sampled both");
 	if (!strcmp(argv[1], "record"))
 		return record(argv[2]);
 	if (!strcmp(argv[1], "fields"))

@@ -6,8 +6,8 @@
 # soak: on=debian-6.1,debian-6.12 vm=--with-perf seconds=45
 #
 # Samples of /dev/tally's rings, of all CPUs and of one task, are written to a perf.data
-# file; `perf script` and the library's parser find the same in it. Run with scripts/vm
-# --with-perf.
+# file; `perf script` and the library's parser find the same in it. The library reads a ring
+# of perf's and one of tally's together. Run with scripts/vm --with-perf.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/recorded.lib.sh"
@@ -59,6 +59,10 @@ is "$(wc -l <$tmp/seen)" "$(grep -vc '^ip' $tmp/places)" 'all but the ip differ 
 is "$(grep -c ' raw ' $tmp/seen)" 1 'the raw bytes, too'
 sampled fields $tmp/changed | sort >$tmp/fields.ours
 ok 'the library says the same of the changed ones' cmp $tmp/fields.ours $tmp/fields
+
+# ---- events of perf and of tally in one reader
+
+program sampled both
 
 nothing_left 'nothing is left'
 finish
