@@ -81,6 +81,7 @@ events=(-DN=8 -DWATERMARK=7 -DCOUNT=2 -DS0=1 -DR0=4 -DR1=1 -DR2=0)
 right 'the samples since the last one' "${events[@]}"
 wrong 'samples are taken off twice' -DBAD_EVENTS "${events[@]}"
 
+wrong 'writers on several CPUs' -DBAD_CPU
 wrong 'nested writers tell how far it is' -DBAD_NEST
 wrong 'nobody looks again' -DBAD_AGAIN
 wrong 'the writer is gone when it looks again' -DBAD_OPEN

@@ -2,10 +2,23 @@
 /*
  * A ring of records, in the layout and with the protocol of perf's rings.
  *
- * One CPU writes at a time. There, an interrupt or an NMI may come at any instruction of a
- * writer, and be a writer itself. Each writer reserves its bytes by moving the head, fills
- * them in, and commits. The writer that came last ends first; so when the outermost one
- * commits, all that was reserved is filled in, and it publishes all of it to the reader.
+ * One CPU writes at a time. With writers on two CPUs, @nest could stay above 0, and no
+ * record would be published again. So there are two kinds of rings, as in perf:
+ * - The ring of a CPU has the records that are made on this CPU: those of an event on all
+ *   CPUs, on one CPU, or of a task on one CPU.
+ * - The ring of a task has the records that are made on the CPU where the task runs.
+ * No event writes to a ring from elsewhere:
+ * - Events of another CPU or task cannot share the ring: may_share() in output.c. Children
+ *   run anywhere: an inherited event has a ring only if it is on one CPU (mapping.c,
+ *   set_output() in output.c, builder/check.c, and check_leader() in device/open.c).
+ * - perf delivers sched_waking, sched_wakeup and sched_stat_* to events of the woken task,
+ *   too, on the CPU of the waker. perf_tp_event() selects events that are bound to this
+ *   CPU: their rings are of the first kind. perf's own rings depend on it.
+ *
+ * On that CPU, an interrupt or an NMI may come at any instruction of a writer, and be a
+ * writer itself. Each writer reserves its bytes by moving the head, fills them in, and
+ * commits. The writer that came last ends first; so when the outermost one commits, all
+ * that was reserved is filled in, and it publishes all of it to the reader.
  * tests/model/ring.pml is a model of this file for spin, which names its labels: those in
  * brackets in the comments.
  *
@@ -25,7 +38,8 @@
  *    the bytes and writing data_tail.
  * S. A writer writes the bytes before it stores data_head, with a store-release that
  *    pairs with the reader's load-acquire of data_head.
- * T. Writers of a ring are on one CPU: compiler barriers order them.
+ * T. Writers of a ring are on one CPU: compiler barriers order them. When the task of a
+ *    ring moves to another CPU, the scheduler orders the writers before and after.
  * U. A writer publishes the head before it sets @told and wakes the reader. The reader
  *    is in the wait queue before it clears @told. The queue's lock orders both.
  */

@@ -49,8 +49,11 @@ struct vm_area_struct;
  * @mlock: the user who is charged for @pages while they are mapped
  * @free: frees the ring a grace period after the last reference
  *
- * @nest to @events are written by the CPU that the ring belongs to, or that the task runs
- * on, and by nobody else: by one writer, and by those that interrupt it.
+ * @wake, @nest, @first, @woken, @events and data_head in @page are written by the CPU that the
+ * ring belongs to, or that the task runs on, and by nobody else: by one writer, and by those
+ * that interrupt it. The same CPU writes @head and @lost, by local operations. The comment at
+ * the top of ring.c says why there is one such CPU. Any CPU writes @paused. Writers set @told,
+ * and poll() clears it. A reader writes data_tail in @page.
  */
 struct tally_ring {
 	void *data;
