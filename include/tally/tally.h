@@ -991,8 +991,8 @@ const char *tally_builder_why(const struct tally_builder *b);
  * tally_build - make the event that the builder describes
  * @b: the builder; a successful call does not change it, and it can be built again
  *
- * tally checks all that perf's system call checks, for the rights of the caller, but for
- * the hooks of security modules, which no module can call. An event that overflows is
+ * tally checks all that perf's system call checks, for the rights of the current task:
+ * see builder/rights.c for what modules cannot see. An event that overflows is
  * complete, with its folder in debugfs, before it is enabled. An event that only counts
  * may count a part of its own making. Events that count the same thing on the same
  * target share one counter.
@@ -1003,11 +1003,11 @@ const char *tally_builder_why(const struct tally_builder *b);
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
  * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL,
- * ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES without CAP_PERFMON, EEXIST
- * for a name that is taken, ESRCH for a task that has exited, EINTR for a signal while the
- * task is in exec(). From perf: ENOENT for an event that this machine does not have, ENODEV
- * for a CPU that is offline, ENOSPC if no breakpoint is free, EPERM for kernel breakpoints
- * without CAP_SYS_ADMIN, EBUSY if the PMU has no room, ENOMEM.
+ * ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES and EPERM without the right,
+ * EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
+ * while the task is in exec(). From perf: ENOENT for an event that this machine does not
+ * have, ENODEV for a CPU that is offline, ENOSPC if no breakpoint is free, EBUSY if the PMU
+ * has no room, ENOMEM.
  */
 struct tally_event *__must_check tally_build(struct tally_builder *b);
 

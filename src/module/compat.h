@@ -8,6 +8,7 @@
 #ifndef TALLY_COMPAT_H
 #define TALLY_COMPAT_H
 
+#include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/hrtimer.h>
@@ -82,6 +83,25 @@ static inline u64 tally_ctx_time(const struct perf_event *event)
 	return event->ctx->time;
 #else
 	return event->ctx->time.time;
+#endif
+}
+
+/* Whether perf_event_open() knows a level that only CAP_SYS_ADMIN passes. */
+#if defined(TALLY_HAVE_PARANOID_ANY) || defined(CONFIG_SECURITY_PERF_EVENTS_RESTRICT)
+#define TALLY_PARANOID_ANY	1
+#else
+#define TALLY_PARANOID_ANY	0
+#endif
+
+/* perf_allow_kernel(), which also asks the security modules; without it, for level 2. */
+static inline int tally_allow_kernel(struct perf_event_attr *attr)
+{
+#if defined(TALLY_HAVE_ALLOW_KERNEL)
+	return perf_allow_kernel();
+#elif defined(TALLY_HAVE_ALLOW_KERNEL_ATTR)
+	return perf_allow_kernel(attr);
+#else
+	return perfmon_capable() ? 0 : -EACCES;
 #endif
 }
 

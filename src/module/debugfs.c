@@ -27,8 +27,6 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -44,6 +42,7 @@
 #include "debugfs.h"
 #include "event/event.h"
 #include "builder/name.h"
+#include "builder/rights.h"
 #include "event/overflow.h"
 #include "event/registry.h"
 #include "read/read.h"
@@ -172,9 +171,7 @@ out:
  */
 static int may_write(struct file *file)
 {
-	if (!perfmon_capable() ||
-	    !(file_ns_capable(file, &init_user_ns, CAP_PERFMON) ||
-	      file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN)))
+	if (!tally_perfmon_capable() || !tally_perfmon_opened(file))
 		return -EACCES;
 	return security_locked_down(LOCKDOWN_DEBUGFS);
 }

@@ -36,8 +36,24 @@
  * - 0 is the default of every member but pid, cpu and group_fd, which are perf's.
  *
  * Rights and limits
- * - Opening /dev/tally takes the device's file mode. Making an event takes CAP_PERFMON; reading
- *   takes an open file.
+ * - Opening /dev/tally takes the device's file mode. Reading takes an open file. Without
+ *   CAP_PERFMON, TALLY_IOC_ATTACH makes a file that shows published counts.
+ * - tally refuses every event that perf_event_open(2) of the same kernel refuses the same caller.
+ *   It refuses more where a module cannot see what perf decides by, above all
+ *   kernel.perf_event_paranoid. An event takes:
+ *
+ *	level		kernels with level 3	other kernels
+ *	below 2		as for perf		as for perf
+ *	2		CAP_SYS_ADMIN		as for perf
+ *	3		CAP_SYS_ADMIN		-
+ *	not seen	CAP_SYS_ADMIN		CAP_PERFMON, but for one's own user space
+ *
+ *   Debian's kernels have level 3. The level is not seen in kernels that do not export
+ *   perf_allow_kernel(), such as 6.1. With the parameter perfmon=1 of the module, CAP_PERFMON
+ *   replaces CAP_SYS_ADMIN in this table.
+ * - At each level, these take CAP_PERFMON: the task of another process; a name; from level 2 on,
+ *   anything in a user namespace; from level 0 on, a sampled or filtered tracepoint.
+ * - Where this file says CAP_PERFMON, it takes CAP_SYS_ADMIN if the table says so.
  * - Each open device, file and event is charged to its user: see files_per_user and the members
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
  *   can report it, too.
@@ -96,8 +112,9 @@
  *
  * Differences from perf's files, each as: perf's behaviour / tally's / the reason.
  * Rights and limits:
- * - Who may count: kernel.perf_event_paranoid decides / CAP_PERFMON is needed at every level, and
- *   suffices / modules cannot read the level.
+ * - Who may count: kernel.perf_event_paranoid decides, and ptrace's rules for other processes /
+ *   fewer callers: see "Rights and limits" / modules cannot read the level, nor ask
+ *   ptrace_may_access().
  * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same default /
  *   modules cannot read the former.
  * - An event that cannot count anything (switches or migrations with exclude_kernel; everything
@@ -344,7 +361,7 @@ struct tally_info {
  * @publish_ns:	interval of the page of counts, in nanoseconds; 0 for the default. Less than
  *		the default takes CAP_PERFMON.
  * @name:	name of the event's folder in debugfs: fewer than 64 printable characters,
- *		without blanks and '/'; empty for no folder
+ *		without blanks and '/'; empty for no folder. A name takes CAP_PERFMON.
  * @error:	cause of a failure
  *
  * Returns a file, or with TALLY_OPEN_MEMBER a place. A sibling of a pinned leader is pinned,
@@ -352,7 +369,8 @@ struct tally_info {
  * all of them were there at the same time.
  *
  * Errors are those of perf_event_open(2), and:
- * EACCES	the caller lacks CAP_PERFMON, or for sigtrap of another process CAP_KILL
+ * EACCES	the caller lacks a right: see "Rights and limits"; for sigtrap of another process
+ *		CAP_KILL
  * E2BIG	the struct or attr has something that this kernel does not know; the group
  *		has 64 events
  * EBADF	group_fd is no file of an event of tally

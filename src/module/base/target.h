@@ -3,8 +3,8 @@
 #define TALLY_TARGET_H
 
 #include <linux/cpumask.h>
-
-struct task_struct;
+#include <linux/rwsem.h>
+#include <linux/sched/signal.h>
 
 /**
  * struct tally_target - what an event counts on
@@ -20,6 +20,23 @@ struct tally_target {
 static inline unsigned int tally_target_slots(const struct tally_target *target)
 {
 	return target->task || target->cpu >= 0 ? 1 : nr_cpu_ids;
+}
+
+/*
+ * Keeps the task out of exec(), which may change what the caller may see of it, and take
+ * perf's events off it. Returns 0, or EINTR.
+ */
+static inline int tally_target_lock(const struct tally_target *target)
+{
+	if (!target->task)
+		return 0;
+	return down_read_interruptible(&target->task->signal->exec_update_lock);
+}
+
+static inline void tally_target_unlock(const struct tally_target *target)
+{
+	if (target->task)
+		up_read(&target->task->signal->exec_update_lock);
 }
 
 #endif /* TALLY_TARGET_H */

@@ -3,8 +3,8 @@
  * Building an event: tally_build() checks the builder, gives the event its name, its
  * overflow state, its counter and its folder, and enables it.
  */
+#include <linux/capability.h>
 #include <linux/err.h>
-#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -12,6 +12,7 @@
 #include "build/callback.h"
 #include "build/end.h"
 #include "builder/builder.h"
+#include "builder/rights.h"
 #include "compat.h"
 #include "counter/cpus.h"
 #include "event/control.h"
@@ -48,22 +49,22 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct perf_event_attr *attr,
 		       const struct tally_target *target)
 {
-	/* A filter changes the counter, so a counter that may get one is not shared. */
-	void *alone = may_be_filtered(b) ? ev : NULL;
-	struct rw_semaphore *lock = NULL;
+	/*
+	 * A filter changes the counter, so a counter that may get one is not shared. perf
+	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
+	 * does not share one.
+	 */
+	void *alone = may_be_filtered(b) || !perfmon_capable() ? ev : NULL;
 	struct tally_counter *c;
 	int err, cpu = -1;
 
-	if (target->task) {
-		lock = &target->task->signal->exec_update_lock;
-		err = down_read_interruptible(lock);
-		if (err)
-			return tally_builder_failed(b, err, -1);
-	}
+	err = tally_target_lock(target);
+	if (err)
+		return tally_builder_failed(b, err, -1);
 	b->stage = TALLY_STAGE_PERMISSION;
-	err = tally_builder_allow(b, target);
-	b->stage = TALLY_STAGE_PERF;
+	err = tally_builder_allow(b, attr, target);
 	if (!err) {
+		b->stage = TALLY_STAGE_PERF;
 		c = tally_counter_get(attr, target,
 				      ev->overflow ? tally_overflow_callback : NULL,
 				      ev->overflow ?: alone, at_once(b, attr), &cpu);
@@ -76,8 +77,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		list_add(&ev->user_node, &c->users);
 		mutex_unlock(&c->lock);
 	}
-	if (lock)
-		up_read(lock);
+	tally_target_unlock(target);
 	return err;
 }
 

@@ -2,13 +2,9 @@
 /*
  * The builder: the settings of an event, its target, and the first error.
  */
-#include <linux/capability.h>
 #include <linux/cpumask.h>
-#include <linux/cred.h>
 #include <linux/pid.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -348,43 +344,6 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 			return tally_bad_in(b, TALLY_FIELD_PID, -ESRCH,
 					    "no task %d", b->pid);
 	}
-	return 0;
-}
-
-static bool may_kill(struct task_struct *task)
-{
-	bool may;
-
-	if (same_thread_group(task, current))
-		return true;
-	rcu_read_lock();
-	may = ns_capable(__task_cred(task)->user_ns, CAP_KILL);
-	rcu_read_unlock();
-	return may;
-}
-
-/**
- * tally_builder_allow - check that the caller may count this
- * @b: the builder
- * @target: task and CPU to count
- *
- * perf checks the capabilities of whoever creates an event, for some kinds of event only.
- * When a CPU comes back online, that is a kernel thread with all capabilities. So the
- * caller is checked here. Without CAP_PERFMON, perf goes by kernel.perf_event_paranoid,
- * which modules cannot read; the strictest level, Debian's, allows nothing. tally assumes
- * that level.
- *
- * Context: Process context.
- * Return: 0; EACCES, as from perf's system call.
- */
-int tally_builder_allow(struct tally_builder *b,
-			const struct tally_target *target)
-{
-	if (!perfmon_capable())
-		return tally_bad(b, -EACCES, "needs CAP_PERFMON");
-	if (b->attr.sigtrap && !may_kill(target->task))
-		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EACCES,
-				     "sigtrap needs CAP_KILL");
 	return 0;
 }
 

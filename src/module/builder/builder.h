@@ -94,8 +94,6 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 bool tally_attr_is_known(const struct perf_event_attr *attr);
 int tally_check_breakpoint(struct perf_event_attr *attr);
 int tally_builder_target(struct tally_builder *b, struct tally_target *target);
-int tally_builder_allow(struct tally_builder *b,
-			const struct tally_target *target);
 int tally_builder_failed(struct tally_builder *b, int err, int cpu);
 
 #endif /* TALLY_BUILDER_H */

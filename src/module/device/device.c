@@ -6,7 +6,6 @@
  *				.pid = 0, .cpu = -1, .group_fd = -1 };
  *	int fd = ioctl(open("/dev/tally", O_RDWR), TALLY_IOC_OPEN, &o);
  */
-#include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
@@ -23,6 +22,7 @@
 #include <uapi/linux/tally.h>
 #include "base/copyin.h"
 #include "builder/builder.h"
+#include "builder/rights.h"
 #include "device/device.h"
 #include "event/event.h"
 #include "device/file.h"
@@ -134,7 +134,8 @@ static int check_interval(struct tally_builder *b, u64 interval)
 		return bad_request(b, TALLY_FIELD_PUBLISH_NS, -EINVAL,
 				   "publish_ns is not between 10,000 and an hour");
 	/* The timers of a short interval take time from all tasks. */
-	if (interval && interval < TALLY_PUBLISH_DEFAULT && !perfmon_capable()) {
+	if (interval && interval < TALLY_PUBLISH_DEFAULT &&
+	    !tally_perfmon_capable()) {
 		b->stage = TALLY_STAGE_PERMISSION;
 		return tally_bad_in(b, TALLY_FIELD_PUBLISH_NS, -EACCES,
 				    "less than 10 ms needs CAP_PERFMON");
@@ -354,10 +355,11 @@ static int open_event(struct tally_session *s, struct opening *op,
 	describe(op);
 	if (leader)
 		tally_file_follow(leader, &op->b.attr, &op->how);
-	/* Checked before tally_build(), whose errors would reveal what others use. */
-	if (!perfmon_capable()) {
+	/* All users share the names, and EEXIST would reveal another user's event. */
+	if (op->o.name[0] && !tally_perfmon_capable()) {
 		op->b.stage = TALLY_STAGE_PERMISSION;
-		return tally_bad(&op->b, -EACCES, "needs CAP_PERFMON");
+		return tally_bad_in(&op->b, TALLY_FIELD_NAME, -EACCES,
+				    "a name needs CAP_PERFMON");
 	}
 	err = charge(op);
 	if (err)
@@ -417,7 +419,7 @@ static bool may_see(const struct tally_event *ev)
 	case PERF_TYPE_RAW:
 		return true;
 	default:
-		return perfmon_capable();
+		return tally_perfmon_capable();
 	}
 }
 
@@ -425,6 +427,7 @@ static bool may_see(const struct tally_event *ev)
 static void describe_next(struct tally_event *ev, void *to)
 {
 	struct tally_next *n = to;
+	bool see = may_see(ev);
 
 	n->id = ev->id;
 	n->state = tally_event_state(ev);
@@ -433,9 +436,9 @@ static void describe_next(struct tally_event *ev, void *to)
 	n->pid = pid_of(ev);
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
 	/* A generated name reveals what the event counts. */
-	if (may_see(ev) || ev->named || ev->of_file)
+	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
-	if (!may_see(ev))
+	if (!see)
 		return;
 	n->config = ev->attr.config;
 	tally_event_what(ev, n->what, sizeof(n->what));

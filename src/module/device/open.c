@@ -4,7 +4,6 @@
  * leader, or a file attached to an existing event.
  */
 #include <linux/anon_inodes.h>
-#include <linux/capability.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -14,6 +13,7 @@
 #include <uapi/linux/tally.h>
 #include "build/end.h"
 #include "builder/builder.h"
+#include "builder/rights.h"
 #include "event/event.h"
 #include "device/file.h"
 #include "device/group.h"
@@ -332,7 +332,7 @@ static int may_read(const struct tally_event *ev)
 {
 	struct task_struct *task = ev->counter->target.task;
 
-	if (perfmon_capable())
+	if (tally_perfmon_capable())
 		return 0;
 	if (task && !same_thread_group(task, current))
 		return -EACCES;

@@ -258,8 +258,12 @@ is "$(as powerless sh -c "exec 3>$tally/create; echo page-faults >&3" 2>&1 | sed
 create page-faults name=mine >/dev/null
 is "$(as powerless wr $tally/remove mine)" EACCES 'remove needs it too'
 is "$(as powerless rd $tally/mine/state)" active 'reading does not'
-is "$(as perfmon wr $tally/create 'page-faults name=theirs')" OK 'CAP_PERFMON is enough to create'
+is "$(as perfmon wr $tally/create 'page-faults name=theirs')" EACCES 'CAP_PERFMON alone is not enough'
+is "$(as perfmon wr $tally/remove mine)" EACCES 'nor to remove'
+echo 1 >/sys/module/tally/parameters/perfmon
+is "$(as perfmon wr $tally/create 'page-faults name=theirs')" OK 'with perfmon=1 it is'
 is "$(as perfmon wr $tally/remove theirs)" OK 'and to remove'
+echo 0 >/sys/module/tally/parameters/perfmon
 is "$(remove mine)" OK 'root may'
 
 is "$(stat_of hotplug_errors)" 0 'no CPU was given up'

@@ -12,20 +12,6 @@
 
 /* ---- rights ---- */
 
-/* Makes the caller the user nobody, who has only these capabilities. */
-static void become(uint64_t caps)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = caps, .permitted = caps },
-		{ .effective = caps >> 32, .permitted = caps >> 32 },
-	};
-
-	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(65534) || setuid(65534) ||
-	    syscall(SYS_capset, &head, data))
-		err(2, "capabilities");
-}
-
 /* Runs @test as nobody in a child, and returns what it returned. */
 static int as(uint64_t caps, int (*test)(int), int arg)
 {
@@ -169,16 +155,45 @@ static void right(int got, int error, const char *what)
 	tell(got == error, "%s: %s", what, got ? strerrorname_np(got) : "OK");
 }
 
-#define BIT(cap) (1ULL << (cap))
+/* The parameter of the module that lets CAP_PERFMON suffice at every level. */
+static void set_perfmon(char value)
+{
+	int fd = open("/sys/module/tally/parameters/perfmon", O_WRONLY);
+
+	if (fd < 0 || write(fd, &value, 1) != 1)
+		err(2, "parameter perfmon");
+	close(fd);
+}
+
+/* At the level that the kernel starts with, which is 2 or 3. */
+static void at_level(const char *name)
+{
+	uint64_t perfmon = BIT(CAP_PERFMON), admin = BIT(CAP_SYS_ADMIN);
+	int mine, parent = getpid();
+
+	snprintf(hidden, sizeof(hidden), "%s", name);
+	right(as(perfmon, open_pid, 0), EACCES, "CAP_PERFMON alone: not itself");
+	right(as(perfmon, open_pid, parent), EACCES, "nor another one's task");
+	right(as(perfmon, open_cpu, 0), EACCES, "nor a CPU");
+	usual();
+	strcpy(o.name, "private");
+	mine = open_it();
+	right(as(perfmon, attach_task, 0), EACCES, "CAP_PERFMON alone: does not attach to another one's task");
+	close(mine);
+	right(as(perfmon, see_address, 0), 0, "CAP_PERFMON alone: sees no address");
+	right(as(perfmon, attach_hidden, 0), ENOENT, "CAP_PERFMON alone: finds no hidden name");
+	right(as(admin, attach_hidden, 0), 0, "CAP_SYS_ADMIN: finds it");
+}
 
 static void rights(const char *name)
 {
 	uint64_t perfmon = BIT(CAP_PERFMON), admin = BIT(CAP_SYS_ADMIN);
 	int mine, parent = getpid();
 
-	snprintf(hidden, sizeof(hidden), "%s", name);
+	at_level(name);
+	set_perfmon('1');
 	right(as(0, open_device, 0), EACCES, "a user cannot open the device");
-	right(as(0, open_pid, 0), EACCES, "with a file of it, a user cannot count itself");
+	right(as(0, open_pid, 0), EACCES, "with perfmon=1 and a file of it, a user cannot count itself");
 	right(as(0, open_pid, parent), EACCES, "nor another one's task");
 	right(as(0, open_cpu, 0), EACCES, "nor a CPU");
 	right(as(perfmon, open_pid, 0), 0, "CAP_PERFMON: itself");
@@ -224,6 +239,8 @@ static void rights(const char *name)
 	tell(as(perfmon, see_names, 0) == 17, "but the same");
 	right(as(0, attach_hidden, 0), ENOENT, "nor guesses one");
 	right(as(perfmon, attach_hidden, 0), 0, "but the same: attached to");
+	set_perfmon('0');
+	right(as(perfmon, attach_hidden, 0), ENOENT, "CAP_PERFMON alone: finds none again");
 }
 
 /* ---- a namespace ---- */

@@ -140,7 +140,7 @@ static void rights(void)
 	tally_builder_init(&b, faults);
 	tally_builder_on_task(&b, current);
 	expect_refused(&b, -EACCES, "the kernel without CAP_PERFMON");
-	/* perf decides by kernel.perf_event_paranoid, which no module can read. */
+	/* The level of kernel.perf_event_paranoid is 2 or 3: tally does not know which. */
 	tally_builder_exclude(&b, TALLY_EXCLUDE_KERNEL);
 	expect_refused(&b, -EACCES, "oneself in user space without CAP_PERFMON");
 
