@@ -184,17 +184,24 @@ static int set_filter(struct tally_event *ev, const char *text)
  * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
  * inherited event whose period is not 1, the sched_stat_* tracepoints, sched_wak* of a task
  * on one CPU, one that perf lets nobody sample, and an event whose fields are not known;
- * ENODEV while its CPU is offline; ENOMEM; EPERM, ENOENT and ESRCH as the kernel's parser
- * returns for a formula that is not well formed.
+ * ENODEV while its CPU is offline; ENOMEM; EINTR for a signal while the task is in exec();
+ * EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula that is not well
+ * formed.
  */
 int tally_event_set_filter(struct tally_event *ev, const char *text)
 {
+	const struct tally_target *target = &ev->counter->target;
 	int err;
 
 	if (!tally_filter_can(&ev->attr))
 		return -EINVAL;
+	/* exec() takes all of perf's events off the task, or none, and not one of two. */
+	err = tally_target_lock(target);
+	if (err)
+		return err;
 	mutex_lock(&ev->counter->lock);
 	err = set_filter(ev, text);
 	mutex_unlock(&ev->counter->lock);
+	tally_target_unlock(target);
 	return err;
 }
