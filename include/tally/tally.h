@@ -563,6 +563,7 @@ struct tally_builder {
 	struct perf_event_attr attr;
 	struct module *owner;
 	struct task_struct *task;
+	struct tally_budget *budget;
 	u64 period;
 	u64 freq;
 	struct tally_handler direct;

@@ -345,6 +345,17 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
+/* Whether perf has, or has had, events on the task, and has not taken them from it. */
+static inline bool tally_task_has_perf(const struct task_struct *task)
+{
+#ifdef TALLY_HAVE_ONE_CONTEXT
+	return READ_ONCE(task->perf_event_ctxp);
+#else
+	return READ_ONCE(task->perf_event_ctxp[perf_hw_context]) ||
+	       READ_ONCE(task->perf_event_ctxp[perf_sw_context]);
+#endif
+}
+
 /* These arguments of tracepoints differ between kernels. */
 #ifdef TALLY_HAVE_EXIT_GROUP_DEAD
 #define TALLY_EXIT_ARGS		void *data, struct task_struct *task, bool group_dead

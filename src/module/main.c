@@ -34,6 +34,7 @@
 #include "record/ring.h"
 #include "build/set.h"
 #include "record/task_events.h"
+#include "record/task_members.h"
 
 static char *events = "";
 module_param(events, charp, 0444);
@@ -126,10 +127,13 @@ static int __init tally_init(void)
 	err = tally_ring_init(tally_outputs_wake);
 	if (err)
 		goto exit_control;
+	err = tally_members_init();
+	if (err)
+		goto exit_ring;
 	tally_slot_init(tally_event_slot_changed);
 	err = tally_cpus_init(tally_pages_repair);
 	if (err)
-		goto exit_ring;
+		goto exit_members;
 	tally_pmu_init();
 	tally_recorder_init();
 	err = register_module_notifier(&module_notifier);
@@ -150,6 +154,8 @@ unregister:
 exit_cpus:
 	tally_recorder_exit();
 	tally_cpus_exit();
+exit_members:
+	tally_members_exit();
 exit_ring:
 	tally_ring_exit();
 exit_control:

@@ -11,7 +11,9 @@
 #include <linux/kthread.h>
 #include <linux/pid.h>
 #include <linux/umh.h>
+#include "../../src/module/base/budget.c"
 #include "../../src/module/base/tracepoint.c"
+#include "../../src/module/record/task_members.c"
 #include "../../src/module/record/task_events.c"
 #include "../../src/module/record/task_records.c"
 
@@ -113,7 +115,8 @@ static void nothing_left(struct kunit *test)
 
 	for (i = 0; i < NR_PROBES; i++)
 		KUNIT_EXPECT_EQ(test, probes[i].users, 0);
-	KUNIT_EXPECT_TRUE(test, hash_empty(members));
+	for (i = 0; i < BIT(members_bits); i++)
+		KUNIT_EXPECT_TRUE(test, hlist_empty(&members[i]));
 	KUNIT_EXPECT_TRUE(test, hlist_empty(&on_all));
 	KUNIT_EXPECT_EQ(test, nr_inheriting, 0);
 	KUNIT_EXPECT_EQ(test, nr_spares, 0);
@@ -232,6 +235,22 @@ static struct task_struct *run(struct kunit *test, struct completion *done)
 	return task;
 }
 
+/* Only a task with an event of perf is listened to, as those of tally are. */
+static struct perf_event *give_perf(struct kunit *test, struct task_struct *task)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.inherit = 1,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, -1, task, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	return event;
+}
+
 /* Waits until the task has surely passed the tracepoint of exit(). */
 static void wait_for_end(struct task_struct *task)
 {
@@ -257,17 +276,20 @@ static struct task_struct *thread_maker(void)
 static void task_events_task(struct kunit *test)
 {
 	struct asker *a = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
+	struct perf_event *event;
 	struct task_struct *task;
 	struct completion done;
 	unsigned int i;
 
 	task = run(test, &done);
+	event = give_perf(test, task);
 	a->out.tasks.task = task;
 	KUNIT_ASSERT_EQ(test, tally_task_events_add(&a->out.tasks), 0);
 	wake_up_process(task);
 	wait_for_completion(&done);
 	wait_for_end(task);
 	remove(test, a);
+	perf_event_release_kernel(event);
 	nothing_left(test);
 
 	KUNIT_EXPECT_EQ(test, count(a, PERF_RECORD_FORK), 0);
@@ -295,10 +317,14 @@ static void task_events_inherit(struct kunit *test)
 	struct asker *without = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
 	struct asker *threads = new_asker(test, TALLY_TASK_LIFE);
 	struct task_struct *maker = thread_maker(), *before, *after;
+	struct tally_budget budget = { };
 	struct completion first, second;
+	struct perf_event *event;
 	u32 born, dead;
 
 	KUNIT_ASSERT_NOT_NULL(test, maker);
+	event = give_perf(test, maker);
+	with->out.tasks.budget = &budget;
 	with->out.tasks.task = maker;
 	with->out.tasks.inherit = true;
 	without->out.tasks.task = maker;
@@ -310,6 +336,7 @@ static void task_events_inherit(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tally_task_events_add(&without->out.tasks), 0);
 	KUNIT_ASSERT_EQ(test, tally_task_events_add(&threads->out.tasks), 0);
 	after = run(test, &second);
+	KUNIT_EXPECT_GE(test, atomic64_read(&budget.bytes), 2 * (s64)sizeof(struct member));
 	wake_up_process(before);
 	wake_up_process(after);
 	wait_for_completion(&first);
@@ -320,6 +347,8 @@ static void task_events_inherit(struct kunit *test)
 	tally_task_events_leave(&without->out.tasks);
 	tally_task_events_leave(&threads->out.tasks);
 	synchronize_rcu();
+	perf_event_release_kernel(event);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&budget.bytes), 0);
 	nothing_left(test);
 
 	born = after->pid;
@@ -481,10 +510,12 @@ static void task_events_race(struct kunit *test)
 	struct task_struct *maker = thread_maker();
 	struct task_struct *tasks[5];
 	unsigned long forked = 0, begin;
+	struct perf_event *event;
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
 	KUNIT_ASSERT_NOT_NULL(test, maker);
+	event = give_perf(test, maker);
 	race[0].maker = maker;
 	race[2].own_cpu = true;
 	tasks[0] = kthread_run(switches, NULL, "tally_switches");
@@ -500,6 +531,7 @@ static void task_events_race(struct kunit *test)
 		if (!IS_ERR(tasks[i]))
 			kthread_stop(tasks[i]);
 	}
+	perf_event_release_kernel(event);
 	put_task_struct(maker);
 	for (i = 0; i < 3; i++) {
 		kunit_info(test, "%lu rounds, told %lu times\n", race[i].rounds,
@@ -512,6 +544,11 @@ static void task_events_race(struct kunit *test)
 	kunit_info(test, "%lu forks\n", forked);
 	KUNIT_EXPECT_GT(test, forked, RACE_FORKS);
 	nothing_left(test);
+}
+
+static int task_events_suite_init(struct kunit_suite *suite)
+{
+	return tally_members_init();
 }
 
 static void task_events_suite_exit(struct kunit_suite *suite)
@@ -531,6 +568,7 @@ static struct kunit_case task_events_cases[] = {
 
 static struct kunit_suite task_events_suite = {
 	.name = "tally_task_events",
+	.suite_init = task_events_suite_init,
 	.suite_exit = task_events_suite_exit,
 	.test_cases = task_events_cases,
 };

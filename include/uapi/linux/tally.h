@@ -56,7 +56,8 @@
  * - Where this file says CAP_PERFMON, it takes CAP_SYS_ADMIN if the table says so.
  * - Each open device, file and event is charged to its user: see files_per_user and the members
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
- *   can report it, too.
+ *   can report it, too. A file is also charged for each child that it follows (inherit). A child
+ *   beyond memory_per_user is counted, but has no records; the kernel log says so.
  * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters for each
  *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with a
  *   line in the kernel log, unless the caller has CAP_IPC_LOCK.
@@ -165,7 +166,8 @@
  *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM just
  *   before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end of the
  *   task's events / before or after it, at no fixed distance / the tracepoint's place differs
- *   between kernels.
+ *   between kernels. EXIT at exec() of a program that may not be dumped: for the task and for each
+ *   CPU / for the task / modules see this exec() only of a task that has an event.
  * - Records of a child: while its own copy of the event is enabled / while the event is enabled /
  *   modules do not see the copy.
  * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at most 1023
@@ -304,8 +306,9 @@ struct tally_error {
  * @files_per_user:	greatest number of open event files of one user; 0 for no limit
  * @events_per_user:	greatest number of perf's events of one user: one for each event
  *			and CPU; 0 for no limit
- * @memory_per_user:	greatest size of one user's open devices, files and events, in
- *			bytes, by tally's own estimate; 0 for no limit. Pages of rings
+ * @memory_per_user:	greatest size of one user's open devices, files and events, and of
+ *			the children that they follow, in bytes, by tally's own estimate; 0
+ *			for no limit. Pages of rings
  *			are charged as locked memory instead.
  * @publish_min_ns:	shortest publish_ns, in nanoseconds. A file with n events on c CPUs
  *			publishes at most each publish_min_ns * max(n / 8, n * c / 64), both

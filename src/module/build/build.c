@@ -182,7 +182,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = ev->output ? tally_task_records_add(ev->output, &b->attr) : 0;
+	int err = ev->output ? tally_task_records_add(ev->output, &b->attr, b->budget) : 0;
 
 	return err ? tally_builder_failed(b, err, -1) : 0;
 }

@@ -371,6 +371,8 @@ static const char *reason(const struct tally_builder *b, int err)
 		return "not permitted";
 	case -ENOMEM:
 		return "out of memory";
+	case -EDQUOT:
+		return "the user's files take as much memory as kbytes_per_user allows";
 	case -EINVAL:
 		return "the PMU refuses these settings";
 	case -EEXIST:
@@ -385,6 +387,8 @@ int tally_builder_failed(struct tally_builder *b, int err, int cpu)
 {
 	if (b->err)
 		return b->err;
+	if (err == -EDQUOT)
+		b->stage = TALLY_STAGE_LIMIT;
 	if (cpu < 0)
 		return tally_bad_in(b, err == -ESRCH ? TALLY_FIELD_PID :
 						       TALLY_FIELD_NONE,

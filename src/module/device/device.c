@@ -364,6 +364,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 	err = charge(op);
 	if (err)
 		return err;
+	op->b.budget = tally_quota_budget(&op->charge);
 	ev = tally_build(&op->b);
 	if (IS_ERR(ev)) {
 		tally_quota_uncharge(&op->charge);

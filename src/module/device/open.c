@@ -48,8 +48,11 @@ void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 static int watch(struct tally_file *f, const struct tally_event *ev)
 {
 	struct task_struct *task = ev->counter->target.task;
-	int err = task ? tally_task_exit_watch(&f->exit, task, ev->attr.inherit) : 0;
+	int err;
 
+	if (!task)
+		return 0;
+	err = tally_task_exit_watch(&f->exit, task, &ev->attr, tally_quota_budget(&f->charge));
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
@@ -246,7 +249,7 @@ static void drop_event(struct tally_event *ev)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or E2BIG, EBUSY, EINVAL, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EINVAL, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,

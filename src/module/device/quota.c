@@ -13,6 +13,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <uapi/linux/tally.h>
+#include "base/budget.h"
 #include "builder/builder.h"
 #include "device/quota.h"
 
@@ -24,24 +25,24 @@ static unsigned int events_per_user = 65536;
 module_param(events_per_user, uint, 0644);
 MODULE_PARM_DESC(events_per_user, "perf events that the files of one user may have, one for each event and CPU (default 65536, 0: any number)");
 
-static unsigned int kbytes_per_user = 65536;
-module_param(kbytes_per_user, uint, 0644);
-MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, 0: any amount)");
-
 /**
  * struct tally_quota - what the files of a user take
  * @node: node in the list of quotas
  * @uid: the user
+ * @charges: number of charges; the last one that is given back frees the quota
  * @files: number of files
  * @events: number of perf events
- * @bytes: memory in bytes
+ * @budget: memory: of the charges, and of what files take later
+ * @rcu: frees the quota after the tracepoints that may still charge @budget
  */
 struct tally_quota {
 	struct list_head node;
 	kuid_t uid;
+	unsigned long charges;
 	u64 files;
 	u64 events;
-	u64 bytes;
+	struct tally_budget budget;
+	struct rcu_head rcu;
 };
 
 /* Guards the list and the numbers in it. The list is short: few users have files. */
@@ -62,10 +63,10 @@ static struct tally_quota *find(kuid_t uid)
 static void forget_unused(struct tally_quota *q)
 {
 	lockdep_assert_held(&quotas_lock);
-	if (q->files || q->events || q->bytes)
+	if (q->charges)
 		return;
 	list_del(&q->node);
-	kfree(q);
+	kfree_rcu(q, rcu);
 }
 
 static uid_t uid_of(const struct tally_quota *q)
@@ -73,14 +74,13 @@ static uid_t uid_of(const struct tally_quota *q)
 	return from_kuid_munged(current_user_ns(), q->uid);
 }
 
-/* Checks a new charge against the module parameters, which may change any time. */
-static int check(const struct tally_quota *q, const struct tally_charge *more,
-		 struct tally_builder *b)
+/* Adds a new charge, within the module parameters, which may change any time. */
+static int add(struct tally_quota *q, const struct tally_charge *more, struct tally_builder *b)
 {
 	unsigned int files = READ_ONCE(files_per_user);
 	unsigned int events = READ_ONCE(events_per_user);
-	u64 bytes = (u64)READ_ONCE(kbytes_per_user) * 1024;
 
+	lockdep_assert_held(&quotas_lock);
 	b->stage = TALLY_STAGE_LIMIT;
 	if (files && more->files && q->files + more->files > files)
 		return tally_bad(b, -EDQUOT,
@@ -90,10 +90,15 @@ static int check(const struct tally_quota *q, const struct tally_charge *more,
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu perf events, of events_per_user=%u",
 				 uid_of(q), q->events + more->events, events);
-	if (bytes && q->bytes + more->bytes > bytes)
+	if (!tally_budget_take(&q->budget, more->bytes))
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
-				 uid_of(q), (q->bytes + more->bytes) >> 10, bytes >> 10);
+				 uid_of(q),
+				 (atomic64_read(&q->budget.bytes) + more->bytes) >> 10,
+				 tally_budget_limit() >> 10);
+	q->charges++;
+	q->files += more->files;
+	q->events += more->events;
 	return 0;
 }
 
@@ -122,7 +127,7 @@ int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 	q = find(current_uid());
 	if (!q) {
 		spin_unlock(&quotas_lock);
-		new = kzalloc(sizeof(*new), GFP_KERNEL);
+		new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 		if (!new)
 			return tally_builder_failed(b, -ENOMEM, -1);
 		new->uid = current_uid();
@@ -134,13 +139,9 @@ int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 		q = new;
 		new = NULL;
 	}
-	err = check(q, charge, b);
-	if (!err) {
-		q->files += files;
-		q->events += events;
-		q->bytes += bytes;
+	err = add(q, charge, b);
+	if (!err)
 		charge->quota = q;
-	}
 	forget_unused(q);
 	spin_unlock(&quotas_lock);
 	kfree(new);
@@ -155,17 +156,24 @@ void tally_quota_uncharge(struct tally_charge *charge)
 	if (!q)
 		return;
 	spin_lock(&quotas_lock);
+	q->charges--;
 	q->files -= charge->files;
 	q->events -= charge->events;
-	q->bytes -= charge->bytes;
+	tally_budget_give(&q->budget, charge->bytes);
 	forget_unused(q);
 	spin_unlock(&quotas_lock);
 	charge->quota = NULL;
+}
+
+/* The account for memory that is taken later, and given back before @charge is. */
+struct tally_budget *tally_quota_budget(const struct tally_charge *charge)
+{
+	return charge->quota ? &charge->quota->budget : NULL;
 }
 
 void tally_quota_limits(struct tally_info *info)
 {
 	info->files_per_user = READ_ONCE(files_per_user);
 	info->events_per_user = READ_ONCE(events_per_user);
-	info->memory_per_user = (u64)READ_ONCE(kbytes_per_user) * 1024;
+	info->memory_per_user = tally_budget_limit();
 }

@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct tally_budget;
 struct tally_builder;
 struct tally_info;
 struct tally_quota;
@@ -25,6 +26,7 @@ struct tally_charge {
 int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 		       unsigned int events, u64 bytes, struct tally_builder *b);
 void tally_quota_uncharge(struct tally_charge *charge);
+struct tally_budget *tally_quota_budget(const struct tally_charge *charge);
 void tally_quota_limits(struct tally_info *info);
 
 #endif /* TALLY_QUOTA_H */

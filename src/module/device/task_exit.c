@@ -2,15 +2,20 @@
 /*
  * Waking the pollers of a file when its task's event ends.
  *
- * perf calls nobody when an event ends, which exit() and exec() may do. Their
- * tracepoints come some time before or after that end, and each kernel has them at
- * another place. So a tracepoint only makes a waiter due, and a work asks the waiter,
- * again and again, whether its event has ended.
+ * perf calls nobody when an event ends. task_events.c reports that its last task has
+ * exited, or has left it by exec(), some time before or after that end: each kernel has the
+ * tracepoints at another place. So a report only makes a waiter due, and a work asks the
+ * waiter, again and again, whether its event has ended.
+ *
+ * A file that is attached to another one's event does not know the children that were there
+ * before. If they live longer than the tasks it knows, it is asked once in a second.
  */
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -19,8 +24,8 @@
 #include "device/task_exit.h"
 
 /*
- * Guards the list, and due, tries and done of each waiter. A tracepoint takes this
- * lock with other locks held, so no lock is taken inside.
+ * Guards the list, and the private members of each waiter. A tracepoint takes this lock
+ * with other locks held, so no lock is taken inside.
  */
 static DEFINE_RAW_SPINLOCK(due_lock);
 static LIST_HEAD(due);
@@ -28,19 +33,12 @@ static LIST_HEAD(due);
 /* Held while waiters are asked. Outside of all locks that a waiter takes. */
 static DEFINE_MUTEX(asking_lock);
 
-/* Jiffies until the next round of asks: doubled after each round, up to a second. */
-static unsigned long delay = 1;
-
-/* A waiter for any task gives up after so many asks; most tasks are not its own. */
-#define TRIES	16
-
 static void ask(struct work_struct *work);
 static DECLARE_DELAYED_WORK(asking, ask);
 
 /* Runs in hard interrupt, also on PREEMPT_RT: queueing a work takes raw locks only. */
 static void kick(struct irq_work *work)
 {
-	WRITE_ONCE(delay, 1);
 	mod_delayed_work(tally_percpu_wq, &asking, 0);
 }
 
@@ -57,39 +55,45 @@ static void task_ended(struct tally_task_listener *listener, const struct tally_
 	bool ask;
 
 	raw_spin_lock_irqsave(&due_lock, flags);
-	ask = !w->done;
-	w->tries = TRIES;
-	if (ask && list_empty(&w->due))
+	ask = !w->done && list_empty(&w->due);
+	if (ask) {
 		list_add_tail(&w->due, &due);
+		w->next = jiffies;
+		w->delay = 1;
+	}
 	raw_spin_unlock_irqrestore(&due_lock, flags);
 	if (ask)
 		irq_work_queue(&kicked);
 }
 
-/* After an exec() one ask is enough. After an exit() the event ends for certain. */
-static bool may_end(const struct tally_task_exit *w)
-{
-	const struct task_struct *task = w->listener.task;
-
-	return task ? READ_ONCE(task->flags) & PF_EXITING : w->tries;
-}
-
-/* A waiter may become due again while it is asked. */
-static struct tally_task_exit *next_of(struct list_head *round)
+/* Takes the first waiter of a round that is to be asked now. Others become due again. */
+static struct tally_task_exit *next_of(struct list_head *round, unsigned long *soonest)
 {
 	struct tally_task_exit *w;
+	bool waits;
 
-	raw_spin_lock_irq(&due_lock);
-	w = list_first_entry_or_null(round, struct tally_task_exit, due);
-	if (w) {
-		list_del_init(&w->due);
-		w->tries--;
-	}
-	raw_spin_unlock_irq(&due_lock);
+	/* There may be very many: the lock is dropped after each. */
+	do {
+		raw_spin_lock_irq(&due_lock);
+		w = list_first_entry_or_null(round, struct tally_task_exit, due);
+		waits = w && time_before(jiffies, w->next);
+		if (waits) {
+			list_move_tail(&w->due, &due);
+			if (time_before(w->next, *soonest))
+				*soonest = w->next;
+		} else if (w) {
+			list_del_init(&w->due);
+		}
+		raw_spin_unlock_irq(&due_lock);
+	} while (waits);
 	return w;
 }
 
-static void ask_one(struct tally_task_exit *w)
+/*
+ * The time between two asks doubles, up to a second. A waiter may become due again while it
+ * is asked.
+ */
+static void ask_one(struct tally_task_exit *w, unsigned long *soonest)
 {
 	bool ended = w->ended(w);
 
@@ -97,15 +101,19 @@ static void ask_one(struct tally_task_exit *w)
 	if (ended) {
 		w->done = true;
 		list_del_init(&w->due);
-	} else if (may_end(w) && list_empty(&w->due)) {
+	} else if (list_empty(&w->due)) {
 		list_add_tail(&w->due, &due);
+		w->next = jiffies + w->delay;
+		w->delay = min_t(unsigned long, w->delay * 2, HZ);
+		if (time_before(w->next, *soonest))
+			*soonest = w->next;
 	}
 	raw_spin_unlock_irq(&due_lock);
 }
 
 static void ask(struct work_struct *work)
 {
-	unsigned long again = READ_ONCE(delay);
+	unsigned long soonest = jiffies + HZ;
 	struct tally_task_exit *w;
 	LIST_HEAD(round);
 
@@ -113,12 +121,11 @@ static void ask(struct work_struct *work)
 	raw_spin_lock_irq(&due_lock);
 	list_splice_init(&due, &round);
 	raw_spin_unlock_irq(&due_lock);
-	while ((w = next_of(&round)))
-		ask_one(w);
-	if (!list_empty_careful(&due)) {
-		WRITE_ONCE(delay, min_t(unsigned long, again * 2, HZ));
-		queue_delayed_work(tally_percpu_wq, &asking, again);
-	}
+	while ((w = next_of(&round, &soonest)))
+		ask_one(w, &soonest);
+	if (!list_empty_careful(&due))
+		queue_delayed_work(tally_percpu_wq, &asking,
+				   max_t(long, soonest - jiffies, 1));
 	mutex_unlock(&asking_lock);
 }
 
@@ -126,24 +133,30 @@ static void ask(struct work_struct *work)
  * tally_task_exit_watch - wait for the end of a task's event
  * @w: the waiter, zeroed but for @w->ended
  * @task: the task of the event
- * @children: whether the event counts in children of @task, too, so that it ends with
- *	the last of them
+ * @attr: the attributes of the event, which say whether it ends with the last child of
+ *	@task, or by exec()
+ * @budget: account of the user who is charged for the tasks
  *
- * A task that is exiting already is noticed, too. An exec() that came before is not.
+ * A task that is exiting already is noticed, too. An event that exec() has removed before
+ * the call is not.
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
- * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, ENOMEM.
+ * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, EDQUOT, ENOMEM.
  */
 int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
-			  bool children)
+			  const struct perf_event_attr *attr, struct tally_budget *budget)
 {
 	int err;
 
 	INIT_LIST_HEAD(&w->due);
 	w->listener.kinds = TALLY_TASK_END;
-	w->listener.task = children ? NULL : task;
+	w->listener.task = task;
 	w->listener.cpu = -1;
+	w->listener.inherit = attr->inherit;
+	w->listener.inherit_thread = attr->inherit_thread;
+	w->listener.remove_on_exec = attr->remove_on_exec;
 	w->listener.notify = task_ended;
+	w->listener.budget = budget;
 	err = tally_task_events_add(&w->listener);
 	if (err) {
 		w->listener.kinds = 0;

@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct tally_budget;
 struct task_struct;
 
 /* Kinds of events: new names; fork() and exit(); switches; new cgroups. */
@@ -14,14 +15,14 @@ struct task_struct;
 #define TALLY_TASK_LIFE		BIT(1)
 #define TALLY_TASK_SWITCH	BIT(2)
 #define TALLY_TASK_CGROUP	BIT(3)
-/* exit() and exec(), with which a task's perf events may end. */
+/* The last task of the listener has left it, by exit() or exec(). */
 #define TALLY_TASK_END		BIT(4)
 
 /**
  * struct tally_task_event - what happens to a task
  * @kinds: kinds that the event belongs to, a mask of TALLY_TASK_*
  * @type: PERF_RECORD_* that perf has for it: COMM, FORK, EXIT, SWITCH, CGROUP; 0 for
- *	an exec()
+ *	TALLY_TASK_END, which has no other members
  * @misc: misc bits of perf's record
  * @task: the task: renamed, new, exiting, or switched in or out
  * @other: the other task of a switch
@@ -41,20 +42,22 @@ struct tally_task_event {
 /**
  * struct tally_task_listener - a listener to what happens to tasks
  * @kinds: kinds of events it wants, a mask of TALLY_TASK_*
- * @task: the task it listens to; NULL for all tasks on @cpu
+ * @task: the task it listens to, which has an event of perf; NULL for all tasks on @cpu
  * @cpu: the CPU it listens to; -1 for all
  * @inherit: whether it listens to new children of its tasks, too
  * @inherit_thread: with @inherit: only to those that are threads of their parent
  * @remove_on_exec: whether a task leaves it by exec()
  * @notify: callback for each event, with preemption disabled, in an RCU read-side
  *	critical section, on the CPU of the event, in any context but NMI. For a switch
- *	the runqueue is locked and interrupts are off
- * @missed: number of children lost for want of memory
- * @node: private: node in the list of a CPU, or of all CPUs
+ *	the runqueue is locked and interrupts are off. TALLY_TASK_END may also come in
+ *	tally_task_events_add(), with preemption enabled
+ * @budget: account of the user who is charged for the tasks; NULL for none
+ * @missed: number of children lost for want of memory, or because @budget is used up
+ * @node: private: node in the list of a CPU, or of all CPUs; unused with a task
  * @members: private: list of the tasks
  * @gone: private: true once no task joins any more
  *
- * The members up to @notify are set before tally_task_events_add() and then constant.
+ * The members up to @budget are set before tally_task_events_add() and then constant.
  */
 struct tally_task_listener {
 	unsigned int kinds;
@@ -64,6 +67,7 @@ struct tally_task_listener {
 	bool inherit_thread;
 	bool remove_on_exec;
 	void (*notify)(struct tally_task_listener *listener, const struct tally_task_event *e);
+	struct tally_budget *budget;
 	atomic_long_t missed;
 	struct hlist_node node;
 	struct list_head members;

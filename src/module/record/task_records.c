@@ -11,6 +11,8 @@
  *   at another place, and SWITCH records may come in between. FORK comes just after
  *   perf's and COMM just before; a task may be switched out between the two.
  * - A child has records while the parent's event is enabled; perf asks the child's copy.
+ * - When exec() takes perf's events from the task, perf also writes EXIT to the events of
+ *   CPUs. tally writes it to those of the task only.
  * - The path of a cgroup is cut after 1023 bytes.
  * - CGROUP reports new cgroups. perf also reports all existing ones when its controller
  *   moves to another hierarchy.
@@ -136,12 +138,14 @@ unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
  * tally_task_records_add - write the records of tasks that an event asks for
  * @out: the output of the event, which has its counter; tally_task_events_leave() ends this
  * @attr: the attributes of the event
+ * @budget: account of the user who is charged for the tasks; NULL for none
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0, also if @attr asks for none; EOPNOTSUPP in a kernel that lacks a
- * tracepoint, ENOMEM.
+ * tracepoint, EDQUOT, ENOMEM.
  */
-int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr)
+int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
+			   struct tally_budget *budget)
 {
 	const struct tally_target *target = &out->ev->counter->target;
 	struct tally_task_listener *listener = &out->tasks;
@@ -156,6 +160,7 @@ int tally_task_records_add(struct tally_output *out, const struct perf_event_att
 	listener->inherit_thread = attr->inherit_thread;
 	listener->remove_on_exec = attr->remove_on_exec;
 	listener->notify = write_record;
+	listener->budget = budget;
 	err = tally_task_events_add(listener);
 	if (err)
 		listener->kinds = 0;

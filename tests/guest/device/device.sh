@@ -103,6 +103,8 @@ results devrights limits events 7
 parameter events_per_user 0
 parameter kbytes_per_user 64
 results devrights limits memory 0
+parameter kbytes_per_user 128
+results devrights children
 parameter kbytes_per_user 65536
 is "$(remove public)" OK 'it goes'
 

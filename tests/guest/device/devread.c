@@ -238,6 +238,45 @@ static void poll_one(int how, const char *what)
 	close(go[1]);
 }
 
+/* Who attaches to an inherited event does not see the fork of a child that is there. */
+static void poll_attached(void)
+{
+	struct pollfd at = { .events = POLLIN };
+	int orders[2], answers[2], end[2], fd, ret;
+	pid_t pid;
+	char c;
+
+	if (pipe(orders) || pipe(answers) || pipe(end))
+		err(2, "pipe");
+	pid = fork();
+	if (!pid) {
+		if (read(orders[0], &c, 1) == 1 && !fork()) {
+			close(end[1]);
+			_exit(read(end[0], &c, 1));
+		}
+		_exit(write(answers[1], "", 1) != 1 || read(orders[0], &c, 1) != 1);
+	}
+	usual();
+	o.pid = pid;
+	attr.inherit = 1;
+	strcpy(o.name, "family");
+	fd = open_it();
+	if (write(orders[1], "", 1) != 1 || read(answers[0], &c, 1) != 1)
+		err(2, "the parent");
+	at.fd = attach_to("family");
+	expect(at.fd, 0, "attached to an event whose child is there");
+	if (write(orders[1], "", 1) != 1)
+		err(2, "the parent");
+	waitpid(pid, NULL, 0);
+	tell(!poll(&at, 1, 50), "attached: nothing at the end of the parent");
+	close(end[1]);
+	ret = poll(&at, 1, 60000);
+	tell(ret == 1 && at.revents == POLLHUP, "attached: told at the end of the child: %#x",
+	     at.revents);
+	close(at.fd);
+	close(fd);
+}
+
 static volatile sig_atomic_t signals;
 
 static void count_signal(int sig)
@@ -254,6 +293,7 @@ static void polls(void)
 	poll_one('e', "exit");
 	poll_one('x', "exec");
 	poll_one('f', "inherit");
+	poll_attached();
 
 	/* The end of a task sends a signal, and nothing opens an event of it then. */
 	signal(SIGIO, count_signal);

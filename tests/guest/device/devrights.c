@@ -5,6 +5,7 @@
  * devrights locked ERRNO: lockdown; samples of registers are refused with ERRNO.
  * devrights limits WHAT MOST: the limit of a user, which is MOST "files" or "events";
  * with "memory" and 0, as many files as there is memory for.
+ * devrights children: the children that a file follows take of that memory.
  * devrights hold WHAT: keeps the "device", a "file" or a "page" until its input ends.
  */
 #define _GNU_SOURCE
@@ -378,6 +379,36 @@ static void test_locked(char **arguments)
 	locked(arguments[0]);
 }
 
+static void test_children(void)
+{
+	int i, before, fds[2];
+	char c;
+
+	usual();
+	attr.inherit = 1;
+	attr.task = 1;
+	before = open_it();
+	expect(before, 0, "a file that follows children");
+	usual();
+	made("another one");
+	if (pipe(fds))
+		err(2, "pipe");
+	for (i = 0; i < 1000; i++) {
+		if (fork())
+			continue;
+		close(fds[1]);
+		_exit(read(fds[0], &c, 1));
+	}
+	usual();
+	refused(EDQUOT, TALLY_FIELD_NONE, "another one beside 1000 children");
+	close(fds[1]);
+	while (wait(NULL) > 0)
+		;
+	usual();
+	made("another one after their end");
+	close(before);
+}
+
 static void test_limits(char **arguments)
 {
 	limits(atoi(arguments[1]), !strcmp(arguments[0], "events"));
@@ -393,6 +424,7 @@ static const struct devtest tests[] = {
 	{ "namespace", .run = namespaces },
 	{ "locked", .arguments = 1, .with = test_locked },
 	{ "limits", .arguments = 2, .with = test_limits },
+	{ "children", .run = test_children },
 	{ "hold", .arguments = 1, .with = test_hold },
 	{ }
 };

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The limit of the memory that a user's files take. device/quota.c has the users. Memory
+ * that a file takes later, in contexts that cannot sleep, is charged here.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include "base/budget.h"
+
+static unsigned int kbytes_per_user = 65536;
+module_param(kbytes_per_user, uint, 0644);
+MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, 0: any amount)");
+
+/* Returns the limit in bytes; 0 for none. */
+u64 tally_budget_limit(void)
+{
+	return (u64)READ_ONCE(kbytes_per_user) * 1024;
+}
+
+/**
+ * tally_budget_take - charge a user for memory
+ * @budget: the user's budget; NULL if nobody is charged
+ * @bytes: number of bytes; tally_budget_give() gives them back
+ *
+ * Context: Any context.
+ * Return: false if that would exceed the limit; then nothing is charged.
+ */
+bool tally_budget_take(struct tally_budget *budget, u64 bytes)
+{
+	u64 limit = tally_budget_limit();
+
+	if (!budget)
+		return true;
+	if (atomic64_add_return(bytes, &budget->bytes) <= limit || !limit)
+		return true;
+	tally_budget_give(budget, bytes);
+	return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_TASK_MEMBERS_H
+#define TALLY_TASK_MEMBERS_H
+
+#include <linux/smp.h>
+#include <linux/types.h>
+#include "record/task_events.h"
+
+struct task_struct;
+
+/* Reports an event to a listener if it wants to know that. */
+static inline void tally_member_tell(struct tally_task_listener *listener,
+				     const struct tally_task_event *e)
+{
+	if (listener->kinds & e->kinds &&
+	    (listener->cpu < 0 || listener->cpu == smp_processor_id()))
+		listener->notify(listener, e);
+}
+
+int tally_members_add(struct tally_task_listener *listener);
+void tally_members_remove(struct tally_task_listener *listener);
+void tally_members_tell(const struct task_struct *task, const struct tally_task_event *e);
+void tally_members_inherit(const struct task_struct *parent, const struct task_struct *child,
+			   unsigned long clone_flags);
+void tally_members_leave(const struct task_struct *task, bool exec);
+void tally_members_leave_one(struct tally_task_listener *listener);
+int tally_members_init(void);
+void tally_members_exit(void);
+
+#endif /* TALLY_TASK_MEMBERS_H */
