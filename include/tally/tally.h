@@ -161,9 +161,8 @@
  * - A section is the caller's variable. tally_section_end() returns EINVAL on another
  *   CPU or in another task than tally_section_begin(). A section that is never ended
  *   costs nothing. The set may be released as soon as nobody uses it any more.
- * - Published counts are written by a timer on each CPU, and by the event's
- *   overflows. The timer runs in hard interrupt, also on PREEMPT_RT. A reader gets their
- *   age, and interrupts no CPU.
+ * - Published counts are written by timers of busy CPUs, and by the event's overflows. A
+ *   reader gets their age, and interrupts no CPU.
  */
 
 /**
@@ -1109,9 +1108,15 @@ int tally_event_read_local_count(struct tally_event *ev,
  * @interval_ns: nanoseconds from one publication to the next, from 10,000 (10 us) to an
  *	hour; 0 ends publishing
  *
- * On each CPU that the event counts on, a timer reads the count and publishes it. Each
- * overflow publishes the count, too, except in NMI if the event cannot be read there. The
- * timer runs in hard interrupt, also on PREEMPT_RT, and wakes idle CPUs.
+ * On each busy CPU that the event counts on, or on the CPU that the event's task runs on, a
+ * timer reads the count and publishes it. The timer runs in hard interrupt, also on
+ * PREEMPT_RT. It ends when it finds its CPU idle, and begins again at a tick that finds the
+ * CPU busy, an interval later at the earliest. So an idle CPU keeps the count that was
+ * published last, and so does a CPU that is busy between its ticks only. CPUs of nohz_full=
+ * have no timer.
+ *
+ * Each overflow publishes the count, too, except in NMI if the event cannot be read there.
+ * The first count is published at once, by an interrupt on each CPU that is counting.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; ERANGE for another interval, EBUSY if the event is published already,
@@ -1128,8 +1133,9 @@ int tally_event_publish(struct tally_event *ev, u64 interval_ns);
  * @age_ns: receives the age of the count in nanoseconds
  *
  * The count is the one that tally_event_read_local_count() would have returned when it
- * was published. While the event is not counting, the age grows. When the CPU has gone
- * offline, its last count is published in the state TALLY_STATE_OFFLINE.
+ * was published. While the event is not counting, and while its CPU is idle, the age grows.
+ * When the CPU has gone offline, its last count is published in the state
+ * TALLY_STATE_OFFLINE.
  *
  * Context: Any context. Takes no lock and interrupts no CPU.
  * Return: 0; EINVAL for a CPU that does not exist or that the event does not count on,

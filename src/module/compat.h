@@ -17,6 +17,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/timer.h>
 #include <linux/topology.h>
 #include <linux/uprobes.h>
 #include <linux/workqueue.h>
@@ -176,6 +177,15 @@ tally_hrtimer_setup(struct hrtimer *timer,
 #else
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+#endif
+}
+
+static inline int tally_timer_delete_sync(struct timer_list *timer)
+{
+#ifdef TALLY_HAVE_TIMER_DELETE_SYNC
+	return timer_delete_sync(timer);
+#else
+	return del_timer_sync(timer);
 #endif
 }
 

@@ -86,6 +86,12 @@
  *   Counts are published while at least one program has the page mapped. EACCES for a mapping with
  *   PROT_WRITE; EINVAL for a private mapping and for an inherited event; ENODEV for an attached
  *   file whose event was released.
+ * - A timer of each busy CPU publishes what the CPU has counted; for the event of a task, of the
+ *   CPU that the task runs on. The timer ends when it finds the CPU idle, and begins again at a
+ *   tick that finds the CPU busy, an interval later at the earliest. CPUs of nohz_full= have no
+ *   timer. What an idle CPU, or one that is busy between its ticks only, has counted since is not
+ *   in the page. PERF_EVENT_IOC_ENABLE, DISABLE and RESET publish all counts at once, but for
+ *   RESET of a file that was attached without CAP_PERFMON: see struct tally_attach.
  *
  * Filters
  * - PERF_EVENT_IOC_SET_FILTER takes perf's language, for tracepoints and kprobe: events. It is
@@ -455,11 +461,12 @@ struct tally_value {
  * @values:	address of an array of struct tally_value, for the file's event; for a
  *		leader, all members of the group follow in the order of their making
  * @time_ns:	written: time of the reading in nanoseconds, by local_clock() of the CPU that
- *		counts; the latest of several CPUs
+ *		counts; the latest of several CPUs. Of a file that was attached without
+ *		CAP_PERFMON: see struct tally_attach.
  *
  * Errors: EINVAL for an unknown flag, and for a CPU that does not exist or that the event is
- * not on; ENODEV for a CPU that the PMU does not serve; ENOSPC for too short an array, with
- * @nr written.
+ * not on; EACCES for a CPU of a file that was attached without CAP_PERFMON; ENODEV for a CPU
+ * that the PMU does not serve; ENOSPC for too short an array, with @nr written.
  */
 struct tally_read {
 	__u32 size;
@@ -524,12 +531,21 @@ struct tally_next {
  * this file alone. The file cannot enable, disable or change the event: EPERM. When the
  * owner releases the event, the file keeps the last count and poll(2) returns EPOLLHUP.
  *
+ * A file that was attached without CAP_PERFMON shows what is published: its reads interrupt no
+ * CPU. read(2) and TALLY_IOC_READ return what the page of counts shows, whether the page is
+ * mapped or not; tally_read's time_ns is the page's. The file begins to count on a CPU when a
+ * copy of the CPU's count is made for the first time, and PERF_EVENT_IOC_RESET counts from the
+ * last copy on. The copy of a CPU stays for at least @publish_ns; the next one is made at a tick
+ * that finds the CPU busy, or by a read on that CPU. CPUs of nohz_full= have no copy but by the
+ * latter. Before the first copy of any CPU, value and times are 0, and the state is
+ * TALLY_IS_INACTIVE. TALLY_IOC_READ of one CPU's part is EACCES.
+ *
  * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
  * owner's rings if the owner allows that: struct tally_ring_info.
  *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
- * event of another process, and for any event whose type is not hardware, software or
- * cache; EDQUOT; EINVAL.
+ * event of another process, for an inherited event, and for any event whose type is not
+ * hardware, software or cache; EDQUOT; EINVAL; ENOMEM.
  */
 struct tally_attach {
 	__u32 size;
@@ -614,7 +630,8 @@ struct tally_page_value {
 
 /**
  * struct tally_page - counts of a file's events in the page
- * @time_ns:	time of publishing in nanoseconds, by CLOCK_MONOTONIC; 0 before the first
+ * @time_ns:	time of publishing in nanoseconds, by CLOCK_MONOTONIC, of the CPU that did so
+ *		last; 0 before the first
  * @nr:		number of @values
  * @state:	TALLY_IS_* of the file's event
  * @values:	counts of the file's event and, for a leader, of all members of its group

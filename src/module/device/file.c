@@ -184,9 +184,9 @@ static void event_gone(struct tally_attachment *a)
 	struct tally_file *f = container_of(a, struct tally_file, at);
 	struct tally_count count;
 
-	tally_attachment_read(a, &count);
-	count.state = TALLY_IS_RELEASED;
-	tally_mapping_last(&f->at_mapping, &count);
+	if (!a->quiet)
+		tally_attachment_read(a, &count);
+	tally_mapping_last(&f->at_mapping, a->quiet ? NULL : &count);
 	tell_end(f);
 }
 

@@ -173,6 +173,10 @@ static void reset_attached(struct tally_file *f)
 {
 	struct tally_totals base;
 
+	if (f->at.quiet) {
+		tally_mapping_reset(&f->at_mapping);
+		return;
+	}
 	/* Both are done under one lock, so that the page shows the later of two resets. */
 	mutex_lock(&f->at.lock);
 	tally_attachment_reset(&f->at, &base);
@@ -347,12 +351,18 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct tally_file *f = file->private_data;
 	struct tally_count count;
+	u64 time_ns;
 
 	seq_printf(m, "tally-id:\t%llu\n", f->ev ? f->ev->id : f->at.id);
 	if (f->ev) {
 		seq_printf(m, "tally-name:\t%s\n", f->ev->name);
 		count.state = tally_event_state(f->ev);
+	} else if (f->at.quiet) {
+		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else if (!tally_attachment_read(&f->at, &count)) {
+		count.state = TALLY_IS_RELEASED;
+	}
+	if (count.state == TALLY_IS_RELEASED) {
 		seq_puts(m, "tally-state:\treleased\n");
 		return;
 	}

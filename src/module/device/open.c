@@ -327,9 +327,10 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 }
 
 /*
- * Without CAP_PERFMON, a program with access to the device may read counts of a whole
- * CPU and of its own process, for hardware, software and cache events. Other types
+ * Without CAP_PERFMON, programs with access to the device may read published counts of a
+ * whole CPU and of their own process, for hardware, software and cache events. Other types
  * may count a single place in the kernel, and perf asks for more to see other tasks.
+ * Inherited events are not published.
  */
 static int may_read(const struct tally_event *ev)
 {
@@ -337,7 +338,7 @@ static int may_read(const struct tally_event *ev)
 
 	if (tally_perfmon_capable())
 		return 0;
-	if (task && !same_thread_group(task, current))
+	if (ev->attr.inherit || (task && !same_thread_group(task, current)))
 		return -EACCES;
 	switch (ev->attr.type) {
 	case PERF_TYPE_HARDWARE:
@@ -357,22 +358,32 @@ static int may_find(const struct tally_event *ev)
 	return err == -EACCES && !ev->named ? -ENOENT : err;
 }
 
-static int begin_attached(struct tally_file *f)
+static void show_attached(struct tally_file *f)
 {
 	struct tally_totals base;
+
+	tally_attachment_base(&f->at, &base);
+	tally_mapping_rebase(&f->at_mapping, &base);
+	mutex_lock(&f->at_mapping.lock);
+	tally_mapping_show(&f->at_mapping, &f->at_event, 1);
+	mutex_unlock(&f->at_mapping.lock);
+}
+
+static int begin_attached(struct tally_file *f)
+{
 	int err = 0;
 
 	mutex_lock(&f->at.lock);
 	if (f->at.ev) {
 		/* Samples may hold addresses of the kernel. */
-		f->at_ring = tally_recorder_is_shared(f->at.ev) && perfmon_capable();
-		tally_attachment_base(&f->at, &base);
-		tally_mapping_rebase(&f->at_mapping, &base);
+		f->at_ring = tally_recorder_is_shared(f->at.ev) && !f->at.quiet;
 		f->at_event = f->at.ev;
-		mutex_lock(&f->at_mapping.lock);
-		tally_mapping_show(&f->at_mapping, &f->at_event, 1);
-		mutex_unlock(&f->at_mapping.lock);
-		err = watch(f, f->at.ev);
+		if (f->at.quiet)
+			err = tally_mapping_publish(&f->at_mapping, &f->at_event);
+		else
+			show_attached(f);
+		if (!err)
+			err = watch(f, f->at.ev);
 	}
 	mutex_unlock(&f->at.lock);
 	return err;
@@ -387,7 +398,7 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or ENOENT, EACCES, EDQUOT, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
@@ -399,6 +410,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
+	f->at.quiet = !tally_perfmon_capable();
 	tally_mapping_init(&f->at_mapping, how->interval);
 	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {

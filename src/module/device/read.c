@@ -18,6 +18,7 @@
 #include "device/file.h"
 #include "device/group.h"
 #include "device/read.h"
+#include "read/page.h"
 #include "read/read.h"
 #include "record/output.h"
 
@@ -75,7 +76,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	struct tally_count count;
 	struct tally_set *set;
 	u64 values[5], *v = values;
-	u64 id = f->at.id, lost = 0;
+	u64 id = f->at.id, lost = 0, time_ns;
 
 	if (f->ev) {
 		/* The lock keeps enable, disable and reset of the group out. */
@@ -84,6 +85,8 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		mutex_unlock(&set->lock);
 		id = f->ev->id;
 		lost = lost_by(f->ev);
+	} else if (f->at.quiet) {
+		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else {
 		tally_attachment_read(&f->at, &count);
 	}
@@ -290,10 +293,14 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	struct tally_count count;
 	struct tally_value value;
 	unsigned int room = r->nr;
+	bool there = true;
 	int err = 0;
-	bool there;
 
-	if (r->cpu >= 0)
+	if (f->at.quiet && r->cpu >= 0)
+		err = -EACCES;
+	else if (f->at.quiet)
+		tally_mapping_read(&f->at_mapping, &count, &r->time_ns);
+	else if (r->cpu >= 0)
 		err = tally_attachment_read_cpu(&f->at, r->cpu, &count, &there);
 	else
 		there = tally_attachment_read(&f->at, &count);
@@ -303,7 +310,8 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	r->flags = 0;
 	if (!there)
 		count.state = TALLY_IS_RELEASED;
-	r->time_ns = local_clock();
+	if (!f->at.quiet)
+		r->time_ns = local_clock();
 	if (!room)
 		return -ENOSPC;
 	put_value(&value, &count, f->at.id);

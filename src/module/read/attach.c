@@ -48,7 +48,7 @@ static void begin(struct tally_attachment *a)
 
 /**
  * tally_attach - attach a reader to an event
- * @a: the attachment, zeroed except for @a->gone
+ * @a: the attachment, zeroed except for @a->gone and @a->quiet
  * @id: id of the event; 0 to find the event by @name
  * @name: name of the event
  * @may: check of the caller's right to read the event; returns 0 or an error
@@ -70,7 +70,7 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		err = tally_registry_find(id, name, may, add, a);
 	if (err)
 		tally_detach(a);
-	else
+	else if (!a->quiet)
 		begin(a);
 	return err;
 }

@@ -19,6 +19,8 @@ struct tally_totals;
  * @nr_slots: number of slots of the event's counter
  * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
  * @on_all_cpus: the event counts on all CPUs
+ * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
+ *	a page that the event is published in (read/page.h). Set before tally_attach().
  * @base: count of each slot when the reader attached, its value when the reader last
  *	reset it
  * @last: count of each slot when the event was released
@@ -34,6 +36,7 @@ struct tally_attachment {
 	unsigned int nr_slots;
 	int cpu;
 	bool on_all_cpus;
+	bool quiet;
 	struct tally_count *base;
 	struct tally_count *last;
 	u64 told;

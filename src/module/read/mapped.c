@@ -3,22 +3,25 @@
  * Published counts in a page that programs have mapped. The page has the sum of all
  * CPUs: of the first member in the layout of perf's page, and of all members after that.
  *
- * The timer of one CPU adds up the counts that all CPUs have published, and writes the
- * page. page.c does the same at once when the events have changed. Programs read the
- * page without a system call.
+ * Whichever CPU publishes adds up the counts that all CPUs have published, and writes the
+ * page, but not more often than twice in an interval if there are several slots. page.c does
+ * the same at once when the events have changed. Programs read the page without a system call.
  *
- * Ordering, beside publish.c (N to P):
+ * Ordering, beside copies.c (N, O) and publish.c (P):
  *
  * Q. perf_event_mmap_page::lock is odd while the page is written. Write barriers separate
- *    the two writes of the lock from the writes of the counts. There is one writer at a
+ *    the two writes of the lock from the writes of the counts. A reader in the kernel has
+ *    read barriers, as programs have. There is one writer at a
  *    time, with interrupts disabled. A timer that finds another writer leaves the page to
  *    that one; page.c waits for it.
  */
 #include <linux/compiler.h>
+#include <linux/irqflags.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "event/event.h"
 #include "read/publisher.h"
@@ -54,6 +57,7 @@ static void take_off(u64 *from, u64 what)
 void tally_mapped_add_up(struct tally_publisher *p)
 {
 	struct publish_copy *sum = &p->mapped->sum, *one = &p->mapped->one;
+	const struct tally_totals *base;
 	unsigned int slot, i;
 
 	memset(sum, 0, sizeof(*sum));
@@ -61,15 +65,18 @@ void tally_mapped_add_up(struct tally_publisher *p)
 	for (slot = 0; slot < p->nr_slots; slot++) {
 		if (!p->pages[slot] || !copy_slot(p->pages[slot], p->nr, one))
 			continue;
+		base = &p->pages[slot]->base;
 		sum->time_ns = max(sum->time_ns, one->time_ns);
 		for (i = 0; i < p->nr; i++) {
-			sum->totals[i].value += one->totals[i].value;
-			sum->totals[i].enabled += one->totals[i].enabled;
-			sum->totals[i].running += one->totals[i].running;
+			sum->totals[i].value += one->totals[i].value - base->value;
+			sum->totals[i].enabled += one->totals[i].enabled - base->enabled;
+			sum->totals[i].running += one->totals[i].running - base->running;
 			sum->states[i] = p->nr_slots == 1 ? one->states[i] :
 				tally_state_worse(sum->states[i], one->states[i]);
 		}
 	}
+	if (!sum->time_ns)
+		memset(sum->states, TALLY_STATE_INACTIVE, sizeof(sum->states));
 	if (p->mapped->attached) {
 		take_off(&sum->totals[0].value, p->mapped->base.value);
 		take_off(&sum->totals[0].enabled, p->mapped->base.enabled);
@@ -84,7 +91,7 @@ void tally_mapped_add_up(struct tally_publisher *p)
  * Writes the page. A program reads it under the page's lock, as perf_event_open(2) says,
  * and, unlike a page of perf, on any CPU.
  */
-void tally_mapped_write(const struct publish_mapped *m, unsigned int nr)
+void tally_mapped_write(struct publish_mapped *m, unsigned int nr)
 {
 	struct tally_page *more = (void *)m->page + TALLY_PAGE_AT;
 	struct perf_event_mmap_page *page = m->page;
@@ -106,6 +113,48 @@ void tally_mapped_write(const struct publish_mapped *m, unsigned int nr)
 	}
 	smp_wmb(); /* Q */
 	WRITE_ONCE(page->lock, page->lock + 1);
+	WRITE_ONCE(m->written, ktime_get_mono_fast_ns());
+}
+
+/* Reads the first count of the page as a program does. */
+void tally_mapped_read(const struct perf_event_mmap_page *page, struct tally_count *count,
+		       u64 *time_ns)
+{
+	const struct tally_page *more = (const void *)page + TALLY_PAGE_AT;
+	u32 seq;
+
+	do {
+		seq = READ_ONCE(page->lock);
+		smp_rmb(); /* Q */
+		count->value = READ_ONCE(more->values[0].value);
+		count->enabled_ns = READ_ONCE(more->values[0].enabled_ns);
+		count->running_ns = READ_ONCE(more->values[0].running_ns);
+		count->state = READ_ONCE(more->state);
+		*time_ns = READ_ONCE(more->time_ns);
+		smp_rmb(); /* Q */
+	} while (seq & 1 || READ_ONCE(page->lock) != seq);
+}
+
+/* Sets the value of the first count to 0, in a page that nobody else writes. */
+void tally_mapped_zero(struct perf_event_mmap_page *page)
+{
+	struct tally_page *more = (void *)page + TALLY_PAGE_AT;
+
+	local_irq_disable();
+	WRITE_ONCE(page->lock, page->lock + 1);
+	smp_wmb(); /* Q */
+	page->offset = 0;
+	more->values[0].value = 0;
+	smp_wmb(); /* Q */
+	WRITE_ONCE(page->lock, page->lock + 1);
+	local_irq_enable();
+}
+
+/* Adding up takes time for each CPU, so not every CPU does it in every interval. */
+static bool is_due(const struct tally_publisher *p)
+{
+	return p->nr_slots == 1 ||
+	       ktime_get_mono_fast_ns() - READ_ONCE(p->mapped->written) >= p->interval / 2;
 }
 
 /* Adds up and writes, unless another writer does. Called with interrupts disabled. */
@@ -113,7 +162,7 @@ void tally_publish_mapped(struct tally_publisher *p)
 {
 	struct publish_mapped *m = p->mapped;
 
-	if (xchg(&m->writing, 1))
+	if (!is_due(p) || xchg(&m->writing, 1))
 		return;
 	tally_mapped_add_up(p);
 	tally_mapped_write(m, p->nr);

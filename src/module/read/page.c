@@ -4,7 +4,6 @@
  *
  * Counts are published in the page while a program has it mapped. mapped.c writes it.
  */
-#include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
@@ -14,8 +13,8 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "compat.h"
 #include "event/event.h"
@@ -52,46 +51,11 @@ static void set_interval(struct tally_publisher *p)
 	p->interval = max(p->asked, shortest);
 }
 
-static bool can_start(int cpu, void *publisher)
-{
-	return tally_publishes_on(publisher, cpu);
-}
-
-/*
- * If a CPU goes offline meanwhile, its timer moves to another CPU and ends there. If a
- * CPU comes online meanwhile, the hotplug work calls tally_pages_repair().
- */
-static void start_timers(struct tally_publisher *p)
-{
-	WRITE_ONCE(p->mapped->cpu, cpumask_first(cpu_online_mask));
-	on_each_cpu_cond(can_start, tally_publisher_start_here, p, true);
-}
-
-static bool counts_on(int cpu, void *publisher)
-{
-	const struct tally_publisher *p = publisher;
-	const struct perf_event *event;
-	const struct tally_counter *c;
-	unsigned int i;
-
-	for (i = 0; i < p->nr; i++) {
-		c = p->members[i]->counter;
-		event = READ_ONCE(c->slots[cpu & c->slot_mask].event);
-		if (event && READ_ONCE(event->oncpu) == cpu)
-			return true;
-	}
-	return false;
-}
-
-static void publish_here(void *publisher)
-{
-	tally_publish_here(publisher, smp_processor_id());
-}
-
 /*
  * Publishes all counts and writes the page. This CPU reads the events that are not
- * counting; each other one is read by the CPU on which it counts. @writing is set
- * throughout, so no timer adds up a part of this.
+ * counting; each other one is read by the CPU on which it counts, and for a quiet publisher
+ * not at all if that is another CPU. @writing is set throughout, so no timer adds up a part
+ * of this.
  */
 static void publish_now(struct tally_publisher *p, const struct tally_totals *base)
 {
@@ -103,12 +67,13 @@ static void publish_now(struct tally_publisher *p, const struct tally_totals *ba
 		cpu_relax();
 	if (base)
 		m->base = *base;
+	m->refreshed = ktime_get_mono_fast_ns();
 	local_irq_disable();
 	for (slot = 0; slot < p->nr_slots; slot++)
 		if (p->pages[slot])
 			tally_publish_at_rest(p, slot);
 	local_irq_enable();
-	on_each_cpu_cond(counts_on, publish_here, p, true);
+	tally_publish_counting(p);
 	local_irq_disable();
 	tally_mapped_add_up(p);
 	tally_mapped_write(m, p->nr);
@@ -135,6 +100,25 @@ static void publisher_refresh(struct tally_publisher *p,
 	mutex_unlock(&mapped_lock);
 }
 
+/* Sets the value that the program sees to 0. Publishes nothing. */
+static void publisher_zero(struct tally_publisher *p)
+{
+	struct publish_mapped *m = p->mapped;
+
+	mutex_lock(&mapped_lock);
+	while (xchg(&m->writing, 1))
+		cpu_relax();
+	local_irq_disable();
+	tally_mapped_add_up(p);
+	m->base.value += m->sum.totals[0].value;
+	m->sum.totals[0].value = 0;
+	tally_mapped_write(m, 1);
+	local_irq_enable();
+	/* Pairs with the exchange by the next writer. */
+	smp_store_release(&m->writing, 0);
+	mutex_unlock(&mapped_lock);
+}
+
 /* Publishes again after CPUs came or went, in mapped pages and elsewhere. */
 void tally_pages_repair(void)
 {
@@ -143,7 +127,7 @@ void tally_pages_repair(void)
 	tally_publish_repair();
 	mutex_lock(&mapped_lock);
 	list_for_each_entry(p, &mapped, node) {
-		start_timers(p);
+		tally_publisher_start(p);
 		publish_now(p, NULL);
 	}
 	mutex_unlock(&mapped_lock);
@@ -157,6 +141,7 @@ void tally_pages_repair(void)
  * @page: the page; zeroed, or from an earlier publisher
  * @base: part of the totals that the program does not see, for an attached event; else
  *	NULL
+ * @quiet: interrupt no CPU
  *
  * The owners of the members may publish them by tally_publish() all the same.
  *
@@ -166,13 +151,15 @@ void tally_pages_repair(void)
 static struct tally_publisher *publisher_map(struct tally_event **members,
 					     unsigned int nr, u64 interval,
 					     void *page,
-					     const struct tally_totals *base)
+					     const struct tally_totals *base,
+					     bool quiet)
 {
 	struct tally_publisher *p;
 
 	p = tally_publisher_new(members, nr, TALLY_SET_MOST, interval);
 	if (!p)
 		return NULL;
+	p->quiet = quiet;
 	set_interval(p);
 	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL);
 	if (!p->mapped) {
@@ -187,7 +174,7 @@ static struct tally_publisher *publisher_map(struct tally_event **members,
 	tally_mapped_init(page);
 	mutex_lock(&mapped_lock);
 	list_add(&p->node, &mapped);
-	start_timers(p);
+	tally_publisher_start(p);
 	publish_now(p, NULL);
 	mutex_unlock(&mapped_lock);
 	return p;
@@ -217,7 +204,7 @@ static void publisher_change(struct tally_publisher *p,
 	memcpy(p->members, members, nr * sizeof(*members));
 	p->nr = nr;
 	set_interval(p);
-	start_timers(p);
+	tally_publisher_start(p);
 	publish_now(p, NULL);
 	mutex_unlock(&mapped_lock);
 }
@@ -225,7 +212,7 @@ static void publisher_change(struct tally_publisher *p,
 /**
  * publisher_last - write the last count to a mapped page
  * @p: publisher from publisher_map(), of one event; freed. NULL is ignored.
- * @count: last count that the program sees
+ * @count: last count that the program sees; NULL for a quiet publisher, which has it
  *
  * Context: Process context, may sleep.
  */
@@ -240,10 +227,16 @@ static void publisher_last(struct tally_publisher *p,
 	mutex_lock(&mapped_lock);
 	list_del(&p->node);
 	tally_publisher_stop(p);
-	m->sum.totals[0].value = count->value;
-	m->sum.totals[0].enabled = count->enabled_ns;
-	m->sum.totals[0].running = count->running_ns;
-	m->sum.states[0] = count->state;
+	if (count) {
+		m->sum.totals[0].value = count->value;
+		m->sum.totals[0].enabled = count->enabled_ns;
+		m->sum.totals[0].running = count->running_ns;
+	} else {
+		/* No copy is too new. The event is counting nowhere. */
+		p->interval = 0;
+		publish_now(p, NULL);
+	}
+	m->sum.states[0] = TALLY_IS_RELEASED;
 	local_irq_disable();
 	tally_mapped_write(m, 1);
 	local_irq_enable();
@@ -283,11 +276,11 @@ void tally_mapping_end(struct tally_mapping *m)
 	mutex_destroy(&m->lock);
 }
 
-/* Stops publishing if no program has the page mapped. */
+/* Stops publishing if no program has the page mapped, and read(2) does not need it. */
 static void stop_unmapped(struct tally_mapping *m)
 {
 	lockdep_assert_held(&m->lock);
-	if (m->maps)
+	if (m->maps || m->quiet)
 		return;
 	publisher_unmap(m->publisher);
 	m->publisher = NULL;
@@ -356,7 +349,7 @@ void tally_mapping_refresh(struct tally_mapping *m)
 	mutex_unlock(&m->lock);
 }
 
-/* The only event is being released. The page keeps its last count. */
+/* The only event is being released. The page keeps its last count; see publisher_last(). */
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
 {
 	mutex_lock(&m->lock);
@@ -377,20 +370,79 @@ static int start(struct tally_mapping *m)
 		return -EINVAL;
 	m->publisher = publisher_map(m->members, m->nr, m->interval,
 				     page_address(m->page),
-				     m->attached ? &m->base : NULL);
+				     m->attached ? &m->base : NULL, m->quiet);
 	return m->publisher ? 0 : -ENOMEM;
+}
+
+static int start_page(struct tally_mapping *m)
+{
+	lockdep_assert_held(&m->lock);
+	if (!m->page)
+		m->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	return m->page ? start(m) : -ENOMEM;
+}
+
+/**
+ * tally_mapping_publish - publish an event without interrupts on any CPU
+ * @m: state of the page, new; it is quiet from now on
+ * @member: the event, which has another owner and is not inherited
+ *
+ * Return: 0; ENOMEM.
+ */
+int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
+{
+	int err;
+
+	mutex_lock(&m->lock);
+	m->quiet = true;
+	m->attached = true;
+	m->members = member;
+	m->nr = 1;
+	err = start_page(m);
+	mutex_unlock(&m->lock);
+	return err;
+}
+
+/**
+ * tally_mapping_read - read the count of a quiet page
+ * @m: state of the page
+ * @count: receives the count; its state is TALLY_IS_RELEASED after tally_mapping_last()
+ * @time_ns: receives the time of publishing, as the page shows it
+ *
+ * The count is one that programs see in the page. If the page was not refreshed for an
+ * interval, this publishes what can be read here, without interrupting a CPU.
+ */
+void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 *time_ns)
+{
+	struct tally_publisher *p;
+
+	memset(count, 0, sizeof(*count));
+	count->state = TALLY_IS_RELEASED;
+	*time_ns = 0;
+	mutex_lock(&m->lock);
+	p = m->publisher;
+	if (p && ktime_get_mono_fast_ns() - p->mapped->refreshed >= p->interval)
+		publisher_refresh(p, NULL);
+	if (m->page)
+		tally_mapped_read(page_address(m->page), count, time_ns);
+	mutex_unlock(&m->lock);
+}
+
+/* The value of a quiet page begins again at 0, from what is published. */
+void tally_mapping_reset(struct tally_mapping *m)
+{
+	mutex_lock(&m->lock);
+	if (m->publisher)
+		publisher_zero(m->publisher);
+	else if (m->page)
+		tally_mapped_zero(page_address(m->page));
+	mutex_unlock(&m->lock);
 }
 
 static int map(struct tally_mapping *m, struct vm_area_struct *vma)
 {
-	int err;
+	int err = start_page(m);
 
-	lockdep_assert_held(&m->lock);
-	if (!m->page)
-		m->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (!m->page)
-		return -ENOMEM;
-	err = start(m);
 	if (err)
 		return err;
 	vma->vm_private_data = m;

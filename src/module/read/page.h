@@ -27,6 +27,8 @@ struct vm_area_struct;
  * @nr: number of @members; 0 when they are gone
  * @attached: the only event has another owner
  * @base: part of that event's totals that the program does not see
+ * @quiet: no CPU is interrupted for the page. The only event is published from
+ *	tally_mapping_publish() on, whether the page is mapped or not.
  */
 struct tally_mapping {
 	struct mutex lock; /* all of it */
@@ -38,6 +40,7 @@ struct tally_mapping {
 	unsigned int nr;
 	bool attached;
 	struct tally_totals base;
+	bool quiet;
 };
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval);
@@ -47,6 +50,9 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base);
 void tally_mapping_refresh(struct tally_mapping *m);
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count);
+int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member);
+void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 *time_ns);
+void tally_mapping_reset(struct tally_mapping *m);
 size_t tally_publisher_memory(void);
 void tally_pages_repair(void);
 int tally_mapping_mmap(struct tally_mapping *m, struct vm_area_struct *vma);

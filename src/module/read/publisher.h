@@ -7,6 +7,8 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <tally/tally.h>
 #include "event/event.h"
 
@@ -27,24 +29,32 @@ struct publish_copy {
  * @number: number of copies ever written; the lowest bit is the index of the copy to
  *	read; 0 before the first copy
  * @writing: 1 while a writer has taken the page
+ * @base: totals of the only member in the first copy, for a quiet publisher; else 0
  * @copies: the copy to read, and the one to write next
  */
 struct publish_page {
 	u32 number;
 	u32 writing;
+	struct tally_totals base;
 	struct publish_copy copies[2];
 };
 
 static_assert(sizeof(struct publish_page) <= 4096);
 
 /**
- * struct publish_cpu - timer of a publisher on one CPU
- * @timer: the timer
+ * struct publish_cpu - timers of a publisher on one CPU
+ * @tick: timer that runs at ticks of a busy CPU; it starts @timer
+ * @timer: timer that keeps the interval, until it finds the CPU idle
+ * @lock: lock of @stopped and of the start of @tick; taken in any context but NMI
+ * @stopped: whether @tick must not be started
  * @publisher: the publisher
  * @cpu: the CPU
  */
 struct publish_cpu {
+	struct timer_list tick;
 	struct hrtimer timer;
+	raw_spinlock_t lock; /* stopped, start of tick */
+	bool stopped;
 	struct tally_publisher *publisher;
 	int cpu;
 };
@@ -54,8 +64,12 @@ struct publish_cpu {
  * @node: link in the list of publishers, or of those with a mapped page
  * @interval: interval of the timers, in nanoseconds
  * @asked: interval that was asked for, in nanoseconds
+ * @quiet: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
+ *	no hard timers, and begins to count on a CPU with the first copy there
+ * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
+ *	events of CPUs
  * @nr_slots: number of slots of each member's counter
- * @cpus: timer on each CPU
+ * @cpus: timers on each CPU
  * @pages: page for each slot
  * @mapped: page with the sums, for user programs; NULL if there is none
  * @nr: number of members
@@ -65,6 +79,8 @@ struct tally_publisher {
 	struct list_head node;
 	u64 interval;
 	u64 asked;
+	bool quiet;
+	int keeper;
 	unsigned int nr_slots;
 	struct publish_cpu __percpu *cpus;
 	struct publish_page **pages;
@@ -79,7 +95,8 @@ struct tally_publisher {
  * @base: part of the only member's totals that the program does not see, with @attached
  * @attached: the only member has another owner, whose resets are ignored
  * @writing: 1 while a writer uses @page, @sum and @one
- * @cpu: CPU whose timer writes the page
+ * @written: time of the last write in nanoseconds, by ktime_get_mono_fast_ns()
+ * @refreshed: time of the last publication by page.c, by the same clock
  * @sum: sum of all slots
  * @one: copy of one slot, for @sum
  */
@@ -88,7 +105,8 @@ struct publish_mapped {
 	struct tally_totals base;
 	bool attached;
 	u32 writing;
-	int cpu;
+	u64 written;
+	u64 refreshed;
 	struct publish_copy sum;
 	struct publish_copy one;
 };
@@ -119,14 +137,21 @@ static inline void tally_publish_store(struct publish_copy *new, unsigned int i,
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
-void tally_publisher_start_here(void *publisher);
+void tally_publisher_init(struct tally_publisher *p);
+void tally_publisher_start(struct tally_publisher *p);
 void tally_publisher_stop(struct tally_publisher *p);
-bool tally_publishes_on(const struct tally_publisher *p, int cpu);
+int tally_publisher_cpu(const struct tally_publisher *p);
+void tally_publish_counting(struct tally_publisher *p);
 void tally_publish_here(struct tally_publisher *p, int cpu);
 void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot);
+void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
+			struct publish_page *page);
 void tally_publish_mapped(struct tally_publisher *p);
 void tally_mapped_add_up(struct tally_publisher *p);
-void tally_mapped_write(const struct publish_mapped *m, unsigned int nr);
+void tally_mapped_write(struct publish_mapped *m, unsigned int nr);
+void tally_mapped_read(const struct perf_event_mmap_page *page, struct tally_count *count,
+		       u64 *time_ns);
+void tally_mapped_zero(struct perf_event_mmap_page *page);
 void tally_mapped_init(struct perf_event_mmap_page *page);
 
 #endif /* TALLY_PUBLISHER_H */

@@ -464,7 +464,7 @@ static void offline(void)
 	touch(100);
 	tell(value_of(fd) >= all + 100, "the others go on: %llu",
 	     (unsigned long long)value_of(fd));
-	tell(eventually(page->offset >= (long long)all + 100), "and are published: %lld",
+	tell(while_busy(page->offset >= (long long)all + 100), "and are published: %lld",
 	     page->offset);
 	usual();
 	o.pid = -1;
@@ -493,7 +493,7 @@ static void offline(void)
 	tell(on_cpu_1(born, &state) >= 200, "and for who never saw it: %llu",
 	     (unsigned long long)on_cpu_1(born, &state));
 	before = value_of(fd);
-	tell(eventually(page->offset >= (long long)before), "and is published: %lld of %llu",
+	tell(while_busy(page->offset >= (long long)before), "and is published: %lld of %llu",
 	     page->offset, (unsigned long long)before);
 	munmap(page, page_size);
 	close(born);

@@ -129,7 +129,7 @@ static void owners(void)
 	     "its owner resets it, for itself alone: %llu, %llu",
 	     (unsigned long long)value_of(mine), (unsigned long long)value_of(other));
 	touch(50);
-	tell(eventually(page->offset >= (long long)before + 50) &&
+	tell(while_busy(page->offset >= (long long)before + 50) &&
 	     page->offset < (long long)before + 200, "the page goes on, too: %lld", page->offset);
 	ioctl(mine, PERF_EVENT_IOC_DISABLE, 0);
 	before = value_of(other);
@@ -405,7 +405,7 @@ static void pages(void)
 		fell += count < last;
 		last = count;
 	}
-	tell(!fell && eventually((last = page_read(page)) >= 5000),
+	tell(!fell && while_busy((last = page_read(page)) >= 5000),
 	     "it grows on all CPUs, and never falls: %llu", (unsigned long long)last);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	tell(page_read(page) == value_of(fd), "the same as read, when it is off: %llu",
@@ -427,7 +427,7 @@ static void pages(void)
 	close(fd);
 	count = page_read(page);
 	touch(100);
-	tell(eventually(page_read(page) >= count + 100),
+	tell(while_busy(page_read(page) >= count + 100),
 	     "the page outlives its descriptor: %llu, %llu", (unsigned long long)count,
 	     (unsigned long long)page_read(page));
 	madvise(page, page_size, MADV_DONTNEED);

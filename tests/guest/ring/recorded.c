@@ -313,8 +313,9 @@ static int device(void)
 	struct libtally_counts counts;
 	struct libtally_count_entry e, page_entry;
 	__u64 buffer[8], scaled;
+	clock_t begin;
 	void *page;
-	int fd, i;
+	int fd;
 
 	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
@@ -325,11 +326,12 @@ static int device(void)
 		fprintf(stderr, "# %s\n", target.error);
 	tell(fd >= 0, "an event of /dev/tally on all CPUs");
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	run_on(0);
 	fault(100);
-	/* The page is published at intervals. */
-	for (i = 0; i < 6000 && page != MAP_FAILED &&
-	     (libtally_page_read(page, &page_entry) || page_entry.value < 100); i++)
-		usleep(10000);
+	/* The page is published at intervals, while the CPU is busy. */
+	for (begin = clock(); page != MAP_FAILED && clock() - begin < 60 * CLOCKS_PER_SEC;)
+		if (!libtally_page_read(page, &page_entry) && page_entry.value >= 100)
+			break;
 	tell(!libtally_read_counts(fd, buffer, sizeof(buffer), attr.read_format, &counts) &&
 	     !libtally_counts_get(&counts, 0, &e) && e.value >= 100 && e.id && e.running,
 	     "it is read");

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Copies of published counts: a page for each CPU, or for the task.
+ *
+ * The page has two copies of the counts. Readers use one copy, which is not written. When
+ * the other copy is complete, readers change to it. So a reader in an NMI that interrupts
+ * the writer finds a whole copy, too. A writer that interrupts another one on its CPU writes
+ * nothing: the counts of the other one are as new.
+ *
+ * Ordering, beside local.c (I to K) and window.c (L):
+ *
+ * N. publish_page::number says which copy to read. A writer stores it with release after
+ *    the copy is written. A write barrier follows, before the next write, which is to the
+ *    copy that readers have used so far. A reader load-acquires the number, reads the
+ *    copy, and reads the number again after a read barrier. If the number has changed,
+ *    the reader begins again. A reader that has read anything of that next write sees
+ *    the number that was stored before it.
+ * O. A writer takes the page when it exchanges @writing for true, with a full barrier,
+ *    and stores false with release. A timer or an overflow that finds the page taken
+ *    writes nothing: the counts that are being written are as new. Other writers wait,
+ *    and hold nothing that a timer needs.
+ */
+#include <linux/compiler.h>
+#include <linux/irqflags.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+#include "event/event.h"
+#include "read/local.h"
+#include "read/publisher.h"
+#include "read/read.h"
+
+static void store_old(struct publish_copy *new, unsigned int i,
+		      const struct publish_copy *old, enum tally_state state)
+{
+	const struct tally_totals *t = &old->totals[i];
+
+	tally_publish_store(new, i, t->value, t->enabled, t->running, state);
+}
+
+static void store_count(struct publish_copy *new, unsigned int i,
+			const struct tally_count *count)
+{
+	tally_publish_store(new, i, count->value, count->enabled_ns, count->running_ns,
+			    count->state);
+}
+
+/*
+ * Writes a member that is not counting in this slot. The caller has stored its old totals
+ * in @new. They stay if the totals that are read are smaller: while a CPU goes offline, or
+ * perf takes the member off the PMU, they may be too small for a moment. Returns EAGAIN for
+ * a member that is counting.
+ */
+static int write_at_rest(struct tally_event *ev, unsigned int slot,
+			 const struct publish_copy *old,
+			 struct publish_copy *new, unsigned int i)
+{
+	enum tally_state state;
+	struct tally_totals t;
+	int err;
+
+	err = tally_event_peek(ev, slot, &t, &state);
+	if (err)
+		return err;
+	if (t.value < old->totals[i].value || t.enabled < old->totals[i].enabled ||
+	    t.running < old->totals[i].running)
+		WRITE_ONCE(new->states[i], state);
+	else
+		tally_publish_store(new, i, t.value, t.enabled, t.running, state);
+	return 0;
+}
+
+/* Writes a member. If it cannot be read here, the old totals stay, as inactive. */
+static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
+			u64 now, const struct publish_copy *old,
+			struct publish_copy *new)
+{
+	struct tally_event *ev = p->members[i];
+	struct tally_count count;
+	int err;
+
+	err = tally_local_read(ev, cpu, true, p->mapped, now, &count);
+	if (err) {
+		store_old(new, i, old, TALLY_STATE_INACTIVE);
+		if (p->mapped)
+			write_at_rest(ev, cpu & ev->slot_mask, old, new, i);
+		return err;
+	}
+	store_count(new, i, &count);
+	return 0;
+}
+
+/*
+ * Readers change to the new copy. The number 0 stands for a page without a copy. The base is
+ * written once: the number does not become 0 again.
+ */
+static void turn_over(const struct tally_publisher *p, struct publish_page *page)
+{
+	if (p->quiet && !page->number)
+		page->base = page->copies[1].totals[0];
+	smp_store_release(&page->number, page->number + 1 ?: 2); /* N */
+	smp_wmb(); /* N */
+}
+
+/* Whether it is too early for another copy. */
+static bool is_fresh(const struct tally_publisher *p, const struct publish_page *page)
+{
+	u32 number = READ_ONCE(page->number);
+
+	return p->quiet && number &&
+	       ktime_get_mono_fast_ns() - READ_ONCE(page->copies[number & 1].time_ns) < p->interval;
+}
+
+/*
+ * Publishes a slot of a publisher with a mapped page, from another CPU than the slot's,
+ * or for a task that is not running. Nothing is published if all members are counting.
+ * Called with interrupts disabled.
+ */
+void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
+{
+	struct publish_page *page = p->pages[slot];
+	struct publish_copy *old, *new;
+	bool any = false;
+	unsigned int i;
+
+	if (is_fresh(p, page))
+		return;
+	/* A timer of another CPU takes the page for a moment only. */
+	while (xchg(&page->writing, true)) /* O */
+		cpu_relax();
+	old = &page->copies[page->number & 1];
+	new = &page->copies[~page->number & 1];
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
+	for (i = 0; i < p->nr; i++) {
+		store_old(new, i, old, old->states[i]);
+		any |= !write_at_rest(p->members[i], slot, old, new, i);
+	}
+	if (any)
+		turn_over(p, page);
+	smp_store_release(&page->writing, false); /* O */
+}
+
+/*
+ * Publishes the events that are counting on this CPU. Without a mapped page, nothing is
+ * published if none is. Called with interrupts disabled.
+ */
+void tally_publish_here(struct tally_publisher *p, int cpu)
+{
+	const struct tally_counter *c = p->members[0]->counter;
+	struct publish_page *page = p->pages[cpu & c->slot_mask];
+	struct publish_copy *old, *new;
+	u64 now = local_clock();
+	bool any = false, all = true;
+	unsigned int i;
+	int err;
+
+	/* A task's page is written by its CPU or, while it is not running, by any CPU. */
+	if (c->target.task && c->target.task != current) {
+		if (p->mapped) {
+			tally_publish_at_rest(p, 0);
+			tally_publish_mapped(p);
+		}
+		return;
+	}
+	if (is_fresh(p, page) || xchg(&page->writing, true)) /* O */
+		return;
+	old = &page->copies[page->number & 1];
+	new = &page->copies[~page->number & 1];
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
+	for (i = 0; i < p->nr; i++) {
+		err = write_member(p, i, cpu, now, old, new);
+		any |= !err;
+		all &= err != -EOPNOTSUPP;
+	}
+	/*
+	 * If a member counts, but cannot be read in NMI, the timer publishes all. A quiet
+	 * publisher begins with a count that was read: its first copy is the base.
+	 */
+	if (all && (any || (p->mapped && (!p->quiet || page->number))))
+		turn_over(p, page);
+	smp_store_release(&page->writing, false); /* O */
+	if (p->mapped)
+		tally_publish_mapped(p);
+}
+
+/* Publishes a slot of a CPU that is offline. The caller has taken the page. */
+void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
+			struct publish_page *page)
+{
+	struct publish_copy *new = &page->copies[~page->number & 1];
+	struct tally_count count;
+	unsigned int i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (tally_event_read_slot(p->members[i], slot, &count))
+			return;
+		store_count(new, i, &count);
+	}
+	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
+	turn_over(p, page);
+}
