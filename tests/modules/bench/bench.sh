@@ -19,6 +19,7 @@ fi
 
 # shellcheck disable=SC2119
 load_tally
+setting /proc/sys/kernel/threads-max 20000
 is "$(create page-faults cpu=0 name=file)" OK 'an event with a file'
 
 # shellcheck disable=SC2086
@@ -30,6 +31,7 @@ one_run() {
 	ok 'tally_bench can be unloaded' rmmod tally_bench
 	ok 'records drained by a program' ./bench_lib
 	ok 'reads of a process' ./bench_user user "$tally/file/count"
+	ok 'tasks beside those of others' ./bench_tasks
 }
 
 run=0

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * bench_tasks: what a switch, and a fork with an exit, of tasks without an event cost while
+ * others have events, in tenths of an instruction, with icount:
+ *
+ *	# figure tasks tally_switch_one_1000 123
+ *
+ *	switch	two processes hand a byte to each other, beside N threads of a third one
+ *	fork	a process forks, and its child exits
+ *
+ * The N threads sleep. "one" are threads of one file, which has the records of a process and
+ * its threads; "each" have a file each. Files are of perf or of tally.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "bench.h"
+
+#define ROUNDS	3
+#define CALLS	20
+
+/* ---- who has events ---- */
+
+static int device = -1;
+
+static void open_event(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY, .comm = 1, .task = 1, .context_switch = 1,
+		.remove_on_exec = 1, .inherit = 1, .inherit_thread = 1,
+	};
+	struct tally_open o = {
+		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
+	};
+	long fd = device < 0 ? syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) :
+			       ioctl(device, TALLY_IOC_OPEN, &o);
+
+	if (fd < 0)
+		die("an event: %m %s", o.error.text);
+}
+
+static int ready[2], begun[2];
+static void *sleeper(void *each)
+{
+	if (each)
+		open_event();
+	if (write(begun[1], "", 1) != 1)
+		die("begun: %m");
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Makes the threads, and returns the process that has them. */
+static pid_t others(int nr, const char *whose, int each)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	char c;
+	pid_t pid;
+	int i;
+
+	if (pipe(ready) || pipe(begun))
+		die("pipe: %m");
+	pid = fork();
+	if (pid) {
+		if (read(ready[0], &c, 1) != 1 || c)
+			die("the others are not there");
+		close(ready[0]);
+		close(ready[1]);
+		close(begun[0]);
+		close(begun[1]);
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!strcmp(whose, "tally")) {
+		device = open("/dev/tally", O_RDWR);
+		if (device < 0)
+			die("/dev/tally: %m");
+	}
+	if (!each)
+		open_event();
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 32768);
+	for (i = 0; i < nr; i++)
+		if (pthread_create(&thread, &small, sleeper, each ? &device : NULL))
+			die("thread %d: %m", i);
+	for (i = 0; i < nr; i++)
+		if (read(begun[0], &c, 1) != 1)
+			die("begun: %m");
+	if (write(ready[1], "", 1) != 1)
+		die("ready: %m");
+	for (;;)
+		pause();
+}
+
+/* ---- what is measured ---- */
+
+static int there[2], back[2];
+
+static void switches(void)
+{
+	char c;
+
+	if (write(there[1], "", 1) != 1 || read(back[0], &c, 1) != 1)
+		die("switch: %m");
+}
+
+static pid_t begin_echo(void)
+{
+	pid_t pid;
+	char c;
+
+	if (pipe(there) || pipe(back))
+		die("pipe: %m");
+	pid = fork();
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(there[0], &c, 1) == 1 && write(back[1], &c, 1) == 1)
+		;
+	_exit(0);
+}
+
+static void forks(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid)
+		_exit(0);
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		die("fork: %m");
+}
+
+/* Between two calls the kernel frees what the first one has left. */
+static unsigned long long cost(void (*op)(void))
+{
+	unsigned long long best = ~0ULL, sum, t;
+	int i, j;
+
+	for (i = 0; i < ROUNDS; i++) {
+		for (j = sum = 0; j < CALLS; j++) {
+			usleep(20000);
+			op();
+			t = now_ns();
+			op();
+			sum += now_ns() - t;
+		}
+		best = sum < best ? sum : best;
+	}
+	return best * 10 / CALLS;
+}
+
+static void measure(const char *whose, int nr, int each)
+{
+	pid_t pid = others(nr, whose, each);
+	const char *files = each ? "each" : "one";
+
+	printf("# figure tasks %s_switch_%s_%d %llu\n", whose, files, nr, cost(switches));
+	printf("# figure tasks %s_fork_%s_%d %llu\n", whose, files, nr, cost(forks));
+	fflush(stdout);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	static const struct rlimit files = { 4096, 4096 };
+	static const char *const both[] = { "perf", "tally" };
+	pid_t echo = begin_echo();
+	int i;
+
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		die("files: %m");
+	/* A switch costs less while the machine is young. */
+	sleep(30);
+	for (i = 0; i < 2; i++) {
+		measure(both[i], 1, 0);
+		measure(both[i], 1000, 0);
+		measure(both[i], 10000, 0);
+		measure(both[i], 1000, 1);
+	}
+	kill(echo, SIGKILL);
+	waitpid(echo, NULL, 0);
+	return 0;
+}
