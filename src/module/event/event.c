@@ -314,9 +314,17 @@ bool tally_event_counts(struct tally_event *ev)
 	return all;
 }
 
+/* Who has seen the last overflow of a limit may be here before the control work. */
+static void end_spent(struct tally_event *ev)
+{
+	if (ev->on && ev->overflow && tally_overflow_is_spent(ev->overflow))
+		tally_event_off(ev);
+}
+
 /* A limit of overflows is dropped, unless it was set for this time. */
 static int enable(struct tally_event *ev)
 {
+	end_spent(ev);
 	if (ev->overflow && !ev->on && !ev->overflow->limits_next)
 		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
 	if (ev->overflow)
@@ -352,6 +360,7 @@ int tally_event_retry(struct tally_event *ev, bool *began)
 	int err;
 
 	mutex_lock(&ev->counter->lock);
+	end_spent(ev);
 	*began |= !ev->on;
 	err = enable(ev);
 	mutex_unlock(&ev->counter->lock);

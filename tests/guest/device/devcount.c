@@ -185,7 +185,7 @@ static uint64_t value_once_off(int fd)
 
 static void overflows(void)
 {
-	int leader, fd, i;
+	int leader, fd, i, again = 0;
 	uint64_t value;
 
 	for (i = 0; i < 20; i++) {
@@ -204,6 +204,21 @@ static void overflows(void)
 		tell(value_of(fd) >= value + 500, "and on, without a limit");
 		close(fd);
 	}
+	/* At once: tally's thread has not disabled the event yet. */
+	for (i = 0; i < 300; i++) {
+		usual();
+		attr.disabled = 1;
+		attr.sample_period = 10;
+		fd = open_it();
+		ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+		touch(10);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		value = value_of(fd);
+		touch(100);
+		again += value_of(fd) >= value + 100;
+		close(fd);
+	}
+	tell(again == i, "enabled after its last overflow: %d of %d times", again, i);
 	usual();
 	attr.disabled = 1;
 	leader = open_it();
