@@ -312,9 +312,32 @@ static void ask_for_signals(int fd, int sig)
 }
 
 /*
- * The last overflow disables perf's event at once; that of tally may count on for a
- * moment, into its next period. PERF_EVENT_IOC_PERIOD begins a new period.
+ * The last overflow disables perf's event at once; that of tally counts on until a thread of
+ * the kernel disables it, into its next period.
  */
+static void wait_until_off(int fd)
+{
+	struct tally_value value;
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)&value,
+	};
+	int i;
+
+	if (device < 0)
+		return;
+	for (i = 0; i < 60000; i++) {
+		if (ioctl(fd, TALLY_IOC_READ, &r)) {
+			printf("not ok TALLY_IOC_READ: %s\n", strerrorname_np(errno));
+			return;
+		}
+		if (value.state == TALLY_IS_OFF)
+			return;
+		poll(NULL, 0, 1);
+	}
+	printf("not ok the event is off: state %u\n", value.state);
+}
+
+/* PERF_EVENT_IOC_PERIOD begins a new period. */
 static void begin_anew(const struct ring *r, uint64_t period)
 {
 	printf("period %lld: %s\n", (long long)period,
@@ -327,6 +350,7 @@ static void refresh_by(struct ring *r, int nr, int counted)
 
 	printf("refresh %d: %s\n", nr, result(ioctl(r->fd, PERF_EVENT_IOC_REFRESH, nr)));
 	touch(100);
+	wait_until_off(r->fd);
 	show_signals("signals");
 	check(value_of(r->fd) - before >= (uint64_t)counted &&
 	      value_of(r->fd) - before <= 108 && (device >= 0 ||

@@ -409,20 +409,23 @@ static void inherit(void)
 	neither();
 }
 
-/* Runs for half a second, and returns how often the event was throttled. */
+/*
+ * Runs for half a second, or longer if there is no sample then: the guest may have had no time
+ * of its own. Returns how often the event was throttled.
+ */
 static uint64_t throttled(struct ring *r, const char *whose)
 {
 	uint64_t begins = 0, ends = 0, samples = 0;
 	struct perf_event_header *h;
 	struct timespec now, begin;
-	int good = 1;
+	int good = 1, ms;
 
 	ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
-		 500);
+		ms = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000;
+	} while (ms < 500 || (!r->page->data_head && ms < 60000));
 	ioctl(r->fd, PERF_EVENT_IOC_DISABLE, 0);
 	while ((h = next(r))) {
 		samples += h->type == PERF_RECORD_SAMPLE;
