@@ -298,6 +298,11 @@ static inline int trace_id(const char *event)
 #define BIT(cap)	(1ULL << (cap))
 #define NOBODY		65534
 
+/* Programs of 32 bits: kernels may lack the call for group numbers of 16 bits. */
+#ifndef SYS_setgroups32
+#define SYS_setgroups32	SYS_setgroups
+#endif
+
 /* Makes the caller the user nobody, in no other group, who has only these capabilities. */
 static inline void become(uint64_t caps)
 {
@@ -307,7 +312,7 @@ static inline void become(uint64_t caps)
 		{ .effective = caps >> 32, .permitted = caps >> 32 },
 	};
 
-	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setgroups, 0, NULL) || setgid(NOBODY) ||
+	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setgroups32, 0, NULL) || setgid(NOBODY) ||
 	    setuid(NOBODY) || syscall(SYS_capset, &head, data))
 		err(2, "capabilities");
 }
