@@ -13,8 +13,6 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/pid.h>
-#include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -26,19 +24,17 @@
 #include "device/device.h"
 #include "event/event.h"
 #include "device/file.h"
+#include "device/info.h"
 #include "device/ioctl.h"
 #include "device/open.h"
 #include "device/task_exit.h"
 #include "record/output.h"
 #include "read/page.h"
 #include "read/publish.h"
-#include "event/registry.h"
 #include "read/window.h"
 
 /* Sizes of the structs in the first ABI, the least that an ioctl takes. */
-#define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
 #define OPEN_SIZE_1	offsetofend(struct tally_open, error)
-#define NEXT_SIZE_1	offsetofend(struct tally_next, what)
 #define ATTACH_SIZE_1	offsetofend(struct tally_attach, error)
 
 /* Programs are built with this layout. It never changes. */
@@ -68,39 +64,6 @@ static_assert(offsetof(struct tally_page, values) == 16);
 
 static_assert(TALLY_USER_NAME_LEN == TALLY_NAME_LEN);
 static_assert(TALLY_USER_MEMBERS == TALLY_SET_MOST);
-
-static int give_back(void __user *arg, const void *from, size_t known, u32 size)
-{
-	return copy_to_user(arg, from, min_t(size_t, known, size)) ? -EFAULT : 0;
-}
-
-/* ---- TALLY_IOC_INFO ---- */
-
-static int ioc_info(void __user *arg)
-{
-	struct tally_info info = {
-		.size = sizeof(info),
-		.abi = TALLY_ABI,
-		.features = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS |
-			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH |
-			    TALLY_FEATURE_RINGS,
-		.attr_size = sizeof(struct perf_event_attr),
-		.nr_cpus = nr_cpu_ids,
-		.publish_min_ns = TALLY_PUBLISH_SHORTEST,
-		.publish_max_ns = TALLY_PUBLISH_LONGEST,
-		.publish_default_ns = TALLY_PUBLISH_DEFAULT,
-	};
-	struct tally_info asked;
-	u32 size;
-	int err;
-
-	err = tally_copyin_request(&asked, sizeof(asked), arg, sizeof(asked),
-				   INFO_SIZE_1, &size);
-	if (err)
-		return err;
-	tally_quota_limits(&info);
-	return give_back(arg, &info, sizeof(info), size);
-}
 
 /* ---- shared by OPEN and ATTACH ---- */
 
@@ -399,71 +362,6 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	return ret;
 }
 
-/* ---- TALLY_IOC_NEXT ---- */
-
-/* The PID in the caller's namespace; 0 if the task has none there. */
-static pid_t pid_of(const struct tally_event *ev)
-{
-	const struct task_struct *task = ev->counter->target.task;
-
-	return task ? task_pid_vnr((struct task_struct *)task) : -1;
-}
-
-/* The config of other types may reveal a kernel address. */
-static bool may_see(const struct tally_event *ev)
-{
-	switch (ev->attr.type) {
-	case PERF_TYPE_HARDWARE:
-	case PERF_TYPE_SOFTWARE:
-	case PERF_TYPE_HW_CACHE:
-	case PERF_TYPE_TRACEPOINT:
-	case PERF_TYPE_RAW:
-		return true;
-	default:
-		return tally_perfmon_capable();
-	}
-}
-
-/* Called with the registry locked; takes the lock of the counter. */
-static void describe_next(struct tally_event *ev, void *to)
-{
-	struct tally_next *n = to;
-	bool see = may_see(ev);
-
-	n->id = ev->id;
-	n->state = tally_event_state(ev);
-	n->type = ev->attr.type;
-	n->cpu = ev->counter->target.cpu;
-	n->pid = pid_of(ev);
-	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
-	/* A generated name reveals what the event counts. */
-	if (see || ev->named || ev->of_file)
-		strscpy(n->name, ev->name, sizeof(n->name));
-	if (!see)
-		return;
-	n->config = ev->attr.config;
-	tally_event_what(ev, n->what, sizeof(n->what));
-}
-
-static int ioc_next(struct tally_next __user *arg)
-{
-	struct tally_next n;
-	u64 after;
-	u32 size;
-	int err;
-
-	err = tally_copyin_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
-	if (err)
-		return err;
-	if (n.reserved)
-		return -EINVAL;
-	after = n.id;
-	memset(&n, 0, sizeof(n));
-	n.size = sizeof(n);
-	err = tally_registry_after(after, describe_next, &n);
-	return err ?: give_back(arg, &n, sizeof(n), size);
-}
-
 /* ---- TALLY_IOC_ATTACH ---- */
 
 static int check_attach(const struct tally_attach *a, struct tally_builder *b)
@@ -526,11 +424,11 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	switch (cmd) {
 	case TALLY_IOC_INFO:
-		return ioc_info(to);
+		return tally_ioc_info(to);
 	case TALLY_IOC_OPEN:
 		return ioc_open(file->private_data, to);
 	case TALLY_IOC_NEXT:
-		return ioc_next(to);
+		return tally_ioc_next(to);
 	case TALLY_IOC_ATTACH:
 		return ioc_attach(to);
 	case TALLY_IOC_ENABLE_ALL:

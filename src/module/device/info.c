@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a program asks of /dev/tally before it makes a file: what the kernel can do, and
+ * which events there are.
+ */
+#include <linux/cpumask.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/tally.h>
+#include "base/copyin.h"
+#include "builder/rights.h"
+#include "device/info.h"
+#include "device/quota.h"
+#include "event/event.h"
+#include "event/registry.h"
+#include "read/page.h"
+#include "read/publish.h"
+
+/* Sizes of the structs in the first ABI, the least that an ioctl takes. */
+#define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
+#define NEXT_SIZE_1	offsetofend(struct tally_next, what)
+
+static int give_back(void __user *arg, const void *from, size_t known, u32 size)
+{
+	return copy_to_user(arg, from, min_t(size_t, known, size)) ? -EFAULT : 0;
+}
+
+/* ---- TALLY_IOC_INFO ---- */
+
+int tally_ioc_info(void __user *arg)
+{
+	struct tally_info info = {
+		.size = sizeof(info),
+		.abi = TALLY_ABI,
+		.features = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS |
+			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH |
+			    TALLY_FEATURE_RINGS,
+		.attr_size = sizeof(struct perf_event_attr),
+		.nr_cpus = nr_cpu_ids,
+		.publish_min_ns = TALLY_PUBLISH_SHORTEST,
+		.publish_max_ns = TALLY_PUBLISH_LONGEST,
+		.publish_default_ns = TALLY_PUBLISH_DEFAULT,
+	};
+	struct tally_info asked;
+	u32 size;
+	int err;
+
+	err = tally_copyin_request(&asked, sizeof(asked), arg, sizeof(asked),
+				   INFO_SIZE_1, &size);
+	if (err)
+		return err;
+	tally_quota_limits(&info);
+	return give_back(arg, &info, sizeof(info), size);
+}
+
+/* ---- TALLY_IOC_NEXT ---- */
+
+/* The PID in the caller's namespace; 0 if the task has none there. */
+static pid_t pid_of(const struct tally_event *ev)
+{
+	const struct task_struct *task = ev->counter->target.task;
+
+	return task ? task_pid_vnr((struct task_struct *)task) : -1;
+}
+
+/* The config of other types may reveal a kernel address. */
+static bool may_see(const struct tally_event *ev)
+{
+	switch (ev->attr.type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_SOFTWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_RAW:
+		return true;
+	default:
+		return tally_perfmon_capable();
+	}
+}
+
+/* Called with the registry locked; takes the lock of the counter. */
+static void describe_next(struct tally_event *ev, void *to)
+{
+	struct tally_next *n = to;
+	bool see = may_see(ev);
+
+	n->id = ev->id;
+	n->state = tally_event_state(ev);
+	n->type = ev->attr.type;
+	n->cpu = ev->counter->target.cpu;
+	n->pid = pid_of(ev);
+	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
+	/* A generated name reveals what the event counts. */
+	if (see || ev->named || ev->of_file)
+		strscpy(n->name, ev->name, sizeof(n->name));
+	if (!see)
+		return;
+	n->config = ev->attr.config;
+	tally_event_what(ev, n->what, sizeof(n->what));
+}
+
+int tally_ioc_next(struct tally_next __user *arg)
+{
+	struct tally_next n;
+	u64 after;
+	u32 size;
+	int err;
+
+	err = tally_copyin_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
+	if (err)
+		return err;
+	if (n.reserved)
+		return -EINVAL;
+	after = n.id;
+	memset(&n, 0, sizeof(n));
+	n.size = sizeof(n);
+	err = tally_registry_after(after, describe_next, &n);
+	return err ?: give_back(arg, &n, sizeof(n), size);
+}
