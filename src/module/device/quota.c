@@ -45,7 +45,7 @@ struct tally_quota {
 	struct rcu_head rcu;
 };
 
-/* Guards the list and the numbers in it. The list is short: few users have files. */
+/* Guards the list, which is short, the numbers in it, and those of charges. */
 static DEFINE_SPINLOCK(quotas_lock);
 static LIST_HEAD(quotas);
 
@@ -74,31 +74,31 @@ static uid_t uid_of(const struct tally_quota *q)
 	return from_kuid_munged(current_user_ns(), q->uid);
 }
 
-/* Adds a new charge, within the module parameters, which may change any time. */
-static int add(struct tally_quota *q, const struct tally_charge *more, struct tally_builder *b)
+/* Takes more for a charge, within the module parameters, which may change any time. */
+static int grow(struct tally_quota *q, unsigned int more_files, unsigned int more_events,
+		u64 more_bytes, struct tally_builder *b)
 {
 	unsigned int files = READ_ONCE(files_per_user);
 	unsigned int events = READ_ONCE(events_per_user);
 
 	lockdep_assert_held(&quotas_lock);
 	b->stage = TALLY_STAGE_LIMIT;
-	if (files && more->files && q->files + more->files > files)
+	if (files && more_files && q->files + more_files > files)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would have %llu files, of files_per_user=%u",
-				 uid_of(q), q->files + more->files, files);
-	if (events && more->events && q->events + more->events > events)
+				 uid_of(q), q->files + more_files, files);
+	if (events && more_events && q->events + more_events > events)
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu perf events, of events_per_user=%u",
-				 uid_of(q), q->events + more->events, events);
-	if (!tally_budget_take(&q->budget, more->bytes))
+				 uid_of(q), q->events + more_events, events);
+	if (!tally_budget_take(&q->budget, more_bytes))
 		return tally_bad(b, -EDQUOT,
 				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
 				 uid_of(q),
-				 (atomic64_read(&q->budget.bytes) + more->bytes) >> 10,
+				 (atomic64_read(&q->budget.bytes) + more_bytes) >> 10,
 				 tally_budget_limit() >> 10);
-	q->charges++;
-	q->files += more->files;
-	q->events += more->events;
+	q->files += more_files;
+	q->events += more_events;
 	return 0;
 }
 
@@ -139,13 +139,51 @@ int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 		q = new;
 		new = NULL;
 	}
-	err = add(q, charge, b);
-	if (!err)
+	err = grow(q, files, events, bytes, b);
+	if (!err) {
+		q->charges++;
 		charge->quota = q;
+	}
 	forget_unused(q);
 	spin_unlock(&quotas_lock);
 	kfree(new);
 	return err;
+}
+
+/**
+ * tally_quota_add - charge more to the user of a charge, who need not be the current user
+ * @charge: the charge, which tally_quota_uncharge() gives back with what was added
+ * @events: number of perf events more
+ * @bytes: memory in bytes more
+ * @b: receives the error message
+ *
+ * Context: Process context.
+ * Return: 0; EDQUOT if it exceeds the quota.
+ */
+int tally_quota_add(struct tally_charge *charge, unsigned int events, u64 bytes,
+		    struct tally_builder *b)
+{
+	int err;
+
+	spin_lock(&quotas_lock);
+	err = grow(charge->quota, 0, events, bytes, b);
+	if (!err) {
+		charge->events += events;
+		charge->bytes += bytes;
+	}
+	spin_unlock(&quotas_lock);
+	return err;
+}
+
+/* Gives a part of a charge back. */
+void tally_quota_sub(struct tally_charge *charge, unsigned int events, u64 bytes)
+{
+	spin_lock(&quotas_lock);
+	charge->events -= events;
+	charge->bytes -= bytes;
+	charge->quota->events -= events;
+	tally_budget_give(&charge->quota->budget, bytes);
+	spin_unlock(&quotas_lock);
 }
 
 /* Gives a charge back, once. */

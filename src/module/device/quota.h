@@ -10,7 +10,7 @@ struct tally_info;
 struct tally_quota;
 
 /**
- * struct tally_charge - a charge to a user's quota
+ * struct tally_charge - a charge to a user's quota, which may grow: the quota's lock guards it
  * @quota: the quota; NULL if nothing is charged
  * @files: number of files
  * @events: number of perf events
@@ -25,6 +25,9 @@ struct tally_charge {
 
 int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 		       unsigned int events, u64 bytes, struct tally_builder *b);
+int tally_quota_add(struct tally_charge *charge, unsigned int events, u64 bytes,
+		    struct tally_builder *b);
+void tally_quota_sub(struct tally_charge *charge, unsigned int events, u64 bytes);
 void tally_quota_uncharge(struct tally_charge *charge);
 struct tally_budget *tally_quota_budget(const struct tally_charge *charge);
 void tally_quota_limits(struct tally_info *info);
