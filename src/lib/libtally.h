@@ -221,6 +221,7 @@ enum libtally_via {
  * @perf_flags:	PERF_FLAG_*; PERF_FLAG_FD_CLOEXEC is always added
  * @name:	with /dev/tally: name of the event in debugfs; NULL for none
  * @error:	sentence of the last failure
+ * @id:		with /dev/tally, written: id of the event
  */
 struct libtally_target {
 	int via;
@@ -232,14 +233,15 @@ struct libtally_target {
 	unsigned long perf_flags;
 	const char *name;
 	char error[128];
+	__u64 id;
 };
 
-#define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "" }
+#define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "", 0 }
 
 /* Sets size, type and config; all other members are 0, the default. */
 void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
 
-/* Returns a file; with TALLY_OPEN_MEMBER, a place in the file of its group. */
+/* Returns a file; with TALLY_OPEN_MEMBER 0, because a member has no file. */
 int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target);
 
 /*

@@ -34,10 +34,14 @@ static int open_perf(const struct perf_event_attr *attr, struct libtally_target 
 static int open_device(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	int device = target->device, fd;
+	struct tally_error why;
 	struct tally_open o;
 
+	memset(&why, 0, sizeof(why));
+	why.size = sizeof(why);
 	memset(&o, 0, sizeof(o));
 	o.size = sizeof(o);
+	o.error = (unsigned long)&why;
 	o.flags = target->flags;
 	o.attr = (unsigned long)attr;
 	o.pid = target->pid;
@@ -65,10 +69,11 @@ static int open_device(const struct perf_event_attr *attr, struct libtally_targe
 	fd = ioctl(device, TALLY_IOC_OPEN, &o);
 	if (fd < 0) {
 		fd = -errno;
-		o.error.text[sizeof(o.error.text) - 1] = 0;
+		why.text[sizeof(why.text) - 1] = 0;
 		snprintf(target->error, sizeof(target->error), "%s",
-			 o.error.text[0] ? o.error.text : strerror(-fd));
+			 why.text[0] ? why.text : strerror(-fd));
 	}
+	target->id = o.id;
 	if (target->device < 0)
 		close(device);
 	return fd;

@@ -138,10 +138,12 @@ installs() {
 			struct tally_attach attach;
 			struct tally_value value;
 			struct tally_read read;
+			struct tally_error error;
+			const struct tally_page *page = tally_page_of(buffer);
 
 			return libtally_read_counts(fd, buffer, 8, 0, counts) + sizeof(info) +
 			       sizeof(open) + sizeof(next) + sizeof(attach) + sizeof(value) +
-			       sizeof(read);
+			       sizeof(read) + sizeof(error) + tally_page_nth_value(page, 0)->state;
 		}
 	END
 	local config

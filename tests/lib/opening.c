@@ -41,8 +41,9 @@ int ioctl(int fd, unsigned long request, ...)
 	if (kernel.device >= 0 && fd == kernel.device && request == TALLY_IOC_OPEN) {
 		struct tally_open *o = data;
 
+		o->id = 7;
 		if (o->flags & TALLY_OPEN_MEMBER)
-			return 1;
+			return 0;
 		kernel.opened++;
 		kernel.last_fd = memfd_create("event", 0);
 		/* The file has room for a ring of each CPU, of any number of pages. */
@@ -156,7 +157,8 @@ static void member(void)
 	if (!test_failures)
 		libtally_reader_free(reader);
 	EQUAL(nr_open(), before);
-	EQUAL(libtally_open_event(&attr, &target), 1);
+	EQUAL(libtally_open_event(&attr, &target), 0);
+	EQUAL(target.id, 7);
 	kernel_end();
 	test_end("an event that has no file is none for a reader");
 }

@@ -13,16 +13,18 @@
  *		.size = sizeof(attr),
  *		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS,
  *	};
+ *	struct tally_error why = { .size = sizeof(why) };
  *	struct tally_open o = {
  *		.size = sizeof(o), .attr = (unsigned long)&attr,
  *		.pid = -1, .cpu = -1, .group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
+ *		.error = (unsigned long)&why,
  *	};
  *	int dev = open("/dev/tally", O_RDWR | O_CLOEXEC);
  *	int fd = ioctl(dev, TALLY_IOC_OPEN, &o);
  *	__u64 count;
  *
  *	if (fd < 0)
- *		errx(1, "%s", o.error.text);
+ *		errx(1, "%s", why.text);
  *	...
  *	read(fd, &count, sizeof(count));
  *
@@ -34,6 +36,9 @@
  *   published one is EINVAL.
  * - Reserved members, unknown flags and the bytes behind the end of a name must be 0, else EINVAL.
  * - 0 is the default of every member but pid, cpu and group_fd, which are perf's.
+ * - struct tally_value and struct tally_page_value stand in arrays. value_size says how far apart
+ *   they are, so that they can grow, too.
+ * - Programs that were built for another TALLY_ABI cannot make files: EPROTO, with a sentence.
  *
  * Rights and limits
  * - Opening /dev/tally takes the device's file mode. Reading takes an open file. Without
@@ -193,14 +198,14 @@
 #include <linux/types.h>
 
 /* struct tally_info's abi. It changes only when programs would break. */
-#define TALLY_ABI		1
+#define TALLY_ABI		2
 #define TALLY_IOC_MAGIC		0xDA
 
 /* ioctls of /dev/tally */
 #define TALLY_IOC_INFO		_IO(TALLY_IOC_MAGIC, 0x00) /* struct tally_info */
-#define TALLY_IOC_OPEN		_IO(TALLY_IOC_MAGIC, 0x01) /* struct tally_open */
 #define TALLY_IOC_NEXT		_IO(TALLY_IOC_MAGIC, 0x02) /* struct tally_next */
-#define TALLY_IOC_ATTACH	_IO(TALLY_IOC_MAGIC, 0x03) /* struct tally_attach */
+#define TALLY_IOC_OPEN		_IO(TALLY_IOC_MAGIC, 0x06) /* struct tally_open */
+#define TALLY_IOC_ATTACH	_IO(TALLY_IOC_MAGIC, 0x07) /* struct tally_attach */
 
 /*
  * Enable or disable, as prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE, the event of each
@@ -211,8 +216,8 @@
 #define TALLY_IOC_DISABLE_ALL	_IO(TALLY_IOC_MAGIC, 0x05)
 
 /* ioctls of the file of an event */
-#define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x40) /* struct tally_read */
 #define TALLY_IOC_RING_INFO	_IO(TALLY_IOC_MAGIC, 0x41) /* struct tally_ring_info */
+#define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x42) /* struct tally_read */
 
 /* Offset for mmap(2) of a CPU's ring, in bytes, in a file that counts on all CPUs. */
 #define TALLY_RING_AT(cpu)	((__u64)(cpu) << 32)
@@ -269,20 +274,26 @@
 /**
  * struct tally_error - the cause of a failure
  *
- * TALLY_IOC_OPEN and TALLY_IOC_ATTACH write it when they fail after they have read the
- * struct around it. They ignore what it holds before.
+ * TALLY_IOC_OPEN and TALLY_IOC_ATTACH write it when they fail, to the address in their member
+ * error. They write nothing if that is 0, or if the struct of the ioctl could not be read.
  *
- * @error:	errno; 0 if nothing was written
- * @stage:	TALLY_STAGE_*
- * @field:	TALLY_FIELD_*
- * @cpu:	CPU that the event was refused on; -1 for none in particular
- * @text:	sentence without a full stop, with its NUL
+ * @size:	size of the struct in bytes; written: the kernel's
+ * @error:	written: errno
+ * @stage:	written: TALLY_STAGE_*
+ * @field:	written: TALLY_FIELD_*
+ * @cpu:	written: CPU that the event was refused on; -1 for none in particular
+ * @reserved:	written: 0
+ * @text:	written: sentence without a full stop, with its NUL
+ *
+ * A size below 136 is EINVAL, an address that cannot be read is EFAULT; no event is made then.
  */
 struct tally_error {
+	__u32 size;
 	__u32 error;
 	__u32 stage;
 	__u32 field;
 	__s32 cpu;
+	__u32 reserved;
 	char text[112];
 };
 
@@ -345,9 +356,9 @@ struct tally_info {
  *		returns the sum, TALLY_IOC_READ each CPU's part. An event that is in the error
  *		state on one CPU is so for read(2), which returns 0 bytes.
  * MEMBER	add the event to the file group_fd, without a file of its own. The call
- *		returns the event's place in that file, from 1 on. The place becomes one less
- *		when a sibling before it is closed. The event ends with the file.
- *		PERF_FLAG_FD_OUTPUT has no effect: the event has its leader's rings.
+ *		returns 0, and the event is known by its id. It ends with the file, writes to
+ *		the file's rings, and is charged to the user of the file. EINVAL with
+ *		PERF_FLAG_FD_OUTPUT, which is for files; PERF_FLAG_FD_CLOEXEC has no effect.
  * REQUIRE	fail with EBUSY if the event cannot count at this moment, rather than wait
  *		for room on the PMU. The event is tried also if it, or its leader, is opened
  *		disabled. EINVAL for an event that waits for exec().
@@ -369,11 +380,12 @@ struct tally_info {
  * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT
  * @publish_ns:	interval of the page of counts, in nanoseconds; 0 for the default. Less than
  *		the default takes CAP_PERFMON.
+ * @error:	address of a struct tally_error for the cause of a failure; 0 for none
+ * @id:		written: id of the event, as PERF_EVENT_IOC_ID returns it
  * @name:	name of the event's folder in debugfs: fewer than 64 printable characters,
  *		without blanks and '/'; empty for no folder. A name takes CAP_PERFMON.
- * @error:	cause of a failure
  *
- * Returns a file, or with TALLY_OPEN_MEMBER a place. A sibling of a pinned leader is pinned,
+ * Returns a file, or with TALLY_OPEN_MEMBER 0. A sibling of a pinned leader is pinned,
  * too. perf puts each event of a group on the PMU by itself: TALLY_READ_RATIO says whether
  * all of them were there at the same time.
  *
@@ -401,12 +413,13 @@ struct tally_open {
 	__u32 reserved;
 	__aligned_u64 perf_flags;
 	__aligned_u64 publish_ns;
+	__aligned_u64 error;
+	__aligned_u64 id;
 	char name[TALLY_USER_NAME_LEN];
-	struct tally_error error;
 };
 
 /*
- * State of an event: struct tally_value's, tally_next's and tally_page's state.
+ * State of an event: the member state of struct tally_value, tally_next and tally_page_value.
  *
  * OFF		disabled, or waiting for exec()
  * INACTIVE	enabled; its task does not run, or other events have the PMU
@@ -463,10 +476,14 @@ struct tally_value {
  * @time_ns:	written: time of the reading in nanoseconds, by local_clock() of the CPU that
  *		counts; the latest of several CPUs. Of a file that was attached without
  *		CAP_PERFMON: see struct tally_attach.
+ * @value_size:	size of an element of @values in bytes, as the program knows struct tally_value;
+ *		written: the kernel's. Of a longer element, the kernel fills the rest with 0.
+ * @reserved:	0
  *
- * Errors: EINVAL for an unknown flag, and for a CPU that does not exist or that the event is
- * not on; EACCES for a CPU of a file that was attached without CAP_PERFMON; ENODEV for a CPU
- * that the PMU does not serve; ENOSPC for too short an array, with @nr written.
+ * Errors: EINVAL for an unknown flag, for a @value_size below 40 or above 4096, and for a CPU that
+ * does not exist or that the event is not on; EACCES for a CPU of a file that was attached
+ * without CAP_PERFMON; ENODEV for a CPU that the PMU does not serve; ENOSPC for too short an
+ * array, with @nr written.
  */
 struct tally_read {
 	__u32 size;
@@ -475,6 +492,8 @@ struct tally_read {
 	__u32 nr;
 	__aligned_u64 values;
 	__aligned_u64 time_ns;
+	__u32 value_size;
+	__u32 reserved;
 };
 
 /**
@@ -520,12 +539,12 @@ struct tally_next {
  *
  * @size:		size of the struct, in bytes
  * @reserved:		0
- * @id:			id of the event; 0 to find it by @name
+ * @id:			id of the event; 0 to find it by @name; written: its id
  * @perf_flags:		PERF_FLAG_FD_CLOEXEC
  * @read_format:	layout of read(2), as perf_event_attr's; without PERF_FORMAT_GROUP
  * @publish_ns:		as struct tally_open's
+ * @error:		as struct tally_open's
  * @name:		name of the event if @id is 0
- * @error:		cause of a failure
  *
  * The file's value and times begin at 0. PERF_EVENT_IOC_RESET begins the value again, for
  * this file alone. The file cannot enable, disable or change the event: EPERM. When the
@@ -554,8 +573,8 @@ struct tally_attach {
 	__aligned_u64 perf_flags;
 	__aligned_u64 read_format;
 	__aligned_u64 publish_ns;
+	__aligned_u64 error;
 	char name[TALLY_USER_NAME_LEN];
-	struct tally_error error;
 };
 
 /*
@@ -614,33 +633,56 @@ struct tally_ring_info {
  * perf_event_mmap_page, whose lock, offset, time_enabled and time_running are used as
  * perf_event_open(2) describes. struct tally_page is of the same moment, under the same lock.
  */
-#define TALLY_PAGE_AT		2048
+#define TALLY_PAGE_AT		1280
 
 /**
  * struct tally_page_value - the count of one event in the page
  * @value:	as struct tally_value's
  * @enabled_ns:	as struct tally_value's
  * @running_ns:	as struct tally_value's
+ * @id:		as struct tally_value's
+ * @state:	TALLY_IS_*
+ * @reserved:	0
  */
 struct tally_page_value {
 	__aligned_u64 value;
 	__aligned_u64 enabled_ns;
 	__aligned_u64 running_ns;
+	__aligned_u64 id;
+	__u32 state;
+	__u32 reserved;
 };
 
 /**
  * struct tally_page - counts of a file's events in the page
+ * @size:	size of the struct in bytes; the values follow it
+ * @value_size:	size of a struct tally_page_value, in bytes
+ * @nr:		number of values: of the file's event and, for a leader, of all members of its
+ *		group, in the order of their making
+ * @reserved:	0
  * @time_ns:	time of publishing in nanoseconds, by CLOCK_MONOTONIC, of the CPU that did so
  *		last; 0 before the first
- * @nr:		number of @values
- * @state:	TALLY_IS_* of the file's event
- * @values:	counts of the file's event and, for a leader, of all members of its group
  */
 struct tally_page {
-	__aligned_u64 time_ns;
+	__u32 size;
+	__u32 value_size;
 	__u32 nr;
-	__u32 state;
-	struct tally_page_value values[TALLY_USER_MEMBERS];
+	__u32 reserved;
+	__aligned_u64 time_ns;
 };
+
+/* The counts in a page that is mapped at an address. */
+static __inline__ const struct tally_page *tally_page_of(const void *mapping)
+{
+	return (const struct tally_page *)((const char *)mapping + TALLY_PAGE_AT);
+}
+
+/* The value with the number n, from 0 to nr - 1. */
+static __inline__ const struct tally_page_value *
+tally_page_nth_value(const struct tally_page *page, __u32 n)
+{
+	return (const struct tally_page_value *)((const char *)page + page->size +
+						 n * page->value_size);
+}
 
 #endif /* _UAPI_LINUX_TALLY_H */

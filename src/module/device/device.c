@@ -33,34 +33,29 @@
 #include "read/publish.h"
 #include "read/window.h"
 
-/* Sizes of the structs in the first ABI, the least that an ioctl takes. */
-#define OPEN_SIZE_1	offsetofend(struct tally_open, error)
-#define ATTACH_SIZE_1	offsetofend(struct tally_attach, error)
+/* The least sizes that an ioctl takes: those of the structs in the first header of this ABI. */
+#define OPEN_SIZE_1	offsetofend(struct tally_open, name)
+#define ATTACH_SIZE_1	offsetofend(struct tally_attach, name)
+#define ERROR_SIZE_1	offsetofend(struct tally_error, text)
 
 /* Programs are built with this layout. It never changes. */
-static_assert(sizeof(struct tally_error) == 128);
+static_assert(sizeof(struct tally_error) == 136);
 static_assert(sizeof(struct tally_info) == 64);
-static_assert(sizeof(struct tally_open) == 240);
+static_assert(sizeof(struct tally_open) == 128);
 static_assert(sizeof(struct tally_next) == 296);
-static_assert(sizeof(struct tally_attach) == 232);
+static_assert(sizeof(struct tally_attach) == 112);
 static_assert(sizeof(struct tally_ring_info) == 24);
-static_assert(sizeof(struct tally_page) == 16 + 64 * 24);
-static_assert(offsetof(struct tally_open, error) == 112);
-static_assert(offsetof(struct tally_attach, error) == 104);
-static_assert(offsetof(struct tally_error, text) == 16);
+static_assert(offsetof(struct tally_error, text) == 24);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
 static_assert(offsetof(struct tally_open, perf_flags) == 32);
-static_assert(offsetof(struct tally_open, name) == 48);
+static_assert(offsetof(struct tally_open, error) == 48);
+static_assert(offsetof(struct tally_open, id) == 56);
+static_assert(offsetof(struct tally_open, name) == 64);
 static_assert(offsetof(struct tally_next, config) == 24);
 static_assert(offsetof(struct tally_next, name) == 40);
 static_assert(offsetof(struct tally_attach, read_format) == 24);
-static_assert(offsetof(struct tally_attach, name) == 40);
-static_assert(sizeof(struct tally_page_value) == 24);
-static_assert(offsetof(struct tally_page_value, enabled_ns) == 8);
-static_assert(offsetof(struct tally_page_value, running_ns) == 16);
-static_assert(offsetof(struct tally_page, nr) == 8);
-static_assert(offsetof(struct tally_page, state) == 12);
-static_assert(offsetof(struct tally_page, values) == 16);
+static_assert(offsetof(struct tally_attach, error) == 40);
+static_assert(offsetof(struct tally_attach, name) == 48);
 
 static_assert(TALLY_USER_NAME_LEN == TALLY_NAME_LEN);
 static_assert(TALLY_USER_MEMBERS == TALLY_SET_MOST);
@@ -73,20 +68,34 @@ static int bad_request(struct tally_builder *b, u32 field, int err, const char *
 	return tally_bad_in(b, field, err, "%s", why);
 }
 
+/* Checks the address for the cause of a failure, before anything is made. */
+static int check_error(u64 address, u32 *size)
+{
+	struct tally_error __user *to = u64_to_user_ptr(address);
+
+	if (!address)
+		return 0;
+	if (get_user(*size, &to->size))
+		return -EFAULT;
+	return *size < ERROR_SIZE_1 ? -EINVAL : 0;
+}
+
 /* Writes the cause to the program. The ioctl itself returns the errno. */
-static void explain(struct tally_error __user *to, const struct tally_builder *b,
-		    int err)
+static void explain(u64 address, u32 size, const struct tally_builder *b, int err)
 {
 	struct tally_error e = {
+		.size = sizeof(e),
 		.error = -err,
 		.stage = b->stage,
 		.field = b->err_field,
 		.cpu = b->err_cpu,
 	};
 
+	if (!address)
+		return;
 	strscpy(e.text, b->why, sizeof(e.text));
 	/* The program may have unmapped it meanwhile. The errno says enough then. */
-	if (copy_to_user(to, &e, sizeof(e)))
+	if (copy_to_user(u64_to_user_ptr(address), &e, min_t(u32, size, sizeof(e))))
 		return;
 }
 
@@ -127,14 +136,16 @@ static int check_name(struct tally_builder *b, const char *name)
  * @o: copy of the request
  * @attr: copy of the attributes that the request points to
  * @b: builder of the event
+ * @error_size: size of the program's struct for the cause of a failure
  * @leader: file that group_fd names, with a reference; NULL for none
- * @charge: charge for the event and its file
+ * @charge: charge for the event and its file; a member is charged to its leader's file
  * @how: properties of the new file
  */
 struct opening {
 	struct tally_open o;
 	struct perf_event_attr attr;
 	struct tally_builder b;
+	u32 error_size;
 	struct file *leader;
 	struct tally_charge charge;
 	struct tally_file_how how;
@@ -159,6 +170,9 @@ static int check_flags(struct opening *op)
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
 		return bad_request(b, TALLY_FIELD_GROUP_FD, -EINVAL,
 				   "TALLY_OPEN_MEMBER needs a leader in group_fd");
+	if (o->flags & TALLY_OPEN_MEMBER && o->perf_flags & PERF_FLAG_FD_OUTPUT)
+		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
+				   "a member has its leader's rings, and no output of its own");
 	if (o->group_fd < -1)
 		return bad_request(b, TALLY_FIELD_GROUP_FD, -EBADF, "group_fd is no file");
 	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
@@ -289,10 +303,11 @@ static unsigned int perf_events(const struct tally_open *o)
 	return o->flags & TALLY_OPEN_ALL_CPUS ? num_possible_cpus() : 1;
 }
 
-static int charge(struct opening *op)
+/* A member lives as long as its leader's file, and is charged to the same user. */
+static int charge(struct opening *op, struct tally_file *leader)
 {
 	unsigned int nr = perf_events(&op->o);
-	unsigned int files = op->o.flags & TALLY_OPEN_MEMBER ? 0 : 1;
+	bool member = op->o.flags & TALLY_OPEN_MEMBER;
 	u64 each = sizeof(struct perf_event) + sizeof(struct tally_view) +
 		   sizeof(struct tally_slot) + sizeof(struct tally_set_look) +
 		   sizeof(struct tally_totals);
@@ -303,10 +318,27 @@ static int charge(struct opening *op)
 	if (op->attr.sample_period)
 		bytes += num_possible_cpus() * sizeof(struct tally_overflow_cpu);
 	/* A file has a page and a publisher. */
-	if (files)
+	if (!member)
 		bytes += PAGE_SIZE * (1 + nr) + tally_file_memory() +
 			 tally_publisher_memory();
-	return tally_quota_charge(&op->charge, files, nr, bytes, &op->b);
+	op->charge.events = nr;
+	op->charge.bytes = bytes;
+	if (member)
+		return tally_quota_add(&leader->charge, nr, bytes, &op->b);
+	return tally_quota_charge(&op->charge, 1, nr, bytes, &op->b);
+}
+
+static int open_member(struct opening *op, struct tally_file *leader)
+{
+	struct tally_event *ev;
+	int err;
+
+	op->b.budget = tally_quota_budget(&leader->charge);
+	ev = tally_build(&op->b);
+	err = PTR_ERR_OR_ZERO(ev) ?: tally_file_add(ev, leader, &op->how, &op->b);
+	if (err)
+		tally_quota_sub(&leader->charge, op->charge.events, op->charge.bytes);
+	return err;
 }
 
 static int open_event(struct tally_session *s, struct opening *op,
@@ -324,17 +356,17 @@ static int open_event(struct tally_session *s, struct opening *op,
 		return tally_bad_in(&op->b, TALLY_FIELD_NAME, -EACCES,
 				    "a name needs CAP_PERFMON");
 	}
-	err = charge(op);
+	err = charge(op, leader);
 	if (err)
 		return err;
+	if (op->o.flags & TALLY_OPEN_MEMBER)
+		return open_member(op, leader);
 	op->b.budget = tally_quota_budget(&op->charge);
 	ev = tally_build(&op->b);
 	if (IS_ERR(ev)) {
 		tally_quota_uncharge(&op->charge);
 		return PTR_ERR(ev);
 	}
-	if (op->o.flags & TALLY_OPEN_MEMBER)
-		return tally_file_add(ev, leader, &op->charge, &op->how, &op->b);
 	return tally_file_new(s, ev, leader, &op->charge, &op->how, &op->b);
 }
 
@@ -345,12 +377,13 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	u32 size;
 	int ret;
 
-	ret = tally_copyin_request(&op.o, sizeof(op.o), arg,
-				   offsetof(struct tally_open, error), OPEN_SIZE_1, &size);
+	ret = tally_copyin_request(&op.o, sizeof(op.o), arg, sizeof(op.o), OPEN_SIZE_1, &size) ?:
+	      check_error(op.o.error, &op.error_size);
 	if (ret)
 		return ret;
 	op.leader = NULL;
 	memset(&op.how, 0, sizeof(op.how));
+	op.how.id_at = &arg->id;
 	tally_builder_clear(&op.b, THIS_MODULE);
 	op.b.flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
 	ret = check_flags(&op) ?: check_target(&op) ?: get_attr(&op) ?:
@@ -358,7 +391,7 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	if (op.leader)
 		fput(op.leader);
 	if (ret < 0)
-		explain(&arg->error, &op.b, ret);
+		explain(op.o.error, op.error_size, &op.b, ret);
 	return ret;
 }
 
@@ -381,9 +414,10 @@ static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
 }
 
-static int attach(const struct tally_attach *a, struct tally_builder *b)
+static int attach(const struct tally_attach *a, u64 __user *id_at, struct tally_builder *b)
 {
 	struct tally_file_how how = {
+		.id_at = id_at,
 		.read_format = a->read_format,
 		.interval = a->publish_ns,
 		.flags = a->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0,
@@ -401,19 +435,46 @@ static int ioc_attach(struct tally_attach __user *arg)
 {
 	struct tally_builder b;
 	struct tally_attach a;
-	u32 size;
+	u32 size, error_size;
 	int ret;
 
-	/* The error is the last member, and only written. */
-	ret = tally_copyin_request(&a, sizeof(a), arg, offsetof(struct tally_attach, error),
-				   ATTACH_SIZE_1, &size);
+	ret = tally_copyin_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size) ?:
+	      check_error(a.error, &error_size);
 	if (ret)
 		return ret;
 	tally_builder_clear(&b, THIS_MODULE);
-	ret = check_attach(&a, &b) ?: attach(&a, &b);
+	ret = check_attach(&a, &b) ?: attach(&a, &arg->id, &b);
 	if (ret < 0)
-		explain(&arg->error, &b, ret);
+		explain(a.error, error_size, &b, ret);
 	return ret;
+}
+
+/* ---- the ABI before this one ---- */
+
+/* The ioctls that made files in ABI 1, whose structs held the cause of a failure. */
+#define ABI_1_OPEN		_IO(TALLY_IOC_MAGIC, 0x01)
+#define ABI_1_ATTACH		_IO(TALLY_IOC_MAGIC, 0x03)
+#define ABI_1_OPEN_ERROR	112
+#define ABI_1_ATTACH_ERROR	104
+
+/* Tells a program that was built for ABI 1 why it gets no file. */
+static int refuse_abi_1(void __user *arg, size_t error_at)
+{
+	const struct {
+		u32 error, stage, field;
+		s32 cpu;
+		char text[112];
+	} e = {
+		EPROTO, TALLY_STAGE_REQUEST, TALLY_FIELD_SIZE, -1,
+		"the program was built for ABI 1 of tally, and this is ABI 2: build it again",
+	};
+	u32 size;
+
+	if (get_user(size, (u32 __user *)arg))
+		return -EFAULT;
+	if (size >= error_at + sizeof(e) && copy_to_user(arg + error_at, &e, sizeof(e)))
+		return -EFAULT;
+	return -EPROTO;
 }
 
 /* ---- the device ---- */
@@ -431,6 +492,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return tally_ioc_next(to);
 	case TALLY_IOC_ATTACH:
 		return ioc_attach(to);
+	case ABI_1_OPEN:
+		return refuse_abi_1(to, ABI_1_OPEN_ERROR);
+	case ABI_1_ATTACH:
+		return refuse_abi_1(to, ABI_1_ATTACH_ERROR);
 	case TALLY_IOC_ENABLE_ALL:
 	case TALLY_IOC_DISABLE_ALL:
 		tally_session_enable(file->private_data, cmd == TALLY_IOC_ENABLE_ALL);

@@ -204,7 +204,6 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 		return NULL;
 	memset(f, 0, zeroed);
 	f->read_format = read_format;
-	INIT_LIST_HEAD(&f->extras);
 	init_waitqueue_head(&f->wait);
 	f->at.gone = event_gone;
 	f->exit.ended = task_ended;
@@ -281,17 +280,6 @@ static void release_attachment(struct tally_file *f)
 	tally_mapping_end(&f->at_mapping);
 }
 
-static void uncharge(struct tally_file *f)
-{
-	struct tally_file_extra *extra, *next;
-
-	list_for_each_entry_safe(extra, next, &f->extras, node) {
-		tally_quota_uncharge(&extra->charge);
-		kfree(extra);
-	}
-	tally_quota_uncharge(&f->charge);
-}
-
 void tally_file_end(struct tally_file *f)
 {
 	if (f->session) {
@@ -305,7 +293,7 @@ void tally_file_end(struct tally_file *f)
 		release_event(f);
 	else
 		release_attachment(f);
-	uncharge(f);
+	tally_quota_uncharge(&f->charge);
 	kfree(f->given);
 	if (f->ev)
 		tally_file_put(&f->own);

@@ -34,16 +34,6 @@ struct tally_session {
 };
 
 /**
- * struct tally_file_extra - charge for a member without a file of its own
- * @node: node in tally_file::extras
- * @charge: the charge
- */
-struct tally_file_extra {
-	struct list_head node;
-	struct tally_charge charge;
-};
-
-/**
  * struct tally_file - the file of an event
  * @ev: the event; NULL for an attached file
  * @set: the set that @ev is in; changes under the locks of the old and the new set
@@ -60,8 +50,7 @@ struct tally_file_extra {
  * @spent: whether the next signal is for the last overflow of PERF_EVENT_IOC_REFRESH
  * @session: session that the file was made with; NULL for none
  * @node: node in tally_session::files
- * @charge: charge for the event and the file
- * @extras: charges for members without a file; guarded by tally_set::lock
+ * @charge: charge for the event, the file, and members without a file
  * @wait: pollers
  * @fasync: receivers of SIGIO
  * @exit: waits for the end of the task's event
@@ -84,7 +73,6 @@ struct tally_file {
 	struct tally_session *session;
 	struct list_head node;
 	struct tally_charge charge;
-	struct list_head extras;
 	wait_queue_head_t wait;
 	struct fasync_struct *fasync;
 	struct tally_task_exit exit;

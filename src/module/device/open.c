@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
 #include "build/end.h"
 #include "builder/builder.h"
@@ -118,7 +119,7 @@ static int join(struct tally_set *set, struct tally_event *ev,
 
 /*
  * Moves the event from the set of its file @f to the leader's. Without a file, @f is
- * NULL, the event is in no set, and its index in the group is returned.
+ * NULL, and the event is in no set.
  */
 static int join_leader(struct tally_file *f, struct tally_event *ev,
 		       struct tally_file *leader, const struct tally_file_how *how,
@@ -145,10 +146,8 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 		f->joined = set;
 		WRITE_ONCE(f->set, set);
 	}
-	if (!err)
-		err = f ? 0 : set->nr - 1;
 	mutex_unlock(&set->lock);
-	if (err < 0 && f) {
+	if (err && f) {
 		mutex_lock(&f->own.lock);
 		tally_group_join(&f->own, ev, false);
 		mutex_unlock(&f->own.lock);
@@ -190,6 +189,15 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 	}
 	mutex_unlock(&set->lock);
 	return err;
+}
+
+/* Writes the id of the event to the program. */
+static int tell_id(u64 id, const struct tally_file_how *how, struct tally_builder *b)
+{
+	if (!put_user(id, how->id_at))
+		return 0;
+	b->stage = TALLY_STAGE_REQUEST;
+	return tally_bad_in(b, TALLY_FIELD_ID, -EFAULT, "the id cannot be written");
 }
 
 /* Returns a new descriptor for the file, or ends the file and returns an error. */
@@ -249,7 +257,7 @@ static void drop_event(struct tally_event *ev)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EINVAL, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EFAULT, EINVAL, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
@@ -277,6 +285,8 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		if (err)
 			tally_builder_failed(b, err, -1);
 	}
+	if (!err)
+		err = tell_id(ev->id, how, b);
 	if (!err && leader)
 		err = join_leader(f, ev, leader, how, b);
 	if (err) {
@@ -290,39 +300,27 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 /**
  * tally_file_add - add an event without a file of its own to the file of a leader
  * @ev: the event, as for tally_file_new()
- * @leader: the file
- * @charge: charge for the event, as for tally_file_new()
+ * @leader: the file, which is charged for the event
  * @how: properties of the event, as for tally_file_new()
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: the index of the event in the group; or E2BIG, EBUSY, EINVAL, ENOMEM.
+ * Return: 0; E2BIG, EBUSY, EFAULT, EINVAL, ENOMEM.
  */
 int tally_file_add(struct tally_event *ev, struct tally_file *leader,
-		   struct tally_charge *charge, const struct tally_file_how *how,
-		   struct tally_builder *b)
+		   const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file_extra *extra = kzalloc(sizeof(*extra), GFP_KERNEL);
-	int err;
+	int err = tally_output_follow(ev, leader->ev);
 
-	err = extra ? tally_output_follow(ev, leader->ev) : -ENOMEM;
 	if (err == -EINVAL)
 		tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
 			     "the leader's records have another clock or direction");
 	else if (err)
 		tally_builder_failed(b, err, -1);
 	else
-		err = join_leader(NULL, ev, leader, how, b);
-	if (err < 0) {
-		kfree(extra);
+		err = tell_id(ev->id, how, b) ?: join_leader(NULL, ev, leader, how, b);
+	if (err)
 		drop_event(ev);
-		tally_quota_uncharge(charge);
-		return err;
-	}
-	extra->charge = *charge;
-	mutex_lock(&leader->own.lock);
-	list_add(&extra->node, &leader->extras);
-	mutex_unlock(&leader->own.lock);
 	return err;
 }
 
@@ -398,7 +396,7 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EDQUOT, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or ENOENT, EACCES, EDQUOT, EFAULT, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
@@ -424,9 +422,13 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	}
 	f->charge = *charge;
 	err = begin_attached(f);
+	if (err)
+		tally_builder_failed(b, err, -1);
+	else
+		err = tell_id(f->at.id, how, b);
 	if (err) {
 		tally_file_end(f);
-		return tally_builder_failed(b, err, -1);
+		return err;
 	}
 	return install(f, how->flags, b);
 }

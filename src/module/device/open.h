@@ -13,6 +13,7 @@ struct tally_session;
 
 /**
  * struct tally_file_how - properties of a new file
+ * @id_at: where the program wants the id of the event
  * @read_format: PERF_FORMAT_* bits for read()
  * @interval: time between two updates of the page, in nanoseconds; 0 for the default
  * @flags: flags of the descriptor
@@ -24,6 +25,7 @@ struct tally_session;
  * @output: file whose rings the event writes to; NULL for its own
  */
 struct tally_file_how {
+	u64 __user *id_at;
 	u64 read_format;
 	u64 interval;
 	int flags;
@@ -41,8 +43,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
 		   const struct tally_file_how *how, struct tally_builder *b);
 int tally_file_add(struct tally_event *ev, struct tally_file *leader,
-		   struct tally_charge *charge, const struct tally_file_how *how,
-		   struct tally_builder *b);
+		   const struct tally_file_how *how, struct tally_builder *b);
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b);
 

@@ -261,13 +261,15 @@ ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size)
 
 /* ---- TALLY_IOC_READ ---- */
 
-#define READ_SIZE_1	offsetofend(struct tally_read, time_ns)
+#define READ_SIZE_1	offsetofend(struct tally_read, reserved)
+#define VALUE_SIZE_1	offsetofend(struct tally_value, reserved)
 
 /* Programs are built with this layout. It never changes. */
 static_assert(sizeof(struct tally_value) == 40);
-static_assert(sizeof(struct tally_read) == 32);
+static_assert(sizeof(struct tally_read) == 40);
 static_assert(offsetof(struct tally_value, state) == 32);
 static_assert(offsetof(struct tally_read, values) == 16);
+static_assert(offsetof(struct tally_read, value_size) == 32);
 
 /* States are copied as they are. */
 static_assert(TALLY_IS_OFF == (int)TALLY_STATE_OFF);
@@ -278,20 +280,28 @@ static_assert(TALLY_IS_OFFLINE == (int)TALLY_STATE_OFFLINE);
 static_assert(TALLY_IS_EXITED == (int)TALLY_STATE_EXITED);
 static_assert(TALLY_IS_THROTTLED == (int)TALLY_STATE_THROTTLED);
 
-static void put_value(struct tally_value *to, const struct tally_count *from, u64 id)
+/* Writes an element of the program's array, which may be shorter or longer than the kernel's. */
+static int put_value(const struct tally_read *r, unsigned int i,
+		     const struct tally_count *from, u64 id)
 {
-	memset(to, 0, sizeof(*to));
-	to->value = value_of(from);
-	to->enabled_ns = from->enabled_ns;
-	to->running_ns = from->running_ns;
-	to->id = id;
-	to->state = from->state;
+	char __user *to = u64_to_user_ptr(r->values) + (size_t)i * r->value_size;
+	struct tally_value value = {
+		.value = value_of(from),
+		.enabled_ns = from->enabled_ns,
+		.running_ns = from->running_ns,
+		.id = id,
+		.state = from->state,
+	};
+	size_t size = min_t(size_t, r->value_size, sizeof(value));
+
+	if (copy_to_user(to, &value, size) || clear_user(to + size, r->value_size - size))
+		return -EFAULT;
+	return 0;
 }
 
 static int read_attached(struct tally_file *f, struct tally_read *r)
 {
 	struct tally_count count;
-	struct tally_value value;
 	unsigned int room = r->nr;
 	bool there = true;
 	int err = 0;
@@ -314,9 +324,7 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 		r->time_ns = local_clock();
 	if (!room)
 		return -ENOSPC;
-	put_value(&value, &count, f->at.id);
-	return copy_to_user(u64_to_user_ptr(r->values), &value, sizeof(value)) ?
-	       -EFAULT : 0;
+	return put_value(r, 0, &count, f->at.id);
 }
 
 /* Finds the slots of a CPU; ENODEV if the PMU of the first member does not count there. */
@@ -341,18 +349,15 @@ static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
 	return serves ? 0 : -ENODEV;
 }
 
-static int copy_values(const struct group_counts *g, unsigned int only,
-		       unsigned int nr, struct tally_value __user *to)
+static int put_values_from(const struct tally_read *r, const struct group_counts *g,
+			   unsigned int first)
 {
-	struct tally_value value;
 	unsigned int i;
+	int err = 0;
 
-	for (i = 0; i < nr; i++) {
-		put_value(&value, &g->counts[only + i], g->ids[only + i]);
-		if (copy_to_user(&to[i], &value, sizeof(value)))
-			return -EFAULT;
-	}
-	return 0;
+	for (i = 0; i < r->nr && !err; i++)
+		err = put_value(r, i, &g->counts[first + i], g->ids[first + i]);
+	return err;
 }
 
 static int read_members(struct tally_file *f, struct tally_read *r)
@@ -376,7 +381,7 @@ static int read_members(struct tally_file *f, struct tally_read *r)
 	if (room < r->nr)
 		err = -ENOSPC;
 	else
-		err = copy_values(&g, own, r->nr, u64_to_user_ptr(r->values));
+		err = put_values_from(r, &g, own);
 	kvfree(g.memory);
 	return err;
 }
@@ -391,9 +396,11 @@ long tally_file_ioc_read(struct tally_file *f, void __user *arg)
 	if (err)
 		return err;
 	/* A program may pass the flags of the last answer. */
-	if (r.flags & ~TALLY_READ_RATIO || r.cpu < -1)
+	if (r.flags & ~TALLY_READ_RATIO || r.cpu < -1 || r.reserved ||
+	    r.value_size < VALUE_SIZE_1 || r.value_size > PAGE_SIZE)
 		return -EINVAL;
 	err = f->ev ? read_members(f, &r) : read_attached(f, &r);
+	r.value_size = sizeof(struct tally_value);
 	if ((!err || err == -ENOSPC) &&
 	    copy_to_user(arg, &r, min_t(u32, size, sizeof(r))))
 		return -EFAULT;

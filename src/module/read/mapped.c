@@ -26,6 +26,27 @@
 #include "event/event.h"
 #include "read/publisher.h"
 
+/* What follows perf's page: struct tally_page, and the values that programs find by its size. */
+struct page_counts {
+	struct tally_page head;
+	struct tally_page_value values[TALLY_SET_MOST];
+};
+
+static_assert(sizeof(struct perf_event_mmap_page) <= TALLY_PAGE_AT);
+static_assert(sizeof(struct page_counts) <= 4096 - TALLY_PAGE_AT);
+/* Programs are built with this layout. It never changes. */
+static_assert(sizeof(struct tally_page) == 24);
+static_assert(sizeof(struct tally_page_value) == 40);
+static_assert(offsetof(struct tally_page, nr) == 8);
+static_assert(offsetof(struct tally_page, time_ns) == 16);
+static_assert(offsetof(struct tally_page_value, id) == 24);
+static_assert(offsetof(struct tally_page_value, state) == 32);
+
+static struct page_counts *counts_of(struct perf_event_mmap_page *page)
+{
+	return (void *)page + TALLY_PAGE_AT;
+}
+
 /* Copies the counts that were last published of a slot. Returns false if none were. */
 static bool copy_slot(const struct publish_page *page, unsigned int nr,
 		      struct publish_copy *to)
@@ -91,10 +112,11 @@ void tally_mapped_add_up(struct tally_publisher *p)
  * Writes the page. A program reads it under the page's lock, as perf_event_open(2) says,
  * and, unlike a page of perf, on any CPU.
  */
-void tally_mapped_write(struct publish_mapped *m, unsigned int nr)
+void tally_mapped_write(struct tally_publisher *p)
 {
-	struct tally_page *more = (void *)m->page + TALLY_PAGE_AT;
+	struct publish_mapped *m = p->mapped;
 	struct perf_event_mmap_page *page = m->page;
+	struct page_counts *counts = counts_of(page);
 	const struct publish_copy *sum = &m->sum;
 	unsigned int i;
 
@@ -103,13 +125,14 @@ void tally_mapped_write(struct publish_mapped *m, unsigned int nr)
 	page->offset = sum->totals[0].value;
 	page->time_enabled = sum->totals[0].enabled;
 	page->time_running = sum->totals[0].running;
-	more->time_ns = sum->time_ns;
-	more->nr = nr;
-	more->state = sum->states[0];
-	for (i = 0; i < nr; i++) {
-		more->values[i].value = sum->totals[i].value;
-		more->values[i].enabled_ns = sum->totals[i].enabled;
-		more->values[i].running_ns = sum->totals[i].running;
+	counts->head.time_ns = sum->time_ns;
+	counts->head.nr = p->nr;
+	for (i = 0; i < p->nr; i++) {
+		counts->values[i].value = sum->totals[i].value;
+		counts->values[i].enabled_ns = sum->totals[i].enabled;
+		counts->values[i].running_ns = sum->totals[i].running;
+		counts->values[i].id = p->members[i]->id;
+		counts->values[i].state = sum->states[i];
 	}
 	smp_wmb(); /* Q */
 	WRITE_ONCE(page->lock, page->lock + 1);
@@ -117,20 +140,20 @@ void tally_mapped_write(struct publish_mapped *m, unsigned int nr)
 }
 
 /* Reads the first count of the page as a program does. */
-void tally_mapped_read(const struct perf_event_mmap_page *page, struct tally_count *count,
+void tally_mapped_read(struct perf_event_mmap_page *page, struct tally_count *count,
 		       u64 *time_ns)
 {
-	const struct tally_page *more = (const void *)page + TALLY_PAGE_AT;
+	const struct page_counts *counts = counts_of(page);
 	u32 seq;
 
 	do {
 		seq = READ_ONCE(page->lock);
 		smp_rmb(); /* Q */
-		count->value = READ_ONCE(more->values[0].value);
-		count->enabled_ns = READ_ONCE(more->values[0].enabled_ns);
-		count->running_ns = READ_ONCE(more->values[0].running_ns);
-		count->state = READ_ONCE(more->state);
-		*time_ns = READ_ONCE(more->time_ns);
+		count->value = READ_ONCE(counts->values[0].value);
+		count->enabled_ns = READ_ONCE(counts->values[0].enabled_ns);
+		count->running_ns = READ_ONCE(counts->values[0].running_ns);
+		count->state = READ_ONCE(counts->values[0].state);
+		*time_ns = READ_ONCE(counts->head.time_ns);
 		smp_rmb(); /* Q */
 	} while (seq & 1 || READ_ONCE(page->lock) != seq);
 }
@@ -138,13 +161,11 @@ void tally_mapped_read(const struct perf_event_mmap_page *page, struct tally_cou
 /* Sets the value of the first count to 0, in a page that nobody else writes. */
 void tally_mapped_zero(struct perf_event_mmap_page *page)
 {
-	struct tally_page *more = (void *)page + TALLY_PAGE_AT;
-
 	local_irq_disable();
 	WRITE_ONCE(page->lock, page->lock + 1);
 	smp_wmb(); /* Q */
 	page->offset = 0;
-	more->values[0].value = 0;
+	counts_of(page)->values[0].value = 0;
 	smp_wmb(); /* Q */
 	WRITE_ONCE(page->lock, page->lock + 1);
 	local_irq_enable();
@@ -165,13 +186,17 @@ void tally_publish_mapped(struct tally_publisher *p)
 	if (!is_due(p) || xchg(&m->writing, 1))
 		return;
 	tally_mapped_add_up(p);
-	tally_mapped_write(m, p->nr);
+	tally_mapped_write(p);
 	/* Pairs with the exchange by the next writer. */
 	smp_store_release(&m->writing, 0);
 }
 
 void tally_mapped_init(struct perf_event_mmap_page *page)
 {
+	struct tally_page *head = &counts_of(page)->head;
+
+	head->size = sizeof(*head);
+	head->value_size = sizeof(struct tally_page_value);
 	page->cap_bit0_is_deprecated = 1;
 	page->size = offsetof(struct perf_event_mmap_page, __reserved);
 	page->data_offset = PAGE_SIZE;

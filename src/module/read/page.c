@@ -22,9 +22,6 @@
 #include "read/publish.h"
 #include "read/publisher.h"
 
-static_assert(sizeof(struct perf_event_mmap_page) <= TALLY_PAGE_AT);
-static_assert(sizeof(struct tally_page) <= 4096 - TALLY_PAGE_AT);
-
 /*
  * Guards the list of publishers with a mapped page, their members and their timers.
  * Taken inside the mmap lock of a program, so perf's locks must not be taken inside it:
@@ -76,7 +73,7 @@ static void publish_now(struct tally_publisher *p, const struct tally_totals *ba
 	tally_publish_counting(p);
 	local_irq_disable();
 	tally_mapped_add_up(p);
-	tally_mapped_write(m, p->nr);
+	tally_mapped_write(p);
 	local_irq_enable();
 	/* Pairs with the exchange by the next writer. */
 	smp_store_release(&m->writing, 0);
@@ -112,7 +109,7 @@ static void publisher_zero(struct tally_publisher *p)
 	tally_mapped_add_up(p);
 	m->base.value += m->sum.totals[0].value;
 	m->sum.totals[0].value = 0;
-	tally_mapped_write(m, 1);
+	tally_mapped_write(p);
 	local_irq_enable();
 	/* Pairs with the exchange by the next writer. */
 	smp_store_release(&m->writing, 0);
@@ -238,7 +235,7 @@ static void publisher_last(struct tally_publisher *p,
 	}
 	m->sum.states[0] = TALLY_IS_RELEASED;
 	local_irq_disable();
-	tally_mapped_write(m, 1);
+	tally_mapped_write(p);
 	local_irq_enable();
 	mutex_unlock(&mapped_lock);
 	tally_publisher_free(p);

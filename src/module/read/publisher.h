@@ -148,8 +148,8 @@ void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
 			struct publish_page *page);
 void tally_publish_mapped(struct tally_publisher *p);
 void tally_mapped_add_up(struct tally_publisher *p);
-void tally_mapped_write(struct publish_mapped *m, unsigned int nr);
-void tally_mapped_read(const struct perf_event_mmap_page *page, struct tally_count *count,
+void tally_mapped_write(struct tally_publisher *p);
+void tally_mapped_read(struct perf_event_mmap_page *page, struct tally_count *count,
 		       u64 *time_ns);
 void tally_mapped_zero(struct perf_event_mmap_page *page);
 void tally_mapped_init(struct perf_event_mmap_page *page);

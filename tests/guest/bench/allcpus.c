@@ -64,9 +64,10 @@ static void open_perf(int cpu)
 static void open_tally(void)
 {
 	int i, fd, device = open("/dev/tally", O_RDWR);
+	struct tally_error why = { .size = sizeof(why) };
 	struct tally_open o = {
 		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1, .cpu = -1,
-		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
+		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS, .error = (unsigned long)&why,
 	};
 
 	if (device < 0)
@@ -75,7 +76,7 @@ static void open_tally(void)
 		attr.config = kinds[i % 8];
 		fd = ioctl(device, TALLY_IOC_OPEN, &o);
 		if (fd < 0)
-			err(1, "%s", o.error.text);
+			err(1, "%s", why.text);
 		if (i)
 			continue;
 		files[nr_files++] = fd;

@@ -121,14 +121,15 @@ static int open_perf(void)
 
 static int open_tally(void)
 {
+	struct tally_error why = { .size = sizeof(why) };
 	struct tally_open o = {
 		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
-		.perf_flags = PERF_FLAG_FD_CLOEXEC,
+		.perf_flags = PERF_FLAG_FD_CLOEXEC, .error = (uintptr_t)&why,
 	};
 	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
 
 	if (fd < 0)
-		die("TALLY_IOC_OPEN: %m: %s", o.error.text);
+		die("TALLY_IOC_OPEN: %m: %s", why.text);
 	return fd;
 }
 

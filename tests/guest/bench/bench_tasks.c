@@ -42,14 +42,16 @@ static void open_event(void)
 		.config = PERF_COUNT_SW_DUMMY, .comm = 1, .task = 1, .context_switch = 1,
 		.remove_on_exec = 1, .inherit = 1, .inherit_thread = 1,
 	};
+	struct tally_error why = { .size = sizeof(why) };
 	struct tally_open o = {
 		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
+		.error = (uintptr_t)&why,
 	};
 	long fd = device < 0 ? syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) :
 			       ioctl(device, TALLY_IOC_OPEN, &o);
 
 	if (fd < 0)
-		die("an event: %m %s", o.error.text);
+		die("an event: %m %s", why.text);
 }
 
 static int ready[2], begun[2];

@@ -63,9 +63,10 @@ static int open_event(int kind, int leader, unsigned long long format)
 static int open_tally(int kind, int leader, unsigned long long format,
 		      unsigned int flags)
 {
+	struct tally_error why = { .size = sizeof(why) };
 	struct tally_open o = {
 		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1,
-		.group_fd = leader, .flags = flags,
+		.group_fd = leader, .flags = flags, .error = (unsigned long)&why,
 	};
 	int fd;
 
@@ -73,7 +74,7 @@ static int open_tally(int kind, int leader, unsigned long long format,
 	attr.read_format = format;
 	fd = ioctl(device, TALLY_IOC_OPEN, &o);
 	if (fd < 0)
-		failed(o.error.text);
+		failed(why.text);
 	return fd;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * devabi abi: sizes, reserved members and unknown bits.
+ * devabi structs: structs of other sizes, and of the ABI before this one.
  * devabi unbuilt: features that tally does not have, and refuses by their names.
  */
 #define _GNU_SOURCE
@@ -98,7 +99,7 @@ static void abi_open(void)
 	usual();
 	strcpy(o.name, "named");
 	fd = open_it();
-	tell(fd >= 0, "a name: %s", o.error.text);
+	tell(fd >= 0, "a name: %s", why.text);
 	refused(EEXIST, TALLY_FIELD_NAME, "the same again");
 	close(fd);
 	made("and when that is closed");
@@ -192,7 +193,10 @@ static void abi_rest(void)
 	struct tally_info info = { .size = sizeof(info) };
 	struct tally_next next = { .size = sizeof(next) };
 	struct tally_attach at = { .size = sizeof(at) };
-	struct tally_read r = { .size = sizeof(r), .cpu = -1 };
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = -1,
+		.value_size = sizeof(struct tally_value),
+	};
 	struct tally_value value;
 	unsigned int bit;
 	int fd;
@@ -249,9 +253,10 @@ static void abi_rest(void)
 		       "attach, a format");
 	}
 	at.read_format = 0;
+	at.error = (unsigned long)&why;
 	expect(ioctl(device, TALLY_IOC_ATTACH, &at), ENOENT, "attach to no event");
-	tell(at.error.error == ENOENT && at.error.field == TALLY_FIELD_ID &&
-	     at.error.text[0], "and why: %s", at.error.text);
+	tell(why.error == ENOENT && why.field == TALLY_FIELD_ID &&
+	     why.text[0], "and why: %s", why.text);
 	at.id = 0;
 	expect(ioctl(device, TALLY_IOC_ATTACH, &at), ENOENT, "attach to nothing");
 	strcpy(at.name, "nothing");
@@ -311,13 +316,172 @@ static void abi_rest(void)
 	expect(read(fd, &value, 7), ENOSPC, "read(2) of 7 bytes");
 	close(fd);
 	expect(ioctl(device, PERF_EVENT_IOC_ENABLE, 0), ENOTTY, "the device is no event");
-	(void)offsetof(struct tally_page, values);
 }
 
 static void abi(void)
 {
 	abi_open();
 	abi_rest();
+}
+
+/* ---- structs ---- */
+
+/* The number that the next file gets: the same if a call has left none behind. */
+static int next_fd(void)
+{
+	int fd = dup(device);
+
+	close(fd);
+	return fd;
+}
+
+static void errors(void)
+{
+	struct {
+		struct tally_error why;
+		char more[40];
+	} longer = { .why.size = sizeof(longer) };
+	int fd;
+
+	usual();
+	o.flags = 1U << 31;
+	o.error = (unsigned long)&longer;
+	memset(longer.more, 'm', sizeof(longer.more));
+	expect(open_it(), EINVAL, "a longer struct for the cause");
+	tell(longer.why.size == sizeof(longer.why) && longer.why.error == EINVAL &&
+	     longer.why.field == TALLY_FIELD_FLAGS && longer.why.cpu == -1 &&
+	     !longer.why.reserved && longer.more[0] == 'm', "has it: %s", longer.why.text);
+	why.error = 0;
+	why.size--;
+	o.error = (unsigned long)&why;
+	expect(open_it(), EINVAL, "a shorter one");
+	tell(!why.error, "and nothing is written");
+	usual();
+	expect(open_it(), EINVAL, "even the usual one is not made with such a size");
+	why.size++;
+	o.error = 8;
+	fd = next_fd();
+	expect(open_it(), EFAULT, "one that is nowhere");
+	tell(next_fd() == fd, "and no file is made");
+	o.error = 0;
+	made("without one");
+	o.flags = 1U << 31;
+	expect(open_it(), EINVAL, "a failure without one");
+}
+
+/* The id cannot be written to a page that is read-only. */
+static void ids(void)
+{
+	struct tally_attach at = { .size = sizeof(at), .name = "named" }, *fixed;
+	struct tally_open *there = mmap(NULL, page_size, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct tally_value values[64];
+	uint64_t id = 0;
+	int fd, next;
+
+	usual();
+	strcpy(o.name, "named");
+	fd = open_it();
+	ioctl(fd, PERF_EVENT_IOC_ID, &id);
+	tell(fd >= 0 && id && o.id == id, "the id is written: %llu", (unsigned long long)o.id);
+	next = ioctl(device, TALLY_IOC_ATTACH, &at);
+	tell(next >= 0 && at.id == id, "by ATTACH, too: %llu", (unsigned long long)at.id);
+	close(next);
+
+	next = next_fd();
+	fixed = (void *)(there + 1);
+	*fixed = at;
+	memset(fixed->name, 0, sizeof(fixed->name));
+	usual();
+	*there = o;
+	mprotect(there, page_size, PROT_READ);
+	expect(ioctl(device, TALLY_IOC_OPEN, there), EFAULT, "an id that cannot be written");
+	tell(why.error == EFAULT && why.field == TALLY_FIELD_ID, "and why: %s", why.text);
+	expect(ioctl(device, TALLY_IOC_ATTACH, fixed), EFAULT, "by ATTACH");
+	mprotect(there, page_size, PROT_READ | PROT_WRITE);
+	there->flags = TALLY_OPEN_MEMBER;
+	there->group_fd = fd;
+	mprotect(there, page_size, PROT_READ);
+	expect(ioctl(device, TALLY_IOC_OPEN, there), EFAULT, "of a member");
+	tell(next_fd() == next && read_values(fd, values, NULL) == 1, "nothing is made");
+	munmap(there, page_size);
+	close(fd);
+}
+
+static void value_sizes(void)
+{
+	struct tally_read r = { .size = sizeof(r), .cpu = -1, .nr = 2 };
+	struct {
+		struct tally_value value;
+		char more[24];
+	} longer[2];
+	unsigned int i;
+	int fd;
+
+	usual();
+	fd = open_it();
+	o.group_fd = fd;
+	o.flags = TALLY_OPEN_MEMBER;
+	expect(open_it(), 0, "a member");
+	r.values = (unsigned long)longer;
+	r.value_size = sizeof(struct tally_value) - 1;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "values that are too short");
+	r.value_size = 4097;
+	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "values that are too long");
+	memset(longer, 'm', sizeof(longer));
+	r.value_size = sizeof(longer[0]);
+	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "longer values");
+	tell(r.value_size == sizeof(struct tally_value), "the kernel's have %u bytes",
+	     r.value_size);
+	for (i = 0; i < sizeof(longer[1].more) && !longer[1].more[i]; i++)
+		;
+	tell(i == sizeof(longer[1].more) && longer[1].value.id == o.id &&
+	     longer[0].value.id < o.id && longer[1].value.state == TALLY_IS_ACTIVE,
+	     "the second begins behind the first, and ends with 0");
+	for (i = 0; i < 32; i++) {
+		r.reserved = 1U << i;
+		expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read, something reserved");
+	}
+	close(fd);
+}
+
+/* A program of ABI 1, whose structs had 240 and 232 bytes and ended with the cause. */
+static void abi_1(void)
+{
+	static const struct {
+		unsigned int nr, size, error_at;
+		const char *name;
+	} calls[] = { { 1, 240, 112, "OPEN" }, { 3, 232, 104, "ATTACH" } };
+	struct tally_info info = { .size = 64 };
+	uint32_t old[60];
+	unsigned int i;
+
+	expect(ioctl(device, TALLY_IOC_INFO, &info), 0, "INFO as in ABI 1");
+	tell(info.abi == 2 && info.size == sizeof(info),
+	     "it says what the ABI is: %u", info.abi);
+	for (i = 0; i < 2; i++) {
+		memset(old, 0, sizeof(old));
+		old[0] = calls[i].size;
+		expect(ioctl(device, _IO(TALLY_IOC_MAGIC, calls[i].nr), old), EPROTO,
+		       calls[i].name);
+		tell(old[calls[i].error_at / 4] == EPROTO && strstr((char *)old +
+		     calls[i].error_at + 16, "ABI 1"), "and why: %s",
+		     (char *)old + calls[i].error_at + 16);
+		memset(old, 0, sizeof(old));
+		old[0] = calls[i].size - 1;
+		expect(ioctl(device, _IO(TALLY_IOC_MAGIC, calls[i].nr), old), EPROTO,
+		       "a shorter one");
+		tell(!old[calls[i].error_at / 4], "nothing is written");
+		expect(ioctl(device, _IO(TALLY_IOC_MAGIC, calls[i].nr), 8), EFAULT, "nowhere");
+	}
+}
+
+static void structs(void)
+{
+	errors();
+	ids();
+	value_sizes();
+	abi_1();
 }
 
 /* ---- what is not built ---- */
@@ -346,7 +510,7 @@ static void probes(void)
 	for (i = 0; i < 10; i++)
 		syscall(SYS_getppid);
 	tell(fd >= 0 && value_of(fd) >= 10, "a kprobe by its address: %llu %s",
-	     (unsigned long long)value_of(fd), o.error.text);
+	     (unsigned long long)value_of(fd), why.text);
 	close(fd);
 }
 
@@ -379,16 +543,16 @@ static void unbuilt(void)
 		word = 1ULL << bits[i].bit;
 		memcpy((char *)&attr + 40, &word, 8);
 		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_BIT(bits[i].bit), bits[i].name);
-		tell(!strncmp(o.error.text, bits[i].name, strlen(bits[i].name)),
-		     "by its name: %s", o.error.text);
+		tell(!strncmp(why.text, bits[i].name, strlen(bits[i].name)),
+		     "by its name: %s", why.text);
 	}
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		usual();
 		word = 4;
 		memcpy((char *)&attr + members[i].at, &word, members[i].length);
 		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(members[i].at), members[i].name);
-		tell(!strncmp(o.error.text, members[i].name, strlen(members[i].name)),
-		     "by its name: %s", o.error.text);
+		tell(!strncmp(why.text, members[i].name, strlen(members[i].name)),
+		     "by its name: %s", why.text);
 	}
 	for (i = 0; i < sizeof(built) / sizeof(*built); i++) {
 		usual();
@@ -400,12 +564,13 @@ static void unbuilt(void)
 	attr.sample_period = 1000;
 	attr.sample_type = PERF_SAMPLE_AUX;
 	refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(24), "an AUX area");
-	tell(!strncmp(o.error.text, "PERF_SAMPLE_AUX", 15), "by its name: %s", o.error.text);
+	tell(!strncmp(why.text, "PERF_SAMPLE_AUX", 15), "by its name: %s", why.text);
 	probes();
 }
 
 static const struct devtest tests[] = {
 	{ "abi", .run = abi },
+	{ "structs", .run = structs },
 	{ "unbuilt", .run = unbuilt },
 	{ }
 };

@@ -59,8 +59,8 @@ static void execs(int perf, const char *what)
 		int counts = open_waiting(0, pid, -1, 0);
 
 		tell(open_waiting(0, pid, counts, 1) < 0 && errno == EOPNOTSUPP &&
-		     o.error.field == TALLY_FIELD_ATTR_BIT(12),
-		     "a sibling that waits alone: %s", o.error.text);
+		     why.field == TALLY_FIELD_ATTR_BIT(12),
+		     "a sibling that waits alone: %s", why.text);
 		close(counts);
 	}
 	if (write(go[1], "g", 1) != 1)
@@ -329,7 +329,7 @@ static void breakpoints(void)
 	o.pid = -1;
 	o.cpu = 1;
 	fd = open_it();
-	tell(fd >= 0, "on CPU 1: %s", o.error.text);
+	tell(fd >= 0, "on CPU 1: %s", why.text);
 	set_online(1, 0);
 	attr.bp_addr = ~0ULL << 12;
 	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), ENODEV, "which is offline");
@@ -363,7 +363,7 @@ static void hardware(void)
 		expect(fd, ENOENT, "there is no PMU");
 		return;
 	}
-	tell(open_cycles(fd, TALLY_OPEN_MEMBER, 0) == 1, "cycles, twice");
+	expect(open_cycles(fd, TALLY_OPEN_MEMBER, 0), 0, "cycles, twice");
 	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	sibling = syscall(SYS_perf_event_open, &attr, 0, -1, perf, PERF_FLAG_FD_CLOEXEC);
 	tell(perf >= 0 && sibling >= 0, "and perf's");
@@ -391,15 +391,15 @@ static void hardware(void)
 			break;
 	}
 	full = i;
-	tell(full > 1 && full < 32 && errno == EBUSY && o.error.error == EBUSY &&
-	     o.error.stage == TALLY_STAGE_PERF, "%d fit: %s: %s", full,
-	     strerrorname_np(errno), o.error.text);
+	tell(full > 1 && full < 32 && errno == EBUSY && why.error == EBUSY &&
+	     why.stage == TALLY_STAGE_PERF, "%d fit: %s: %s", full,
+	     strerrorname_np(errno), why.text);
 	fd = open_cycles(-1, 0, 0);
-	tell(fd >= 0, "another one waits: %s", o.error.text);
+	tell(fd >= 0, "another one waits: %s", why.text);
 	close(fd);
 	fd = open_cycles(-1, 0, 1);
 	tell(fd >= 0 && read(fd, v, 8) == 0 && read(fd, v, sizeof(v)) == 0,
-	     "one that is pinned is in error, and has an end: %s", o.error.text);
+	     "one that is pinned is in error, and has an end: %s", why.text);
 	close(fd);
 	fd = open_cycles(fds[0], TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE, 0);
 	expect(fd, EBUSY, "nor as a member");
@@ -408,7 +408,7 @@ static void hardware(void)
 	     (unsigned long long)v[0]);
 	close(fds[--full]);
 	fd = open_cycles(-1, TALLY_OPEN_REQUIRE, 1);
-	tell(fd >= 0, "one for one: %s", o.error.text);
+	tell(fd >= 0, "one for one: %s", why.text);
 	close(fd);
 	while (full--)
 		close(fds[full]);
@@ -422,6 +422,7 @@ static uint64_t on_cpu_1(int fd, unsigned int *state)
 	struct tally_value value = { 0 };
 	struct tally_read r = {
 		.size = sizeof(r), .cpu = 1, .nr = 1, .values = (unsigned long)&value,
+		.value_size = sizeof(struct tally_value),
 	};
 
 	if (ioctl(fd, TALLY_IOC_READ, &r))
@@ -485,12 +486,12 @@ static void offline(void)
 	o.pid = -1;
 	o.flags = TALLY_OPEN_ALL_CPUS;
 	born = open_it();
-	tell(born >= 0, "made meanwhile: %s", o.error.text);
+	tell(born >= 0, "made meanwhile: %s", why.text);
 	usual();
 	o.pid = -1;
 	o.cpu = 1;
 	refused(ENODEV, TALLY_FIELD_CPU, "on that CPU alone");
-	tell(o.error.cpu == 1, "it is said which: %d", o.error.cpu);
+	tell(why.cpu == 1, "it is said which: %d", why.cpu);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	tell(!on_cpu_1(fd, &state), "reset meanwhile: %llu",
 	     (unsigned long long)on_cpu_1(fd, &state));

@@ -29,6 +29,7 @@ for b in $bits; do
 	ok 'there are tracepoints' test -e /sys/kernel/tracing/events/task/task_rename/id
 	same "sampling$b"
 	results "devabi$b" abi
+	results "devabi$b" structs
 	results "devabi$b" unbuilt
 	results "devgroups$b" cpus
 	results "devread$b" poll

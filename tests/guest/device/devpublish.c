@@ -21,11 +21,6 @@ static void end(int sig)
 	ended = 1;
 }
 
-static const struct tally_page *page_of(const void *page)
-{
-	return (const void *)((const char *)page + TALLY_PAGE_AT);
-}
-
 static uint64_t time_of(const struct tally_page *page)
 {
 	return __atomic_load_n(&page->time_ns, __ATOMIC_RELAXED);
@@ -42,7 +37,7 @@ static void test_task(char **arguments)
 	run_on(atoi(arguments[0]));
 	usual();
 	fd = open_it();
-	page = page_of(map(fd, PROT_READ));
+	page = tally_page_of(map(fd, PROT_READ));
 	while (!ended) {
 		time = time_of(page);
 		copies += time != last;
@@ -157,6 +152,7 @@ static uint64_t time_read(int fd, struct tally_value *value)
 {
 	struct tally_read r = {
 		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)value,
+		.value_size = sizeof(struct tally_value),
 	};
 
 	return ioctl(fd, TALLY_IOC_READ, &r) ? ~0ULL : r.time_ns;
@@ -187,7 +183,10 @@ static void ages(int fd)
 
 static void weak(void)
 {
-	struct tally_read r = { .size = sizeof(r), .nr = 1 };
+	struct tally_read r = {
+		.size = sizeof(r), .nr = 1,
+		.value_size = sizeof(struct tally_value),
+	};
 	const struct perf_event_mmap_page *page;
 	struct tally_value value;
 	int all, one, elsewhere;

@@ -16,8 +16,10 @@ static void attach(const char *name)
 	struct tally_next next = { .size = sizeof(next) };
 	struct tally_attach at = { .size = sizeof(at) };
 	struct tally_value value;
-	struct tally_read r = { .size = sizeof(r), .cpu = 0, .nr = 1,
-				.values = (unsigned long)&value };
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = 0, .nr = 1, .values = (unsigned long)&value,
+		.value_size = sizeof(struct tally_value),
+	};
 	uint64_t id = 0, period = 1, first;
 	int fd, other, found = 0;
 
@@ -70,8 +72,10 @@ static void gone(const char *name, const char *command)
 	struct perf_event_mmap_page *page;
 	struct pollfd p = { .events = POLLIN };
 	struct tally_value value;
-	struct tally_read r = { .size = sizeof(r), .cpu = -1, .nr = 1,
-				.values = (unsigned long)&value };
+	struct tally_read r = {
+		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)&value,
+		.value_size = sizeof(struct tally_value),
+	};
 	uint64_t last;
 	int ret;
 
@@ -201,7 +205,7 @@ static void poll_one(int how, const char *what)
 	attr.inherit = how == 'f';
 	attr.remove_on_exec = how == 'x';
 	p.fd = open_it();
-	tell(p.fd >= 0, "%s: %s", what, o.error.text);
+	tell(p.fd >= 0, "%s: %s", what, why.text);
 	ep = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(ep, EPOLL_CTL_ADD, p.fd, &e);
 	tell(!poll(&p, 1, 50), "%s: nothing yet", what);
@@ -378,6 +382,7 @@ static void page_race(void)
 static void pages(void)
 {
 	struct perf_event_mmap_page *page, *again;
+	const struct tally_page_value *value;
 	const struct tally_page *more;
 	uint64_t count, last = 0;
 	int fd, i, fell = 0;
@@ -395,8 +400,12 @@ static void pages(void)
 	again = map(fd, PROT_READ);
 	tell(again != MAP_FAILED, "twice");
 	munmap(again, page_size);
-	more = (void *)((char *)page + TALLY_PAGE_AT);
-	tell(more->nr == 1 && more->time_ns, "%u value", more->nr);
+	more = tally_page_of(page);
+	tell(more->size == sizeof(*more) && more->value_size == sizeof(*value) && more->nr == 1 &&
+	     more->time_ns, "%u value", more->nr);
+	value = tally_page_nth_value(more, 0);
+	tell(value->id == o.id && value->state == TALLY_IS_ACTIVE, "its id, and state %u",
+	     value->state);
 	for (i = 0; i < 50; i++) {
 		run_on(i % nr_online());
 		touch(100);
@@ -413,12 +422,15 @@ static void pages(void)
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	tell(!page_read(page), "0, when it is reset");
 	i = open_all(PERF_COUNT_SW_CONTEXT_SWITCHES, fd, TALLY_OPEN_MEMBER);
-	tell(i == 1 && more->nr == 2, "a member comes: %u values", more->nr);
+	tell(!i && more->nr == 2, "a member comes: %u values", more->nr);
+	value = tally_page_nth_value(more, 1);
+	tell(value->id == o.id && value->state == TALLY_IS_OFF, "its id, and state %u",
+	     value->state);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	wait_ms(50);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-	tell(more->values[1].value > 0 && more->values[1].running_ns > 0, "and is published, too: %llu",
-	     (unsigned long long)more->values[1].value);
+	tell(value->value > 0 && value->running_ns > 0, "and is published, too: %llu",
+	     (unsigned long long)value->value);
 	i = open_all(PERF_COUNT_SW_CPU_CLOCK, fd, 0);
 	tell(more->nr == 3, "one with a file of its own: %u", more->nr);
 	close(i);

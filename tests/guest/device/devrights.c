@@ -292,7 +292,7 @@ static void locked(const char *error)
 
 	usual();
 	fd = open_it();
-	tell(fd >= 0, "an event can be made: %s", o.error.text);
+	tell(fd >= 0, "an event can be made: %s", why.text);
 	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	tell(perf >= 0, "as one of perf: %s", outcome(perf));
 	touch(100);
@@ -330,7 +330,7 @@ static void limits(int most, int events)
 	tell(most ? i == most : i > 1 && i < 64, "%d files", i);
 	usual();
 	refused(EDQUOT, TALLY_FIELD_NONE, "one more");
-	tell(o.error.stage == TALLY_STAGE_LIMIT, "for there are too many");
+	tell(why.stage == TALLY_STAGE_LIMIT, "for there are too many");
 	/* An attached file takes a file and memory, but no event of perf. */
 	fd = attach_to("public");
 	expect(fd, events ? 0 : EDQUOT, "attached to");
@@ -339,7 +339,7 @@ static void limits(int most, int events)
 	close(fds[--i]);
 	usual();
 	fd = open_it();
-	tell(fd >= 0, "one for one: %s", o.error.text);
+	tell(fd >= 0, "one for one: %s", why.text);
 	close(fd);
 	while (i--)
 		close(fds[i]);

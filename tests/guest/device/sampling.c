@@ -320,6 +320,7 @@ static void wait_until_off(int fd)
 	struct tally_value value;
 	struct tally_read r = {
 		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)&value,
+		.value_size = sizeof(struct tally_value),
 	};
 	int i;
 

@@ -30,6 +30,7 @@ static int device = -1, made = -1, other = -1, group = -1;
 static struct { void *at; size_t size; } maps[MAPS];
 static struct perf_event_attr attr;
 static struct tally_open o;
+static struct tally_error why = { .size = sizeof(why) };
 static struct tally_value values[64];
 static const char *shared;
 static char buf[4096];
@@ -48,6 +49,7 @@ static int open_event(int leader, unsigned int flags, int where)
 	attr.read_format = PERF_FORMAT_GROUP;
 	o.size = sizeof(o);
 	o.attr = (unsigned long)&attr;
+	o.error = (unsigned long)&why;
 	o.pid = where == TASK ? 0 : -1;
 	o.cpu = where == CPU_0 ? 0 : -1;
 	o.group_fd = leader;
@@ -128,6 +130,7 @@ static int do_values(void)
 {
 	struct tally_read r = {
 		.size = sizeof(r), .cpu = -1, .nr = 64, .values = (unsigned long)values,
+		.value_size = sizeof(*values),
 	};
 
 	return ioctl(group, TALLY_IOC_READ, &r);
@@ -452,7 +455,7 @@ static int try_once(const struct op *op)
 			enomem++;
 		else
 			complain(n, "%s%s: %s", outcome(error), hit ? "" : ", and none failed",
-				 o.error.text);
+				 why.text);
 		undo();
 		wrong = left();
 		if (wrong) {
@@ -522,14 +525,14 @@ int main(int argc, char **argv)
 	meter = open_event(-1, 0, ALL_CPUS);
 	one_more = open_event(-1, 0, ALL_CPUS);
 	if (meter < 0 || one_more < 0)
-		err(2, "%s", o.error.text);
+		err(2, "%s", why.text);
 	numbers(whole, sizeof(whole));
 	strcpy(o.name, "leader");
 	group = open_event(-1, 0, ALL_CPUS);
 	memset(o.name, 0, sizeof(o.name));
 	for (i = 1; i < 10; i++)
 		if (open_event(group, TALLY_OPEN_MEMBER, ALL_CPUS) < 0)
-			err(2, "%s", o.error.text);
+			err(2, "%s", why.text);
 	numbers(before, sizeof(before));
 	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
 		try(&ops[i]);

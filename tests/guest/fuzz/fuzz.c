@@ -102,6 +102,26 @@ static void any_attr(struct perf_event_attr *attr)
 	spoil(attr, sizeof(*attr));
 }
 
+/*
+ * spoil() may change a part of a pointer to this buffer, to which the kernel writes. So the
+ * buffer is not on the stack, where the kernel would overwrite something else. If the lower 16
+ * bits change, the pointer still points into the buffer, which has room for 64 values of up to a
+ * page behind that.
+ */
+static union {
+	struct tally_value values[64];
+	struct tally_error why;
+	char all[6 << 16];
+} room __attribute__((aligned(1 << 16)));
+
+static unsigned long any_error(void)
+{
+	if (one_in(4))
+		return 0;
+	room.why.size = sizeof(room.why);
+	return (unsigned long)&room.why;
+}
+
 static void any_target(struct tally_open *o)
 {
 	switch (below(4)) {
@@ -200,6 +220,7 @@ static int try_open(enum call call)
 		o.publish_ns = 10000 + below(100000000);
 	if (one_in(5))
 		snprintf(o.name, sizeof(o.name), "fuzz%u", below(10));
+	o.error = any_error();
 	spoil(&o, sizeof(o));
 	ret = ioctl(device, TALLY_IOC_OPEN, one_in(500) ? (void *)8 : &o);
 	if (ret >= 0 && !(o.flags & TALLY_OPEN_MEMBER))
@@ -221,6 +242,7 @@ static int try_attach(void)
 	a.read_format = one_in(2) ? 0 : below(32);
 	if (one_in(3))
 		a.publish_ns = 10000 + below(100000000);
+	a.error = any_error();
 	spoil(&a, sizeof(a));
 	ret = ioctl(device, TALLY_IOC_ATTACH, &a);
 	if (ret >= 0)
@@ -279,19 +301,11 @@ static int try_info(void)
 	return ioctl(device, TALLY_IOC_INFO, &info);
 }
 
-/*
- * spoil() may change a part of the pointer to this buffer. So the buffer is not on the
- * stack, where the kernel would overwrite something else. If the lower 16 bits change,
- * the pointer still points into the buffer.
- */
-static union {
-	struct tally_value values[64];
-	char all[2 << 16];
-} room __attribute__((aligned(1 << 16)));
-
 static int try_ioc_read(void)
 {
-	struct tally_read r = { .size = sizeof(r), .nr = 64 };
+	struct tally_read r = {
+		.size = sizeof(r), .nr = 64, .value_size = sizeof(struct tally_value),
+	};
 
 	r.values = (unsigned long)room.values;
 	r.cpu = (int)below(nr_cpus + 2) - 1;
@@ -606,7 +620,7 @@ static int open_counting(void)
 	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
 
 	if (fd < 0)
-		err(2, "%s", o.error.text);
+		err(2, "an event on all CPUs");
 	return fd;
 }
 

@@ -142,6 +142,7 @@ static inline void busy_on(int cpu)
 
 static struct perf_event_attr attr;
 static struct tally_open o;
+static struct tally_error why = { .size = sizeof(why) };
 
 /* Sets up @attr and @o for the usual event: page faults of the caller. */
 static inline void usual(void)
@@ -156,6 +157,8 @@ static inline void usual(void)
 	o.cpu = -1;
 	o.group_fd = -1;
 	o.perf_flags = PERF_FLAG_FD_CLOEXEC;
+	o.error = (unsigned long)&why;
+	why.text[0] = '\0';
 }
 
 static inline int open_it(void)
@@ -171,18 +174,18 @@ static inline uint64_t value_of(int fd)
 }
 
 /*
- * Checks that TALLY_IOC_OPEN fails with @error, and that tally_open::error holds @error,
- * @field, a stage and a text.
+ * Checks that TALLY_IOC_OPEN fails with @error, and that the cause it gives has @error, @field,
+ * a stage and a text.
  */
 static inline void refused(int error, unsigned int field, const char *what)
 {
 	int fd = open_it();
 
 	tell(fd < 0 && errno == error && (o.size < sizeof(o) ||
-	     ((int)o.error.error == error && o.error.field == field && o.error.stage &&
-	      o.error.text[0])),
-	     "%s: %s, field %#x, stage %u: %s", what, outcome(fd), o.error.field,
-	     o.error.stage, o.error.text);
+	     ((int)why.error == error && why.field == field && why.stage &&
+	      why.text[0])),
+	     "%s: %s, field %#x, stage %u: %s", what, outcome(fd), why.field,
+	     why.stage, why.text);
 	if (fd >= 0)
 		close(fd);
 }
@@ -191,7 +194,7 @@ static inline void made(const char *what)
 {
 	int fd = open_it();
 
-	tell(fd >= 0, "%s: %s %s", what, outcome(fd), fd < 0 ? o.error.text : "");
+	tell(fd >= 0, "%s: %s %s", what, outcome(fd), fd < 0 ? why.text : "");
 	if (fd >= 0)
 		close(fd);
 }
@@ -212,6 +215,7 @@ static inline int read_values(int fd, struct tally_value *values, unsigned int *
 {
 	struct tally_read r = {
 		.size = sizeof(r), .cpu = -1, .nr = 64, .values = (unsigned long)values,
+		.value_size = sizeof(*values),
 	};
 	int ret = ioctl(fd, TALLY_IOC_READ, &r);
 

@@ -33,8 +33,9 @@ static int device = -1;
 static inline int open_event(struct perf_event_attr *attr, pid_t pid, int cpu,
 			     int group_fd, unsigned long flags)
 {
+	struct tally_error why = { .size = sizeof(why) };
 	struct tally_open o = {
-		.size = sizeof(o), .attr = (unsigned long)attr, .pid = pid,
+		.size = sizeof(o), .error = (unsigned long)&why, .attr = (unsigned long)attr, .pid = pid,
 		.cpu = cpu, .group_fd = group_fd, .perf_flags = flags,
 		.publish_ns = 1000000,
 	};
@@ -44,8 +45,8 @@ static inline int open_event(struct perf_event_attr *attr, pid_t pid, int cpu,
 		return syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 	fd = ioctl(device, TALLY_IOC_OPEN, &o);
 	if (fd < 0)
-		fprintf(stderr, "# %s (stage %u, field %#x)\n", o.error.text,
-			o.error.stage, o.error.field);
+		fprintf(stderr, "# %s (stage %u, field %#x)\n", why.text,
+			why.stage, why.field);
 	return fd;
 }
 

@@ -484,7 +484,7 @@ static void switching(void)
 	o.cpu = 0;
 	fd = open_it();
 	if (fd < 0 || map_ring(&tally_ring, fd, 64, PROT_READ | PROT_WRITE, 0)) {
-		tell(0, "a probe of __switch_to: %m: %s", o.error.text);
+		tell(0, "a probe of __switch_to: %m: %s", why.text);
 		return;
 	}
 	run_on(0);

@@ -123,7 +123,7 @@ static inline int both(int pages, int prot)
 	}
 	fd = open_it();
 	if (fd < 0 || map_ring(&tally_ring, fd, pages, prot, 0)) {
-		tell(0, "tally's: %m: %s", o.error.text);
+		tell(0, "tally's: %m: %s", why.text);
 		unmap_ring(&perf_ring);
 		return -1;
 	}
@@ -137,7 +137,7 @@ static inline void open_both(void)
 	perf_ring.fd = perf_open(-1);
 	tally_ring.fd = open_it();
 	if (perf_ring.fd < 0 || tally_ring.fd < 0)
-		tell(0, "open: %m: %s", o.error.text);
+		tell(0, "open: %m: %s", why.text);
 }
 
 static inline void neither(void)

@@ -65,7 +65,7 @@ static int open_group(struct group *g, int nr, int sampler, uint64_t format, int
 		g->fds[i] = open_one(perf);
 		if (g->fds[i] < 0) {
 			tell(0, "member %d, format %llu: %m: %s", i, (unsigned long long)format,
-			     perf ? "perf" : o.error.text);
+			     perf ? "perf" : why.text);
 			return -1;
 		}
 		if (perf && ioctl(g->fds[i], PERF_EVENT_IOC_ID, &g->ids[i]))
@@ -254,7 +254,10 @@ static void lost_reads(void)
 /* Samples in a CPU's ring have the counts of this CPU. */
 static void reads_of_cpus(void)
 {
-	struct tally_read r = { .size = sizeof(r), .nr = 2 };
+	struct tally_read r = {
+		.size = sizeof(r), .nr = 2,
+		.value_size = sizeof(struct tally_value),
+	};
 	struct tally_value values[2];
 	struct ring *rings = calloc(nr_online(), sizeof(*rings));
 	struct perf_event_header *h;
@@ -272,8 +275,8 @@ static void reads_of_cpus(void)
 	attr.sample_period = 0;
 	attr.sample_type = 0;
 	attr.disabled = 0;
-	if (fd < 0 || open_it() != 1 || !rings) {
-		tell(0, "%m: %s", o.error.text);
+	if (fd < 0 || open_it() || !rings) {
+		tell(0, "%m: %s", why.text);
 		return;
 	}
 	for (cpu = 0; cpu < nr_online(); cpu++)
@@ -411,23 +414,23 @@ static int change_group(pid_t child, unsigned int *seen)
 
 	leader = open_beside(-1, child, 0, 0);
 	if (leader < 0 || map_ring(&tally_ring, leader, 32, PROT_READ | PROT_WRITE, 0)) {
-		tell(0, "leader: %m: %s", o.error.text);
+		tell(0, "leader: %m: %s", why.text);
 		return 0;
 	}
 	first = tally_ring.id;
 	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	sibling = open_beside(leader, child, 1, 0);
 	if (sibling < 0 || map_ring(&third_ring, sibling, 32, PROT_READ | PROT_WRITE, 0)) {
-		tell(0, "sibling: %m: %s", o.error.text);
+		tell(0, "sibling: %m: %s", why.text);
 		return 0;
 	}
-	if (open_beside(leader, child, 0, TALLY_OPEN_MEMBER) != 2)
-		tell(0, "member: %m: %s", o.error.text);
+	if (open_beside(leader, child, 0, TALLY_OPEN_MEMBER))
+		tell(0, "member: %m: %s", why.text);
 	for (i = 0; i < 10 && good; i++) {
 		for (j = 0; j < 4; j++)
 			fds[j] = open_beside(leader, child, j & 1, 0);
 		if (ioctl(fds[3], PERF_EVENT_IOC_ID, &most))
-			tell(0, "member: %m: %s", o.error.text);
+			tell(0, "member: %m: %s", why.text);
 		/* Every other round closes them in reverse order. */
 		for (j = 0; j < 4; j++)
 			close(fds[i & 1 ? 3 - j : j]);
@@ -509,7 +512,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	control = open("/proc/sys/kernel/print-fatal-signals", O_WRONLY);
 	if (fds[0] < 0 || fds[3] < 0 || control < 0 ||
 	    map_ring(&third_ring, fds[0], 16, PROT_READ | PROT_WRITE, 0)) {
-		tell(0, "a breakpoint in the kernel: %m: %s", o.error.text);
+		tell(0, "a breakpoint in the kernel: %m: %s", why.text);
 		return 0;
 	}
 	ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);
@@ -607,7 +610,7 @@ static int read_cycles(int perf, int noise)
 	fds[2] = open_one(perf);
 	members += fds[2] >= 0;
 	if (fds[1] < 0 || map_ring(&third_ring, fds[0], 64, PROT_READ | PROT_WRITE, 0)) {
-		tell(0, "cycles: %m: %s", o.error.text);
+		tell(0, "cycles: %m: %s", why.text);
 		return 0;
 	}
 	ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);

@@ -346,7 +346,7 @@ static int open_tracepoint(const char *name, int pages)
 	o.cpu = 0;
 	fd = open_it();
 	if (fd < 0 || map_at(fd, pages, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
-		tell(0, "%s: %m: %s", name, o.error.text);
+		tell(0, "%s: %m: %s", name, why.text);
 	return fd;
 }
 
@@ -404,7 +404,7 @@ static void ends_of_interrupts(void)
 	fd = open_it();
 	/* The ring is overwritten, so it never fills, and each sample wakes. */
 	if (fd < 0 || map_at(fd, 16, PROT_READ, 0) == MAP_FAILED)
-		tell(0, "the end of interrupts: %m: %s", o.error.text);
+		tell(0, "the end of interrupts: %m: %s", why.text);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = value_of(fd);
 	after = wait_for_many(fd, before, 100);

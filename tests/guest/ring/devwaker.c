@@ -119,7 +119,7 @@ static int open_rings(void)
 			fd = open_one(perf);
 			if (fd >= 0 && !map_ring(&rings[perf][i], fd, 16, PROT_READ | PROT_WRITE, 0))
 				continue;
-			tell(0, "%s, cpu %d: %m: %s", makers[perf], cpus[i], o.error.text);
+			tell(0, "%s, cpu %d: %m: %s", makers[perf], cpus[i], why.text);
 			return -1;
 		}
 	}

@@ -740,7 +740,7 @@ static void *opener(void *unused)
 		how.group_fd = fd;
 		how.flags |= TALLY_OPEN_MEMBER;
 		member = ioctl(device, TALLY_IOC_OPEN, &how);
-		if (member < 1 || ring == MAP_FAILED)
+		if (member || ring == MAP_FAILED)
 			turns[3] -= 1;
 		if (i % 2)
 			close(fd);
@@ -783,7 +783,7 @@ static void churn(char **arguments)
 	o.flags = TALLY_OPEN_ALL_CPUS;
 	outputs[1] = open_it();
 	if (outputs[1] < 0)
-		errx(2, "%s", o.error.text);
+		errx(2, "%s", why.text);
 	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(outputs[0], PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(outputs[1], PERF_EVENT_IOC_ENABLE, 0);

@@ -329,7 +329,7 @@ static struct event *add(enum kind kind, int cpu, pid_t pid, unsigned int flags,
 	snprintf(o.name, sizeof(o.name), "%s", e->name);
 	fd = open_it();
 	if (fd < 0)
-		errx(2, "%s: %s", e->name, o.error.text);
+		errx(2, "%s: %s", e->name, why.text);
 	if (flags & TALLY_OPEN_MEMBER)
 		return e;
 	e->fd = fd;

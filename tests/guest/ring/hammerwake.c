@@ -203,7 +203,7 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 	}
 	fd = open_it();
 	if (fd < 0)
-		errx(2, "%s", o.error.text);
+		errx(2, "%s", why.text);
 	size = 16 * page_size;
 	base = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)

@@ -159,7 +159,7 @@ static struct event open_event(pid_t pid, int inherit, int tally)
 	e.fd = tally ? open_it() : (int)syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, -1,
 						PERF_FLAG_FD_CLOEXEC);
 	if (e.fd < 0)
-		err(2, "%s: %s", e.name, o.error.text);
+		err(2, "%s: %s", e.name, why.text);
 	e.page = mmap(NULL, (1 + DATA_PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      e.fd, 0);
 	if (e.page == MAP_FAILED)

@@ -97,7 +97,7 @@ static struct ring open_ring(const struct shape *s, int tally)
 	r.fd = tally ? open_it() : (int)syscall(SYS_perf_event_open, &attr, o.pid, o.cpu,
 						-1, PERF_FLAG_FD_CLOEXEC);
 	if (r.fd < 0)
-		err(2, "%s: %s", tally ? "tally" : "perf", o.error.text);
+		err(2, "%s: %s", tally ? "tally" : "perf", why.text);
 	r.page = mmap(NULL, (1 + DATA_PAGES) * page_size, PROT_READ | PROT_WRITE,
 		      MAP_SHARED, r.fd, 0);
 	if (r.page == MAP_FAILED)
