@@ -298,19 +298,45 @@ struct tally_error {
 };
 
 /*
- * struct tally_info's features.
+ * struct tally_info's features: what this kernel can do, so that a tool need not try.
  *
- * ALL_CPUS	TALLY_OPEN_ALL_CPUS
- * MEMBERS	TALLY_OPEN_MEMBER
- * PUBLISH	the page of counts
- * ATTACH	TALLY_IOC_NEXT and TALLY_IOC_ATTACH
- * RINGS	rings with records
+ * ALL_CPUS		TALLY_OPEN_ALL_CPUS
+ * MEMBERS		TALLY_OPEN_MEMBER
+ * PUBLISH		the page of counts
+ * ATTACH		TALLY_IOC_NEXT and TALLY_IOC_ATTACH
+ * RINGS		rings with records, forward and backward
+ * SHARED_RINGS		TALLY_IOC_RING_INFO
+ * FILTERS		PERF_EVENT_IOC_SET_FILTER
+ * BREAKPOINTS		PERF_TYPE_BREAKPOINT
+ * BREAKPOINT_PERIODS	PERF_TYPE_BREAKPOINT with a period
+ * BPF			PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF
+ * INHERITED_PERIODS	PERF_EVENT_IOC_PERIOD of an inherited event
+ * INHERITED_READS	PERF_SAMPLE_READ of an inherited event
+ * INHERITED_SIGTRAPS	sigtrap of an inherited event
+ * REQUIRED_SIGTRAPS	sigtrap with TALLY_OPEN_REQUIRE
+ * FTRACE_FUNCTION	the tracepoint ftrace:function
+ * PROBES_BY_NAME	a kprobe or uprobe by config1
+ * RDPMC		cap_user_rdpmc in the page of counts
+ *
+ * No kernel has one of the last eight yet: see "Not supported".
  */
-#define TALLY_FEATURE_ALL_CPUS	(1ULL << 0)
-#define TALLY_FEATURE_MEMBERS	(1ULL << 1)
-#define TALLY_FEATURE_PUBLISH	(1ULL << 2)
-#define TALLY_FEATURE_ATTACH	(1ULL << 3)
-#define TALLY_FEATURE_RINGS	(1ULL << 4)
+#define TALLY_FEATURE_ALL_CPUS			(1ULL << 0)
+#define TALLY_FEATURE_MEMBERS			(1ULL << 1)
+#define TALLY_FEATURE_PUBLISH			(1ULL << 2)
+#define TALLY_FEATURE_ATTACH			(1ULL << 3)
+#define TALLY_FEATURE_RINGS			(1ULL << 4)
+#define TALLY_FEATURE_SHARED_RINGS		(1ULL << 5)
+#define TALLY_FEATURE_FILTERS			(1ULL << 6)
+#define TALLY_FEATURE_BREAKPOINTS		(1ULL << 7)
+#define TALLY_FEATURE_BREAKPOINT_PERIODS	(1ULL << 8)
+#define TALLY_FEATURE_BPF			(1ULL << 9)
+#define TALLY_FEATURE_INHERITED_PERIODS		(1ULL << 10)
+#define TALLY_FEATURE_INHERITED_READS		(1ULL << 11)
+#define TALLY_FEATURE_INHERITED_SIGTRAPS	(1ULL << 12)
+#define TALLY_FEATURE_REQUIRED_SIGTRAPS		(1ULL << 13)
+#define TALLY_FEATURE_FTRACE_FUNCTION		(1ULL << 14)
+#define TALLY_FEATURE_PROBES_BY_NAME		(1ULL << 15)
+#define TALLY_FEATURE_RDPMC			(1ULL << 16)
 
 /**
  * struct tally_info - TALLY_IOC_INFO: the ABI and the limits
@@ -325,13 +351,23 @@ struct tally_error {
  *			and CPU; 0 for no limit
  * @memory_per_user:	greatest size of one user's open devices, files and events, and of
  *			the children that they follow, in bytes, by tally's own estimate; 0
- *			for no limit. Pages of rings
- *			are charged as locked memory instead.
+ *			for no limit. Pages of rings are charged as locked memory instead.
  * @publish_min_ns:	shortest publish_ns, in nanoseconds. A file with n events on c CPUs
  *			publishes at most each publish_min_ns * max(n / 8, n * c / 64), both
  *			quotients rounded up, and does so if it is asked for less.
  * @publish_max_ns:	longest publish_ns, in nanoseconds
  * @publish_default_ns:	publish_ns of a file that was opened with 0, in nanoseconds
+ * @attr_bits:		one-bit members of perf_event_attr that may be 1: bit n is the member
+ *			TALLY_FIELD_ATTR_BIT(n)
+ * @sample_type:	bits of perf_event_attr's sample_type
+ * @read_format:	bits of perf_event_attr's read_format
+ * @perf_flags:		bits of struct tally_open's perf_flags
+ * @clocks:		clocks for use_clockid: bit n is clockid n
+ * @max_stack:		greatest sample_max_stack, in entries
+ * @reserved:		written: 0
+ *
+ * The masks hold what TALLY_IOC_OPEN accepts of any caller and for some event. A PMU may refuse
+ * some of it, such as branches.
  *
  * Errors: EFAULT; E2BIG; EINVAL for a size below 64.
  */
@@ -347,6 +383,13 @@ struct tally_info {
 	__aligned_u64 publish_min_ns;
 	__aligned_u64 publish_max_ns;
 	__aligned_u64 publish_default_ns;
+	__aligned_u64 attr_bits;
+	__aligned_u64 sample_type;
+	__aligned_u64 read_format;
+	__aligned_u64 perf_flags;
+	__aligned_u64 clocks;
+	__u32 max_stack;
+	__u32 reserved;
 };
 
 /*

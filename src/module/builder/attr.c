@@ -150,6 +150,35 @@ static_assert(HWEIGHT64(RING_BITS) == ARRAY_SIZE(ring_bits));
 static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
 	      TALLY_BIT_RESERVED);
 
+/* Bits for records of tasks, which are written at tracepoints. */
+#define TASK_BITS	(BIT_ULL(TALLY_BIT_COMM) | BIT_ULL(TALLY_BIT_COMM_EXEC) |		\
+			 BIT_ULL(TALLY_BIT_TASK) | BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) |	\
+			 BIT_ULL(TALLY_BIT_CGROUP))
+
+/* Returns the one-bit members that an event of a file may have, as struct tally_info does. */
+u64 tally_attr_bits(void)
+{
+	u64 bits = BUILT_BITS | RING_BITS;
+
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		bits &= ~TASK_BITS;
+	if (!IS_ENABLED(CONFIG_CGROUPS))
+		bits &= ~BIT_ULL(TALLY_BIT_CGROUP);
+	return bits;
+}
+
+/* Returns the bits of sample_type that an event of a file may have. */
+u64 tally_attr_sample_type(void)
+{
+	u64 fields = tally_sample_fields(PERF_SAMPLE_MAX - 1, TALLY_IN_RECORDS);
+
+	if (!tally_regs_exist())
+		fields &= ~(u64)OF_REGISTERS;
+	if (!IS_ENABLED(CONFIG_CGROUP_PERF))
+		fields &= ~(u64)PERF_SAMPLE_CGROUP;
+	return fields;
+}
+
 /* The first one-bit member is the lowest bit; on big-endian machines the highest one. */
 static u64 from_lowest(u64 bits)
 {

@@ -40,13 +40,14 @@
 
 /* Programs are built with this layout. It never changes. */
 static_assert(sizeof(struct tally_error) == 136);
-static_assert(sizeof(struct tally_info) == 64);
+static_assert(sizeof(struct tally_info) == 112);
 static_assert(sizeof(struct tally_open) == 128);
 static_assert(sizeof(struct tally_next) == 296);
 static_assert(sizeof(struct tally_attach) == 112);
 static_assert(sizeof(struct tally_ring_info) == 24);
 static_assert(offsetof(struct tally_error, text) == 24);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
+static_assert(offsetof(struct tally_info, max_stack) == 104);
 static_assert(offsetof(struct tally_open, perf_flags) == 32);
 static_assert(offsetof(struct tally_open, error) == 48);
 static_assert(offsetof(struct tally_open, id) == 56);
@@ -163,8 +164,7 @@ static int check_flags(struct opening *op)
 	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
 				   "PERF_FLAG_PID_CGROUP: modules have no cgroup events");
-	if (o->perf_flags & ~(u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT |
-				   PERF_FLAG_FD_CLOEXEC))
+	if (o->perf_flags & ~TALLY_PERF_FLAGS)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (o->flags & TALLY_OPEN_MEMBER &&
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))

@@ -11,7 +11,10 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
+#include "arch/breakpoint.h"
+#include "base/clock.h"
 #include "base/copyin.h"
+#include "builder/builder.h"
 #include "builder/rights.h"
 #include "device/info.h"
 #include "device/quota.h"
@@ -31,19 +34,49 @@ static int give_back(void __user *arg, const void *from, size_t known, u32 size)
 
 /* ---- TALLY_IOC_INFO ---- */
 
+/* What "Not supported" of <linux/tally.h> lists has no bit here. */
+static u64 features(void)
+{
+	u64 found = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS | TALLY_FEATURE_PUBLISH |
+		    TALLY_FEATURE_ATTACH | TALLY_FEATURE_RINGS | TALLY_FEATURE_SHARED_RINGS;
+
+	if (IS_ENABLED(CONFIG_EVENT_TRACING))
+		found |= TALLY_FEATURE_FILTERS;
+	if (tally_breakpoint_exists())
+		found |= TALLY_FEATURE_BREAKPOINTS;
+	if (tally_breakpoint_can_overflow())
+		found |= TALLY_FEATURE_BREAKPOINT_PERIODS;
+	return found;
+}
+
+static u64 clocks(void)
+{
+	struct perf_event_attr attr = { .use_clockid = 1 };
+	u64 found = 0;
+
+	for (; attr.clockid < 64; attr.clockid++)
+		if (tally_clock_of(&attr))
+			found |= BIT_ULL(attr.clockid);
+	return found;
+}
+
 int tally_ioc_info(void __user *arg)
 {
 	struct tally_info info = {
 		.size = sizeof(info),
 		.abi = TALLY_ABI,
-		.features = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS |
-			    TALLY_FEATURE_PUBLISH | TALLY_FEATURE_ATTACH |
-			    TALLY_FEATURE_RINGS,
+		.features = features(),
 		.attr_size = sizeof(struct perf_event_attr),
 		.nr_cpus = nr_cpu_ids,
 		.publish_min_ns = TALLY_PUBLISH_SHORTEST,
 		.publish_max_ns = TALLY_PUBLISH_LONGEST,
 		.publish_default_ns = TALLY_PUBLISH_DEFAULT,
+		.attr_bits = tally_attr_bits(),
+		.sample_type = tally_attr_sample_type(),
+		.read_format = PERF_FORMAT_MAX - 1,
+		.perf_flags = TALLY_PERF_FLAGS,
+		.clocks = clocks(),
+		.max_stack = PERF_MAX_STACK_DEPTH,
 	};
 	struct tally_info asked;
 	u32 size;

@@ -31,6 +31,8 @@ for b in $bits; do
 	results "devabi$b" abi
 	results "devabi$b" structs
 	results "devabi$b" unbuilt
+	results "devinfo$b" features
+	results "devinfo$b" masks
 	results "devgroups$b" cpus
 	results "devread$b" poll
 	results "devread$b" page
