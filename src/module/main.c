@@ -24,6 +24,7 @@
 #include "builder/name.h"
 #include "event/event.h"
 #include "event/overflow.h"
+#include "filter/filter.h"
 #include "read/page.h"
 #include "base/kick.h"
 #include "base/pmu.h"
@@ -182,6 +183,7 @@ static void __exit tally_exit(void)
 	tally_task_events_exit();
 	tally_ring_exit();
 	tally_record_exit();
+	tally_filter_exit();
 	tally_control_exit();
 	tally_overflow_exit();
 	tally_brakes_exit();

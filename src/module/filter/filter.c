@@ -18,7 +18,6 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
@@ -246,14 +245,6 @@ static void set_pattern(struct tally_term *t, char *text)
 	t->text_len = len;
 }
 
-/* Room for copies of strings that are behind pointers. */
-static int make_room(struct parser *p)
-{
-	if (!p->f->strings)
-		p->f->strings = alloc_percpu(struct tally_filter_strings);
-	return p->f->strings ? 0 : -ENOMEM;
-}
-
 static int set_string(struct parser *p, const struct field *field,
 		      struct tally_term *t)
 {
@@ -272,7 +263,8 @@ static int set_string(struct parser *p, const struct field *field,
 		return 0;
 	}
 	t->kind = field->user ? TALLY_TERM_USER_POINTER : TALLY_TERM_POINTER;
-	return make_room(p);
+	p->f->strings = tally_filter_strings();
+	return p->f->strings ? 0 : -ENOMEM;
 }
 
 static int parse_string(struct parser *p, const struct field *field,
@@ -585,9 +577,6 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_parse);
  */
 void tally_filter_free(struct tally_filter *f)
 {
-	if (!f)
-		return;
-	free_percpu(f->strings);
 	kvfree(f);
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_free);

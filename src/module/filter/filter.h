@@ -8,6 +8,7 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
+struct tally_filter_strings;
 struct trace_event_call;
 
 /* The parser tries them in this order: "<=" before "<". */
@@ -77,16 +78,11 @@ struct tally_term {
 /* Bytes of a string behind a pointer that the kernel's filters look at. */
 #define TALLY_FILTER_STRING	1024
 
-/* A copy of a string for each context: process, softirq, interrupt, NMI. */
-struct tally_filter_strings {
-	char text[4][TALLY_FILTER_STRING];
-};
-
 /**
  * struct tally_filter - a filter
  * @nr: number of terms. A record that leads to the term @nr matches, and one that leads
  *	to @nr + 1 does not.
- * @strings: copies of strings behind pointers; NULL if no term looks at such
+ * @strings: room for copies of strings behind pointers; NULL if no term looks at such
  * @terms: the terms; a term leads to later ones only
  */
 struct tally_filter {
@@ -98,5 +94,7 @@ struct tally_filter {
 struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text);
 bool tally_filter_match(const struct tally_filter *f, const void *record, size_t size);
 void tally_filter_free(struct tally_filter *f);
+struct tally_filter_strings __percpu *tally_filter_strings(void);
+void tally_filter_exit(void);
 
 #endif /* TALLY_FILTER_H */

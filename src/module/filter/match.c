@@ -7,6 +7,8 @@
  * pointer may be wrong.
  */
 #include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -14,6 +16,20 @@
 #include <linux/uaccess.h>
 #include "compat.h"
 #include "filter/filter.h"
+
+/**
+ * struct tally_filter_strings - room of one CPU for strings that are being compared
+ * @text: a string for each context: process, softirq, interrupt, NMI. No two strings are in
+ *	the same context at a time, because preemption is disabled while a string is there,
+ *	also in the softirqs of PREEMPT_RT, which are threads.
+ */
+struct tally_filter_strings {
+	char text[4][TALLY_FILTER_STRING];
+};
+
+/* Held while @strings are allocated. */
+static DEFINE_MUTEX(strings_lock);
+static struct tally_filter_strings __percpu *strings;
 
 struct record {
 	const char *data;
@@ -344,3 +360,28 @@ bool tally_filter_match(const struct tally_filter *f, const void *record, size_t
 	return i == f->nr;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_match);
+
+/* ---- memory for strings ------------------------------------------------- */
+
+/**
+ * tally_filter_strings - allocate what filters need that look at strings behind pointers
+ *
+ * All filters share the memory. It is freed with the module.
+ *
+ * Context: Process context, may sleep.
+ * Return: the memory, or NULL.
+ */
+struct tally_filter_strings __percpu *tally_filter_strings(void)
+{
+	mutex_lock(&strings_lock);
+	if (!strings)
+		strings = alloc_percpu(struct tally_filter_strings);
+	mutex_unlock(&strings_lock);
+	return strings;
+}
+
+/* Frees that memory; no filter is left. */
+void tally_filter_exit(void)
+{
+	free_percpu(strings);
+}
