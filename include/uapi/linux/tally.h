@@ -61,8 +61,9 @@
  * - Where this file says CAP_PERFMON, it takes CAP_SYS_ADMIN if the table says so.
  * - Each open device, file and event is charged to its user: see files_per_user and the members
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
- *   can report it, too. A file is also charged for each child that it follows (inherit). A child
- *   beyond memory_per_user is counted, but has no records; the kernel log says so.
+ *   can report it, too. A file is also charged for its filter (EDQUOT of
+ *   PERF_EVENT_IOC_SET_FILTER), and for each child that it follows (inherit). A child beyond
+ *   memory_per_user is counted, but has no records; the kernel log says so.
  * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters for each
  *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with a
  *   line in the kernel log, unless the caller has CAP_IPC_LOCK.

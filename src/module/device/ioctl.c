@@ -29,12 +29,14 @@
 #include "device/ioctl.h"
 #include "device/file.h"
 #include "device/group.h"
+#include "device/quota.h"
 #include "device/read.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "read/page.h"
 #include "read/publish.h"
 #include "filter/apply.h"
+#include "filter/filter.h"
 
 /* ---- perf's ioctls ---- */
 
@@ -147,7 +149,9 @@ static int set_filter(struct file *file, const char __user *arg)
 {
 	struct tally_file *f = file->private_data;
 	const struct cred *cred;
+	struct tally_builder b;
 	char *text;
+	size_t size;
 	int err;
 
 	if (!tally_filter_can(&f->ev->attr))
@@ -155,9 +159,17 @@ static int set_filter(struct file *file, const char __user *arg)
 	text = strndup_user(arg, PAGE_SIZE);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	cred = override_creds(file->f_cred);
-	err = tally_event_set_filter(f->ev, text);
-	revert_creds(cred);
+	/* There is no room for the sentence that @b gets. */
+	tally_builder_clear(&b, THIS_MODULE);
+	size = tally_filter_size(text);
+	err = tally_quota_add(&f->charge, 0, size, &b);
+	if (!err) {
+		cred = override_creds(file->f_cred);
+		err = tally_event_set_filter(f->ev, text);
+		revert_creds(cred);
+		if (err)
+			tally_quota_sub(&f->charge, 0, size);
+	}
 	kfree(text);
 	return err;
 }

@@ -517,15 +517,18 @@ static int measure(struct parser *p, const char *text)
 }
 
 /* The strings of the terms follow them, and are not longer than the text. */
+static size_t memory(const struct parser *p, const char *text)
+{
+	return struct_size(p->f, terms, p->max_terms) + strlen(text) + 1;
+}
+
 static int allocate(struct parser *p, const char *text)
 {
-	size_t texts = struct_size(p->f, terms, p->max_terms);
-
 	p->levels = kvcalloc(p->max_levels, sizeof(*p->levels), GFP_KERNEL);
-	p->f = kvzalloc(texts + strlen(text) + 1, GFP_KERNEL_ACCOUNT);
+	p->f = kvzalloc(memory(p, text), GFP_KERNEL_ACCOUNT);
 	if (!p->levels || !p->f)
 		return -ENOMEM;
-	p->spare_text = (void *)p->f + texts;
+	p->spare_text = (char *)&p->f->terms[p->max_terms];
 	return 0;
 }
 
@@ -533,6 +536,20 @@ static bool is_function_event(struct trace_event_call *call)
 {
 	return !strcmp(call->class->system, "ftrace") &&
 	       !strcmp(trace_event_name(call), "function");
+}
+
+/**
+ * tally_filter_size - the memory that the filter of a text takes
+ * @text: the text
+ *
+ * Context: Any context.
+ * Return: number of bytes; 0 for a text that tally_filter_parse() refuses at first sight.
+ */
+size_t tally_filter_size(const char *text)
+{
+	struct parser p = { };
+
+	return measure(&p, text) ? 0 : memory(&p, text);
 }
 
 /**

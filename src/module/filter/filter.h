@@ -91,6 +91,7 @@ struct tally_filter {
 	struct tally_term terms[];
 };
 
+size_t tally_filter_size(const char *text);
 struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text);
 bool tally_filter_match(const struct tally_filter *f, const void *record, size_t size);
 void tally_filter_free(struct tally_filter *f);
