@@ -14,8 +14,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-parameter() { echo "$2" >/sys/module/tally/parameters/"$1"; }
-
 # shellcheck disable=SC2119
 load_tally
 ok 'the device is there' [ -c /dev/tally ]
@@ -97,18 +95,13 @@ done
 is "$(remove address)" OK 'it goes'
 is "$(remove "$name")" OK 'the other, too'
 
-parameter files_per_user 5
-is "$(create 'page-faults name=public')" OK 'an event'
-results devrights limits files 5
-parameter files_per_user 0
-parameter events_per_user 7
-results devrights limits events 7
-parameter events_per_user 0
-parameter kbytes_per_user 64
-results devrights limits memory 0
-parameter kbytes_per_user 128
-results devrights children
-parameter kbytes_per_user 65536
+chmod 666 /dev/tally
+is "$(create 'page-faults cpu=0 name=public')" OK 'an event'
+for b in $bits; do
+	for what in files events memory rings; do
+		results "devquota${b#64}" $what
+	done
+done
 is "$(remove public)" OK 'it goes'
 
 nothing_left 'nothing is left'

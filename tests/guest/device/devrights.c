@@ -3,9 +3,6 @@
  * devrights rights NAME: the capabilities that each act needs; NAME contains an address.
  * devrights namespace: a namespace of PIDs.
  * devrights locked ERRNO: lockdown; samples of registers are refused with ERRNO.
- * devrights limits WHAT MOST: the limit of a user, which is MOST "files" or "events";
- * with "memory" and 0, as many files as there is memory for.
- * devrights children: the children that a file follows take of that memory.
  * devrights hold WHAT: keeps the "device", a "file" or a "page" until its input ends.
  */
 #define _GNU_SOURCE
@@ -315,35 +312,7 @@ static void locked(const char *error)
 		expect(perf, EPERM, "and perf's");
 }
 
-/* ---- limits ---- */
-
-static void limits(int most, int events)
-{
-	int fds[64], i, fd;
-
-	for (i = 0; i < (most ? most : 64); i++) {
-		usual();
-		fds[i] = open_it();
-		if (fds[i] < 0)
-			break;
-	}
-	tell(most ? i == most : i > 1 && i < 64, "%d files", i);
-	usual();
-	refused(EDQUOT, TALLY_FIELD_NONE, "one more");
-	tell(why.stage == TALLY_STAGE_LIMIT, "for there are too many");
-	/* An attached file takes a file and memory, but no event of perf. */
-	fd = attach_to("public");
-	expect(fd, events ? 0 : EDQUOT, "attached to");
-	if (fd >= 0)
-		close(fd);
-	close(fds[--i]);
-	usual();
-	fd = open_it();
-	tell(fd >= 0, "one for one: %s", why.text);
-	close(fd);
-	while (i--)
-		close(fds[i]);
-}
+/* ---- files that are kept ---- */
 
 static void hold(const char *what)
 {
@@ -379,41 +348,6 @@ static void test_locked(char **arguments)
 	locked(arguments[0]);
 }
 
-static void test_children(void)
-{
-	int i, before, fds[2];
-	char c;
-
-	usual();
-	attr.inherit = 1;
-	attr.task = 1;
-	before = open_it();
-	expect(before, 0, "a file that follows children");
-	usual();
-	made("another one");
-	if (pipe(fds))
-		err(2, "pipe");
-	for (i = 0; i < 1000; i++) {
-		if (fork())
-			continue;
-		close(fds[1]);
-		_exit(read(fds[0], &c, 1));
-	}
-	usual();
-	refused(EDQUOT, TALLY_FIELD_NONE, "another one beside 1000 children");
-	close(fds[1]);
-	while (wait(NULL) > 0)
-		;
-	usual();
-	made("another one after their end");
-	close(before);
-}
-
-static void test_limits(char **arguments)
-{
-	limits(atoi(arguments[1]), !strcmp(arguments[0], "events"));
-}
-
 static void test_hold(char **arguments)
 {
 	hold(arguments[0]);
@@ -423,8 +357,6 @@ static const struct devtest tests[] = {
 	{ "rights", .arguments = 1, .with = test_rights },
 	{ "namespace", .run = namespaces },
 	{ "locked", .arguments = 1, .with = test_locked },
-	{ "limits", .arguments = 2, .with = test_limits },
-	{ "children", .run = test_children },
 	{ "hold", .arguments = 1, .with = test_hold },
 	{ }
 };
