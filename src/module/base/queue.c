@@ -56,7 +56,7 @@ int tally_queue_init(struct tally_queue *q, unsigned int size, bool irq,
 {
 	size = roundup_pow_of_two(size);
 	q->samples = kvmalloc_node(array_size(size, sizeof(*q->samples)),
-				   GFP_KERNEL | __GFP_ZERO, node);
+				   GFP_KERNEL_ACCOUNT | __GFP_ZERO, node);
 	if (!q->samples)
 		return -ENOMEM;
 	q->mask = size - 1;

@@ -125,7 +125,7 @@ static struct tally_event *event_alloc(const struct tally_builder *b,
 	unsigned int nr = tally_target_slots(target);
 	struct tally_event *ev;
 
-	ev = kvzalloc(struct_size(ev, views, nr), GFP_KERNEL);
+	ev = kvzalloc(struct_size(ev, views, nr), GFP_KERNEL_ACCOUNT);
 	if (!ev)
 		return NULL;
 	tally_event_init_views(ev, nr);

@@ -241,7 +241,7 @@ static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
 {
 	struct tally_set *set;
 
-	set = kvzalloc(struct_size(set, members, n), GFP_KERNEL);
+	set = kvzalloc(struct_size(set, members, n), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&set->lock);
@@ -267,7 +267,7 @@ static int views_fill(struct tally_set *set)
 	unsigned int slot, i;
 
 	set->views = kvcalloc(array_size(set->nr_slots, set->nr), sizeof(*set->views),
-			      GFP_KERNEL);
+			      GFP_KERNEL_ACCOUNT);
 	if (!set->views)
 		return -ENOMEM;
 	for (slot = 0; slot < set->nr_slots; slot++)
@@ -285,11 +285,11 @@ static int set_fill(struct tally_set *set)
 	set->fast = set->plain && has_one_context(set);
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
-	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
+	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);
 	set->room = set->nr;
 	set->now = kvcalloc(array_size(set->nr_slots, set->room),
-			    sizeof(*set->now), GFP_KERNEL);
-	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL);
+			    sizeof(*set->now), GFP_KERNEL_ACCOUNT);
+	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL_ACCOUNT);
 	if (!set->looks || !set->now || !set->throttled)
 		return -ENOMEM;
 	return views_fill(set);

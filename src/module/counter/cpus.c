@@ -197,7 +197,7 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	struct tally_counter *c;
 	int err;
 
-	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
+	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&c->lock);

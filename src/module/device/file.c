@@ -58,7 +58,7 @@ void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
 
 struct tally_session *tally_session_new(void)
 {
-	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct tally_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	struct tally_builder b;
 	int err;
 
@@ -198,7 +198,7 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
 				  offsetof(struct tally_file, own);
 	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
-				       GFP_KERNEL);
+				       GFP_KERNEL_ACCOUNT);
 
 	if (!f)
 		return NULL;

@@ -41,7 +41,7 @@ static int grow(struct tally_set *set)
 		return 0;
 	}
 	/* @now need not be copied, because each look fills it before it is used. */
-	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL);
+	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL_ACCOUNT);
 	if (!memory)
 		return -ENOMEM;
 	throttled = memory + now;
@@ -87,7 +87,7 @@ int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 in
 	set->slot_mask = ev->slot_mask;
 	set->looks = &set->look;
 	if (set->nr_slots > 1)
-		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL);
+		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);
 	return set->looks ? grow(set) : -ENOMEM;
 }
 

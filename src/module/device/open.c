@@ -160,7 +160,7 @@ static int keep_given(struct tally_file *f, const struct perf_event_attr *given)
 {
 	if (given->type != PERF_TYPE_BREAKPOINT)
 		return 0;
-	f->given = kmemdup(given, sizeof(*given), GFP_KERNEL);
+	f->given = kmemdup(given, sizeof(*given), GFP_KERNEL_ACCOUNT);
 	return f->given ? 0 : -ENOMEM;
 }
 

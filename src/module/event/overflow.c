@@ -272,7 +272,7 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 	bool counted;
 	int cpu;
 
-	of = kzalloc(sizeof(*of), GFP_KERNEL);
+	of = kzalloc(sizeof(*of), GFP_KERNEL_ACCOUNT);
 	if (!of)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&of->node);
@@ -284,7 +284,7 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 	of->work = b->work;
 	of->special = special_of(b, attr, ev);
 	atomic_set(&of->armed, 1);
-	of->cpus = alloc_percpu(struct tally_overflow_cpu);
+	of->cpus = alloc_percpu_gfp(struct tally_overflow_cpu, GFP_KERNEL_ACCOUNT);
 	if (!of->cpus)
 		goto free;
 	for_each_possible_cpu(cpu) {

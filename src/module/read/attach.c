@@ -64,8 +64,8 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 	mutex_init(&a->lock);
 	INIT_LIST_HEAD(&a->node);
 	/* The number of slots is not known before the event is found. */
-	a->base = kvcalloc(nr_cpu_ids, sizeof(*a->base), GFP_KERNEL);
-	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL);
+	a->base = kvcalloc(nr_cpu_ids, sizeof(*a->base), GFP_KERNEL_ACCOUNT);
+	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL_ACCOUNT);
 	if (a->base && a->last)
 		err = tally_registry_find(id, name, may, add, a);
 	if (err)

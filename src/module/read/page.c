@@ -158,7 +158,7 @@ static struct tally_publisher *publisher_map(struct tally_event **members,
 		return NULL;
 	p->quiet = quiet;
 	set_interval(p);
-	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL);
+	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL_ACCOUNT);
 	if (!p->mapped) {
 		tally_publisher_free(p);
 		return NULL;
@@ -375,7 +375,7 @@ static int start_page(struct tally_mapping *m)
 {
 	lockdep_assert_held(&m->lock);
 	if (!m->page)
-		m->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		m->page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	return m->page ? start(m) : -ENOMEM;
 }
 

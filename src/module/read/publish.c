@@ -132,7 +132,7 @@ struct tally_publisher *tally_publisher_new(struct tally_event **members,
 	struct tally_publisher *p;
 	unsigned int i;
 
-	p = kzalloc(struct_size(p, members, room), GFP_KERNEL);
+	p = kzalloc(struct_size(p, members, room), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return NULL;
 	p->interval = interval;
@@ -140,15 +140,15 @@ struct tally_publisher *tally_publisher_new(struct tally_event **members,
 	p->nr = nr;
 	memcpy(p->members, members, nr * sizeof(*members));
 	p->nr_slots = members[0]->counter->nr_slots;
-	p->cpus = alloc_percpu(struct publish_cpu);
-	p->pages = kvcalloc(p->nr_slots, sizeof(*p->pages), GFP_KERNEL);
+	p->cpus = alloc_percpu_gfp(struct publish_cpu, GFP_KERNEL_ACCOUNT);
+	p->pages = kvcalloc(p->nr_slots, sizeof(*p->pages), GFP_KERNEL_ACCOUNT);
 	if (!p->cpus || !p->pages)
 		goto free;
 	tally_publisher_init(p);
 	for (i = 0; i < p->nr_slots; i++) {
 		if (p->nr_slots > 1 && !cpu_possible(i))
 			continue;
-		p->pages[i] = (void *)get_zeroed_page(GFP_KERNEL);
+		p->pages[i] = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 		if (!p->pages[i])
 			goto free;
 	}

@@ -160,7 +160,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	struct tally_output *out;
 	unsigned int i;
 
-	out = kvzalloc(struct_size(out, slots, nr_slots), GFP_KERNEL);
+	out = kvzalloc(struct_size(out, slots, nr_slots), GFP_KERNEL_ACCOUNT);
 	if (!out)
 		return NULL;
 	out->ev = ev;

@@ -502,7 +502,7 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 		.overwrite = out->backward,
 		.cpu = target->cpu,
 	};
-	struct tally_recorder *rec = kzalloc(sizeof(*rec), GFP_KERNEL);
+	struct tally_recorder *rec = kzalloc(sizeof(*rec), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!rec)

@@ -175,9 +175,10 @@ static bool alloc_pages_of(struct tally_ring *r, int node)
 {
 	unsigned int i;
 
-	r->pages = kvcalloc(r->nr_pages + 1, sizeof(*r->pages), GFP_KERNEL | __GFP_NOWARN);
+	r->pages = kvcalloc(r->nr_pages + 1, sizeof(*r->pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	for (i = 0; r->pages && i <= r->nr_pages; i++) {
-		r->pages[i] = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN, 0);
+		r->pages[i] = alloc_pages_node(node, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					       __GFP_NOWARN, 0);
 		if (!r->pages[i])
 			return false;
 		cond_resched();
@@ -191,7 +192,7 @@ static void *map_twice(struct tally_ring *r)
 	struct page **twice;
 	void *data;
 
-	twice = kvcalloc(2 * r->nr_pages, sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
+	twice = kvcalloc(2 * r->nr_pages, sizeof(*twice), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!twice)
 		return NULL;
 	memcpy(twice, r->pages + 1, r->nr_pages * sizeof(*twice));
@@ -221,7 +222,7 @@ static void init_page(const struct tally_ring *r)
 struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 {
 	int node = how->cpu < 0 ? NUMA_NO_NODE : cpu_to_node(how->cpu);
-	struct tally_ring *r = kzalloc_node(sizeof(*r), GFP_KERNEL, node);
+	struct tally_ring *r = kzalloc_node(sizeof(*r), GFP_KERNEL_ACCOUNT, node);
 
 	if (!r)
 		return NULL;

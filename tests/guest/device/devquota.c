@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
+ * devquota account: memory is charged to the cgroup of who makes a file.
  * devquota files|events|memory|rings: what a user can do to take more than the limits allow.
  * Each attempt has a line with its errno. The program sets the parameters of the module, and
  * restores them.
@@ -550,7 +551,105 @@ static void test_rings(void)
 	limited("mlock_kbytes", pages * page_size / 1024, attempts_at_rings);
 }
 
+/* ---- cgroups ---- */
+
+#define CGROUP	"/sys/fs/cgroup/tally_quota/"
+
+static void write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		err(2, "%s", path);
+	close(fd);
+}
+
+static long memory_now(void)
+{
+	FILE *f = fopen(CGROUP "memory.current", "r");
+	long bytes = -1;
+
+	if (!f || fscanf(f, "%ld", &bytes) != 1)
+		err(2, CGROUP "memory.current");
+	fclose(f);
+	return bytes;
+}
+
+static int open_with_filter(void)
+{
+	int fd;
+
+	usual();
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = renames;
+	fd = open_it();
+	return fd < 0 || set_filter(fd, 400) ? -1 : fd;
+}
+
+static int open_with_page(void)
+{
+	int fd = open_usual();
+
+	return map(fd, PROT_READ) == MAP_FAILED ? -1 : fd;
+}
+
+static int open_with_ring(void)
+{
+	int fd = open_sampling(0);
+
+	return map_ring(fd) == MAP_FAILED ? -1 : fd;
+}
+
+/* Each file takes at least so much, which is given back when the process ends. */
+static void charged(int (*open_one)(void), long least, const char *what)
+{
+	enum { FILES = 400 };
+	long before = memory_now(), after;
+	int i;
+
+	fflush(stdout);
+	if (!fork()) {
+		before = memory_now();
+		for (i = 0; i < FILES; i++)
+			if (open_one() < 0)
+				break;
+		after = memory_now();
+		tell(i == FILES && after - before >= FILES * least,
+		     "%d %s: %ld bytes each", i, what, (after - before) / FILES);
+		_exit(0);
+	}
+	wait(NULL);
+	/* Some memory is freed after a grace period, and each CPU keeps some for later. */
+	tell(eventually(memory_now() - before < FILES * least / 2), "and gives them back");
+}
+
+static void test_account(void)
+{
+	char pid[16], was[32];
+
+	renames = trace_id("task/task_rename");
+	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	if (mkdir(CGROUP, 0700))
+		err(2, CGROUP);
+	parameter("kbytes_per_user", was, sizeof(was), "0");
+	fflush(stdout);
+	if (!fork()) {
+		snprintf(pid, sizeof(pid), "%d", getpid());
+		write_to(CGROUP "cgroup.procs", pid);
+		charged(open_all_cpus, 2048, "files of all CPUs");
+		charged(open_with_page, page_size, "files with a page");
+		charged(open_with_ring, (RING - 1) * page_size, "files with a ring");
+		charged(open_with_filter, 400 * 40, "files with a filter");
+		exit(0);
+	}
+	while (wait(NULL) > 0)
+		;
+	parameter("kbytes_per_user", NULL, 0, was);
+	tell(eventually(!rmdir(CGROUP)), "the cgroup goes");
+}
+
 static const struct devtest tests[] = {
+	{ "account", .run = test_account },
 	{ "files", .run = test_files },
 	{ "events", .run = test_events },
 	{ "memory", .run = test_memory },
