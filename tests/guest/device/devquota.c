@@ -555,15 +555,6 @@ static void test_rings(void)
 
 #define CGROUP	"/sys/fs/cgroup/tally_quota/"
 
-static void write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		err(2, "%s", path);
-	close(fd);
-}
-
 static long memory_now(void)
 {
 	FILE *f = fopen(CGROUP "memory.current", "r");

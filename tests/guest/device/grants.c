@@ -234,15 +234,6 @@ static void nobody(void)
 	become(0);
 }
 
-static void write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		err(2, "%s", path);
-	close(fd);
-}
-
 /* The user's own namespace, where it is root with all capabilities. */
 static void namespace_root(void)
 {

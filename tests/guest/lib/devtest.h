@@ -239,16 +239,21 @@ static inline void *map(int fd, int prot)
 	return mmap(NULL, page_size, prot, MAP_SHARED, fd, 0);
 }
 
-static inline void set_online(int cpu, int online)
+static inline void write_to(const char *path, const char *text)
 {
-	char path[64], c = '0' + online;
-	int fd;
+	int fd = open(path, O_WRONLY);
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	fd = open(path, O_WRONLY);
-	if (fd < 0 || write(fd, &c, 1) != 1)
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		err(2, "%s", path);
 	close(fd);
+}
+
+static inline void set_online(int cpu, int online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	write_to(path, online ? "1" : "0");
 }
 
 /* Address of the kernel's first symbol of that name; 0 if there is none. */
