@@ -40,9 +40,9 @@
  *   they are, so that they can grow, too.
  * - Programs that were built for another TALLY_ABI cannot make files: EPROTO, with a sentence.
  *
- * Rights and limits
- * - Opening /dev/tally takes the device's file mode. Reading takes an open file. Without
- *   CAP_PERFMON, TALLY_IOC_ATTACH makes a file that shows published counts.
+ * Rights
+ * - Opening /dev/tally takes the device's file mode. It is root's, unless a udev rule gives it to
+ *   others: see "Group access".
  * - tally refuses every event that perf_event_open(2) of the same kernel refuses the same caller.
  *   It refuses more where a module cannot see what perf decides by, above all
  *   kernel.perf_event_paranoid. An event takes:
@@ -56,9 +56,75 @@
  *   Debian's kernels have level 3. The level is not seen in kernels that do not export
  *   perf_allow_kernel(), such as 6.1. With the parameter perfmon=1 of the module, CAP_PERFMON
  *   replaces CAP_SYS_ADMIN in this table.
- * - At each level, these take CAP_PERFMON: the task of another process; a name; from level 2 on,
- *   anything in a user namespace; from level 0 on, a sampled or filtered tracepoint.
- * - Where this file says CAP_PERFMON, it takes CAP_SYS_ADMIN if the table says so.
+ * - The next table has a column for each kind of caller. ADMIN has CAP_SYS_ADMIN. PERFMON has
+ *   CAP_PERFMON, where the table above does not say CAP_SYS_ADMIN. All others are LOW at a level
+ *   below 2, and HIGH at a higher level and where the level is not seen. Where the rest of this
+ *   file says CAP_PERFMON, it means callers of the first two columns.
+ *
+ *	call				ADMIN	PERFMON	LOW		HIGH
+ *	TALLY_IOC_OPEN of an event
+ *	  of the own process
+ *	    user space			yes	yes	yes		yes (a)
+ *	    kernel, its call chains	yes	yes	yes		EACCES
+ *	    PERF_SAMPLE_PHYS_ADDR	yes	yes	yes		EACCES
+ *	    tracepoint			yes	yes	yes		EACCES
+ *	    sampled tracepoint		yes	yes	EPERM (b)	EACCES
+ *	    filtered tracepoint		yes	yes	EOPNOTSUPP (b)	EACCES
+ *	  of another process		yes	yes	EACCES		EACCES
+ *	    with sigtrap		(c)	(c)	EACCES		EACCES
+ *	    in a group that was
+ *	      handed on			yes	yes	EACCES		EACCES
+ *	  on a CPU, on all CPUs
+ *	    user space			yes	yes	EACCES (d)	EACCES (a, d)
+ *	    kernel			yes	yes	EACCES (d)	EACCES
+ *	  kprobe			yes	yes	EACCES		EACCES
+ *	  breakpoint in the kernel	yes (e)	EPERM	EPERM		EACCES
+ *	  with a name			yes	yes	EACCES		EACCES
+ *	  short publish_ns		yes	yes	EACCES		EACCES
+ *	TALLY_IOC_INFO, ENABLE_ALL,
+ *	  DISABLE_ALL			yes	yes	yes		yes
+ *	TALLY_IOC_NEXT			yes	yes	no addresses	no addresses
+ *	TALLY_IOC_ATTACH to an event
+ *	  of hardware, software, cache
+ *	    of the own process		yes	yes	yes		yes
+ *	    on a CPU, on all CPUs	yes	yes	yes		yes
+ *	  of another process, inherited	yes	yes	EACCES		EACCES
+ *	  of any other type		yes	yes	EACCES		EACCES
+ *	  whose name has an address	yes	yes	ENOENT		ENOENT
+ *	  short publish_ns		yes	yes	EACCES		EACCES
+ *	file that was attached
+ *	  read, page of counts, RESET	yes	yes	copies		copies
+ *	  TALLY_IOC_READ of one CPU	yes	yes	EACCES		EACCES
+ *	  RING_INFO, rings		yes	yes	EACCES		EACCES
+ *	  all else that changes it	EPERM	EPERM	EPERM		EPERM
+ *	file that was handed on
+ *	  all that its maker may	yes	yes	yes		yes
+ *	  breakpoint into the kernel	yes (e)	EPERM	EPERM		EPERM
+ *	write to debugfs' create	yes	yes	EACCES		EACCES
+ *
+ *	(a) EACCES in kernels with level 3
+ *	(b) yes at a level below 0
+ *	(c) yes with CAP_KILL, else EACCES
+ *	(d) yes at a level below 1
+ *	(e) EINVAL on arm64 for a process: it has such breakpoints for CPUs only. There, EPERM of
+ *	    the same row is EINVAL, too.
+ *
+ * - A capability that a user namespace gives does not count here. From level 2 on, a program in a
+ *   user namespace makes no event.
+ * - The caller of a row with an attached file is the one that attached it: who is handed the file
+ *   on may do the same.
+ *
+ * Group access
+ * A user who may open the device, and has no capability,
+ * - makes the events that the columns LOW and HIGH show: perf grants them without the device, too;
+ * - reads copies of the counts of all hardware, software and cache events on CPUs that others
+ *   count, which perf does not grant from level 1 on: a count of a CPU changes at most once each
+ *   publish_default_ns of struct tally_info;
+ * - sees which events exist: name, module, type, CPU and state, and the process if it is in the
+ *   caller's PID namespace;
+ * - takes kernel memory and events up to the limits below, and a name from nobody.
+ *
+ * Limits
  * - Each open device, file and event is charged to its user: see files_per_user and the members
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
  *   can report it, too. A file is also charged for its filter (EDQUOT of
@@ -126,7 +192,7 @@
  * Differences from perf's files, each as: perf's behaviour / tally's / the reason.
  * Rights and limits:
  * - Who may count: kernel.perf_event_paranoid decides, and ptrace's rules for other processes /
- *   fewer callers: see "Rights and limits" / modules cannot read the level, nor ask
+ *   fewer callers: see "Rights" / modules cannot read the level, nor ask
  *   ptrace_may_access().
  * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same default /
  *   modules cannot read the former.
@@ -434,7 +500,7 @@ struct tally_info {
  * all of them were there at the same time.
  *
  * Errors are those of perf_event_open(2), and:
- * EACCES	the caller lacks a right: see "Rights and limits"; for sigtrap of another process
+ * EACCES	the caller lacks a right: see "Rights"; for sigtrap of another process
  *		CAP_KILL
  * E2BIG	the struct or attr has something that this kernel does not know; the group
  *		has 64 events

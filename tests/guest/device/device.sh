@@ -82,18 +82,7 @@ let_go
 ok 'its page was published' [ "$(tail -n 1 $tmp/lock)" -gt 0 ]
 is "$(cat $tally/events)" '' 'nothing is left of it'
 
-# ---- rights and limits
-
-what=mem:0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)/4:w
-is "$(create "$what cpu=0 name=address")" OK 'a breakpoint'
-is "$(create "$what cpu=0")" OK 'one whose name tells its address'
-name=$(sed -n 's/^\(mem:[^ ]*\) .*/\1/p' $tally/events)
-for b in $bits; do
-	b=${b#64}
-	results "devrights$b" rights "$name"
-done
-is "$(remove address)" OK 'it goes'
-is "$(remove "$name")" OK 'the other, too'
+# ---- limits
 
 chmod 666 /dev/tally
 is "$(create 'page-faults cpu=0 name=public')" OK 'an event'

@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * devwho table SEEN: the table of section "Rights" in <linux/tally.h>, row by row: the
+ * outcome of each call for callers with different capabilities, at each level of
+ * kernel.perf_event_paranoid. SEEN is 1 if the kernel exports perf_allow_kernel(), else 0.
+ *
+ * perf says whether the kernel has level 3. It is also asked for each event: no caller may
+ * have an event of tally that perf_event_open() refuses the same caller.
+ *
+ * tally_recorder.ko mode=share is loaded.
+ */
+#define _GNU_SOURCE
+#include <linux/hw_breakpoint.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include "devtest.h"
+
+#define DEBUGFS			"/sys/kernel/debug/tally/"
+#define PERFMON_PARAMETER	"/sys/module/tally/parameters/perfmon"
+
+/*
+ * The columns of the table. LOW and HIGH have neither capability: LOW at a level below 2,
+ * HIGH at other levels and at a level that modules do not see.
+ */
+enum column { ADMIN, PERFMON, LOW, HIGH, COLUMNS };
+
+/* Cells are an errno, 0 for success, or one of these. */
+enum {
+	BELOW_0 = 1000,		/* level below 0, else EPERM */
+	BELOW_0_FILTER,		/* level below 0, else EOPNOTSUPP */
+	BELOW_1,		/* level below 1, else EACCES */
+	NO_LEVEL_3,		/* kernel without level 3, else EACCES */
+	NO_LEVEL_3_CPU,		/* both of the last two */
+	KILL,			/* CAP_KILL, else EACCES */
+};
+
+/* arm64 has breakpoints in the kernel for CPUs only. */
+#ifdef __aarch64__
+#define WATCHES_KERNEL(cell)	EINVAL
+#else
+#define WATCHES_KERNEL(cell)	(cell)
+#endif
+
+/**
+ * struct row - a line of the table
+ * @what: call
+ * @fill: settings of the event that is opened, by tally and by perf
+ * @call: another call, which returns an errno or 0
+ * @id: event that a file is attached to
+ * @name: the same by its name
+ * @file: file that is used
+ * @use: use of the file, or of the attached file; returns an errno or 0
+ * @want: cell of each column
+ */
+struct row {
+	const char *what;
+	void (*fill)(void);
+	int (*call)(void);
+	const uint64_t *id;
+	const char *name;
+	const int *file;
+	int (*use)(int fd);
+	int want[COLUMNS];
+};
+
+#define NONE	4
+
+static const struct caller {
+	const char *name;
+	uint64_t caps;		/* 0 and @root: all */
+	bool root, admin, perfmon, kill;
+} callers[] = {
+	{ "root", .root = true, .admin = true, .kill = true },
+	{ "CAP_SYS_ADMIN", BIT(CAP_SYS_ADMIN), .admin = true },
+	{ "CAP_PERFMON", BIT(CAP_PERFMON), .perfmon = true },
+	{ "CAP_PERFMON, CAP_KILL", BIT(CAP_PERFMON) | BIT(CAP_KILL), .perfmon = true, .kill = true },
+	[NONE] = { "none", .caps = 0 },
+	{ "CAP_KILL, CAP_NET_ADMIN", BIT(CAP_KILL) | BIT(CAP_NET_ADMIN), .kill = true },
+};
+
+#define CALLERS	(sizeof(callers) / sizeof(callers[0]))
+
+/* What root has made for the callers. */
+static struct {
+	int parent;
+	uint64_t address, function;
+	int rename_id;
+	int create, remove;
+	int file, second, on_cpu, breakpoint, tracepoint;
+	uint64_t public, private, traced, watched;
+	char hidden[TALLY_USER_NAME_LEN];
+	size_t ring;
+} made_by_root;
+
+/* Ids of two events of the caller, which root makes when the caller has begun. */
+static struct {
+	uint64_t own, inherited;
+} of_caller;
+
+/* ---- TALLY_IOC_OPEN ---- */
+
+static void kernel(void)
+{
+}
+
+static void user(void)
+{
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+}
+
+static void trap(void)
+{
+	user();
+	attr.sample_period = 1000000000;
+	attr.sigtrap = 1;
+	attr.remove_on_exec = 1;
+}
+
+static void other(void)
+{
+	user();
+	o.pid = made_by_root.parent;
+}
+
+static void joined(void)
+{
+	other();
+	o.group_fd = made_by_root.file;
+}
+
+static void other_trap(void)
+{
+	trap();
+	o.pid = made_by_root.parent;
+}
+
+static void cpu(void)
+{
+	o.pid = -1;
+	o.cpu = 0;
+}
+
+static void cpu_user(void)
+{
+	user();
+	cpu();
+}
+
+static void all_cpus(void)
+{
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+}
+
+static void all_cpus_user(void)
+{
+	user();
+	all_cpus();
+}
+
+static void chain(void)
+{
+	user();
+	attr.sample_period = 1000;
+	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+}
+
+static void physical(void)
+{
+	user();
+	attr.sample_period = 1000;
+	attr.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR;
+}
+
+static void kprobe(void)
+{
+	attr.type = type_of("kprobe");
+	attr.config = 0;
+	attr.config2 = made_by_root.function;
+}
+
+static void tracepoint(void)
+{
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = made_by_root.rename_id;
+}
+
+static void sampled_tracepoint(void)
+{
+	tracepoint();
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW;
+}
+
+static void watch(uint64_t address)
+{
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.config = 0;
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = address & ~7ULL;
+	attr.bp_len = HW_BREAKPOINT_LEN_8;
+}
+
+static void breakpoint(void)
+{
+	watch(made_by_root.address);
+}
+
+static void own_breakpoint(void)
+{
+	watch((unsigned long)area);
+	user();
+}
+
+static void named(void)
+{
+	user();
+	strcpy(o.name, "who");
+}
+
+static void often(void)
+{
+	user();
+	o.publish_ns = 1000000;
+}
+
+/* Returns the errno of a call, and closes a file that it has made. */
+static int closed(int ret)
+{
+	int error = ret < 0 ? errno : 0;
+
+	if (ret >= 0)
+		close(ret);
+	return error;
+}
+
+/* ---- other ioctls of the device ---- */
+
+static int info(void)
+{
+	struct tally_info i = { .size = sizeof(i) };
+
+	return ioctl(device, TALLY_IOC_INFO, &i) ? errno : 0;
+}
+
+static int switch_all(void)
+{
+	return ioctl(device, TALLY_IOC_ENABLE_ALL) || ioctl(device, TALLY_IOC_DISABLE_ALL) ?
+	       errno : 0;
+}
+
+/* Sets @next to the event. */
+static int find(uint64_t id, struct tally_next *next)
+{
+	memset(next, 0, sizeof(*next));
+	next->size = sizeof(*next);
+	while (!ioctl(device, TALLY_IOC_NEXT, next))
+		if (next->id == id)
+			return 0;
+	return errno;
+}
+
+static int list_events(void)
+{
+	struct tally_next next;
+
+	return find(made_by_root.public, &next) ?:
+	       strcmp(next.name, "public") || !next.what[0] || next.cpu ? ENODATA :
+	       find(made_by_root.private, &next) ?:
+	       strcmp(next.name, "private") || !next.what[0] ||
+	       next.pid != made_by_root.parent ? ENODATA : 0;
+}
+
+/* Each event is listed, with the name that its owner gave it. */
+static int list_address(void)
+{
+	struct tally_next next;
+
+	return find(made_by_root.watched, &next) ?:
+	       strcmp(next.name, "address") ? ENOENT :
+	       !next.config && !next.what[0] ? ENODATA : 0;
+}
+
+static int list_hidden(void)
+{
+	struct tally_next next = { .size = sizeof(next) };
+
+	while (!ioctl(device, TALLY_IOC_NEXT, &next))
+		if (!strcmp(next.name, made_by_root.hidden))
+			return 0;
+	return errno == ENOENT ? ENODATA : errno;
+}
+
+/* ---- TALLY_IOC_ATTACH ---- */
+
+/* Attaches a file by @id, or by @name if that is 0, and uses it. */
+static int attach(uint64_t id, const char *name, int (*use)(int fd))
+{
+	struct tally_attach at = { .size = sizeof(at), .id = id };
+	int fd, error;
+
+	if (!id)
+		strcpy(at.name, name);
+	fd = ioctl(device, TALLY_IOC_ATTACH, &at);
+	if (fd < 0)
+		return errno;
+	error = use ? use(fd) : 0;
+	close(fd);
+	return error;
+}
+
+static int attach_often(void)
+{
+	struct tally_attach at = {
+		.size = sizeof(at), .id = made_by_root.public, .publish_ns = 1000000,
+	};
+
+	return closed(ioctl(device, TALLY_IOC_ATTACH, &at));
+}
+
+/* ---- the files of events ---- */
+
+/* Returns 0 if all that reads an attached or handed on file succeeds. */
+static int read_all(int fd)
+{
+	struct tally_value values[64];
+	void *page = map(fd, PROT_READ);
+
+	if (page == MAP_FAILED)
+		return errno;
+	munmap(page, page_size);
+	if (value_of(fd) == ~0ULL)
+		return EIO;
+	return read_values(fd, values, NULL) < 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) ?
+	       errno : 0;
+}
+
+static int read_cpu(int fd)
+{
+	struct tally_value value;
+	struct tally_read r = {
+		.size = sizeof(r), .nr = 1, .value_size = sizeof(value),
+		.values = (unsigned long)&value,
+	};
+
+	return ioctl(fd, TALLY_IOC_READ, &r) ? errno : 0;
+}
+
+static int ring_info(int fd)
+{
+	struct tally_ring_info i = { .size = sizeof(i) };
+
+	return ioctl(fd, TALLY_IOC_RING_INFO, &i) ? errno : 0;
+}
+
+static int map_size(int fd, size_t size, int prot)
+{
+	void *ring = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+
+	return ring == MAP_FAILED || munmap(ring, size) ? errno : 0;
+}
+
+static int map_ring(int fd)
+{
+	return map_size(fd, made_by_root.ring, PROT_READ);
+}
+
+static int enable(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? errno : 0;
+}
+
+static int map_two(int fd)
+{
+	return map_size(fd, 2 * page_size, PROT_READ | PROT_WRITE);
+}
+
+static int control(int fd)
+{
+	uint64_t period = 1000;
+
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) || ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
+	       ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) || ioctl(fd, PERF_EVENT_IOC_PERIOD, &period) ||
+	       ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1) || ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0) ||
+	       ioctl(made_by_root.second, PERF_EVENT_IOC_SET_OUTPUT, fd) ? errno : 0;
+}
+
+static int set_filter(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1") ? errno : 0;
+}
+
+static int move(int fd, uint64_t address)
+{
+	usual();
+	watch(address);
+	attr.disabled = 1;
+	return ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) ? errno : 0;
+}
+
+static int move_user(int fd)
+{
+	return move(fd, (unsigned long)area);
+}
+
+static int move_kernel(int fd)
+{
+	return move(fd, made_by_root.address);
+}
+
+static int own_filter(void)
+{
+	int fd, error;
+
+	usual();
+	tracepoint();
+	fd = open_it();
+	if (fd < 0)
+		return errno;
+	error = set_filter(fd);
+	close(fd);
+	return error;
+}
+
+static int create_line(void)
+{
+	static const char line[] = "page-faults name=line", name[] = "line";
+
+	if (write(made_by_root.create, line, strlen(line)) < 0)
+		return errno;
+	return write(made_by_root.remove, name, strlen(name)) < 0 ? errno : 0;
+}
+
+/* ---- the table ---- */
+
+/* Cells of a call that takes CAP_PERFMON. */
+#define WEAK(error)	{ 0, 0, error, error }
+
+static const struct row rows[] = {
+	{ "OPEN: own process, user space", user, .want = { 0, 0, 0, NO_LEVEL_3 } },
+	{ "OPEN: own process, sigtrap", trap, .want = { 0, 0, 0, NO_LEVEL_3 } },
+	{ "OPEN: own process, user breakpoint", own_breakpoint, .want = { 0, 0, 0, NO_LEVEL_3 } },
+	{ "OPEN: own process, kernel", kernel, .want = { 0, 0, 0, EACCES } },
+	{ "OPEN: own process, kernel call chain", chain, .want = { 0, 0, 0, EACCES } },
+	{ "OPEN: own process, PHYS_ADDR", physical, .want = { 0, 0, 0, EACCES } },
+	{ "OPEN: own process, tracepoint", tracepoint, .want = { 0, 0, 0, EACCES } },
+	{ "OPEN: sampled tracepoint", sampled_tracepoint, .want = { 0, 0, BELOW_0, EACCES } },
+	{ "SET_FILTER of one's own tracepoint", .call = own_filter,
+	  .want = { 0, 0, BELOW_0_FILTER, EACCES } },
+	{ "OPEN: another process", other, .want = WEAK(EACCES) },
+	{ "OPEN: another process, sibling in root's group", joined, .want = WEAK(EACCES) },
+	{ "OPEN: another process, sigtrap", other_trap, .want = { KILL, KILL, EACCES, EACCES } },
+	{ "OPEN: a CPU, user space", cpu_user, .want = { 0, 0, BELOW_1, NO_LEVEL_3_CPU } },
+	{ "OPEN: all CPUs, user space", all_cpus_user, .want = { 0, 0, BELOW_1, NO_LEVEL_3_CPU } },
+	{ "OPEN: a CPU", cpu, .want = { 0, 0, BELOW_1, EACCES } },
+	{ "OPEN: all CPUs", all_cpus, .want = { 0, 0, BELOW_1, EACCES } },
+	{ "OPEN: kprobe", kprobe, .want = WEAK(EACCES) },
+	{ "OPEN: breakpoint in the kernel", breakpoint,
+	  .want = { WATCHES_KERNEL(0), WATCHES_KERNEL(EPERM), WATCHES_KERNEL(EPERM), EACCES } },
+	{ "OPEN: name", named, .want = WEAK(EACCES) },
+	{ "OPEN: short publish_ns", often, .want = WEAK(EACCES) },
+
+	{ "INFO", .call = info },
+	{ "ENABLE_ALL, DISABLE_ALL", .call = switch_all },
+	{ "NEXT: events on a CPU, of another process", .call = list_events },
+	{ "NEXT: address", .call = list_address, .want = WEAK(ENODATA) },
+	{ "NEXT: generated name", .call = list_hidden, .want = WEAK(ENODATA) },
+
+	{ "ATTACH: event on a CPU", .id = &made_by_root.public },
+	{ "ATTACH: the same by its name", .name = "public" },
+	{ "ATTACH: own process", .id = &of_caller.own },
+	{ "ATTACH: own process, inherited", .id = &of_caller.inherited, .want = WEAK(EACCES) },
+	{ "ATTACH: another process", .id = &made_by_root.private, .want = WEAK(EACCES) },
+	{ "ATTACH: tracepoint", .id = &made_by_root.traced, .want = WEAK(EACCES) },
+	{ "ATTACH: breakpoint", .name = "address", .want = WEAK(EACCES) },
+	{ "ATTACH: generated name", .name = made_by_root.hidden, .want = WEAK(ENOENT) },
+	{ "ATTACH: short publish_ns", .call = attach_often, .want = WEAK(EACCES) },
+	{ "attached file: read, page, RESET", .name = "faults", .use = read_all },
+	{ "attached file: READ of a CPU", .name = "faults", .use = read_cpu, .want = WEAK(EACCES) },
+	{ "attached file: RING_INFO", .name = "faults", .use = ring_info, .want = WEAK(EACCES) },
+	{ "attached file: ring", .name = "faults", .use = map_ring, .want = WEAK(EACCES) },
+	{ "attached file: ENABLE", .name = "faults", .use = enable,
+	  .want = { EPERM, EPERM, EPERM, EPERM } },
+
+	{ "file of root: read, page, RESET", .file = &made_by_root.file, .use = read_all },
+	{ "file of root: READ of a CPU", .file = &made_by_root.on_cpu, .use = read_cpu },
+	{ "file of root: ring", .file = &made_by_root.file, .use = map_two },
+	{ "file of root: other ioctls", .file = &made_by_root.file, .use = control },
+	{ "file of root: SET_FILTER", .file = &made_by_root.tracepoint, .use = set_filter },
+	{ "file of root: breakpoint moved", .file = &made_by_root.breakpoint, .use = move_user },
+	{ "file of root: breakpoint moved to the kernel", .file = &made_by_root.breakpoint,
+	  .use = move_kernel, .want = { WATCHES_KERNEL(0), WATCHES_KERNEL(EPERM),
+					WATCHES_KERNEL(EPERM), WATCHES_KERNEL(EPERM) } },
+
+	{ "debugfs: create, remove", .call = create_line, .want = WEAK(EACCES) },
+};
+
+#define ROWS	(sizeof(rows) / sizeof(rows[0]))
+
+/**
+ * struct moment - what the outcomes depend on, beside the caller
+ * @level: kernel.perf_event_paranoid
+ * @level_3: the kernel has level 3
+ * @seen: modules see whether the level is below 2
+ * @perfmon: parameter of the module
+ */
+struct moment {
+	int level;
+	bool level_3, seen, perfmon;
+};
+
+static enum column column_of(const struct caller *c, const struct moment *m)
+{
+	bool low = m->seen && m->level < 2;
+
+	if (c->admin)
+		return ADMIN;
+	if (c->perfmon && (low || !m->level_3 || m->perfmon))
+		return PERFMON;
+	/* perfmon=1 has no effect for others. */
+	return low ? LOW : HIGH;
+}
+
+static int wanted(const struct row *r, const struct caller *c, const struct moment *m)
+{
+	int cell = r->want[column_of(c, m)];
+
+	switch (cell) {
+	case BELOW_0:
+		return m->level < 0 ? 0 : EPERM;
+	case BELOW_0_FILTER:
+		return m->level < 0 ? 0 : EOPNOTSUPP;
+	case BELOW_1:
+		return m->level < 1 ? 0 : EACCES;
+	case NO_LEVEL_3:
+		return m->level_3 ? EACCES : 0;
+	case NO_LEVEL_3_CPU:
+		return m->level_3 || m->level >= 1 ? EACCES : 0;
+	case KILL:
+		return c->kill ? 0 : EACCES;
+	default:
+		return cell;
+	}
+}
+
+static int ask_perf(void)
+{
+	return closed(syscall(SYS_perf_event_open, &attr, o.pid,
+			      o.pid < 0 ? 0 : o.cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+static const char *name_of(int error)
+{
+	return error ? strerrorname_np(error) : "yes";
+}
+
+static int call(const struct row *r)
+{
+	if (r->call)
+		return r->call();
+	if (r->file)
+		return r->use(*r->file);
+	return attach(r->id ? *r->id : 0, r->name, r->use);
+}
+
+static void check(const struct row *r, const struct caller *c, const struct moment *m)
+{
+	int got, perf = 0, want = wanted(r, c, m);
+
+	if (r->fill) {
+		usual();
+		r->fill();
+		got = closed(open_it());
+		perf = ask_perf();
+	} else {
+		got = call(r);
+	}
+	/* With perfmon=1, CAP_PERFMON has more at level 3 than perf grants. */
+	tell(got == want && (got || !perf || (m->perfmon && c->perfmon)),
+	     "%s, level %d%s, %s: %s, of %s%s%s", r->what, m->level,
+	     m->perfmon ? ", perfmon=1" : "", c->name, name_of(got), name_of(want),
+	     r->fill ? "; perf " : "", r->fill ? name_of(perf) : "");
+}
+
+/* ---- the callers ---- */
+
+static uint64_t id_of(int fd)
+{
+	uint64_t id;
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ID, &id))
+		err(2, "an event: %s", why.text);
+	return id;
+}
+
+/*
+ * Returns what @call returns for the caller, in a child. Root makes two events of the child
+ * before, and a file for it: an event takes one filter.
+ */
+static int as_caller(const struct caller *c,
+		     int (*call)(const struct caller *c, const struct moment *m),
+		     const struct moment *m)
+{
+	int go[2], status, own, inherited;
+	pid_t pid;
+
+	usual();
+	tracepoint();
+	made_by_root.tracepoint = open_it();
+	if (made_by_root.tracepoint < 0 || pipe(go))
+		err(2, "a file or a pipe");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &of_caller, sizeof(of_caller)) != sizeof(of_caller))
+			_exit(255);
+		close(device);
+		if (!c->root)
+			become(c->caps);
+		device = open("/dev/tally", O_RDWR);
+		_exit(call(c, m));
+	}
+	usual();
+	o.pid = pid;
+	own = open_it();
+	of_caller.own = id_of(own);
+	attr.inherit = 1;
+	inherited = open_it();
+	of_caller.inherited = id_of(inherited);
+	if (write(go[1], &of_caller, sizeof(of_caller)) != sizeof(of_caller))
+		err(2, "pipe");
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) == 255)
+		errx(2, "%s ended with status %#x", c->name, status);
+	close(own);
+	close(inherited);
+	close(made_by_root.tracepoint);
+	close(go[0]);
+	close(go[1]);
+	return WEXITSTATUS(status);
+}
+
+static int open_device(const struct caller *c, const struct moment *m)
+{
+	(void)c;
+	(void)m;
+	return device < 0 ? errno : 0;
+}
+
+/* Checks who may open the device. Without its group, only root may. */
+static void check_device(gid_t group, mode_t mode)
+{
+	const struct caller *c;
+	int got;
+
+	if (chown("/dev/tally", 0, group) || chmod("/dev/tally", mode))
+		err(2, "the mode of the device");
+	for (c = callers; c < callers + CALLERS; c++) {
+		got = as_caller(c, open_device, NULL);
+		tell(got == (c->root || group ? 0 : EACCES), "open, mode %#o, %s: %s", mode,
+		     c->name, name_of(got));
+	}
+}
+
+static int check_rows(const struct caller *c, const struct moment *m)
+{
+	const struct row *r;
+
+	for (r = rows; r < rows + ROWS; r++)
+		check(r, c, m);
+	return 0;
+}
+
+static void set_level(int level)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", level);
+	write_to("/proc/sys/kernel/perf_event_paranoid", text);
+}
+
+static void check_moment(const struct moment *m)
+{
+	const struct caller *c;
+
+	set_level(m->level);
+	write_to(PERFMON_PARAMETER, m->perfmon ? "1" : "0");
+	for (c = callers; c < callers + CALLERS; c++)
+		as_caller(c, check_rows, m);
+	write_to(PERFMON_PARAMETER, "0");
+}
+
+/* Only at level 3, perf refuses a caller without capabilities its own user space. */
+static int refused_by_perf(const struct caller *c, const struct moment *m)
+{
+	(void)c;
+	(void)m;
+	usual();
+	user();
+	return ask_perf();
+}
+
+/* ---- what root makes ---- */
+
+static uint64_t make(const char *name, void (*fill)(void))
+{
+	usual();
+	fill();
+	strcpy(o.name, name);
+	return id_of(open_it());
+}
+
+/* An event with an address and without a name has the address in its name. */
+static void make_hidden(void)
+{
+	struct tally_next next = { .size = sizeof(next) };
+	char line[128];
+
+	snprintf(line, sizeof(line), "mem:0x%llx/8:w cpu=0",
+		 (unsigned long long)(made_by_root.address & ~7ULL));
+	if (write(made_by_root.create, line, strlen(line)) < 0)
+		err(2, "%s", line);
+	while (!ioctl(device, TALLY_IOC_NEXT, &next))
+		if (next.type == PERF_TYPE_BREAKPOINT && !strncmp(next.name, "mem:", 4))
+			strcpy(made_by_root.hidden, next.name);
+}
+
+static void cpu_tracepoint(void)
+{
+	cpu();
+	tracepoint();
+}
+
+static void cpu_breakpoint(void)
+{
+	cpu();
+	breakpoint();
+}
+
+static void make_files(void)
+{
+	struct tally_ring_info i = { .size = sizeof(i) };
+	int fd;
+
+	usual();
+	cpu();
+	made_by_root.on_cpu = open_it();
+	usual();
+	attr.sample_period = 1000;
+	attr.sample_type = PERF_SAMPLE_TID;
+	made_by_root.file = open_it();
+	if (mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, made_by_root.file,
+		 0) == MAP_FAILED)
+		err(2, "a ring");
+	usual();
+	made_by_root.second = open_it();
+	usual();
+	watch((unsigned long)area);
+	attr.disabled = 1;
+	made_by_root.breakpoint = open_it();
+	fd = attach_to("faults");
+	if (made_by_root.on_cpu < 0 || made_by_root.second < 0 || made_by_root.breakpoint < 0 ||
+	    ioctl(fd, TALLY_IOC_RING_INFO, &i))
+		err(2, "a file");
+	made_by_root.ring = (1 + i.pages) * page_size;
+	close(fd);
+}
+
+static void make_all(void)
+{
+	made_by_root.parent = getpid();
+	made_by_root.address = address_of("print_fatal_signals");
+	made_by_root.function = address_of("do_sys_openat2");
+	made_by_root.rename_id = trace_id("task/task_rename");
+	made_by_root.create = open(DEBUGFS "create", O_WRONLY | O_CLOEXEC);
+	made_by_root.remove = open(DEBUGFS "remove", O_WRONLY | O_CLOEXEC);
+	if (!made_by_root.address || !made_by_root.function || !type_of("kprobe") ||
+	    made_by_root.rename_id < 0 || made_by_root.create < 0 || made_by_root.remove < 0)
+		errx(2, "no address, no kprobes, no tracepoints or no debugfs");
+	made_by_root.public = make("public", cpu);
+	made_by_root.private = make("private", kernel);
+	made_by_root.traced = make("traced", cpu_tracepoint);
+	made_by_root.watched = make("address", cpu_breakpoint);
+	make_hidden();
+	make_files();
+}
+
+static void table(char **arguments)
+{
+	struct moment m = { .seen = atoi(arguments[0]) };
+
+	make_all();
+	check_device(0, 0600);
+	check_device(NOBODY, 0660);
+	set_level(3);
+	m.level_3 = as_caller(&callers[NONE], refused_by_perf, NULL);
+	printf("# level 3: %d, seen: %d\n", m.level_3, m.seen);
+	for (m.level = -1; m.level <= 2 + m.level_3; m.level++)
+		check_moment(&m);
+	m.level--;
+	m.perfmon = true;
+	check_moment(&m);
+	if (chown("/dev/tally", 0, 0) || chmod("/dev/tally", 0600) ||
+	    write(made_by_root.remove, made_by_root.hidden, strlen(made_by_root.hidden)) < 0)
+		err(2, "the end");
+}
+
+static const struct devtest tests[] = {
+	{ "table", .arguments = 1, .with = table },
+	{ }
+};
+
+int main(int argc, char **argv)
+{
+	return run_test(tests, argc, argv);
+}
