@@ -86,8 +86,7 @@ is "$(cat $tally/events)" '' 'nothing is left of it'
 
 chmod 666 /dev/tally
 is "$(create 'page-faults cpu=0 name=public')" OK 'an event'
-# The debug kernels have no such controller.
-! grep -qw memory /sys/fs/cgroup/cgroup.controllers || results devquota account
+results devquota account
 for b in $bits; do
 	for what in files events memory rings; do
 		results "devquota${b#64}" $what
