@@ -208,7 +208,7 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 
 	if (size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
-	/* libtally_open_event() returns a place then, which is no file to be closed. */
+	/* libtally_open_event() returns 0 then, which is no file to be closed. */
 	if (target->via == LIBTALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
 		snprintf(target->error, sizeof(target->error),
 			 "an event with TALLY_OPEN_MEMBER has no file of its own");

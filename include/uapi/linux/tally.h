@@ -24,7 +24,7 @@
  *	__u64 count;
  *
  *	if (fd < 0)
- *		errx(1, "%s", why.text);
+ *		errx(1, "%s", why.text[0] ? why.text : strerror(errno));
  *	...
  *	read(fd, &count, sizeof(count));
  *
@@ -33,12 +33,13 @@
  *   knows it. A program's struct may be longer than the kernel's: what the kernel does not know
  *   must be 0, else the call fails with E2BIG and writes the kernel's size to the first member. It
  *   may be shorter: the kernel takes the rest for 0 and does not write it. A size below the first
- *   published one is EINVAL.
+ *   published one is EINVAL. Where the kernel writes the size, it writes the smaller one of the
+ *   program's and its own, so that the struct can be given again.
  * - Reserved members, unknown flags and the bytes behind the end of a name must be 0, else EINVAL.
  * - 0 is the default of every member but pid, cpu and group_fd, which are perf's.
  * - struct tally_value and struct tally_page_value stand in arrays. value_size says how far apart
  *   they are, so that they can grow, too.
- * - Programs that were built for another TALLY_ABI cannot make files: EPROTO, with a sentence.
+ * - Programs that were built for TALLY_ABI 1 cannot make files: EPROTO, with a sentence.
  *
  * Rights
  * - Opening /dev/tally takes the device's file mode. It is root's, unless a udev rule gives it to
@@ -342,9 +343,10 @@
  * struct tally_error - the cause of a failure
  *
  * TALLY_IOC_OPEN and TALLY_IOC_ATTACH write it when they fail, to the address in their member
- * error. They write nothing if that is 0, or if the struct of the ioctl could not be read.
+ * error. They write nothing if that is 0, or if the struct of the ioctl cannot be read or has a
+ * wrong size.
  *
- * @size:	size of the struct in bytes; written: the kernel's
+ * @size:	size of the struct, in bytes; written: the smaller of it and the kernel's
  * @error:	written: errno
  * @stage:	written: TALLY_STAGE_*
  * @field:	written: TALLY_FIELD_*
@@ -377,7 +379,8 @@ struct tally_error {
  * BREAKPOINTS		PERF_TYPE_BREAKPOINT
  * BREAKPOINT_PERIODS	PERF_TYPE_BREAKPOINT with a period
  * BPF			PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF
- * INHERITED_PERIODS	PERF_EVENT_IOC_PERIOD of an inherited event
+ * INHERITED_PERIODS	PERF_EVENT_IOC_PERIOD and PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited
+ *			event
  * INHERITED_READS	PERF_SAMPLE_READ of an inherited event
  * INHERITED_SIGTRAPS	sigtrap of an inherited event
  * REQUIRED_SIGTRAPS	sigtrap with TALLY_OPEN_REQUIRE
@@ -385,7 +388,7 @@ struct tally_error {
  * PROBES_BY_NAME	a kprobe or uprobe by config1
  * RDPMC		cap_user_rdpmc in the page of counts
  *
- * No kernel has one of the last eight yet: see "Not supported".
+ * No kernel has one of the last eight yet: see "Not supported" and "Differences".
  */
 #define TALLY_FEATURE_ALL_CPUS			(1ULL << 0)
 #define TALLY_FEATURE_MEMBERS			(1ULL << 1)
@@ -408,7 +411,7 @@ struct tally_error {
 /**
  * struct tally_info - TALLY_IOC_INFO: the ABI and the limits
  *
- * @size:		size of the struct in bytes; written: the kernel's
+ * @size:		size of the struct, in bytes; written: the smaller of it and the kernel's
  * @abi:		TALLY_ABI of the kernel
  * @features:		TALLY_FEATURE_*
  * @attr_size:		size of this kernel's perf_event_attr, in bytes
@@ -416,9 +419,10 @@ struct tally_error {
  * @files_per_user:	greatest number of open event files of one user; 0 for no limit
  * @events_per_user:	greatest number of perf's events of one user: one for each event
  *			and CPU; 0 for no limit
- * @memory_per_user:	greatest size of one user's open devices, files and events, and of
- *			the children that they follow, in bytes, by tally's own estimate; 0
- *			for no limit. Pages of rings are charged as locked memory instead.
+ * @memory_per_user:	greatest size of one user's open devices, files, events and filters,
+ *			and of the children that they follow, in bytes, by tally's own
+ *			estimate; 0 for no limit. Pages of rings are charged as locked memory
+ *			instead.
  * @publish_min_ns:	shortest publish_ns, in nanoseconds. A file with n events on c CPUs
  *			publishes at most each publish_min_ns * max(n / 8, n * c / 64), both
  *			quotients rounded up, and does so if it is asked for less.
@@ -433,8 +437,8 @@ struct tally_error {
  * @max_stack:		greatest sample_max_stack, in entries
  * @reserved:		written: 0
  *
- * The masks hold what TALLY_IOC_OPEN accepts of any caller and for some event. A PMU may refuse
- * some of it, such as branches.
+ * A bit of a mask is 1 if TALLY_IOC_OPEN accepts it from some caller for some event. A PMU may
+ * refuse it all the same, such as branches.
  *
  * Errors: EFAULT; E2BIG; EINVAL for a size below 64.
  */
@@ -577,7 +581,7 @@ struct tally_value {
 /**
  * struct tally_read - TALLY_IOC_READ: counts of a file, with states
  *
- * @size:	size of the struct, in bytes
+ * @size:	size of the struct, in bytes; written: the smaller of it and the kernel's
  * @flags:	written: TALLY_READ_*
  * @cpu:	CPU whose part is read; -1 for the sum
  * @nr:		length of the array @values; written: number of values
@@ -586,8 +590,8 @@ struct tally_value {
  * @time_ns:	written: time of the reading in nanoseconds, by local_clock() of the CPU that
  *		counts; the latest of several CPUs. Of a file that was attached without
  *		CAP_PERFMON: see struct tally_attach.
- * @value_size:	size of an element of @values in bytes, as the program knows struct tally_value;
- *		written: the kernel's. Of a longer element, the kernel fills the rest with 0.
+ * @value_size:	size of an element of @values in bytes, as the program knows struct tally_value.
+ *		The kernel writes as much of an element as it knows, and fills the rest with 0.
  * @reserved:	0
  *
  * Errors: EINVAL for an unknown flag, for a @value_size below 40 or above 4096, and for a CPU that
@@ -609,7 +613,7 @@ struct tally_read {
 /**
  * struct tally_next - TALLY_IOC_NEXT: one event after the other, of all owners
  *
- * @size:	size of the struct, in bytes
+ * @size:	size of the struct, in bytes; written: the smaller of it and the kernel's
  * @state:	written: TALLY_IS_*
  * @id:		id of the event before the wanted one; 0 for the first; written: its id
  * @type:	written: perf_event_attr's type
@@ -649,12 +653,13 @@ struct tally_next {
  *
  * @size:		size of the struct, in bytes
  * @reserved:		0
- * @id:			id of the event; 0 to find it by @name; written: its id
+ * @id:			id of the event; 0 to find it by @name. PERF_EVENT_IOC_ID of the file
+ *			returns it.
  * @perf_flags:		PERF_FLAG_FD_CLOEXEC
  * @read_format:	layout of read(2), as perf_event_attr's; without PERF_FORMAT_GROUP
  * @publish_ns:		as struct tally_open's
  * @error:		as struct tally_open's
- * @name:		name of the event if @id is 0
+ * @name:		name of the event if @id is 0; else empty
  *
  * The file's value and times begin at 0. PERF_EVENT_IOC_RESET begins the value again, for
  * this file alone. The file cannot enable, disable or change the event: EPERM. When the
@@ -701,7 +706,7 @@ struct tally_attach {
 /**
  * struct tally_ring_info - TALLY_IOC_RING_INFO: the rings of an attached event's owner
  *
- * @size:		size of the struct in bytes; written: the kernel's
+ * @size:		size of the struct, in bytes; written: the smaller of it and the kernel's
  * @flags:		written: TALLY_RING_INFO_*
  * @sample_type:	written: perf_event_attr's sample_type
  * @pages:		written: number of pages with records in each ring, a power of two
@@ -767,8 +772,8 @@ struct tally_page_value {
  * struct tally_page - counts of a file's events in the page
  * @size:	size of the struct in bytes; the values follow it
  * @value_size:	size of a struct tally_page_value, in bytes
- * @nr:		number of values: of the file's event and, for a leader, of all members of its
- *		group, in the order of their making
+ * @nr:		number of values: of the file's event and, for a leader, of the members of its
+ *		group in the order of their making, as many as the page has room for
  * @reserved:	0
  * @time_ns:	time of publishing in nanoseconds, by CLOCK_MONOTONIC, of the CPU that did so
  *		last; 0 before the first

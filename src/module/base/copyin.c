@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copies of structs of user programs, whose size may be that of an older or newer header.
+ * Copies from and to structs of user programs, whose size may be that of an older or newer
+ * header.
  */
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/uaccess.h>
@@ -61,4 +63,24 @@ int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, 
 	if (size > PAGE_SIZE)
 		return put_user((u32)known, size_at) ? -EFAULT : -E2BIG;
 	return copy(to, known, from, size, size_at);
+}
+
+/**
+ * tally_copyin_answer - write a struct back to the program that gave it
+ * @to: the program's struct
+ * @answer: the struct, which begins with its size; receives the size that is written
+ * @known: size of @answer, in bytes
+ * @size: size of the program's struct
+ *
+ * The written size is never greater than @size. So a program may give the struct again.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, or EFAULT.
+ */
+int tally_copyin_answer(void __user *to, void *answer, size_t known, u32 size)
+{
+	u32 *written = answer;
+
+	*written = min_t(size_t, known, size);
+	return copy_to_user(to, answer, *written) ? -EFAULT : 0;
 }

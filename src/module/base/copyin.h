@@ -12,6 +12,7 @@ struct perf_event_attr;
 int tally_copyin_attr(struct perf_event_attr *attr,
 		      struct perf_event_attr __user *user);
 int tally_copyin_sized(void *to, size_t known, void __user *from, size_t least, u32 size);
+int tally_copyin_answer(void __user *to, void *answer, size_t known, u32 size);
 
 /**
  * tally_copyin_request - copy the struct of an ioctl, which begins with its size

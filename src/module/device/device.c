@@ -74,6 +74,7 @@ static int check_error(u64 address, u32 *size)
 {
 	struct tally_error __user *to = u64_to_user_ptr(address);
 
+	*size = 0;
 	if (!address)
 		return 0;
 	if (get_user(*size, &to->size))
@@ -85,7 +86,6 @@ static int check_error(u64 address, u32 *size)
 static void explain(u64 address, u32 size, const struct tally_builder *b, int err)
 {
 	struct tally_error e = {
-		.size = sizeof(e),
 		.error = -err,
 		.stage = b->stage,
 		.field = b->err_field,
@@ -96,7 +96,7 @@ static void explain(u64 address, u32 size, const struct tally_builder *b, int er
 		return;
 	strscpy(e.text, b->why, sizeof(e.text));
 	/* The program may have unmapped it meanwhile. The errno says enough then. */
-	if (copy_to_user(u64_to_user_ptr(address), &e, min_t(u32, size, sizeof(e))))
+	if (tally_copyin_answer(u64_to_user_ptr(address), &e, sizeof(e), size))
 		return;
 }
 
@@ -414,10 +414,9 @@ static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
 }
 
-static int attach(const struct tally_attach *a, u64 __user *id_at, struct tally_builder *b)
+static int attach(const struct tally_attach *a, struct tally_builder *b)
 {
 	struct tally_file_how how = {
-		.id_at = id_at,
 		.read_format = a->read_format,
 		.interval = a->publish_ns,
 		.flags = a->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0,
@@ -431,7 +430,7 @@ static int attach(const struct tally_attach *a, u64 __user *id_at, struct tally_
 	return err ?: tally_file_attach(a->id, a->name, &charge, &how, b);
 }
 
-static int ioc_attach(struct tally_attach __user *arg)
+static int ioc_attach(void __user *arg)
 {
 	struct tally_builder b;
 	struct tally_attach a;
@@ -443,7 +442,7 @@ static int ioc_attach(struct tally_attach __user *arg)
 	if (ret)
 		return ret;
 	tally_builder_clear(&b, THIS_MODULE);
-	ret = check_attach(&a, &b) ?: attach(&a, &arg->id, &b);
+	ret = check_attach(&a, &b) ?: attach(&a, &b);
 	if (ret < 0)
 		explain(a.error, error_size, &b, ret);
 	return ret;
@@ -457,7 +456,7 @@ static int ioc_attach(struct tally_attach __user *arg)
 #define ABI_1_OPEN_ERROR	112
 #define ABI_1_ATTACH_ERROR	104
 
-/* Tells a program that was built for ABI 1 why it gets no file. */
+/* Writes to a program that was built for ABI 1 why it gets no file. */
 static int refuse_abi_1(void __user *arg, size_t error_at)
 {
 	const struct {

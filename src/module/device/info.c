@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a program asks of /dev/tally before it makes a file: what the kernel can do, and
- * which events there are.
+ * The ioctls that a program calls before it makes a file: they return what the kernel can
+ * do, and which events there are.
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>
@@ -27,14 +27,9 @@
 #define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)
 #define NEXT_SIZE_1	offsetofend(struct tally_next, what)
 
-static int give_back(void __user *arg, const void *from, size_t known, u32 size)
-{
-	return copy_to_user(arg, from, min_t(size_t, known, size)) ? -EFAULT : 0;
-}
-
 /* ---- TALLY_IOC_INFO ---- */
 
-/* What "Not supported" of <linux/tally.h> lists has no bit here. */
+/* The features that no kernel has have no bit here: see <linux/tally.h>. */
 static u64 features(void)
 {
 	u64 found = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS | TALLY_FEATURE_PUBLISH |
@@ -63,7 +58,6 @@ static u64 clocks(void)
 int tally_ioc_info(void __user *arg)
 {
 	struct tally_info info = {
-		.size = sizeof(info),
 		.abi = TALLY_ABI,
 		.features = features(),
 		.attr_size = sizeof(struct perf_event_attr),
@@ -87,7 +81,7 @@ int tally_ioc_info(void __user *arg)
 	if (err)
 		return err;
 	tally_quota_limits(&info);
-	return give_back(arg, &info, sizeof(info), size);
+	return tally_copyin_answer(arg, &info, sizeof(info), size);
 }
 
 /* ---- TALLY_IOC_NEXT ---- */
@@ -150,7 +144,6 @@ int tally_ioc_next(struct tally_next __user *arg)
 		return -EINVAL;
 	after = n.id;
 	memset(&n, 0, sizeof(n));
-	n.size = sizeof(n);
 	err = tally_registry_after(after, describe_next, &n);
-	return err ?: give_back(arg, &n, sizeof(n), size);
+	return err ?: tally_copyin_answer(arg, &n, sizeof(n), size);
 }

@@ -209,11 +209,8 @@ static int ring_info(struct tally_file *f, void __user *arg)
 	if (!f->at_ring)
 		return -EACCES;
 	memset(&info, 0, sizeof(info));
-	info.size = sizeof(info);
 	err = tally_recorder_info(&f->at.ev, &info);
-	if (!err && copy_to_user(arg, &info, sizeof(info)))
-		err = -EFAULT;
-	return err;
+	return err ?: tally_copyin_answer(arg, &info, sizeof(info), size);
 }
 
 /* The file is attached to an event of another owner. */

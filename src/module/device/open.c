@@ -192,7 +192,7 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 }
 
 /* Writes the id of the event to the program. */
-static int tell_id(u64 id, const struct tally_file_how *how, struct tally_builder *b)
+static int write_id(u64 id, const struct tally_file_how *how, struct tally_builder *b)
 {
 	if (!put_user(id, how->id_at))
 		return 0;
@@ -286,7 +286,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 			tally_builder_failed(b, err, -1);
 	}
 	if (!err)
-		err = tell_id(ev->id, how, b);
+		err = write_id(ev->id, how, b);
 	if (!err && leader)
 		err = join_leader(f, ev, leader, how, b);
 	if (err) {
@@ -318,7 +318,7 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 	else if (err)
 		tally_builder_failed(b, err, -1);
 	else
-		err = tell_id(ev->id, how, b) ?: join_leader(NULL, ev, leader, how, b);
+		err = write_id(ev->id, how, b) ?: join_leader(NULL, ev, leader, how, b);
 	if (err)
 		drop_event(ev);
 	return err;
@@ -396,7 +396,7 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EDQUOT, EFAULT, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
@@ -422,11 +422,8 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	}
 	f->charge = *charge;
 	err = begin_attached(f);
-	if (err)
-		tally_builder_failed(b, err, -1);
-	else
-		err = tell_id(f->at.id, how, b);
 	if (err) {
+		tally_builder_failed(b, err, -1);
 		tally_file_end(f);
 		return err;
 	}

@@ -13,7 +13,7 @@ struct tally_session;
 
 /**
  * struct tally_file_how - properties of a new file
- * @id_at: where the program wants the id of the event
+ * @id_at: where the program wants the id of a new event
  * @read_format: PERF_FORMAT_* bits for read()
  * @interval: time between two updates of the page, in nanoseconds; 0 for the default
  * @flags: flags of the descriptor

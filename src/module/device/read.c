@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -397,12 +398,10 @@ long tally_file_ioc_read(struct tally_file *f, void __user *arg)
 		return err;
 	/* A program may pass the flags of the last answer. */
 	if (r.flags & ~TALLY_READ_RATIO || r.cpu < -1 || r.reserved ||
-	    r.value_size < VALUE_SIZE_1 || r.value_size > PAGE_SIZE)
+	    r.value_size < VALUE_SIZE_1 || r.value_size > SZ_4K)
 		return -EINVAL;
 	err = f->ev ? read_members(f, &r) : read_attached(f, &r);
-	r.value_size = sizeof(struct tally_value);
-	if ((!err || err == -ENOSPC) &&
-	    copy_to_user(arg, &r, min_t(u32, size, sizeof(r))))
+	if ((!err || err == -ENOSPC) && tally_copyin_answer(arg, &r, sizeof(r), size))
 		return -EFAULT;
 	return err;
 }

@@ -26,7 +26,7 @@
 #include "event/event.h"
 #include "read/publisher.h"
 
-/* What follows perf's page: struct tally_page, and the values that programs find by its size. */
+/* The values follow struct tally_page. Programs find them by its size. */
 struct page_counts {
 	struct tally_page head;
 	struct tally_page_value values[TALLY_SET_MOST];

@@ -372,32 +372,32 @@ static void errors(void)
 /* The id cannot be written to a page that is read-only. */
 static void ids(void)
 {
-	struct tally_attach at = { .size = sizeof(at), .name = "named" }, *fixed;
+	struct tally_attach at = { .size = sizeof(at), .name = "named" }, was = at;
 	struct tally_open *there = mmap(NULL, page_size, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct tally_value values[64];
-	uint64_t id = 0;
-	int fd, next;
+	uint64_t id = 0, same = 0;
+	int fd, next, i;
 
 	usual();
 	strcpy(o.name, "named");
 	fd = open_it();
 	ioctl(fd, PERF_EVENT_IOC_ID, &id);
 	tell(fd >= 0 && id && o.id == id, "the id is written: %llu", (unsigned long long)o.id);
-	next = ioctl(device, TALLY_IOC_ATTACH, &at);
-	tell(next >= 0 && at.id == id, "by ATTACH, too: %llu", (unsigned long long)at.id);
-	close(next);
+	for (i = 0; i < 2; i++) {
+		next = ioctl(device, TALLY_IOC_ATTACH, &at);
+		ioctl(next, PERF_EVENT_IOC_ID, &same);
+		tell(next >= 0 && same == id && !memcmp(&at, &was, sizeof(at)),
+		     "ATTACH %d with the same struct: %s", i, outcome(next));
+		close(next);
+	}
 
 	next = next_fd();
-	fixed = (void *)(there + 1);
-	*fixed = at;
-	memset(fixed->name, 0, sizeof(fixed->name));
 	usual();
 	*there = o;
 	mprotect(there, page_size, PROT_READ);
 	expect(ioctl(device, TALLY_IOC_OPEN, there), EFAULT, "an id that cannot be written");
 	tell(why.error == EFAULT && why.field == TALLY_FIELD_ID, "and why: %s", why.text);
-	expect(ioctl(device, TALLY_IOC_ATTACH, fixed), EFAULT, "by ATTACH");
 	mprotect(there, page_size, PROT_READ | PROT_WRITE);
 	there->flags = TALLY_OPEN_MEMBER;
 	there->group_fd = fd;
@@ -415,7 +415,7 @@ static void value_sizes(void)
 		struct tally_value value;
 		char more[24];
 	} longer[2];
-	unsigned int i;
+	unsigned int i, turn;
 	int fd;
 
 	usual();
@@ -428,21 +428,64 @@ static void value_sizes(void)
 	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "values that are too short");
 	r.value_size = 4097;
 	expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "values that are too long");
-	memset(longer, 'm', sizeof(longer));
 	r.value_size = sizeof(longer[0]);
-	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "longer values");
-	tell(r.value_size == sizeof(struct tally_value), "the kernel's have %u bytes",
-	     r.value_size);
-	for (i = 0; i < sizeof(longer[1].more) && !longer[1].more[i]; i++)
-		;
-	tell(i == sizeof(longer[1].more) && longer[1].value.id == o.id &&
-	     longer[0].value.id < o.id && longer[1].value.state == TALLY_IS_ACTIVE,
-	     "the second begins behind the first, and ends with 0");
+	for (turn = 0; turn < 2; turn++) {
+		memset(longer, 'm', sizeof(longer));
+		expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "longer values");
+		for (i = 0; i < sizeof(longer[1].more) && !longer[1].more[i]; i++)
+			;
+		tell(i == sizeof(longer[1].more) && longer[1].value.id == o.id &&
+		     longer[0].value.id < o.id && longer[1].value.state == TALLY_IS_ACTIVE,
+		     "%d: the second begins behind the first, and ends with 0", turn);
+	}
 	for (i = 0; i < 32; i++) {
 		r.reserved = 1U << i;
 		expect(ioctl(fd, TALLY_IOC_READ, &r), EINVAL, "read, something reserved");
 	}
 	close(fd);
+}
+
+/*
+ * Each struct is given twice, as the kernel has left it. Nothing is written behind a shorter
+ * struct, and the size that is written does not rise.
+ */
+static void given_again(void)
+{
+	struct {
+		struct tally_info info;
+		char more[40];
+	} longer = { .info.size = sizeof(longer) };
+	struct {
+		struct tally_next next;
+		char more[40];
+	} far = { .next.size = sizeof(far) };
+	struct tally_info info = { .size = 64 };
+	int turn, fd;
+
+	usual();
+	fd = open_it();
+	info.attr_bits = ~0ULL;
+	info.reserved = ~0U;
+	for (turn = 0; turn < 2; turn++) {
+		expect(ioctl(device, TALLY_IOC_INFO, &info), 0, "INFO of 64 bytes");
+		tell(info.size == 64 && info.attr_bits == ~0ULL && info.reserved == ~0U,
+		     "%d: its size is %u, and nothing is written behind", turn, info.size);
+		expect(ioctl(device, TALLY_IOC_INFO, &longer), 0, "a longer INFO");
+		tell(longer.info.size == sizeof(info) && !longer.more[0],
+		     "%d: its size is %u", turn, longer.info.size);
+		far.next.id = 0;
+		expect(ioctl(device, TALLY_IOC_NEXT, &far), 0, "a longer NEXT");
+		tell(far.next.size == sizeof(far.next), "%d: its size is %u", turn,
+		     far.next.size);
+	}
+	close(fd);
+	why.size = sizeof(why);
+	for (turn = 0; turn < 2; turn++) {
+		usual();
+		o.flags = 1U << 31;
+		refused(EINVAL, TALLY_FIELD_FLAGS, "a failure");
+		tell(why.size == sizeof(why), "%d: the size of the cause is %u", turn, why.size);
+	}
 }
 
 /* A program of ABI 1, whose structs had 240 and 232 bytes and ended with the cause. */
@@ -457,7 +500,7 @@ static void abi_1(void)
 	unsigned int i;
 
 	expect(ioctl(device, TALLY_IOC_INFO, &info), 0, "INFO as in ABI 1");
-	tell(info.abi == 2 && info.size == sizeof(info) && !info.attr_bits,
+	tell(info.abi == 2 && info.size == 64 && !info.attr_bits,
 	     "it says what the ABI is: %u", info.abi);
 	for (i = 0; i < 2; i++) {
 		memset(old, 0, sizeof(old));
@@ -481,6 +524,7 @@ static void structs(void)
 	errors();
 	ids();
 	value_sizes();
+	given_again();
 	abi_1();
 }
 

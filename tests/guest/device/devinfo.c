@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TALLY_IOC_INFO tells what the kernel can do. Each bit is tried here, and is 1 if it works.
+ * TALLY_IOC_INFO returns what the kernel can do. Each bit is tried here, and is 1 if it works.
  *
  * devinfo features: struct tally_info's features
  * devinfo masks: its masks of bits, and max_stack
