@@ -28,11 +28,15 @@ u64 tally_budget_limit(void)
 bool tally_budget_take(struct tally_budget *budget, u64 bytes)
 {
 	u64 limit = tally_budget_limit();
+	s64 taken;
 
 	if (!budget)
 		return true;
-	if (atomic64_add_return(bytes, &budget->bytes) <= limit || !limit)
-		return true;
-	tally_budget_give(budget, bytes);
-	return false;
+	/* Another caller never sees bytes that are refused here. */
+	taken = atomic64_read(&budget->bytes);
+	do {
+		if (limit && taken + bytes > limit)
+			return false;
+	} while (!atomic64_try_cmpxchg(&budget->bytes, &taken, taken + bytes));
+	return true;
 }

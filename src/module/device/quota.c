@@ -69,9 +69,15 @@ static void forget_unused(struct tally_quota *q)
 	kfree_rcu(q, rcu);
 }
 
-static uid_t uid_of(const struct tally_quota *q)
+/* Other users do not learn what a user takes. */
+static int exceeds(const struct tally_quota *q, u64 wanted, const char *limit, u64 most,
+		   struct tally_builder *b)
 {
-	return from_kuid_munged(current_user_ns(), q->uid);
+	if (!uid_eq(q->uid, current_uid()))
+		return tally_bad(b, -EDQUOT, "the user of the leader's file would exceed %s=%llu",
+				 limit, most);
+	return tally_bad(b, -EDQUOT, "user %u would take %llu, of %s=%llu",
+			 from_kuid_munged(current_user_ns(), q->uid), wanted, limit, most);
 }
 
 /* Takes more for a charge, within the module parameters, which may change any time. */
@@ -84,19 +90,12 @@ static int grow(struct tally_quota *q, unsigned int more_files, unsigned int mor
 	lockdep_assert_held(&quotas_lock);
 	b->stage = TALLY_STAGE_LIMIT;
 	if (files && more_files && q->files + more_files > files)
-		return tally_bad(b, -EDQUOT,
-				 "user %u would have %llu files, of files_per_user=%u",
-				 uid_of(q), q->files + more_files, files);
+		return exceeds(q, q->files + more_files, "files_per_user", files, b);
 	if (events && more_events && q->events + more_events > events)
-		return tally_bad(b, -EDQUOT,
-				 "user %u would take %llu perf events, of events_per_user=%u",
-				 uid_of(q), q->events + more_events, events);
+		return exceeds(q, q->events + more_events, "events_per_user", events, b);
 	if (!tally_budget_take(&q->budget, more_bytes))
-		return tally_bad(b, -EDQUOT,
-				 "user %u would take %llu KiB, of kbytes_per_user=%llu",
-				 uid_of(q),
-				 (atomic64_read(&q->budget.bytes) + more_bytes) >> 10,
-				 tally_budget_limit() >> 10);
+		return exceeds(q, (atomic64_read(&q->budget.bytes) + more_bytes) >> 10,
+			       "kbytes_per_user", tally_budget_limit() >> 10, b);
 	q->files += more_files;
 	q->events += more_events;
 	return 0;

@@ -175,7 +175,7 @@ static inline uint64_t value_of(int fd)
 
 /*
  * Checks that TALLY_IOC_OPEN fails with @error, and that the cause it gives has @error, @field,
- * a stage and a text.
+ * a stage and a text. The stage of EDQUOT is the user's limits.
  */
 static inline void refused(int error, unsigned int field, const char *what)
 {
@@ -183,7 +183,7 @@ static inline void refused(int error, unsigned int field, const char *what)
 
 	tell(fd < 0 && errno == error && (o.size < sizeof(o) ||
 	     ((int)why.error == error && why.field == field && why.stage &&
-	      why.text[0])),
+	      (error == EDQUOT) == (why.stage == TALLY_STAGE_LIMIT) && why.text[0])),
 	     "%s: %s, field %#x, stage %u: %s", what, outcome(fd), why.field,
 	     why.stage, why.text);
 	if (fd >= 0)
