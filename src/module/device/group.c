@@ -106,6 +106,7 @@ bool tally_group_put(struct tally_set *set)
 void tally_group_strip(struct tally_set *set)
 {
 	lockdep_assert_held(&set->lock);
+	tally_mapping_strip(&set->mapping);
 	free_room(set);
 }
 

@@ -264,12 +264,19 @@ void tally_mapping_init(struct tally_mapping *m, u64 interval)
 	m->interval = interval ?: TALLY_PUBLISH_DEFAULT;
 }
 
-/* No program has the page mapped, and none can map it any more. */
+/* Frees the page. No program has it mapped, and none can map it any more. */
+void tally_mapping_strip(struct tally_mapping *m)
+{
+	if (m->page)
+		put_page(m->page);
+	m->page = NULL;
+}
+
+/* As tally_mapping_strip(), before the mapping's memory is freed. */
 void tally_mapping_end(struct tally_mapping *m)
 {
 	publisher_unmap(m->publisher);
-	if (m->page)
-		put_page(m->page);
+	tally_mapping_strip(m);
 	mutex_destroy(&m->lock);
 }
 

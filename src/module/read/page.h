@@ -44,6 +44,7 @@ struct tally_mapping {
 };
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval);
+void tally_mapping_strip(struct tally_mapping *m);
 void tally_mapping_end(struct tally_mapping *m);
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 			unsigned int nr);

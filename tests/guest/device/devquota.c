@@ -120,7 +120,10 @@ static int from_thread(void)
 	return ret ? -1 : 0;
 }
 
-/* A child's outcome, as if it were the caller's. */
+/*
+ * A child's outcome, as if it were the caller's. A child with new namespaces has a child of
+ * its own: unshare() moves only children to another namespace of PIDs.
+ */
 static int from_child(int (*open_one)(void), int flags)
 {
 	int status;
@@ -129,7 +132,7 @@ static int from_child(int (*open_one)(void), int flags)
 	if (!fork()) {
 		if (flags && unshare(flags))
 			_exit(ENOSYS);
-		_exit(errno_of(open_one()));
+		_exit(errno_of(flags ? from_child(open_one, 0) : open_one()));
 	}
 	wait(&status);
 	errno = WEXITSTATUS(status);
@@ -584,6 +587,37 @@ static int open_with_page(void)
 	return map(fd, PROT_READ) == MAP_FAILED ? -1 : fd;
 }
 
+/* The page stays with its file. What publishes in it does not. */
+static int open_with_unmapped(void)
+{
+	int fd = open_usual();
+	void *page = map(fd, PROT_READ);
+
+	return page == MAP_FAILED || munmap(page, page_size) ? -1 : fd;
+}
+
+/* The leader of a file is closed. */
+static int without_leader(int first)
+{
+	int fd;
+
+	usual();
+	o.group_fd = first;
+	fd = open_it();
+	close(first);
+	return fd;
+}
+
+static int open_sibling(void)
+{
+	return without_leader(open_usual());
+}
+
+static int open_sibling_of_page(void)
+{
+	return without_leader(open_with_unmapped());
+}
+
 static int open_with_ring(void)
 {
 	int fd = open_sampling(0);
@@ -591,12 +625,19 @@ static int open_with_ring(void)
 	return map_ring(fd) == MAP_FAILED ? -1 : fd;
 }
 
-/* Each file takes at least so much, which is given back when the process ends. */
-static void charged(int (*open_one)(void), long least, const char *what)
+/*
+ * Each file takes at least so much, which is given back when the process ends. Returns how
+ * much each file took.
+ */
+static long charged(int (*open_one)(void), long least, const char *what)
 {
-	enum { FILES = 400 };
-	long before = memory_now(), after;
+	enum { FILES = 1000 };
+	long before = memory_now(), after, *each;
 	int i;
+
+	each = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (each == MAP_FAILED)
+		err(2, "mmap");
 
 	fflush(stdout);
 	if (!fork()) {
@@ -605,18 +646,21 @@ static void charged(int (*open_one)(void), long least, const char *what)
 			if (open_one() < 0)
 				break;
 		after = memory_now();
-		tell(i == FILES && after - before >= FILES * least,
-		     "%d %s: %ld bytes each", i, what, (after - before) / FILES);
+		*each = (after - before) / FILES;
+		tell(i == FILES && *each >= least, "%d %s: %ld bytes each, of at least %ld", i,
+		     what, *each, least);
 		_exit(0);
 	}
 	wait(NULL);
-	/* Some memory is freed after a grace period, and each CPU keeps some for later. */
-	tell(eventually(memory_now() - before < FILES * least / 2), "and gives them back");
+	/* Some memory is freed after a grace period, and two CPUs keep 128 pages for later. */
+	tell(eventually(memory_now() - before < FILES * 600), "and gives them back");
+	return *each;
 }
 
 static void test_account(void)
 {
 	char pid[16], was[32];
+	long each, more;
 
 	renames = trace_id("task/task_rename");
 	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
@@ -628,7 +672,12 @@ static void test_account(void)
 		snprintf(pid, sizeof(pid), "%d", getpid());
 		write_to(CGROUP "cgroup.procs", pid);
 		charged(open_all_cpus, 2048, "files of all CPUs");
-		charged(open_with_page, page_size, "files with a page");
+		each = charged(open_usual, 2048, "files of a task");
+		each = charged(open_with_unmapped, each + page_size / 2, "files with a page");
+		charged(open_with_page, each + page_size / 2, "files with a page that is mapped");
+		each = charged(open_sibling, 2048, "files whose leader is closed");
+		more = charged(open_sibling_of_page, 2048, "files whose leader had a page");
+		tell(more < each + page_size / 2, "which is gone with the leader");
 		charged(open_with_ring, (RING - 1) * page_size, "files with a ring");
 		charged(open_with_filter, 400 * 40, "files with a filter");
 		exit(0);
