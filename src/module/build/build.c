@@ -102,7 +102,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 	    (ev->attr.sample_period || has_records(&b->attr))) {
 		if (tally_record_prepare(&b->attr))
 			return -ENOMEM;
-		ev->output = tally_output_new(&b->attr, target, ev);
+		ev->output = tally_output_new(&b->attr, target, ev, GFP_KERNEL_ACCOUNT);
 		if (!ev->output)
 			return -ENOMEM;
 	}

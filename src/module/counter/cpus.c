@@ -197,7 +197,8 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	struct tally_counter *c;
 	int err;
 
-	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL_ACCOUNT);
+	/* Not accounted: a cgroup at its limit would hold up all who wait for counters_lock. */
+	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&c->lock);

@@ -148,19 +148,20 @@ static void describe(struct tally_output *out, const struct perf_event_attr *att
  * @attr: the attr that the maker gave, with the members that perf's event does not get
  * @target: the task and CPU that the event counts
  * @ev: the event
+ * @gfp: flags of the allocation
  *
  * Context: Process context, may sleep.
  * Return: the output, without a ring; NULL if there is no memory.
  */
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      const struct tally_target *target,
-				      struct tally_event *ev)
+				      struct tally_event *ev, gfp_t gfp)
 {
 	unsigned int nr_slots = tally_target_slots(target);
 	struct tally_output *out;
 	unsigned int i;
 
-	out = kvzalloc(struct_size(out, slots, nr_slots), GFP_KERNEL_ACCOUNT);
+	out = kvzalloc(struct_size(out, slots, nr_slots), gfp);
 	if (!out)
 		return NULL;
 	out->ev = ev;
@@ -192,9 +193,13 @@ struct tally_output *tally_output_of(struct tally_event *ev)
 
 	lockdep_assert_held(&tally_outputs_lock);
 	if (!ev->output) {
-		/* Pollers, readers and samples of the group look at it without the lock. */
+		/*
+		 * Not accounted: a cgroup at its limit would hold up all who wait for the lock.
+		 * Pollers, readers and samples of the group look at it without the lock.
+		 */
 		smp_store_release(&ev->output,
-				  tally_output_new(&none, &ev->counter->target, ev));
+				  tally_output_new(&none, &ev->counter->target, ev,
+						   GFP_KERNEL));
 	}
 	return ev->output;
 }

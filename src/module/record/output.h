@@ -124,7 +124,7 @@ struct tally_output {
 
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      const struct tally_target *target,
-				      struct tally_event *ev);
+				      struct tally_event *ev, gfp_t gfp);
 int tally_output_fill(struct tally_output *out, struct tally_ring_how *how);
 void tally_output_end(struct tally_output *out);
 void tally_output_free(struct tally_output *out);

@@ -192,7 +192,7 @@ static void *map_twice(struct tally_ring *r)
 	struct page **twice;
 	void *data;
 
-	twice = kvcalloc(2 * r->nr_pages, sizeof(*twice), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	twice = kvcalloc(2 * r->nr_pages, sizeof(*twice), GFP_KERNEL | __GFP_NOWARN);
 	if (!twice)
 		return NULL;
 	memcpy(twice, r->pages + 1, r->nr_pages * sizeof(*twice));
