@@ -151,9 +151,8 @@ static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
 	      TALLY_BIT_RESERVED);
 
 /* Bits for records of tasks, which are written at tracepoints. */
-#define TASK_BITS	(BIT_ULL(TALLY_BIT_COMM) | BIT_ULL(TALLY_BIT_COMM_EXEC) |		\
-			 BIT_ULL(TALLY_BIT_TASK) | BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) |	\
-			 BIT_ULL(TALLY_BIT_CGROUP))
+#define TASK_BITS	(BIT_ULL(TALLY_BIT_COMM) | BIT_ULL(TALLY_BIT_TASK) |		\
+			 BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) | BIT_ULL(TALLY_BIT_CGROUP))
 
 /* Returns the one-bit members that an event of a file may have, as struct tally_info does. */
 u64 tally_attr_bits(void)
@@ -162,7 +161,7 @@ u64 tally_attr_bits(void)
 
 	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
 		bits &= ~TASK_BITS;
-	if (!IS_ENABLED(CONFIG_CGROUPS))
+	if (!IS_ENABLED(CONFIG_CGROUP_PERF))
 		bits &= ~BIT_ULL(TALLY_BIT_CGROUP);
 	return bits;
 }
@@ -224,12 +223,14 @@ static int find_bit(struct tally_builder *b, u64 bits, const struct unbuilt *u, 
 
 static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	u64 bits = bits_of(attr) & ~BUILT_BITS;
+	bool records = b->flags & TALLY_BUILDER_RECORDS;
+	u64 bits = bits_of(attr) & ~(records ? tally_attr_bits() : BUILT_BITS);
 
-	if (b->flags & TALLY_BUILDER_RECORDS)
-		bits &= ~RING_BITS;
 	if (!bits)
 		return 0;
+	if (records && bits & TASK_BITS)
+		return tally_bad_bit(b, __ffs64(bits & TASK_BITS), -EOPNOTSUPP,
+				     "this kernel has no tracepoints or no cgroups for such records");
 	return find_bit(b, bits, unbuilt_bits, ARRAY_SIZE(unbuilt_bits)) ?:
 	       find_bit(b, bits, ring_bits, ARRAY_SIZE(ring_bits)) ?:
 	       tally_bad_bit(b, __ffs64(bits), -EINVAL, "reserved bits are set");

@@ -23,6 +23,8 @@ same sampling
 results devgroups cpus
 results devread page
 results devcount breakpoints
+results devinfo features
+results devinfo masks
 ok 'rmmod' rmmod tally
 insmod "$here/tally.ko" events='kprobe:do_exit;sched:sched_switch;page-faults'
 ok 'events of kprobes and tracepoints are refused, others are made' said '1 events started, 2 failed'
