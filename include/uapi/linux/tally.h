@@ -423,9 +423,12 @@ struct tally_error {
  *			and of the children that they follow, in bytes, by tally's own
  *			estimate; 0 for no limit. Pages of rings are charged as locked memory
  *			instead.
- * @publish_min_ns:	shortest publish_ns, in nanoseconds. A file with n events on c CPUs
- *			publishes at most each publish_min_ns * max(n / 8, n * c / 64), both
- *			quotients rounded up, and does so if it is asked for less.
+ * @publish_min_ns:	shortest publish_ns, in nanoseconds. A page with n events on c CPUs takes
+ *			max(n / 8, n * c / 64) shares, both quotients rounded up, and is
+ *			published at most each publish_min_ns * shares. All pages of one user
+ *			whose publish_ns is not below publish_default_ns are published at most
+ *			each 0.1 milliseconds * the sum of their shares. A page is published
+ *			less often than publish_ns asks for then.
  * @publish_max_ns:	longest publish_ns, in nanoseconds
  * @publish_default_ns:	publish_ns of a file that was opened with 0, in nanoseconds
  * @attr_bits:		one-bit members of perf_event_attr that may be 1: bit n is the member

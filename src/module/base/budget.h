@@ -6,11 +6,13 @@
 #include <linux/types.h>
 
 /**
- * struct tally_budget - the memory that a user's files take
- * @bytes: number of bytes; any context may change it
+ * struct tally_budget - what a user's files take
+ * @bytes: memory in bytes; any context may change it
+ * @published: work of publishing the user's pages of counts: see struct tally_publisher
  */
 struct tally_budget {
 	atomic64_t bytes;
+	atomic_t published;
 };
 
 u64 tally_budget_limit(void);

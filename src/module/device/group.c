@@ -70,17 +70,19 @@ static void free_room(struct tally_set *set)
  * @ev: an event, which does not join yet
  * @interval: time between two updates of the leader's page, in nanoseconds; 0 for the
  *	default
+ * @budget: account of the user whom the leader's file is charged to
  *
  * The new group has room for one member.
  *
  * Return: 0, or ENOMEM. tally_group_put() must follow in both cases.
  */
-int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval)
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
+		     struct tally_budget *budget)
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
 	seqcount_init(&set->changes);
-	tally_mapping_init(&set->mapping, interval);
+	tally_mapping_init(&set->mapping, interval, budget);
 	set->owner = ev->owner;
 	set->plain = true;
 	set->nr_slots = ev->counter->nr_slots;

@@ -5,10 +5,12 @@
 #include <linux/types.h>
 
 struct list_head;
+struct tally_budget;
 struct tally_event;
 struct tally_set;
 
-int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval);
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
+		     struct tally_budget *budget);
 bool tally_group_put(struct tally_set *set);
 void tally_group_strip(struct tally_set *set);
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);

@@ -225,13 +225,15 @@ end:
 }
 
 static struct tally_file *file_for(const struct tally_event *ev,
-				   const struct tally_file_how *how)
+				   const struct tally_file_how *how,
+				   struct tally_budget *budget)
 {
 	struct tally_file *f = tally_file_alloc(how->read_format, TALLY_SET_MOST);
 
 	if (!f)
 		return NULL;
-	if (!tally_group_init(&f->own, ev, how->interval) && !keep_given(f, how->given))
+	if (!tally_group_init(&f->own, ev, how->interval, budget) &&
+	    !keep_given(f, how->given))
 		return f;
 	tally_file_put(&f->own);
 	return NULL;
@@ -263,7 +265,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
 		   const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = file_for(ev, how);
+	struct tally_file *f = file_for(ev, how, tally_quota_budget(charge));
 	bool wanted = how->wanted && !leader;
 	int err;
 
@@ -409,7 +411,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->at.quiet = !tally_perfmon_capable();
-	tally_mapping_init(&f->at_mapping, how->interval);
+	tally_mapping_init(&f->at_mapping, how->interval, tally_quota_budget(charge));
 	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {
 		tally_quota_uncharge(charge);

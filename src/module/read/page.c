@@ -16,6 +16,7 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
+#include "base/budget.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/page.h"
@@ -41,11 +42,22 @@ size_t tally_publisher_memory(void)
 /* Sets the interval that was asked for, or a longer one for many members and CPUs. */
 static void set_interval(struct tally_publisher *p)
 {
-	u64 shortest = TALLY_PUBLISH_SHORTEST *
-		       max(DIV_ROUND_UP(p->nr, 8),
-			   DIV_ROUND_UP(p->nr * p->nr_slots, 64));
+	unsigned int work = max(DIV_ROUND_UP(p->nr, 8),
+				DIV_ROUND_UP(p->nr * p->nr_slots, 64));
 
-	p->interval = max(p->asked, shortest);
+	p->interval = max(p->asked, TALLY_PUBLISH_SHORTEST * work);
+	if (p->budget)
+		atomic_add(work - p->work, &p->budget->published);
+	p->work = work;
+}
+
+/* Called with mapped_lock. */
+static void stop_publisher(struct tally_publisher *p)
+{
+	list_del(&p->node);
+	tally_publisher_stop(p);
+	if (p->budget)
+		atomic_sub(p->work, &p->budget->published);
 }
 
 /*
@@ -132,44 +144,39 @@ void tally_pages_repair(void)
 
 /**
  * publisher_map - publish in a page that a user program maps
- * @members: one event, or the members of a set; they are not freed before the publisher
- * @nr: number of @members
- * @interval: time between two updates, in nanoseconds; longer for many members
- * @page: the page; zeroed, or from an earlier publisher
- * @base: part of the totals that the program does not see, for an attached event; else
- *	NULL
- * @quiet: interrupt no CPU
+ * @m: the mapping, with its page, which is zeroed or from an earlier publisher
+ *
+ * Many members lengthen the interval, and so do many pages of one user, unless the interval is
+ * below the default, which takes CAP_PERFMON.
  *
  * The owners of the members may publish them by tally_publish() all the same.
  *
  * Context: Process context, may sleep.
  * Return: the publisher; NULL if there is no memory.
  */
-static struct tally_publisher *publisher_map(struct tally_event **members,
-					     unsigned int nr, u64 interval,
-					     void *page,
-					     const struct tally_totals *base,
-					     bool quiet)
+static struct tally_publisher *publisher_map(const struct tally_mapping *m)
 {
 	struct tally_publisher *p;
 
-	p = tally_publisher_new(members, nr, TALLY_SET_MOST, interval);
+	p = tally_publisher_new(m->members, m->nr, TALLY_SET_MOST, m->interval);
 	if (!p)
 		return NULL;
-	p->quiet = quiet;
-	set_interval(p);
+	p->quiet = m->quiet;
 	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL_ACCOUNT);
 	if (!p->mapped) {
 		tally_publisher_free(p);
 		return NULL;
 	}
-	p->mapped->page = page;
-	if (base) {
+	p->mapped->page = page_address(m->page);
+	if (m->attached) {
 		p->mapped->attached = true;
-		p->mapped->base = *base;
+		p->mapped->base = m->base;
 	}
-	tally_mapped_init(page);
+	tally_mapped_init(p->mapped->page);
+	if (m->interval >= TALLY_PUBLISH_DEFAULT)
+		p->budget = m->budget;
 	mutex_lock(&mapped_lock);
+	set_interval(p);
 	list_add(&p->node, &mapped);
 	tally_publisher_start(p);
 	publish_now(p, NULL);
@@ -222,8 +229,7 @@ static void publisher_last(struct tally_publisher *p,
 		return;
 	m = p->mapped;
 	mutex_lock(&mapped_lock);
-	list_del(&p->node);
-	tally_publisher_stop(p);
+	stop_publisher(p);
 	if (count) {
 		m->sum.totals[0].value = count->value;
 		m->sum.totals[0].enabled = count->enabled_ns;
@@ -252,15 +258,15 @@ static void publisher_unmap(struct tally_publisher *p)
 	if (!p)
 		return;
 	mutex_lock(&mapped_lock);
-	list_del(&p->node);
-	tally_publisher_stop(p);
+	stop_publisher(p);
 	mutex_unlock(&mapped_lock);
 	tally_publisher_free(p);
 }
 
-void tally_mapping_init(struct tally_mapping *m, u64 interval)
+void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget)
 {
 	mutex_init(&m->lock);
+	m->budget = budget;
 	m->interval = interval ?: TALLY_PUBLISH_DEFAULT;
 }
 
@@ -372,9 +378,7 @@ static int start(struct tally_mapping *m)
 		return -ENODEV;
 	if (m->members[0]->attr.inherit)
 		return -EINVAL;
-	m->publisher = publisher_map(m->members, m->nr, m->interval,
-				     page_address(m->page),
-				     m->attached ? &m->base : NULL, m->quiet);
+	m->publisher = publisher_map(m);
 	return m->publisher ? 0 : -ENOMEM;
 }
 

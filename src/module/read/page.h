@@ -7,6 +7,7 @@
 #include "counter/slot.h"
 
 struct page;
+struct tally_budget;
 struct tally_count;
 struct tally_event;
 struct tally_publisher;
@@ -23,6 +24,8 @@ struct vm_area_struct;
  * @maps: number of mappings
  * @publisher: publisher that writes the page; NULL while the page is not mapped
  * @interval: time between two updates, in nanoseconds
+ * @budget: account of the user whom the file is charged to; NULL for none. The page is not
+ *	published when the charge is given back.
  * @members: events whose counts the page shows
  * @nr: number of @members; 0 when they are gone
  * @attached: the only event has another owner
@@ -36,6 +39,7 @@ struct tally_mapping {
 	unsigned int maps;
 	struct tally_publisher *publisher;
 	u64 interval;
+	struct tally_budget *budget;
 	struct tally_event **members;
 	unsigned int nr;
 	bool attached;
@@ -43,7 +47,7 @@ struct tally_mapping {
 	bool quiet;
 };
 
-void tally_mapping_init(struct tally_mapping *m, u64 interval);
+void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget);
 void tally_mapping_strip(struct tally_mapping *m);
 void tally_mapping_end(struct tally_mapping *m);
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,

@@ -64,6 +64,8 @@ struct publish_cpu {
  * @node: link in the list of publishers, or of those with a mapped page
  * @interval: interval of the timers, in nanoseconds
  * @asked: interval that was asked for, in nanoseconds
+ * @work: work of publishing once: 1 for up to eight members
+ * @budget: account of the user whose pages share a rate; NULL for none
  * @quiet: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
  *	no hard timers, and begins to count on a CPU with the first copy there
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
@@ -79,6 +81,8 @@ struct tally_publisher {
 	struct list_head node;
 	u64 interval;
 	u64 asked;
+	unsigned int work;
+	struct tally_budget *budget;
 	bool quiet;
 	int keeper;
 	unsigned int nr_slots;

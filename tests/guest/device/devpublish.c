@@ -3,6 +3,7 @@
  * devpublish task CPU: counts the caller on a CPU, and the copies that are published, until
  *	it is told to end by SIGTERM.
  * devpublish all: publishes an event on all CPUs each millisecond until then.
+ * devpublish shared: the rate of many pages of one user.
  * devpublish follow: the count of a task that goes from CPU to CPU.
  * devpublish reader NAME N: attaches to event NAME, reads it N times in each way, and waits for
  *	the end of its input before and afterwards.
@@ -44,6 +45,54 @@ static void test_task(char **arguments)
 		last = time;
 	}
 	tell(copies > 1, "%d copies of its count", copies);
+}
+
+/* Returns how often the page is published while the caller keeps a CPU busy for a second. */
+static int copies_of(const struct tally_page *page)
+{
+	struct timespec now, begin;
+	uint64_t last = 0, time;
+	int copies = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		time = time_of(page);
+		copies += time != last;
+		last = time;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 1000);
+	return copies;
+}
+
+/*
+ * Each page takes 0.1 ms of an interval, so 400 pages have an interval of 40 ms, and each of
+ * two timers makes at most 26 copies a second. A short interval takes CAP_PERFMON, and is kept.
+ */
+static void shared(void)
+{
+	enum { PAGES = 400 };
+	const struct tally_page *page, *fast;
+	void *pages[PAGES];
+	int i, fd, copies;
+
+	run_on(1);
+	usual();
+	page = tally_page_of(map(open_it(), PROT_READ));
+	usual();
+	o.publish_ns = 1000000;
+	fast = tally_page_of(map(open_it(), PROT_READ));
+	for (i = 0; i < PAGES; i++) {
+		usual();
+		fd = open_it();
+		pages[i] = map(fd, PROT_READ);
+		close(fd);
+	}
+	copies = copies_of(page);
+	tell(copies > 1 && copies <= 52, "one of %d pages: %d copies a second", PAGES, copies);
+	tell(eventually(copies_of(fast) > 52), "one with a short interval has more");
+	for (i = 0; i < PAGES; i++)
+		munmap(pages[i], page_size);
+	tell(eventually(copies_of(page) > 52), "and so has the first one, when it is alone");
 }
 
 static void test_all(void)
@@ -255,6 +304,7 @@ static void weak_gone(void)
 static const struct devtest tests[] = {
 	{ "task", .arguments = 1, .with = test_task },
 	{ "all", .run = test_all },
+	{ "shared", .run = shared },
 	{ "follow", .run = follow },
 	{ "reader", .arguments = 2, .with = test_reader },
 	{ "weak", .run = weak },

@@ -76,6 +76,7 @@ done
 # ---- a task that moves between CPUs, which are idle before and afterwards
 
 results "$here/devpublish" follow
+results "$here/devpublish" shared
 
 # ---- all CPUs, which are busy at times
 
