@@ -53,7 +53,7 @@ sums() {
 }
 # good_of CALL: prints the number of calls on tally's files that succeeded.
 good_of() { sed -n "s/^$1 [0-9]* //p" $tmp/trinity/sums; }
-needed='perf_event_open ioctl mmap read poll'
+needed='perf_event_open sampled ring ioctl mmap read poll'
 all_succeeded() {
 	sums
 	for name in $needed; do

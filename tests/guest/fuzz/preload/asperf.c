@@ -4,11 +4,14 @@
  * /dev/tally. It is for trinity, which knows perf's files and makes all system calls by
  * syscall().
  *
- * tally seldom accepts the attributes that trinity makes up. So most attributes lose the
- * settings that only samples need, and most mappings of a file begin at the page of the
- * event. trinity knows no ioctl of perf, and its own ioctl() faults if trinity has no
- * pipes and sockets. So it is started with calls such as pread64(), most of which become
- * ioctls here. Calls that wait return soon. All other calls are unchanged.
+ * tally seldom accepts the attributes that trinity makes up. So most attributes keep only what
+ * TALLY_IOC_INFO says that tally knows, in values that fit together: samples, clocks, records
+ * and wake-ups are among them. Most mappings of a file begin at the page of the event. Rings
+ * are mapped here, because trinity asks for no size that a ring can have. The tails of rings
+ * are moved to where a reader would leave them, or anywhere. trinity knows no ioctl of perf,
+ * and its own ioctl() faults if trinity has no pipes and sockets. So it is started with calls
+ * such as pread64(), most of which become ioctls here. Calls that wait return soon. All other
+ * calls are unchanged.
  *
  * trinity uses the ten files that it opened first. In its children, a new file takes the
  * place of one of them: so calls on new files are made, too, and new files are closed.
@@ -16,6 +19,8 @@
  * Calls on these files are counted. The numbers are printed when trinity ends:
  *
  *	on tally's files: ioctl 1000 400	1000 calls, of which 400 succeeded
+ *
+ * "sampled" counts the files that were asked for with sample_type, "ring" the mappings of rings.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,6 +41,9 @@
 #define CALLS	500
 #define FILES	10
 
+/* Places in counts, behind those of the system calls. */
+enum { SAMPLED = CALLS, RING, COUNTS };
+
 static const unsigned long ioctls[] = {
 	PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_REFRESH,
 	PERF_EVENT_IOC_RESET, PERF_EVENT_IOC_PERIOD, PERF_EVENT_IOC_SET_OUTPUT,
@@ -43,11 +51,14 @@ static const unsigned long ioctls[] = {
 	PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_QUERY_BPF,
 	PERF_EVENT_IOC_MODIFY_ATTRIBUTES, TALLY_IOC_READ, TALLY_IOC_INFO, TALLY_IOC_OPEN,
 	TALLY_IOC_NEXT, TALLY_IOC_ATTACH, TALLY_IOC_ENABLE_ALL, TALLY_IOC_DISABLE_ALL,
+	TALLY_IOC_RING_INFO,
 };
 
 static long (*libc_syscall)(long nr, ...);
 static struct { unsigned long calls, good; } *counts;	/* shared with the children */
 static int device = -1, files[FILES], nr_files;
+static struct tally_info info = { .size = sizeof(info) };
+static struct { struct perf_event_mmap_page *at; size_t size; int prot; } rings[FILES];
 static pid_t first;
 static __u64 state = 1;
 
@@ -67,9 +78,60 @@ static int is_ours(unsigned long fd)
 	return 0;
 }
 
-/* Clears the settings that only samples and records need: tally would refuse most. */
+static void count(int what, int good)
+{
+	__atomic_add_fetch(&counts[what].calls, 1, __ATOMIC_RELAXED);
+	if (good)
+		__atomic_add_fetch(&counts[what].good, 1, __ATOMIC_RELAXED);
+}
+
+/* Each value is one that some event may have; a mask of registers has only those of 64 bits. */
+static void mend_samples(struct perf_event_attr *attr)
+{
+	static const __u64 registers = 0xff0fff;
+
+	if (attr->freq)
+		attr->sample_freq %= 10000;
+	else
+		attr->sample_period %= below(2) ? 100 : 1000000;
+	attr->sample_type &= info.sample_type & ~PERF_SAMPLE_BRANCH_STACK;
+	if (attr->inherit)
+		attr->sample_type &= ~PERF_SAMPLE_READ;
+	attr->branch_sample_type = 0;
+	attr->sample_regs_user = (attr->sample_regs_user & registers) | 1;
+	attr->sample_regs_intr = (attr->sample_regs_intr & registers) | 1;
+	attr->sample_stack_user = (attr->sample_stack_user % 4096 & ~7) | 8;
+	attr->sample_max_stack %= info.max_stack;
+	attr->wakeup_events %= 64;
+	attr->clockid = below(12);
+	if (!(info.clocks >> attr->clockid & 1))
+		attr->use_clockid = 0;
+	if (!attr->use_clockid)
+		attr->clockid = 0;
+}
+
+/* Clears what only samples need. */
+static void mend_counting(struct perf_event_attr *attr)
+{
+	attr->sample_period = 0;
+	attr->freq = 0;
+	attr->sample_type = 0;
+	attr->watermark = 0;
+	attr->wakeup_events = 0;
+	attr->use_clockid = 0;
+	attr->clockid = 0;
+	attr->branch_sample_type = 0;
+	attr->sample_regs_user = 0;
+	attr->sample_regs_intr = 0;
+	attr->sample_stack_user = 0;
+	attr->sample_max_stack = 0;
+}
+
+/* Leaves of @attr what tally can know. What few events may have is mostly cleared. */
 static void mend(struct perf_event_attr *attr)
 {
+	__u64 *bits = &attr->read_format + 1;
+
 	attr->size = sizeof(*attr);
 	if (below(2)) {
 		attr->type = PERF_TYPE_SOFTWARE;
@@ -77,38 +139,60 @@ static void mend(struct perf_event_attr *attr)
 		attr->config1 = 0;
 		attr->config2 = 0;
 	}
-	if (below(2))
-		attr->sample_period = 0;
-	else if (below(2))
-		attr->sample_period %= 1000000;
-	attr->read_format &= PERF_FORMAT_MAX - 1;
-	attr->sample_type = 0;
-	attr->mmap = 0;
-	attr->comm = 0;
-	attr->freq = 0;
-	attr->task = 0;
-	attr->watermark = 0;
-	attr->precise_ip = 0;
-	attr->mmap_data = 0;
-	attr->sample_id_all = 0;
-	attr->exclude_callchain_kernel = 0;
-	attr->exclude_callchain_user = 0;
-	attr->mmap2 = 0;
-	attr->comm_exec = 0;
-	attr->use_clockid = 0;
-	attr->context_switch = 0;
-	attr->write_backward = 0;
-	if (below(4)) {
-		attr->inherit_stat = 0;
+	*bits &= info.attr_bits;
+	attr->read_format &= info.read_format;
+	attr->aux_watermark = 0;
+	if (below(8)) {
+		attr->precise_ip = 0;
+		attr->exclude_callchain_kernel = 0;
+		attr->exclude_callchain_user = 0;
+		attr->sigtrap = 0;
 		attr->exclusive = 0;
 	}
-	attr->wakeup_events = 0;
-	attr->branch_sample_type = 0;
-	attr->sample_regs_user = 0;
-	attr->sample_stack_user = 0;
-	attr->clockid = 0;
-	attr->aux_watermark = 0;
-	attr->sample_max_stack = 0;
+	if (below(2))
+		attr->inherit = 0;
+	if (below(2)) {
+		attr->comm = 0;
+		attr->comm_exec = 0;
+		attr->task = 0;
+		attr->context_switch = 0;
+	}
+	if (attr->exclude_user)
+		attr->exclude_kernel = 0;
+	if (below(3))
+		mend_samples(attr);
+	else
+		mend_counting(attr);
+}
+
+/* Maps the ring of the file in the place @n, which is the one of @cpu. */
+static void map_ring(int n, unsigned int cpu)
+{
+	size_t size = (1 + (1UL << below(4))) * getpagesize();
+	int prot = below(2) ? PROT_READ : PROT_READ | PROT_WRITE;
+	void *at;
+
+	if (rings[n].at)
+		munmap(rings[n].at, rings[n].size);
+	rings[n].at = NULL;
+	at = mmap(NULL, size, prot, MAP_SHARED, files[n], TALLY_RING_AT(cpu));
+	count(RING, at != MAP_FAILED);
+	if (at == MAP_FAILED)
+		return;
+	rings[n].at = at;
+	rings[n].size = size;
+	rings[n].prot = prot;
+}
+
+/* Moves the tail of a ring, in one of two calls to where a reader leaves it. */
+static void move_tail(int n)
+{
+	struct perf_event_mmap_page *page = rings[n].at;
+
+	if (page && rings[n].prot & PROT_WRITE)
+		__atomic_store_n(&page->data_tail, below(2) ?
+				 __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) : below(1 << 16),
+				 __ATOMIC_RELEASE);
 }
 
 static long open_file(const void *attr, int pid, int cpu, int group_fd, unsigned long flags)
@@ -122,10 +206,12 @@ static long open_file(const void *attr, int pid, int cpu, int group_fd, unsigned
 		.group_fd = group_fd,
 		.perf_flags = flags,
 	};
-	int at;
+	const struct perf_event_attr *asked = attr;
+	int n;
 	long fd;
 
 	if (below(4)) {
+		asked = &mended;
 		/* trinity knows the attributes up to this size. */
 		memcpy(&mended, attr, PERF_ATTR_SIZE_VER5);
 		mend(&mended);
@@ -137,16 +223,24 @@ static long open_file(const void *attr, int pid, int cpu, int group_fd, unsigned
 	if (getpid() != first && group_fd >= 0 && !below(4))
 		o.flags |= TALLY_OPEN_MEMBER;
 	fd = libc_syscall(__NR_ioctl, device, TALLY_IOC_OPEN, &o);
-	if (fd < 0 || o.flags & TALLY_OPEN_MEMBER)
+	if (asked == &mended && mended.sample_type)
+		count(SAMPLED, fd >= 0);
+	if (fd < 0)
 		return fd;
+	/* A member has no file. */
+	if (o.flags & TALLY_OPEN_MEMBER)
+		return group_fd;
 	if (getpid() == first && nr_files < FILES) {
-		files[nr_files++] = fd;
-		return fd;
+		n = nr_files++;
+		files[n] = fd;
+	} else {
+		n = below(nr_files);
+		dup2(fd, files[n]);
+		close(fd);
 	}
-	at = files[below(nr_files)];
-	dup2(fd, at);
-	close(fd);
-	return at;
+	if (below(2))
+		map_ring(n, o.flags & TALLY_OPEN_ALL_CPUS ? below(info.nr_cpus) : 0);
+	return files[n];
 }
 
 long syscall(long nr, ...)
@@ -210,11 +304,10 @@ long syscall(long nr, ...)
 		ret = open_file((void *)a[0], a[1], a[2], a[3], a[4]);
 	else
 		ret = libc_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if ((nr == __NR_perf_event_open || is_ours(fd)) && nr < CALLS) {
-		__atomic_add_fetch(&counts[nr].calls, 1, __ATOMIC_RELAXED);
-		if (ret >= 0)
-			__atomic_add_fetch(&counts[nr].good, 1, __ATOMIC_RELAXED);
-	}
+	if ((nr == __NR_perf_event_open || is_ours(fd)) && nr < CALLS)
+		count(nr, ret >= 0);
+	if (nr_files && !below(16))
+		move_tail(below(nr_files));
 	return ret;
 }
 
@@ -223,9 +316,9 @@ __attribute__((constructor)) static void begin(void)
 	libc_syscall = dlsym(RTLD_NEXT, "syscall");
 	first = getpid();
 	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
-	if (device < 0)
+	if (device < 0 || ioctl(device, TALLY_IOC_INFO, &info))
 		err(2, "/dev/tally");
-	counts = mmap(NULL, CALLS * sizeof(*counts), PROT_READ | PROT_WRITE,
+	counts = mmap(NULL, COUNTS * sizeof(*counts), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (counts == MAP_FAILED)
 		err(2, "mmap");
@@ -242,6 +335,7 @@ __attribute__((destructor)) static void end(void)
 #ifdef __NR_poll
 		{ __NR_poll, "poll" }, { __NR_dup2, "dup2" },
 #endif
+		{ SAMPLED, "sampled" }, { RING, "ring" },
 	};
 	unsigned int i;
 
