@@ -73,8 +73,7 @@
  *	    filtered tracepoint		yes	yes	EOPNOTSUPP (b)	EACCES
  *	  of another process		yes	yes	EACCES		EACCES
  *	    with sigtrap		(c)	(c)	EACCES		EACCES
- *	    in a group that was
- *	      handed on			yes	yes	EACCES		EACCES
+ *	    in a group handed on	yes	yes	EACCES		EACCES
  *	  on a CPU, on all CPUs
  *	    user space			yes	yes	EACCES (d)	EACCES (a, d)
  *	    kernel			yes	yes	EACCES (d)	EACCES
@@ -82,8 +81,7 @@
  *	  breakpoint in the kernel	yes (e)	EPERM	EPERM		EACCES
  *	  with a name			yes	yes	EACCES		EACCES
  *	  short publish_ns		yes	yes	EACCES		EACCES
- *	TALLY_IOC_INFO, ENABLE_ALL,
- *	  DISABLE_ALL			yes	yes	yes		yes
+ *	INFO, ENABLE_ALL, DISABLE_ALL	yes	yes	yes		yes
  *	TALLY_IOC_NEXT			yes	yes	no addresses	no addresses
  *	TALLY_IOC_ATTACH to an event
  *	  of hardware, software, cache
@@ -107,13 +105,11 @@
  *	(b) yes at a level below 0
  *	(c) yes with CAP_KILL, else EACCES
  *	(d) yes at a level below 1
- *	(e) EINVAL on arm64 for a process: it has such breakpoints for CPUs only. There, EPERM of
- *	    the same row is EINVAL, too.
+ *	(e) this and EPERM are EINVAL on arm64, which has such breakpoints for CPUs only
  *
- * - A capability that a user namespace gives does not count here. From level 2 on, a program in a
- *   user namespace makes no event.
- * - The caller of a row with an attached file is the one that attached it: who is handed the file
- *   on may do the same.
+ * - A capability that a user namespace gives does not count. From level 2 on, a program in such a
+ *   namespace makes no event.
+ * - An attached file has the rights of the caller that attached it, whoever uses it.
  *
  * Group access
  * A user who may open the device, and has no capability,
@@ -123,7 +119,7 @@
  *   publish_default_ns of struct tally_info;
  * - sees which events exist: name, module, type, CPU and state, and the process if it is in the
  *   caller's PID namespace;
- * - takes kernel memory and events up to the limits below, and a name from nobody.
+ * - takes kernel memory and events up to the limits below.
  *
  * Limits
  * - Each open device, file and event is charged to its user: see files_per_user and the members
@@ -424,11 +420,9 @@ struct tally_error {
  *			estimate; 0 for no limit. Pages of rings are charged as locked memory
  *			instead.
  * @publish_min_ns:	shortest publish_ns, in nanoseconds. A page with n events on c CPUs takes
- *			max(n / 8, n * c / 64) shares, both quotients rounded up, and is
- *			published at most each publish_min_ns * shares. All pages of one user
- *			whose publish_ns is not below publish_default_ns are published at most
- *			each 0.1 milliseconds * the sum of their shares. A page is published
- *			less often than publish_ns asks for then.
+ *			max(n / 8, n * c / 64) shares, both quotients rounded up. Its interval is
+ *			at least publish_min_ns * shares; if publish_ns is publish_default_ns or
+ *			more, also 0.1 milliseconds * the shares of all such pages of the user.
  * @publish_max_ns:	longest publish_ns, in nanoseconds
  * @publish_default_ns:	publish_ns of a file that was opened with 0, in nanoseconds
  * @attr_bits:		one-bit members of perf_event_attr that may be 1: bit n is the member

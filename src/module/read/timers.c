@@ -142,13 +142,14 @@ static bool is_exact(const struct tally_publisher *p, int cpu)
 static void start_tick(struct publish_cpu *pc)
 {
 	struct tally_publisher *p = pc->publisher;
+	u64 interval = interval_of(p);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&pc->lock, flags);
 	/* No CPU goes offline while interrupts are disabled here. */
 	if (!pc->stopped && cpu_online(pc->cpu) && publishes_on(p, pc->cpu) &&
 	    !timer_pending(&pc->tick)) {
-		pc->tick.expires = jiffies + usecs_to_jiffies(div_u64(interval_of(p), NSEC_PER_USEC));
+		pc->tick.expires = jiffies + usecs_to_jiffies(div_u64(interval, NSEC_PER_USEC));
 		add_timer_on(&pc->tick, pc->cpu);
 	}
 	raw_spin_unlock_irqrestore(&pc->lock, flags);
