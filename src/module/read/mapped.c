@@ -175,7 +175,8 @@ void tally_mapped_zero(struct perf_event_mmap_page *page)
 static bool is_due(const struct tally_publisher *p)
 {
 	return p->nr_slots == 1 ||
-	       ktime_get_mono_fast_ns() - READ_ONCE(p->mapped->written) >= p->interval / 2;
+	       ktime_get_mono_fast_ns() - READ_ONCE(p->mapped->written) >=
+	       tally_publisher_interval(p) / 2;
 }
 
 /* Adds up and writes, unless another writer does. Called with interrupts disabled. */

@@ -4,12 +4,14 @@
 
 #include <linux/hrtimer.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <tally/tally.h>
+#include "base/budget.h"
 #include "event/event.h"
 
 /**
@@ -62,7 +64,7 @@ struct publish_cpu {
 /**
  * struct tally_publisher - publisher of an event or a set
  * @node: link in the list of publishers, or of those with a mapped page
- * @interval: interval of the timers, in nanoseconds
+ * @interval: least interval of the timers, and least age of a quiet copy, in nanoseconds
  * @asked: interval that was asked for, in nanoseconds
  * @work: work of publishing once: 1 for up to eight members
  * @budget: account of the user whose pages share a rate; NULL for none
@@ -114,6 +116,20 @@ struct publish_mapped {
 	struct publish_copy sum;
 	struct publish_copy one;
 };
+
+/* The least time between two publications of one user's pages on a CPU, in nanoseconds. */
+#define TALLY_PUBLISH_SHARE	100000ULL
+
+/*
+ * Returns the interval of the timers, in nanoseconds. Many pages of one user are published
+ * less often, to leave the CPU to other users.
+ */
+static inline u64 tally_publisher_interval(const struct tally_publisher *p)
+{
+	if (!p->budget)
+		return p->interval;
+	return max(p->interval, TALLY_PUBLISH_SHARE * atomic_read(&p->budget->published));
+}
 
 /*
  * A reader may read a copy while it is written. The reader sees by the number that it

@@ -20,7 +20,6 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -30,7 +29,6 @@
 #include <linux/tick.h>
 #include <linux/time64.h>
 #include <linux/timer.h>
-#include "base/budget.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/publisher.h"
@@ -95,17 +93,6 @@ int tally_publisher_cpu(const struct tally_publisher *p)
 	return cpu;
 }
 
-/* The least time between two publications of one user's pages on a CPU, in nanoseconds. */
-#define SHARE_NS	(100 * NSEC_PER_USEC)
-
-/* Many pages of one user are published less often, to leave the CPU to other users. */
-static u64 interval_of(const struct tally_publisher *p)
-{
-	if (!p->budget)
-		return p->interval;
-	return max_t(u64, p->interval, (u64)SHARE_NS * atomic_read(&p->budget->published));
-}
-
 /* Whether the deferrable timer of the CPU has anything to do. */
 static bool publishes_on(const struct tally_publisher *p, int cpu)
 {
@@ -142,7 +129,7 @@ static bool is_exact(const struct tally_publisher *p, int cpu)
 static void start_tick(struct publish_cpu *pc)
 {
 	struct tally_publisher *p = pc->publisher;
-	u64 interval = interval_of(p);
+	u64 interval = tally_publisher_interval(p);
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&pc->lock, flags);
@@ -173,7 +160,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 	if (pc->cpu == smp_processor_id()) {
 		tally_publish_here(p, pc->cpu);
 		if (is_exact(p, pc->cpu)) {
-			hrtimer_forward_now(timer, ns_to_ktime(interval_of(p)));
+			hrtimer_forward_now(timer, ns_to_ktime(tally_publisher_interval(p)));
 			return HRTIMER_RESTART;
 		}
 	}
@@ -192,7 +179,8 @@ static void start_exact(struct publish_cpu *pc)
 	if (!is_exact(p, pc->cpu) ||
 	    (task_of(p) && cmpxchg(&p->keeper, -1, pc->cpu) != -1))
 		return;
-	hrtimer_start(&pc->timer, ns_to_ktime(interval_of(p)), HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&pc->timer, ns_to_ktime(tally_publisher_interval(p)),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 /* Runs in softirq after a tick; on PREEMPT_RT, in a thread of the CPU. */
