@@ -58,7 +58,8 @@ static long (*libc_syscall)(long nr, ...);
 static struct { unsigned long calls, good; } *counts;	/* shared with the children */
 static int device = -1, files[FILES], nr_files;
 static struct tally_info info = { .size = sizeof(info) };
-static struct { struct perf_event_mmap_page *at; size_t size; int prot; } rings[FILES];
+/* A ring is mapped in the process @of alone: a child does not get the mapping. */
+static struct { struct perf_event_mmap_page *at; size_t size; int prot; pid_t of; } rings[FILES];
 static pid_t first;
 static __u64 state = 1;
 
@@ -172,7 +173,7 @@ static void map_ring(int n, unsigned int cpu)
 	int prot = below(2) ? PROT_READ : PROT_READ | PROT_WRITE;
 	void *at;
 
-	if (rings[n].at)
+	if (rings[n].at && rings[n].of == getpid())
 		munmap(rings[n].at, rings[n].size);
 	rings[n].at = NULL;
 	at = mmap(NULL, size, prot, MAP_SHARED, files[n], TALLY_RING_AT(cpu));
@@ -182,6 +183,7 @@ static void map_ring(int n, unsigned int cpu)
 	rings[n].at = at;
 	rings[n].size = size;
 	rings[n].prot = prot;
+	rings[n].of = getpid();
 }
 
 /* Moves the tail of a ring, in one of two calls to where a reader leaves it. */
@@ -189,7 +191,7 @@ static void move_tail(int n)
 {
 	struct perf_event_mmap_page *page = rings[n].at;
 
-	if (page && rings[n].prot & PROT_WRITE)
+	if (page && rings[n].of == getpid() && rings[n].prot & PROT_WRITE)
 		__atomic_store_n(&page->data_tail, below(2) ?
 				 __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) : below(1 << 16),
 				 __ATOMIC_RELEASE);
