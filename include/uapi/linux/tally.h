@@ -50,8 +50,7 @@
  *
  *	level		kernels with level 3	other kernels
  *	below 2		as for perf		as for perf
- *	2		CAP_SYS_ADMIN		as for perf
- *	3		CAP_SYS_ADMIN		-
+ *	2, 3		CAP_SYS_ADMIN		as for perf
  *	not seen	CAP_SYS_ADMIN		CAP_PERFMON, but for one's own user space
  *
  *   Debian's kernels have level 3. The level is not seen in kernels that do not export
@@ -85,11 +84,10 @@
  *	TALLY_IOC_NEXT			yes	yes	no addresses	no addresses
  *	TALLY_IOC_ATTACH to an event
  *	  of hardware, software, cache
- *	    of the own process		yes	yes	yes		yes
- *	    on a CPU, on all CPUs	yes	yes	yes		yes
+ *	    own process, CPU, all CPUs	yes	yes	yes		yes
  *	  of another process, inherited	yes	yes	EACCES		EACCES
  *	  of any other type		yes	yes	EACCES		EACCES
- *	  whose name has an address	yes	yes	ENOENT		ENOENT
+ *	  by a name that tally made up	yes	yes	(g)		(g)
  *	  short publish_ns		yes	yes	EACCES		EACCES
  *	file that was attached
  *	  read, page of counts, RESET	yes	yes	copies		copies
@@ -99,16 +97,17 @@
  *	file that was handed on
  *	  all that its maker may	yes	yes	yes		yes
  *	  breakpoint into the kernel	yes (e)	EPERM	EPERM		EPERM
- *	write to debugfs' create	yes	yes	EACCES		EACCES
+ *	write to debugfs create, remove	yes	yes (f)	EACCES		EACCES
  *
- *	(a) EACCES in kernels with level 3
- *	(b) yes at a level below 0
- *	(c) yes with CAP_KILL, else EACCES
- *	(d) yes at a level below 1
+ *	(a) EACCES in kernels with level 3; (c) yes with CAP_KILL, else EACCES; (d) yes below 1
+ *	(b) yes below level 0; at each level for syscalls:*, raw_syscalls:* and uprobes
  *	(e) this and EPERM are EINVAL on arm64, which has such breakpoints for CPUs only
+ *	(f) in kernels with level 3, with perfmon=1, or if CAP_SYS_ADMIN opened the file
+ *	(g) ENOENT where the rows above say EACCES, else as they say
  *
- * - A capability that a user namespace gives does not count. From level 2 on, a program in such a
- *   namespace makes no event.
+ * - The rows of tracepoints and of breakpoints in the kernel are without exclude_kernel.
+ * - A capability that a user namespace gives does not count. From level 2 on, and where the
+ *   level is not seen, a program in such a namespace makes no event.
  * - An attached file has the rights of the caller that attached it, whoever uses it.
  *
  * Group access
@@ -117,8 +116,8 @@
  * - reads copies of the counts of all hardware, software and cache events on CPUs that others
  *   count, which perf does not grant from level 1 on: a count of a CPU changes at most once each
  *   publish_default_ns of struct tally_info;
- * - sees which events exist: name, module, type, CPU and state, and the process if it is in the
- *   caller's PID namespace;
+ * - sees which events exist, and what they count unless that may be an address: also the module,
+ *   the CPU, the state, and the process if it is in the caller's PID namespace;
  * - takes kernel memory and events up to the limits below.
  *
  * Limits
@@ -189,8 +188,9 @@
  * Differences from perf's files, each as: perf's behaviour / tally's / the reason.
  * Rights and limits:
  * - Who may count: kernel.perf_event_paranoid decides, and ptrace's rules for other processes /
- *   fewer callers: see "Rights" / modules cannot read the level, nor ask
- *   ptrace_may_access().
+ *   fewer callers: see "Rights" / modules cannot read the level, nor ask ptrace_may_access().
+ * - Sampled tracepoints without PERF_SAMPLE_RAW: opened at levels 0 and 1 / EPERM without
+ *   CAP_PERFMON / a filter may come later, which reads the raw record.
  * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same default /
  *   modules cannot read the former.
  * - An event that cannot count anything (switches or migrations with exclude_kernel; everything

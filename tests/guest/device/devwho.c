@@ -68,7 +68,7 @@ struct row {
 static const struct caller {
 	const char *name;
 	uint64_t caps;		/* 0 and @root: all */
-	bool root, admin, perfmon, kill;
+	bool root, same_user, admin, perfmon, kill;
 } callers[] = {
 	{ "root", .root = true, .admin = true, .kill = true },
 	{ "CAP_SYS_ADMIN", BIT(CAP_SYS_ADMIN), .admin = true },
@@ -84,7 +84,7 @@ static const struct caller {
 static struct {
 	int parent;
 	uint64_t address, function;
-	int rename_id;
+	int rename_id, call_id;
 	int create, remove;
 	int file, second, on_cpu, breakpoint, tracepoint;
 	uint64_t public, private, traced, watched;
@@ -191,6 +191,12 @@ static void sampled_tracepoint(void)
 	tracepoint();
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_RAW;
+}
+
+static void sampled_call(void)
+{
+	sampled_tracepoint();
+	attr.config = made_by_root.call_id;
 }
 
 static void watch(uint64_t address)
@@ -366,9 +372,29 @@ static int map_ring(int fd)
 	return map_size(fd, made_by_root.ring, PROT_READ);
 }
 
-static int enable(int fd)
+/* Returns the errno that all calls have that change an event, or 0. */
+static int change(int fd)
 {
-	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? errno : 0;
+	uint64_t period = 1000;
+	const struct {
+		unsigned long call, argument;
+	} calls[] = {
+		{ PERF_EVENT_IOC_ENABLE, 0 }, { PERF_EVENT_IOC_DISABLE, 0 },
+		{ PERF_EVENT_IOC_REFRESH, 1 }, { PERF_EVENT_IOC_PERIOD, (unsigned long)&period },
+		{ PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&attr },
+		{ PERF_EVENT_IOC_SET_OUTPUT, made_by_root.second },
+		{ PERF_EVENT_IOC_SET_FILTER, (unsigned long)"pid == 1" },
+		{ PERF_EVENT_IOC_PAUSE_OUTPUT, 1 },
+	};
+	unsigned int i;
+	int error = 0;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!ioctl(fd, calls[i].call, calls[i].argument) || (i && errno != error))
+			return 0;
+		error = errno;
+	}
+	return error;
 }
 
 static int map_two(int fd)
@@ -446,6 +472,7 @@ static const struct row rows[] = {
 	{ "OPEN: own process, PHYS_ADDR", physical, .want = { 0, 0, 0, EACCES } },
 	{ "OPEN: own process, tracepoint", tracepoint, .want = { 0, 0, 0, EACCES } },
 	{ "OPEN: sampled tracepoint", sampled_tracepoint, .want = { 0, 0, BELOW_0, EACCES } },
+	{ "OPEN: sampled system call", sampled_call, .want = { 0, 0, 0, EACCES } },
 	{ "SET_FILTER of one's own tracepoint", .call = own_filter,
 	  .want = { 0, 0, BELOW_0_FILTER, EACCES } },
 	{ "OPEN: another process", other, .want = WEAK(EACCES) },
@@ -475,12 +502,14 @@ static const struct row rows[] = {
 	{ "ATTACH: tracepoint", .id = &made_by_root.traced, .want = WEAK(EACCES) },
 	{ "ATTACH: breakpoint", .name = "address", .want = WEAK(EACCES) },
 	{ "ATTACH: generated name", .name = made_by_root.hidden, .want = WEAK(ENOENT) },
+	{ "ATTACH: generated name, tracepoint", .name = "task:task_rename", .want = WEAK(ENOENT) },
+	{ "ATTACH: generated name of a CPU's event", .name = "page-faults" },
 	{ "ATTACH: short publish_ns", .call = attach_often, .want = WEAK(EACCES) },
 	{ "attached file: read, page, RESET", .name = "faults", .use = read_all },
 	{ "attached file: READ of a CPU", .name = "faults", .use = read_cpu, .want = WEAK(EACCES) },
 	{ "attached file: RING_INFO", .name = "faults", .use = ring_info, .want = WEAK(EACCES) },
 	{ "attached file: ring", .name = "faults", .use = map_ring, .want = WEAK(EACCES) },
-	{ "attached file: ENABLE", .name = "faults", .use = enable,
+	{ "attached file: calls that change it", .name = "faults", .use = change,
 	  .want = { EPERM, EPERM, EPERM, EPERM } },
 
 	{ "file of root: read, page, RESET", .file = &made_by_root.file, .use = read_all },
@@ -616,7 +645,9 @@ static int as_caller(const struct caller *c,
 		if (read(go[0], &of_caller, sizeof(of_caller)) != sizeof(of_caller))
 			_exit(255);
 		close(device);
-		if (!c->root)
+		if (c->same_user)
+			keep_only(c->caps);
+		else if (!c->root)
 			become(c->caps);
 		device = open("/dev/tally", O_RDWR);
 		_exit(call(c, m));
@@ -679,6 +710,28 @@ static void set_level(int level)
 	write_to("/proc/sys/kernel/perf_event_paranoid", text);
 }
 
+/* A program of root's user opens the file in debugfs itself. */
+static int open_create(const struct caller *c, const struct moment *m)
+{
+	(void)c;
+	(void)m;
+	close(made_by_root.create);
+	made_by_root.create = open(DEBUGFS "create", O_WRONLY);
+	return made_by_root.create < 0 ? errno : create_line();
+}
+
+static void check_opener(const struct moment *m)
+{
+	static const struct caller opener = {
+		"root's user, CAP_PERFMON alone", BIT(CAP_PERFMON), .same_user = true,
+	};
+	int want = m->level_3 && !m->perfmon ? EACCES : 0, got;
+
+	got = as_caller(&opener, open_create, m);
+	tell(got == want, "debugfs, level %d%s, %s: %s, of %s", m->level,
+	     m->perfmon ? ", perfmon=1" : "", opener.name, name_of(got), name_of(want));
+}
+
 static void check_moment(const struct moment *m)
 {
 	const struct caller *c;
@@ -687,6 +740,7 @@ static void check_moment(const struct moment *m)
 	write_to(PERFMON_PARAMETER, m->perfmon ? "1" : "0");
 	for (c = callers; c < callers + CALLERS; c++)
 		as_caller(c, check_rows, m);
+	check_opener(m);
 	write_to(PERFMON_PARAMETER, "0");
 }
 
@@ -710,16 +764,23 @@ static uint64_t make(const char *name, void (*fill)(void))
 	return id_of(open_it());
 }
 
-/* An event with an address and without a name has the address in its name. */
+static void write_line(int file, const char *line)
+{
+	if (write(file, line, strlen(line)) < 0)
+		err(2, "%s", line);
+}
+
+/* Events without a name. One with an address has the address in the name that tally makes up. */
 static void make_hidden(void)
 {
 	struct tally_next next = { .size = sizeof(next) };
 	char line[128];
 
+	write_line(made_by_root.create, "page-faults cpu=0");
+	write_line(made_by_root.create, "task:task_rename cpu=0");
 	snprintf(line, sizeof(line), "mem:0x%llx/8:w cpu=0",
 		 (unsigned long long)(made_by_root.address & ~7ULL));
-	if (write(made_by_root.create, line, strlen(line)) < 0)
-		err(2, "%s", line);
+	write_line(made_by_root.create, line);
 	while (!ioctl(device, TALLY_IOC_NEXT, &next))
 		if (next.type == PERF_TYPE_BREAKPOINT && !strncmp(next.name, "mem:", 4))
 			strcpy(made_by_root.hidden, next.name);
@@ -772,10 +833,11 @@ static void make_all(void)
 	made_by_root.address = address_of("print_fatal_signals");
 	made_by_root.function = address_of("do_sys_openat2");
 	made_by_root.rename_id = trace_id("task/task_rename");
+	made_by_root.call_id = trace_id("syscalls/sys_enter_getpid");
 	made_by_root.create = open(DEBUGFS "create", O_WRONLY | O_CLOEXEC);
 	made_by_root.remove = open(DEBUGFS "remove", O_WRONLY | O_CLOEXEC);
 	if (!made_by_root.address || !made_by_root.function || !type_of("kprobe") ||
-	    made_by_root.rename_id < 0 || made_by_root.create < 0 || made_by_root.remove < 0)
+	    made_by_root.rename_id < 0 || made_by_root.call_id < 0 || made_by_root.create < 0 || made_by_root.remove < 0)
 		errx(2, "no address, no kprobes, no tracepoints or no debugfs");
 	made_by_root.public = make("public", cpu);
 	made_by_root.private = make("private", kernel);
@@ -800,8 +862,10 @@ static void table(char **arguments)
 	m.level--;
 	m.perfmon = true;
 	check_moment(&m);
-	if (chown("/dev/tally", 0, 0) || chmod("/dev/tally", 0600) ||
-	    write(made_by_root.remove, made_by_root.hidden, strlen(made_by_root.hidden)) < 0)
+	write_line(made_by_root.remove, made_by_root.hidden);
+	write_line(made_by_root.remove, "task:task_rename");
+	write_line(made_by_root.remove, "page-faults");
+	if (chown("/dev/tally", 0, 0) || chmod("/dev/tally", 0600))
 		err(2, "the end");
 }
 

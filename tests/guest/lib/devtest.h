@@ -312,8 +312,8 @@ static inline int trace_id(const char *event)
 #define SYS_setgroups32	SYS_setgroups
 #endif
 
-/* Makes the caller the user nobody, in no other group, who has only these capabilities. */
-static inline void become(uint64_t caps)
+/* Takes all other capabilities from the caller. */
+static inline void keep_only(uint64_t caps)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = {
@@ -321,9 +321,17 @@ static inline void become(uint64_t caps)
 		{ .effective = caps >> 32, .permitted = caps >> 32 },
 	};
 
-	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setgroups32, 0, NULL) || setgid(NOBODY) ||
-	    setuid(NOBODY) || syscall(SYS_capset, &head, data))
+	if (syscall(SYS_capset, &head, data))
 		err(2, "capabilities");
+}
+
+/* Makes the caller the user nobody, in no other group, who has only these capabilities. */
+static inline void become(uint64_t caps)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1) || syscall(SYS_setgroups32, 0, NULL) || setgid(NOBODY) ||
+	    setuid(NOBODY))
+		err(2, "nobody");
+	keep_only(caps);
 }
 
 /*
