@@ -47,7 +47,7 @@ static void test_task(char **arguments)
 	tell(copies > 1, "%d copies of its count", copies);
 }
 
-/* Returns how often the page is published while the caller keeps a CPU busy for a second. */
+/* Returns how many copies the caller sees while it keeps a CPU busy for a second. */
 static int copies_of(const struct tally_page *page)
 {
 	struct timespec now, begin;
@@ -61,6 +61,16 @@ static int copies_of(const struct tally_page *page)
 		last = time;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 1000);
+	return copies;
+}
+
+/* Tries for a minute to see @enough copies in a second: the machine may be busy. */
+static int most_copies(const struct tally_page *page, int enough)
+{
+	int turn, copies = 0;
+
+	for (turn = 0; turn < 60 && copies < enough; turn++)
+		copies = copies_of(page);
 	return copies;
 }
 
@@ -87,12 +97,14 @@ static void shared(void)
 		pages[i] = map(fd, PROT_READ);
 		close(fd);
 	}
-	copies = copies_of(page);
-	tell(copies > 1 && copies <= 52, "one of %d pages: %d copies a second", PAGES, copies);
-	tell(eventually(copies_of(fast) > 52), "one with a short interval has more");
+	copies = most_copies(page, 2);
+	tell(copies >= 2 && copies <= 52, "one of %d pages: %d copies a second", PAGES, copies);
+	copies = most_copies(fast, 53);
+	tell(copies > 52, "one with a short interval: %d", copies);
 	for (i = 0; i < PAGES; i++)
 		munmap(pages[i], page_size);
-	tell(eventually(copies_of(page) > 52), "and so has the first one, when it is alone");
+	copies = most_copies(page, 53);
+	tell(copies > 52, "the first one, when it is alone: %d", copies);
 }
 
 static void test_all(void)
