@@ -102,7 +102,7 @@
  *	(a) EACCES in kernels with level 3; (c) yes with CAP_KILL, else EACCES; (d) yes below 1
  *	(b) yes below level 0; at each level for syscalls:*, raw_syscalls:* and uprobes
  *	(e) this and EPERM are EINVAL on arm64, which has such breakpoints for CPUs only
- *	(f) in kernels with level 3, with perfmon=1, or if CAP_SYS_ADMIN opened the file
+ *	(f) in kernels with level 3: if CAP_SYS_ADMIN opened the file, or with perfmon=1
  *	(g) ENOENT where the rows above say EACCES, else as they say
  *
  * - The rows of tracepoints and of breakpoints in the kernel are without exclude_kernel.
