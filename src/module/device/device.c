@@ -96,8 +96,7 @@ static void explain(u64 address, u32 size, const struct tally_builder *b, int er
 		return;
 	strscpy(e.text, b->why, sizeof(e.text));
 	/* The program may have unmapped it meanwhile. The errno says enough then. */
-	if (tally_copyin_answer(u64_to_user_ptr(address), &e, sizeof(e), size))
-		return;
+	tally_copyin_answer(u64_to_user_ptr(address), &e, sizeof(e), size);
 }
 
 static int check_interval(struct tally_builder *b, u64 interval)
