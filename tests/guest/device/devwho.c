@@ -10,10 +10,9 @@
  * tally_recorder.ko mode=share is loaded.
  */
 #define _GNU_SOURCE
-#include <linux/hw_breakpoint.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include "devtest.h"
+#include "rights.h"
 
 #define DEBUGFS			"/sys/kernel/debug/tally/"
 #define PERFMON_PARAMETER	"/sys/module/tally/parameters/perfmon"
@@ -80,7 +79,7 @@ static const struct caller {
 
 #define CALLERS	(sizeof(callers) / sizeof(callers[0]))
 
-/* What root has made for the callers. */
+/* The files, events and numbers that root gives to the callers. */
 static struct {
 	int parent;
 	uint64_t address, function;
@@ -101,20 +100,6 @@ static struct {
 
 static void kernel(void)
 {
-}
-
-static void user(void)
-{
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-}
-
-static void trap(void)
-{
-	user();
-	attr.sample_period = 1000000000;
-	attr.sigtrap = 1;
-	attr.remove_on_exec = 1;
 }
 
 static void other(void)
@@ -175,9 +160,7 @@ static void physical(void)
 
 static void kprobe(void)
 {
-	attr.type = type_of("kprobe");
-	attr.config = 0;
-	attr.config2 = made_by_root.function;
+	probe(made_by_root.function);
 }
 
 static void tracepoint(void)
@@ -197,15 +180,6 @@ static void sampled_call(void)
 {
 	sampled_tracepoint();
 	attr.config = made_by_root.call_id;
-}
-
-static void watch(uint64_t address)
-{
-	attr.type = PERF_TYPE_BREAKPOINT;
-	attr.config = 0;
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = address & ~7ULL;
-	attr.bp_len = HW_BREAKPOINT_LEN_8;
 }
 
 static void breakpoint(void)
@@ -579,11 +553,6 @@ static int ask_perf(void)
 			      o.pid < 0 ? 0 : o.cpu, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-static const char *name_of(int error)
-{
-	return error ? strerrorname_np(error) : "yes";
-}
-
 static int call(const struct row *r)
 {
 	if (r->call)
@@ -700,14 +669,6 @@ static int check_rows(const struct caller *c, const struct moment *m)
 	for (r = rows; r < rows + ROWS; r++)
 		check(r, c, m);
 	return 0;
-}
-
-static void set_level(int level)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", level);
-	write_to("/proc/sys/kernel/perf_event_paranoid", text);
 }
 
 /* A program of root's user opens the file in debugfs itself. */

@@ -7,9 +7,8 @@
  */
 #define _GNU_SOURCE
 #include <grp.h>
-#include <linux/hw_breakpoint.h>
 #include <stdbool.h>
-#include "devtest.h"
+#include "rights.h"
 
 #define ANOTHER		65533
 
@@ -25,12 +24,6 @@ struct kind {
 static int stranger, child;
 static uint64_t address, function;
 static int switch_id, getpid_id;
-
-static void user(void)
-{
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-}
 
 static void all(void)
 {
@@ -51,9 +44,7 @@ static void inherited(void)
 
 static void kprobe(void)
 {
-	attr.type = type_of("kprobe");
-	attr.config = 0;
-	attr.config2 = function;
+	probe(function);
 }
 
 static void tracepoint(void)
@@ -77,18 +68,13 @@ static void raw_syscall(void)
 
 static void breakpoint(void)
 {
-	attr.type = PERF_TYPE_BREAKPOINT;
-	attr.config = 0;
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = address & ~7ULL;
-	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	watch(address);
 }
 
 static void own_breakpoint(void)
 {
-	breakpoint();
+	watch((unsigned long)area);
 	user();
-	attr.bp_addr = (unsigned long)area;
 }
 
 static void sampled(void)
@@ -131,14 +117,6 @@ static void branches(void)
 	attr.exclude_kernel = 1;
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
-}
-
-static void trap(void)
-{
-	user();
-	attr.sample_period = 1000000000;
-	attr.sigtrap = 1;
-	attr.remove_on_exec = 1;
 }
 
 static void comm(void)
@@ -352,11 +330,6 @@ static bool stricter(int level, const struct caller *c, const struct kind *k, in
 			       (k->takes_raw && level >= 0));
 }
 
-static const char *name_of(int error)
-{
-	return error ? strerrorname_np(error) : "yes";
-}
-
 static void print_level(int level, struct cell cells[CALLERS][NR])
 {
 	const struct cell *cell;
@@ -380,10 +353,8 @@ static void matrix_at(int level, int asked)
 {
 	int c, i, perf, tally, more, less;
 	struct cell cells[CALLERS][NR];
-	char text[16];
 
-	snprintf(text, sizeof(text), "%d", level);
-	write_to("/proc/sys/kernel/perf_event_paranoid", text);
+	set_level(level);
 	for (c = 0; c < CALLERS; c++)
 		ask_as(&callers[c], cells[c]);
 	print_level(level, cells);
@@ -413,9 +384,9 @@ static void relaxed(void)
 	struct cell before[NR], cells[NR];
 	int i, granted = 0, other = 0;
 
-	write_to("/proc/sys/kernel/perf_event_paranoid", "2");
+	set_level(2);
 	ask_as(&callers[PERFMON], before);
-	write_to("/proc/sys/kernel/perf_event_paranoid", "3");
+	set_level(3);
 	write_to("/sys/module/tally/parameters/perfmon", "1");
 	ask_as(&callers[PERFMON], cells);
 	for (i = 0; i < NR; i++) {
