@@ -187,12 +187,6 @@ static void breakpoint(void)
 	watch(made_by_root.address);
 }
 
-static void own_breakpoint(void)
-{
-	watch((unsigned long)area);
-	user();
-}
-
 static void named(void)
 {
 	user();
@@ -798,7 +792,8 @@ static void make_all(void)
 	made_by_root.create = open(DEBUGFS "create", O_WRONLY | O_CLOEXEC);
 	made_by_root.remove = open(DEBUGFS "remove", O_WRONLY | O_CLOEXEC);
 	if (!made_by_root.address || !made_by_root.function || !type_of("kprobe") ||
-	    made_by_root.rename_id < 0 || made_by_root.call_id < 0 || made_by_root.create < 0 || made_by_root.remove < 0)
+	    made_by_root.rename_id < 0 || made_by_root.call_id < 0 ||
+	    made_by_root.create < 0 || made_by_root.remove < 0)
 		errx(2, "no address, no kprobes, no tracepoints or no debugfs");
 	made_by_root.public = make("public", cpu);
 	made_by_root.private = make("private", kernel);

@@ -71,12 +71,6 @@ static void breakpoint(void)
 	watch(address);
 }
 
-static void own_breakpoint(void)
-{
-	watch((unsigned long)area);
-	user();
-}
-
 static void sampled(void)
 {
 	user();

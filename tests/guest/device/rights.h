@@ -38,6 +38,12 @@ static inline void watch(uint64_t address)
 	attr.bp_len = HW_BREAKPOINT_LEN_8;
 }
 
+static inline void own_breakpoint(void)
+{
+	watch((unsigned long)area);
+	user();
+}
+
 static inline const char *name_of(int error)
 {
 	return error ? strerrorname_np(error) : "yes";
