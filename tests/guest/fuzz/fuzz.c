@@ -106,12 +106,16 @@ static void any_attr(struct perf_event_attr *attr)
  * spoil() may change a part of a pointer to this buffer, to which the kernel writes. So the
  * buffer is not on the stack, where the kernel would overwrite something else. If the lower 16
  * bits change, the pointer still points into the buffer, which has room for 64 values of up to a
- * page behind that.
+ * page behind that, and then for the attr, whose size the kernel writes with E2BIG.
  */
 static union {
 	struct tally_value values[64];
 	struct tally_error why;
-	char all[6 << 16];
+	struct {
+		char before[5 << 16];
+		struct perf_event_attr attr;
+	};
+	char all[7 << 16];
 } room __attribute__((aligned(1 << 16)));
 
 static unsigned long any_error(void)
@@ -185,7 +189,7 @@ static void want_tasks(struct perf_event_attr *attr)
 
 static int try_open(enum call call)
 {
-	struct perf_event_attr attr;
+	struct perf_event_attr *attr = &room.attr;
 	uint64_t none = one_in(2);
 	int member = call == MEMBER;
 	struct tally_open o;
@@ -193,17 +197,17 @@ static int try_open(enum call call)
 
 	memset(&o, 0, sizeof(o));
 	o.size = sizeof(o);
-	any_attr(&attr);
+	any_attr(attr);
 	if (call == SAMPLES || one_in(10))
-		want_samples(&attr);
+		want_samples(attr);
 	if (call == TASKS || one_in(10))
-		want_tasks(&attr);
-	o.attr = (unsigned long)&attr;
+		want_tasks(attr);
+	o.attr = (unsigned long)attr;
 	any_target(&o);
 	o.group_fd = member || one_in(3) ? any_file() : -1;
 	/* The target of most groups here. */
 	if (o.group_fd >= 0 && !one_in(4) && call != TASKS) {
-		memcpy((char *)&attr + 40, &none, 8);
+		memcpy((char *)attr + 40, &none, 8);
 		o.pid = 0;
 		o.cpu = -1;
 		o.flags = 0;
@@ -224,7 +228,7 @@ static int try_open(enum call call)
 	spoil(&o, sizeof(o));
 	ret = ioctl(device, TALLY_IOC_OPEN, one_in(500) ? (void *)8 : &o);
 	if (ret >= 0 && !(o.flags & TALLY_OPEN_MEMBER))
-		keep(ret, &attr);
+		keep(ret, attr);
 	return ret;
 }
 
