@@ -28,8 +28,7 @@
 #include <unistd.h>
 #include "bench.h"
 
-#define ROUNDS	3
-#define CALLS	20
+#define CALLS	60
 
 /* ---- who has events ---- */
 
@@ -147,23 +146,31 @@ static void forks(void)
 		die("fork: %m");
 }
 
-/* Between two calls the kernel frees what the first one has left. */
+static int compare(const void *a, const void *b)
+{
+	unsigned long long x = *(const unsigned long long *)a, y = *(const unsigned long long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Returns ten times the median of the calls: a timer changes the cost of some, to less or to
+ * more. Between two calls the kernel frees what the first one has left.
+ */
 static unsigned long long cost(void (*op)(void))
 {
-	unsigned long long best = ~0ULL, sum, t;
-	int i, j;
+	unsigned long long costs[CALLS], t;
+	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
-		for (j = sum = 0; j < CALLS; j++) {
-			usleep(20000);
-			op();
-			t = now_ns();
-			op();
-			sum += now_ns() - t;
-		}
-		best = sum < best ? sum : best;
+	for (i = 0; i < CALLS; i++) {
+		usleep(20000);
+		op();
+		t = now_ns();
+		op();
+		costs[i] = now_ns() - t;
 	}
-	return best * 10 / CALLS;
+	qsort(costs, CALLS, sizeof(costs[0]), compare);
+	return 10 * costs[CALLS / 2];
 }
 
 static void measure(const char *whose, int nr, int each)
@@ -187,8 +194,9 @@ int main(void)
 
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		die("files: %m");
-	/* A switch costs less while the machine is young. */
+	/* A switch costs less while the machine is young, and in the first calls. */
 	sleep(30);
+	cost(switches);
 	measure("no", 1000, 0);
 	for (i = 0; i < 2; i++) {
 		measure(both[i], 1, 0);
