@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The core PMU: each CPU has some counters, of which each counts any event. More events than
+ * counters take turns, as perf rotates them. With raw=1 it has the number of the CPU's own
+ * PMU, so that perf has cycles and instructions where the machine has no PMU. With hybrid=1
+ * there are two core PMUs: one serves CPUs with even numbers, the other one the rest.
+ *
+ * Cycles and instructions are time, by the CPU's clock, whatever an event excludes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include "probes.h"
+#include "pmu.h"
+
+static unsigned int counters = 4;
+module_param(counters, uint, 0444);
+MODULE_PARM_DESC(counters, "counters of the core PMU on each CPU, up to 8");
+
+static bool raw = IS_ENABLED(CONFIG_X86);
+module_param(raw, bool, 0444);
+MODULE_PARM_DESC(raw, "register the core PMU with the number of the CPU's own PMU");
+
+static bool hybrid;
+module_param(hybrid, bool, 0444);
+MODULE_PARM_DESC(hybrid, "two core PMUs: one for even CPUs, one for the others");
+
+/**
+ * struct core_pmu - a core PMU
+ * @pmu: perf's part
+ * @cpus: CPUs that it serves
+ */
+struct core_pmu {
+	struct pmu pmu;
+	struct cpumask cpus;
+};
+
+/**
+ * struct core_cpu - the core PMU on one CPU
+ * @used: counters that have an event
+ * @events: event that counts on each counter; NULL for a counter that is stopped. Written
+ *	by the CPU with interrupts disabled, read by its NMIs.
+ * @written: total of the event PMU_EVENT_WRITTEN, which a test sets
+ */
+struct core_cpu {
+	DECLARE_BITMAP(used, PMU_COUNTERS);
+	struct perf_event *events[PMU_COUNTERS];
+	atomic64_t written;
+};
+
+static DEFINE_PER_CPU(struct core_cpu, core_cpus);
+static struct core_pmu cores[2];
+static unsigned int nr_cores;
+
+static const struct core_pmu *core_of(const struct pmu *pmu)
+{
+	return container_of(pmu, struct core_pmu, pmu);
+}
+
+static u64 core_now(const struct perf_event *event)
+{
+	switch (event->hw.config) {
+	case PMU_EVENT_CYCLES:
+		return local_clock();
+	case PMU_EVENT_INSTRUCTIONS:
+		return local_clock() / 2;
+	default:
+		return atomic64_read(&this_cpu_ptr(&core_cpus)->written);
+	}
+}
+
+/* An NMI may come between any two steps: the sum of all differences is right all the same. */
+static void core_update(struct perf_event *event)
+{
+	u64 before, now;
+
+	do {
+		before = local64_read(&event->hw.prev_count);
+		now = core_now(event);
+	} while (local64_cmpxchg(&event->hw.prev_count, before, now) != before);
+	local64_add(now - before, &event->count);
+	local64_sub(now - before, &event->hw.period_left);
+}
+
+/* Begins the next period if this one is over. perf may have set another period. */
+static bool core_next_period(struct perf_event *event)
+{
+	struct hw_perf_event *hw = &event->hw;
+	s64 left = local64_read(&hw->period_left);
+
+	if (left > 0)
+		return false;
+	hw->last_period = hw->sample_period;
+	left += hw->sample_period;
+	/* Overflows that came without an interrupt are one. */
+	local64_set(&hw->period_left, left > 0 ? left : (s64)hw->sample_period);
+	return true;
+}
+
+static void core_start(struct perf_event *event, int flags)
+{
+	struct hw_perf_event *hw = &event->hw;
+
+	pmi_in(PMU_IN_START);
+	if (hw->sample_period)
+		core_next_period(event);
+	local64_set(&hw->prev_count, core_now(event));
+	hw->state = 0;
+	WRITE_ONCE(this_cpu_ptr(&core_cpus)->events[hw->idx], event);
+	pmi_in(PMU_IN_START);
+}
+
+static void core_stop(struct perf_event *event, int flags)
+{
+	struct hw_perf_event *hw = &event->hw;
+
+	pmi_in(PMU_IN_STOP);
+	if (hw->state & PERF_HES_STOPPED)
+		return;
+	WRITE_ONCE(this_cpu_ptr(&core_cpus)->events[hw->idx], NULL);
+	hw->state = PERF_HES_STOPPED;
+	core_update(event);
+	hw->state |= PERF_HES_UPTODATE;
+	pmi_in(PMU_IN_STOP);
+}
+
+static int core_add(struct perf_event *event, int flags)
+{
+	struct core_cpu *cpu = this_cpu_ptr(&core_cpus);
+	unsigned int i;
+
+	pmi_in(PMU_IN_ADD);
+	i = find_first_zero_bit(cpu->used, counters);
+	if (i >= counters)
+		return -EAGAIN;
+	__set_bit(i, cpu->used);
+	event->hw.idx = i;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (flags & PERF_EF_START)
+		core_start(event, PERF_EF_RELOAD);
+	perf_event_update_userpage(event);
+	pmi_in(PMU_IN_ADD);
+	return 0;
+}
+
+static void core_del(struct perf_event *event, int flags)
+{
+	pmi_in(PMU_IN_DEL);
+	core_stop(event, PERF_EF_UPDATE);
+	__clear_bit(event->hw.idx, this_cpu_ptr(&core_cpus)->used);
+	perf_event_update_userpage(event);
+	pmi_in(PMU_IN_DEL);
+}
+
+static void core_read(struct perf_event *event)
+{
+	pmi_in(PMU_IN_READ);
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		core_update(event);
+	pmi_in(PMU_IN_READ);
+}
+
+static int core_config(const struct perf_event *event, u64 *config)
+{
+	if (event->attr.type == event->pmu->type) {
+		*config = event->attr.config;
+		return 0;
+	}
+	if (event->attr.type != PERF_TYPE_HARDWARE || !(raw || hybrid))
+		return -ENOENT;
+	switch (event->attr.config & U32_MAX) {
+	case PERF_COUNT_HW_CPU_CYCLES:
+		*config = PMU_EVENT_CYCLES;
+		return 0;
+	case PERF_COUNT_HW_INSTRUCTIONS:
+		*config = PMU_EVENT_INSTRUCTIONS;
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+/* As drivers do: a group with more events of this PMU than counters never counts. */
+static bool core_group_fits(const struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+	unsigned int nr = 1;
+
+	if (leader == event)
+		return true;
+	nr += leader->pmu == event->pmu;
+	for_each_sibling_event(sibling, leader)
+		nr += sibling->pmu == event->pmu;
+	return nr <= counters;
+}
+
+static int core_event_init(struct perf_event *event)
+{
+	u64 config;
+	int err = core_config(event, &config);
+
+	if (err)
+		return err;
+	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, &core_of(event->pmu)->cpus))
+		return -ENOENT;
+	if (has_branch_stack(event))
+		return -EOPNOTSUPP;
+	if (!core_group_fits(event))
+		return -EINVAL;
+	event->hw.config = config;
+	return 0;
+}
+
+#ifdef TALLY_HAVE_ONE_CONTEXT
+static bool core_filter(struct pmu *pmu, int cpu)
+{
+	return !cpumask_test_cpu(cpu, &core_of(pmu)->cpus);
+}
+#else
+static int core_filter_match(struct perf_event *event)
+{
+	return cpumask_test_cpu(smp_processor_id(), &core_of(event->pmu)->cpus);
+}
+#endif
+
+static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return cpumap_print_to_pagebuf(true, buf, &core_of(dev_get_drvdata(dev))->cpus);
+}
+static DEVICE_ATTR_RO(cpus);
+
+static struct attribute *hybrid_attrs[] = { &dev_attr_cpus.attr, NULL };
+static const struct attribute_group hybrid_group = { .attrs = hybrid_attrs };
+static const struct attribute_group *hybrid_groups[] = { &hybrid_group, NULL };
+
+static const struct pmu core_pmu = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_hw_context,
+	.event_init = core_event_init,
+	.add = core_add,
+	.del = core_del,
+	.start = core_start,
+	.stop = core_stop,
+	.read = core_read,
+#ifdef TALLY_HAVE_ONE_CONTEXT
+	.filter = core_filter,
+#else
+	.filter_match = core_filter_match,
+#endif
+};
+
+/* Called in NMI, or with interrupts disabled where there are none. */
+void core_interrupt(struct pt_regs *regs)
+{
+	struct core_cpu *cpu = this_cpu_ptr(&core_cpus);
+	struct perf_event *event;
+	unsigned int i;
+
+	for (i = 0; i < counters; i++) {
+		event = READ_ONCE(cpu->events[i]);
+		if (!event || !event->hw.sample_period)
+			continue;
+		core_update(event);
+		if (core_next_period(event))
+			pmi_overflow(event, regs);
+	}
+}
+
+static void here(void *unused)
+{
+	pmi();
+}
+
+/* The CPU is interrupted, so that its events overflow. */
+static int written_set(void *data, u64 total)
+{
+	long cpu = (long)data;
+
+	atomic64_set(&per_cpu(core_cpus, cpu).written, total);
+	return smp_call_function_single(cpu, here, NULL, true);
+}
+
+static int written_get(void *data, u64 *total)
+{
+	*total = atomic64_read(&per_cpu(core_cpus, (long)data).written);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(written_fops, written_get, written_set, "%llu\n");
+
+static int core_register(const char *name, int type, unsigned int odd)
+{
+	struct core_pmu *core = &cores[nr_cores];
+	int cpu, err;
+
+	core->pmu = core_pmu;
+	for_each_possible_cpu(cpu)
+		if (!hybrid || cpu % 2 == odd)
+			cpumask_set_cpu(cpu, &core->cpus);
+	if (hybrid) {
+		core->pmu.capabilities = PERF_PMU_CAP_EXTENDED_HW_TYPE;
+#ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
+		core->pmu.capabilities |= PERF_PMU_CAP_HETEROGENEOUS_CPUS;
+#endif
+		core->pmu.attr_groups = hybrid_groups;
+	}
+	err = perf_pmu_register(&core->pmu, name, type);
+	if (!err)
+		nr_cores++;
+	return err;
+}
+
+int core_init(struct dentry *dir)
+{
+	int type = raw ? PERF_TYPE_RAW : -1;
+	char name[16];
+	long cpu;
+	int err;
+
+	if (!counters || counters > PMU_COUNTERS)
+		return -EINVAL;
+	for_each_possible_cpu(cpu) {
+		snprintf(name, sizeof(name), "written%ld", cpu);
+		debugfs_create_file_unsafe(name, 0600, dir, (void *)cpu, &written_fops);
+	}
+	if (!hybrid)
+		return core_register(raw ? "cpu" : "tally_core", type, 0);
+	err = core_register("tally_big", type, 0) ?: core_register("tally_little", -1, 1);
+	if (err)
+		core_exit();
+	return err;
+}
+
+void core_exit(void)
+{
+	while (nr_cores)
+		perf_pmu_unregister(&cores[--nr_cores].pmu);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The interrupts of the test PMUs. On x86-64 an interrupt is an NMI: each CPU has a
+ * breakpoint on a word of the kernel, whose handler runs in NMI, right behind the write.
+ * Elsewhere it is an interrupt by irq_work.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <asm/irq_regs.h>
+#include "pmu.h"
+
+static unsigned long nmi_in;
+module_param(nmi_in, ulong, 0644);
+MODULE_PARM_DESC(nmi_in, "functions in which an interrupt comes: add 1, del 2, start 4, stop 8, read 16");
+
+/* Called in each interrupt, before the events overflow. */
+void (*pmi_hook)(struct pt_regs *regs);
+EXPORT_SYMBOL_GPL(pmi_hook);
+
+static unsigned long word;
+static DEFINE_PER_CPU(unsigned long, interrupts);
+static DEFINE_PER_CPU(bool, busy);
+
+static void interrupt(struct pt_regs *regs)
+{
+	void (*hook)(struct pt_regs *regs) = READ_ONCE(pmi_hook);
+
+	/* The hook may read an event of the PMU, whose read makes an interrupt. */
+	if (__this_cpu_read(busy))
+		return;
+	__this_cpu_write(busy, true);
+	__this_cpu_inc(interrupts);
+	if (hook)
+		hook(regs);
+	core_interrupt(regs);
+	__this_cpu_write(busy, false);
+}
+
+/* perf_event_overflow() is not exported. The event of a kernel counter has a handler. */
+void pmi_overflow(struct perf_event *event, struct pt_regs *regs)
+{
+	struct perf_sample_data data;
+
+	perf_sample_data_init(&data, 0, event->hw.last_period);
+	event->overflow_handler(event, &data, regs);
+}
+
+#ifdef CONFIG_X86
+static struct perf_event * __percpu *breakpoints;
+
+static void hit(struct perf_event *bp, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	interrupt(regs);
+}
+
+void pmi(void)
+{
+	WRITE_ONCE(word, 1);
+}
+
+static int begin(void)
+{
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)&word;
+	attr.bp_len = HW_BREAKPOINT_LEN_8;
+	attr.bp_type = HW_BREAKPOINT_W;
+	breakpoints = register_wide_hw_breakpoint(&attr, hit, NULL);
+	return PTR_ERR_OR_ZERO((void __force *)breakpoints);
+}
+
+static void end(void)
+{
+	unregister_wide_hw_breakpoint(breakpoints);
+}
+#else
+static void run(struct irq_work *work)
+{
+	interrupt(get_irq_regs());
+}
+
+static DEFINE_PER_CPU(struct irq_work, works) = IRQ_WORK_INIT_HARD(run);
+
+void pmi(void)
+{
+	irq_work_queue(this_cpu_ptr(&works));
+}
+
+static int begin(void)
+{
+	return 0;
+}
+
+static void end(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		irq_work_sync(per_cpu_ptr(&works, cpu));
+}
+#endif
+
+void pmi_in(unsigned int function)
+{
+	if (READ_ONCE(nmi_in) & BIT(function))
+		pmi();
+}
+
+static void pmi_here(void *unused)
+{
+	pmi();
+}
+
+static int make(void *data, u64 cpu)
+{
+	return cpu < nr_cpu_ids ? smp_call_function_single(cpu, pmi_here, NULL, true) : -ENXIO;
+}
+
+static int sum(void *data, u64 *nr)
+{
+	int cpu;
+
+	*nr = 0;
+	for_each_possible_cpu(cpu)
+		*nr += per_cpu(interrupts, cpu);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(interrupt_fops, sum, make, "%llu\n");
+
+int pmi_init(struct dentry *dir)
+{
+	debugfs_create_file_unsafe("interrupt", 0600, dir, NULL, &interrupt_fops);
+	return begin();
+}
+
+void pmi_exit(void)
+{
+	end();
+}

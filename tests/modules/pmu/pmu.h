@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef PMU_H
+#define PMU_H
+
+#include <linux/cpumask.h>
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+struct dentry;
+struct pt_regs;
+
+#define PMU_COUNTERS	8	/* most counters of the core PMU on one CPU */
+
+/* Events of the core PMU by number, as perf's raw ones. */
+enum {
+	PMU_EVENT_WRITTEN = 0x01,	/* a test writes its total */
+	PMU_EVENT_CYCLES = 0x3c,	/* one each nanosecond */
+	PMU_EVENT_INSTRUCTIONS = 0xc0,	/* one each 2 nanoseconds */
+};
+
+/* The functions of the core PMU in which an interrupt can come: bits of nmi_in. */
+enum { PMU_IN_ADD, PMU_IN_DEL, PMU_IN_START, PMU_IN_STOP, PMU_IN_READ };
+
+/* ---- core.c ---- */
+
+int core_init(struct dentry *dir);
+void core_exit(void);
+/* Lets the sampled events of this CPU overflow, if their periods are over. Called in NMI. */
+void core_interrupt(struct pt_regs *regs);
+
+/* ---- uncore.c ---- */
+
+int uncore_init(struct dentry *dir);
+void uncore_exit(void);
+
+/* ---- odd.c ---- */
+
+int odd_init(struct dentry *dir);
+void odd_exit(void);
+
+/* ---- pmi.c ---- */
+
+int pmi_init(struct dentry *dir);
+void pmi_exit(void);
+/* Makes an interrupt on this CPU, if the test wants one in that function. */
+void pmi_in(unsigned int function);
+/* Makes an interrupt on this CPU. */
+void pmi(void);
+/* Lets an event overflow. Called in an interrupt. */
+void pmi_overflow(struct perf_event *event, struct pt_regs *regs);
+/* Called in each interrupt, before the events overflow. */
+extern void (*pmi_hook)(struct pt_regs *regs);
+
+#endif /* PMU_H */
