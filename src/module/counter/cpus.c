@@ -36,36 +36,65 @@ static enum cpuhp_state hotplug_state;
 /* tally_cpus_init()'s argument; set before there is any counter. */
 static void (*repaired)(void);
 
-static void counter_repair(struct tally_counter *c)
+/*
+ * Finds the slots whose events perf has detached. While no CPU comes or goes, no driver
+ * moves an event, so a detached event stays detached.
+ */
+static void find_detached(struct tally_counter *c)
 {
-	unsigned int i;
+	struct tally_slot *s;
+
+	cpus_read_lock();
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		s->lost = s->event && tally_slot_detached(s);
+	cpus_read_unlock();
+}
+
+static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
+{
+	struct tally_slot *s;
+	int cpu;
 
 	/* perf moves the events of a task between CPUs by itself. */
 	if (c->target.task)
 		return;
 	mutex_lock(&c->lock);
+	find_detached(c);
 	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
-	for (i = 0; i < c->nr_slots; i++)
-		if (c->slots[i].event && tally_slot_detached(&c->slots[i]))
-			tally_slot_bank(c, &c->slots[i]);
-	for (i = 0; i < c->nr_slots; i++)
-		if (cpu_possible(tally_slot_cpu(c, &c->slots[i])))
-			tally_slot_repair(c, &c->slots[i]);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->lost)
+			tally_slot_bank(c, s);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		cpu = tally_slot_cpu(c, s);
+		if (!cpu_possible(cpu))
+			continue;
+		if (cpumask_test_cpu(cpu, changed))
+			s->absent = false;
+		tally_slot_repair(c, s);
+	}
 	mutex_unlock(&c->lock);
 }
 
+/* CPUs that have come or gone since the last repair. */
+static struct cpumask changed_cpus;
+
 static void repair_all(struct work_struct *work)
 {
+	static struct cpumask changed;	/* the work never runs twice at a time */
 	struct tally_counter *c;
-	int bucket;
+	int bucket, cpu;
 
 	/* Wait for the end of the operation that queued this. */
 	cpus_read_lock();
 	cpus_read_unlock();
 
 	mutex_lock(&counters_lock);
+	cpumask_clear(&changed);
+	for_each_cpu(cpu, &changed_cpus)
+		if (cpumask_test_and_clear_cpu(cpu, &changed_cpus))
+			cpumask_set_cpu(cpu, &changed);
 	hash_for_each(counters, bucket, c, node)
-		counter_repair(c);
+		counter_repair(c, &changed);
 	mutex_unlock(&counters_lock);
 	repaired();
 }
@@ -74,6 +103,7 @@ static DECLARE_WORK(repair_work, repair_all);
 
 static int hotplug_changed(unsigned int cpu)
 {
+	cpumask_set_cpu(cpu, &changed_cpus);
 	queue_work(tally_unbound_wq, &repair_work);
 	return 0;
 }
@@ -157,8 +187,8 @@ static void counter_free(struct tally_counter *c)
 
 /*
  * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
- * PMU does not serve stay empty. If a CPU comes online meanwhile, the work that it queues
- * waits for counters_lock, and creates its event.
+ * PMU does not serve stay empty; it has to serve one. If a CPU comes online meanwhile, the
+ * work that it queues waits for counters_lock, and creates its event.
  */
 static int counter_fill(struct tally_counter *c, int *err_cpu)
 {
@@ -175,10 +205,11 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 			filled++;
 			continue;
 		}
-		if (!all || (err != -ENODEV && err != -ENOENT))
+		if (!all || !tally_slot_refused(err))
 			return err;
-		s->absent = err == -ENOENT;
-		if (!first)
+		s->absent = true;
+		/* If all refuse, this error says most. */
+		if (!first || err == -EINVAL)
 			first = err;
 	}
 	if (filled)

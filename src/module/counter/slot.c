@@ -72,7 +72,16 @@ static bool can_overflow(struct perf_event *event)
 	       !perf_event_period(event, 1);
 }
 
-/* Gives the slot an event. Returns ENOENT if the PMU counts on another CPU for it. */
+/**
+ * tally_slot_create - give the slot an event
+ * @c: the counter, locked
+ * @s: the slot, which has no event
+ *
+ * Return: 0; ENOENT if the PMU counts on another CPU for this one; EOPNOTSUPP for a PMU with
+ * AUX buffers, or one that cannot overflow if it should; the error of
+ * perf_event_create_kernel_counter(). tally_slot_refused() says which errors mean that the
+ * PMU does not serve this CPU, if it serves others.
+ */
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = tally_slot_cpu(c, s);
@@ -81,7 +90,8 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	event = create(c, cpu);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	if (c->handler && !can_overflow(event)) {
+	/* Such a PMU counts only with a buffer that perf's own files map. */
+	if (event->pmu->setup_aux || (c->handler && !can_overflow(event))) {
 		perf_event_release_kernel(event);
 		return -EOPNOTSUPP;
 	}
@@ -167,7 +177,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 	}
 
 	err = tally_slot_create(c, s);
-	s->absent = err == -ENOENT && tally_counter_on_all_cpus(c);
+	s->absent = tally_slot_refused(err) && tally_counter_on_all_cpus(c);
 	/*
 	 * ENODEV: the CPU is going offline again. perf knows that some time before
 	 * cpu_online_mask does. The hotplug callback queues the work again.

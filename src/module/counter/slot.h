@@ -33,7 +33,9 @@ struct tally_totals {
  * @looked: the CPU has read @now in the current tally_counter_look()
  * @now: totals that the last tally_counter_look() found
  * @err: error because of which an online CPU has no event; 0 if there is none
- * @absent: the PMU does not count on this CPU
+ * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
+ *	has come or gone
+ * @lost: perf has detached @event for good; of use during a repair only
  * @paused: the event is disabled because it overflowed too often
  * @spent: the event is disabled until it is armed again
  */
@@ -46,6 +48,7 @@ struct tally_slot {
 	struct tally_totals now;
 	int err;
 	bool absent;
+	bool lost;
 	bool paused;
 	bool spent;
 };
@@ -104,10 +107,21 @@ static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
  * Whether perf has detached the slot's event. perf's list_del_event() clears the bit when
  * a CPU goes offline, under locks of perf. If this read misses it, the work that the
  * hotplug callback queues finds it.
+ *
+ * The event of a PMU that serves several CPUs is also detached while its driver moves it
+ * from a CPU that goes offline to another one. Only with cpus_read_lock() held, a detached
+ * event stays so.
  */
 static inline bool tally_slot_detached(const struct tally_slot *s)
 {
 	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
+}
+
+/* Whether the driver of the PMU may be moving an event that perf has detached. */
+static inline bool tally_slot_moves(const struct tally_slot *s)
+{
+	return s->event->pmu->task_ctx_nr == perf_invalid_context &&
+	       cpu_online(READ_ONCE(s->event->cpu));
 }
 
 /* Whether the slot has no event, no error and no counts: its CPU was never online. */
@@ -116,10 +130,11 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
 	return !s->event && !s->err && !s->bank.enabled;
 }
 
+/* Whether perf can enable and disable the slot's event. perf waits for an event that moves. */
 static inline bool tally_slot_lives(const struct tally_counter *c,
 				    const struct tally_slot *s)
 {
-	return s->event && (c->target.task || !tally_slot_detached(s));
+	return s->event && (c->target.task || !tally_slot_detached(s) || tally_slot_moves(s));
 }
 
 /*
@@ -176,6 +191,15 @@ struct tally_slot_stats {
 	unsigned long repairs;
 	unsigned long repair_errors;
 };
+
+/*
+ * Whether the error of an event is the PMU's answer for a CPU that it does not serve. Each
+ * driver of a PMU that serves some CPUs has its own.
+ */
+static inline bool tally_slot_refused(int err)
+{
+	return err == -ENOENT || err == -ENODEV || err == -EINVAL;
+}
 
 /* Called under tally_counter::lock. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);

@@ -103,14 +103,20 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev,
 enum tally_state tally_event_state_now(const struct tally_event *ev)
 {
 	enum tally_state state = TALLY_STATE_OFFLINE;
+	const struct tally_counter *c = ev->counter;
+	bool failed = false;
 	unsigned int i;
 
-	if (!tally_counter_on_all_cpus(ev->counter))
+	if (!tally_counter_on_all_cpus(c))
 		return tally_event_slot_state(ev, 0);
-	for (i = 0; i < ev->counter->nr_slots; i++)
-		if (tally_counter_serves(ev->counter, i))
+	for (i = 0; i < c->nr_slots; i++) {
+		/* A CPU that got no event when it came does not hide the others' counts. */
+		if (c->slots[i].err)
+			failed = true;
+		else if (tally_counter_serves(c, i))
 			state = tally_state_worse(state, tally_event_slot_state(ev, i));
-	return state;
+	}
+	return failed && state == TALLY_STATE_OFFLINE ? TALLY_STATE_ERROR : state;
 }
 
 static void begin_at(struct tally_event *ev, unsigned int slot,
