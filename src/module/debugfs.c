@@ -5,7 +5,7 @@
  *	# cd /sys/kernel/debug/tally
  *	# echo 'page-faults:u cpu=all name=faults' > create
  *	# cat events
- *	faults cpu=all active 4711 4711 100.00%
+ *	faults cpu=all active 4711 4711 100.00% 2 of 2
  *	# cat faults/count
  *	4711
  *	# cat faults/per_cpu
@@ -17,7 +17,9 @@
  * that its handlers skipped or missed, lost records, the times that it was throttled, and
  * the nanoseconds in its handlers: of all calls, and of the longest one.
  *
- * events: name, target, state, count, scaled count, share of the time on the PMU.
+ * events: name, target, state, count, scaled count, share of the time on the PMU; on all
+ *	CPUs also how many CPUs count, of those that are online. A PMU may serve some CPUs
+ *	only, or count on one of them for others.
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
  * A '-' stands for a number that means nothing: the count of an event in error, and the
  * scaled count of an event that never ran.
@@ -88,7 +90,11 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	else if (count.enabled_ns)
 		ratio = mul_u64_u64_div_u64(count.running_ns, 10000,
 					    count.enabled_ns);
-	seq_printf(m, "%u.%02u%%\n", ratio / 100, ratio % 100);
+	seq_printf(m, "%u.%02u%%", ratio / 100, ratio % 100);
+	if (tally_counter_on_all_cpus(ev->counter))
+		seq_printf(m, " %u of %u", tally_counter_served(ev->counter),
+			   num_online_cpus());
+	seq_putc(m, '\n');
 }
 
 static int events_show(struct seq_file *m, void *v)

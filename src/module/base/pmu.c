@@ -5,7 +5,8 @@
  *
  * perf exports neither its list of PMUs nor its limit. But an event has a pointer to its
  * PMU, whose device is on the bus of all PMUs. And perf checks a new frequency of an
- * event against the limit. So a dummy event is made for the moment to answer either.
+ * event against the limit. So a dummy event finds the bus at load, and another one is made
+ * for the moment to answer about a frequency.
  */
 #include <linux/cpumask.h>
 #include <linux/device.h>
@@ -42,6 +43,9 @@ static struct perf_event *dummy_create(u64 freq)
 /* The read function of perf's software PMUs, which has nothing to do. */
 static tally_read_fn read_nothing;
 
+/* The bus of all PMUs; NULL if it was not found. Its type differs between kernels. */
+static typeof(((struct device *)NULL)->bus) pmu_bus;
+
 void tally_pmu_init(void)
 {
 	struct perf_event *dummy = dummy_create(0);
@@ -50,6 +54,9 @@ void tally_pmu_init(void)
 	if (IS_ERR(dummy))
 		return;
 	read_nothing = dummy->pmu->read;
+	/* The PMUs of clocks have a marker in place of a device, that of dummies has one. */
+	if (dummy->pmu->dev)
+		pmu_bus = dummy->pmu->dev->bus;
 	perf_event_release_kernel(dummy);
 }
 
@@ -77,20 +84,6 @@ bool tally_pmu_is_still(const struct pmu *pmu)
 	return pmu->read == read_nothing;
 }
 
-/* Finds the device of a PMU by name, and takes a reference. */
-static struct device *pmu_find(const char *name)
-{
-	struct perf_event *dummy = dummy_create(0);
-	struct device *dev = NULL;
-
-	if (IS_ERR(dummy))
-		return ERR_CAST(dummy);
-	/* The PMUs of clocks have a marker in place of a device, that of dummies has one. */
-	if (dummy->pmu->dev && dummy->pmu->dev->bus)
-		dev = bus_find_device_by_name(dummy->pmu->dev->bus, NULL, name);
-	perf_event_release_kernel(dummy);
-	return dev ?: ERR_PTR(-ENOENT);
-}
 
 /**
  * tally_pmu_type - find the number of a PMU
@@ -101,12 +94,12 @@ static struct device *pmu_find(const char *name)
  */
 int tally_pmu_type(const char *name)
 {
-	struct device *dev = pmu_find(name);
+	struct device *dev = pmu_bus ? bus_find_device_by_name(pmu_bus, NULL, name) : NULL;
 	const struct pmu *pmu;
 	int ret = -ENOENT;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
+	if (!dev)
+		return -ENOENT;
 	/*
 	 * A driver frees its PMU after device_del(), which takes this lock first. The
 	 * PMU may go when the lock is released: perf checks the number when an event is
@@ -119,6 +112,45 @@ int tally_pmu_type(const char *name)
 	device_unlock(dev);
 	put_device(dev);
 	return ret;
+}
+
+struct core_types {
+	u32 *types;
+	unsigned int nr;
+};
+
+static int add_core(struct device *dev, void *data)
+{
+	struct core_types *found = data;
+	const struct pmu *pmu;
+
+	/* As in tally_pmu_type(). */
+	device_lock(dev);
+	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+	if (pmu && pmu->task_ctx_nr == perf_hw_context &&
+	    pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE && found->nr < TALLY_CORE_PMUS)
+		found->types[found->nr++] = pmu->type;
+	device_unlock(dev);
+	return 0;
+}
+
+/**
+ * tally_core_pmus - find the PMUs of all kinds of cores
+ * @types: receives their numbers; room for TALLY_CORE_PMUS
+ *
+ * Such a PMU counts the generic events of its cores by PERF_TYPE_HARDWARE with its number
+ * in the upper half of config.
+ *
+ * Context: Process context, may sleep.
+ * Return: how many there are; may be 0 if all cores are of one kind.
+ */
+unsigned int tally_core_pmus(u32 *types)
+{
+	struct core_types found = { types };
+
+	if (pmu_bus)
+		bus_for_each_dev(pmu_bus, NULL, &found, add_core);
+	return found.nr;
 }
 
 /**

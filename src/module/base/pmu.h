@@ -8,10 +8,14 @@
 
 typedef void (*tally_read_fn)(struct perf_event *event);
 
+/* Most kinds of cores that a machine has; a machine with more is served as far. */
+#define TALLY_CORE_PMUS 8
+
 void tally_pmu_init(void);
 void tally_read_task_clock(struct perf_event *event);
 bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);
+unsigned int tally_core_pmus(u32 *types);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);

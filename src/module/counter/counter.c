@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include "base/count.h"
 #include "base/pmu.h"
 #include "compat.h"
 #include "counter/counter.h"
@@ -22,7 +23,9 @@
  */
 static void start_slots(struct tally_counter *c)
 {
+	struct perf_event *event;
 	struct tally_slot *s;
+	unsigned int i;
 	int state;
 
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
@@ -30,10 +33,12 @@ static void start_slots(struct tally_counter *c)
 			tally_slot_repair(c, s);
 		if (!tally_slot_lives(c, s) || s->paused || s->spent)
 			continue;
-		state = READ_ONCE(s->event->state);
-		if (state == PERF_EVENT_STATE_ERROR ||
-		    state == PERF_EVENT_STATE_OFF)
-			perf_event_enable(s->event);
+		tally_slot_for_each(s, event, i) {
+			state = READ_ONCE(event->state);
+			if (state == PERF_EVENT_STATE_ERROR ||
+			    state == PERF_EVENT_STATE_OFF)
+				perf_event_enable(event);
+		}
 	}
 }
 
@@ -67,7 +72,7 @@ void tally_counter_off(struct tally_counter *c)
 		return;
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (tally_slot_lives(c, s))
-			perf_event_disable(s->event);
+			tally_slot_disable(s);
 }
 
 /*
@@ -96,7 +101,7 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
 	else
 		s->paused = true;
 	if (tally_slot_lives(c, s))
-		perf_event_disable(s->event);
+		tally_slot_disable(s);
 }
 
 /*
@@ -113,13 +118,13 @@ void tally_counter_quieten(struct tally_counter *c)
 		return;
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (tally_slot_lives(c, s))
-			perf_event_disable(s->event);
+			tally_slot_disable(s);
 }
 
 static void slot_continue(struct tally_counter *c, struct tally_slot *s)
 {
 	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->spent)
-		perf_event_enable(s->event);
+		tally_slot_enable(s);
 }
 
 void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
@@ -158,18 +163,21 @@ static bool slot_is_on(const struct tally_slot *s)
 static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 			   u64 period)
 {
+	struct perf_event *event;
+	unsigned int i;
 	bool again;
-	int err;
+	int err = 0;
 
 	if (!tally_slot_lives(c, s))
 		return 0;
 	again = slot_is_on(s) && s->event->pmu->task_ctx_nr == perf_sw_context &&
 		!tally_attr_is_clock(&c->attr);
 	if (again)
-		perf_event_disable(s->event);
-	err = perf_event_period(s->event, period);
+		tally_slot_disable(s);
+	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
+		err = perf_event_period(event, period);
 	if (again)
-		perf_event_enable(s->event);
+		tally_slot_enable(s);
 	return err;
 }
 
@@ -258,7 +266,7 @@ int tally_counter_modify(struct tally_counter *c,
 static bool can_look(int cpu, void *counter)
 {
 	const struct tally_counter *c = counter;
-	const struct perf_event *event = c->slots[cpu & c->slot_mask].event;
+	const struct perf_event *event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
 
 	return event && READ_ONCE(event->oncpu) == cpu;
 }
@@ -272,7 +280,7 @@ static void look_here(void *counter)
 	/* The event may have left this CPU since, even for another one. */
 	if (!can_look(cpu, c))
 		return;
-	tally_local_totals(s, s->event, local_clock(), &s->now);
+	tally_local_totals(s, tally_slot_here(s, cpu), local_clock(), &s->now);
 	s->looked = true;
 }
 
@@ -302,19 +310,22 @@ void tally_counter_look(struct tally_counter *c)
 }
 
 /*
- * Returns the CPU that the event is counting on; -1 if there is none.
+ * Returns the CPU that the slot is counting on; -1 if there is none.
  *
  * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
  * and updates the times and the state. After the second step perf_event_read_value()
  * returns old times, and a look has perhaps returned later ones. So wait for the third.
  */
-static int counting_cpu(const struct perf_event *event)
+static int counting_cpu(const struct tally_slot *s)
 {
-	int cpu;
+	struct perf_event *event;
+	unsigned int i;
+	int cpu = -1;
 
-	while ((cpu = READ_ONCE(event->oncpu)) < 0 &&
-	       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
-		cpu_relax();
+	for (i = 0; cpu < 0 && (event = tally_slot_nth(s, i)); i++)
+		while ((cpu = READ_ONCE(event->oncpu)) < 0 &&
+		       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
+			cpu_relax();
 	return cpu;
 }
 
@@ -322,7 +333,7 @@ static int counting_cpu(const struct perf_event *event)
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
-	int cpu = s->event && !c->attr.inherit ? counting_cpu(s->event) : -1;
+	int cpu = c->attr.inherit ? -1 : counting_cpu(s);
 
 	lockdep_assert_held(&c->lock);
 	s->looked = false;
@@ -397,20 +408,15 @@ static enum tally_state inherited_state(const struct task_struct *task,
 }
 
 static enum tally_state perf_state(const struct tally_counter *c,
-				   const struct tally_slot *s)
+				   const struct perf_event *event)
 {
 	int state;
 
-	if (!s->event)
-		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
-
 	if (c->attr.inherit)
-		return inherited_state(c->target.task, s->event);
-	state = READ_ONCE(s->event->state);
+		return inherited_state(c->target.task, event);
+	state = READ_ONCE(event->state);
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
 		return TALLY_STATE_EXITED;
-	if (!c->target.task && tally_slot_detached(s))
-		return TALLY_STATE_OFFLINE;
 	switch (state) {
 	case PERF_EVENT_STATE_ACTIVE:
 		return TALLY_STATE_ACTIVE;
@@ -427,13 +433,23 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 				     unsigned int slot)
 {
 	const struct tally_slot *s = &c->slots[slot];
-	enum tally_state state = perf_state(c, s);
+	enum tally_state state = TALLY_STATE_OFFLINE;
+	const struct perf_event *event;
+	bool throttled = false;
+	unsigned int i;
 
 	lockdep_assert_held(&c->lock);
+	if (!s->event)
+		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+	if (!tally_slot_lives(c, s))
+		return TALLY_STATE_OFFLINE;
+	tally_slot_for_each(s, event, i) {
+		state = tally_state_worse(state, perf_state(c, event));
+		throttled |= tally_pmu_throttled(event);
+	}
 	if (state == TALLY_STATE_OFF && s->paused)
 		return TALLY_STATE_THROTTLED;
-	if (state == TALLY_STATE_ACTIVE && c->handler &&
-	    tally_pmu_throttled(s->event))
+	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
 		return TALLY_STATE_THROTTLED;
 	return state;
 }
@@ -470,13 +486,19 @@ bool tally_counter_counts(const struct tally_counter *c)
 /* Whether the task has exited, and no child of the task is counting any more. */
 bool tally_counter_ended(const struct tally_counter *c)
 {
-	const struct perf_event *event = c->slots[0].event;
+	const struct perf_event *event;
+	unsigned int i;
 
 	lockdep_assert_held(&c->lock);
-	return c->target.task && tally_counter_state(c, 0) == TALLY_STATE_EXITED &&
-	       (!c->attr.inherit || !event ||
-		(READ_ONCE(event->state) <= PERF_EVENT_STATE_EXIT &&
-		 list_empty(&event->child_list)));
+	if (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED)
+		return false;
+	if (!c->attr.inherit)
+		return true;
+	tally_slot_for_each(&c->slots[0], event, i)
+		if (READ_ONCE(event->state) > PERF_EVENT_STATE_EXIT ||
+		    !list_empty(&event->child_list))
+			return false;
+	return true;
 }
 
 /* Whether the slot is of use: its CPU can exist, and the PMU serves it. */
@@ -488,4 +510,17 @@ bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 	/* A CPU that another one serves now still shows the counts that were banked. */
 	return cpu_possible(slot) &&
 	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
+}
+
+/* Returns how many CPUs of those that are online count for themselves, or for others. */
+unsigned int tally_counter_served(struct tally_counter *c)
+{
+	unsigned int served = 0;
+	struct tally_slot *s;
+
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		served += s->event && tally_slot_lives(c, s);
+	mutex_unlock(&c->lock);
+	return served;
 }

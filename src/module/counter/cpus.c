@@ -181,6 +181,8 @@ static void counter_free(struct tally_counter *c)
 {
 	if (c->target.task)
 		put_task_struct(c->target.task);
+	/* Only the single slot of a task has some. */
+	kfree(c->slots[0].others);
 	mutex_destroy(&c->lock);
 	kvfree(c);
 }

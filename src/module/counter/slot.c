@@ -12,6 +12,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
+#include <linux/slab.h>
 #include "compat.h"
 #include "counter/slot.h"
 
@@ -27,10 +28,23 @@ int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
 }
 
-static struct perf_event *create(const struct tally_counter *c, int cpu)
+/* Whether each kind of core has such an event of its own. */
+static bool is_of_cores(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_RAW ||
+	       ((attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE) &&
+		!(attr->config >> PERF_PMU_TYPE_SHIFT));
+}
+
+/* Creates an event on the cores whose PMU has the number @type; 0 if perf chooses. */
+static struct perf_event *create_on(const struct tally_counter *c, int cpu, u32 type)
 {
 	struct perf_event_attr attr = c->attr;
 
+	if (type && attr.type == PERF_TYPE_RAW)
+		attr.type = type;
+	else if (type)
+		attr.config |= (u64)type << PERF_PMU_TYPE_SHIFT;
 	/*
 	 * A child that is forked while its parent's event is disabled never counts, and
 	 * perf cannot disable the children of an event that is enabled. So an inherited
@@ -40,6 +54,21 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
 						c->handler, c->context);
+}
+
+static struct perf_event *create(const struct tally_counter *c, int cpu)
+{
+	struct perf_event *event = create_on(c, cpu, 0);
+	u32 types[TALLY_CORE_PMUS];
+	unsigned int nr;
+
+	/* perf asks one kind of core for a raw event; the CPU may be of another kind. */
+	if (event != ERR_PTR(-ENOENT) || c->attr.type != PERF_TYPE_RAW)
+		return event;
+	nr = tally_core_pmus(types);
+	while (nr-- && event == ERR_PTR(-ENOENT))
+		event = create_on(c, cpu, types[nr]);
+	return event;
 }
 
 /*
@@ -72,6 +101,67 @@ static bool can_overflow(struct perf_event *event)
 	       !perf_event_period(event, 1);
 }
 
+/* Returns why an event that perf has created is of no use; 0 if it is. */
+static int check(const struct tally_counter *c, struct perf_event *event)
+{
+	/* Such a PMU counts only with a buffer that perf's own files map. */
+	if (event->pmu->setup_aux || (c->handler && !can_overflow(event)))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static void release_others(struct tally_slot *s)
+{
+	unsigned int i;
+
+	for (i = 0; s->others && s->others[i]; i++) {
+		perf_event_release_kernel(s->others[i]);
+		atomic_long_dec(&nr_perf_events);
+	}
+}
+
+/*
+ * perf's event for a task counts on one kind of core, while its enabled time goes on. Gives
+ * the slot an event for each other kind that has such an event.
+ */
+static int create_others(struct tally_counter *c, struct tally_slot *s,
+			 const struct perf_event *first)
+{
+	u32 types[TALLY_CORE_PMUS];
+	struct perf_event *event;
+	unsigned int nr, i, made = 0;
+	int err = 0;
+
+	if (!c->target.task || c->target.cpu >= 0 || !is_of_cores(&c->attr))
+		return 0;
+	nr = tally_core_pmus(types);
+	if (nr < 2)
+		return 0;
+	s->others = kcalloc(nr + 1, sizeof(*s->others), GFP_KERNEL);
+	if (!s->others)
+		return -ENOMEM;
+	for (i = 0; i < nr && !err; i++) {
+		if (types[i] == first->pmu->type)
+			continue;
+		event = create_on(c, -1, types[i]);
+		err = PTR_ERR_OR_ZERO(event);
+		if (!err && check(c, event))
+			perf_event_release_kernel(event);
+		else if (!err)
+			s->others[made++] = event;
+		else if (tally_slot_refused(err))
+			err = 0;
+	}
+	atomic_long_add(made, &nr_perf_events);
+	if (err)
+		release_others(s);
+	if (err || !made) {
+		kfree(s->others);
+		s->others = NULL;
+	}
+	return err;
+}
+
 /**
  * tally_slot_create - give the slot an event
  * @c: the counter, locked
@@ -86,14 +176,15 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = tally_slot_cpu(c, s);
 	struct perf_event *event;
+	int err;
 
 	event = create(c, cpu);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	/* Such a PMU counts only with a buffer that perf's own files map. */
-	if (event->pmu->setup_aux || (c->handler && !can_overflow(event))) {
+	err = check(c, event) ?: create_others(c, s, event);
+	if (err) {
 		perf_event_release_kernel(event);
-		return -EOPNOTSUPP;
+		return err;
 	}
 
 	/*
@@ -130,16 +221,25 @@ void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
 	slot_changed(c, s - c->slots);
 	perf_event_release_kernel(event);
 	atomic_long_dec(&nr_perf_events);
+	release_others(s);
 }
 
-/* Reads the totals by perf's own function, which works in every state of the event. */
+/*
+ * Reads the totals by perf's own function, which works in every state of the event. Of
+ * several events the first one is enabled as long as any other, so its time is read last.
+ */
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 {
 	u64 enabled, running;
+	unsigned int i;
 
 	*t = s->bank;
 	if (!s->event)
 		return;
+	for (i = 0; s->others && s->others[i]; i++) {
+		t->value += perf_event_read_value(s->others[i], &enabled, &running);
+		t->running += running;
+	}
 	t->value += perf_event_read_value(s->event, &enabled, &running);
 	t->enabled += enabled;
 	t->running += running;
@@ -188,8 +288,27 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
 				    cpu, c->attr.type, c->attr.config, err);
 	} else if (!err && c->users_on && !s->spent) {
-		perf_event_enable(s->event);
+		tally_slot_enable(s);
 	}
+}
+
+/* The first event is enabled first and disabled last: no other one runs while it is off. */
+void tally_slot_enable(const struct tally_slot *s)
+{
+	struct perf_event *event;
+	unsigned int i;
+
+	tally_slot_for_each(s, event, i)
+		perf_event_enable(event);
+}
+
+void tally_slot_disable(const struct tally_slot *s)
+{
+	unsigned int i;
+
+	for (i = 0; s->others && s->others[i]; i++)
+		perf_event_disable(s->others[i]);
+	perf_event_disable(s->event);
 }
 
 /* False if the CPU is offline, the task has exited, or exec() has removed the event. */

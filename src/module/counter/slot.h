@@ -25,6 +25,9 @@ struct tally_totals {
  * struct tally_slot - part of a counter on one CPU, or for its task
  * @event: perf's event; NULL if there is none. Reads without the lock have interrupts
  *	disabled, so the event is not freed meanwhile.
+ * @others: perf's events for the task on other kinds of cores, before a NULL; NULL if
+ *	@event counts on all cores. Each counts while the others are on no PMU. Written before
+ *	@event, and never changed.
  * @read: function that brings the count of @event up to date, on the CPU that it is
  *	counting on
  * @still: the count of @event is always up to date
@@ -41,6 +44,7 @@ struct tally_totals {
  */
 struct tally_slot {
 	struct perf_event *event;
+	struct perf_event **others;
 	tally_read_fn read;
 	bool still;
 	struct tally_totals bank;
@@ -98,6 +102,43 @@ struct tally_counter {
 	struct tally_slot slots[];
 };
 
+/* For each of perf's events of a slot. */
+#define tally_slot_for_each(s, event, i)					\
+	for ((i) = 0; ((event) = tally_slot_nth(s, i)); (i)++)
+
+static inline struct perf_event *tally_slot_nth(const struct tally_slot *s, unsigned int i)
+{
+	if (!i)
+		return READ_ONCE(s->event);
+	return s->others ? s->others[i - 1] : NULL;
+}
+
+/* Returns the event of the slot that is on the PMU of @cpu, if there are several. */
+static inline struct perf_event *tally_slot_here(const struct tally_slot *s, int cpu)
+{
+	struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	unsigned int i;
+
+	if (likely(!event || !s->others || READ_ONCE(event->oncpu) == cpu))
+		return event;
+	for (i = 0; s->others[i]; i++)
+		if (READ_ONCE(s->others[i]->oncpu) == cpu)
+			return s->others[i];
+	return event;
+}
+
+/* Returns the CPU on which an event of the slot is on the PMU; -1 if none is. */
+static inline int tally_slot_oncpu(const struct tally_slot *s)
+{
+	const struct perf_event *event;
+	unsigned int i;
+	int cpu = -1;
+
+	for (i = 0; cpu < 0 && (event = tally_slot_nth(s, i)); i++)
+		cpu = READ_ONCE(event->oncpu);
+	return cpu;
+}
+
 static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 {
 	return !c->target.task && c->target.cpu < 0;
@@ -148,10 +189,33 @@ static inline bool tally_slot_lives(const struct tally_counter *c,
  */
 DECLARE_PER_CPU(const void *, tally_reading);
 
+/*
+ * Adds what the slot's events other than @event have counted, and makes the time enabled that
+ * of the first one. The task runs here with @event on the PMU, so the others are at rest.
+ */
+static inline void tally_slot_add_others(const struct tally_slot *s,
+					 const struct perf_event *event,
+					 struct tally_totals *t)
+{
+	struct perf_event *other;
+	unsigned int i;
+
+	tally_slot_for_each(s, other, i) {
+		if (other == event)
+			continue;
+		t->value += local64_read(&other->count);
+		t->running += other->total_time_running;
+		if (!i)
+			t->enabled += other->total_time_enabled - event->total_time_enabled +
+				      event->tstamp - other->tstamp;
+	}
+}
+
 /* Returns the value of the slot. */
 static inline u64 tally_local_value(const struct tally_slot *s,
 				    struct perf_event *event)
 {
+	struct tally_totals others = { };
 	const void **reading, *outer;
 
 	if (!s->still) {
@@ -159,11 +223,16 @@ static inline u64 tally_local_value(const struct tally_slot *s,
 		outer = *reading;
 		WRITE_ONCE(*reading, outer ? (const void *)reading : event);
 		barrier(); /* J */
-		s->read(event);
+		if (unlikely(s->others))
+			event->pmu->read(event);
+		else
+			s->read(event);
 		barrier(); /* J */
 		WRITE_ONCE(*reading, outer);
 	}
-	return local64_read(&event->count) + s->bank.value;
+	if (unlikely(s->others))
+		tally_slot_add_others(s, event, &others);
+	return local64_read(&event->count) + others.value + s->bank.value;
 }
 
 /* Reads all totals of the slot. @now is local_clock(). */
@@ -172,12 +241,15 @@ static inline void tally_local_totals(const struct tally_slot *s,
 				      struct tally_totals *t)
 {
 	s64 since = now + tally_ctx_offset(event) - event->tstamp;
+	struct tally_totals others = { };
 
 	since = max(since, 0LL);
 
+	if (unlikely(s->others))
+		tally_slot_add_others(s, event, &others);
 	t->value = tally_local_value(s, event);
-	t->enabled = s->bank.enabled + event->total_time_enabled + since;
-	t->running = s->bank.running + event->total_time_running + since;
+	t->enabled = s->bank.enabled + event->total_time_enabled + since + others.enabled;
+	t->running = s->bank.running + event->total_time_running + since + others.running;
 }
 
 /**
@@ -208,6 +280,8 @@ void tally_slot_release(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
+void tally_slot_enable(const struct tally_slot *s);
+void tally_slot_disable(const struct tally_slot *s);
 
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
 			  perf_overflow_handler_t handler, void *context);

@@ -155,7 +155,7 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	bool irqs_off = raw_irqs_disabled_flags(flags);
 	unsigned int slot = cpu & ev->slot_mask;
 	struct tally_slot *s = &ev->counter->slots[slot];
-	struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t = { };
 	int err;
 
@@ -220,7 +220,7 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 {
 	unsigned int slot = cpu & ev->counter->slot_mask;
 	struct tally_slot *s = &ev->counter->slots[slot];
-	struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t;
 	int err;
 
@@ -289,7 +289,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	const struct tally_view *view = &ev->views[slot];
 	struct perf_event *event;
-	unsigned int seq;
+	unsigned int seq, i;
 	bool begun;
 
 	do {
@@ -302,19 +302,20 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 	if (!begun)
 		return 0;
 	event = smp_load_acquire(&s->event); /* K */
-	if (event && READ_ONCE(event->oncpu) >= 0)
-		return -EAGAIN;
 	t->value += s->bank.value;
 	t->enabled += s->bank.enabled;
 	t->running += s->bank.running;
 	*state = state_at_rest(ev->counter, event);
-	if (!event)
-		return 0;
-	/* perf updates the count before it sets @oncpu to -1. */
-	smp_rmb();
-	t->value += local64_read(&event->count);
-	t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, event);
-	t->running += READ_ONCE(event->total_time_running);
+	if (event)
+		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, event);
+	for (i = 0; event; event = tally_slot_nth(s, ++i)) {
+		if (READ_ONCE(event->oncpu) >= 0)
+			return -EAGAIN;
+		/* perf updates the count before it sets @oncpu to -1. */
+		smp_rmb();
+		t->value += local64_read(&event->count);
+		t->running += READ_ONCE(event->total_time_running);
+	}
 	return 0;
 }
 

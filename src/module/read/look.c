@@ -20,8 +20,8 @@ static bool can_look(int cpu, void *arg)
 	u64 left = set->looking;
 
 	while (left) {
-		event = READ_ONCE(tally_slot_on(set->members[tally_set_next(&left)],
-						cpu)->event);
+		event = tally_slot_here(tally_slot_on(set->members[tally_set_next(&left)], cpu),
+					cpu);
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}
@@ -44,7 +44,7 @@ static void look_here(void *arg)
 	while (left) {
 		i = tally_set_next(&left);
 		s = tally_slot_on(set->members[i], cpu);
-		event = smp_load_acquire(&s->event); /* K */
+		event = tally_slot_here(s, cpu);
 		if (!event || READ_ONCE(event->oncpu) != cpu)
 			continue;
 		tally_local_totals(s, event, look->time, &now[i]);
@@ -57,17 +57,13 @@ static void look_here(void *arg)
 /* Returns the CPU on which a member of a set with one slot is counting; -1 if none is. */
 static int where_it_counts(const struct tally_set *set)
 {
-	const struct perf_event *event;
 	u64 left = set->looking;
 	int cpu = -1;
 
 	/* RCU keeps a perf event whose CPU went offline from being freed here. */
 	rcu_read_lock();
-	while (left && cpu < 0) {
-		event = READ_ONCE(set->members[tally_set_next(&left)]->counter->slots[0].event);
-		if (event)
-			cpu = READ_ONCE(event->oncpu);
-	}
+	while (left && cpu < 0)
+		cpu = tally_slot_oncpu(set->members[tally_set_next(&left)]->counter->slots);
 	rcu_read_unlock();
 	return cpu;
 }
@@ -80,15 +76,17 @@ static u64 rest(const struct tally_set *set)
 {
 	const struct perf_event *event;
 	u64 left = set->looking;
+	const struct tally_slot *s;
+	unsigned int i;
 	u64 sum = 1;
 
 	rcu_read_lock();
 	while (left && sum) {
-		event = READ_ONCE(set->members[tally_set_next(&left)]->counter->slots[0].event);
-		if (event && READ_ONCE(event->oncpu) >= 0)
-			sum = 0;
-		else if (event)
+		s = set->members[tally_set_next(&left)]->counter->slots;
+		tally_slot_for_each(s, event, i)
 			sum += READ_ONCE(event->total_time_running);
+		if (tally_slot_oncpu(s) >= 0)
+			sum = 0;
 	}
 	rcu_read_unlock();
 	return sum;
@@ -130,13 +128,13 @@ void tally_set_look(struct tally_set *set, u64 members)
 static bool has_come(const struct tally_set *set, unsigned int slot)
 {
 	u64 left = set->looking & ~set->looks[slot].looked;
-	const struct perf_event *event;
+	const struct tally_slot *s;
 	bool come = false;
 
 	rcu_read_lock();
 	while (left && !come) {
-		event = READ_ONCE(set->members[tally_set_next(&left)]->counter->slots[slot].event);
-		come = event && READ_ONCE(event->oncpu) >= 0;
+		s = &set->members[tally_set_next(&left)]->counter->slots[slot];
+		come = tally_slot_oncpu(s) >= 0;
 	}
 	rcu_read_unlock();
 	return come;

@@ -177,7 +177,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 			  struct tally_mark *mark, u64 *time)
 {
 	struct tally_slot *s = tally_slot_on(ev, cpu);
-	struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	struct perf_event *event = tally_slot_here(s, cpu);
 	int err;
 
 	err = tally_local_check(ev, s, event, cpu, irqs_off);

@@ -42,7 +42,7 @@ static bool counts_on(int cpu, void *publisher)
 
 	for (i = 0; i < p->nr; i++) {
 		c = p->members[i]->counter;
-		event = READ_ONCE(c->slots[cpu & c->slot_mask].event);
+		event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}

@@ -129,6 +129,8 @@ static void totals_here(const struct tally_output *out, const struct perf_event 
 	const struct tally_slot *s = &ev->counter->slots[slot];
 
 	totals_of(event, t);
+	if (unlikely(s->others))
+		tally_slot_add_others(s, event, t);
 	t->value += s->bank.value;
 	t->enabled += s->bank.enabled;
 	t->running += s->bank.running;
@@ -140,7 +142,7 @@ static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
 {
 	unsigned int slot = cpu & ev->slot_mask;
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t = { };
 
 	if (!event)
