@@ -179,7 +179,7 @@ notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(value))
 		return -EINVAL;
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	view = &ev->views[cpu & ev->slot_mask];
 	/* Keeps the compiler from computing the address again for each use. */
@@ -199,7 +199,7 @@ notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 	WRITE_ONCE(*reading, NULL);
 	*value = local64_read(&event->count) + READ_ONCE(view->plain);
 out:
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_local);
@@ -327,11 +327,11 @@ int tally_event_read_local_count(struct tally_event *ev,
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
 		return -EINVAL;
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	err = tally_local_read(ev, raw_smp_processor_id(),
 			       raw_irqs_disabled_flags(flags), false,
 			       local_clock(), count);
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_local_count);

@@ -52,9 +52,9 @@ void tally_publish_overflow(struct tally_event *ev)
 	if (!p)
 		return;
 	/* Software events overflow with interrupts enabled. */
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	tally_publish_here(p, raw_smp_processor_id());
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 }
 
 /* Whether the CPU has a page of its own. A task has one page for all CPUs. */

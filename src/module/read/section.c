@@ -49,7 +49,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 		return -EINVAL;
 	if (!smp_load_acquire(&set->open)) /* L */
 		return -EAGAIN;
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	window->time_ns = local_clock();
 	window->ratio_valid = !set->ragged;
@@ -65,7 +65,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 			(set->plain ||
 			 tally_event_throttled(set->members[i]) == set->throttled[i]);
 	}
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 	return any ? 0 : first;
 }
 EXPORT_SYMBOL_TALLY(tally_set_read_local);
@@ -250,7 +250,7 @@ static noinline int begin_slow(struct tally_section *section, bool irqs_off)
 	if (err)
 		section->where = 0;
 	if (!irqs_off)
-		raw_local_irq_enable();
+		local_irq_enable();
 	return err;
 }
 
@@ -262,7 +262,7 @@ static noinline int end_slow(struct tally_section *section, u64 *out, bool irqs_
 		WRITE_ONCE(*section->reading, NULL);
 	err = end_carefully(section, out, irqs_off);
 	if (!irqs_off)
-		raw_local_irq_enable();
+		local_irq_enable();
 	return err;
 }
 
@@ -279,7 +279,7 @@ notrace int __tally_section_begin(struct tally_set *set, struct tally_section *s
 	nr = set->nr;
 	if (unlikely(room < nr))
 		goto bad;
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	views = (void *)set->views + (u64)cpu * set->row;
 	reading = raw_cpu_ptr(&tally_reading);
@@ -299,7 +299,7 @@ notrace int __tally_section_begin(struct tally_set *set, struct tally_section *s
 		return begin_slow(section, false);
 	barrier(); /* J */
 	WRITE_ONCE(*section->reading, NULL);
-	raw_local_irq_enable();
+	local_irq_enable();
 	return 0;
 bad:
 	section->where = 0;
@@ -317,10 +317,10 @@ notrace int __tally_section_end(struct tally_set *set, struct tally_section *sec
 	if (unlikely(section->set != set))
 		return -EINVAL;
 	section->where = 0;
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	if (unlikely(where != here(cpu))) {
-		raw_local_irq_restore(flags);
+		local_irq_restore(flags);
 		return -EINVAL;
 	}
 	if (unlikely(raw_irqs_disabled_flags(flags)))
@@ -332,7 +332,7 @@ notrace int __tally_section_end(struct tally_set *set, struct tally_section *sec
 		return end_slow(section, out, false);
 	barrier(); /* J */
 	WRITE_ONCE(*section->reading, NULL);
-	raw_local_irq_enable();
+	local_irq_enable();
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(__tally_section_end);

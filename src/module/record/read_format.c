@@ -185,7 +185,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 	unsigned int i;
 	bool irqs_off;
 
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	irqs_off = raw_irqs_disabled_flags(flags);
 	for (i = 0; i < r->nr; i++) {
 		ev = r->members[i];
@@ -193,7 +193,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 		to = put_id(to, out->read_format, ev->id,
 			    tally_output_lost(READ_ONCE(ev->output)));
 	}
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 	return to;
 }
 
