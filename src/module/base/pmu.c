@@ -49,6 +49,7 @@ static typeof(((struct device *)NULL)->bus) pmu_bus;
 void tally_pmu_init(void)
 {
 	struct perf_event *dummy = dummy_create(0);
+	u32 types[TALLY_CORE_PMUS];
 
 	/* Without a dummy, counts of software PMUs are read as those of all others. */
 	if (IS_ERR(dummy))
@@ -58,6 +59,7 @@ void tally_pmu_init(void)
 	if (dummy->pmu->dev)
 		pmu_bus = dummy->pmu->dev->bus;
 	perf_event_release_kernel(dummy);
+	tally_core_pmus(types);
 }
 
 /**
@@ -84,6 +86,25 @@ bool tally_pmu_is_still(const struct pmu *pmu)
 	return pmu->read == read_nothing;
 }
 
+/* The numbers of PMUs of cores, as far as they are known. Numbers are small. */
+static DECLARE_BITMAP(core_numbers, 256);
+
+/* Returns whether the PMU counts the generic events of some cores. */
+static bool note_core(const struct pmu *pmu)
+{
+	if (pmu->task_ctx_nr != perf_hw_context ||
+	    !(pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
+		return false;
+	if (pmu->type >= 0 && pmu->type < 256)
+		set_bit(pmu->type, core_numbers);
+	return true;
+}
+
+/* Returns whether a PMU that was found before is that of a kind of core. Any context. */
+bool tally_pmu_is_core(u32 type)
+{
+	return type < 256 && test_bit(type, core_numbers);
+}
 
 /**
  * tally_pmu_type - find the number of a PMU
@@ -107,8 +128,10 @@ int tally_pmu_type(const char *name)
 	 */
 	device_lock(dev);
 	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
-	if (pmu)
+	if (pmu) {
+		note_core(pmu);
 		ret = pmu->type;
+	}
 	device_unlock(dev);
 	put_device(dev);
 	return ret;
@@ -127,8 +150,7 @@ static int add_core(struct device *dev, void *data)
 	/* As in tally_pmu_type(). */
 	device_lock(dev);
 	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
-	if (pmu && pmu->task_ctx_nr == perf_hw_context &&
-	    pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE && found->nr < TALLY_CORE_PMUS)
+	if (pmu && note_core(pmu) && found->nr < TALLY_CORE_PMUS)
 		found->types[found->nr++] = pmu->type;
 	device_unlock(dev);
 	return 0;

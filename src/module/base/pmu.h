@@ -15,6 +15,7 @@ void tally_pmu_init(void);
 void tally_read_task_clock(struct perf_event *event);
 bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);
+bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);

@@ -10,10 +10,12 @@
  * struct tally_target - what an event counts on
  * @task: the task; NULL for all tasks
  * @cpu: the CPU; -1 for all CPUs
+ * @one_kind: a raw event counts on the kind of core only that perf asks for it
  */
 struct tally_target {
 	struct task_struct *task;
 	int cpu;
+	bool one_kind;
 };
 
 /* Number of slots of a counter: perf follows a task over the CPUs by itself. */

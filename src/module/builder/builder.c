@@ -101,6 +101,9 @@ void __tally_builder_init_attr(struct tally_builder *b,
 	}
 	b->attr = *attr;
 	b->attr.size = sizeof(b->attr);
+	/* As perf: only the name of a raw event stands for all kinds of cores. */
+	if (attr->type == PERF_TYPE_RAW)
+		b->flags |= TALLY_BUILDER_ONE_KIND;
 }
 EXPORT_SYMBOL_TALLY(__tally_builder_init_attr);
 
@@ -332,6 +335,7 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 
 	target->task = NULL;
 	target->cpu = b->cpu;
+	target->one_kind = b->flags & TALLY_BUILDER_ONE_KIND;
 	if (b->given & TALLY_GIVEN_TASK) {
 		target->task = get_task_struct(b->task);
 	} else if (b->given & TALLY_GIVEN_PID && !b->pid) {

@@ -24,6 +24,7 @@
 #define TALLY_BUILDER_RECORDS	BIT(5)	/* the event may have a ring */
 #define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes the ring */
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
+#define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event is one of the PMU that perf asks */
 
 /*
  * Records an error, the field at fault and a sentence, unless the builder has an error

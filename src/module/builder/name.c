@@ -94,7 +94,7 @@ static int parse_modifiers(struct perf_event_attr *attr, const char *text,
  * tally_name_defaults - exclude what perf excludes by default
  * @attr: attributes whose type is set
  *
- * Events of the CPU's own PMU do not count virtual machines. Other PMUs may refuse every
+ * Events of the CPUs' own PMUs do not count virtual machines. Other PMUs may refuse every
  * kind of exclusion.
  *
  * Context: Any context.
@@ -103,7 +103,7 @@ void tally_name_defaults(struct perf_event_attr *attr)
 {
 	attr->exclude_guest = attr->type == PERF_TYPE_HARDWARE ||
 			      attr->type == PERF_TYPE_HW_CACHE ||
-			      attr->type == PERF_TYPE_RAW;
+			      attr->type == PERF_TYPE_RAW || tally_pmu_is_core(attr->type);
 }
 
 static int parse_access(const char *text)
@@ -433,7 +433,8 @@ void tally_name_format(const struct perf_event_attr *attr, const char *given,
 	char modifiers[16];
 
 	/* The text that was parsed says more than the number of a tracepoint or PMU. */
-	if (*given && (!named || attr->type == PERF_TYPE_TRACEPOINT))
+	if (*given && (!named || attr->type == PERF_TYPE_TRACEPOINT ||
+		       (attr->type == PERF_TYPE_RAW && strchr(given, '/'))))
 		strscpy(buf, given, size);
 	else if (!named)
 		format_pmu(attr, buf, size);

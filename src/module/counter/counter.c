@@ -25,7 +25,6 @@ static void start_slots(struct tally_counter *c)
 {
 	struct perf_event *event;
 	struct tally_slot *s;
-	unsigned int i;
 	int state;
 
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
@@ -33,7 +32,7 @@ static void start_slots(struct tally_counter *c)
 			tally_slot_repair(c, s);
 		if (!tally_slot_lives(c, s) || s->paused || s->spent)
 			continue;
-		tally_slot_for_each(s, event, i) {
+		tally_slot_for_each(s, event) {
 			state = READ_ONCE(event->state);
 			if (state == PERF_EVENT_STATE_ERROR ||
 			    state == PERF_EVENT_STATE_OFF)
@@ -436,14 +435,13 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 	enum tally_state state = TALLY_STATE_OFFLINE;
 	const struct perf_event *event;
 	bool throttled = false;
-	unsigned int i;
 
 	lockdep_assert_held(&c->lock);
 	if (!s->event)
 		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 	if (!tally_slot_lives(c, s))
 		return TALLY_STATE_OFFLINE;
-	tally_slot_for_each(s, event, i) {
+	tally_slot_for_each(s, event) {
 		state = tally_state_worse(state, perf_state(c, event));
 		throttled |= tally_pmu_throttled(event);
 	}
@@ -487,14 +485,13 @@ bool tally_counter_counts(const struct tally_counter *c)
 bool tally_counter_ended(const struct tally_counter *c)
 {
 	const struct perf_event *event;
-	unsigned int i;
 
 	lockdep_assert_held(&c->lock);
 	if (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED)
 		return false;
 	if (!c->attr.inherit)
 		return true;
-	tally_slot_for_each(&c->slots[0], event, i)
+	tally_slot_for_each(&c->slots[0], event)
 		if (READ_ONCE(event->state) > PERF_EVENT_STATE_EXIT ||
 		    !list_empty(&event->child_list))
 			return false;

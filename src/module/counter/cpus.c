@@ -152,7 +152,8 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 	hash_for_each_possible(counters, c, node, key)
 		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    c->target.task == target->task &&
-		    c->target.cpu == target->cpu && !has_exited(c))
+		    c->target.cpu == target->cpu &&
+		    c->target.one_kind == target->one_kind && !has_exited(c))
 			return c;
 	return NULL;
 }

@@ -29,9 +29,11 @@ int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 }
 
 /* Whether each kind of core has such an event of its own. */
-static bool is_of_cores(const struct perf_event_attr *attr)
+static bool is_of_cores(const struct tally_counter *c)
 {
-	return attr->type == PERF_TYPE_RAW ||
+	const struct perf_event_attr *attr = &c->attr;
+
+	return (attr->type == PERF_TYPE_RAW && !c->target.one_kind) ||
 	       ((attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE) &&
 		!(attr->config >> PERF_PMU_TYPE_SHIFT));
 }
@@ -63,7 +65,7 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 	unsigned int nr;
 
 	/* perf asks one kind of core for a raw event; the CPU may be of another kind. */
-	if (event != ERR_PTR(-ENOENT) || c->attr.type != PERF_TYPE_RAW)
+	if (event != ERR_PTR(-ENOENT) || c->attr.type != PERF_TYPE_RAW || c->target.one_kind)
 		return event;
 	nr = tally_core_pmus(types);
 	while (nr-- && event == ERR_PTR(-ENOENT))
@@ -132,7 +134,7 @@ static int create_others(struct tally_counter *c, struct tally_slot *s,
 	unsigned int nr, i, made = 0;
 	int err = 0;
 
-	if (!c->target.task || c->target.cpu >= 0 || !is_of_cores(&c->attr))
+	if (!c->target.task || c->target.cpu >= 0 || !is_of_cores(c))
 		return 0;
 	nr = tally_core_pmus(types);
 	if (nr < 2)
@@ -296,9 +298,8 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 void tally_slot_enable(const struct tally_slot *s)
 {
 	struct perf_event *event;
-	unsigned int i;
 
-	tally_slot_for_each(s, event, i)
+	tally_slot_for_each(s, event)
 		perf_event_enable(event);
 }
 

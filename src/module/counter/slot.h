@@ -103,8 +103,8 @@ struct tally_counter {
 };
 
 /* For each of perf's events of a slot. */
-#define tally_slot_for_each(s, event, i)					\
-	for ((i) = 0; ((event) = tally_slot_nth(s, i)); (i)++)
+#define tally_slot_for_each(s, event)						\
+	for (unsigned int __i = 0; ((event) = tally_slot_nth(s, __i)); __i++)
 
 static inline struct perf_event *tally_slot_nth(const struct tally_slot *s, unsigned int i)
 {
@@ -197,15 +197,15 @@ static inline void tally_slot_add_others(const struct tally_slot *s,
 					 const struct perf_event *event,
 					 struct tally_totals *t)
 {
+	const struct perf_event *first = READ_ONCE(s->event);
 	struct perf_event *other;
-	unsigned int i;
 
-	tally_slot_for_each(s, other, i) {
+	tally_slot_for_each(s, other) {
 		if (other == event)
 			continue;
 		t->value += local64_read(&other->count);
 		t->running += other->total_time_running;
-		if (!i)
+		if (other == first)
 			t->enabled += other->total_time_enabled - event->total_time_enabled +
 				      event->tstamp - other->tstamp;
 	}

@@ -77,13 +77,12 @@ static u64 rest(const struct tally_set *set)
 	const struct perf_event *event;
 	u64 left = set->looking;
 	const struct tally_slot *s;
-	unsigned int i;
 	u64 sum = 1;
 
 	rcu_read_lock();
 	while (left && sum) {
 		s = set->members[tally_set_next(&left)]->counter->slots;
-		tally_slot_for_each(s, event, i)
+		tally_slot_for_each(s, event)
 			sum += READ_ONCE(event->total_time_running);
 		if (tally_slot_oncpu(s) >= 0)
 			sum = 0;
