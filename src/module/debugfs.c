@@ -13,6 +13,9 @@
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove
  *
+ * Where the PMU says so, the file value has the count as perf stat prints it: with the PMU's
+ * scale and unit, or the last value of a gauge.
+ *
  * The folder of an event with a period also has files for the number of overflows, those
  * that its handlers skipped or missed, lost records, the times that it was throttled, and
  * the nanoseconds in its handlers: of all calls, and of the longest one.
@@ -38,6 +41,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "base/alias.h"
+#include "base/count.h"
 #include "build/end.h"
 #include "build/lines.h"
 #include "counter/cpus.h"
@@ -224,6 +229,31 @@ static int count_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(count);
 
+/* Only events that their PMU describes have this file. */
+static int value_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	char text[TALLY_DECIMAL_LEN];
+	struct tally_alias alias;
+	struct tally_count count;
+	u64 value;
+	int err;
+
+	err = tally_alias_find(&ev->attr, &alias) ?: tally_event_read(ev, &count);
+	if (err)
+		return err;
+	value = alias.snapshot ? tally_event_read_gauge(ev) : tally_count_scaled(&count);
+	err = tally_count_decimal(value, alias.scale[0] ? alias.scale : "1", text, sizeof(text));
+	if (err)
+		return err;
+	seq_puts(m, text);
+	if (alias.unit[0])
+		seq_printf(m, " %s", alias.unit);
+	seq_putc(m, '\n');
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(value);
+
 static int enabled_ns_show(struct seq_file *m, void *v)
 {
 	struct tally_count count;
@@ -377,27 +407,42 @@ static int handler_max_ns_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 
+/* Whether the PMU says how the event's count is to be shown. */
+static bool is_described(const struct tally_event *ev)
+{
+	struct tally_alias alias;
+
+	return ev->attr.type >= PERF_TYPE_MAX && !tally_alias_find(&ev->attr, &alias) &&
+	       (alias.scale[0] || alias.unit[0] || alias.snapshot);
+}
+
+static bool has_overflows(const struct tally_event *ev)
+{
+	return ev->overflow;
+}
+
 /* Gives an event its folder. Returns 0; or an error, with no part of the folder left. */
 static int add_event(struct tally_event *ev)
 {
 	static const struct {
 		const char *name;
 		const struct file_operations *fops;
-		bool overflows;
+		bool (*wanted)(const struct tally_event *ev);
 	} files[] = {
 		{ "count", &count_fops },
+		{ "value", &value_fops, is_described },
 		{ "enabled_ns", &enabled_ns_fops },
 		{ "running_ns", &running_ns_fops },
 		{ "state", &state_fops },
 		{ "per_cpu", &per_cpu_fops },
 		{ "spec", &spec_fops },
-		{ "overflows", &overflows_fops, true },
-		{ "skipped", &skipped_fops, true },
-		{ "missed", &missed_fops, true },
-		{ "lost", &lost_fops, true },
-		{ "throttled", &throttled_fops, true },
-		{ "handler_ns", &handler_ns_fops, true },
-		{ "handler_max_ns", &handler_max_ns_fops, true },
+		{ "overflows", &overflows_fops, has_overflows },
+		{ "skipped", &skipped_fops, has_overflows },
+		{ "missed", &missed_fops, has_overflows },
+		{ "lost", &lost_fops, has_overflows },
+		{ "throttled", &throttled_fops, has_overflows },
+		{ "handler_ns", &handler_ns_fops, has_overflows },
+		{ "handler_max_ns", &handler_max_ns_fops, has_overflows },
 	};
 	struct dentry *file;
 	size_t i;
@@ -406,7 +451,7 @@ static int add_event(struct tally_event *ev)
 	if (IS_ERR(ev->dir))
 		return PTR_ERR(ev->dir);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		if (files[i].overflows && !ev->overflow)
+		if (files[i].wanted && !files[i].wanted(ev))
 			continue;
 		file = debugfs_create_file(files[i].name, 0444, ev->dir, ev,
 					   files[i].fops);

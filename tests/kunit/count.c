@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of tally_count_scaled(), against slow and simple arithmetic. */
+/*
+ * Tests of tally_count_scaled(), against slow and simple arithmetic, and of
+ * tally_count_decimal().
+ */
 #include <kunit/test.h>
 #include <linux/minmax.h>
 #include <linux/prandom.h>
 #include <tally/tally.h>
+#include "base/count.h"
 
 struct u128 {
 	u64 high;
@@ -173,7 +177,59 @@ static void count_scaled_edge(struct kunit *test)
 	}
 }
 
+static const struct product {
+	u64 value;
+	const char *scale;
+	const char *text;	/* NULL for EINVAL */
+} products[] = {
+	{ 0, "1", "0" },
+	{ 7, "1", "7" },
+	{ U64_MAX, "1", "18446744073709551615" },
+	{ U64_MAX, "10", "184467440737095516150" },
+	{ 3, "1e3", "3000" },
+	{ 3, "1E+3", "3000" },
+	{ 21, "0.5", "10.50" },
+	{ 50, "0.5", "25" },
+	{ 199, "0.01", "1.99" },
+	{ 12345, "1e-1", "1234.50" },
+	{ 1999, "0.001", "2.00" },
+	{ 1994, "0.001", "1.99" },
+	{ 2000, "0.001", "2" },
+	{ 1, "6.103515625e-5", "0.00" },
+	{ 164, "6.103515625e-5", "0.01" },
+	{ 123456789000ULL, "2.3283064365386962890625e-10", "28.74" },
+	{ U64_MAX, "2.3283064365386962890625e-10", "4294967296.00" },
+	{ 5, "123456789012345678901234567890", "617283945061728394500000000000" },
+	{ 1, "1e-99", "0.00" },
+	{ 1, "", NULL },
+	{ 1, ".5", NULL },
+	{ 1, "-1", NULL },
+	{ 1, "1x", NULL },
+	{ 1, "1e", NULL },
+	{ 1, "1e-100", NULL },
+	{ 1, "1.5.5", NULL },
+};
+
+static void describe_product(const struct product *p, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%llu times '%s'", p->value, p->scale);
+}
+
+KUNIT_ARRAY_PARAM(products, products, describe_product);
+
+static void count_decimal(struct kunit *test)
+{
+	const struct product *p = test->param_value;
+	char text[TALLY_DECIMAL_LEN];
+	int err = tally_count_decimal(p->value, p->scale, text, sizeof(text));
+
+	KUNIT_EXPECT_EQ(test, err, p->text ? 0 : -EINVAL);
+	if (p->text && !err)
+		KUNIT_EXPECT_STREQ(test, text, p->text);
+}
+
 static struct kunit_case count_cases[] = {
+	KUNIT_CASE_PARAM(count_decimal, products_gen_params),
 	KUNIT_CASE_PARAM(count_scaled, triples_gen_params),
 	KUNIT_CASE(count_scaled_random),
 	KUNIT_CASE(count_scaled_edge),

@@ -137,6 +137,31 @@ int tally_pmu_type(const char *name)
 	return ret;
 }
 
+static int has_type(struct device *dev, const void *type)
+{
+	const struct pmu *pmu;
+	bool has;
+
+	/* As in tally_pmu_type(). */
+	device_lock(dev);
+	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+	has = pmu && pmu->type == *(const u32 *)type;
+	device_unlock(dev);
+	return has;
+}
+
+/**
+ * tally_pmu_get - find the device of a PMU
+ * @type: number of the PMU
+ *
+ * Context: Process context, may sleep.
+ * Return: the device, with a reference; NULL if there is no such PMU.
+ */
+struct device *tally_pmu_get(u32 type)
+{
+	return pmu_bus ? bus_find_device(pmu_bus, NULL, &type, has_type) : NULL;
+}
+
 struct core_types {
 	u32 *types;
 	unsigned int nr;

@@ -6,6 +6,8 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
+struct device;
+
 typedef void (*tally_read_fn)(struct perf_event *event);
 
 /* Most kinds of cores that a machine has; a machine with more is served as far. */
@@ -17,6 +19,7 @@ bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);
 bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
+struct device *tally_pmu_get(u32 type);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);

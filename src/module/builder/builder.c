@@ -361,7 +361,7 @@ static const char *reason(const struct tally_builder *b, int err)
 			return "the CPU has no PMU, or its PMU has no such event";
 		return "this machine has no such event";
 	case -EOPNOTSUPP:
-		return "the PMU cannot do this";
+		return "the PMU cannot do this, or it has AUX buffers and counts only for perf";
 	case -ENODEV:
 		return "the cpu is offline";
 	case -ENOSPC:

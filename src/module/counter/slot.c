@@ -103,6 +103,33 @@ static bool can_overflow(struct perf_event *event)
 	       !perf_event_period(event, 1);
 }
 
+/*
+ * Whether only overflows bring the count up to date, as for AMD's IBS, whose read function
+ * does nothing. Such a PMU cannot count without a period: the driver refuses an event
+ * without one, or takes a period out of its config.
+ */
+static bool is_late(const struct tally_counter *c, struct perf_event *event, int cpu)
+{
+	struct perf_event_attr attr = event->attr;
+	struct perf_event *trial;
+	bool late;
+
+	if (event->pmu->type < PERF_TYPE_MAX || event->pmu->task_ctx_nr == perf_sw_context ||
+	    !is_sampling_event(event))
+		return false;
+	if (!c->attr.sample_period)
+		return true;
+	attr.sample_period = 0;
+	attr.freq = 0;
+	attr.disabled = 1;
+	trial = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
+	if (IS_ERR(trial))
+		return trial == ERR_PTR(-EINVAL) || trial == ERR_PTR(-EOPNOTSUPP);
+	late = is_sampling_event(trial);
+	perf_event_release_kernel(trial);
+	return late;
+}
+
 /* Returns why an event that perf has created is of no use; 0 if it is. */
 static int check(const struct tally_counter *c, struct perf_event *event)
 {
@@ -201,6 +228,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
 						       event->pmu->read;
 	s->still = tally_pmu_is_still(event->pmu);
+	s->late = is_late(c, event, cpu);
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
 	slot_changed(c, s - c->slots);

@@ -31,6 +31,7 @@ struct tally_totals {
  * @read: function that brings the count of @event up to date, on the CPU that it is
  *	counting on
  * @still: the count of @event is always up to date
+ * @late: the count of @event is brought up to date by overflows only
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
  * @looked: the CPU has read @now in the current tally_counter_look()
@@ -47,6 +48,7 @@ struct tally_slot {
 	struct perf_event **others;
 	tally_read_fn read;
 	bool still;
+	bool late;
 	struct tally_totals bank;
 	bool looked;
 	struct tally_totals now;

@@ -23,7 +23,7 @@ struct tally_view tally_view_nowhere = { .event = &nowhere };
 static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	bool plain = s->event && !s->others && local == TALLY_LOCAL_PLAIN;
+	bool plain = s->event && !s->others && !s->late && local == TALLY_LOCAL_PLAIN;
 	struct tally_view *view = &ev->views[slot];
 	struct tally_totals offset = view->kept;
 

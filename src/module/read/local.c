@@ -139,6 +139,9 @@ noinline int tally_local_check(const struct tally_event *ev,
 		return -ENODEV;
 	if (!event || READ_ONCE(event->oncpu) != cpu)
 		return -EAGAIN;
+	/* perf's count is that of the last overflow, and nobody can say how old it is. */
+	if (s->late && !(ev->overflow && is_in_its_handler(ev->overflow)))
+		return -EOPNOTSUPP;
 	err = irqs_off ? check_irqs_off(ev, s, event) : 0;
 	if (err)
 		return err;

@@ -104,6 +104,25 @@ void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
 	read_all(ev, false, count);
 }
 
+/*
+ * Reads a gauge: the sum of what the PMU shows now, on the CPUs that are served. What was
+ * shown when the event was enabled, or by a CPU that has gone, is of no matter.
+ */
+u64 tally_event_read_gauge(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	struct tally_slot *s;
+	u64 sum = 0;
+
+	mutex_lock(&c->lock);
+	tally_counter_look(c);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event)
+			sum += s->now.value - s->bank.value;
+	mutex_unlock(&c->lock);
+	return sum;
+}
+
 /* As tally_event_read_all(), but resets of the event are ignored. */
 void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
 {

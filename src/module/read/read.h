@@ -2,6 +2,8 @@
 #ifndef TALLY_READ_H
 #define TALLY_READ_H
 
+#include <linux/types.h>
+
 struct tally_count;
 struct tally_event;
 
@@ -11,6 +13,7 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
 			  struct tally_count *count);
 int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
 				struct tally_count *count);
+u64 tally_event_read_gauge(struct tally_event *ev);
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count);
 void tally_event_read_whole(struct tally_event *ev, struct tally_count *count);
 void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);

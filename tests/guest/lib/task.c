@@ -10,6 +10,7 @@
  *	getppid N	N system calls getppid
  *	sleep N		N voluntary context switches, at least
  *	spin N		N milliseconds on the CPU
+ *	on N		goes to CPU N and stays there
  *	migrate N	N migrations between CPU 0 and 1
  *	exec		starts itself again, as the same process
  */
@@ -86,18 +87,23 @@ static void spin(long ms)
 	} while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
 }
 
-static void migrate(long n)
+static void run_on(long cpu)
 {
 	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(1, "sched_setaffinity");
+}
+
+static void migrate(long n)
+{
 	long i;
 
 	/* The task may be on the first CPU already, so there is one round more. */
-	for (i = 0; i <= n; i++) {
-		CPU_ZERO(&set);
-		CPU_SET(i % 2, &set);
-		if (sched_setaffinity(0, sizeof(set), &set))
-			err(1, "sched_setaffinity");
-	}
+	for (i = 0; i <= n; i++)
+		run_on(i % 2);
 }
 
 static void obey(const char *order, long n, char **argv)
@@ -131,6 +137,8 @@ static void obey(const char *order, long n, char **argv)
 			nanosleep(&t, NULL);
 	} else if (!strcmp(order, "spin")) {
 		spin(n);
+	} else if (!strcmp(order, "on")) {
+		run_on(n);
 	} else if (!strcmp(order, "migrate")) {
 		migrate(n);
 	} else if (!strcmp(order, "exec")) {

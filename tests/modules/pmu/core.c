@@ -177,6 +177,7 @@ static int core_config(const struct perf_event *event, u64 *config)
 		return -ENOENT;
 	switch (event->attr.config & U32_MAX) {
 	case PERF_COUNT_HW_CPU_CYCLES:
+	case PERF_COUNT_HW_REF_CPU_CYCLES:
 		*config = PMU_EVENT_CYCLES;
 		return 0;
 	case PERF_COUNT_HW_INSTRUCTIONS:
@@ -243,6 +244,10 @@ static const struct attribute_group *hybrid_groups[] = { &hybrid_group, NULL };
 static const struct pmu core_pmu = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_hw_context,
+	/* Such kernels have one PMU without this, and complain of a second one for ever. */
+#ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
+	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
+#endif
 	.event_init = core_event_init,
 	.add = core_add,
 	.del = core_del,
@@ -260,6 +265,7 @@ static const struct pmu core_pmu = {
 void core_interrupt(struct pt_regs *regs)
 {
 	struct core_cpu *cpu = this_cpu_ptr(&core_cpus);
+	struct perf_sample_data data;
 	struct perf_event *event;
 	unsigned int i;
 
@@ -268,8 +274,10 @@ void core_interrupt(struct pt_regs *regs)
 		if (!event || !event->hw.sample_period)
 			continue;
 		core_update(event);
-		if (core_next_period(event))
-			pmi_overflow(event, regs);
+		if (!core_next_period(event))
+			continue;
+		perf_sample_data_init(&data, 0, event->hw.last_period);
+		pmi_overflow(event, &data, regs);
 	}
 }
 
@@ -305,10 +313,7 @@ static int core_register(const char *name, int type, unsigned int odd)
 		if (!hybrid || cpu % 2 == odd)
 			cpumask_set_cpu(cpu, &core->cpus);
 	if (hybrid) {
-		core->pmu.capabilities = PERF_PMU_CAP_EXTENDED_HW_TYPE;
-#ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
-		core->pmu.capabilities |= PERF_PMU_CAP_HETEROGENEOUS_CPUS;
-#endif
+		core->pmu.capabilities |= PERF_PMU_CAP_EXTENDED_HW_TYPE;
 		core->pmu.attr_groups = hybrid_groups;
 	}
 	err = perf_pmu_register(&core->pmu, name, type);

@@ -11,7 +11,8 @@
  *	writtenN	total of the core PMU's event 0x01 on CPU N; a write makes an interrupt
  *	advance		a write of a number adds it to the total of each domain of the uncore
  *			PMUs that has a CPU
- *	total		the uncore PMUs' totals of all domains
+ *	total		sum of the totals of the PMU tally_uncore's domains
+ *	totalN		total of the domain that CPU N is in
  *	served		CPUs that the PMU tally_foreign serves
  *	refusal		error number of the PMU tally_foreign for events on all other CPUs
  *	hold		1: events of the PMU tally_uncore that migrate stay on no CPU until it is

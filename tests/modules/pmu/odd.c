@@ -19,7 +19,7 @@
 #include "pmu.h"
 
 static u64 level;
-static DEFINE_SPINLOCK(lock);
+static DEFINE_RAW_SPINLOCK(lock);
 
 static struct pmu gauge_pmu, locking_pmu, empty_pmu, aux_pmu;
 
@@ -47,17 +47,17 @@ static void locking_read(struct perf_event *event)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&lock, flags);
+	raw_spin_lock_irqsave(&lock, flags);
 	odd_update(event);
-	spin_unlock_irqrestore(&lock, flags);
+	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
 /* As arm_dsu's: the read function relies on interrupts being disabled. */
 static void locking_read_plain(struct perf_event *event)
 {
-	spin_lock(&lock);
+	raw_spin_lock(&lock);
 	odd_update(event);
-	spin_unlock(&lock);
+	raw_spin_unlock(&lock);
 }
 
 static void empty_read(struct perf_event *event)

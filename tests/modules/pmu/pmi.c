@@ -11,21 +11,19 @@
 #include <linux/err.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/irq_work.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <asm/irq_regs.h>
 #include "pmu.h"
 
-static unsigned long nmi_in;
-module_param(nmi_in, ulong, 0644);
-MODULE_PARM_DESC(nmi_in, "functions in which an interrupt comes: add 1, del 2, start 4, stop 8, read 16");
+unsigned long pmi_functions;
+EXPORT_SYMBOL_GPL(pmi_functions);
 
-/* Called in each interrupt, before the events overflow. */
 void (*pmi_hook)(struct pt_regs *regs);
 EXPORT_SYMBOL_GPL(pmi_hook);
 
-static unsigned long word;
 static DEFINE_PER_CPU(unsigned long, interrupts);
 static DEFINE_PER_CPU(bool, busy);
 
@@ -44,16 +42,36 @@ static void interrupt(struct pt_regs *regs)
 	__this_cpu_write(busy, false);
 }
 
-/* perf_event_overflow() is not exported. The event of a kernel counter has a handler. */
-void pmi_overflow(struct perf_event *event, struct pt_regs *regs)
-{
-	struct perf_sample_data data;
+/*
+ * perf_event_overflow() is not exported. A disabled probe finds it, so that perf's own files
+ * have samples of these PMUs, too.
+ */
+static int (*overflow)(struct perf_event *event, struct perf_sample_data *data,
+		       struct pt_regs *regs);
 
-	perf_sample_data_init(&data, 0, event->hw.last_period);
-	event->overflow_handler(event, &data, regs);
+static int find_overflow(void)
+{
+	struct kprobe kp = {
+		.symbol_name = "perf_event_overflow",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int err = register_kprobe(&kp);
+
+	if (err)
+		return err;
+	overflow = (void *)kp.addr;
+	unregister_kprobe(&kp);
+	return 0;
+}
+
+void pmi_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	if (overflow(event, data, regs))
+		event->pmu->stop(event, 0);
 }
 
 #ifdef CONFIG_X86
+static unsigned long word;
 static struct perf_event * __percpu *breakpoints;
 
 static void hit(struct perf_event *bp, struct perf_sample_data *data, struct pt_regs *regs)
@@ -111,7 +129,7 @@ static void end(void)
 
 void pmi_in(unsigned int function)
 {
-	if (READ_ONCE(nmi_in) & BIT(function))
+	if (READ_ONCE(pmi_functions) & BIT(function))
 		pmi();
 }
 
@@ -125,13 +143,14 @@ static int make(void *data, u64 cpu)
 	return cpu < nr_cpu_ids ? smp_call_function_single(cpu, pmi_here, NULL, true) : -ENXIO;
 }
 
-static int sum(void *data, u64 *nr)
+static int sum(void *data, u64 *total)
 {
+	u64 nr = 0;
 	int cpu;
 
-	*nr = 0;
 	for_each_possible_cpu(cpu)
-		*nr += per_cpu(interrupts, cpu);
+		nr += per_cpu(interrupts, cpu);
+	*total = nr;
 	return 0;
 }
 
@@ -139,8 +158,10 @@ DEFINE_DEBUGFS_ATTRIBUTE(interrupt_fops, sum, make, "%llu\n");
 
 int pmi_init(struct dentry *dir)
 {
+	int err = find_overflow();
+
 	debugfs_create_file_unsafe("interrupt", 0600, dir, NULL, &interrupt_fops);
-	return begin();
+	return err ?: begin();
 }
 
 void pmi_exit(void)

@@ -18,8 +18,9 @@ enum {
 	PMU_EVENT_INSTRUCTIONS = 0xc0,	/* one each 2 nanoseconds */
 };
 
-/* The functions of the core PMU in which an interrupt can come: bits of nmi_in. */
+/* The functions of the core PMU in which an interrupt can come. */
 enum { PMU_IN_ADD, PMU_IN_DEL, PMU_IN_START, PMU_IN_STOP, PMU_IN_READ };
+#define PMU_IN_ALL	31
 
 /* ---- core.c ---- */
 
@@ -42,12 +43,15 @@ void odd_exit(void);
 
 int pmi_init(struct dentry *dir);
 void pmi_exit(void);
+/* The functions in which an interrupt comes: bits PMU_IN_*. */
+extern unsigned long pmi_functions;
 /* Makes an interrupt on this CPU, if the test wants one in that function. */
 void pmi_in(unsigned int function);
 /* Makes an interrupt on this CPU. */
 void pmi(void);
 /* Lets an event overflow. Called in an interrupt. */
-void pmi_overflow(struct perf_event *event, struct pt_regs *regs);
+void pmi_overflow(struct perf_event *event, struct perf_sample_data *data,
+		  struct pt_regs *regs);
 /* Called in each interrupt, before the events overflow. */
 extern void (*pmi_hook)(struct pt_regs *regs);
 

@@ -1,47 +1,201 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64,debug-x86_64,debug-arm64 vm="--smp 4" seconds=40
+# test: on=debian-6.1,debian-6.12,debian-6.12-arm64,debug-x86_64,debug-arm64 vm="--smp 4" args=10 seconds=60
+# soak: on=debian-6.12,debug-x86_64 vm="--smp 4" args=200 seconds=600
 #
-# Events of PMUs that the machines of the tests do not have: tally_pmu.ko has them. Each part
-# names the finding that it is about.
+# pmu.sh [CYCLES]: events of PMUs that the machines of the tests do not have; tally_pmu.ko has
+# them. Each part names the finding that it is about. Events migrate by CYCLES cycles of
+# hotplug (200).
 
 . "$(dirname "$0")/lib.sh"
+cycles=${1:-200}
 load_tally
 test_pmu=/sys/kernel/debug/tally_pmu
 
+need_two_cpus
+nr=$(nproc)
+last=$((nr - 1))
+# Without a PMU of the machine's own, the test's core PMU has its place.
+raw=1
+! has_pmu || raw=0
+
 advance() { echo "$1" >$test_pmu/advance; }
 served_by() { cut -d' ' -f1 "$tally/$1/per_cpu" | xargs; }
-online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
-repairs() { stat_of hotplug_repairs; }
-# counts_on NAME CPU: tally has an event on a CPU that came back.
-counts_on() { [ "$(cpu_line "$1" "$2" | cut -d' ' -f1)" = active ]; }
 served_are() { [ "$(served_by "$1")" = "$2" ]; }
+online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
+# served NAME: "N of M" of the list of events.
+served() { grep "^$1 " $tally/events | cut -d' ' -f7-; }
+listed() { [ "$(served "$1")" = "$2" ]; }
+
+# ---- cycles and instructions, multiplexing, reads in the PMU's own interrupts
+
+insmod tally_pmu.ko domain_cpus=4 raw=$raw
+if [ $raw = 1 ]; then
+	echo 20 >/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms
+	is "$(create cycles cpu=0 name=c)" OK 'cycles on x86-64'
+	is "$(create instructions name=i)" OK 'instructions on all CPUs'
+	is "$(state c) $(state i)" 'active active' 'both are counted'
+	before=$(count c)
+	echo 'spin 20' | as cpu 0 task >/dev/null
+	at_least $(($(count c) - before)) 20000000 'one each nanosecond, at least while a task spins'
+	is "$(served i)" "$nr of $nr" 'all CPUs are served'
+	remove c >/dev/null
+	remove i >/dev/null
+	results ./devpmu files
+fi
+as cpu 0 insmod tally_pmu_reads.ko raw=$raw
+module_results tally_pmu_reads
+rmmod tally_pmu_reads
 
 # ---- M1: a PMU that serves some CPUs, and has its own error for the others
 
-insmod tally_pmu.ko domain_cpus=4
 for refusal in 2:ENOENT 19:ENODEV 22:EINVAL; do
 	word=${refusal#*:}
 	echo "${refusal%:*}" >$test_pmu/refusal
-	echo 1,3 >$test_pmu/served
+	echo 0 >$test_pmu/served
 	is "$(create tally_foreign/config=1/ name=f)" OK "M1 $word elsewhere: the event is made"
-	is "$(served_by f)" '1 3' "M1 $word elsewhere: two CPUs are served"
+	is "$(served f) $(served_by f)" "1 of $nr 0" "M1 $word elsewhere: one CPU is served"
 	advance 7
-	is "$(count f)" 14 "M1 $word elsewhere: both are counted"
-	online 2 0
-	online 2 1
-	ok "M1 $word elsewhere: a CPU that is not served comes back" wait_for 60 served_are f '1 3'
-	online 3 0
-	echo 1 >$test_pmu/served
-	online 3 1
-	ok "M1 $word elsewhere: a CPU that is served no more" wait_for 60 state_is f active
+	is "$(count f)" 7 "M1 $word elsewhere: it is counted"
+	online $last 0
+	online $last 1
+	ok "M1 $word elsewhere: a CPU that is not served comes back" wait_for 60 served_are f 0
+	echo 0,$last >$test_pmu/served
+	online $last 0
+	online $last 1
+	ok "M1 $word elsewhere: it is served from now on" wait_for 60 served_are f "0 $last"
 	advance 5
-	is "$(count f)" 19 "M1 $word elsewhere: the others' counts are shown"
+	is "$(count f)" 17 "M1 $word elsewhere: both are counted"
+	online $last 0
+	echo 0 >$test_pmu/served
+	online $last 1
+	ok "M1 $word elsewhere: it is served no more" wait_for 60 listed f "1 of $nr"
+	advance 3
+	is "$(state f) $(count f)" 'active 20' "M1 $word elsewhere: the others' counts are shown"
 	is "$(remove f)" OK "M1 $word elsewhere: it is removed"
-	echo 0-3 >$test_pmu/served
 	is "$(stat_of hotplug_errors)" 0 "M1 $word elsewhere: no error"
 	echo '' >$test_pmu/served
 	is "$(create tally_foreign/config=1/ name=f)" $word "M1 $word on all CPUs: its error"
 done
+
+# An error that is no answer about the CPU: no memory, for one CPU that comes online.
+echo 0-$((last - 1)) >$test_pmu/served
+online $last 0
+is "$(create tally_foreign/config=1/ name=f)" OK 'M1 an error on one CPU: the event is made'
+echo 12 >$test_pmu/refusal
+online $last 1
+has_error() { [ "$(cpu_line f $last)" = 'error - 0 0' ]; }
+ok 'M1 an error on one CPU: per_cpu has it' wait_for 60 has_error
+advance 3
+is "$(count f)" $((3 * last)) "M1 an error on one CPU: the others' counts are shown"
+is "$(state f) $(served f)" "active $last of $nr" 'M1 an error on one CPU: the list says how many'
+echo 0-$last >$test_pmu/served
+online $last 0
+online $last 1
+ok 'M1 an error on one CPU: it is asked again' wait_for 60 listed f "$nr of $nr"
+remove f >/dev/null
+
+# ---- M3: PMUs with AUX buffers
+
+mark
+is "$(create tally_aux/config=1/ name=aux)" EOPNOTSUPP 'M3 a PMU with AUX buffers'
+ok 'M3 the log has the reason' logged 'AUX'
+if command -v perf >/dev/null; then
+	ok 'M3 perf has it to itself' perf stat -a -e tally_aux/config=1/ true
+fi
+
+# ---- M4: events that migrate
+
+rmmod tally_pmu
+insmod tally_pmu.ko domain_cpus=2 raw=$raw
+results ./devpmu moves
+
+domains="$((nr / 2)) of $nr"
+is "$(create tally_uncore/config=1/ name=u)" OK 'M4 an event of each domain'
+is "$(served u)" "$domains" 'M4 one CPU of each domain counts'
+is "$(create tally_uncore/config=1/ cpu=$last name=one)" OK 'M4 an event of one domain'
+before=$(cat $test_pmu/total)
+one_before=$(cat $test_pmu/total$last)
+advancing() {
+	while [ -e $tmp/advancing ]; do
+		advance 1
+	done
+}
+: >$tmp/advancing
+advancing &
+advancer=$!
+moved=$(cat $test_pmu/migrations)
+errors=$(stat_of hotplug_errors)
+n=0
+while [ $n -lt "$cycles" ]; do
+	online $last 0
+	online $last 1
+	n=$((n + 1))
+done
+rm $tmp/advancing
+wait $advancer
+is $(($(cat $test_pmu/migrations) - moved)) $((2 * cycles)) "M4 $cycles cycles: the events migrated each time"
+at_least $(($(cat $test_pmu/total) - before)) $cycles "M4 $cycles cycles: there was something to count"
+is "$(count u)" $(($(cat $test_pmu/total) - before)) "M4 $cycles cycles: no count is lost, and none invented"
+is "$(count one)" $(($(cat $test_pmu/total$last) - one_before)) "M4 $cycles cycles: nor of one domain"
+is "$(state u) $(served u)" "active $domains" "M4 $cycles cycles: it counts"
+is "$(stat_of hotplug_errors)" $errors "M4 $cycles cycles: no error"
+remove u >/dev/null
+remove one >/dev/null
+
+# ---- M8: gauges, scales and units
+
+is "$(create tally_gauge/config=1/ cpu=0 name=level)" OK 'M8 a gauge'
+echo 50 >$test_pmu/level
+is "$(cat $tally/level/value)" '25 C' 'M8 a gauge: its value has a scale and a unit'
+echo 21 >$test_pmu/level
+is "$(cat $tally/level/value)" '10.50 C' 'M8 a gauge: it falls'
+is "$(count level)" 21 'M8 a gauge: the raw count stays'
+is "$(create tally_gauge/config=1/ cpu=0 name=late)" OK 'M8 a gauge that is read later'
+echo 5 >$test_pmu/level
+is "$(cat $tally/late/value)" '2.50 C' 'M8 a gauge that is read later: it is not negative'
+is "$(create tally_gauge/config=2,config1=0x10/ cpu=0 name=energy)" OK 'M8 a unit'
+echo 123456789005 >$test_pmu/level
+is "$(cat $tally/energy/value)" '28.74 Joules' 'M8 a unit: as perf stat prints it'
+is "$(count energy)" 123456789000 'M8 a unit: the raw count stays'
+is "$(create tally_gauge/config=2/ cpu=0 name=other)" OK 'M8 an event that the PMU does not describe'
+refused 'M8 it has no such file' test -e $tally/other/value
+is "$(create tally_gauge/config=3/ cpu=0 name=plain)" OK 'M8 an event without a unit'
+refused 'M8 nor has it one' test -e $tally/plain/value
+for name in level late energy other plain; do
+	remove $name >/dev/null
+done
+
+# ---- M2: two kinds of cores
+
+rmmod tally_pmu
+insmod tally_pmu.ko hybrid=1 raw=$raw
+all=$(seq -s ' ' 0 $last)
+is "$(create ref-cycles name=c)" OK 'M2 cycles on all CPUs'
+is "$(served c) $(served_by c)" "$nr of $nr $all" 'M2 cycles on all CPUs: both kinds are counted'
+is "$(create tally_little/config=0x3c/ name=little)" OK 'M2 an event of one kind'
+is "$(served little) $(served_by little)" "$((nr / 2)) of $nr $(seq -s ' ' 1 2 $last)" 'M2 an event of one kind: the list says how many CPUs'
+is "$(create tally_big/config=0x3c/ cpu=1 name=wrong)" ENOENT 'M2 a CPU of the other kind'
+remove little >/dev/null
+remove c >/dev/null
+if [ $raw = 1 ]; then
+	is "$(create r3c name=raw)" OK 'M2 a raw event on all CPUs'
+	is "$(served raw) $(served_by raw)" "$nr of $nr $all" 'M2 a raw event on all CPUs: both kinds are counted'
+	# Its two halves are on no PMU at the same time.
+	begin_task task
+	is "$(create r3c pid=$child name=t)" OK 'M2 a raw event for a task'
+	for cpu in 0 1 0 1; do
+		before=$(count t)
+		order on $cpu
+		order spin 20
+		at_least $(($(count t) - before)) 20000000 "M2 a raw event for a task: CPU $cpu is counted"
+	done
+	end_task
+	remove t >/dev/null
+	remove raw >/dev/null
+fi
+results ./devpmu kinds
+rmmod tally_pmu
+nothing_left 'all events are gone'
 finish

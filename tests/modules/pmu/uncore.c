@@ -3,9 +3,9 @@
  * Two PMUs that do not belong to a CPU. Each domain of them has a total, which a test
  * advances.
  *
- * tally_uncore: domain_cpus CPUs are one domain. One of them reads its counters; events for
- * the others are moved there. When the reader goes offline, another CPU of the domain takes
- * its place, and its events migrate.
+ * tally_uncore: domain_cpus CPUs are one domain. The last one that is online reads its
+ * counters; events for the others are moved there. When the reader goes offline, or a later
+ * CPU comes online, another CPU of the domain reads, and its events migrate.
  *
  * tally_foreign: each CPU is a domain. It refuses events on CPUs that it does not serve.
  */
@@ -134,13 +134,31 @@ static void read_slowly(struct work_struct *work)
 
 static DECLARE_WORK(slow_reader, read_slowly);
 
+static void move(struct domain *d, int next)
+{
+	int cpu = d->reader;
+
+	WRITE_ONCE(d->reader, next);
+	if (cpu < 0 || next < 0)
+		return;
+	migrating = true;
+	if (hold) {
+		reinit_completion(&reading);
+		queue_work_on(next, system_wq, &slow_reader);
+		wait_for_completion(&reading);
+	}
+	perf_pmu_migrate_context(&uncore_pmu, cpu, next);
+	migrating = false;
+	migrations++;
+}
+
 static int uncore_online(unsigned int cpu)
 {
 	struct domain *d = &domains[cpu / domain_cpus];
 
 	mutex_lock(&domains_lock);
-	if (d->reader < 0)
-		WRITE_ONCE(d->reader, cpu);
+	if (d->reader < (int)cpu)
+		move(d, cpu);
 	mutex_unlock(&domains_lock);
 	return 0;
 }
@@ -152,24 +170,11 @@ static int uncore_offline(unsigned int cpu)
 	int next = -1;
 
 	mutex_lock(&domains_lock);
-	if (d->reader != cpu)
-		goto out;
 	for_each_online_cpu(other)
 		if (other != cpu && other / domain_cpus == cpu / domain_cpus)
 			next = other;
-	WRITE_ONCE(d->reader, next);
-	if (next < 0)
-		goto out;
-	migrating = true;
-	if (hold) {
-		reinit_completion(&reading);
-		queue_work_on(next, system_highpri_wq, &slow_reader);
-		wait_for_completion(&reading);
-	}
-	perf_pmu_migrate_context(&uncore_pmu, cpu, next);
-	migrating = false;
-	migrations++;
-out:
+	if (d->reader == cpu)
+		move(d, next);
 	mutex_unlock(&domains_lock);
 	return 0;
 }
@@ -204,6 +209,16 @@ static int total(void *data, u64 *sum)
 
 DEFINE_DEBUGFS_ATTRIBUTE(total_fops, total, NULL, "%llu\n");
 
+static int total_of_domain(void *data, u64 *sum)
+{
+	struct domain *d = data;
+
+	*sum = atomic64_read(&d->total);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(domain_fops, total_of_domain, NULL, "%llu\n");
+
 static ssize_t served_write(struct file *file, const char __user *from, size_t size,
 			    loff_t *pos)
 {
@@ -215,6 +230,25 @@ static const struct file_operations served_fops = {
 	.open = simple_open,
 	.write = served_write,
 };
+
+static void make_files(struct dentry *dir)
+{
+	char name[16];
+	int cpu;
+
+	debugfs_create_file_unsafe("advance", 0200, dir, NULL, &advance_fops);
+	debugfs_create_file_unsafe("total", 0400, dir, NULL, &total_fops);
+	for_each_possible_cpu(cpu) {
+		snprintf(name, sizeof(name), "total%d", cpu);
+		debugfs_create_file_unsafe(name, 0400, dir, &domains[cpu / domain_cpus],
+					   &domain_fops);
+	}
+	debugfs_create_file("served", 0200, dir, NULL, &served_fops);
+	debugfs_create_u32("refusal", 0600, dir, &refusal);
+	debugfs_create_u32("hold", 0600, dir, &hold);
+	debugfs_create_bool("migrating", 0400, dir, &migrating);
+	debugfs_create_u32("migrations", 0400, dir, &migrations);
+}
 
 int uncore_init(struct dentry *dir)
 {
@@ -232,30 +266,25 @@ int uncore_init(struct dentry *dir)
 	cpumask_set_cpu(0, &served);
 	uncore_pmu = pmu_template;
 	foreign_pmu = pmu_template;
+	err = perf_pmu_register(&uncore_pmu, "tally_uncore", -1);
+	if (err)
+		goto free;
+	err = perf_pmu_register(&foreign_pmu, "tally_foreign", -1);
+	if (err)
+		goto unregister_one;
+	/* Without a reader, a domain has had no events so far. */
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "tally_pmu:online", uncore_online,
 				uncore_offline);
 	if (err < 0)
-		goto free;
-	online_state = err;
-	err = perf_pmu_register(&uncore_pmu, "tally_uncore", -1);
-	if (err)
-		goto remove;
-	err = perf_pmu_register(&foreign_pmu, "tally_foreign", -1);
-	if (err)
 		goto unregister;
-	debugfs_create_file_unsafe("advance", 0200, dir, NULL, &advance_fops);
-	debugfs_create_file_unsafe("total", 0400, dir, NULL, &total_fops);
-	debugfs_create_file("served", 0200, dir, NULL, &served_fops);
-	debugfs_create_u32("refusal", 0600, dir, &refusal);
-	debugfs_create_u32("hold", 0600, dir, &hold);
-	debugfs_create_bool("migrating", 0400, dir, &migrating);
-	debugfs_create_u32("migrations", 0400, dir, &migrations);
+	online_state = err;
+	make_files(dir);
 	return 0;
 
 unregister:
+	perf_pmu_unregister(&foreign_pmu);
+unregister_one:
 	perf_pmu_unregister(&uncore_pmu);
-remove:
-	cpuhp_remove_state_nocalls(online_state);
 free:
 	kfree(domains);
 	kfree(foreign);
@@ -264,9 +293,9 @@ free:
 
 void uncore_exit(void)
 {
+	cpuhp_remove_state_nocalls(online_state);
 	perf_pmu_unregister(&foreign_pmu);
 	perf_pmu_unregister(&uncore_pmu);
-	cpuhp_remove_state_nocalls(online_state);
 	flush_work(&slow_reader);
 	kfree(domains);
 	kfree(foreign);

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tally_pmu_reads: a module that counts with the core PMU of tally_pmu.ko, and reads its
+ * events in the interrupts of that PMU. The process that loads it stays on CPU 0.
+ *
+ *	insmod tally_pmu.ko
+ *	insmod tally_pmu_reads.ko
+ *	cat /sys/kernel/debug/tally_pmu_reads/results	TAP
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <tally/tally.h>
+#include "kernels.h"
+#include "pmu.h"
+#include "tap.h"
+
+static bool raw = IS_ENABLED(CONFIG_X86);
+module_param(raw, bool, 0444);
+MODULE_PARM_DESC(raw, "the core PMU has the number of the CPU's own");
+
+static struct tap tap;
+
+static unsigned long deadline;
+
+/* Whether a minute has not passed since the last call of begin_wait(). Others may run. */
+static bool waiting(void)
+{
+	mdelay(1);
+	cond_resched();
+	return time_before(jiffies, deadline);
+}
+
+static void begin_wait(void)
+{
+	deadline = jiffies + 60 * HZ;
+}
+
+/* One event after the other differs from all others, so that none is shared. */
+static const char *const lines[] = {
+	"cycles", "instructions", "r3c:k", "r3c:u", "r3c:h", "r3c:uk"
+};
+
+#define NR_LINES ARRAY_SIZE(lines)
+
+static struct tally_event *build(const char *line, const char *what)
+{
+	struct tally_event *ev;
+	struct tally_builder b;
+
+	tally_builder_parse(&b, line);
+	tally_builder_on_cpu(&b, 0);
+	ev = tally_build(&b);
+	if (!tap_ok(&tap, !IS_ERR(ev), "%s: it is built", what)) {
+		tap_line(&tap, "# %ld: %s", PTR_ERR(ev), tally_builder_why(&b));
+		return NULL;
+	}
+	return ev;
+}
+
+static struct tally_set *build_set(unsigned int nr)
+{
+	static struct tally_builder b[NR_LINES];
+	struct tally_set *set;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		tally_builder_parse(&b[i], lines[i]);
+		tally_builder_on_cpu(&b[i], 0);
+	}
+	set = tally_set_build(b, nr);
+	if (IS_ERR(set)) {
+		tap_line(&tap, "# %ld: %s", PTR_ERR(set),
+			 tally_builder_why(&b[tally_set_failed(b, nr)]));
+		return NULL;
+	}
+	return set;
+}
+
+/* ---- counting, and taking turns ---- */
+
+/* Lets time pass on the CPU's clock, which may advance by ticks. */
+static void pass(u64 ns)
+{
+	u64 begin = local_clock();
+
+	while (local_clock() - begin < ns)
+		cpu_relax();
+}
+
+static bool within_5_percent(u64 got, u64 want)
+{
+	return got >= want - want / 20 && got <= want + want / 20;
+}
+
+static void test_single(void)
+{
+	struct tally_event *ev = build("cycles", "cycles");
+	u64 before, after, value, begin;
+	struct tally_count count;
+	int err;
+
+	if (!ev)
+		return;
+	tap_is(&tap, tally_event_read(ev, &count), 0, "cycles: a read");
+	tap_is(&tap, count.state, TALLY_STATE_ACTIVE, "cycles: they are counted");
+	preempt_disable();
+	err = tally_event_read_local(ev, &before);
+	begin = local_clock();
+	pass(200 * NSEC_PER_MSEC);
+	err = tally_event_read_local(ev, &after) ?: err;
+	value = local_clock() - begin;
+	preempt_enable();
+	tap_is(&tap, err, 0, "cycles: local reads");
+	tap_ok(&tap, within_5_percent(after - before, value),
+	       "cycles: one each nanosecond: %llu in %llu", after - before, value);
+	tally_event_release(ev);
+}
+
+static bool all_ran(struct tally_set *set, unsigned int nr, struct tally_set_window *window,
+		    struct tally_count *counts)
+{
+	unsigned int i;
+
+	tally_set_read(set, window, counts);
+	for (i = 0; i < nr; i++)
+		if (counts[i].running_ns < 100 * NSEC_PER_MSEC)
+			return false;
+	return true;
+}
+
+/* Instructions come at half the rate of all others. */
+static u64 wanted(const struct tally_count *count, unsigned int i)
+{
+	return count->enabled_ns / (i == 1 ? 2 : 1);
+}
+
+/* Each event has a rate that is known; what perf scales must have it, too. */
+static bool all_right(const struct tally_count *counts)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_LINES; i++)
+		if (!within_5_percent(tally_count_scaled(&counts[i]), wanted(&counts[i], i)))
+			return false;
+	return true;
+}
+
+/*
+ * The host may hold the emulator up between perf's clock and the counter's, which no other
+ * window shows: wait for one without.
+ */
+static void test_turns(void)
+{
+	struct tally_count counts[NR_LINES];
+	struct tally_set *set = build_set(NR_LINES);
+	struct tally_set_window window;
+	unsigned int i;
+
+	if (!tap_ok(&tap, set, "6 events on 4 counters"))
+		return;
+	begin_wait();
+	do {
+		tally_set_release(set);
+		set = build_set(NR_LINES);
+		while (set && !all_ran(set, NR_LINES, &window, counts) && waiting())
+			;
+	} while (set && !all_right(counts) && waiting());
+	if (!tap_ok(&tap, set, "6 events on 4 counters: again"))
+		return;
+	tap_ok(&tap, !window.ratio_valid, "6 events on 4 counters: no ratio is valid");
+	for (i = 0; i < NR_LINES; i++) {
+		tap_ok(&tap, counts[i].running_ns < counts[i].enabled_ns,
+		       "6 events on 4 counters: %s took turns: %llu of %llu ns", lines[i],
+		       counts[i].running_ns, counts[i].enabled_ns);
+		tap_ok(&tap, within_5_percent(tally_count_scaled(&counts[i]),
+					      wanted(&counts[i], i)),
+		       "6 events on 4 counters: %s is scaled: %llu of %llu", lines[i],
+		       tally_count_scaled(&counts[i]), wanted(&counts[i], i));
+	}
+	tally_set_release(set);
+
+	set = build_set(4);
+	if (!tap_ok(&tap, set, "4 events on 4 counters"))
+		return;
+	begin_wait();
+	while (!all_ran(set, 4, &window, counts) && waiting())
+		;
+	tap_ok(&tap, window.ratio_valid, "4 events on 4 counters: the ratios are valid");
+	for (i = 0; i < 4; i++)
+		tap_is(&tap, counts[i].running_ns, counts[i].enabled_ns,
+		       "4 events on 4 counters: one is counted all the time");
+	tally_set_release(set);
+}
+
+static void test_pinned(void)
+{
+	struct tally_event *pinned[5] = { }, *other;
+	struct tally_count count;
+	char line[32];
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		snprintf(line, sizeof(line), "%s%s", lines[i], strchr(lines[i], ':') ? "D" : ":D");
+		pinned[i] = build(line, "pinned");
+	}
+	for (i = 0; i < 5 && pinned[i]; i++)
+		tap_is(&tap, tally_event_read(pinned[i], &count), i < 4 ? 0 : -ENODATA,
+		       i < 4 ? "pinned: it is counted" : "pinned: no counter is left");
+	other = build("r3c:uk", "beside pinned events");
+	if (other) {
+		pass(20 * NSEC_PER_MSEC);
+		tap_is(&tap, tally_event_read(other, &count), 0, "beside pinned events: a read");
+		tap_is(&tap, count.running_ns, 0, "beside pinned events: it never runs");
+		tally_event_release(other);
+	}
+	for (i = 0; i < 5; i++)
+		tally_event_release(pinned[i]);
+}
+
+static void test_exclusive(void)
+{
+	struct tally_event *alone = build("cycles:e", "exclusive");
+	struct tally_event *other = build("instructions", "beside an exclusive event");
+	struct tally_count a = { }, b = { };
+
+	if (!alone || !other)
+		goto out;
+	begin_wait();
+	while ((a.running_ns < 20 * NSEC_PER_MSEC || b.running_ns < 20 * NSEC_PER_MSEC) &&
+	       waiting()) {
+		tally_event_read(alone, &a);
+		tally_event_read(other, &b);
+	}
+	tap_ok(&tap, a.running_ns >= 20 * NSEC_PER_MSEC, "exclusive: it has its turns");
+	tap_ok(&tap, b.running_ns >= 20 * NSEC_PER_MSEC, "exclusive: so has the other one");
+	tally_event_disable(other);
+	tally_event_disable(alone);
+	tally_event_read(alone, &a);
+	tally_event_read(other, &b);
+	tap_ok(&tap, a.running_ns + b.running_ns <= a.enabled_ns,
+	       "exclusive: never at the same time: %llu and %llu of %llu ns", a.running_ns,
+	       b.running_ns, a.enabled_ns);
+out:
+	tally_event_release(other);
+	tally_event_release(alone);
+}
+
+/* ---- reads in the PMU's interrupts ---- */
+
+static struct tally_event *events[NR_LINES];
+static struct tally_set *hook_set;
+static u64 begin_ns, latest[NR_LINES];
+static unsigned int nr_read, nr_again, nr_wrong, nr_other, nr_sets, nr_nmis;
+
+/* On CPU 0, in the PMU's interrupt: no event is read twice at the same time. */
+static void read_event(unsigned int i)
+{
+	struct tally_count count;
+	u64 value;
+	int err = tally_event_read_local(events[i], &value);
+
+	if (err == -EAGAIN) {
+		nr_again++;
+	} else if (err) {
+		nr_other++;
+	} else {
+		nr_read++;
+		/* Instructions are fewer; no event counts faster than cycles. */
+		if (value < latest[i] || value > local_clock() - begin_ns)
+			nr_wrong++;
+		latest[i] = value;
+	}
+	err = tally_event_read_local_count(events[i], &count);
+	if (!err && (count.value < latest[i] || count.running_ns > count.enabled_ns))
+		nr_wrong++;
+	else if (err && err != -EAGAIN)
+		nr_other++;
+}
+
+static void read_all(struct pt_regs *regs)
+{
+	struct tally_count counts[2];
+	struct tally_set_window window;
+	unsigned int i;
+
+	if (smp_processor_id())
+		return;
+	nr_nmis += !!in_nmi();
+	for (i = 0; i < NR_LINES; i++)
+		read_event(i);
+	if (!tally_set_read_local(hook_set, &window, counts))
+		nr_sets++;
+}
+
+static bool reads_missing(void)
+{
+	return READ_ONCE(nr_read) < 1000 || READ_ONCE(nr_again) < 1000 || READ_ONCE(nr_sets) < 100;
+}
+
+static void test_nmi(void)
+{
+	struct tally_count count;
+	unsigned int i;
+	u64 value;
+
+	hook_set = build_set(2);
+	begin_ns = local_clock();
+	for (i = 0; i < NR_LINES; i++) {
+		events[i] = build(lines[i], "in the PMU's interrupt");
+		if (!events[i] || !hook_set)
+			goto out;
+	}
+	WRITE_ONCE(pmi_hook, read_all);
+	WRITE_ONCE(pmi_functions, PMU_IN_ALL);
+	begin_wait();
+	for (i = 0; reads_missing() && waiting(); i++) {
+		/* perf adds, starts, stops and deletes; rotation does, too. */
+		tally_event_disable(events[i % NR_LINES]);
+		tally_event_enable(events[i % NR_LINES]);
+		tally_event_read(events[(i + 1) % NR_LINES], &count);
+		tally_event_read_local(events[(i + 2) % NR_LINES], &value);
+	}
+	WRITE_ONCE(pmi_functions, 0);
+	WRITE_ONCE(pmi_hook, NULL);
+	tap_line(&tap, "# %u reads, %u EAGAIN, %u sets, %u in NMI", nr_read, nr_again, nr_sets,
+		 nr_nmis);
+	tap_ok(&tap, !reads_missing(), "in the PMU's interrupt: events can be read, or EAGAIN");
+	tap_is(&tap, nr_wrong, 0, "in the PMU's interrupt: all values are right");
+	tap_is(&tap, nr_other, 0, "in the PMU's interrupt: there is no other error");
+	tap_ok(&tap, !raw || nr_nmis, "in the PMU's interrupt: it is an NMI");
+out:
+	for (i = 0; i < NR_LINES; i++)
+		tally_event_release(events[i]);
+	tally_set_release(hook_set);
+	/* An interrupt may still be in the hook. */
+	kick_all_cpus_sync();
+}
+
+/* ---- PMUs with a peculiarity ---- */
+
+struct odd_read {
+	struct irq_work work;
+	struct tally_event *ev;
+	int err;
+	u64 value;
+};
+
+static void read_in_irq(struct irq_work *work)
+{
+	struct odd_read *read = container_of(work, struct odd_read, work);
+
+	read->err = tally_event_read_local(read->ev, &read->value);
+}
+
+/* lockdep sees a lock that is taken in interrupt and, elsewhere, with interrupts enabled. */
+static void test_locking(void)
+{
+	struct odd_read read = { .ev = build("tally_locking/config=1/", "M10 a read that locks") };
+	struct tally_count count;
+	u64 value;
+	int err;
+
+	if (!read.ev)
+		return;
+	read.work = IRQ_WORK_INIT_HARD(read_in_irq);
+	irq_work_queue(&read.work);
+	irq_work_sync(&read.work);
+	tap_is(&tap, read.err, 0, "M10 a read that locks: in interrupt");
+	pass(1);
+	preempt_disable();
+	err = tally_event_read_local(read.ev, &value);
+	preempt_enable();
+	tap_is(&tap, err, 0, "M10 a read that locks: in a task");
+	pass(1);
+	tap_ok(&tap, value > read.value, "M10 a read that locks: the count grows");
+	tap_is(&tap, tally_event_read(read.ev, &count), 0, "M10 a read that locks: whole");
+	tap_ok(&tap, count.value > value, "M10 a read that locks: it grows again");
+	tally_event_release(read.ev);
+}
+
+static void ignore(struct tally_event *ev, const struct tally_sample *sample, void *context)
+{
+}
+
+static void test_empty(void)
+{
+	struct tally_event *ev;
+	struct tally_builder b;
+	u64 value;
+	int err;
+
+	tally_builder_parse(&b, "tally_empty/config=1/");
+	tally_builder_on_cpu(&b, 0);
+	tally_builder_period(&b, 1000000);
+	tally_builder_on_overflow(&b, ignore, NULL);
+	ev = tally_build(&b);
+	if (!tap_ok(&tap, !IS_ERR(ev), "M8 an empty read: an event with a period is built"))
+		return;
+	preempt_disable();
+	err = tally_event_read_local(ev, &value);
+	preempt_enable();
+	tap_is(&tap, err, -EOPNOTSUPP, "M8 an empty read: no count is new");
+	tally_event_release(ev);
+}
+
+static int __init reads_init(void)
+{
+	int err = tap_start(&tap);
+
+	if (err)
+		return err;
+	if (raw) {
+		test_single();
+		test_turns();
+		test_pinned();
+		test_exclusive();
+		test_nmi();
+	}
+	test_locking();
+	test_empty();
+	tap_plan(&tap);
+	tap_show(&tap, "tally_pmu_reads");
+	return 0;
+}
+module_init(reads_init);
+
+static void __exit reads_exit(void)
+{
+	tap_end(&tap);
+}
+module_exit(reads_exit);
+
+MODULE_DESCRIPTION("Reads of events of PMUs for tests of tally");
+MODULE_AUTHOR("The tally developers");
+MODULE_LICENSE("GPL");
+IMPORT_TALLY();
