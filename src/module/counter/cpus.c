@@ -26,11 +26,13 @@
 #include "counter/cpus.h"
 
 /*
- * Guards @counters, tally_counter::refs, and the creation and release of counters. Taken
- * outside tally_counter::lock.
+ * Guards @counters, @cpu_counters and tally_counter::refs. perf's events are neither created
+ * nor released inside: either may wait for grace periods, and for a task. A new counter is
+ * filled under its own lock, and those who found it in the table wait for that.
  */
 static DEFINE_MUTEX(counters_lock);
 static DEFINE_HASHTABLE(counters, 10);
+static LIST_HEAD(cpu_counters);
 static atomic_long_t nr_counters;
 static enum cpuhp_state hotplug_state;
 /* tally_cpus_init()'s argument; set before there is any counter. */
@@ -55,10 +57,9 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 	struct tally_slot *s;
 	int cpu;
 
-	/* perf moves the events of a task between CPUs by itself. */
-	if (c->target.task)
-		return;
 	mutex_lock(&c->lock);
+	if (c->dead)
+		goto unlock;
 	find_detached(c);
 	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
@@ -72,29 +73,43 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 			s->absent = false;
 		tally_slot_repair(c, s);
 	}
+unlock:
 	mutex_unlock(&c->lock);
 }
 
 /* CPUs that have come or gone since the last repair. */
 static struct cpumask changed_cpus;
 
+/*
+ * A counter that is added meanwhile needs no visit for the CPUs that came or went before
+ * the work began: it finds those as they are now.
+ */
 static void repair_all(struct work_struct *work)
 {
 	static struct cpumask changed;	/* the work never runs twice at a time */
 	struct tally_counter *c;
-	int bucket, cpu;
+	LIST_HEAD(left);
+	int cpu;
 
 	/* Wait for the end of the operation that queued this. */
 	cpus_read_lock();
 	cpus_read_unlock();
 
-	mutex_lock(&counters_lock);
 	cpumask_clear(&changed);
 	for_each_cpu(cpu, &changed_cpus)
 		if (cpumask_test_and_clear_cpu(cpu, &changed_cpus))
 			cpumask_set_cpu(cpu, &changed);
-	hash_for_each(counters, bucket, c, node)
+	mutex_lock(&counters_lock);
+	list_splice_init(&cpu_counters, &left);
+	while (!list_empty(&left)) {
+		c = list_first_entry(&left, struct tally_counter, cpu_node);
+		list_move(&c->cpu_node, &cpu_counters);
+		refcount_inc(&c->holds);
+		mutex_unlock(&counters_lock);
 		counter_repair(c, &changed);
+		tally_counter_put(c);
+		mutex_lock(&counters_lock);
+	}
 	mutex_unlock(&counters_lock);
 	repaired();
 }
@@ -132,16 +147,10 @@ static bool shareable(const struct perf_event_attr *attr)
 }
 
 /* A new event of a task that has exited fails; it does not share an old counter. */
-static bool has_exited(struct tally_counter *c)
+static bool usable(const struct tally_counter *c)
 {
-	enum tally_state state;
-
-	if (!c->target.task)
-		return false;
-	mutex_lock(&c->lock);
-	state = tally_counter_state(c, 0);
-	mutex_unlock(&c->lock);
-	return state == TALLY_STATE_EXITED;
+	return !c->dead && (!c->target.task ||
+			    tally_counter_state(c, 0) != TALLY_STATE_EXITED);
 }
 
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
@@ -153,29 +162,35 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    c->target.task == target->task &&
 		    c->target.cpu == target->cpu &&
-		    c->target.one_kind == target->one_kind && !has_exited(c))
+		    c->target.one_kind == target->one_kind)
 			return c;
 	return NULL;
 }
 
-/* Releases perf's events. Handlers that still run read the last totals from the bank. */
+/*
+ * Releases perf's events, without the lock: perf may wait for the task, which may wait for
+ * the lock. Handlers that still run read the last totals from the bank. The events are
+ * disabled, so no local read adds such an event to the bank.
+ */
 static void release_slots(struct tally_counter *c)
 {
+	struct perf_event *event;
 	struct tally_totals t;
 	struct tally_slot *s;
 
-	mutex_lock(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		mutex_lock(&c->lock);
 		if (c->handler)
 			tally_slot_read(s, &t);
-		tally_slot_release(c, s);
+		event = tally_slot_take(c, s);
 		if (c->handler)
 			s->bank = t;
 		/* The slot gets no other event, whatever such a handler calls. */
 		s->absent = true;
 		s->err = 0;
+		mutex_unlock(&c->lock);
+		tally_slot_free(s, event);
 	}
-	mutex_unlock(&c->lock);
 }
 
 static void counter_free(struct tally_counter *c)
@@ -191,7 +206,8 @@ static void counter_free(struct tally_counter *c)
 /*
  * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
  * PMU does not serve stay empty; it has to serve one. If a CPU comes online meanwhile, the
- * work that it queues waits for counters_lock, and creates its event.
+ * work that it queues finds the counter in the list, waits for its lock, and creates its
+ * event.
  */
 static int counter_fill(struct tally_counter *c, int *err_cpu)
 {
@@ -221,23 +237,21 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 	return first ?: -ENODEV;
 }
 
-static struct tally_counter *counter_new(const struct perf_event_attr *attr,
-					 const struct tally_target *target, u32 key,
-					 perf_overflow_handler_t handler,
-					 void *context, bool at_once,
-					 int *err_cpu)
+static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
+					   const struct tally_target *target,
+					   perf_overflow_handler_t handler, void *context)
 {
 	unsigned int nr = tally_target_slots(target);
 	struct tally_counter *c;
-	int err;
 
 	/* Not accounted: a cgroup at its limit would hold up all who wait for counters_lock. */
 	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
 	if (!c)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	mutex_init(&c->lock);
 	refcount_set(&c->holds, 1);
 	INIT_LIST_HEAD(&c->users);
+	INIT_LIST_HEAD(&c->cpu_node);
 	c->target = *target;
 	if (target->task)
 		get_task_struct(target->task);
@@ -246,23 +260,50 @@ static struct tally_counter *counter_new(const struct perf_event_attr *attr,
 	c->context = context;
 	c->nr_slots = nr;
 	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
-	mutex_lock(&c->lock);
-	c->at_once = at_once;
-	err = counter_fill(c, err_cpu);
-	c->at_once = false;
-	c->fresh = at_once;
-	/* This additional user keeps perf's event enabled until it is released. */
-	if (!err && attr->inherit)
-		c->users_on++;
-	if (err) {
-		mutex_unlock(&c->lock);
-		release_slots(c);
-		counter_free(c);
-		return ERR_PTR(err);
-	}
-	hash_add(counters, &c->node, key);
-	atomic_long_inc(&nr_counters);
 	return c;
+}
+
+/* Finds a counter, or adds an empty one, locked. */
+static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
+					 const struct tally_target *target,
+					 perf_overflow_handler_t handler, void *context,
+					 bool *found)
+{
+	u32 key = counter_key(attr, target);
+	struct tally_counter *c = NULL;
+
+	mutex_lock(&counters_lock);
+	if (!context && shareable(attr))
+		c = counter_find(attr, target, key);
+	*found = c;
+	if (c) {
+		refcount_inc(&c->holds);
+	} else {
+		c = counter_alloc(attr, target, handler, context);
+		if (!c)
+			goto unlock;
+		/* Nobody else knows the counter yet, so this does not wait. */
+		mutex_lock(&c->lock);
+		hash_add(counters, &c->node, key);
+		/* perf moves the events of a task between CPUs by itself. */
+		if (!target->task)
+			list_add(&c->cpu_node, &cpu_counters);
+		atomic_long_inc(&nr_counters);
+	}
+	c->refs++;
+unlock:
+	mutex_unlock(&counters_lock);
+	return c;
+}
+
+/* Gives up a counter that is of no use: no other event finds it any more. */
+static void counter_drop(struct tally_counter *c)
+{
+	mutex_lock(&counters_lock);
+	hash_del(&c->node);
+	mutex_unlock(&counters_lock);
+	tally_counter_end(c);
+	tally_counter_put(c);
 }
 
 /**
@@ -284,8 +325,9 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					perf_overflow_handler_t handler,
 					void *context, bool at_once, int *err_cpu)
 {
-	u32 key = counter_key(attr, target);
-	struct tally_counter *c = NULL;
+	struct tally_counter *c;
+	bool found;
+	int err;
 
 	*err_cpu = -1;
 	/* perf returns this error for a new counter only, not for a shared one. */
@@ -293,22 +335,42 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		*err_cpu = target->cpu;
 		return ERR_PTR(-ENODEV);
 	}
-	mutex_lock(&counters_lock);
-	if (!context && shareable(attr))
-		c = counter_find(attr, target, key);
-	if (c) {
-		refcount_inc(&c->holds);
+	while ((c = find_or_add(attr, target, handler, context, &found)) && found) {
+		/* It may still be created. */
 		mutex_lock(&c->lock);
-		/* Not all counts so far are of the event that is enabled first. */
-		c->fresh = false;
-	} else {
-		c = counter_new(attr, target, key, handler, context, at_once,
-				err_cpu);
+		if (usable(c)) {
+			/* Not all counts so far are of the event that is enabled first. */
+			c->fresh = false;
+			return c;
+		}
+		mutex_unlock(&c->lock);
+		counter_drop(c);
 	}
-	if (!IS_ERR(c))
-		c->refs++;
-	mutex_unlock(&counters_lock);
-	return c;
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->at_once = at_once;
+	err = counter_fill(c, err_cpu);
+	c->at_once = false;
+	c->fresh = at_once;
+	/* This additional user keeps perf's event enabled until it is released. */
+	if (!err && attr->inherit)
+		c->users_on++;
+	if (!err)
+		return c;
+	c->dead = true;
+	mutex_unlock(&c->lock);
+	counter_drop(c);
+	return ERR_PTR(err);
+}
+
+/* Ends a counter that no event counts with any more. */
+static void counter_end(struct tally_counter *c)
+{
+	mutex_lock(&c->lock);
+	c->dead = true;
+	mutex_unlock(&c->lock);
+	release_slots(c);
+	atomic_long_dec(&nr_counters);
 }
 
 /**
@@ -320,19 +382,24 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
  */
 void tally_counter_end(struct tally_counter *c)
 {
+	bool last;
+
 	mutex_lock(&counters_lock);
-	if (!--c->refs) {
+	last = !--c->refs;
+	if (last) {
 		hash_del(&c->node);
-		release_slots(c);
-		atomic_long_dec(&nr_counters);
-	} else {
-		/* The event may have left perf's events enabled. */
-		mutex_lock(&c->lock);
-		c->fresh = false;
-		tally_counter_quieten(c);
-		mutex_unlock(&c->lock);
+		list_del_init(&c->cpu_node);
 	}
 	mutex_unlock(&counters_lock);
+	if (last) {
+		counter_end(c);
+		return;
+	}
+	mutex_lock(&c->lock);
+	/* The event may have left perf's events enabled. */
+	c->fresh = false;
+	tally_counter_quieten(c);
+	mutex_unlock(&c->lock);
 }
 
 /* Drops an event's reference, after tally_counter_end(). */

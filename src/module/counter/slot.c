@@ -237,18 +237,26 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 }
 
 /*
- * Releases the slot's event. A local read that has found the event before this keeps
- * interrupts disabled: perf frees the event after a grace period, and cannot take it off
- * a CPU that is reading it.
+ * Takes the event from its slot, for tally_slot_free(). A local read that has found the
+ * event before this keeps interrupts disabled: perf frees the event after a grace period,
+ * and cannot take it off a CPU that is reading it.
  */
-void tally_slot_release(struct tally_counter *c, struct tally_slot *s)
+struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s)
 {
 	struct perf_event *event = s->event;
 
 	if (!event)
-		return;
+		return NULL;
 	WRITE_ONCE(s->event, NULL);
 	slot_changed(c, s - c->slots);
+	return event;
+}
+
+/* Releases an event that was taken from the slot, and those for other kinds of cores. */
+void tally_slot_free(struct tally_slot *s, struct perf_event *event)
+{
+	if (!event)
+		return;
 	perf_event_release_kernel(event);
 	atomic_long_dec(&nr_perf_events);
 	release_others(s);
@@ -282,7 +290,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	unsigned int i;
 
 	tally_slot_read(s, &t);
-	tally_slot_release(c, s);
+	tally_slot_free(s, tally_slot_take(c, s));
 	s->bank = t;
 	s->err = 0;
 	s->paused = false;

@@ -64,12 +64,14 @@ struct tally_slot {
  * @lock: lock of @users, @users_on and @slots, and of the views of the events that use
  *	the counter. Taken outside cpu_hotplug_lock, which perf takes when it creates and
  *	releases events. So a hotplug callback must never take @lock.
- * @node: link in the table of counters
+ * @node: link in the table of counters that events may share; guarded by the table's lock
+ * @cpu_node: link in the list of counters that count on CPUs; guarded by the table's lock
  * @refs: number of events that count with the counter; guarded by the table's lock
  * @holds: number of events that may still read the counter
  * @users: events that use the counter, by tally_event::user_node
  * @users_on: number of events that use the counter and are enabled; one more for an
  *	inherited counter
+ * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @fresh: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
@@ -89,10 +91,12 @@ struct tally_slot {
 struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
 	struct hlist_node node;
+	struct list_head cpu_node;
 	unsigned int refs;
 	refcount_t holds;
 	struct list_head users;
 	unsigned int users_on;
+	bool dead;
 	bool at_once;
 	bool fresh;
 	struct tally_target target;
@@ -278,7 +282,8 @@ static inline bool tally_slot_refused(int err)
 /* Called under tally_counter::lock. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s);
-void tally_slot_release(struct tally_counter *c, struct tally_slot *s);
+struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s);
+void tally_slot_free(struct tally_slot *s, struct perf_event *event);	/* without the lock */
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);

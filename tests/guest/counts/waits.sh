@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# 6.1 has a different perf core. The debug kernels have no userfaultfd.
+# test: on=debian-6.12,debian-6.1 seconds=15
+# soak: on=debian-6.12-arm64
+#
+# Events of other tasks and CPUs are made and removed, and CPUs come and go, while perf
+# waits with the creation or the release of one event. perf may wait for grace periods, and
+# for the task, for any time.
+
+. "$(dirname "$0")/lib.sh"
+need_two_cpus
+
+online=/sys/devices/system/cpu/cpu1/online
+column_is() { [ "$(cpu_line "$1" 1 | cut -d' ' -f"$2")" = "$3" ]; }
+
+# hold PID: perf waits with all events of the task from now on, until let_go.
+hold() {
+	rm -f $tmp/let_go $tmp/held
+	mkfifo $tmp/let_go
+	helper sh -c "exec '$here/holdctx' $1 <$tmp/let_go >$tmp/held"
+	holder=$helper_pid
+	exec 6>$tmp/let_go
+	ok "perf waits with the events of $1" wait_for 60 test -s $tmp/held
+}
+
+let_go() {
+	exec 6>&-
+	wait "$holder"
+}
+
+# begin COMMAND...: starts a command that is to wait; it writes to $tmp/begun when it ends.
+# It must not have descriptor 6, whose end it waits for.
+begin() {
+	rm -f $tmp/begun
+	(
+		exec 6>&-
+		"$@" >$tmp/begun.new
+		mv $tmp/begun.new $tmp/begun
+	) &
+	begun_pid=$!
+}
+
+# in_perf FUNCTION: whether any task is in a function of the kernel.
+in_perf() { cat /proc/[0-9]*/task/[0-9]*/stack 2>/dev/null | grep -q "$1"; }
+
+# others_go_on WHAT: events of others are made and removed, and a CPU goes and comes.
+others_go_on() {
+	helper sh $tmp/others $tally
+	ok "$1: others make and remove events" wait_for 60 test -s $tmp/made
+	is "$(cat $tmp/made 2>/dev/null)" 'OK OK OK OK OK OK' 'without an error'
+	rm -f $tmp/made
+	echo 0 >$online
+	echo 1 >$online
+	ok "$1: CPU 1 went and came, and is counted again" wait_for 60 column_is all 1 active
+	ok "$1: all this time it waits" test ! -e $tmp/begun
+}
+
+cat >$tmp/others <<'END'
+set -- $(wr $1/create 'context-switches name=a') $(wr $1/create 'page-faults cpu=0 name=b') \
+	$(wr $1/create "page-faults pid=$$ name=c") $(wr $1/remove a) $(wr $1/remove b) \
+	$(wr $1/remove c)
+echo "$*" >$tmp/made.new
+mv $tmp/made.new $tmp/made
+END
+
+# shellcheck disable=SC2119
+load_tally
+begin_task task
+order touch 1
+is "$(create page-faults name=all)" OK 'an event on all CPUs'
+
+is "$(create "page-faults pid=$child name=one")" OK 'an event of a task'
+hold "$child"
+begin remove one
+ok 'its removal waits' wait_for 60 in_perf perf_event_release_kernel
+others_go_on removal
+let_go
+wait "$begun_pid"
+is "$(cat $tmp/begun)" OK 'then it is removed'
+
+hold "$child"
+begin create "page-faults pid=$child name=one"
+ok 'its creation waits' wait_for 60 in_perf perf_event_create_kernel_counter
+others_go_on creation
+(exec 6>&- && create "page-faults pid=$child name=two" >$tmp/two) &
+two=$!
+let_go
+wait "$begun_pid"
+is "$(cat $tmp/begun)" OK 'then it is made'
+wait "$two"
+is "$(cat $tmp/two)" OK 'and so is a second one, which waited for it'
+is "$(stat_of counters)" 2 'both share one counter'
+order touch 500
+at_least "$(count one)" 500 'which counts'
+at_least "$(count two)" 500 'for both'
+end_task
+for name in one two all; do
+	is "$(remove $name)" OK "remove $name"
+done
+nothing_left 'nothing is left'
+finish
