@@ -248,14 +248,27 @@ int tally_tracepoint_id(const char *system, const char *event)
 #endif
 }
 
+/* A disabled kprobe, which is removed at once, finds the address by perf's own rules. */
+static int try_kprobe(struct kprobe *kp)
+{
+	int err;
+
+	if (!IS_ENABLED(CONFIG_KPROBES))
+		return -EOPNOTSUPP;
+	kp->flags = KPROBE_FLAG_DISABLED;
+	err = register_kprobe(kp);
+	if (!err)
+		unregister_kprobe(kp);
+	return err;
+}
+
 /**
  * tally_symbol_address - find the address of a function that can be probed
  * @symbol: name of the function
  * @offset: offset of the address in the function, in bytes
  * @addr: receives the address
  *
- * perf's kprobe PMU takes names from user memory only. A disabled kprobe, which is
- * removed at once, finds the address by the same rules.
+ * perf's kprobe PMU takes names from user memory only.
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such function; EINVAL if there can be no probe at
@@ -263,21 +276,21 @@ int tally_tracepoint_id(const char *system, const char *event)
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {
-	struct kprobe kp = {
-		.symbol_name = symbol,
-		.offset = offset,
-		.flags = KPROBE_FLAG_DISABLED,
-	};
+	struct kprobe kp = { .symbol_name = symbol, .offset = offset };
 	int err;
 
-	if (!IS_ENABLED(CONFIG_KPROBES))
-		return -EOPNOTSUPP;
 	if (offset > UINT_MAX)
 		return -EINVAL;
-	err = register_kprobe(&kp);
-	if (err)
-		return err;
-	*addr = (unsigned long)kp.addr;
-	unregister_kprobe(&kp);
-	return 0;
+	err = try_kprobe(&kp);
+	if (!err)
+		*addr = (unsigned long)kp.addr;
+	return err;
+}
+
+/* As tally_symbol_address(): whether there can be a probe at an address. */
+int tally_address_check(u64 addr)
+{
+	struct kprobe kp = { .addr = (kprobe_opcode_t *)(unsigned long)addr };
+
+	return try_kprobe(&kp);
 }

@@ -23,6 +23,7 @@ struct device *tally_pmu_get(u32 type);
 int tally_pmu_check_freq(u64 hz);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
+int tally_address_check(u64 addr);
 
 /* Whether perf has throttled the event until the next tick: its MAX_INTERRUPTS. */
 static inline bool tally_pmu_throttled(const struct perf_event *event)

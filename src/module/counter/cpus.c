@@ -215,6 +215,11 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 	int first = 0, filled = 0, err;
 	struct tally_slot *s;
 
+	if (all && tally_attr_is_kprobe(&c->attr)) {
+		err = tally_kprobe_create(&c->kprobe, &c->attr);
+		if (err)
+			return err;
+	}
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		*err_cpu = tally_slot_cpu(c, s);
 		if (all && !cpu_online(*err_cpu))
@@ -318,7 +323,7 @@ static void counter_drop(struct tally_counter *c)
  * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
  * cpu_hotplug_lock held.
  * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; or the error of
- * perf_event_create_kernel_counter().
+ * perf_event_create_kernel_counter() or tally_kprobe_create().
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
@@ -370,6 +375,8 @@ static void counter_end(struct tally_counter *c)
 	c->dead = true;
 	mutex_unlock(&c->lock);
 	release_slots(c);
+	if (c->kprobe.id)
+		tally_kprobe_delete(&c->kprobe);
 	atomic_long_dec(&nr_counters);
 }
 

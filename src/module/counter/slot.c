@@ -38,6 +38,19 @@ static bool is_of_cores(const struct tally_counter *c)
 		!(attr->config >> PERF_PMU_TYPE_SHIFT));
 }
 
+/* Creates an event of perf. One kernel probe serves the events of all CPUs. */
+static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
+				      struct perf_event_attr *attr,
+				      perf_overflow_handler_t handler, void *context)
+{
+	if (c->kprobe.id) {
+		attr->type = PERF_TYPE_TRACEPOINT;
+		attr->config = c->kprobe.id;
+		attr->kprobe_addr = 0;
+	}
+	return perf_event_create_kernel_counter(attr, cpu, c->target.task, handler, context);
+}
+
 /* Creates an event on the cores whose PMU has the number @type; 0 if perf chooses. */
 static struct perf_event *create_on(const struct tally_counter *c, int cpu, u32 type)
 {
@@ -54,8 +67,7 @@ static struct perf_event *create_on(const struct tally_counter *c, int cpu, u32 
 	 * event leaves out what is counted while the tally event is disabled.
 	 */
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
-	return perf_event_create_kernel_counter(&attr, cpu, c->target.task,
-						c->handler, c->context);
+	return create_perf(c, cpu, &attr, c->handler, c->context);
 }
 
 static struct perf_event *create(const struct tally_counter *c, int cpu)
@@ -373,8 +385,7 @@ static struct perf_event *create_next(const struct tally_counter *c,
 		return NULL;
 	attr.disabled = 1;
 	attr.enable_on_exec = 0;
-	event = perf_event_create_kernel_counter(&attr, tally_slot_cpu(c, s),
-						 c->target.task, handler, context);
+	event = create_perf(c, tally_slot_cpu(c, s), &attr, handler, context);
 	/* The CPU went offline, or the task exited, meanwhile. */
 	if (event == ERR_PTR(-ESRCH) || (IS_ERR(event) && !may_count(c, s)))
 		return NULL;

@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/target.h"
 #include "compat.h"
@@ -77,6 +78,7 @@ struct tally_slot {
  *	has been enabled yet
  * @target: target of the counter, with a reference to the task
  * @attr: attributes of perf's events
+ * @kprobe: trace event that perf's events count in place of @attr's kernel probe, on all CPUs
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; not NULL if only one event may use
  *	the counter
@@ -101,6 +103,7 @@ struct tally_counter {
 	bool fresh;
 	struct tally_target target;
 	struct perf_event_attr attr;
+	struct tally_kprobe kprobe;
 	perf_overflow_handler_t handler;
 	void *context;
 	unsigned int nr_slots;

@@ -19,7 +19,7 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
-#include "base/pmu.h"
+#include "base/kprobe.h"
 #include "counter/counter.h"
 #include "counter/slot.h"
 #include "event/event.h"
@@ -30,9 +30,7 @@
 /* Whether events of this kind have records that a filter can ask, as for perf. */
 bool tally_filter_can(const struct perf_event_attr *attr)
 {
-	return attr->type == PERF_TYPE_TRACEPOINT ||
-	       (attr->type >= PERF_TYPE_MAX &&
-		(int)attr->type == tally_pmu_type("kprobe"));
+	return attr->type == PERF_TYPE_TRACEPOINT || tally_attr_is_kprobe(attr);
 }
 
 /* perf has the record of a tracepoint in one piece. */

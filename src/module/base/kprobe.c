@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel probes that serve the events of all CPUs.
+ *
+ * perf's kprobe PMU registers a probe for each of its events. With an event on each CPU,
+ * each hit would call as many handlers as there are CPUs, and the release of each event
+ * would wait for a grace period. So tally makes one trace event, as a line in tracefs'
+ * kprobe_events does. Its probe is registered once for all events of perf that have its
+ * number, and calls those of the CPU that hits it.
+ *
+ * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
+ * has no address, which not everybody who sees the name may know.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/trace_events.h>
+#include "base/kprobe.h"
+#include "base/pmu.h"
+
+/* As config of perf's kprobe PMU: the probe is at the return of the function. */
+#define CONFIG_RETURN	1
+
+static atomic_t last_number;
+
+bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
+{
+	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe");
+}
+
+/**
+ * tally_kprobe_create - make the trace event of a kernel probe
+ * @kp: zeroed; receives the trace event
+ * @attr: attributes for perf's kprobe PMU, with the probe's address
+ *
+ * Context: Process context, may sleep; takes locks of tracing, and cpus_read_lock().
+ * Return: 0; EACCES without CAP_PERFMON, as for an event of perf's kprobe PMU; EINVAL, EILSEQ
+ * or ENOENT if there can be no probe at the address; EOPNOTSUPP in a kernel without trace
+ * events of kernel probes; EPERM under lockdown; ENOMEM.
+ */
+int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr)
+{
+	struct dynevent_cmd cmd;
+	char text[64], name[20];
+	int ret;
+
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return -EOPNOTSUPP;
+	if (!perfmon_capable())
+		return -EACCES;
+	/* A trace event waits for a module that may have the address later; perf's does not. */
+	ret = tally_address_check(attr->kprobe_addr);
+	if (ret)
+		return ret;
+	/*
+	 * A trace event that was enabled in tracefs when its counter ended is still there.
+	 * The kernel would add a second probe to one of the same name.
+	 */
+	do {
+		kp->number = atomic_inc_return(&last_number);
+		snprintf(name, sizeof(name), "probe%u", kp->number);
+	} while (tally_tracepoint_id("tally", name) >= 0);
+
+	kprobe_event_cmd_init(&cmd, text, sizeof(text));
+	snprintf(text, sizeof(text), "%c:tally/%s %#llx",
+		 attr->config & CONFIG_RETURN ? 'r' : 'p', name, attr->kprobe_addr);
+	ret = dynevent_create(&cmd);
+	if (ret)
+		return ret;
+	ret = tally_tracepoint_id("tally", name);
+	if (ret < 0) {
+		tally_kprobe_delete(kp);
+		return ret;
+	}
+	kp->id = ret;
+	return 0;
+}
+
+/**
+ * tally_kprobe_delete - remove a trace event, after perf's events that have its number
+ * @kp: the trace event; if it is enabled in tracefs, it stays
+ *
+ * Context: As tally_kprobe_create(), and waits for a grace period.
+ */
+void tally_kprobe_delete(struct tally_kprobe *kp)
+{
+	char name[32];
+	int err;
+
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return;
+	snprintf(name, sizeof(name), "tally/probe%u", kp->number);
+	err = kprobe_event_delete(name);
+	if (err)
+		pr_notice_ratelimited("the trace event %s stays: error %d\n", name, err);
+	kp->id = 0;
+}

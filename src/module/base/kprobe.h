@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_KPROBE_H
+#define TALLY_KPROBE_H
+
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+/**
+ * struct tally_kprobe - trace event of a kernel probe
+ * @id: number of the trace event, as config of PERF_TYPE_TRACEPOINT; 0 if there is none
+ * @number: number in the name of the trace event
+ */
+struct tally_kprobe {
+	unsigned int id;
+	unsigned int number;
+};
+
+bool tally_attr_is_kprobe(const struct perf_event_attr *attr);
+int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr);
+void tally_kprobe_delete(struct tally_kprobe *kp);
+
+#endif /* TALLY_KPROBE_H */

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# test: on=debian-6.12,debian-6.1 vm="--smp 4" seconds=15
+# test: on=debug-x86_64 seconds=30
+# soak: on=debug-arm64,debian-6.12-arm64 vm="--smp 4"
+#
+# Events of a kernel probe on all CPUs: one probe serves them, however many CPUs there are.
+
+. "$(dirname "$0")/lib.sh"
+need_two_cpus
+
+case $(uname -m) in
+x86_64) symbol=__x64_sys_getppid ;;
+*) symbol=__arm64_sys_getppid ;;
+esac
+tracefs=/sys/kernel/tracing
+cpus=$(nproc)
+
+# probes KIND: prints the number of probes of the kernel at getppid(2); r at a return, else k.
+probes() { grep -c " $1 .*_getppid" /sys/kernel/debug/kprobes/list; }
+# A shell calls getppid() as it starts, so $here/task is started without one.
+getppid() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
+on_cpu() { cpu_line "$1" "$2" | cut -d' ' -f2; }
+state_on() { cpu_line "$1" "$2" | cut -d' ' -f1; }
+active_on_1() { [ "$(state_on "$1" 1)" = active ]; }
+trace_events() { ls $tracefs/events/tally 2>/dev/null | grep -c ^probe; }
+
+# counts NAME: each CPU counts the calls that it makes, and no other ones.
+counts() {
+	cpu=0
+	while [ $cpu -lt "$cpus" ]; do
+		before=$(cat "$tally/$1/count") here_before=$(on_cpu "$1" $cpu)
+		getppid $cpu 100
+		is "$(($(cat "$tally/$1/count") - before)) $(($(on_cpu "$1" $cpu) - here_before))" \
+			'100 100' "$1 counts the calls on CPU $cpu"
+		cpu=$((cpu + 1))
+	done
+}
+
+# shellcheck disable=SC2119
+load_tally
+is "$(create kprobe:$symbol name=entry)" OK 'a probe on all CPUs'
+is "$(probes k) $(probes r)" '1 0' 'is one probe'
+is "$(create kretprobe:$symbol name=return)" OK 'one at the return'
+is "$(probes k) $(probes r)" '1 1' 'is one more'
+is "$(trace_events)" 2 'tracefs shows both'
+is "$(stat_of perf_events)" $((2 * cpus)) 'each CPU has an event for both'
+is "$(create kretprobe:$symbol name=shared)" OK 'the same once more'
+is "$(probes r)" 1 'shares the probe'
+counts entry
+counts return
+is "$(count shared)" $((100 * cpus * 2)) 'shared counted all calls'
+is "$(create kprobe:$symbol period=10 name=each)" OK 'a probe that overflows'
+is "$(probes k)" 2 'is one probe of its own'
+counts each
+is "$(cat $tally/each/overflows)" $((10 * cpus)) 'which overflows on each CPU'
+is "$(remove shared)" OK 'remove shared'
+is "$(create kprobe:$symbol cpu=1 name=one)" OK 'a probe on one CPU'
+getppid 0 100
+getppid 1 100
+is "$(count one)" 100 'counts that CPU only'
+
+# ---- a CPU that goes and comes
+
+if [ -w /sys/devices/system/cpu/cpu1/online ]; then
+	for name in entry return each; do
+		eval "before_$name=\$(count $name)"
+	done
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	getppid 0 100
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	for name in entry return each; do
+		ok "$name counts on CPU 1 again" wait_for 60 active_on_1 $name
+	done
+	getppid 1 100
+	for name in entry return each; do
+		eval "before=\$before_$name"
+		is $(($(count $name) - before)) 200 "$name counted all calls"
+	done
+	is "$(probes r)" 1 'with the same probe'
+fi
+
+# ---- who else uses the trace event
+
+first=$(ls $tracefs/events/tally | grep ^probe | head -n 1)
+echo 1 >"$tracefs/events/tally/$first/enable"
+for name in entry return each one; do
+	is "$(remove $name)" OK "remove $name"
+done
+is "$(trace_events)" 1 'a trace event that is enabled stays'
+is "$(probes k)" 1 'with its probe'
+is "$(create kprobe:$symbol name=entry)" OK 'a new event'
+is "$(trace_events)" 2 'has a trace event of its own'
+counts entry
+unload_tally
+# shellcheck disable=SC2119
+load_tally
+is "$(create kprobe:$symbol name=entry)" OK 'an event after another load'
+is "$(trace_events)" 2 'has another one, too'
+counts entry
+echo 0 >"$tracefs/events/tally/$first/enable"
+echo "-:tally/$first" >>$tracefs/kprobe_events
+is "$(remove entry)" OK 'remove entry'
+is "$(trace_events) $(probes k) $(probes r)" '0 0 0' 'no probe is left'
+
+# ---- who may not, and what cannot be
+
+is "$(as powerless wr $tally/create "kprobe:$symbol name=entry")" EACCES 'needs CAP_PERFMON'
+is "$(create kprobe:no_such_symbol_anywhere)" ENOENT 'a symbol that is not there'
+for address in 0x10 0xffffffffffffff00; do
+	is "$(create kprobe:$address name=all)" "$(create "kprobe:$address cpu=0 name=one")" \
+		"no probe at $address, as on one CPU"
+done
+is "$(trace_events)" 0 'nothing is left in tracefs'
+nothing_left 'nor in tally'
+finish
