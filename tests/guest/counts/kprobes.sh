@@ -24,7 +24,7 @@ getppid() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
 on_cpu() { cpu_line "$1" "$2" | cut -d' ' -f2; }
 state_on() { cpu_line "$1" "$2" | cut -d' ' -f1; }
 active_on_1() { [ "$(state_on "$1" 1)" = active ]; }
-trace_events() { ls $tracefs/events/tally 2>/dev/null | grep -c ^probe; }
+trace_events() { find $tracefs/events/tally -name 'probe*' 2>/dev/null | wc -l; }
 
 # counts NAME: each CPU counts the calls that it makes, and no other ones.
 counts() {
@@ -83,7 +83,8 @@ fi
 
 # ---- who else uses the trace event
 
-first=$(ls $tracefs/events/tally | grep ^probe | head -n 1)
+first=$(find $tracefs/events/tally -name 'probe*' | head -n 1)
+first=${first##*/}
 echo 1 >"$tracefs/events/tally/$first/enable"
 for name in entry return each one; do
 	is "$(remove $name)" OK "remove $name"
