@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# 6.1 has a different perf core. The debug kernels have no userfaultfd.
+# 6.1 has a different perf core. The debug kernels have no userfaultfd: many share there.
 # test: on=debian-6.12,debian-6.1 seconds=15
-# soak: on=debian-6.12-arm64
+# test: on=debug-x86_64 args=10 seconds=30
+# soak: on=debian-6.12-arm64,debug-arm64
 #
 # Events of other tasks and CPUs are made and removed, and CPUs come and go, while perf
 # waits with the creation or the release of one event. perf may wait for grace periods, and
 # for the task, for any time.
+#
+#	waits.sh [ROUNDS]	rounds of events that four make and remove; default 50
 
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
+rounds=${1:-50}
 
 online=/sys/devices/system/cpu/cpu1/online
 column_is() { [ "$(cpu_line "$1" 1 | cut -d' ' -f"$2")" = "$3" ]; }
@@ -28,6 +32,11 @@ hold() {
 let_go() {
 	exec 6>&-
 	wait "$holder"
+}
+
+# waiting N: whether N tasks wait for a counter.
+waiting() {
+	[ "$(grep -l tally_counter_get /proc/[0-9]*/task/[0-9]*/stack 2>/dev/null | wc -l)" = "$1" ]
 }
 
 # begin COMMAND...: starts a command that is to wait; it writes to $tmp/begun when it ends.
@@ -65,39 +74,89 @@ echo "$*" >$tmp/made.new
 mv $tmp/made.new $tmp/made
 END
 
+# perf_waits: perf waits with the removal and the creation of events of a task.
+perf_waits() {
+	begin_task task
+	order touch 1
+	is "$(create page-faults name=all)" OK 'an event on all CPUs'
+	is "$(create "page-faults pid=$child name=one")" OK 'an event of a task'
+	hold "$child"
+	begin remove one
+	ok 'its removal waits' wait_for 60 in_perf perf_event_release_kernel
+	others_go_on removal
+	let_go
+	wait "$begun_pid"
+	is "$(cat $tmp/begun)" OK 'then it is removed'
+
+	hold "$child"
+	begin create "page-faults pid=$child name=one"
+	ok 'its creation waits' wait_for 60 in_perf perf_event_create_kernel_counter
+	others_go_on creation
+	(exec 6>&- && create "page-faults pid=$child name=two" >$tmp/two) &
+	two=$!
+	ok 'a second one waits for it' wait_for 60 waiting 2
+	let_go
+	wait "$begun_pid"
+	is "$(cat $tmp/begun)" OK 'then it is made'
+	wait "$two"
+	is "$(cat $tmp/two)" OK 'and so is the second one'
+	is "$(stat_of counters)" 2 'both share one counter'
+	order touch 500
+	at_least "$(count one)" 500 'which counts'
+	at_least "$(count two)" 500 'for both'
+
+	# The task exits first, and then no event can be made.
+	hold "$child"
+	kill -9 "$child"
+	ok 'the task waits, too' wait_for 60 in_perf perf_event_exit_task
+	pids=''
+	for name in a b c; do
+		(exec 6>&- && create "context-switches pid=$child name=$name" >$tmp/$name) &
+		pids="$pids $!"
+	done
+	ok 'three creations wait, of one counter' wait_for 60 waiting 3
+	is "$(stat_of counters)" 3 'which is one more'
+	let_go
+	# shellcheck disable=SC2086 # Several words.
+	wait $pids
+	is "$(cat $tmp/a $tmp/b $tmp/c | tr '\n' ' ')" 'ESRCH ESRCH ESRCH ' 'all of them fail'
+	is "$(stat_of counters)" 2 'and leave nothing'
+	exec 4>&- 5<&-
+
+	for name in one two all; do
+		is "$(remove $name)" OK "remove $name"
+	done
+}
+
 # shellcheck disable=SC2119
 load_tally
+if [ -e /proc/sys/vm/unprivileged_userfaultfd ]; then
+	perf_waits
+else
+	skip 'this kernel has no userfaultfd' 'perf waits with one event'
+fi
+
+# ---- many at a time share, and end at any moment
+
 begin_task task
-order touch 1
-is "$(create page-faults name=all)" OK 'an event on all CPUs'
-
-is "$(create "page-faults pid=$child name=one")" OK 'an event of a task'
-hold "$child"
-begin remove one
-ok 'its removal waits' wait_for 60 in_perf perf_event_release_kernel
-others_go_on removal
-let_go
-wait "$begun_pid"
-is "$(cat $tmp/begun)" OK 'then it is removed'
-
-hold "$child"
-begin create "page-faults pid=$child name=one"
-ok 'its creation waits' wait_for 60 in_perf perf_event_create_kernel_counter
-others_go_on creation
-(exec 6>&- && create "page-faults pid=$child name=two" >$tmp/two) &
-two=$!
-let_go
-wait "$begun_pid"
-is "$(cat $tmp/begun)" OK 'then it is made'
-wait "$two"
-is "$(cat $tmp/two)" OK 'and so is a second one, which waited for it'
-is "$(stat_of counters)" 2 'both share one counter'
-order touch 500
-at_least "$(count one)" 500 'which counts'
-at_least "$(count two)" 500 'for both'
-end_task
-for name in one two all; do
-	is "$(remove $name)" OK "remove $name"
+pids=''
+for who in 1 2 3 4; do
+	(
+		i=0
+		while [ $i -lt "$rounds" ]; do
+			i=$((i + 1))
+			[ "$(create "page-faults pid=$child name=$who")" = OK ] || exit
+			[ "$(create "page-faults name=all$who")" = OK ] || exit
+			[ "$(remove $who)" = OK ] || exit
+			[ "$(remove all$who)" = OK ] || exit
+		done
+		echo $who
+	) >>$tmp/sharers &
+	pids="$pids $!"
 done
+# shellcheck disable=SC2086 # Several words.
+wait $pids
+is "$(sort $tmp/sharers | tr '\n' ' ')" '1 2 3 4 ' 'all events are made and removed'
+end_task
 nothing_left 'nothing is left'
 finish
