@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Questions to the running kernel: PMUs, tracepoints and symbols by name, and the limit
- * of frequencies.
+ * Questions to the running kernel: PMUs, tracepoints and symbols by name, and the limits
+ * of frequencies and of call chains.
  *
- * perf exports neither its list of PMUs nor its limit. But an event has a pointer to its
+ * perf exports neither its list of PMUs nor its limits. But an event has a pointer to its
  * PMU, whose device is on the bus of all PMUs. And perf checks a new frequency of an
- * event against the limit. So a dummy event finds the bus at load, and another one is made
- * for the moment to answer about a frequency.
+ * event, and the call chains of a new event, against the limits. So a dummy event finds the
+ * bus at load, and others are made for the moment to answer about limits.
  */
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
+#include <linux/log2.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
 #include <linux/trace_events.h>
 #include "base/pmu.h"
 #include "compat.h"
 
-static struct perf_event *dummy_create(u64 freq)
+static struct perf_event *dummy_create(u64 freq, u16 max_stack)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -27,6 +28,8 @@ static struct perf_event *dummy_create(u64 freq)
 		.disabled = 1,
 		.freq = !!freq,
 		.sample_freq = freq,
+		.sample_type = max_stack ? PERF_SAMPLE_CALLCHAIN : 0,
+		.sample_max_stack = max_stack,
 	};
 	struct perf_event *event;
 	int tries = 10;
@@ -48,7 +51,7 @@ static typeof(((struct device *)NULL)->bus) pmu_bus;
 
 void tally_pmu_init(void)
 {
-	struct perf_event *dummy = dummy_create(0);
+	struct perf_event *dummy = dummy_create(0, 0);
 	u32 types[TALLY_CORE_PMUS];
 
 	/* Without a dummy, counts of software PMUs are read as those of all others. */
@@ -212,7 +215,7 @@ unsigned int tally_core_pmus(u32 *types)
  */
 int tally_pmu_check_freq(u64 hz)
 {
-	struct perf_event *dummy = dummy_create(1);
+	struct perf_event *dummy = dummy_create(1, 0);
 	int err;
 
 	if (IS_ERR(dummy))
@@ -220,6 +223,34 @@ int tally_pmu_check_freq(u64 hz)
 	err = perf_event_period(dummy, hz);
 	perf_event_release_kernel(dummy);
 	return err;
+}
+
+/**
+ * tally_pmu_max_stack - find perf's limit of entries in a call chain
+ *
+ * The limit is kernel.perf_event_max_stack. Modules cannot read it, and perf checks it for
+ * each new event.
+ *
+ * Context: Process context, may sleep.
+ * Return: the limit, or PERF_MAX_STACK_DEPTH if the limit is above that; ENOMEM; ENODEV.
+ */
+int tally_pmu_max_stack(void)
+{
+	unsigned int step = rounddown_pow_of_two(PERF_MAX_STACK_DEPTH), most = 0;
+	struct perf_event *dummy;
+
+	for (; step; step /= 2) {
+		if (most + step > PERF_MAX_STACK_DEPTH)
+			continue;
+		dummy = dummy_create(0, most + step);
+		if (!IS_ERR(dummy)) {
+			most += step;
+			perf_event_release_kernel(dummy);
+		} else if (PTR_ERR(dummy) != -EOVERFLOW) {
+			return PTR_ERR(dummy);
+		}
+	}
+	return most;
 }
 
 /**

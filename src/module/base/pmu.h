@@ -21,6 +21,7 @@ bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
 struct device *tally_pmu_get(u32 type);
 int tally_pmu_check_freq(u64 hz);
+int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
 int tally_address_check(u64 addr);

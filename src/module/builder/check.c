@@ -272,6 +272,25 @@ static int check_one_shot(struct tally_builder *b,
 }
 
 /*
+ * A driver that writes the address of a sample to the registers unwinds the call chain
+ * before that, up to perf's own sample_max_stack, which perf's system call makes the limit
+ * of the kernel where it is 0.
+ */
+static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	int most;
+
+	if (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN) || attr->sample_max_stack ||
+	    (!attr->precise_ip && attr->type < PERF_TYPE_MAX))
+		return 0;
+	most = tally_pmu_max_stack();
+	if (most < 0)
+		return tally_bad(b, most, "the limit of call chains cannot be read");
+	attr->sample_max_stack = most;
+	return 0;
+}
+
+/*
  * Sets what perf needs to know of samples.
  *
  * With PERF_SAMPLE_PERIOD, software events overflow at every occurrence. Programs that
@@ -369,7 +388,7 @@ static int check_sampling(struct tally_builder *b,
 	if (b->ring_pages && check_ring(b, attr))
 		return b->err;
 	set_samples(b, attr);
-	return check_one_shot(b, attr);
+	return set_max_stack(b, attr) ?: check_one_shot(b, attr);
 }
 
 static int check_inherit(struct tally_builder *b,

@@ -202,6 +202,32 @@ static void leave_scratch(void)
 	WRITE_ONCE(s->depth, s->depth - 1);
 }
 
+/*
+ * Whether the driver has unwound the call chain. Drivers of precise events do that before
+ * they write the address of the sample to the registers, whose stack is that of the
+ * interrupt.
+ */
+static bool has_chain(const struct perf_sample_data *data)
+{
+	return data->sample_flags & PERF_SAMPLE_CALLCHAIN;
+}
+
+/*
+ * Takes the driver's call chain. The interrupt may have come in the kernel, although the
+ * event excludes the kernel: the kernel's part of the chain lies in front of PERF_CONTEXT_USER.
+ */
+static void take_chain(const struct tally_output *out,
+		       const struct perf_callchain_entry *chain, struct parts *p)
+{
+	u32 first = 0;
+
+	if (out->strip)
+		while (first < chain->nr && chain->ip[first] != PERF_CONTEXT_USER)
+			first++;
+	p->ips = chain->ip + first;
+	p->nr_ips = chain->nr - first;
+}
+
 /* Unwinds the call chain into @ips. A chain without memory is empty. */
 static void find_chain(const struct tally_output *out, const struct perf_event *event,
 		       struct pt_regs *regs, u64 *ips, struct parts *p)
@@ -330,7 +356,10 @@ static unsigned int find_parts(const struct tally_output *out, const struct perf
 	if (type & PERF_SAMPLE_READ)
 		size += tally_read_format_size(out->read_format, p->group ? p->group->nr : 1);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
-		find_chain(out, event, regs, ips, p);
+		if (has_chain(data))
+			take_chain(out, data->callchain, p);
+		else
+			find_chain(out, event, regs, ips, p);
 		size += sizeof(u64) * (1 + p->nr_ips);
 	}
 	if (type & PERF_SAMPLE_RAW) {
@@ -388,7 +417,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 				     struct pt_regs *regs,
 				     const struct tally_read_members *group)
 {
-	bool chain = out->type & PERF_SAMPLE_CALLCHAIN;
+	bool chain = out->type & PERF_SAMPLE_CALLCHAIN && !has_chain(data);
 	struct parts p = { .group = group };
 	unsigned int size;
 	u64 *to;
