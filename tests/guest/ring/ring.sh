@@ -7,7 +7,7 @@
 # soak: on=debug-arm64,debug-rt,debug-kcsan,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
 #
 # Rings of /dev/tally: their records compared with perf's of the same overflows, their
-# mappings, their outputs and their wake-ups.
+# mappings, their outputs, their wake-ups and their clocks.
 #
 #	ring.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
@@ -42,6 +42,9 @@ for b in $bits; do
 	rings "devwake$b" wakeup sleeper redirected epoll_late by_signal feedback
 	rings "devvalues$b" reads changes interrupts
 done
+
+results devclock clocks
+results devclock default
 
 nothing_left 'nothing is left'
 finish
