@@ -94,10 +94,10 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
 				 open_device(attr, target) : open_perf(attr, target));
 }
 
-/* Calls a function for each online CPU, until one call fails. */
-static int each_cpu(int (*call)(void *data, int cpu), void *data)
+/* Calls a function for each CPU in a list of the kernel's, until one call fails. */
+static int each_cpu(const char *list, int (*call)(void *data, int cpu), void *data)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	FILE *file = fopen(list, "re");
 	int first, last, error = 0;
 
 	if (!file)
@@ -143,8 +143,9 @@ static int add_ring(struct opening *o, __u64 at)
 		return -ENOMEM;
 	error = libtally_ring_map(ring, o->fd, o->pages, at, ring_flags(o));
 	if (error) {
-		snprintf(o->target->error, sizeof(o->target->error), "mmap: %s",
-			 strerror(-error));
+		snprintf(o->target->error, sizeof(o->target->error), "mmap: %s%s",
+			 strerror(-error), error != -EPERM ? "" :
+			 "; RLIMIT_MEMLOCK and kernel.perf_event_mlock_kb are the limits");
 		free(ring);
 		return error;
 	}
@@ -229,12 +230,14 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	o.name = name;
 	o.number = -1;
 	if (all && target->via == LIBTALLY_VIA_PERF) {
-		error = each_cpu(open_on, &o);
+		error = each_cpu("/sys/devices/system/cpu/online", open_on, &o);
 		target->cpu = -1;
 	} else {
 		error = add_file(&o);
+		/* The rings of CPUs that are offline get records when these come online. */
 		if (!error)
-			error = all ? each_cpu(map_of, &o) : add_ring(&o, 0);
+			error = all ? each_cpu("/sys/devices/system/cpu/possible", map_of, &o) :
+				      add_ring(&o, 0);
 	}
 	free(copy);
 	return error ? error : o.number;

@@ -24,6 +24,7 @@ static struct {
 	__u64 id, id_step;	/* id of the next file, and the step to the one after */
 	int id_fails;
 	int cpus_fail;
+	int map_fails;		/* a writable mapping is EPERM */
 	int opened, last_fd;
 	int pauses, resumes;
 	int pause_fails;
@@ -45,9 +46,10 @@ int ioctl(int fd, unsigned long request, ...)
 		if (o->flags & TALLY_OPEN_MEMBER)
 			return 0;
 		kernel.opened++;
-		kernel.last_fd = memfd_create("event", 0);
+		kernel.last_fd = memfd_create("event", MFD_ALLOW_SEALING);
 		/* The file has room for a ring of each CPU, of any number of pages. */
-		if (ftruncate(kernel.last_fd, TALLY_RING_AT(1024)))
+		if (ftruncate(kernel.last_fd, TALLY_RING_AT(1024)) ||
+		    (kernel.map_fails && fcntl(kernel.last_fd, F_ADD_SEALS, F_SEAL_WRITE)))
 			exit(2);
 		return kernel.last_fd;
 	}
@@ -249,6 +251,12 @@ static void in_words(void)
 	EQUAL(libtally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EMFILE);
 	CHECK(!strcmp(target.error, strerror(EMFILE)));
 	kernel.cpus_fail = 0;
+
+	kernel.map_fails = 1;
+	target = target_of(0, -1);
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, NULL), (unsigned long long)-EPERM);
+	CHECK(strstr(target.error, "RLIMIT_MEMLOCK"));
+	kernel.map_fails = 0;
 	libtally_reader_free(reader);
 	kernel_end();
 	test_end("whatever fails says why, in words");

@@ -8,8 +8,9 @@
  *	sampled fields FILE	prints each sample in one line, as `perf script -F` does
  *	sampled change FILE	changes one field in some samples; prints their offsets
  *	sampled both		reads an event of perf and one of /dev/tally by one reader
+ *	sampled later CPU	reads an event on all CPUs, one of which comes online later
  *
- * "record", "dump" and "both" print "ok TEXT" or "bad TEXT" on standard error.
+ * "record", "dump", "both" and "later" print "ok TEXT" or "bad TEXT" on standard error.
  */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
@@ -482,12 +483,70 @@ static int both(void)
 	return 0;
 }
 
+/* ---- later -------------------------------------------------------------- */
+
+static void set_online(int cpu, int online)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "%d", online) < 0 || fclose(file))
+		err(2, "%s", path);
+}
+
+/* Returns the number of samples of this process on that CPU. */
+static unsigned long long samples_on(unsigned int cpu)
+{
+	const struct perf_event_header *header;
+	unsigned long long nr = 0;
+	struct libtally_record r;
+
+	while ((header = libtally_reader_next(reader)))
+		if (libtally_reader_parse(reader, header, &r) >= 0 &&
+		    r.type == PERF_RECORD_SAMPLE && r.id.pid == (__u32)getpid() &&
+		    r.id.cpu == cpu)
+			nr++;
+	return nr;
+}
+
+/* The module gives a CPU that came online its perf event some time later. */
+static int later(int cpu)
+{
+	struct perf_event_attr attr = sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1);
+	unsigned long long nr = 0;
+	int tries = 6000;
+
+	attr.disabled = 0;
+	via = LIBTALLY_VIA_DEVICE;
+	reader = libtally_reader_new();
+	set_online(cpu, 0);
+	open_for(&attr, -1, -1, 64, "an event on all CPUs, one of which is offline");
+	set_online(cpu, 1);
+	run_on(cpu);
+	while (!nr && tries--) {
+		fault(50);
+		nr = samples_on(cpu);
+		usleep(10000);
+	}
+	tell(nr > 0, "the records of that CPU arrive when it is online");
+	fault(50);
+	nr = samples_on(cpu);
+	fprintf(stderr, "# %llu samples\n", nr);
+	tell(nr >= 50, "all of them");
+	libtally_reader_free(reader);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "later"))
+		return later(atoi(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "both"))
 		return both();
 	if (argc != 3)
-		errx(2, "usage: sampled record|dump|fields|change FILE, or sampled both");
+		errx(2, "usage: sampled record|dump|fields|change FILE, sampled both, or sampled later CPU");
 	if (!strcmp(argv[1], "record"))
 		return record(argv[2]);
 	if (!strcmp(argv[1], "fields"))

@@ -64,5 +64,9 @@ ok 'the library says the same of the changed ones' cmp $tmp/fields.ours $tmp/fie
 
 program sampled both
 
+# ---- a CPU that comes online after the event was opened
+
+program sampled later 1
+
 nothing_left 'nothing is left'
 finish
