@@ -14,9 +14,10 @@
 #include "../modules/made_up.h"
 #include "arch/regs.h"
 #include "builder/builder.h"
+#include "builder/sample_fields.h"
 #include "event/event.h"
 
-#define ALL	((PERF_SAMPLE_MAX - 1) & ~(PERF_SAMPLE_AUX | PERF_SAMPLE_WEIGHT_STRUCT))
+#define ALL	(TALLY_SAMPLE_KNOWN & ~(PERF_SAMPLE_AUX | PERF_SAMPLE_WEIGHT_STRUCT))
 #define COUNT	777
 
 #if defined(CONFIG_X86)

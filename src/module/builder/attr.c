@@ -169,7 +169,7 @@ u64 tally_attr_bits(void)
 /* Returns the bits of sample_type that an event of a file may have. */
 u64 tally_attr_sample_type(void)
 {
-	u64 fields = tally_sample_fields(PERF_SAMPLE_MAX - 1, TALLY_IN_RECORDS);
+	u64 fields = tally_sample_fields(TALLY_SAMPLE_KNOWN, TALLY_IN_RECORDS);
 
 	if (!tally_regs_exist())
 		fields &= ~(u64)OF_REGISTERS;
@@ -317,8 +317,8 @@ static int check_unbuilt_members(struct tally_builder *b,
 bool tally_attr_is_known(const struct perf_event_attr *attr)
 {
 	return !has_reserved_1(attr) && !attr->__reserved_2 && !has_reserved_3(attr) &&
-	       !(attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1)) &&
-	       !(attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1));
+	       !(attr->sample_type & ~TALLY_SAMPLE_KNOWN) &&
+	       !(attr->read_format & ~TALLY_FORMAT_KNOWN);
 }
 
 /* Only records use the clock. perf checks clockid in its system call only. */
@@ -361,10 +361,10 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 	if (has_reserved_3(attr))
 		return tally_bad_in(b, TALLY_FIELD_ATTR_AT(AUX_ACTION_AT), -EINVAL,
 				    "reserved bits are set");
-	if (attr->sample_type & ~(u64)(PERF_SAMPLE_MAX - 1))
+	if (attr->sample_type & ~TALLY_SAMPLE_KNOWN)
 		return tally_bad_attr(b, sample_type, -EINVAL,
 				      "unknown bits in sample_type");
-	if (attr->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+	if (attr->read_format & ~TALLY_FORMAT_KNOWN)
 		return tally_bad_attr(b, read_format, -EINVAL,
 				      "unknown bits in read_format");
 	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:

@@ -49,8 +49,8 @@ static const struct {
 	{ PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT", TALLY_IN_TAIL | TALLY_IN_SHARED },
 };
 
-/* A kernel with another field needs a row here, and code that writes it. */
-static_assert(BIT_ULL(ARRAY_SIZE(fields)) == PERF_SAMPLE_MAX);
+/* Another field that tally knows needs a row here, and code that writes it. */
+static_assert(BIT_ULL(ARRAY_SIZE(fields)) - 1 == TALLY_SAMPLE_KNOWN);
 
 /**
  * tally_sample_fields - select the fields of a sample_type by place and user

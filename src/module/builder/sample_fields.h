@@ -4,6 +4,14 @@
 
 #include <linux/bits.h>
 #include <linux/types.h>
+#include <uapi/linux/perf_event.h>
+
+/*
+ * The bits of sample_type and read_format that tally knows. A newer kernel may have more:
+ * these are refused like bits that no kernel knows.
+ */
+#define TALLY_SAMPLE_KNOWN	((u64)PERF_SAMPLE_WEIGHT_STRUCT * 2 - 1)
+#define TALLY_FORMAT_KNOWN	((u64)PERF_FORMAT_LOST * 2 - 1)
 
 /*
  * Where a field stands in a record, and who may have it.

@@ -20,6 +20,7 @@
 #include <uapi/linux/tally.h>
 #include "base/copyin.h"
 #include "builder/builder.h"
+#include "builder/sample_fields.h"
 #include "builder/rights.h"
 #include "device/device.h"
 #include "event/event.h"
@@ -402,7 +403,7 @@ static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
 	if (a->perf_flags & ~(u64)PERF_FLAG_FD_CLOEXEC)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
-	if (a->read_format & ~(u64)(PERF_FORMAT_MAX - 1))
+	if (a->read_format & ~TALLY_FORMAT_KNOWN)
 		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
 				   "unknown bits in read_format");
 	if (a->read_format & PERF_FORMAT_GROUP)

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/copyin.h"
 #include "builder/builder.h"
+#include "builder/sample_fields.h"
 #include "builder/rights.h"
 #include "device/info.h"
 #include "device/quota.h"
@@ -67,7 +68,7 @@ int tally_ioc_info(void __user *arg)
 		.publish_default_ns = TALLY_PUBLISH_DEFAULT,
 		.attr_bits = tally_attr_bits(),
 		.sample_type = tally_attr_sample_type(),
-		.read_format = PERF_FORMAT_MAX - 1,
+		.read_format = TALLY_FORMAT_KNOWN,
 		.perf_flags = TALLY_PERF_FLAGS,
 		.clocks = clocks(),
 		.max_stack = PERF_MAX_STACK_DEPTH,
