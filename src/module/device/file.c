@@ -125,9 +125,9 @@ bool tally_file_has_ended(struct tally_file *f)
 	bool ended;
 
 	if (f->ev)
-		return tally_event_ended(f->ev);
+		return tally_event_ended(f->ev) && tally_task_exit_seen(&f->exit);
 	mutex_lock(&f->at.lock);
-	ended = !f->at.ev || tally_event_ended(f->at.ev);
+	ended = !f->at.ev || (tally_event_ended(f->at.ev) && tally_task_exit_seen(&f->exit));
 	mutex_unlock(&f->at.lock);
 	return ended;
 }

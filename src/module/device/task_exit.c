@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "device/task_exit.h"
+#include "record/task_members.h"
 
 /*
  * Guards the list, and the private members of each waiter. A tracepoint takes this lock
@@ -165,8 +166,23 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	/* Either exit() finds the listener, or PF_EXITING is seen here. */
 	smp_mb(); /* Y */
 	if (READ_ONCE(task->flags) & PF_EXITING)
-		task_ended(&w->listener, NULL);
+		tally_members_leave_one(&w->listener);
 	return 0;
+}
+
+/**
+ * tally_task_exit_seen - check that all tasks of a waiter are known to have left the event
+ * @w: the waiter, which need not have been added
+ *
+ * perf's event may end before the tracepoint at which the EXIT record of its last task is
+ * written. A reader stops at EPOLLHUP, so the end is reported after both.
+ *
+ * Context: Process context.
+ * Return: true if they are, or if nobody waits for them.
+ */
+bool tally_task_exit_seen(const struct tally_task_exit *w)
+{
+	return !w->listener.kinds || tally_members_gone(&w->listener);
 }
 
 /**

@@ -245,6 +245,23 @@ void tally_members_leave_one(struct tally_task_listener *listener)
 }
 
 /**
+ * tally_members_gone - check that all tasks of a listener have left it
+ * @listener: the listener, after tally_members_add()
+ *
+ * Context: Process context.
+ * Return: true if they have, and then the last of their records have been written.
+ */
+bool tally_members_gone(const struct tally_task_listener *listener)
+{
+	bool gone;
+
+	raw_spin_lock(&members_lock);
+	gone = list_empty(&listener->members);
+	raw_spin_unlock(&members_lock);
+	return gone;
+}
+
+/**
  * tally_members_add - add the first member of a listener
  * @listener: the listener, with a task
  *

@@ -24,6 +24,7 @@ void tally_members_inherit(const struct task_struct *parent, const struct task_s
 			   unsigned long clone_flags);
 void tally_members_leave(const struct task_struct *task, bool exec);
 void tally_members_leave_one(struct tally_task_listener *listener);
+bool tally_members_gone(const struct tally_task_listener *listener);
 int tally_members_init(void);
 void tally_members_exit(void);
 
