@@ -17,7 +17,7 @@
  * OVERWRITE	New records overwrite the oldest ones. The reader reads the whole ring
  *		while it is paused, and again at the end.
  * GARBAGE	A reader writes any value to data_tail at any time. So has_room() returns
- *		any value.
+ *		any value for a record that is shorter than the ring.
  *
  * BAD_WOKEN and BAD_EVENTS are what perf's own ring does: between reading and writing a
  * value there is one step too many, and an interrupt there wakes too often, or too late.
@@ -113,24 +113,21 @@ byte given, retold;	/* records reserved; lost records that LOST records report *
 #define RUNS(l)	(top <= (l) + 1)
 #endif
 
-/* has_room(): whether the words up to x may be written over. */
+/* has_room(): whether the size words up to x may be written over. */
 #ifdef OVERWRITE
 #ifdef BAD_FIRST
-#define HAS_ROOM(x)	true
+#define HAS_ROOM(x, size)	true
 #else
-#define HAS_ROOM(x)	(MOD((x) - began) <= N)
+#define HAS_ROOM(x, size)	(MOD((x) - began) <= N)
 #endif
-#elif defined(BAD_TAIL) || defined(GARBAGE)
-#define HAS_ROOM(x)	true
+#elif defined(BAD_TAIL) || defined(BAD_SIZE)
+#define HAS_ROOM(x, size)	true
+#elif defined(GARBAGE)
+#define HAS_ROOM(x, size)	((size) < N)
 #elif defined(BAD_FULL)
-#define HAS_ROOM(x)	(MOD((x) - AS_SEEN(data_tail)) <= N)
+#define HAS_ROOM(x, size)	(MOD((x) - AS_SEEN(data_tail)) <= N)
 #else
-#define HAS_ROOM(x)	(MOD((x) - AS_SEEN(data_tail)) < N)
-#endif
-#ifdef BAD_SIZE
-#define TOO_LONG(size)	false
-#else
-#define TOO_LONG(size)	((size) > N)
+#define HAS_ROOM(x, size)	((MOD(AS_SEEN(data_tail) - (x) + (size) - 1) & (N - 1)) >= (size))
 #endif
 
 /* place(): the index of the first word of a record that ends at x. */
@@ -269,9 +266,9 @@ try:		atomic {
 #ifdef GARBAGE
 		:: goto no_room
 #else
-		:: !HAS_ROOM(end) || TOO_LONG(size) -> goto no_room
+		:: !HAS_ROOM(end, size) -> goto no_room
 #endif
-		:: HAS_ROOM(end) && !TOO_LONG(size)
+		:: HAS_ROOM(end, size)
 		fi;
 reserve:	atomic {
 			if

@@ -23,8 +23,8 @@
  * brackets in the comments.
  *
  * The reader is another CPU, or a user program that may write anything to the header page.
- * The kernel reads nothing of that page but data_tail, and a wrong data_tail costs the
- * program its own records only.
+ * The kernel reads nothing of that page but data_tail, of which only the place in the ring
+ * counts, as in perf. A wrong data_tail costs the program its own records only.
  *
  * In overwrite mode writers wait for no reader. But a writer that goes all around the ring
  * must not overtake one that it has interrupted: both would write to the same bytes. So
@@ -85,7 +85,7 @@ struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nes
 	do {
 		head = local_read(&r->head);
 		end = head + size;
-		if (unlikely(!tally_ring_has_room(r, end) || size > r->size))
+		if (unlikely(!tally_ring_has_room(r, end, size)))
 			return no_room(r, room.lost);
 	} while (unlikely(local_cmpxchg(&r->head, head, end) != head)); /* [reserve] */
 	room.to = tally_ring_reserved(r, end, size);

@@ -135,16 +135,20 @@ static inline struct tally_ring *tally_ring_get(struct tally_ring *r)
 
 /* ---- writing; see ring.c for the letters, and for the labels ---- */
 
-/* Whether the bytes up to @end may be overwritten. */
-static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsigned long end)
+/* Whether the @size bytes up to @end may be overwritten. */
+static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsigned long end,
+						unsigned int size)
 {
-	unsigned long tail;
+	unsigned long tail, next = end - size + 1;
 
 	if (r->overwrite)
 		return end - READ_ONCE(r->first) <= r->size;
 	tail = READ_ONCE(r->page->data_tail); /* R */
-	/* As in perf, the ring never becomes quite full. */
-	return end - (r->backward ? -tail : tail) < r->size;
+	/*
+	 * As in perf, the ring never becomes quite full, and only the tail's place in it counts:
+	 * with any data_tail, records go on.
+	 */
+	return (((r->backward ? -tail : tail) - next) & (r->size - 1)) >= size;
 }
 
 /* The address of a record of @size bytes, which has moved the head to @end. */
@@ -193,7 +197,7 @@ static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r
 		WRITE_ONCE(r->first, head); /* [first] */
 	end = head + size;
 	/* No room, or a writer came in between: the slow path tries again. */
-	if (unlikely(!tally_ring_has_room(r, end) || size > r->size) ||
+	if (unlikely(!tally_ring_has_room(r, end, size)) ||
 	    unlikely(local_cmpxchg(&r->head, head, end) != head)) /* [reserve] */
 		goto rest;
 	return (struct tally_room){ .to = tally_ring_reserved(r, end, size) };
