@@ -19,7 +19,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <uapi/linux/tally.h>
-#include "base/clock.h"
 #include "builder/sample_fields.h"
 #include "event/event.h"
 #include "record/output.h"
@@ -174,7 +173,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	out->id = ev->id;
 	out->ns = get_pid_ns(task_active_pid_ns(current));
 	out->global = out->ns == &init_pid_ns;
-	out->clock = tally_clock_of(attr);
+	out->clock = attr->use_clockid ? tally_clock_of(attr) : NULL;
 	INIT_LIST_HEAD(&out->followers);
 	INIT_LIST_HEAD(&out->follows);
 	for (i = 0; i < nr_slots; i++)
@@ -288,6 +287,14 @@ static bool has_ring(const struct tally_output *out)
 static bool same_target(const struct tally_target *a, const struct tally_target *b)
 {
 	return a->task == b->task && a->cpu == b->cpu;
+}
+
+/* As tally_output::clock, also for an event that has no records yet. */
+tally_clock_fn tally_output_clock(const struct tally_event *ev)
+{
+	const struct tally_output *out = READ_ONCE(ev->output);
+
+	return out ? out->clock : NULL;
 }
 
 /* Whether a reader can read both from one ring. */

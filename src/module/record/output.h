@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <uapi/linux/tally.h>
+#include "base/clock.h"
 #include "record/read_format.h"
 #include "record/task_events.h"
 
@@ -52,7 +53,8 @@ struct tally_output_slot {
  * @id: id of the event
  * @ns: PID namespace of the event's maker
  * @global: @ns is the initial one
- * @clock: clock of the records, in nanoseconds
+ * @clock: clock of the records, in nanoseconds; NULL for local_clock(), which some kernels
+ *	have inline: its address is another one in each file
  * @max_stack: entries of a call chain; 0 for the default
  * @callchain_kernel: call chains include the kernel
  * @callchain_user: call chains include user space
@@ -142,6 +144,7 @@ void tally_output_detach(struct tally_output *out, unsigned int slot);
 void tally_output_detach_slot(struct tally_output_slot *s);
 struct tally_output *tally_output_of(struct tally_event *ev);
 int tally_output_slot_at(const struct tally_output *out, unsigned long pgoff);
+tally_clock_fn tally_output_clock(const struct tally_event *ev);
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to);
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader);

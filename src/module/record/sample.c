@@ -90,7 +90,7 @@ static u16 misc_of(struct pt_regs *regs)
 static __always_inline u64 time_of(const struct tally_output *out,
 				   const struct perf_sample_data *data)
 {
-	if (unlikely(data->sample_flags & PERF_SAMPLE_TIME) && out->clock == local_clock)
+	if (unlikely(data->sample_flags & PERF_SAMPLE_TIME) && !out->clock)
 		return data->time;
 	return tally_word_now(out);
 }

@@ -48,7 +48,7 @@ static __always_inline u64 tally_word_tid(const struct tally_output *out, struct
 /* Most events have the default clock: comparing is cheaper than an indirect call. */
 static __always_inline u64 tally_word_now(const struct tally_output *out)
 {
-	return likely(out->clock == local_clock) ? local_clock() : out->clock();
+	return likely(!out->clock) ? local_clock() : out->clock();
 }
 
 /* A child's stream id is its own; only stream ids have bit 63. */
