@@ -785,10 +785,10 @@ void tally_builder_exclusive(struct tally_builder *b);
  * tally_builder_exclude - set the parts of the machine that are not counted
  * @b: the builder
  * @mask: flags of enum tally_exclude, instead of the default; 0 counts everything.
- *	tally_build() returns EINVAL for unknown bits, and for a mask that leaves
- *	nothing to count.
+ *	tally_build() returns EINVAL for unknown bits.
  *
- * Clock events count all time, whatever is excluded, as perf's do.
+ * As in perf, an event counts 0 if nothing is left of it, but clock events count all
+ * time, whatever is excluded.
  *
  * Context: Any context.
  */

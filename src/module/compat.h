@@ -116,6 +116,16 @@ static inline atomic_long_t *tally_user_mlock(struct user_struct *user)
 #endif
 }
 
+/* Whether the kernel knows perf_event_attr::aux_action. */
+static inline bool tally_attr_has_aux_action(void)
+{
+#ifdef TALLY_HAVE_ATTR_AUX_ACTION
+	return true;
+#else
+	return false;
+#endif
+}
+
 #ifdef TALLY_HAVE_ATTR_CONFIG3
 static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
 {

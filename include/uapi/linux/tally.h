@@ -178,8 +178,8 @@
  *   PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event;
  * - perf_flags: PERF_FLAG_PID_CGROUP;
  * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol, bpf_event,
- *   text_poke, inherit_stat, aux_output, aux_action, aux_watermark, aux_sample_size, and
- *   PERF_SAMPLE_AUX of sample_type;
+ *   text_poke, inherit_stat, aux_output, aux_action, aux_sample_size, and PERF_SAMPLE_AUX of
+ *   sample_type;
  * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before the program
  *   may have its signal;
  * - the tracepoint ftrace:function, and a kprobe or uprobe by config1;
@@ -193,8 +193,6 @@
  *   CAP_PERFMON / a filter may come later, which reads the raw record.
  * - Locked memory: kernel.perf_event_mlock_kb / the parameter mlock_kbytes, of the same default /
  *   modules cannot read the former.
- * - An event that cannot count anything (switches or migrations with exclude_kernel; everything
- *   excluded): opens and reads 0 / EINVAL / 0 would look like a count.
  * Counting:
  * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at 0, too /
  *   the value that is read next is 0.
@@ -211,7 +209,8 @@
  *   permit rdpmc.
  * - Writer of the page: the CPU that the event counts on / any CPU, so a program reads again while
  *   lock is odd, and not only when lock has changed / one page has the sum of all CPUs.
- * - First page of a ring: has counts / has none / counts are in the page of counts.
+ * - First page of a ring: has counts, so another page of the file is EINVAL / has none, and the
+ *   page of counts can be mapped as well / counts are in the page of counts.
  * poll(2) and signals:
  * - A file without a ring: EPOLLHUP / nothing, until its task has exited or its event was released,
  *   which is EPOLLHUP / such files are polled for these ends.
@@ -221,6 +220,7 @@
  * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once / on all
  *   CPUs maybe twice, or just before another signal / overflows of several CPUs share one signal.
  * Rings and records:
+ * - PERF_EVENT_IOC_REFRESH of an event with sigtrap: limits the signals / EINVAL / perf sends them.
  * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when no
  *   record is being written / a paused ring can be read as a whole.
  * - UNTHROTTLE: written when the event starts again / written in front of the next sample in that

@@ -69,7 +69,8 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 				      ev->overflow ? tally_overflow_callback : NULL,
 				      ev->overflow ?: alone, at_once(b, attr), &cpu);
 		if (IS_ERR(c))
-			err = tally_builder_failed(b, PTR_ERR(c), cpu);
+			err = tally_breakpoint_failed(b, PTR_ERR(c)) ?:
+			      tally_builder_failed(b, PTR_ERR(c), cpu);
 	}
 	if (!err) {
 		ev->counter = c;

@@ -25,11 +25,6 @@ static int check_sample_type(struct tally_builder *b,
 {
 	u64 branches = attr->branch_sample_type;
 
-	if (attr->sample_type & OF_REGISTERS && !tally_regs_exist())
-		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
-				      "PERF_SAMPLE_%s: tally does not know the registers of this architecture",
-				      tally_sample_field_name(attr->sample_type &
-							      OF_REGISTERS));
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK) {
 		if (branches & ~(u64)(PERF_SAMPLE_BRANCH_MAX - 1))
 			return tally_bad_attr(b, branch_sample_type, -EINVAL,
@@ -37,34 +32,23 @@ static int check_sample_type(struct tally_builder *b,
 		if (!(branches & ~(u64)PERF_SAMPLE_BRANCH_PLM_ALL))
 			return tally_bad_attr(b, branch_sample_type, -EINVAL,
 					      "no kind of branch");
-	} else if (branches) {
-		return tally_bad_attr(b, branch_sample_type, -EINVAL,
-				      "branch_sample_type without branches");
 	}
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER &&
 	    (attr->sample_stack_user >= USHRT_MAX ||
 	     !IS_ALIGNED(attr->sample_stack_user, sizeof(u64))))
 		return tally_bad_attr(b, sample_stack_user, -EINVAL,
 				      "sample_stack_user is too large or no multiple of 8");
-	if (attr->sample_type & PERF_SAMPLE_REGS_USER &&
+	if (attr->sample_type & PERF_SAMPLE_REGS_USER && tally_regs_exist() &&
 	    tally_regs_validate(attr->sample_regs_user))
 		return tally_bad_attr(b, sample_regs_user, -EINVAL,
 				      "sample_regs_user has no register or an unknown one");
-	if (attr->sample_type & PERF_SAMPLE_REGS_INTR &&
+	if (attr->sample_type & PERF_SAMPLE_REGS_INTR && tally_regs_exist() &&
 	    tally_regs_validate(attr->sample_regs_intr))
 		return tally_bad_attr(b, sample_regs_intr, -EINVAL,
 				      "sample_regs_intr has no register or an unknown one");
-	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN &&
-	    attr->sample_max_stack > PERF_MAX_STACK_DEPTH)
-		return tally_bad_attr(b, sample_max_stack, -EOVERFLOW,
-				      "sample_max_stack is above %u", PERF_MAX_STACK_DEPTH);
 	if (attr->sample_type & PERF_SAMPLE_WEIGHT &&
 	    attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
 		return tally_bad_attr(b, sample_type, -EINVAL, "both kinds of weight");
-	/* As perf before 6.12. Later kernels accept it with PERF_SAMPLE_TID. */
-	if (attr->sample_type & PERF_SAMPLE_READ && attr->inherit)
-		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
-				     "PERF_SAMPLE_READ of an inherited event");
 	if (attr->sample_type & PERF_SAMPLE_CGROUP &&
 	    !IS_ENABLED(CONFIG_CGROUP_PERF))
 		return tally_bad_attr(b, sample_type, -EINVAL,
@@ -78,6 +62,17 @@ static int check_samples(struct tally_builder *b, const struct perf_event_attr *
 	bool records = b->flags & TALLY_BUILDER_RECORDS;
 	u64 left = attr->sample_type;
 
+	if (left & OF_REGISTERS && !tally_regs_exist())
+		return tally_bad_attr(b, sample_type, -EOPNOTSUPP,
+				      "PERF_SAMPLE_%s: tally does not know the registers of this architecture",
+				      tally_sample_field_name(left & OF_REGISTERS));
+	if (left & PERF_SAMPLE_CALLCHAIN && attr->sample_max_stack > PERF_MAX_STACK_DEPTH)
+		return tally_bad_attr(b, sample_max_stack, -EOVERFLOW,
+				      "sample_max_stack is above %u", PERF_MAX_STACK_DEPTH);
+	/* As perf before 6.12. Later kernels accept it with PERF_SAMPLE_TID. */
+	if (left & PERF_SAMPLE_READ && attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "PERF_SAMPLE_READ of an inherited event");
 	left &= ~tally_sample_fields(left, records ? TALLY_IN_RECORDS : TALLY_IN_HANDLER);
 	if (!left)
 		return 0;
@@ -249,7 +244,9 @@ static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr
 
 static bool has_reserved_3(const struct perf_event_attr *attr)
 {
-	return *(const u32 *)((const char *)attr + AUX_ACTION_AT) & ~AUX_ACTIONS;
+	u32 known = tally_attr_has_aux_action() ? AUX_ACTIONS : 0;
+
+	return *(const u32 *)((const char *)attr + AUX_ACTION_AT) & ~known;
 }
 
 /*
@@ -262,7 +259,7 @@ static const struct unbuilt_member {
 	const char *name;
 	const char *why;
 } unbuilt_members[] = {
-	{ offsetof(struct perf_event_attr, aux_watermark), 4, "aux_watermark", no_aux },
+	{ offsetof(struct perf_event_attr, aux_watermark), 4, "aux_watermark", no_ring },
 	{ offsetof(struct perf_event_attr, aux_sample_size), 4, "aux_sample_size", no_aux },
 	{ AUX_ACTION_AT, 4, "aux_action", no_aux },
 	{ offsetof(struct perf_event_attr, sample_regs_user), 8, "sample_regs_user", no_ring },
@@ -341,16 +338,30 @@ static int check_read_format(struct tally_builder *b, const struct perf_event_at
 			      "PERF_FORMAT_GROUP: only events of files have groups");
 }
 
+static int check_together(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	if (attr->inherit_thread && !attr->inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT_THREAD, -EINVAL,
+				     "inherit_thread without inherit");
+	if (attr->remove_on_exec && attr->enable_on_exec)
+		return tally_bad_bit(b, TALLY_BIT_REMOVE_ON_EXEC, -EINVAL,
+				     "both remove_on_exec and enable_on_exec");
+	if (attr->sigtrap && !attr->remove_on_exec)
+		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EINVAL,
+				     "sigtrap without remove_on_exec");
+	return 0;
+}
+
 /**
- * tally_builder_check_bits - check the bits and members of perf_event_attr
+ * tally_builder_check_attr - make the checks that perf makes when it copies the attributes
  * @b: the builder
  * @attr: attributes that the builder was given
  *
  * Context: Any context.
  * Return: 0; EINVAL for reserved bits, and for settings that are invalid or contradict
- * each other; EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally cannot do.
+ * each other.
  */
-int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
+int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (has_reserved_1(attr))
 		return tally_bad_bit(b, TALLY_BIT_RESERVED, -EINVAL,
@@ -367,7 +378,21 @@ int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_at
 	if (attr->read_format & ~TALLY_FORMAT_KNOWN)
 		return tally_bad_attr(b, read_format, -EINVAL,
 				      "unknown bits in read_format");
-	return check_sample_type(b, attr) ?: check_unbuilt_members(b, attr) ?:
+	return check_sample_type(b, attr) ?: check_together(b, attr);
+}
+
+/**
+ * tally_builder_check_bits - check the bits and members of perf_event_attr
+ * @b: the builder
+ * @attr: attributes that the builder was given
+ *
+ * Context: Any context.
+ * Return: 0; EINVAL as tally_builder_check_attr(), and for a clock that there is not;
+ * EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally cannot do.
+ */
+int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	return tally_builder_check_attr(b, attr) ?: check_unbuilt_members(b, attr) ?:
 	       check_samples(b, attr) ?: check_attr_bits(b, attr) ?:
 	       check_clock(b, attr) ?: check_read_format(b, attr);
 }

@@ -91,11 +91,14 @@ static inline bool tally_read_format_of_group(u64 sample_type, u64 read_format)
 
 void tally_builder_clear(struct tally_builder *b, struct module *owner);
 int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
+int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_attr *attr);
+int tally_builder_check_first(struct tally_builder *b);
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);
 bool tally_attr_is_known(const struct perf_event_attr *attr);
 u64 tally_attr_bits(void);
 u64 tally_attr_sample_type(void);
 int tally_check_breakpoint(struct perf_event_attr *attr);
+int tally_breakpoint_failed(struct tally_builder *b, int err);
 int tally_builder_target(struct tally_builder *b, struct tally_target *target);
 int tally_builder_failed(struct tally_builder *b, int err, int cpu);
 

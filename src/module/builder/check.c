@@ -20,16 +20,9 @@
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
 #define FTRACE_FUNCTION_ID 1
 
-static int breakpoint_why(struct perf_event_attr *attr, const char **why,
+static int breakpoint_why(const struct perf_event_attr *attr, const char **why,
 			  u32 *field)
 {
-	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, type));
-	*why = "the kernel has no breakpoints on this architecture";
-	if (!tally_breakpoint_exists())
-		return -ENOENT;
-	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
-		attr->bp_len = sizeof(long);
-
 	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, bp_type));
 	switch (attr->bp_type) {
 	case HW_BREAKPOINT_R:
@@ -54,10 +47,6 @@ static int breakpoint_why(struct perf_event_attr *attr, const char **why,
 	if (attr->bp_type != HW_BREAKPOINT_X && is_power_of_2(attr->bp_len) &&
 	    !IS_ALIGNED(attr->bp_addr, attr->bp_len))
 		return -EINVAL;
-	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, sample_period));
-	*why = "a breakpoint on this architecture can count, but not overflow";
-	if (attr->sample_period && !tally_breakpoint_can_overflow())
-		return -EOPNOTSUPP;
 	return 0;
 }
 
@@ -67,7 +56,21 @@ int tally_check_breakpoint(struct perf_event_attr *attr)
 	const char *why;
 	u32 field;
 
+	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
+		attr->bp_len = sizeof(long);
 	return breakpoint_why(attr, &why, &field);
+}
+
+/* perf alone checks the breakpoint of a file. If perf refused it, this finds the reason. */
+int tally_breakpoint_failed(struct tally_builder *b, int err)
+{
+	const char *why;
+	u32 field;
+
+	if (b->attr.type == PERF_TYPE_BREAKPOINT && err == -EINVAL &&
+	    breakpoint_why(&b->attr, &why, &field))
+		tally_bad_in(b, field, err, "%s", why);
+	return b->err;
 }
 
 static int check_breakpoint(struct tally_builder *b,
@@ -75,8 +78,19 @@ static int check_breakpoint(struct tally_builder *b,
 {
 	const char *why;
 	u32 field;
-	int err = breakpoint_why(attr, &why, &field);
+	int err;
 
+	if (!tally_breakpoint_exists())
+		return tally_bad_attr(b, type, -ENOENT,
+				      "the kernel has no breakpoints on this architecture");
+	if (attr->sample_period && !tally_breakpoint_can_overflow())
+		return tally_bad_attr(b, sample_period, -EOPNOTSUPP,
+				      "a breakpoint on this architecture can count, but not overflow");
+	if (b->flags & TALLY_BUILDER_FILE)
+		return 0;
+	if (attr->bp_type == HW_BREAKPOINT_X && !attr->bp_len)
+		attr->bp_len = sizeof(long);
+	err = breakpoint_why(attr, &why, &field);
 	return err ? tally_bad_in(b, field, err, "%s", why) : 0;
 }
 
@@ -102,20 +116,10 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return check_breakpoint(b, attr);
-	if (attr->bp_type)
-		return tally_bad_attr(b, bp_type, -EINVAL,
-				      "bp_type without a breakpoint");
 	if (attr->type == PERF_TYPE_TRACEPOINT &&
 	    attr->config == FTRACE_FUNCTION_ID)
 		return tally_bad_attr(b, config, -EOPNOTSUPP,
 				      "ftrace:function would hook every function");
-	/* Switches and migrations happen in the kernel: perf would count none. */
-	if (attr->type == PERF_TYPE_SOFTWARE && attr->exclude_kernel &&
-	    (attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-	     attr->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-	     attr->config == PERF_COUNT_SW_CGROUP_SWITCHES))
-		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_KERNEL, -EINVAL,
-				     "switches and migrations happen in the kernel only");
 	return check_probe(b, attr);
 }
 
@@ -143,15 +147,6 @@ static int check_exec(struct tally_builder *b,
 {
 	bool task = b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID);
 
-	if (attr->remove_on_exec && attr->enable_on_exec)
-		return tally_bad_bit(b, TALLY_BIT_REMOVE_ON_EXEC, -EINVAL,
-				     "both remove_on_exec and enable_on_exec");
-	if (attr->sigtrap && !attr->remove_on_exec)
-		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EINVAL,
-				     "sigtrap without remove_on_exec");
-	if (attr->sig_data && !attr->sigtrap)
-		return tally_bad_attr(b, sig_data, -EINVAL,
-				      "sig_data without sigtrap");
 	if ((attr->remove_on_exec || attr->enable_on_exec) && !task)
 		return tally_bad_bit(b, attr->remove_on_exec ? TALLY_BIT_REMOVE_ON_EXEC :
 							       TALLY_BIT_ENABLE_ON_EXEC,
@@ -162,30 +157,53 @@ static int check_exec(struct tally_builder *b,
 	return attr->sigtrap ? check_sigtrap(b, attr) : 0;
 }
 
-static int check_exclude(struct tally_builder *b,
-			 const struct perf_event_attr *attr)
+static int check_period(struct tally_builder *b, u64 period)
 {
-	if (attr->exclude_user && attr->exclude_kernel && attr->exclude_hv)
-		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_USER, -EINVAL,
-				     "user, kernel and hypervisor excluded: nothing left");
-	if (attr->exclude_host && attr->exclude_guest)
-		return tally_bad_bit(b, TALLY_BIT_EXCLUDE_HOST, -EINVAL,
-				     "host and guest excluded: nothing left");
-	return 0;
+	return period >> 63 ? tally_bad_attr(b, sample_period, -EINVAL,
+					     "period above 2^63 - 1") : 0;
+}
+
+static int check_limit(struct tally_builder *b, u64 freq)
+{
+	int err = tally_pmu_check_freq(freq);
+
+	if (err == -EINVAL)
+		return tally_bad_attr(b, sample_freq, err,
+				      "frequency %llu is above kernel.perf_event_max_sample_rate",
+				      freq);
+	return err ? tally_bad(b, err, "the limit of frequencies cannot be read") : 0;
+}
+
+/**
+ * tally_builder_check_first - make the checks that perf makes before it looks at the target
+ * @b: the builder of a file's event, with its attr
+ *
+ * A program that makes two mistakes gets the same error as from perf.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL; another one if the limit of frequencies cannot be read.
+ */
+int tally_builder_check_first(struct tally_builder *b)
+{
+	const struct perf_event_attr *attr = &b->attr;
+
+	if (tally_builder_check_attr(b, attr))
+		return b->err;
+	if (!attr->freq)
+		return check_period(b, attr->sample_period);
+	return attr->sample_freq ? check_limit(b, attr->sample_freq) : 0;
 }
 
 static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	bool clock = tally_attr_is_clock(attr);
-	int err = tally_pmu_check_freq(attr->sample_freq);
 
-	if (err == -EINVAL || (clock && attr->sample_freq > NSEC_PER_SEC))
+	/* The event of a file has passed this check already. */
+	if (!(b->flags & TALLY_BUILDER_FILE) && check_limit(b, attr->sample_freq))
+		return b->err;
+	if (clock && attr->sample_freq > NSEC_PER_SEC)
 		return tally_bad_attr(b, sample_freq, -EINVAL,
-				      "frequency %llu is above kernel.perf_event_max_sample_rate",
-				      attr->sample_freq);
-	if (err)
-		return tally_bad(b, err,
-				 "the limit of frequencies cannot be read");
+				      "a clock has at most one sample in a nanosecond");
 	/*
 	 * perf makes the same conversion, but clears attr.freq: it would take a later
 	 * change of the frequency for nanoseconds. tally remembers the frequency.
@@ -219,8 +237,6 @@ static void forget_samples(struct perf_event_attr *attr)
 	/* perf still refuses branches where the PMU has none. */
 	attr->sample_type &= PERF_SAMPLE_BRANCH_STACK;
 	attr->wakeup_events = 0;
-	attr->sample_regs_user = 0;
-	attr->sample_regs_intr = 0;
 	attr->sample_stack_user = 0;
 	attr->sample_max_stack = 0;
 	attr->exclude_callchain_kernel = 0;
@@ -232,6 +248,10 @@ static int check_counting(struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
 	attr->freq = 0;
+	if (b->flags & TALLY_BUILDER_FILE) {
+		forget_samples(attr);
+		return 0;
+	}
 	if (attr->precise_ip)
 		return tally_bad_bit(b, TALLY_BIT_PRECISE_IP, -EINVAL,
 				     "precise is for sampled events");
@@ -250,8 +270,6 @@ static int check_counting(struct tally_builder *b,
 	if (b->flags & TALLY_BUILDER_ONE_SHOT || b->max_rate || b->queue)
 		return tally_bad(b, -EINVAL,
 				 "one_shot, max_rate and queue are for sampled events");
-	if (b->flags & TALLY_BUILDER_RECORDS)
-		forget_samples(attr);
 	return 0;
 }
 
@@ -374,9 +392,8 @@ static int check_sampling(struct tally_builder *b,
 	if (attr->freq) {
 		if (check_freq(b, attr))
 			return b->err;
-	} else if (attr->sample_period >> 63) {
-		return tally_bad_attr(b, sample_period, -EINVAL,
-				      "period above 2^63 - 1");
+	} else if (check_period(b, attr->sample_period)) {
+		return b->err;
 	}
 	if (!b->direct.fn && !b->irq.fn && !b->work.fn && !attr->sigtrap && !b->ring_pages)
 		return tally_bad(b, -EINVAL,
@@ -394,9 +411,6 @@ static int check_sampling(struct tally_builder *b,
 static int check_inherit(struct tally_builder *b,
 			 const struct perf_event_attr *attr)
 {
-	if (attr->inherit_thread && !attr->inherit)
-		return tally_bad_bit(b, TALLY_BIT_INHERIT_THREAD, -EINVAL,
-				     "inherit_thread without inherit");
 	if (attr->inherit && !(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)))
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "inherit without a task");
@@ -431,8 +445,7 @@ int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
 		return b->err;
 	*attr = b->attr;
 	if (check_given(b) || tally_builder_check_bits(b, attr) || check_exec(b, attr) ||
-	    check_exclude(b, attr) || check_inherit(b, attr) ||
-	    check_sampling(b, attr) || check_what(b, attr))
+	    check_inherit(b, attr) || check_sampling(b, attr) || check_what(b, attr))
 		return b->err;
 	attr->disabled = 1;
 	attr->read_format = 0;

@@ -10,9 +10,13 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -161,10 +165,7 @@ static int check_flags(struct opening *op)
 		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
 	if (o->reserved)
 		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
-	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
-		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
-				   "PERF_FLAG_PID_CGROUP: modules have no cgroup events");
-	if (o->perf_flags & ~TALLY_PERF_FLAGS)
+	if (o->perf_flags & ~(TALLY_PERF_FLAGS | PERF_FLAG_PID_CGROUP))
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (o->flags & TALLY_OPEN_MEMBER &&
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
@@ -173,37 +174,64 @@ static int check_flags(struct opening *op)
 	if (o->flags & TALLY_OPEN_MEMBER && o->perf_flags & PERF_FLAG_FD_OUTPUT)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
 				   "a member has its leader's rings, and no output of its own");
-	if (o->group_fd < -1)
-		return bad_request(b, TALLY_FIELD_GROUP_FD, -EBADF, "group_fd is no file");
+	if (o->flags & TALLY_OPEN_ALL_CPUS && o->pid != -1)
+		return bad_request(b, TALLY_FIELD_PID, -EINVAL, "TALLY_OPEN_ALL_CPUS needs pid -1");
+	if (o->flags & TALLY_OPEN_ALL_CPUS && o->cpu != -1)
+		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "TALLY_OPEN_ALL_CPUS needs cpu -1");
 	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
 }
 
-/* Allows the same combinations of task and CPU as perf. */
-static int check_target(struct opening *op)
+/* As perf: a pid that is no file of a cgroup is EBADF. */
+static int refuse_cgroup(struct opening *op)
+{
+	struct file *file = fget(op->o.pid);
+	unsigned long magic = file ? file_inode(file)->i_sb->s_magic : 0;
+
+	if (file)
+		fput(file);
+	if (magic != CGROUP_SUPER_MAGIC && magic != CGROUP2_SUPER_MAGIC)
+		return bad_request(&op->b, TALLY_FIELD_PID, -EBADF, "pid is no file of a cgroup");
+	return bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
+			   "PERF_FLAG_PID_CGROUP: modules have no cgroup events");
+}
+
+static bool task_exists(pid_t pid)
+{
+	bool exists;
+
+	rcu_read_lock();
+	exists = !pid || pid_task(find_vpid(pid), PIDTYPE_PID);
+	rcu_read_unlock();
+	return exists;
+}
+
+/* Allows the same combinations of task, CPU and leader as perf. */
+static int check_target(struct opening *op, struct tally_file *leader)
 {
 	const struct tally_open *o = &op->o;
+	bool cgroup = o->perf_flags & PERF_FLAG_PID_CGROUP;
 	struct tally_builder *b = &op->b;
 
-	if (o->flags & TALLY_OPEN_ALL_CPUS) {
-		if (o->pid != -1)
-			return bad_request(b, TALLY_FIELD_PID, -EINVAL,
-					   "TALLY_OPEN_ALL_CPUS needs pid -1");
-		if (o->cpu != -1)
-			return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
-					   "TALLY_OPEN_ALL_CPUS needs cpu -1");
+	if (!cgroup && o->pid != -1 && !task_exists(o->pid))
+		return bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
+	b->stage = TALLY_STAGE_TARGET;
+	if (!cgroup && o->pid != -1 && leader && leader->ev->attr.inherit != op->attr.inherit)
+		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
+				     "inherit must be the same for all events of a group");
+	if (o->flags & TALLY_OPEN_ALL_CPUS)
 		return 0;
-	}
 	if (o->pid == -1 && o->cpu == -1)
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
 				   "neither a task nor a cpu; TALLY_OPEN_ALL_CPUS counts on all cpus");
 	if (o->cpu < -1 || (o->cpu >= 0 && (o->cpu >= nr_cpu_ids || !cpu_possible(o->cpu))))
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
-	if (o->pid < -1)
-		return bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
-	return 0;
+	return cgroup ? refuse_cgroup(op) : 0;
 }
 
-/* perf accepts these bits for a CPU, too, and ignores them. */
+/*
+ * perf accepts these bits for a CPU, too, and ignores them, but for sigtrap and for
+ * PERF_SAMPLE_READ with inherit.
+ */
 static void drop_task_bits(struct perf_event_attr *attr)
 {
 	attr->inherit = 0;
@@ -221,14 +249,13 @@ static void describe(struct opening *op)
 	*attr = op->attr;
 	op->how.given = &op->attr;
 	op->how.wanted = !attr->disabled;
-	/* The builder refuses enable_on_exec with remove_on_exec, so both stay. */
-	if (op->how.wanted && !attr->remove_on_exec)
+	if (op->how.wanted)
 		attr->enable_on_exec = 0;
 	else if (attr->enable_on_exec && o->pid != -1)
 		op->how.wanted = true;
 	attr->disabled = 1;
-	if (o->pid == -1 && !attr->sigtrap && !(attr->inherit_thread && !attr->inherit) &&
-	    !(attr->remove_on_exec && attr->enable_on_exec))
+	if (o->pid == -1 && !attr->sigtrap &&
+	    !(attr->inherit && attr->sample_type & PERF_SAMPLE_READ))
 		drop_task_bits(attr);
 	if (attr->sample_period) {
 		tally_builder_on_overflow(b, tally_file_overflow, NULL);
@@ -262,7 +289,11 @@ static int get_attr(struct opening *op)
 		return bad_request(&op->b, TALLY_FIELD_ATTR, err,
 				   err == -E2BIG ? "attr uses what this kernel does not know" :
 						   "attr cannot be read");
-	/* perf makes this check first, before it refuses unknown bits. */
+	op->b.attr = op->attr;
+	op->b.stage = TALLY_STAGE_SETTINGS;
+	err = tally_builder_check_first(&op->b);
+	if (err)
+		return err;
 	if (op->attr.sample_type & PERF_SAMPLE_REGS_INTR) {
 		err = security_locked_down(LOCKDOWN_PERF);
 		if (err) {
@@ -271,6 +302,9 @@ static int get_attr(struct opening *op)
 					      "PERF_SAMPLE_REGS_INTR: the kernel is locked down");
 		}
 	}
+	if (op->o.perf_flags & PERF_FLAG_PID_CGROUP && (op->o.pid == -1 || op->o.cpu == -1))
+		return bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
+				   "PERF_FLAG_PID_CGROUP needs a cgroup and a cpu");
 	return 0;
 }
 
@@ -278,7 +312,7 @@ static int get_attr(struct opening *op)
 static int get_leader(struct opening *op, struct tally_file **leader)
 {
 	*leader = NULL;
-	if (op->o.group_fd < 0)
+	if (op->o.group_fd == -1)
 		return 0;
 	op->leader = fget(op->o.group_fd);
 	if (op->leader)
@@ -289,6 +323,11 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 				    *leader ? -EINVAL : -EBADF,
 				    *leader ? "group_fd is attached to the event of another owner" :
 					      "group_fd is no file of an event of tally");
+	}
+	if (tally_event_state((*leader)->ev) == TALLY_STATE_EXITED) {
+		op->b.stage = TALLY_STAGE_TARGET;
+		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD, -ENODEV,
+				    "the leader's task has exited");
 	}
 	if (op->o.perf_flags & PERF_FLAG_FD_OUTPUT)
 		op->how.output = *leader;
@@ -370,6 +409,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 	return tally_file_new(s, ev, leader, &op->charge, &op->how, &op->b);
 }
 
+/* The checks are in the order of perf's: of two mistakes, the same one is reported. */
 static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 {
 	struct tally_file *leader;
@@ -386,8 +426,8 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	op.how.id_at = &arg->id;
 	tally_builder_clear(&op.b, THIS_MODULE);
 	op.b.flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
-	ret = check_flags(&op) ?: check_target(&op) ?: get_attr(&op) ?:
-	      get_leader(&op, &leader) ?: open_event(s, &op, leader);
+	ret = check_flags(&op) ?: get_attr(&op) ?: get_leader(&op, &leader) ?:
+	      check_target(&op, leader) ?: open_event(s, &op, leader);
 	if (op.leader)
 		fput(op.leader);
 	if (ret < 0)

@@ -13,7 +13,7 @@
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/hw_breakpoint.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
@@ -52,12 +52,9 @@ static void tell(struct tally_file *f, unsigned int cmd, u64 flags)
 /* Enables the event for so many overflows more. 0 sets no limit. */
 static int refresh(struct tally_file *f, int overflows)
 {
-	struct tally_set *set;
+	struct tally_set *set = tally_file_lock(f);
 	int err;
 
-	if (overflows < 0)
-		return -EINVAL;
-	set = tally_file_lock(f);
 	err = tally_event_limit(f->ev, overflows);
 	if (!err)
 		tally_file_control(set, tally_group_bit(set, f->ev), PERF_EVENT_IOC_ENABLE);
@@ -92,7 +89,7 @@ static int modify_breakpoint(struct tally_file *f, const struct perf_event_attr 
 {
 	int err;
 
-	if (!same_but(attr, f->given) || attr->bp_len > HW_BREAKPOINT_LEN_8)
+	if (!same_but(attr, f->given) || attr->bp_len > UINT_MAX)
 		return -EINVAL;
 	err = tally_event_modify(f->ev, attr->bp_addr, attr->bp_len, attr->bp_type);
 	if (err)
@@ -122,14 +119,14 @@ static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
 	return err;
 }
 
-/* @fd is the file to whose rings the event writes from now on; -1 for none. */
-static int set_output(struct tally_file *f, int fd)
+/* @fd is the file to whose rings the event writes from now on; -1 for none, as a long. */
+static int set_output(struct tally_file *f, unsigned long fd)
 {
 	struct tally_file *to;
 	struct file *file;
 	int err = -EBADF;
 
-	if (fd == -1)
+	if (fd == -1UL)
 		return tally_output_set(f->ev, &f->wait, NULL);
 	file = fget(fd);
 	if (!file)
@@ -154,11 +151,13 @@ static int set_filter(struct file *file, const char __user *arg)
 	size_t size;
 	int err;
 
-	if (!tally_filter_can(&f->ev->attr))
-		return -EINVAL;
 	text = strndup_user(arg, PAGE_SIZE);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
+	if (!tally_filter_can(&f->ev->attr)) {
+		kfree(text);
+		return -EINVAL;
+	}
 	/* There is no room for the sentence that @b gets. */
 	tally_builder_clear(&b, THIS_MODULE);
 	size = tally_filter_size(text);
@@ -254,7 +253,7 @@ static long own_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
 		return modify(f, to);
 	case PERF_EVENT_IOC_SET_OUTPUT:
-		return set_output(f, (int)arg);
+		return set_output(f, arg);
 	case PERF_EVENT_IOC_PAUSE_OUTPUT:
 		return tally_output_pause(READ_ONCE(f->ev->output), arg);
 	case PERF_EVENT_IOC_SET_FILTER:
@@ -298,6 +297,9 @@ static long file_compat_ioctl(struct file *file, unsigned int cmd,
 		}
 		break;
 	}
+	/* This is all of the -1 that a program of 32 bits gives; perf takes it for a file. */
+	if (cmd == PERF_EVENT_IOC_SET_OUTPUT && arg == U32_MAX)
+		arg = -1UL;
 	/* Only an ioctl with a direction has an address; others have a number. */
 	if (_IOC_TYPE(cmd) == TALLY_IOC_MAGIC || _IOC_DIR(cmd))
 		arg = (unsigned long)compat_ptr(arg);

@@ -71,22 +71,22 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 	    first->counter->target.cpu != ev->counter->target.cpu)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
 				    "the leader counts on another task or cpu");
-	if (first->attr.inherit != ev->attr.inherit)
-		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
-				     "inherit must be the same for all events of a group");
-	if (first->attr.exclusive)
-		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EOPNOTSUPP,
-				    "an exclusive leader would keep its siblings off the PMU");
+	if (tally_output_clock(first) != tally_output_clock(ev))
+		return tally_bad_bit(b, TALLY_BIT_USE_CLOCKID, -EINVAL,
+				     "the clock must be the same for all events of a group");
+	if (tally_event_state(first) == TALLY_STATE_EXITED)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -ENODEV,
+				    "the leader's task has exited");
 	if ((ev->attr.pinned && !how->follows) || ev->attr.exclusive)
 		return tally_bad_bit(b, ev->attr.pinned ? TALLY_BIT_PINNED :
 							  TALLY_BIT_EXCLUSIVE,
 				     -EINVAL, "only a leader can be pinned or exclusive");
+	if (first->attr.exclusive)
+		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EOPNOTSUPP,
+				    "an exclusive leader would keep its siblings off the PMU");
 	if (ev->attr.enable_on_exec && !how->awaits && !tally_event_waits(first))
 		return tally_bad_bit(b, TALLY_BIT_ENABLE_ON_EXEC, -EOPNOTSUPP,
 				     "a sibling can wait for exec() only if its leader waits");
-	if (tally_event_state(first) == TALLY_STATE_EXITED)
-		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -ENODEV,
-				    "the leader's task has exited");
 	return 0;
 }
 

@@ -137,20 +137,24 @@ void tally_control_cancel(struct tally_overflow *of)
 	cancel_delayed_work_sync(&of->resume);
 }
 
-/* The period for perf: a frequency of a clock is a period for perf. */
+/*
+ * The period for perf: a frequency of a clock is a period for perf. As in perf, a program
+ * sets a new period in nanoseconds then.
+ */
 static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 {
+	bool hz = ev->hz && !ev->of_file;
 	int err;
 
 	if (!value || value >> 63)
 		return -EINVAL;
 	*period = value;
-	if (!ev->attr.freq && !ev->hz)
+	if (!ev->attr.freq && !hz)
 		return 0;
 	err = tally_pmu_check_freq(value);
 	if (err)
 		return err;
-	if (!ev->hz)
+	if (!hz)
 		return 0;
 	if (value > NSEC_PER_SEC)
 		return -EINVAL;
@@ -186,7 +190,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	if (!err) {
 		ev->attr.sample_period = period;
 		if (ev->hz)
-			ev->hz = value;
+			ev->hz = ev->of_file ? 0 : value;
 	}
 	mutex_unlock(&c->lock);
 	return err;
@@ -221,14 +225,17 @@ EXPORT_SYMBOL_TALLY(tally_event_refresh);
 /**
  * tally_event_limit - as tally_event_refresh(), but without enabling the event
  * @ev: the event
- * @overflows: number of overflows to add; 0 leaves the limit as it is
+ * @overflows: number of overflows to add; 0 leaves the limit as it is. As in perf, there is
+ *	no limit if the sum is negative.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL as tally_event_refresh(), and for an inherited event.
  */
-int tally_event_limit(struct tally_event *ev, unsigned int overflows)
+int tally_event_limit(struct tally_event *ev, int overflows)
 {
 	struct tally_overflow *of = ev->overflow;
+	bool adds;
+	s64 left;
 
 	if (!ev->attr.sample_period || ev->attr.sigtrap || ev->attr.inherit ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
@@ -236,9 +243,11 @@ int tally_event_limit(struct tally_event *ev, unsigned int overflows)
 	if (!overflows)
 		return 0;
 	mutex_lock(&ev->counter->lock);
-	if (of->special & TALLY_SPECIAL_LIMITED && (ev->on || of->limits_next)) {
-		atomic64_add(overflows, &of->left);
-	} else {
+	adds = of->special & TALLY_SPECIAL_LIMITED && (ev->on || of->limits_next);
+	left = adds ? atomic64_add_return(overflows, &of->left) : overflows;
+	if (overflows < 0 && left <= 0) {
+		tally_overflow_special(of, 0, TALLY_SPECIAL_LIMITED);
+	} else if (!adds) {
 		atomic64_set(&of->left, overflows);
 		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
 	}
@@ -282,7 +291,8 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 	attr.bp_addr = addr;
 	attr.bp_len = len;
 	attr.bp_type = access;
-	err = tally_check_breakpoint(&attr);
+	/* As when the event was made, perf alone checks the breakpoint of a file. */
+	err = ev->of_file ? 0 : tally_check_breakpoint(&attr);
 	if (err)
 		return err;
 	mutex_lock(&c->lock);

@@ -6,7 +6,7 @@ struct tally_event;
 struct tally_overflow;
 
 void tally_control_setup(struct tally_overflow *of);
-int tally_event_limit(struct tally_event *ev, unsigned int overflows);
+int tally_event_limit(struct tally_event *ev, int overflows);
 void tally_control_cancel(struct tally_overflow *of);
 int tally_control_init(void);
 void tally_control_exit(void);

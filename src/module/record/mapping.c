@@ -58,7 +58,13 @@ static void mapping_closed(struct vm_area_struct *vma)
 	mutex_unlock(&tally_outputs_lock);
 }
 
-/* Programs may write to the header page alone, also when they split the mapping. */
+/* As in perf, a program unmaps and protects a mapping as a whole. */
+static int mapping_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+/* Programs may write to the header page alone. */
 static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
 {
 	return vmf->pgoff & (TALLY_RING_PAGES - 1) ? VM_FAULT_SIGBUS : 0;
@@ -67,6 +73,7 @@ static vm_fault_t mapping_pfn_mkwrite(struct vm_fault *vmf)
 static const struct vm_operations_struct mapping_ops = {
 	.open = mapping_opened,
 	.close = mapping_closed,
+	.may_split = mapping_may_split,
 	.pfn_mkwrite = mapping_pfn_mkwrite,
 };
 

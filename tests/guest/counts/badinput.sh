@@ -60,9 +60,6 @@ bad EINVAL 'page-faults:z' "unknown modifier 'z'"
 bad EINVAL 'page-faults:pppp' 'more than three p'
 bad EINVAL 'page-faults:p' 'precise is for sampled events'
 bad EINVAL 'page-faults:P'
-bad EINVAL 'context-switches:u' 'happen in the kernel only'
-bad EINVAL 'cpu-migrations:u'
-bad EINVAL 'cgroup-switches:u'
 bad EINVAL 'tracepoint:x'
 bad EINVAL 'tracepoint:'
 bad ENOENT 'software/config=999/'
@@ -107,8 +104,6 @@ bad EINVAL 'page-faults pid=1 inherit_thread' 'inherit_thread without inherit'
 bad EINVAL 'page-faults exclude=' "cannot exclude ''"
 bad EINVAL 'page-faults exclude=users'
 bad EINVAL 'page-faults exclude=user,'
-bad EINVAL 'page-faults exclude=user,kernel,hv' 'nothing left'
-bad EINVAL 'page-faults exclude=host,guest' 'nothing left'
 
 # A process that has exited.
 true &

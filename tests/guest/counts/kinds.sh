@@ -46,6 +46,17 @@ at_least "$(count task-clock)" 50000000 'task-clock counts nanoseconds'
 cut -d' ' -f1 $tally/events >$tmp/names
 cat $tmp/names >$tally/remove
 
+# As in perf, events that cannot happen are counted as 0.
+for event in cs:u migrations:u 'page-faults exclude=user,kernel,hv name=none'; do
+	is "$(create "$event")" OK "$event"
+done
+printf 'touch 200\nsleep 20\nmigrate 20\n' | task >/dev/null
+cut -d' ' -f1 $tally/events >$tmp/names
+while read -r name; do
+	is "$(count "$name")" 0 "$name counts nothing"
+done <$tmp/names
+cat $tmp/names >$tally/remove
+
 # perf counts switches between cgroups of the perf_event controller of version 1 only.
 group=$tmp/cgroup
 mkdir $group
@@ -64,6 +75,7 @@ fi
 # ---- modifiers
 
 works page-faults:u
+works cs:u context-switches:u
 works page-faults:k
 works page-faults:uk
 works page-faults:kh

@@ -77,7 +77,13 @@ static void abi_open(void)
 	made("PERF_FLAG_FD_OUTPUT without a file");
 	usual();
 	o.perf_flags = PERF_FLAG_PID_CGROUP;
-	refused(EOPNOTSUPP, TALLY_FIELD_PERF_FLAGS, "PERF_FLAG_PID_CGROUP");
+	refused(EINVAL, TALLY_FIELD_PERF_FLAGS, "PERF_FLAG_PID_CGROUP without a cpu");
+	o.cpu = 0;
+	o.pid = device;
+	refused(EBADF, TALLY_FIELD_PID, "with a file of no cgroup");
+	o.pid = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
+	refused(EOPNOTSUPP, TALLY_FIELD_PERF_FLAGS, "with one of a cgroup");
+	close(o.pid);
 	usual();
 	o.publish_ns = 9999;
 	refused(EINVAL, TALLY_FIELD_PUBLISH_NS, "an interval that is too short");
@@ -293,7 +299,7 @@ static void abi_rest(void)
 	expect(ioctl(fd, PERF_EVENT_IOC_SET_BPF, 0), EOPNOTSUPP, "SET_BPF");
 	expect(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "ip"), EINVAL, "SET_FILTER of no tracepoint");
 	expect(ioctl(fd, PERF_EVENT_IOC_QUERY_BPF, 0), EOPNOTSUPP, "QUERY_BPF");
-	expect(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1), 0, "SET_OUTPUT to none");
+	expect(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1L), 0, "SET_OUTPUT to none");
 	expect(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL, "PAUSE_OUTPUT of no ring");
 	expect(ioctl(fd, PERF_EVENT_IOC_ID, 8), EFAULT, "ID to nowhere");
 	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT, "PERIOD from nowhere");
@@ -533,7 +539,7 @@ static void structs(void)
 	abi_1();
 }
 
-/* ---- what is not built ---- */
+/* ---- what tally does not have ---- */
 
 /* Probes whose config1 is the address of a symbol's name, and one by its own address. */
 static void probes(void)
@@ -563,6 +569,16 @@ static void probes(void)
 	close(fd);
 }
 
+static int errno_of_perf(void)
+{
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
 static void unbuilt(void)
 {
 	static const struct {
@@ -581,8 +597,7 @@ static void unbuilt(void)
 		unsigned int at, length;
 		const char *name;
 	} members[] = {
-		{ 104, 4, "aux_watermark" }, { 112, 4, "aux_sample_size" },
-		{ 116, 4, "aux_action" },
+		{ 112, 4, "aux_sample_size" }, { 116, 4, "aux_action" },
 	};
 	unsigned int i;
 	uint64_t word;
@@ -599,6 +614,11 @@ static void unbuilt(void)
 		usual();
 		word = 4;
 		memcpy((char *)&attr + members[i].at, &word, members[i].length);
+		/* Before 6.12 the bits of aux_action are reserved. */
+		if (members[i].at == 116 && errno_of_perf() == EINVAL) {
+			refused(EINVAL, TALLY_FIELD_ATTR_AT(116), members[i].name);
+			continue;
+		}
 		refused(EOPNOTSUPP, TALLY_FIELD_ATTR_AT(members[i].at), members[i].name);
 		tell(!strncmp(why.text, members[i].name, strlen(members[i].name)),
 		     "by its name: %s", why.text);

@@ -662,14 +662,11 @@ static void *remapper(void *unused)
 				  MAP_SHARED, leader, TALLY_RING_AT(n));
 		if (again[n] == MAP_FAILED)
 			continue;
+		/* Pieces are refused. */
 		mprotect(again[n] + page_size, page_size, PROT_READ | PROT_WRITE);
-		mprotect(again[n], page_size, i % 2 ? PROT_NONE : PROT_READ);
-		/* Unmaps it in pieces, or at once. */
-		if (i % 4 == 0) {
-			munmap(again[n] + 3 * page_size, 2 * page_size);
-			munmap(again[n] + 5 * page_size, 4 * page_size);
-		}
-		munmap(again[n], (i % 4 ? 9 : 3) * page_size);
+		munmap(again[n] + 3 * page_size, 2 * page_size);
+		mprotect(again[n], 9 * page_size, i % 2 ? PROT_NONE : PROT_READ);
+		munmap(again[n], 9 * page_size);
 		turns[0]++;
 	}
 	return unused;
@@ -700,7 +697,7 @@ static void *switcher(void *unused)
 	int i = 0;
 
 	while (abusing) {
-		ioctl(outputs[0], PERF_EVENT_IOC_SET_OUTPUT, i % 3 == 0 ? -1 :
+		ioctl(outputs[0], PERF_EVENT_IOC_SET_OUTPUT, i % 3 == 0 ? -1L :
 		      i % 3 == 1 ? leader : outputs[1]);
 		if (i % 5 == 0)
 			ioctl(i % 2 ? leader : outputs[1], PERF_EVENT_IOC_PAUSE_OUTPUT, i / 5 % 2);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0
+/* perf_event_attr::aux_action: 6.13 (18d92bb57c39), and 6.12.y. */
+#include <linux/perf_event.h>
+#include "probes/try.h"
+
+PROBE void *probe(struct perf_event_attr *attr)
+{
+	return &attr->TRY(aux_action, config2, no_such_member);
+}
