@@ -612,9 +612,9 @@ static void unbuilt(void)
 	}
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		usual();
-		word = 4;
+		word = 1;
 		memcpy((char *)&attr + members[i].at, &word, members[i].length);
-		/* Before 6.12 the bits of aux_action are reserved. */
+		/* In older kernels the bits of aux_action are reserved. */
 		if (members[i].at == 116 && errno_of_perf() == EINVAL) {
 			refused(EINVAL, TALLY_FIELD_ATTR_AT(116), members[i].name);
 			continue;

@@ -231,8 +231,7 @@ static void poll_one(int how, const char *what)
 	o.group_fd = p.fd;
 	o.pid = pid;
 	attr.inherit = how == 'f';
-	refused(how == 'x' ? ENODEV : ESRCH,
-		how == 'x' ? TALLY_FIELD_GROUP_FD : TALLY_FIELD_PID, "it is no leader");
+	refused(ENODEV, TALLY_FIELD_GROUP_FD, "it is no leader");
 	if (how == 'x')
 		kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
