@@ -341,9 +341,10 @@ static void state_inactive(struct kunit *test)
 	struct tally_builder b;
 	struct tally_event *ev;
 
-	/* The task is created, but not woken. */
+	/* The task is created, but not woken; kthread_bind() waits until it is off its CPU. */
 	task = kthread_create(worker, NULL, "tally_worker");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_first(cpu_online_mask));
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_TASK_CLOCK));
 	tally_builder_on_task(&b, task);
 	tally_builder_require(&b);
