@@ -325,15 +325,14 @@ static int core_register(const char *name, int type, unsigned int odd)
 int core_init(struct dentry *dir)
 {
 	int type = raw ? PERF_TYPE_RAW : -1;
-	char name[16];
-	long cpu;
-	int err;
+	char name[24];
+	int cpu, err;
 
 	if (!counters || counters > PMU_COUNTERS)
 		return -EINVAL;
 	for_each_possible_cpu(cpu) {
-		snprintf(name, sizeof(name), "written%ld", cpu);
-		debugfs_create_file_unsafe(name, 0600, dir, (void *)cpu, &written_fops);
+		snprintf(name, sizeof(name), "written%d", cpu);
+		debugfs_create_file_unsafe(name, 0600, dir, (void *)(long)cpu, &written_fops);
 	}
 	if (!hybrid)
 		return core_register(raw ? "cpu" : "tally_core", type, 0);

@@ -233,7 +233,7 @@ static const struct file_operations served_fops = {
 
 static void make_files(struct dentry *dir)
 {
-	char name[16];
+	char name[24];
 	int cpu;
 
 	debugfs_create_file_unsafe("advance", 0200, dir, NULL, &advance_fops);
