@@ -312,7 +312,7 @@ struct tally_what {
 			      .config = (u64)(cache) | (u64)(op) << 8 |	\
 					(u64)(result) << 16 })
 
-/** define TALLY_RAW - An event by its code for the PMU of the CPU. */
+/** define TALLY_RAW - An event by its code for the PMU of the CPU, on all kinds of cores. */
 #define TALLY_RAW(code) \
 	((struct tally_what){ .type = PERF_TYPE_RAW, .config = (code) })
 
@@ -1084,8 +1084,9 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
  * the event is not counting at this moment: the event is disabled, off the PMU or
  * throttled, its CPU is going offline or coming online, or the caller has interrupted
  * perf at work on the event. ENODEV if the PMU does not serve this CPU. EOPNOTSUPP for an
- * inherited event, because its children count elsewhere; and in NMI for an uncore event,
- * because the driver takes a lock, and for a precise event.
+ * inherited event, because its children count elsewhere; for an event whose PMU brings the
+ * count up to date by overflows only, as AMD's IBS does, except in its direct handler; and
+ * in NMI for an uncore event, because the driver takes a lock, and for a precise event.
  */
 int tally_event_read_local(struct tally_event *ev, u64 *value);
 

@@ -199,6 +199,7 @@
  * - Start of a group: the PMU starts its events together / they are started one after the other,
  *   and all count from the moment the last one is on; the samples of each begin when it is on
  *   itself / events of modules have no group on the PMU.
+ * - Generic events of a task, where cores differ: one kind counts / all do / the task is whole.
  * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES while the breakpoint's CPU is offline: succeeds / ENODEV /
  *   there is no event of perf to modify then.
  * - The last overflow that PERF_EVENT_IOC_REFRESH allows: the event stops with it / the event
