@@ -233,7 +233,8 @@ static int core_filter_match(struct perf_event *event)
 
 static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return cpumap_print_to_pagebuf(true, buf, &core_of(dev_get_drvdata(dev))->cpus);
+	return sysfs_emit(buf, "%*pbl\n",
+			  cpumask_pr_args(&core_of(dev_get_drvdata(dev))->cpus));
 }
 static DEVICE_ATTR_RO(cpus);
 

@@ -15,6 +15,8 @@
  *	totalN		total of the domain that CPU N is in
  *	served		CPUs that the PMU tally_foreign serves
  *	refusal		error number of the PMU tally_foreign for events on all other CPUs
+ *	block		Y: events of the PMU tally_foreign wait while they are made
+ *	blocked		Y while one waits
  *	hold		1: events of the PMU tally_uncore that migrate stay on no CPU until it is
  *			0 again, for 15 s at most
  *	migrating	Y while they migrate

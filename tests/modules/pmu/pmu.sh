@@ -114,8 +114,35 @@ results ./devpmu moves
 domains="$((nr / 2)) of $nr"
 is "$(create tally_uncore/config=1/ name=u)" OK 'M4 an event of each domain'
 is "$(served u)" "$domains" 'M4 one CPU of each domain counts'
+
+# A repair that is late: it is at work on another event while this one is moved.
+repaired() { [ "$(stat_of hotplug_repairs)" = "$1" ]; }
+file_is() { [ "$(cat $test_pmu/"$1")" = "$2" ]; }
+echo 0-$last >$test_pmu/served
+is "$(create tally_foreign/config=1/ name=f)" OK 'M4 a late repair: an event that is repaired first'
+repairs=$(stat_of hotplug_repairs)
+online $last 0
+ok 'M4 a late repair: its CPU goes' wait_for 60 repaired $((repairs + 1))
+echo Y >$test_pmu/block
+echo 0 >$test_pmu/served
+online $last 1
+ok 'M4 a late repair: the CPU is back, and the repair waits' wait_for 60 file_is blocked Y
+echo 1 >$test_pmu/hold
+online $last 0 &
+ok 'M4 a late repair: the CPU goes, and the other event moves' wait_for 60 file_is migrating Y
+echo N >$test_pmu/block
+# A read waits until the first event is repaired.
+ok 'M4 a late repair: the next event is repaired' is_number "$(count f)"
+echo 0 >$test_pmu/hold
+wait $!
+advance 4
+online $last 1
+advance 3
+is "$(count u)" $((7 * nr / 2)) 'M4 a late repair: no count is lost'
+remove f >/dev/null
+is "$(stat_of hotplug_repairs)" $((repairs + 1)) 'M4 a late repair: an event that moves needs none'
+before=$(($(cat $test_pmu/total) - $(count u)))
 is "$(create tally_uncore/config=1/ cpu=$last name=one)" OK 'M4 an event of one domain'
-before=$(cat $test_pmu/total)
 one_before=$(cat $test_pmu/total$last)
 advancing() {
 	while [ -e $tmp/advancing ]; do
@@ -127,6 +154,7 @@ advancing &
 advancer=$!
 moved=$(cat $test_pmu/migrations)
 errors=$(stat_of hotplug_errors)
+repairs=$(stat_of hotplug_repairs)
 n=0
 while [ $n -lt "$cycles" ]; do
 	online $last 0
@@ -139,6 +167,7 @@ is $(($(cat $test_pmu/migrations) - moved)) $((2 * cycles)) "M4 $cycles cycles: 
 at_least $(($(cat $test_pmu/total) - before)) $cycles "M4 $cycles cycles: there was something to count"
 is "$(count u)" $(($(cat $test_pmu/total) - before)) "M4 $cycles cycles: no count is lost, and none invented"
 is "$(count one)" $(($(cat $test_pmu/total$last) - one_before)) "M4 $cycles cycles: nor of one domain"
+is "$(stat_of hotplug_repairs)" $repairs "M4 $cycles cycles: and none is repaired"
 is "$(state u) $(served u)" "active $domains" "M4 $cycles cycles: it counts"
 is "$(stat_of hotplug_errors)" $errors "M4 $cycles cycles: no error"
 remove u >/dev/null

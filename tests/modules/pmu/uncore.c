@@ -41,7 +41,7 @@ static DEFINE_MUTEX(domains_lock);
 static struct domain *domains, *foreign;
 static struct cpumask served;
 static u32 refusal = ENOENT, hold, migrations;
-static bool migrating;
+static bool migrating, block, blocked;
 static int online_state;
 
 static struct pmu uncore_pmu, foreign_pmu;
@@ -94,8 +94,14 @@ static int uncore_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (event->cpu < 0 || is_sampling_event(event))
 		return -EINVAL;
-	if (event->pmu == &foreign_pmu)
+	if (event->pmu == &foreign_pmu) {
+		while (READ_ONCE(block)) {
+			blocked = true;
+			msleep(1);
+		}
+		blocked = false;
 		return cpumask_test_cpu(event->cpu, &served) ? 0 : -(int)READ_ONCE(refusal);
+	}
 	d = &domains[event->cpu / domain_cpus];
 	if (READ_ONCE(d->reader) < 0)
 		return -ENODEV;
@@ -134,7 +140,8 @@ static void read_slowly(struct work_struct *work)
 
 static DECLARE_WORK(slow_reader, read_slowly);
 
-static void move(struct domain *d, int next)
+/* @hotplug is the CPU that comes or goes: it has nothing else to do. */
+static void move(struct domain *d, int next, unsigned int hotplug)
 {
 	int cpu = d->reader;
 
@@ -144,7 +151,7 @@ static void move(struct domain *d, int next)
 	migrating = true;
 	if (hold) {
 		reinit_completion(&reading);
-		queue_work_on(next, system_wq, &slow_reader);
+		schedule_work_on(hotplug, &slow_reader);
 		wait_for_completion(&reading);
 	}
 	perf_pmu_migrate_context(&uncore_pmu, cpu, next);
@@ -158,7 +165,7 @@ static int uncore_online(unsigned int cpu)
 
 	mutex_lock(&domains_lock);
 	if (d->reader < (int)cpu)
-		move(d, cpu);
+		move(d, cpu, cpu);
 	mutex_unlock(&domains_lock);
 	return 0;
 }
@@ -174,7 +181,7 @@ static int uncore_offline(unsigned int cpu)
 		if (other != cpu && other / domain_cpus == cpu / domain_cpus)
 			next = other;
 	if (d->reader == cpu)
-		move(d, next);
+		move(d, next, cpu);
 	mutex_unlock(&domains_lock);
 	return 0;
 }
@@ -245,6 +252,8 @@ static void make_files(struct dentry *dir)
 	}
 	debugfs_create_file("served", 0200, dir, NULL, &served_fops);
 	debugfs_create_u32("refusal", 0600, dir, &refusal);
+	debugfs_create_bool("block", 0600, dir, &block);
+	debugfs_create_bool("blocked", 0400, dir, &blocked);
 	debugfs_create_u32("hold", 0600, dir, &hold);
 	debugfs_create_bool("migrating", 0400, dir, &migrating);
 	debugfs_create_u32("migrations", 0400, dir, &migrations);
