@@ -127,12 +127,14 @@ static bool is_late(const struct tally_counter *c, struct perf_event *event, int
 	bool late;
 
 	if (event->pmu->type < PERF_TYPE_MAX || event->pmu->task_ctx_nr == perf_sw_context ||
-	    !is_sampling_event(event))
+	    tally_pmu_is_core(event->pmu->type) || !is_sampling_event(event))
 		return false;
 	if (!c->attr.sample_period)
 		return true;
 	attr.sample_period = 0;
 	attr.freq = 0;
+	/* Other drivers refuse it without a period. */
+	attr.precise_ip = 0;
 	attr.disabled = 1;
 	trial = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
 	if (IS_ERR(trial))
@@ -186,12 +188,12 @@ static int create_others(struct tally_counter *c, struct tally_slot *s,
 			continue;
 		event = create_on(c, -1, types[i]);
 		err = PTR_ERR_OR_ZERO(event);
-		if (!err && check(c, event))
-			perf_event_release_kernel(event);
-		else if (!err)
+		if (!err) {
 			s->others[made++] = event;
-		else if (tally_slot_refused(err))
+			err = check(c, event);
+		} else if (tally_slot_refused(err)) {
 			err = 0;
+		}
 	}
 	atomic_long_add(made, &nr_perf_events);
 	if (err)

@@ -139,9 +139,6 @@ noinline int tally_local_check(const struct tally_event *ev,
 		return -ENODEV;
 	if (!event || READ_ONCE(event->oncpu) != cpu)
 		return -EAGAIN;
-	/* perf's count is that of the last overflow, and nobody can say how old it is. */
-	if (s->late && !(ev->overflow && is_in_its_handler(ev->overflow)))
-		return -EOPNOTSUPP;
 	err = irqs_off ? check_irqs_off(ev, s, event) : 0;
 	if (err)
 		return err;
@@ -149,6 +146,22 @@ noinline int tally_local_check(const struct tally_event *ev,
 	    !is_in_its_handler(ev->overflow))
 		return -EAGAIN;
 	return 0;
+}
+
+/**
+ * tally_local_late - check that the count is not that of an overflow long ago
+ * @ev: the event
+ * @cpu: this CPU
+ *
+ * Return: 0; EOPNOTSUPP if only overflows bring the count up to date, but in the event's
+ * handler.
+ */
+int tally_local_late(const struct tally_event *ev, int cpu)
+{
+	if (likely(!READ_ONCE(ev->counter->slots[cpu & ev->slot_mask].late)) ||
+	    (ev->overflow && is_in_its_handler(ev->overflow)))
+		return 0;
+	return -EOPNOTSUPP;
 }
 
 /* The slow path: for events that overflow, with interrupts disabled, and for errors. */
@@ -162,7 +175,7 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	struct tally_totals t = { };
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_late(ev, cpu);
 	if (err)
 		return err;
 	t.value = tally_local_value(s, event);
@@ -326,14 +339,15 @@ int tally_event_read_local_count(struct tally_event *ev,
 				 struct tally_count *count)
 {
 	unsigned long flags;
-	int err;
+	int err, cpu;
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
 		return -EINVAL;
 	local_irq_save(flags);
-	err = tally_local_read(ev, raw_smp_processor_id(),
-			       raw_irqs_disabled_flags(flags), false,
-			       local_clock(), count);
+	cpu = raw_smp_processor_id();
+	err = tally_local_late(ev, cpu) ?:
+	      tally_local_read(ev, cpu, raw_irqs_disabled_flags(flags), false, local_clock(),
+			       count);
 	local_irq_restore(flags);
 	return err;
 }

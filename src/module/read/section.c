@@ -27,7 +27,8 @@
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 		     struct tally_count *count)
 {
-	int err = tally_local_read(ev, cpu, irqs_off, false, now, count);
+	int err = tally_local_late(ev, cpu) ?:
+		  tally_local_read(ev, cpu, irqs_off, false, now, count);
 
 	if (err) {
 		memset(count, 0, sizeof(*count));
@@ -180,7 +181,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	struct perf_event *event = tally_slot_here(s, cpu);
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_late(ev, cpu);
 	if (err)
 		return err;
 	mark->value = tally_local_value(s, event) - s->bank.value;
