@@ -76,6 +76,7 @@ static void show_target(struct seq_file *m, const struct tally_counter *c)
 static void show_event(struct seq_file *m, struct tally_event *ev)
 {
 	struct tally_count count;
+	unsigned int served, online;
 	u32 ratio = 0;	/* hundredths of a per cent */
 
 	tally_event_read_all(ev, &count);
@@ -96,9 +97,10 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 		ratio = mul_u64_u64_div_u64(count.running_ns, 10000,
 					    count.enabled_ns);
 	seq_printf(m, "%u.%02u%%", ratio / 100, ratio % 100);
-	if (tally_counter_on_all_cpus(ev->counter))
-		seq_printf(m, " %u of %u", tally_counter_served(ev->counter),
-			   num_online_cpus());
+	if (tally_counter_on_all_cpus(ev->counter)) {
+		served = tally_counter_served(ev->counter, &online);
+		seq_printf(m, " %u of %u", served, online);
+	}
 	seq_putc(m, '\n');
 }
 

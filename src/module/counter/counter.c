@@ -6,6 +6,7 @@
  * Each function goes through the slots under the counter's lock. A slot without an event,
  * or with an event that perf detached, is left to the work in cpus.c.
  */
+#include <linux/cpu.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
@@ -509,15 +510,18 @@ bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
 }
 
-/* Returns how many CPUs of those that are online count for themselves, or for others. */
-unsigned int tally_counter_served(struct tally_counter *c)
+/* Returns on how many CPUs perf counts, of those in @online that are online. */
+unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online)
 {
 	unsigned int served = 0;
 	struct tally_slot *s;
 
 	mutex_lock(&c->lock);
+	cpus_read_lock();
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		served += s->event && tally_slot_lives(c, s);
+		served += tally_slot_lives(c, s);
+	*online = num_online_cpus();
+	cpus_read_unlock();
 	mutex_unlock(&c->lock);
 	return served;
 }

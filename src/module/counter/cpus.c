@@ -39,17 +39,17 @@ static enum cpuhp_state hotplug_state;
 static void (*repaired)(void);
 
 /*
- * Finds the slots whose events perf has detached. While no CPU comes or goes, no driver
+ * Whether perf has detached the slot's event for good. While no CPU comes or goes, no driver
  * moves an event, so a detached event stays detached.
  */
-static void find_detached(struct tally_counter *c)
+static bool is_lost(const struct tally_slot *s)
 {
-	struct tally_slot *s;
+	bool lost;
 
 	cpus_read_lock();
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		s->lost = s->event && tally_slot_detached(s);
+	lost = s->event && tally_slot_detached(s);
 	cpus_read_unlock();
+	return lost;
 }
 
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
@@ -60,10 +60,9 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 	mutex_lock(&c->lock);
 	if (c->dead)
 		goto unlock;
-	find_detached(c);
 	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (s->lost)
+		if (is_lost(s))
 			tally_slot_bank(c, s);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		cpu = tally_slot_cpu(c, s);
@@ -371,8 +370,13 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 /* Ends a counter that no event counts with any more. */
 static void counter_end(struct tally_counter *c)
 {
+	struct tally_slot *s;
+
 	mutex_lock(&c->lock);
 	c->dead = true;
+	for (s = c->slots; c->handler && s < c->slots + c->nr_slots; s++)
+		if (tally_slot_lives(c, s))
+			tally_slot_disable(s);
 	mutex_unlock(&c->lock);
 	release_slots(c);
 	if (c->kprobe.id)

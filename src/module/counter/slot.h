@@ -40,7 +40,6 @@ struct tally_totals {
  * @err: error because of which an online CPU has no event; 0 if there is none
  * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
  *	has come or gone
- * @lost: perf has detached @event for good; of use during a repair only
  * @paused: the event is disabled because it overflowed too often
  * @spent: the event is disabled until it is armed again
  */
@@ -55,7 +54,6 @@ struct tally_slot {
 	struct tally_totals now;
 	int err;
 	bool absent;
-	bool lost;
 	bool paused;
 	bool spent;
 };
@@ -122,7 +120,10 @@ static inline struct perf_event *tally_slot_nth(const struct tally_slot *s, unsi
 	return s->others ? s->others[i - 1] : NULL;
 }
 
-/* Returns the event of the slot that is on the PMU of @cpu, if there are several. */
+/*
+ * Returns the event of the slot that is on the PMU of @cpu. If none of them is, it returns the
+ * first one, which is then on another CPU or on none.
+ */
 static inline struct perf_event *tally_slot_here(const struct tally_slot *s, int cpu)
 {
 	struct perf_event *event = smp_load_acquire(&s->event); /* K */
@@ -167,7 +168,11 @@ static inline bool tally_slot_detached(const struct tally_slot *s)
 	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/* Whether the driver of the PMU may be moving an event that perf has detached. */
+/*
+ * Whether the driver of the PMU may be moving an event that perf has detached. Perhaps its CPU
+ * has gone and come back, and the event waits for the repair: then it is enabled and disabled
+ * for nothing.
+ */
 static inline bool tally_slot_moves(const struct tally_slot *s)
 {
 	return s->event->pmu->task_ctx_nr == perf_invalid_context &&
@@ -206,17 +211,21 @@ static inline void tally_slot_add_others(const struct tally_slot *s,
 					 const struct perf_event *event,
 					 struct tally_totals *t)
 {
-	const struct perf_event *first = READ_ONCE(s->event);
-	struct perf_event *other;
+	/* NULL if the slot's events are being released: they stay until this read is over. */
+	struct perf_event *first = READ_ONCE(s->event), *other;
+	unsigned int i;
 
-	tally_slot_for_each(s, other) {
+	if (first && first != event) {
+		t->value += local64_read(&first->count);
+		t->running += first->total_time_running;
+		t->enabled += first->total_time_enabled - event->total_time_enabled +
+			      event->tstamp - first->tstamp;
+	}
+	for (i = 0; (other = s->others[i]); i++) {
 		if (other == event)
 			continue;
 		t->value += local64_read(&other->count);
 		t->running += other->total_time_running;
-		if (other == first)
-			t->enabled += other->total_time_enabled - event->total_time_enabled +
-				      event->tstamp - other->tstamp;
 	}
 }
 
@@ -286,7 +295,7 @@ static inline bool tally_slot_refused(int err)
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s);
 struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s);
-void tally_slot_free(struct tally_slot *s, struct perf_event *event);	/* without the lock */
+void tally_slot_free(struct tally_slot *s, struct perf_event *event);
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
