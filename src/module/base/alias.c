@@ -9,10 +9,10 @@
  * attributes a term has. The attributes behind these files are read here, as sysfs reads them.
  */
 #include <linux/bits.h>
-#include <linux/ctype.h>
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -214,6 +214,7 @@ int tally_alias_find(const struct perf_event_attr *attr, struct tally_alias *ali
 {
 	struct search search = { .attr = attr, .alias = alias };
 	struct device *dev = tally_pmu_get(attr->type);
+	const struct pmu *pmu;
 	int err = -ENOMEM;
 
 	if (!dev)
@@ -222,9 +223,14 @@ int tally_alias_find(const struct perf_event_attr *attr, struct tally_alias *ali
 	search.text = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	search.page = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	if (search.text && search.page) {
-		/* As in tally_pmu_type(). */
+		/* As in tally_pmu_type(); the driver's code is called. */
+		err = -ENOENT;
 		device_lock(dev);
-		err = device_is_registered(dev) ? describe(dev, &search) : -ENOENT;
+		pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+		if (pmu && try_module_get(pmu->module)) {
+			err = describe(dev, &search);
+			module_put(pmu->module);
+		}
 		device_unlock(dev);
 	}
 	kfree(search.page);

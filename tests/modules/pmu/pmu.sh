@@ -5,8 +5,12 @@
 # soak: on=debian-6.12,debug-x86_64 vm="--smp 4" args=200 seconds=600
 #
 # pmu.sh [CYCLES]: events of PMUs that the machines of the tests do not have; tally_pmu.ko has
-# them. Each part names the finding that it is about. Events migrate by CYCLES cycles of
-# hotplug (200).
+# them. Events migrate by CYCLES cycles of hotplug (200). The parts have the numbers of a list
+# of defects that were found by reading:
+#
+#	M1 a PMU that serves some CPUs	M2 kinds of cores	M3 AUX buffers
+#	M4 events that migrate		M5 the driver's samples	M8 gauges, scales, empty reads
+#	M10 reads that lock
 
 . "$(dirname "$0")/lib.sh"
 cycles=${1:-200}
