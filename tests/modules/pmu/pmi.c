@@ -106,15 +106,20 @@ static void run(struct irq_work *work)
 	interrupt(get_irq_regs());
 }
 
-static DEFINE_PER_CPU(struct irq_work, works) = IRQ_WORK_INIT_HARD(run);
+static DEFINE_PER_CPU(struct irq_work, works);
 
 void pmi(void)
 {
 	irq_work_queue(this_cpu_ptr(&works));
 }
 
+/* A module's per-CPU variables cannot begin with pointers: they are not relocated. */
 static int begin(void)
 {
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		per_cpu(works, cpu) = IRQ_WORK_INIT_HARD(run);
 	return 0;
 }
 
