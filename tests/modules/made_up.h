@@ -76,13 +76,39 @@ static inline void made_up_branches(struct made_up *m)
 	}
 }
 
+/*
+ * Makes the call chain what perf_callchain() would have made of it: drivers call that
+ * before they write the address of the sample to the registers.
+ */
+static inline void made_up_limit(struct perf_callchain_entry *chain,
+				 const struct perf_event_attr *attr)
+{
+	u64 *to = chain->ip, *from = to, *end = to + chain->nr;
+	unsigned int left = attr->sample_max_stack;
+	bool left_out = false;
+
+	for (; from < end; from++) {
+		bool mark = *from >= (u64)PERF_CONTEXT_MAX;
+
+		if (mark)
+			left_out = *from == PERF_CONTEXT_USER ? attr->exclude_callchain_user :
+								attr->exclude_callchain_kernel;
+		if (left_out || (!mark && !left))
+			continue;
+		left -= !mark;
+		*to++ = *from;
+	}
+	chain->nr = to - chain->ip;
+}
+
 /* The fields that have a length, if the event has them; perf has to know all lengths. */
 static inline void made_up_long(struct made_up *m, struct perf_sample_data *data,
 				struct perf_event *event, u64 fields)
 {
 	if (fields & PERF_SAMPLE_CALLCHAIN) {
+		made_up_limit((void *)m->chain, &event->attr);
 		data->callchain = (void *)m->chain;
-		data->dyn_size += sizeof(m->chain);
+		data->dyn_size += sizeof(u64) * (1 + data->callchain->nr);
 		data->sample_flags |= PERF_SAMPLE_CALLCHAIN;
 	}
 	if (fields & PERF_SAMPLE_RAW)

@@ -88,13 +88,6 @@ static void same_breakpoint(uint64_t type, const char *what)
 		   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_WEIGHT |	\
 		   PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION)
 
-#if defined(__x86_64__) || defined(__i386__)
-/* ax to ip, flags and sp, which 32-bit and 64-bit programs have. */
-#define SOME_REGS 0x3ffULL
-#else
-#define SOME_REGS 0x1ffffffffULL
-#endif
-
 static void same(void)
 {
 	uint64_t bit;

@@ -193,12 +193,16 @@ static inline int own_id(uint64_t *word, const struct ring *r)
 	return good;
 }
 
+/* The records of perf and tally have the same times: the driver's. */
+static int same_times;
+
 static inline int later(uint64_t *word, uint64_t *last)
 {
 	int good = *word >= *last && *word;
 
 	*last = *word;
-	*word = 0;
+	if (!same_times)
+		*word = 0;
 	return good;
 }
 
@@ -255,6 +259,13 @@ static inline int plain(struct perf_event_header *h, const struct ring *r, uint6
 		good &= own_id(end - 1, r);
 	return good;
 }
+
+#if defined(__x86_64__) || defined(__i386__)
+/* ax to ip, flags and sp, which 32-bit and 64-bit programs have. */
+#define SOME_REGS 0x3ffULL
+#else
+#define SOME_REGS 0x1ffffffffULL
+#endif
 
 static inline void show(const char *whose, const struct perf_event_header *h, int from)
 {

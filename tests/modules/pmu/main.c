@@ -48,7 +48,12 @@ static int __init pmu_init(void)
 	err = odd_init(dir);
 	if (err)
 		goto end_uncore;
+	err = precise_init();
+	if (err)
+		goto end_odd;
 	return 0;
+end_odd:
+	odd_exit();
 end_uncore:
 	uncore_exit();
 end_core:
@@ -64,6 +69,7 @@ module_init(pmu_init);
 static void __exit pmu_exit(void)
 {
 	debugfs_remove(dir);
+	precise_exit();
 	odd_exit();
 	uncore_exit();
 	core_exit();

@@ -39,6 +39,7 @@ static void interrupt(struct pt_regs *regs)
 	if (hook)
 		hook(regs);
 	core_interrupt(regs);
+	precise_interrupt(regs);
 	__this_cpu_write(busy, false);
 }
 

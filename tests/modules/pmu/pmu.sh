@@ -177,6 +177,14 @@ is "$(stat_of hotplug_errors)" $errors "M4 $cycles cycles: no error"
 remove u >/dev/null
 remove one >/dev/null
 
+# ---- M5: samples that a driver fills in
+
+if [ -e /sys/bus/event_source/devices/tally_precise ]; then
+	results ./devprecise same
+else
+	skip 'the test fills samples in as drivers do since Linux 6.8' 'M5 samples of precise events'
+fi
+
 # ---- M8: gauges, scales and units
 
 is "$(create tally_gauge/config=1/ cpu=0 name=level)" OK 'M8 a gauge'
