@@ -94,7 +94,7 @@ static int begin(void)
 	attr.bp_len = HW_BREAKPOINT_LEN_8;
 	attr.bp_type = HW_BREAKPOINT_W;
 	breakpoints = register_wide_hw_breakpoint(&attr, hit, NULL);
-	return PTR_ERR_OR_ZERO((void __force *)breakpoints);
+	return PTR_ERR_OR_ZERO((void *)(__force unsigned long)breakpoints);
 }
 
 static void end(void)
