@@ -46,7 +46,7 @@ void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 }
 
 /* In a kernel without tracepoints, the end of a task's event wakes no poller. */
-static int watch(struct tally_file *f, const struct tally_event *ev)
+static int watch(struct tally_file *f, struct tally_event *ev)
 {
 	struct task_struct *task = ev->counter->target.task;
 	int err;
@@ -54,6 +54,8 @@ static int watch(struct tally_file *f, const struct tally_event *ev)
 	if (!task)
 		return 0;
 	err = tally_task_exit_watch(&f->exit, task, &ev->attr, tally_quota_budget(&f->charge));
+	if (!err && tally_event_ended(ev))
+		tally_task_exit_left(&f->exit);
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 

@@ -138,8 +138,8 @@ static void ask(struct work_struct *work)
  *	@task, or by exec()
  * @budget: account of the user who is charged for the tasks
  *
- * A task that is exiting already is noticed, too. An event that exec() has removed before
- * the call is not.
+ * A task that is exiting already is noticed, too. If exec() may have removed the event
+ * before, the caller calls tally_task_exit_left().
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, EDQUOT, ENOMEM.
@@ -168,6 +168,20 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	if (READ_ONCE(task->flags) & PF_EXITING)
 		tally_members_leave_one(&w->listener);
 	return 0;
+}
+
+/**
+ * tally_task_exit_left - end the wait for a task whose event has ended already
+ * @w: the waiter; nothing happens if it was never added
+ *
+ * No tracepoint reports an exec() that was over before tally_task_exit_watch().
+ *
+ * Context: Process context.
+ */
+void tally_task_exit_left(struct tally_task_exit *w)
+{
+	if (w->listener.kinds)
+		tally_members_leave_one(&w->listener);
 }
 
 /**

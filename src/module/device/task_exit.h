@@ -32,6 +32,7 @@ struct tally_task_exit {
 
 int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 			  const struct perf_event_attr *attr, struct tally_budget *budget);
+void tally_task_exit_left(struct tally_task_exit *w);
 bool tally_task_exit_seen(const struct tally_task_exit *w);
 void tally_task_exit_unwatch(struct tally_task_exit *w);
 void tally_task_exit_stop(void);

@@ -29,7 +29,8 @@
  *    the end of a task is in the table before it reads PF_EXITING, in
  *    tally_task_exit_watch(). So at least one of both sees the other. The same holds for
  *    exec(), which sets perf_event_ctxp to NULL before probe_exec(), and for
- *    tally_task_events_add().
+ *    tally_task_events_add(); and for exec(), which ends events with remove_on_exec before
+ *    probe_rename(), and for the caller of tally_task_exit_watch().
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
@@ -100,8 +101,10 @@ static void probe_rename(void *data, struct task_struct *task, const char *name)
 	};
 
 	strscpy(padded, name, sizeof(padded));
-	if (exec)
+	if (exec) {
+		smp_mb(); /* Y */
 		tally_members_leave(current, true);
+	}
 	tell_cpu(&e);
 	tell_task(current, &e);
 }

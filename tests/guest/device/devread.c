@@ -280,6 +280,39 @@ static void poll_attached(void)
 	close(fd);
 }
 
+/* Who attaches after exec() has removed the event does not see that exec(). */
+static void poll_removed(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	int go[2], fd, other;
+	pid_t pid;
+
+	pid = child(go, 'x');
+	usual();
+	o.pid = pid;
+	other = open_it();
+	attr.remove_on_exec = 1;
+	strcpy(o.name, "removed");
+	fd = open_it();
+	if (write(go[1], "g", 1) != 1)
+		err(2, "go");
+	p.fd = fd;
+	tell(poll(&p, 1, 60000) == 1 && p.revents == POLLHUP, "exec removes an event: %#x",
+	     p.revents);
+	p.fd = other;
+	tell(!poll(&p, 1, 0), "the task has another one");
+	p.fd = attach_to("removed");
+	tell(poll(&p, 1, 0) == 1 && p.revents == POLLHUP, "who attaches then is told at once: %#x",
+	     p.revents);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(p.fd);
+	close(fd);
+	close(other);
+	close(go[0]);
+	close(go[1]);
+}
+
 static volatile sig_atomic_t signals;
 
 static void count_signal(int sig)
@@ -297,6 +330,7 @@ static void polls(void)
 	poll_one('x', "exec");
 	poll_one('f', "inherit");
 	poll_attached();
+	poll_removed();
 
 	/* The end of a task sends a signal, and nothing opens an event of it then. */
 	signal(SIGIO, count_signal);
