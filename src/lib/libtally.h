@@ -248,7 +248,8 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
  * Opens an event, maps its rings and adds all of them to the reader. /dev/tally and a target
  * of one task or CPU take one file; perf takes one for each online CPU if pid and cpu are
  * -1. An event of /dev/tally on all CPUs has a ring for each possible CPU, so that CPUs which
- * come online later have theirs; perf does not count on those. attr has the
+ * come online later have theirs; perf does not count on those. If the limits of locked memory
+ * leave no ring for a CPU that is offline, the records of that CPU are not read. attr has the
  * fields of samples; PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and sample_id_all are added.
  * Returns the event's number; a call that fails adds nothing. TALLY_OPEN_MEMBER is -EINVAL,
  * because a member has no file.

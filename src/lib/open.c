@@ -94,6 +94,9 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
 				 open_device(attr, target) : open_perf(attr, target));
 }
 
+#define ONLINE		"/sys/devices/system/cpu/online"
+#define POSSIBLE	"/sys/devices/system/cpu/possible"
+
 /* Calls a function for each CPU in a list of the kernel's, until one call fails. */
 static int each_cpu(const char *list, int (*call)(void *data, int cpu), void *data)
 {
@@ -123,6 +126,7 @@ struct opening {
 	const char *name;
 	int number;
 	int fd;
+	int first_ring;
 };
 
 static unsigned int ring_flags(const struct opening *o)
@@ -196,7 +200,41 @@ static int open_on(void *data, int cpu)
 
 static int map_of(void *data, int cpu)
 {
-	return add_ring(data, TALLY_RING_AT(cpu));
+	struct libtally_reader *reader = ((struct opening *)data)->reader;
+	int error = add_ring(data, TALLY_RING_AT(cpu));
+
+	if (!error)
+		reader->rings[reader->nr - 1].cpu = cpu;
+	return error;
+}
+
+/* A CPU that is offline may never come online: the limits may leave no ring for it. */
+static int map_of_offline(void *data, int cpu)
+{
+	struct opening *o = data;
+	int i, error;
+
+	for (i = o->first_ring; i < o->reader->nr; i++)
+		if (o->reader->rings[i].cpu == cpu)
+			return 0;
+	error = map_of(o, cpu);
+	if (error != -EPERM)
+		return error;
+	o->target->error[0] = 0;
+	return 0;
+}
+
+/*
+ * The rings of CPUs that are offline get records when these come online. They are mapped
+ * last, so that they take nothing from the others.
+ */
+static int map_all(struct opening *o)
+{
+	int error;
+
+	o->first_ring = o->reader->nr;
+	error = each_cpu(ONLINE, map_of, o);
+	return error ? error : each_cpu(POSSIBLE, map_of_offline, o);
 }
 
 static int add_event(struct libtally_reader *reader, const struct perf_event_attr *attr,
@@ -230,14 +268,12 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	o.name = name;
 	o.number = -1;
 	if (all && target->via == LIBTALLY_VIA_PERF) {
-		error = each_cpu("/sys/devices/system/cpu/online", open_on, &o);
+		error = each_cpu(ONLINE, open_on, &o);
 		target->cpu = -1;
 	} else {
 		error = add_file(&o);
-		/* The rings of CPUs that are offline get records when these come online. */
 		if (!error)
-			error = all ? each_cpu("/sys/devices/system/cpu/possible", map_of, &o) :
-				      add_ring(&o, 0);
+			error = all ? map_all(&o) : add_ring(&o, 0);
 	}
 	free(copy);
 	return error ? error : o.number;

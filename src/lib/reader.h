@@ -12,6 +12,7 @@
  * @time:	time of @header in nanoseconds
  * @first_look:	data_head at the look before the last one
  * @ours:	1 if libtally_reader_open() made the ring
+ * @cpu:	its CPU, if the file has a ring for each
  */
 struct reader_ring {
 	struct libtally_ring *ring;
@@ -19,6 +20,7 @@ struct reader_ring {
 	__u64 time;
 	__u64 first_look;
 	int ours;
+	int cpu;
 };
 
 /**

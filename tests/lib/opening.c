@@ -3,6 +3,7 @@
  * Opening events, of a fake kernel whose files are memory. It counts its calls, and they
  * fail when the test wants it.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -24,6 +25,8 @@ static struct {
 	__u64 id, id_step;	/* id of the next file, and the step to the one after */
 	int id_fails;
 	int cpus_fail;
+	const char *online, *possible;	/* lists of CPUs; NULL for those of this machine */
+	int maps_left;		/* shared mappings until they are EPERM; -1 for no limit */
 	int map_fails;		/* a writable mapping is EPERM */
 	int opened, last_fd;
 	int pauses, resumes;
@@ -78,19 +81,40 @@ int ioctl(int fd, unsigned long request, ...)
 
 FILE *fopen(const char *path, const char *mode)
 {
+	const char *list;
 	int fd;
 
 	if (kernel.cpus_fail) {
 		errno = EMFILE;
 		return NULL;
 	}
+	list = strstr(path, "/online") ? kernel.online :
+	       strstr(path, "/possible") ? kernel.possible : NULL;
+	if (list)
+		return fmemopen((void *)list, strlen(list), "r");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? NULL : fdopen(fd, mode[0] == 'r' ? "r" : "w");
+}
+
+void *mmap(void *start, size_t size, int protection, int flags, int fd, off_t at)
+{
+	static void *(*real)(void *, size_t, int, int, int, off_t);
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "mmap");
+	if (kernel.device >= 0 && fd == kernel.last_fd && !kernel.maps_left--) {
+		kernel.maps_left = 0;
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	return real(start, size, protection, flags, fd, at);
 }
 
 static void kernel_begin(void)
 {
 	memset(&kernel, 0, sizeof(kernel));
+	kernel.last_fd = -1;
+	kernel.maps_left = -1;
 	kernel.device = open("/dev/null", O_RDWR);
 	kernel.id = 1;
 	kernel.id_step = 1;
@@ -288,6 +312,32 @@ static void snapshot(void)
 	test_end("a file of many rings is paused once");
 }
 
+/* CPUs that are offline have rings as far as the limits allow, but take none from others. */
+static void offline(void)
+{
+	static const int maps[] = { -1, 4, 3, 2, 1, 0 };
+	struct perf_event_attr attr = usual();
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		struct libtally_reader *reader = libtally_reader_new();
+		struct libtally_target target;
+
+		kernel_begin();
+		kernel.online = "1,3\n";
+		kernel.possible = "0-3\n";
+		kernel.maps_left = maps[i];
+		target = target_of(-1, -1);
+		EQUAL(libtally_reader_open(reader, &attr, &target, 1, "all"),
+		      maps[i] >= 0 && maps[i] < 2 ? (unsigned long long)-EPERM : 0);
+		EQUAL(!target.error[0], maps[i] < 0 || maps[i] >= 2);
+		/* Without a limit, each CPU has one ring. */
+		EQUAL(kernel.maps_left, maps[i] < 0 ? -1 - 4 : 0);
+		libtally_reader_free(reader);
+		kernel_end();
+	}
+	test_end("CPUs that are offline need no rings");
+}
+
 static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
 {
 	struct perf_event_mmap_page *page = (void *)map;
@@ -430,6 +480,7 @@ int main(void)
 	leaves_nothing();
 	in_words();
 	snapshot();
+	offline();
 	twice();
 	/* paused() comes last: membarrier(2) fails from then on. */
 	paused();
