@@ -27,6 +27,7 @@
 #include "filter/filter.h"
 #include "read/page.h"
 #include "base/kick.h"
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "record/output.h"
 #include "record/record.h"
@@ -180,6 +181,7 @@ static void __exit tally_exit(void)
 	unregister_module_notifier(&module_notifier);
 	tally_recorder_exit();
 	tally_cpus_exit();
+	tally_kprobe_exit();
 	tally_task_events_exit();
 	tally_ring_exit();
 	tally_record_exit();

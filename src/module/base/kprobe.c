@@ -10,6 +10,9 @@
  *
  * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
  * has no address, which not everybody who sees the name may know.
+ *
+ * Somebody else may use the trace event, too, and longer than tally. It then stays until the
+ * next creation of one, or the end of the module, at which nobody uses it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,6 +22,7 @@
 #include <linux/kernel.h>
 #include <linux/printk.h>
 #include <linux/trace_events.h>
+#include <linux/xarray.h>
 #include "base/kprobe.h"
 #include "base/pmu.h"
 
@@ -26,6 +30,29 @@
 #define CONFIG_RETURN	1
 
 static atomic_t last_number;
+
+/* Numbers of the trace events that somebody else used at their end. */
+static DEFINE_XARRAY(left);
+
+static int delete_number(unsigned int number)
+{
+	char name[32];
+
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return -ENOENT;
+	snprintf(name, sizeof(name), "tally/probe%u", number);
+	return kprobe_event_delete(name);
+}
+
+static void delete_left(void)
+{
+	unsigned long number;
+	void *entry;
+
+	xa_for_each(&left, number, entry)
+		if (delete_number(number) != -EBUSY)
+			xa_erase(&left, number);
+}
 
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 {
@@ -56,8 +83,9 @@ int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *a
 	ret = tally_address_check(attr->kprobe_addr);
 	if (ret)
 		return ret;
+	delete_left();
 	/*
-	 * A trace event that was enabled in tracefs when its counter ended is still there.
+	 * A trace event that somebody still used when the module was unloaded may be there.
 	 * The kernel would add a second probe to one of the same name.
 	 */
 	do {
@@ -82,20 +110,31 @@ int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *a
 
 /**
  * tally_kprobe_delete - remove a trace event, after perf's events that have its number
- * @kp: the trace event; if it is enabled in tracefs, it stays
+ * @kp: the trace event; if somebody else uses it, it stays for now
  *
  * Context: As tally_kprobe_create(), and waits for a grace period.
  */
 void tally_kprobe_delete(struct tally_kprobe *kp)
 {
-	char name[32];
-	int err;
+	int err = delete_number(kp->number);
 
-	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
-		return;
-	snprintf(name, sizeof(name), "tally/probe%u", kp->number);
-	err = kprobe_event_delete(name);
+	if (err == -EBUSY)
+		err = xa_err(xa_store(&left, kp->number, xa_mk_value(1), GFP_KERNEL));
 	if (err)
-		pr_notice_ratelimited("the trace event %s stays: error %d\n", name, err);
+		pr_notice_ratelimited("the trace event tally/probe%u stays: error %d\n",
+				      kp->number, err);
 	kp->id = 0;
+}
+
+/* Before the module goes, and after the last counter. */
+void tally_kprobe_exit(void)
+{
+	unsigned long number;
+	void *entry;
+
+	delete_left();
+	xa_for_each(&left, number, entry)
+		pr_notice("somebody uses the trace event tally/probe%lu, which stays; later, remove it by: echo -:tally/probe%lu >> /sys/kernel/tracing/kprobe_events\n",
+			  number, number);
+	xa_destroy(&left);
 }

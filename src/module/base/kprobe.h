@@ -18,5 +18,6 @@ struct tally_kprobe {
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr);
 int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr);
 void tally_kprobe_delete(struct tally_kprobe *kp);
+void tally_kprobe_exit(void);
 
 #endif /* TALLY_KPROBE_H */

@@ -83,9 +83,11 @@ fi
 
 # ---- who else uses the trace event
 
-first=$(find $tracefs/events/tally -name 'probe*' | head -n 1)
-first=${first##*/}
-echo 1 >"$tracefs/events/tally/$first/enable"
+first_probe() { find $tracefs/events/tally -name 'probe*' | head -n 1 | sed 's|.*/||'; }
+use() { echo "$2" >"$tracefs/events/tally/$1/enable"; }
+
+first=$(first_probe)
+use "$first" 1
 for name in entry return each one; do
 	is "$(remove $name)" OK "remove $name"
 done
@@ -95,15 +97,32 @@ is "$(create kprobe:$symbol name=entry)" OK 'a new event'
 is "$(trace_events)" 2 'has a trace event of its own'
 counts entry
 unload_tally
+ok 'the log says how to remove the first one' sh -c \
+	"dmesg | grep -q ' it by: echo -:tally/$first >> $tracefs/kprobe_events$'"
 # shellcheck disable=SC2119
 load_tally
 is "$(create kprobe:$symbol name=entry)" OK 'an event after another load'
 is "$(trace_events)" 2 'has another one, too'
 counts entry
-echo 0 >"$tracefs/events/tally/$first/enable"
+use "$first" 0
 echo "-:tally/$first" >>$tracefs/kprobe_events
-is "$(remove entry)" OK 'remove entry'
-is "$(trace_events) $(probes k) $(probes r)" '0 0 0' 'no probe is left'
+
+# stays NAME: removes an event while its trace event is enabled.
+stays() {
+	first=$(first_probe)
+	use "$first" 1
+	is "$(remove "$1") $(trace_events)" 'OK 1' "the trace event of $1 stays"
+	use "$first" 0
+}
+
+stays entry
+is "$(create kretprobe:$symbol name=return)" OK 'an event after nobody uses the trace event'
+is "$(trace_events) $(probes k) $(probes r)" '1 0 1' 'the old one is gone'
+stays return
+unload_tally
+is "$(trace_events) $(probes k) $(probes r)" '0 0 0' 'tally goes, and no probe is left'
+# shellcheck disable=SC2119
+load_tally
 
 # ---- who may not, and what cannot be
 
