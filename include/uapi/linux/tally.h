@@ -220,8 +220,8 @@
  *   its reader for ever.
  * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once / on all
  *   CPUs maybe twice, or just before another signal / overflows of several CPUs share one signal.
- * Rings and records:
  * - PERF_EVENT_IOC_REFRESH of an event with sigtrap: limits the signals / EINVAL / perf sends them.
+ * Rings and records:
  * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when no
  *   record is being written / a paused ring can be read as a whole.
  * - UNTHROTTLE: written when the event starts again / written in front of the next sample in that
