@@ -436,7 +436,7 @@ static void set_limit(struct kunit *test, const char *text)
 	filp_close(file, NULL);
 }
 
-static unsigned int max_stack(struct kunit *test, unsigned int precise, u16 asked)
+static unsigned int max_stack(struct kunit *test, u64 type, unsigned int precise, u16 asked)
 {
 	struct perf_event_attr attr = { };
 	struct tally_builder b;
@@ -444,24 +444,34 @@ static unsigned int max_stack(struct kunit *test, unsigned int precise, u16 aske
 	tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_CPU_CYCLES));
 	tally_builder_period(&b, 1000);
 	tally_builder_precise(&b, precise);
-	tally_builder_sample_type(&b, PERF_SAMPLE_CALLCHAIN);
+	tally_builder_sample_type(&b, type);
 	tally_builder_ring(&b, 65536, 0);
+	b.attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
 	b.attr.sample_max_stack = asked;
 	KUNIT_EXPECT_EQ_MSG(test, tally_builder_check(&b, &attr), 0, "%s",
 			    tally_builder_why(&b));
 	return attr.sample_max_stack;
 }
 
-/* A driver unwinds up to perf's sample_max_stack: as many as perf's system call allows. */
+/*
+ * A driver unwinds up to perf's sample_max_stack, and later kernels hand over so many branches:
+ * as many as perf's system call allows.
+ */
 static void sample_max_stack(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, max_stack(test, 2, 0), PERF_MAX_STACK_DEPTH);
-	KUNIT_EXPECT_EQ(test, max_stack(test, 2, 9), 9);
-	KUNIT_EXPECT_EQ(test, max_stack(test, 0, 0), 0);
+	const u64 chain = PERF_SAMPLE_CALLCHAIN, branches = PERF_SAMPLE_BRANCH_STACK;
+
+	KUNIT_EXPECT_EQ(test, max_stack(test, chain, 2, 0), PERF_MAX_STACK_DEPTH);
+	KUNIT_EXPECT_EQ(test, max_stack(test, chain, 2, 9), 9);
+	KUNIT_EXPECT_EQ(test, max_stack(test, chain, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, max_stack(test, branches, 0, 0), PERF_MAX_STACK_DEPTH);
+	KUNIT_EXPECT_EQ(test, max_stack(test, branches, 0, 9), 9);
+	KUNIT_EXPECT_EQ(test, max_stack(test, PERF_SAMPLE_IP, 2, 0), 0);
 	set_limit(test, "50");
-	KUNIT_EXPECT_EQ(test, max_stack(test, 2, 0), 50);
+	KUNIT_EXPECT_EQ(test, max_stack(test, chain, 2, 0), 50);
+	KUNIT_EXPECT_EQ(test, max_stack(test, branches, 0, 0), 50);
 	set_limit(test, "1000");
-	KUNIT_EXPECT_EQ(test, max_stack(test, 2, 0), PERF_MAX_STACK_DEPTH);
+	KUNIT_EXPECT_EQ(test, max_stack(test, chain, 2, 0), PERF_MAX_STACK_DEPTH);
 	set_limit(test, __stringify(PERF_MAX_STACK_DEPTH));
 }
 

@@ -59,12 +59,13 @@ struct made_up {
 	struct perf_raw_record raw;
 };
 
-static inline void made_up_branches(struct made_up *m)
+/* At most sample_max_stack branches, as perf_sample_save_brstack() of later kernels. */
+static inline void made_up_branches(struct made_up *m, u16 most)
 {
 	struct perf_branch_stack *br = (void *)m->branches;
 	unsigned int i;
 
-	br->nr = MADE_UP_BRANCHES;
+	br->nr = min_t(u16, most, MADE_UP_BRANCHES);
 	br->hw_idx = MADE_UP_HW_IDX;
 	for (i = 0; i < MADE_UP_BRANCHES; i++) {
 		br->entries[i].from = MADE_UP_IP + 16 * i;
@@ -141,7 +142,7 @@ static inline void made_up_sample(struct made_up *m, struct perf_sample_data *da
 		m->bytes[i] = 0x80 + i;
 	m->raw.frag.size = MADE_UP_RAW;
 	m->raw.frag.data = m->bytes;
-	made_up_branches(m);
+	made_up_branches(m, event->attr.sample_max_stack);
 
 	fields &= event->attr.sample_type;
 	perf_sample_data_init(data, 0, MADE_UP_PERIOD);

@@ -290,16 +290,17 @@ static int check_one_shot(struct tally_builder *b,
 }
 
 /*
- * A driver that writes the address of a sample to the registers unwinds the call chain
- * before that, up to perf's own sample_max_stack, which perf's system call makes the limit
- * of the kernel where it is 0.
+ * perf's system call sets sample_max_stack to the limit of the kernel where it is 0. A driver
+ * that writes the address of a sample to the registers unwinds the call chain before that, up
+ * to so many entries. Later kernels have so many branches in a sample at most.
  */
 static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
 {
+	bool unwinds = attr->precise_ip || attr->type >= PERF_TYPE_MAX;
+	u64 limited = PERF_SAMPLE_BRANCH_STACK | (unwinds ? PERF_SAMPLE_CALLCHAIN : 0);
 	int most;
 
-	if (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN) || attr->sample_max_stack ||
-	    (!attr->precise_ip && attr->type < PERF_TYPE_MAX))
+	if (!(attr->sample_type & limited) || attr->sample_max_stack)
 		return 0;
 	most = tally_pmu_max_stack();
 	if (most < 0)

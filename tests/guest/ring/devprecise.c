@@ -172,9 +172,9 @@ static void same_chains(void)
 	attr.exclude_callchain_user = 1;
 	compare_both("M5 call chains without user space");
 	for (most = 1; most < 6; most += 2) {
-		of_precise(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_IP);
+		of_precise(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK);
 		attr.sample_max_stack = most;
-		compare_both("M5 call chains with a limit");
+		compare_both("M5 call chains and branches with a limit");
 	}
 }
 
