@@ -226,7 +226,8 @@ EXPORT_SYMBOL_TALLY(tally_event_refresh);
  * tally_event_limit - as tally_event_refresh(), but without enabling the event
  * @ev: the event
  * @overflows: number of overflows to add; 0 leaves the limit as it is. As in perf, there is
- *	no limit if the sum is negative.
+ *	no limit if the sum is 0 or negative, and the next call adds to a negative sum.
+ *	Overflows lower a negative sum in perf, but not here.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL as tally_event_refresh(), and for an inherited event.
@@ -235,7 +236,7 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 {
 	struct tally_overflow *of = ev->overflow;
 	bool adds;
-	s64 left;
+	s64 sum;
 
 	if (!ev->attr.sample_period || ev->attr.sigtrap || ev->attr.inherit ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
@@ -243,14 +244,17 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 	if (!overflows)
 		return 0;
 	mutex_lock(&ev->counter->lock);
-	adds = of->special & TALLY_SPECIAL_LIMITED && (ev->on || of->limits_next);
-	left = adds ? atomic64_add_return(overflows, &of->left) : overflows;
-	if (overflows < 0 && left <= 0) {
-		tally_overflow_special(of, 0, TALLY_SPECIAL_LIMITED);
-	} else if (!adds) {
-		atomic64_set(&of->left, overflows);
+	adds = of->special & TALLY_SPECIAL_LIMITED ? ev->on || of->limits_next :
+						     atomic64_read(&of->left) < 0;
+	sum = overflows;
+	if (adds)
+		sum = atomic64_add_return(overflows, &of->left);
+	else
+		atomic64_set(&of->left, sum);
+	if (sum > 0)
 		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
-	}
+	else
+		tally_overflow_special(of, 0, TALLY_SPECIAL_LIMITED);
 	of->limits_next = true;
 	mutex_unlock(&ev->counter->lock);
 	return 0;

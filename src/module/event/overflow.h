@@ -118,7 +118,8 @@ struct tally_overflow_cpu {
  * @cpus: overflow state on each CPU
  * @batch: number of overflows in one window that are too many; 0 without a limit
  * @window_ns: length of a window, in nanoseconds
- * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED
+ * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED;
+ *	negative without it if tally_event_limit() has such a sum
  * @armed: 1 if the next overflow is delivered, with TALLY_SPECIAL_ONE_SHOT
  * @rearm: 1 after a call of tally_event_rearm(), until @control has seen it
  * @rearm_period: period of that call; 0 for the same as before

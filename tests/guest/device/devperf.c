@@ -277,6 +277,11 @@ static long refresh_again(int kind)
 	return refreshed(kind, 3, 4);
 }
 
+static long refresh_below(int kind)
+{
+	return refreshed(kind, -5, 3);
+}
+
 static long refresh_counting(int kind)
 {
 	return told(kind, &(struct perf_event_attr) { FAULTS }, PERF_EVENT_IOC_REFRESH, -1);
@@ -398,6 +403,7 @@ static const struct call {
 	{ "REFRESH 5 and -2", refresh_less },
 	{ "REFRESH 5 and -5", refresh_none },
 	{ "REFRESH 3 and 4", refresh_again },
+	{ "REFRESH -5 and 3", refresh_below },
 	{ "REFRESH -1 of a counting event", refresh_counting },
 	{ "PERIOD of a clock's frequency", period_of_clock },
 	{ "PERIOD of a frequency", period_of_frequency },
