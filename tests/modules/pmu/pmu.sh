@@ -52,6 +52,14 @@ as cpu 0 insmod tally_pmu_reads.ko raw=$raw
 module_results tally_pmu_reads
 rmmod tally_pmu_reads
 
+# ---- M5: samples that a driver fills in. A CPU that comes back makes no interrupts any more.
+
+if [ -e /sys/bus/event_source/devices/tally_precise ]; then
+	results ./devprecise same
+else
+	skip 'the test fills samples in as drivers do since Linux 6.8' 'M5 samples of precise events'
+fi
+
 # ---- M1: a PMU that serves some CPUs, and has its own error for the others
 
 for refusal in 2:ENOENT 19:ENODEV 22:EINVAL; do
@@ -176,14 +184,6 @@ is "$(state u) $(served u)" "active $domains" "M4 $cycles cycles: it counts"
 is "$(stat_of hotplug_errors)" $errors "M4 $cycles cycles: no error"
 remove u >/dev/null
 remove one >/dev/null
-
-# ---- M5: samples that a driver fills in
-
-if [ -e /sys/bus/event_source/devices/tally_precise ]; then
-	results ./devprecise same
-else
-	skip 'the test fills samples in as drivers do since Linux 6.8' 'M5 samples of precise events'
-fi
 
 # ---- M8: gauges, scales and units
 

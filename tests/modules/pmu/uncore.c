@@ -97,7 +97,7 @@ static int uncore_event_init(struct perf_event *event)
 	if (event->pmu == &foreign_pmu) {
 		while (READ_ONCE(block)) {
 			blocked = true;
-			msleep(1);
+			usleep_range(1000, 2000);
 		}
 		blocked = false;
 		return cpumask_test_cpu(event->cpu, &served) ? 0 : -(int)READ_ONCE(refusal);
