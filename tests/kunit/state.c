@@ -382,9 +382,10 @@ static void state_leaving(struct kunit *test)
 	struct tally_event *ev;
 	struct perf_event *pe;
 
-	/* The task is created, but not woken, so perf leaves its event alone. */
+	/* The task is created, but not woken, and off its CPU: perf leaves its event alone. */
 	task = kthread_create(worker, NULL, "tally_worker");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_first(cpu_online_mask));
 	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
 	tally_builder_on_task(&b, task);
 	ev = tally_build(&b);
