@@ -45,7 +45,7 @@ is "$(stat_of events) $(stat_of counters) $(stat_of perf_events)" "1 1 $cpus" 's
 
 # ---- events
 
-is "$(awk '{ print NF }' $tally/events)" 6 'events has six columns'
+is "$(awk '{ print NF }' $tally/events)" 9 'events has six columns, and how many CPUs count'
 is "$(cut -d' ' -f1-3 $tally/events)" 'f cpu=all active' 'name, target, state'
 ok 'the count is a number' is_number "$(cut -d' ' -f4 $tally/events)"
 is "$(awk '$4 == $5 { print "same" }' $tally/events)" same 'the whole time on the CPU: scaled is the count'
@@ -99,7 +99,7 @@ is "$(create page-faults disabled name=d)" OK 'a disabled event'
 is "$(state d)" off 'is off'
 is "$(cut -d' ' -f2 $tally/d/per_cpu | sort -u)" off 'on every CPU'
 is "$(count d) $(cat $tally/d/enabled_ns) $(cat $tally/d/running_ns)" '0 0 0' 'counts nothing'
-is "$(grep '^d ' $tally/events)" 'd cpu=all off 0 - 0.00%' 'has nothing to scale'
+is "$(grep '^d ' $tally/events)" "d cpu=all off 0 - 0.00% $cpus of $cpus" 'has nothing to scale'
 is "$(cat $tally/d/spec)" 'page-faults cpu=all disabled name=d' 'and says so in spec'
 echo 'touch 100' | task >/dev/null
 is "$(count d)" 0 'even when there is something to count'

@@ -291,7 +291,6 @@ EINVAL page-faults pid=1 period=5 sigtrap
 EINVAL page-faults pid=1 sigtrap remove_on_exec
 EINVAL page-faults pid=1 freq=5 enable_on_exec remove_on_exec
 EINVAL page-faults period=5 one_shot
-EINVAL context-switches:u period=5
 EOPNOTSUPP page-faults pid=1 period=5 inherit sigtrap remove_on_exec
 END
 refused 'none of them was made' test -e $tally/bad
