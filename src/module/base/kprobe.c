@@ -102,7 +102,8 @@ int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *a
 	ret = tally_tracepoint_id("tally", name);
 	if (ret < 0) {
 		tally_kprobe_delete(kp);
-		return ret;
+		/* Without memory for its files, the kernel makes an event that has none. */
+		return ret == -ENOENT ? -ENOMEM : ret;
 	}
 	kp->id = ret;
 	return 0;
