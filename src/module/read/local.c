@@ -270,18 +270,24 @@ static enum tally_state state_at_rest(const struct tally_counter *c,
 }
 
 /*
- * Nanoseconds since perf last updated the times of a CPU's event. An event that is
- * multiplexed stays enabled while it is off the PMU.
+ * Nanoseconds that the slot's first event was enabled since perf last updated its times. An
+ * event that is multiplexed stays enabled while it is off the PMU, and so does a task's
+ * event while the task runs on another kind of core: when the task leaves, perf updates the
+ * times of the event for that kind.
  */
-static u64 waited(const struct tally_event *ev, const struct perf_event *event)
+static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
+		  const struct perf_event *event)
 {
-	s64 since;
+	const struct perf_event *other;
+	unsigned int i;
+	s64 since = 0;
 
-	if (ev->counter->target.task ||
-	    READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
 		return 0;
-	since = local_clock() + tally_ctx_offset(event) -
-		READ_ONCE(event->tstamp);
+	if (!ev->counter->target.task)
+		since = local_clock() + tally_ctx_offset(event) - READ_ONCE(event->tstamp);
+	for (i = 1; (other = tally_slot_nth(s, i)); i++)
+		since = max_t(s64, since, READ_ONCE(other->tstamp) - READ_ONCE(event->tstamp));
 	return max(since, 0LL);
 }
 
@@ -323,7 +329,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 	t->running += s->bank.running;
 	*state = state_at_rest(ev->counter, event);
 	if (event)
-		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, event);
+		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
 	for (i = 0; event; event = tally_slot_nth(s, ++i)) {
 		if (READ_ONCE(event->oncpu) >= 0)
 			return -EAGAIN;
