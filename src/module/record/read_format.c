@@ -145,12 +145,13 @@ static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
 	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t = { };
 
-	if (!event)
-		t.value = s->bank.value;
-	else if (!tally_local_check(ev, s, event, cpu, irqs_off))
+	if (event && !tally_local_check(ev, s, event, cpu, irqs_off)) {
 		t.value = tally_local_value(s, event);
-	else
-		t.value = local64_read(&event->count) + s->bank.value;
+	} else {
+		if (event && s->others)
+			tally_slot_add_others(s, event, &t);
+		t.value += s->bank.value + (event ? local64_read(&event->count) : 0);
+	}
 	translate(&ev->views[slot], &t);
 	return t.value;
 }
