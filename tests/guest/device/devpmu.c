@@ -6,6 +6,8 @@
  *	moves it from the last CPU to another one.
  * devpmu files: cycles and instructions of the caller, on a core PMU with 4 counters.
  * devpmu kinds: a task that goes from one kind of core to the other, with hybrid=1.
+ * devpmu written: raw events of such a task, with hybrid=1 raw=1: all totals are known.
+ * devpmu write N M: adds N to the total of CPU 0 and then M to that of CPU 1, from there.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -50,23 +52,25 @@ static void *give_order(void *unused)
 	return unused;
 }
 
-/* Whether the order has been carried out, or waits for the driver. */
-static int is_given(void)
+/* The state of a thread, as its file stat has it; 0 if there is none. */
+static char state_of(pid_t tid)
 {
 	char path[64], line[256], *state;
 	FILE *stat;
 
-	if (given.done)
-		return 1;
-	if (!given.tid)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", given.tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	stat = fopen(path, "r");
 	if (!stat)
 		return 0;
 	state = fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
 	fclose(stat);
-	return state && state[2] == 'D';
+	return state ? state[2] : 0;
+}
+
+/* Whether the order has been carried out, or waits for the driver. */
+static int is_given(void)
+{
+	return given.done || (given.tid && state_of(given.tid) == 'D');
 }
 
 /* Gives an order while the event is on no CPU. */
@@ -198,6 +202,487 @@ static void test_kinds(void)
 	test_kind(PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, 1, "M2 inherited");
 }
 
+/* ---- raw events of a task on both kinds: event 0x01 counts what the test writes ---- */
+
+#define NR_WRITES 8
+
+/* Adds to the total of a CPU, as a task that runs there: its overflow comes before the return. */
+static void write_on(int cpu, uint64_t n)
+{
+	char path[64], text[24] = "";
+	int fd;
+
+	run_on(cpu);
+	snprintf(path, sizeof(path), PMU_FILE("written%d"), cpu);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		err(2, "%s", path);
+	close(fd);
+	snprintf(text, sizeof(text), "%llu", strtoull(text, NULL, 10) + (unsigned long long)n);
+	write_to(path, text);
+}
+
+static void test_write(char **arguments)
+{
+	write_on(0, atoi(arguments[0]));
+	write_on(1, atoi(arguments[1]));
+}
+
+static void usual_written(void)
+{
+	usual();
+	attr.type = PERF_TYPE_RAW;
+	attr.config = 1;
+	attr.disabled = 1;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+}
+
+/*
+ * The event for CPU 0 is enabled first, and disabled last. So there, and while the task sleeps,
+ * both times begin and end at one moment.
+ */
+static int open_written(const char *what)
+{
+	int fd;
+
+	run_on(0);
+	fd = open_it();
+
+	tell(fd >= 0 && (attr.enable_on_exec || !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)),
+	     "M2 %s: %s", what, fd < 0 ? why.text : "OK");
+	return fd;
+}
+
+/*
+ * Checks a count, and its times: the task was on a PMU whenever it ran. perf reads inherited
+ * events one after the other.
+ */
+static void check_counts(int fd, uint64_t want, const char *what)
+{
+	struct counts c = counts_of(fd);
+
+	tell(c.value == want, "M2 %s: value %llu of %llu", what, (long long)c.value,
+	     (long long)want);
+	tell(attr.inherit ? c.running <= c.enabled : c.running == c.enabled,
+	     "M2 %s: it was on a PMU all the time: %llu of %llu ns", what, (long long)c.running,
+	     (long long)c.enabled);
+}
+
+static void check_state(int fd, unsigned int state, const char *what)
+{
+	struct tally_value v = { };
+
+	tell(read_values(fd, &v, NULL) == 1 && v.state == state, "M2 %s: state %u", what, v.state);
+}
+
+static void test_group(void)
+{
+	unsigned int i, flags = 0;
+	struct tally_value v[3] = { };
+	uint64_t words[3 + 2 * 3];
+	int leader, sibling;
+
+	usual_written();
+	attr.read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	leader = open_it();
+	usual_written();
+	attr.config = 0x3c;
+	o.group_fd = leader;
+	sibling = open_it();
+	usual_written();
+	o.group_fd = leader;
+	o.flags = TALLY_OPEN_MEMBER;
+	expect(open_it(), 0, "M2 member");
+	expect(ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP), 0, "M2 group enabled");
+	for (i = 1; i <= NR_WRITES; i++) {
+		write_on(i % 2, 10);
+		tell(read(leader, words, sizeof(words)) == sizeof(words) && words[0] == 3 &&
+		     words[3] == 10 * i && words[7] == 10 * i && words[5] >= v[1].value,
+		     "M2 group: read(2) on CPU %d: %llu, %llu, %llu", i % 2, (long long)words[3],
+		     (long long)words[5], (long long)words[7]);
+		tell(words[2] == words[1], "M2 group: running %llu of %llu ns",
+		     (long long)words[2], (long long)words[1]);
+		tell(read_values(leader, v, &flags) == 3 && flags & TALLY_READ_RATIO &&
+		     v[0].value == 10 * i && v[2].value == 10 * i && v[1].value >= words[5],
+		     "M2 group: TALLY_IOC_READ on CPU %d: %llu, %llu, %llu, flags %#x", i % 2,
+		     (long long)v[0].value, (long long)v[1].value, (long long)v[2].value, flags);
+		tell(v[1].running_ns == v[1].enabled_ns && v[1].running_ns == v[0].running_ns,
+		     "M2 group: the members' times: %llu of %llu ns", (long long)v[1].running_ns,
+		     (long long)v[1].enabled_ns);
+	}
+	close(sibling);
+	close(leader);
+}
+
+struct written_sample {
+	struct perf_event_header header;
+	uint32_t cpu, reserved;
+	uint64_t period;
+	struct counts read;
+};
+
+static const struct perf_event_mmap_page *ring;
+
+static int nr_samples(void)
+{
+	return __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) / sizeof(struct written_sample);
+}
+
+/* Checks that a write on each of the CPUs in turn makes one sample, with the whole count. */
+static void check_samples(unsigned int period, uint64_t *total, const char *what)
+{
+	const struct written_sample *s;
+	int i, nr;
+
+	for (i = 1; i <= NR_WRITES; i++) {
+		nr = nr_samples();
+		write_on(i % 2, period);
+		*total += period;
+		s = (void *)((char *)ring + page_size + nr * sizeof(*s));
+		tell(nr_samples() == nr + 1, "M2 %s: CPU %d overflows: %d, %d", what, i % 2, nr,
+		     nr_samples());
+		tell(s->header.type == PERF_RECORD_SAMPLE && s->header.size == sizeof(*s) &&
+		     (int)s->cpu == i % 2 && s->period == period, "M2 %s: CPU %d, period %llu",
+		     what, s->cpu, (long long)s->period);
+		tell(s->read.value == *total && s->read.running == s->read.enabled,
+		     "M2 %s: the sample has the whole count: %llu of %llu, %llu of %llu ns", what,
+		     (long long)s->read.value, (long long)*total, (long long)s->read.running,
+		     (long long)s->read.enabled);
+	}
+}
+
+static void test_periods(void)
+{
+	uint64_t period = 50, total = 0;
+	int fd;
+
+	usual_written();
+	attr.sample_period = 100;
+	attr.sample_type = PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+	fd = open_written("period");
+	ring = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		err(2, "ring");
+	check_samples(100, &total, "period 100");
+	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), 0, "M2 a new period");
+	check_samples(50, &total, "period 50");
+	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "M2 period disabled");
+	write_on(0, 200);
+	write_on(1, 200);
+	tell(nr_samples() == 2 * NR_WRITES, "M2 disabled: no kind overflows: %d", nr_samples());
+	check_counts(fd, total, "period");
+	munmap((void *)ring, 2 * page_size);
+	close(fd);
+}
+
+struct group_sample {
+	struct perf_event_header header;
+	uint64_t nr, values[2];
+};
+
+/* A sibling that has no counter on one kind of core keeps what it has counted on the other. */
+static void test_crowded(void)
+{
+	const struct group_sample *s;
+	int leader, sibling, i, others[3];
+
+	usual_written();
+	attr.pinned = 1;
+	attr.sample_period = 10;
+	attr.sample_type = PERF_SAMPLE_READ;
+	attr.read_format = PERF_FORMAT_GROUP;
+	leader = open_written("crowded leader");
+	usual_written();
+	o.group_fd = leader;
+	sibling = open_written("crowded sibling");
+	ring = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, leader, 0);
+	if (ring == MAP_FAILED)
+		err(2, "ring");
+	write_on(0, 10);
+	write_on(1, 10);
+	/* They go first. */
+	for (i = 0; i < 3; i++) {
+		usual_written();
+		attr.type = PERF_TYPE_RAW;
+		attr.pinned = 1;
+		o.pid = -1;
+		o.cpu = 0;
+		others[i] = open_written("crowd");
+	}
+	write_on(1, 10);
+	write_on(0, 10);
+	s = (void *)((char *)ring + page_size);
+	tell(__atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) == 4 * sizeof(*s),
+	     "M2 crowded: 4 samples: %llu", (long long)ring->data_head);
+	for (i = 0; i < 4; i++)
+		tell(s[i].nr == 2 && s[i].values[0] == 10ULL * (i + 1) &&
+		     s[i].values[1] == (i < 3 ? 10ULL * (i + 1) : 30),
+		     "M2 crowded: sample %d: %llu, %llu", i, (long long)s[i].values[0],
+		     (long long)s[i].values[1]);
+	munmap((void *)ring, 2 * page_size);
+	for (i = 0; i < 3; i++)
+		close(others[i]);
+	close(sibling);
+	close(leader);
+}
+
+static int orders[2];
+
+/* A child that carries out its orders before it ends. */
+static pid_t begin_child(void (*run)(void))
+{
+	pid_t pid;
+	char c;
+
+	if (pipe2(orders, O_CLOEXEC))
+		err(2, "pipe");
+	pid = fork();
+	if (pid) {
+		if (!eventually(state_of(pid) == 'S'))
+			errx(2, "the child does not sleep");
+		return pid;
+	}
+	/* The child reads the end of its orders when its parent closes them. */
+	close(orders[1]);
+	if (read(orders[0], &c, 1) != 1)
+		_exit(1);
+	run();
+	_exit(0);
+}
+
+static void end_child(pid_t pid, const char *what)
+{
+	int status;
+
+	if (write(orders[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+		err(2, "child");
+	tell(!status, "M2 %s: the child's status %#x", what, status);
+	close(orders[0]);
+	close(orders[1]);
+}
+
+static void run_writes(void)
+{
+	write_on(1, 7);
+	write_on(0, 5);
+	write_on(1, 7);
+	write_on(0, 5);
+}
+
+static void run_exec(void)
+{
+	run_writes();
+	execl("/proc/self/exe", "devpmu", "write", "100", "200", NULL);
+	_exit(1);
+}
+
+/* Counts a child until it has ended. */
+static void test_child(void (*run)(void), uint64_t want, const char *what)
+{
+	pid_t pid = begin_child(run);
+	int fd;
+
+	o.pid = pid;
+	fd = open_written(what);
+	end_child(pid, what);
+	check_counts(fd, want, what);
+	check_state(fd, TALLY_IS_EXITED, what);
+	close(fd);
+}
+
+static void test_ends(void)
+{
+	usual_written();
+	test_child(run_writes, 24, "a task that exits");
+	test_child(run_exec, 324, "exec");
+	attr.enable_on_exec = 1;
+	test_child(run_exec, 300, "enable_on_exec");
+	attr.enable_on_exec = 0;
+	attr.remove_on_exec = 1;
+	test_child(run_exec, 24, "remove_on_exec");
+}
+
+static void run_here(int cpu, uint64_t n)
+{
+	pid_t pid = fork();
+
+	if (pid) {
+		if (waitpid(pid, NULL, 0) != pid)
+			err(2, "child");
+		return;
+	}
+	write_on(cpu, n);
+	write_on(!cpu, n);
+	_exit(0);
+}
+
+static void test_children(void)
+{
+	int fd;
+
+	usual_written();
+	attr.inherit = 1;
+	fd = open_written("inherit");
+	write_on(0, 1);
+	run_here(0, 10);
+	run_here(1, 100);
+	check_counts(fd, 221, "inherit on CPU 0");
+	write_on(1, 1);
+	run_here(0, 1000);
+	run_here(1, 10000);
+	check_counts(fd, 22222, "inherit on CPU 1");
+	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "M2 inherit disabled");
+	run_here(0, 10);
+	check_counts(fd, 22222, "inherit disabled");
+	close(fd);
+}
+
+static void test_pinned(void)
+{
+	int fds[4], i;
+
+	for (i = 0; i < 4; i++) {
+		usual_written();
+		attr.pinned = 1;
+		attr.exclude_user = i & 1;
+		attr.exclude_hv = i >> 1;
+		fds[i] = open_written("pinned");
+	}
+	for (i = 0; i < NR_WRITES; i++)
+		write_on(i % 2, 10);
+	for (i = 0; i < 4; i++) {
+		check_counts(fds[i], 80, "pinned");
+		check_state(fds[i], TALLY_IS_ACTIVE, "pinned");
+		close(fds[i]);
+	}
+}
+
+/* ---- the page of counts ---- */
+
+struct shown {
+	int64_t value;
+	uint64_t enabled, running;
+};
+
+static struct shown read_page(const volatile struct perf_event_mmap_page *page)
+{
+	struct shown s;
+	uint32_t lock;
+
+	do {
+		lock = page->lock;
+		__sync_synchronize();
+		s.value = page->offset;
+		s.enabled = page->time_enabled;
+		s.running = page->time_running;
+		__sync_synchronize();
+	} while (lock & 1 || page->lock != lock);
+	return s;
+}
+
+static int page_shows(const void *page, const struct counts *c)
+{
+	struct shown s = read_page(page);
+
+	return s.value == (int64_t)c->value && s.enabled == c->enabled && s.running == c->running;
+}
+
+/* The task that writes on CPUs 0 and 1 in turn, and sleeps in between. */
+static void run_turns(void)
+{
+	char c;
+	int i;
+
+	for (i = 1; i <= NR_WRITES; i++) {
+		write_on(i % 2, 10);
+		if (read(orders[0], &c, 1) != 1)
+			_exit(1);
+	}
+}
+
+static void test_page(void)
+{
+	const struct perf_event_mmap_page *page;
+	struct counts c = { };
+	struct shown s;
+	pid_t pid;
+	int fd, i;
+
+	pid = begin_child(run_turns);
+	usual_written();
+	o.pid = pid;
+	fd = open_written("page");
+	page = map(fd, PROT_READ);
+	if (page == MAP_FAILED)
+		err(2, "page");
+	for (i = 1; i <= NR_WRITES; i++) {
+		if (write(orders[1], "", 1) != 1)
+			err(2, "order");
+		/* No read(2) before: perf would bring the times of both its events up to date. */
+		while_busy(read_page(page).value == 10 * i && state_of(pid) == 'S');
+		s = read_page(page);
+		tell(s.value == 10 * i && s.running == s.enabled,
+		     "M2 page: it shows the count of CPU %d: %lld, %llu of %llu ns", i % 2,
+		     (long long)s.value, (long long)s.running, (long long)s.enabled);
+		c = counts_of(fd);
+		tell(while_busy(page_shows(page, &c)) && c.running == c.enabled,
+		     "M2 page: read(2) agrees: %llu, %llu of %llu ns", (long long)c.value,
+		     (long long)c.running, (long long)c.enabled);
+	}
+	end_child(pid, "page");
+	c = counts_of(fd);
+	while_busy(page_shows(page, &c));
+	s = read_page(page);
+	tell(page_shows(page, &c) && c.value == 10 * NR_WRITES, "M2 page: it has the last count: %llu",
+	     (long long)s.value);
+	munmap((void *)page, page_size);
+	close(fd);
+}
+
+/* The page follows a task that does not sleep. */
+static void test_own_page(void)
+{
+	const struct perf_event_mmap_page *page;
+	struct shown s;
+	int fd, i;
+
+	usual_written();
+	fd = open_written("own page");
+	page = map(fd, PROT_READ);
+	if (page == MAP_FAILED)
+		err(2, "page");
+	for (i = 1; i <= NR_WRITES; i++) {
+		write_on(i % 2, 10);
+		while (read_page(page).value != 10 * i && clock() < 60 * CLOCKS_PER_SEC)
+			;
+		s = read_page(page);
+		tell(s.value == 10 * i && s.running == s.enabled,
+		     "M2 own page: CPU %d: %lld, %llu of %llu ns", i % 2, (long long)s.value,
+		     (long long)s.running, (long long)s.enabled);
+	}
+	expect(ioctl(fd, PERF_EVENT_IOC_RESET, 0), 0, "M2 own page reset");
+	tell(!read_page(page).value, "M2 own page: reset: %lld", (long long)read_page(page).value);
+	write_on(0, 3);
+	write_on(1, 3);
+	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "M2 own page disabled");
+	tell(read_page(page).value == 6, "M2 own page: disabled: %lld",
+	     (long long)read_page(page).value);
+	munmap((void *)page, page_size);
+	close(fd);
+}
+
+static void test_written(void)
+{
+	test_group();
+	test_periods();
+	test_crowded();
+	test_ends();
+	test_children();
+	test_pinned();
+	test_page();
+	test_own_page();
+}
+
 /* ---- cycles and instructions of the caller, more of them than there are counters ---- */
 
 #define FILES 6
@@ -276,6 +761,8 @@ int main(int argc, char **argv)
 	static const struct devtest tests[] = {
 		{ "moves", .run = test_moves },
 		{ "kinds", .run = test_kinds },
+		{ "written", .run = test_written },
+		{ "write", .arguments = 2, .with = test_write },
 		{ "files", .run = test_files },
 		{ }
 	};

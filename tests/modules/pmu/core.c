@@ -287,13 +287,25 @@ static void here(void *unused)
 	pmi();
 }
 
-/* The CPU is interrupted, so that its events overflow. */
+/*
+ * The CPU is interrupted, so that its events overflow. The events of a caller that runs there
+ * stay on the PMU in between.
+ */
+int core_write(int cpu, u64 total)
+{
+	int err;
+
+	preempt_disable();
+	atomic64_set(&per_cpu(core_cpus, cpu).written, total);
+	err = smp_call_function_single(cpu, here, NULL, true);
+	preempt_enable();
+	return err;
+}
+EXPORT_SYMBOL_GPL(core_write);
+
 static int written_set(void *data, u64 total)
 {
-	long cpu = (long)data;
-
-	atomic64_set(&per_cpu(core_cpus, cpu).written, total);
-	return smp_call_function_single(cpu, here, NULL, true);
+	return core_write((long)data, total);
 }
 
 static int written_get(void *data, u64 *total)

@@ -235,6 +235,10 @@ if [ $raw = 1 ]; then
 	end_task
 	remove t >/dev/null
 	remove raw >/dev/null
+	as cpu 0 insmod tally_pmu_reads.ko hybrid=1
+	module_results tally_pmu_reads
+	rmmod tally_pmu_reads
+	results ./devpmu written
 fi
 results ./devpmu kinds
 rmmod tally_pmu

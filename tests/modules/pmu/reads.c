@@ -5,6 +5,7 @@
  *
  *	insmod tally_pmu.ko
  *	insmod tally_pmu_reads.ko
+ *	insmod tally_pmu_reads.ko hybrid=1	the task goes from CPU 0 to 1 and back
  *	cat /sys/kernel/debug/tally_pmu_reads/results	TAP
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -25,6 +26,10 @@
 static bool raw = IS_ENABLED(CONFIG_X86);
 module_param(raw, bool, 0444);
 MODULE_PARM_DESC(raw, "the core PMU has the number of the CPU's own");
+
+static bool hybrid;
+module_param(hybrid, bool, 0444);
+MODULE_PARM_DESC(hybrid, "CPUs 0 and 1 have a core PMU each: only what differs there");
 
 static struct tap tap;
 
@@ -439,12 +444,231 @@ static void test_empty(void)
 	tally_event_release(ev);
 }
 
+/* ---- two kinds of cores: a task on CPU 0 and CPU 1 in turn ---- */
+
+#define NR_TURNS 8
+
+static u64 written[2];
+static unsigned int nr_overflows[2], nr_bad_values;
+static u64 total;
+
+/* The current task adds to the total of the CPU that it is on, and to that of its events. */
+static void add_here(u64 n)
+{
+	int cpu = smp_processor_id();
+
+	total += n;
+	written[cpu] += n;
+	core_write(cpu, written[cpu]);
+}
+
+static void move(int cpu)
+{
+	tap_is(&tap, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0, "M2 the task moves");
+}
+
+/* In the PMU's interrupt. The handler of an event reads the event there. */
+static void overflowed(struct tally_event *ev, const struct tally_sample *sample, void *context)
+{
+	struct tally_count count = { };
+	u64 value = 0;
+
+	nr_overflows[smp_processor_id() & 1]++;
+	if (tally_event_read_local(ev, &value) || tally_event_read_local_count(ev, &count) ||
+	    value != total || count.value != total || count.running_ns > count.enabled_ns)
+		nr_bad_values++;
+}
+
+static void init_own(struct tally_builder *b, const char *line)
+{
+	tally_builder_parse(b, line);
+	tally_builder_on_task(b, current);
+}
+
+static struct tally_event *build_own(struct tally_builder *b, const char *what)
+{
+	struct tally_event *ev = tally_build(b);
+
+	total = 0;
+	if (tap_ok(&tap, !IS_ERR(ev), "M2 %s: it is built", what))
+		return ev;
+	tap_line(&tap, "# %ld: %s", PTR_ERR(ev), tally_builder_why(b));
+	return NULL;
+}
+
+/* Another CPU may hold a lock of perf, with interrupts disabled here: then EAGAIN. */
+static int read_irqs_off(struct tally_event *ev, u64 *value)
+{
+	unsigned long flags;
+	int err;
+
+	begin_wait();
+	do {
+		local_irq_save(flags);
+		err = tally_event_read_local(ev, value);
+		local_irq_restore(flags);
+	} while (err == -EAGAIN && waiting());
+	return err;
+}
+
+static void test_kinds_local(void)
+{
+	struct tally_count count = { }, last = { };
+	struct tally_event *ev;
+	struct tally_builder b;
+	u64 value, off;
+	int err, i;
+
+	init_own(&b, "r1");
+	ev = build_own(&b, "local reads");
+	for (i = 1; ev && i <= NR_TURNS; i++) {
+		move(i % 2);
+		preempt_disable();
+		add_here(10);
+		err = tally_event_read_local(ev, &value);
+		err = tally_event_read_local_count(ev, &count) ?: err;
+		preempt_enable();
+		err = read_irqs_off(ev, &off) ?: err;
+		tap_is(&tap, err, 0, "M2 local reads");
+		tap_ok(&tap, value == total && count.value == total && off == total,
+		       "M2 local reads on CPU %d: %llu, %llu, %llu of %llu", i % 2, value,
+		       count.value, off, total);
+		tap_ok(&tap, count.running_ns >= last.running_ns &&
+		       count.enabled_ns >= last.enabled_ns && count.running_ns <= count.enabled_ns,
+		       "M2 local reads on CPU %d: %llu of %llu ns", i % 2, count.running_ns,
+		       count.enabled_ns);
+		last = count;
+		tally_event_read(ev, &count);
+		tap_ok(&tap, count.value == total && count.running_ns >= last.running_ns &&
+		       count.enabled_ns >= last.enabled_ns &&
+		       count.running_ns <= count.enabled_ns && count.state == TALLY_STATE_ACTIVE,
+		       "M2 local reads: a whole read agrees: %llu, %llu of %llu ns", count.value,
+		       count.running_ns, count.enabled_ns);
+		last = count;
+	}
+	tally_event_release(ev);
+}
+
+/* Returns the error of a section in which the task adds 3. perf may change the events in it. */
+static int count_section(struct tally_set *set, u64 *values)
+{
+	TALLY_SECTION(section, 2);
+	int err;
+
+	begin_wait();
+	do {
+		preempt_disable();
+		err = tally_section_begin(set, &section);
+		add_here(3);
+		err = tally_section_end(set, &section, values) ?: err;
+		preempt_enable();
+	} while (err == -EAGAIN && waiting());
+	return err;
+}
+
+static void test_kinds_set(void)
+{
+	TALLY_SECTION(section, 2);
+	struct tally_count counts[2], last = { };
+	static struct tally_builder b[2];
+	struct tally_set_window window;
+	struct tally_set *set;
+	u64 values[2] = { };
+	int err, i;
+
+	init_own(&b[0], "r1");
+	init_own(&b[1], "r3c");
+	set = tally_set_build(b, 2);
+	total = 0;
+	if (!tap_ok(&tap, !IS_ERR(set), "M2 a set is built"))
+		return;
+	for (i = 1; i <= NR_TURNS; i++) {
+		move(i % 2);
+		preempt_disable();
+		add_here(10);
+		err = tally_set_read_local(set, &window, counts);
+		preempt_enable();
+		tap_is(&tap, err, 0, "M2 a set: a local read");
+		tap_ok(&tap, counts[0].value == total && counts[1].value >= last.value &&
+		       counts[1].running_ns == counts[1].enabled_ns && window.ratio_valid,
+		       "M2 a set on CPU %d: %llu of %llu, %llu in %llu of %llu ns", i % 2,
+		       counts[0].value, total, counts[1].value, counts[1].running_ns,
+		       counts[1].enabled_ns);
+		last = counts[1];
+		tally_set_read(set, &window, counts);
+		tap_ok(&tap, counts[0].value == total && counts[1].value >= last.value &&
+		       window.ratio_valid, "M2 a set on CPU %d: a whole read: %llu, %llu", i % 2,
+		       counts[0].value, counts[1].value);
+		last = counts[1];
+		tap_is(&tap, count_section(set, values), 0, "M2 a section");
+		tap_is(&tap, values[0], 3, "M2 a section: its value");
+		preempt_disable();
+		err = tally_section_begin(set, &section);
+		preempt_enable();
+		tap_is(&tap, err, 0, "M2 a section begins");
+		move(!(i % 2));
+		preempt_disable();
+		err = tally_section_end(set, &section, values);
+		preempt_enable();
+		tap_is(&tap, err, -EINVAL, "M2 a section does not end on the other kind");
+	}
+	tally_set_release(set);
+}
+
+static void test_kinds_overflows(void)
+{
+	struct tally_count count;
+	struct tally_event *ev;
+	struct tally_builder b;
+	u64 age, period = 100;
+	int i, err;
+
+	init_own(&b, "r1");
+	tally_builder_period(&b, period);
+	tally_builder_on_overflow(&b, overflowed, NULL);
+	tally_builder_disabled(&b);
+	ev = build_own(&b, "a period");
+	if (!ev)
+		return;
+	tap_is(&tap, tally_event_enable(ev), 0, "M2 a period: it is enabled");
+	tap_is(&tap, tally_event_publish(ev, NSEC_PER_SEC * 1000), 0, "M2 a period: published");
+	for (i = 1; i <= NR_TURNS; i++) {
+		move(i % 2);
+		if (i == NR_TURNS / 2 + 1) {
+			period = 50;
+			tap_is(&tap, tally_event_set_period(ev, period), 0, "M2 a new period");
+		}
+		preempt_disable();
+		add_here(period);
+		preempt_enable();
+		tap_is(&tap, nr_overflows[i % 2], (i + 1) / 2, "M2 a period: an overflow");
+		err = tally_event_published(ev, -1, &count, &age);
+		tap_ok(&tap, !err && count.value == total && count.running_ns <= count.enabled_ns,
+		       "M2 a period: CPU %d publishes it: %llu of %llu, %llu of %llu ns", i % 2,
+		       count.value, total, count.running_ns, count.enabled_ns);
+	}
+	tap_is(&tap, nr_bad_values, 0, "M2 a period: its handler reads the whole count");
+	tally_event_release(ev);
+}
+
+static void test_kinds(void)
+{
+	test_kinds_local();
+	test_kinds_set();
+	test_kinds_overflows();
+	move(0);
+}
+
 static int __init reads_init(void)
 {
 	int err = tap_start(&tap);
 
 	if (err)
 		return err;
+	if (hybrid) {
+		test_kinds();
+		goto out;
+	}
 	if (raw) {
 		test_single();
 		test_turns();
@@ -454,6 +678,7 @@ static int __init reads_init(void)
 	}
 	test_locking();
 	test_empty();
+out:
 	tap_plan(&tap);
 	tap_show(&tap, "tally_pmu_reads");
 	return 0;
