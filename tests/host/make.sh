@@ -34,7 +34,7 @@ prints_commands() { grep -q 'gcc.*src/module/main.c' "$work/build"; }
 
 cleans() {
 	make -C "$copy" KDIR="$arm" "${cross[@]}" clean &&
-		[ -z "$(find "$copy" -name '*.o' -o -name '*.ko' -o -name '*.cmd' -o -name '*probe*.h' -o -name '*.probe')" ]
+		[ -z "$(find "$copy" -name '*.o' -o -name '*.ko' -o -name '*.cmd' -o -name '*probes*.h' -o -name '*.probe')" ]
 }
 
 installs() {

@@ -433,18 +433,20 @@ enum tally_state tally_counter_state(const struct tally_counter *c,
 				     unsigned int slot)
 {
 	const struct tally_slot *s = &c->slots[slot];
-	enum tally_state state = TALLY_STATE_OFFLINE;
-	const struct perf_event *event;
-	bool throttled = false;
+	enum tally_state state;
+	bool throttled;
+	unsigned int i;
 
 	lockdep_assert_held(&c->lock);
 	if (!s->event)
 		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 	if (!tally_slot_lives(c, s))
 		return TALLY_STATE_OFFLINE;
-	tally_slot_for_each(s, event) {
-		state = tally_state_worse(state, perf_state(c, event));
-		throttled |= tally_pmu_throttled(event);
+	state = perf_state(c, s->event);
+	throttled = tally_pmu_throttled(s->event);
+	for (i = 0; s->others && s->others[i]; i++) {
+		state = tally_state_worse(state, perf_state(c, s->others[i]));
+		throttled |= tally_pmu_throttled(s->others[i]);
 	}
 	if (state == TALLY_STATE_OFF && s->paused)
 		return TALLY_STATE_THROTTLED;
