@@ -124,17 +124,18 @@ insmod tally_pmu.ko domain_cpus=2 raw=$raw
 results ./devpmu moves
 
 domains="$((nr / 2)) of $nr"
+echo 0-$last >$test_pmu/served
+is "$(create tally_foreign/config=1/ name=f)" OK 'M4 an event that is repaired before it, or after it'
 is "$(create tally_uncore/config=1/ name=u)" OK 'M4 an event of each domain'
 is "$(served u)" "$domains" 'M4 one CPU of each domain counts'
 
 # A repair that is late: it is at work on another event while this one is moved.
 repaired() { [ "$(stat_of hotplug_repairs)" = "$1" ]; }
 file_is() { [ "$(cat $test_pmu/"$1")" = "$2" ]; }
-echo 0-$last >$test_pmu/served
-is "$(create tally_foreign/config=1/ name=f)" OK 'M4 a late repair: an event that is repaired first'
+is "$(create tally_foreign/config=2/ name=g)" OK 'M4 a late repair: another one, so that one is repaired first'
 repairs=$(stat_of hotplug_repairs)
 online $last 0
-ok 'M4 a late repair: its CPU goes' wait_for 60 repaired $((repairs + 1))
+ok 'M4 a late repair: its CPU goes' wait_for 60 repaired $((repairs + 2))
 echo Y >$test_pmu/block
 echo 0 >$test_pmu/served
 online $last 1
@@ -144,7 +145,8 @@ online $last 0 &
 ok 'M4 a late repair: the CPU goes, and the other event moves' wait_for 60 file_is migrating Y
 echo N >$test_pmu/block
 # A read waits until the first event is repaired.
-ok 'M4 a late repair: the next event is repaired' is_number "$(count f)"
+ok 'M4 a late repair: the other events are repaired' is_number "$(count f)"
+ok 'M4 a late repair: both of them' is_number "$(count g)"
 echo 0 >$test_pmu/hold
 wait $!
 advance 4
@@ -152,7 +154,8 @@ online $last 1
 advance 3
 is "$(count u)" $((7 * nr / 2)) 'M4 a late repair: no count is lost'
 remove f >/dev/null
-is "$(stat_of hotplug_repairs)" $((repairs + 1)) 'M4 a late repair: an event that moves needs none'
+remove g >/dev/null
+is "$(stat_of hotplug_repairs)" $((repairs + 2)) 'M4 a late repair: an event that moves needs none'
 before=$(($(cat $test_pmu/total) - $(count u)))
 is "$(create tally_uncore/config=1/ cpu=$last name=one)" OK 'M4 an event of one domain'
 one_before=$(cat $test_pmu/total$last)
