@@ -532,7 +532,7 @@ static void builder_default(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)attr.exclude_guest, 0);
 }
 
-/* What perf accepts and ignores. */
+/* perf accepts and ignores these. */
 static void builder_ignores(struct kunit *test)
 {
 	static const struct perf_event_attr attrs[] = {

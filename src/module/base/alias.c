@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a PMU says of its events: the unit and the scale of a count, and whether the count is
+ * A PMU says of its events which unit and scale a count has, and whether the count is
  * a gauge.
  *
  * A PMU describes its events in /sys/bus/event_source/devices/PMU/events: the file NAME has

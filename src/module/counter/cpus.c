@@ -340,7 +340,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		return ERR_PTR(-ENODEV);
 	}
 	while ((c = find_or_add(attr, target, handler, context, &found)) && found) {
-		/* It may still be created. */
+		/* The counter may still be created: its lock waits for that. */
 		mutex_lock(&c->lock);
 		if (usable(c)) {
 			/* Not all counts so far are of the event that is enabled first. */

@@ -44,7 +44,7 @@ static struct perf_event_attr bases[] = {
 
 #define CHANGED		(NR(bases) - 1)
 
-/* One change of an attr: @size bytes are replaced by, or xored with, @value. */
+/* A change of an attr replaces @size bytes by @value, or xors them with it. */
 struct change {
 	unsigned int at, size;
 	int flip;
@@ -343,7 +343,7 @@ static void begin_combo(struct combo *c, unsigned int base, unsigned int target)
 	c->cpu = targets[target].cpu;
 }
 
-/* Of as many combinations, one is run. */
+/* Only combinations whose number is a multiple of this are tried. */
 static unsigned int stride;
 
 static void run_combo(struct combo *c)

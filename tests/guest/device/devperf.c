@@ -31,7 +31,7 @@ static const struct opening {
 	unsigned long flags;
 } openings[] = {
 #define ON_SELF	.pid = 0, .cpu = -1, .group = -1
-	/* What perf ignores. */
+	/* perf ignores these members. */
 	{ "branch_sample_type without branches", { FAULTS, .branch_sample_type = 9 }, ON_SELF },
 	{ "any branch_sample_type", { FAULTS, .branch_sample_type = ~0ULL }, ON_SELF },
 	{ "sig_data without sigtrap", { FAULTS, .sig_data = 1 }, ON_SELF },
@@ -44,7 +44,7 @@ static const struct opening {
 	{ "sample_max_stack alone", { FAULTS, .sample_max_stack = 9999 }, ON_SELF },
 	{ "clockid without use_clockid", { FAULTS, .clockid = 99 }, ON_SELF },
 	{ "some registers alone", { FAULTS, .sample_regs_user = 1 }, ON_SELF },
-	/* What perf refuses, also where it has no effect. */
+	/* perf refuses these, also where they have no effect. */
 	{ "all registers of user space alone", { FAULTS, .sample_regs_user = ~0ULL }, ON_SELF },
 	{ "all registers alone", { FAULTS, .sample_regs_intr = ~0ULL }, ON_SELF },
 	{ "all registers, and a period",

@@ -400,7 +400,7 @@ static void test_crowded(void)
 		err(2, "ring");
 	write_on(0, 10);
 	write_on(1, 10);
-	/* They go first. */
+	/* perf puts pinned events of the CPU on the PMU before those of tasks. */
 	for (i = 0; i < 3; i++) {
 		usual_written();
 		attr.type = PERF_TYPE_RAW;

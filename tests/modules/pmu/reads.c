@@ -48,7 +48,7 @@ static void begin_wait(void)
 	deadline = jiffies + 60 * HZ;
 }
 
-/* One event after the other differs from all others, so that none is shared. */
+/* The lines differ from each other, so that no two events share a counter. */
 static const char *const lines[] = {
 	"cycles", "instructions", "r3c:k", "r3c:u", "r3c:h", "r3c:uk"
 };
