@@ -15,6 +15,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -129,11 +130,11 @@ static DECLARE_COMPLETION(reading);
 
 static void read_slowly(struct work_struct *work)
 {
-	unsigned int ms;
+	unsigned long end = jiffies + 15 * HZ;
 
 	rcu_read_lock();
 	complete(&reading);
-	for (ms = 0; ms < 15000 && READ_ONCE(hold); ms++)
+	while (READ_ONCE(hold) && time_before(jiffies, end))
 		mdelay(1);
 	rcu_read_unlock();
 }
