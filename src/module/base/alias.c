@@ -223,10 +223,9 @@ int tally_alias_find(const struct perf_event_attr *attr, struct tally_alias *ali
 	search.text = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	search.page = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	if (search.text && search.page) {
-		/* As in tally_pmu_type(); the driver's code is called. */
 		err = -ENOENT;
-		device_lock(dev);
-		pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+		pmu = tally_pmu_lock(dev);
+		/* The driver's code is called. */
 		if (pmu && try_module_get(pmu->module)) {
 			err = describe(dev, &search);
 			module_put(pmu->module);

@@ -110,6 +110,22 @@ bool tally_pmu_is_core(u32 type)
 }
 
 /**
+ * tally_pmu_lock - lock the device of a PMU
+ * @dev: the device; the caller unlocks it by device_unlock()
+ *
+ * A driver frees its PMU after device_del(), which takes this lock first. The PMU may go when
+ * the lock is released: perf checks its number when an event is made of it.
+ *
+ * Context: Process context, may sleep.
+ * Return: the PMU; NULL if its driver has removed it. The device is locked in both cases.
+ */
+const struct pmu *tally_pmu_lock(struct device *dev)
+{
+	device_lock(dev);
+	return device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+}
+
+/**
  * tally_pmu_type - find the number of a PMU
  * @name: name of the PMU in /sys/bus/event_source/devices
  *
@@ -124,13 +140,7 @@ int tally_pmu_type(const char *name)
 
 	if (!dev)
 		return -ENOENT;
-	/*
-	 * A driver frees its PMU after device_del(), which takes this lock first. The
-	 * PMU may go when the lock is released: perf checks the number when an event is
-	 * made of it.
-	 */
-	device_lock(dev);
-	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+	pmu = tally_pmu_lock(dev);
 	if (pmu) {
 		note_core(pmu);
 		ret = pmu->type;
@@ -142,12 +152,9 @@ int tally_pmu_type(const char *name)
 
 static int has_type(struct device *dev, const void *type)
 {
-	const struct pmu *pmu;
+	const struct pmu *pmu = tally_pmu_lock(dev);
 	bool has;
 
-	/* As in tally_pmu_type(). */
-	device_lock(dev);
-	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
 	has = pmu && pmu->type == *(const u32 *)type;
 	device_unlock(dev);
 	return has;
@@ -172,12 +179,9 @@ struct core_types {
 
 static int add_core(struct device *dev, void *data)
 {
+	const struct pmu *pmu = tally_pmu_lock(dev);
 	struct core_types *found = data;
-	const struct pmu *pmu;
 
-	/* As in tally_pmu_type(). */
-	device_lock(dev);
-	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
 	if (pmu && note_core(pmu) && found->nr < TALLY_CORE_PMUS)
 		found->types[found->nr++] = pmu->type;
 	device_unlock(dev);

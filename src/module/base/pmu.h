@@ -20,6 +20,7 @@ int tally_pmu_type(const char *name);
 bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
 struct device *tally_pmu_get(u32 type);
+const struct pmu *tally_pmu_lock(struct device *dev);
 int tally_pmu_check_freq(u64 hz);
 int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
