@@ -168,28 +168,20 @@ static inline bool tally_slot_detached(const struct tally_slot *s)
 	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/*
- * Whether the driver of the PMU may be moving an event that perf has detached. Perhaps its CPU
- * has gone and come back, and the event waits for the repair: then it is enabled and disabled
- * for nothing.
- */
-static inline bool tally_slot_moves(const struct tally_slot *s)
-{
-	return s->event->pmu->task_ctx_nr == perf_invalid_context &&
-	       cpu_online(READ_ONCE(s->event->cpu));
-}
-
 /* Whether the slot has no event, no error and no counts: its CPU was never online. */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
 	return !s->event && !s->err && !s->bank.enabled;
 }
 
-/* Whether perf can enable and disable the slot's event. perf waits for an event that moves. */
+/*
+ * Whether perf can enable and disable the slot's event. It need not while a driver moves the
+ * event: perf_pmu_migrate_context() leaves every event enabled that is not in error.
+ */
 static inline bool tally_slot_lives(const struct tally_counter *c,
 				    const struct tally_slot *s)
 {
-	return s->event && (c->target.task || !tally_slot_detached(s) || tally_slot_moves(s));
+	return s->event && (c->target.task || !tally_slot_detached(s));
 }
 
 /*
