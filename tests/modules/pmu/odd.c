@@ -4,7 +4,7 @@
  *
  * tally_gauge: its event "level" is a gauge: its count is a value that a test writes, and may
  * fall. "energy" is the same value as a difference, which has a scale and a unit.
- * tally_locking: its read takes a lock, which its start takes with interrupts disabled.
+ * tally_locking: its read takes a lock, and asks lockdep whether interrupts are disabled.
  * tally_empty: its read does nothing; it counts only at overflows, so it refuses events
  * without a period.
  * tally_aux: it has AUX buffers.
@@ -13,6 +13,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/device.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
@@ -55,6 +56,8 @@ static void locking_read(struct perf_event *event)
 /* As arm_dsu's: the read function relies on interrupts being disabled. */
 static void locking_read_plain(struct perf_event *event)
 {
+	/* lockdep believes what it is told; interrupts are disabled in any case. */
+	lockdep_assert_irqs_disabled();
 	raw_spin_lock(&lock);
 	odd_update(event);
 	raw_spin_unlock(&lock);
