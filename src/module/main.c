@@ -19,7 +19,7 @@
 #include "event/control.h"
 #include "counter/cpus.h"
 #include "counter/slot.h"
-#include "debugfs.h"
+#include "debugfs/debugfs.h"
 #include "device/device.h"
 #include "builder/name.h"
 #include "event/event.h"
