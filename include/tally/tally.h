@@ -563,6 +563,7 @@ struct tally_builder {
 	struct module *owner;
 	struct task_struct *task;
 	struct tally_budget *budget;
+	u64 cgroup;
 	u64 period;
 	u64 freq;
 	struct tally_handler direct;
@@ -710,6 +711,41 @@ void tally_builder_on_task(struct tally_builder *b, struct task_struct *task);
  * Context: Any context.
  */
 void tally_builder_on_pid(struct tally_builder *b, pid_t pid);
+
+/**
+ * tally_builder_on_cgroup - count the tasks of a cgroup and of all cgroups below it
+ * @b: the builder
+ * @path: path of the cgroup from the root of the hierarchy that has perf's controller, as
+ *	for perf stat -G: cgroup2, unless perf_event is mounted as cgroup1; "/" for the root
+ *
+ * The event counts on one CPU or on all CPUs, and is one of perf's own for cgroups. So perf
+ * switches it when the CPU switches between tasks of different cgroups, and at once when a
+ * task moves. It counts the interrupts of a task, but not what an idle CPU does, unless the
+ * cgroup is the root. On a CPU that runs no task of the cgroup, the event is
+ * TALLY_STATE_INACTIVE, its times stand still, and a local read returns EAGAIN. A period is
+ * made up of what the event counts, so each overflow is one of a task of the cgroup.
+ *
+ * The builder keeps the cgroup's number. tally_build() returns ENOENT if the cgroup is
+ * removed by then, and EINVAL for a PMU that counts for several CPUs. A cgroup that is
+ * removed later keeps its count.
+ *
+ * Errors of tally_build(): ENOENT if there is no such cgroup; EINVAL for a task besides the
+ * cgroup, and in a kernel without CONFIG_CGROUP_PERF; ENOMEM.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_builder_on_cgroup(struct tally_builder *b, const char *path);
+
+/**
+ * tally_builder_on_cgroup_fd - as tally_builder_on_cgroup(), by a descriptor
+ * @b: the builder
+ * @fd: descriptor of the cgroup's directory, of the calling task
+ *
+ * tally_build() returns EBADF for a descriptor of anything else.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_builder_on_cgroup_fd(struct tally_builder *b, int fd);
 
 /**
  * tally_builder_period - set the period of an event that overflows

@@ -67,14 +67,53 @@ static inline bool tally_pmus_share_context(const struct pmu *a, const struct pm
 #endif
 }
 
-/* The time of the event's context is local_clock() plus this. */
+#ifdef CONFIG_CGROUP_PERF
+/* Each cgroup has a clock on each CPU, which goes on while its tasks run there. */
+static inline const struct perf_cgroup_info *tally_cgroup_clock(const struct perf_event *event)
+{
+	const struct perf_cgroup *cgroup = READ_ONCE(event->cgrp);
+
+	return unlikely(cgroup) ? per_cpu_ptr(cgroup->info, event->cpu) : NULL;
+}
+#endif
+
+/*
+ * The time of the event is local_clock() plus this. It is the time of its context, or of its
+ * cgroup while that runs.
+ */
 static inline u64 tally_ctx_offset(const struct perf_event *event)
 {
+#ifdef CONFIG_CGROUP_PERF
+	const struct perf_cgroup_info *clock = tally_cgroup_clock(event);
+
+	if (unlikely(clock))
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+		return READ_ONCE(clock->timeoffset);
+#else
+		return READ_ONCE(clock->time.offset);
+#endif
+#endif
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
 	return READ_ONCE(event->ctx->timeoffset);
 #else
 	return READ_ONCE(event->ctx->time.offset);
 #endif
+}
+
+/* The time of an event that may be at rest, as perf_event_time_now(); @now: local_clock() */
+static inline u64 tally_event_time(const struct perf_event *event, u64 now)
+{
+#ifdef CONFIG_CGROUP_PERF
+	const struct perf_cgroup_info *clock = tally_cgroup_clock(event);
+
+	if (unlikely(clock) && !smp_load_acquire(&clock->active)) /* perf's release */
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+		return READ_ONCE(clock->time);
+#else
+		return READ_ONCE(clock->time.time);
+#endif
+#endif
+	return now + tally_ctx_offset(event);
 }
 
 /* The time of the event's context when perf last updated it. */

@@ -176,7 +176,6 @@
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
  * - ioctls: PERF_EVENT_IOC_SET_BPF and PERF_EVENT_IOC_QUERY_BPF; PERF_EVENT_IOC_PERIOD and
  *   PERF_EVENT_IOC_MODIFY_ATTRIBUTES of an inherited event;
- * - perf_flags: PERF_FLAG_PID_CGROUP;
  * - members of perf_event_attr: mmap, mmap2, mmap_data, build_id, namespaces, ksymbol, bpf_event,
  *   text_poke, inherit_stat, aux_output, aux_action, aux_sample_size, and PERF_SAMPLE_AUX of
  *   sample_type;
@@ -484,11 +483,14 @@ struct tally_info {
  * @size:	size of the struct, in bytes
  * @flags:	TALLY_OPEN_*
  * @attr:	address of a struct perf_event_attr of any published size
- * @pid:	task in the caller's PID namespace; 0 for the caller, -1 for all tasks
+ * @pid:	task in the caller's PID namespace; 0 for the caller, -1 for all tasks. With
+ *		PERF_FLAG_PID_CGROUP a descriptor of a cgroup's directory: the tasks of the
+ *		cgroup and of all cgroups below it count, on one CPU or on all CPUs.
  * @cpu:	CPU; -1 for every CPU that the task runs on
  * @group_fd:	file of the group's leader; -1 for none
  * @reserved:	0
- * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT
+ * @perf_flags:	PERF_FLAG_FD_CLOEXEC, PERF_FLAG_FD_NO_GROUP, PERF_FLAG_FD_OUTPUT,
+ *		PERF_FLAG_PID_CGROUP
  * @publish_ns:	interval of the page of counts, in nanoseconds; 0 for the default. Less than
  *		the default takes CAP_PERFMON.
  * @error:	address of a struct tally_error for the cause of a failure; 0 for none
@@ -505,7 +507,7 @@ struct tally_info {
  *		CAP_KILL
  * E2BIG	the struct or attr has something that this kernel does not know; the group
  *		has 64 events
- * EBADF	group_fd is no file of an event of tally
+ * EBADF	group_fd is no file of an event of tally; pid is no directory of a cgroup
  * EBUSY	the event cannot count at this moment: TALLY_OPEN_REQUIRE
  * EDQUOT	a limit of the user is reached
  * EEXIST	an event has this name

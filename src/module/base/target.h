@@ -11,12 +11,21 @@
  * @task: the task; NULL for all tasks
  * @cpu: the CPU; -1 for all CPUs
  * @one_kind: a raw event counts on the kind of core only that perf asks for it
+ * @css: perf's state of the cgroup whose tasks count; NULL for all tasks
  */
 struct tally_target {
 	struct task_struct *task;
+	struct cgroup_subsys_state *css;
 	int cpu;
 	bool one_kind;
 };
+
+/* Whether both count the same tasks on the same CPUs. */
+static inline bool tally_target_is_same(const struct tally_target *a,
+					const struct tally_target *b)
+{
+	return a->task == b->task && a->css == b->css && a->cpu == b->cpu;
+}
 
 /* Number of slots of a counter: perf follows a task over the CPUs by itself. */
 static inline unsigned int tally_target_slots(const struct tally_target *target)

@@ -8,6 +8,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "base/cgroup.h"
 #include "base/ptr.h"
 #include "build/callback.h"
 #include "build/end.h"
@@ -308,6 +309,7 @@ struct tally_event *tally_build(struct tally_builder *b)
 		ev = build_on(b, &attr, &target);
 		if (target.task)
 			put_task_struct(target.task);
+		tally_cgroup_put(target.css);
 	}
 	/* The settings are valid: a second call with the same builder may succeed. */
 	b->err = 0;

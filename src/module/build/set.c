@@ -32,8 +32,7 @@ static LIST_HEAD(sets);
 
 static bool same_target(const struct tally_event *a, const struct tally_event *b)
 {
-	return a->counter->target.task == b->counter->target.task &&
-	       a->counter->target.cpu == b->counter->target.cpu;
+	return tally_target_is_same(&a->counter->target, &b->counter->target);
 }
 
 static int refuse(const struct tally_set *set, struct tally_builder *b)

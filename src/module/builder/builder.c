@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
+#include "base/cgroup.h"
 #include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -189,6 +190,40 @@ void tally_builder_on_pid(struct tally_builder *b, pid_t pid)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_pid);
 
+/* Keeps the cgroup, or the error of the search for it. */
+static void give_cgroup(struct tally_builder *b, int err, const char *what)
+{
+	if (!err)
+		b->given |= TALLY_GIVEN_CGROUP;
+	else if (err == -EINVAL)
+		tally_bad_in(b, TALLY_FIELD_PERF_FLAGS, err, "this kernel has no cgroup events");
+	else if (err == -ENOMEM)
+		tally_bad(b, err, "out of memory");
+	else if (err == -EBADF)
+		tally_bad_in(b, TALLY_FIELD_PID, err, "%s: no directory of a cgroup", what);
+	else
+		tally_bad_in(b, TALLY_FIELD_PID, err, "no cgroup %s with perf's controller", what);
+}
+
+void tally_builder_on_cgroup(struct tally_builder *b, const char *path)
+{
+	if (tally_bad_ptr(b))
+		return;
+	if (tally_bad_ptr(path))
+		tally_bad(b, -EINVAL, "no path of a cgroup");
+	else
+		give_cgroup(b, tally_cgroup_by_path(path, &b->cgroup), path);
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_cgroup);
+
+void tally_builder_on_cgroup_fd(struct tally_builder *b, int fd)
+{
+	if (tally_bad_ptr(b))
+		return;
+	give_cgroup(b, tally_cgroup_by_fd(fd, &b->cgroup), "pid");
+}
+EXPORT_SYMBOL_TALLY(tally_builder_on_cgroup_fd);
+
 void tally_builder_period(struct tally_builder *b, u64 period)
 {
 	if (tally_bad_ptr(b))
@@ -322,21 +357,26 @@ const char *tally_builder_why(const struct tally_builder *b)
 EXPORT_SYMBOL_TALLY(tally_builder_why);
 
 /**
- * tally_builder_target - find the task and CPU to count
+ * tally_builder_target - find the task, cgroup and CPU to count
  * @b: the builder
- * @target: receives the CPU, and the task with a reference
+ * @target: receives the CPU, and the task and the cgroup with a reference
  *
  * Context: Process context.
- * Return: 0; ESRCH if there is no such task.
+ * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed.
  */
 int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 {
 	struct pid *pid;
 
 	target->task = NULL;
+	target->css = NULL;
 	target->cpu = b->cpu;
 	target->one_kind = b->flags & TALLY_BUILDER_ONE_KIND;
-	if (b->given & TALLY_GIVEN_TASK) {
+	if (b->given & TALLY_GIVEN_CGROUP) {
+		target->css = tally_cgroup_find(b->cgroup);
+		if (IS_ERR(target->css))
+			return tally_bad_in(b, TALLY_FIELD_PID, -ENOENT, "the cgroup is removed");
+	} else if (b->given & TALLY_GIVEN_TASK) {
 		target->task = get_task_struct(b->task);
 	} else if (b->given & TALLY_GIVEN_PID && !b->pid) {
 		target->task = get_task_struct(current);

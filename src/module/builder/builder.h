@@ -14,6 +14,7 @@
 #define TALLY_GIVEN_PID		BIT(3)
 #define TALLY_GIVEN_NAME	BIT(4)
 #define TALLY_GIVEN_EVENT	BIT(5)	/* the name is the text of the event */
+#define TALLY_GIVEN_CGROUP	BIT(6)
 
 /* Bits of tally_builder::flags: settings that are not in the attr. */
 #define TALLY_BUILDER_REQUIRE	BIT(0)

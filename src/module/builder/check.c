@@ -422,6 +422,8 @@ static int check_given(struct tally_builder *b)
 {
 	if (b->given & TALLY_GIVEN_TASK && b->given & TALLY_GIVEN_PID)
 		return tally_bad(b, -EINVAL, "both a task and a pid");
+	if (b->given & TALLY_GIVEN_CGROUP && b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
+		return tally_bad(b, -EINVAL, "both a cgroup and a task");
 	if (!(b->given & TALLY_GIVEN_ALL_CPUS))
 		return 0;
 	if (b->given & TALLY_GIVEN_CPU)

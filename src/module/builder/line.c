@@ -7,7 +7,7 @@
  *	page-faults pid=4711 inherit
  *	msr/config=0x0/ cpu=all disabled
  *
- * cpu=N|all  pid=N  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
+ * cpu=N|all  pid=N  cgroup=PATH  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
  * exclude=user,kernel,hv,idle,host,guest  disabled  inherit  inherit_thread
  * pinned  exclusive  require  enable_on_exec  remove_on_exec  sigtrap
  */
@@ -65,6 +65,8 @@ static void parse_valued(struct tally_builder *b, const char *key, char *text)
 	} else if (!strcmp(key, "pid")) {
 		if (parse_number(b, key, text, INT_MAX, &n))
 			tally_builder_on_pid(b, n);
+	} else if (!strcmp(key, "cgroup")) {
+		tally_builder_on_cgroup(b, text);
 	} else if (!strcmp(key, "period")) {
 		if (parse_number(b, key, text, U64_MAX, &n))
 			tally_builder_period(b, n);

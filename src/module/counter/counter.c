@@ -466,8 +466,8 @@ static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 	case TALLY_STATE_OFFLINE:
 		return true;
 	case TALLY_STATE_INACTIVE:
-		/* Another task may just not be running. */
-		return c->target.task && c->target.task != current;
+		/* Another task, or one of a cgroup, may just not be running. */
+		return c->target.css || (c->target.task && c->target.task != current);
 	default:
 		return false;
 	}

@@ -21,7 +21,9 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include "base/cgroup.h"
 #include "compat.h"
+#include "counter/cgroup.h"
 #include "counter/counter.h"
 #include "counter/cpus.h"
 
@@ -129,7 +131,7 @@ static u32 counter_key(const struct perf_event_attr *attr,
 	u64 cpu = target->cpu;
 
 	return hash_64(attr->config ^ (u64)attr->type << 32 ^ cpu << 44, 32) ^
-	       hash_ptr(target->task, 32);
+	       hash_ptr(target->task, 32) ^ hash_ptr(target->css, 32);
 }
 
 /*
@@ -159,8 +161,7 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 
 	hash_for_each_possible(counters, c, node, key)
 		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
-		    c->target.task == target->task &&
-		    c->target.cpu == target->cpu &&
+		    tally_target_is_same(&c->target, target) &&
 		    c->target.one_kind == target->one_kind)
 			return c;
 	return NULL;
@@ -196,6 +197,7 @@ static void counter_free(struct tally_counter *c)
 {
 	if (c->target.task)
 		put_task_struct(c->target.task);
+	tally_cgroup_put(c->target.css);
 	/* Only the single slot of a task has some. */
 	kfree(c->slots[0].others);
 	mutex_destroy(&c->lock);
@@ -259,6 +261,7 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 	c->target = *target;
 	if (target->task)
 		get_task_struct(target->task);
+	tally_cgroup_get(target->css);
 	c->attr = *attr;
 	c->handler = handler;
 	c->context = context;
@@ -454,4 +457,5 @@ void tally_cpus_exit(void)
 	cancel_work_sync(&repair_work);
 	tally_cpus_stats(&left);
 	WARN_ON_ONCE(left.counters || left.slots.perf_events);
+	tally_cgroup_exit();
 }

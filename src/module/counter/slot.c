@@ -14,6 +14,7 @@
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include "compat.h"
+#include "counter/cgroup.h"
 #include "counter/slot.h"
 
 DEFINE_PER_CPU(const void *, tally_reading);
@@ -48,6 +49,8 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 		attr->config = c->kprobe.id;
 		attr->kprobe_addr = 0;
 	}
+	if (c->target.css)
+		return tally_cgroup_create(attr, cpu, c->target.css, handler, context);
 	return perf_event_create_kernel_counter(attr, cpu, c->target.task, handler, context);
 }
 

@@ -74,7 +74,7 @@ struct tally_slot {
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @fresh: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
- * @target: target of the counter, with a reference to the task
+ * @target: target of the counter, with references to the task and the cgroup
  * @attr: attributes of perf's events
  * @kprobe: trace event that perf's events count in place of @attr's kernel probe, on all CPUs
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow

@@ -60,6 +60,7 @@ static void show_target(struct seq_file *m, const struct tally_counter *c)
 		seq_printf(m, "pid=%d", task_pid_nr(t->task));
 	if (t->task && t->cpu >= 0)
 		seq_putc(m, ',');
+	tally_debugfs_show_cgroup(m, t, ',');
 	if (t->cpu >= 0)
 		seq_printf(m, "cpu=%d", t->cpu);
 	if (!t->task && t->cpu < 0)

@@ -14,8 +14,10 @@
 #include <linux/debugfs.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include "base/alias.h"
+#include "base/cgroup.h"
 #include "base/count.h"
 #include "builder/name.h"
 #include "counter/cpus.h"
@@ -121,6 +123,19 @@ static int per_cpu_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(per_cpu);
 
+/* Shows the cgroup, if there is one, with @end behind it. */
+void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t, char end)
+{
+	char *path = t->css ? tally_cgroup_path(t->css) : NULL;
+
+	if (!t->css)
+		return;
+	seq_puts(m, "cgroup=");
+	seq_escape(m, path ?: "?", " \t\n\\");
+	seq_putc(m, end);
+	kfree(path);
+}
+
 static int spec_show(struct seq_file *m, void *v)
 {
 	struct tally_event *ev = m->private;
@@ -131,6 +146,7 @@ static int spec_show(struct seq_file *m, void *v)
 	seq_printf(m, "%s ", what);
 	if (c->target.task)
 		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
+	tally_debugfs_show_cgroup(m, &c->target, ' ');
 	if (c->target.cpu >= 0)
 		seq_printf(m, "cpu=%d ", c->target.cpu);
 	else if (!c->target.task)

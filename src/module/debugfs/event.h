@@ -3,8 +3,11 @@
 #define TALLY_DEBUGFS_EVENT_H
 
 struct dentry;
+struct seq_file;
 struct tally_event;
+struct tally_target;
 
+void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t, char end);
 int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent);
 
 #endif /* TALLY_DEBUGFS_EVENT_H */

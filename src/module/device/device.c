@@ -10,7 +10,6 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -156,6 +155,12 @@ struct opening {
 	struct tally_file_how how;
 };
 
+/* Whether the event counts a task, and not all tasks or those of a cgroup. */
+static bool is_of_task(const struct tally_open *o)
+{
+	return o->pid != -1 && !(o->perf_flags & PERF_FLAG_PID_CGROUP);
+}
+
 static int check_flags(struct opening *op)
 {
 	const struct tally_open *o = &op->o;
@@ -174,25 +179,11 @@ static int check_flags(struct opening *op)
 	if (o->flags & TALLY_OPEN_MEMBER && o->perf_flags & PERF_FLAG_FD_OUTPUT)
 		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
 				   "a member has its leader's rings, and no output of its own");
-	if (o->flags & TALLY_OPEN_ALL_CPUS && o->pid != -1)
+	if (o->flags & TALLY_OPEN_ALL_CPUS && is_of_task(o))
 		return bad_request(b, TALLY_FIELD_PID, -EINVAL, "TALLY_OPEN_ALL_CPUS needs pid -1");
 	if (o->flags & TALLY_OPEN_ALL_CPUS && o->cpu != -1)
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "TALLY_OPEN_ALL_CPUS needs cpu -1");
 	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
-}
-
-/* As perf: a pid that is no file of a cgroup is EBADF. */
-static int refuse_cgroup(struct opening *op)
-{
-	struct file *file = fget(op->o.pid);
-	unsigned long magic = file ? file_inode(file)->i_sb->s_magic : 0;
-
-	if (file)
-		fput(file);
-	if (magic != CGROUP_SUPER_MAGIC && magic != CGROUP2_SUPER_MAGIC)
-		return bad_request(&op->b, TALLY_FIELD_PID, -EBADF, "pid is no file of a cgroup");
-	return bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EOPNOTSUPP,
-			   "PERF_FLAG_PID_CGROUP: modules have no cgroup events");
 }
 
 static bool task_exists(pid_t pid)
@@ -209,23 +200,22 @@ static bool task_exists(pid_t pid)
 static int check_target(struct opening *op, struct tally_file *leader)
 {
 	const struct tally_open *o = &op->o;
-	bool cgroup = o->perf_flags & PERF_FLAG_PID_CGROUP;
 	struct tally_builder *b = &op->b;
 
-	if (!cgroup && o->pid != -1 && !task_exists(o->pid))
+	if (is_of_task(o) && !task_exists(o->pid))
 		return bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
 	b->stage = TALLY_STAGE_TARGET;
-	if (!cgroup && o->pid != -1 && leader && leader->ev->attr.inherit != op->attr.inherit)
+	if (is_of_task(o) && leader && leader->ev->attr.inherit != op->attr.inherit)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "inherit must be the same for all events of a group");
-	if (o->flags & TALLY_OPEN_ALL_CPUS)
-		return 0;
-	if (o->pid == -1 && o->cpu == -1)
+	if (!(o->flags & TALLY_OPEN_ALL_CPUS) && o->pid == -1 && o->cpu == -1)
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
 				   "neither a task nor a cpu; TALLY_OPEN_ALL_CPUS counts on all cpus");
 	if (o->cpu < -1 || (o->cpu >= 0 && (o->cpu >= nr_cpu_ids || !cpu_possible(o->cpu))))
 		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
-	return cgroup ? refuse_cgroup(op) : 0;
+	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
+		tally_builder_on_cgroup_fd(b, o->pid);
+	return b->err;
 }
 
 /*
@@ -251,10 +241,10 @@ static void describe(struct opening *op)
 	op->how.wanted = !attr->disabled;
 	if (op->how.wanted)
 		attr->enable_on_exec = 0;
-	else if (attr->enable_on_exec && o->pid != -1)
+	else if (attr->enable_on_exec && is_of_task(o))
 		op->how.wanted = true;
 	attr->disabled = 1;
-	if (o->pid == -1 && !attr->sigtrap &&
+	if (!is_of_task(o) && !attr->sigtrap &&
 	    !(attr->inherit && attr->sample_type & PERF_SAMPLE_READ))
 		drop_task_bits(attr);
 	if (attr->sample_period) {
@@ -264,11 +254,11 @@ static void describe(struct opening *op)
 	}
 	if (o->name[0])
 		tally_builder_name(b, o->name);
-	if (o->pid >= 0)
+	if (o->pid >= 0 && is_of_task(o))
 		tally_builder_on_pid(b, o->pid);
 	if (o->cpu >= 0)
 		tally_builder_on_cpu(b, o->cpu);
-	else if (o->pid == -1)
+	else if (!is_of_task(o))
 		tally_builder_on_all_cpus(b);
 	op->how.read_format = attr->read_format;
 	op->how.interval = o->publish_ns;
@@ -302,7 +292,8 @@ static int get_attr(struct opening *op)
 					      "PERF_SAMPLE_REGS_INTR: the kernel is locked down");
 		}
 	}
-	if (op->o.perf_flags & PERF_FLAG_PID_CGROUP && (op->o.pid == -1 || op->o.cpu == -1))
+	if (op->o.perf_flags & PERF_FLAG_PID_CGROUP &&
+	    (op->o.pid == -1 || (op->o.cpu == -1 && !(op->o.flags & TALLY_OPEN_ALL_CPUS))))
 		return bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
 				   "PERF_FLAG_PID_CGROUP needs a cgroup and a cpu");
 	return 0;

@@ -69,7 +69,8 @@ int tally_ioc_info(void __user *arg)
 		.attr_bits = tally_attr_bits(),
 		.sample_type = tally_attr_sample_type(),
 		.read_format = TALLY_FORMAT_KNOWN,
-		.perf_flags = TALLY_PERF_FLAGS,
+		.perf_flags = TALLY_PERF_FLAGS |
+			      (IS_ENABLED(CONFIG_CGROUP_PERF) ? PERF_FLAG_PID_CGROUP : 0),
 		.clocks = clocks(),
 		.max_stack = PERF_MAX_STACK_DEPTH,
 	};

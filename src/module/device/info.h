@@ -8,7 +8,7 @@
 
 struct tally_next;
 
-/* Bits of struct tally_open's perf_flags that this kernel knows. */
+/* Bits of struct tally_open's perf_flags, without those that some kernels lack. */
 #define TALLY_PERF_FLAGS	((u64)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT | \
 				       PERF_FLAG_FD_CLOEXEC))
 

@@ -69,10 +69,9 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 	if (leader->set != &leader->own)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
 				    "group_fd is not a leader: it is in a group itself");
-	if (first->counter->target.task != ev->counter->target.task ||
-	    first->counter->target.cpu != ev->counter->target.cpu)
+	if (!tally_target_is_same(&first->counter->target, &ev->counter->target))
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EINVAL,
-				    "the leader counts on another task or cpu");
+				    "the leader counts on another task, cgroup or cpu");
 	if (tally_output_clock(first) != tally_output_clock(ev))
 		return tally_bad_bit(b, TALLY_BIT_USE_CLOCKID, -EINVAL,
 				     "the clock must be the same for all events of a group");

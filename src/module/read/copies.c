@@ -53,7 +53,7 @@ static void store_count(struct publish_copy *new, unsigned int i,
  * perf takes the member off the PMU, they may be too small for a moment. Returns EAGAIN for
  * a member that is counting.
  */
-static int write_at_rest(struct tally_event *ev, unsigned int slot,
+static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 			 const struct publish_copy *old,
 			 struct publish_copy *new, unsigned int i)
 {
@@ -61,10 +61,10 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot,
 	struct tally_totals t;
 	int err;
 
-	err = tally_event_peek(ev, slot, &t, &state);
+	err = tally_event_peek(ev, slot, whole, &t, &state);
 	if (err)
 		return err;
-	if (t.value < old->totals[i].value || t.enabled < old->totals[i].enabled ||
+	if ((whole && t.value < old->totals[i].value) || t.enabled < old->totals[i].enabled ||
 	    t.running < old->totals[i].running)
 		WRITE_ONCE(new->states[i], state);
 	else
@@ -84,8 +84,9 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	err = tally_local_read(ev, cpu, true, p->mapped, now, &count);
 	if (err) {
 		store_old(new, i, old, TALLY_STATE_INACTIVE);
-		if (p->mapped)
-			write_at_rest(ev, cpu & ev->slot_mask, old, new, i);
+		/* The tasks of a cgroup may always be away when the timer runs. */
+		if (p->mapped || ev->counter->target.css)
+			write_at_rest(ev, cpu & ev->slot_mask, p->mapped, old, new, i);
 		return err;
 	}
 	store_count(new, i, &count);
@@ -135,7 +136,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
 		store_old(new, i, old, old->states[i]);
-		any |= !write_at_rest(p->members[i], slot, old, new, i);
+		any |= !write_at_rest(p->members[i], slot, true, old, new, i);
 	}
 	if (any)
 		turn_over(p, page);
@@ -178,6 +179,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	 * If a member counts, but cannot be read in NMI, the timer publishes all. A quiet
 	 * publisher begins with a count that was read: its first copy is the base.
 	 */
+	any |= !!c->target.css && !p->quiet;
 	if (all && (any || (p->mapped && (!p->quiet || page->number))))
 		turn_over(p, page);
 	smp_store_release(&page->writing, false); /* O */

@@ -270,10 +270,10 @@ static enum tally_state state_at_rest(const struct tally_counter *c,
 }
 
 /*
- * Nanoseconds that the slot's first event was enabled since perf last updated its times. An
- * event that is multiplexed stays enabled while it is off the PMU, and so does a task's
- * event while the task runs on another kind of core: when the task leaves, perf updates the
- * times of the event for that kind.
+ * Nanoseconds that the slot's first event was enabled since perf last updated its times; none
+ * while no task of the event's cgroup runs there. An event that is multiplexed stays enabled
+ * while it is off the PMU, and so does a task's event while the task runs on another kind of
+ * core: when the task leaves, perf updates the times of the event for that kind.
  */
 static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 		  const struct perf_event *event)
@@ -285,7 +285,7 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 	if (READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
 		return 0;
 	if (!ev->counter->target.task)
-		since = local_clock() + tally_ctx_offset(event) - READ_ONCE(event->tstamp);
+		since = tally_event_time(event, local_clock()) - READ_ONCE(event->tstamp);
 	for (i = 1; (other = tally_slot_nth(s, i)); i++)
 		since = max_t(s64, since, READ_ONCE(other->tstamp) - READ_ONCE(event->tstamp));
 	return max(since, 0LL);
@@ -295,7 +295,8 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
  * tally_event_peek - read a slot of an event that is not counting there now
  * @ev: the event, which is not inherited
  * @slot: the slot
- * @t: receives the totals; resets of the event are ignored
+ * @whole: resets of the event are ignored
+ * @t: receives the totals
  * @state: receives the state
  *
  * perf may be changing the event, or its CPU may be coming or going. Then the totals may
@@ -305,7 +306,7 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
  * Context: Any context with interrupts disabled. Takes no lock.
  * Return: 0; EAGAIN if the event is counting.
  */
-int tally_event_peek(struct tally_event *ev, unsigned int slot,
+int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole,
 		     struct tally_totals *t, enum tally_state *state)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
@@ -318,7 +319,8 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot,
 		seq = raw_read_seqcount_latch(&view->latch); /* I */
 		begun = view->begun[seq & 1];
 		*t = view->offset[seq & 1];
-		t->value += view->zeroed[seq & 1];
+		if (whole)
+			t->value += view->zeroed[seq & 1];
 	} while (read_seqcount_latch_retry(&view->latch, seq));
 	*state = TALLY_STATE_OFF;
 	if (!begun)

@@ -82,7 +82,10 @@ static void abi_open(void)
 	o.pid = device;
 	refused(EBADF, TALLY_FIELD_PID, "with a file of no cgroup");
 	o.pid = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
-	refused(EOPNOTSUPP, TALLY_FIELD_PERF_FLAGS, "with one of a cgroup");
+	made("with one of a cgroup");
+	o.cpu = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	made("on all CPUs");
 	close(o.pid);
 	usual();
 	o.publish_ns = 9999;

@@ -312,6 +312,10 @@ static void flag_bit(unsigned int bit)
 {
 	usual();
 	o.perf_flags = 1ULL << bit;
+	if (o.perf_flags != PERF_FLAG_PID_CGROUP)
+		return;
+	o.pid = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	o.cpu = 0;
 }
 
 static void clock_bit(unsigned int bit)

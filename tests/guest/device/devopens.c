@@ -270,7 +270,6 @@ static struct difference {
 	{ .match = not_told, .error = EOPNOTSUPP,
 	  .why = "modules are not told of mappings, namespaces, symbols and the counts of children" },
 	{ .match = of_aux, .error = EOPNOTSUPP, .why = "kernel events have no AUX area" },
-	{ .match = of_cgroup, .error = EOPNOTSUPP, .why = "modules have no cgroup events" },
 	{ .match = of_cgroup, .error = EBADF,
 	  .why = "perf asks the PMU before it looks at the cgroup, and tally never asks it" },
 	{ .match = trapped_children, .error = EOPNOTSUPP,

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cgroups of the hierarchy that has perf's controller: cgroup2, or a hierarchy of cgroup1.
+ *
+ * The kernel exports no search by path or file for cgroup1. All searches here go through
+ * the controller's cgroups, under RCU, and compare.
+ */
+#include <linux/cgroup.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kernfs.h>
+#include <linux/limits.h>
+#include <linux/magic.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "base/cgroup.h"
+
+#ifdef CONFIG_CGROUP_PERF
+
+/* The state of the root, which perf's controller keeps in each hierarchy. */
+static struct cgroup_subsys_state *root_state(void)
+{
+	return task_css_check(&init_task, perf_event_cgrp_id, 1);
+}
+
+/**
+ * tally_cgroup_by_path - find a cgroup by its path
+ * @path: path from the root of the hierarchy; slashes at either end are ignored
+ * @id: receives the number of the cgroup
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT; ENOMEM; EINVAL in a kernel without CONFIG_CGROUP_PERF.
+ */
+int tally_cgroup_by_path(const char *path, u64 *id)
+{
+	struct cgroup_subsys_state *css;
+	int err = -ENOENT;
+	size_t len;
+	char *buf;
+
+	buf = kmalloc(PATH_MAX, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	path += strspn(path, "/");
+	for (len = strlen(path); len && path[len - 1] == '/'; len--)
+		;
+	rcu_read_lock();
+	css_for_each_descendant_pre(css, root_state()) {
+		if (cgroup_path(css->cgroup, buf, PATH_MAX) < 0 || strlen(buf + 1) != len ||
+		    strncmp(buf + 1, path, len))
+			continue;
+		*id = cgroup_id(css->cgroup);
+		err = 0;
+		break;
+	}
+	rcu_read_unlock();
+	kfree(buf);
+	return err;
+}
+
+/**
+ * tally_cgroup_by_fd - find a cgroup by a descriptor of its directory
+ * @fd: the descriptor, of the current task
+ * @id: receives the number of the cgroup
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EBADF if it is no directory of a cgroup; ENOENT if the cgroup is removed or
+ * perf's controller is in another hierarchy; EINVAL in a kernel without CONFIG_CGROUP_PERF.
+ */
+int tally_cgroup_by_fd(int fd, u64 *id)
+{
+	struct file *file = fget(fd);
+	struct kernfs_node *node;
+	struct cgroup *cgroup;
+	struct inode *inode;
+	int err = -EBADF;
+
+	if (!file)
+		return -EBADF;
+	inode = file_inode(file);
+	if ((inode->i_sb->s_magic == CGROUP_SUPER_MAGIC ||
+	     inode->i_sb->s_magic == CGROUP2_SUPER_MAGIC) && S_ISDIR(inode->i_mode)) {
+		node = inode->i_private;
+		rcu_read_lock();
+		cgroup = rcu_dereference(*(void __rcu __force **)&node->priv);
+		err = cgroup && cgroup->root == root_state()->cgroup->root ? 0 : -ENOENT;
+		if (!err)
+			*id = cgroup_id(cgroup);
+		rcu_read_unlock();
+	}
+	fput(file);
+	return err;
+}
+
+/**
+ * tally_cgroup_find - find a cgroup by its number
+ * @id: number of the cgroup
+ *
+ * Context: Any context but NMI.
+ * Return: perf's state of the cgroup, with a reference; ENOENT if the cgroup is removed;
+ * EINVAL in a kernel without CONFIG_CGROUP_PERF.
+ */
+struct cgroup_subsys_state *tally_cgroup_find(u64 id)
+{
+	struct cgroup_subsys_state *css, *found = ERR_PTR(-ENOENT);
+
+	rcu_read_lock();
+	css_for_each_descendant_pre(css, root_state()) {
+		if (cgroup_id(css->cgroup) != id)
+			continue;
+		if (css_tryget_online(css))
+			found = css;
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+void tally_cgroup_get(struct cgroup_subsys_state *css)
+{
+	if (css)
+		css_get(css);
+}
+
+void tally_cgroup_put(struct cgroup_subsys_state *css)
+{
+	if (css)
+		css_put(css);
+}
+
+/* Returns the path, also of a cgroup that is removed, for kfree(); NULL without memory. */
+char *tally_cgroup_path(struct cgroup_subsys_state *css)
+{
+	char *path = kmalloc(PATH_MAX, GFP_KERNEL);
+
+	if (path && cgroup_path(css->cgroup, path, PATH_MAX) < 0)
+		strscpy(path, "?", PATH_MAX);
+	return path;
+}
+
+#else /* !CONFIG_CGROUP_PERF */
+
+int tally_cgroup_by_path(const char *path, u64 *id)
+{
+	return -EINVAL;
+}
+
+int tally_cgroup_by_fd(int fd, u64 *id)
+{
+	return -EINVAL;
+}
+
+struct cgroup_subsys_state *tally_cgroup_find(u64 id)
+{
+	return ERR_PTR(-EINVAL);
+}
+
+void tally_cgroup_get(struct cgroup_subsys_state *css)
+{
+}
+
+void tally_cgroup_put(struct cgroup_subsys_state *css)
+{
+}
+
+char *tally_cgroup_path(struct cgroup_subsys_state *css)
+{
+	return NULL;
+}
+
+#endif

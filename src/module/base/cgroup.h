@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_CGROUP_H
+#define TALLY_CGROUP_H
+
+#include <linux/types.h>
+
+struct cgroup_subsys_state;
+
+int tally_cgroup_by_path(const char *path, u64 *id);
+int tally_cgroup_by_fd(int fd, u64 *id);
+struct cgroup_subsys_state *tally_cgroup_find(u64 id);
+void tally_cgroup_get(struct cgroup_subsys_state *css);
+void tally_cgroup_put(struct cgroup_subsys_state *css);
+char *tally_cgroup_path(struct cgroup_subsys_state *css);
+
+#endif /* TALLY_CGROUP_H */
