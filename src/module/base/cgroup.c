@@ -48,8 +48,9 @@ int tally_cgroup_by_path(const char *path, u64 *id)
 		;
 	rcu_read_lock();
 	css_for_each_descendant_pre(css, root_state()) {
-		if (cgroup_path(css->cgroup, buf, PATH_MAX) < 0 || strlen(buf + 1) != len ||
-		    strncmp(buf + 1, path, len))
+		/* A cgroup that is removed stays in the list while it has events. */
+		if (css_is_dying(css) || cgroup_path(css->cgroup, buf, PATH_MAX) < 0 ||
+		    strlen(buf + 1) != len || strncmp(buf + 1, path, len))
 			continue;
 		*id = cgroup_id(css->cgroup);
 		err = 0;

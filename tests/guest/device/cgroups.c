@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of cgroups, in files of perf and of tally, which count the same tasks at the same
+ * time:
+ *
+ * cgroups equal	counts of two cgroups, and of one above them
+ * cgroups moves N	N moves of tasks between two cgroups, under load on all CPUs
+ * cgroups samples	samples have tasks of the cgroup only, and are as many as perf's
+ * cgroups refused	wrong targets, which perf refuses with the same errno
+ * cgroups work DIR N	a process moves into DIR, and touches N pages
+ *
+ * The folder /sys/fs/cgroup/t has the cgroups a, with b below it, and c.
+ */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+#include "devtest.h"
+#include "devperf.h"
+
+#define TOP	"/sys/fs/cgroup/t"
+#define CPUS	64
+
+static int dir_of(const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), TOP "%s", name);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		err(2, "%s", path);
+	return fd;
+}
+
+static int procs_of(const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), TOP "%s/cgroup.procs", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		err(2, "%s", path);
+	return fd;
+}
+
+static void move(pid_t pid, int procs)
+{
+	if (dprintf(procs, "%d", pid) < 0)
+		err(2, "a move of %d", pid);
+}
+
+/* ---- workers: processes that do one job for each byte of a pipe ---- */
+
+struct worker {
+	pid_t pid;
+	int to, from;
+};
+
+static int forking = 1;
+
+/* Touches pages, and has a child that does, too; then hands the CPU on. */
+static void job(int round)
+{
+	pid_t pid;
+
+	touch(10 + round % 7);
+	if (forking && round % 16 == 0) {
+		pid = fork();
+		if (!pid) {
+			touch(5);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	sched_yield();
+}
+
+static struct worker begin_worker(const char *name)
+{
+	int procs = procs_of(name), to[2], from[2], round = 0;
+	struct worker w;
+	char c;
+
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+		err(2, "pipe");
+	w = (struct worker) { fork(), to[1], from[0] };
+	if (w.pid) {
+		close(to[0]);
+		close(from[1]);
+		move(w.pid, procs);
+		close(procs);
+		return w;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(to[1]);
+	while (read(to[0], &c, 1) == 1 && !c) {
+		job(round++);
+		if (write(from[1], &c, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void order(const struct worker *w)
+{
+	if (write(w->to, "", 1) != 1)
+		err(2, "an order");
+}
+
+static void answer(const struct worker *w)
+{
+	char c;
+
+	if (read(w->from, &c, 1) != 1)
+		errx(2, "a worker is gone");
+}
+
+/* Later workers have copies of the pipe. The exit of the worker is counted, too. */
+static void end_worker(struct worker *w)
+{
+	if (write(w->to, "q", 1) != 1)
+		err(2, "the last order");
+	close(w->to);
+	close(w->from);
+	waitpid(w->pid, NULL, 0);
+}
+
+/* ---- counts of all CPUs ---- */
+
+struct counted {
+	int fds[CPUS], nr;
+};
+
+static struct counted count_in(int kind, struct perf_event_attr *a, int dir)
+{
+	struct counted c = { .nr = kind == PERF ? nr_online() : 1 };
+	int cpu;
+
+	for (cpu = 0; cpu < c.nr; cpu++) {
+		if (kind == PERF) {
+			c.fds[cpu] = syscall(SYS_perf_event_open, a, dir, cpu, -1,
+					     PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+		} else {
+			usual();
+			o.attr = (unsigned long)a;
+			o.pid = dir;
+			o.perf_flags |= PERF_FLAG_PID_CGROUP;
+			o.flags = TALLY_OPEN_ALL_CPUS;
+			c.fds[cpu] = open_it();
+		}
+		if (c.fds[cpu] < 0)
+			c.nr = -1;
+	}
+	return c;
+}
+
+static uint64_t sum_of(const struct counted *c)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < c->nr; i++)
+		sum += value_of(c->fds[i]);
+	return sum;
+}
+
+static void end_counts(struct counted *c)
+{
+	while (c->nr > 0)
+		close(c->fds[--c->nr]);
+}
+
+#define HARD(number)	\
+	.type = PERF_TYPE_HARDWARE, .size = sizeof(struct perf_event_attr), .config = (number)
+
+static struct kind_of_event {
+	const char *name;
+	struct perf_event_attr attr;
+	int exact;	/* neither depends on when an event is switched */
+} events[] = {
+	{ "context-switches", { SW(PERF_COUNT_SW_CONTEXT_SWITCHES) }, 1 },
+	{ "page-faults", { SW(PERF_COUNT_SW_PAGE_FAULTS) }, 1 },
+	{ "page-faults:u", { SW(PERF_COUNT_SW_PAGE_FAULTS), .exclude_kernel = 1 }, 1 },
+	{ "context-switches:u", { SW(PERF_COUNT_SW_CONTEXT_SWITCHES), .exclude_kernel = 1 }, 1 },
+	{ "cpu-migrations", { SW(PERF_COUNT_SW_CPU_MIGRATIONS) }, 1 },
+	{ "cgroup-switches", { SW(PERF_COUNT_SW_CGROUP_SWITCHES) }, 1 },
+	{ "instructions:u", { HARD(PERF_COUNT_HW_INSTRUCTIONS), .exclude_kernel = 1 }, 1 },
+	{ "cycles", { HARD(PERF_COUNT_HW_CPU_CYCLES) }, 0 },
+};
+
+static const char *const cgroups[] = { "/a", "/a/b", "/c", "" };
+
+/* ---- equal ---- */
+
+static struct counted counts[NR(events)][NR(cgroups)][2];
+
+static void compare(unsigned int e, unsigned int g)
+{
+	uint64_t perf = sum_of(&counts[e][g][PERF]), tally = sum_of(&counts[e][g][TALLY]);
+	uint64_t low = perf < tally ? perf : tally, off = perf + tally - 2 * low;
+	int good = events[e].exact ? !off : off <= perf / 20;
+
+	tell(good && (perf || strstr(events[e].name, "cpu-migrations") ||
+		      strstr(events[e].name, "switches:u")),
+	     "%s of t%s: perf %llu, tally %llu", events[e].name, cgroups[g],
+	     (unsigned long long)perf, (unsigned long long)tally);
+}
+
+static void equal(void)
+{
+	struct worker workers[3];
+	unsigned int e, g, kind;
+	int round;
+
+	for (g = 0; g < 3; g++)
+		workers[g] = begin_worker(cgroups[g]);
+	for (e = 0; e < NR(events); e++)
+		for (g = 0; g < NR(cgroups); g++)
+			for (kind = PERF; kind <= TALLY; kind++)
+				counts[e][g][kind] = count_in(kind, &events[e].attr,
+							      dir_of(cgroups[g]));
+	for (round = 0; round < 300; round++) {
+		for (g = 0; g < 3; g++)
+			order(&workers[g]);
+		for (g = 0; g < 3; g++)
+			answer(&workers[g]);
+	}
+	for (g = 0; g < 3; g++)
+		end_worker(&workers[g]);
+	for (e = 0; e < NR(events); e++) {
+		if (counts[e][0][PERF].nr < 0) {
+			tell(counts[e][0][TALLY].nr < 0, "%s: neither perf nor tally has it: %s",
+			     events[e].name, why.text);
+			continue;
+		}
+		for (g = 0; g < NR(cgroups); g++)
+			compare(e, g);
+		for (g = 0; g < NR(cgroups); g++)
+			for (kind = PERF; kind <= TALLY; kind++)
+				end_counts(&counts[e][g][kind]);
+	}
+}
+
+/* ---- moves ---- */
+
+#define WORKERS	8
+
+static void moves(char **arguments)
+{
+	static const char *const to[] = { "/a", "/c", "" };
+	int procs[2] = { procs_of("/a"), procs_of("/c") };
+	struct counted sums[2][NR(to)][2];
+	struct worker workers[WORKERS];
+	int nr = atoi(arguments[0]), n, i, kind, e;
+	uint64_t parts, whole;
+
+	for (i = 0; i < WORKERS; i++)
+		workers[i] = begin_worker(to[i % 2]);
+	for (e = 0; e < 2; e++)
+		for (i = 0; i < (int)NR(to); i++)
+			for (kind = PERF; kind <= TALLY; kind++)
+				sums[e][i][kind] = count_in(kind, &events[e].attr, dir_of(to[i]));
+	for (n = 0; n < nr; ) {
+		for (i = 0; i < WORKERS; i++)
+			order(&workers[i]);
+		/* They run, or wait for a CPU, while they are moved. */
+		for (i = 0; i < WORKERS; i++, n++)
+			move(workers[i].pid, procs[(n / WORKERS + i + 1) % 2]);
+		for (i = 0; i < WORKERS; i++)
+			answer(&workers[i]);
+	}
+	for (i = 0; i < WORKERS; i++)
+		end_worker(&workers[i]);
+	for (e = 0; e < 2; e++) {
+		for (kind = PERF; kind <= TALLY; kind++) {
+			parts = sum_of(&sums[e][0][kind]) + sum_of(&sums[e][1][kind]);
+			whole = sum_of(&sums[e][2][kind]);
+			tell(parts == whole && sum_of(&sums[e][0][kind]) &&
+			     sum_of(&sums[e][1][kind]),
+			     "%s: %d moves, %s: a and c have %llu, both have %llu",
+			     events[e].name, n, kinds[kind], (unsigned long long)parts,
+			     (unsigned long long)whole);
+		}
+		for (i = 0; i < (int)NR(to); i++)
+			tell(sum_of(&sums[e][i][PERF]) == sum_of(&sums[e][i][TALLY]),
+			     "%s of t%s: perf %llu, tally %llu", events[e].name, to[i],
+			     (unsigned long long)sum_of(&sums[e][i][PERF]),
+			     (unsigned long long)sum_of(&sums[e][i][TALLY]));
+	}
+}
+
+/* ---- samples ---- */
+
+#define PAGES	64
+
+/* Returns the number of samples in the ring, and in @foreign those of other tasks. */
+static unsigned int samples_in(volatile struct perf_event_mmap_page *page, pid_t pid,
+			       unsigned int *foreign)
+{
+	struct sample {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+	} *s;
+	char *data = (char *)page + page_size;
+	unsigned int nr = 0;
+	uint64_t at;
+
+	*foreign = 0;
+	for (at = 0; at < page->data_head; at += s->header.size) {
+		s = (struct sample *)(data + at);
+		if (s->header.type != PERF_RECORD_SAMPLE)
+			continue;
+		nr++;
+		*foreign += (pid_t)s->pid != pid;
+	}
+	return nr;
+}
+
+static void samples(void)
+{
+	struct perf_event_attr a = {
+		SW(PERF_COUNT_SW_PAGE_FAULTS), .exclude_kernel = 1,
+		.sample_type = PERF_SAMPLE_TID,
+	};
+	volatile struct perf_event_mmap_page *page[2];
+	unsigned int nr[2], foreign[2], period;
+	int kind, dir = dir_of("/a"), fd[2], i;
+	struct worker w;
+
+	run_on(0);
+	forking = 0;
+	for (period = 1; period < 100; period += 12) {
+		a.sample_period = period;
+		w = begin_worker("/a/b");
+		for (kind = PERF; kind <= TALLY; kind++) {
+			fd[kind] = open_as(kind, &a, dir, 0, -1, PERF_FLAG_PID_CGROUP);
+			page[kind] = mmap(NULL, (1 + PAGES) * page_size, PROT_READ | PROT_WRITE,
+					  MAP_SHARED, fd[kind], 0);
+			if (page[kind] == MAP_FAILED)
+				err(2, "a ring of %s: %s", kinds[kind], why.text);
+		}
+		for (i = 0; i < 40; i++) {
+			order(&w);
+			touch(13);
+			answer(&w);
+		}
+		end_worker(&w);
+		for (kind = PERF; kind <= TALLY; kind++) {
+			nr[kind] = samples_in(page[kind], w.pid, &foreign[kind]);
+			tell(!foreign[kind] && nr[kind] &&
+			     nr[kind] == value_of(fd[kind]) / period,
+			     "period %u: %s: %u samples, %u of others, %llu faults", period,
+			     kinds[kind], nr[kind], foreign[kind],
+			     (unsigned long long)value_of(fd[kind]));
+			munmap((void *)page[kind], (1 + PAGES) * page_size);
+			close(fd[kind]);
+		}
+		tell(nr[PERF] == nr[TALLY],
+		     "period %u: as many of both", period);
+	}
+}
+
+/* ---- refused ---- */
+
+static void both_refuse(int pid, int cpu, unsigned long flags, int error, const char *what)
+{
+	struct perf_event_attr a = { SW(PERF_COUNT_SW_PAGE_FAULTS) };
+	long perf = syscall(SYS_perf_event_open, &a, pid, cpu, -1, flags), tally;
+	int perf_error = perf < 0 ? errno : 0;
+
+	usual();
+	o.attr = (unsigned long)&a;
+	o.pid = pid;
+	o.cpu = cpu;
+	o.perf_flags = flags;
+	tally = open_it();
+	tell(perf < 0 && tally < 0 && errno == error && perf_error == error && why.text[0],
+	     "%s: perf %s, tally %s: %s", what, perf < 0 ? strerrorname_np(perf_error) : "OK",
+	     outcome(tally), why.text);
+}
+
+static void refusals(void)
+{
+	int top = dir_of(""), procs = procs_of("/a"), gone, leader, tree, fd;
+	struct perf_event_attr a = { SW(PERF_COUNT_SW_PAGE_FAULTS) };
+	const unsigned long cgroup = PERF_FLAG_PID_CGROUP;
+
+	if (mkdir(TOP "/gone", 0755))
+		err(2, "mkdir");
+	gone = dir_of("/gone");
+	rmdir(TOP "/gone");
+	tree = open("/proc", O_RDONLY | O_DIRECTORY);
+	both_refuse(9999, 0, cgroup, EBADF, "no file");
+	both_refuse(-2, 0, cgroup, EBADF, "no number of a file");
+	both_refuse(device, 0, cgroup, EBADF, "a device");
+	both_refuse(tree, 0, cgroup, EBADF, "a directory of no cgroup");
+	both_refuse(procs, 0, cgroup, EBADF, "a file of a cgroup");
+	both_refuse(gone, 0, cgroup, ENOENT, "a cgroup that is removed");
+	both_refuse(top, -1, cgroup, EINVAL, "every CPU");
+	both_refuse(-1, 0, cgroup, EINVAL, "cgroup -1");
+	both_refuse(top, 9999, cgroup, EINVAL, "a CPU that does not exist");
+	both_refuse(top, 0, cgroup | 1UL << 20, EINVAL, "an unknown flag");
+	leader = open_as(TALLY, &a, top, 0, -1, cgroup);
+	fd = open_as(TALLY, &a, dir_of("/a"), 0, leader, cgroup);
+	tell(leader >= 0 && fd == -EINVAL, "a leader of another cgroup: %s", why.text);
+	fd = open_as(TALLY, &a, -1, 0, leader, 0);
+	tell(fd == -EINVAL, "a sibling of no cgroup: %s", why.text);
+	fd = open_as(TALLY, &a, top, 0, leader, cgroup);
+	tell(fd >= 0, "a sibling of the same cgroup");
+}
+
+static void work(char **arguments)
+{
+	move(getpid(), procs_of(arguments[0]));
+	touch(atoi(arguments[1]));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct devtest tests[] = {
+		{ "equal", .run = equal },
+		{ "moves", .arguments = 1, .with = moves },
+		{ "samples", .run = samples },
+		{ "refused", .run = refusals },
+		{ "work", .arguments = 2, .with = work },
+		{ }
+	};
+
+	return run_test(tests, argc, argv);
+}

@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# perf is compared, and it differs between 6.1 and 6.12; debian-6.12-arm64 has a PMU.
+# test: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--smp 4" args=1000 seconds=25
+# test: on=debug-x86_64 vm="--smp 4 --no-leak-scan" args=200 seconds=40
+# soak: on=debug-arm64,debug-rt,debug-kcsan,debian-7 vm="--smp 4" args=1000 seconds=200
+#
+# cgroups.sh [MOVES]: events of cgroups beside perf's: counts, moves of tasks, samples; a
+# cgroup that is removed, and CPU hotplug.
+
+. "$(dirname "$0")/lib.sh"
+moves=${1:-1000}
+need_two_cpus
+# shellcheck disable=SC2119
+load_tally
+top=/sys/fs/cgroup
+t=$top/t
+
+# The children of a cgroup have perf's controller if any controller was ever enabled in it.
+echo +pids >$top/cgroup.subtree_control
+mkdir -p $t/a/b $t/c
+
+in_b() { "$here/cgroups" work /a/b "$1"; }
+cpu_1_is() { [ "$(cpu_line a 1 | cut -d' ' -f1)" = "$1" ]; }
+folders_gone() { rmdir $t/a/b $t/a $t/c $t 2>/dev/null; }
+
+# ---- at a shell
+
+is "$(create 'page-faults:u cgroup=/t/a name=a')" OK 'an event of a cgroup'
+is "$(create 'page-faults:u cgroup=t/a/b/ cpu=0 name=b')" OK 'of one below it, on a CPU'
+is "$(create 'page-faults:u cgroup=/t/c name=c')" OK 'of another one'
+is "$(create 'page-faults:u cgroup=/ name=root')" OK 'of all'
+is "$(create 'page-faults:u cgroup=/t/a disabled name=off')" OK 'of the first one, disabled'
+is "$(stat_of counters)" 4 'events of the same cgroup share perf events'
+is "$(cut -d' ' -f2 $tally/events | tr '\n' ' ')" \
+	'cgroup=/t/a,cpu=all cgroup=/t/a/b,cpu=0 cgroup=/t/c,cpu=all cgroup=/,cpu=all cgroup=/t/a,cpu=all ' \
+	'the list has their cgroups'
+is "$(cat $tally/b/spec)" 'page-faults:u cgroup=/t/a/b cpu=0 name=b' 'and so has spec'
+is "$(state a) $(count a) $(cat $tally/a/enabled_ns)" 'inactive 0 0' 'none of its tasks ran'
+ok 'a task on CPU 0' as cpu 0 "$here/cgroups" work /a/b 500
+between 500 "$(count a)" 600 'its page faults are counted'
+is "$(count b)" "$(count a)" 'in its own cgroup, too'
+is "$(count c) $(count off)" '0 0' 'but in no other, and by no event that is off'
+ok 'root has counted them' [ "$(count root)" -gt "$(count a)" ]
+enabled=$(cat $tally/b/enabled_ns)
+at_least "$enabled" 1 'the time goes on while it runs'
+is "$(cat $tally/b/running_ns)" "$enabled" 'and the event counts all the time'
+in_b 10
+usleep 20000
+before=$(count a)
+is "$(create 'page-faults:u cgroup=/t/a name=late require')" OK 'one that must be able to count'
+ok 'a task on any CPU' in_b 300
+is "$(count late)" $(($(count a) - before)) 'counts from its start'
+for name in late off root; do
+	is "$(remove $name)" OK "$name is removed"
+done
+
+# ---- wrong lines
+
+# bad ERRNO LINE REASON
+bad() {
+	mark
+	is "$(create "$2")" "$1" "$1: $2"
+	ok "the log has the reason: $3" logged "$3.*$(in_log "$1")\$"
+}
+
+bad ENOENT 'page-faults cgroup=/t/none' 'no cgroup /t/none'
+bad ENOENT 'page-faults cgroup=/t/a/../c' 'no cgroup /t/a/../c'
+bad ENOENT 'page-faults cgroup=/sys/fs/cgroup/t' 'no cgroup /sys/fs/cgroup/t'
+bad ENOENT 'page-faults cgroup=/T' 'no cgroup /T'
+bad EINVAL 'page-faults cgroup' "unknown option 'cgroup'"
+bad EINVAL "page-faults cgroup=/t pid=$$" 'both a cgroup and a task'
+bad EINVAL 'page-faults cgroup=/t cpu=99999' 'cpu 99999 does not exist'
+bad EINVAL 'page-faults cgroup=/t cpu=0 cpu=all' 'both one cpu and all cpus'
+bad EINVAL 'page-faults cgroup=/t inherit' 'inherit without a task'
+bad EINVAL 'page-faults cgroup=/t sigtrap period=1' 'sigtrap'
+bad EEXIST 'page-faults cgroup=/t name=a' 'the name is taken'
+bad ENOENT 'no-such-event cgroup=/t' "unknown event 'no-such-event'"
+ok 'PMUs of tests' insmod "$here/tally_pmu.ko" counters=4
+bad EINVAL 'tally_uncore/config=1/ cgroup=/t' 'the PMU refuses these settings'
+ok 'they go' rmmod tally_pmu
+results "$here/cgroups" refused
+
+# ---- beside perf
+
+results "$here/cgroups" equal
+results "$here/cgroups" moves "$moves"
+results "$here/cgroups" samples
+
+# ---- CPUs go and come
+
+online=/sys/devices/system/cpu/cpu1/online
+counts_on_1() {
+	before=$(count a)
+	as cpu 1 "$here/cgroups" work /a/b 100
+	at_least $(($(count a) - before)) 100 "$1"
+}
+if [ -w $online ]; then
+	counts_on_1 'CPU 1 counts'
+	before=$(count a)
+	echo 0 >$online
+	is "$(count a)" "$before" 'its count stays when it goes offline'
+	echo 1 >$online
+	ok 'it has an event again' wait_for 60 cpu_1_is inactive
+	counts_on_1 'and counts again'
+else
+	skip 'CPU 1 cannot go offline' 'CPUs go and come'
+fi
+
+# ---- the cgroup is removed
+
+a=$(count a) b=$(count b) c=$(count c)
+ok 'all cgroups are removed' wait_for 60 folders_gone
+is "$(count a) $(count b) $(count c)" "$a $b $c" 'their counts stay'
+is "$(state a) $(cat $tally/a/spec)" \
+	'inactive page-faults:u cgroup=/t/a cpu=all name=a' 'and the events'
+bad ENOENT 'page-faults cgroup=/t/a' 'no cgroup /t/a'
+mkdir -p $t/a
+is "$(create 'page-faults:u cgroup=/t/a name=again')" OK 'a cgroup of the same name'
+ok 'a task in it' "$here/cgroups" work /a 100
+at_least "$(count again)" 100 'is counted'
+is "$(count a)" "$a" 'but not by the event of the old one'
+if [ -w $online ]; then
+	echo 0 >$online
+	echo 1 >$online
+	ok 'the old one has an event on CPU 1 again' wait_for 60 cpu_1_is inactive
+	is "$(count a)" "$a" 'the count stays while CPUs go and come'
+fi
+is "$(cat $tally/events | wc -l)" 4 'four events are left'
+for name in a b c again; do
+	is "$(remove $name)" OK "$name is removed"
+done
+ok 'and so are the cgroups' wait_for 60 rmdir $t/a $t
+nothing_left 'nothing is left'
+finish
