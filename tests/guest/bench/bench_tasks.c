@@ -8,10 +8,16 @@
  *	switch	two processes hand a byte to each other, beside N threads of a third one
  *	fork	a process forks, and its child exits
  *
+ *	# figure cgroups tally_in_out 123
+ *
+ *	in_out	the two processes are in a cgroup with an event, and in one without
+ *	in_in	both are in the cgroup with an event; out_out: neither is
+ *
  * The N threads sleep. "one" are threads of one file, which has the records of a process and
  * its threads; "each" have a file each. Files are of perf or of tally; "no" has none.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <linux/tally.h>
@@ -23,6 +29,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,6 +192,78 @@ static void measure(const char *whose, int nr, int each)
 	waitpid(pid, NULL, 0);
 }
 
+/* ---- cgroups ---- */
+
+#define CGROUPS	"/sys/fs/cgroup/"
+
+static void enter(const char *cgroup, pid_t pid)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), CGROUPS "%s/cgroup.procs", cgroup);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "%d", pid) < 0 || fclose(f))
+		die("%s: %m", path);
+}
+
+static int open_in(const char *whose, int dir)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+	};
+	struct tally_open o = {
+		.size = sizeof(o), .attr = (uintptr_t)&attr, .pid = dir, .group_fd = -1,
+		.perf_flags = PERF_FLAG_PID_CGROUP,
+	};
+	int fd;
+
+	if (!strcmp(whose, "perf"))
+		return syscall(SYS_perf_event_open, &attr, dir, 0, -1, PERF_FLAG_PID_CGROUP);
+	device = open("/dev/tally", O_RDWR);
+	fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	close(device);
+	return fd;
+}
+
+static void measure_cgroups(const char *whose, pid_t echo)
+{
+	static const char *const pairs[][2] = { { "in", "out" }, { "in", "in" }, { "out", "out" } };
+	int dir = open(CGROUPS "in", O_RDONLY | O_DIRECTORY), fd = dir;
+	unsigned int i;
+
+	if (strcmp(whose, "no"))
+		fd = open_in(whose, dir);
+	if (fd < 0)
+		die("an event of a cgroup: %m");
+	for (i = 0; i < 3; i++) {
+		enter(pairs[i][0], getpid());
+		enter(pairs[i][1], echo);
+		printf("# figure cgroups %s_%s_%s %llu\n", whose, pairs[i][0], pairs[i][1],
+		       cost(switches));
+	}
+	fflush(stdout);
+	enter(".", getpid());
+	enter(".", echo);
+	close(fd);
+	if (fd != dir)
+		close(dir);
+	/* perf leaves its look at each switch in place for a second. */
+	sleep(2);
+}
+
+/* The children of a cgroup have perf's controller once it has any. */
+static void make_cgroups(void)
+{
+	FILE *f = fopen(CGROUPS "cgroup.subtree_control", "w");
+
+	if (!f || fprintf(f, "+pids") < 0 || fclose(f))
+		die("cgroups: %m");
+	if ((mkdir(CGROUPS "in", 0755) || mkdir(CGROUPS "out", 0755)) && errno != EEXIST)
+		die("cgroups: %m");
+}
+
 int main(void)
 {
 	static const struct rlimit files = { 4096, 4096 };
@@ -204,7 +283,14 @@ int main(void)
 		measure(both[i], 10000, 0);
 		measure(both[i], 1000, 1);
 	}
+	make_cgroups();
+	sleep(2);
+	measure_cgroups("no", echo);
+	measure_cgroups("perf", echo);
+	measure_cgroups("tally", echo);
 	kill(echo, SIGKILL);
 	waitpid(echo, NULL, 0);
+	rmdir(CGROUPS "in");
+	rmdir(CGROUPS "out");
 	return 0;
 }
