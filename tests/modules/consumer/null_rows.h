@@ -40,6 +40,10 @@ ANSWERS(tally_builder_config, ANYWHERE, NOTHING(tally_builder_config(bad, 0, 0, 
 ANSWERS(tally_builder_on_cpu, ANYWHERE, NOTHING(tally_builder_on_cpu(bad, 0)));
 ANSWERS(tally_builder_on_all_cpus, ANYWHERE, NOTHING(tally_builder_on_all_cpus(bad)));
 ANSWERS(tally_builder_on_pid, ANYWHERE, NOTHING(tally_builder_on_pid(bad, 0)));
+ANSWERS(tally_builder_on_cgroup, ASLEEP,
+	NOTHING(tally_builder_on_cgroup(bad, "/")) &&
+	NOTHING(tally_builder_on_cgroup(b, bad)));
+ANSWERS(tally_builder_on_cgroup_fd, ASLEEP, NOTHING(tally_builder_on_cgroup_fd(bad, 0)));
 ANSWERS(tally_builder_period, ANYWHERE, NOTHING(tally_builder_period(bad, 1)));
 ANSWERS(tally_builder_freq, ANYWHERE, NOTHING(tally_builder_freq(bad, 1)));
 ANSWERS(tally_builder_disabled, ANYWHERE, NOTHING(tally_builder_disabled(bad)));

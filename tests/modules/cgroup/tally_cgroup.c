@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of cgroups for modules. The process that loads this module is in the cgroup /t/a,
+ * which has b below it:
+ *
+ *	insmod tally_cgroup.ko
+ */
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <tally/tally.h>
+#include "kernels.h"
+#include "tap.h"
+
+#define MS	1000000
+
+static struct tap tap;
+
+static struct tally_event *count_in(const char *path)
+{
+	struct tally_builder *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	struct tally_event *ev;
+
+	if (!b)
+		return ERR_PTR(-ENOMEM);
+	tally_builder_init(b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_on_cgroup(b, path);
+	ev = tally_build(b);
+	if (IS_ERR(ev))
+		tap_line(&tap, "# %s: %s", path, tally_builder_why(b));
+	kfree(b);
+	return ev;
+}
+
+static void check_fd(void)
+{
+	struct tally_builder *b = kzalloc(sizeof(*b), GFP_KERNEL);
+
+	if (!b)
+		return;
+	tally_builder_init(b, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_on_cgroup_fd(b, 0);
+	tap_ok(&tap, tally_build(b) == ERR_PTR(-EBADF), "a file of no cgroup is EBADF");
+	kfree(b);
+}
+
+/*
+ * Returns for how many cgroups, one in the other, perf has room when it merges the events of
+ * this CPU. One place is for events of no cgroup.
+ */
+static int room(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.size = sizeof(attr), .disabled = 1,
+	};
+	struct perf_event *event;
+	int size = 0;
+
+	event = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(), NULL, NULL, NULL);
+	if (IS_ERR(event))
+		return 0;
+#ifdef CONFIG_CGROUP_PERF
+	size = container_of(event->ctx, struct perf_cpu_context, ctx)->heap_size;
+#endif
+	perf_event_release_kernel(event);
+	return size - 1;
+}
+
+static void check_reads(struct tally_event *in, struct tally_event *below)
+{
+	struct tally_count first, second;
+	u64 value = 0, age, end;
+	int err, tries;
+
+	tap_ok(&tap, !tally_event_read_local(in, &value), "the caller's cgroup is read locally");
+	err = tally_event_read_local(below, &value);
+	tap_ok(&tap, err == -EAGAIN, "one that does not run is EAGAIN: %d", err);
+	preempt_disable();
+	err = tally_event_read_local_count(in, &first);
+	for (end = local_clock() + 2 * MS; local_clock() < end; )
+		cpu_relax();
+	err = err ?: tally_event_read_local_count(in, &second);
+	preempt_enable();
+	tap_ok(&tap, !err && second.value >= first.value + MS &&
+	       second.enabled_ns >= first.enabled_ns + MS &&
+	       second.running_ns - first.running_ns == second.enabled_ns - first.enabled_ns &&
+	       second.enabled_ns <= first.enabled_ns + 10000ULL * MS,
+	       "its times go on with its clock: %lld, enabled %lld ns",
+	       (long long)(second.value - first.value),
+	       (long long)(second.enabled_ns - first.enabled_ns));
+	err = tally_event_read(below, &second);
+	tap_ok(&tap, !err && !second.value && !second.enabled_ns &&
+	       second.state == TALLY_STATE_INACTIVE, "the other one has not run");
+	err = tally_event_publish(below, MS / 10);
+	/* Timers publish on CPUs that are busy. */
+	for (tries = 5000; !err && tries; tries--) {
+		if (!tally_event_published(below, raw_smp_processor_id(), &second, &age))
+			break;
+		mdelay(1);
+		cond_resched();
+	}
+	err = err ?: tries ? 0 : -ETIMEDOUT;
+	tap_ok(&tap, !err && !second.value && second.state == TALLY_STATE_INACTIVE,
+	       "it is published, too: %d", err);
+}
+
+static int __init start(void)
+{
+	struct tally_event *none, *in, *below;
+	int err = tap_start(&tap);
+
+	if (err)
+		return err;
+	none = count_in("/t/none");
+	tap_ok(&tap, none == ERR_PTR(-ENOENT), "no such cgroup is ENOENT");
+	check_fd();
+	in = count_in("/t/a");
+	below = count_in("t/a/b");
+	if (tap_ok(&tap, !IS_ERR(in) && !IS_ERR(below), "events of two cgroups")) {
+		/* The root, t, a and b. */
+		tap_ok(&tap, room() >= 4, "perf has room for %d cgroups", room());
+		check_reads(in, below);
+	}
+	tally_event_release(below);
+	tally_event_release(in);
+	tap_plan(&tap);
+	tap_show(&tap, "tally_cgroup");
+	return 0;
+}
+
+static void __exit stop(void)
+{
+	tap_end(&tap);
+}
+
+module_init(start);
+module_exit(stop);
+IMPORT_TALLY();
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("Counts cgroups, as any other module may");
+MODULE_LICENSE("GPL");
