@@ -73,7 +73,7 @@
  *	  of another process		yes	yes	EACCES		EACCES
  *	    with sigtrap		(c)	(c)	EACCES		EACCES
  *	    in a group handed on	yes	yes	EACCES		EACCES
- *	  on a CPU, on all CPUs
+ *	  on CPUs, also of a cgroup
  *	    user space			yes	yes	EACCES (d)	EACCES (a, d)
  *	    kernel			yes	yes	EACCES (d)	EACCES
  *	  kprobe			yes	yes	EACCES		EACCES
