@@ -212,6 +212,42 @@ static void line_long_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, named), 0);
 }
 
+struct term {
+	const char *text;
+	const char *word;
+	u64 config;
+};
+
+/* Of the PMU kprobe, which has a term of its format on each machine. */
+static const struct term terms[] = {
+	{ "kprobe/retprobe/", "", 1 },
+	{ "kprobe/config=1,retprobe=0/", "", 0 },
+	/* The members of the attributes are set first. */
+	{ "kprobe/retprobe=1,config=6/", "", 7 },
+	{ "kprobe/retprobe,retprobe=0,,config=0x10/", "", 16 },
+	{ "kprobe/retprobe=2/", "retprobe=2 is too large: at most 0x1" },
+	{ "kprobe/retprobe=/", "expected 'retprobe=NUMBER'" },
+	{ "kprobe/retprobes/", "unknown term 'retprobes'; terms: retprobe" },
+	{ "kprobe/config/", "expected 'config=NUMBER'" },
+};
+
+static void line_terms(struct kunit *test)
+{
+	const struct term *term;
+	struct tally_builder b;
+
+	if (tally_builder_parse(&b, "kprobe//") == -ENOENT)
+		kunit_skip(test, "no kprobe PMU in this kernel");
+	for (term = terms; term < terms + ARRAY_SIZE(terms); term++) {
+		KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, term->text),
+				*term->word ? -EINVAL : 0);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(tally_builder_why(&b), term->word),
+					  "the sentence is '%s'", tally_builder_why(&b));
+		if (!*term->word)
+			KUNIT_EXPECT_EQ(test, (u64)b.attr.config, term->config);
+	}
+}
+
 static void line_builds(struct kunit *test)
 {
 	struct tally_builder b;
@@ -230,6 +266,7 @@ static struct kunit_case line_cases[] = {
 	KUNIT_CASE_PARAM(line_parse, lines_gen_params),
 	KUNIT_CASE(line_long_name),
 	KUNIT_CASE(line_long_event),
+	KUNIT_CASE(line_terms),
 	KUNIT_CASE(line_builds),
 	{ }
 };

@@ -6,7 +6,7 @@
  *	L1-dcache-load-misses		caches: which, then operation, then result
  *	r3c				raw code, hexadecimal
  *	mem:0x1000/8:w			breakpoint: address, length, access
- *	msr/config=0x1,config1=0x2/	PMU by name or number
+ *	msr/tsc/  cpu/event=0x3c/	PMU by name or number, and its terms: base/terms.c
  *	sched:sched_switch		tracepoint; also tracepoint:ID
  *	kprobe:do_exit+0x10		kernel probe by symbol or 0xADDRESS;
  *	kretprobe:do_exit		and on return
@@ -24,6 +24,7 @@
 #include "builder/generic.h"
 #include "builder/name.h"
 #include "base/pmu.h"
+#include "base/terms.h"
 
 #define MODIFIER_USER	BIT(0)
 #define MODIFIER_KERNEL	BIT(1)
@@ -204,43 +205,6 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 	return 0;
 }
 
-static int parse_pmu_terms(struct perf_event_attr *attr, char *terms, char *why,
-			   size_t size)
-{
-	char *term;
-
-	while ((term = strsep(&terms, ","))) {
-		char *key = strsep(&term, "=");
-		u64 value;
-
-		if (!*key && !term)
-			continue;
-		if (!term || kstrtou64(term, 0, &value)) {
-			snprintf(why, size, "expected '%s=NUMBER'", key);
-			return -EINVAL;
-		}
-		if (!strcmp(key, "config")) {
-			attr->config = value;
-		} else if (!strcmp(key, "config1")) {
-			attr->config1 = value;
-		} else if (!strcmp(key, "config2")) {
-			attr->config2 = value;
-		} else if (!strcmp(key, "config3")) {
-			if (!tally_attr_set_config3(attr, value)) {
-				snprintf(why, size,
-					 "this kernel has no config3");
-				return -EOPNOTSUPP;
-			}
-		} else {
-			snprintf(why, size,
-				 "unknown term '%s': only config, config1 to config3",
-				 key);
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
 static int parse_pmu(struct perf_event_attr *attr, char *text, char **modifiers,
 		     char *why, size_t size)
 {
@@ -249,7 +213,7 @@ static int parse_pmu(struct perf_event_attr *attr, char *text, char **modifiers,
 	int type;
 
 	if (!text) {
-		snprintf(why, size, "expected PMU/config=NUMBER,.../");
+		snprintf(why, size, "expected PMU/EVENT,TERM=NUMBER,.../");
 		return -EINVAL;
 	}
 	*modifiers = *text == ':' ? text + 1 : text;
@@ -261,7 +225,7 @@ static int parse_pmu(struct perf_event_attr *attr, char *text, char **modifiers,
 		}
 		attr->type = type;
 	}
-	return parse_pmu_terms(attr, terms, why, size);
+	return tally_terms_apply(attr, terms, why, size);
 }
 
 static int parse_tracepoint(struct perf_event_attr *attr, char *system,
@@ -324,7 +288,7 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for a text that cannot be parsed; ENOENT for a name that this machine
- * does not know; EOPNOTSUPP for what this kernel lacks.
+ * does not know; EOPNOTSUPP for what this kernel lacks; ENOMEM.
  */
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size)

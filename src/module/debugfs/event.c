@@ -48,7 +48,7 @@ static int value_show(struct seq_file *m, void *v)
 	u64 value;
 	int err;
 
-	err = tally_alias_find(&ev->attr, &alias) ?: tally_event_read(ev, &count);
+	err = tally_alias_find(&ev->attr, ev->given, &alias) ?: tally_event_read(ev, &count);
 	if (err)
 		return err;
 	value = alias.snapshot ? tally_event_read_gauge(ev) : tally_count_scaled(&count);
@@ -233,9 +233,11 @@ DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 /* Whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
 {
+	/* The CPU's own PMU can have the number of raw events, which stand for all PMUs. */
+	bool of_pmu = ev->attr.type >= PERF_TYPE_MAX || strchr(ev->given, '/');
 	struct tally_alias alias;
 
-	return ev->attr.type >= PERF_TYPE_MAX && !tally_alias_find(&ev->attr, &alias) &&
+	return of_pmu && !tally_alias_find(&ev->attr, ev->given, &alias) &&
 	       (alias.scale[0] || alias.unit[0] || alias.snapshot);
 }
 

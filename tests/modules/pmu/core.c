@@ -240,7 +240,40 @@ static DEVICE_ATTR_RO(cpus);
 
 static struct attribute *hybrid_attrs[] = { &dev_attr_cpus.attr, NULL };
 static const struct attribute_group hybrid_group = { .attrs = hybrid_attrs };
-static const struct attribute_group *hybrid_groups[] = { &hybrid_group, NULL };
+
+PMU_FORMAT_ATTR(event, "config:0-7");
+PMU_FORMAT_ATTR(umask, "config:8-15");
+
+static struct attribute *format_attrs[] = {
+	&format_attr_event.attr, &format_attr_umask.attr, NULL
+};
+
+static const struct attribute_group format_group = { .name = "format", .attrs = format_attrs };
+
+static ssize_t text_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  container_of(attr, struct perf_pmu_events_attr, attr)->event_str);
+}
+
+static struct perf_pmu_events_attr written_event = {
+	.attr = __ATTR(written, 0444, text_show, NULL), .event_str = "event=0x01",
+};
+
+static struct perf_pmu_events_attr written_scale = {
+	.attr = __ATTR(written.scale, 0444, text_show, NULL), .event_str = "4",
+};
+
+static struct attribute *events_attrs[] = {
+	&written_event.attr.attr, &written_scale.attr.attr, NULL
+};
+
+static const struct attribute_group events_group = { .name = "events", .attrs = events_attrs };
+
+/* The first one is for hybrid PMUs. */
+static const struct attribute_group *core_groups[] = {
+	&hybrid_group, &format_group, &events_group, NULL
+};
 
 static const struct pmu core_pmu = {
 	.module = THIS_MODULE,
@@ -322,13 +355,12 @@ static int core_register(const char *name, int type, unsigned int odd)
 	int cpu, err;
 
 	core->pmu = core_pmu;
+	core->pmu.attr_groups = hybrid ? core_groups : core_groups + 1;
 	for_each_possible_cpu(cpu)
 		if (!hybrid || cpu % 2 == odd)
 			cpumask_set_cpu(cpu, &core->cpus);
-	if (hybrid) {
+	if (hybrid)
 		core->pmu.capabilities |= PERF_PMU_CAP_EXTENDED_HW_TYPE;
-		core->pmu.attr_groups = hybrid_groups;
-	}
 	err = perf_pmu_register(&core->pmu, name, type);
 	if (!err)
 		nr_cores++;

@@ -3,7 +3,8 @@
  * PMUs with one peculiarity each. All count events on CPUs.
  *
  * tally_gauge: its event "level" is a gauge: its count is a value that a test writes, and may
- * fall. "energy" is the same value as a difference, which has a scale and a unit.
+ * fall. "energy" is the same value as a difference, which has a scale and a unit. So are
+ * "tuned" and "needy", which have a term that a caller can set, or has to set.
  * tally_locking: its read takes a lock, and asks lockdep whether interrupts are disabled.
  * tally_empty: its read does nothing; it counts only at overflows, so it refuses events
  * without a period.
@@ -137,11 +138,18 @@ EVENT_TEXT(energy_event, energy, "event=0x02,domain=1");
 EVENT_TEXT(energy_unit, energy.unit, "Joules");
 EVENT_TEXT(energy_scale, energy.scale, "2.3283064365386962890625e-10");
 EVENT_TEXT(plain_event, plain, "event=0x3");
+EVENT_TEXT(tuned_event, tuned, "event=0x4,ldlat=3");
+EVENT_TEXT(tuned_unit, tuned.unit, "Bytes");
+EVENT_TEXT(tuned_scale, tuned.scale, "64");
+EVENT_TEXT(needy_event, needy, "event=0x5,ldlat=?");
+EVENT_TEXT(late_event, late, "event=0x6,flag");
+EVENT_TEXT(hidden_event, hidden, "event=0x7");
 
 static struct attribute *gauge_events[] = {
 	&level_event.attr.attr, &level_snapshot.attr.attr, &level_unit.attr.attr,
 	&level_scale.attr.attr, &energy_event.attr.attr, &energy_unit.attr.attr,
-	&energy_scale.attr.attr, &plain_event.attr.attr, NULL
+	&energy_scale.attr.attr, &plain_event.attr.attr, &tuned_event.attr.attr,
+	&tuned_unit.attr.attr, &tuned_scale.attr.attr, &needy_event.attr.attr, NULL
 };
 
 static const struct attribute_group gauge_events_group = {
@@ -150,9 +158,13 @@ static const struct attribute_group gauge_events_group = {
 
 PMU_FORMAT_ATTR(event, "config:0-7");
 PMU_FORMAT_ATTR(domain, "config1:4-5,8");
+PMU_FORMAT_ATTR(ldlat, "config1:12-13,16-17,62");
+PMU_FORMAT_ATTR(flag, "config2:63");
+PMU_FORMAT_ATTR(strange, "config9:0-7");
 
 static struct attribute *gauge_format[] = {
-	&format_attr_event.attr, &format_attr_domain.attr, NULL
+	&format_attr_event.attr, &format_attr_domain.attr, &format_attr_ldlat.attr,
+	&format_attr_flag.attr, &format_attr_strange.attr, NULL
 };
 
 static const struct attribute_group gauge_format_group = {
@@ -162,6 +174,22 @@ static const struct attribute_group gauge_format_group = {
 static const struct attribute_group *gauge_groups[] = {
 	&gauge_events_group, &gauge_format_group, NULL
 };
+
+/* As drivers have them: events that perf adds when the device is there, some not at all. */
+static struct attribute *gauge_late_events[] = {
+	&late_event.attr.attr, &hidden_event.attr.attr, NULL
+};
+
+static umode_t late_is_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return attr == &hidden_event.attr.attr ? 0 : attr->mode;
+}
+
+static const struct attribute_group gauge_late_group = {
+	.name = "events", .attrs = gauge_late_events, .is_visible = late_is_visible,
+};
+
+static const struct attribute_group *gauge_late_groups[] = { &gauge_late_group, NULL };
 
 static const struct pmu pmu_template = {
 	.module = THIS_MODULE,
@@ -199,6 +227,7 @@ int odd_init(struct dentry *dir)
 	for (i = 0; i < ARRAY_SIZE(odds); i++)
 		*odds[i].pmu = pmu_template;
 	gauge_pmu.attr_groups = gauge_groups;
+	gauge_pmu.attr_update = gauge_late_groups;
 	locking_pmu.read = locking_read_plain;
 	empty_pmu.read = empty_read;
 	aux_pmu.setup_aux = setup_aux;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_TERMS_H
+#define TALLY_TERMS_H
+
+#include <linux/types.h>
+
+struct perf_event_attr;
+struct tally_pmu_files;
+
+/**
+ * struct tally_terms - what the terms of an event say
+ * @config: members of perf_event_attr: config to config3
+ * @event: name of the event that the PMU knows it by; empty if the terms have none
+ */
+struct tally_terms {
+	u64 config[4];
+	char event[64];
+};
+
+int tally_terms_parse(const struct tally_pmu_files *files, const char *text,
+		      struct tally_terms *terms, char *why, size_t size);
+int tally_terms_apply(struct perf_event_attr *attr, const char *text, char *why, size_t size);
+
+#endif /* TALLY_TERMS_H */
