@@ -686,6 +686,7 @@ static const struct bad checks[] = {
 	{ "stats", -EEXIST, "tally's own" },
 	{ "create", -EEXIST, "tally's own" },
 	{ "remove", -EEXIST, "tally's own" },
+	{ "pmus", -EEXIST, "tally's own" },
 };
 
 static void check_desc(const struct bad *check, char *desc)

@@ -172,6 +172,31 @@ struct device *tally_pmu_get(u32 type)
 	return pmu_bus ? bus_find_device(pmu_bus, NULL, &type, has_type) : NULL;
 }
 
+/**
+ * tally_pmus_watch - learn of PMUs that come and go
+ * @nb: called by the bus of all PMUs, with the device; BUS_NOTIFY_REMOVED_DEVICE comes
+ *	when the device is on the bus no more, and before the driver frees its PMU
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENODEV if the bus was not found.
+ */
+int tally_pmus_watch(struct notifier_block *nb)
+{
+	return pmu_bus ? bus_register_notifier(pmu_bus, nb) : -ENODEV;
+}
+
+/* Takes back what tally_pmus_watch() did. When it returns, @nb is not being called. */
+void tally_pmus_unwatch(struct notifier_block *nb)
+{
+	bus_unregister_notifier(pmu_bus, nb);
+}
+
+/* Calls @fn for the device of each PMU, until it does not return 0. */
+int tally_pmus_walk(int (*fn)(struct device *dev, void *data), void *data)
+{
+	return pmu_bus ? bus_for_each_dev(pmu_bus, NULL, data, fn) : 0;
+}
+
 struct core_types {
 	u32 *types;
 	unsigned int nr;
@@ -202,8 +227,7 @@ unsigned int tally_core_pmus(u32 *types)
 {
 	struct core_types found = { types };
 
-	if (pmu_bus)
-		bus_for_each_dev(pmu_bus, NULL, &found, add_core);
+	tally_pmus_walk(add_core, &found);
 	return found.nr;
 }
 

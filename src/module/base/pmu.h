@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct device;
+struct notifier_block;
 
 typedef void (*tally_read_fn)(struct perf_event *event);
 
@@ -21,6 +22,9 @@ bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
 struct device *tally_pmu_get(u32 type);
 const struct pmu *tally_pmu_lock(struct device *dev);
+int tally_pmus_watch(struct notifier_block *nb);
+void tally_pmus_unwatch(struct notifier_block *nb);
+int tally_pmus_walk(int (*fn)(struct device *dev, void *data), void *data);
 int tally_pmu_check_freq(u64 hz);
 int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);

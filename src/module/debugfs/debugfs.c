@@ -13,7 +13,7 @@
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove
  *
- * event.c has the files of an event.
+ * event.c has the files of an event, pmus.c those of a PMU.
  *
  * events: name, target, state, count, scaled count, share of the time on the PMU; on all
  *	CPUs also how many CPUs count, of those that are online. A PMU may serve some CPUs
@@ -41,6 +41,7 @@
 #include "counter/cpus.h"
 #include "debugfs/debugfs.h"
 #include "debugfs/event.h"
+#include "debugfs/pmus.h"
 #include "event/event.h"
 #include "builder/rights.h"
 #include "event/overflow.h"
@@ -247,10 +248,12 @@ bool tally_debugfs_init(bool wanted)
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
 	debugfs_create_file("create", 0200, root, NULL, &create_fops);
 	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
+	tally_debugfs_add_pmus(root);
 	return true;
 }
 
 void tally_debugfs_exit(void)
 {
+	tally_debugfs_remove_pmus();
 	debugfs_remove(root);
 }

@@ -22,7 +22,7 @@ done
 for file in create remove; do
 	is "$(mode $file)" 200 "$file is for writing"
 done
-is "$(ls $tally | tr '\n' ' ')" 'create events remove stats ' 'nothing else is there'
+is "$(ls $tally | tr '\n' ' ')" 'create events pmus remove stats ' 'nothing else is there'
 is "$(cut -d' ' -f1 $tally/stats | tr '\n' ' ')" \
 	'events counters perf_events hotplug_repairs hotplug_errors overflows skipped missed lost throttled handler_ns handler_max_ns ' \
 	'what stats tells'
