@@ -16,6 +16,7 @@
  * not the idle task; D pinned, e exclusive; p precise.
  */
 #include <linux/ctype.h>
+#include <linux/err.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -33,10 +34,29 @@
 #define MODIFIER_HOST	BIT(4)
 #define MODIFIER_LEVELS	(MODIFIER_USER | MODIFIER_KERNEL | MODIFIER_HV)
 
-static int parse_modifiers(struct perf_event_attr *attr, const char *text,
-			   char *why, size_t size)
+/* Returns the levels that modifiers have named already: a set has modifiers, too. */
+static unsigned int levels_of(const struct perf_event_attr *attr)
 {
-	unsigned int seen = 0;
+	if (!attr->exclude_user && !attr->exclude_kernel && !attr->exclude_hv)
+		return 0;
+	return (attr->exclude_user ? 0 : MODIFIER_USER) |
+	       (attr->exclude_kernel ? 0 : MODIFIER_KERNEL) |
+	       (attr->exclude_hv ? 0 : MODIFIER_HV);
+}
+
+/**
+ * tally_name_modify - parse modifiers
+ * @attr: attributes of an event, which may have modifiers already
+ * @text: the modifiers
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
+ *
+ * Context: Any context.
+ * Return: 0; EINVAL for an unknown modifier.
+ */
+int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why, size_t size)
+{
+	unsigned int seen = levels_of(attr);
 
 	for (; *text; text++) {
 		switch (*text) {
@@ -306,7 +326,7 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 		return err;
 	tally_name_defaults(attr);
 	*modifiers_at = modifiers ? modifiers - text : len;
-	return modifiers ? parse_modifiers(attr, modifiers, why, size) : 0;
+	return modifiers ? tally_name_modify(attr, modifiers, why, size) : 0;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_parse);
 
@@ -457,22 +477,25 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
  * @list: rest of the list; NULL at its end
  * @separator: from tally_name_separator()
  *
- * A ',' between the slashes of a PMU's terms does not separate.
+ * A ',' between the slashes of a PMU's terms, or between the braces of a set, does not
+ * separate.
  *
  * Context: Any context.
  * Return: the line; NULL at the end of the list.
  */
 char *tally_name_next(char **list, char separator)
 {
+	bool terms = false, braces = false;
 	char *line = *list, *c;
-	bool terms = false;
 
 	if (!line)
 		return NULL;
 	for (c = line; *c; c++) {
-		if (*c == '/' && separator == ',' && !strstarts(line, "mem:"))
+		if (*c == '/' && separator == ',' && !braces && !strstarts(line, "mem:"))
 			terms = !terms;
-		if (*c == separator && !terms)
+		if (*c == '{' || *c == '}')
+			braces = *c == '{';
+		if (*c == separator && !terms && !braces)
 			break;
 	}
 	*list = *c ? c + 1 : NULL;
@@ -480,6 +503,35 @@ char *tally_name_next(char **list, char separator)
 	return line;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_next);
+
+/**
+ * tally_name_members - cut the members of a set out of its text
+ * @text: the text behind the '{'; it is modified
+ * @members: receives the text between the braces, for tally_name_next() with ','
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
+ *
+ * Context: Any context.
+ * Return: the text behind the '}'; ERR_PTR(-EINVAL) if the braces are no pair, or have blanks
+ * between them.
+ */
+char *tally_name_members(char *text, char **members, char *why, size_t size)
+{
+	char *end = strpbrk(text, "{}");
+
+	if (!end || *end == '{') {
+		snprintf(why, size, end ? "a set has no set inside" : "a '{' without a '}'");
+		return ERR_PTR(-EINVAL);
+	}
+	*end = '\0';
+	if (strpbrk(text, " \t")) {
+		snprintf(why, size, "options of a set stand behind its '}'");
+		return ERR_PTR(-EINVAL);
+	}
+	*members = text;
+	return end + 1;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_name_members);
 
 /* Returns ';' for lines, which have blanks or end in ';', and ',' for plain names. */
 char tally_name_separator(const char *list)
