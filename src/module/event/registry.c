@@ -18,12 +18,13 @@
 #include "event/registry.h"
 
 /*
- * This lock guards the list, the table of names and tally_event::listed. It is taken
+ * This lock guards the lists, the table of names and tally_event::listed. It is taken
  * outside tally_counter::lock, and is not held while an event is built or released.
  */
 static DEFINE_MUTEX(events_lock);
 static LIST_HEAD(events);
 static DEFINE_HASHTABLE(names, 10);
+static LIST_HEAD(folders);
 static unsigned long nr_events;
 
 /*
@@ -51,6 +52,16 @@ static struct tally_event *find_keyed(const char *name, u32 key)
 static struct tally_event *name_find(const char *name)
 {
 	return find_keyed(name, name_key(name));
+}
+
+static struct tally_folder_name *find_folder(const char *name)
+{
+	struct tally_folder_name *folder;
+
+	list_for_each_entry(folder, &folders, node)
+		if (!strcmp(folder->name, name))
+			return folder;
+	return NULL;
 }
 
 /* Writes "file.NUMBER" in a tenth of snprintf()'s time: programs open many files. */
@@ -100,7 +111,7 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		else if (!given)
 			name_after(ev, last_number);
 		key = name_key(ev->name);
-		err = find_keyed(ev->name, key) ? -EEXIST : 0;
+		err = find_keyed(ev->name, key) || find_folder(ev->name) ? -EEXIST : 0;
 	} while (!given && err);
 	if (!err)
 		hash_add(names, &ev->name_node, key);
@@ -112,6 +123,65 @@ void tally_registry_unname(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
 	hash_del(&ev->name_node);
+	mutex_unlock(&events_lock);
+}
+
+/**
+ * tally_registry_name_folder - give a folder its name
+ * @folder: the folder, with the name that it is to have
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EEXIST if an event or a folder has the name.
+ */
+int tally_registry_name_folder(struct tally_folder_name *folder)
+{
+	int err = -EEXIST;
+
+	mutex_lock(&events_lock);
+	if (!name_find(folder->name) && !find_folder(folder->name)) {
+		folder->listed = false;
+		list_add_tail(&folder->node, &folders);
+		err = 0;
+	}
+	mutex_unlock(&events_lock);
+	return err;
+}
+
+/* From here on, tally_registry_take_folder() finds the folder. */
+void tally_registry_list_folder(struct tally_folder_name *folder)
+{
+	mutex_lock(&events_lock);
+	folder->listed = true;
+	mutex_unlock(&events_lock);
+}
+
+/**
+ * tally_registry_take_folder - take a folder that is to be removed
+ * @name: name of the folder; NULL for any
+ *
+ * The name stays taken until tally_registry_unname_folder().
+ *
+ * Context: Process context, may sleep.
+ * Return: the folder, which nobody else takes; NULL if there is none.
+ */
+struct tally_folder_name *tally_registry_take_folder(const char *name)
+{
+	struct tally_folder_name *folder, *found = NULL;
+
+	mutex_lock(&events_lock);
+	list_for_each_entry(folder, &folders, node)
+		if (folder->listed && (!name || !strcmp(folder->name, name)))
+			found = folder;
+	if (found)
+		found->listed = false;
+	mutex_unlock(&events_lock);
+	return found;
+}
+
+void tally_registry_unname_folder(struct tally_folder_name *folder)
+{
+	mutex_lock(&events_lock);
+	list_del_init(&folder->node);
 	mutex_unlock(&events_lock);
 }
 
@@ -230,8 +300,8 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
  * An error is written to the log, with its reason.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such event; EPERM if it belongs to an open file, or to
- * another module, which holds a pointer to it.
+ * Return: 0; ENOENT if there is no such event; EPERM if it is a member of a set, or belongs to
+ * an open file, or to another module, which holds a pointer to it.
  */
 int tally_registry_take_line(const char *name, struct list_head *doomed)
 {
@@ -244,6 +314,9 @@ int tally_registry_take_line(const char *name, struct list_head *doomed)
 	if (!ev || !ev->listed) {
 		why = "no such event";
 		err = -ENOENT;
+	} else if (strchr(name, '/')) {
+		why = "a member of a set, which is removed as a whole";
+		err = -EPERM;
 	} else if (ev->owner != THIS_MODULE) {
 		why = "another module's event";
 		err = -EPERM;

@@ -2,13 +2,29 @@
 #ifndef TALLY_REGISTRY_H
 #define TALLY_REGISTRY_H
 
+#include <linux/list.h>
 #include <linux/types.h>
+#include <tally/tally.h>
 
-struct list_head;
 struct module;
 struct seq_file;
 struct tally_builder;
 struct tally_event;
+
+/**
+ * struct tally_folder_name - name of a folder that has events
+ * @node: link in the list of these
+ * @listed: the folder is complete, and can be taken by its name
+ * @name: the name, which no event and no other folder has. Its events have names that begin
+ *	with it and a slash.
+ *
+ * Guarded by the lock of the list.
+ */
+struct tally_folder_name {
+	struct list_head node;
+	bool listed;
+	char name[TALLY_NAME_LEN];
+};
 
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
 void tally_registry_unname(struct tally_event *ev);
@@ -21,6 +37,10 @@ int tally_registry_find(u64 id, const char *name,
 			void (*what)(struct tally_event *ev, void *data), void *data);
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
 			 void *data);
+int tally_registry_name_folder(struct tally_folder_name *folder);
+void tally_registry_list_folder(struct tally_folder_name *folder);
+struct tally_folder_name *tally_registry_take_folder(const char *name);
+void tally_registry_unname_folder(struct tally_folder_name *folder);
 int tally_registry_take_line(const char *name, struct list_head *doomed);
 
 /* Iteration over events in the order of their creation, for seq_file. */
