@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include "arch/chain.h"
 #include "build/end.h"
+#include "build/line_set.h"
 #include "build/lines.h"
 #include "event/control.h"
 #include "counter/cpus.h"
@@ -175,6 +176,7 @@ static void __exit tally_exit(void)
 	 * No file is open and no other module uses tally: both hold a reference to this
 	 * module, and neither can get one any more. Only tally's own events are left.
 	 */
+	tally_line_sets_release();
 	tally_events_release_owned(THIS_MODULE);
 	tally_device_exit();
 	tally_debugfs_exit();

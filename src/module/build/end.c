@@ -30,15 +30,21 @@ static const struct tally_folder_ops *folders;
  */
 void tally_folders_init(const struct tally_folder_ops *ops)
 {
-	/* Pairs with tally_folder_add(): what @ops use was written before. */
+	/* Pairs with tally_folders(): what @ops use was written before. */
 	smp_store_release(&folders, ops);
+}
+
+/* Returns the functions of debugfs; NULL if there is none. */
+const struct tally_folder_ops *tally_folders(void)
+{
+	/* Pairs with tally_folders_init(). */
+	return smp_load_acquire(&folders);
 }
 
 /* Gives an event its folder, if there is a debugfs. Returns 0 or the error. */
 int tally_folder_add(struct tally_event *ev)
 {
-	/* Pairs with tally_folders_init(). */
-	const struct tally_folder_ops *ops = smp_load_acquire(&folders);
+	const struct tally_folder_ops *ops = tally_folders();
 
 	return ops ? ops->add(ev) : 0;
 }

@@ -13,7 +13,7 @@
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove
  *
- * event.c has the files of an event, pmus.c those of a PMU.
+ * event.c has the files of an event, set.c those of a set, pmus.c those of a PMU.
  *
  * events: name, target, state, count, scaled count, share of the time on the PMU; on all
  *	CPUs also how many CPUs count, of those that are online. A PMU may serve some CPUs
@@ -26,6 +26,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -41,6 +42,7 @@
 #include "counter/cpus.h"
 #include "debugfs/debugfs.h"
 #include "debugfs/event.h"
+#include "debugfs/set.h"
 #include "debugfs/pmus.h"
 #include "event/event.h"
 #include "builder/rights.h"
@@ -216,7 +218,25 @@ static const struct file_operations remove_fops = {
 
 static int add_event(struct tally_event *ev)
 {
-	return tally_debugfs_add_event(ev, root);
+	const char *slash = strchr(ev->name, '/');
+	char set[TALLY_NAME_LEN];
+	struct dentry *parent;
+	int err;
+
+	if (!slash)
+		return tally_debugfs_add_event(ev, root);
+	strscpy(set, ev->name, slash - ev->name + 1);
+	parent = debugfs_lookup(set, root);
+	if (!parent)
+		return -ENOENT;
+	err = tally_debugfs_add_event(ev, parent);
+	dput(parent);
+	return err;
+}
+
+static int add_set(struct tally_line_set *set)
+{
+	return tally_debugfs_add_set(set, root);
 }
 
 /* Removes the folder of an event, and waits until nobody reads its files. */
@@ -228,6 +248,9 @@ static void remove_event(struct tally_event *ev)
 static const struct tally_folder_ops folder_ops = {
 	.add = add_event,
 	.remove = remove_event,
+	.add_set = add_set,
+	.end_set = tally_debugfs_end_set,
+	.remove_set = tally_debugfs_remove_set,
 };
 
 bool tally_debugfs_init(bool wanted)

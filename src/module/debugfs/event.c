@@ -136,14 +136,11 @@ void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t,
 	kfree(path);
 }
 
-static int spec_show(struct seq_file *m, void *v)
+/* Shows the options of the line that makes the event again, with a blank behind each. */
+void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 {
-	struct tally_event *ev = m->private;
 	const struct tally_counter *c = ev->counter;
-	char what[TALLY_EVENT_LEN];
 
-	tally_event_what(ev, what, sizeof(what));
-	seq_printf(m, "%s ", what);
 	if (c->target.task)
 		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
 	tally_debugfs_show_cgroup(m, &c->target, ' ');
@@ -173,7 +170,17 @@ static int spec_show(struct seq_file *m, void *v)
 	/* An event with enable_on_exec was built disabled, or it would not wait. */
 	if (!READ_ONCE(ev->on) || c->attr.enable_on_exec)
 		seq_puts(m, "disabled ");
-	seq_printf(m, "name=%s\n", ev->name);
+}
+
+static int spec_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	char what[TALLY_EVENT_LEN];
+
+	tally_event_what(ev, what, sizeof(what));
+	seq_printf(m, "%s ", what);
+	tally_debugfs_show_options(m, ev);
+	seq_printf(m, "name=%s\n", kbasename(ev->name));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
@@ -275,7 +282,7 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 	struct dentry *file;
 	size_t i;
 
-	ev->dir = debugfs_create_dir(ev->name, parent);
+	ev->dir = debugfs_create_dir(kbasename(ev->name), parent);
 	if (IS_ERR(ev->dir))
 		return PTR_ERR(ev->dir);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sets that are made from lines of text:
+ *
+ *	{cycles,instructions,cs}:u cpu=0 name=ipc
+ *
+ * The members stand between the braces, each with modifiers of its own if it has any. The
+ * modifiers and options behind the braces are for all members. A member is an event with the
+ * name SET/MEMBER. The set is removed as a whole, by its name.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <tally/tally.h>
+#include "build/end.h"
+#include "build/line_set.h"
+#include "builder/builder.h"
+#include "builder/name.h"
+#include "event/registry.h"
+
+/**
+ * struct making - a line while its set is made
+ * @set: the set
+ * @text: copy of the line, in which @members, @modifiers and @options are
+ * @members: the members, separated by ','
+ * @modifiers: modifiers of all members; NULL without any
+ * @options: options of all members
+ * @builders: one for each member so far
+ * @nr: number of @builders
+ * @at: text of the member that is being parsed, for errors; NULL if the set is at fault
+ * @why: what is wrong
+ */
+struct making {
+	struct tally_line_set *set;
+	char *text;
+	char *members;
+	char *modifiers;
+	char *options;
+	struct tally_builder *builders;
+	unsigned int nr;
+	const char *at;
+	char why[sizeof_field(struct tally_builder, why)];
+};
+
+__printf(3, 4)
+static int bad(struct making *m, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(m->why, sizeof(m->why), fmt, args);
+	va_end(args);
+	return err;
+}
+
+/* Cuts the line into members, modifiers and options. */
+static int cut(struct making *m)
+{
+	char *rest;
+
+	rest = tally_name_members(m->text + 1, &m->members, m->why, sizeof(m->why));
+	if (IS_ERR(rest))
+		return PTR_ERR(rest);
+	m->options = rest + strcspn(rest, " \t");
+	if (*m->options)
+		*m->options++ = '\0';
+	if (*rest && *rest != ':')
+		return bad(m, -EINVAL, "expected ':' or a blank behind the '}'");
+	m->modifiers = *rest ? rest + 1 : NULL;
+	return 0;
+}
+
+/* Parses a member with the options of the set. The name is one of these, or the default. */
+static int parse_member(struct making *m, char *member)
+{
+	struct tally_builder *b = &m->builders[m->nr];
+	char *line;
+	int err;
+
+	line = kasprintf(GFP_KERNEL, "%s %s", member, m->options);
+	if (!line)
+		return bad(m, -ENOMEM, "out of memory");
+	m->at = member;
+	err = tally_builder_parse(b, line);
+	kfree(line);
+	if (!err && m->modifiers)
+		err = tally_name_modify(&b->attr, m->modifiers, m->why, sizeof(m->why));
+	else if (err)
+		strscpy(m->why, b->why, sizeof(m->why));
+	if (!err && (b->period || b->freq))
+		err = bad(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
+	return err;
+}
+
+/* Names the set as the line says, or after its text. */
+static int name_set(struct making *m, const char *line)
+{
+	const struct tally_builder *b = m->builders;
+	char *name = m->set->folder.name;
+	size_t len = strcspn(line, " \t");
+
+	if (!(b->given & TALLY_GIVEN_NAME) || b->given & TALLY_GIVEN_EVENT) {
+		if (len >= TALLY_NAME_LEN)
+			return bad(m, -ENAMETOOLONG, "the text is too long for a name: give name=");
+		strscpy(name, line, len + 1);
+		strreplace(name, '/', ':');
+	} else {
+		strscpy(name, b->name, TALLY_NAME_LEN);
+	}
+	if (tally_registry_name_folder(&m->set->folder))
+		return bad(m, -EEXIST, "the name is taken");
+	return 0;
+}
+
+/* Names a member after its text, within the set. */
+static int name_member(struct making *m, struct tally_builder *b, char *member)
+{
+	size_t len;
+
+	m->at = member;
+	strreplace(member, '/', ':');
+	for (len = strlen(member); len && member[len - 1] == ':'; len--)
+		member[len - 1] = '\0';
+	if (snprintf(b->name, sizeof(b->name), "%s/%s", m->set->folder.name, member) >=
+	    sizeof(b->name))
+		return bad(m, -ENAMETOOLONG, "the names of set and member are too long together");
+	b->given |= TALLY_GIVEN_NAME;
+	b->given &= ~TALLY_GIVEN_EVENT;
+	return 0;
+}
+
+static int parse(struct making *m, const char *line)
+{
+	char *members[TALLY_SET_MOST], *member;
+	unsigned int i;
+	int err;
+
+	err = cut(m);
+	while (!err && (member = tally_name_next(&m->members, ','))) {
+		if (m->nr == TALLY_SET_MOST)
+			return bad(m, -E2BIG, "a set has at most %d members", TALLY_SET_MOST);
+		members[m->nr] = member;
+		err = parse_member(m, member);
+		m->nr += !err;
+	}
+	if (err)
+		return err;
+	m->at = NULL;
+	err = name_set(m, line);
+	for (i = 0; !err && i < m->nr; i++)
+		err = name_member(m, &m->builders[i], members[i]);
+	return err;
+}
+
+static int build(struct making *m)
+{
+	const struct tally_folder_ops *folders = tally_folders();
+	struct tally_line_set *ls = m->set;
+	struct tally_set *set;
+	int err, failed;
+
+	m->at = NULL;
+	err = folders ? folders->add_set(ls) : 0;
+	if (err)
+		return bad(m, err, "the folder cannot be made");
+	set = tally_set_build(m->builders, m->nr);
+	if (!IS_ERR(set)) {
+		/* Pairs with the file of the values, which exists already. */
+		smp_store_release(&ls->set, set);
+		return 0;
+	}
+	if (folders)
+		folders->end_set(ls);
+	if (folders)
+		folders->remove_set(ls);
+	failed = tally_set_failed(m->builders, m->nr);
+	if (failed < 0)
+		return bad(m, PTR_ERR(set), "the set cannot be made");
+	m->at = strchr(m->builders[failed].name, '/') + 1;
+	return bad(m, PTR_ERR(set), "%s", m->builders[failed].why);
+}
+
+static void release(struct tally_line_set *ls)
+{
+	const struct tally_folder_ops *folders = tally_folders();
+
+	if (folders)
+		folders->end_set(ls);
+	tally_set_release(ls->set);
+	if (folders)
+		folders->remove_set(ls);
+	tally_registry_unname_folder(&ls->folder);
+	kfree(ls);
+}
+
+static int make(struct making *m, const char *line)
+{
+	int err;
+
+	if (!m->set || !m->text || !m->builders)
+		return bad(m, -ENOMEM, "out of memory");
+	INIT_LIST_HEAD(&m->set->folder.node);
+	err = parse(m, line) ?: build(m);
+	if (err)
+		tally_registry_unname_folder(&m->set->folder);
+	else
+		tally_registry_list_folder(&m->set->folder);
+	return err;
+}
+
+/**
+ * tally_line_set_create - make a set from a line of text that begins with '{'
+ * @line: the line
+ *
+ * The set belongs to tally itself, and is removed by its name. If it cannot be made, no
+ * member is left, and the line, the reason and the errno are written to the log.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
+ * taken; EOPNOTSUPP for a period; ENOMEM; the error of tally_builder_parse() or of
+ * tally_set_build().
+ */
+int tally_line_set_create(const char *line)
+{
+	struct making *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->set = kzalloc(sizeof(*m->set), GFP_KERNEL);
+	m->text = kstrdup(line, GFP_KERNEL);
+	m->builders = kvcalloc(TALLY_SET_MOST, sizeof(*m->builders), GFP_KERNEL);
+	err = make(m, line);
+	/* All of these may have bytes of the writer's choice: they are escaped. */
+	if (err)
+		pr_err("%*pE: %*pE%s%*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
+		       (int)strlen(m->at ?: ""), m->at ?: "", m->at ? ": " : "",
+		       (int)strlen(m->why), m->why, ERR_PTR(err));
+	if (err)
+		kfree(m->set);
+	kvfree(m->builders);
+	kfree(m->text);
+	kfree(m);
+	return err;
+}
+
+/* Removes the set of this name; returns whether there is one. Process context. */
+bool tally_line_set_remove(const char *name)
+{
+	struct tally_folder_name *folder = tally_registry_take_folder(name);
+
+	if (folder)
+		release(container_of(folder, struct tally_line_set, folder));
+	return folder;
+}
+
+/* Removes all sets that lines made. */
+void tally_line_sets_release(void)
+{
+	while (tally_line_set_remove(NULL))
+		;
+}
