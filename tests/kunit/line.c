@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Tests of tally_builder_parse(), which turns a line of text into a builder. */
 #include <kunit/test.h>
+#include <linux/err.h>
 #include <linux/string.h>
 #include "builder/builder.h"
+#include "builder/name.h"
 #include "compat.h"
 
 struct line {
@@ -248,6 +250,45 @@ static void line_terms(struct kunit *test)
 	}
 }
 
+struct members {
+	const char *text;
+	const char *members;
+	const char *rest;
+	const char *word;
+};
+
+/* Texts behind the '{' of a set. */
+static const struct members members[] = {
+	{ "a,b}", "a,b", "", "" },
+	{ "a}:u cpu=0", "a", ":u cpu=0", "" },
+	{ "}", "", "", "" },
+	{ "a", NULL, NULL, "without a '}'" },
+	{ "", NULL, NULL, "without a '}'" },
+	{ "a,{b}}", NULL, NULL, "no set inside" },
+	{ "a,b cpu=0}", NULL, NULL, "behind its '}'" },
+	{ "a,\tb}", NULL, NULL, "behind its '}'" },
+};
+
+static void line_members(struct kunit *test)
+{
+	char text[32], why[64], *list, *rest;
+	const struct members *m;
+
+	for (m = members; m < members + ARRAY_SIZE(members); m++) {
+		strscpy(text, m->text, sizeof(text));
+		*why = '\0';
+		rest = tally_name_members(text, &list, why, sizeof(why));
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(why, m->word), "the sentence is '%s'", why);
+		KUNIT_EXPECT_EQ(test, !*why, !*m->word);
+		if (*m->word) {
+			KUNIT_EXPECT_PTR_EQ(test, rest, (char *)ERR_PTR(-EINVAL));
+			continue;
+		}
+		KUNIT_EXPECT_STREQ(test, rest, m->rest);
+		KUNIT_EXPECT_STREQ(test, list, m->members);
+	}
+}
+
 static void line_builds(struct kunit *test)
 {
 	struct tally_builder b;
@@ -267,6 +308,7 @@ static struct kunit_case line_cases[] = {
 	KUNIT_CASE(line_long_name),
 	KUNIT_CASE(line_long_event),
 	KUNIT_CASE(line_terms),
+	KUNIT_CASE(line_members),
 	KUNIT_CASE(line_builds),
 	{ }
 };

@@ -478,7 +478,7 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
  * @separator: from tally_name_separator()
  *
  * A ',' between the slashes of a PMU's terms, or between the braces of a set, does not
- * separate.
+ * separate. A ';' always does.
  *
  * Context: Any context.
  * Return: the line; NULL at the end of the list.
@@ -491,12 +491,12 @@ char *tally_name_next(char **list, char separator)
 	if (!line)
 		return NULL;
 	for (c = line; *c; c++) {
-		if (*c == '/' && separator == ',' && !braces && !strstarts(line, "mem:"))
+		if (*c == separator && (separator == ';' || (!terms && !braces)))
+			break;
+		if (*c == '/' && !braces && !strstarts(line, "mem:"))
 			terms = !terms;
 		if (*c == '{' || *c == '}')
 			braces = *c == '{';
-		if (*c == separator && !terms && !braces)
-			break;
 	}
 	*list = *c ? c + 1 : NULL;
 	*c = '\0';
