@@ -47,7 +47,8 @@ if has_pmu; then
 else
 	results failnth create page-faults 'cpu-clock cpu=0' 'page-faults pid=1 inherit' \
 		'sched:sched_switch' "kprobe:$symbol" "kretprobe:$symbol cpu=0" \
-		"mem:$address/4:w cpu=0" 'software/config=2/:uD cpu=0 disabled require exclude=kernel'
+		"mem:$address/4:w cpu=0" 'software/config=2/:uD cpu=0 disabled require exclude=kernel' \
+		'{page-faults,cs} cpu=0'
 	# Events that overflow allocate more: counts on each CPU, and files.
 	results failnth create 'cpu-clock cpu=0 period=1000000' "kprobe:$symbol freq=100" \
 		'page-faults:u pid=1 period=1000000000 remove_on_exec sigtrap'
