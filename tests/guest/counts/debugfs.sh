@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-arm64 seconds=60
 # test: on=debian-6.12,debian-6.1 seconds=6
-# soak: on=debug-x86_64,debian-6.12-arm64 seconds=55
+# soak: on=debug-x86_64,debug-arm64,debian-6.12-arm64 seconds=55
 #
 # The files in debugfs: their modes and contents, and events that are made and removed.
 
