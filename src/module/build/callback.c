@@ -10,8 +10,9 @@
  *
  * There are three ways. An event with nothing but a direct handler takes the short way in
  * tally_overflow_callback(). An event of a file with nothing but a ring takes recorded().
- * All other events take overflowed(). The callback decides by tally_overflow::special of
- * the event and @gate of the CPU.
+ * All other events take overflowed(), and so do all while somebody listens to the tracepoint
+ * tally:overflow. The callback decides by tally_overflow::special of the event and @gate of
+ * the CPU.
  *
  * Ordering, beside queue.c (A to D):
  *
@@ -37,6 +38,7 @@
 #include <linux/timekeeping.h>
 #include "arch/regs.h"
 #include "base/pmu.h"
+#include "base/trace.h"
 #include "build/callback.h"
 #include "event/event.h"
 #include "event/overflow.h"
@@ -135,6 +137,27 @@ static noinline void look_and_call(struct tally_overflow *of,
 	look(of, oc);
 }
 
+static noinline void trace(const struct tally_overflow *of, const struct tally_overflow_cpu *oc,
+			   const struct perf_sample_data *data, struct pt_regs *regs)
+{
+	bool hidden = READ_ONCE(of->special) & TALLY_SPECIAL_STRIP && !user_mode(regs);
+
+	trace_overflow(of->ev->name, oc->sample.cpu, hidden ? 0 : instruction_pointer(regs),
+		       data->period, local_read(of->direct.fn ? &oc->skipped : &oc->queue.missed));
+}
+
+/*
+ * An event may count this tracepoint, and overflow in it. The callback for that comes here
+ * again, but perf drops what it would count then: its context is taken.
+ */
+static __always_inline void traced(const struct tally_overflow *of,
+				   const struct tally_overflow_cpu *oc,
+				   const struct perf_sample_data *data, struct pt_regs *regs)
+{
+	if (trace_overflow_enabled())
+		trace(of, oc, data, regs);
+}
+
 static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 		    u32 special, const struct perf_event *event,
 		    const struct perf_sample_data *data, struct pt_regs *regs)
@@ -212,11 +235,13 @@ static noinline void overflowed(struct tally_overflow *of,
 	/* Limits count only overflows that all handlers can get. */
 	if (READ_ONCE(oc->paused) ||
 	    (READ_ONCE(oc->busy) && special & TALLY_SPECIAL_LIMITS)) {
+		traced(of, oc, data, regs);
 		count_lost(oc, special);
 		return;
 	}
 	if (!take(of, special))
 		return;
+	traced(of, oc, data, regs);
 	/* The record is also written if this interrupts a handler of the event. */
 	if (special & TALLY_SPECIAL_RECORD)
 		tally_record_sample(of->output, event, data, regs);
@@ -286,9 +311,10 @@ void tally_overflow_callback(struct perf_event *event,
 	u64 sequence;
 
 	if (unlikely(special | READ_ONCE(oc->gate)) ||
-	    unlikely(tally_pmu_throttled(event))) {
+	    unlikely(tally_pmu_throttled(event)) || trace_overflow_enabled()) {
 		if ((special & ~OF_SAMPLES) == TALLY_SPECIAL_RECORD &&
-		    !READ_ONCE(oc->gate) && !tally_pmu_throttled(event))
+		    !READ_ONCE(oc->gate) && !tally_pmu_throttled(event) &&
+		    !trace_overflow_enabled())
 			recorded(of, oc, event, data, regs);
 		else
 			overflowed(of, oc, event, data, regs);

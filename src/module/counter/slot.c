@@ -345,6 +345,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 	} else if (!err && c->users_on && !s->spent) {
 		tally_slot_enable(s);
 	}
+	slot_changed(c, s - c->slots);
 }
 
 /* The first event is enabled first and disabled last: no other one runs while it is off. */

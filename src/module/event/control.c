@@ -16,6 +16,7 @@
 #include <linux/percpu.h>
 #include <linux/time64.h>
 #include "base/ptr.h"
+#include "base/trace.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/control.h"
@@ -46,8 +47,10 @@ static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 			continue;
 		any = true;
 		/* perf could not enable the children again. */
-		if (!c->attr.inherit && of->ev->on)
+		if (!c->attr.inherit && of->ev->on) {
 			tally_counter_pause(c, slot_of(c, cpu), false);
+			trace_state(of->ev->name, cpu, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED);
+		}
 	}
 	if (any)
 		queue_delayed_work(control_wq, &of->resume,
@@ -68,8 +71,11 @@ static void resume(struct work_struct *work)
 		if (!READ_ONCE(oc->paused))
 			continue;
 		WRITE_ONCE(oc->paused, 0);
-		if (!of->closing)
-			tally_counter_unpause(c, slot_of(c, cpu));
+		if (of->closing)
+			continue;
+		tally_counter_unpause(c, slot_of(c, cpu));
+		if (!c->attr.inherit && of->ev->on)
+			trace_state(of->ev->name, cpu, TALLY_STATE_THROTTLED, TALLY_STATE_ACTIVE);
 	}
 	mutex_unlock(&c->lock);
 }

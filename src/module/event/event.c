@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "base/ptr.h"
+#include "base/trace.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -62,14 +63,44 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 	}
 }
 
+/* For tally_event_tell(). */
+void tally_event_tell_changed(struct tally_event *ev, enum tally_state state)
+{
+	lockdep_assert_held(&ev->counter->lock);
+	trace_state(ev->name, ev->counter->target.cpu, ev->told, state);
+	ev->told = state;
+}
+
+/* Tells that a CPU came or went. */
+static void tell_slot(struct tally_event *ev, unsigned int slot)
+{
+	enum tally_state state = tally_event_slot_state(ev, slot);
+	struct tally_view *view = &ev->views[slot];
+	bool offline = state == TALLY_STATE_OFFLINE;
+
+	/* perf's event is made, and is enabled next. */
+	if (offline == view->offline || state == TALLY_STATE_OFF)
+		return;
+	view->offline = offline;
+	if (!tally_counter_on_all_cpus(ev->counter))
+		tally_event_tell(ev, state);
+	else if (offline)
+		trace_state(ev->name, slot, ev->told, state);
+	else
+		trace_state(ev->name, slot, TALLY_STATE_OFFLINE, state);
+}
+
 /* Publishes the views of a slot that has another event, or none, or another bank. */
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_event *ev;
 
 	lockdep_assert_held(&c->lock);
-	list_for_each_entry(ev, &c->users, user_node)
+	list_for_each_entry(ev, &c->users, user_node) {
 		view_publish(ev, slot);
+		if (ev->on)
+			tell_slot(ev, slot);
+	}
 }
 
 /* Publishes all views, and then whether they can be read locally. */
@@ -163,8 +194,10 @@ static void begin_views(struct tally_event *ev)
 	if (!c->fresh)
 		tally_counter_look(c);
 	c->fresh = false;
-	for (i = 0; i < c->nr_slots; i++)
+	for (i = 0; i < c->nr_slots; i++) {
 		begin_at(ev, i, &c->slots[i].now);
+		ev->views[i].offline = !c->slots[i].event;
+	}
 	WRITE_ONCE(ev->on, true);
 	set_local(ev, local_reads(ev));
 	if (ev->overflow)
@@ -191,6 +224,7 @@ int tally_event_on(struct tally_event *ev)
 		tally_counter_retry(c);
 	}
 	state = tally_event_state_now(ev);
+	tally_event_tell(ev, state);
 	if (state == TALLY_STATE_ERROR)
 		return -ENODATA;
 	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
@@ -275,6 +309,12 @@ void tally_event_open(struct tally_event *ev)
 	set_local(ev, local_reads(ev));
 }
 
+static void tell_off(struct tally_event *ev)
+{
+	if (ev->told != TALLY_STATE_EXITED && ev->told != TALLY_STATE_OFFLINE)
+		tally_event_tell(ev, TALLY_STATE_OFF);
+}
+
 /* Disables an event. The caller keeps its count, before or after. */
 void tally_event_shut(struct tally_event *ev)
 {
@@ -283,6 +323,7 @@ void tally_event_shut(struct tally_event *ev)
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_off(ev->counter);
 	WRITE_ONCE(ev->on, false);
+	tell_off(ev);
 	if (ev->overflow)
 		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
 }
@@ -308,6 +349,7 @@ void tally_event_abandon(struct tally_event *ev)
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
 	WRITE_ONCE(ev->on, false);
+	tell_off(ev);
 }
 
 bool tally_event_counts(struct tally_event *ev)
@@ -443,6 +485,7 @@ enum tally_state tally_event_state(struct tally_event *ev)
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
 	state = tally_event_state_now(ev);
+	tally_event_tell(ev, state);
 	mutex_unlock(&ev->counter->lock);
 	return state;
 }

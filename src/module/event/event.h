@@ -29,6 +29,7 @@ struct tally_publisher;
  * @begun: two copies of @begins
  * @zeroed: two copies of @zero
  * @begins: the slot counts for the event
+ * @offline: the slot had no event of perf when its state was last told
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
@@ -45,6 +46,7 @@ struct tally_view {
 	u64 zeroed[2];
 	bool begun[2];
 	bool begins;
+	bool offline;
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
@@ -108,6 +110,7 @@ enum {
  * @starting: the event is on, but slots do not count for it before its set begins;
  *	guarded by tally_counter::lock
  * @of_file: the event was made by a user program, and ends with a file of that
+ * @told: state that trace_state() told last; guarded by tally_counter::lock
  * @on: the event is enabled; guarded by tally_counter::lock
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
@@ -125,6 +128,7 @@ enum {
 struct tally_event {
 	unsigned int slot_mask;
 	u8 local;
+	u8 told;
 	bool on;
 	bool closed;
 	bool gone;
@@ -155,6 +159,15 @@ struct tally_event {
 	struct list_head attachments;
 	struct tally_view views[];
 };
+
+void tally_event_tell_changed(struct tally_event *ev, enum tally_state state);
+
+/* Tells the state of an event as a whole, if that has changed. tally_counter::lock is held. */
+static inline void tally_event_tell(struct tally_event *ev, enum tally_state state)
+{
+	if (unlikely(ev->told != state))
+		tally_event_tell_changed(ev, state);
+}
 
 /* Returns whether nothing has been counted on the slot so far. */
 static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)

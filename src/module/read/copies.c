@@ -27,6 +27,7 @@
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
+#include "base/trace.h"
 #include "event/event.h"
 #include "read/local.h"
 #include "read/publisher.h"
@@ -93,16 +94,36 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	return 0;
 }
 
+/* Tells the counts that readers find now. */
+static void tell(const struct tally_publisher *p, const struct publish_page *page,
+		 unsigned int slot)
+{
+	const struct tally_counter *c = p->members[0]->counter;
+	int cpu = tally_counter_on_all_cpus(c) ? slot : c->target.cpu;
+	const struct publish_copy *copy = &page->copies[page->number & 1];
+	struct tally_totals t;
+	unsigned int i;
+	u8 state;
+
+	for (i = 0; i < p->nr; i++) {
+		tally_publish_load(copy, i, &t, &state);
+		trace_count(p->members[i]->name, cpu, t.value, t.enabled, t.running);
+	}
+}
+
 /*
  * Readers change to the new copy. The number 0 stands for a page without a copy. The base is
  * written once: the number does not become 0 again.
  */
-static void turn_over(const struct tally_publisher *p, struct publish_page *page)
+static void turn_over(const struct tally_publisher *p, struct publish_page *page,
+		      unsigned int slot)
 {
 	if (p->quiet && !page->number)
 		page->base = page->copies[1].totals[0];
 	smp_store_release(&page->number, page->number + 1 ?: 2); /* N */
 	smp_wmb(); /* N */
+	if (trace_count_enabled())
+		tell(p, page, slot);
 }
 
 /* Whether it is too early for another copy. */
@@ -139,7 +160,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 		any |= !write_at_rest(p->members[i], slot, true, old, new, i);
 	}
 	if (any)
-		turn_over(p, page);
+		turn_over(p, page, slot);
 	smp_store_release(&page->writing, false); /* O */
 }
 
@@ -181,7 +202,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	 */
 	any |= !!c->target.css && !p->quiet;
 	if (all && (any || (p->mapped && (!p->quiet || page->number))))
-		turn_over(p, page);
+		turn_over(p, page, cpu & c->slot_mask);
 	smp_store_release(&page->writing, false); /* O */
 	if (p->mapped)
 		tally_publish_mapped(p);
@@ -201,5 +222,5 @@ void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
 		store_count(new, i, &count);
 	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
-	turn_over(p, page);
+	turn_over(p, page, slot);
 }

@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include "base/ptr.h"
+#include "base/trace.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/read.h"
@@ -24,6 +25,12 @@ static void view_read(const struct tally_event *ev, unsigned int slot,
 	t->value += now->value - view->start.value;
 	t->enabled += now->enabled - view->start.enabled;
 	t->running += now->running - view->start.running;
+}
+
+/* Tells a count that is handed out. @cpu is -1 for the sum of all. */
+static noinline void tell(struct tally_event *ev, int cpu, const struct tally_count *count)
+{
+	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
 }
 
 static void add_slot(const struct tally_event *ev, unsigned int slot,
@@ -66,6 +73,9 @@ static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 	if (whole)
 		count->value += ev->views[slot].zero;
 	mutex_unlock(&ev->counter->lock);
+	if (trace_count_enabled() && !err)
+		tell(ev, tally_counter_on_all_cpus(ev->counter) ? slot : ev->counter->target.cpu,
+		     count);
 	return err;
 }
 
@@ -95,7 +105,10 @@ static void read_all(struct tally_event *ev, bool whole, struct tally_count *cou
 	if (whole)
 		count->value += tally_event_zero(ev);
 	count->state = tally_event_state_now(ev);
+	tally_event_tell(ev, count->state);
 	mutex_unlock(&ev->counter->lock);
+	if (trace_count_enabled())
+		tell(ev, ev->counter->target.cpu, count);
 }
 
 /* Reads the sum of all slots. An error state is no error: debugfs shows it as a word. */

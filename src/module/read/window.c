@@ -16,6 +16,7 @@
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include "base/ptr.h"
+#include "base/trace.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/local.h"
@@ -428,6 +429,19 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 	window->ratio_valid &= whole;
 }
 
+/* Tells the counts that are handed out, of members that were counted. */
+static void tell(const struct tally_set *set, int cpu, const struct tally_count *counts)
+{
+	unsigned int i;
+
+	if (!trace_count_enabled())
+		return;
+	for (i = 0; i < set->nr; i++)
+		if (counts[i].value != TALLY_NOT_COUNTED)
+			trace_count(set->members[i]->name, cpu, counts[i].value,
+				    counts[i].enabled_ns, counts[i].running_ns);
+}
+
 void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 		    struct tally_count *counts)
 {
@@ -436,6 +450,7 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 	might_sleep();
 	mutex_lock(&set->lock);
 	tally_set_look_and_read(set, 0, set->nr_slots - 1, window, counts);
+	tell(set, set->members[0]->counter->target.cpu, counts);
 	mutex_unlock(&set->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_set_read);
@@ -458,6 +473,7 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 		return -EINVAL;
 	mutex_lock(&set->lock);
 	tally_set_look_and_read(set, slot, slot, window, counts);
+	tell(set, cpu, counts);
 	mutex_unlock(&set->lock);
 	return 0;
 }
