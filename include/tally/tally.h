@@ -549,6 +549,24 @@ struct tally_overflow_stats {
 	u64 handler_max_ns;
 };
 
+/* define TALLY_BUDGET_LATEST - Windows that struct tally_budget_stats has the numbers of. */
+#define TALLY_BUDGET_LATEST 8
+
+/**
+ * struct tally_budget_stats - the windows of an event with a budget, on one CPU
+ * @window:	 number of the window that goes on: CLOCK_MONOTONIC divided by the length,
+ *		 plus 1
+ * @windows:	 number of windows that have ended, also while the CPU was offline
+ * @exceeded:	 number of windows that counted more than the budget, with the one that goes on
+ * @latest:	 numbers of the latest of these, the last one first; 0 for none
+ */
+struct tally_budget_stats {
+	u64 window;
+	u64 windows;
+	u64 exceeded;
+	u64 latest[TALLY_BUDGET_LATEST];
+};
+
 /**
  * struct tally_builder - the description of an event
  *
@@ -566,6 +584,8 @@ struct tally_builder {
 	u64 cgroup;
 	u64 period;
 	u64 freq;
+	u64 most;
+	u64 window_ns;
 	struct tally_handler direct;
 	struct tally_handler irq;
 	struct tally_handler work;
@@ -918,6 +938,24 @@ void tally_builder_queue(struct tally_builder *b, unsigned int samples);
 void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 
 /**
+ * tally_builder_budget - allow so many counts in each window of time
+ * @b: the builder; tally_build() returns EINVAL together with a period, a frequency or
+ *	tally_builder_one_shot(), and EOPNOTSUPP for an event of a task
+ * @most: counts that are allowed in one window, 1 to 2^62
+ * @window_ns: length of a window in nanoseconds, 100 microseconds to 10 seconds
+ *
+ * Each CPU has a budget of its own, and windows that begin at multiples of their length on
+ * CLOCK_MONOTONIC. If a CPU counts more than @most in a window, the event overflows there,
+ * once in this window, and calls its handlers of any kind. When the window ends, the
+ * budget is whole again: a timer in hard interrupt begins a new period on the spot, and no
+ * thread has a part in it. All budgets with windows of the same length share one timer of
+ * each CPU. An event that perf throttles gets its new period with its next window.
+ *
+ * Context: Any context.
+ */
+void tally_builder_budget(struct tally_builder *b, u64 most, u64 window_ns);
+
+/**
  * tally_builder_one_shot - let the event overflow once, until tally_event_rearm()
  * @b: the builder; tally_build() returns EINVAL for an event that is not on one CPU or
  *	one task, has a frequency, is inherited or waits for exec()
@@ -1235,7 +1273,10 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
  * @period: counts until the overflow, from when the call takes effect; 0 for as many as
  *	before
  *
- * The call takes effect shortly after its return, from a work of high priority. An
+ * The call takes effect at once in hard interrupt on the CPU that the event counts on, until
+ * the event is switched off after its overflow: so in the handlers of
+ * tally_builder_on_overflow_irq(). Elsewhere it takes effect shortly after its return, from
+ * a work of high priority. An
  * event that is armed and has not overflowed begins a new period. Of two calls before
  * the work runs, the later one takes effect. If the PMU refuses the period then, there is
  * a line in the log and the period stays as it was. A disabled event stays disabled, and
@@ -1245,6 +1286,46 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
  * Return: 0; EINVAL for a period with bit 63 set, and for an event that is not one-shot.
  */
 int tally_event_rearm(struct tally_event *ev, u64 period);
+
+/**
+ * tally_event_reload - begin a new period, of another length
+ * @ev: the event, which has a period
+ * @period: counts until the next overflow, from when the call takes effect
+ *
+ * In hard interrupt, on a CPU that the event counts on, the call takes effect at once, on
+ * this CPU. Other CPUs keep their period; a CPU that comes online gets the latest. Elsewhere
+ * it takes effect shortly after its return, on all CPUs, from a work of high priority; if
+ * the PMU refuses the period then, there is a line in the log and the period stays as it
+ * was.
+ *
+ * Context: Any context, NMI and the event's own handlers included.
+ * Return: 0; EINVAL for an event that only counts, has a frequency or a budget or is
+ * one-shot (see tally_event_rearm()), for a period of 0 and for one with bit 63 set;
+ * EOPNOTSUPP for an inherited event.
+ */
+int tally_event_reload(struct tally_event *ev, u64 period);
+
+/**
+ * tally_event_budget - return the windows of an event with a budget
+ * @ev: the event, see tally_builder_budget()
+ * @cpu: the CPU
+ * @stats: receives them
+ *
+ * Context: Any context.
+ * Return: 0; EINVAL for an event without a budget, and for a CPU that it does not count on.
+ */
+int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats);
+
+/**
+ * tally_event_budget_used - return what was counted in the present window on this CPU
+ * @ev: the event, see tally_builder_budget()
+ * @used: receives the number of counts
+ *
+ * Context: Any context, NMI and the event's own handlers included.
+ * Return: 0; EINVAL for an event without a budget, and on a CPU that it does not count on;
+ * EAGAIN as tally_event_read_local().
+ */
+int tally_event_budget_used(struct tally_event *ev, u64 *used);
 
 /**
  * tally_event_modify - change what a breakpoint watches

@@ -27,6 +27,7 @@
 #include "event/overflow.h"
 #include "filter/filter.h"
 #include "read/page.h"
+#include "read/windows.h"
 #include "base/kick.h"
 #include "base/kprobe.h"
 #include "base/pmu.h"
@@ -111,6 +112,13 @@ static void __init say_what_is_off(void)
 				f->option, f->name);
 }
 
+/* Called in process context after CPUs came or went, and events follow them. */
+static void cpus_changed(void)
+{
+	tally_windows_repair();
+	tally_pages_repair();
+}
+
 static int __init tally_init(void)
 {
 	char *list;
@@ -134,7 +142,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_ring;
 	tally_slot_init(tally_event_slot_changed);
-	err = tally_cpus_init(tally_pages_repair);
+	err = tally_cpus_init(cpus_changed);
 	if (err)
 		goto exit_members;
 	tally_pmu_init();

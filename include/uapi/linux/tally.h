@@ -92,7 +92,7 @@
  *	file that was attached
  *	  read, page of counts, RESET	yes	yes	copies		copies
  *	  TALLY_IOC_READ of one CPU	yes	yes	EACCES		EACCES
- *	  RING_INFO, rings		yes	yes	EACCES		EACCES
+ *	  RING_INFO, rings, BUDGET	yes	yes	EACCES		EACCES
  *	  all else that changes it	EPERM	EPERM	EPERM		EPERM
  *	file that was handed on
  *	  all that its maker may	yes	yes	yes		yes
@@ -281,6 +281,8 @@
 /* ioctls of the file of an event */
 #define TALLY_IOC_RING_INFO	_IO(TALLY_IOC_MAGIC, 0x41) /* struct tally_ring_info */
 #define TALLY_IOC_READ		_IO(TALLY_IOC_MAGIC, 0x42) /* struct tally_read */
+
+#define TALLY_IOC_BUDGET	_IO(TALLY_IOC_MAGIC, 0x43) /* struct tally_budget_info */
 
 /* Offset for mmap(2) of a CPU's ring, in bytes, in a file that counts on all CPUs. */
 #define TALLY_RING_AT(cpu)	((__u64)(cpu) << 32)
@@ -740,6 +742,42 @@ struct tally_ring_info {
 	__aligned_u64 sample_type;
 	__u32 pages;
 	__u32 rings;
+};
+
+/* Number of windows that struct tally_budget_info has the numbers of. */
+#define TALLY_BUDGET_WINDOWS	8
+
+/**
+ * struct tally_budget_info - TALLY_IOC_BUDGET: the windows of an attached event with a budget
+ *
+ * @size:		size of the struct, in bytes; written: the smaller of it and the kernel's
+ * @cpu:		number of the CPU whose windows are asked for
+ * @budget:		written: counts that are allowed in one window on each CPU
+ * @window_ns:		written: length of a window, in nanoseconds
+ * @window:		written: number of the window that goes on: CLOCK_MONOTONIC divided by
+ *			@window_ns, plus 1
+ * @used:		written: what was counted in that
+ * @windows:		written: number of windows that have ended
+ * @exceeded:		written: number of windows that counted more than @budget
+ * @latest:		written: numbers of the latest of these, the last one first; 0 for none
+ *
+ * poll(2) reports POLLPRI if a window of any CPU was exceeded since the last call of this
+ * ioctl; or at all, before the first call.
+ *
+ * Errors: EACCES if the file was attached without CAP_PERFMON; ENODEV if the owner has
+ * released the event; EINVAL for an event without a budget, a CPU that it does not count on
+ * and a size below 8; ENOTTY for a file that is not attached; EFAULT; E2BIG.
+ */
+struct tally_budget_info {
+	__u32 size;
+	__s32 cpu;
+	__aligned_u64 budget;
+	__aligned_u64 window_ns;
+	__aligned_u64 window;
+	__aligned_u64 used;
+	__aligned_u64 windows;
+	__aligned_u64 exceeded;
+	__aligned_u64 latest[TALLY_BUDGET_WINDOWS];
 };
 
 /*

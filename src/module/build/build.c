@@ -24,6 +24,7 @@
 #include "record/task_records.h"
 #include "event/registry.h"
 #include "filter/apply.h"
+#include "read/windows.h"
 
 /*
  * Returns whether perf may enable its events when it creates them. It may not if they
@@ -166,6 +167,12 @@ static int give_overflow(struct tally_event *ev, struct tally_builder *b,
 	return err ? tally_builder_failed(b, err, -1) : 0;
 }
 
+/* Windows limit the overflows of an event with a budget. */
+static u32 without_rate(const struct tally_builder *b)
+{
+	return b->window_ns ? TALLY_RATE_UNLIMITED : 0;
+}
+
 static int give_counter(struct tally_event *ev, struct tally_builder *b,
 			const struct tally_target *target)
 {
@@ -177,9 +184,16 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 		counted.sample_type |= PERF_SAMPLE_RAW;
 	err = counter_get(ev, b, &counted, target);
 	if (!err && ev->overflow)
-		tally_overflow_set_rate(ev->overflow, b->max_rate,
+		tally_overflow_set_rate(ev->overflow, b->max_rate ?: without_rate(b),
 					tally_counter_interrupts(ev->counter));
 	return err;
+}
+
+static int give_windows(struct tally_event *ev, struct tally_builder *b)
+{
+	int err = b->window_ns ? tally_windows_new(ev, b->most, b->window_ns) : 0;
+
+	return err ? tally_builder_failed(b, err, -1) : 0;
 }
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)
@@ -215,6 +229,8 @@ static struct tally_event *event_new(struct tally_builder *b,
 		err = give_overflow(ev, b, target);
 	if (!err)
 		err = give_counter(ev, b, target);
+	if (!err)
+		err = give_windows(ev, b);
 	if (!err)
 		err = give_task_records(ev, b);
 	if (!err)

@@ -44,6 +44,7 @@
 #include "event/overflow.h"
 #include "filter/apply.h"
 #include "read/publish.h"
+#include "read/windows.h"
 #include "record/output.h"
 #include "record/record.h"
 
@@ -231,6 +232,8 @@ static noinline void overflowed(struct tally_overflow *of,
 	if (tally_pmu_throttled(event))
 		local_inc(&oc->throttled);
 	if (special & TALLY_SPECIAL_NO_IDLE && is_idle_task(current))
+		return;
+	if (special & TALLY_SPECIAL_BUDGET && !tally_windows_exceed(of->ev->windows))
 		return;
 	/* Limits count only overflows that all handlers can get. */
 	if (READ_ONCE(oc->paused) ||

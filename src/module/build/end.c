@@ -18,6 +18,7 @@
 #include "filter/filter.h"
 #include "read/attach.h"
 #include "read/publish.h"
+#include "read/windows.h"
 #include "record/output.h"
 #include "record/recorder.h"
 
@@ -84,6 +85,7 @@ static void stop(struct tally_event *ev)
 static void finish(struct tally_event *ev)
 {
 	tally_publisher_free(ev->retired);
+	tally_windows_free(ev->windows);
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
 	tally_filter_free(ev->filter);
@@ -128,6 +130,7 @@ void tally_events_destroy(struct list_head *doomed)
 
 	list_for_each_entry(ev, doomed, node) {
 		ev->retired = tally_publisher_end(&ev, 1);
+		tally_windows_end(ev->windows);
 		stop(ev);
 		tally_attachments_end(ev);
 		end_records(ev->output);

@@ -92,7 +92,7 @@ static int parse_member(struct making *m, char *member)
 		err = tally_name_modify(&b->attr, m->modifiers, m->why, sizeof(m->why));
 	else if (err)
 		strscpy(m->why, b->why, sizeof(m->why));
-	if (!err && (b->period || b->freq))
+	if (!err && (b->period || b->freq || b->window_ns))
 		err = bad(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
 	return err;
 }

@@ -40,7 +40,7 @@ int tally_line_create(const char *line)
 	if (*line == '{')
 		return tally_line_set_create(line);
 	tally_builder_parse(&b, line);
-	if (b.period || b.freq)
+	if (b.period || b.freq || b.window_ns)
 		tally_builder_on_overflow(&b, count_only, NULL);
 	ev = tally_build(&b);
 	if (!IS_ERR(ev))

@@ -27,6 +27,16 @@
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
 #define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event is one of the PMU that perf asks */
 
+/* Units of lengths of time in lines, from the longest on. */
+#define TALLY_TIME_UNITS 4
+
+struct tally_time_unit {
+	const char *name;
+	u64 ns;
+};
+
+extern const struct tally_time_unit tally_time_units[TALLY_TIME_UNITS];
+
 /*
  * Records an error, the field at fault and a sentence, unless the builder has an error
  * already. Fields are those of <uapi/linux/tally.h>: a TALLY_FIELD_*, a member of

@@ -379,9 +379,27 @@ static int check_ring(struct tally_builder *b, const struct perf_event_attr *att
 	return 0;
 }
 
+static int check_budget(struct tally_builder *b, struct perf_event_attr *attr)
+{
+	if (!b->window_ns)
+		return 0;
+	if (b->period || b->freq || attr->sample_period)
+		return tally_bad(b, -EINVAL, "both a budget and a period or frequency");
+	if (b->flags & TALLY_BUILDER_ONE_SHOT)
+		return tally_bad(b, -EINVAL, "one_shot with a budget");
+	if (b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
+		return tally_bad(b, -EOPNOTSUPP, "a budget is for CPUs, not for a task");
+	/* The overflow says that the event has counted more. */
+	attr->freq = 0;
+	attr->sample_period = b->most + 1;
+	return 0;
+}
+
 static int check_sampling(struct tally_builder *b,
 			  struct perf_event_attr *attr)
 {
+	if (check_budget(b, attr))
+		return b->err;
 	if (b->period && b->freq)
 		return tally_bad(b, -EINVAL, "both a period and a frequency");
 	if (b->period || b->freq) {

@@ -8,16 +8,26 @@
  *	msr/config=0x0/ cpu=all disabled
  *
  * cpu=N|all  pid=N  cgroup=PATH  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
+ * budget=N/LENGTH, with a LENGTH such as 10ms
  * exclude=user,kernel,hv,idle,host,guest  disabled  inherit  inherit_thread
  * pinned  exclusive  require  enable_on_exec  remove_on_exec  sigtrap
  */
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/string_helpers.h>
+#include <linux/time64.h>
 #include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "builder/name.h"
+
+const struct tally_time_unit tally_time_units[TALLY_TIME_UNITS] = {
+	{ "s", NSEC_PER_SEC },
+	{ "ms", NSEC_PER_MSEC },
+	{ "us", NSEC_PER_USEC },
+	{ "ns", 1 },
+};
 
 static void parse_exclude(struct tally_builder *b, char *list)
 {
@@ -49,6 +59,28 @@ static bool parse_number(struct tally_builder *b, const char *key,
 	return false;
 }
 
+/* Parses N/LENGTH. The length has a unit of tally_time_units. */
+static void parse_budget(struct tally_builder *b, char *text)
+{
+	char *length = strchrnul(text, '/'), *unit;
+	u64 most, number, ns = 0;
+	size_t i;
+
+	if (*length)
+		*length++ = '\0';
+	unit = length + strspn(length, "0123456789");
+	for (i = 0; i < TALLY_TIME_UNITS; i++)
+		if (!strcmp(unit, tally_time_units[i].name))
+			ns = tally_time_units[i].ns;
+	*unit = '\0';
+	if (!ns || kstrtou64(length, 10, &number) || kstrtou64(text, 0, &most))
+		tally_bad(b, -EINVAL, "budget=: expected N/LENGTH with s, ms, us or ns");
+	else if (check_mul_overflow(number, ns, &ns))
+		tally_builder_budget(b, most, U64_MAX);
+	else
+		tally_builder_budget(b, most, ns);
+}
+
 static void parse_valued(struct tally_builder *b, const char *key, char *text)
 {
 	u64 n;
@@ -73,6 +105,8 @@ static void parse_valued(struct tally_builder *b, const char *key, char *text)
 	} else if (!strcmp(key, "freq")) {
 		if (parse_number(b, key, text, U64_MAX, &n))
 			tally_builder_freq(b, n);
+	} else if (!strcmp(key, "budget")) {
+		parse_budget(b, text);
 	} else if (!strcmp(key, "max_rate")) {
 		if (parse_number(b, key, text, U32_MAX - 1, &n))
 			tally_builder_max_rate(b, n ?: TALLY_RATE_UNLIMITED);

@@ -4,10 +4,15 @@
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/time64.h>
 #include "base/ptr.h"
 #include "base/queue.h"
 #include "builder/builder.h"
 #include "compat.h"
+
+/* A shorter window takes a CPU for the timer alone. */
+#define SHORTEST_WINDOW	(100 * NSEC_PER_USEC)
+#define LONGEST_WINDOW	(10 * NSEC_PER_SEC)
 
 /* A ring has at most 2^RING_ORDER pages of data. */
 #define RING_ORDER	20
@@ -62,6 +67,23 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second)
 	b->max_rate = per_second;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
+
+void tally_builder_budget(struct tally_builder *b, u64 most, u64 window_ns)
+{
+	if (tally_bad_ptr(b))
+		return;
+	if (!most || most > 1ULL << 62) {
+		tally_bad(b, -EINVAL, "a budget is 1 to 2^62 counts");
+		return;
+	}
+	if (window_ns < SHORTEST_WINDOW || window_ns > LONGEST_WINDOW) {
+		tally_bad(b, -ERANGE, "a window has 100 us to 10 s");
+		return;
+	}
+	b->most = most;
+	b->window_ns = window_ns;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_budget);
 
 void tally_builder_one_shot(struct tally_builder *b)
 {

@@ -10,8 +10,12 @@
  * the nanoseconds in its handlers: of all calls, and of the longest one.
  *
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
+ *
+ * budget: CPU, number of its window that goes on, counts in that, number of windows that have
+ *	ended, number of those that were exceeded, and the numbers of the latest of these.
  */
 #include <linux/debugfs.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -19,12 +23,14 @@
 #include "base/alias.h"
 #include "base/cgroup.h"
 #include "base/count.h"
+#include "builder/builder.h"
 #include "builder/name.h"
 #include "counter/cpus.h"
 #include "debugfs/event.h"
 #include "event/event.h"
 #include "event/overflow.h"
 #include "read/read.h"
+#include "read/windows.h"
 
 static int count_show(struct seq_file *m, void *v)
 {
@@ -136,6 +142,17 @@ void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t,
 	kfree(path);
 }
 
+/* Shows a budget as a line has it, in the longest unit that gives a whole number. */
+static void show_budget(struct seq_file *m, const struct tally_windows *w)
+{
+	const struct tally_time_unit *unit = tally_time_units;
+	u64 ns = tally_windows_length(w), rest;
+
+	for (; div64_u64_rem(ns, unit->ns, &rest), rest; unit++)
+		;
+	seq_printf(m, "budget=%llu/%llu%s ", w->most, div64_u64(ns, unit->ns), unit->name);
+}
+
 /* Shows the options of the line that makes the event again, with a blank behind each. */
 void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 {
@@ -154,6 +171,8 @@ void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 		seq_puts(m, "inherit_thread ");
 	if (ev->hz)
 		seq_printf(m, "freq=%llu ", ev->hz);
+	else if (ev->windows)
+		show_budget(m, ev->windows);
 	else if (ev->attr.sample_period)
 		seq_printf(m, "%s=%llu ", ev->attr.freq ? "freq" : "period",
 			   ev->attr.sample_period);
@@ -248,6 +267,34 @@ static bool is_described(const struct tally_event *ev)
 	       (alias.scale[0] || alias.unit[0] || alias.snapshot);
 }
 
+/* The number of the window on a CPU, and what it has counted; of all, and those exceeded. */
+static int budget_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	struct tally_budget_stats stats;
+	unsigned int i;
+	u64 used;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (tally_event_budget(ev, cpu, &stats) || tally_windows_used(ev, cpu, &used) ||
+		    !stats.window)
+			continue;
+		seq_printf(m, "%d %llu %llu %llu %llu", cpu, stats.window, used, stats.windows,
+			   stats.exceeded);
+		for (i = 0; i < TALLY_BUDGET_LATEST && stats.latest[i]; i++)
+			seq_printf(m, "%c%llu", i ? ',' : ' ', stats.latest[i]);
+		seq_puts(m, i ? "\n" : " -\n");
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(budget);
+
+static bool has_budget(const struct tally_event *ev)
+{
+	return ev->windows;
+}
+
 static bool has_overflows(const struct tally_event *ev)
 {
 	return ev->overflow;
@@ -278,6 +325,7 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 		{ "throttled", &throttled_fops, has_overflows },
 		{ "handler_ns", &handler_ns_fops, has_overflows },
 		{ "handler_max_ns", &handler_max_ns_fops, has_overflows },
+		{ "budget", &budget_fops, has_budget },
 	};
 	struct dentry *file;
 	size_t i;

@@ -43,6 +43,8 @@ struct tally_session {
  * @at_event: that event, until its owner releases it
  * @at_mapping: page on which the count of that event is published
  * @at_ring: whether the program may map the rings of that event
+ * @exceeded: windows of that event exceeded when the program last asked; guarded by
+ *	tally_attachment::lock
  * @read_format: PERF_FORMAT_* bits for read()
  * @given: attributes of a breakpoint as the program passed them, else NULL; guarded by
  *	tally_set::lock
@@ -66,6 +68,7 @@ struct tally_file {
 	struct tally_event *at_event;
 	struct tally_mapping at_mapping;
 	bool at_ring;
+	u64 exceeded;
 	u64 read_format;
 	struct perf_event_attr *given;
 	struct tally_kick signal;

@@ -14,6 +14,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/poll.h>
@@ -35,6 +36,7 @@
 #include "record/recorder.h"
 #include "read/page.h"
 #include "read/publish.h"
+#include "read/windows.h"
 #include "filter/apply.h"
 #include "filter/filter.h"
 
@@ -212,6 +214,71 @@ static int ring_info(struct tally_file *f, void __user *arg)
 	return err ?: tally_copyin_answer(arg, &info, sizeof(info), size);
 }
 
+/* Returns the budget of the attached event; NULL if it has none or has ended. */
+static struct tally_windows *windows_of(struct tally_file *f)
+{
+	lockdep_assert_held(&f->at.lock);
+	return f->at.ev ? f->at.ev->windows : NULL;
+}
+
+static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
+{
+	struct tally_windows *w = windows_of(f);
+	struct tally_budget_stats stats;
+	u64 used = 0;
+	int err;
+
+	if (!f->at.ev)
+		return -ENODEV;
+	err = tally_event_budget(f->at.ev, info->cpu, &stats);
+	if (err)
+		return err;
+	/* Before the numbers are read: poll tells of any that follow. */
+	f->exceeded = atomic64_read(&w->exceeded);
+	tally_windows_used(f->at.ev, info->cpu, &used);
+	info->budget = w->most;
+	info->window_ns = tally_windows_length(w);
+	info->window = stats.window;
+	info->used = used;
+	info->windows = stats.windows;
+	info->exceeded = stats.exceeded;
+	BUILD_BUG_ON(sizeof(info->latest) != sizeof(stats.latest));
+	memcpy(info->latest, stats.latest, sizeof(stats.latest));
+	return 0;
+}
+
+/* Describes the windows of the attached event on a CPU. */
+static int budget(struct tally_file *f, void __user *arg)
+{
+	struct tally_budget_info info;
+	u32 size;
+	int err;
+
+	err = tally_copyin_request(&info, sizeof(info), arg,
+				   offsetofend(struct tally_budget_info, cpu), sizeof(info), &size);
+	if (err)
+		return err;
+	if (f->at.quiet)
+		return -EACCES;
+	mutex_lock(&f->at.lock);
+	err = fill_budget(f, &info);
+	mutex_unlock(&f->at.lock);
+	return err ?: tally_copyin_answer(arg, &info, sizeof(info), size);
+}
+
+static __poll_t poll_budget(struct tally_file *f)
+{
+	struct tally_windows *w;
+	__poll_t mask = 0;
+
+	mutex_lock(&f->at.lock);
+	w = windows_of(f);
+	if (w && atomic64_read(&w->exceeded) != f->exceeded)
+		mask = EPOLLPRI;
+	mutex_unlock(&f->at.lock);
+	return mask;
+}
+
 /* The file is attached to an event of another owner. */
 static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long arg)
 {
@@ -230,6 +297,8 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long
 		return -EPERM;
 	case TALLY_IOC_RING_INFO:
 		return ring_info(f, (void __user *)arg);
+	case TALLY_IOC_BUDGET:
+		return budget(f, (void __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -317,9 +386,13 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	struct tally_output *out;
 
 	poll_wait(file, &f->wait, wait);
+	if (!f->ev && !f->at.quiet)
+		poll_wait(file, &tally_windows_wait, wait);
 	if (tally_file_has_ended(f))
 		return EPOLLHUP;
-	out = f->ev ? READ_ONCE(f->ev->output) : NULL;
+	if (!f->ev)
+		return f->at.quiet ? 0 : poll_budget(f);
+	out = READ_ONCE(f->ev->output);
 	return out ? tally_output_poll(out) : 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/hardirq.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
@@ -18,6 +19,7 @@
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "builder/builder.h"
+#include "counter/reload.h"
 #include "compat.h"
 #include "event/control.h"
 #include "event/event.h"
@@ -94,6 +96,9 @@ static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 		tally_counter_arm(c, 0);
 	} else if (!atomic_read(&of->armed)) {
 		tally_counter_pause(c, 0, true);
+		/* tally_event_rearm() took effect meanwhile, where the event counted. */
+		if (atomic_read(&of->armed))
+			tally_counter_arm(c, 0);
 	}
 }
 
@@ -114,6 +119,8 @@ static void control(struct work_struct *work)
 		tally_counter_quieten(c);
 	else if (of->special & TALLY_SPECIAL_ONE_SHOT)
 		arm_or_stop(of, c);
+	else if (atomic_xchg(&of->rearm, 0))
+		tally_event_take_period(ev);
 	pause_slots(of, c);
 unlock:
 	mutex_unlock(&c->lock);
@@ -266,6 +273,50 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 	return 0;
 }
 
+/* Begins a new period at once if this is hard interrupt on a CPU that the event counts on. */
+static bool reload_here(struct tally_event *ev, u64 period)
+{
+	struct tally_counter *c = ev->counter;
+	unsigned long flags;
+	bool done;
+	int cpu;
+
+	if (!in_hardirq() || in_nmi())
+		return false;
+	local_irq_save(flags);
+	cpu = smp_processor_id();
+	done = tally_reload_here(tally_slot_here(&c->slots[slot_of(c, cpu)], cpu), period);
+	local_irq_restore(flags);
+	/* Written without the lock, for CPUs that come online: the latest of several stays. */
+	if (done && period) {
+		WRITE_ONCE(c->attr.sample_period, period);
+		WRITE_ONCE(ev->attr.sample_period, period);
+	}
+	return done;
+}
+
+int tally_event_reload(struct tally_event *ev, u64 period)
+{
+	struct tally_overflow *of;
+
+	if (tally_bad_ptr(ev))
+		return -EINVAL;
+	of = ev->overflow;
+	if (!of || !period || period >> 63 || ev->attr.freq || ev->hz ||
+	    READ_ONCE(of->special) & (TALLY_SPECIAL_ONE_SHOT | TALLY_SPECIAL_BUDGET))
+		return -EINVAL;
+	if (ev->attr.inherit)
+		return -EOPNOTSUPP;
+	if (reload_here(ev, period))
+		return 0;
+	WRITE_ONCE(of->rearm_period, period);
+	/* Orders the period before @rearm, and both before the work. */
+	atomic_set_release(&of->rearm, 1);
+	tally_overflow_kick(of);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_event_reload);
+
 int tally_event_rearm(struct tally_event *ev, u64 period)
 {
 	struct tally_overflow *of;
@@ -276,6 +327,11 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
+	/* First, as the new period may be short. Else the work does both again. */
+	if (in_hardirq())
+		atomic_set(&of->armed, 1);
+	if (reload_here(ev, period))
+		return 0;
 	WRITE_ONCE(of->rearm_period, period);
 	/* Orders the period before @rearm, and both before the work. */
 	atomic_set_release(&of->rearm, 1);

@@ -15,6 +15,7 @@ struct tally_file;
 struct tally_filter;
 struct tally_output;
 struct tally_publisher;
+struct tally_windows;
 
 /**
  * struct tally_view - the part of a slot's totals that belongs to one event
@@ -95,6 +96,7 @@ enum {
  *	tally_counter::lock; the callback reads it after TALLY_SPECIAL_FILTER.
  * @publisher: publisher of the counts of the event or of its set; NULL if there is none
  * @retired: former @publisher, while the event is being released
+ * @windows: budget of the event; NULL if it has none. Set while the event is built.
  * @owner: module that built the event; when it is unloaded, the event is released
  * @dir: folder in debugfs; NULL if there is none
  * @node: link in the list of events, or of those that are being released
@@ -143,6 +145,7 @@ struct tally_event {
 	struct tally_filter *filter;
 	struct tally_publisher *publisher;
 	struct tally_publisher *retired;
+	struct tally_windows *windows;
 	struct module *owner;
 	struct dentry *dir;
 	struct list_head node;

@@ -206,6 +206,8 @@ static u32 special_of(const struct tally_builder *b,
 		special |= TALLY_SPECIAL_QUIET;
 	if (ev->output)
 		special |= TALLY_SPECIAL_RECORD;
+	if (b->window_ns)
+		special |= TALLY_SPECIAL_BUDGET;
 	/* The handler of files does not look at its sample. */
 	if (ev->output && !(b->flags & TALLY_BUILDER_FILE))
 		special |= TALLY_SPECIAL_FILL;

@@ -36,6 +36,8 @@ struct tally_target;
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* the event has a filter */
 #define TALLY_SPECIAL_FILL	BIT(14)	/* beside @output, a handler that reads samples */
 
+#define TALLY_SPECIAL_BUDGET	BIT(15)	/* one overflow in each window is delivered */
+
 /**
  * struct tally_calls - time that one handler took on one CPU
  * @calls: number of calls; not used for direct handlers

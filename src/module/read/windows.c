@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Budgets: how much an event may count on a CPU in a window of time.
+ *
+ * perf's event has a period of one more than the budget. Its overflow says that the budget is
+ * used up: it is the only one in this window that is delivered. When the window ends, a timer of
+ * the CPU begins a new period of perf's event on the spot, in hard interrupt. No thread has a
+ * part in that, so a real-time task cannot hold it up. Each CPU has one timer for all budgets
+ * with windows of the same length.
+ *
+ * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC, and have the
+ * quotient, plus 1, for a number. So the number goes on while a CPU is offline, or if the timer
+ * is late.
+ */
+#include <linux/cpu.h>
+#include <linux/hrtimer.h>
+#include <linux/math64.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+#include "base/ptr.h"
+#include "compat.h"
+#include "counter/reload.h"
+#include "event/event.h"
+#include "read/local.h"
+#include "read/read.h"
+#include "read/windows.h"
+
+/**
+ * struct window_timer - timer of one CPU
+ * @timer: fires at the end of each window; never on another CPU
+ * @length: the length
+ * @cpu: the CPU
+ */
+struct window_timer {
+	struct hrtimer timer;
+	struct window_length *length;
+	int cpu;
+};
+
+/**
+ * struct window_length - timers of all budgets with windows of one length
+ * @node: link in @lengths
+ * @ns: the length, in nanoseconds
+ * @users: budgets; the timers go through the list under RCU
+ * @timers: timer of each CPU
+ */
+struct window_length {
+	struct list_head node;
+	u64 ns;
+	struct list_head users;
+	struct window_timer __percpu *timers;
+};
+
+/* Guards @lengths and the lists of users. Taken outside cpu_hotplug_lock. */
+static DEFINE_MUTEX(lengths_lock);
+static LIST_HEAD(lengths);
+
+/* Programs that poll wait here for any budget. */
+DECLARE_WAIT_QUEUE_HEAD(tally_windows_wait);
+
+u64 tally_windows_length(const struct tally_windows *w)
+{
+	return w->length->ns;
+}
+
+/* The number of the window that goes on. The first one since boot has 1. */
+static u64 number_now(const struct window_length *l)
+{
+	return div64_u64(ktime_get_ns(), l->ns) + 1;
+}
+
+/* Reads what the event has counted on this CPU so far. Resets are ignored. */
+static bool read_here(struct tally_event *ev, int cpu, u64 *value)
+{
+	struct tally_count count;
+	enum tally_state state;
+	struct tally_totals t;
+
+	if (!tally_local_read(ev, cpu, true, true, local_clock(), &count))
+		*value = count.value;
+	else if (!tally_event_peek(ev, cpu & ev->slot_mask, true, &t, &state))
+		*value = t.value;
+	else
+		return false;
+	return true;
+}
+
+static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
+{
+	u64 n = wc->exceeded;
+
+	WRITE_ONCE(wc->latest[n % TALLY_BUDGET_LATEST], wc->number);
+	WRITE_ONCE(wc->exceeded, n + 1);
+	atomic64_inc(&w->exceeded);
+	irq_work_queue(&w->wake);
+}
+
+/* Begins window @number of a budget on this CPU. Interrupts are disabled. */
+static void begin(struct tally_windows *w, int cpu, u64 number)
+{
+	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
+	struct tally_counter *c = w->ev->counter;
+	u64 value = wc->base;
+
+	tally_reload_here(tally_slot_here(&c->slots[cpu & c->slot_mask], cpu), 0);
+	read_here(w->ev, cpu, &value);
+	/* The interrupt of the overflow did not come before that of the timer. */
+	if (wc->first && !wc->over && value - wc->base > w->most)
+		exceed(w, wc);
+	if (!wc->first)
+		wc->first = number;
+	WRITE_ONCE(wc->base, value);
+	WRITE_ONCE(wc->number, number);
+	WRITE_ONCE(wc->over, false);
+}
+
+/* Whether the event counts on this CPU, if on any. */
+static bool counts_on(const struct tally_windows *w, int cpu)
+{
+	int only = w->ev->counter->target.cpu;
+
+	return only < 0 || only == cpu;
+}
+
+/* Runs in hard interrupt, also on PREEMPT_RT. */
+static enum hrtimer_restart window_ends(struct hrtimer *timer)
+{
+	struct window_timer *wt = container_of(timer, struct window_timer, timer);
+	struct window_length *l = wt->length;
+	struct tally_windows *w;
+	u64 number;
+
+	/* The timer of a CPU that went offline was moved to another CPU, and ends there. */
+	if (wt->cpu != smp_processor_id())
+		return HRTIMER_NORESTART;
+	number = number_now(l);
+	rcu_read_lock();
+	list_for_each_entry_rcu(w, &l->users, node)
+		if (counts_on(w, wt->cpu))
+			begin(w, wt->cpu, number);
+	rcu_read_unlock();
+	hrtimer_set_expires(timer, ns_to_ktime(number * l->ns));
+	return HRTIMER_RESTART;
+}
+
+/* Runs on the CPU of the timer, in interrupt. */
+static void start_timer(void *length)
+{
+	struct window_length *l = length;
+	struct window_timer *wt = this_cpu_ptr(l->timers);
+
+	if (hrtimer_active(&wt->timer) && READ_ONCE(wt->timer.base)->cpu_base->cpu == wt->cpu)
+		return;
+	/* It may be about to end on the CPU that took it while this one was offline. */
+	while (hrtimer_try_to_cancel(&wt->timer) < 0)
+		cpu_relax();
+	hrtimer_start(&wt->timer, ns_to_ktime(number_now(l) * l->ns),
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+/* Begins the window that goes on, on this CPU, in interrupt. */
+static void begin_here(void *windows)
+{
+	struct tally_windows *w = windows;
+	int cpu = smp_processor_id();
+
+	if (counts_on(w, cpu))
+		begin(w, cpu, number_now(w->length));
+}
+
+static struct window_length *length_new(u64 ns)
+{
+	struct window_length *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct window_timer *wt;
+	int cpu;
+
+	if (!l)
+		return NULL;
+	l->timers = alloc_percpu(struct window_timer);
+	if (!l->timers) {
+		kfree(l);
+		return NULL;
+	}
+	l->ns = ns;
+	INIT_LIST_HEAD(&l->users);
+	for_each_possible_cpu(cpu) {
+		wt = per_cpu_ptr(l->timers, cpu);
+		wt->length = l;
+		wt->cpu = cpu;
+		tally_hrtimer_setup(&wt->timer, window_ends, CLOCK_MONOTONIC,
+				    HRTIMER_MODE_ABS_PINNED_HARD);
+	}
+	list_add(&l->node, &lengths);
+	return l;
+}
+
+static struct window_length *length_get(u64 ns)
+{
+	struct window_length *l;
+
+	list_for_each_entry(l, &lengths, node)
+		if (l->ns == ns)
+			return l;
+	return length_new(ns);
+}
+
+/* Ends the timers if there is no budget with windows of this length any more. */
+static void length_put(struct window_length *l)
+{
+	int cpu;
+
+	if (!list_empty(&l->users))
+		return;
+	list_del(&l->node);
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu_ptr(l->timers, cpu)->timer);
+	free_percpu(l->timers);
+	kfree(l);
+}
+
+/* Runs in interrupt, on PREEMPT_RT in a thread. */
+static void wake(struct irq_work *work)
+{
+	wake_up_all(&tally_windows_wait);
+}
+
+/**
+ * tally_windows_new - give an event its budget
+ * @ev: the event, which is on CPUs, has a counter and is disabled
+ * @most: counts that are allowed in one window
+ * @window_ns: length of a window, in nanoseconds
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOMEM.
+ */
+int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
+{
+	struct tally_windows *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+
+	if (!w)
+		return -ENOMEM;
+	w->cpus = alloc_percpu_gfp(struct tally_window_cpu, GFP_KERNEL_ACCOUNT);
+	if (!w->cpus)
+		goto free;
+	w->ev = ev;
+	w->most = most;
+	init_irq_work(&w->wake, wake);
+	mutex_lock(&lengths_lock);
+	w->length = length_get(window_ns);
+	if (w->length) {
+		ev->windows = w;
+		on_each_cpu(begin_here, w, true);
+		list_add_rcu(&w->node, &w->length->users);
+		on_each_cpu(start_timer, w->length, true);
+	}
+	mutex_unlock(&lengths_lock);
+	if (w->length)
+		return 0;
+free:
+	free_percpu(w->cpus);
+	kfree(w);
+	return -ENOMEM;
+}
+
+/* No timer goes through the budget after a grace period. May sleep. NULL is ignored. */
+void tally_windows_end(struct tally_windows *w)
+{
+	if (!w)
+		return;
+	mutex_lock(&lengths_lock);
+	list_del_rcu(&w->node);
+	length_put(w->length);
+	mutex_unlock(&lengths_lock);
+}
+
+/* Frees a budget, a grace period after tally_windows_end(). NULL is ignored. */
+void tally_windows_free(struct tally_windows *w)
+{
+	if (!w)
+		return;
+	irq_work_sync(&w->wake);
+	free_percpu(w->cpus);
+	kfree(w);
+}
+
+/* Starts the timers of CPUs that came back. May sleep; no lock of a counter is held. */
+void tally_windows_repair(void)
+{
+	struct window_length *l;
+
+	mutex_lock(&lengths_lock);
+	list_for_each_entry(l, &lengths, node)
+		on_each_cpu(start_timer, l, true);
+	mutex_unlock(&lengths_lock);
+}
+
+/**
+ * tally_windows_exceed - note that the budget of this CPU's window is used up
+ * @w: the budget
+ *
+ * Context: Any context; called by perf's callback.
+ * Return: whether this is the first overflow in the window.
+ */
+bool tally_windows_exceed(struct tally_windows *w)
+{
+	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
+
+	if (READ_ONCE(wc->over))
+		return false;
+	WRITE_ONCE(wc->over, true);
+	exceed(w, wc);
+	return true;
+}
+
+/* Returns what the event counted in the present window of any CPU. May sleep. */
+int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
+{
+	struct tally_window_cpu *wc = per_cpu_ptr(ev->windows->cpus, cpu);
+	u64 base = READ_ONCE(wc->base);
+	struct tally_count count;
+	int err;
+
+	err = tally_event_read_slot_whole(ev, cpu & ev->slot_mask, &count);
+	if (err)
+		return err;
+	/* The window has ended meanwhile: what it counted is counted in the next one. */
+	if (base != READ_ONCE(wc->base))
+		base = READ_ONCE(wc->base);
+	*used = count.value > base ? count.value - base : 0;
+	return 0;
+}
+
+static bool has_cpu(const struct tally_event *ev, int cpu)
+{
+	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->windows, cpu);
+}
+
+int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats)
+{
+	const struct tally_window_cpu *wc;
+	u64 exceeded;
+	unsigned int i;
+
+	if (tally_bad_ptr(ev) || tally_bad_ptr(stats) || !ev->windows || !has_cpu(ev, cpu))
+		return -EINVAL;
+	wc = per_cpu_ptr(ev->windows->cpus, cpu);
+	exceeded = READ_ONCE(wc->exceeded);
+	memset(stats, 0, sizeof(*stats));
+	stats->window = READ_ONCE(wc->number);
+	stats->windows = stats->window - READ_ONCE(wc->first);
+	stats->exceeded = exceeded;
+	for (i = 0; i < min_t(u64, exceeded, TALLY_BUDGET_LATEST); i++)
+		stats->latest[i] = READ_ONCE(wc->latest[(exceeded - 1 - i) % TALLY_BUDGET_LATEST]);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_event_budget);
+
+int tally_event_budget_used(struct tally_event *ev, u64 *used)
+{
+	const struct tally_window_cpu *wc;
+	unsigned long flags;
+	u64 value;
+	int err = -EAGAIN;
+
+	if (tally_bad_ptr(ev) || tally_bad_ptr(used) || !ev->windows)
+		return -EINVAL;
+	local_irq_save(flags);
+	wc = this_cpu_ptr(ev->windows->cpus);
+	if (!counts_on(ev->windows, raw_smp_processor_id()))
+		err = -EINVAL;
+	else if (read_here(ev, raw_smp_processor_id(), &value))
+		err = 0;
+	if (!err)
+		*used = value - READ_ONCE(wc->base);
+	local_irq_restore(flags);
+	return err;
+}
+EXPORT_SYMBOL_TALLY(tally_event_budget_used);

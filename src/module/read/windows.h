@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_WINDOWS_H
+#define TALLY_WINDOWS_H
+
+#include <linux/irq_work.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <tally/tally.h>
+
+struct tally_event;
+struct window_length;
+
+/**
+ * struct tally_window_cpu - windows of an event on one CPU
+ * @number: number of the window that goes on; written by the timer
+ * @first: number of the first window
+ * @base: what the event had counted on the CPU when the window began; written by the timer
+ * @over: the budget of this window is used up; set by the callback, cleared by the timer
+ * @exceeded: number of windows whose budget was used up; written by the callback, or by the
+ *	timer if the callback comes late
+ * @latest: numbers of the latest of these windows; of the nth one at n % TALLY_BUDGET_LATEST
+ *
+ * Written on the CPU of the windows only. The timer begins a new period of perf's event before
+ * it clears @over, so a callback in NMI never takes an overflow of the old window for one of
+ * the new window.
+ */
+struct tally_window_cpu {
+	u64 number;
+	u64 first;
+	u64 base;
+	bool over;
+	u64 exceeded;
+	u64 latest[TALLY_BUDGET_LATEST];
+};
+
+/**
+ * struct tally_windows - the budget of an event
+ * @ev: the event
+ * @most: counts that are allowed in one window on each CPU
+ * @length: the timers; those of all events with windows of this length
+ * @node: link in the list of @length
+ * @cpus: windows on each CPU
+ * @exceeded: sum of tally_window_cpu::exceeded, for poll
+ * @wake: wakes those who poll
+ */
+struct tally_windows {
+	struct tally_event *ev;
+	u64 most;
+	struct window_length *length;
+	struct list_head node;
+	struct tally_window_cpu __percpu *cpus;
+	atomic64_t exceeded;
+	struct irq_work wake;
+};
+
+extern struct wait_queue_head tally_windows_wait;
+
+int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns);
+void tally_windows_end(struct tally_windows *w);
+void tally_windows_free(struct tally_windows *w);
+void tally_windows_repair(void);
+bool tally_windows_exceed(struct tally_windows *w);
+u64 tally_windows_length(const struct tally_windows *w);
+int tally_windows_used(struct tally_event *ev, int cpu, u64 *used);
+
+#endif /* TALLY_WINDOWS_H */
