@@ -7,6 +7,7 @@
  *	CAP_SYS_ADMIN.
  * as nokill COMMAND...: runs the command as root without CAP_KILL.
  * as cpu N COMMAND...: runs the command on CPU N only.
+ * as fifo COMMAND...: runs the command as a real-time task of the lowest priority.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
 	int next = 2;
 
 	if (argc < 3)
-		errx(125, "usage: as nobody|powerless|perfmon|nokill|cpu N COMMAND...");
+		errx(125, "usage: as nobody|powerless|perfmon|nokill|fifo|cpu N COMMAND...");
 	if (!strcmp(argv[1], "nobody")) {
 		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
 			err(125, "cannot become nobody");
@@ -49,6 +50,11 @@ int main(int argc, char **argv)
 		drop(CAP_SYS_ADMIN);
 	} else if (!strcmp(argv[1], "nokill")) {
 		drop(CAP_KILL);
+	} else if (!strcmp(argv[1], "fifo")) {
+		struct sched_param p = { .sched_priority = 1 };
+
+		if (sched_setscheduler(0, SCHED_FIFO, &p))
+			err(125, "cannot run in real time");
 	} else if (!strcmp(argv[1], "cpu") && argc > 3) {
 		cpu_set_t set;
 

@@ -250,6 +250,7 @@ in_log() {
 	EEXIST) echo "(-\\(EEXIST\\|17\\))" ;;
 	ENODEV) echo "(-\\(ENODEV\\|19\\))" ;;
 	EINVAL) echo "(-\\(EINVAL\\|22\\))" ;;
+	ERANGE) echo "(-\\(ERANGE\\|34\\))" ;;
 	ENOSPC) echo "(-\\(ENOSPC\\|28\\))" ;;
 	ENAMETOOLONG) echo "(-\\(ENAMETOOLONG\\|36\\))" ;;
 	EOPNOTSUPP) echo "(-\\(EOPNOTSUPP\\|95\\))" ;;

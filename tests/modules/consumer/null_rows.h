@@ -56,6 +56,7 @@ ANSWERS(tally_builder_precise, ANYWHERE, NOTHING(tally_builder_precise(bad, 0)))
 ANSWERS(tally_builder_require, ANYWHERE, NOTHING(tally_builder_require(bad)));
 ANSWERS(tally_builder_queue, ANYWHERE, NOTHING(tally_builder_queue(bad, 1)));
 ANSWERS(tally_builder_max_rate, ANYWHERE, NOTHING(tally_builder_max_rate(bad, 1)));
+ANSWERS(tally_builder_budget, ANYWHERE, NOTHING(tally_builder_budget(bad, 1, NSEC_PER_SEC)));
 ANSWERS(tally_builder_one_shot, ANYWHERE, NOTHING(tally_builder_one_shot(bad)));
 ANSWERS(tally_builder_sample_time, ANYWHERE, NOTHING(tally_builder_sample_time(bad)));
 ANSWERS(tally_builder_branches, ANYWHERE, NOTHING(tally_builder_branches(bad, 1)));
@@ -91,6 +92,13 @@ ANSWERS(tally_event_name, ANYWHERE, !*tally_event_name(bad));
 ANSWERS(tally_event_set_period, ASLEEP, EINVAL_FROM(tally_event_set_period(bad, 1)));
 ANSWERS(tally_event_refresh, ASLEEP, EINVAL_FROM(tally_event_refresh(bad, 1)));
 ANSWERS(tally_event_rearm, ANYWHERE, EINVAL_FROM(tally_event_rearm(bad, 1)));
+ANSWERS(tally_event_reload, ANYWHERE, EINVAL_FROM(tally_event_reload(bad, 1)));
+ANSWERS(tally_event_budget, ANYWHERE,
+	EINVAL_FROM(tally_event_budget(bad, 0, &budget)) &&
+	EINVAL_FROM(tally_event_budget(ev, 0, bad)));
+ANSWERS(tally_event_budget_used, ANYWHERE,
+	EINVAL_FROM(tally_event_budget_used(bad, &value)) &&
+	EINVAL_FROM(tally_event_budget_used(ev, bad)));
 ANSWERS(tally_event_modify, ASLEEP,
 	EINVAL_FROM(tally_event_modify(bad, 0, 8, HW_BREAKPOINT_W)));
 ANSWERS(tally_event_overflow_stats, ASLEEP,

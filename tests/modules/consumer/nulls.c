@@ -26,6 +26,7 @@ static struct tally_set_window window;
 static struct tally_overflow_stats stats;
 static struct tally_count count;
 static u64 value;
+static struct tally_budget_stats budget;
 static char buf[64];
 
 /* Whether the builder has kept the error. */

@@ -1,0 +1,256 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# With icount, no window passes while the host does something else: each one is seen.
+# test: on=debian-6.12-arm64 vm="--icount --smp 2" args="1 icount" seconds=40
+# test: on=debian-6.1,debian-6.12,debug-x86_64 args=1 seconds=20
+# soak: on=debian-6.12 args=10 seconds=60
+# soak: on=debian-6.12-arm64 vm="--icount --smp 2" args="10 icount" seconds=120
+#
+# budget.sh [SECONDS [icount]]: budgets of events: from a line, in a program that polls, from modules, with
+# CPUs that come and go, beside real-time tasks; and a regulator that keeps three budgets for
+# SECONDS (1) each.
+
+# Away from CPU 1, which real-time threads hold.
+if [ -z "${cpus-}" ]; then
+	cpus=$(nproc) exec "$(dirname "$0")/as" cpu 0 sh "$0" "$@"
+fi
+. "$(dirname "$0")/lib.sh"
+at_least "$cpus" 2 'there are two CPUs'
+seconds=${1:-1}
+case $(uname -m) in
+x86_64) symbol=__x64_sys_getppid ;;
+*) symbol=__arm64_sys_getppid ;;
+esac
+load_tally
+icount=${2-}
+
+# hits CPU N
+hits() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
+# of NAME CPU: prints the CPU's line of budget: window, used, windows, exceeded, the latest.
+of() { sed -n "s/^$2 //p" "$tally/$1/budget"; }
+word() { echo "$1" | cut -d' ' -f"$2"; }
+
+# ---- one window
+
+# in_one_window: 3 hits, 2 more and 20 more, all in one window of 2 s.
+in_one_window() {
+	create "kprobe:$symbol" cpu=1 budget=4/2s name=b >/dev/null
+	first=$(of b 1)
+	hits 1 3
+	after3=$(cat $tally/b/overflows)
+	hits 1 2
+	after5=$(of b 1) over5=$(cat $tally/b/overflows)
+	hits 1 20
+	last=$(of b 1)
+	over=$(cat $tally/b/overflows)
+	[ "$(word "$first" 1)" = "$(word "$last" 1)" ] || { remove b >/dev/null; false; }
+}
+is "$(create "kprobe:$symbol" cpu=1 budget=4/2s name=b)" OK 'a budget of 4 in 2 s'
+is "$(cat $tally/b/spec)" "kprobe:$symbol cpu=1 budget=4/2s name=b" 'its line'
+is "$(remove b)" OK 'it goes'
+ok 'one again, with 25 hits in one window' wait_for 60 in_one_window
+is "$(word "$first" 2-)" '0 0 0 -' 'at first nothing is used'
+is "$after3" 0 '3 hits call no handler'
+is "$over5" 1 '5 do'
+is "$(word "$after5" 2,4,5)" "5 1 $(word "$first" 1)" 'this window is exceeded'
+is "$over" 1 '25 call it once'
+is "$(word "$last" 2,4)" '25 1' '25 are used'
+is "$(count b)" 25 'and counted'
+next() { [ "$(word "$(of b 1)" 1)" -gt "$(word "$last" 1)" ]; }
+ok 'the window ends' wait_for 60 next
+is "$(word "$(of b 1)" 2,4)" '0 1' 'nothing is used in the next one'
+again() {
+	hits 1 5
+	[ "$(cat $tally/b/overflows)" -eq 2 ]
+}
+ok 'where 5 hits call the handler again' wait_for 60 again
+is "$(word "$(of b 1)" 4)" 2 'two windows were exceeded'
+
+# ---- a program that polls
+
+mkfifo $tmp/ask $tmp/told
+helper sh -c "exec $here/budget b 1 <$tmp/ask >$tmp/told"
+exec 6>$tmp/ask 7<$tmp/told
+ask() {
+	echo "$1" >&6
+	read -r told <&7
+}
+ask now
+like "$told" 'POLLPRI 4/2000000000 * 2' 'POLLPRI tells that windows were exceeded, and which'
+ask now
+like "$told" 'none 4/2000000000 * 2' 'once'
+echo wait >&6
+exceeds() {
+	hits 1 5
+	[ "$(word "$(of b 1)" 4)" -gt 2 ]
+}
+ok 'another one is exceeded' wait_for 60 exceeds
+read -r told <&7
+like "$told" 'POLLPRI * [3-9]' 'the program wakes up'
+is "$(remove b)" OK 'the event goes'
+ask wait
+is "$told" 'POLLHUP ENODEV' 'the program sees that'
+exec 6>&- 7<&-
+is "$(create page-faults name=plain)" OK 'an event without a budget'
+is "$(echo now | "$here/budget" plain 0)" 'none EINVAL' 'has none'
+is "$(create "kprobe:$symbol" cpu=1 budget=4/1s name=b)" OK 'one of CPU 1'
+is "$(echo now | "$here/budget" b 0)" 'none EINVAL' 'has none of CPU 0'
+is "$(echo now | "$here/budget" b 4000)" 'none EINVAL' 'nor of a CPU that does not exist'
+is "$(remove b) $(remove plain)" 'OK OK' 'both go'
+
+# ---- one timer for each length and CPU
+
+# A timer may move while the list is printed.
+timers_are() { [ "$(grep -c window_ends /proc/timer_list)" -eq "$1" ]; }
+# timers N NAME
+timers() { ok "$2" wait_for 60 timers_are "$1"; }
+timers 0 'no timer without a budget'
+is "$(create cpu-clock budget=5000000/10ms name=half)" OK 'half of each 10 ms'
+is "$(create cs budget=1000/10ms name=cs) $(create page-faults cpu=1 budget=9/10ms name=pf)" 'OK OK' \
+	'other budgets of this length'
+timers "$cpus" 'one timer on each CPU'
+is "$(create cs budget=1000/20ms name=cs20)" OK 'one of another length'
+timers $((2 * cpus)) 'another timer on each CPU'
+is "$(remove cs) $(remove pf) $(remove cs20)" 'OK OK OK' 'they go'
+timers "$cpus" 'with their timers'
+
+# ---- each window is exceeded: a clock counts twice its budget
+
+# windows_pass CPU N: waits for N windows and sets $passed and $over to how many were seen.
+pass_by() { [ "$(word "$(of half "$1")" 3)" -ge "$2" ]; }
+windows_pass() {
+	begin=$(of half "$1")
+	wait_for 120 pass_by "$1" $(($(word "$begin" 3) + $2))
+	end=$(of half "$1")
+	passed=$(($(word "$end" 3) - $(word "$begin" 3)))
+	over=$(($(word "$end" 4) - $(word "$begin" 4)))
+	is $(($(word "$end" 1) - $(word "$begin" 1))) $passed "CPU $1: windows are counted by their numbers"
+}
+# all_exceeded NAME: without icount, a window may pass while the host does not run the guest.
+all_exceeded() {
+	if [ "$icount" ]; then
+		between $((passed - 1)) $over $((passed + 1)) "$1: each of $passed windows is exceeded"
+	else
+		between 1 $over $((passed + 1)) "$1: $over of $passed windows are exceeded"
+	fi
+}
+windows_pass 0 50
+all_exceeded 'CPU 0'
+windows_pass 1 50
+all_exceeded 'CPU 1'
+
+before=$(of half 1)
+echo 0 >/sys/devices/system/cpu/cpu1/online
+windows_pass 0 20
+all_exceeded 'CPU 0, while CPU 1 is offline'
+echo 1 >/sys/devices/system/cpu/cpu1/online
+back() { [ "$(word "$(of half 1)" 4)" -gt "$(word "$before" 4)" ]; }
+ok 'CPU 1 goes on when it is back' wait_for 60 back
+after=$(of half 1)
+is $(($(word "$after" 1) - $(word "$before" 1))) $(($(word "$after" 3) - $(word "$before" 3))) \
+	'its windows went on by their numbers'
+windows_pass 1 20
+all_exceeded 'CPU 1, which is back'
+timers "$cpus" 'each CPU has its timer'
+
+for cpu in 0 1; do
+	helper sh -c "echo 'spin 400' | $here/as fifo $here/as cpu $cpu $here/task"
+done
+windows_pass 0 30
+all_exceeded 'CPU 0, with real-time tasks on all CPUs'
+windows_pass 1 30
+all_exceeded 'CPU 1, with real-time tasks on all CPUs'
+end_helpers
+is "$(remove half)" OK 'the event goes'
+timers 0 'with all timers'
+
+# ---- modules
+
+ok 'the module that tests' insmod "$here/tally_budget.ko"
+module_results tally_budget
+rmmod tally_budget
+
+# The load faults as fast as it can, on CPU 1.
+helper sh -c "yes 'touch 1000' | $here/as cpu 1 $here/task >/dev/null"
+# A window must be longer than the few commands that read its line.
+ms=200
+[ ! -e /sys/kernel/debug/kmemleak ] || ms=1000
+is "$(create page-faults:u cpu=1 budget=1000000000/${ms}ms name=half)" OK 'the load is counted'
+windows_pass 1 2
+per_window=$(($(count half) / $(word "$(of half 1)" 3)))
+is "$(remove half)" OK 'it wants'
+note "$per_window faults in $ms ms"
+
+# regulate N: gives the load N faults in each window.
+regulate() {
+	ok "a regulator of $1 faults in $ms ms" insmod "$here/tally_regulator.ko" \
+		'event="page-faults:u cpu=1"' budget="$1" window_us=${ms}000
+	ok 'the load is held' wait_for 120 held "$1"
+	begin=$line counted=$faults
+	wait_for 120 held_windows $(($(word "$begin" 3) + 3 * seconds))
+	ok 'and is held later' wait_for 120 held "$1"
+	passed=$(($(word "$line" 3) - $(word "$begin" 3)))
+	over=$(($(word "$line" 4) - $(word "$begin" 4)))
+	# Without icount, two windows may be one while the host does not run the guest.
+	[ "$icount" ] || passed=$over
+	mean=$(((100 * (faults - counted)) / passed))
+	between $((95 * $1)) $mean $((105 * $1)) "100 of $passed windows have $mean faults, within 5 % of 100 times $1"
+	is $over $passed "the load wants more in each of $passed windows"
+	ok 'the regulator goes' rmmod tally_regulator
+}
+held_windows() { [ "$(word "$(of regulator 1)" 3)" -ge "$1" ]; }
+# held N: whether the load is held now, with all N faults of its window. Sets $line and $faults.
+held() {
+	line=$(of regulator 1)
+	faults=$(cpu_line regulator 1 | cut -d' ' -f2)
+	[ "$(word "$line" 2)" -gt "$1" ] && [ "$(of regulator 1)" = "$line" ]
+}
+# Real-time threads hold the CPU for more than 95 % of the time.
+setting /proc/sys/kernel/sched_rt_runtime_us -1
+for part in 11 14 17; do
+	at_least $((per_window / part)) 20 'enough faults to be divided'
+	regulate $((per_window / part))
+done
+end_helpers
+
+# ---- lines that make no budget
+
+bad() {
+	mark
+	is "$(wr $tally/create "$2")" "$1" "$2: $1"
+	ok "its sentence: $3" logged "tally: .*: $3.* $(in_log "$1")"
+}
+bad EINVAL 'cs budget=5' 'budget=: expected N/LENGTH'
+bad EINVAL 'cs budget=5/10' 'budget=: expected N/LENGTH'
+bad EINVAL 'cs budget=5/10m' 'budget=: expected N/LENGTH'
+bad EINVAL 'cs budget=/10ms' 'budget=: expected N/LENGTH'
+bad EINVAL 'cs budget=five/10ms' 'budget=: expected N/LENGTH'
+bad EINVAL 'cs budget=0/10ms' 'a budget is 1 to 2^62 counts'
+bad EINVAL 'cs budget=9223372036854775807/10ms' 'a budget is 1 to 2^62 counts'
+bad ERANGE 'cs budget=5/10us' 'a window has 100 us to 10 s'
+bad ERANGE 'cs budget=5/11s' 'a window has 100 us to 10 s'
+bad ERANGE 'cs budget=5/99999999999999999s' 'a window has 100 us to 10 s'
+bad EINVAL 'cs budget=5/10ms period=7' 'both a budget and a period'
+bad EINVAL 'cs budget=5/10ms freq=7' 'both a budget and a period'
+bad EOPNOTSUPP 'cs budget=5/10ms pid=0' 'a budget is for CPUs'
+bad EOPNOTSUPP '{cs,page-faults} budget=5/10ms' 'cs: a set in a line only counts'
+nothing_left 'nothing is left'
+timers 0 'and no timer'
+
+# ---- budgets come and go while their timers fire
+
+n=0 made=0
+while [ $n -lt $((10 * seconds)) ]; do
+	n=$((n + 1))
+	[ "$(create cpu-clock budget=50000/100us name=b$n) $(create cs budget=1/100us name=c$n)" = 'OK OK' ] &&
+		made=$((made + 1))
+	remove b$n >/dev/null
+	[ $((n % 2)) -eq 0 ] || remove c$n >/dev/null
+done
+is $made $n 'pairs of budgets come and go'
+unload_tally
+timers 0 'tally takes the timers of the others along'
+load_tally
+
+finish
