@@ -850,11 +850,16 @@ void tally_builder_exclusive(struct tally_builder *b);
  */
 void tally_builder_exclude(struct tally_builder *b, u32 mask);
 
+/** define TALLY_PRECISE_MAX - The highest level of precision that the PMU accepts. */
+#define TALLY_PRECISE_MAX	(~0U)
+
 /**
  * tally_builder_precise - set how precise the instruction pointer of a sample is
  * @b: the builder
- * @level: perf_event_attr::precise_ip, 0 to 3; tally_build() returns EINVAL for another
- *	level than 0 if the event only counts
+ * @level: perf_event_attr::precise_ip, 0 to 3, which the PMU accepts or refuses; or
+ *	TALLY_PRECISE_MAX: the highest level that the PMU accepts, which
+ *	tally_event_precise() returns. tally_build() returns EINVAL for another level than 0
+ *	if the event only counts.
  *
  * Context: Any context.
  */
@@ -1251,6 +1256,33 @@ const char *tally_event_name(const struct tally_event *ev);
  * event, because perf would not change its children. After an error nothing has changed.
  */
 int tally_event_set_period(struct tally_event *ev, u64 value);
+
+/**
+ * tally_event_period - return the period that is in effect
+ * @ev: the event, which has a period or a frequency
+ * @cpu: a CPU, if the event is on all CPUs; else ignored
+ *
+ * For a frequency perf changes the period at overflows and ticks. A clock has a period of at
+ * least 10,000 nanoseconds. The driver of a PMU may still round the period that it is given.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: number of counts from one overflow to the next; 0 for an event that only counts,
+ * for a CPU that the event does not count on, NULL and ERR_PTRs.
+ */
+u64 tally_event_period(struct tally_event *ev, int cpu);
+
+/**
+ * tally_event_precise - return the precision that was obtained
+ * @ev: the event
+ *
+ * A PMU that does not know of precision accepts any level. TALLY_SAMPLE_EXACT_IP says of each
+ * sample whether its instruction pointer is exact.
+ *
+ * Context: Any context.
+ * Return: perf_event_attr::precise_ip, 0 to 3, as the PMU accepted it; 0 for NULL and
+ * ERR_PTRs.
+ */
+unsigned int tally_event_precise(const struct tally_event *ev);
 
 /**
  * tally_event_refresh - enable an event for a number of overflows

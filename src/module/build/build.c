@@ -44,6 +44,31 @@ static bool may_be_filtered(const struct tally_builder *b)
 }
 
 /*
+ * Gets a counter. If the PMU may choose the precision, it is asked for the highest level
+ * first. Drivers have different errors for a level that they do not know.
+ */
+static struct tally_counter *counter_at_best(struct tally_event *ev,
+					     const struct tally_builder *b,
+					     const struct perf_event_attr *attr,
+					     const struct tally_target *target, void *context,
+					     int *cpu)
+{
+	perf_overflow_handler_t handler = ev->overflow ? tally_overflow_callback : NULL;
+	struct perf_event_attr tried = *attr;
+	struct tally_counter *c;
+
+	for (;; tried.precise_ip--) {
+		c = tally_counter_get(&tried, target, handler, context, at_once(b, attr), cpu);
+		if (!IS_ERR(c))
+			ev->attr.precise_ip = tried.precise_ip;
+		else if (tried.precise_ip && b->flags & TALLY_BUILDER_PRECISE_MAX &&
+			 (c == ERR_PTR(-EOPNOTSUPP) || tally_slot_refused(PTR_ERR(c))))
+			continue;
+		return c;
+	}
+}
+
+/*
  * As in perf's system call, exec_update_lock is held from the permission check to the
  * installation, so that exec() cannot change the task's rights in between.
  */
@@ -67,9 +92,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	err = tally_builder_allow(b, attr, target);
 	if (!err) {
 		b->stage = TALLY_STAGE_PERF;
-		c = tally_counter_get(attr, target,
-				      ev->overflow ? tally_overflow_callback : NULL,
-				      ev->overflow ?: alone, at_once(b, attr), &cpu);
+		c = counter_at_best(ev, b, attr, target, ev->overflow ?: alone, &cpu);
 		if (IS_ERR(c))
 			err = tally_breakpoint_failed(b, PTR_ERR(c)) ?:
 			      tally_builder_failed(b, PTR_ERR(c), cpu);

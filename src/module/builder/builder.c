@@ -307,11 +307,14 @@ void tally_builder_precise(struct tally_builder *b, unsigned int level)
 {
 	if (tally_bad_ptr(b))
 		return;
-	if (level > 3) {
+	if (level > 3 && level != TALLY_PRECISE_MAX) {
 		tally_bad(b, -EINVAL, "precise above 3");
 		return;
 	}
-	b->attr.precise_ip = level;
+	b->flags &= ~TALLY_BUILDER_PRECISE_MAX;
+	if (level == TALLY_PRECISE_MAX)
+		b->flags |= TALLY_BUILDER_PRECISE_MAX;
+	b->attr.precise_ip = min(level, 3U);
 }
 EXPORT_SYMBOL_TALLY(tally_builder_precise);
 

@@ -26,6 +26,7 @@
 #define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes the ring */
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
 #define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event is one of the PMU that perf asks */
+#define TALLY_BUILDER_PRECISE_MAX BIT(9)	/* precise_ip is lowered until the PMU accepts it */
 
 /* Units of lengths of time in lines, from the longest on. */
 #define TALLY_TIME_UNITS 4

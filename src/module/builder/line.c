@@ -197,6 +197,8 @@ static void parse_event(struct tally_builder *b, char *event)
 		tally_bad(b, err, "%s", why);
 	else
 		keep_event(b, event, modifiers_at);
+	if (!err && strchr(event + modifiers_at, 'P'))
+		tally_builder_precise(b, TALLY_PRECISE_MAX);
 	/* A PMU's name stands for that PMU, even if it has the number of raw events. */
 	if (b->attr.type == PERF_TYPE_RAW && strchr(event, '/'))
 		b->flags |= TALLY_BUILDER_ONE_KIND;

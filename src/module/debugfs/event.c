@@ -7,7 +7,9 @@
  *
  * The folder of an event with a period also has files for the number of overflows, those
  * that its handlers skipped or missed, lost records, the times that it was throttled, and
- * the nanoseconds in its handlers: of all calls, and of the longest one.
+ * the nanoseconds in its handlers: of all calls, and of the longest one. period has the
+ * period in effect, which changes if the event has a frequency: CPU and counts. precise has
+ * the precision that the PMU accepted: 0 to 3.
  *
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
  *
@@ -96,20 +98,25 @@ static int state_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(state);
 
-static void show_slot(struct seq_file *m, struct tally_event *ev,
-		      unsigned int slot)
+/* Shows the CPU of a slot. */
+static void show_cpu(struct seq_file *m, const struct tally_counter *c, unsigned int slot)
 {
-	const struct tally_counter *c = ev->counter;
-	struct tally_count count;
-
-	if (tally_event_read_slot(ev, slot, &count))
-		return;
 	if (tally_counter_on_all_cpus(c))
 		seq_printf(m, "%u ", slot);
 	else if (c->target.cpu >= 0)
 		seq_printf(m, "%d ", c->target.cpu);
 	else
 		seq_puts(m, "any ");
+}
+
+static void show_slot(struct seq_file *m, struct tally_event *ev,
+		      unsigned int slot)
+{
+	struct tally_count count;
+
+	if (tally_event_read_slot(ev, slot, &count))
+		return;
+	show_cpu(m, ev->counter, slot);
 	seq_printf(m, "%s ", tally_state_name(count.state));
 	if (count.state == TALLY_STATE_ERROR)
 		seq_puts(m, "-");
@@ -128,6 +135,40 @@ static int per_cpu_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(per_cpu);
+
+static void show_period(struct seq_file *m, struct tally_event *ev, unsigned int slot)
+{
+	u64 period;
+
+	if (!tally_counter_serves(ev->counter, slot))
+		return;
+	show_cpu(m, ev->counter, slot);
+	period = tally_event_slot_period(ev, slot);
+	if (period)
+		seq_printf(m, "%llu\n", period);
+	else
+		seq_puts(m, "-\n");
+}
+
+static int period_show(struct seq_file *m, void *v)
+{
+	struct tally_event *ev = m->private;
+	unsigned int i;
+
+	mutex_lock(&ev->counter->lock);
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		show_period(m, ev, i);
+	mutex_unlock(&ev->counter->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(period);
+
+static int precise_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%u\n", tally_event_precise(m->private));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(precise);
 
 /* Shows the cgroup, if there is one, with @end behind it. */
 void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t, char end)
@@ -318,6 +359,8 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 		{ "state", &state_fops },
 		{ "per_cpu", &per_cpu_fops },
 		{ "spec", &spec_fops },
+		{ "period", &period_fops, has_overflows },
+		{ "precise", &precise_fops, has_overflows },
 		{ "overflows", &overflows_fops, has_overflows },
 		{ "skipped", &skipped_fops, has_overflows },
 		{ "missed", &missed_fops, has_overflows },

@@ -26,6 +26,9 @@
 #include "event/overflow.h"
 #include "base/pmu.h"
 
+/* The shortest period of perf's timers for clocks, in nanoseconds. */
+#define CLOCK_PERIOD_MIN	10000ULL
+
 /* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
 static struct workqueue_struct *control_wq;
 
@@ -209,6 +212,41 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_set_period);
+
+/* Returns the period in effect on a slot; 0 if there is none. Under tally_counter::lock. */
+u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	u64 period;
+
+	if (!ev->overflow || !tally_slot_lives(ev->counter, s))
+		return 0;
+	/* perf's event overflows at each record. */
+	if (ev->filter)
+		return READ_ONCE(ev->overflow->filter_period);
+	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
+	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
+}
+
+u64 tally_event_period(struct tally_event *ev, int cpu)
+{
+	struct tally_counter *c;
+	u64 period = 0;
+
+	if (tally_bad_ptr(ev))
+		return 0;
+	c = ev->counter;
+	might_sleep();
+	if (!tally_counter_on_all_cpus(c))
+		cpu = 0;
+	if (cpu < 0 || cpu >= c->nr_slots)
+		return 0;
+	mutex_lock(&c->lock);
+	period = tally_event_slot_period(ev, cpu);
+	mutex_unlock(&c->lock);
+	return period;
+}
+EXPORT_SYMBOL_TALLY(tally_event_period);
 
 int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 {

@@ -515,6 +515,12 @@ bool tally_event_ended(struct tally_event *ev)
 	return ended;
 }
 
+unsigned int tally_event_precise(const struct tally_event *ev)
+{
+	return tally_bad_ptr(ev) ? 0 : ev->attr.precise_ip;
+}
+EXPORT_SYMBOL_TALLY(tally_event_precise);
+
 const char *tally_event_name(const struct tally_event *ev)
 {
 	if (tally_bad_ptr(ev))

@@ -181,6 +181,7 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 void tally_event_take_period(struct tally_event *ev);
+u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
 void tally_event_abandon(struct tally_event *ev);
