@@ -571,6 +571,7 @@ static void builder_passes(struct kunit *test)
 	tally_builder_exclusive(&b);
 	tally_builder_period(&b, 0);
 	tally_builder_freq(&b, 0);
+	tally_builder_precise(&b, TALLY_PRECISE_MAX);
 	tally_builder_precise(&b, 0);
 	tally_builder_require(&b);
 	tally_builder_disabled(&b);

@@ -90,6 +90,8 @@ ANSWERS(tally_event_published, ANYWHERE,
 ANSWERS(tally_event_state, ASLEEP, tally_event_state(bad) == TALLY_STATE_ERROR);
 ANSWERS(tally_event_name, ANYWHERE, !*tally_event_name(bad));
 ANSWERS(tally_event_set_period, ASLEEP, EINVAL_FROM(tally_event_set_period(bad, 1)));
+ANSWERS(tally_event_period, ASLEEP, !tally_event_period(bad, 0));
+ANSWERS(tally_event_precise, ANYWHERE, !tally_event_precise(bad));
 ANSWERS(tally_event_refresh, ASLEEP, EINVAL_FROM(tally_event_refresh(bad, 1)));
 ANSWERS(tally_event_rearm, ANYWHERE, EINVAL_FROM(tally_event_rearm(bad, 1)));
 ANSWERS(tally_event_reload, ANYWHERE, EINVAL_FROM(tally_event_reload(bad, 1)));

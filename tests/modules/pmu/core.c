@@ -32,6 +32,13 @@ static bool hybrid;
 module_param(hybrid, bool, 0444);
 MODULE_PARM_DESC(hybrid, "two core PMUs: one for even CPUs, one for the others");
 
+static unsigned int max_precise = 3;
+module_param(max_precise, uint, 0644);
+MODULE_PARM_DESC(max_precise, "highest precise_ip that the core PMU accepts");
+
+/* The PMU's interrupts never come, as where firmware or a hypervisor keeps them. */
+static bool mute;
+
 /**
  * struct core_pmu - a core PMU
  * @pmu: perf's part
@@ -213,6 +220,8 @@ static int core_event_init(struct perf_event *event)
 		return -ENOENT;
 	if (has_branch_stack(event))
 		return -EOPNOTSUPP;
+	if (event->attr.precise_ip > max_precise)
+		return -EOPNOTSUPP;
 	if (!core_group_fits(event))
 		return -EINVAL;
 	event->hw.config = config;
@@ -303,6 +312,8 @@ void core_interrupt(struct pt_regs *regs)
 	struct perf_event *event;
 	unsigned int i;
 
+	if (READ_ONCE(mute))
+		return;
 	for (i = 0; i < counters; i++) {
 		event = READ_ONCE(cpu->events[i]);
 		if (!event || !event->hw.sample_period)
@@ -379,6 +390,7 @@ int core_init(struct dentry *dir)
 		snprintf(name, sizeof(name), "written%d", cpu);
 		debugfs_create_file_unsafe(name, 0600, dir, (void *)(long)cpu, &written_fops);
 	}
+	debugfs_create_bool("mute", 0600, dir, &mute);
 	if (!hybrid)
 		return core_register(raw ? "cpu" : "tally_core", type, 0);
 	err = core_register("tally_big", type, 0) ?: core_register("tally_little", -1, 1);

@@ -9,6 +9,7 @@
  *	interrupt	a write of a CPU's number makes an interrupt of the PMUs there; a read
  *			shows how many there were
  *	writtenN	total of the core PMU's event 0x01 on CPU N; a write makes an interrupt
+ *	mute		Y: the core PMU's interrupts never come
  *	advance		a write of a number adds it to the total of each domain of the uncore
  *			PMUs that has a CPU
  *	total		sum of the totals of the PMU tally_uncore's domains
