@@ -413,9 +413,13 @@ enum tally_ring_flags {
  *	tally_builder_remove_on_exec(); the final count stays readable, and
  *	that of an inherited event may grow as long as there are children
  * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
+ * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
+ *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
+ *	tally_event_state() find this out, within three calls. Not of inherited events, and
+ *	not if the idle task is excluded.
  *
  * The state of an event on all CPUs is the first of these that one of its parts has:
- * error, throttled, active, inactive, off, offline.
+ * error, silent, throttled, active, inactive, off, offline. 7 is %TALLY_IS_RELEASED.
  */
 enum tally_state {
 	TALLY_STATE_OFF,
@@ -425,6 +429,7 @@ enum tally_state {
 	TALLY_STATE_OFFLINE,
 	TALLY_STATE_EXITED,
 	TALLY_STATE_THROTTLED,
+	TALLY_STATE_SILENT = 8,
 };
 
 /**

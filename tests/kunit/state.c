@@ -10,14 +10,15 @@
 #include <linux/sched/task.h>
 #include "compat.h"
 #include "event/event.h"
+#include "event/silent.h"
 
-#define NR_STATES (TALLY_STATE_THROTTLED + 1)
+#define NR_STATES 8
 
 /* The states from the best to the worst, written independently of the module's table. */
 static const enum tally_state by_rank[NR_STATES] = {
 	TALLY_STATE_OFFLINE, TALLY_STATE_EXITED, TALLY_STATE_OFF,
 	TALLY_STATE_INACTIVE, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED,
-	TALLY_STATE_ERROR,
+	TALLY_STATE_SILENT, TALLY_STATE_ERROR,
 };
 
 static void state_worse(struct kunit *test)
@@ -38,17 +39,42 @@ static void state_worse(struct kunit *test)
 
 static void state_names(struct kunit *test)
 {
-	static const char *const words[NR_STATES] = {
+	/* 7 is the state of an event that was released, which only files have. */
+	static const char *const words[] = {
 		"off", "inactive", "active", "error", "offline", "exited",
-		"throttled"
+		"throttled", "unknown", "silent"
 	};
 	int i;
 
-	for (i = 0; i < NR_STATES; i++)
+	for (i = 0; i < ARRAY_SIZE(words); i++)
 		KUNIT_EXPECT_STREQ(test, tally_state_name(i), words[i]);
-	KUNIT_EXPECT_STREQ(test, tally_state_name(NR_STATES), "unknown");
+	KUNIT_EXPECT_STREQ(test, tally_state_name(ARRAY_SIZE(words)), "unknown");
 	KUNIT_EXPECT_STREQ(test, tally_state_name(-1), "unknown");
 	KUNIT_EXPECT_STREQ(test, tally_state_name(INT_MAX), "unknown");
+}
+
+/* The second period has to be over, and 256 counts more; for a frequency the tenth one. */
+static void state_silent(struct kunit *test)
+{
+	static const struct {
+		u64 counted;
+		u64 period;
+		bool freq;
+		bool passed;
+	} cases[] = {
+		{ 0, 1, false, false }, { 257, 1, false, false }, { 258, 1, false, true },
+		{ 2255, 1000, false, false }, { 2256, 1000, false, true },
+		{ 10255, 1000, true, false }, { 10256, 1000, true, true },
+		{ U64_MAX, S64_MAX, false, false }, { U64_MAX, S64_MAX - 200, false, true },
+		{ U64_MAX, U64_MAX / 10, true, false }, { 0, U64_MAX, true, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, cases[i].passed,
+				    tally_silent_passed(cases[i].counted, cases[i].period,
+							cases[i].freq),
+				    "case %zu", i);
 }
 
 /* A kernel probe on this function counts its calls one by one. */
@@ -420,6 +446,7 @@ static void state_release_nothing(struct kunit *test)
 static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_worse),
 	KUNIT_CASE(state_names),
+	KUNIT_CASE(state_silent),
 	KUNIT_CASE(state_life),
 	KUNIT_CASE(state_enabled_at_once),
 	KUNIT_CASE(state_shared),

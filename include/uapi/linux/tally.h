@@ -544,6 +544,7 @@ struct tally_open {
  * EXITED	the task has exited; the count is final
  * THROTTLED	off for some milliseconds after too many overflows
  * RELEASED	the owner has released the event; the count is final
+ * SILENT	counting, but no overflow has come in two periods: a PMU without interrupts
  */
 #define TALLY_IS_OFF		0
 #define TALLY_IS_INACTIVE	1
@@ -553,6 +554,7 @@ struct tally_open {
 #define TALLY_IS_EXITED		5
 #define TALLY_IS_THROTTLED	6
 #define TALLY_IS_RELEASED	7
+#define TALLY_IS_SILENT		8
 
 /**
  * struct tally_value - the count of one event

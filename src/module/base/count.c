@@ -20,7 +20,8 @@ enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 		[TALLY_STATE_INACTIVE] = 3,
 		[TALLY_STATE_ACTIVE] = 4,
 		[TALLY_STATE_THROTTLED] = 5,
-		[TALLY_STATE_ERROR] = 6,
+		[TALLY_STATE_SILENT] = 6,
+		[TALLY_STATE_ERROR] = 7,
 	};
 
 	return rank[a] > rank[b] ? a : b;
@@ -62,9 +63,10 @@ const char *tally_state_name(enum tally_state state)
 		[TALLY_STATE_OFFLINE] = "offline",
 		[TALLY_STATE_EXITED] = "exited",
 		[TALLY_STATE_THROTTLED] = "throttled",
+		[TALLY_STATE_SILENT] = "silent",
 	};
 
-	return state < ARRAY_SIZE(words) ? words[state] : "unknown";
+	return state < ARRAY_SIZE(words) && words[state] ? words[state] : "unknown";
 }
 EXPORT_SYMBOL_TALLY(tally_state_name);
 

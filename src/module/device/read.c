@@ -280,6 +280,7 @@ static_assert(TALLY_IS_ERROR == (int)TALLY_STATE_ERROR);
 static_assert(TALLY_IS_OFFLINE == (int)TALLY_STATE_OFFLINE);
 static_assert(TALLY_IS_EXITED == (int)TALLY_STATE_EXITED);
 static_assert(TALLY_IS_THROTTLED == (int)TALLY_STATE_THROTTLED);
+static_assert(TALLY_IS_SILENT == (int)TALLY_STATE_SILENT);
 
 /* Writes an element of the program's array, which may be shorter or longer than the kernel's. */
 static int put_value(const struct tally_read *r, unsigned int i,

@@ -24,6 +24,7 @@
 #include "event/control.h"
 #include "event/event.h"
 #include "event/overflow.h"
+#include "event/silent.h"
 #include "base/pmu.h"
 
 /* The shortest period of perf's timers for clocks, in nanoseconds. */
@@ -204,6 +205,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 		err = tally_counter_set_period(c, period);
 	}
 	if (!err) {
+		tally_silent_forget(ev);
 		ev->attr.sample_period = period;
 		if (ev->hz)
 			ev->hz = ev->of_file ? 0 : value;

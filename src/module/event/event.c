@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
+#include "event/silent.h"
 #include "builder/name.h"
 
 /* For views that cannot be read locally: it is on no CPU, so readers refuse it. */
@@ -97,6 +98,8 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 
 	lockdep_assert_held(&c->lock);
 	list_for_each_entry(ev, &c->users, user_node) {
+		ev->views[slot].marked = false;
+		ev->views[slot].silent = false;
 		view_publish(ev, slot);
 		if (ev->on)
 			tell_slot(ev, slot);
@@ -125,6 +128,8 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev,
 {
 	enum tally_state state = tally_counter_state(ev->counter, slot);
 
+	if (ev->on && state == TALLY_STATE_ACTIVE && ev->views[slot].silent)
+		return TALLY_STATE_SILENT;
 	if (ev->on || state == TALLY_STATE_OFFLINE ||
 	    state == TALLY_STATE_EXITED)
 		return state;
@@ -170,6 +175,7 @@ void tally_event_take_period(struct tally_event *ev)
 		pr_warn_ratelimited("%s: cannot rearm with period %llu: error %d\n",
 				    ev->name, period, err);
 	ev->attr.sample_period = c->attr.sample_period;
+	tally_silent_forget(ev);
 }
 
 /* Lets overflows through, of an event that is being enabled. */
@@ -196,6 +202,8 @@ static void begin_views(struct tally_event *ev)
 	c->fresh = false;
 	for (i = 0; i < c->nr_slots; i++) {
 		begin_at(ev, i, &c->slots[i].now);
+		if (ev->overflow)
+			tally_silent_begin(ev, i);
 		ev->views[i].offline = !c->slots[i].event;
 	}
 	WRITE_ONCE(ev->on, true);
@@ -484,6 +492,8 @@ enum tally_state tally_event_state(struct tally_event *ev)
 		return TALLY_STATE_ERROR;
 	might_sleep();
 	mutex_lock(&ev->counter->lock);
+	if (ev->overflow)
+		tally_silent_read(ev);
 	state = tally_event_state_now(ev);
 	tally_event_tell(ev, state);
 	mutex_unlock(&ev->counter->lock);

@@ -34,6 +34,11 @@ struct tally_windows;
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
+ * @mark_overflows: number of overflows before @mark_value was read; see silent.c
+ * @mark_value: value of the slot that was read then
+ * @mark_period: period that was in effect then
+ * @marked: @mark_value and @mark_period are valid
+ * @silent: an overflow has been overdue since
  *
  * Written under tally_counter::lock. Members above @begins are read without it.
  */
@@ -47,10 +52,15 @@ struct tally_view {
 	u64 zeroed[2];
 	bool begun[2];
 	bool begins;
+	bool marked;
+	bool silent;
 	bool offline;
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
+	u64 mark_overflows;
+	u64 mark_value;
+	u64 mark_period;
 } __aligned(64);
 
 /* A view that can never be read locally. */

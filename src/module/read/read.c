@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "compat.h"
 #include "event/event.h"
+#include "event/silent.h"
 #include "read/read.h"
 
 /* Returns the event's part of a slot as of the last tally_counter_look(). */
@@ -54,6 +55,8 @@ int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
 	if (!tally_counter_serves(ev->counter, slot))
 		return -ENODEV;
 	tally_counter_look_slot(ev->counter, slot);
+	if (ev->overflow)
+		tally_silent_look(ev, slot, 1);
 	add_slot(ev, slot, count);
 	count->state = tally_state_worse(count->state,
 					 tally_event_slot_state(ev, slot));
@@ -100,6 +103,8 @@ static void read_all(struct tally_event *ev, bool whole, struct tally_count *cou
 	memset(count, 0, sizeof(*count));
 	mutex_lock(&ev->counter->lock);
 	tally_counter_look(ev->counter);
+	if (ev->overflow)
+		tally_silent_look(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		add_slot(ev, i, count);
 	if (whole)
@@ -149,6 +154,8 @@ void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
 
 	mutex_lock(&ev->counter->lock);
 	tally_counter_look(ev->counter);
+	if (ev->overflow)
+		tally_silent_look(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		memset(&counts[i], 0, sizeof(counts[i]));
 		add_slot(ev, i, &counts[i]);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events whose overflow interrupt never comes: firmware, a hypervisor or a driver keeps it,
+ * while the PMU counts on.
+ *
+ * The callback does nothing for this. A read that sleeps compares: each view has a mark, which
+ * is the number of overflows at one moment and a count of a later moment. If the slot has
+ * counted more than two periods since the mark, and the number of overflows is the same, the
+ * event is silent there. If the number is another one, the next read makes a new mark. So an
+ * event that never overflowed is found by the first read after two periods, and one that
+ * stopped to overflow by the second read after that.
+ *
+ * Software overflows where it counts, without an interrupt: it is never silent.
+ */
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include "compat.h"
+#include "event/event.h"
+#include "event/overflow.h"
+#include "event/silent.h"
+
+/* Some CPUs round short periods up, to 128 counts at most. */
+#define SLACK		256
+
+/*
+ * Periods without an overflow after which an event is silent. For a frequency, perf lowers
+ * the period by an eighth at a tick, and lets the PMU go on with a period that is up to 8
+ * times as long as the one that is in effect.
+ */
+#define PERIODS		2
+#define PERIODS_OF_FREQ	10
+
+/* Whether an event that has counted so much since an overflow should have overflowed. */
+bool tally_silent_passed(u64 counted, u64 period, bool freq)
+{
+	return counted > SLACK &&
+	       (counted - SLACK) / (freq ? PERIODS_OF_FREQ : PERIODS) >= period;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_silent_passed);
+
+/*
+ * Whether each overflow of the slot is counted. Those in the idle task, and those above a
+ * limit, are not. The children of an inherited event, and the events for each kind of core,
+ * have periods of their own.
+ */
+static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
+{
+	struct tally_overflow *of = ev->overflow;
+
+	if (s->event->pmu->task_ctx_nr == perf_sw_context || s->others)
+		return false;
+	if (of->special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT))
+		return false;
+	if (of->special & TALLY_SPECIAL_ONE_SHOT && !atomic_read(&of->armed))
+		return false;
+	return !tally_overflow_is_spent(of);
+}
+
+static u64 overflows_on(const struct tally_overflow *of, int cpu)
+{
+	const struct tally_overflow_cpu *oc = per_cpu_ptr(of->cpus, cpu);
+
+	return READ_ONCE(oc->sample.sequence) + local_read(&oc->skipped);
+}
+
+/* Returns the number of overflows of a slot. */
+static u64 overflows_of(const struct tally_event *ev, unsigned int slot)
+{
+	u64 sum = 0;
+	int cpu;
+
+	if (tally_counter_on_all_cpus(ev->counter))
+		return overflows_on(ev->overflow, slot);
+	for_each_possible_cpu(cpu)
+		sum += overflows_on(ev->overflow, cpu);
+	return sum;
+}
+
+static void mark(struct tally_event *ev, unsigned int slot)
+{
+	struct tally_view *view = &ev->views[slot];
+
+	view->marked = true;
+	view->mark_value = ev->counter->slots[slot].now.value;
+	view->mark_period = tally_event_slot_period(ev, slot);
+}
+
+/* Begins to watch a slot of an event that is being enabled. */
+void tally_silent_begin(struct tally_event *ev, unsigned int slot)
+{
+	ev->views[slot].silent = false;
+	ev->views[slot].mark_overflows = overflows_of(ev, slot);
+	mark(ev, slot);
+}
+
+/* The period begins anew, on all slots. */
+void tally_silent_forget(struct tally_event *ev)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&ev->counter->lock);
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		ev->views[i].marked = false;
+		ev->views[i].silent = false;
+	}
+}
+
+/* Returns whether an overflow of the slot is overdue. */
+static bool is_overdue(struct tally_event *ev, unsigned int slot)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	struct tally_view *view = &ev->views[slot];
+	u64 overflows;
+
+	if (!ev->on || tally_counter_state(ev->counter, slot) != TALLY_STATE_ACTIVE)
+		return false;
+	if (!is_watched(ev, s)) {
+		view->marked = false;
+		view->silent = false;
+		return false;
+	}
+	if (!view->marked)
+		mark(ev, slot);
+	if (!tally_silent_passed(s->now.value - view->mark_value, view->mark_period,
+				 ev->attr.freq))
+		return false;
+	overflows = overflows_of(ev, slot);
+	if (overflows == view->mark_overflows)
+		return true;
+	view->mark_overflows = overflows;
+	view->marked = false;
+	view->silent = false;
+	return false;
+}
+
+/**
+ * tally_silent_look - find out which slots of an event are silent
+ * @ev: the event, which overflows; tally_slot::now of the slots is new
+ * @first: the first slot
+ * @nr: number of slots
+ *
+ * An interrupt can be late, as long as its CPU has interrupts disabled. In a grace period
+ * each CPU that was in such code comes out of it, and takes its interrupts.
+ *
+ * Context: Process context, may sleep; under tally_counter::lock.
+ */
+void tally_silent_look(struct tally_event *ev, unsigned int first, unsigned int nr)
+{
+	bool overdue = false;
+	unsigned int i;
+
+	for (i = first; i < first + nr; i++)
+		overdue |= is_overdue(ev, i) && !ev->views[i].silent;
+	if (!overdue)
+		return;
+	synchronize_rcu();
+	for (i = first; i < first + nr; i++)
+		ev->views[i].silent = is_overdue(ev, i);
+}
+
+/* As tally_silent_look(), for a caller that has not read the slots. */
+void tally_silent_read(struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	unsigned int i;
+
+	if (!ev->on)
+		return;
+	for (i = 0; i < c->nr_slots; i++)
+		if (c->slots[i].event && is_watched(ev, &c->slots[i]))
+			tally_counter_look_slot(c, i);
+	tally_silent_look(ev, 0, c->nr_slots);
+}
