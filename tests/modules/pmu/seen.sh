@@ -53,12 +53,6 @@ changed() {
 }
 ok 'perf changes its period' wait_for 60 changed
 like "$(file hz spec)" '*freq=100 *' 'the spec has the frequency all the same'
-echo 0 >/sys/devices/system/cpu/cpu$last/online
-has_no_period() { [ "$(file all period | tail -n 1)" = "$last -" ]; }
-ok 'a CPU that is offline has no period' wait_for 60 has_no_period
-echo 1 >/sys/devices/system/cpu/cpu$last/online
-has_period() { [ "$(file all period | tail -n 1)" = "$last 500" ]; }
-ok 'it has one again when it is back' wait_for 60 has_period
 for name in fixed all clock short task counts hz; do
 	remove $name >/dev/null
 done
@@ -80,6 +74,86 @@ done
 echo 3 >/sys/module/tally_pmu/parameters/max_precise
 refused_line EINVAL 'precise is for sampled events' "${written}P cpu=0"
 refused_line EINVAL 'more than three p' "${written}pppp cpu=0 period=1000"
+
+# ---- an overflow interrupt that never comes
+
+# count_on CPU N: the PMU counts N more there.
+total0=0 total1=0
+count_on() {
+	case $1 in
+	0) total0=$((total0 + $2)) && written 0 $total0 ;;
+	*) total1=$((total1 + $2)) && written 1 $total1 ;;
+	esac
+}
+written 0 0
+written 1 0
+echo Y >$test_pmu/mute
+is "$(create "$written" cpu=0 period=1000 name=one)" OK 'a PMU whose interrupts never come'
+is "$(create "$written" period=1000 name=all)" OK 'the same on all CPUs'
+is "$(create "$written" cpu=0 freq=100 name=hz)" OK 'the same with a frequency'
+is "$(create "${written}I" cpu=0 period=1000 name=idle)" OK 'the same but for the idle task'
+is "$(create "$written" cpu=0 disabled period=1000 name=off)" OK 'the same, disabled'
+is "$(create context-switches period=1 name=soft)" OK 'and an event of software'
+count_on 0 2255
+is "$(state one) $(state all)" 'active active' 'before two periods and 256 counts they are active'
+count_on 0 1
+is "$(state one) $(state all)" 'silent silent' 'and silent after them'
+is "$(count one) $(file one overflows)" '2256 0' 'the count is right all the same'
+is "$(grep '^one ' $tally/events | cut -d' ' -f1-4)" 'one cpu=0 silent 2256' 'the list says it, too'
+is "$(cpu_line all 0 | cut -d' ' -f1-2) $(cpu_line all 1 | cut -d' ' -f1-2)" 'silent 2256 active 0' \
+	'the CPU that has not counted is active'
+is "$(state hz)" silent 'with a frequency it is silent after ten periods'
+is "$(state idle) $(state off) $(state soft)" 'active off active' 'the others are never silent'
+echo N >$test_pmu/mute
+count_on 0 1
+is "$(state one) $(file one overflows)" 'active 1' 'when an interrupt comes, it is active again'
+echo Y >$test_pmu/mute
+states=''
+for n in 1 2; do
+	count_on 0 3000
+	states="$states$(state one) "
+done
+is "$states" 'active silent ' 'when no more come, reads find it out'
+is "$(rd $tally/one/state)" silent 'and still know it'
+echo "one" >$tally/remove
+is "$(create "$written" cpu=0 period=1000 name=one)" OK 'one that is made anew'
+is "$(state one)" active 'is active at first'
+for name in one all hz idle off soft; do
+	remove $name >/dev/null
+done
+echo N >$test_pmu/mute
+
+# Interrupts come: whatever is counted between two reads, no event is ever silent.
+is "$(create "$written" period=700 name=all)" OK 'a PMU whose interrupts come'
+is "$(create "$written" cpu=1 freq=1000 name=hz)" OK 'and with a frequency'
+n=0 seen=''
+while [ $n -lt 100 ]; do
+	n=$((n + 1))
+	count_on $((n % 2)) $((n * n * 7))
+	seen="$seen $(state all) $(state hz) $(cut -d' ' -f2 $tally/all/per_cpu | xargs)"
+done
+is "$(echo "$seen" | tr ' ' '\n' | sort -u | xargs)" active 'no event is ever silent'
+at_least "$(file all overflows)" 50 'they overflow'
+if [ $raw = 0 ]; then
+	is "$(create cycles period=500000000 name=real)" OK "the machine's own PMU"
+	overflows_reach() { [ "$(file real overflows)" -ge 2 ] || { state real >>$tmp/states && false; }; }
+	ok 'overflows' wait_for 60 overflows_reach
+	is "$(sort -u $tmp/states)" active 'and is never silent'
+fi
+for name in all hz real; do
+	remove $name >/dev/null
+done
+
+# ---- hotplug. A CPU that comes back makes no interrupts any more.
+
+is "$(create "$written" period=500 name=all)" OK 'a period, and a CPU that goes'
+echo 0 >/sys/devices/system/cpu/cpu$last/online
+has_no_period() { [ "$(file all period | tail -n 1)" = "$last -" ]; }
+ok 'a CPU that is offline has no period' wait_for 60 has_no_period
+echo 1 >/sys/devices/system/cpu/cpu$last/online
+has_period() { [ "$(file all period | tail -n 1)" = "$last 500" ]; }
+ok 'it has one again when it is back' wait_for 60 has_period
+remove all >/dev/null
 rmmod tally_pmu
 nothing_left 'all events are gone'
 finish
