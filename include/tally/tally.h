@@ -457,6 +457,9 @@ struct tally_count {
  * @TALLY_SAMPLE_TIME: tally_sample::time is valid
  * @TALLY_SAMPLE_THROTTLED: perf stopped the event until the next tick
  * @TALLY_SAMPLE_CHILD: the overflow is of a child's inherited event
+ * @TALLY_SAMPLE_GUEST: the task was running a guest of KVM (PF_VCPU). The sample has the
+ *	address and the registers of the host's code that entered the guest, which perf would
+ *	not show.
  */
 enum tally_sample_flags {
 	TALLY_SAMPLE_NMI	= BIT(0),
@@ -466,6 +469,7 @@ enum tally_sample_flags {
 	TALLY_SAMPLE_TIME	= BIT(4),
 	TALLY_SAMPLE_THROTTLED	= BIT(5),
 	TALLY_SAMPLE_CHILD	= BIT(6),
+	TALLY_SAMPLE_GUEST	= BIT(7),
 };
 
 /**
@@ -543,6 +547,7 @@ struct tally_handler {
  * @handler_ns:	 nanoseconds in all handlers, estimated from the first call and at least
  *		 every 64th
  * @handler_max_ns: nanoseconds of the longest of those calls
+ * @guest:	 number of overflows in a guest of KVM: TALLY_SAMPLE_GUEST
  */
 struct tally_overflow_stats {
 	u64 overflows;
@@ -552,6 +557,7 @@ struct tally_overflow_stats {
 	u64 throttled;
 	u64 handler_ns;
 	u64 handler_max_ns;
+	u64 guest;
 };
 
 /* define TALLY_BUDGET_LATEST - Windows that struct tally_budget_stats has the numbers of. */

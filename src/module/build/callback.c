@@ -10,9 +10,9 @@
  *
  * There are three ways. An event with nothing but a direct handler takes the short way in
  * tally_overflow_callback(). An event of a file with nothing but a ring takes recorded().
- * All other events take overflowed(), and so do all while somebody listens to the tracepoint
- * tally:overflow. The callback decides by tally_overflow::special of the event and @gate of
- * the CPU.
+ * All other events take overflowed(), and so do overflows in a guest, and all while somebody
+ * listens to the tracepoint tally:overflow. The callback decides by tally_overflow::special
+ * of the event and @gate of the CPU.
  *
  * Ordering, beside queue.c (A to D):
  *
@@ -74,13 +74,28 @@ static __always_inline void fill(struct tally_sample *s,
 	s->regs = regs;
 }
 
-/* fill(), and the fields that only some events have. */
+/* KVM sets this while the task runs a guest. perf's own way to ask is not exported. */
+static __always_inline bool runs_guest(void)
+{
+	return current->flags & PF_VCPU;
+}
+
+/* Whether code of the task was interrupted, and not the interrupt that ended its guest's turn. */
+static bool in_guest(struct pt_regs *regs)
+{
+	return runs_guest() && !user_mode(regs) && hardirq_count() == HARDIRQ_OFFSET &&
+	       !in_serving_softirq();
+}
+
+/* fill(), and the fields that only some samples have. */
 static void fill_special(struct tally_sample *s, u32 special,
 			 const struct perf_event *event,
 			 const struct perf_sample_data *data,
 			 struct pt_regs *regs)
 {
 	fill(s, data, regs);
+	if (in_guest(regs))
+		s->flags |= TALLY_SAMPLE_GUEST;
 	if (tally_pmu_throttled(event))
 		s->flags |= TALLY_SAMPLE_THROTTLED;
 	if (special & TALLY_SPECIAL_INHERIT && event->parent)
@@ -245,6 +260,8 @@ static noinline void overflowed(struct tally_overflow *of,
 	if (!take(of, special))
 		return;
 	traced(of, oc, data, regs);
+	if (in_guest(regs))
+		local_inc(&oc->guest);
 	/* The record is also written if this interrupts a handler of the event. */
 	if (special & TALLY_SPECIAL_RECORD)
 		tally_record_sample(of->output, event, data, regs);
@@ -296,6 +313,12 @@ static noinline void recorded(struct tally_overflow *of,
 	WRITE_ONCE(oc->busy, 0);
 }
 
+/* Whether the overflow is marked or traced. */
+static __always_inline bool is_seen(void)
+{
+	return unlikely(runs_guest()) || trace_overflow_enabled();
+}
+
 /**
  * tally_overflow_callback - deliver an overflow; perf's callback
  * @event: perf's event, or that of a child
@@ -314,10 +337,9 @@ void tally_overflow_callback(struct perf_event *event,
 	u64 sequence;
 
 	if (unlikely(special | READ_ONCE(oc->gate)) ||
-	    unlikely(tally_pmu_throttled(event)) || trace_overflow_enabled()) {
+	    unlikely(tally_pmu_throttled(event)) || is_seen()) {
 		if ((special & ~OF_SAMPLES) == TALLY_SPECIAL_RECORD &&
-		    !READ_ONCE(oc->gate) && !tally_pmu_throttled(event) &&
-		    !trace_overflow_enabled())
+		    !READ_ONCE(oc->gate) && !tally_pmu_throttled(event) && !is_seen())
 			recorded(of, oc, event, data, regs);
 		else
 			overflowed(of, oc, event, data, regs);

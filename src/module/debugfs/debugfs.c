@@ -134,6 +134,7 @@ static int stats_show(struct seq_file *m, void *v)
 	seq_printf(m, "throttled %llu\n", overflows.throttled);
 	seq_printf(m, "handler_ns %llu\n", overflows.handler_ns);
 	seq_printf(m, "handler_max_ns %llu\n", overflows.handler_max_ns);
+	seq_printf(m, "guest %llu\n", overflows.guest);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

@@ -6,10 +6,10 @@
  * scale and unit, or the last value of a gauge.
  *
  * The folder of an event with a period also has files for the number of overflows, those
- * that its handlers skipped or missed, lost records, the times that it was throttled, and
- * the nanoseconds in its handlers: of all calls, and of the longest one. period has the
- * period in effect, which changes if the event has a frequency: CPU and counts. precise has
- * the precision that the PMU accepted: 0 to 3.
+ * that came in a guest of KVM, those that its handlers skipped or missed, lost records, the
+ * times that it was throttled, and the nanoseconds in its handlers: of all calls, and of the
+ * longest one. period has the period in effect, which changes if the event has a frequency:
+ * CPU and counts. precise has the precision that the PMU accepted: 0 to 3.
  *
  * per_cpu: CPU, state, count, nanoseconds enabled and running.
  *
@@ -297,6 +297,12 @@ static int handler_max_ns_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
 
+static int guest_show(struct seq_file *m, void *v)
+{
+	return show_overflows(m, offsetof(struct tally_overflow_stats, guest));
+}
+DEFINE_SHOW_ATTRIBUTE(guest);
+
 /* Whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
 {
@@ -369,6 +375,7 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 		{ "handler_ns", &handler_ns_fops, has_overflows },
 		{ "handler_max_ns", &handler_max_ns_fops, has_overflows },
 		{ "budget", &budget_fops, has_budget },
+		{ "guest", &guest_fops, has_overflows },
 	};
 	struct dentry *file;
 	size_t i;

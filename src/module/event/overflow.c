@@ -386,6 +386,7 @@ static void add_stats_of(const struct tally_overflow *of, int cpu,
 	stats->skipped += of->direct.fn ? skipped : 0;
 	stats->missed += local_read(&oc->queue.missed);
 	stats->throttled += local_read(&oc->throttled);
+	stats->guest += local_read(&oc->guest);
 	stats->handler_ns += estimate(&oc->direct, entered) +
 			     estimate(&oc->irq, READ_ONCE(oc->irq.calls)) +
 			     estimate(&oc->work, READ_ONCE(oc->work.calls));

@@ -69,6 +69,7 @@ struct tally_calls {
  * @skipped: number of overflows without a call of the direct handler, because it was
  *	running or @paused was set; counted in any context
  * @throttled: number of times that perf or @paused stopped the event; as @skipped
+ * @guest: number of overflows in a guest of KVM; as @skipped
  * @window_start: time at which the rate was last found to be low enough (c)
  * @direct: time that the direct handler took (c)
  * @irq: time that the handler in interrupt took; written by @announce
@@ -95,6 +96,7 @@ struct tally_overflow_cpu {
 	local_t passed;
 	local_t skipped;
 	local_t throttled;
+	local_t guest;
 	u64 window_start;
 	struct tally_calls direct;
 	struct tally_calls irq;
