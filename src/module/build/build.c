@@ -12,6 +12,7 @@
 #include "base/ptr.h"
 #include "build/callback.h"
 #include "build/end.h"
+#include "build/holder.h"
 #include "builder/builder.h"
 #include "builder/rights.h"
 #include "compat.h"
@@ -265,20 +266,20 @@ static struct tally_event *event_new(struct tally_builder *b,
 }
 
 /* Enables the event. Returns 0 if it counts, EBUSY if not, ESRCH without a task. */
-static int try_enable(struct tally_event *ev)
+static int try_enable(struct tally_event *ev, struct tally_builder *b)
 {
 	int err = tally_event_enable(ev);
 
 	if (err == -ESRCH)
 		return err;
-	return err || !tally_event_counts(ev) ? -EBUSY : 0;
+	return err || !tally_event_counts(ev) ? tally_build_busy(b, ev) : 0;
 }
 
 /*
  * Tries an event that is to stay disabled. Only the counter is switched on: the event has
  * no count of the trial, and no handler is called.
  */
-static int try_only(struct tally_event *ev)
+static int try_only(struct tally_event *ev, struct tally_builder *b)
 {
 	struct tally_counter *c = ev->counter;
 	int err = 0;
@@ -289,15 +290,19 @@ static int try_only(struct tally_event *ev)
 		err = -ESRCH;
 	else if (!tally_counter_counts(c))
 		err = -EBUSY;
+	mutex_unlock(&c->lock);
+	if (err == -EBUSY)
+		err = tally_build_busy(b, ev);
+	mutex_lock(&c->lock);
 	tally_counter_off(c);
 	mutex_unlock(&c->lock);
 	return err;
 }
 
-static int start(struct tally_event *ev, const struct tally_builder *b)
+static int start(struct tally_event *ev, struct tally_builder *b)
 {
 	if (b->flags & TALLY_BUILDER_REQUIRE)
-		return b->attr.disabled ? try_only(ev) : try_enable(ev);
+		return b->attr.disabled ? try_only(ev, b) : try_enable(ev, b);
 	if (!b->attr.disabled)
 		tally_event_enable(ev);
 	else if (b->attr.enable_on_exec)

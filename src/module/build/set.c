@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include "base/ptr.h"
 #include "build/end.h"
+#include "build/holder.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -141,7 +142,7 @@ static int all_counted(struct tally_set *set, struct tally_builder *builders)
 		missing = find_missing(set);
 	if (missing < 0)
 		return 0;
-	tally_builder_failed(&builders[missing], -EBUSY, -1);
+	tally_build_busy(&builders[missing], set->members[missing]);
 	builders[missing].err = 0;
 	return -EBUSY;
 }

@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
 #include "build/end.h"
+#include "build/holder.h"
 #include "builder/builder.h"
 #include "builder/rights.h"
 #include "event/event.h"
@@ -112,10 +113,11 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	if (!how->require || !(set->on & set->wanted & tally_group_bit(set, ev)) ||
 	    tally_event_counts(ev))
 		return 0;
+	b->stage = TALLY_STAGE_PERF;
+	err = tally_build_busy(b, ev);
 	tally_group_leave(set, ev);
 	set->ragged = ragged;
-	b->stage = TALLY_STAGE_PERF;
-	return tally_builder_failed(b, -EBUSY, -1);
+	return err;
 }
 
 /*
@@ -186,7 +188,7 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 		tally_group_update(set);
 	if (wanted && require && !tally_event_counts(ev)) {
 		b->stage = TALLY_STAGE_PERF;
-		err = tally_builder_failed(b, -EBUSY, -1);
+		err = tally_build_busy(b, ev);
 	}
 	mutex_unlock(&set->lock);
 	return err;
