@@ -437,6 +437,50 @@ out:
 	kthread_stop(task);
 }
 
+static void ignore(struct tally_event *ev, const struct tally_sample *s, void *context)
+{
+}
+
+/* Lets the event look as if it had counted 4 periods without an overflow, and returns its state. */
+static enum tally_state overdue(struct tally_event *ev)
+{
+	struct tally_view *view = &ev->views[0];
+
+	tally_event_state(ev);
+	view->marked = true;
+	view->mark_period = ev->attr.sample_period;
+	view->mark_value = ev->counter->slots[0].now.value - 4 * ev->attr.sample_period;
+	return tally_event_state(ev);
+}
+
+/* Between the last overflow of a limit and its end, an event is not silent. */
+static void state_spent(struct kunit *test)
+{
+	struct tally_overflow *of;
+	struct tally_builder b;
+	struct tally_event *ev;
+
+	tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_CPU_CYCLES));
+	tally_builder_on_cpu(&b, cpumask_first(cpu_online_mask));
+	tally_builder_period(&b, BIT_ULL(50));
+	tally_builder_on_overflow(&b, ignore, NULL);
+	ev = tally_build(&b);
+	if (ev == ERR_PTR(-ENOENT))
+		kunit_skip(test, "no PMU");
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(ev), "%s", tally_builder_why(&b));
+	of = ev->overflow;
+	of->special |= TALLY_SPECIAL_LIMITED;
+	KUNIT_EXPECT_EQ(test, overdue(ev), TALLY_STATE_ACTIVE);
+	of->special ^= TALLY_SPECIAL_LIMITED | TALLY_SPECIAL_ONE_SHOT;
+	atomic_set(&of->armed, 0);
+	KUNIT_EXPECT_EQ(test, overdue(ev), TALLY_STATE_ACTIVE);
+	of->special ^= TALLY_SPECIAL_ONE_SHOT;
+	KUNIT_EXPECT_EQ(test, overdue(ev), TALLY_STATE_SILENT);
+	KUNIT_EXPECT_EQ(test, tally_event_set_period(ev, BIT_ULL(51)), 0);
+	KUNIT_EXPECT_EQ(test, overdue(ev), TALLY_STATE_SILENT);
+	tally_event_release(ev);
+}
+
 static void state_release_nothing(struct kunit *test)
 {
 	tally_event_release(NULL);
@@ -456,6 +500,7 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_exited),
 	KUNIT_CASE(state_inactive),
 	KUNIT_CASE(state_leaving),
+	KUNIT_CASE(state_spent),
 	KUNIT_CASE(state_release_nothing),
 	{ }
 };

@@ -23,7 +23,7 @@ for file in create remove; do
 done
 is "$(ls $tally | tr '\n' ' ')" 'create events pmus remove stats ' 'nothing else is there'
 is "$(cut -d' ' -f1 $tally/stats | tr '\n' ' ')" \
-	'events counters perf_events hotplug_repairs hotplug_errors overflows skipped missed lost throttled handler_ns handler_max_ns ' \
+	'events counters perf_events hotplug_repairs hotplug_errors overflows skipped missed lost throttled handler_ns handler_max_ns guest ' \
 	'what stats tells'
 is "$(sed 's/.* //' $tally/stats | sort -u)" 0 'all zero'
 is "$(rd $tally/create)" 'EINVAL' 'create does not read'

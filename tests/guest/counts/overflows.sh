@@ -13,7 +13,7 @@
 . "$(dirname "$0")/lib.sh"
 need_two_cpus
 
-files='overflows skipped missed lost throttled handler_ns handler_max_ns'
+files='overflows skipped missed lost throttled handler_ns handler_max_ns guest'
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
 *) symbol=__arm64_sys_getppid ;;

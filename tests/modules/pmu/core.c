@@ -15,6 +15,7 @@
 #include <linux/device.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
 #include "probes.h"
@@ -38,6 +39,9 @@ MODULE_PARM_DESC(max_precise, "highest precise_ip that the core PMU accepts");
 
 /* The PMU's interrupts never come, as where firmware or a hypervisor keeps them. */
 static bool mute;
+
+/* A task that writes the total of its own CPU runs a guest. */
+static bool vcpu;
 
 /**
  * struct core_pmu - a core PMU
@@ -347,9 +351,16 @@ int core_write(int cpu, u64 total)
 }
 EXPORT_SYMBOL_GPL(core_write);
 
+/* The task that writes may look like one that runs a guest of KVM. */
 static int written_set(void *data, u64 total)
 {
-	return core_write((long)data, total);
+	int err;
+
+	if (READ_ONCE(vcpu))
+		current->flags |= PF_VCPU;
+	err = core_write((long)data, total);
+	current->flags &= ~PF_VCPU;
+	return err;
 }
 
 static int written_get(void *data, u64 *total)
@@ -391,6 +402,7 @@ int core_init(struct dentry *dir)
 		debugfs_create_file_unsafe(name, 0600, dir, (void *)(long)cpu, &written_fops);
 	}
 	debugfs_create_bool("mute", 0600, dir, &mute);
+	debugfs_create_bool("vcpu", 0600, dir, &vcpu);
 	if (!hybrid)
 		return core_register(raw ? "cpu" : "tally_core", type, 0);
 	err = core_register("tally_big", type, 0) ?: core_register("tally_little", -1, 1);

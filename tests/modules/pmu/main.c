@@ -10,6 +10,7 @@
  *			shows how many there were
  *	writtenN	total of the core PMU's event 0x01 on CPU N; a write makes an interrupt
  *	mute		Y: the core PMU's interrupts never come
+ *	vcpu		Y: a task that writes to writtenN on CPU N runs a guest of KVM meanwhile
  *	advance		a write of a number adds it to the total of each domain of the uncore
  *			PMUs that has a CPU
  *	total		sum of the totals of the PMU tally_uncore's domains

@@ -84,6 +84,7 @@ void pmi(void)
 {
 	WRITE_ONCE(word, 1);
 }
+EXPORT_SYMBOL_GPL(pmi);
 
 static int begin(void)
 {
@@ -113,6 +114,7 @@ void pmi(void)
 {
 	irq_work_queue(this_cpu_ptr(&works));
 }
+EXPORT_SYMBOL_GPL(pmi);
 
 /* A module's per-CPU variables cannot begin with pointers: they are not relocated. */
 static int begin(void)

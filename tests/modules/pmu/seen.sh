@@ -144,6 +144,101 @@ for name in all hz real; do
 	remove $name >/dev/null
 done
 
+# ---- samples in a guest
+
+is "$(create "$written" period=10 name=all)" OK 'samples of a PMU'
+echo Y >$test_pmu/vcpu
+guests() {
+	total0=$((total0 + 10))
+	as cpu "$1" sh -c "echo $total0 >$test_pmu/written0"
+	is "$(file all guest)" 1 "$2"
+}
+guests 0 'a task that runs a guest'
+guests 1 'not another one'
+echo N >$test_pmu/vcpu
+guests 0 'nor the same one when the guest is left'
+is "$(file all overflows)" 3 'each is an overflow'
+is "$(stat_of guest)" 1 'stats has it'
+remove all >/dev/null
+as cpu 0 insmod tally_pmu_seen.ko core=$core
+module_results tally_pmu_seen
+rmmod tally_pmu_seen
+
+# ---- what holds the PMU
+
+# busy WORDS LINE: the line is refused, and the log has these words before the errno.
+busy() {
+	mark
+	is "$(as cpu 0 wr $tally/create "$2")" EBUSY "EBUSY: $2"
+	ok "the log says: $1" logged ": the PMU is taken$1 $(in_log EBUSY)"
+}
+# at_times WORDS LINE: the same of events that take turns.
+at_times() {
+	mark
+	[ "$(as cpu 0 wr $tally/create "$2 name=turn")" = EBUSY ] || { remove turn; false; } &&
+		logged ": the PMU is taken$1 $(in_log EBUSY)"
+}
+two=$core/event=0x3c/ three=$core/event=0xc0/
+# Pinned, because events take turns otherwise.
+create "$written" cpu=0 pinned exclusive name=solo >/dev/null
+busy '; exclusive on cpu 0: event solo' "$two cpu=0 require"
+busy '; exclusive on cpu 0: event solo' "$two cpu=0 require disabled"
+busy '; exclusive on cpu 0: event solo' "$two require"
+busy '; exclusive on cpu 0: event solo' "$two cpu=0 exclusive require"
+busy '; exclusive on cpu 0: event solo' "$two pid=0 require"
+busy '; exclusive on cpu 0: event solo' "{$two,$three} cpu=0 require name=pair"
+is "$(create "$two" cpu=1 require name=other)" OK 'nothing holds another CPU'
+remove solo >/dev/null
+remove other >/dev/null
+create "$two" cpu=0 name=other >/dev/null
+ok 'an exclusive event is alone on the PMU' wait_for 60 \
+	at_times ', and an exclusive event is alone on it' "$three cpu=0 exclusive require"
+remove other >/dev/null
+for n in 1 2 3 4; do
+	create "$two" cpu=0 pinned name=p$n >/dev/null
+done
+busy '; pinned on cpu 0: event p[1-4], and 3 more' "$three cpu=0 require"
+for n in 1 2 3 4; do
+	remove p$n >/dev/null
+done
+create_modified() { create "$two$1" cpu=0 name=m"$1" >/dev/null; }
+for m in u k uk h; do
+	create_modified $m
+done
+ok 'events that take turns are not named' wait_for 60 at_times '' "$three cpu=0 require"
+for m in u k uk h; do
+	remove m$m >/dev/null
+done
+refused 'none of them was made' test -e $tally/pair
+
+# Four pinned events of a program, one of which is named, to those who may see it.
+setting /proc/sys/kernel/perf_event_paranoid 1
+type=$(cat /sys/bus/event_source/devices/$core/type)
+for n in 1 2 3 4; do
+	helper devbusy hold "$type" 0x3c >$tmp/held$n
+done
+all_held() { cat $tmp/held? | wc -l | grep -qx 4; }
+ok 'a program holds the PMU' wait_for 60 all_held
+busy '; pinned on cpu 0: devbusy\[[0-9]*\], and 3 more' "$three cpu=0 require"
+like "$(devbusy root "$type" 0xc0)" \
+	'EBUSY the PMU is taken; pinned on cpu 0: devbusy\[[0-9]*\], and 3 more' 'root is told'
+got=$(devbusy nobody "$type" 0xc0)
+case $got in
+EACCES*) skip 'this kernel hides its level from modules' 'nobody is told no names' ;;
+*) is "$got" 'EBUSY the PMU is taken' 'nobody is told no names' ;;
+esac
+end_helpers
+if [ $raw = 1 ]; then
+	rmmod tally_pmu
+	insmod tally_pmu.ko counters=1
+	insmod tally_pmu_seen.ko hold=1
+	busy '; pinned on cpu 0: function hold_it .*' "$two cpu=0 require"
+	busy '; pinned on cpu 1: the NMI watchdog' "$two cpu=1 require"
+	rmmod tally_pmu_seen
+	is "$(create "$two" require name=all)" OK 'nothing holds it any more'
+	remove all >/dev/null
+fi
+
 # ---- hotplug. A CPU that comes back makes no interrupts any more.
 
 is "$(create "$written" period=500 name=all)" OK 'a period, and a CPU that goes'
