@@ -27,9 +27,6 @@
 #include "event/silent.h"
 #include "base/pmu.h"
 
-/* The shortest period of perf's timers for clocks, in nanoseconds. */
-#define CLOCK_PERIOD_MIN	10000ULL
-
 /* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
 static struct workqueue_struct *control_wq;
 
@@ -214,21 +211,6 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_set_period);
-
-/* Returns the period in effect on a slot; 0 if there is none. Under tally_counter::lock. */
-u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
-{
-	const struct tally_slot *s = &ev->counter->slots[slot];
-	u64 period;
-
-	if (!ev->overflow || !tally_slot_lives(ev->counter, s))
-		return 0;
-	/* perf's event overflows at each record. */
-	if (ev->filter)
-		return READ_ONCE(ev->overflow->filter_period);
-	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
-	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
-}
 
 u64 tally_event_period(struct tally_event *ev, int cpu)
 {

@@ -13,6 +13,7 @@
  * Software overflows where it counts, without an interrupt: it is never silent.
  */
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -31,6 +32,24 @@
  */
 #define PERIODS		2
 #define PERIODS_OF_FREQ	10
+
+/* The shortest period of perf's timers for clocks, in nanoseconds. */
+#define CLOCK_PERIOD_MIN	10000ULL
+
+/* Returns the period in effect on a slot; 0 if there is none. Under tally_counter::lock. */
+u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	u64 period;
+
+	if (!ev->overflow || !tally_slot_lives(ev->counter, s))
+		return 0;
+	/* perf's event overflows at each record. */
+	if (ev->filter)
+		return READ_ONCE(ev->overflow->filter_period);
+	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
+	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
+}
 
 /* Whether an event that has counted so much since an overflow should have overflowed. */
 bool tally_silent_passed(u64 counted, u64 period, bool freq)
