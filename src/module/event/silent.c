@@ -10,6 +10,9 @@
  * event that never overflowed is found by the first read after two periods, and one that
  * stopped to overflow by the second read after that.
  *
+ * perf changes the period of a frequency at each tick. Such an event is silent only as long as it
+ * has not overflowed at all since it was enabled.
+ *
  * Software overflows where it counts, without an interrupt: it is never silent.
  */
 #include <linux/lockdep.h>
@@ -60,9 +63,9 @@ bool tally_silent_passed(u64 counted, u64 period, bool freq)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_silent_passed);
 
 /*
- * Whether each overflow of the slot is counted. Those in the idle task, and those above a
- * limit, are not. The children of an inherited event, and the events for each kind of core,
- * have periods of their own.
+ * Whether each overflow of the slot is counted. Those in the idle task, those above a limit, and
+ * later ones in the window of a budget are not. The children of an inherited event, and the
+ * events for each kind of core, have periods of their own.
  */
 static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
 {
@@ -70,7 +73,8 @@ static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
 
 	if (s->event->pmu->task_ctx_nr == perf_sw_context || s->others)
 		return false;
-	if (of->special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT))
+	if (of->special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT |
+			   TALLY_SPECIAL_BUDGET))
 		return false;
 	if (of->special & TALLY_SPECIAL_ONE_SHOT && !atomic_read(&of->armed))
 		return false;
@@ -131,7 +135,7 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	struct tally_view *view = &ev->views[slot];
-	u64 overflows;
+	u64 overflows, period;
 
 	if (!ev->on || tally_counter_state(ev->counter, slot) != TALLY_STATE_ACTIVE)
 		return false;
@@ -142,15 +146,20 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 	}
 	if (!view->marked)
 		mark(ev, slot);
-	if (!tally_silent_passed(s->now.value - view->mark_value, view->mark_period,
-				 ev->attr.freq))
+	period = view->mark_period;
+	/* tally_event_reload() may have made it longer. That of a frequency follows the count. */
+	if (!ev->attr.freq)
+		period = max(period, tally_event_slot_period(ev, slot));
+	if (!tally_silent_passed(s->now.value - view->mark_value, period, ev->attr.freq))
 		return false;
 	overflows = overflows_of(ev, slot);
 	if (overflows == view->mark_overflows)
 		return true;
+	view->silent = false;
+	if (ev->attr.freq)
+		return false;
 	view->mark_overflows = overflows;
 	view->marked = false;
-	view->silent = false;
 	return false;
 }
 
