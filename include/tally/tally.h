@@ -560,6 +560,30 @@ struct tally_overflow_stats {
 	u64 guest;
 };
 
+/* define TALLY_FUNC_MEMBERS - Most members of tally_func_build(). */
+#define TALLY_FUNC_MEMBERS 8
+
+/**
+ * struct tally_func_stats - calls of a function
+ * @calls: calls that began and were not missed
+ * @counted: calls that returned, and were counted
+ * @moved: calls that are left out, because they returned on another CPU
+ * @switched: calls that are left out, because their task was switched away meanwhile
+ * @uncounted: calls that are left out, because a member was not counting
+ * @missed: calls that were not seen: within the handler of a probe, or too many at a time.
+ *	Interrupts that come in such a handler are in there.
+ *
+ * @calls is the sum of the next four and of the calls that have not returned yet.
+ */
+struct tally_func_stats {
+	u64 calls;
+	u64 counted;
+	u64 moved;
+	u64 switched;
+	u64 uncounted;
+	u64 missed;
+};
+
 /* define TALLY_BUDGET_LATEST - Windows that struct tally_budget_stats has the numbers of. */
 #define TALLY_BUDGET_LATEST 8
 
@@ -1764,6 +1788,52 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
 	__tally_may_be_bad(__section) || __tally_may_be_bad(__out) ? -EINVAL :	\
 	__tally_section_end(set, &__section->head, __out);		\
 })
+
+struct tally_func;
+
+/**
+ * tally_func_build - count events between the entry and the return of a kernel function
+ * @builders: one for each member, all on all CPUs
+ * @nr: number of @builders, up to TALLY_FUNC_MEMBERS
+ * @symbol: name of the function
+ *
+ * The members are a set (tally_set_build()). Each call counts all that happens on its CPU from
+ * its entry to its return, interrupts and inner calls of the same function included, and
+ * some instructions of the probe. A call that changes the CPU, or that is switched away, is
+ * left out, and counted as such.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: the counts, for tally_func_release(); or an ERR_PTR, with a sentence in the builder
+ * at fault: EACCES without CAP_PERFMON, EPERM under lockdown, ENOENT without such a function,
+ * EINVAL if it cannot be probed or a member is not on all CPUs, E2BIG, EOPNOTSUPP in a kernel
+ * without kretprobes, ENOMEM, and the errors of tally_set_build().
+ */
+struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
+				    const char *symbol);
+
+/**
+ * tally_func_read - read the counts of a function
+ * @func: the counts
+ * @stats: receives the numbers of calls
+ * @sums: receives for each member, in the order of the builders, what it counted in the calls
+ *	that were counted
+ *
+ * Calls that return meanwhile may be in some of the numbers only.
+ *
+ * Context: Any context.
+ * Return: 0; EINVAL for NULL and ERR_PTRs.
+ */
+int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64 *sums);
+
+/**
+ * tally_func_release - end the counts of a function
+ * @func: the counts; NULL and ERR_PTRs are ignored
+ *
+ * Calls that have not returned are not counted any more.
+ *
+ * Context: Process context, may sleep; not from a CPU hotplug callback.
+ */
+void tally_func_release(struct tally_func *func);
 
 /**
  * tally_set_size - return the number of members

@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include "arch/chain.h"
 #include "build/end.h"
+#include "build/func.h"
 #include "build/line_set.h"
 #include "build/lines.h"
 #include "event/control.h"
@@ -53,6 +54,7 @@ static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
 {
 	if (state == MODULE_STATE_GOING) {
+		tally_funcs_release_owned(data);
 		tally_sets_forget(data);
 		tally_events_release_owned(data);
 	}

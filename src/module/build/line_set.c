@@ -7,6 +7,10 @@
  * The members stand between the braces, each with modifiers of its own if it has any. The
  * modifiers and options behind the braces are for all members. A member is an event with the
  * name SET/MEMBER. The set is removed as a whole, by its name.
+ *
+ *	func:vfs_read{cycles,instructions} name=reads
+ *
+ * Counts of a function (func.c) are those of a set on all CPUs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,6 +22,7 @@
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "build/end.h"
+#include "build/func.h"
 #include "build/line_set.h"
 #include "builder/builder.h"
 #include "builder/name.h"
@@ -26,6 +31,7 @@
 /**
  * struct making - a line while its set is made
  * @set: the set
+ * @symbol: name of the function whose counts are asked for; NULL for a set alone
  * @text: copy of the line, in which @members, @modifiers and @options are
  * @members: the members, separated by ','
  * @modifiers: modifiers of all members; NULL without any
@@ -38,6 +44,7 @@
 struct making {
 	struct tally_line_set *set;
 	char *text;
+	const char *symbol;
 	char *members;
 	char *modifiers;
 	char *options;
@@ -61,9 +68,16 @@ static int bad(struct making *m, int err, const char *fmt, ...)
 /* Cuts the line into members, modifiers and options. */
 static int cut(struct making *m)
 {
-	char *rest;
+	char *begin = strchr(m->text, '{'), *rest;
 
-	rest = tally_name_members(m->text + 1, &m->members, m->why, sizeof(m->why));
+	if (!begin)
+		return bad(m, -EINVAL, "expected 'func:FUNCTION{EVENT,...}'");
+	if (begin > m->text)
+		m->symbol = m->text + strlen(TALLY_LINE_FUNC);
+	*begin++ = '\0';
+	if (m->symbol && !*m->symbol)
+		return bad(m, -EINVAL, "no function");
+	rest = tally_name_members(begin, &m->members, m->why, sizeof(m->why));
 	if (IS_ERR(rest))
 		return PTR_ERR(rest);
 	m->options = rest + strcspn(rest, " \t");
@@ -92,6 +106,8 @@ static int parse_member(struct making *m, char *member)
 		err = tally_name_modify(&b->attr, m->modifiers, m->why, sizeof(m->why));
 	else if (err)
 		strscpy(m->why, b->why, sizeof(m->why));
+	if (!err && m->symbol && (b->cpu >= 0 || b->given & TALLY_GIVEN_NOT_CPUS))
+		err = bad(m, -EOPNOTSUPP, "counts of a function are on all CPUs");
 	if (!err && (b->period || b->freq || b->window_ns))
 		err = bad(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
 	return err;
@@ -142,8 +158,8 @@ static int parse(struct making *m, const char *line)
 
 	err = cut(m);
 	while (!err && (member = tally_name_next(&m->members, ','))) {
-		if (m->nr == TALLY_SET_MOST)
-			return bad(m, -E2BIG, "a set has at most %d members", TALLY_SET_MOST);
+		if (m->nr == (m->symbol ? TALLY_FUNC_MEMBERS : TALLY_SET_MOST))
+			return bad(m, -E2BIG, "a set has at most %u members", m->nr);
 		members[m->nr] = member;
 		err = parse_member(m, member);
 		m->nr += !err;
@@ -157,6 +173,24 @@ static int parse(struct making *m, const char *line)
 	return err;
 }
 
+static void remove_folder(struct tally_line_set *ls)
+{
+	const struct tally_folder_ops *folders = tally_folders();
+
+	if (folders)
+		folders->end_set(ls);
+	if (folders)
+		folders->remove_set(ls);
+}
+
+/* The function cannot be probed. The folders of the members go before that of the set. */
+static int give_up(struct making *m, struct tally_set *set, int err)
+{
+	tally_set_release(set);
+	remove_folder(m->set);
+	return err;
+}
+
 static int build(struct making *m)
 {
 	const struct tally_folder_ops *folders = tally_folders();
@@ -165,19 +199,23 @@ static int build(struct making *m)
 	int err, failed;
 
 	m->at = NULL;
+	ls->of_func = m->symbol;
 	err = folders ? folders->add_set(ls) : 0;
 	if (err)
 		return bad(m, err, "the folder cannot be made");
 	set = tally_set_build(m->builders, m->nr);
+	if (!IS_ERR(set) && m->symbol) {
+		ls->func = tally_func_attach(set, m->symbol, THIS_MODULE, m->why,
+					     sizeof(m->why));
+		if (IS_ERR(ls->func))
+			return give_up(m, set, PTR_ERR(ls->func));
+	}
 	if (!IS_ERR(set)) {
 		/* Pairs with the file of the values, which exists already. */
 		smp_store_release(&ls->set, set);
 		return 0;
 	}
-	if (folders)
-		folders->end_set(ls);
-	if (folders)
-		folders->remove_set(ls);
+	remove_folder(ls);
 	failed = tally_set_failed(m->builders, m->nr);
 	if (failed < 0)
 		return bad(m, PTR_ERR(set), "the set cannot be made");
@@ -191,6 +229,7 @@ static void release(struct tally_line_set *ls)
 
 	if (folders)
 		folders->end_set(ls);
+	tally_func_detach(ls->func);
 	tally_set_release(ls->set);
 	if (folders)
 		folders->remove_set(ls);
@@ -214,7 +253,7 @@ static int make(struct making *m, const char *line)
 }
 
 /**
- * tally_line_set_create - make a set from a line of text that begins with '{'
+ * tally_line_set_create - make a set from a line of text that begins with '{' or "func:"
  * @line: the line
  *
  * The set belongs to tally itself, and is removed by its name. If it cannot be made, no
@@ -222,8 +261,8 @@ static int make(struct making *m, const char *line)
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
- * taken; EOPNOTSUPP for a period; ENOMEM; the error of tally_builder_parse() or of
- * tally_set_build().
+ * taken; EOPNOTSUPP for a period; ENOMEM; the error of tally_builder_parse(), of
+ * tally_set_build() or of tally_func_attach().
  */
 int tally_line_set_create(const char *line)
 {

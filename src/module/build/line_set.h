@@ -5,22 +5,31 @@
 #include "event/registry.h"
 
 struct dentry;
+struct tally_func;
 struct tally_set;
+
+/* The beginning of a line that asks for counts of a function. */
+#define TALLY_LINE_FUNC	"func:"
+
+/* Most files of a set that are not those of a member. */
+#define TALLY_SET_FILES	4
 
 /**
  * struct tally_line_set - a set that a line made
  * @folder: name of the set
  * @set: the set; NULL while it is being built
+ * @func: counts of a function; NULL for a set alone
+ * @of_func: the line asks for @func
  * @dir: folder in debugfs; NULL without debugfs
- * @values: file in @dir
- * @spec: file in @dir
+ * @files: files in @dir that read the set
  */
 struct tally_line_set {
 	struct tally_folder_name folder;
 	struct tally_set *set;
+	struct tally_func *func;
+	bool of_func;
 	struct dentry *dir;
-	struct dentry *values;
-	struct dentry *spec;
+	struct dentry *files[TALLY_SET_FILES];
 };
 
 int tally_line_set_create(const char *line);

@@ -37,7 +37,7 @@ int tally_line_create(const char *line)
 	struct tally_builder b;
 	struct tally_event *ev;
 
-	if (*line == '{')
+	if (*line == '{' || strstarts(line, TALLY_LINE_FUNC))
 		return tally_line_set_create(line);
 	tally_builder_parse(&b, line);
 	if (b.period || b.freq || b.window_ns)

@@ -16,6 +16,8 @@
 #define TALLY_GIVEN_EVENT	BIT(5)	/* the name is the text of the event */
 #define TALLY_GIVEN_CGROUP	BIT(6)
 
+#define TALLY_GIVEN_NOT_CPUS	(TALLY_GIVEN_TASK | TALLY_GIVEN_PID | TALLY_GIVEN_CGROUP)
+
 /* Bits of tally_builder::flags: settings that are not in the attr. */
 #define TALLY_BUILDER_REQUIRE	BIT(0)
 #define TALLY_BUILDER_ONE_SHOT	BIT(1)

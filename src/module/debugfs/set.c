@@ -10,16 +10,36 @@
  *	# cat ipc/spec
  *	{cycles,instructions} cpu=0 name=ipc
  *
+ * Counts of a function have other files than values:
+ *
+ *	# echo 'func:vfs_read{cycles,instructions} name=reads' > create
+ *	# cat reads/calls
+ *	120 118 1 1 0 0
+ *	# cat reads/sums
+ *	cycles 480000
+ *	instructions 300000
+ *	# cat reads/hist
+ *	cycles 2048 4095 100
+ *	cycles 4096 8191 18
+ *
+ * calls: calls that began; of those that returned: calls counted, calls that moved to another
+ *	CPU, that were switched away, and at which a member was not counting; and calls missed.
+ * sums: what each member counted in the calls that were counted.
+ * hist: least and greatest value of a bucket, and how many calls have a value between them.
+ *
  * values: time of the read in nanoseconds, the value of each member, and whether these can be
  *	divided by each other: 1 if all members were on the PMU for the whole window, else 0.
  *	All members are read in one window. A '-' stands for the value of a member that
  *	was not counted.
  */
+#include <linux/bits.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <tally/tally.h>
+#include "build/func.h"
 #include "build/line_set.h"
 #include "builder/name.h"
 #include "debugfs/event.h"
@@ -68,6 +88,8 @@ static int spec_show(struct seq_file *m, void *v)
 
 	if (!set)
 		return -ENODATA;
+	if (ls->func)
+		seq_printf(m, TALLY_LINE_FUNC "%s", tally_func_symbol(ls->func));
 	for (i = 0; i < tally_set_size(set); i++) {
 		tally_event_what(tally_set_event(set, i), what, sizeof(what));
 		seq_printf(m, "%c%s", i ? ',' : '{', what);
@@ -79,25 +101,105 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
+static int calls_show(struct seq_file *m, void *v)
+{
+	struct tally_line_set *ls = m->private;
+	struct tally_func_stats stats;
+	u64 sums[TALLY_FUNC_MEMBERS];
+
+	if (!set_of(ls))
+		return -ENODATA;
+	tally_func_read(ls->func, &stats, sums);
+	seq_printf(m, "%llu %llu %llu %llu %llu %llu\n", stats.calls, stats.counted, stats.moved,
+		   stats.switched, stats.uncounted, stats.missed);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(calls);
+
+static const char *member_name(struct tally_set *set, unsigned int i)
+{
+	return kbasename(tally_set_event(set, i)->name);
+}
+
+static int sums_show(struct seq_file *m, void *v)
+{
+	struct tally_line_set *ls = m->private;
+	struct tally_set *set = set_of(ls);
+	struct tally_func_stats stats;
+	u64 sums[TALLY_FUNC_MEMBERS];
+	unsigned int i;
+
+	if (!set)
+		return -ENODATA;
+	tally_func_read(ls->func, &stats, sums);
+	for (i = 0; i < tally_set_size(set); i++)
+		seq_printf(m, "%s %llu\n", member_name(set, i), sums[i]);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sums);
+
+static int hist_show(struct seq_file *m, void *v)
+{
+	struct tally_line_set *ls = m->private;
+	struct tally_set *set = set_of(ls);
+	unsigned int i, bucket;
+	u64 calls;
+
+	if (!set)
+		return -ENODATA;
+	for (i = 0; i < tally_set_size(set); i++) {
+		for (bucket = 0; bucket < TALLY_FUNC_BUCKETS; bucket++) {
+			calls = tally_func_bucket(ls->func, i, bucket);
+			if (calls)
+				seq_printf(m, "%s %llu %llu %llu\n", member_name(set, i),
+					   bucket ? 1ULL << (bucket - 1) : 0,
+					   bucket ? GENMASK_ULL(bucket - 1, 0) : 0, calls);
+		}
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(hist);
+
 /* Gives a set its folder. Returns 0; or an error, with no part of the folder left. */
 int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root)
 {
+	static const struct {
+		const char *name;
+		const struct file_operations *fops;
+		bool of_func, of_set;
+	} files[TALLY_SET_FILES + 1] = {
+		{ "spec", &spec_fops, true, true },
+		{ "values", &values_fops, false, true },
+		{ "calls", &calls_fops, true, false },
+		{ "sums", &sums_fops, true, false },
+		{ "hist", &hist_fops, true, false },
+	};
+	struct dentry *file;
+	size_t i, n = 0;
+
 	ls->dir = debugfs_create_dir(ls->folder.name, root);
 	if (IS_ERR(ls->dir))
 		return PTR_ERR(ls->dir);
-	ls->values = debugfs_create_file("values", 0444, ls->dir, ls, &values_fops);
-	ls->spec = debugfs_create_file("spec", 0444, ls->dir, ls, &spec_fops);
-	if (!IS_ERR(ls->values) && !IS_ERR(ls->spec))
-		return 0;
-	debugfs_remove(ls->dir);
-	return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!(ls->of_func ? files[i].of_func : files[i].of_set))
+			continue;
+		file = debugfs_create_file(files[i].name, 0444, ls->dir, ls, files[i].fops);
+		if (IS_ERR(file)) {
+			debugfs_remove(ls->dir);
+			return PTR_ERR(file);
+		}
+		ls->files[n++] = file;
+	}
+	return 0;
 }
 
 /* Removes the files that read the set, and waits until nobody does. */
 void tally_debugfs_end_set(struct tally_line_set *ls)
 {
-	debugfs_remove(ls->values);
-	debugfs_remove(ls->spec);
+	size_t i;
+
+	for (i = 0; i < TALLY_SET_FILES; i++)
+		debugfs_remove(ls->files[i]);
 }
 
 /* Removes the folder. Those of the members are gone. */

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts of a function of the kernel: what the members of a set count between its entry and its
+ * return, summed over its calls.
+ *
+ * A kretprobe begins a section (read/section.c) at the entry, in memory that belongs to the
+ * call, and ends it at the return. So calls may be nested and recursive: each one counts all
+ * that it contains. The members count on CPUs. A call whose task changed the CPU, or was
+ * switched away meanwhile, would have counts of others: it is excluded, and counted as such.
+ *
+ * The kernel runs no probe within the handler of another one. A function that the handlers call,
+ * or an interrupt of theirs, is missed there, and counted as missed. So a handler never
+ * interrupts itself on its CPU, and struct func_cpu is written without atomics.
+ */
+#include <linux/capability.h>
+#include <linux/err.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <tally/tally.h>
+#include "base/ptr.h"
+#include "build/func.h"
+#include "builder/builder.h"
+#include "compat.h"
+#include "event/event.h"
+#include "read/window.h"
+
+/* Calls that can go on at the same time, for each CPU; tasks may sleep in the function. */
+#define AT_ONCE		128
+#define AT_ONCE_MOST	8192
+
+/**
+ * struct func_cpu - calls on one CPU
+ * @entered: entries of the function
+ * @counted: calls that returned and were counted
+ * @moved: calls that returned on another CPU; counted there
+ * @switched: calls in which the task was switched away
+ * @uncounted: calls at whose entry or return a member was not counting
+ * @sums: sum of each member
+ * @buckets: histogram of each member; of values with so many bits
+ *
+ * Written by the handlers on this CPU.
+ */
+struct func_cpu {
+	u64 entered;
+	u64 counted;
+	u64 moved;
+	u64 switched;
+	u64 uncounted;
+	u64 sums[TALLY_FUNC_MEMBERS];
+	u64 buckets[TALLY_FUNC_MEMBERS][TALLY_FUNC_BUCKETS];
+};
+
+/**
+ * struct tally_func - counts of a function
+ * @probe: the kretprobe
+ * @set: the members
+ * @owned: the set ends with this
+ * @owner: module that asked for this; when it is unloaded, this is released
+ * @node: link in the list of all
+ * @cpus: calls on each CPU
+ * @symbol: name of the function
+ */
+struct tally_func {
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe probe;
+#endif
+	struct tally_set *set;
+	bool owned;
+	struct module *owner;
+	struct list_head node;
+	struct func_cpu __percpu *cpus;
+	char symbol[KSYM_NAME_LEN];
+};
+
+/* Guards the list; nothing is taken inside. */
+static DEFINE_MUTEX(funcs_lock);
+static LIST_HEAD(funcs);
+
+#ifdef CONFIG_KRETPROBES
+/* A call that goes on. */
+struct call {
+	TALLY_SECTION(section, TALLY_FUNC_MEMBERS);
+	int err;
+	int cpu;
+	u64 switches;
+};
+
+static u64 switches(void)
+{
+	return READ_ONCE(current->nvcsw) + READ_ONCE(current->nivcsw);
+}
+
+static struct tally_func *func_of(struct kretprobe_instance *ri)
+{
+	struct kretprobe *probe = get_kretprobe(ri);
+
+	return probe ? container_of(probe, struct tally_func, probe) : NULL;
+}
+
+static int entered(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct tally_func *func = func_of(ri);
+	struct call *call = (struct call *)ri->data;
+	struct func_cpu *fc;
+
+	if (!func)
+		return 1;
+	fc = this_cpu_ptr(func->cpus);
+	WRITE_ONCE(fc->entered, fc->entered + 1);
+	call->cpu = raw_smp_processor_id();
+	call->switches = switches();
+	/* Last: what stands above is not measured. */
+	call->err = tally_section_begin(func->set, &call->section);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(entered);
+
+static void add(struct tally_func *func, struct func_cpu *fc, const u64 *values)
+{
+	unsigned int i, bucket;
+
+	for (i = 0; i < tally_set_size(func->set); i++) {
+		bucket = fls64(values[i]);
+		WRITE_ONCE(fc->sums[i], fc->sums[i] + values[i]);
+		WRITE_ONCE(fc->buckets[i][bucket], fc->buckets[i][bucket] + 1);
+	}
+	WRITE_ONCE(fc->counted, fc->counted + 1);
+}
+
+static int returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct tally_func *func = func_of(ri);
+	struct call *call = (struct call *)ri->data;
+	u64 values[TALLY_FUNC_MEMBERS];
+	struct func_cpu *fc;
+	int err;
+
+	if (!func)
+		return 0;
+	/* First: what stands below is not measured. */
+	err = call->err ?: tally_section_end(func->set, &call->section, values);
+	fc = this_cpu_ptr(func->cpus);
+	if (call->cpu != raw_smp_processor_id())
+		WRITE_ONCE(fc->moved, fc->moved + 1);
+	else if (call->switches != switches())
+		WRITE_ONCE(fc->switched, fc->switched + 1);
+	else if (err)
+		WRITE_ONCE(fc->uncounted, fc->uncounted + 1);
+	else
+		add(func, fc, values);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(returned);
+
+static int start(struct tally_func *func)
+{
+	func->probe.kp.symbol_name = func->symbol;
+	func->probe.entry_handler = entered;
+	func->probe.handler = returned;
+	func->probe.data_size = sizeof(struct call);
+	func->probe.maxactive = min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
+	return register_kretprobe(&func->probe);
+}
+
+/* Calls that go on do not come back to the handlers. */
+static void stop(struct tally_func *func)
+{
+	unregister_kretprobe(&func->probe);
+}
+
+/* Entries without memory for the call, and those within the handler of a probe. */
+static u64 missed(const struct tally_func *func)
+{
+	return READ_ONCE(func->probe.nmissed) + READ_ONCE(func->probe.kp.nmissed);
+}
+#else
+static int start(struct tally_func *func)
+{
+	return -EOPNOTSUPP;
+}
+
+static void stop(struct tally_func *func)
+{
+}
+
+static u64 missed(const struct tally_func *func)
+{
+	return 0;
+}
+#endif
+
+static int may_probe(char *why, size_t size)
+{
+	int err;
+
+	if (!perfmon_capable()) {
+		strscpy(why, "counts of a function need CAP_PERFMON", size);
+		return -EACCES;
+	}
+	err = security_locked_down(LOCKDOWN_KPROBES);
+	if (err)
+		strscpy(why, "the kernel is locked down: it has no probes", size);
+	return err;
+}
+
+static int say_why(int err, const char *symbol, char *why, size_t size)
+{
+	if (err == -ENOENT)
+		snprintf(why, size, "no function '%.40s' that can be probed", symbol);
+	else if (err == -EOPNOTSUPP)
+		strscpy(why, "the kernel has no probes of returns", size);
+	else
+		snprintf(why, size, "'%.40s' cannot be probed", symbol);
+	/* register_kretprobe() has this for names that are not those of functions, too. */
+	return err == -EADDRNOTAVAIL || err == -EILSEQ ? -EINVAL : err;
+}
+
+static struct tally_func *func_new(struct tally_set *set, const char *symbol,
+				   struct module *owner)
+{
+	struct tally_func *func = kzalloc(sizeof(*func), GFP_KERNEL);
+
+	if (!func)
+		return NULL;
+	func->cpus = alloc_percpu(struct func_cpu);
+	if (!func->cpus) {
+		kfree(func);
+		return NULL;
+	}
+	func->set = set;
+	func->owner = owner;
+	strscpy(func->symbol, symbol, sizeof(func->symbol));
+	return func;
+}
+
+static void func_free(struct tally_func *func)
+{
+	free_percpu(func->cpus);
+	kfree(func);
+}
+
+/**
+ * tally_func_attach - count what a set counts in a function
+ * @set: the set, on all CPUs, with at most TALLY_FUNC_MEMBERS members
+ * @symbol: name of the function
+ * @owner: module that asks for this
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
+ *
+ * Context: Process context, may sleep.
+ * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
+ * under lockdown, ENOENT without such a function, EINVAL if it cannot be probed, EOPNOTSUPP
+ * in a kernel without kretprobes, ENOMEM.
+ */
+struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
+				     struct module *owner, char *why, size_t size)
+{
+	struct tally_func *func;
+	int err;
+
+	err = may_probe(why, size);
+	if (err)
+		return ERR_PTR(err);
+	func = func_new(set, symbol, owner);
+	if (!func) {
+		strscpy(why, "out of memory", size);
+		return ERR_PTR(-ENOMEM);
+	}
+	err = start(func);
+	if (err) {
+		func_free(func);
+		return ERR_PTR(say_why(err, symbol, why, size));
+	}
+	mutex_lock(&funcs_lock);
+	list_add(&func->node, &funcs);
+	mutex_unlock(&funcs_lock);
+	return func;
+}
+
+static void end(struct tally_func *func)
+{
+	stop(func);
+	if (func->owned)
+		tally_set_release(func->set);
+	func_free(func);
+}
+
+/* Ends the counts, before their set ends. NULL is ignored. May sleep. */
+void tally_func_detach(struct tally_func *func)
+{
+	if (!func)
+		return;
+	mutex_lock(&funcs_lock);
+	list_del(&func->node);
+	mutex_unlock(&funcs_lock);
+	end(func);
+}
+
+/* Ends what a module has left behind, before its events end. */
+void tally_funcs_release_owned(struct module *owner)
+{
+	struct tally_func *func, *next;
+	LIST_HEAD(doomed);
+
+	mutex_lock(&funcs_lock);
+	list_for_each_entry_safe(func, next, &funcs, node)
+		if (func->owner == owner)
+			list_move(&func->node, &doomed);
+	mutex_unlock(&funcs_lock);
+	list_for_each_entry_safe(func, next, &doomed, node)
+		end(func);
+}
+
+const char *tally_func_symbol(const struct tally_func *func)
+{
+	return func->symbol;
+}
+
+u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsigned int bucket)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(func->cpus, cpu)->buckets[member][bucket]);
+	return sum;
+}
+
+struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
+				    const char *symbol)
+{
+	struct tally_func *func;
+	struct tally_set *set;
+	char why[sizeof_field(struct tally_builder, why)] = "";
+
+	if (tally_bad_ptr(builders) || tally_bad_ptr(symbol))
+		return ERR_PTR(-EINVAL);
+	might_sleep();
+	if (nr > TALLY_FUNC_MEMBERS)
+		return ERR_PTR(tally_bad(&builders[0], -E2BIG,
+					 "counts of a function have at most %u members",
+					 TALLY_FUNC_MEMBERS));
+	set = tally_set_build(builders, nr);
+	if (IS_ERR(set))
+		return ERR_CAST(set);
+	if (tally_counter_on_all_cpus(set->members[0]->counter))
+		func = tally_func_attach(set, symbol, builders[0].owner, why, sizeof(why));
+	else
+		func = ERR_PTR(-EINVAL);
+	if (!IS_ERR(func)) {
+		func->owned = true;
+		return func;
+	}
+	tally_set_release(set);
+	tally_bad(&builders[0], PTR_ERR(func), "%s",
+		  *why ? why : "counts of a function are on all CPUs");
+	return func;
+}
+EXPORT_SYMBOL_TALLY(tally_func_build);
+
+int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64 *sums)
+{
+	const struct func_cpu *fc;
+	unsigned int i;
+	int cpu;
+
+	if (tally_bad_ptr(func) || tally_bad_ptr(stats) || tally_bad_ptr(sums))
+		return -EINVAL;
+	memset(stats, 0, sizeof(*stats));
+	memset(sums, 0, tally_set_size(func->set) * sizeof(*sums));
+	for_each_possible_cpu(cpu) {
+		fc = per_cpu_ptr(func->cpus, cpu);
+		stats->calls += READ_ONCE(fc->entered);
+		stats->counted += READ_ONCE(fc->counted);
+		stats->moved += READ_ONCE(fc->moved);
+		stats->switched += READ_ONCE(fc->switched);
+		stats->uncounted += READ_ONCE(fc->uncounted);
+		for (i = 0; i < tally_set_size(func->set); i++)
+			sums[i] += READ_ONCE(fc->sums[i]);
+	}
+	stats->missed = missed(func);
+	return 0;
+}
+EXPORT_SYMBOL_TALLY(tally_func_read);
+
+void tally_func_release(struct tally_func *func)
+{
+	if (tally_bad_ptr(func))
+		return;
+	might_sleep();
+	tally_func_detach(func);
+}
+EXPORT_SYMBOL_TALLY(tally_func_release);
