@@ -148,5 +148,11 @@ ANSWERS(tally_section_end, ANYWHERE,
 ANSWERS(tally_set_size, ANYWHERE, !tally_set_size(bad));
 ANSWERS(tally_set_event, ANYWHERE, !tally_set_event(bad, 0));
 ANSWERS(tally_set_release, ANYWHERE, !tally_set_release(bad));
+ANSWERS(tally_func_build, ASLEEP,
+	EINVAL_FROM(PTR_ERR(tally_func_build(bad, 1, "x"))) &&
+	EINVAL_FROM(PTR_ERR(tally_func_build(b, 1, bad))));
+ANSWERS(tally_func_read, ANYWHERE,
+	EINVAL_FROM(tally_func_read(bad, &func_stats, &value)));
+ANSWERS(tally_func_release, ASLEEP, NOTHING(tally_func_release(bad)));
 ANSWERS(tally_count_scaled, ANYWHERE, !tally_count_scaled(bad));
 ANSWERS(tally_state_name, ANYWHERE, bad || *tally_state_name(99));

@@ -27,6 +27,7 @@ static struct tally_overflow_stats stats;
 static struct tally_count count;
 static u64 value;
 static struct tally_budget_stats budget;
+static struct tally_func_stats func_stats;
 static char buf[64];
 
 /* Whether the builder has kept the error. */
