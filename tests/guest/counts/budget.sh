@@ -174,8 +174,8 @@ rmmod tally_budget
 # The load faults as fast as it can, on CPU 1.
 helper sh -c "yes 'touch 1000' | $here/as cpu 1 $here/task >/dev/null"
 # A window must be longer than the few commands that read its line.
-ms=200
-[ ! -e /sys/kernel/debug/kmemleak ] || ms=1000
+ms=200 parts='11 14 17'
+[ ! -e /sys/kernel/debug/kmemleak ] || ms=1000 parts=11
 is "$(create page-faults:u cpu=1 budget=1000000000/${ms}ms name=half)" OK 'the load is counted'
 windows_pass 1 2
 per_window=$(($(count half) / $(word "$(of half 1)" 3)))
@@ -208,7 +208,7 @@ held() {
 }
 # Real-time threads hold the CPU for more than 95 % of the time.
 setting /proc/sys/kernel/sched_rt_runtime_us -1
-for part in 11 14 17; do
+for part in $parts; do
 	at_least $((per_window / part)) 20 'enough faults to be divided'
 	regulate $((per_window / part))
 done
