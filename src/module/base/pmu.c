@@ -116,13 +116,20 @@ bool tally_pmu_is_core(u32 type)
  * A driver frees its PMU after device_del(), which takes this lock first. The PMU may go when
  * the lock is released: perf checks its number when an event is made of it.
  *
+ * perf_pmu_register() adds the device, and the number, before the contexts of the PMU are there,
+ * which an event needs, and puts the PMU into perf's list at its end.
+ *
  * Context: Process context, may sleep.
- * Return: the PMU; NULL if its driver has removed it. The device is locked in both cases.
+ * Return: the PMU; NULL if its driver has removed it, or is still registering it. The device is
+ * locked in both cases.
  */
 const struct pmu *tally_pmu_lock(struct device *dev)
 {
+	const struct pmu *pmu;
+
 	device_lock(dev);
-	return device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+	pmu = device_is_registered(dev) ? dev_get_drvdata(dev) : NULL;
+	return pmu && READ_ONCE(pmu->entry.next) ? pmu : NULL;
 }
 
 /**
