@@ -123,17 +123,23 @@ static u8 local_reads(const struct tally_event *ev)
 	return ev->overflow ? TALLY_LOCAL_THROTTLES : TALLY_LOCAL_PLAIN;
 }
 
-enum tally_state tally_event_slot_state(const struct tally_event *ev,
-					unsigned int slot)
+static __always_inline enum tally_state slot_state(const struct tally_event *ev,
+						   unsigned int slot)
 {
 	enum tally_state state = tally_counter_state(ev->counter, slot);
 
-	if (ev->on && state == TALLY_STATE_ACTIVE && ev->views[slot].silent)
+	if (unlikely(ev->overflow) && ev->on && state == TALLY_STATE_ACTIVE &&
+	    ev->views[slot].silent)
 		return TALLY_STATE_SILENT;
 	if (ev->on || state == TALLY_STATE_OFFLINE ||
 	    state == TALLY_STATE_EXITED)
 		return state;
 	return TALLY_STATE_OFF;
+}
+
+enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot)
+{
+	return slot_state(ev, slot);
 }
 
 enum tally_state tally_event_state_now(const struct tally_event *ev)
@@ -144,7 +150,7 @@ enum tally_state tally_event_state_now(const struct tally_event *ev)
 	unsigned int i;
 
 	if (!tally_counter_on_all_cpus(c))
-		return tally_event_slot_state(ev, 0);
+		return slot_state(ev, 0);
 	for (i = 0; i < c->nr_slots; i++) {
 		/* A CPU that got no event when it came does not hide the others' counts. */
 		if (c->slots[i].err)

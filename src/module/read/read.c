@@ -103,14 +103,15 @@ static void read_all(struct tally_event *ev, bool whole, struct tally_count *cou
 	memset(count, 0, sizeof(*count));
 	mutex_lock(&ev->counter->lock);
 	tally_counter_look(ev->counter);
-	if (ev->overflow)
+	if (unlikely(ev->overflow))
 		tally_silent_look(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		add_slot(ev, i, count);
 	if (whole)
 		count->value += tally_event_zero(ev);
 	count->state = tally_event_state_now(ev);
-	tally_event_tell(ev, count->state);
+	if (trace_state_enabled())
+		tally_event_tell(ev, count->state);
 	mutex_unlock(&ev->counter->lock);
 	if (trace_count_enabled())
 		tell(ev, ev->counter->target.cpu, count);
