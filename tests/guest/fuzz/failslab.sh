@@ -30,6 +30,21 @@ if [ -d $pages ]; then
 	setting $pages/verbose 1
 fi
 
+# reject FUNCTION: no allocation of this function, and of what it calls, fails.
+reject() {
+	sort /proc/kallsyms | awk -v name="$1" '
+		start != "" && $1 != start { print start, $1; exit }
+		$3 == name { start = $1 }' >$tmp/range
+	read -r start end <$tmp/range
+	for where in $slab $pages; do
+		[ -d $where ] || continue
+		setting $where/reject-start "0x$start"
+		setting $where/reject-end "0x$end"
+	done
+}
+# The kernel warns when it has no memory for the fields of a module's tracepoints.
+reject trace_module_notify
+
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
 *) symbol=__arm64_sys_getppid ;;
