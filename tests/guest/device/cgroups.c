@@ -76,6 +76,21 @@ static void job(int round)
 	sched_yield();
 }
 
+static void order(const struct worker *w)
+{
+	if (write(w->to, "", 1) != 1)
+		err(2, "an order");
+}
+
+static void answer(const struct worker *w)
+{
+	char c;
+
+	if (read(w->from, &c, 1) != 1)
+		errx(2, "a worker is gone");
+}
+
+/* The first job is done when this returns: its page faults are those of a new process. */
 static struct worker begin_worker(const char *name)
 {
 	int procs = procs_of(name), to[2], from[2], round = 0;
@@ -90,6 +105,8 @@ static struct worker begin_worker(const char *name)
 		close(from[1]);
 		move(w.pid, procs);
 		close(procs);
+		order(&w);
+		answer(&w);
 		return w;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -100,20 +117,6 @@ static struct worker begin_worker(const char *name)
 			break;
 	}
 	_exit(0);
-}
-
-static void order(const struct worker *w)
-{
-	if (write(w->to, "", 1) != 1)
-		err(2, "an order");
-}
-
-static void answer(const struct worker *w)
-{
-	char c;
-
-	if (read(w->from, &c, 1) != 1)
-		errx(2, "a worker is gone");
 }
 
 /* Later workers have copies of the pipe. The exit of the worker is counted, too. */

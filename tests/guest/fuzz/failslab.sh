@@ -30,11 +30,15 @@ if [ -d $pages ]; then
 	setting $pages/verbose 1
 fi
 
-# reject FUNCTION: no allocation of this function, and of what it calls, fails.
+# reject FUNCTION...: no allocation of the first one that the kernel has, and of what it
+# calls, fails.
 reject() {
-	sort /proc/kallsyms | awk -v name="$1" '
-		start != "" && $1 != start { print start, $1; exit }
-		$3 == name { start = $1 }' >$tmp/range
+	for function in "$@"; do
+		sort /proc/kallsyms | awk -v name="$function" '
+			start != "" && $1 != start { print start, $1; exit }
+			$3 == name { start = $1 }' >$tmp/range
+		[ ! -s $tmp/range ] || break
+	done
 	read -r start end <$tmp/range
 	for where in $slab $pages; do
 		[ -d $where ] || continue
@@ -43,7 +47,7 @@ reject() {
 	done
 }
 # The kernel warns when it has no memory for the fields of a module's tracepoints.
-reject trace_module_notify
+reject event_define_fields event_create_dir
 
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
