@@ -460,6 +460,8 @@ struct tally_count {
  * @TALLY_SAMPLE_GUEST: the task was running a guest of KVM (PF_VCPU). The sample has the
  *	address and the registers of the host's code that entered the guest, which perf would
  *	not show.
+ * @TALLY_SAMPLE_TRUNCATED: the raw data had more than TALLY_RAW_MOST bytes, or the branches of
+ *	a copy were more than TALLY_BRANCHES_MOST: the sample has the first of them
  */
 enum tally_sample_flags {
 	TALLY_SAMPLE_NMI	= BIT(0),
@@ -470,6 +472,41 @@ enum tally_sample_flags {
 	TALLY_SAMPLE_THROTTLED	= BIT(5),
 	TALLY_SAMPLE_CHILD	= BIT(6),
 	TALLY_SAMPLE_GUEST	= BIT(7),
+	TALLY_SAMPLE_TRUNCATED	= BIT(8),
+};
+
+/** define TALLY_RAW_MOST - The largest number of bytes of raw data in a payload. */
+#define TALLY_RAW_MOST 512
+
+/** define TALLY_BRANCHES_MOST - The largest number of branches in the copy of a sample. */
+#define TALLY_BRANCHES_MOST 32
+
+/**
+ * struct tally_payload - fields of a sample that tally_builder_sample_type() asks for
+ * @present:	PERF_SAMPLE_WEIGHT, PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_DATA_SRC,
+ *		PERF_SAMPLE_PHYS_ADDR and PERF_SAMPLE_RAW of the fields that the sample has.
+ *		All other fields are absent, and 0.
+ * @weight:	cost of the access, in the PMU's unit; with PERF_SAMPLE_WEIGHT_STRUCT a
+ *		union perf_sample_weight
+ * @data_src:	source of the data, a union perf_mem_data_src
+ * @phys_addr:	physical address of tally_sample::addr. It is absent for memory of vmalloc(),
+ *		for memory of a user that is not mapped at that moment, and in a part that the
+ *		event excludes.
+ * @raw_size:	bytes in @raw
+ * @raw_full:	bytes of raw data that there were
+ * @raw:	raw data; of a tracepoint, the entry that its format in tracefs describes,
+ *		with padding
+ */
+struct tally_payload {
+	u64 present;
+	u64 weight;
+	u64 data_src;
+	u64 phys_addr;
+	u32 raw_size;
+	u32 raw_full;
+	void *raw;
+	/* private: memory for a copy of the branches */
+	struct perf_branch_stack *room;
 };
 
 /**
@@ -491,8 +528,10 @@ enum tally_sample_flags {
  * @pid:	process of that thread
  * @regs:	registers of the CPU, valid until a direct handler returns; NULL in copies,
  *		and in a part that the event excludes
- * @branches:	last branches, valid until a direct handler returns; NULL in copies, if the
- *		PMU recorded none, and without tally_builder_branches()
+ * @branches:	last branches; NULL if the PMU recorded none, in a part that the event
+ *		excludes, and without tally_builder_branches()
+ * @payload:	what tally_builder_sample_type() asks for; NULL if nothing. As @branches, it is
+ *		valid until the handler returns.
  */
 struct tally_sample {
 	u64 ip;
@@ -507,6 +546,7 @@ struct tally_sample {
 	pid_t pid;
 	struct pt_regs *regs;
 	struct perf_branch_stack *branches;
+	struct tally_payload *payload;
 };
 
 /**
@@ -1015,11 +1055,14 @@ void tally_builder_one_shot(struct tally_builder *b);
 void tally_builder_sample_time(struct tally_builder *b);
 
 /**
- * tally_builder_branches - give a direct handler the last branches before each overflow
+ * tally_builder_branches - give handlers the last branches before each overflow
  * @b: the builder
  * @mask: perf_event_attr::branch_sample_type, with at least one kind of branch. A mask
  *	without privilege levels gets those of the event. tally_build() returns
  *	EOPNOTSUPP if the PMU does not record branches.
+ *
+ * A direct handler gets all branches. The handlers in interrupt and in process context get
+ * a copy of the first TALLY_BRANCHES_MOST, for which each place of the queue has memory.
  *
  * Context: Any context.
  */
@@ -1043,14 +1086,20 @@ void tally_builder_branches(struct tally_builder *b, u64 mask);
 void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
 
 /**
- * tally_builder_sample_type - set the fields of a record
+ * tally_builder_sample_type - set the fields of records, and of the handlers' samples
  * @b: the builder
  * @sample_type: PERF_SAMPLE_*, instead of those of tally_builder_init_attr() and
  *	tally_builder_branches(). tally_build() returns EINVAL for unknown bits, and
  *	EOPNOTSUPP for fields that records do not have, or without
  *	tally_builder_ring(), that struct tally_sample does not have.
  *
- * With PERF_SAMPLE_PERIOD and a period, perf's software events and tracepoints overflow
+ * PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_DATA_SRC,
+ * PERF_SAMPLE_PHYS_ADDR and PERF_SAMPLE_RAW give the handlers a struct tally_payload. A PMU
+ * or a tracepoint need not have such data: fields of a sample are marked as present. For
+ * PERF_SAMPLE_PHYS_ADDR tally_build() returns EACCES where perf does. Each place of
+ * the queue has memory for the payload, with PERF_SAMPLE_RAW of TALLY_RAW_MOST bytes.
+ *
+ * With PERF_SAMPLE_PERIOD, a period and a ring, perf's software events and tracepoints overflow
  * at each occurrence, and the record has the number of counts.
  *
  * Context: Any context.

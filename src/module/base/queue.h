@@ -15,6 +15,7 @@ enum tally_stage {
 /**
  * struct tally_queue - queue of samples, of one event on one CPU
  * @samples: places for samples; their number is a power of two
+ * @payloads: memory of the payloads of @samples; NULL if they have none
  * @mask: number of places, less 1
  * @first: stage that reads a sample first
  * @last: stage that reads a sample last, and frees its place
@@ -27,6 +28,7 @@ enum tally_stage {
  */
 struct tally_queue {
 	struct tally_sample *samples;
+	void *payloads;
 	unsigned int mask;
 	enum tally_stage first;
 	enum tally_stage last;
@@ -44,6 +46,7 @@ struct tally_queue {
 
 int tally_queue_init(struct tally_queue *q, unsigned int size, bool irq,
 		     bool work, int node);
+int tally_queue_add_payloads(struct tally_queue *q, u64 fields, int node);
 void tally_queue_destroy(struct tally_queue *q);
 struct tally_sample *tally_queue_reserve(struct tally_queue *q);
 void tally_queue_commit(struct tally_queue *q);

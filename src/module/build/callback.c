@@ -37,6 +37,7 @@
 #include <linux/sched/clock.h>
 #include <linux/timekeeping.h>
 #include "arch/regs.h"
+#include "base/payload.h"
 #include "base/pmu.h"
 #include "base/trace.h"
 #include "build/callback.h"
@@ -106,6 +107,9 @@ static void fill_special(struct tally_sample *s, u32 special,
 		s->time = local_clock();
 		s->flags |= TALLY_SAMPLE_TIME;
 	}
+	if (special & TALLY_SPECIAL_PAYLOAD)
+		tally_payload_fill(s, event->attr.sample_type, data,
+				   special & TALLY_SPECIAL_STRIP && !user_mode(regs));
 	s->branches = NULL;
 	if (special & TALLY_SPECIAL_BRANCHES &&
 	    data->sample_flags & PERF_SAMPLE_BRANCH_STACK)
@@ -186,7 +190,8 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 		return;
 	fill_special(s, special | TALLY_SPECIAL_TIME, event, data, regs);
 	s->regs = NULL;
-	s->branches = NULL;
+	if (special & TALLY_SPECIAL_BRANCHES)
+		tally_payload_keep_branches(s);
 	s->cpu = oc->sample.cpu;
 	s->sequence = oc->sample.sequence;
 	s->missed = local_read(&q->untold) ? local_xchg(&q->untold, 0) : 0;

@@ -15,6 +15,7 @@
 #include "builder/builder.h"
 #include "builder/sample_fields.h"
 #include "compat.h"
+#include "base/payload.h"
 #include "base/pmu.h"
 
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
@@ -323,7 +324,8 @@ static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 	if (attr->sample_type & PERF_SAMPLE_TIME && !(b->flags & TALLY_BUILDER_RECORDS))
 		b->flags |= TALLY_BUILDER_TIME;
 	if (!(b->flags & TALLY_BUILDER_RECORDS))
-		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK;
+		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK |
+				     TALLY_PAYLOAD_FIELDS;
 	forget_ring(attr);
 	attr->wakeup_events = 1;
 	if (!(attr->sample_type & PERF_SAMPLE_BRANCH_STACK) ||

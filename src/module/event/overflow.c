@@ -16,6 +16,7 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/topology.h>
+#include "base/payload.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -211,6 +212,9 @@ static u32 special_of(const struct tally_builder *b,
 	/* The handler of files does not look at its sample. */
 	if (ev->output && !(b->flags & TALLY_BUILDER_FILE))
 		special |= TALLY_SPECIAL_FILL;
+	if (attr->sample_type & TALLY_PAYLOAD_FIELDS && !(b->flags & TALLY_BUILDER_FILE) &&
+	    (b->direct.fn || b->irq.fn || b->work.fn))
+		special |= TALLY_SPECIAL_PAYLOAD;
 	return special;
 }
 
@@ -235,22 +239,38 @@ void tally_overflow_set_rate(struct tally_overflow *of, u32 rate,
 	of->reload = of->batch / DIV_ROUND_UP(of->batch, LOOK_EVERY);
 }
 
-static int init_cpu(struct tally_overflow *of, int cpu,
-		    const struct tally_builder *b, bool counted)
+/* Memory for what a direct handler gets, and for the copies in the queue. */
+static int add_payloads(struct tally_overflow *of, struct tally_overflow_cpu *oc, u64 fields,
+			int node)
+{
+	/* A direct handler gets perf's own branches. */
+	if (of->special & TALLY_SPECIAL_PAYLOAD && of->direct.fn &&
+	    !tally_payloads_new(&oc->sample, 1, fields & TALLY_PAYLOAD_FIELDS, node))
+		return -ENOMEM;
+	if (!(of->special & TALLY_SPECIAL_DEFER))
+		return 0;
+	if (!(of->special & (TALLY_SPECIAL_PAYLOAD | TALLY_SPECIAL_BRANCHES)))
+		return 0;
+	return tally_queue_add_payloads(&oc->queue, fields, node);
+}
+
+static int init_cpu(struct tally_overflow *of, int cpu, const struct tally_builder *b,
+		    u64 fields, bool counted)
 {
 	struct tally_overflow_cpu *oc = per_cpu_ptr(of->cpus, cpu);
+	int node = cpu_to_node(cpu), err = 0;
 
 	oc->of = of;
 	oc->sample.cpu = cpu;
 	oc->look_at = 1;
 	tally_kick_init(&oc->announce, announced, true);
 	INIT_WORK(&oc->bottom, bottom_half);
-	if (!(of->special & TALLY_SPECIAL_DEFER))
-		return 0;
 	/* The event cannot overflow on a CPU that is not counted: one place is enough. */
-	return tally_queue_init(&oc->queue,
-				!counted ? 1 : b->queue ?: TALLY_QUEUE_DEFAULT,
-				of->irq.fn, of->work.fn, cpu_to_node(cpu));
+	if (of->special & TALLY_SPECIAL_DEFER)
+		err = tally_queue_init(&oc->queue,
+				       !counted ? 1 : b->queue ?: TALLY_QUEUE_DEFAULT,
+				       of->irq.fn, of->work.fn, node);
+	return err ?: add_payloads(of, oc, fields, node);
 }
 
 /**
@@ -291,7 +311,7 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 		goto free;
 	for_each_possible_cpu(cpu) {
 		counted = target->task || target->cpu < 0 || target->cpu == cpu;
-		if (init_cpu(of, cpu, b, counted))
+		if (init_cpu(of, cpu, b, attr->sample_type, counted))
 			goto free;
 	}
 	mutex_lock(&overflows_lock);
@@ -430,8 +450,10 @@ void tally_overflow_free(struct tally_overflow *of)
 		tally_overflow_stats(of, &retired);
 		list_del(&of->node);
 		mutex_unlock(&overflows_lock);
-		for_each_possible_cpu(cpu)
+		for_each_possible_cpu(cpu) {
 			tally_queue_destroy(&per_cpu_ptr(of->cpus, cpu)->queue);
+			kvfree(per_cpu_ptr(of->cpus, cpu)->sample.payload);
+		}
 		free_percpu(of->cpus);
 	}
 	kfree(of);

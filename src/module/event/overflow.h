@@ -35,8 +35,8 @@ struct tally_target;
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* @output may have a ring */
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* the event has a filter */
 #define TALLY_SPECIAL_FILL	BIT(14)	/* beside @output, a handler that reads samples */
-
 #define TALLY_SPECIAL_BUDGET	BIT(15)	/* one overflow in each window is delivered */
+#define TALLY_SPECIAL_PAYLOAD	BIT(16)	/* samples have a payload */
 
 /**
  * struct tally_calls - time that one handler took on one CPU
