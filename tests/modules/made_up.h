@@ -17,6 +17,7 @@
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
+#include "probes.h"
 
 #define MADE_UP_PERIOD		0x1111
 #define MADE_UP_TIME		0x2222222222ULL
@@ -102,22 +103,29 @@ static inline void made_up_limit(struct perf_callchain_entry *chain,
 	chain->nr = to - chain->ip;
 }
 
-/* The fields that have a length, if the event has them; perf has to know all lengths. */
+/* The fields that have a length, if the event has them; later kernels have to know all lengths. */
 static inline void made_up_long(struct made_up *m, struct perf_sample_data *data,
 				struct perf_event *event, u64 fields)
 {
 	if (fields & PERF_SAMPLE_CALLCHAIN) {
 		made_up_limit((void *)m->chain, &event->attr);
 		data->callchain = (void *)m->chain;
-		data->dyn_size += sizeof(u64) * (1 + data->callchain->nr);
 		data->sample_flags |= PERF_SAMPLE_CALLCHAIN;
 	}
+#ifdef TALLY_HAVE_BR_STACK_CNTR
+	if (fields & PERF_SAMPLE_CALLCHAIN)
+		data->dyn_size += sizeof(u64) * (1 + data->callchain->nr);
 	if (fields & PERF_SAMPLE_RAW)
 		perf_sample_save_raw_data(data, event, &m->raw);
 	if (fields & PERF_SAMPLE_BRANCH_STACK)
 		perf_sample_save_brstack(data, event, (void *)m->branches,
 					 event->attr.branch_sample_type &
 					 PERF_SAMPLE_BRANCH_COUNTERS ? m->counters : NULL);
+#else
+	data->raw = &m->raw;
+	data->br_stack = (void *)m->branches;
+	data->sample_flags |= fields & (PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK);
+#endif
 }
 
 /**

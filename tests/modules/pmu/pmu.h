@@ -5,7 +5,6 @@
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
-#include "probes.h"
 
 struct dentry;
 struct pt_regs;
@@ -44,26 +43,10 @@ void odd_exit(void);
 
 /* ---- precise.c ---- */
 
-/* made_up.h needs perf_sample_save_brstack() with the counters of branches. */
-#ifdef TALLY_HAVE_BR_STACK_CNTR
 int precise_init(void);
 void precise_exit(void);
 /* Lets the precise events of this CPU overflow. Called in NMI. */
 void precise_interrupt(struct pt_regs *regs);
-#else
-static inline int precise_init(void)
-{
-	return 0;
-}
-
-static inline void precise_exit(void)
-{
-}
-
-static inline void precise_interrupt(struct pt_regs *regs)
-{
-}
-#endif
 
 /* ---- pmi.c ---- */
 

@@ -15,10 +15,8 @@
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
-#include "pmu.h"
-
-#ifdef TALLY_HAVE_BR_STACK_CNTR
 #include "../made_up.h"
+#include "pmu.h"
 
 /* Events of one CPU at a time. */
 #define PRECISE_EVENTS	8
@@ -81,6 +79,10 @@ static int precise_event_init(struct perf_event *event)
 static struct pmu precise_pmu = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_hw_context,
+	/* Linux 6.1 complains of a second PMU without this. */
+#ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
+	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
+#endif
 	.event_init = precise_event_init,
 	.add = precise_add,
 	.del = precise_del,
@@ -136,4 +138,3 @@ void precise_exit(void)
 {
 	perf_pmu_unregister(&precise_pmu);
 }
-#endif
