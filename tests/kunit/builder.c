@@ -395,7 +395,7 @@ static const struct attr_rule attrs[] = {
 	  -EINVAL, "weight" },
 	NOT_BUILT(sample_type, PERF_SAMPLE_READ, "for records"),
 	NOT_BUILT(sample_type, PERF_SAMPLE_CALLCHAIN, "for records"),
-	NOT_BUILT(sample_type, PERF_SAMPLE_RAW, "for records"),
+	NOT_BUILT(sample_type, PERF_SAMPLE_DATA_PAGE_SIZE, "for records"),
 	NOT_BUILT(sample_type, PERF_SAMPLE_AUX, "for records"),
 	NOT_BUILT(sample_regs_user, 1, "for records"),
 	NOT_BUILT(sample_regs_intr, 1, "for records"),
