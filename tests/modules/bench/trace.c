@@ -7,6 +7,7 @@
  *	probe	the probe of tally: none, empty, or read
  *	hit	the cost of passing the tracepoint, in tenths, and the number of tally's
  *		reads that failed
+ *	call	the cost of a call of tally_bench_call(), in tenths
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -118,6 +119,23 @@ static ssize_t probe_write(struct file *file, const char __user *from,
 	return take_word(do_probe, from, count);
 }
 
+/* A function whose calls are counted. */
+static noinline void tally_bench_call(void)
+{
+	asm volatile("");
+}
+
+static ssize_t call_read(struct file *file, char __user *to, size_t size, loff_t *pos)
+{
+	char text[32];
+	int len;
+
+	if (*pos)
+		return 0;
+	len = scnprintf(text, sizeof(text), "%llu\n", measure(tally_bench_call, false));
+	return simple_read_from_buffer(to, size, pos, text, len);
+}
+
 static ssize_t hit_read(struct file *file, char __user *to, size_t size,
 			loff_t *pos)
 {
@@ -152,11 +170,18 @@ static const struct file_operations hit_fops = {
 	.read = hit_read,
 };
 
+static const struct file_operations call_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = call_read,
+};
+
 void trace_begin(struct dentry *dir)
 {
 	debugfs_create_file("kind", 0200, dir, NULL, &kind_fops);
 	debugfs_create_file("probe", 0200, dir, NULL, &probe_fops);
 	debugfs_create_file("hit", 0400, dir, NULL, &hit_fops);
+	debugfs_create_file("call", 0400, dir, NULL, &call_fops);
 }
 
 void trace_end(void)

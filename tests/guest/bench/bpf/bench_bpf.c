@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bench_bpf KIND...: the cost of reading an event at a tracepoint, with tally in a
- * module's probe, and with eBPF in a program. Needs tally_bench.ko, and a guest whose
+ * module's probe, and with eBPF in a program; and the cost of a call of a function in which an
+ * event is counted, by tally and by a pair of eBPF programs. Needs tally_bench.ko, and a guest whose
  * only CPU is CPU 0.
  *
  *	# figure KIND probe_empty 123		in tenths
  *	# figure KIND probe_read 456
  *	# figure KIND bpf_empty 234
  *	# figure KIND bpf_read 567
+ *	# figure KIND call 1			nobody counts
+ *	# figure KIND tally_call 678
+ *	# figure KIND bpf_call 789
  *
  * The exit status is 1 if a call or a read fails.
  */
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #define FOLDER "/sys/kernel/debug/tally_bench/"
+#define TALLY "/sys/kernel/debug/tally/"
 
 static void die(const char *what)
 {
@@ -38,6 +43,17 @@ static void tell(const char *file, const char *word)
 
 	if (!f || fputs(word, f) < 0 || fclose(f))
 		die(file);
+}
+
+static unsigned long long call(void)
+{
+	unsigned long long tenths;
+	FILE *f = fopen(FOLDER "call", "r");
+
+	if (!f || fscanf(f, "%llu", &tenths) != 1)
+		die("call");
+	fclose(f);
+	return tenths;
 }
 
 static unsigned long long hit(void)
@@ -96,6 +112,39 @@ static unsigned long long with_program(struct bpf_object *object,
 	return tenths;
 }
 
+/* The calls that the programs have counted. */
+static unsigned long long bpf_calls(struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "totals");
+	unsigned long long total[67];	/* of the only CPU */
+	int key = 0;
+
+	if (!map || bpf_map__lookup_elem(map, &key, sizeof(key), total, sizeof(total), 0))
+		die("totals");
+	return total[0];
+}
+
+static unsigned long long with_pair(struct bpf_object *object)
+{
+	struct bpf_program *begin = bpf_object__find_program_by_name(object, "call_begin");
+	struct bpf_program *end = bpf_object__find_program_by_name(object, "call_end");
+	struct bpf_link *links[2];
+	unsigned long long tenths;
+
+	links[0] = bpf_program__attach(begin);
+	links[1] = bpf_program__attach(end);
+	if (!links[0] || !links[1])
+		die("a pair of programs");
+	tenths = call();
+	bpf_link__destroy(links[0]);
+	bpf_link__destroy(links[1]);
+	if (!bpf_calls(object)) {
+		fprintf(stderr, "bench_bpf: eBPF has counted no call\n");
+		exit(1);
+	}
+	return tenths;
+}
+
 static void bpf(const char *kind)
 {
 	unsigned long long failed = 0;
@@ -115,6 +164,7 @@ static void bpf(const char *kind)
 	       with_program(object, "probe_empty"));
 	printf("# figure %s bpf_read %llu\n", kind,
 	       with_program(object, "probe_read"));
+	printf("# figure %s bpf_call %llu\n", kind, with_pair(object));
 	map = bpf_object__find_map_by_name(object, ".bss");
 	if (!map || bpf_map__lookup_elem(map, &key, sizeof(key), &failed,
 					 sizeof(failed), 0))
@@ -138,6 +188,29 @@ static void tally(const char *kind)
 	tell(FOLDER "probe", "none");
 }
 
+static void tally_call(const char *kind)
+{
+	unsigned long long calls, counted, tenths;
+	char line[80];
+	FILE *f;
+
+	printf("# figure %s call %llu\n", kind, call());
+	snprintf(line, sizeof(line), "func:tally_bench_call{%s} name=bench_bpf", kind);
+	tell(TALLY "create", line);
+	tenths = call();
+	f = fopen(TALLY "bench_bpf/calls", "r");
+	if (!f || fscanf(f, "%llu %llu", &calls, &counted) != 2)
+		die("calls");
+	fclose(f);
+	tell(TALLY "remove", "bench_bpf");
+	if (!calls || calls != counted) {
+		fprintf(stderr, "bench_bpf: tally has counted %llu of %llu calls\n", counted,
+			calls);
+		exit(1);
+	}
+	printf("# figure %s tally_call %llu\n", kind, tenths);
+}
+
 static int quiet(enum libbpf_print_level level, const char *format,
 		 va_list args)
 {
@@ -151,6 +224,7 @@ int main(int argc, char **argv)
 	libbpf_set_print(quiet);
 	for (i = 1; i < argc; i++) {
 		tally(argv[i]);
+		tally_call(argv[i]);
 		bpf(argv[i]);
 	}
 	return 0;
