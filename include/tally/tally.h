@@ -1855,7 +1855,7 @@ struct tally_func;
  * Return: the counts, for tally_func_release(); or an ERR_PTR, with a sentence in the builder
  * at fault: EACCES without CAP_PERFMON, EPERM under lockdown, ENOENT without such a function,
  * EINVAL if it cannot be probed or a member is not on all CPUs, E2BIG, EOPNOTSUPP in a kernel
- * without kretprobes, ENOMEM, and the errors of tally_set_build().
+ * without kretprobes and fprobe, ENOMEM, and the errors of tally_set_build().
  */
 struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
 				    const char *symbol);

@@ -28,6 +28,9 @@
 #include <asm/pointer_auth.h>
 #endif
 #include "probes.h"
+#ifdef CONFIG_FPROBE
+#include <linux/fprobe.h>
+#endif
 #ifdef TALLY_HAVE_HRTIMER_BASES
 #include <linux/hrtimer_bases.h>
 #endif
@@ -447,5 +450,25 @@ static inline bool tally_task_is_running(const struct task_struct *task)
 	return task == current;
 #endif
 }
+
+/*
+ * The registers that the handlers of fprobe get: tally_fprobe_regs is defined if the kernel has
+ * fprobe, and its handlers get memory of the call. Later kernels have room for as many calls
+ * as there are.
+ */
+#if defined(TALLY_HAVE_FPROBE_REGS)
+#define tally_fprobe_regs	ftrace_regs
+
+static inline void tally_fprobe_at_once(struct fprobe *fp, unsigned int calls)
+{
+}
+#elif defined(TALLY_HAVE_FPROBE_DATA)
+#define tally_fprobe_regs	pt_regs
+
+static inline void tally_fprobe_at_once(struct fprobe *fp, unsigned int calls)
+{
+	fp->nr_maxactive = calls;
+}
+#endif
 
 #endif /* TALLY_COMPAT_H */

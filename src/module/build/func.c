@@ -3,14 +3,14 @@
  * Counts of a function of the kernel: what the members of a set count between its entry and its
  * return, summed over its calls.
  *
- * A kretprobe begins a section (read/section.c) at the entry, in memory that belongs to the
- * call, and ends it at the return. So calls may be nested and recursive: each one counts all
- * that it contains. The members count on CPUs. A call whose task changed the CPU, or was
- * switched away meanwhile, would have counts of others: it is excluded, and counted as such.
+ * A probe (base/call_probe.c) begins a section (read/section.c) at the entry, in memory that
+ * belongs to the call, and ends it at the return. So calls may be nested and recursive: each one
+ * counts all that it contains. The members count on CPUs. A call whose task changed the CPU, or
+ * was switched away meanwhile, would have counts of others: it is excluded, and counted as such.
  *
- * The kernel runs no probe within the handler of another one. A function that the handlers call,
- * or an interrupt of theirs, is missed there, and counted as missed. So a handler never
- * interrupts itself on its CPU, and struct func_cpu is written without atomics.
+ * A function that the handlers of the probe call is missed there, and counted as missed. A call
+ * in an interrupt may come between any two steps of the handlers: so each number is written
+ * by one operation of the CPU.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
+#include "base/call_probe.h"
 #include "base/ptr.h"
 #include "build/func.h"
 #include "builder/builder.h"
@@ -45,7 +46,7 @@
  * @sums: sum of each member
  * @buckets: histogram of each member; of values with so many bits
  *
- * Written by the handlers on this CPU.
+ * Written by this_cpu operations only.
  */
 struct func_cpu {
 	u64 entered;
@@ -59,7 +60,7 @@ struct func_cpu {
 
 /**
  * struct tally_func - counts of a function
- * @probe: the kretprobe
+ * @probe: the probe
  * @set: the members
  * @owned: the set ends with this
  * @owner: module that asked for this; when it is unloaded, this is released
@@ -68,9 +69,7 @@ struct func_cpu {
  * @symbol: name of the function
  */
 struct tally_func {
-#ifdef CONFIG_KRETPROBES
-	struct kretprobe probe;
-#endif
+	struct tally_call_probe probe;
 	struct tally_set *set;
 	bool owned;
 	struct module *owner;
@@ -83,120 +82,70 @@ struct tally_func {
 static DEFINE_MUTEX(funcs_lock);
 static LIST_HEAD(funcs);
 
-#ifdef CONFIG_KRETPROBES
-/* A call that goes on. */
+/* A call that goes on. There is memory for as many members as the set has. */
 struct call {
-	TALLY_SECTION(section, TALLY_FUNC_MEMBERS);
 	int err;
 	int cpu;
 	u64 switches;
+
+	TALLY_SECTION(section, TALLY_FUNC_MEMBERS);
 };
+
+static size_t call_size(struct tally_set *set)
+{
+	return offsetof(struct call, section.marks[tally_set_size(set)]);
+}
 
 static u64 switches(void)
 {
 	return READ_ONCE(current->nvcsw) + READ_ONCE(current->nivcsw);
 }
 
-static struct tally_func *func_of(struct kretprobe_instance *ri)
+static void entered(struct tally_call_probe *probe, void *data)
 {
-	struct kretprobe *probe = get_kretprobe(ri);
+	struct tally_func *func = container_of(probe, struct tally_func, probe);
+	struct call *call = data;
 
-	return probe ? container_of(probe, struct tally_func, probe) : NULL;
-}
-
-static int entered(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct tally_func *func = func_of(ri);
-	struct call *call = (struct call *)ri->data;
-	struct func_cpu *fc;
-
-	if (!func)
-		return 1;
-	fc = this_cpu_ptr(func->cpus);
-	WRITE_ONCE(fc->entered, fc->entered + 1);
+	this_cpu_inc(func->cpus->entered);
 	call->cpu = raw_smp_processor_id();
 	call->switches = switches();
 	/* Last: what stands above is not measured. */
 	call->err = tally_section_begin(func->set, &call->section);
-	return 0;
 }
 
 NOKPROBE_SYMBOL(entered);
 
-static void add(struct tally_func *func, struct func_cpu *fc, const u64 *values)
+static void add(struct tally_func *func, const u64 *values)
 {
-	unsigned int i, bucket;
+	unsigned int i;
 
 	for (i = 0; i < tally_set_size(func->set); i++) {
-		bucket = fls64(values[i]);
-		WRITE_ONCE(fc->sums[i], fc->sums[i] + values[i]);
-		WRITE_ONCE(fc->buckets[i][bucket], fc->buckets[i][bucket] + 1);
+		this_cpu_add(func->cpus->sums[i], values[i]);
+		this_cpu_inc(func->cpus->buckets[i][fls64(values[i])]);
 	}
-	WRITE_ONCE(fc->counted, fc->counted + 1);
+	this_cpu_inc(func->cpus->counted);
 }
 
-static int returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void returned(struct tally_call_probe *probe, void *data)
 {
-	struct tally_func *func = func_of(ri);
-	struct call *call = (struct call *)ri->data;
+	struct tally_func *func = container_of(probe, struct tally_func, probe);
 	u64 values[TALLY_FUNC_MEMBERS];
-	struct func_cpu *fc;
+	struct call *call = data;
 	int err;
 
-	if (!func)
-		return 0;
 	/* First: what stands below is not measured. */
 	err = call->err ?: tally_section_end(func->set, &call->section, values);
-	fc = this_cpu_ptr(func->cpus);
 	if (call->cpu != raw_smp_processor_id())
-		WRITE_ONCE(fc->moved, fc->moved + 1);
+		this_cpu_inc(func->cpus->moved);
 	else if (call->switches != switches())
-		WRITE_ONCE(fc->switched, fc->switched + 1);
+		this_cpu_inc(func->cpus->switched);
 	else if (err)
-		WRITE_ONCE(fc->uncounted, fc->uncounted + 1);
+		this_cpu_inc(func->cpus->uncounted);
 	else
-		add(func, fc, values);
-	return 0;
+		add(func, values);
 }
 
 NOKPROBE_SYMBOL(returned);
-
-static int start(struct tally_func *func)
-{
-	func->probe.kp.symbol_name = func->symbol;
-	func->probe.entry_handler = entered;
-	func->probe.handler = returned;
-	func->probe.data_size = sizeof(struct call);
-	func->probe.maxactive = min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
-	return register_kretprobe(&func->probe);
-}
-
-/* Calls that go on do not come back to the handlers. */
-static void stop(struct tally_func *func)
-{
-	unregister_kretprobe(&func->probe);
-}
-
-/* Entries without memory for the call, and those within the handler of a probe. */
-static u64 missed(const struct tally_func *func)
-{
-	return READ_ONCE(func->probe.nmissed) + READ_ONCE(func->probe.kp.nmissed);
-}
-#else
-static int start(struct tally_func *func)
-{
-	return -EOPNOTSUPP;
-}
-
-static void stop(struct tally_func *func)
-{
-}
-
-static u64 missed(const struct tally_func *func)
-{
-	return 0;
-}
-#endif
 
 static int may_probe(char *why, size_t size)
 {
@@ -236,6 +185,10 @@ static struct tally_func *func_new(struct tally_set *set, const char *symbol,
 		kfree(func);
 		return NULL;
 	}
+	func->probe.entered = entered;
+	func->probe.returned = returned;
+	func->probe.data_size = call_size(set);
+	func->probe.at_once = min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
 	func->set = set;
 	func->owner = owner;
 	strscpy(func->symbol, symbol, sizeof(func->symbol));
@@ -259,7 +212,7 @@ static void func_free(struct tally_func *func)
  * Context: Process context, may sleep.
  * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
  * under lockdown, ENOENT without such a function, EINVAL if it cannot be probed, EOPNOTSUPP
- * in a kernel without kretprobes, ENOMEM.
+ * in a kernel without kretprobes and fprobe, ENOMEM.
  */
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)
@@ -275,7 +228,7 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 		strscpy(why, "out of memory", size);
 		return ERR_PTR(-ENOMEM);
 	}
-	err = start(func);
+	err = tally_call_probe_start(&func->probe, func->symbol);
 	if (err) {
 		func_free(func);
 		return ERR_PTR(say_why(err, symbol, why, size));
@@ -288,7 +241,7 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 
 static void end(struct tally_func *func)
 {
-	stop(func);
+	tally_call_probe_stop(&func->probe);
 	if (func->owned)
 		tally_set_release(func->set);
 	func_free(func);
@@ -387,7 +340,7 @@ int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64
 		for (i = 0; i < tally_set_size(func->set); i++)
 			sums[i] += READ_ONCE(fc->sums[i]);
 	}
-	stats->missed = missed(func);
+	stats->missed = tally_call_probe_missed(&func->probe);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_func_read);

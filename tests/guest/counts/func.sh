@@ -62,6 +62,25 @@ is "$(remove f)" OK 'it goes as a whole'
 is "$(wr $tally/create "$line")" OK 'its line makes it again'
 is "$(remove f)" OK 'and it goes'
 
+# ---- by fprobe, where the kernel has it, in the kernel itself; else by a kretprobe
+
+# by FUNCTION: prints what probes the function.
+by() {
+	if grep -q "$1.*fprobe_" $tracing/enabled_functions 2>/dev/null; then
+		echo fprobe
+	elif grep -q " r .*$1" /sys/kernel/debug/kprobes/list; then
+		echo kretprobe
+	fi
+}
+kind=kretprobe
+! grep -q ' T register_fprobe_syms$' /proc/kallsyms || kind=fprobe
+note "this kernel has a $kind"
+is "$(create "func:$getppid{cs,dummy} name=f")" OK 'counts of a function of the kernel'
+is "$(by sys_getppid)" $kind "are those of a $kind"
+is "$(create "func:tally_func_short{cs} name=g")" OK 'those of a function of a module'
+is "$(by tally_func_short)" kretprobe 'are those of a kretprobe'
+is "$(remove f) $(remove g) $(by sys_getppid)$(by tally_func_short)" 'OK OK ' 'both go'
+
 # ---- as many calls as ftrace counts
 
 echo "p:hits $getppid" >>$tracing/kprobe_events

@@ -54,11 +54,7 @@ rmmod tally_pmu_reads
 
 # ---- M5: samples that a driver fills in. A CPU that comes back makes no interrupts any more.
 
-if [ -e /sys/bus/event_source/devices/tally_precise ]; then
-	results ./devprecise same
-else
-	skip 'the test fills samples in as drivers do since Linux 6.8' 'M5 samples of precise events'
-fi
+results ./devprecise same
 
 # ---- M1: a PMU that serves some CPUs, and has its own error for the others
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes of the entries and the returns of a function: by fprobe where the kernel has it and it
+ * can, by a kretprobe elsewhere.
+ *
+ * A kretprobe misses calls within the handler of any probe: those of interrupts, too. fprobe
+ * misses those that its own handlers make. It cannot probe what ftrace does not know. Before
+ * Linux 6.14 it keeps the address of a function of a module that was unloaded, and would probe
+ * what comes there next: so it probes functions of the kernel only. Since then it has memory of
+ * at most 120 bytes for a call.
+ */
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include "base/call_probe.h"
+
+#ifdef tally_fprobe_regs
+static int fprobe_entered(struct fprobe *fp, unsigned long entry, unsigned long ret,
+			  struct tally_fprobe_regs *regs, void *data)
+{
+	struct tally_call_probe *probe = container_of(fp, struct tally_call_probe, fprobe);
+
+	probe->entered(probe, data);
+	return 0;
+}
+
+static void fprobe_returned(struct fprobe *fp, unsigned long entry, unsigned long ret,
+			    struct tally_fprobe_regs *regs, void *data)
+{
+	struct tally_call_probe *probe = container_of(fp, struct tally_call_probe, fprobe);
+
+	probe->returned(probe, data);
+}
+
+/* Finds out whether there is one such function, outside of modules; a kretprobe may have it. */
+static bool is_of_kernel(const char *symbol)
+{
+	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	bool found = !register_kprobe(&kp);
+
+	if (!found)
+		return false;
+	found = !is_vmalloc_or_module_addr(kp.addr);
+	unregister_kprobe(&kp);
+	return found;
+}
+
+static int start_fprobe(struct tally_call_probe *probe, const char *symbol)
+{
+	struct fprobe *fp = &probe->fprobe;
+	int err;
+
+	if (!is_of_kernel(symbol))
+		return -ENOENT;
+	fp->entry_handler = fprobe_entered;
+	fp->exit_handler = fprobe_returned;
+	fp->entry_data_size = probe->data_size;
+	tally_fprobe_at_once(fp, probe->at_once);
+	err = register_fprobe_syms(fp, &symbol, 1);
+	probe->by_fprobe = !err;
+	return err;
+}
+
+static void stop_fprobe(struct tally_call_probe *probe)
+{
+	unregister_fprobe(&probe->fprobe);
+	/* Some kernels leave it to the caller to wait for handlers. */
+	synchronize_rcu();
+}
+
+static u64 fprobe_missed(const struct tally_call_probe *probe)
+{
+	return READ_ONCE(probe->fprobe.nmissed);
+}
+#else
+static int start_fprobe(struct tally_call_probe *probe, const char *symbol)
+{
+	return -EOPNOTSUPP;
+}
+
+static void stop_fprobe(struct tally_call_probe *probe)
+{
+}
+
+static u64 fprobe_missed(const struct tally_call_probe *probe)
+{
+	return 0;
+}
+#endif
+
+#ifdef CONFIG_KRETPROBES
+/* NULL while the probe is being unregistered. */
+static struct tally_call_probe *probe_of(struct kretprobe_instance *ri)
+{
+	struct kretprobe *kretprobe = get_kretprobe(ri);
+
+	return kretprobe ? container_of(kretprobe, struct tally_call_probe, kretprobe) : NULL;
+}
+
+NOKPROBE_SYMBOL(probe_of);
+
+static int kretprobe_entered(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct tally_call_probe *probe = probe_of(ri);
+
+	if (!probe)
+		return 1;
+	probe->entered(probe, ri->data);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_entered);
+
+static int kretprobe_returned(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct tally_call_probe *probe = probe_of(ri);
+
+	if (probe)
+		probe->returned(probe, ri->data);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(kretprobe_returned);
+
+static int start_kretprobe(struct tally_call_probe *probe, const char *symbol)
+{
+	struct kretprobe *kretprobe = &probe->kretprobe;
+
+	kretprobe->kp.symbol_name = symbol;
+	kretprobe->entry_handler = kretprobe_entered;
+	kretprobe->handler = kretprobe_returned;
+	kretprobe->data_size = probe->data_size;
+	kretprobe->maxactive = probe->at_once;
+	return register_kretprobe(kretprobe);
+}
+
+static void stop_kretprobe(struct tally_call_probe *probe)
+{
+	unregister_kretprobe(&probe->kretprobe);
+}
+
+static u64 kretprobe_missed(const struct tally_call_probe *probe)
+{
+	return READ_ONCE(probe->kretprobe.nmissed) + READ_ONCE(probe->kretprobe.kp.nmissed);
+}
+#else
+static int start_kretprobe(struct tally_call_probe *probe, const char *symbol)
+{
+	return -EOPNOTSUPP;
+}
+
+static void stop_kretprobe(struct tally_call_probe *probe)
+{
+}
+
+static u64 kretprobe_missed(const struct tally_call_probe *probe)
+{
+	return 0;
+}
+#endif
+
+/**
+ * tally_call_probe_start - probe a function
+ * @probe: the probe, all zero but for what the caller sets
+ * @symbol: name of the function, which lives as long as the probe
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EOPNOTSUPP in a kernel without such probes, or an error of register_kretprobe().
+ */
+int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol)
+{
+	return start_fprobe(probe, symbol) ? start_kretprobe(probe, symbol) : 0;
+}
+
+/**
+ * tally_call_probe_stop - end a probe
+ * @probe: the probe
+ *
+ * Calls that go on do not come back to @returned. Nothing uses the probe any more.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_call_probe_stop(struct tally_call_probe *probe)
+{
+	if (probe->by_fprobe)
+		stop_fprobe(probe);
+	else
+		stop_kretprobe(probe);
+}
+
+/* Returns the number of entries that were missed: within handlers, or too many at a time. */
+u64 tally_call_probe_missed(const struct tally_call_probe *probe)
+{
+	return probe->by_fprobe ? fprobe_missed(probe) : kretprobe_missed(probe);
+}

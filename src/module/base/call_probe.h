@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_CALL_PROBE_H
+#define TALLY_CALL_PROBE_H
+
+#include <linux/kprobes.h>
+#include <linux/types.h>
+#include "compat.h"
+
+/**
+ * struct tally_call_probe - probe of the entries and the returns of a function
+ * @entered: called at each entry, with memory for the call
+ * @returned: called at the return of that call, with the same memory
+ * @data_size: bytes of memory for a call
+ * @at_once: calls that can go on at the same time
+ * @by_fprobe: fprobe calls the two, not a kretprobe
+ * @fprobe: used with @by_fprobe
+ * @kretprobe: used otherwise
+ *
+ * The caller sets the first four. The two functions run with preemption disabled, in the
+ * context of the function that is probed, NMI included.
+ */
+struct tally_call_probe {
+	void (*entered)(struct tally_call_probe *probe, void *data);
+	void (*returned)(struct tally_call_probe *probe, void *data);
+	size_t data_size;
+	unsigned int at_once;
+	bool by_fprobe;
+#ifdef tally_fprobe_regs
+	struct fprobe fprobe;
+#endif
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe kretprobe;
+#endif
+};
+
+int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol);
+void tally_call_probe_stop(struct tally_call_probe *probe);
+u64 tally_call_probe_missed(const struct tally_call_probe *probe);
+
+#endif /* TALLY_CALL_PROBE_H */
