@@ -154,12 +154,26 @@ static void look_at_regs(struct seen *seen, const struct perf_event *event,
 	look_at_stack(seen, event, data, user.regs);
 }
 
+/*
+ * Whether perf would warn: its record ends with the user's stack, which may end at the end of user
+ * space. The stack pointer of a 32-bit program need not be a multiple of 8.
+ */
+static bool perf_would_warn(const struct perf_event *event, struct pt_regs *regs)
+{
+	struct tally_regs user;
+
+	tally_regs_user(&user, regs);
+	return tally_stack_room(event->attr.sample_stack_user, 0, user.regs) % sizeof(u64);
+}
+
 static void look(struct perf_event *event, struct perf_sample_data *data,
 		 struct pt_regs *regs)
 {
 	struct kind *kind = event->overflow_handler_context;
 	struct seen *seen = &kind->seen[smp_processor_id()];
 
+	if (perf_would_warn(event, regs))
+		return;
 	seen->overflows++;
 	seen->nmi += !!in_nmi();
 	/* perf holds this lock while it prepares a sample, to keep its buffers. */
