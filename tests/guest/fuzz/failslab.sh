@@ -82,7 +82,7 @@ nothing_left 'nothing is left'
 is "$(stat_of hotplug_errors)" 0 'no CPU was given up'
 
 # Samples with a payload: memory for each place of a queue.
-results failnth insmod "$here/tally_payload.ko" 'line=page-faults type=0x84400 period=1000000000' 2
+results failnth insmod "$here/tally_payload.ko" 'line=page-faults type=0x84400 period=1000000000' 7
 nothing_left 'nothing is left of them'
 
 unload_tally
