@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Gives each CPU a budget of an event, as memguard does for memory: a CPU that has used its
- * budget up runs nothing but a real-time thread that waits for the next window.
+ * budget up runs nothing but a real-time thread that waits for the next window. The kernel takes
+ * real-time threads 5 % of the time by sched_rt_runtime_us and, since 6.12, by its fair server.
  *
  *	insmod tally_regulator.ko event=LLC-load-misses budget=10000 window_us=1000
  *	cat /sys/kernel/debug/tally/regulator/budget
