@@ -390,9 +390,10 @@ bool tally_counter_interrupts(struct tally_counter *c)
  * may belong to any of the tasks, and end with any. Only the flags of the task itself
  * show whether it has exited.
  */
-static enum tally_state inherited_state(const struct task_struct *task,
+static enum tally_state inherited_state(const struct tally_counter *c,
 					const struct perf_event *event)
 {
+	const struct task_struct *task = c->target.task;
 	int state = READ_ONCE(event->state);
 
 	if (READ_ONCE(task->flags) & PF_EXITING)
@@ -402,6 +403,9 @@ static enum tally_state inherited_state(const struct task_struct *task,
 		return TALLY_STATE_EXITED;
 	if (state == PERF_EVENT_STATE_ERROR)
 		return TALLY_STATE_ERROR;
+	/* perf has no other event of an inherited counter that is off. */
+	if (state == PERF_EVENT_STATE_OFF && c->attr.enable_on_exec)
+		return TALLY_STATE_OFF;
 	if (state == PERF_EVENT_STATE_ACTIVE || tally_task_is_running(task))
 		return TALLY_STATE_ACTIVE;
 	return TALLY_STATE_INACTIVE;
@@ -413,7 +417,7 @@ static enum tally_state perf_state(const struct tally_counter *c,
 	int state;
 
 	if (c->attr.inherit)
-		return inherited_state(c->target.task, event);
+		return inherited_state(c, event);
 	state = READ_ONCE(event->state);
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
 		return TALLY_STATE_EXITED;

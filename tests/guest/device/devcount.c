@@ -18,12 +18,15 @@ static uint64_t enabled_of(int fd)
 	return read(fd, v, sizeof(v)) == sizeof(v) ? v[1] : ~0ULL;
 }
 
+static int inherits;
+
 /* Opens an event of tally, or with @perf one of perf. With @waits, exec() enables it. */
 static int open_waiting(int perf, int pid, int leader, int waits)
 {
 	usual();
 	attr.disabled = waits;
 	attr.enable_on_exec = waits;
+	attr.inherit = inherits;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
 	o.pid = pid;
 	o.group_fd = leader;
@@ -84,6 +87,9 @@ static void both_exec(void)
 {
 	execs(1, "perf");
 	execs(0, "tally");
+	inherits = 1;
+	execs(1, "perf, inherited");
+	execs(0, "tally, inherited");
 }
 
 /* ---- overflows ---- */
