@@ -19,6 +19,10 @@
 #include "base/pmu.h"
 #include "compat.h"
 
+/*
+ * Creates an event that counts nothing, on the current task: perf may refuse an event of a CPU
+ * to the caller.
+ */
 static struct perf_event *dummy_create(u64 freq, u16 max_stack)
 {
 	struct perf_event_attr attr = {
@@ -31,16 +35,8 @@ static struct perf_event *dummy_create(u64 freq, u16 max_stack)
 		.sample_type = max_stack ? PERF_SAMPLE_CALLCHAIN : 0,
 		.sample_max_stack = max_stack,
 	};
-	struct perf_event *event;
-	int tries = 10;
 
-	/* The CPU may go offline before the event is on it. */
-	do {
-		event = perf_event_create_kernel_counter(&attr,
-							 raw_smp_processor_id(),
-							 NULL, NULL, NULL);
-	} while (PTR_ERR_OR_ZERO(event) == -ENODEV && --tries);
-	return event;
+	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
 }
 
 /* The read function of perf's software PMUs, which has nothing to do. */

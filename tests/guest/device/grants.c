@@ -79,6 +79,12 @@ static void sampled(void)
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
 }
 
+static void by_frequency(void)
+{
+	sampled();
+	attr.freq = 1;
+}
+
 static void kernel_chain(void)
 {
 	sampled();
@@ -127,6 +133,7 @@ static const struct kind kinds[] = {
 	{ "itself, inherited", SELF, .fill = inherited },
 	{ "itself, task records", SELF, .fill = comm },
 	{ "itself, samples", SELF, .fill = sampled },
+	{ "itself, samples by frequency", SELF, .fill = by_frequency },
 	{ "itself, kernel call chains", SELF, .fill = kernel_chain },
 	{ "itself, PHYS_ADDR", SELF, .fill = physical },
 	{ "itself, REGS", SELF, .fill = registers },
