@@ -76,7 +76,7 @@ static void __init start_events(char *list)
 		line = strim(line);
 		if (!*line)
 			continue;
-		if (tally_line_create(line))
+		if (tally_line_logged(line, tally_line_create))
 			failed++;
 		else
 			started++;

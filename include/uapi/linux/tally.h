@@ -97,6 +97,8 @@
  *	file that was handed on
  *	  all that its maker may	yes	yes	yes		yes
  *	  breakpoint into the kernel	yes (e)	EPERM	EPERM		EPERM
+ *	TALLY_IOC_LINE			yes	yes	EACCES		EACCES
+ *	TALLY_IOC_PARSE of a kprobe	yes	yes	EACCES		EACCES
  *	write to debugfs create, remove	yes	yes (f)	EACCES		EACCES
  *
  *	(a) EACCES in kernels with level 3; (c) yes with CAP_KILL, else EACCES; (d) yes below 1
@@ -269,6 +271,8 @@
 #define TALLY_IOC_NEXT		_IO(TALLY_IOC_MAGIC, 0x02) /* struct tally_next */
 #define TALLY_IOC_OPEN		_IO(TALLY_IOC_MAGIC, 0x06) /* struct tally_open */
 #define TALLY_IOC_ATTACH	_IO(TALLY_IOC_MAGIC, 0x07) /* struct tally_attach */
+#define TALLY_IOC_LINE		_IO(TALLY_IOC_MAGIC, 0x08) /* struct tally_line */
+#define TALLY_IOC_PARSE		_IO(TALLY_IOC_MAGIC, 0x09) /* struct tally_parse */
 
 /*
  * Enable or disable, as prctl(PR_TASK_PERF_EVENTS_ENABLE) and _DISABLE, the event of each
@@ -333,13 +337,14 @@
 #define TALLY_FIELD_RESERVED	10
 #define TALLY_FIELD_ID		11
 #define TALLY_FIELD_READ_FORMAT	12
+#define TALLY_FIELD_LINE	13
 #define TALLY_FIELD_ATTR_AT(offset)	(0x10000 | (offset))
 #define TALLY_FIELD_ATTR_BIT(number)	(0x20000 | (number))
 
 /**
  * struct tally_error - the cause of a failure
  *
- * TALLY_IOC_OPEN and TALLY_IOC_ATTACH write it when they fail, to the address in their member
+ * TALLY_IOC_OPEN, ATTACH, LINE and PARSE write it when they fail, to the address in their member
  * error. They write nothing if that is 0, or if the struct of the ioctl cannot be read or has a
  * wrong size.
  *
@@ -384,8 +389,9 @@ struct tally_error {
  * FTRACE_FUNCTION	the tracepoint ftrace:function
  * PROBES_BY_NAME	a kprobe or uprobe by config1
  * RDPMC		cap_user_rdpmc in the page of counts
+ * LINES		TALLY_IOC_LINE and TALLY_IOC_PARSE
  *
- * No kernel has one of the last eight yet: see "Not supported" and "Differences".
+ * No kernel has one of BPF to RDPMC yet: see "Not supported" and "Differences".
  */
 #define TALLY_FEATURE_ALL_CPUS			(1ULL << 0)
 #define TALLY_FEATURE_MEMBERS			(1ULL << 1)
@@ -404,6 +410,7 @@ struct tally_error {
 #define TALLY_FEATURE_FTRACE_FUNCTION		(1ULL << 14)
 #define TALLY_FEATURE_PROBES_BY_NAME		(1ULL << 15)
 #define TALLY_FEATURE_RDPMC			(1ULL << 16)
+#define TALLY_FEATURE_LINES			(1ULL << 17)
 
 /**
  * struct tally_info - TALLY_IOC_INFO: the ABI and the limits
@@ -632,6 +639,13 @@ struct tally_read {
  *		debugfs and of the module's parameters
  * @what:	written: the event as a line for debugfs; empty if it may hold an address and
  *		the caller lacks CAP_PERFMON
+ * @overflows:	written: overflows since the event was made; 0 without a period
+ * @missed:	written: overflows without a call of a handler that is no direct one
+ * @lost:	written: records without room
+ * @throttled:	written: number of times that too many overflows turned the event off
+ * @cgroup:	written: path of the cgroup whose tasks count; empty for none. A longer path is cut.
+ *
+ * @overflows and the members behind it are 0 and empty if the caller lacks CAP_PERFMON.
  *
  * A caller that begins with 0 and passes @id back gets all events, in the order in which
  * they were made. An event that is made or released meanwhile may be missing. Errors:
@@ -649,6 +663,11 @@ struct tally_next {
 	char name[TALLY_USER_NAME_LEN];
 	char owner[TALLY_USER_NAME_LEN];
 	char what[128];
+	__aligned_u64 overflows;
+	__aligned_u64 missed;
+	__aligned_u64 lost;
+	__aligned_u64 throttled;
+	char cgroup[256];
 };
 
 /**
@@ -693,6 +712,65 @@ struct tally_attach {
 	__aligned_u64 publish_ns;
 	__aligned_u64 error;
 	char name[TALLY_USER_NAME_LEN];
+};
+
+/*
+ * struct tally_line's op.
+ *
+ * CREATE	make an event or a set from a line, as debugfs' file create does. The event belongs
+ *		to tally: it counts until it is removed or the module is unloaded.
+ * REMOVE	remove the event or set of this name, as debugfs' file remove does
+ * ENABLE	let the event or set of this name count
+ * DISABLE	let it stand still; it keeps its count
+ */
+#define TALLY_LINE_CREATE	0
+#define TALLY_LINE_REMOVE	1
+#define TALLY_LINE_ENABLE	2
+#define TALLY_LINE_DISABLE	3
+
+/**
+ * struct tally_line - TALLY_IOC_LINE: events that outlive the program
+ *
+ * @size:	size of the struct, in bytes
+ * @op:		TALLY_LINE_*
+ * @line:	address of a text of at most 1023 bytes, with its NUL: a line, or a name
+ * @error:	as struct tally_open's
+ *
+ * Lockdown refuses the files of debugfs, but not this call. Errors: EACCES without CAP_PERFMON;
+ * EINVAL for a text that is no line; ENOENT for an event that does not exist, or that this
+ * machine does not have; EEXIST; EPERM for an event of a file or of another module, for a member
+ * of a set, and for counts of a function under lockdown; as TALLY_IOC_OPEN.
+ */
+struct tally_line {
+	__u32 size;
+	__u32 op;
+	__aligned_u64 line;
+	__aligned_u64 error;
+};
+
+/**
+ * struct tally_parse - TALLY_IOC_PARSE: the attributes of an event by its name
+ *
+ * @size:	size of the struct, in bytes
+ * @reserved:	0
+ * @name:	address of a text of at most 1023 bytes, with its NUL: an event as in a line, with
+ *		modifiers, without options
+ * @attr:	address of a struct perf_event_attr whose size is set; written: type, config,
+ *		config1 to config3, bp_addr, bp_len, bp_type and the bits of modifiers, 0 in all
+ *		other members, and the smaller of its size and the kernel's
+ * @error:	as struct tally_open's
+ *
+ * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.
+ * Errors: EACCES for a kprobe without CAP_PERFMON; EINVAL for a text that is no event; ENOENT for
+ * an event that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's
+ * size leaves out; ENOMEM.
+ */
+struct tally_parse {
+	__u32 size;
+	__u32 reserved;
+	__aligned_u64 name;
+	__aligned_u64 attr;
+	__aligned_u64 error;
 };
 
 /*

@@ -12,12 +12,9 @@
  *
  * Counts of a function (func.c) are those of a set on all CPUs.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/err.h>
-#include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/printk.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
@@ -77,6 +74,9 @@ static int cut(struct making *m)
 	*begin++ = '\0';
 	if (m->symbol && !*m->symbol)
 		return bad(m, -EINVAL, "no function");
+	/* perf asks about its kprobes; the probe of a function is tally's own. */
+	if (m->symbol && security_locked_down(LOCKDOWN_KPROBES))
+		return bad(m, -EPERM, "a function: the kernel is locked down");
 	rest = tally_name_members(begin, &m->members, m->why, sizeof(m->why));
 	if (IS_ERR(rest))
 		return PTR_ERR(rest);
@@ -255,33 +255,34 @@ static int make(struct making *m, const char *line)
 /**
  * tally_line_set_create - make a set from a line of text that begins with '{' or "func:"
  * @line: the line
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
  *
  * The set belongs to tally itself, and is removed by its name. If it cannot be made, no
- * member is left, and the line, the reason and the errno are written to the log.
+ * member is left.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
- * taken; EOPNOTSUPP for a period; ENOMEM; the error of tally_builder_parse(), of
- * tally_set_build() or of tally_func_attach().
+ * taken; EOPNOTSUPP for a period; EPERM for a function under lockdown; ENOMEM; the error of
+ * tally_builder_parse(), of tally_set_build() or of tally_func_attach().
  */
-int tally_line_set_create(const char *line)
+int tally_line_set_create(const char *line, char *why, size_t size)
 {
 	struct making *m = kzalloc(sizeof(*m), GFP_KERNEL);
 	int err;
 
-	if (!m)
+	if (!m) {
+		strscpy(why, "out of memory", size);
 		return -ENOMEM;
+	}
 	m->set = kzalloc(sizeof(*m->set), GFP_KERNEL);
 	m->text = kstrdup(line, GFP_KERNEL);
 	m->builders = kvcalloc(TALLY_SET_MOST, sizeof(*m->builders), GFP_KERNEL);
 	err = make(m, line);
-	/* All of these may have bytes of the writer's choice: they are escaped. */
-	if (err)
-		pr_err("%*pE: %*pE%s%*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
-		       (int)strlen(m->at ?: ""), m->at ?: "", m->at ? ": " : "",
-		       (int)strlen(m->why), m->why, ERR_PTR(err));
-	if (err)
+	if (err) {
+		snprintf(why, size, "%s%s%s", m->at ?: "", m->at ? ": " : "", m->why);
 		kfree(m->set);
+	}
 	kvfree(m->builders);
 	kfree(m->text);
 	kfree(m);
@@ -296,6 +297,32 @@ bool tally_line_set_remove(const char *name)
 	if (folder)
 		release(container_of(folder, struct tally_line_set, folder));
 	return folder;
+}
+
+/**
+ * tally_line_set_enable - enable or disable the set of this name
+ * @name: the name
+ * @on: enable it
+ * @err: receives the result of tally_set_enable()
+ *
+ * Context: Process context, may sleep. Nobody removes a set meanwhile.
+ * Return: whether there is such a set.
+ */
+bool tally_line_set_enable(const char *name, bool on, int *err)
+{
+	struct tally_folder_name *folder = tally_registry_take_folder(name);
+	struct tally_line_set *ls;
+
+	if (!folder)
+		return false;
+	ls = container_of(folder, struct tally_line_set, folder);
+	*err = 0;
+	if (on)
+		*err = tally_set_enable(ls->set);
+	else
+		tally_set_disable(ls->set);
+	tally_registry_list_folder(folder);
+	return true;
 }
 
 /* Removes all sets that lines made. */

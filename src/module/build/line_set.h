@@ -32,7 +32,8 @@ struct tally_line_set {
 	struct dentry *files[TALLY_SET_FILES];
 };
 
-int tally_line_set_create(const char *line);
+int tally_line_set_create(const char *line, char *why, size_t size);
+bool tally_line_set_enable(const char *name, bool on, int *err);
 bool tally_line_set_remove(const char *name);
 void tally_line_sets_release(void);
 

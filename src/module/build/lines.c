@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events and sets that are made from lines of text, by debugfs and the module's parameter,
- * and removed by their names.
+ * Events and sets that are made from lines of text, by debugfs, the device and the module's
+ * parameter, and enabled, disabled and removed by their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "build/end.h"
 #include "build/line_set.h"
 #include "build/lines.h"
+#include "event/event.h"
 #include "event/registry.h"
 
 /* The handler of an event that a line made: its overflows are only counted. */
@@ -22,51 +24,111 @@ static void count_only(struct tally_event *ev,
 {
 }
 
+/* Held while an event of a line is removed, enabled or disabled. Nests outside all others. */
+static DEFINE_MUTEX(lines_lock);
+
 /**
  * tally_line_create - make an event or a set from a line of text
  * @line: the line; see tally_builder_parse(), and line_set.c for a set
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
  *
- * The event belongs to tally itself, and is removed by its name. If it cannot be made,
- * the line, the reason and the errno are written to the log.
+ * The event belongs to tally itself, and is removed by its name.
  *
  * Context: Process context, may sleep.
  * Return: 0, or the error of tally_build() or tally_line_set_create().
  */
-int tally_line_create(const char *line)
+int tally_line_create(const char *line, char *why, size_t size)
 {
 	struct tally_builder b;
 	struct tally_event *ev;
 
 	if (*line == '{' || strstarts(line, TALLY_LINE_FUNC))
-		return tally_line_set_create(line);
+		return tally_line_set_create(line, why, size);
 	tally_builder_parse(&b, line);
 	if (b.period || b.freq || b.window_ns)
 		tally_builder_on_overflow(&b, count_only, NULL);
 	ev = tally_build(&b);
 	if (!IS_ERR(ev))
 		return 0;
-	/* Both may have bytes of the writer's choice: they are escaped. */
-	pr_err("%*pE: %*pE (%pe)\n", (int)min_t(size_t, strlen(line), 128), line,
-	       (int)strlen(b.why), b.why, ev);
+	strscpy(why, b.why, size);
 	return PTR_ERR(ev);
 }
 
 /**
  * tally_line_remove - remove an event or a set that was made from a line
  * @name: its name
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such event; EPERM if the event is a member of a set, or
  * belongs to an open file, or to another module, which holds a pointer to it.
  */
-int tally_line_remove(const char *name)
+int tally_line_remove(const char *name, char *why, size_t size)
 {
+	const char *text = "";
 	LIST_HEAD(doomed);
+	int err = 0;
+
+	mutex_lock(&lines_lock);
+	if (!tally_line_set_remove(name))
+		err = tally_registry_take_line(name, &doomed, &text);
+	tally_events_destroy(&doomed);
+	mutex_unlock(&lines_lock);
+	strscpy(why, text, size);
+	return err;
+}
+
+/**
+ * tally_line_enable - enable or disable an event or a set that was made from a line
+ * @name: its name
+ * @on: enable it
+ * @why: receives a sentence on failure
+ * @size: bytes of room in @why
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT and EPERM as tally_line_remove(); the error of tally_event_enable() or
+ * tally_set_enable().
+ */
+int tally_line_enable(const char *name, bool on, char *why, size_t size)
+{
+	const char *text = "perf refuses it";
+	struct tally_event *ev;
 	int err;
 
-	if (tally_line_set_remove(name))
-		return 0;
-	err = tally_registry_take_line(name, &doomed);
-	tally_events_destroy(&doomed);
+	mutex_lock(&lines_lock);
+	if (!tally_line_set_enable(name, on, &err)) {
+		err = tally_registry_find_line(name, &ev, &text);
+		if (!err && on)
+			err = tally_event_enable(ev);
+		else if (!err)
+			tally_event_disable(ev);
+	}
+	mutex_unlock(&lines_lock);
+	strscpy(why, text, size);
+	return err;
+}
+
+/**
+ * tally_line_logged - take a line whose writer has no room for a sentence
+ * @line: the line
+ * @take: function that takes it
+ *
+ * If the line is refused, the line, the reason and the errno are written to the log.
+ *
+ * Context: Process context, may sleep.
+ * Return: the result of @take.
+ */
+int tally_line_logged(const char *line, int (*take)(const char *line, char *why, size_t size))
+{
+	char why[TALLY_LINE_WHY];
+	int err = take(line, why, sizeof(why));
+
+	/* Both may have bytes of the writer's choice: they are escaped. */
+	if (err)
+		pr_err("%s%*pE: %*pE (%pe)\n", take == tally_line_remove ? "remove " : "",
+		       (int)min_t(size_t, strlen(line), 128), line, (int)strlen(why), why,
+		       ERR_PTR(err));
 	return err;
 }

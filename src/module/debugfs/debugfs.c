@@ -50,9 +50,6 @@
 #include "event/registry.h"
 #include "read/read.h"
 
-/* Bytes of the longest line that can be written: an event, a name and all options. */
-#define LINE_LEN 1024
-
 static struct dentry *root;
 
 static void show_target(struct seq_file *m, const struct tally_counter *c)
@@ -144,9 +141,9 @@ DEFINE_SHOW_ATTRIBUTE(stats);
  * returns the length of that line, and the writer writes the rest again.
  */
 static ssize_t take_line(const char __user *from, size_t size,
-			 int (*take)(const char *line))
+			 int (*take)(const char *line, char *why, size_t size))
 {
-	size_t len = min_t(size_t, size, LINE_LEN);
+	size_t len = min_t(size_t, size, TALLY_LINE_LEN);
 	char *text, *line, *end;
 	ssize_t ret;
 
@@ -157,8 +154,8 @@ static ssize_t take_line(const char __user *from, size_t size,
 	if (end) {
 		*end = '\0';
 		len = end - text + 1;
-	} else if (size > LINE_LEN) {
-		pr_err("a line has at most %d characters\n", LINE_LEN);
+	} else if (size > TALLY_LINE_LEN) {
+		pr_err("a line has at most %d characters\n", TALLY_LINE_LEN);
 		ret = -E2BIG;
 		goto out;
 	}
@@ -170,7 +167,7 @@ static ssize_t take_line(const char __user *from, size_t size,
 	line = strim(text);
 	if (!*line)
 		pr_err("an empty line\n");
-	ret = *line ? take(line) : -EINVAL;
+	ret = *line ? tally_line_logged(line, take) : -EINVAL;
 out:
 	kfree(text);
 	return ret ?: len;

@@ -26,10 +26,12 @@
 #include "builder/sample_fields.h"
 #include "builder/rights.h"
 #include "device/device.h"
+#include "device/explain.h"
 #include "event/event.h"
 #include "device/file.h"
 #include "device/info.h"
 #include "device/ioctl.h"
+#include "device/line.h"
 #include "device/open.h"
 #include "device/task_exit.h"
 #include "record/output.h"
@@ -40,15 +42,17 @@
 /* The least sizes that an ioctl takes: those of the structs in the first header of this ABI. */
 #define OPEN_SIZE_1	offsetofend(struct tally_open, name)
 #define ATTACH_SIZE_1	offsetofend(struct tally_attach, name)
-#define ERROR_SIZE_1	offsetofend(struct tally_error, text)
 
 /* Programs are built with this layout. It never changes. */
 static_assert(sizeof(struct tally_error) == 136);
 static_assert(sizeof(struct tally_info) == 112);
 static_assert(sizeof(struct tally_open) == 128);
-static_assert(sizeof(struct tally_next) == 296);
+static_assert(sizeof(struct tally_next) == 584);
+static_assert(offsetof(struct tally_next, overflows) == 296);
 static_assert(sizeof(struct tally_attach) == 112);
 static_assert(sizeof(struct tally_ring_info) == 24);
+static_assert(sizeof(struct tally_line) == 24);
+static_assert(sizeof(struct tally_parse) == 32);
 static_assert(offsetof(struct tally_error, text) == 24);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
 static_assert(offsetof(struct tally_info, max_stack) == 104);
@@ -67,48 +71,12 @@ static_assert(TALLY_USER_MEMBERS == TALLY_SET_MOST);
 
 /* ---- shared by OPEN and ATTACH ---- */
 
-static int bad_request(struct tally_builder *b, u32 field, int err, const char *why)
-{
-	b->stage = TALLY_STAGE_REQUEST;
-	return tally_bad_in(b, field, err, "%s", why);
-}
-
-/* Checks the address for the cause of a failure, before anything is made. */
-static int check_error(u64 address, u32 *size)
-{
-	struct tally_error __user *to = u64_to_user_ptr(address);
-
-	*size = 0;
-	if (!address)
-		return 0;
-	if (get_user(*size, &to->size))
-		return -EFAULT;
-	return *size < ERROR_SIZE_1 ? -EINVAL : 0;
-}
-
-/* Writes the cause to the program. The ioctl itself returns the errno. */
-static void explain(u64 address, u32 size, const struct tally_builder *b, int err)
-{
-	struct tally_error e = {
-		.error = -err,
-		.stage = b->stage,
-		.field = b->err_field,
-		.cpu = b->err_cpu,
-	};
-
-	if (!address)
-		return;
-	strscpy(e.text, b->why, sizeof(e.text));
-	/* The program may have unmapped it meanwhile. The errno says enough then. */
-	tally_copyin_answer(u64_to_user_ptr(address), &e, sizeof(e), size);
-}
-
 static int check_interval(struct tally_builder *b, u64 interval)
 {
 	if (interval && (interval < TALLY_PUBLISH_SHORTEST ||
 			 interval > TALLY_PUBLISH_LONGEST))
-		return bad_request(b, TALLY_FIELD_PUBLISH_NS, -EINVAL,
-				   "publish_ns is not between 10,000 and an hour");
+		return tally_bad_request(b, TALLY_FIELD_PUBLISH_NS, -EINVAL,
+					 "publish_ns is not between 10,000 and an hour");
 	/* The timers of a short interval take time from all tasks. */
 	if (interval && interval < TALLY_PUBLISH_DEFAULT &&
 	    !tally_perfmon_capable()) {
@@ -125,11 +93,11 @@ static int check_name(struct tally_builder *b, const char *name)
 	size_t len = strnlen(name, TALLY_USER_NAME_LEN);
 
 	if (len == TALLY_USER_NAME_LEN)
-		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
-				   "the name has no terminating NUL");
+		return tally_bad_request(b, TALLY_FIELD_NAME, -EINVAL,
+					 "the name has no terminating NUL");
 	if (memchr_inv(name + len, 0, TALLY_USER_NAME_LEN - len))
-		return bad_request(b, TALLY_FIELD_NAME, -EINVAL,
-				   "the name has bytes behind its terminating NUL");
+		return tally_bad_request(b, TALLY_FIELD_NAME, -EINVAL,
+					 "the name has bytes behind its terminating NUL");
 	return 0;
 }
 
@@ -167,22 +135,22 @@ static int check_flags(struct opening *op)
 	struct tally_builder *b = &op->b;
 
 	if (o->flags & ~(TALLY_OPEN_ALL_CPUS | TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE))
-		return bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
+		return tally_bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
 	if (o->reserved)
-		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
 	if (o->perf_flags & ~(TALLY_PERF_FLAGS | PERF_FLAG_PID_CGROUP))
-		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
+		return tally_bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (o->flags & TALLY_OPEN_MEMBER &&
 	    (o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP))
-		return bad_request(b, TALLY_FIELD_GROUP_FD, -EINVAL,
-				   "TALLY_OPEN_MEMBER needs a leader in group_fd");
+		return tally_bad_request(b, TALLY_FIELD_GROUP_FD, -EINVAL,
+					 "TALLY_OPEN_MEMBER needs a leader in group_fd");
 	if (o->flags & TALLY_OPEN_MEMBER && o->perf_flags & PERF_FLAG_FD_OUTPUT)
-		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
+		return tally_bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
 				   "a member has its leader's rings, and no output of its own");
 	if (o->flags & TALLY_OPEN_ALL_CPUS && is_of_task(o))
-		return bad_request(b, TALLY_FIELD_PID, -EINVAL, "TALLY_OPEN_ALL_CPUS needs pid -1");
+		return tally_bad_request(b, TALLY_FIELD_PID, -EINVAL, "ALL_CPUS needs pid -1");
 	if (o->flags & TALLY_OPEN_ALL_CPUS && o->cpu != -1)
-		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "TALLY_OPEN_ALL_CPUS needs cpu -1");
+		return tally_bad_request(b, TALLY_FIELD_CPU, -EINVAL, "ALL_CPUS needs cpu -1");
 	return check_interval(b, o->publish_ns) ?: check_name(b, o->name);
 }
 
@@ -203,16 +171,16 @@ static int check_target(struct opening *op, struct tally_file *leader)
 	struct tally_builder *b = &op->b;
 
 	if (is_of_task(o) && !task_exists(o->pid))
-		return bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
+		return tally_bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
 	b->stage = TALLY_STAGE_TARGET;
 	if (is_of_task(o) && leader && leader->ev->attr.inherit != op->attr.inherit)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "inherit must be the same for all events of a group");
 	if (!(o->flags & TALLY_OPEN_ALL_CPUS) && o->pid == -1 && o->cpu == -1)
-		return bad_request(b, TALLY_FIELD_CPU, -EINVAL,
+		return tally_bad_request(b, TALLY_FIELD_CPU, -EINVAL,
 				   "neither a task nor a cpu; TALLY_OPEN_ALL_CPUS counts on all cpus");
 	if (o->cpu < -1 || (o->cpu >= 0 && (o->cpu >= nr_cpu_ids || !cpu_possible(o->cpu))))
-		return bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
+		return tally_bad_request(b, TALLY_FIELD_CPU, -EINVAL, "the cpu does not exist");
 	if (o->perf_flags & PERF_FLAG_PID_CGROUP)
 		tally_builder_on_cgroup_fd(b, o->pid);
 	return b->err;
@@ -276,7 +244,7 @@ static int get_attr(struct opening *op)
 	int err = tally_copyin_attr(&op->attr, u64_to_user_ptr(op->o.attr));
 
 	if (err)
-		return bad_request(&op->b, TALLY_FIELD_ATTR, err,
+		return tally_bad_request(&op->b, TALLY_FIELD_ATTR, err,
 				   err == -E2BIG ? "attr uses what this kernel does not know" :
 						   "attr cannot be read");
 	op->b.attr = op->attr;
@@ -294,8 +262,8 @@ static int get_attr(struct opening *op)
 	}
 	if (op->o.perf_flags & PERF_FLAG_PID_CGROUP &&
 	    (op->o.pid == -1 || (op->o.cpu == -1 && !(op->o.flags & TALLY_OPEN_ALL_CPUS))))
-		return bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
-				   "PERF_FLAG_PID_CGROUP needs a cgroup and a cpu");
+		return tally_bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
+					 "PERF_FLAG_PID_CGROUP needs a cgroup and a cpu");
 	return 0;
 }
 
@@ -409,7 +377,7 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	int ret;
 
 	ret = tally_copyin_request(&op.o, sizeof(op.o), arg, sizeof(op.o), OPEN_SIZE_1, &size) ?:
-	      check_error(op.o.error, &op.error_size);
+	      tally_explain_check(op.o.error, &op.error_size);
 	if (ret)
 		return ret;
 	op.leader = NULL;
@@ -422,7 +390,7 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 	if (op.leader)
 		fput(op.leader);
 	if (ret < 0)
-		explain(op.o.error, op.error_size, &op.b, ret);
+		tally_explain(op.o.error, op.error_size, &op.b, ret);
 	return ret;
 }
 
@@ -431,17 +399,17 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 {
 	if (a->reserved)
-		return bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
 	if (a->perf_flags & ~(u64)PERF_FLAG_FD_CLOEXEC)
-		return bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
+		return tally_bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (a->read_format & ~TALLY_FORMAT_KNOWN)
-		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
-				   "unknown bits in read_format");
+		return tally_bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
+					 "unknown bits in read_format");
 	if (a->read_format & PERF_FORMAT_GROUP)
-		return bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
-				   "an attached event is in no group");
+		return tally_bad_request(b, TALLY_FIELD_READ_FORMAT, -EINVAL,
+					 "an attached event is in no group");
 	if (a->id && a->name[0])
-		return bad_request(b, TALLY_FIELD_NAME, -EINVAL, "both an id and a name");
+		return tally_bad_request(b, TALLY_FIELD_NAME, -EINVAL, "both an id and a name");
 	return check_interval(b, a->publish_ns) ?: check_name(b, a->name);
 }
 
@@ -469,13 +437,13 @@ static int ioc_attach(void __user *arg)
 	int ret;
 
 	ret = tally_copyin_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size) ?:
-	      check_error(a.error, &error_size);
+	      tally_explain_check(a.error, &error_size);
 	if (ret)
 		return ret;
 	tally_builder_clear(&b, THIS_MODULE);
 	ret = check_attach(&a, &b) ?: attach(&a, &b);
 	if (ret < 0)
-		explain(a.error, error_size, &b, ret);
+		tally_explain(a.error, error_size, &b, ret);
 	return ret;
 }
 
@@ -522,6 +490,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return tally_ioc_next(to);
 	case TALLY_IOC_ATTACH:
 		return ioc_attach(to);
+	case TALLY_IOC_LINE:
+		return tally_ioc_line(to);
+	case TALLY_IOC_PARSE:
+		return tally_ioc_parse(to);
 	case ABI_1_OPEN:
 		return refuse_abi_1(to, ABI_1_OPEN_ERROR);
 	case ABI_1_ATTACH:

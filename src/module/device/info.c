@@ -4,14 +4,17 @@
  * do, and which events there are.
  */
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
 #include "arch/breakpoint.h"
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/copyin.h"
 #include "builder/builder.h"
@@ -34,7 +37,8 @@
 static u64 features(void)
 {
 	u64 found = TALLY_FEATURE_ALL_CPUS | TALLY_FEATURE_MEMBERS | TALLY_FEATURE_PUBLISH |
-		    TALLY_FEATURE_ATTACH | TALLY_FEATURE_RINGS | TALLY_FEATURE_SHARED_RINGS;
+		    TALLY_FEATURE_ATTACH | TALLY_FEATURE_RINGS | TALLY_FEATURE_SHARED_RINGS |
+		    TALLY_FEATURE_LINES;
 
 	if (IS_ENABLED(CONFIG_EVENT_TRACING))
 		found |= TALLY_FEATURE_FILTERS;
@@ -111,6 +115,25 @@ static bool may_see(const struct tally_event *ev)
 	}
 }
 
+/* What only those may see who may watch all tasks. */
+static void describe_more(struct tally_event *ev, struct tally_next *n)
+{
+	struct cgroup_subsys_state *css = ev->counter->target.css;
+	struct tally_overflow_stats stats;
+	char *path;
+
+	if (!tally_event_overflow_stats(ev, &stats)) {
+		n->overflows = stats.overflows;
+		n->missed = stats.missed;
+		n->lost = stats.lost;
+		n->throttled = stats.throttled;
+	}
+	path = css ? tally_cgroup_path(css) : NULL;
+	if (!IS_ERR_OR_NULL(path))
+		strscpy(n->cgroup, path, sizeof(n->cgroup));
+	kfree(path);
+}
+
 /* Called with the registry locked; takes the lock of the counter. */
 static void describe_next(struct tally_event *ev, void *to)
 {
@@ -126,6 +149,8 @@ static void describe_next(struct tally_event *ev, void *to)
 	/* A generated name reveals what the event counts. */
 	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
+	if (tally_perfmon_capable())
+		describe_more(ev, n);
 	if (!see)
 		return;
 	n->config = ev->attr.config;

@@ -292,46 +292,70 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 	return next ? 0 : -ENOENT;
 }
 
+/* Returns the event of a line that has this name, or why there is none. */
+static struct tally_event *find_line(const char *name, int *err, const char **why)
+{
+	struct tally_event *ev = name_find(name);
+
+	lockdep_assert_held(&events_lock);
+	if (!ev || !ev->listed) {
+		*why = "no such event";
+		*err = -ENOENT;
+		return NULL;
+	}
+	if (strchr(name, '/'))
+		*why = "a member of a set, which is taken as a whole";
+	else if (ev->owner != THIS_MODULE)
+		*why = "another module's event";
+	else if (ev->of_file)
+		*why = "the event of an open file";
+	else
+		return ev;
+	*err = -EPERM;
+	return NULL;
+}
+
+/**
+ * tally_registry_find_line - find an event that was made from a line
+ * @name: name of the event
+ * @found: receives the event
+ * @why: receives a sentence on failure
+ *
+ * Context: Process context, may sleep. Nobody removes events of lines meanwhile.
+ * Return: as tally_registry_take_line().
+ */
+int tally_registry_find_line(const char *name, struct tally_event **found, const char **why)
+{
+	int err = 0;
+
+	mutex_lock(&events_lock);
+	*found = find_line(name, &err, why);
+	mutex_unlock(&events_lock);
+	return err;
+}
+
 /**
  * tally_registry_take_line - take an event that was made from a line off the list
  * @name: name of the event
  * @doomed: list that receives the event
- *
- * An error is written to the log, with its reason.
+ * @why: receives a sentence on failure
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such event; EPERM if it is a member of a set, or belongs to
  * an open file, or to another module, which holds a pointer to it.
  */
-int tally_registry_take_line(const char *name, struct list_head *doomed)
+int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why)
 {
-	const char *why = NULL;
 	struct tally_event *ev;
 	int err = 0;
 
 	mutex_lock(&events_lock);
-	ev = name_find(name);
-	if (!ev || !ev->listed) {
-		why = "no such event";
-		err = -ENOENT;
-	} else if (strchr(name, '/')) {
-		why = "a member of a set, which is removed as a whole";
-		err = -EPERM;
-	} else if (ev->owner != THIS_MODULE) {
-		why = "another module's event";
-		err = -EPERM;
-	} else if (ev->of_file) {
-		why = "the event of an open file";
-		err = -EPERM;
-	} else {
+	ev = find_line(name, &err, why);
+	if (ev) {
 		unlist(ev);
 		list_add(&ev->node, doomed);
 	}
 	mutex_unlock(&events_lock);
-	if (err)
-		pr_err("remove %*pE: %s (%pe)\n",
-		       (int)min_t(size_t, strlen(name), 128), name, why,
-		       ERR_PTR(err));
 	return err;
 }
 

@@ -41,7 +41,8 @@ int tally_registry_name_folder(struct tally_folder_name *folder);
 void tally_registry_list_folder(struct tally_folder_name *folder);
 struct tally_folder_name *tally_registry_take_folder(const char *name);
 void tally_registry_unname_folder(struct tally_folder_name *folder);
-int tally_registry_take_line(const char *name, struct list_head *doomed);
+int tally_registry_find_line(const char *name, struct tally_event **found, const char **why);
+int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why);
 
 /* Iteration over events in the order of their creation, for seq_file. */
 void *tally_registry_start(struct seq_file *m, loff_t *pos);
