@@ -14,7 +14,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild splits the path of its folder at blanks and colons.
-ifneq ($(filter-out help demo check test soak matrix fuzz bench lib lib-install fuzz-lib,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo check test soak matrix fuzz bench lib lib-install lib-abi fuzz-lib tool install-tool deb,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -23,7 +23,7 @@ endif
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
 .PHONY: modules install dkms-install dkms-remove clean check test soak matrix fuzz bench demo help
-.PHONY: lib lib-install fuzz-lib
+.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -91,6 +91,17 @@ lib:
 lib-install:
 	@$(MAKE) -f src/lib/lib.mk VERSION=$(VERSION) install
 
+# Accepts what was added to the library's ABI.
+lib-abi:
+	@$(MAKE) -f src/lib/lib.mk CFLAGS='-O2 -g' abi
+
+# The command `tally`.
+tool: lib
+	@$(MAKE) -f src/tool/tool.mk VERSION=$(VERSION)
+
+install-tool: tool
+	@$(MAKE) -f src/tool/tool.mk VERSION=$(VERSION) install
+
 FUZZ_LIB := 600
 
 fuzz-lib:
@@ -110,10 +121,13 @@ help:
 	@echo '  make [modules]     build tally.ko for the running kernel'
 	@echo '  make clean         remove what was built'
 	@echo '  make help          this text'
-	@echo '  make lib           build src/lib/libtally.a, for user programs'
+	@echo '  make lib           build src/lib/libtally.a and libtally.so.0, for user programs'
+	@echo '  make tool          build src/tool/tally, the command; needs libpfm4-dev libelf-dev'
+	@echo '                     libjson-c-dev libmicrohttpd-dev libncurses-dev'
 	@echo 'As root:'
 	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
 	@echo '  make lib-install   install libtally below PREFIX [/usr/local], or DESTDIR'
+	@echo '  make install-tool  install the command, its manual pages and its completion'
 	@echo '  make dkms-install  hand it to dkms, which rebuilds it for new kernels'
 	@echo '  make dkms-remove   take it back'
 	@echo 'In virtual machines; these install Debian packages and build kernels:'

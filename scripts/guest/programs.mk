@@ -31,7 +31,13 @@ programs += $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%,$(filter-out %.bpf.c,$
 objects := $(patsubst tests/guest/bench/bpf/%.c,$(OUT)/%.o,$(wildcard tests/guest/bench/bpf/*.bpf.c))
 endif
 
-stale := $(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*))
+# The command tally, if TOOL_ROOT is a folder with the libraries that it links with. It finds
+# them in the guest in their usual places.
+ifneq ($(TOOL_ROOT),)
+programs += $(OUT)/tally
+endif
+
+stale := $(filter-out $(OUT)/tally,$(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*)))
 
 all: $(programs) $(objects)
 	$(if $(stale),rm -f $(stale))
@@ -58,7 +64,13 @@ $(OUT)/bench_lib: bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
 
 $(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
 	mkdir -p $(OUT).lib
-	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib
+	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib $@
+
+$(OUT)/tally: $(OUT).lib/libtally.a $(wildcard src/tool/*.[ch] src/tool/*.mk)
+	mkdir -p $(OUT).tool
+	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).tool LIB=$(OUT).lib ROOT=$(TOOL_ROOT) \
+		VERSION=$$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+	cp $(OUT).tool/tally $@
 
 # A source that was moved is found in its new folder, so its old name needs no rule. The
 # compiler writes the lists of dependencies, so they need no rule either.

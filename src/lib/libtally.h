@@ -154,6 +154,166 @@ int libtally_ring_snapshot(struct libtally_ring *ring);
 int libtally_ring_pause(struct libtally_ring *ring, int paused);
 
 /*
+ * ---- /dev/tally ----------------------------------------------------------
+ *
+ * Each function with a parameter error writes a sentence there when it fails, without a full
+ * stop. The room is LIBTALLY_ERROR_SIZE bytes.
+ */
+#define LIBTALLY_ERROR_SIZE	128
+
+/* Opens the device. Returns a file. */
+int libtally_device_open(char *error);
+
+/*
+ * Sets attr, with all members that this event does not need 0, for an event by its name:
+ * cycles:u, cpu/event=0x3c/, sched:sched_switch. -ENOTTY, here and below, for a module that is
+ * older than this function.
+ */
+int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr, char *error);
+
+enum libtally_line_op {
+	LIBTALLY_LINE_CREATE = 0,	/* the line is an event with options */
+	LIBTALLY_LINE_REMOVE = 1,	/* the line is a name, here and below */
+	LIBTALLY_LINE_ENABLE = 2,
+	LIBTALLY_LINE_DISABLE = 3
+};
+
+/* Makes, removes or changes an event that belongs to no file. */
+int libtally_device_line(int device, enum libtally_line_op op, const char *line, char *error);
+
+/**
+ * struct libtally_running - an event of any owner, as struct tally_next of <linux/tally.h>
+ * @id:		id of the event; given: that of the event before it, or 0
+ * @type:	perf_event_attr's type
+ * @config:	perf_event_attr's config
+ * @cpu:	CPU, or -1
+ * @pid:	task, or -1
+ * @state:	LIBTALLY_IS_*
+ * @has_more:	1 if the members from @overflows on are known
+ * @name:	name; empty if the caller may not see it
+ * @owner:	module that made the event
+ * @what:	the event as in a line
+ * @overflows:	overflows since the event was made
+ * @missed:	overflows without a call of a handler
+ * @lost:	records without room
+ * @throttled:	number of times that too many overflows turned the event off
+ * @cgroup:	path of the cgroup whose tasks count; empty for none
+ */
+struct libtally_running {
+	__u64 id;
+	__u64 config;
+	__u32 type;
+	__s32 cpu;
+	__s32 pid;
+	__u32 state;
+	__u32 has_more;
+	char name[64];
+	char owner[64];
+	char what[128];
+	__u64 overflows, missed, lost, throttled;
+	char cgroup[256];
+};
+
+/* Finds the event with the next id. Returns 1 with one, 0 after the last one. */
+int libtally_device_next(int device, struct libtally_running *event);
+
+/*
+ * Opens a file that reads an event of another owner, by id, or by name if id is 0. Counts begin
+ * at 0. publish_ns is the interval of the page of counts; 0 for the default.
+ */
+int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish_ns, char *error);
+
+/* States of an event */
+enum libtally_state {
+	LIBTALLY_IS_OFF = 0,
+	LIBTALLY_IS_INACTIVE = 1,
+	LIBTALLY_IS_ACTIVE = 2,
+	LIBTALLY_IS_ERROR = 3,
+	LIBTALLY_IS_OFFLINE = 4,
+	LIBTALLY_IS_EXITED = 5,
+	LIBTALLY_IS_THROTTLED = 6,
+	LIBTALLY_IS_RELEASED = 7,
+	LIBTALLY_IS_SILENT = 8
+};
+
+/* Returns "active", "off", ...; "?" for a state that the library does not know. */
+const char *libtally_state_name(unsigned int state);
+
+/**
+ * struct libtally_value - count of one event
+ * @value:	count
+ * @enabled:	nanoseconds the event was enabled, summed over CPUs
+ * @running:	nanoseconds the event counted, summed over CPUs; if 0, @value is no count
+ * @id:		id of the event
+ * @state:	LIBTALLY_IS_*
+ * @reserved:	0
+ */
+struct libtally_value {
+	__u64 value;
+	__u64 enabled;
+	__u64 running;
+	__u64 id;
+	__u32 state;
+	__u32 reserved;
+};
+
+/*
+ * Reads the event of a file and, for a leader, the members of its group: at most nr. cpu is a
+ * CPU whose part is read, or -1 for the sum. is_ratio, which may be NULL, receives 1 if all
+ * values are of one window and can be divided. Returns the number of values; -ENOSPC if there
+ * are more than nr.
+ */
+int libtally_values_read(int fd, int cpu, struct libtally_value *values, unsigned int nr,
+			 int *is_ratio);
+
+/**
+ * struct libtally_budget - the windows of an event with a budget on a CPU
+ * @budget:	counts that are allowed in one window
+ * @window_ns:	length of a window, in nanoseconds
+ * @window:	number of the window that goes on
+ * @used:	what was counted in that
+ * @windows:	number of windows that have ended
+ * @exceeded:	number of windows that counted more than @budget
+ */
+struct libtally_budget {
+	__u64 budget, window_ns, window, used, windows, exceeded;
+};
+
+/*
+ * Reads the windows of an attached event on a CPU. poll(2) of the file reports POLLPRI for a
+ * window that was exceeded since the last call. -EINVAL for an event without a budget.
+ */
+int libtally_budget_read(int fd, int cpu, struct libtally_budget *budget);
+
+/**
+ * struct libtally_ring_info - the rings of an attached event's owner
+ * @sample_type:	perf_event_attr's sample_type
+ * @pages:		number of pages with records in each ring
+ * @rings:		number of rings; ring n is mapped at TALLY_RING_AT(n)
+ * @backward:		1 for perf_event_attr's write_backward
+ * @sample_id_all:	perf_event_attr's sample_id_all
+ */
+struct libtally_ring_info {
+	__u64 sample_type;
+	__u32 pages, rings, backward, sample_id_all;
+};
+
+/* Describes the rings of an attached event. -EACCES if the owner does not share them. */
+int libtally_ring_info_read(int fd, struct libtally_ring_info *info);
+
+/* Maps the page of counts of a file, which reads as libtally_page_values(). */
+int libtally_page_map(int fd, const void **page);
+void libtally_page_unmap(const void *page);
+
+/*
+ * Reads the page of counts, without a system call. time_ns, which may be NULL, receives the time
+ * of publishing (CLOCK_MONOTONIC), 0 before the first. Returns the number of values, at most nr;
+ * -EAGAIN if the page was written at each of a million tries.
+ */
+int libtally_page_values(const void *page, struct libtally_value *values, unsigned int nr,
+			 __u64 *time_ns);
+
+/*
  * ---- Many rings ----------------------------------------------------------
  */
 
@@ -217,11 +377,14 @@ enum libtally_via {
  *		in one file
  * @group_fd:	file of the group's leader; -1 for none
  * @device:	open file of /dev/tally; -1 to open one for the call
- * @flags:	with /dev/tally: TALLY_OPEN_*
+ * @flags:	with /dev/tally: LIBTALLY_OPEN_*
  * @perf_flags:	PERF_FLAG_*; PERF_FLAG_FD_CLOEXEC is always added
  * @name:	with /dev/tally: name of the event in debugfs; NULL for none
  * @error:	sentence of the last failure
  * @id:		with /dev/tally, written: id of the event
+ * @open:	function that libtally_reader_open() calls in place of libtally_open_event(), for
+ *		files that another process opens; NULL for none
+ * @data:	for @open
  */
 struct libtally_target {
 	int via;
@@ -232,27 +395,34 @@ struct libtally_target {
 	unsigned int flags;
 	unsigned long perf_flags;
 	const char *name;
-	char error[128];
+	char error[LIBTALLY_ERROR_SIZE];
 	__u64 id;
+	int (*open)(const struct perf_event_attr *attr, struct libtally_target *target);
+	void *data;
 };
 
-#define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "", 0 }
+/* Flags of a target of the device, as TALLY_OPEN_* of <linux/tally.h> */
+#define LIBTALLY_OPEN_ALL_CPUS	(1U << 0)
+#define LIBTALLY_OPEN_MEMBER	(1U << 1)
+#define LIBTALLY_OPEN_REQUIRE	(1U << 2)
+
+#define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "", 0, NULL, NULL }
 
 /* Sets size, type and config; all other members are 0, the default. */
 void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
 
-/* Returns a file; with TALLY_OPEN_MEMBER 0, because a member has no file. */
+/* Returns a file; with LIBTALLY_OPEN_MEMBER 0, because a member has no file. */
 int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target);
 
 /*
  * Opens an event, maps its rings and adds all of them to the reader. /dev/tally and a target
- * of one task or CPU take one file; perf takes one for each online CPU if pid and cpu are
- * -1. An event of /dev/tally on all CPUs has a ring for each possible CPU, so that CPUs which
- * come online later have theirs; perf does not count on those. If the limits of locked memory
- * leave no ring for a CPU that is offline, the records of that CPU are not read. attr has the
- * fields of samples; PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and sample_id_all are added.
- * Returns the event's number; a call that fails adds nothing. TALLY_OPEN_MEMBER is -EINVAL,
- * because a member has no file.
+ * of one task or CPU take one file. If cpu is -1, an inherited event, and an event of perf on all
+ * CPUs, take one for each online CPU. An event of /dev/tally on all CPUs has a ring for each
+ * possible CPU, so that CPUs which come online later have theirs; perf does not count on those.
+ * If the limits of locked memory leave no ring for a CPU that is offline, the records of that CPU
+ * are not read. attr has the fields of samples; PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and
+ * sample_id_all are added. Returns the event's number; a call that fails adds nothing.
+ * LIBTALLY_OPEN_MEMBER is -EINVAL, because a member has no file.
  */
 int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
 			 struct libtally_target *target, size_t data_pages, const char *name);
@@ -289,6 +459,12 @@ struct libtally_perfdata;
  */
 struct libtally_perfdata *libtally_perfdata_create(const char *path,
 						   const struct libtally_events *events);
+/*
+ * Adds a feature, or replaces one of the library's own: content of the section with that number
+ * of perf's HEADER_*. The content is copied.
+ */
+int libtally_perfdata_feature(struct libtally_perfdata *data, unsigned int number,
+			      const void *content, size_t size);
 /* Writes a record unchanged. */
 int libtally_perfdata_write(struct libtally_perfdata *data,
 			    const struct perf_event_header *record);

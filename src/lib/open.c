@@ -169,7 +169,7 @@ static int add_file(struct opening *o)
 	__u64 id;
 	int error;
 
-	o->fd = libtally_open_event(o->attr, o->target);
+	o->fd = (o->target->open ? o->target->open : libtally_open_event)(o->attr, o->target);
 	if (o->fd < 0)
 		return o->fd;
 	error = libtally_reader_add_file(o->reader, o->fd);
@@ -242,6 +242,8 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 {
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
 	int all = target->pid == -1 && target->cpu == -1, error;
+	int each = target->cpu == -1 &&
+		   (all ? target->via == LIBTALLY_VIA_PERF : attr->inherit);
 	struct perf_event_attr *copy;
 	struct opening o;
 
@@ -267,7 +269,7 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	o.pages = data_pages;
 	o.name = name;
 	o.number = -1;
-	if (all && target->via == LIBTALLY_VIA_PERF) {
+	if (each) {
 		error = each_cpu(ONLINE, open_on, &o);
 		target->cpu = -1;
 	} else {

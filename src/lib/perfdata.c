@@ -37,7 +37,7 @@ struct file_header {
 	__u64 features[4];
 };
 
-/* In the order of the file: by rising number. */
+/* What each file has. */
 static const int features[] = {
 	HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH, HEADER_NRCPUS,
 	HEADER_CMDLINE, HEADER_EVENT_DESC,
@@ -237,26 +237,82 @@ static void put_feature(struct libtally_perfdata *d, int feature, const struct u
 	}
 }
 
+int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
+			      const void *content, size_t size)
+{
+	struct feature *list;
+	void *copy;
+
+	if (number >= 8 * sizeof(((struct file_header *)0)->features))
+		return -EINVAL;
+	list = realloc(d->added, (d->nr_added + 1) * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	d->added = list;
+	copy = malloc(size + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, content, size);
+	list[d->nr_added].number = number;
+	list[d->nr_added].content = copy;
+	list[d->nr_added].size = size;
+	d->nr_added++;
+	return 0;
+}
+
+static const struct feature *find_added(const struct libtally_perfdata *d, unsigned int number)
+{
+	int i;
+
+	/* The last one replaces the others. */
+	for (i = d->nr_added - 1; i >= 0; i--)
+		if (d->added[i].number == number)
+			return &d->added[i];
+	return NULL;
+}
+
+static int is_own(unsigned int number)
+{
+	size_t i;
+
+	for (i = 0; i < NR_FEATURES; i++)
+		if ((unsigned int)features[i] == number)
+			return 1;
+	return 0;
+}
+
 /* Writes a table of the features' places, and the features; fills in the table last. */
 static void put_features(struct libtally_perfdata *d, struct file_header *header)
 {
-	struct section sections[NR_FEATURES];
+	struct section sections[8 * sizeof(header->features)];
+	const unsigned int most = 8 * sizeof(header->features);
 	off_t table = ftello(d->file);
+	const struct feature *added;
 	struct utsname name;
-	size_t i;
+	unsigned int i, nr = 0;
 
 	memset(sections, 0, sizeof(sections));
 	uname(&name);
-	put(d, sections, sizeof(sections));
-	for (i = 0; i < NR_FEATURES; i++) {
-		sections[i].offset = ftello(d->file);
-		put_feature(d, features[i], &name);
-		sections[i].size = ftello(d->file) - sections[i].offset;
-		header->features[features[i] / 64] |= 1ULL << features[i] % 64;
+	for (i = 0; i < most; i++)
+		nr += is_own(i) || find_added(d, i);
+	put(d, sections, nr * sizeof(sections[0]));
+	nr = 0;
+	for (i = 0; i < most; i++) {
+		added = find_added(d, i);
+		if (!added && !is_own(i))
+			continue;
+		sections[nr].offset = ftello(d->file);
+		if (added)
+			put(d, added->content, added->size);
+		else
+			put_feature(d, i, &name);
+		sections[nr].size = ftello(d->file) - sections[nr].offset;
+		header->features[i / 64] |= 1ULL << i % 64;
+		nr++;
 	}
 	if (fseeko(d->file, table, SEEK_SET) && !d->error)
 		d->error = -errno;
-	put(d, sections, sizeof(sections));
+	put(d, sections, nr * sizeof(sections[0]));
 }
 
 int libtally_perfdata_close(struct libtally_perfdata *d)
@@ -280,6 +336,9 @@ int libtally_perfdata_close(struct libtally_perfdata *d)
 	if (fclose(d->file) && !d->error)
 		d->error = -errno;
 	error = d->error;
+	while (d->nr_added)
+		free(d->added[--d->nr_added].content);
+	free(d->added);
 	free(d);
 	return error;
 }

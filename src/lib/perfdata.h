@@ -6,10 +6,22 @@
 #include "libtally.h"
 
 /**
+ * struct feature - section of a feature
+ * @number:	perf's number of the feature
+ * @content:	the section
+ */
+struct feature {
+	unsigned int number;
+	void *content;
+	size_t size;
+};
+
+/**
  * struct libtally_perfdata - a perf.data file that is being written
  * @attr_size:	size of each attr in the file, in bytes
  * @attrs:	offset of the attrs in the file
  * @data:	offset of the records in the file
+ * @added:	features of the caller
  * @error:	negative errno of the first failure
  */
 struct libtally_perfdata {
@@ -18,6 +30,8 @@ struct libtally_perfdata {
 	size_t attr_size;
 	__u64 attrs;
 	__u64 data;
+	struct feature *added;
+	int nr_added;
 	int error;
 };
 

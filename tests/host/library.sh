@@ -28,7 +28,7 @@ sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=all)
 build_library() {
 	local symbol
 	mkdir -p "$work/sanitized"
-	make -s -j"$(nproc)" lib OUT="$work/sanitized" CC=clang \
+	make -s -j"$(nproc)" -f src/lib/lib.mk "$work/sanitized/libtally.a" OUT="$work/sanitized" CC=clang \
 		CFLAGS="-g -O1 -fsanitize=fuzzer-no-link ${sanitize[*]}" || return
 	nm "$work/sanitized/libtally.a" >"$work/symbols" || return
 	for symbol in __asan_report __ubsan_handle __sanitizer_cov; do
@@ -150,6 +150,7 @@ installs() {
 	config=$(PKG_CONFIG_SYSROOT_DIR=$work/dest PKG_CONFIG_LIBDIR=$work/dest/usr/lib/pkgconfig \
 		PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
 		pkg-config --cflags --libs libtally) || return
+	local -x LD_LIBRARY_PATH=$work/dest/usr/lib
 	# shellcheck disable=SC2086 # Several words.
 	for compile in 'gcc -std=gnu90' 'gcc -std=gnu99' 'g++ -std=c++98' 'g++ -std=c++17'; do
 		case $compile in
