@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Build ids of mapped files, and the arguments, as features of perf.data. */
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "perfdata.h"
+#include "tool.h"
+
+/* perf's numbers of features */
+#define HEADER_BUILD_ID	2
+#define HEADER_CMDLINE	11
+
+/* perf's record of a build id, which is no record of the kernel's */
+#define RECORD_BUILD_ID		67
+#define MISC_BUILD_ID_SIZE	(1U << 15)
+#define ID_SIZE			20
+
+struct build_id_record {
+	struct perf_event_header header;
+	__s32 pid;
+	__u8 id[ID_SIZE];
+	__u8 size;
+	__u8 reserved[3];
+};
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void mapped_files_add(struct mapped_files *files, const struct perf_event_header *record)
+{
+	/* Behind pid, tid, addr, len and pgoff; MMAP2 has 32 bytes more. */
+	size_t at = sizeof(*record) + 32 + (record->type == PERF_RECORD_MMAP2 ? 32 : 0);
+	const char *path = (const char *)record + at;
+
+	if (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2)
+		return;
+	if (record->size <= at || !memchr(path, 0, record->size - at) || *path != '/' ||
+	    path[1] == '/')
+		return;
+	/* The same file is often mapped twice in a row. */
+	if (files->nr && !strcmp(files->paths[files->nr - 1], path))
+		return;
+	files->paths = need(realloc(files->paths, (files->nr + 1) * sizeof(*files->paths)));
+	files->paths[files->nr++] = need(strdup(path));
+}
+
+/* Finds the build id in notes. Returns its size; 0 without one. */
+static size_t id_in_notes(Elf_Data *notes, __u8 *id)
+{
+	size_t at = 0, name_at, id_at, size;
+	GElf_Nhdr note;
+
+	while ((at = gelf_getnote(notes, at, &note, &name_at, &id_at)) > 0) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+		    memcmp((char *)notes->d_buf + name_at, "GNU", sizeof("GNU")))
+			continue;
+		size = note.n_descsz > ID_SIZE ? ID_SIZE : note.n_descsz;
+		memcpy(id, (char *)notes->d_buf + id_at, size);
+		return size;
+	}
+	return 0;
+}
+
+static size_t id_of_elf(Elf *elf, __u8 *id)
+{
+	size_t nr, i, size = 0;
+	GElf_Phdr part;
+	Elf_Data *notes;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
+		return 0;
+	for (i = 0; i < nr && !size; i++) {
+		if (!gelf_getphdr(elf, i, &part) || part.p_type != PT_NOTE)
+			continue;
+		notes = elf_getdata_rawchunk(elf, part.p_offset, part.p_filesz, ELF_T_NHDR);
+		if (notes)
+			size = id_in_notes(notes, id);
+	}
+	return size;
+}
+
+static size_t id_of_file(const char *path, __u8 *id)
+{
+	/* A path may be that of a device or a pipe meanwhile. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t size;
+	Elf *elf;
+
+	if (fd < 0)
+		return 0;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	size = id_of_elf(elf, id);
+	elf_end(elf);
+	close(fd);
+	return size;
+}
+
+static size_t id_of_kernel(__u8 *id)
+{
+	char content[4096];
+	FILE *file = fopen("/sys/kernel/notes", "re");
+	size_t got, size = 0;
+	Elf_Data notes = { .d_buf = content, .d_type = ELF_T_NHDR, .d_version = EV_CURRENT,
+			   .d_align = 4 };
+
+	if (!file)
+		return 0;
+	got = fread(content, 1, sizeof(content), file);
+	fclose(file);
+	notes.d_size = got;
+	size = id_in_notes(&notes, id);
+	return size;
+}
+
+static void write_id(FILE *f, __s32 pid, __u16 misc, const char *path, const __u8 *id, size_t size)
+{
+	static const char zeros[64];
+	size_t length = strlen(path) + 1, padded = (length + 63) / 64 * 64;
+	struct build_id_record r = {
+		.header = { RECORD_BUILD_ID, misc | MISC_BUILD_ID_SIZE, sizeof(r) + padded },
+		.pid = pid, .size = size,
+	};
+
+	memcpy(r.id, id, size);
+	fwrite(&r, sizeof(r), 1, f);
+	fwrite(path, length, 1, f);
+	fwrite(zeros, padded - length, 1, f);
+}
+
+void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files)
+{
+	__u8 id[ID_SIZE];
+	char *content = NULL;
+	size_t size, i;
+	FILE *f = need(open_memstream(&content, &size));
+
+	elf_version(EV_CURRENT);
+	i = id_of_kernel(id);
+	if (i)
+		write_id(f, -1, PERF_RECORD_MISC_KERNEL, "[kernel.kallsyms]", id, i);
+	qsort(files->paths, files->nr, sizeof(*files->paths), compare);
+	for (i = 0; i < files->nr; i++) {
+		size_t id_size;
+
+		if (i && !strcmp(files->paths[i], files->paths[i - 1]))
+			continue;
+		id_size = id_of_file(files->paths[i], id);
+		if (id_size)
+			write_id(f, -1, PERF_RECORD_MISC_USER, files->paths[i], id, id_size);
+	}
+	for (i = 0; i < files->nr; i++)
+		free(files->paths[i]);
+	free(files->paths);
+	memset(files, 0, sizeof(*files));
+	if (fclose(f))
+		need(NULL);
+	libtally_perfdata_feature(data, HEADER_BUILD_ID, content, size);
+	free(content);
+}
+
+void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv)
+{
+	static const char zeros[64];
+	char *content = NULL;
+	size_t size;
+	FILE *f = need(open_memstream(&content, &size));
+	__u32 number = argc, i;
+
+	fwrite(&number, sizeof(number), 1, f);
+	for (i = 0; i < (__u32)argc; i++) {
+		size_t length = strlen(argv[i]) + 1, padded = (length + 63) / 64 * 64;
+
+		number = padded;
+		fwrite(&number, sizeof(number), 1, f);
+		fwrite(argv[i], length, 1, f);
+		fwrite(zeros, padded - length, 1, f);
+	}
+	if (fclose(f))
+		need(NULL);
+	libtally_perfdata_feature(data, HEADER_CMDLINE, content, size);
+	free(content);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Opening and reading of the events of a command line. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "counters.h"
+#include "tool.h"
+
+/* Most events in one group: TALLY_USER_MEMBERS of <linux/tally.h> */
+#define MEMBERS	64
+
+/* The place of a command: the child itself. */
+static const struct place itself = { .pid = 0, .cpu = -1 };
+
+static bool of_task(const struct place *place)
+{
+	return place->pid >= 0 && !place->cgroup;
+}
+
+/* Opens event number e at a place. leader is the file of its group's first event, or -1. */
+static int open_one(const struct counters *c, int e, const struct place *place, int leader,
+		    char *why)
+{
+	const struct wanted *w = &c->events->list[e];
+	struct perf_event_attr attr = w->attr;
+	struct libtally_target target;
+	int fd;
+
+	if (w->error) {
+		strcpy(why, w->why);
+		return w->error;
+	}
+	target_at(&target, c->device, place);
+	target.group_fd = leader;
+	attr.disabled = leader < 0;
+	attr.inherit = c->inherit && of_task(place);
+	attr.enable_on_exec = leader < 0 && place == &itself;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = libtally_open_event(&attr, &target);
+	strcpy(why, fd < 0 ? target.error : "");
+	return fd;
+}
+
+/* Returns the first file of an event's group at a place; -1 without one. */
+static int leader_of(const struct counters *c, int e, const int *files)
+{
+	int i;
+
+	for (i = 0; i < e; i++)
+		if (c->events->list[e].group >= 0 && files[i] >= 0 &&
+		    c->events->list[i].group == c->events->list[e].group)
+			return files[i];
+	return -1;
+}
+
+/* Opens all events for the child, in the child, and sends their files. */
+static void open_itself(void *data, int socket)
+{
+	const struct counters *c = data;
+	char why[LIBTALLY_ERROR_SIZE];
+	int *files = need(calloc(c->events->nr, sizeof(*files))), e;
+
+	for (e = 0; e < c->events->nr; e++) {
+		files[e] = open_one(c, e, &itself, leader_of(c, e, files), why);
+		child_send(socket, files[e], why);
+	}
+	for (e = 0; e < c->events->nr; e++)
+		if (files[e] >= 0)
+			close(files[e]);
+	free(files);
+}
+
+static bool is_unsupported(int error)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENXIO;
+}
+
+/* Takes a new file, or its error. A task of many may have ended meanwhile. */
+static void take(struct counters *c, int p, int e, int fd, const char *why)
+{
+	struct wanted *w = &c->events->list[e];
+
+	c->files[p * c->events->nr + e] = fd < 0 ? -1 : fd;
+	if (fd >= 0 || (fd == -ESRCH && c->nr_places > 1))
+		return;
+	if (is_unsupported(fd)) {
+		w->error = fd;
+		strcpy(w->why, why);
+		return;
+	}
+	say_failed(w->name, fd, why);
+	exit(STATUS_FAILED);
+}
+
+static void open_at(struct counters *c, int p)
+{
+	const struct place *place = &c->targets->places[p];
+	char why[LIBTALLY_ERROR_SIZE];
+	int *files = c->files + p * c->events->nr, e, fd;
+
+	for (e = 0; e < c->events->nr; e++) {
+		files[e] = -1;
+		fd = open_one(c, e, place, leader_of(c, e, files), why);
+		take(c, p, e, fd, why);
+	}
+}
+
+static void add_row(struct counters *c, int cpu, const char *cgroup)
+{
+	struct row *row;
+
+	c->rows = need(realloc(c->rows, (c->nr_rows + 1) * sizeof(*c->rows)));
+	row = &c->rows[c->nr_rows++];
+	row->cpu = cpu;
+	row->cgroup = cgroup;
+	row->totals = need(calloc(c->events->nr + 1, sizeof(*row->totals)));
+	row->ratios = need(calloc(c->events->nr_groups + 1, sizeof(*row->ratios)));
+}
+
+static void add_cpu_row(void *data, int cpu)
+{
+	add_row(data, cpu, NULL);
+}
+
+static void add_rows(struct counters *c)
+{
+	char online[4096];
+	int p;
+
+	if (c->per_cpu && !c->targets->cpus) {
+		if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
+		    !each_number(online, add_cpu_row, c))
+			die("the list of online CPUs cannot be read");
+		return;
+	}
+	if (!c->per_cpu && !c->targets->cgroups) {
+		add_row(c, -1, NULL);
+		return;
+	}
+	for (p = 0; p < c->nr_places; p++)
+		add_row(c, c->targets->places[p].cpu, c->targets->places[p].cgroup);
+}
+
+void counters_open(struct counters *c, struct child *child)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+	bool alone = !c->targets->nr;
+	int p, e, fd;
+
+	c->nr_places = alone ? 1 : c->targets->nr;
+	c->files = need(malloc((c->nr_places * c->events->nr + 1) * sizeof(*c->files)));
+	if (!c->nr_rows)
+		add_rows(c);
+	if (c->targets->command)
+		child_start(child, c->targets->command, alone ? open_itself : NULL, c);
+	for (e = 0; alone && e < c->events->nr; e++) {
+		fd = child_receive(child->files, why);
+		take(c, 0, e, fd, why);
+	}
+	for (p = 0; p < c->targets->nr; p++)
+		open_at(c, p);
+}
+
+void counters_enable(const struct counters *c, bool on)
+{
+	int e, p, fd;
+
+	for (p = 0; p < c->targets->nr; p++) {
+		for (e = 0; e < c->events->nr; e++) {
+			fd = c->files[p * c->events->nr + e];
+			if (fd >= 0 && leader_of(c, e, c->files + p * c->events->nr) < 0)
+				ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		}
+	}
+}
+
+static void add_value(struct total *total, const struct libtally_value *v)
+{
+	total->value += v->value;
+	total->enabled += v->enabled;
+	total->running += v->running;
+	total->known = true;
+	total->failed |= v->state == LIBTALLY_IS_ERROR;
+}
+
+/* Reads an event, and with a leader its group, into a row. */
+static void read_into(const struct counters *c, int p, int e, struct row *row)
+{
+	const int *files = c->files + p * c->events->nr;
+	struct libtally_value values[MEMBERS];
+	int group = c->events->list[e].group;
+	int cpu = c->per_cpu && !c->targets->cpus ? row->cpu : -1;
+	int is_ratio, i, v = 0, nr;
+
+	nr = libtally_values_read(files[e], cpu, values, MEMBERS, &is_ratio);
+	/* The PMU may not serve this CPU. */
+	if (nr < 0)
+		return;
+	if (group >= 0)
+		row->ratios[group] &= is_ratio;
+	for (i = e; i < c->events->nr && v < nr; i++)
+		if (i == e || (group >= 0 && c->events->list[i].group == group && files[i] >= 0))
+			add_value(&row->totals[i], &values[v++]);
+}
+
+static void read_place(const struct counters *c, int p, struct row *row)
+{
+	const int *files = c->files + p * c->events->nr;
+	int e;
+
+	for (e = 0; e < c->events->nr; e++)
+		if (files[e] >= 0 && leader_of(c, e, files) < 0)
+			read_into(c, p, e, row);
+}
+
+void counters_read(struct counters *c)
+{
+	struct row *row;
+	int r, g, p;
+
+	for (r = 0; r < c->nr_rows; r++) {
+		row = &c->rows[r];
+		memset(row->totals, 0, c->events->nr * sizeof(*row->totals));
+		for (g = 0; g < c->events->nr_groups; g++)
+			row->ratios[g] = 1;
+		/* Without a row for each place, all rows are of all places. */
+		for (p = 0; p < c->nr_places; p++)
+			if (c->nr_rows != c->nr_places || p == r)
+				read_place(c, p, row);
+	}
+}
+
+void counters_close(struct counters *c)
+{
+	int i;
+
+	for (i = 0; i < c->nr_places * c->events->nr; i++)
+		if (c->files[i] >= 0)
+			close(c->files[i]);
+	free(c->files);
+	c->files = NULL;
+}
+
+struct total total_since(const struct total *now, const struct total *before)
+{
+	struct total t = *now;
+
+	t.value -= before->value;
+	t.enabled -= before->enabled;
+	t.running -= before->running;
+	return t;
+}
+
+double total_scaled(const struct total *t)
+{
+	if (!t->running || t->running >= t->enabled)
+		return t->value;
+	return (double)t->value * t->enabled / t->running;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tally doctor: says what works on this machine, and what to do about what does not. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <linux/tally.h>
+#include "target.h"
+#include "tool.h"
+
+enum { KEY_PROBE = 256 };
+
+static const struct argp_option options[] = {
+	{ "probe", KEY_PROBE, NULL, 0, "Try how many events fit on the PMU at once", 0 },
+	{ 0 }
+};
+
+/* Number of findings that keep tally from working. */
+static int bad;
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	(void)argument;
+	switch (key) {
+	case KEY_PROBE:
+		*(bool *)state->input = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "there are no arguments");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+__attribute__((format(printf, 2, 3)))
+static void finding(const char *mark, const char *format, ...)
+{
+	va_list arguments;
+
+	printf("%-5s ", mark);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+}
+
+#define good(...)	finding("ok", __VA_ARGS__)
+#define note(...)	finding("note", __VA_ARGS__)
+#define fault(...)	(bad++, finding("BAD", __VA_ARGS__))
+
+static void remedy(const char *text)
+{
+	printf("      remedy: %s\n", text);
+}
+
+/* Returns a number that a file has; fallback without the file. */
+static long number_in(const char *path, long fallback)
+{
+	char line[64];
+
+	return read_line(path, line, sizeof(line)) ? strtol(line, NULL, 10) : fallback;
+}
+
+static bool is_installed(const char *release)
+{
+	char path[512], line[4096];
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	file = fopen(path, "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, "/tally.ko");
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* The active word of /sys/kernel/security/lockdown stands in brackets. */
+static void check_lockdown(bool loaded)
+{
+	char line[128], *word, *end, enforced[8] = "N", taint[32] = "";
+
+	word = read_line("/sys/kernel/security/lockdown", line, sizeof(line)) ?
+	       strchr(line, '[') : NULL;
+	end = word ? strchr(word, ']') : NULL;
+	if (!end) {
+		note("lockdown: not known (securityfs is not mounted, or the kernel has none)");
+	} else {
+		*end = 0;
+		if (!strcmp(++word, "none")) {
+			good("lockdown: none");
+		} else {
+			note("lockdown: %s: modules have to be signed; debugfs is read-only", word);
+			remedy("make events by `tally create', which lockdown does not refuse");
+		}
+	}
+	read_line("/sys/module/module/parameters/sig_enforce", enforced, sizeof(enforced));
+	if (enforced[0] == 'Y' && !loaded) {
+		note("signatures: the kernel loads signed modules only");
+		remedy("let dkms sign it; enrol its key: mokutil --import /var/lib/dkms/mok.pub");
+	} else if (enforced[0] == 'Y') {
+		good("signatures: the kernel loads signed modules only, and tally is loaded");
+	}
+	if (read_line("/sys/module/tally/taint", taint, sizeof(taint)) && strchr(taint, 'E'))
+		note("signature: tally is not signed, which this kernel allows");
+	else if (loaded)
+		good("signature: tally is signed, or the kernel does not ask");
+}
+
+static int check_module(const struct utsname *name)
+{
+	char version[64] = "", why[LIBTALLY_ERROR_SIZE];
+	bool loaded = !access("/sys/module/tally", F_OK);
+	int device = libtally_device_open(why);
+
+	if (!loaded) {
+		fault("module: tally is not loaded");
+		if (is_installed(name->release))
+			remedy("as root: modprobe tally");
+		else
+			remedy("install it for this kernel: apt install tally-dkms, or make "
+			       "install in its sources");
+	} else {
+		read_line("/sys/module/tally/version", version, sizeof(version));
+		good("module: tally %s is loaded", version);
+		if (version[0] && strcmp(version, TOOL_VERSION)) {
+			note("versions: the module is %s, this command %s", version, TOOL_VERSION);
+			remedy("load the installed module: rmmod tally; modprobe tally");
+		}
+	}
+	check_lockdown(loaded);
+	if (device >= 0) {
+		good("device: /dev/tally can be opened");
+	} else if (loaded) {
+		fault("device: %s", why);
+		remedy(-device == ENOENT ?
+		       "mount devtmpfs, or mknod it by /sys/class/misc/tally/dev" :
+		       "run it as root, or let a group open the device: KERNEL==\"tally\", "
+		       "GROUP=\"perf\", MODE=\"0660\" in /etc/udev/rules.d");
+	}
+	return device;
+}
+
+static void check_abi(int device)
+{
+	struct tally_info info = { .size = sizeof(info) };
+
+	if (ioctl(device, TALLY_IOC_INFO, &info)) {
+		fault("ABI: the module does not answer: %s", strerror(errno));
+		return;
+	}
+	if (info.abi != TALLY_ABI) {
+		fault("ABI: the module has %u, and this command %u", info.abi, TALLY_ABI);
+		remedy("install a command and a module of one version");
+		return;
+	}
+	good("ABI: %u on both sides", info.abi);
+	if (!(info.features & TALLY_FEATURE_LINES)) {
+		fault("ABI: the module is older than this command: it cannot parse names");
+		remedy("load the installed module: rmmod tally; modprobe tally");
+	}
+	if (!(info.features & TALLY_FEATURE_FILTERS))
+		note("tracepoints: the kernel has no CONFIG_EVENT_TRACING");
+	if (!(info.features & TALLY_FEATURE_BREAKPOINTS))
+		note("breakpoints: the kernel has none");
+}
+
+/* Tries an event that each kernel has. Returns whether the caller may have it. */
+static bool may_count(int device, const struct place *place, bool kernel)
+{
+	struct libtally_target target;
+	struct perf_event_attr attr;
+	int fd;
+
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr.exclude_kernel = !kernel;
+	attr.exclude_hv = !kernel;
+	target_at(&target, device, place);
+	fd = libtally_open_event(&attr, &target);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void check_rights(int device)
+{
+	const struct place cpus = { .pid = -1, .cpu = -1 }, own = { .pid = 0, .cpu = -1 };
+	long level = number_in("/proc/sys/kernel/perf_event_paranoid", 2);
+	const char *what = "nothing";
+
+	if (may_count(device, &cpus, true)) {
+		good("rights: this user may count on all CPUs (kernel.perf_event_paranoid is %ld)",
+		     level);
+		return;
+	}
+	if (may_count(device, &own, true))
+		what = "own programs, with the kernel";
+	else if (may_count(device, &own, false))
+		what = "user space of own programs";
+	note("rights: this user may count %s (kernel.perf_event_paranoid is %ld)", what, level);
+	remedy("run it as root; or, as root: setcap cap_perfmon+ep /usr/bin/tally, and echo 1 "
+	       ">/sys/module/tally/parameters/perfmon");
+	if (level >= 1)
+		remedy("or, if this kernel is no older than 6.12: sysctl "
+		       "kernel.perf_event_paranoid=1 for own programs, 0 for CPUs");
+}
+
+static bool is_virtual(void)
+{
+	char line[4096];
+	bool found = !access("/sys/hypervisor/type", F_OK);
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, "flags", 5) && strstr(line, " hypervisor");
+	if (file)
+		fclose(file);
+	if (read_line("/sys/class/dmi/id/sys_vendor", line, sizeof(line)))
+		found |= strstr(line, "QEMU") || strstr(line, "VMware") || strstr(line, "Amazon");
+	return found;
+}
+
+/* Opens an event of the CPU 0, or of this process if the caller may not count a CPU. */
+static int open_cycles(int device, bool pinned, char *why)
+{
+	struct place cpu = { .pid = -1, .cpu = 0 }, own = { .pid = 0, .cpu = -1 };
+	struct libtally_target target;
+	struct perf_event_attr attr;
+	int fd;
+
+	libtally_attr_init(&attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	attr.pinned = pinned;
+	attr.exclude_guest = 1;
+	target_at(&target, device, &cpu);
+	target.flags = pinned ? LIBTALLY_OPEN_REQUIRE : 0;
+	fd = libtally_open_event(&attr, &target);
+	if (fd == -EACCES || fd == -EPERM) {
+		target_at(&target, device, &own);
+		target.flags = pinned ? LIBTALLY_OPEN_REQUIRE : 0;
+		attr.exclude_kernel = 1;
+		attr.exclude_hv = 1;
+		fd = libtally_open_event(&attr, &target);
+	}
+	strcpy(why, fd < 0 ? target.error : "");
+	return fd;
+}
+
+static void check_pmu(int device)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+	int fd = open_cycles(device, false, why);
+	bool is_virtual_machine = is_virtual();
+
+	if (fd >= 0) {
+		good("PMU: the CPU counts instructions%s",
+		     is_virtual_machine ? ", in this virtual machine" : "");
+		close(fd);
+	} else if (fd == -ENOENT || fd == -EOPNOTSUPP) {
+		note("PMU: none: hardware and cache events do not count%s",
+		     is_virtual_machine ? " in this virtual machine" : "");
+		remedy(is_virtual_machine ?
+		       "give the virtual machine a PMU (QEMU with KVM: -cpu host,pmu=on), or "
+		       "count software events and tracepoints" :
+		       "count software events and tracepoints");
+	} else {
+		note("PMU: not known: %s", why);
+	}
+	if (number_in("/proc/sys/kernel/nmi_watchdog", 0) == 1) {
+		note("NMI watchdog: it holds one counter of each CPU");
+		remedy("to free it: sysctl kernel.nmi_watchdog=0");
+	} else {
+		good("NMI watchdog: it holds no counter");
+	}
+}
+
+static void check_files(void)
+{
+	struct rlimit files;
+
+	if (!access("/sys/kernel/debug/tally/events", R_OK)) {
+		good("debugfs: /sys/kernel/debug/tally can be read");
+	} else if (geteuid()) {
+		note("debugfs: only root can read it; the commands do not need it");
+	} else {
+		note("debugfs: no /sys/kernel/debug/tally; the commands do not need it");
+		remedy("mount -t debugfs none /sys/kernel/debug");
+	}
+	if (access("/sys/kernel/tracing/events", R_OK) &&
+	    access("/sys/kernel/debug/tracing/events", R_OK)) {
+		note("tracefs: not readable: tracepoints are not listed, and samples of them "
+		     "have no fields");
+		remedy("as root: mount -t tracefs none /sys/kernel/tracing");
+	} else {
+		good("tracefs: tracepoints can be listed");
+	}
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < 1024)
+		note("open files: at most %lu: ulimit -n", (unsigned long)files.rlim_cur);
+}
+
+/* Opens pinned events, which share no counter, until one finds no room. */
+static void probe(int device)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+	int fds[64], nr = 0, fd = -1;
+
+	while (nr < 64) {
+		fd = open_cycles(device, true, why);
+		if (fd < 0)
+			break;
+		fds[nr++] = fd;
+	}
+	if (nr)
+		good("probe: %d%s events of the CPU's PMU fit at once%s", nr,
+		     nr == 64 ? " or more" : "",
+		     number_in("/proc/sys/kernel/nmi_watchdog", 0) == 1 ?
+		     ", beside the NMI watchdog" : "");
+	else
+		note("probe: no event fits: %s", why);
+	while (nr)
+		close(fds[--nr]);
+}
+
+int command_doctor(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse,
+		.doc = "Says what works on this machine, and what to do about the rest."
+		       "\vThe exit status is 1 if a line begins with BAD.",
+	};
+	bool probes = false;
+	struct utsname name;
+	int device;
+
+	parse_arguments(&argp, argc, argv, 0, &probes);
+	uname(&name);
+	printf("tally %s on Linux %s, %s\n", TOOL_VERSION, name.release, name.machine);
+	device = check_module(&name);
+	if (device >= 0) {
+		check_rights(device);
+		check_abi(device);
+		check_pmu(device);
+		if (probes)
+			probe(device);
+		close(device);
+	}
+	check_files();
+	return bad ? STATUS_FAILED : 0;
+}

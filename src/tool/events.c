@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of a command line. The module parses their names, so that they are those of its other
+ * places; libpfm4 knows the events that only one model of CPU has.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "events.h"
+#include "pfm.h"
+#include "target.h"
+#include "tool.h"
+
+#define DEVICES	"/sys/bus/event_source/devices"
+
+static struct wanted *add(struct wanted_list *events, const char *name, size_t length, int group)
+{
+	struct wanted *w;
+
+	events->list = need(realloc(events->list, (events->nr + 1) * sizeof(*events->list)));
+	w = &events->list[events->nr++];
+	memset(w, 0, sizeof(*w));
+	w->name = need(strndup(name, length));
+	w->group = group;
+	w->scale = 1;
+	return w;
+}
+
+/* Sets the unit: of a clock milliseconds, of a PMU's event what its folder says. */
+static void set_unit(struct wanted *w)
+{
+	char path[256], text[64];
+	const char *slash = strchr(w->name, '/'), *end = slash ? strchr(slash + 1, '/') : NULL;
+
+	if (w->attr.type == PERF_TYPE_SOFTWARE && w->attr.config <= PERF_COUNT_SW_TASK_CLOCK) {
+		strcpy(w->unit, "msec");
+		w->scale = 0.000001;
+	}
+	if (!end || end - w->name > 128 || memchr(slash, '=', end - slash) ||
+	    memchr(slash, ',', end - slash) || strstr(w->name, ".."))
+		return;
+	snprintf(path, sizeof(path), DEVICES "/%.*s/events/%.*s.scale", (int)(slash - w->name),
+		 w->name, (int)(end - slash - 1), slash + 1);
+	if (read_line(path, text, sizeof(text)) && strtod(text, NULL) > 0)
+		w->scale = strtod(text, NULL);
+	strcpy(path + strlen(path) - strlen("scale"), "unit");
+	if (read_line(path, text, sizeof(text)))
+		snprintf(w->unit, sizeof(w->unit), "%.23s", text);
+}
+
+/* Asks libpfm4 for the event. Returns whether it knows it. */
+static bool ask_pfm(struct wanted *w)
+{
+	const char *why;
+
+	memset(&w->attr, 0, sizeof(w->attr));
+	why = pfm_encode(w->name, &w->attr, sizeof(w->attr));
+	w->attr.size = sizeof(w->attr);
+	if (why)
+		snprintf(w->why, sizeof(w->why), "libpfm4: %s", why);
+	return !why;
+}
+
+static void look_up(struct wanted *w, int device)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+
+	w->error = libtally_device_parse(device, w->name, &w->attr, w->why);
+	if (w->error == -ENOENT) {
+		strcpy(why, w->why);
+		if (ask_pfm(w))
+			w->error = 0;
+		else
+			strcpy(w->why, why);
+	}
+	if (!w->error)
+		set_unit(w);
+}
+
+/* Gives a member the modifiers of its group. They follow modifiers of its own, or a colon. */
+static void modify(struct wanted *w, int device, const char *modifiers, size_t length)
+{
+	char *plain = w->name;
+	static const char *const forms[] = { "%s%.*s", "%s:%.*s" };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		/* "cycles" and "u" are no "cyclesu". */
+		if (!i && !strchr(plain, ':') && !strchr(plain, '/'))
+			continue;
+		w->name = NULL;
+		if (asprintf(&w->name, forms[i], plain, (int)length, modifiers) < 0)
+			need(NULL);
+		look_up(w, device);
+		if (!w->error || i)
+			break;
+		free(w->name);
+	}
+	free(plain);
+}
+
+/* Returns the length of the event at the beginning of a list. */
+static size_t event_length(const char *text)
+{
+	size_t length;
+	bool inside = false;
+
+	for (length = 0; text[length]; length++) {
+		if (text[length] == '/')
+			inside = !inside;
+		else if (!inside && strchr(",{}", text[length]))
+			break;
+	}
+	return length;
+}
+
+static void bad_list(const char *text, const char *at)
+{
+	say("'%s': an event is expected at '%s'", text, at);
+	exit(STATUS_USAGE);
+}
+
+/* Adds the events of a group; returns the text behind it. */
+static const char *add_group(struct wanted_list *events, int device, const char *text,
+			     const char *at)
+{
+	int first = events->nr, i;
+	size_t length;
+
+	do {
+		length = event_length(++at);
+		if (!length)
+			bad_list(text, at);
+		add(events, at, length, events->nr_groups);
+		at += length;
+	} while (*at == ',');
+	if (*at != '}')
+		bad_list(text, at);
+	at++;
+	length = *at == ':' ? strcspn(at, ",") : 0;
+	for (i = first; i < events->nr; i++) {
+		if (length > 1)
+			modify(&events->list[i], device, at + 1, length - 1);
+		else
+			look_up(&events->list[i], device);
+	}
+	events->nr_groups++;
+	return at + length;
+}
+
+void wanted_add(struct wanted_list *events, int device, const char *text)
+{
+	const char *at = text;
+	size_t length;
+
+	for (;;) {
+		if (*at == '{') {
+			at = add_group(events, device, text, at);
+		} else {
+			length = event_length(at);
+			if (!length)
+				bad_list(text, at);
+			look_up(add(events, at, length, -1), device);
+			at += length;
+		}
+		if (!*at)
+			return;
+		if (*at != ',')
+			bad_list(text, at);
+		at++;
+	}
+}
+
+void wanted_add_pfm(struct wanted_list *events, const char *text)
+{
+	struct wanted *w = add(events, text, strlen(text), -1);
+
+	if (!ask_pfm(w))
+		w->error = -ENOENT;
+}
+
+/* Whether the event can leave out the kernel, and no modifier says what to count. */
+static bool can_restrict(const struct wanted *w)
+{
+	return !w->error && w->attr.type != PERF_TYPE_TRACEPOINT &&
+	       w->attr.type != PERF_TYPE_BREAKPOINT && !w->attr.exclude_user &&
+	       !w->attr.exclude_kernel && !w->attr.exclude_hv;
+}
+
+void wanted_restrict(struct wanted_list *events, int device)
+{
+	struct libtally_target target;
+	const struct place itself = { .pid = 0, .cpu = -1 };
+	struct wanted *w;
+	char *name;
+	int fd;
+
+	for (w = events->list; w < events->list + events->nr; w++) {
+		if (!can_restrict(w))
+			continue;
+		target_at(&target, device, &itself);
+		fd = libtally_open_event(&w->attr, &target);
+		if (fd >= 0)
+			close(fd);
+		if (fd != -EACCES)
+			continue;
+		w->attr.exclude_kernel = 1;
+		w->attr.exclude_hv = 1;
+		if (asprintf(&name, strpbrk(w->name, ":/") ? "%su" : "%s:u", w->name) < 0)
+			need(NULL);
+		free(w->name);
+		w->name = name;
+	}
+}
+
+void wanted_free(struct wanted_list *events)
+{
+	int i;
+
+	for (i = 0; i < events->nr; i++)
+		free(events->list[i].name);
+	free(events->list);
+	memset(events, 0, sizeof(*events));
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Events as a command line names them. */
+#ifndef TALLY_TOOL_EVENTS_H
+#define TALLY_TOOL_EVENTS_H
+
+#include <libtally.h>
+
+/**
+ * struct wanted - an event of a command line
+ * @name:	text as given, with the modifiers of its group
+ * @attr:	type, config and modifiers
+ * @group:	number of its group; -1 without one
+ * @error:	negative errno if this machine does not have the event; 0
+ * @why:	sentence for @error
+ * @unit:	unit of the scaled count; empty for none
+ * @scale:	factor from the count to the unit
+ */
+struct wanted {
+	char *name;
+	struct perf_event_attr attr;
+	int group;
+	int error;
+	char why[LIBTALLY_ERROR_SIZE];
+	char unit[24];
+	double scale;
+};
+
+struct wanted_list {
+	struct wanted *list;
+	int nr;
+	int nr_groups;
+};
+
+/*
+ * Adds the events of a text such as "cycles:u,{cs,page-faults},cpu/event=0x3c/". An event that
+ * this machine does not have is added with its error. Exits for a text that is no list.
+ */
+void wanted_add(struct wanted_list *events, int device, const char *text);
+/* Adds an event by a name of libpfm4. */
+void wanted_add_pfm(struct wanted_list *events, const char *text);
+/*
+ * Lets events count user space only that the caller may not count in the kernel, not even of
+ * this process, as perf does. Their names get the modifier u.
+ */
+void wanted_restrict(struct wanted_list *events, int device);
+void wanted_free(struct wanted_list *events);
+
+#endif /* TALLY_TOOL_EVENTS_H */

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tally list: what can be counted here, and what is counted now. */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "pfm.h"
+#include "running.h"
+#include "tool.h"
+
+#define DEVICES	"/sys/bus/event_source/devices"
+
+enum { KEY_RUNNING = 256, KEY_JSON };
+
+static const struct argp_option options[] = {
+	{ "running", KEY_RUNNING, NULL, 0, "The events that are counted now, with their rates", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON, an object a line", 0 },
+	{ 0 }
+};
+
+/**
+ * struct list - what is listed
+ * @pattern:	shell pattern of the names; a text without '*' is looked for inside of names
+ * @running:	--running
+ * @json:	--json
+ * @nr:		number of names printed
+ */
+struct list {
+	char *pattern;
+	bool running;
+	bool json;
+	int nr;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct list *l = state->input;
+
+	switch (key) {
+	case KEY_RUNNING:
+		l->running = true;
+		break;
+	case KEY_JSON:
+		l->json = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (l->pattern)
+			argp_error(state, "one pattern is enough");
+		if (asprintf(&l->pattern, strpbrk(argument, "*?[") ? "%s" : "*%s*", argument) < 0)
+			need(NULL);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static bool matches(const struct list *l, const char *name)
+{
+	return !l->pattern || !fnmatch(l->pattern, name, FNM_CASEFOLD);
+}
+
+static void print(struct list *l, const char *name, const char *kind, const char *what)
+{
+	if (!matches(l, name))
+		return;
+	l->nr++;
+	if (l->json) {
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "event", json_object_new_string(name));
+		json_object_object_add(o, "kind", json_object_new_string(kind));
+		json_object_object_add(o, "description", json_object_new_string(what));
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+						    JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(o);
+		return;
+	}
+	printf("  %-44s [%s]\n", name, kind);
+	if (what[0])
+		printf("        %s\n", what);
+}
+
+static void list_generic(struct list *l)
+{
+	static const struct {
+		const char *name, *kind;
+	} events[] = {
+		{ "cycles", "hardware" }, { "instructions", "hardware" },
+		{ "cache-references", "hardware" }, { "cache-misses", "hardware" },
+		{ "branches", "hardware" }, { "branch-misses", "hardware" },
+		{ "bus-cycles", "hardware" }, { "stalled-cycles-frontend", "hardware" },
+		{ "stalled-cycles-backend", "hardware" }, { "ref-cycles", "hardware" },
+		{ "cpu-clock", "software" }, { "task-clock", "software" },
+		{ "page-faults", "software" }, { "minor-faults", "software" },
+		{ "major-faults", "software" }, { "context-switches", "software" },
+		{ "cpu-migrations", "software" }, { "alignment-faults", "software" },
+		{ "emulation-faults", "software" }, { "bpf-output", "software" },
+		{ "cgroup-switches", "software" }, { "dummy", "software" },
+	};
+	static const char *const caches[] = {
+		"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node",
+	};
+	static const char *const operations[] = {
+		"loads", "load-misses", "stores", "store-misses", "prefetches", "prefetch-misses",
+	};
+	char name[64];
+	size_t i, j;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		print(l, events[i].name, events[i].kind, "");
+	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
+		for (j = 0; j < sizeof(operations) / sizeof(operations[0]); j++) {
+			snprintf(name, sizeof(name), "%s-%s", caches[i], operations[j]);
+			print(l, name, "cache", "");
+		}
+	}
+	print(l, "rNNN", "raw", "a code in hexadecimal digits");
+	print(l, "mem:ADDRESS/LENGTH:rwx", "breakpoint", "");
+	print(l, "kprobe:SYMBOL+OFFSET", "probe", "");
+	print(l, "kretprobe:SYMBOL", "probe", "");
+	print(l, "func:SYMBOL{EVENT,...}", "function", "tally create only: counts of a function");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Calls a function for each name in a folder, sorted. Returns false without the folder. */
+static bool each_name(const char *path, struct list *l,
+		      void (*call)(struct list *l, const char *path, const char *name))
+{
+	struct dirent **names;
+	int nr = scandir(path, &names, is_visible, by_name), i;
+
+	if (nr < 0)
+		return false;
+	for (i = 0; i < nr; i++) {
+		call(l, path, names[i]->d_name);
+		free(names[i]);
+	}
+	free(names);
+	return true;
+}
+
+static void list_pmu_event(struct list *l, const char *path, const char *event)
+{
+	static const char *const parts[] = { ".scale", ".unit", ".snapshot", ".per-pkg" };
+	char name[512], file[4096], terms[256] = "", unit[64] = "", what[512];
+	const char *dot = strrchr(event, '.');
+	size_t i;
+
+	for (i = 0; dot && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(dot, parts[i]))
+			return;
+	/* path is DEVICES/PMU/events. */
+	snprintf(name, sizeof(name), "%.*s/%s/",
+		 (int)(strlen(path) - strlen(DEVICES "/") - strlen("/events")),
+		 path + strlen(DEVICES "/"), event);
+	snprintf(file, sizeof(file), "%s/%s", path, event);
+	read_line(file, terms, sizeof(terms));
+	snprintf(file, sizeof(file), "%s/%s.unit", path, event);
+	read_line(file, unit, sizeof(unit));
+	snprintf(what, sizeof(what), "%s%s%s%s", terms, unit[0] ? " (in " : "", unit,
+		 unit[0] ? ")" : "");
+	print(l, name, "PMU", what);
+}
+
+static void list_pmu(struct list *l, const char *path, const char *pmu)
+{
+	char events[4096];
+
+	snprintf(events, sizeof(events), "%s/%s/events", path, pmu);
+	each_name(events, l, list_pmu_event);
+}
+
+static const char *tracing(void)
+{
+	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing/events" :
+							    "/sys/kernel/tracing/events";
+}
+
+static void list_tracepoint(struct list *l, const char *path, const char *event)
+{
+	char name[512], file[4096];
+
+	snprintf(file, sizeof(file), "%s/%s/id", path, event);
+	if (access(file, F_OK))
+		return;
+	snprintf(name, sizeof(name), "%s:%s", path + strlen(tracing()) + 1, event);
+	print(l, name, "tracepoint", "");
+}
+
+static void list_system(struct list *l, const char *path, const char *system)
+{
+	char events[4096];
+
+	snprintf(events, sizeof(events), "%s/%s", path, system);
+	each_name(events, l, list_tracepoint);
+}
+
+static void list_pfm_event(void *data, const char *name, const char *what)
+{
+	print(data, name, "libpfm4", what);
+}
+
+static void print_running_json(const struct running *r, const char *target)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(running_name(r)));
+	json_object_object_add(o, "event", json_object_new_string(r->about.what));
+	json_object_object_add(o, "owner", json_object_new_string(r->about.owner));
+	json_object_object_add(o, "target", json_object_new_string(target));
+	json_object_object_add(o, "state",
+			       json_object_new_string(libtally_state_name(r->about.state)));
+	if (r->rate >= 0)
+		json_object_object_add(o, "rate", json_object_new_double(r->rate));
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+/* Lists the events of all owners. Their rates are those of one second. */
+static void list_running(struct list *l)
+{
+	struct running_list events = { .device = device_or_die() };
+	const struct running *r;
+	char target[320], rate[32];
+	int i;
+
+	running_look(&events);
+	running_read(&events);
+	sleep(1);
+	running_read(&events);
+	if (!l->json && events.nr)
+		printf("%-32s %-20s %-10s %12s  %s\n", "NAME", "TARGET", "STATE", "RATE/s",
+		       "OWNER");
+	for (i = 0; i < events.nr; i++) {
+		r = events.list[i];
+		if (!matches(l, running_name(r)))
+			continue;
+		l->nr++;
+		running_target(r, target, sizeof(target));
+		if (l->json) {
+			print_running_json(r, target);
+			continue;
+		}
+		strcpy(rate, "-");
+		if (r->rate >= 0)
+			short_number(r->rate, rate, sizeof(rate));
+		printf("%-32s %-20s %-10s %12s  %s\n", running_name(r), target,
+		       libtally_state_name(r->about.state), rate, r->about.owner);
+	}
+	running_free(&events);
+	close(events.device);
+	if (!l->nr && !l->pattern)
+		say("no event is counted");
+}
+
+static void list_possible(struct list *l)
+{
+	list_generic(l);
+	each_name(DEVICES, l, list_pmu);
+	pfm_each(list_pfm_event, l);
+	if (!each_name(tracing(), l, list_system))
+		say("tracepoints are left out: %s: %s", tracing(), strerror(errno));
+}
+
+int command_list(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "[PATTERN]",
+		.doc = "Lists what can be counted on this machine. A PATTERN is a shell pattern, "
+		       "or "
+		       "a part of a name.\v"
+		       "A CPU's PMU need not have each hardware and cache event. The exit status "
+		       "is "
+		       "1 if nothing matches the pattern.",
+	};
+	struct list l = { 0 };
+
+	parse_arguments(&argp, argc, argv, 0, &l);
+	if (l.running)
+		list_running(&l);
+	else
+		list_possible(&l);
+	if (l.pattern && !l.nr)
+		say("nothing matches %s", l.pattern);
+	return l.pattern && !l.nr ? STATUS_FAILED : 0;
+}

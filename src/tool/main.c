@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The command `tally`: it runs the command that its first argument names. */
+#include <stdlib.h>
+#include <string.h>
+#include "tool.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{ "list", command_list, "what can be counted here; --running: what is counted now" },
+	{ "stat", command_stat, "count a command, processes, CPUs or cgroups" },
+	{ "top", command_top, "live rates of everything that is counted" },
+	{ "record", command_record, "write samples to a file for perf report" },
+	{ "snapshot", command_snapshot, "write a flight recorder's content to such a file" },
+	{ "create", command_create, "make an event that outlives this command" },
+	{ "remove", command_remove, "remove such an event" },
+	{ "enable", command_enable, "let such an event count" },
+	{ "disable", command_disable, "let such an event stand still" },
+	{ "watch", command_watch, "print a line or run a command when a rate is passed" },
+	{ "export", command_export, "serve counts to Prometheus" },
+	{ "doctor", command_doctor, "say what works on this machine, and remedies for the rest" },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *file)
+{
+	size_t i;
+
+	fprintf(file, "Usage: tally COMMAND [OPTION]... [ARGUMENT]...\n\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		fprintf(file, "  %-9s %s\n", commands[i].name, commands[i].what);
+	fprintf(file, "\n`tally COMMAND --help' lists the options; tally(1) has the rest.\n");
+}
+
+int main(int argc, char **argv)
+{
+	static char name[32];
+	size_t i;
+
+	argp_err_exit_status = STATUS_USAGE;
+	if (argc < 2) {
+		usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("tally %s\n", TOOL_VERSION);
+		return 0;
+	}
+	for (i = 0; i < NR_COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "tally %s", argv[1]);
+		tool_name = name;
+		argv[1] = name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	say("there is no command '%s'; `tally help' lists them", argv[1]);
+	return STATUS_USAGE;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a perf.data file needs beside its records, so that perf finds names. */
+#ifndef TALLY_TOOL_PERFDATA_H
+#define TALLY_TOOL_PERFDATA_H
+
+#include <libtally.h>
+#include "events.h"
+
+/**
+ * struct mapped_files - paths of the files that programs have mapped, each once
+ */
+struct mapped_files {
+	char **paths;
+	size_t nr;
+};
+
+/* Keeps the path of a record MMAP or MMAP2. */
+void mapped_files_add(struct mapped_files *files, const struct perf_event_header *record);
+
+/* Adds build ids of the kernel and of these files, and frees the list. */
+void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files);
+/* Adds formats of the tracepoints among the events; without any, nothing. */
+void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_list *events);
+/* Adds the arguments of this command. */
+void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv);
+
+#endif /* TALLY_TOOL_PERFDATA_H */

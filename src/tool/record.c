@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tally record: writes samples to a file for perf report. tally's events have no records of
+ * mappings, names, symbols and BPF programs; those come from a companion, an event of perf that
+ * counts nothing, on the same clock.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "events.h"
+#include "perfdata.h"
+#include "target.h"
+#include "tool.h"
+
+#define USUAL_FREQ	4000
+#define USUAL_PAGES	128
+
+static const struct argp_option options[] = {
+	{ "event", 'e', "LIST", 0, "These events [cycles, or cpu-clock without a PMU]", 1 },
+	{ "count", 'c', "N", 0, "A sample each N counts", 1 },
+	{ "freq", 'F', "HZ", 0, "HZ samples a second [4000]", 1 },
+	{ "call-graph", 'g', NULL, 0, "Call chains, by frame pointers", 1 },
+	{ "no-inherit", 'i', NULL, 0, "Do not sample children", 1 },
+	{ "mmap-pages", 'm', "N", 0, "Pages of each ring, a power of two [128]", 1 },
+	{ "output", 'o', "FILE", 0, "Write to this file [perf.data]", 2 },
+	{ "quiet", 'q', NULL, 0, "Show no progress", 2 },
+	{ 0 }
+};
+
+static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }, { 0 } };
+
+/**
+ * struct record - a run of `tally record`
+ * @period:	-c; 0 without
+ * @freq:	-F
+ * @chains:	-g
+ * @pages:	-m
+ * @reader:	rings of all events
+ * @data:	the file
+ * @files:	mapped files that records name
+ * @samples:	number of samples written
+ * @lost:	number of records that found no room
+ * @bytes:	size of the records written
+ */
+struct record {
+	struct targets targets;
+	struct wanted_list events;
+	const char *list;
+	__u64 period, freq;
+	bool chains;
+	bool inherit;
+	bool quiet;
+	size_t pages;
+	const char *output;
+	int device;
+	struct child child;
+	struct libtally_reader *reader;
+	struct libtally_perfdata *data;
+	struct mapped_files files;
+	unsigned long long samples, lost, bytes;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct record *r = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &r->targets;
+		break;
+	case 'e':
+		r->list = argument;
+		break;
+	case 'c':
+		r->period = number_argument(state, argument, 1, __LONG_MAX__);
+		break;
+	case 'F':
+		r->freq = number_argument(state, argument, 1, 1000000);
+		break;
+	case 'g':
+		r->chains = true;
+		break;
+	case 'i':
+		r->inherit = false;
+		break;
+	case 'm':
+		r->pages = number_argument(state, argument, 1, 1 << 20);
+		if (r->pages & (r->pages - 1))
+			argp_error(state, "-m takes a power of two");
+		break;
+	case 'o':
+		r->output = argument;
+		break;
+	case 'q':
+		r->quiet = true;
+		break;
+	case ARGP_KEY_END:
+		if (!r->targets.command && !r->targets.all && !r->targets.cpus &&
+		    !r->targets.pids && !r->targets.tids && !r->targets.cgroups)
+			argp_error(state, "no command, and no target");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void set_up(const struct record *r, struct wanted *w)
+{
+	char line[32];
+	__u64 most = 0;
+
+	w->attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER;
+	w->attr.sample_id_all = 1;
+	w->attr.disabled = 1;
+	if (r->chains)
+		w->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (r->pages >= 4) {
+		w->attr.watermark = 1;
+		w->attr.wakeup_watermark = r->pages * sysconf(_SC_PAGESIZE) / 4;
+	}
+	if (w->attr.type == PERF_TYPE_TRACEPOINT)
+		w->attr.sample_type |= PERF_SAMPLE_RAW;
+	if (r->period || w->attr.type == PERF_TYPE_TRACEPOINT ||
+	    w->attr.type == PERF_TYPE_BREAKPOINT) {
+		w->attr.sample_period = r->period ? r->period : 1;
+		return;
+	}
+	if (read_line("/proc/sys/kernel/perf_event_max_sample_rate", line, sizeof(line)))
+		most = strtoull(line, NULL, 10);
+	w->attr.freq = 1;
+	w->attr.sample_freq = most && r->freq > most ? most : r->freq;
+}
+
+/* Explains that the memory of rings is limited. */
+static void explain(const struct record *r, int error, const char *reason, char *why)
+{
+	if (error == -EPERM && strstr(reason, "mmap"))
+		snprintf(why, LIBTALLY_ERROR_SIZE,
+			 "no memory for %zu pages of a ring: give fewer by -m, or raise ulimit -l",
+			 r->pages);
+	else
+		snprintf(why, LIBTALLY_ERROR_SIZE, "%s", reason);
+}
+
+static int open_at(struct record *r, struct wanted *w, const struct place *place, char *why)
+{
+	struct perf_event_attr attr = w->attr;
+	struct libtally_target target;
+	int number;
+
+	target_at(&target, r->device, place);
+	attr.inherit = r->inherit && place->pid >= 0 && !place->cgroup;
+	number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+	/* The PMU may have no such precision. */
+	while (number < 0 && attr.precise_ip) {
+		attr.precise_ip--;
+		number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+	}
+	if (number < 0)
+		explain(r, number, target.error, why);
+	return number;
+}
+
+/* ---- a command, which opens its events itself ---- */
+
+/* What the child opens now, for each online CPU if it is inherited. */
+struct opening {
+	const struct record *record;
+	struct perf_event_attr attr;
+	int socket;
+};
+
+static void open_and_send(void *data, int cpu)
+{
+	const struct place place = { .pid = 0, .cpu = cpu };
+	struct opening *o = data;
+	struct libtally_target target;
+	int fd;
+
+	target_at(&target, o->record->device, &place);
+	fd = libtally_open_event(&o->attr, &target);
+	while (fd < 0 && o->attr.precise_ip) {
+		o->attr.precise_ip--;
+		fd = libtally_open_event(&o->attr, &target);
+	}
+	child_send(o->socket, fd, target.error);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void open_itself(void *data, int socket)
+{
+	const struct record *r = data;
+	struct opening o = { .record = r, .socket = socket };
+	char online[4096];
+	int e;
+
+	for (e = 0; e < r->events.nr; e++) {
+		o.attr = r->events.list[e].attr;
+		o.attr.inherit = r->inherit;
+		o.attr.enable_on_exec = 1;
+		if (!r->inherit)
+			open_and_send(&o, -1);
+		else if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
+			 !each_number(online, open_and_send, &o))
+			die("the list of online CPUs cannot be read");
+	}
+}
+
+/* Takes the next file of the child, which has opened it. */
+static int receive(const struct perf_event_attr *attr, struct libtally_target *target)
+{
+	const struct record *r = target->data;
+
+	(void)attr;
+	return child_receive(r->child.files, target->error);
+}
+
+static int receive_event(struct record *r, struct wanted *w, char *why)
+{
+	const struct place itself = { .pid = 0, .cpu = -1 };
+	struct perf_event_attr attr = w->attr;
+	struct libtally_target target;
+	int number;
+
+	target_at(&target, r->device, &itself);
+	target.open = receive;
+	target.data = r;
+	attr.inherit = r->inherit;
+	attr.enable_on_exec = 1;
+	number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+	if (number < 0)
+		explain(r, number, target.error, why);
+	return number;
+}
+
+/* Without -e, a machine without a PMU samples a clock. */
+static bool falls_back(const struct record *r, int error)
+{
+	return !r->list && (error == -ENOENT || error == -EOPNOTSUPP);
+}
+
+static void fail(const struct wanted *w, int error, const char *why)
+{
+	say_failed(w->name, error, why);
+	exit(STATUS_FAILED);
+}
+
+/* Returns 0, or the error of an event that may be replaced by a clock. */
+static int open_events(struct record *r)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+	int e, p, got, nr = r->targets.nr ? r->targets.nr : 1;
+
+	if (r->targets.command)
+		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
+	for (e = 0; e < r->events.nr; e++) {
+		struct wanted *w = &r->events.list[e];
+
+		for (p = 0; p < nr; p++) {
+			got = r->targets.nr ? open_at(r, w, &r->targets.places[p], why) :
+					      receive_event(r, w, why);
+			if (got < 0 && falls_back(r, got))
+				return got;
+			if (got < 0 && !(got == -ESRCH && nr > 1))
+				fail(w, got, why);
+		}
+	}
+	return 0;
+}
+
+static void choose_events(struct record *r, const char *list)
+{
+	int e;
+
+	wanted_free(&r->events);
+	wanted_add(&r->events, r->device, list);
+	for (e = 0; e < r->events.nr; e++) {
+		if (r->events.list[e].error)
+			fail(&r->events.list[e], r->events.list[e].error, r->events.list[e].why);
+		set_up(r, &r->events.list[e]);
+	}
+	wanted_restrict(&r->events, r->device);
+}
+
+/*
+ * Opens the companion at a place: records of mappings, names, symbols and BPF programs. A user
+ * who may not have it gets samples without names of functions.
+ */
+static int open_companion(struct record *r, const struct place *place)
+{
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
+	struct perf_event_attr attr;
+	int got;
+
+	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			   PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	attr.sample_period = 1;
+	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	attr.ksymbol = !geteuid();
+	attr.bpf_event = attr.ksymbol;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	attr.inherit = place->pid >= 0 && !place->cgroup && r->inherit;
+	if (!place->cgroup) {
+		target.pid = place->pid;
+		target.cpu = place->cpu;
+	}
+	got = libtally_reader_open(r->reader, &attr, &target, r->pages, "dummy:u");
+	if (got == -EINVAL && attr.ksymbol) {
+		attr.ksymbol = 0;
+		attr.bpf_event = 0;
+		got = libtally_reader_open(r->reader, &attr, &target, r->pages, "dummy:u");
+	}
+	if (got < 0)
+		say("no names of programs and their functions: perf: %s", target.error);
+	return got;
+}
+
+static void open_companions(struct record *r)
+{
+	struct place child = { .pid = r->child.pid, .cpu = -1 };
+	int p;
+
+	if (!r->targets.nr) {
+		open_companion(r, &child);
+		return;
+	}
+	for (p = 0; p < r->targets.nr; p++) {
+		/* One is enough for all cgroups. */
+		if (p && r->targets.places[p].cgroup)
+			return;
+		if (open_companion(r, &r->targets.places[p]) < 0)
+			return;
+	}
+}
+
+static void write_record(struct record *r, const struct perf_event_header *header)
+{
+	struct libtally_record parsed;
+
+	if (libtally_perfdata_write(r->data, header))
+		die("%s: %s", r->output, strerror(errno));
+	r->bytes += header->size;
+	mapped_files_add(&r->files, header);
+	if (header->type == PERF_RECORD_SAMPLE)
+		r->samples++;
+	else if ((header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) &&
+		 libtally_reader_parse(r->reader, header, &parsed) >= 0)
+		r->lost += parsed.u.lost.lost;
+}
+
+static void drain(struct record *r)
+{
+	const struct perf_event_header *header;
+
+	while ((header = libtally_reader_next(r->reader)))
+		write_record(r, header);
+}
+
+static void show_progress(const struct record *r, bool last)
+{
+	static __u64 shown;
+	__u64 now = now_ns();
+
+	if (r->quiet || (!last && (now - shown < 1000000000 || !isatty(STDERR_FILENO))))
+		return;
+	shown = now;
+	fprintf(stderr, "%s[ %s: %s %.3f MB to %s (%llu samples, %llu lost) ]%s",
+		isatty(STDERR_FILENO) ? "\r" : "", tool_name, last ? "wrote" : "writing",
+		r->bytes / 1e6, r->output, r->samples, r->lost, last ? "\n" : "");
+}
+
+/* Reads until the command or all tasks have ended, or a signal comes. Returns the status. */
+static int read_all(struct record *r)
+{
+	int status = 0, ready, ended = r->child.pid <= 0;
+
+	for (;;) {
+		if (!ended && waitpid(r->child.pid, &status, WNOHANG) == r->child.pid)
+			break;
+		if (stopped) {
+			if (!ended) {
+				kill(r->child.pid, SIGTERM);
+				waitpid(r->child.pid, &status, 0);
+			}
+			break;
+		}
+		ready = libtally_reader_poll(r->reader, 200);
+		drain(r);
+		show_progress(r, false);
+		if (ready == -EPIPE && ended)
+			break;
+		/* All files have hung up, but the command goes on: it ends soon. */
+		if (ready == -EPIPE)
+			usleep(10000);
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run(struct record *r)
+{
+	int error, status;
+
+	if (libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid))
+		die("%s: %s", r->output, strerror(errno));
+	if (r->targets.nr)
+		libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_ENABLE);
+	error = r->child.pid > 0 ? child_go(&r->child) : 0;
+	if (error)
+		say_failed(r->targets.command[0], 0, strerror(error));
+	status = read_all(r);
+	libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_DISABLE);
+	drain(r);
+	return status;
+}
+
+static void begin(struct record *r)
+{
+	r->reader = need(libtally_reader_new());
+	choose_events(r, r->list ? r->list : "cycles:P");
+	if (!open_events(r))
+		return;
+	if (r->child.pid > 0)
+		child_abandon(&r->child);
+	libtally_reader_free(r->reader);
+	r->reader = need(libtally_reader_new());
+	choose_events(r, "cpu-clock");
+	open_events(r);
+}
+
+int command_record(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse, .children = children,
+		.args_doc = "[--] [COMMAND [ARGUMENT]...]",
+		.doc = "Samples while a command runs, or until it is interrupted, for `perf "
+		       "report', "
+		       "`perf script' and `perf annotate'.\vThe exit status is the command's.",
+	};
+	struct record r = {
+		.freq = USUAL_FREQ, .pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
+		.child = { .pid = -1 },
+	};
+	struct sigaction action = { .sa_handler = stop };
+	int status;
+
+	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &r);
+	r.device = device_or_die();
+	targets_find(&r.targets);
+	begin(&r);
+	open_companions(&r);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	r.data = libtally_perfdata_create(r.output, libtally_reader_events(r.reader));
+	if (!r.data)
+		die("%s: %s", r.output, strerror(errno));
+	perfdata_add_command(r.data, argc, argv);
+	perfdata_add_formats(r.data, &r.events);
+	status = run(&r);
+	perfdata_add_build_ids(r.data, &r.files);
+	if (libtally_perfdata_close(r.data))
+		die("%s: %s", r.output, strerror(errno));
+	show_progress(&r, true);
+	if (r.lost)
+		say("%llu records found no room: give more pages by -m", r.lost);
+	libtally_reader_free(r.reader);
+	targets_free(&r.targets);
+	return status;
+}

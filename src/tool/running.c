@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The events that are counted now. Each is attached to once, and its page is mapped. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "running.h"
+#include "tool.h"
+
+static void attach(struct running_list *events, struct running *r)
+{
+	r->fd = libtally_device_attach(events->device, r->about.id, "", 0, r->why);
+	if (r->fd < 0) {
+		r->error = r->fd;
+		r->fd = -1;
+		return;
+	}
+	r->error = libtally_page_map(r->fd, &r->page);
+	if (r->error)
+		snprintf(r->why, sizeof(r->why), "%s", strerror(-r->error));
+}
+
+static void detach(struct running *r)
+{
+	if (r->page)
+		libtally_page_unmap(r->page);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+static struct running *find(const struct running_list *events, __u64 id)
+{
+	int i;
+
+	/* Events come in the order of their ids, so the next one is mostly the wanted one. */
+	for (i = 0; i < events->nr; i++)
+		if (events->list[i]->about.id == id)
+			return events->list[i];
+	return NULL;
+}
+
+static struct running *add(struct running_list *events, const struct libtally_running *about)
+{
+	struct running *r = need(calloc(1, sizeof(*r)));
+
+	events->list = need(realloc(events->list, (events->nr + 1) * sizeof(*events->list)));
+	events->list[events->nr++] = r;
+	r->about = *about;
+	r->rate = -1;
+	attach(events, r);
+	return r;
+}
+
+static void forget_dead(struct running_list *events)
+{
+	int from, to = 0;
+
+	for (from = 0; from < events->nr; from++) {
+		if (events->list[from]->alive)
+			events->list[to++] = events->list[from];
+		else
+			detach(events->list[from]);
+	}
+	events->nr = to;
+}
+
+void running_look(struct running_list *events)
+{
+	struct libtally_running about = { 0 };
+	struct running *r;
+	int i, more;
+
+	for (i = 0; i < events->nr; i++)
+		events->list[i]->alive = false;
+	while ((more = libtally_device_next(events->device, &about)) > 0) {
+		r = find(events, about.id);
+		if (!r)
+			r = add(events, &about);
+		r->about = about;
+		r->alive = true;
+	}
+	if (more < 0)
+		die("/dev/tally: %s", strerror(-more));
+	forget_dead(events);
+}
+
+static void keep_rate(struct running *r, double rate)
+{
+	r->rate = rate;
+	if (r->nr_history == RUNNING_HISTORY)
+		memmove(r->history, r->history + 1, (RUNNING_HISTORY - 1) * sizeof(*r->history));
+	else
+		r->nr_history++;
+	r->history[r->nr_history - 1] = rate;
+}
+
+static void read_one(struct running *r)
+{
+	__u64 before = r->value.value, seen = r->seen, now;
+
+	if (!r->page || libtally_page_values(r->page, &r->value, 1, &r->time) != 1)
+		return;
+	now = now_ns();
+	r->seen = now;
+	if (seen)
+		keep_rate(r, r->value.value < before ? 0 :
+			     (r->value.value - before) * 1e9 / (now - seen));
+}
+
+void running_read(struct running_list *events)
+{
+	int i;
+
+	for (i = 0; i < events->nr; i++)
+		read_one(events->list[i]);
+}
+
+void running_free(struct running_list *events)
+{
+	int i;
+
+	for (i = 0; i < events->nr; i++)
+		detach(events->list[i]);
+	free(events->list);
+	events->list = NULL;
+	events->nr = 0;
+}
+
+const char *running_name(const struct running *r)
+{
+	if (r->about.name[0])
+		return r->about.name;
+	return r->about.what[0] ? r->about.what : "?";
+}
+
+void running_target(const struct running *r, char *text, size_t size)
+{
+	const struct libtally_running *about = &r->about;
+	const char *separator = "";
+	int used = 0;
+
+	text[0] = 0;
+	if (about->pid >= 0)
+		used = snprintf(text, size, "pid=%d", about->pid);
+	else if (about->cgroup[0])
+		used = snprintf(text, size, "cgroup=%s", about->cgroup);
+	if (used)
+		separator = ",";
+	if (used < (int)size && about->cpu >= 0)
+		snprintf(text + used, size - used, "%scpu=%d", separator, about->cpu);
+	else if (!used)
+		snprintf(text, size, "cpu=all");
+}
+
+void short_number(double value, char *text, size_t size)
+{
+	static const char suffixes[] = " KMGTPE";
+	int i;
+
+	for (i = 0; i < 6 && value >= 99999.5; i++)
+		value /= 1000;
+	if (i)
+		snprintf(text, size, "%.1f%c", value, suffixes[i]);
+	else
+		snprintf(text, size, value < 100 && value != floor(value) ? "%.1f" : "%.0f", value);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* All events that are counted now, whoever made them, by their published pages. */
+#ifndef TALLY_TOOL_RUNNING_H
+#define TALLY_TOOL_RUNNING_H
+
+#include <stdbool.h>
+#include <libtally.h>
+
+#define RUNNING_HISTORY	60
+
+/**
+ * struct running - an event of any owner
+ * @about:	what the device says of it
+ * @fd:		file that is attached to it; -1 if the caller may not read it
+ * @error:	negative errno of the attaching
+ * @why:	sentence for @error
+ * @page:	its mapped page of counts; NULL without a file
+ * @value:	count as last read, from the attaching on
+ * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
+ * @seen:	CLOCK_MONOTONIC of the last reading
+ * @rate:	counts per second between the last two readings; below 0 if not known yet
+ * @history:	earlier rates, @nr_history of them, the last one at the end
+ * @alive:	the event existed at the last look
+ */
+struct running {
+	struct libtally_running about;
+	int fd;
+	int error;
+	char why[LIBTALLY_ERROR_SIZE];
+	const void *page;
+	struct libtally_value value;
+	__u64 time, seen;
+	double rate;
+	double history[RUNNING_HISTORY];
+	int nr_history;
+	bool alive;
+};
+
+/**
+ * struct running_list - the events, in the order in which they were made
+ * @device:	open device
+ * @nr:		number of events
+ */
+struct running_list {
+	int device;
+	struct running **list;
+	int nr;
+};
+
+/* Attaches to events that are new, and forgets those that were released. */
+void running_look(struct running_list *events);
+/* Reads all pages; no CPU is interrupted. */
+void running_read(struct running_list *events);
+void running_free(struct running_list *events);
+
+/* Returns a name for the event, also if it has none that the caller may see. */
+const char *running_name(const struct running *event);
+/* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a". */
+void running_target(const struct running *event, char *text, size_t size);
+/* Writes a number with a suffix in at most 8 characters: "12.3K". */
+void short_number(double value, char *text, size_t size);
+
+#endif /* TALLY_TOOL_RUNNING_H */

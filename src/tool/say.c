@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages, with a remedy for each failure that users meet; and other small helpers. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "tool.h"
+
+const char *tool_name = "tally";
+
+static void print(const char *format, va_list arguments)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", tool_name);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
+void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print(format, arguments);
+	va_end(arguments);
+}
+
+void die(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print(format, arguments);
+	va_end(arguments);
+	exit(STATUS_FAILED);
+}
+
+void *need(void *pointer)
+{
+	if (!pointer)
+		die("out of memory");
+	return pointer;
+}
+
+static const struct {
+	int error;
+	const char *remedy;
+} remedies[] = {
+	{ ENOENT, "`tally list' shows what this machine can count" },
+	{ EACCES, "run it as root, give the program CAP_PERFMON, or lower "
+		  "kernel.perf_event_paranoid; `tally doctor' says what is needed here" },
+	{ EPERM, "run it as root; `tally doctor' says what is needed here" },
+	{ EBUSY, "count fewer events, or free the NMI watchdog's counter: sysctl "
+		 "kernel.nmi_watchdog=0" },
+	{ EMFILE, "raise the limit of open files: ulimit -n" },
+	{ EDQUOT, "raise files_per_user, events_per_user or kbytes_per_user of the module" },
+	{ EOPNOTSUPP, "count it without a period, or on another target" },
+	{ EEXIST, "choose another name: name=TEXT" },
+	{ ENOSPC, "remove a breakpoint: they have few registers" },
+	{ ENODEV, "bring the CPU online, or count on all CPUs: -a" },
+	{ ESRCH, "the process has ended: look for its number again" },
+	{ ENOTTY, "load the module of this version: rmmod tally; modprobe tally" },
+	{ EPROTO, "install a command and a module of one version" },
+};
+
+void say_failed(const char *what, int error, const char *why)
+{
+	size_t i;
+
+	if (error < 0)
+		error = -error;
+	say("%s: %s", what, why && *why ? why : strerror(error));
+	for (i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+		if (remedies[i].error == error)
+			fprintf(stderr, "  remedy: %s\n", remedies[i].remedy);
+}
+
+int device_or_die(void)
+{
+	char error[LIBTALLY_ERROR_SIZE];
+	int device = libtally_device_open(error);
+
+	if (device >= 0)
+		return device;
+	say("%s", error);
+	switch (-device) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		fprintf(stderr, "  the module tally is not loaded\n  remedy: as root: modprobe "
+				"tally\n");
+		break;
+	case EACCES:
+	case EPERM:
+		fprintf(stderr, "  remedy: run it as root, or let a group open the device by a "
+				"udev rule: see tally(1)\n");
+		break;
+	case EDQUOT:
+	case EMFILE:
+		say_failed("/dev/tally", device, error);
+		break;
+	}
+	exit(STATUS_FAILED);
+}
+
+int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
+{
+	int rest = argc;
+
+	/* argp prints argv[0], which main() has set to the name of the command. */
+	argp_parse(argp, argc, argv, flags, &rest, input);
+	return rest;
+}
+
+long number_argument(struct argp_state *state, const char *text, long least, long most)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 0);
+	if (!*text || *end || errno || number < least || number > most)
+		argp_error(state, "'%s' is no number from %ld to %ld", text, least, most);
+	return number;
+}
+
+bool read_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool got;
+
+	if (!file)
+		return false;
+	got = fgets(line, size, file);
+	fclose(file);
+	if (got)
+		line[strcspn(line, "\n")] = 0;
+	return got;
+}
+
+__u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}

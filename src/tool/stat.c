@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tally stat: counts a command, tasks, CPUs or cgroups. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "stat.h"
+#include "tool.h"
+
+/* perf stat's own default */
+#define USUAL	"task-clock,context-switches,cpu-migrations,page-faults," \
+		"cycles,instructions,branches,branch-misses"
+
+enum { KEY_JSON = 256, KEY_ATTACH, KEY_PFM, KEY_APPEND };
+
+static const struct argp_option options[] = {
+	{ "event", 'e', "LIST", 0, "These events: names separated by ',', sets in '{}'", 1 },
+	{ "pfm-events", KEY_PFM, "LIST", 0, "These events of libpfm4", 1 },
+	{ "attach", KEY_ATTACH, "NAME", 0, "Read this event, which another one has made", 1 },
+	{ "no-inherit", 'i', NULL, 0, "Do not count children", 1 },
+	{ "no-aggr", 'A', NULL, 0, "A line for each CPU", 2 },
+	{ "interval-print", 'I', "MS", 0, "Print the counts of each interval", 2 },
+	{ "repeat", 'r', "N", 0, "Run the command N times; print means and their spread", 2 },
+	{ "field-separator", 'x', "TEXT", 0, "Print fields with this text between them", 2 },
+	{ "json-output", 'j', NULL, 0, "Print JSON, an object a line", 2 },
+	{ "json", KEY_JSON, NULL, OPTION_ALIAS, NULL, 2 },
+	{ "output", 'o', "FILE", 0, "Print to this file; the default is standard error", 2 },
+	{ "append", KEY_APPEND, NULL, 0, "Append to the file", 2 },
+	{ 0 }
+};
+
+static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }, { 0 } };
+
+/**
+ * struct stat - a run of `tally stat`
+ * @events:	events, by -e and --pfm-events
+ * @attach:	name of the event of another owner; NULL without
+ * @file:	its file
+ * @before:	totals at the beginning of the interval, as struct stat_print's
+ * @now:	totals of the interval
+ * @runs:	sums over the runs
+ */
+struct stat {
+	struct stat_options options;
+	struct targets targets;
+	struct wanted_list events;
+	struct counters counters;
+	int device;
+	const char *lists[64];
+	int is_pfm[64];
+	int nr_lists;
+	const char *attach;
+	const char *output;
+	bool append;
+	struct total *before;
+	struct total *now;
+	struct stat_runs runs;
+	double user, sys;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void add_list(struct stat *s, struct argp_state *state, const char *text, int is_pfm)
+{
+	if (s->nr_lists == (int)(sizeof(s->lists) / sizeof(s->lists[0])))
+		argp_error(state, "too many lists of events");
+	s->is_pfm[s->nr_lists] = is_pfm;
+	s->lists[s->nr_lists++] = text;
+}
+
+static void check(struct stat *s, struct argp_state *state)
+{
+	bool place = s->targets.all || s->targets.cpus || s->targets.pids || s->targets.tids ||
+		     s->targets.cgroups;
+
+	if (s->attach && (place || s->nr_lists || s->counters.per_cpu))
+		argp_error(state, "--attach takes no events and no target");
+	if (!place && !s->attach && !s->targets.command)
+		argp_error(state, "no command, and no target");
+	if (s->counters.per_cpu && !s->targets.all && !s->targets.cpus)
+		argp_error(state, "-A needs -a or -C");
+	if (s->options.repeat > 1 && (!s->targets.command || s->options.interval_ms || s->attach))
+		argp_error(state, "-r needs a command, and no -I");
+	if (s->append && !s->output)
+		argp_error(state, "--append needs -o");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct stat *s = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &s->targets;
+		break;
+	case 'e':
+	case KEY_PFM:
+		add_list(s, state, argument, key == KEY_PFM);
+		break;
+	case KEY_ATTACH:
+		s->attach = argument;
+		break;
+	case 'i':
+		s->counters.inherit = false;
+		break;
+	case 'A':
+		s->counters.per_cpu = true;
+		break;
+	case 'I':
+		s->options.interval_ms = number_argument(state, argument, 1, 1000000000);
+		break;
+	case 'r':
+		s->options.repeat = number_argument(state, argument, 1, 1000000);
+		break;
+	case 'x':
+		s->options.separator = argument;
+		break;
+	case 'j':
+	case KEY_JSON:
+		s->options.json = true;
+		break;
+	case 'o':
+		s->output = argument;
+		break;
+	case KEY_APPEND:
+		s->append = true;
+		break;
+	case ARGP_KEY_END:
+		check(s, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void add_events(struct stat *s)
+{
+	char *list, *name, *rest;
+	int i, e;
+
+	for (i = 0; i < s->nr_lists; i++) {
+		if (!s->is_pfm[i]) {
+			wanted_add(&s->events, s->device, s->lists[i]);
+			continue;
+		}
+		list = need(strdup(s->lists[i]));
+		for (rest = list; (name = strsep(&rest, ",")); )
+			wanted_add_pfm(&s->events, name);
+		free(list);
+	}
+	if (!s->nr_lists)
+		wanted_add(&s->events, s->device, USUAL);
+	for (e = 0; e < s->events.nr; e++) {
+		struct wanted *w = &s->events.list[e];
+
+		if (!w->error)
+			continue;
+		say_failed(w->name, w->error, w->why);
+		exit(STATUS_FAILED);
+	}
+}
+
+/* The event that is attached has a counter of its own, without opening. */
+static void attach(struct stat *s)
+{
+	struct counters *c = &s->counters;
+	char why[LIBTALLY_ERROR_SIZE];
+	struct wanted *w;
+	int fd;
+
+	fd = libtally_device_attach(s->device, 0, s->attach, 0, why);
+	if (fd < 0) {
+		say_failed(s->attach, fd, fd == -ENOENT ? "there is no such event" : why);
+		exit(STATUS_FAILED);
+	}
+	s->events.list = need(calloc(1, sizeof(*s->events.list)));
+	s->events.nr = 1;
+	w = s->events.list;
+	w->name = need(strdup(s->attach));
+	w->group = -1;
+	w->scale = 1;
+	w->attr.type = ~0U;
+	c->files = need(malloc(sizeof(*c->files)));
+	c->files[0] = fd;
+	c->nr_places = 1;
+	c->rows = need(calloc(1, sizeof(*c->rows)));
+	c->rows->cpu = -1;
+	c->rows->totals = need(calloc(1, sizeof(*c->rows->totals)));
+	c->nr_rows = 1;
+}
+
+static double seconds(__u64 ns)
+{
+	return ns / 1e9;
+}
+
+/* Sets the totals since the last call. */
+static void take_interval(struct stat *s)
+{
+	struct counters *c = &s->counters;
+	int nr = c->events->nr, r, e;
+
+	counters_read(c);
+	for (r = 0; r < c->nr_rows; r++) {
+		for (e = 0; e < nr; e++) {
+			struct total *before = &s->before[r * nr + e];
+
+			s->now[r * nr + e] = total_since(&c->rows[r].totals[e], before);
+			*before = c->rows[r].totals[e];
+		}
+	}
+}
+
+static struct stat_print print_of(struct stat *s)
+{
+	struct stat_print p = {
+		.counters = &s->counters, .options = &s->options, .totals = s->now,
+		.user = s->user, .sys = s->sys,
+	};
+
+	return p;
+}
+
+/* Waits for a signal until a time, or without a limit. Returns the signal; 0 without one. */
+static int wait_until(const sigset_t *set, __u64 deadline)
+{
+	__u64 now = now_ns(), left = deadline > now ? deadline - now : 0;
+	struct timespec t = { left / 1000000000, left % 1000000000 };
+	int signal;
+
+	do
+		signal = deadline ? sigtimedwait(set, NULL, &t) : sigwaitinfo(set, NULL);
+	while (signal < 0 && errno == EINTR);
+	return signal < 0 ? 0 : signal;
+}
+
+static bool all_have_exited(const struct counters *c)
+{
+	struct libtally_value v;
+	int i;
+
+	for (i = 0; i < c->nr_places * c->events->nr; i++)
+		if (c->files[i] >= 0 && (libtally_values_read(c->files[i], -1, &v, 1, NULL) != 1 ||
+					 (v.state != LIBTALLY_IS_EXITED &&
+					  v.state != LIBTALLY_IS_RELEASED)))
+			return false;
+	return true;
+}
+
+/* The child may only have been stopped. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return pid > 0 && !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
+/*
+ * Waits for the end: of the command, of all tasks, or a signal. Prints the intervals meanwhile.
+ * Without a command, tasks that have exited are looked for twice a second.
+ */
+static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 begin)
+{
+	__u64 step = s->options.interval_ms * 1000000ULL, next = begin + step, last = begin, now;
+	bool tasks = s->targets.pids || s->targets.tids || s->attach;
+	struct stat_print p;
+	int signal;
+
+	for (;;) {
+		__u64 look = tasks && pid < 0 ? now_ns() + 500000000 : 0;
+
+		signal = wait_until(set, !step ? look : look && look < next ? look : next);
+		stopped |= signal == SIGINT || signal == SIGTERM;
+		if (stopped || (signal == SIGCHLD && has_ended(pid)) ||
+		    (!signal && look && all_have_exited(&s->counters)))
+			return;
+		now = now_ns();
+		if (!step || now < next)
+			continue;
+		take_interval(s);
+		p = print_of(s);
+		p.at = seconds(now - begin);
+		p.elapsed = seconds(now - last);
+		stat_print_counts(&p);
+		last = now;
+		while (next <= now)
+			next += step;
+	}
+}
+
+/* Waits for the command, and returns its status as a shell does. */
+static int end_child(struct stat *s, pid_t pid)
+{
+	struct rusage usage;
+	int status;
+
+	if (stopped)
+		kill(pid, SIGTERM);
+	if (wait4(pid, &status, 0, &usage) != pid)
+		die("wait4: %s", strerror(errno));
+	s->user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
+	s->sys = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void add_run(struct stat *s, double elapsed)
+{
+	int i, nr = s->counters.nr_rows * s->events.nr;
+
+	for (i = 0; i < nr; i++) {
+		double value = total_scaled(&s->now[i]);
+
+		s->runs.sum[i] += value;
+		s->runs.squares[i] += value * value;
+	}
+	s->runs.elapsed += elapsed;
+	s->runs.elapsed_squares += elapsed * elapsed;
+	s->runs.nr++;
+}
+
+static void open_all(struct stat *s, struct child *child)
+{
+	int nr;
+
+	if (s->attach)
+		attach(s);
+	else
+		counters_open(&s->counters, child);
+	nr = s->counters.nr_rows * s->events.nr + 1;
+	if (!s->before) {
+		s->now = need(calloc(nr, sizeof(*s->now)));
+		s->before = need(calloc(nr, sizeof(*s->before)));
+		s->runs.sum = need(calloc(nr, sizeof(*s->runs.sum)));
+		s->runs.squares = need(calloc(nr, sizeof(*s->runs.squares)));
+	}
+	memset(s->before, 0, nr * sizeof(*s->before));
+	if (s->attach && s->targets.command)
+		child_start(child, s->targets.command, NULL, NULL);
+}
+
+/* Counts once. Returns the status of the command. */
+static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double *at)
+{
+	struct child child = { .pid = -1 };
+	int error, status = 0;
+	__u64 begin, last;
+
+	open_all(s, &child);
+	if (s->options.interval_ms) {
+		struct stat_print p = print_of(s);
+
+		stat_print_heading(&p);
+	}
+	counters_enable(&s->counters, true);
+	begin = now_ns();
+	error = child.pid > 0 ? child_go(&child) : 0;
+	if (!error)
+		wait_for_end(s, set, child.pid, begin);
+	if (child.pid > 0)
+		status = end_child(s, child.pid);
+	if (error) {
+		say_failed(s->targets.command[0], 0, strerror(error));
+		exit(status);
+	}
+	last = now_ns();
+	counters_enable(&s->counters, false);
+	take_interval(s);
+	*at = seconds(last - begin);
+	*elapsed = s->options.interval_ms ? seconds((last - begin) % (s->options.interval_ms *
+								      1000000ULL)) : *at;
+	counters_close(&s->counters);
+	return status;
+}
+
+/* Makes the totals the means of all runs. */
+static void average(struct stat *s, struct total *sums)
+{
+	int i, nr = s->counters.nr_rows * s->events.nr;
+
+	for (i = 0; i < nr; i++) {
+		s->now[i] = sums[i];
+		s->now[i].value = s->runs.sum[i] / s->runs.nr + 0.5;
+		s->now[i].running = sums[i].running / s->runs.nr;
+		s->now[i].enabled = s->now[i].running;
+	}
+}
+
+static void sum_up(const struct stat *s, struct total *sums)
+{
+	int i, nr = s->counters.nr_rows * s->events.nr;
+
+	for (i = 0; i < nr; i++) {
+		sums[i].enabled += s->now[i].enabled;
+		sums[i].running += s->now[i].running;
+		sums[i].known |= s->now[i].known;
+		sums[i].failed |= s->now[i].failed;
+	}
+}
+
+static int count(struct stat *s)
+{
+	struct total *sums = NULL;
+	struct stat_print p;
+	sigset_t set;
+	double elapsed = 0, at = 0;
+	int status = 0;
+	long run;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (run = 0; run < s->options.repeat && !stopped; run++) {
+		status = run_once(s, &set, &elapsed, &at);
+		if (!sums)
+			sums = need(calloc(s->counters.nr_rows * s->events.nr + 1, sizeof(*sums)));
+		add_run(s, elapsed);
+		sum_up(s, sums);
+	}
+	p = print_of(s);
+	p.elapsed = elapsed;
+	p.at = at;
+	if (s->options.repeat > 1) {
+		average(s, sums);
+		p.runs = &s->runs;
+		p.elapsed = s->runs.elapsed / s->runs.nr;
+	}
+	if (!s->options.interval_ms)
+		stat_print_heading(&p);
+	stat_print_counts(&p);
+	stat_print_end(&p);
+	free(sums);
+	return status;
+}
+
+/* Describes the target for the heading. */
+static char *describe(const struct stat *s)
+{
+	const struct targets *t = &s->targets;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	char **word;
+
+	need(f);
+	if (s->attach) {
+		fprintf(f, "the event '%s'", s->attach);
+	} else if (t->pids) {
+		fprintf(f, "process id '%s'", t->pids);
+	} else if (t->tids) {
+		fprintf(f, "thread id '%s'", t->tids);
+	} else if (t->cpus) {
+		fprintf(f, "CPUs '%s'", t->cpus);
+	} else if (t->all || t->cgroups) {
+		fprintf(f, "'system wide'");
+	} else {
+		for (word = t->command; *word; word++)
+			fprintf(f, "%s%s", word == t->command ? "'" : " ", *word);
+		fputc('\'', f);
+	}
+	fclose(f);
+	return text;
+}
+
+int command_stat(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse, .children = children,
+		.args_doc = "[--] [COMMAND [ARGUMENT]...]",
+		.doc = "Counts events while a command runs, or until it is interrupted."
+		       "\vThe exit status is the command's.",
+	};
+	struct stat s = {
+		.options = { .repeat = 1, .file = stderr }, .counters = { .inherit = true },
+		.user = -1,
+	};
+	int status;
+
+	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &s);
+	s.device = device_or_die();
+	s.counters.device = s.device;
+	s.counters.events = &s.events;
+	s.counters.targets = &s.targets;
+	if (!s.attach) {
+		add_events(&s);
+		wanted_restrict(&s.events, s.device);
+		targets_find(&s.targets);
+	}
+	if (s.output) {
+		s.options.file = fopen(s.output, s.append ? "ae" : "we");
+		if (!s.options.file)
+			die("%s: %s", s.output, strerror(errno));
+	}
+	s.options.what = describe(&s);
+	status = count(&s);
+	if (s.output && fclose(s.options.file))
+		die("%s: %s", s.output, strerror(errno));
+	return status;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Targets: the options that name them, and the places that they stand for. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+#include "target.h"
+#include "tool.h"
+
+enum { KEY_TID = 't' };
+
+static const struct argp_option options[] = {
+	{ "all-cpus", 'a', NULL, 0, "All CPUs, also those that come online later", 0 },
+	{ "cpu", 'C', "CPUS", 0, "These CPUs: 0-2,5", 0 },
+	{ "pid", 'p', "PIDS", 0, "These processes, with all their threads and children", 0 },
+	{ "tid", KEY_TID, "TIDS", 0, "These threads", 0 },
+	{ "cgroup", 'G', "PATHS", 0, "The tasks of these cgroups, on all CPUs", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct targets *t = state->input;
+
+	switch (key) {
+	case 'a':
+		t->all = true;
+		break;
+	case 'C':
+		t->cpus = argument;
+		break;
+	case 'p':
+		t->pids = argument;
+		break;
+	case KEY_TID:
+		t->tids = argument;
+		break;
+	case 'G':
+		t->cgroups = argument;
+		break;
+	case ARGP_KEY_ARGS:
+		t->command = state->argv + state->next;
+		break;
+	case ARGP_KEY_END:
+		if (!!t->cpus + !!t->pids + !!t->tids + !!t->cgroups + t->all > 1 &&
+		    !(t->all && (t->cpus || t->cgroups)))
+			argp_error(state, "give one of -a, -C, -p, -t and -G");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp target_argp = { .options = options, .parser = parse };
+
+bool each_number(const char *list, void (*call)(void *data, int number), void *data)
+{
+	long first, last;
+	char *end;
+
+	do {
+		if (!isdigit((unsigned char)*list))
+			return false;
+		first = strtol(list, &end, 10);
+		last = first;
+		if (*end == '-') {
+			if (!isdigit((unsigned char)end[1]))
+				return false;
+			last = strtol(end + 1, &end, 10);
+		}
+		if ((*end && *end != ',') || first > last || last > 1 << 22)
+			return false;
+		for (; first <= last; first++)
+			call(data, first);
+		list = end + 1;
+	} while (*end);
+	return true;
+}
+
+static void add(struct targets *t, int pid, int cpu, const char *cgroup)
+{
+	t->places = need(realloc(t->places, (t->nr + 1) * sizeof(*t->places)));
+	t->places[t->nr].pid = pid;
+	t->places[t->nr].cpu = cpu;
+	t->places[t->nr].cgroup = cgroup;
+	t->nr++;
+}
+
+static void add_cpu(void *data, int cpu)
+{
+	add(data, -1, cpu, NULL);
+}
+
+static void add_tid(void *data, int tid)
+{
+	add(data, tid, -1, NULL);
+}
+
+static void add_pid(void *data, int pid)
+{
+	struct targets *t = data;
+	struct dirent *entry;
+	char path[64];
+	int before = t->nr;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder)))
+		if (atoi(entry->d_name) > 0)
+			add_tid(t, atoi(entry->d_name));
+	if (folder)
+		closedir(folder);
+	if (t->nr == before) {
+		snprintf(path, sizeof(path), "%d", pid);
+		say_failed(path, ESRCH, "there is no such process");
+		exit(STATUS_FAILED);
+	}
+}
+
+/* Opens the directory of a cgroup, which cgroup2 or cgroup1's perf_event has. */
+static int open_cgroup(const char *path)
+{
+	static const char *const roots[] = {
+		"/sys/fs/cgroup", "/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified",
+	};
+	char whole[4096];
+	size_t i;
+	int fd;
+
+	for (i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		snprintf(whole, sizeof(whole), "%s/cgroup.procs", roots[i]);
+		if (access(whole, F_OK))
+			continue;
+		snprintf(whole, sizeof(whole), "%s/%s", roots[i], path);
+		fd = open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			return fd;
+	}
+	say("%s: there is no such cgroup", path);
+	fprintf(stderr, "  remedy: give its path below /sys/fs/cgroup\n");
+	exit(STATUS_FAILED);
+}
+
+static void add_cgroups(struct targets *t)
+{
+	char *path, *rest = t->cgroups;
+
+	while ((path = strsep(&rest, ",")))
+		add(t, open_cgroup(path), -1, path);
+}
+
+void targets_find(struct targets *t)
+{
+	bool good = true;
+
+	if (t->cpus)
+		good = each_number(t->cpus, add_cpu, t);
+	else if (t->pids)
+		good = each_number(t->pids, add_pid, t);
+	else if (t->tids)
+		good = each_number(t->tids, add_tid, t);
+	else if (t->cgroups)
+		add_cgroups(t);
+	else if (t->all)
+		add(t, -1, -1, NULL);
+	if (good)
+		return;
+	say("'%s' is no list of numbers", t->cpus ? t->cpus : t->pids ? t->pids : t->tids);
+	exit(STATUS_USAGE);
+}
+
+void targets_free(struct targets *t)
+{
+	int i;
+
+	for (i = 0; i < t->nr; i++)
+		if (t->places[i].cgroup)
+			close(t->places[i].pid);
+	free(t->places);
+	t->places = NULL;
+	t->nr = 0;
+}
+
+void target_at(struct libtally_target *target, int device, const struct place *place)
+{
+	static const struct libtally_target init = LIBTALLY_TARGET_INIT;
+
+	*target = init;
+	target->via = LIBTALLY_VIA_DEVICE;
+	target->device = device;
+	target->pid = place->pid;
+	target->cpu = place->cpu;
+	if (place->cgroup) {
+		target->perf_flags = PERF_FLAG_PID_CGROUP;
+		target->flags = LIBTALLY_OPEN_ALL_CPUS;
+	}
+}

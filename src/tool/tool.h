@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the commands of `tally` share. */
+#ifndef TALLY_TOOL_H
+#define TALLY_TOOL_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <libtally.h>
+
+/*
+ * Exit statuses, beside 0. `tally stat` and `tally record` with a command return its own
+ * status, or these two of the shell's.
+ */
+enum status {
+	STATUS_FAILED = 1,	/* something could not be done; a sentence says what */
+	STATUS_USAGE = 2,	/* the arguments are wrong */
+	STATUS_NOT_RUN = 126,	/* the command cannot be executed */
+	STATUS_NOT_FOUND = 127	/* there is no such command */
+};
+
+/* Name of the command that runs, for messages: "tally stat". */
+extern const char *tool_name;
+
+/* Prints a sentence on standard error, with the name of the command. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, and exits with STATUS_FAILED. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* The same for want of memory, if pointer is NULL. */
+void *need(void *pointer);
+/* Prints why something failed, and what to do about it, if anything is known. */
+void say_failed(const char *what, int error, const char *why);
+
+/* Opens /dev/tally, or exits with a sentence. */
+int device_or_die(void);
+
+/* Parses arguments with argp; returns the index of the first that is no option. */
+int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int flags,
+		    void *input);
+/* Parses a number within limits; argp reports another text and exits. */
+long number_argument(struct argp_state *state, const char *text, long least, long most);
+
+/* Reads the first line of a file; false if there is none. */
+bool read_line(const char *path, char *line, size_t size);
+
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
+__u64 now_ns(void);
+
+int command_create(int argc, char **argv);
+int command_disable(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+int command_enable(int argc, char **argv);
+int command_export(int argc, char **argv);
+int command_list(int argc, char **argv);
+int command_record(int argc, char **argv);
+int command_remove(int argc, char **argv);
+int command_snapshot(int argc, char **argv);
+int command_stat(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_watch(int argc, char **argv);
+
+#endif /* TALLY_TOOL_H */

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+# The command `tally`: run by the Makefile's targets tool and install-tool. OUT= is where objects
+# go; LIB= is a folder with libtally, and ROOT= one with Debian's libraries of another machine.
+
+here := $(dir $(lastword $(MAKEFILE_LIST)))
+OUT ?= $(here)
+LIB ?= $(here)../lib
+ROOT ?=
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+COMPDIR ?= $(PREFIX)/share/bash-completion/completions
+VERSION ?= 0
+
+CC := $(CROSS_COMPILE)gcc
+CFLAGS ?= -O2 -g
+triplet := $(shell $(CC) -print-multiarch)
+root_flags := $(if $(ROOT),-isystem $(ROOT)/usr/include -isystem $(ROOT)/usr/include/$(triplet))
+root_libs := $(if $(ROOT),$(foreach d,$(ROOT)/usr/lib/$(triplet) $(ROOT)/lib/$(triplet),-L$d -Wl,-rpath-link,$d))
+TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Wshadow \
+	       -Wno-missing-field-initializers -Wno-format-truncation -DTOOL_VERSION='"$(VERSION)"' \
+	       -I$(here) -I$(here)../lib -I$(here)../../include/uapi $(root_flags)
+TOOL_LIBS := -lpfm -lelf -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
+
+names := main say lines events pfm target child counters metrics stat stat_print running list top \
+	 watch openmetrics export record snapshot buildid tracing doctor
+objects := $(names:%=$(OUT)/tool-%.o)
+
+$(OUT)/tally: $(objects) $(LIB)/libtally.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LIB)/libtally.a $(root_libs) $(TOOL_LIBS)
+
+$(OUT)/tool-%.o: $(here)%.c $(wildcard $(here)*.h $(here)../lib/*.h) $(here)tool.mk
+	@mkdir -p $(OUT)
+	$(CC) $(TOOL_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+
+install: $(OUT)/tally
+	install -d '$(DESTDIR)$(BINDIR)'
+	install -m 755 $(OUT)/tally '$(DESTDIR)$(BINDIR)'
+
+.PHONY: install

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/* tally watch: prints a line, or runs a command, when a rate or a budget is passed. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "counters.h"
+#include "tool.h"
+
+static const struct argp_option options[] = {
+	{ "interval", 'I', "MS", 0, "Compare each so many milliseconds [1000]", 1 },
+	{ "count", 'n', "N", 0, "End after the rate was passed N times", 1 },
+	{ 0 }
+};
+
+static const struct argp_child children[] = { { &target_argp, 0, "Targets [-a]:", 3 }, { 0 } };
+
+enum comparison { ABOVE, AT_LEAST, BELOW, AT_MOST };
+
+/**
+ * struct watch - what is watched
+ * @event:	event, or name of an event with a budget
+ * @comparison:	how the rate and the limit are compared
+ * @limit:	counts per second; counts in an interval if @per_interval
+ * @text:	condition as given
+ * @most:	number of times after which the command ends; 0 for no limit
+ * @passed:	number of times that the condition was true
+ */
+struct watch {
+	struct targets targets;
+	struct wanted_list events;
+	struct counters counters;
+	char *event;
+	enum comparison comparison;
+	bool compares;
+	bool per_interval;
+	double limit;
+	const char *text;
+	long interval_ms;
+	long most;
+	long passed;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct watch *w = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &w->targets;
+		break;
+	case 'I':
+		w->interval_ms = number_argument(state, argument, 10, 86400000);
+		break;
+	case 'n':
+		w->most = number_argument(state, argument, 1, 1000000000);
+		break;
+	case ARGP_KEY_ARG:
+		if (w->text)
+			return ARGP_ERR_UNKNOWN;
+		w->text = argument;
+		break;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "no condition, such as 'page-faults > 1000/s'");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void bad_condition(const struct watch *w)
+{
+	say("'%s' is no condition such as 'page-faults > 1000/s' or 'cs >= 50/ms'", w->text);
+	exit(STATUS_USAGE);
+}
+
+/* Returns seconds of a unit of time; 0 for another text. */
+static double unit_seconds(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {
+		{ "s", 1 }, { "sec", 1 }, { "ms", 0.001 }, { "us", 0.000001 }, { "min", 60 },
+		{ "h", 3600 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(unit, units[i].name))
+			return units[i].seconds;
+	return 0;
+}
+
+/* Parses "EVENT > NUMBER[K|M|G][/UNIT]", or a name alone. */
+static void parse_condition(struct watch *w)
+{
+	char *copy = need(strdup(w->text)), *sign = strpbrk(copy, "<>"), *end, *number;
+	size_t length = strcspn(copy, " \t<>"), at;
+	double seconds = 0;
+	int equal;
+
+	w->event = need(strndup(copy, length));
+	if (!*w->event)
+		bad_condition(w);
+	at = strspn(copy + length, " \t");
+	if (!copy[length + at]) {
+		free(copy);
+		return;
+	}
+	if (sign != copy + length + at)
+		bad_condition(w);
+	equal = sign[1] == '=';
+	w->comparison = (*sign == '<' ? BELOW : ABOVE) + equal;
+	number = sign + 1 + equal;
+	w->limit = strtod(number, &end);
+	if (end == number || !(w->limit >= 0))
+		bad_condition(w);
+	if (*end && strchr("KMG", *end)) {
+		w->limit *= *end == 'K' ? 1e3 : *end == 'M' ? 1e6 : 1e9;
+		end++;
+	}
+	end += strspn(end, " \t");
+	if (*end == '/') {
+		seconds = unit_seconds(end + 1);
+		if (seconds <= 0)
+			bad_condition(w);
+		w->limit /= seconds;
+	} else if (*end) {
+		bad_condition(w);
+	}
+	w->per_interval = seconds == 0;
+	w->compares = true;
+	free(copy);
+}
+
+static bool is_passed(const struct watch *w, double rate)
+{
+	switch (w->comparison) {
+	case ABOVE:
+		return rate > w->limit;
+	case AT_LEAST:
+		return rate >= w->limit;
+	case BELOW:
+		return rate < w->limit;
+	default:
+		return rate <= w->limit;
+	}
+}
+
+/* Runs the command and waits for it. Its status has no effect. */
+static void run_command(const struct watch *w, double value)
+{
+	char text[64];
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		say("fork: %s", strerror(errno));
+		return;
+	}
+	if (!pid) {
+		snprintf(text, sizeof(text), "%.0f", value);
+		setenv("TALLY_EVENT", w->event, 1);
+		setenv("TALLY_VALUE", text, 1);
+		execvp(w->targets.command[0], w->targets.command);
+		say("%s: %s", w->targets.command[0], strerror(errno));
+		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
+	}
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void report(struct watch *w, double value, const char *unit)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm local;
+
+	w->passed++;
+	if (w->targets.command) {
+		run_command(w, value);
+		return;
+	}
+	localtime_r(&now, &local);
+	strftime(text, sizeof(text), "%F %T", &local);
+	printf("%s %s %.0f%s\n", text, w->event, value, unit);
+	fflush(stdout);
+}
+
+static bool is_over(const struct watch *w)
+{
+	return stopped || (w->most && w->passed >= w->most);
+}
+
+static void watch_rate(struct watch *w)
+{
+	struct total before = { 0 }, since;
+	__u64 last = now_ns(), next = last, now;
+	struct timespec until;
+	double value;
+
+	counters_enable(&w->counters, true);
+	while (!is_over(w)) {
+		next += w->interval_ms * 1000000ULL;
+		until.tv_sec = next / 1000000000;
+		until.tv_nsec = next % 1000000000;
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) && !stopped)
+			;
+		counters_read(&w->counters);
+		now = now_ns();
+		since = total_since(&w->counters.rows[0].totals[0], &before);
+		before = w->counters.rows[0].totals[0];
+		value = total_scaled(&since);
+		if (!w->per_interval)
+			value = value * 1e9 / (now - last);
+		/* What did not count has no rate. */
+		if (!stopped && since.running && !before.failed && is_passed(w, value))
+			report(w, value, w->per_interval ? "" : "/s");
+		last = now;
+		/* The command may have taken longer than the interval. */
+		if (now_ns() > next + w->interval_ms * 1000000ULL) {
+			last = now_ns();
+			next = last;
+		}
+	}
+}
+
+static void open_event(struct watch *w, int device)
+{
+	const struct wanted *e;
+
+	wanted_add(&w->events, device, w->event);
+	e = w->events.list;
+	if (w->events.nr != 1 || e->group >= 0)
+		bad_condition(w);
+	if (!w->targets.cpus && !w->targets.pids && !w->targets.tids && !w->targets.cgroups)
+		w->targets.all = true;
+	targets_find(&w->targets);
+	w->counters.device = device;
+	w->counters.events = &w->events;
+	w->counters.targets = &w->targets;
+	if (!e->error) {
+		char **command = w->targets.command;
+
+		/* The command does not run while its events are opened, but for each report. */
+		w->targets.command = NULL;
+		counters_open(&w->counters, NULL);
+		w->targets.command = command;
+	}
+	if (e->error) {
+		say_failed(w->event, e->error, e->why);
+		exit(STATUS_FAILED);
+	}
+}
+
+/* Sums what the CPUs have exceeded; returns false for an event without a budget. */
+static bool exceeded(int fd, __u64 *sum)
+{
+	struct libtally_budget budget;
+	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
+	bool found = false;
+
+	*sum = 0;
+	for (cpu = 0; cpu < nr; cpu++) {
+		if (libtally_budget_read(fd, cpu, &budget))
+			continue;
+		found = true;
+		*sum += budget.exceeded;
+	}
+	return found;
+}
+
+/* Waits for windows that exceed the budget of an event that exists. */
+static int watch_budget(struct watch *w, int device)
+{
+	char why[LIBTALLY_ERROR_SIZE];
+	int fd = libtally_device_attach(device, 0, w->event, 0, why);
+	struct pollfd polled = { .fd = fd, .events = POLLPRI };
+	__u64 before, now;
+
+	if (fd < 0) {
+		say_failed(w->event, fd, fd != -ENOENT ? why :
+			   "there is no such event; a condition needs '>' and a number");
+		return STATUS_FAILED;
+	}
+	if (!exceeded(fd, &before)) {
+		say("%s: the event has no budget: give a condition, such as '%s > 1000/s'",
+		    w->event, w->event);
+		return STATUS_FAILED;
+	}
+	while (!is_over(w)) {
+		if (poll(&polled, 1, -1) < 0)
+			continue;
+		if (polled.revents & (POLLHUP | POLLERR)) {
+			say("%s: the event was released", w->event);
+			return STATUS_FAILED;
+		}
+		exceeded(fd, &now);
+		if (now > before)
+			report(w, now - before, " windows above the budget");
+		before = now;
+	}
+	close(fd);
+	return 0;
+}
+
+int command_watch(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options, .parser = parse, .children = children,
+		.args_doc = "CONDITION [--] [COMMAND [ARGUMENT]...]",
+		.doc = "Prints a line each time a rate is passed, or runs a command."
+		       "\vA CONDITION is an event, one of > >= < <= and a number, with a unit: "
+		       "'page-faults > 1000/s', 'cs >= 50/ms', 'cycles < 1G/s'; without a unit the "
+		       "number is for an interval. The name of an event that was made with budget= "
+		       "is a condition, too. The command finds TALLY_EVENT and TALLY_VALUE in its "
+		       "environment.",
+	};
+	struct watch w = { .interval_ms = 1000 };
+	struct sigaction action = { .sa_handler = stop };
+	int device, status = 0;
+
+	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &w);
+	parse_condition(&w);
+	device = device_or_die();
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (w.compares) {
+		open_event(&w, device);
+		watch_rate(&w);
+	} else {
+		status = watch_budget(&w, device);
+	}
+	close(device);
+	return status;
+}
