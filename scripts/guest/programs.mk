@@ -17,7 +17,7 @@ programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(wildcard tests/guest/fuzz/prel
 # Programs that use the device are also built for 32 bits, as NAME32.
 ifeq ($(CROSS_COMPILE),)
 of_32_bits := chains counting devabi devcount devfilter devgroups devinfo devoutput devquota devread devrights devring
-of_32_bits += devvalues devwake devwho fuzz sampling
+of_32_bits += devvalues devwake devwho fuzz lines sampling
 programs += $(patsubst %,$(OUT)/%32,$(of_32_bits))
 endif
 

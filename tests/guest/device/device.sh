@@ -43,6 +43,9 @@ for b in $bits; do
 	results "devcount$b" offline
 	results "devrights$b" namespace
 
+	results "lines$b" names
+	results "lines$b" mistakes
+	results "lines$b" events
 	is "$(create 'page-faults name=shared')" OK 'an event for others'
 	results "devread$b" attach shared
 	results "devread$b" gone shared "echo shared >$tally/remove"

@@ -426,6 +426,25 @@ static int create_line(void)
 	return write(made_by_root.remove, name, strlen(name)) < 0 ? errno : 0;
 }
 
+static int line(void)
+{
+	if (line_it(TALLY_LINE_CREATE, "page-faults name=ioctl"))
+		return errno;
+	if (line_it(TALLY_LINE_DISABLE, "ioctl") || line_it(TALLY_LINE_ENABLE, "ioctl"))
+		return errno;
+	return line_it(TALLY_LINE_REMOVE, "ioctl") ? errno : 0;
+}
+
+static int parse(void)
+{
+	return parse_it("cs:u") ? errno : 0;
+}
+
+static int parse_kprobe(void)
+{
+	return parse_it("kprobe:do_exit") ? errno : 0;
+}
+
 /* ---- the table ---- */
 
 /* Cells of a call that takes CAP_PERFMON. */
@@ -490,6 +509,9 @@ static const struct row rows[] = {
 	  .use = move_kernel, .want = { WATCHES_KERNEL(0), WATCHES_KERNEL(EPERM),
 					WATCHES_KERNEL(EPERM), WATCHES_KERNEL(EPERM) } },
 
+	{ "LINE", .call = line, .want = WEAK(EACCES) },
+	{ "PARSE", .call = parse },
+	{ "PARSE: kprobe", .call = parse_kprobe, .want = WEAK(EACCES) },
 	{ "debugfs: create, remove", .call = create_line, .want = WEAK(EACCES) },
 };
 

@@ -52,6 +52,7 @@ for file in events stats pmus/list pmus/kprobe/format pmus/kprobe/events mine/co
 	fi
 done
 is "$(state mine)" active 'counting goes on'
+results "$here/lines" locked
 before=$(count page-faults) overflows=$(cat $tally/mine/overflows)
 printf 'touch 1000\nsleep 100\n' | task >/dev/null
 at_least $(($(count page-faults) - before)) 1000 'and the counts grow'
@@ -64,6 +65,7 @@ exec 3>&-
 echo confidentiality >$lockdown
 like "$(cat $lockdown)" '*\[confidentiality\]*' 'lockdown is raised again'
 results "$here/devrights" locked EPERM
+results "$here/lines" confidential
 ok 'unloading works' unload_tally
 refused 'and nothing is left' test -e $tally
 finish

@@ -234,6 +234,32 @@ static inline int attach_to(const char *name)
 	return fd;
 }
 
+/* TALLY_IOC_LINE with a line or a name. */
+static inline int line_it(unsigned int op, const char *line)
+{
+	struct tally_line l = {
+		.size = sizeof(l), .op = op, .line = (unsigned long)line,
+		.error = (unsigned long)&why,
+	};
+
+	why.text[0] = '\0';
+	return ioctl(device, TALLY_IOC_LINE, &l);
+}
+
+/* TALLY_IOC_PARSE, which fills in @attr. */
+static inline int parse_it(const char *name)
+{
+	struct tally_parse p = {
+		.size = sizeof(p), .name = (unsigned long)name, .attr = (unsigned long)&attr,
+		.error = (unsigned long)&why,
+	};
+
+	why.text[0] = '\0';
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	return ioctl(device, TALLY_IOC_PARSE, &p);
+}
+
 static inline void *map(int fd, int prot)
 {
 	return mmap(NULL, page_size, prot, MAP_SHARED, fd, 0);

@@ -63,6 +63,7 @@ is "$(cat $tally/b/running_ns)" "$enabled" 'and the event counts all the time'
 in_b 10
 usleep 20000
 before=$(count a)
+results "$here/lines" cgroup /t/a/b
 is "$(create 'page-faults:u cgroup=/t/a name=late require')" OK 'one that must be able to count'
 ok 'a task on any CPU' in_b 300
 is "$(count late)" $(($(count a) - before)) 'counts from its start'
