@@ -234,7 +234,7 @@ static int open_cycles(int device, bool pinned, char *why)
 	struct perf_event_attr attr;
 	int fd;
 
-	libtally_attr_init(&attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	libtally_attr_init(&attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	attr.pinned = pinned;
 	attr.exclude_guest = 1;
 	target_at(&target, device, &cpu);
@@ -258,7 +258,7 @@ static void check_pmu(int device)
 	bool is_virtual_machine = is_virtual();
 
 	if (fd >= 0) {
-		good("PMU: the CPU counts instructions%s",
+		good("PMU: the CPU counts cycles%s",
 		     is_virtual_machine ? ", in this virtual machine" : "");
 		close(fd);
 	} else if (fd == -ENOENT || fd == -EOPNOTSUPP) {

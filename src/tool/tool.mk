@@ -15,8 +15,9 @@ VERSION ?= 0
 CC := $(CROSS_COMPILE)gcc
 CFLAGS ?= -O2 -g
 triplet := $(shell $(CC) -print-multiarch)
-root_flags := $(if $(ROOT),-isystem $(ROOT)/usr/include -isystem $(ROOT)/usr/include/$(triplet))
-root_libs := $(if $(ROOT),$(foreach d,$(ROOT)/usr/lib/$(triplet) $(ROOT)/lib/$(triplet),-L$d -Wl,-rpath-link,$d))
+root_flags := $(if $(ROOT),--sysroot=$(ROOT) -isystem $(ROOT)/usr/include/$(triplet))
+root_libs := $(if $(ROOT),--sysroot=$(ROOT) $(foreach d,/usr/lib/$(triplet) /lib/$(triplet),\
+	-L$(ROOT)$d -Wl,-rpath-link,$(ROOT)$d))
 TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Wshadow \
 	       -Wno-missing-field-initializers -Wno-format-truncation -DTOOL_VERSION='"$(VERSION)"' \
 	       -I$(here) -I$(here)../lib -I$(here)../../include/uapi $(root_flags)

@@ -1,0 +1,269 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Stock kernels, as users have them: 6.1 hides the level of perf_event_paranoid, and arm64 has a
+# PMU.
+# test: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm=--with-tool seconds=35
+#
+# Every command of `tally`: as root, as a user without rights, and without the module. Each error
+# is a sentence with a remedy, and has its exit status. The whole transcript is printed.
+
+. "$(dirname "$0")/lib.sh"
+PATH=$PATH:$here
+out=$tmp/out err=$tmp/err
+
+# run STATUS ARGUMENT...: runs tally, and checks its exit status. Its output is in $out and $err.
+run() {
+	run_want=$1
+	shift
+	run_status=0
+	"$@" >$out 2>$err || run_status=$?
+	note "\$ $*"
+	sed 's/^/#   /' $out $err | head -60
+	is "$run_status" "$run_want" "the status of: $*"
+}
+t() {
+	t_want=$1
+	shift
+	run "$t_want" tally "$@"
+}
+# says PATTERN: whether a line of the last output matches; errs: of the last errors.
+says() { ok "it prints $1" grep -q -e "$1" $out; }
+errs() { ok "it reports $1" grep -q -e "$1" $err; }
+# remedied PATTERN: the last errors have the sentence and a remedy.
+remedied() {
+	errs "$1"
+	errs '^  remedy: '
+}
+
+# ---- without the module
+
+t 0 help
+says '^  doctor '
+t 2
+t 2 wrong
+errs "there is no command 'wrong'"
+t 0 --version
+t 0 list 'context*'
+says '^  context-switches  *\[software\]'
+for c in 'stat true' 'top --once' 'record true' 'snapshot x' 'create cs' 'remove x' 'enable x' \
+	'disable x' 'watch cs>1' 'export --once' 'list --running'; do
+	# shellcheck disable=SC2086 # Several words.
+	t 1 $c
+	remedied '/dev/tally: No such file or directory'
+done
+t 1 doctor
+says '^BAD   module: tally is not loaded'
+says 'remedy: '
+
+# shellcheck disable=SC2119
+load_tally
+
+# ---- list
+
+t 0 list
+says '^  cycles  *\[hardware\]'
+says '^  L1-dcache-load-misses  *\[cache\]'
+says '^  sched:sched_switch  *\[tracepoint\]'
+says '^  rNNN  *\[raw\]'
+at_least "$(grep -c tracepoint $out)" 100 'tracepoints are listed'
+t 1 list no-such-event
+errs 'nothing matches'
+t 0 list --json 'page-f*'
+is "$(cat $out)" '{"event":"page-faults","kind":"software","description":""}' 'as JSON'
+if has_pmu; then
+	t 0 list '*cpu_cycles*'
+	says '\[PMU\]'
+fi
+t 0 list --running
+errs 'no event is counted'
+t 2 list a b
+
+# ---- create, disable, enable, remove
+
+t 0 create page-faults name=faults
+is "$(state faults)" active 'the event counts'
+t 1 create page-faults name=faults
+remedied 'the name is taken'
+t 1 create no-such-event
+remedied "unknown event 'no-such-event'"
+t 1 create cs wrong=1
+errs "unknown option 'wrong='"
+t 2 create
+t 0 create '{cs,page-faults}' name=set
+t 0 disable faults set
+is "$(state faults) $(state set/cs)" 'off off' 'both stand still'
+t 0 list --running --json
+says '"name":"set/cs".*"state":"off"'
+t 0 enable faults set
+is "$(state faults) $(state set/cs)" 'active active' 'both count again'
+t 1 enable nobody faults
+remedied 'nobody: no such event'
+t 1 remove set/cs
+errs 'a member of a set'
+t 2 remove
+
+# ---- what is counted
+
+t 0 list --running
+says '^faults .*active .*tally$'
+says '^set/cs '
+t 1 list --running nobody
+t 0 top --once
+says '^faults .*cpu=all  *active'
+t 2 top -d 0
+t 1 top </dev/null
+errs 'no terminal'
+t 0 export --once
+says '^tally_event_total{event="faults",what="page-faults",owner="tally",cpu="all"} [0-9]'
+says '^tally_event_state{event="set/cs",.*,set="set",tally_event_state="active"} 1$'
+is "$(tail -n 1 $out)" '# EOF' 'it ends as OpenMetrics do'
+t 2 export --listen 127.0.0.1
+t 2 export --textfile a --listen :1
+t 0 create cs cpu=0 period=1 name=often
+t 0 export --once
+says '^tally_event_overflows_total{event="often",.*,cpu="0"} [1-9]'
+
+# ---- stat
+
+t 0 stat true
+errs ' page-faults '
+errs 'seconds time elapsed'
+t 3 stat sh -c 'exit 3'
+t 143 stat sh -c 'kill -TERM $$'
+t 127 stat no-such-program
+errs 'no-such-program: No such file or directory'
+t 126 stat /proc
+t 1 stat -e no-such-event true
+remedied "unknown event 'no-such-event'"
+t 2 stat -e 'cs,,cs' true
+t 2 stat
+t 2 stat -A true
+t 1 stat -p 4194000
+remedied 'there is no such process'
+t 1 stat -G /none true
+remedied 'there is no such cgroup'
+t 1 stat -C 99 true
+t 0 stat --attach faults true
+errs ' faults '
+t 1 stat --attach nobody true
+remedied 'there is no such event'
+t 0 stat -a -x, -e page-faults sleep 0.1
+errs '^[0-9]*,,page-faults,[0-9]*,100.00,,$'
+t 0 stat --json -e page-faults true
+errs '^{ "counter-value": "[0-9.]*", "unit": "", "event": "page-faults", '
+t 0 stat -I 50 -e cs -a sleep 0.3
+at_least "$(grep -c ' cs ' $err)" 3 'there are intervals'
+t 0 stat -r 3 -e page-faults true
+errs '(3 runs)'
+t 0 stat -o $tmp/stat -e page-faults true
+ok 'a file has the counts' grep -q page-faults $tmp/stat
+t 0 stat -e '{page-faults:u,task-clock:u}' true
+errs ' page-faults:u .*/sec'
+if has_pmu; then
+	t 0 stat -e cycles,instructions true
+	errs ' cycles '
+else
+	t 0 stat -e cycles true
+	errs '<not supported> .*cycles'
+	errs 'the CPU has no PMU'
+fi
+
+# ---- watch
+
+t 0 watch -n 1 -I 100 'page-faults >= 0/s'
+says ' page-faults [0-9]*/s$'
+t 0 watch -n 2 -I 100 'context-switches >= 0' -- sh -c 'echo "$TALLY_EVENT $TALLY_VALUE" >>'$tmp/watched
+is "$(wc -l <$tmp/watched)" 2 'the command ran twice'
+ok 'and found its environment' grep -q '^context-switches [0-9]*$' $tmp/watched
+t 2 watch 'cs > '
+t 2 watch 'cs > 5/fortnight'
+t 1 watch faults
+errs 'has no budget'
+t 1 watch nobody
+errs 'there is no such event'
+t 0 create page-faults budget=10/20ms name=budget
+tally watch -n 1 budget >$out 2>$err &
+watcher=$!
+helpers="$helpers $watcher"
+burst() { ls -R /sys/kernel >/dev/null; ! kill -0 $watcher 2>/dev/null; }
+ok 'windows are exceeded' wait_for 60 burst
+says ' budget [0-9]* windows above the budget$'
+
+# ---- record and snapshot
+
+t 0 record -q -o $tmp/perf.data -e page-faults -c 1 -g ls /
+at_least "$(stat -c %s $tmp/perf.data)" 2000 'a file was written'
+is "$(head -c 8 $tmp/perf.data)" PERFILE2 'which is one of perf'
+t 1 record -o /no/folder/perf.data -e cs true
+errs 'No such file or directory'
+t 127 record -q -o $tmp/perf.data -e cs no-such-program
+t 1 record -o $tmp/perf.data -e no-such-event true
+t 2 record -m 3 true
+t 1 snapshot faults
+remedied 'shares no flight recorder'
+t 1 snapshot nobody
+remedied 'there is no such event'
+t 2 snapshot
+
+# ---- doctor
+
+t 0 doctor --probe
+says '^ok    module: tally'
+says '^ok    ABI: 2 on both sides'
+says '^ok    rights: this user may count on all CPUs'
+if has_pmu; then
+	says '^ok    probe: [0-9]* events'
+else
+	says '^note  PMU: none'
+	says '^note  probe: no event fits'
+fi
+
+# ---- a user without rights
+
+run 1 as nobody tally stat true
+remedied '/dev/tally: Permission denied'
+run 1 as nobody tally doctor
+says '^BAD   device: /dev/tally: Permission denied'
+chmod 666 /dev/tally
+echo 3 >/proc/sys/kernel/perf_event_paranoid
+for c in 'stat true' 'stat -a true' 'stat -p 1' "record -o $tmp/x true" 'watch cs>1'; do
+	# shellcheck disable=SC2086 # Several words.
+	run 1 as nobody tally $c
+	remedied 'needs CAP_PERFMON\|not permitted'
+done
+for c in 'create cs' 'remove faults' 'enable faults' 'disable faults'; do
+	# shellcheck disable=SC2086 # Several words.
+	run 1 as nobody tally $c
+	remedied 'needs CAP_PERFMON'
+done
+is "$(state faults)" active 'the event is as it was'
+run 0 as nobody tally top --once
+says '^faults '
+run 0 as nobody tally list --running
+says '^faults '
+run 0 as nobody tally export --once
+says '^tally_event_state{event="faults"'
+run 1 as nobody tally snapshot faults
+run 0 as nobody tally doctor
+says '^note  rights: this user may count nothing'
+says 'setcap cap_perfmon'
+# Where a module sees the level, users may count their own programs.
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+if as nobody tally stat -e page-faults true 2>/dev/null; then
+	run 0 as nobody tally stat -e page-faults,task-clock true
+	errs ' page-faults '
+	mkdir -m 777 $tmp/open
+	chmod 755 $tmp
+	run 0 as nobody tally record -q -o $tmp/open/perf.data true
+	ok 'a file was written' test -s $tmp/open/perf.data
+	run 0 as nobody tally doctor
+	says '^note  rights: this user may count own programs, with the kernel'
+	echo 2 >/proc/sys/kernel/perf_event_paranoid
+else
+	like "$(uname -r)" '6.1.*' 'only 6.1 hides the level'
+fi
+
+t 0 remove faults set often budget
+nothing_left 'nothing is left'
+finish
