@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Test programs for the guest. Each C file in a folder of tests/guest becomes a static
 # program in $(OUT). Files in bench/bpf do so if BPF_ROOT is a folder with libbpf. Files
-# in fuzz/preload become libraries, NAME.so. scripts/lib.sh runs this file in the folder
+# in fuzz/preload and tool/late become libraries, NAME.so. scripts/lib.sh runs this file in the folder
 # where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
@@ -12,7 +12,9 @@ sources := $(wildcard tests/guest/*/*.c)
 programs := $(patsubst %.c,$(OUT)/%,$(notdir $(sources)))
 vpath %.c $(sort $(dir $(sources)))
 
-programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(wildcard tests/guest/fuzz/preload/*.c)))
+libraries := $(wildcard tests/guest/fuzz/preload/*.c tests/guest/tool/late/*.c)
+programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(libraries)))
+vpath %.c $(sort $(dir $(libraries)))
 
 # Programs that use the device are also built for 32 bits, as NAME32.
 ifeq ($(CROSS_COMPILE),)
@@ -45,8 +47,12 @@ all: $(programs) $(objects)
 $(OUT)/%: %.c scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<
 
-$(OUT)/%.so: tests/guest/fuzz/preload/%.c scripts/guest/programs.mk
-	$(CC) $(filter-out -static,$(CFLAGS)) -shared -fPIC -MMD -MP -MF $@.d -o $@ $<
+$(OUT)/%.so: %.c scripts/guest/programs.mk
+	$(CC) $(filter-out -static,$(CFLAGS)) -fno-omit-frame-pointer -shared -fPIC -MMD -MP -MF $@.d -o $@ $<
+
+# It maps a library, which a static program cannot.
+$(OUT)/latelib: latelib.c scripts/guest/programs.mk
+	$(CC) $(filter-out -static,$(CFLAGS)) -fno-omit-frame-pointer -MMD -MP -MF $@.d -o $@ $<
 
 $(OUT)/%32: %.c scripts/guest/programs.mk
 	i686-linux-gnu-gcc $(CFLAGS) -MMD -MP -MF $@.d -o $@ $<

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# test: on=debian-6.12,debian-6.12-arm64 vm="--with-tool --with-perf --memory 1024" seconds=60
+# soak: on=debian-6.1 vm="--with-tool --with-perf --memory 1024" seconds=60
+#
+# tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
+# of a library that a program maps after the start; as many samples as tally says; tracepoints
+# with their fields; build ids; the flight recorder of a module.
+
+. "$(dirname "$0")/lib.sh"
+command -v perf >/dev/null || {
+	echo 'Bail out! there is no perf in this guest: run scripts/vm with --with-perf'
+	exit 1
+}
+# shellcheck disable=SC2119
+load_tally
+here=$(cd "$here" && pwd)
+PATH=$PATH:$here
+cd $tmp || exit 1
+
+# record STATUS ARGUMENT...: runs tally record, and prints the number of samples that it says.
+samples=''
+record() {
+	record_want=$1
+	shift
+	record_status=0
+	tally record -o data "$@" 2>said >/dev/null || record_status=$?
+	sed 's/^/# /' said
+	is "$record_status" "$record_want" "the status of: record $*"
+	samples=$(sed -n 's/.*(\([0-9]*\) samples, .*/\1/p' said)
+}
+script() { perf script --no-inline -i data "$@" >script 2>errors; }
+report() { perf report --stdio --no-inline -i data "$@" >report 2>errors; }
+
+# ---- all CPUs, with call chains
+
+# latelib maps the library a moment after its start, and then calls its function.
+record 0 -a -g -e cpu-clock -c 1000000 latelib $here/late.so 500
+at_least "$samples" 400 'there are samples'
+script
+is "$(grep -c 'cpu-clock:' script)" "$samples" 'perf script has as many samples as tally says'
+report --no-children
+sed -n '1,40p' report | sed 's/^/# /'
+ok 'functions of the library have names' grep -q 'late\.so.* late_function' report
+ok 'and those of the kernel' grep -q '\[kernel\.kallsyms\].* \[k\] [a-z_]' report
+ok 'the program has its name' grep -q 'latelib ' report
+ok 'call chains lead from the program to the library' awk '
+	/^latelib / { chain = 1; library = 0 }
+	/^$/ { chain = 0 }
+	chain && /late_function/ { library = 1 }
+	chain && library && /latelib/ { found = 1 }
+	END { exit !found }' script
+perf buildid-list -i data >ids
+ok 'the kernel has its build id' grep -q '^[0-9a-f]\{40\} \[kernel\.kallsyms\]$' ids
+ok 'and the library' grep -q '^[0-9a-f]\{40\} .*/late\.so$' ids
+report --header-only
+ok 'the arguments are there' grep -q '^# cmdline : tally record .*latelib' report
+
+# ---- a command and its children, by frequency
+
+record 0 -F 1000 sh -c 'for i in 1 2 3; do ls -R /proc/self >/dev/null; done; i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done'
+at_least "$samples" 10 'there are samples'
+script -F comm,event
+is "$(wc -l <script)" "$samples" 'perf script has as many'
+ok 'of the command' grep -q '^ *sh ' script
+ok 'and of a child' grep -q '^ *ls ' script
+
+# ---- tracepoints and several events
+
+record 0 -a -e task:task_rename,page-faults -c 1 ls /
+script
+at_least "$(grep -c 'task:task_rename:.*newcomm=ls' script)" 1 'a tracepoint has its fields'
+at_least "$(grep -c ' page-faults: ' script)" 10 'beside another event'
+is "$(grep -c 'task:task_rename:\|page-faults:' script)" "$samples" 'perf script has all'
+
+# ---- other targets
+
+helper sh -c 'while :; do ls / >/dev/null; done'
+record 0 -p $helper_pid -e page-faults -c 1 sleep 0.5
+script -F pid,comm
+at_least "$(awk -v pid=$helper_pid '$NF == pid' script | wc -l)" 1 'a process'
+at_least "$(awk -v pid=$helper_pid '$NF != pid' script | wc -l)" 1 'and its children'
+record 0 -C 1 -e cpu-clock -c 1000000 sleep 0.3
+script -F cpu
+is "$(grep -v '\[001\]' script)" '' 'one CPU alone'
+record 0 -G / -e page-faults -c 1 ls /
+at_least "$samples" 10 'a cgroup'
+if has_pmu; then
+	record 0 -e cycles:P -c 100000 latelib $here/late.so 200
+	report
+	ok 'cycles are of the library' grep -q 'late\.so.* late_function' report
+fi
+record 3 -e page-faults sh -c 'exit 3'
+
+# ---- the flight recorder of a module
+
+ok 'a module with flight recorders' insmod $here/tally_recorder.ko mode=share
+echo 20 >/sys/module/tally_recorder/parameters/calls
+for name in shared forward; do
+	tally snapshot -o data $name 2>said
+	sed 's/^/# /' said
+	is "$(sed -n 's/.*wrote \([0-9]*\) records .*/\1/p' said)" 20 "$name has the records"
+	script
+	is "$(grep -c . script)" 20 'perf script has as many'
+done
+tally snapshot -o data unshared 2>said
+ok 'a recorder that is not shared' grep -q 'shares no flight recorder' said
+ok 'it goes' rmmod tally_recorder
+nothing_left 'nothing is left'
+finish
