@@ -8,6 +8,7 @@ OUT ?= $(here)
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+PYTHONDIR ?= $(PREFIX)/lib/python3/dist-packages
 VERSION ?= 0
 
 CC := $(CROSS_COMPILE)gcc
@@ -37,12 +38,13 @@ $(OUT)/%.o: $(here)%.c $(headers) $(here)lib.mk
 	$(CC) $(LIB_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 install: all
-	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)'
+	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PYTHONDIR)'
 	install -m 644 $(OUT)/libtally.a $(OUT)/$(soname) '$(DESTDIR)$(LIBDIR)'
 	ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtally.so'
 	install -m 644 $(here)libtally.h $(here)libtally_record.h '$(DESTDIR)$(INCLUDEDIR)'
 	sed -e 's|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 		$(here)libtally.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/libtally.pc'
+	install -m 644 $(here)tally.py '$(DESTDIR)$(PYTHONDIR)'
 
 # Describes the ABI of the library, as built here, for scripts/check.
 abi: $(OUT)/$(soname)
