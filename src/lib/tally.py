@@ -984,7 +984,7 @@ class Sample:
     tid        thread
     time       nanoseconds, by the clock of attr
     cpu        CPU
-    period     counts since the sample before
+    period     counts since the sample before; the event's period, if it is fixed
     addr       address that was accessed; None without PERF_SAMPLE_ADDR
     callchain  addresses, the innermost first, without perf's PERF_CONTEXT_*; empty without
                PERF_SAMPLE_CALLCHAIN
@@ -1001,8 +1001,7 @@ class Sample:
     callchain: Tuple[int, ...]
 
 
-_USUAL = (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-          PERF_SAMPLE_PERIOD)
+_USUAL = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU
 
 
 def _callchain(sample: _Sample) -> Tuple[int, ...]:
@@ -1012,9 +1011,10 @@ def _callchain(sample: _Sample) -> Tuple[int, ...]:
     return tuple(ip for ip in ips if ip < PERF_CONTEXT_MAX)
 
 
-def _sample_of(event: str, sample: _Sample) -> Sample:
+def _sample_of(event: str, period: int, sample: _Sample) -> Sample:
     return Sample(event=event, ip=sample.ip, pid=sample.pid, tid=sample.tid, time=sample.time,
-                  cpu=sample.cpu, period=sample.period,
+                  cpu=sample.cpu,
+                  period=sample.period if sample.has & PERF_SAMPLE_PERIOD else period,
                   addr=sample.addr if sample.has & PERF_SAMPLE_ADDR else None,
                   callchain=_callchain(sample))
 
@@ -1029,6 +1029,9 @@ def _sampling(attr: Attr, period: int, frequency: int, callchain: bool) -> None:
     if not attr.sample_period:
         raise ValueError('samples need a period or a frequency')
     attr.sample_type |= _USUAL | (PERF_SAMPLE_CALLCHAIN if callchain else 0)
+    # With PERF_SAMPLE_PERIOD, perf samples each count of a software event with a fixed period.
+    if attr.freq:
+        attr.sample_type |= PERF_SAMPLE_PERIOD
     # Without this, perf wakes the reader when half of the ring is full.
     if not attr.watermark and not attr.wakeup_events:
         attr.wakeup_events = 1
@@ -1046,7 +1049,7 @@ class Reader:
         self.lost = 0
         self.throttled = 0
         self.bad = 0
-        self._events: List[str] = []
+        self._events: List[Tuple[str, int]] = []    # name and period, by number
         self._record = _Record()
         handle: Optional[int] = _library().libtally_reader_new()
         if not handle:
@@ -1074,7 +1077,7 @@ class Reader:
         name = name or (event if isinstance(event, str) else f'{attr.type}:{attr.config:#x}')
         _checked(_library().libtally_reader_open(handle, ctypes.byref(attr), ctypes.byref(target),
                                                  pages, _bytes(name)), target.error)
-        self._events.append(name)
+        self._events.append((name, attr.sample_period))
 
     def enable(self) -> None:
         """Lets all events count."""
@@ -1148,7 +1151,7 @@ class Reader:
         if number < 0:
             self.bad += 1
         elif record.type == PERF_RECORD_SAMPLE:
-            return _sample_of(self._events[number], record.u.sample)
+            return _sample_of(*self._events[number], record.u.sample)
         elif record.type in (PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES):
             self.lost += record.u.lost.lost
         elif record.type == PERF_RECORD_THROTTLE:
