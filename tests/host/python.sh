@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check: seconds=20
+#
+# The Python module of the library: types, mirrors of the C structs, events of perf, a fake
+# device, the installation.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src/lib MYPYPATH=src/lib:tests/lib
+export TALLY_LIBRARY=$work/lib/libtally.so.0
+
+types() {
+	mypy --strict --python-version 3.9 --cache-dir "$work/mypy" "$@"
+}
+
+build_library() {
+	make -s -j"$(nproc)" -f src/lib/lib.mk OUT="$work/lib" CFLAGS=-O1
+}
+
+# run NAME PROGRAM...: each "ok" or "bad" of the program is a test of its own.
+run() {
+	local name=$1 line status
+	shift
+	"$@" >"$work/out" 2>"$work/err"
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		ok\ *) check "$name: ${line#ok }" true ;;
+		bad\ *) check "$name: ${line#bad }" false ;;
+		*) echo "$line" ;;
+		esac
+	done <"$work/out"
+	check "$name ends well" test "$status" = 0 -a -s "$work/out" -a ! -s "$work/err"
+	head -30 "$work/err" | sed 's/^/# /'
+}
+
+layout() {
+	mkdir -p "$work/layout" && python3 tests/lib/layout.py "$1" "$work/layout"
+}
+
+# notices TEXT FROM TO COMMAND...: with a change in tally.py, the command fails and prints the text.
+notices() {
+	local text=$1 from=$2 to=$3
+	shift 3
+	mkdir -p "$work/changed" && sed "s/$from/$to/" src/lib/tally.py >"$work/changed/tally.py" || return
+	! cmp -s src/lib/tally.py "$work/changed/tally.py" || { echo 'nothing is changed'; return 1; }
+	! PYTHONPATH=$work/changed "$@" >"$work/notice" 2>&1 || { echo 'nothing is noticed'; return 1; }
+	cat "$work/notice"
+	grep -qF "$text" "$work/notice"
+}
+
+changed_types() { types "$work/changed/tally.py"; }
+
+build_device() {
+	gcc -shared -fPIC -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude/uapi \
+		-o "$work/device.so" tests/lib/device.c
+}
+
+# Without the library, and with one that is no libtally, the module says so when it is used.
+no_library() {
+	local file
+	for file in /no/such/library libc.so.6; do
+		TALLY_LIBRARY=$file python3 -c 'import tally; tally.Device()' 2>"$work/err" && return 1
+		cat "$work/err"
+		grep -q '^tally.TallyError: libtally cannot be loaded (TALLY_LIBRARY may name its file): ' \
+			"$work/err" || return
+	done
+	grep -q 'libtally_device_open' "$work/err"
+}
+
+# The installed module finds the installed library by itself.
+installs() {
+	local dir=/usr/lib/python3/dist-packages
+	make -s -f src/lib/lib.mk OUT="$work/lib" CFLAGS=-O1 DESTDIR="$work/dest" PREFIX=/usr install &&
+		cmp src/lib/tally.py "$work/dest$dir/tally.py" &&
+		make -s -f src/lib/lib.mk OUT="$work/lib" CFLAGS=-O1 DESTDIR="$work/dest" PREFIX=/usr \
+			PYTHONDIR=/opt/python install &&
+		cmp src/lib/tally.py "$work/dest/opt/python/tally.py" &&
+		(cd / && env -u TALLY_LIBRARY PYTHONPATH="$work/dest$dir" LD_LIBRARY_PATH="$work/dest/usr/lib" \
+			python3 -c 'import tally; assert tally.Value(1, 4, 2, "off").scaled == 2')
+}
+
+check 'mypy --strict, Python 3.9' types src/lib/tally.py tests/lib/*.py
+check 'mypy notices a wrong type' notices error 'value: int$' 'value: str' changed_types
+for part in structs constants functions; do
+	check "$part are those of C" layout $part
+done
+check 'a member that is missing is noticed' notices 'struct libtally_running.lost: at' \
+	'^    missed: U64$' '' layout structs
+check 'a member of another size is noticed' notices 'struct libtally_sample.cpu: at' \
+	'^    cpu: U32$' '    cpu: U64' layout structs
+check 'a bit at another place is noticed' notices 'struct perf_event_attr.exclude_kernel: bits' \
+	'^    pinned: Bit$' '' layout structs
+check 'a wrong constant is noticed' notices 'PERF_SAMPLE_CPU: ' \
+	'^PERF_SAMPLE_CPU = 1 << 7' 'PERF_SAMPLE_CPU = 1 << 6' layout constants
+check 'a wrong argument is noticed' notices 'libtally_reader_poll: ' \
+	"'libtally_reader_poll': (ctypes.c_int" "'libtally_reader_poll': (ctypes.c_long" layout functions
+check 'the library builds' build_library
+run perf python3 tests/lib/binding.py
+check 'the fake device builds' build_device
+run device env LD_PRELOAD="$work/device.so" python3 tests/lib/on_device.py
+check 'a library that cannot be loaded: a sentence' no_library
+check 'make lib-install' installs
+finish

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fake /dev/tally for programs that are not built for tests: LD_PRELOAD this library. The device
+ * knows the event "cycles" and two that run, and takes lines. The file of an event is memory.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+#include <linux/tally.h>
+
+#define NR_FILES	1024
+#define NR_EVENTS	8
+
+struct event {
+	__u64 id;
+	__u32 state;
+	char name[TALLY_USER_NAME_LEN], what[128];
+};
+
+static struct event events[NR_EVENTS] = {
+	{ 3, TALLY_IS_ACTIVE, "first", "cycles cpu=1 name=first" },
+	{ 5, TALLY_IS_OFF, "", "" },
+};
+
+/* Of each descriptor: whether it is the device, or the number of its event and more. */
+static struct file {
+	int is_device, event, is_attached, members;
+	__u32 state;
+} files[NR_FILES];
+
+static int device_open(void)
+{
+	int fd = memfd_create("device", MFD_CLOEXEC);
+
+	if (fd >= 0 && fd < NR_FILES)
+		files[fd] = (struct file){ .is_device = 1 };
+	return fd;
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list list;
+	int mode;
+
+	va_start(list, flags);
+	mode = va_arg(list, int);
+	va_end(list);
+	if (!strcmp(path, "/dev/tally"))
+		return device_open();
+	return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+static int fails(__u64 why, int error, const char *text)
+{
+	struct tally_error *e = (void *)(unsigned long)why;
+
+	e->error = error;
+	snprintf(e->text, sizeof(e->text), "%s", text);
+	errno = error;
+	return -1;
+}
+
+static struct event *find(__u64 id, const char *name)
+{
+	int i;
+
+	for (i = 0; i < NR_EVENTS; i++)
+		if (events[i].id && (id ? events[i].id == id : !strcmp(events[i].name, name)))
+			return &events[i];
+	return NULL;
+}
+
+static int parse(struct tally_parse *p)
+{
+	struct perf_event_attr *attr = (void *)(unsigned long)p->attr;
+	const char *name = (const char *)(unsigned long)p->name;
+
+	if (strncmp(name, "cycles", 6))
+		return fails(p->error, ENOENT, "no such event");
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->config1 = 17;
+	attr->exclude_kernel = !strcmp(name, "cycles:u");
+	/* As for a library with a longer struct, which may have something in its last member. */
+	if (!strncmp(name, "cycles-later", 12))
+		attr->size = 144;
+	if (!strcmp(name, "cycles-later-used"))
+		((char *)attr)[140] = 1;
+	return 0;
+}
+
+/* A made event has the name behind "name=". */
+static int create(struct tally_line *l, const char *line)
+{
+	const char *name = strstr(line, "name=");
+	int i;
+
+	if (!name)
+		return fails(l->error, EINVAL, "the fake needs a name");
+	for (i = 0; events[i].id; i++)
+		;
+	events[i].id = 7 + i;
+	events[i].state = TALLY_IS_ACTIVE;
+	snprintf(events[i].name, sizeof(events[i].name), "%s", name + 5);
+	snprintf(events[i].what, sizeof(events[i].what), "%s", line);
+	return 0;
+}
+
+static int line(struct tally_line *l)
+{
+	const char *text = (const char *)(unsigned long)l->line;
+	struct event *e;
+
+	if (l->op == TALLY_LINE_CREATE)
+		return create(l, text);
+	e = find(0, text);
+	if (!e)
+		return fails(l->error, ENOENT, "no event has this name");
+	if (l->op == TALLY_LINE_REMOVE)
+		e->id = 0;
+	else
+		e->state = l->op == TALLY_LINE_ENABLE ? TALLY_IS_ACTIVE : TALLY_IS_OFF;
+	return 0;
+}
+
+/* The event without a name is one that the caller may not see all of. */
+static int next(struct tally_next *n)
+{
+	struct event *e = NULL;
+	int i;
+
+	for (i = NR_EVENTS - 1; i >= 0; i--)
+		if (events[i].id > n->id)
+			e = &events[i];
+	if (!e) {
+		errno = ENOENT;
+		return -1;
+	}
+	n->id = e->id;
+	n->state = e->state;
+	n->type = 11;
+	n->config = 12;
+	n->cpu = 13;
+	n->pid = -1;
+	strcpy(n->name, e->name);
+	strcpy(n->owner, "tally");
+	strcpy(n->what, e->what);
+	if (!e->name[0]) {
+		n->size = offsetof(struct tally_next, overflows);
+		return 0;
+	}
+	n->overflows = 21;
+	n->missed = 22;
+	n->lost = 23;
+	n->throttled = 24;
+	strcpy(n->cgroup, "/a");
+	return 0;
+}
+
+/* Makes the file of an event: the page of counts, and room for a ring. */
+static int event_file(int event, int is_attached)
+{
+	int fd = memfd_create("event", MFD_CLOEXEC);
+	struct {
+		struct tally_page page;
+		struct tally_page_value value;
+	} page = {
+		.page = { sizeof(page.page), sizeof(page.value), 1, 0, 77 },
+		.value = { 100, 60, 20, event, TALLY_IS_ACTIVE, 0 },
+	};
+
+	if (fd < 0 || fd >= NR_FILES || ftruncate(fd, 1 << 20) ||
+	    pwrite(fd, &page, sizeof(page), TALLY_PAGE_AT) != sizeof(page))
+		return -1;
+	files[fd] = (struct file){ 0, event, is_attached, 0, TALLY_IS_ACTIVE };
+	return fd;
+}
+
+static int attach(struct tally_attach *a)
+{
+	struct event *e = find(a->id, a->name);
+
+	if (!e)
+		return fails(a->error, ENOENT, "there is no such event");
+	return event_file(e->id, 1);
+}
+
+/* Writes a sample to the ring: that of the fields that tally.py asks for. */
+static void put_sample(int fd, int event)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page head = { .data_head = 56 };
+	struct {
+		struct perf_event_header header;
+		__u64 id, ip;
+		__u32 pid, tid;
+		__u64 time;
+		__u32 cpu, reserved;
+	} sample = {
+		{ PERF_RECORD_SAMPLE, 0, sizeof(sample) }, event, 0x1234, 5, 6, 7, 8, 0,
+	};
+
+	head.data_head = sizeof(sample);
+	if (pwrite(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    pwrite(fd, &sample, sizeof(sample), page) != sizeof(sample))
+		files[fd].event = 0;
+}
+
+static int open_event(struct tally_open *o)
+{
+	const struct perf_event_attr *attr = (const void *)(unsigned long)o->attr;
+	int fd;
+
+	if (attr->type != PERF_TYPE_HARDWARE || attr->config1 != 17)
+		return fails(o->error, EOPNOTSUPP, "the fake has cycles only");
+	o->id = 40;
+	fd = event_file(o->id, 0);
+	if (attr->disabled)
+		files[fd].state = TALLY_IS_OFF;
+	if (o->group_fd >= 0)
+		files[o->group_fd].members++;
+	if (attr->sample_period)
+		put_sample(fd, o->id);
+	return fd;
+}
+
+static int values(struct file *f, struct tally_read *r)
+{
+	struct tally_value *v = (void *)(unsigned long)r->values;
+	int i;
+
+	if ((int)r->nr < 1 + f->members) {
+		errno = ENOSPC;
+		return -1;
+	}
+	r->nr = 1 + f->members;
+	for (i = 0; i < (int)r->nr; i++)
+		v[i] = (struct tally_value){ 200 + i, 90, 30, f->event, f->state, 0 };
+	return 0;
+}
+
+static int control(struct file *f, unsigned long request)
+{
+	if (f->is_attached && request != PERF_EVENT_IOC_RESET) {
+		errno = EPERM;
+		return -1;
+	}
+	if (request != PERF_EVENT_IOC_RESET)
+		f->state = request == PERF_EVENT_IOC_ENABLE ? TALLY_IS_ACTIVE : TALLY_IS_OFF;
+	return 0;
+}
+
+static int device_ioctl(unsigned long request, void *data)
+{
+	switch (request) {
+	case TALLY_IOC_PARSE: return parse(data);
+	case TALLY_IOC_LINE: return line(data);
+	case TALLY_IOC_NEXT: return next(data);
+	case TALLY_IOC_ATTACH: return attach(data);
+	case TALLY_IOC_OPEN: return open_event(data);
+	}
+	errno = ENOTTY;
+	return -1;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list list;
+	void *data;
+
+	va_start(list, request);
+	data = va_arg(list, void *);
+	va_end(list);
+	if (fd >= 0 && fd < NR_FILES && files[fd].is_device)
+		return device_ioctl(request, data);
+	if (fd < 0 || fd >= NR_FILES || !files[fd].event)
+		return syscall(SYS_ioctl, fd, request, data);
+	if (request == TALLY_IOC_READ)
+		return values(&files[fd], data);
+	if (request == PERF_EVENT_IOC_ID)
+		*(__u64 *)data = files[fd].event;
+	else
+		return control(&files[fd], request);
+	return 0;
+}

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+"""src/lib/tally.py on the fake device of device.c, which is preloaded."""
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import Callable, List, Union
+
+import tally
+from checks import equal, main, raises, test
+
+# As struct tally_page's first value and time lie in the page: see <linux/tally.h>.
+PAGE_AT = 1280
+VALUE_AT = PAGE_AT + 24
+TIME_AT = PAGE_AT + 16
+
+
+def mapped() -> int:
+    """Returns the number of mappings of events' files."""
+    with open('/proc/self/maps', encoding='ascii') as maps:
+        return sum('memfd:event' in line for line in maps)
+
+
+def nr_open() -> int:
+    return len(os.listdir('/proc/self/fd'))
+
+
+@test
+def parses() -> None:
+    """a name becomes an attr, or an error with the device's sentence"""
+    with tally.Device() as device:
+        attr = device.parse('cycles:u')
+        equal((attr.type, attr.config1, attr.exclude_kernel, attr.exclude_user), (0, 17, 1, 0))
+        assert attr.size in (128, 136)
+        equal(device.parse('cycles').exclude_kernel, 0)
+        error = raises(tally.TallyError, lambda: device.parse('nonsense'))
+        equal((error.errno, str(error)), (errno.ENOENT, 'no such event'))
+        raises(ValueError, lambda: device.parse('cycles\0'))
+    raises(ValueError, lambda: device.parse('cycles'))
+
+
+@test
+def later_library() -> None:
+    """a library whose struct is longer fills in an attr, unless what it needs has no member"""
+    with tally.Device() as device:
+        attr = device.parse('cycles-later')
+        equal((attr.config1, attr.size), (17, 136))
+        error = raises(tally.TallyError, lambda: device.parse('cycles-later-used'))
+        equal(error.errno, errno.E2BIG)
+
+
+@test
+def lists() -> None:
+    """the running events have all members of the device, or None for what is not known"""
+    with tally.Device() as device:
+        equal(list(device.running()), [
+            tally.Running(3, 11, 12, 13, -1, 'active', 'first', 'tally', 'cycles cpu=1 name=first',
+                          21, 22, 23, 24, '/a'),
+            tally.Running(5, 11, 12, 13, -1, 'off', '', 'tally', '', None, None, None, None, None),
+        ])
+
+
+@test
+def lines() -> None:
+    """lines make, disable, enable and remove an event"""
+    def states() -> List[str]:
+        return [event.state for event in device.running() if event.name == 'made']
+
+    with tally.Device() as device:
+        device.create('page-faults name=made')
+        equal([event.what for event in device.running()][2:], ['page-faults name=made'])
+        equal(states(), ['active'])
+        device.disable('made')
+        equal(states(), ['off'])
+        device.enable('made')
+        equal(states(), ['active'])
+        device.remove('made')
+        equal(states(), [])
+        for call in (device.remove, device.enable, device.disable):
+            error = raises(tally.TallyError, lambda: call('made'))
+            equal((error.errno, str(error)), (errno.ENOENT, 'no event has this name'))
+        error = raises(tally.TallyError, lambda: device.create('page-faults'))
+        equal((error.errno, str(error)), (errno.EINVAL, 'the fake needs a name'))
+
+
+@test
+def attaches() -> None:
+    """an attached counter reads value, times, state and the scaled count"""
+    with tally.Device() as device:
+        events: List[Union[str, int]] = ['first', 3]
+        for event in events:
+            with device.attach(event) as counter:
+                value = counter.read()
+                equal(value, tally.Value(200, 90, 30, 'active'))
+                equal((value.scaled, counter.id), (600, 3))
+                counter.reset()
+                equal(raises(tally.TallyError, counter.enable).errno, errno.EPERM)
+                equal(raises(tally.TallyError, counter.disable).errno, errno.EPERM)
+        equal(device.attach(5).id, 5)
+        events = ['third', 4]
+        for unknown in events:
+            error = raises(tally.TallyError, lambda: device.attach(unknown))
+            equal((error.errno, str(error)), (errno.ENOENT, 'there is no such event'))
+        error = raises(tally.TallyError, lambda: device.attach('n' * 64))
+        equal((error.errno, str(error)), (errno.ENOENT, 'no event has so long a name'))
+        for wrong in 0, -1, 2**64:
+            raises(ValueError, lambda: device.attach(wrong))
+
+
+@test
+def pages() -> None:
+    """the page of counts is mapped once, and read as it is now"""
+    with tally.Device() as device, device.attach(3) as counter:
+        equal(mapped(), 0)
+        equal(counter.page(), tally.Value(100, 60, 20, 'active', 77))
+        os.pwrite(counter.fileno(), (101).to_bytes(8, sys.byteorder), VALUE_AT)
+        os.pwrite(counter.fileno(), (78).to_bytes(8, sys.byteorder), TIME_AT)
+        equal(counter.page(), tally.Value(101, 60, 20, 'active', 78))
+        equal(mapped(), 1)
+        # A writer that does not end.
+        os.pwrite(counter.fileno(), (1).to_bytes(4, sys.byteorder), 8)
+        equal(raises(tally.TallyError, counter.page).errno, errno.EAGAIN)
+        counter.close()
+        equal(mapped(), 0)
+        raises(ValueError, counter.page)
+
+
+@test
+def opens() -> None:
+    """an event of the device is enabled and disabled; its leader reads its group"""
+    with tally.open_event('cycles', disabled=True) as leader:
+        equal(leader.read().state, 'off')
+        leader.enable()
+        equal(leader.read().state, 'active')
+        with tally.open_event(tally.Attr(0, 0, config1=17), group=leader):
+            equal([value.value for value in leader.read_group()], [200, 201])
+            equal(leader.read().value, 200)
+        leader.disable()
+        equal(leader.read().state, 'off')
+    error = raises(tally.TallyError, lambda: tally.open_event(tally.Attr(1, 2)))
+    equal((error.errno, str(error)), (errno.EOPNOTSUPP, 'the fake has cycles only'))
+
+
+@test
+def names_for_perf() -> None:
+    """the device parses what perf's user gives no generic name to"""
+    error = raises(tally.TallyError, lambda: tally.open_event('nonsense', via='perf'))
+    equal(str(error), 'nonsense is no generic name: no such event')
+
+
+@test
+def samples() -> None:
+    """a reader reads the ring of the device's event"""
+    with tally.Reader() as reader:
+        reader.open('cycles', period=1000)
+        equal(list(reader.samples()),
+              [tally.Sample('cycles', 0x1234, 5, 6, 7, 8, 1000, None, ())])
+        equal(reader.bad, 0)
+
+
+@test
+def frees() -> None:
+    """closed and forgotten objects leave nothing open or mapped"""
+    before = nr_open()
+    device = tally.Device()
+    counter = device.attach(3)
+    counter.page()
+    equal((nr_open(), mapped()), (before + 2, 1))
+    del counter
+    equal((nr_open(), mapped()), (before + 1, 0))
+    makers: List[Callable[[], object]] = [
+        lambda: tally.open_event('nonsense'), lambda: device.attach('third')]
+    for call in makers:
+        raises(tally.TallyError, call)
+    device.close()
+    equal(nr_open(), before)
+
+
+main()
