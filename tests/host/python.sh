@@ -4,7 +4,7 @@
 # check: seconds=20
 #
 # The Python module of the library: types, mirrors of the C structs, events of perf, a fake
-# device, the installation.
+# device, the installation. And the dashboard for what `tally export` writes.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -84,6 +84,25 @@ installs() {
 			python3 -c 'import tally; assert tally.Value(1, 4, 2, "off").scaled == 2')
 }
 
+metrics() {
+	gcc -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc/lib -Isrc/tool -o "$work/metrics" \
+		tests/lib/metrics.c src/tool/openmetrics.c "$work/lib/libtally.a" &&
+		"$work/metrics" >"$work/plain" && "$work/metrics" open >"$work/open"
+}
+
+dashboard() {
+	python3 tests/lib/dashboard.py "${2-src/tool/dashboard.json}" "$work/$1"
+}
+
+# faulty TEXT FROM TO: in a dashboard with this change, the fault is found.
+faulty() {
+	sed "s/$2/$3/" src/tool/dashboard.json >"$work/dashboard.json"
+	! cmp -s src/tool/dashboard.json "$work/dashboard.json" || { echo 'nothing is changed'; return 1; }
+	! dashboard plain "$work/dashboard.json" >"$work/notice" 2>&1 || { echo 'nothing is found'; return 1; }
+	cat "$work/notice"
+	grep -qF "$1" "$work/notice"
+}
+
 check 'mypy --strict, Python 3.9' types src/lib/tally.py tests/lib/*.py
 check 'mypy notices a wrong type' notices error 'value: int$' 'value: str' changed_types
 for part in structs constants functions; do
@@ -105,4 +124,21 @@ check 'the fake device builds' build_device
 run device env LD_PRELOAD="$work/device.so" python3 tests/lib/on_device.py
 check 'a library that cannot be loaded: a sentence' no_library
 check 'make lib-install' installs
+check 'the metrics are written' metrics
+check 'the dashboard shows the metrics of Prometheus' dashboard plain
+check 'the dashboard shows the metrics of OpenMetrics' dashboard open
+check 'an unknown metric is found' faulty 'there is no metric tally_event_dropped_total' \
+	tally_event_lost_total tally_event_dropped_total
+check 'a metric that is not shown is found' faulty 'tally_event_missed_total is not shown' \
+	tally_event_missed_total tally_event_lost_total
+check 'an unknown label is found' faulty 'there is no label name' '{event=~' '{name=~'
+check 'an unknown label of a legend is found' faulty 'the legend has no label core' '{{cpu}}' '{{core}}'
+check 'a label that an aggregate drops is found' faulty 'the legend has no label event' \
+	'"rate(\(tally_event_overflows_total[^)]*\))"' '"sum(rate(\1))"'
+check 'an unknown state is found' faulty 'has no value quiet' silent quiet
+check 'an unknown function is found' faulty 'irate2 is no function' 'increase(' 'irate2('
+check 'an unknown variable is found' faulty 'there is no variable evnt' '\$event' '$evnt'
+check 'a variable without its label is found' faulty 'with the label events' \
+	'tally_event_state, event)' 'tally_event_state, events)'
+check 'panels that overlap are found' faulty 'lies over' '"y": 23' '"y": 20'
 finish
