@@ -32,6 +32,7 @@ import errno
 import fcntl
 import functools
 import io
+import math
 import os
 import weakref
 from dataclasses import dataclass
@@ -946,6 +947,9 @@ def _attr_of(event: Union[str, Attr], via: str) -> Attr:
 def _target_of(via: str, pid: int, cpu: int, group: Optional[Counter] = None) -> _Target:
     if via not in _VIA:
         raise ValueError("via is 'device' or 'perf'")
+    # ctypes would cut them off.
+    if not all(-2**31 <= number < 2**31 for number in (pid, cpu)):
+        raise ValueError('pid and cpu have 32 bits')
     return _Target(via=_VIA[via], pid=pid, cpu=cpu, device=-1,
                    group_fd=group.fileno() if group else -1)
 
@@ -1090,7 +1094,7 @@ class Reader:
     def poll(self, timeout: Optional[float] = None) -> bool:
         """Waits for samples, for at most timeout seconds. Returns False when none can come any
         more, because all tasks have ended."""
-        milliseconds = -1 if timeout is None else max(0, round(timeout * 1000))
+        milliseconds = -1 if timeout is None else math.ceil(min(max(timeout, 0), 2e6) * 1000)
         result: int = _library().libtally_reader_poll(self._open_handle(), milliseconds)
         if result not in (-errno.EPIPE, -errno.EINTR):
             _checked(result)

@@ -7,6 +7,7 @@ import errno
 import mmap
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -82,15 +83,23 @@ def at_once() -> None:
 
 @test
 def modifiers() -> None:
-    """modifiers leave out user space or the kernel"""
-    with tally.open_event('page-faults:u', via='perf') as user, \
-            tally.open_event('page-faults:k', via='perf') as kernel, \
-            tally.open_event('page-faults:uk', via='perf') as both:
-        touch(1000)
-        counts_of = [counter.read().value for counter in (user, kernel, both)]
-    between(1000, counts_of[0], 1000 + SLACK)
-    between(0, counts_of[1], SLACK)
-    between(1000, counts_of[2], 1000 + SLACK)
+    """modifiers leave out user space or the kernel, which faults for a program's read()"""
+    counts_of = {}
+    for name in ('faults', 'faults:u', 'faults:k', 'faults:uk', 'faults:h'):
+        memory = Memory(1000)
+        with open('/dev/zero', 'rb', buffering=0) as zero, \
+                tally.open_event(name, via='perf') as counter:
+            zero.readinto(memory.memory)
+            touch(500)
+            counts_of[name] = counter.read().value
+    between(1500, counts_of['faults'], 1500 + SLACK)
+    between(500, counts_of['faults:u'], 500 + SLACK)
+    between(1000, counts_of['faults:k'], 1000 + SLACK)
+    between(1500, counts_of['faults:uk'], 1500 + SLACK)
+    equal(counts_of['faults:h'], 0)
+    attr = tally._generic('cycles:u')
+    assert attr
+    equal((attr.exclude_user, attr.exclude_kernel, attr.exclude_hv), (0, 1, 1))
 
 
 @test
@@ -158,12 +167,24 @@ def refusals() -> None:
     error = raises(tally.TallyError, lambda: tally.open_event(odd, via='perf'))
     equal(error.errno, errno.ENOENT)
     raises(ValueError, lambda: tally.open_event('faults', via='magic'))  # type: ignore[arg-type]
+    raises(ValueError, lambda: tally.open_event('faults', pid=2**32, via='perf'))
+    raises(ValueError, lambda: tally.open_event('faults', cpu=-2**31 - 1, via='perf'))
     with tally.open_event('faults', via='perf') as counter:
         equal(raises(tally.TallyError, counter.page).errno, errno.EOPNOTSUPP)
     with tally.Reader() as reader:
         error = raises(tally.TallyError, lambda: reader.open('faults', period=1, pages=3,
                                                              via='perf'))
         assert error.text.startswith('mmap: '), error
+
+
+@test
+def error_state() -> None:
+    """an event in the error state has no count"""
+    # Such an event reads as the end of a file.
+    with tally._PerfCounter(os.open('/dev/null', os.O_RDONLY), 0) as counter:
+        error = raises(tally.TallyError, counter.read)
+    equal((error.errno, str(error)),
+          (errno.ENODATA, 'the event has no count: it is in the error state'))
 
 
 @test
@@ -356,6 +377,23 @@ def waits() -> None:
         between(10, number, 10 + SLACK)
         touch(10)
         equal(list(reader.samples()), [])
+
+
+@test
+def interrupted() -> None:
+    """a signal ends poll(), and its handler is called"""
+    calls: List[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: calls.append(number))
+    try:
+        with tally.Reader() as reader:
+            reader.open(FAULTS, period=1, via='perf', disabled=True)
+            start = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            equal(reader.poll(20), True)
+            between(0.09, time.monotonic() - start, 10)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    equal(calls, [signal.SIGALRM])
 
 
 @test

@@ -195,24 +195,33 @@ static int attach(struct tally_attach *a)
 	return event_file(e->id, 1);
 }
 
-/* Writes a sample to the ring: that of the fields that tally.py asks for. */
-static void put_sample(int fd, int event)
-{
-	long page = sysconf(_SC_PAGESIZE);
-	struct perf_event_mmap_page head = { .data_head = 56 };
-	struct {
-		struct perf_event_header header;
-		__u64 id, ip;
-		__u32 pid, tid;
-		__u64 time;
-		__u32 cpu, reserved;
-	} sample = {
-		{ PERF_RECORD_SAMPLE, 0, sizeof(sample) }, event, 0x1234, 5, 6, 7, 8, 0,
-	};
+/* A sample of the fields that tally.py asks for, a sample that is cut off, and a throttle. */
+struct records {
+	struct perf_event_header sample;
+	__u64 id, ip;
+	__u32 pid, tid;
+	__u64 time;
+	__u32 cpu, reserved;
+	struct perf_event_header cut;
+	__u64 cut_id;
+	struct perf_event_header throttle;
+	__u64 throttle_time, throttle_id, stream_id;
+	__u64 trailer[4];	/* pid and tid, time, cpu, id */
+};
 
-	head.data_head = sizeof(sample);
-	if (pwrite(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    pwrite(fd, &sample, sizeof(sample), page) != sizeof(sample))
+static void put_records(int fd, __u64 event)
+{
+	struct records r = {
+		{ PERF_RECORD_SAMPLE, 0, offsetof(struct records, cut) },
+		event, 0x1234, 5, 6, 7, 8, 0,
+		{ PERF_RECORD_SAMPLE, 0, 16 }, event,
+		{ PERF_RECORD_THROTTLE, 0, sizeof(r) - offsetof(struct records, throttle) },
+		7, event, event, { 0, 7, 8, event },
+	};
+	struct perf_event_mmap_page page = { .data_head = sizeof(r) };
+
+	if (pwrite(fd, &page, sizeof(page), 0) != sizeof(page) ||
+	    pwrite(fd, &r, sizeof(r), sysconf(_SC_PAGESIZE)) != sizeof(r))
 		files[fd].event = 0;
 }
 
@@ -230,7 +239,7 @@ static int open_event(struct tally_open *o)
 	if (o->group_fd >= 0)
 		files[o->group_fd].members++;
 	if (attr->sample_period)
-		put_sample(fd, o->id);
+		put_records(fd, o->id);
 	return fd;
 }
 

@@ -151,12 +151,12 @@ def names_for_perf() -> None:
 
 @test
 def samples() -> None:
-    """a reader reads the ring of the device's event"""
+    """a reader yields the sample in the device's ring, and counts the other records"""
     with tally.Reader() as reader:
         reader.open('cycles', period=1000)
         equal(list(reader.samples()),
               [tally.Sample('cycles', 0x1234, 5, 6, 7, 8, 1000, None, ())])
-        equal(reader.bad, 0)
+        equal((reader.bad, reader.throttled, reader.lost, reader.late), (1, 1, 0, 0))
 
 
 @test
