@@ -36,7 +36,9 @@ $(OUT)/tool-%.o: $(here)%.c $(wildcard $(here)*.h $(here)../lib/*.h) $(here)tool
 
 
 install: $(OUT)/tally
-	install -d '$(DESTDIR)$(BINDIR)'
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(COMPDIR)'
 	install -m 755 $(OUT)/tally '$(DESTDIR)$(BINDIR)'
+	install -m 644 $(wildcard $(here)*.1) '$(DESTDIR)$(MANDIR)/man1'
+	install -m 644 $(here)completion.bash '$(DESTDIR)$(COMPDIR)/tally'
 
 .PHONY: install
