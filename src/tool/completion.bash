@@ -16,7 +16,7 @@ _tally_commands='list stat top record snapshot create remove enable disable watc
 _tally_options()
 {
 	local targets='-a --all-cpus -C= --cpu= -p= --pid= -t= --tid= -G= --cgroup='
-	local own
+	local own=''
 	case $1 in
 	list) own='--json --running' ;;
 	stat) own="-e= --event= --pfm-events= --attach= -i --no-inherit -A --no-aggr
