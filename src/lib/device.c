@@ -77,7 +77,7 @@ int libtally_device_next(int device, struct libtally_running *event)
 	event->cpu = n.cpu;
 	event->pid = n.pid;
 	event->state = n.state;
-	event->has_more = n.size == sizeof(n);
+	event->has_more = n.size == sizeof(n) && n.overflows != ~0ULL;
 	memcpy(event->name, n.name, sizeof(event->name));
 	memcpy(event->owner, n.owner, sizeof(event->owner));
 	memcpy(event->what, n.what, sizeof(event->what));

@@ -189,7 +189,8 @@ int libtally_device_line(int device, enum libtally_line_op op, const char *line,
  * @cpu:	CPU, or -1
  * @pid:	task, or -1
  * @state:	LIBTALLY_IS_*
- * @has_more:	1 if the members from @overflows on are known
+ * @has_more:	1 if the members from @overflows on are known: an older module has none, and a
+ *		caller without CAP_PERFMON does not see them
  * @name:	name; empty if the caller may not see it
  * @owner:	module that made the event
  * @what:	the event as in a line

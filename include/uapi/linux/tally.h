@@ -645,7 +645,8 @@ struct tally_read {
  * @throttled:	written: number of times that too many overflows turned the event off
  * @cgroup:	written: path of the cgroup whose tasks count; empty for none. A longer path is cut.
  *
- * @overflows and the members behind it are 0 and empty if the caller lacks CAP_PERFMON.
+ * If the caller lacks CAP_PERFMON, the four numbers from @overflows on are 2^64 - 1, and @cgroup is
+ * empty.
  *
  * A caller that begins with 0 and passes @id back gets all events, in the order in which
  * they were made. An event that is made or released meanwhile may be missing. Errors:

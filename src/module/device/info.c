@@ -115,13 +115,20 @@ static bool may_see(const struct tally_event *ev)
 	}
 }
 
-/* What only those may see who may watch all tasks. */
+/* What only those may see who may watch all tasks: others see that they do not. */
 static void describe_more(struct tally_event *ev, struct tally_next *n)
 {
 	struct cgroup_subsys_state *css = ev->counter->target.css;
 	struct tally_overflow_stats stats;
 	char *path;
 
+	if (!tally_perfmon_capable()) {
+		n->overflows = U64_MAX;
+		n->missed = U64_MAX;
+		n->lost = U64_MAX;
+		n->throttled = U64_MAX;
+		return;
+	}
 	if (!tally_event_overflow_stats(ev, &stats)) {
 		n->overflows = stats.overflows;
 		n->missed = stats.missed;
@@ -149,8 +156,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	/* A generated name reveals what the event counts. */
 	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
-	if (tally_perfmon_capable())
-		describe_more(ev, n);
+	describe_more(ev, n);
 	if (!see)
 		return;
 	n->config = ev->attr.config;
