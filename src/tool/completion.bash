@@ -18,7 +18,7 @@ _tally_options()
 	local targets='-a --all-cpus -C= --cpu= -p= --pid= -t= --tid= -G= --cgroup='
 	local own=''
 	case $1 in
-	list) own='--json --running' ;;
+	list) own='--json --names --running' ;;
 	stat) own="-e= --event= --pfm-events= --attach= -i --no-inherit -A --no-aggr
 		-I= --interval-print= -r= --repeat= -x= --field-separator= -j --json-output --json
 		-o= --output= --append $targets" ;;
@@ -105,8 +105,7 @@ _tally_running()
 	if [[ -r $_tally_file ]]; then
 		cut -d ' ' -f 1 "$_tally_file"
 	else
-		"$tally" list --running --json 2>/dev/null |
-			sed -nE 's/^\{"name":"([^"\\]*)".*/\1/p'
+		"$tally" list --running --names 2>/dev/null
 	fi
 }
 

@@ -192,6 +192,7 @@ static void check_rights(int device)
 {
 	const struct place cpus = { .pid = -1, .cpu = -1 }, own = { .pid = 0, .cpu = -1 };
 	long level = number_in("/proc/sys/kernel/perf_event_paranoid", 2);
+	char program[512] = "", text[700];
 	const char *what = "nothing";
 
 	if (may_count(device, &cpus, true)) {
@@ -204,11 +205,18 @@ static void check_rights(int device)
 	else if (may_count(device, &own, false))
 		what = "user space of own programs";
 	note("rights: this user may count %s (kernel.perf_event_paranoid is %ld)", what, level);
-	remedy("run it as root; or, as root: setcap cap_perfmon+ep /usr/bin/tally, and echo 1 "
-	       ">/sys/module/tally/parameters/perfmon");
-	if (level >= 1)
-		remedy("or, if this kernel is no older than 6.12: sysctl "
-		       "kernel.perf_event_paranoid=1 for own programs, 0 for CPUs");
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		strcpy(program, "tally");
+	snprintf(text, sizeof(text), "run it as root; or, as root: setcap cap_perfmon+ep %s, and "
+		 "echo 1 >/sys/module/tally/parameters/perfmon", program);
+	remedy(text);
+	if (level > 0)
+		remedy(level > 1 ? "or, in kernels from 6.12 on: sysctl "
+				   "kernel.perf_event_paranoid=1 "
+				   "for own programs, 0 for CPUs" :
+				   "or, in kernels from 6.12 on: sysctl "
+				   "kernel.perf_event_paranoid=0 "
+				   "for CPUs");
 }
 
 static bool is_virtual(void)
@@ -279,11 +287,13 @@ static void check_pmu(int device)
 	}
 }
 
-static void check_files(void)
+static void check_files(bool loaded)
 {
 	struct rlimit files;
 
-	if (!access("/sys/kernel/debug/tally/events", R_OK)) {
+	if (!loaded) {
+		note("debugfs: not looked at without the module");
+	} else if (!access("/sys/kernel/debug/tally/events", R_OK)) {
 		good("debugfs: /sys/kernel/debug/tally can be read");
 	} else if (geteuid()) {
 		note("debugfs: only root can read it; the commands do not need it");
@@ -291,13 +301,16 @@ static void check_files(void)
 		note("debugfs: no /sys/kernel/debug/tally; the commands do not need it");
 		remedy("mount -t debugfs none /sys/kernel/debug");
 	}
-	if (access("/sys/kernel/tracing/events", R_OK) &&
-	    access("/sys/kernel/debug/tracing/events", R_OK)) {
+	if (!access("/sys/kernel/tracing/events", R_OK) ||
+	    !access("/sys/kernel/debug/tracing/events", R_OK)) {
+		good("tracefs: tracepoints can be listed");
+	} else if (geteuid()) {
+		note("tracefs: only root can read it: tracepoints are not listed, and samples of "
+		     "them have no fields");
+	} else {
 		note("tracefs: not readable: tracepoints are not listed, and samples of them "
 		     "have no fields");
-		remedy("as root: mount -t tracefs none /sys/kernel/tracing");
-	} else {
-		good("tracefs: tracepoints can be listed");
+		remedy("mount -t tracefs none /sys/kernel/tracing");
 	}
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < 1024)
 		note("open files: at most %lu: ulimit -n", (unsigned long)files.rlim_cur);
@@ -349,6 +362,6 @@ int command_doctor(int argc, char **argv)
 			probe(device);
 		close(device);
 	}
-	check_files();
+	check_files(!access("/sys/module/tally", F_OK));
 	return bad ? STATUS_FAILED : 0;
 }

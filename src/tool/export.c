@@ -152,12 +152,31 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 	return reply_text(connection, MHD_HTTP_NOT_FOUND, "the counts are at /metrics\n");
 }
 
+/* Listens at the first of some addresses that can be had; -1 with errno. */
+static int listen_at_one(const struct addrinfo *found)
+{
+	int fd, on = 1;
+
+	for (; found; found = found->ai_next) {
+		fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd < 0)
+			continue;
+		if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+		    !bind(fd, found->ai_addr, found->ai_addrlen) && !listen(fd, 64))
+			return fd;
+		on = errno;
+		close(fd);
+		errno = on;
+	}
+	return -1;
+}
+
 /* Opens the socket for "HOST:PORT", "[::1]:PORT" or ":PORT". */
 static int listen_at(const char *address)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *found;
 	char *copy = need(strdup(address)), *host = copy, *port = strrchr(copy, ':');
-	int fd, error, on = 1;
+	int fd, error;
 
 	if (!port || !port[1]) {
 		say("'%s' is no [HOST]:PORT", address);
@@ -169,11 +188,13 @@ static int listen_at(const char *address)
 		host++;
 	}
 	error = getaddrinfo(*host ? host : NULL, port, &hints, &found);
-	if (error)
-		die("%s: %s", address, gai_strerror(error));
-	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(fd, found->ai_addr, found->ai_addrlen) || listen(fd, 64)) {
+	if (error) {
+		say("%s: %s", address, gai_strerror(error));
+		fprintf(stderr, "  remedy: give an address in numbers: --listen 127.0.0.1:PORT\n");
+		exit(STATUS_FAILED);
+	}
+	fd = listen_at_one(found);
+	if (fd < 0) {
 		say("%s: %s", address, strerror(errno));
 		if (errno == EADDRINUSE)
 			fprintf(stderr, "  remedy: give another port: --listen :PORT\n");

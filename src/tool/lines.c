@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tally create, remove, enable, disable: events that outlive the command. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,12 +28,10 @@ static int give(int device, enum libtally_line_op op, const char *line)
 	char why[LIBTALLY_ERROR_SIZE];
 	int error = libtally_device_line(device, op, line, why);
 
-	if (error == -ENOENT && op != LIBTALLY_LINE_CREATE) {
-		say("%s: %s", line, why);
-		fprintf(stderr, "  remedy: `tally list --running' lists the names\n");
-	} else if (error) {
+	if (error && op != LIBTALLY_LINE_CREATE)
+		say_no_event(line, error, why);
+	else if (error)
 		say_failed(line, error, why);
-	}
 	return error ? STATUS_FAILED : 0;
 }
 

@@ -13,10 +13,11 @@
 
 #define DEVICES	"/sys/bus/event_source/devices"
 
-enum { KEY_RUNNING = 256, KEY_JSON };
+enum { KEY_RUNNING = 256, KEY_JSON, KEY_NAMES };
 
 static const struct argp_option options[] = {
 	{ "running", KEY_RUNNING, NULL, 0, "The events that are counted now, with their rates", 0 },
+	{ "names", KEY_NAMES, NULL, 0, "Print names alone, without rates", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print JSON, an object a line", 0 },
 	{ 0 }
 };
@@ -26,12 +27,14 @@ static const struct argp_option options[] = {
  * @pattern:	shell pattern of the names; a text without '*' is looked for inside of names
  * @running:	--running
  * @json:	--json
+ * @names:	--names
  * @nr:		number of names printed
  */
 struct list {
 	char *pattern;
 	bool running;
 	bool json;
+	bool names;
 	int nr;
 };
 
@@ -42,6 +45,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_RUNNING:
 		l->running = true;
+		break;
+	case KEY_NAMES:
+		l->names = true;
 		break;
 	case KEY_JSON:
 		l->json = true;
@@ -68,6 +74,10 @@ static void print(struct list *l, const char *name, const char *kind, const char
 	if (!matches(l, name))
 		return;
 	l->nr++;
+	if (l->names) {
+		puts(name);
+		return;
+	}
 	if (l->json) {
 		struct json_object *o = json_object_new_object();
 
@@ -100,6 +110,10 @@ static void list_generic(struct list *l)
 		{ "cpu-migrations", "software" }, { "alignment-faults", "software" },
 		{ "emulation-faults", "software" }, { "bpf-output", "software" },
 		{ "cgroup-switches", "software" }, { "dummy", "software" },
+		/* Other names of some of these */
+		{ "cpu-cycles", "hardware" }, { "branch-instructions", "hardware" },
+		{ "idle-cycles-frontend", "hardware" }, { "idle-cycles-backend", "hardware" },
+		{ "faults", "software" }, { "cs", "software" }, { "migrations", "software" },
 	};
 	static const char *const caches[] = {
 		"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node",
@@ -239,10 +253,12 @@ static void list_running(struct list *l)
 	int i;
 
 	running_look(&events);
-	running_read(&events);
-	sleep(1);
-	running_read(&events);
-	if (!l->json && events.nr)
+	if (!l->names) {
+		running_read(&events);
+		sleep(1);
+		running_read(&events);
+	}
+	if (!l->json && !l->names && events.nr)
 		printf("%-32s %-20s %-10s %12s  %s\n", "NAME", "TARGET", "STATE", "RATE/s",
 		       "OWNER");
 	for (i = 0; i < events.nr; i++) {
@@ -251,6 +267,10 @@ static void list_running(struct list *l)
 			continue;
 		l->nr++;
 		running_target(r, target, sizeof(target));
+		if (l->names) {
+			puts(running_name(r));
+			continue;
+		}
 		if (l->json) {
 			print_running_json(r, target);
 			continue;

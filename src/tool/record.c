@@ -35,8 +35,9 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
 
 /**
  * struct record - a run of `tally record`
+ * @lists:	-e, @nr_lists of them
  * @period:	-c; 0 without
- * @freq:	-F
+ * @freq:	-F; 0 without
  * @chains:	-g
  * @pages:	-m
  * @reader:	rings of all events
@@ -49,7 +50,8 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
 struct record {
 	struct targets targets;
 	struct wanted_list events;
-	const char *list;
+	const char *lists[64];
+	int nr_lists;
 	__u64 period, freq;
 	bool chains;
 	bool inherit;
@@ -81,7 +83,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->child_inputs[0] = &r->targets;
 		break;
 	case 'e':
-		r->list = argument;
+		if (r->nr_lists == (int)(sizeof(r->lists) / sizeof(r->lists[0])))
+			argp_error(state, "too many lists of events");
+		r->lists[r->nr_lists++] = argument;
 		break;
 	case 'c':
 		r->period = number_argument(state, argument, 1, __LONG_MAX__);
@@ -134,21 +138,23 @@ static void set_up(const struct record *r, struct wanted *w)
 	}
 	if (w->attr.type == PERF_TYPE_TRACEPOINT)
 		w->attr.sample_type |= PERF_SAMPLE_RAW;
-	if (r->period || w->attr.type == PERF_TYPE_TRACEPOINT ||
-	    w->attr.type == PERF_TYPE_BREAKPOINT) {
+	if (r->period || (!r->freq && (w->attr.type == PERF_TYPE_TRACEPOINT ||
+				       w->attr.type == PERF_TYPE_BREAKPOINT))) {
 		w->attr.sample_period = r->period ? r->period : 1;
 		return;
 	}
 	if (read_line("/proc/sys/kernel/perf_event_max_sample_rate", line, sizeof(line)))
 		most = strtoull(line, NULL, 10);
 	w->attr.freq = 1;
-	w->attr.sample_freq = most && r->freq > most ? most : r->freq;
+	w->attr.sample_freq = r->freq ? r->freq : USUAL_FREQ;
+	if (most && w->attr.sample_freq > most)
+		w->attr.sample_freq = most;
 }
 
 /* Explains that the memory of rings is limited. */
 static void explain(const struct record *r, int error, const char *reason, char *why)
 {
-	if (error == -EPERM && strstr(reason, "mmap"))
+	if ((error == -EPERM || error == -ENOMEM) && strstr(reason, "mmap"))
 		snprintf(why, LIBTALLY_ERROR_SIZE,
 			 "no memory for %zu pages of a ring: give fewer by -m, or raise ulimit -l",
 			 r->pages);
@@ -251,7 +257,7 @@ static int receive_event(struct record *r, struct wanted *w, char *why)
 /* Without -e, a machine without a PMU samples a clock. */
 static bool falls_back(const struct record *r, int error)
 {
-	return !r->list && (error == -ENOENT || error == -EOPNOTSUPP);
+	return !r->nr_lists && (error == -ENOENT || error == -EOPNOTSUPP);
 }
 
 static void fail(const struct wanted *w, int error, const char *why)
@@ -283,16 +289,23 @@ static int open_events(struct record *r)
 	return 0;
 }
 
-static void choose_events(struct record *r, const char *list)
+/* Chooses the events of -e, or without any the given one. */
+static void choose_events(struct record *r, const char *usual)
 {
-	int e;
+	struct wanted *w;
+	int i;
 
 	wanted_free(&r->events);
-	wanted_add(&r->events, r->device, list);
-	for (e = 0; e < r->events.nr; e++) {
-		if (r->events.list[e].error)
-			fail(&r->events.list[e], r->events.list[e].error, r->events.list[e].why);
-		set_up(r, &r->events.list[e]);
+	for (i = 0; i < r->nr_lists; i++)
+		wanted_add(&r->events, r->device, r->lists[i]);
+	if (!r->nr_lists)
+		wanted_add(&r->events, r->device, usual);
+	for (w = r->events.list; w < r->events.list + r->events.nr; w++) {
+		if (w->error)
+			fail(w, w->error, w->why);
+		if (w->group >= 0)
+			fail(w, -EOPNOTSUPP, "a set is counted, and not sampled");
+		set_up(r, w);
 	}
 	wanted_restrict(&r->events, r->device);
 }
@@ -358,8 +371,10 @@ static void write_record(struct record *r, const struct perf_event_header *heade
 {
 	struct libtally_record parsed;
 
-	if (libtally_perfdata_write(r->data, header))
-		die("%s: %s", r->output, strerror(errno));
+	int error = libtally_perfdata_write(r->data, header);
+
+	if (error)
+		die("%s: %s", r->output, strerror(-error));
 	r->bytes += header->size;
 	mapped_files_add(&r->files, header);
 	if (header->type == PERF_RECORD_SAMPLE)
@@ -417,17 +432,37 @@ static int read_all(struct record *r)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run(struct record *r)
+/*
+ * Creates the file. What the companion saw since it was opened is in its rings; this writes what
+ * existed before.
+ */
+static void create_file(struct record *r, int argc, char **argv)
+{
+	int error;
+
+	r->data = libtally_perfdata_create(r->output, libtally_reader_events(r->reader));
+	if (!r->data)
+		die("%s: %s", r->output, strerror(errno));
+	perfdata_add_command(r->data, argc, argv);
+	perfdata_add_formats(r->data, &r->events);
+	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
+	if (error)
+		die("%s: %s", r->output, strerror(-error));
+}
+
+static int run(struct record *r, int argc, char **argv)
 {
 	int error, status;
 
-	if (libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid))
-		die("%s: %s", r->output, strerror(errno));
 	if (r->targets.nr)
 		libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_ENABLE);
 	error = r->child.pid > 0 ? child_go(&r->child) : 0;
-	if (error)
+	/* A file of before stays as it is if there is no such command. */
+	if (error) {
 		say_failed(r->targets.command[0], 0, strerror(error));
+		return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN;
+	}
+	create_file(r, argc, argv);
 	status = read_all(r);
 	libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_DISABLE);
 	drain(r);
@@ -437,7 +472,7 @@ static int run(struct record *r)
 static void begin(struct record *r)
 {
 	r->reader = need(libtally_reader_new());
-	choose_events(r, r->list ? r->list : "cycles:P");
+	choose_events(r, "cycles:P");
 	if (!open_events(r))
 		return;
 	if (r->child.pid > 0)
@@ -458,11 +493,11 @@ int command_record(int argc, char **argv)
 		       "`perf script' and `perf annotate'.\vThe exit status is the command's.",
 	};
 	struct record r = {
-		.freq = USUAL_FREQ, .pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
+		.pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
 		.child = { .pid = -1 },
 	};
 	struct sigaction action = { .sa_handler = stop };
-	int status;
+	int status, error;
 
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &r);
 	r.device = device_or_die();
@@ -471,15 +506,13 @@ int command_record(int argc, char **argv)
 	open_companions(&r);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	r.data = libtally_perfdata_create(r.output, libtally_reader_events(r.reader));
+	status = run(&r, argc, argv);
 	if (!r.data)
-		die("%s: %s", r.output, strerror(errno));
-	perfdata_add_command(r.data, argc, argv);
-	perfdata_add_formats(r.data, &r.events);
-	status = run(&r);
+		return status;
 	perfdata_add_build_ids(r.data, &r.files);
-	if (libtally_perfdata_close(r.data))
-		die("%s: %s", r.output, strerror(errno));
+	error = libtally_perfdata_close(r.data);
+	if (error)
+		die("%s: %s", r.output, strerror(-error));
 	show_progress(&r, true);
 	if (r.lost)
 		say("%llu records found no room: give more pages by -m", r.lost);

@@ -77,6 +77,21 @@ void say_failed(const char *what, int error, const char *why)
 			fprintf(stderr, "  remedy: %s\n", remedies[i].remedy);
 }
 
+void say_no_event(const char *name, int error, const char *why)
+{
+	if (error == -ENOENT) {
+		say("%s: there is no such event", name);
+		fprintf(stderr, "  remedy: `tally list --running' lists the names\n");
+	} else if (error == -EPERM) {
+		say("%s: %s", name, why);
+		fprintf(stderr, "  remedy: name an event or a set of `tally create', of debugfs "
+				"or of the "
+				"module's parameter\n");
+	} else {
+		say_failed(name, error, why);
+	}
+}
+
 int device_or_die(void)
 {
 	char error[LIBTALLY_ERROR_SIZE];

@@ -69,8 +69,7 @@ static void find(struct snapshot *s, int device)
 			return;
 	if (more < 0)
 		die("/dev/tally: %s", strerror(-more));
-	say_failed(s->name, 0, "there is no such event");
-	fprintf(stderr, "  remedy: `tally list --running' lists the names\n");
+	say_no_event(s->name, -ENOENT, NULL);
 	exit(STATUS_FAILED);
 }
 
@@ -253,7 +252,7 @@ int command_snapshot(int argc, char **argv)
 	find(&s, device);
 	fd = libtally_device_attach(device, s.about.id, "", 0, why);
 	if (fd < 0) {
-		say_failed(s.name, fd, why);
+		say_no_event(s.name, fd, why);
 		return STATUS_FAILED;
 	}
 	error = libtally_ring_info_read(fd, &s.info);

@@ -44,6 +44,7 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @before:	totals at the beginning of the interval, as struct stat_print's
  * @now:	totals of the interval
  * @runs:	sums over the runs
+ * @last:	CLOCK_MONOTONIC of the beginning of the interval
  */
 struct stat {
 	struct stat_options options;
@@ -60,6 +61,7 @@ struct stat {
 	struct total *before;
 	struct total *now;
 	struct stat_runs runs;
+	__u64 last;
 	double user, sys;
 };
 
@@ -176,7 +178,7 @@ static void attach(struct stat *s)
 
 	fd = libtally_device_attach(s->device, 0, s->attach, 0, why);
 	if (fd < 0) {
-		say_failed(s->attach, fd, fd == -ENOENT ? "there is no such event" : why);
+		say_no_event(s->attach, fd, why);
 		exit(STATUS_FAILED);
 	}
 	s->events.list = need(calloc(1, sizeof(*s->events.list)));
@@ -267,7 +269,7 @@ static bool has_ended(pid_t pid)
  */
 static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 begin)
 {
-	__u64 step = s->options.interval_ms * 1000000ULL, next = begin + step, last = begin, now;
+	__u64 step = s->options.interval_ms * 1000000ULL, next = begin + step, now;
 	bool tasks = s->targets.pids || s->targets.tids || s->attach;
 	struct stat_print p;
 	int signal;
@@ -286,9 +288,9 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		take_interval(s);
 		p = print_of(s);
 		p.at = seconds(now - begin);
-		p.elapsed = seconds(now - last);
+		p.elapsed = seconds(now - s->last);
 		stat_print_counts(&p);
-		last = now;
+		s->last = now;
 		while (next <= now)
 			next += step;
 	}
@@ -349,7 +351,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 {
 	struct child child = { .pid = -1 };
 	int error, status = 0;
-	__u64 begin, last;
+	__u64 begin, end;
 
 	open_all(s, &child);
 	if (s->options.interval_ms) {
@@ -359,6 +361,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	}
 	counters_enable(&s->counters, true);
 	begin = now_ns();
+	s->last = begin;
 	error = child.pid > 0 ? child_go(&child) : 0;
 	if (!error)
 		wait_for_end(s, set, child.pid, begin);
@@ -368,12 +371,11 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 		say_failed(s->targets.command[0], 0, strerror(error));
 		exit(status);
 	}
-	last = now_ns();
+	end = now_ns();
 	counters_enable(&s->counters, false);
 	take_interval(s);
-	*at = seconds(last - begin);
-	*elapsed = s->options.interval_ms ? seconds((last - begin) % (s->options.interval_ms *
-								      1000000ULL)) : *at;
+	*at = seconds(end - begin);
+	*elapsed = seconds(end - s->last);
 	counters_close(&s->counters);
 	return status;
 }

@@ -46,8 +46,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		t->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
-		if (!!t->cpus + !!t->pids + !!t->tids + !!t->cgroups + t->all > 1 &&
-		    !(t->all && (t->cpus || t->cgroups)))
+		/* -a changes nothing for CPUs and cgroups. */
+		if (!!t->cpus + !!t->pids + !!t->tids + !!t->cgroups > 1 ||
+		    (t->all && (t->pids || t->tids)))
 			argp_error(state, "give one of -a, -C, -p, -t and -G");
 		break;
 	default:

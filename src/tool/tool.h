@@ -31,6 +31,9 @@ void *need(void *pointer);
 /* Prints why something failed, and what to do about it, if anything is known. */
 void say_failed(const char *what, int error, const char *why);
 
+/* The same for the name of an event of others. */
+void say_no_event(const char *name, int error, const char *why);
+
 /* Opens /dev/tally, or exits with a sentence. */
 int device_or_die(void);
 

@@ -235,6 +235,8 @@ static void watch_rate(struct watch *w)
 		last = now;
 		/* The command may have taken longer than the interval. */
 		if (now_ns() > next + w->interval_ms * 1000000ULL) {
+			counters_read(&w->counters);
+			before = w->counters.rows[0].totals[0];
 			last = now_ns();
 			next = last;
 		}
@@ -269,21 +271,22 @@ static void open_event(struct watch *w, int device)
 	}
 }
 
-/* Sums what the CPUs have exceeded; returns false for an event without a budget. */
-static bool exceeded(int fd, __u64 *sum)
+/* Sums what the CPUs have exceeded; returns the error of all CPUs if none has a budget. */
+static int exceeded(int fd, __u64 *sum)
 {
 	struct libtally_budget budget;
 	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
-	bool found = false;
+	int result = -EINVAL, error;
 
 	*sum = 0;
 	for (cpu = 0; cpu < nr; cpu++) {
-		if (libtally_budget_read(fd, cpu, &budget))
-			continue;
-		found = true;
-		*sum += budget.exceeded;
+		error = libtally_budget_read(fd, cpu, &budget);
+		if (!error)
+			*sum += budget.exceeded;
+		if (!error || (result && error != -EINVAL))
+			result = error;
 	}
-	return found;
+	return result;
 }
 
 /* Waits for windows that exceed the budget of an event that exists. */
@@ -293,15 +296,20 @@ static int watch_budget(struct watch *w, int device)
 	int fd = libtally_device_attach(device, 0, w->event, 0, why);
 	struct pollfd polled = { .fd = fd, .events = POLLPRI };
 	__u64 before, now;
+	int error;
 
 	if (fd < 0) {
-		say_failed(w->event, fd, fd != -ENOENT ? why :
-			   "there is no such event; a condition needs '>' and a number");
+		say_no_event(w->event, fd, why);
 		return STATUS_FAILED;
 	}
-	if (!exceeded(fd, &before)) {
-		say("%s: the event has no budget: give a condition, such as '%s > 1000/s'",
-		    w->event, w->event);
+	error = exceeded(fd, &before);
+	if (error == -EINVAL) {
+		say("%s: the event has no budget", w->event);
+		fprintf(stderr, "  remedy: give a condition, such as '%s > 1000/s'\n", w->event);
+		return STATUS_FAILED;
+	}
+	if (error) {
+		say_failed(w->event, error, "its windows cannot be read");
 		return STATUS_FAILED;
 	}
 	while (!is_over(w)) {
@@ -332,7 +340,7 @@ int command_watch(int argc, char **argv)
 		       "is a condition, too. The command finds TALLY_EVENT and TALLY_VALUE in its "
 		       "environment.",
 	};
-	struct watch w = { .interval_ms = 1000 };
+	struct watch w = { .interval_ms = 1000, .counters = { .inherit = true } };
 	struct sigaction action = { .sa_handler = stop };
 	int device, status = 0;
 

@@ -138,11 +138,8 @@ stub() {
 	cat >"$work/bin/tally" <<-END
 		#!/bin/bash
 		case "\$*" in
-		'list --running --json')
-			printf '%s\n' '{"name":"faults","event":"page-faults","owner":"tally"}' \\
-				'{"name":"pair/cs","event":"cs","owner":"tally"}' \\
-				'{"name":"pair/cycles","event":"cycles","owner":"tally"}' \\
-				'{"name":"sched:sched_switch","event":"sched:sched_switch","owner":"tally"}' ;;
+		'list --running --names')
+			printf '%s\n' faults pair/cs pair/cycles sched:sched_switch ;;
 		*) exec "$work/tool/tally" "\$@" ;;
 		esac
 	END

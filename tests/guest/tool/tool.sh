@@ -98,9 +98,9 @@ says '"name":"set/cs".*"state":"off"'
 t 0 enable faults set
 is "$(state faults) $(state set/cs)" 'active active' 'both count again'
 t 1 enable nobody faults
-remedied 'nobody: no such event'
+remedied 'nobody: there is no such event'
 t 1 remove set/cs
-errs 'a member of a set'
+remedied 'a member of a set'
 t 2 remove
 
 # ---- what is counted
@@ -108,6 +108,8 @@ t 2 remove
 t 0 list --running
 says '^faults .*active .*tally$'
 says '^set/cs '
+t 0 list --running --names
+is "$(cat $out)" "$(printf 'faults\nset/cs\nset/page-faults')" 'the names alone'
 t 1 list --running nobody
 t 0 top --once
 says '^faults .*cpu=all  *active'
@@ -139,6 +141,7 @@ remedied "unknown event 'no-such-event'"
 t 2 stat -e 'cs,,cs' true
 t 2 stat
 t 2 stat -A true
+t 2 stat -a -p 1 true
 t 1 stat -p 4194000
 remedied 'there is no such process'
 t 1 stat -G /none true
@@ -176,6 +179,9 @@ says ' page-faults [0-9]*/s$'
 t 0 watch -n 2 -I 100 'context-switches >= 0' -- sh -c 'echo "$TALLY_EVENT $TALLY_VALUE" >>'$tmp/watched
 is "$(wc -l <$tmp/watched)" 2 'the command ran twice'
 ok 'and found its environment' grep -q '^context-switches [0-9]*$' $tmp/watched
+# A second of the command is no part of an interval: no more than two CPUs have counted.
+t 0 watch -n 2 -I 100 'cpu-clock > 0/s' -- sh -c 'echo "$TALLY_VALUE" >>'$tmp/rates'; sleep 1'
+between 1 "$(sort -n $tmp/rates | tail -n 1)" 5000000000 'a rate is that of an interval'
 t 2 watch 'cs > '
 t 2 watch 'cs > 5/fortnight'
 t 1 watch faults
@@ -198,6 +204,9 @@ is "$(head -c 8 $tmp/perf.data)" PERFILE2 'which is one of perf'
 t 1 record -o /no/folder/perf.data -e cs true
 errs 'No such file or directory'
 t 127 record -q -o $tmp/perf.data -e cs no-such-program
+is "$(head -c 8 $tmp/perf.data)" PERFILE2 'the file of before is still there'
+t 1 record -e '{cs,page-faults}' true
+errs 'a set is counted, and not sampled'
 t 1 record -o $tmp/perf.data -e no-such-event true
 t 2 record -m 3 true
 t 1 snapshot faults
@@ -244,6 +253,9 @@ run 0 as nobody tally list --running
 says '^faults '
 run 0 as nobody tally export --once
 says '^tally_event_state{event="faults"'
+refused 'no overflows' grep -q '^tally_event_overflows_total' $out
+run 1 as nobody tally watch budget
+remedied 'its windows cannot be read'
 run 1 as nobody tally snapshot faults
 run 0 as nobody tally doctor
 says '^note  rights: this user may count nothing'
