@@ -241,6 +241,13 @@ static int rdpmc(void)
 	return good;
 }
 
+static int lines(void)
+{
+	if (parse_it("cs:u") || line_it(TALLY_LINE_CREATE, "cs name=tried"))
+		return 0;
+	return !line_it(TALLY_LINE_REMOVE, "tried");
+}
+
 static void features(void)
 {
 	static const struct {
@@ -256,7 +263,7 @@ static void features(void)
 		{ "sigtrap of inherited events", inherited_sigtraps },
 		{ "sigtrap with REQUIRE", required_sigtraps },
 		{ "ftrace:function", ftrace_function },
-		{ "kprobes by name", probes_by_name }, { "rdpmc", rdpmc },
+		{ "kprobes by name", probes_by_name }, { "rdpmc", rdpmc }, { "lines", lines },
 	};
 	unsigned int i, nr = sizeof(tries) / sizeof(*tries);
 

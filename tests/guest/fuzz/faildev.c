@@ -121,6 +121,48 @@ static int do_next(void)
 	return ioctl(device, TALLY_IOC_NEXT, &next);
 }
 
+/* A line that makes, and with @undo() removes, an event or a set. */
+static int give_line(unsigned int op, const char *line)
+{
+	struct tally_line l = {
+		.size = sizeof(l), .op = op, .line = (unsigned long)line,
+		.error = (unsigned long)&why,
+	};
+
+	return ioctl(device, TALLY_IOC_LINE, &l);
+}
+
+static int do_line(void)
+{
+	return give_line(TALLY_LINE_CREATE, "page-faults period=1000000000 name=line");
+}
+
+static int do_set_line(void)
+{
+	return give_line(TALLY_LINE_CREATE, "{page-faults,cs} name=line");
+}
+
+static int do_line_off(void)
+{
+	return give_line(TALLY_LINE_DISABLE, "line");
+}
+
+static int do_line_gone(void)
+{
+	return give_line(TALLY_LINE_REMOVE, "line");
+}
+
+static int do_parse(void)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	struct tally_parse p = {
+		.size = sizeof(p), .name = (unsigned long)"software/config=2/:u",
+		.attr = (unsigned long)&attr, .error = (unsigned long)&why,
+	};
+
+	return ioctl(device, TALLY_IOC_PARSE, &p);
+}
+
 static int do_read(void)
 {
 	return read(group, buf, sizeof(buf)) < 0 ? -1 : 0;
@@ -339,6 +381,7 @@ static void undo(void)
 			munmap(maps[i].at, maps[i].size);
 		maps[i].at = NULL;
 	}
+	give_line(TALLY_LINE_REMOVE, "line");
 	if (made >= 0)
 		close(made);
 	if (other >= 0)
@@ -361,6 +404,11 @@ static const struct op {
 	{ "a member", do_member, do_all, 1 },
 	{ "attached to", do_attach, NULL, 3 },
 	{ "the next one", do_next, NULL, 0 },
+	{ "a line", do_line, NULL, 5 },
+	{ "the line of a set", do_set_line, NULL, 5 },
+	{ "an event of a line disabled", do_line_off, do_line, 1 },
+	{ "an event of a line removed", do_line_gone, do_line, 1 },
+	{ "a name", do_parse, NULL, 1 },
 	{ "a group read", do_read, NULL, 0 },
 	{ "all values", do_values, NULL, 1 },
 	{ "a page mapped", do_page, do_all, 3 },

@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include <err.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,14 +30,14 @@
 enum call {
 	OPEN, SAMPLES, TASKS, MEMBER, ATTACH, SHARE, NEXT, INFO, ALL, READ, IOC_READ, ENABLE,
 	DISABLE, RESET, REFRESH, PERIOD, ID, MODIFY, OUTPUT, PAUSE, FILTER, OTHER, MMAP, MUNMAP,
-	RING, PART, SCRIBBLE, POLL, ASYNC, CLOSE, FORK, WORK, CALLS
+	RING, PART, SCRIBBLE, POLL, ASYNC, CLOSE, FORK, WORK, LINE, PARSE, CALLS
 };
 
 static const char *const names[CALLS] = {
 	"open", "samples", "tasks", "member", "attach", "share", "next", "info", "all", "read",
 	"ioc_read", "enable", "disable", "reset", "refresh", "period", "id", "modify", "output",
 	"pause", "filter", "other", "mmap", "munmap", "ring", "part of a ring", "scribble",
-	"poll", "async", "close", "fork", "work"
+	"poll", "async", "close", "fork", "work", "line", "parse"
 };
 
 static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
@@ -286,6 +287,71 @@ static int try_next(void)
 	return i > 1 ? 0 : ret;
 }
 
+static const char *const words[] = {
+	"page-faults", "cs", "cpu-clock", "cycles", "sched:sched_switch", "software/config=2/",
+	"{cs,page-faults}", "func:vfs_read{cs}", "kprobe:do_exit", "mem:0x1000/8:w", "r1", ":u",
+	" ", " cpu=0", " cpu=all", " pid=1", " period=100000", " freq=100", " budget=9/10ms",
+	" disabled", " inherit", " require", " name=", "=", "/", "{", "}", ",", "no-such-event",
+};
+
+/* Makes a text of words and, now and then, other bytes. Few names are shared by all processes. */
+static const char *odd_text(char *text, bool name)
+{
+	size_t used = 0;
+	int i, nr = 1 + below(name ? 1 : 5);
+
+	for (i = 0; i < nr; i++)
+		used += sprintf(text + used, "%s", words[one_in(2) ? below(6) :
+							  below(sizeof(words) / sizeof(*words))]);
+	if (name)
+		sprintf(text, "fuzz%u", (unsigned int)below(6));
+	else if (!one_in(4))
+		sprintf(text + used, " name=fuzz%u", (unsigned int)below(6));
+	if (one_in(10))
+		text[below(strlen(text))] = below(256);
+	return text;
+}
+
+static int try_line(void)
+{
+	char text[512];
+	struct tally_line l = { .size = sizeof(l), .op = below(4) };
+
+	l.line = (unsigned long)odd_text(text, l.op != TALLY_LINE_CREATE);
+	spoil(&l, sizeof(l));
+	return ioctl(device, TALLY_IOC_LINE, &l);
+}
+
+static int try_parse(void)
+{
+	char text[512];
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	struct tally_parse p = { .size = sizeof(p), .attr = (unsigned long)&attr };
+
+	p.name = (unsigned long)odd_text(text, false);
+	text[strcspn(text, " ")] = 0;
+	if (one_in(10))
+		attr.size = below(300);
+	spoil(&p, sizeof(p));
+	return ioctl(device, TALLY_IOC_PARSE, &p);
+}
+
+/* Lines make events that no process owns. */
+static void remove_lines(void)
+{
+	struct tally_next n = { .size = sizeof(n) };
+	struct tally_line l = { .size = sizeof(l), .op = TALLY_LINE_REMOVE };
+	char name[sizeof(n.name)];
+
+	while (!ioctl(device, TALLY_IOC_NEXT, &n)) {
+		strcpy(name, n.name);
+		name[strcspn(name, "/")] = 0;
+		l.line = (unsigned long)name;
+		if (!strcmp(n.owner, "tally"))
+			ioctl(device, TALLY_IOC_LINE, &l);
+	}
+}
+
 static int try_info(void)
 {
 	struct tally_info info = { .size = sizeof(info) };
@@ -476,6 +542,10 @@ static int try(enum call call)
 		return try_next();
 	case INFO:
 		return try_info();
+	case LINE:
+		return try_line();
+	case PARSE:
+		return try_parse();
 	case ALL:
 		return ioctl(device, one_in(2) ? TALLY_IOC_ENABLE_ALL : TALLY_IOC_DISABLE_ALL, n);
 	case READ:
@@ -700,6 +770,7 @@ int main(int argc, char **argv)
 			bad += !WIFSIGNALED(status) || WTERMSIG(status) != SIGTRAP;
 		}
 	}
+	remove_lines();
 	for (call = 0; call < CALLS; call++) {
 		of_one = 0;
 		printf("# %s:", names[call]);
