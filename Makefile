@@ -23,7 +23,7 @@ endif
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
 .PHONY: modules install dkms-install dkms-remove clean check test soak matrix fuzz bench demo help
-.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool
+.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -39,9 +39,12 @@ $(KDIR):
 	@echo 'Install linux-headers-$(KVER), or give KDIR=/path/to/headers.' >&2
 	@false
 
-dkms-install:
+# The package tally-dkms has the same files.
+dkms-sources:
 	install -d '$(DKMS_DIR)'
 	cp -r --parents $(DKMS_SOURCES) '$(DKMS_DIR)'
+
+dkms-install: dkms-sources
 	dkms add -m tally -v $(VERSION)
 	dkms build -m tally -v $(VERSION) -k $(KVER)
 	dkms install -m tally -v $(VERSION) -k $(KVER)
