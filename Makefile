@@ -23,7 +23,7 @@ endif
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
 .PHONY: modules install dkms-install dkms-remove clean check test soak matrix fuzz bench demo help
-.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources
+.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources deb
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -98,6 +98,10 @@ lib-install:
 lib-abi:
 	@$(MAKE) -f src/lib/lib.mk CFLAGS='-O2 -g' abi
 
+# Debian packages in the folder OUT.
+deb:
+	@scripts/debian-package/build $(if $(OUT),'$(OUT)')
+
 # The command `tally`.
 tool: lib
 	@$(MAKE) -f src/tool/tool.mk VERSION=$(VERSION)
@@ -127,6 +131,8 @@ help:
 	@echo '  make lib           build src/lib/libtally.a and libtally.so.0, for user programs'
 	@echo '  make tool          build src/tool/tally, the command; needs libpfm4-dev libelf-dev'
 	@echo '                     libjson-c-dev libmicrohttpd-dev libncurses-dev'
+	@echo '  make deb           build Debian packages in OUT [~/.cache/tally/deb]; needs debhelper'
+	@echo '                     dh-dkms and what the command needs'
 	@echo 'As root:'
 	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
 	@echo '  make lib-install   install libtally and its Python module below PREFIX [/usr/local],'
