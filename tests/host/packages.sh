@@ -1,0 +1,314 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check: seconds=40
+#
+# make deb builds Debian packages that lintian accepts. They are installed, upgraded and
+# purged in a small Debian that belongs to this test, and leave nothing there but a group.
+# Its two kernels are made up: one has headers, which "build" a module without code, and one
+# has none. dkms.sh builds the real module.
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+. scripts/debian.sh
+
+packages='libtally-dev libtally0 tally tally-dkms'
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+# dpkg sorts this version before the other one.
+old_version=$version~1
+triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+with=6.12.0-1-with without=6.12.0-2-without
+root=$work/root
+own=(unshare --mount)
+[ "$(id -u)" = 0 ] || own+=(--map-root-user --map-auto)
+# Files of the small Debian may have owners that only the namespace has.
+trap '"${own[@]}" rm -rf "$work"' EXIT
+
+# ---- building -----------------------------------------------------------
+
+# As the checkout is read-only, nothing is built in it. OUT= is also a variable of the
+# library's makefile.
+builds() {
+	# shellcheck disable=SC2016
+	"${own[@]}" --net sh -c 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" &&
+		cd "$PWD" && ! touch written 2>/dev/null && exec make deb OUT="$0"' "$work/new" >"$work/built" &&
+		diff "$work/built" <(find "$work/new" -name '*.deb' | sort) &&
+		has_four new "$version"
+}
+
+builds_other() {
+	scripts/debian-package/build --version "$old_version" "$work/old" >/dev/null &&
+		has_four old "$old_version"
+}
+
+# has_four FOLDER VERSION: the folder has the four packages and nothing else.
+has_four() {
+	# shellcheck disable=SC2086 # Several words.
+	diff <(printf "%s $2\n" $packages) \
+		<(for deb in "$work/$1"/*; do
+			dpkg-deb -f "$deb" Package Version | sed 's/.*: //' | xargs
+		done | LC_ALL=C sort)
+}
+
+# A checkout without manual pages has none for the command.
+lintian_accepts() {
+	local -a options=(--allow-root --fail-on 'error,warning')
+	[ -n "$(git ls-files 'src/tool/*.1')" ] || options+=(--suppress-tags no-manual-page)
+	lintian "${options[@]}" "$work/new"/*.deb
+}
+
+# ---- contents -----------------------------------------------------------
+
+files_of() {
+	dpkg-deb --fsys-tarfile "$work/new/$1"_*.deb | tar --list | grep -v '/$' | sed 's|^\./||' | sort
+}
+
+# has_only PACKAGE FILE...: the package has these files and those that each package has. Whether
+# documentation is compressed depends on its size.
+has_only() {
+	local package=$1
+	shift
+	diff <(printf '%s\n' "$@" | sort) \
+		<(files_of "$package" | sed 's/\.gz$//' |
+			grep -vxE "usr/share/doc/$package/(changelog|copyright)" |
+			grep -vE '^usr/share/(man|bash-completion)/')
+}
+
+# The package has what `make dkms-install` copies, but for built files.
+has_sources() {
+	local -a copied
+	mapfile -t copied < <(make -pn help | sed -n 's/^DKMS_SOURCES := //p' | xargs git ls-files --)
+	[ ${#copied[@]} -gt 100 ] &&
+		has_only tally-dkms "${copied[@]/#/usr/src/tally-$version/}"
+}
+
+# Each program page has its place, and so has the completion.
+has_pages() {
+	local page
+	for page in $(git ls-files 'src/tool/*.1'); do
+		files_of tally | grep -x "usr/share/man/man1/${page##*/}.gz" || return
+	done
+}
+
+has_completion() { files_of tally | grep -x usr/share/bash-completion/completions/tally; }
+
+# The symbols file lists the functions that src/lib/libtally.map exports.
+has_symbols() {
+	dpkg-deb --ctrl-tarfile "$work/new/libtally0"_*.deb | tar --extract --to-stdout ./symbols >"$work/symbols" &&
+		diff <(sed -nE 's/^\t(libtally_\w+);$/\1/p' src/lib/libtally.map | sort) \
+			<(sed -nE 's/^ (libtally_\w+)@LIBTALLY_[0-9]+ [0-9].*/\1/p' "$work/symbols" | sort)
+}
+
+# A program is built with the unpacked packages alone, for both libraries.
+serves_programs() {
+	local config dest=$work/dest
+	dpkg-deb -x "$work/new/libtally0"_*.deb "$dest" &&
+		dpkg-deb -x "$work/new/libtally-dev"_*.deb "$dest" || return
+	cat >"$work/user.c" <<-END
+		#include <libtally.h>
+		#include <linux/tally.h>
+		int main(void)
+		{
+			return !libtally_record_name(PERF_RECORD_SAMPLE) || !TALLY_ABI;
+		}
+	END
+	config=$(PKG_CONFIG_SYSROOT_DIR=$dest PKG_CONFIG_LIBDIR=$dest/usr/lib/$triplet/pkgconfig \
+		PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 \
+		pkg-config --cflags --libs "libtally = $version") || return
+	# shellcheck disable=SC2086 # Several words.
+	gcc -Wall -Werror -o "$work/shared" "$work/user.c" $config &&
+		gcc -Wall -Werror -o "$work/static" "$work/user.c" ${config/-ltally/-l:libtally.a} &&
+		LD_LIBRARY_PATH=$dest/usr/lib/$triplet "$work/shared" && "$work/static" &&
+		readelf -d "$work/shared" | grep -F 'NEEDED' | grep -F '[libtally.so.0]' &&
+		! readelf -d "$work/static" | grep libtally
+}
+
+# Each parameter of the example is one of the module's.
+example_holds() {
+	local name names
+	names=$(sed 's/^#options/options/' "$root/usr/share/doc/tally/examples/modprobe.d/tally.conf" |
+		sed -n 's/^options tally \([a-z_]*\)=.*/\1/p') && [ -n "$names" ] || return
+	for name in $names; do
+		grep -rqE "module_param\w*\($name," src/module || { echo "no $name"; return 1; }
+	done
+}
+
+# ---- a small Debian -----------------------------------------------------
+
+# Makes it with what the packages depend on, and systemd and udev, which check their files.
+# It is kept in the cache.
+makes_root() {
+	local names archive
+	local -a lines
+	names=$(for deb in "$work/new"/*.deb; do dpkg-deb -f "$deb" Depends; done |
+		tr , '\n' | sed -E 's/^ *([^ :|(]+).*/\1/' | grep -vxE "${packages// /|}" | sort -u | paste -sd ,)
+	mapfile -t lines < <(sources "$own_suite")
+	archive=$cache/roots/$own_suite-$host_arch-$(printf '%s\n' "$names" "${lines[@]}" | key_of).tar.zst
+	(
+		hold "$cache/roots/lock"
+		[ ! -e "$archive" ] || exit 0
+		rm -f "$cache/roots"/*.tar.zst
+		apt-config dump Acquire | grep -i proxy >"$work/apt.conf"
+		mmdebstrap --quiet --variant=minbase --include="$names,systemd,udev" \
+			--aptopt="$work/apt.conf" "$own_suite" "$work/root.tar.zst" "${lines[@]}" &&
+			mv "$work/root.tar.zst" "$archive"
+	) || return
+	mkdir "$root"
+	"${own[@]}" tar --extract --directory "$root" --exclude './dev/*' --file "$archive"
+}
+
+# in_root COMMAND...: runs the command there, with devices that can do no harm. uname -r is
+# that of this machine's kernel, for which it has no folder.
+in_root() {
+	# shellcheck disable=SC2016
+	"${own[@]}" sh -ec 'root=$0
+		mount --rbind /proc "$root/proc"
+		mount -t tmpfs dev "$root/dev"
+		for node in null zero full random urandom tty; do
+			: >"$root/dev/$node"
+			mount --bind "/dev/$node" "$root/dev/$node"
+		done
+		ln -s /proc/self/fd "$root/dev/fd"
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive "$@"' "$root" "$@" </dev/null
+}
+
+# The headers build a module that has nothing but the version in dkms.conf. The package
+# needs their configuration.
+makes_kernels() {
+	local headers=$root/usr/src/linux-headers-$with
+	mkdir -p "$headers/include" "$root/usr/lib/modules"/{$with,$without} "$root/packages" &&
+		cp -r "$work/old" "$work/new" "$root/packages" &&
+		ln -s "/usr/src/linux-headers-$with" "$root/usr/lib/modules/$with/build" &&
+		printf '%s\n' CONFIG_PERF_EVENTS=y CONFIG_64BIT=y >"$headers/.config" || return
+	cat >"$headers/Makefile" <<'END'
+modules:
+	sed -n 's/^PACKAGE_VERSION="\(.*\)"/version=\1/p' $(M)/dkms.conf | tr '\n' '\0' >$(M)/info
+	as -o $(M)/empty.o /dev/null
+	objcopy --add-section .modinfo=$(M)/info $(M)/empty.o $(M)/tally.ko
+clean:
+	rm -f $(M)/tally.ko
+END
+	in_root sh -ec 'depmod "$0"; depmod "$1"; ldconfig' $with $without
+}
+
+# Prints the files of the small Debian. Logs, dpkg's own records, caches, the files of groups
+# and /run, which a reboot empties, are left out.
+snapshot() {
+	# shellcheck disable=SC2016
+	"${own[@]}" sh -c 'cd "$0" && find . -regextype egrep \
+		-regex "\./(packages|proc|dev|run|var/(lib/dpkg|log|cache)|etc/(g?(group|shadow)-?|ld\.so\.cache|\.pwd\.lock))" -prune \
+		-o -type f -printf "%p %m %u:%g %s\n" -o -printf "%p %y %m %u:%g %l\n" | sort' "$root"
+}
+
+# ---- installed ----------------------------------------------------------
+
+install_packages() { in_root sh -c "dpkg --install /packages/$1/*.deb"; }
+
+# are STATUS VERSION: all packages are. dpkg does not know a package that was purged.
+are() {
+	# shellcheck disable=SC2086 # Several words.
+	diff <([ "$1" = unknown ] || printf "$1 %s $2\n" $packages) \
+		<(in_root dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' $packages 2>/dev/null)
+}
+
+# dkms_has VERSION: dkms has this version alone, and installed it for the kernel with headers.
+dkms_has() {
+	local module
+	in_root dkms status >"$work/status" && cat "$work/status" &&
+		[ "$(cut -d, -f1 "$work/status" | sort -u)" = "tally/$1" ] &&
+		grep -q "$with, .*: installed" "$work/status" && ! grep -q $without "$work/status" &&
+		find "$root/usr/src" "$root/usr/lib/modules" "$root/var/lib/dkms" -name 'tally*' &&
+		[ "$(echo "$root"/usr/src/tally-*)" = "$root/usr/src/tally-$1" ] &&
+		module=$(find "$root/usr/lib/modules" -name 'tally.ko*') &&
+		[[ $module == */$with/updates/dkms/tally.ko* ]] &&
+		[ "$(modinfo -F version "$module")" = "$1" ]
+}
+
+dkms_has_nothing() {
+	in_root dkms status >"$work/status" && cat "$work/status" && [ ! -s "$work/status" ] &&
+		! find "$root" -name 'tally*.ko*' | grep .
+}
+
+# modprobe finds the module that is to be loaded at boot.
+loads_at_boot() {
+	in_root sh -c 'modprobe -S "$0" --show-depends $(grep -v "^#" /usr/lib/modules-load.d/tally.conf)' \
+		$with | grep 'insmod .*/tally.ko'
+}
+
+has_group() { in_root getent group perf && [ "$(in_root getent group perf | cut -d: -f3)" -lt 1000 ]; }
+
+# udev reads all rules before it looks for the device, which does not exist.
+udev_accepts() {
+	in_root udevadm test /no/such/device >"$work/udev" 2>&1
+	grep tally "$work/udev"
+	grep -q 'Reading rules file: .*/60-tally.rules' "$work/udev" && ! grep -q '60-tally.rules:' "$work/udev"
+}
+
+# The manual pages that the units name are another check's.
+systemd_accepts() {
+	in_root systemd-analyze verify --man=no tally-export.socket tally-export.service >"$work/verify" 2>&1
+	cat "$work/verify"
+	[ ! -s "$work/verify" ]
+}
+
+# systemd's number for what a service can reach is 0 to 100, and 96 for one that hides nothing.
+is_confined() { in_root systemd-analyze security --offline=true --no-pager --threshold=15 tally-export.service; }
+
+socket_is() { [ "$(in_root systemctl is-enabled tally-export.socket)" = "$1" ]; }
+
+prints_version() { [ "$(in_root tally --version)" = "tally $1" ]; }
+
+finds_library() { in_root ldconfig -p | grep "libtally.so.0 .* => .*/lib/$triplet/libtally.so.0"; }
+
+nothing_is_left() { diff "$work/before" <(snapshot); }
+
+check 'make deb, without network, in a checkout that is read-only' builds
+check 'an older version' builds_other
+check 'lintian' lintian_accepts
+check 'tally-dkms has what make dkms-install copies' has_sources
+check 'the files of libtally0' has_only libtally0 "usr/lib/$triplet/libtally.so.0"
+check 'the files of libtally-dev' has_only libtally-dev usr/include/libtally{,_record}.h \
+	usr/include/linux/tally.h "usr/lib/$triplet"/libtally.{a,so} \
+	"usr/lib/$triplet/pkgconfig/libtally.pc" usr/share/doc/libtally-dev/README.md
+# shellcheck disable=SC2046 # Several words, or none.
+check 'the files of tally' has_only tally usr/bin/tally lib/systemd/system/tally-export.{service,socket} \
+	usr/lib/modules-load.d/tally.conf usr/lib/udev/rules.d/60-tally.rules \
+	usr/share/doc/tally/README.md usr/share/doc/tally/examples/modprobe.d/tally.conf \
+	$(git ls-files src/tool/dashboard.json | sed 's|.*/|usr/share/doc/tally/examples/|')
+[ -z "$(git ls-files 'src/tool/*.1')" ] || check 'the manual pages of tally' has_pages
+[ -z "$(git ls-files src/tool/completion.bash)" ] || check 'the completion of tally' has_completion
+check 'libtally0 has the symbols of src/lib/libtally.map' has_symbols
+check 'a program, with the shared and the static library' serves_programs
+
+check 'a small Debian with what the packages depend on' makes_root
+check 'its kernels' makes_kernels
+snapshot >"$work/before"
+check 'the older packages are installed' install_packages old
+check 'all four are' are installed "$old_version"
+check 'dkms built for the kernel that has headers' dkms_has "$old_version"
+check 'the command runs' prints_version "$old_version"
+check 'tally-export.socket is not enabled' socket_is disabled
+check 'it is now' in_root systemctl enable tally-export.socket
+check 'the group is a group of the system' has_group
+check 'the newer packages are installed' install_packages new
+check 'all four are' are installed "$version"
+check 'dkms has the newer version alone' dkms_has "$version"
+check 'the command runs' prints_version "$version"
+check 'the linker finds the library' finds_library
+check 'tally-export.socket is still enabled' socket_is enabled
+check 'modprobe finds the module to load at boot' loads_at_boot
+check 'udev accepts the rule' udev_accepts
+check 'systemd accepts the units' systemd_accepts
+check 'the service is confined' is_confined
+check 'the example has parameters of the module' example_holds
+# shellcheck disable=SC2086 # Several words.
+check 'the packages are removed' in_root dpkg --remove $packages
+check 'dkms has nothing' dkms_has_nothing
+# shellcheck disable=SC2086
+check 'the packages are purged' in_root dpkg --purge $packages
+check 'none of them is known' are unknown -
+check 'nothing is left' nothing_is_left
+check 'but the group' has_group
+finish
