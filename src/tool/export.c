@@ -221,8 +221,8 @@ static int serve(struct export *e, const sigset_t *set)
 
 	if (fd < 0)
 		fd = listen_at(e->address ? e->address : USUAL_ADDRESS);
-	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, answer, e,
-				  MHD_OPTION_LISTEN_SOCKET, fd,
+	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL,
+				  answer, e, MHD_OPTION_LISTEN_SOCKET, fd,
 				  MHD_OPTION_CONNECTION_LIMIT, 256,
 				  MHD_OPTION_PER_IP_CONNECTION_LIMIT, 64,
 				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
@@ -232,6 +232,8 @@ static int serve(struct export *e, const sigset_t *set)
 	say("serving /metrics");
 	while (sigwait(set, &signal))
 		;
+	/* systemd still listens on its socket, so the server must not shut it down. */
+	MHD_quiesce_daemon(daemon);
 	MHD_stop_daemon(daemon);
 	return 0;
 }
