@@ -261,6 +261,51 @@ socket_is() { [ "$(in_root systemctl is-enabled tally-export.socket)" = "$1" ]; 
 
 prints_version() { [ "$(in_root tally --version)" = "tally $1" ]; }
 
+# Starts the server as systemd does, with a Unix socket, and an empty file as the device: a
+# request for / does not read the device. The socket listens when the server has ended.
+serves_on_socket() {
+	cat >"$root/packages/activate" <<-'END'
+		use strict;
+		use warnings;
+		use Socket;
+
+		$^F = 3;	# Files up to this number stay open in exec().
+		alarm(30);
+		open(my $device, '>', '/dev/tally') or die "device: $!";
+		my $at = pack_sockaddr_un('/packages/socket');
+		socket(my $listener, AF_UNIX, SOCK_STREAM, 0) or die "socket: $!";
+		bind($listener, $at) && listen($listener, 5) or die "bind: $!";
+		pipe(my $out, my $in) or die "pipe: $!";
+		my $pid = fork() // die "fork: $!";
+		if (!$pid) {
+			alarm(30);	# exec() keeps it.
+			open(STDERR, '>&', $in) or die "stderr: $!";
+			POSIX::dup2(fileno($listener), 3) // die "dup2: $!";
+			@ENV{qw(LISTEN_PID LISTEN_FDS)} = ($$, 1);
+			exec('tally', 'export') or die "exec: $!";
+		}
+		close($in);
+		my $said = <$out> // '';
+		print $said;
+		$said =~ /serving/ or die 'the server does not start';
+
+		my $client;
+		socket($client, AF_UNIX, SOCK_STREAM, 0) && connect($client, $at) or die "connect: $!";
+		syswrite($client, "GET / HTTP/1.0\r\n\r\n");
+		my $reply = join '', <$client>;
+		print $reply;
+		$reply =~ m{^HTTP/1\.\d 200 .*/metrics}s or die 'the reply is wrong';
+
+		kill('TERM', $pid);
+		waitpid($pid, 0);
+		$? == 0 or die "the server ends with status $?";
+		unpack('i', getsockopt($listener, SOL_SOCKET, SO_ACCEPTCONN)) or
+			die 'the socket does not listen';
+		socket($client, AF_UNIX, SOCK_STREAM, 0) && connect($client, $at) or die "connect again: $!";
+	END
+	in_root perl -MPOSIX /packages/activate
+}
+
 finds_library() { in_root ldconfig -p | grep "libtally.so.0 .* => .*/lib/$triplet/libtally.so.0"; }
 
 nothing_is_left() { diff "$work/before" <(snapshot); }
@@ -304,6 +349,7 @@ check 'modprobe finds the module to load at boot' loads_at_boot
 check 'udev accepts the rule' udev_accepts
 check 'systemd accepts the units' systemd_accepts
 check 'the service is confined' is_confined
+check 'the server serves on the socket of systemd, and leaves it open' serves_on_socket
 check 'the example has parameters of the module' example_holds
 # shellcheck disable=SC2086 # Several words.
 check 'the packages are removed' in_root dpkg --remove $packages
