@@ -55,7 +55,7 @@ has_four() {
 lintian_accepts() {
 	local -a options=(--allow-root --fail-on 'error,warning')
 	[ -n "$(git ls-files 'src/tool/*.1')" ] || options+=(--suppress-tags no-manual-page)
-	lintian "${options[@]}" "$work/new"/*.deb
+	TMPDIR=$work lintian "${options[@]}" "$work/new"/*.deb
 }
 
 # ---- contents -----------------------------------------------------------
@@ -65,12 +65,12 @@ files_of() {
 }
 
 # has_only PACKAGE FILE...: the package has these files and those that each package has. Whether
-# documentation is compressed depends on its size.
+# documentation is compressed depends on its size, and Debian 12 has units in /lib.
 has_only() {
 	local package=$1
 	shift
 	diff <(printf '%s\n' "$@" | sort) \
-		<(files_of "$package" | sed 's/\.gz$//' |
+		<(files_of "$package" | sed 's/\.gz$//; s|^lib/|usr/lib/|' |
 			grep -vxE "usr/share/doc/$package/(changelog|copyright)" |
 			grep -vE '^usr/share/(man|bash-completion)/')
 }
@@ -165,7 +165,7 @@ in_root() {
 	# shellcheck disable=SC2016
 	"${own[@]}" sh -ec 'root=$0
 		mount --rbind /proc "$root/proc"
-		mount -t tmpfs dev "$root/dev"
+		mount -t tmpfs -o mode=755 dev "$root/dev"
 		for node in null zero full random urandom tty; do
 			: >"$root/dev/$node"
 			mount --bind "/dev/$node" "$root/dev/$node"
@@ -320,7 +320,7 @@ check 'the files of libtally-dev' has_only libtally-dev usr/include/libtally{,_r
 	usr/include/linux/tally.h "usr/lib/$triplet"/libtally.{a,so} \
 	"usr/lib/$triplet/pkgconfig/libtally.pc" usr/share/doc/libtally-dev/README.md
 # shellcheck disable=SC2046 # Several words, or none.
-check 'the files of tally' has_only tally usr/bin/tally lib/systemd/system/tally-export.{service,socket} \
+check 'the files of tally' has_only tally usr/bin/tally usr/lib/systemd/system/tally-export.{service,socket} \
 	usr/lib/modules-load.d/tally.conf usr/lib/udev/rules.d/60-tally.rules \
 	usr/share/doc/tally/README.md usr/share/doc/tally/examples/modprobe.d/tally.conf \
 	$(git ls-files src/tool/dashboard.json | sed 's|.*/|usr/share/doc/tally/examples/|')
