@@ -13,6 +13,8 @@ cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 . scripts/debian.sh
 
+# The order of sort is that of the names below.
+export LC_ALL=C.UTF-8
 packages='libtally-dev libtally0 tally tally-dkms'
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # dpkg sorts this version before the other one.
@@ -48,7 +50,7 @@ has_four() {
 	diff <(printf "%s $2\n" $packages) \
 		<(for deb in "$work/$1"/*; do
 			dpkg-deb -f "$deb" Package Version | sed 's/.*: //' | xargs
-		done | LC_ALL=C sort)
+		done | sort)
 }
 
 # A checkout without manual pages has none for the command.
@@ -61,7 +63,7 @@ lintian_accepts() {
 # ---- contents -----------------------------------------------------------
 
 files_of() {
-	dpkg-deb --fsys-tarfile "$work/new/$1"_*.deb | tar --list | grep -v '/$' | sed 's|^\./||' | sort
+	dpkg-deb --fsys-tarfile "$work/new/$1"_*.deb | tar --list | grep -v '/$' | sed 's|^\./||'
 }
 
 # has_only PACKAGE FILE...: the package has these files and those that each package has. Whether
@@ -72,7 +74,7 @@ has_only() {
 	diff <(printf '%s\n' "$@" | sort) \
 		<(files_of "$package" | sed 's/\.gz$//; s|^lib/|usr/lib/|' |
 			grep -vxE "usr/share/doc/$package/(changelog|copyright)" |
-			grep -vE '^usr/share/(man|bash-completion)/')
+			grep -vE '^usr/share/(man|bash-completion)/' | sort)
 }
 
 # The package has what `make dkms-install` copies, but for built files.
