@@ -36,10 +36,10 @@ endif
 # The command tally, if TOOL_ROOT is a folder with the libraries that it links with. It finds
 # them in the guest in their usual places.
 ifneq ($(TOOL_ROOT),)
-programs += $(OUT)/tally
+programs += $(OUT)/tally $(if $(SANITIZED),$(OUT)/tallysan)
 endif
 
-stale := $(filter-out $(OUT)/tally,$(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*)))
+stale := $(filter-out $(OUT)/tally $(OUT)/tallysan,$(filter-out $(programs) $(programs:=.d) $(objects) $(objects:=.d), $(wildcard $(OUT)/*)))
 
 all: $(programs) $(objects)
 	$(if $(stale),rm -f $(stale))
@@ -77,6 +77,14 @@ $(OUT)/tally: $(OUT).lib/libtally.a $(wildcard src/tool/*.[ch] src/tool/*.mk)
 	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).tool LIB=$(OUT).lib ROOT=$(TOOL_ROOT) \
 		VERSION=$$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 	cp $(OUT).tool/tally $@
+
+# The same with sanitizers.
+san := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+$(OUT)/tallysan: $(wildcard src/lib/*.[ch] src/tool/*.[ch] src/tool/*.mk)
+	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).san $(OUT).san/libtally.a CC=clang CFLAGS="-O1 -g $(san) -Wno-unknown-warning-option"
+	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).san LIB=$(OUT).san ROOT=$(TOOL_ROOT) CC=clang \
+		CFLAGS="-O1 -g $(san) -Wno-unknown-warning-option"
+	cp $(OUT).san/tally $@
 
 # A source that was moved is found in its new folder, so its old name needs no rule. The
 # compiler writes the lists of dependencies, so they need no rule either.

@@ -347,7 +347,7 @@ static void remove_lines(void)
 		strcpy(name, n.name);
 		name[strcspn(name, "/")] = 0;
 		l.line = (unsigned long)name;
-		if (!strcmp(n.owner, "tally"))
+		if (!strcmp(n.owner, "tally") && strcmp(name, "kept"))
 			ioctl(device, TALLY_IOC_LINE, &l);
 	}
 }
