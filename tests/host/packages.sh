@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 # The order of sort is that of the names below.
 export LC_ALL=C.UTF-8
-packages='libtally-dev libtally0 tally tally-dkms'
+packages='libtally-dev libtally0 python3-tally tally tally-dkms'
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # dpkg sorts this version before the other one.
 old_version=$version~1
@@ -36,16 +36,16 @@ builds() {
 	"${own[@]}" --net sh -c 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" &&
 		cd "$PWD" && ! touch written 2>/dev/null && exec make deb OUT="$0"' "$work/new" >"$work/built" &&
 		diff "$work/built" <(find "$work/new" -name '*.deb' | sort) &&
-		has_four new "$version"
+		has_all new "$version"
 }
 
 builds_other() {
 	scripts/debian-package/build --version "$old_version" "$work/old" >/dev/null &&
-		has_four old "$old_version"
+		has_all old "$old_version"
 }
 
-# has_four FOLDER VERSION: the folder has the four packages and nothing else.
-has_four() {
+# has_all FOLDER VERSION: the folder has the packages and nothing else.
+has_all() {
 	# shellcheck disable=SC2086 # Several words.
 	diff <(printf "%s $2\n" $packages) \
 		<(for deb in "$work/$1"/*; do
@@ -318,6 +318,7 @@ check 'an older version' builds_other
 check 'lintian' lintian_accepts
 check 'tally-dkms has what make dkms-install copies' has_sources
 check 'the files of libtally0' has_only libtally0 "usr/lib/$triplet/libtally.so.0"
+check 'the files of python3-tally' has_only python3-tally usr/lib/python3/dist-packages/tally.py
 check 'the files of libtally-dev' has_only libtally-dev usr/include/libtally{,_record}.h \
 	usr/include/linux/tally.h "usr/lib/$triplet"/libtally.{a,so} \
 	"usr/lib/$triplet/pkgconfig/libtally.pc" usr/share/doc/libtally-dev/README.md
@@ -335,16 +336,17 @@ check 'a small Debian with what the packages depend on' makes_root
 check 'its kernels' makes_kernels
 snapshot >"$work/before"
 check 'the older packages are installed' install_packages old
-check 'all four are' are installed "$old_version"
+check 'all of them are' are installed "$old_version"
 check 'dkms built for the kernel that has headers' dkms_has "$old_version"
 check 'the command runs' prints_version "$old_version"
 check 'tally-export.socket is not enabled' socket_is disabled
 check 'it is now' in_root systemctl enable tally-export.socket
 check 'the group is a group of the system' has_group
 check 'the newer packages are installed' install_packages new
-check 'all four are' are installed "$version"
+check 'all of them are' are installed "$version"
 check 'dkms has the newer version alone' dkms_has "$version"
 check 'the command runs' prints_version "$version"
+check 'Python finds the module and the library' in_root python3 -c 'import tally; print(tally._library())'
 check 'the linker finds the library' finds_library
 check 'tally-export.socket is still enabled' socket_is enabled
 check 'modprobe finds the module to load at boot' loads_at_boot
