@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=20 seconds=75
+# test: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=8 seconds=30
 # soak: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=600 alone seconds=1300
 #
 # tally with sanitizers: wild arguments and lines of events, and wild requests for its server.
