@@ -41,7 +41,8 @@ static int call(int device, unsigned long request, void *arg, struct tally_error
 	return explain(error, result, why->text);
 }
 
-int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr, char *error)
+int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr,
+			  size_t attr_size, char *error)
 {
 	struct tally_error why = { .size = sizeof(why) };
 	struct tally_parse p = {
@@ -49,8 +50,8 @@ int libtally_device_parse(int device, const char *name, struct perf_event_attr *
 		.error = (unsigned long)&why,
 	};
 
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
+	memset(attr, 0, attr_size);
+	attr->size = attr_size;
 	return call(device, TALLY_IOC_PARSE, &p, &why, error);
 }
 

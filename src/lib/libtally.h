@@ -22,6 +22,7 @@
 #ifndef LIBTALLY_H
 #define LIBTALLY_H
 
+#include <string.h>
 #include "libtally_record.h"
 
 /* As <linux/tally.h>: offset for mmap(2) of a CPU's ring in a file on all CPUs, in bytes. */
@@ -165,11 +166,12 @@ int libtally_ring_pause(struct libtally_ring *ring, int paused);
 int libtally_device_open(char *error);
 
 /*
- * Sets attr, with all members that this event does not need 0, for an event by its name:
- * cycles:u, cpu/event=0x3c/, sched:sched_switch. -ENOTTY, here and below, for a module that is
- * older than this function.
+ * Sets attr, whose size is attr_size, for an event by its name: cycles:u, cpu/event=0x3c/,
+ * sched:sched_switch. All members that the event does not need are 0. -ENOTTY, here and below, for
+ * a module that is older than this function.
  */
-int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr, char *error);
+int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr,
+			  size_t attr_size, char *error);
 
 enum libtally_line_op {
 	LIBTALLY_LINE_CREATE = 0,	/* the line is an event with options */
@@ -382,9 +384,11 @@ enum libtally_via {
  * @perf_flags:	PERF_FLAG_*; PERF_FLAG_FD_CLOEXEC is always added
  * @name:	with /dev/tally: name of the event in debugfs; NULL for none
  * @error:	sentence of the last failure
- * @id:		with /dev/tally, written: id of the event
+ * @id:		with /dev/tally, written: id of the event; of several files, that of the last
  * @open:	function that libtally_reader_open() calls in place of libtally_open_event(), for
- *		files that another process opens; NULL for none
+ *		files that another process opens; NULL for none. It is called once, or for an event
+ *		with a file for each CPU once for each of these, with @cpu set. It returns a file,
+ *		which the reader closes, or a negative errno, and may write @error.
  * @data:	for @open
  */
 struct libtally_target {
@@ -409,8 +413,17 @@ struct libtally_target {
 
 #define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "", 0, NULL, NULL }
 
-/* Sets size, type and config; all other members are 0, the default. */
-void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config);
+/*
+ * Sets size, type and config; all other members are 0, the default. The function is inline, so
+ * that the size is that of the program's headers, and not of the library's.
+ */
+static __inline__ void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = type;
+	attr->config = config;
+}
 
 /* Returns a file; with LIBTALLY_OPEN_MEMBER 0, because a member has no file. */
 int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target);
@@ -419,7 +432,8 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
  * Opens an event, maps its rings and adds all of them to the reader. /dev/tally and a target
  * of one task or CPU take one file. If cpu is -1, an inherited event, and an event of perf on all
  * CPUs, take one for each online CPU. An event of /dev/tally on all CPUs has a ring for each
- * possible CPU, so that CPUs which come online later have theirs; perf does not count on those.
+ * possible CPU, so that CPUs which come online later have theirs; the other events do not count on
+ * those. An event with several files can have no name and no leader: -EINVAL.
  * If the limits of locked memory leave no ring for a CPU that is offline, the records of that CPU
  * are not read. attr has the fields of samples; PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and
  * sample_id_all are added. Returns the event's number; a call that fails adds nothing.
@@ -466,6 +480,13 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
  */
 int libtally_perfdata_feature(struct libtally_perfdata *data, unsigned int number,
 			      const void *content, size_t size);
+/*
+ * Sets a function that is called for each record that is written from now on, also for those that
+ * the library makes.
+ */
+void libtally_perfdata_watch(struct libtally_perfdata *data,
+			     void (*call)(void *argument, const struct perf_event_header *record),
+			     void *argument);
 /* Writes a record unchanged. */
 int libtally_perfdata_write(struct libtally_perfdata *data,
 			    const struct perf_event_header *record);

@@ -11,14 +11,6 @@
 #include <linux/tally.h>
 #include "reader.h"
 
-void libtally_attr_init(struct perf_event_attr *attr, __u32 type, __u64 config)
-{
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	attr->type = type;
-	attr->config = config;
-}
-
 static int open_perf(const struct perf_event_attr *attr, struct libtally_target *target)
 {
 	int fd = syscall(SYS_perf_event_open, attr, target->pid, target->cpu,
@@ -253,6 +245,11 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	if (target->via == LIBTALLY_VIA_DEVICE && target->flags & TALLY_OPEN_MEMBER) {
 		snprintf(target->error, sizeof(target->error),
 			 "an event with TALLY_OPEN_MEMBER has no file of its own");
+		return -EINVAL;
+	}
+	if (each && (target->name || target->group_fd >= 0)) {
+		snprintf(target->error, sizeof(target->error),
+			 "an event with a file for each CPU has no name and no leader");
 		return -EINVAL;
 	}
 	copy = calloc(1, size < sizeof(*copy) ? sizeof(*copy) : size);

@@ -182,11 +182,21 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
 	return d;
 }
 
+void libtally_perfdata_watch(struct libtally_perfdata *data,
+			     void (*call)(void *argument, const struct perf_event_header *record),
+			     void *argument)
+{
+	data->watch = call;
+	data->argument = argument;
+}
+
 int libtally_perfdata_write(struct libtally_perfdata *data, const struct perf_event_header *record)
 {
 	if (record->size < sizeof(*record))
 		return -EINVAL;
 	put(data, record, record->size);
+	if (data->watch)
+		data->watch(data->argument, record);
 	return data->error;
 }
 
@@ -243,7 +253,8 @@ int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
 	struct feature *list;
 	void *copy;
 
-	if (number >= 8 * sizeof(((struct file_header *)0)->features))
+	/* perf's number 0 is reserved. */
+	if (!number || number >= 8 * sizeof(((struct file_header *)0)->features))
 		return -EINVAL;
 	list = realloc(d->added, (d->nr_added + 1) * sizeof(*list));
 	if (!list)
@@ -252,7 +263,8 @@ int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
 	copy = malloc(size + 1);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, content, size);
+	if (size)
+		memcpy(copy, content, size);
 	list[d->nr_added].number = number;
 	list[d->nr_added].content = copy;
 	list[d->nr_added].size = size;

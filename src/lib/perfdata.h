@@ -22,6 +22,7 @@ struct feature {
  * @attrs:	offset of the attrs in the file
  * @data:	offset of the records in the file
  * @added:	features of the caller
+ * @watch:	function that is called for each record; NULL for none
  * @error:	negative errno of the first failure
  */
 struct libtally_perfdata {
@@ -30,6 +31,8 @@ struct libtally_perfdata {
 	size_t attr_size;
 	__u64 attrs;
 	__u64 data;
+	void (*watch)(void *argument, const struct perf_event_header *record);
+	void *argument;
 	struct feature *added;
 	int nr_added;
 	int error;

@@ -533,7 +533,7 @@ class _Record(ctypes.Structure):
 _PROTOTYPES: Dict[str, Tuple[Any, ...]] = {
     'libtally_device_open': (ctypes.c_int, ctypes.c_char_p),
     'libtally_device_parse': (ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p,
-                              ctypes.c_char_p),
+                              ctypes.c_size_t, ctypes.c_char_p),
     'libtally_device_line': (ctypes.c_int, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p,
                              ctypes.c_char_p),
     'libtally_device_next': (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Running)),
@@ -834,14 +834,9 @@ class Device(_File):
     def parse(self, name: str) -> Attr:
         """Returns what an event's name means: cycles:u, cpu/event=0x3c/, sched:sched_switch."""
         text = _error_text()
-        # The library's struct may be a later, longer one.
-        room = ctypes.create_string_buffer(4096)
-        _checked(_library().libtally_device_parse(self.fileno(), _bytes(name), room, text),
-                 text.value)
-        attr = Attr.from_buffer_copy(room)
-        if any(room.raw[ctypes.sizeof(Attr):]):
-            raise TallyError(errno.E2BIG, f'{name} uses a member that this module does not know')
-        attr.size = min(attr.size, ctypes.sizeof(Attr))
+        attr = Attr()
+        _checked(_library().libtally_device_parse(self.fileno(), _bytes(name), ctypes.byref(attr),
+                                                  ctypes.sizeof(attr), text), text.value)
         return attr
 
     def create(self, line: str) -> None:

@@ -4,6 +4,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "perfdata.h"
 #include "tool.h"
@@ -85,11 +86,23 @@ static size_t id_of_elf(Elf *elf, __u8 *id)
 
 static size_t id_of_file(const char *path, __u8 *id)
 {
-	/* A path may be that of a device or a pipe meanwhile. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char name[64];
+	struct stat status;
 	size_t size;
 	Elf *elf;
+	int at, fd = -1;
 
+	/*
+	 * The path is as the program sees it. Here it may be that of a device, and opening that may
+	 * have an effect.
+	 */
+	at = open(path, O_PATH | O_CLOEXEC);
+	if (at < 0)
+		return 0;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
+	if (!fstat(at, &status) && S_ISREG(status.st_mode))
+		fd = open(name, O_RDONLY | O_CLOEXEC);
+	close(at);
 	if (fd < 0)
 		return 0;
 	elf = elf_begin(fd, ELF_C_READ, NULL);

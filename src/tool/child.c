@@ -70,15 +70,13 @@ int child_receive(int socket, char *why)
 
 static void run(char **command, int go, int failed)
 {
-	sigset_t none;
 	char word;
 	int error;
 
 	/* Without a byte, the parent has ended or abandoned this child. */
 	if (read(go, &word, 1) != 1)
 		_exit(0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigprocmask(SIG_SETMASK, &tool_mask, NULL);
 	execvp(command[0], command);
 	error = errno;
 	if (write(failed, &error, sizeof(error)) < 0)
@@ -104,6 +102,8 @@ void child_start(struct child *child, char **command, void (*prepare)(void *data
 		close(files[0]);
 		if (prepare)
 			prepare(data, files[1]);
+		/* A parent that waits for more files sees that none come. */
+		close(files[1]);
 		run(command, go[0], failed[1]);
 	}
 	close(go[0]);
@@ -116,10 +116,13 @@ void child_start(struct child *child, char **command, void (*prepare)(void *data
 
 int child_go(struct child *child)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
 	int error = 0;
 
+	sigaction(SIGPIPE, &ignore, &old);
 	if (write(child->go, "", 1) != 1)
 		die("the child has ended before it was told to go");
+	sigaction(SIGPIPE, &old, NULL);
 	/* The pipe ends without a word when the command is executed. */
 	if (read(child->failed, &error, sizeof(error)) < (ssize_t)sizeof(error))
 		error = 0;

@@ -220,7 +220,7 @@ _tally_value()
 	-G | --cgroup) _tally_offer_list < <(_tally_cgroups "${cur##*,}") ;;
 	-o | --output | --textfile) _tally_offer_files; return ;;
 	-s | --sort) _tally_offer < <(printf '%s\n' rate count name) ;;
-	--listen) _tally_offer < <(printf '%s\n' localhost:9868 :9868) ;;
+	--listen) _tally_offer < <(printf '%s\n' 127.0.0.1:9868 :9868) ;;
 	esac
 	_tally_fit
 }

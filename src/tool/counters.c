@@ -86,7 +86,7 @@ static void take(struct counters *c, int p, int e, int fd, const char *why)
 	if (fd >= 0 || (fd == -ESRCH && c->nr_places > 1))
 		return;
 	if (is_unsupported(fd)) {
-		w->error = fd;
+		c->errors[e] = fd;
 		strcpy(w->why, why);
 		return;
 	}
@@ -143,6 +143,21 @@ static void add_rows(struct counters *c)
 		add_row(c, c->targets->places[p].cpu, c->targets->places[p].cgroup);
 }
 
+/* An event is not supported if no place has it. */
+static void keep_errors(struct counters *c)
+{
+	int e, p, files;
+
+	for (e = 0; e < c->events->nr; e++) {
+		for (p = 0, files = 0; p < c->nr_places; p++)
+			files += c->files[p * c->events->nr + e] >= 0;
+		if (!files)
+			c->events->list[e].error = c->errors[e];
+	}
+	free(c->errors);
+	c->errors = NULL;
+}
+
 void counters_open(struct counters *c, struct child *child)
 {
 	char why[LIBTALLY_ERROR_SIZE];
@@ -151,6 +166,7 @@ void counters_open(struct counters *c, struct child *child)
 
 	c->nr_places = alone ? 1 : c->targets->nr;
 	c->files = need(malloc((c->nr_places * c->events->nr + 1) * sizeof(*c->files)));
+	c->errors = need(calloc(c->events->nr + 1, sizeof(*c->errors)));
 	if (!c->nr_rows)
 		add_rows(c);
 	if (c->targets->command)
@@ -161,6 +177,7 @@ void counters_open(struct counters *c, struct child *child)
 	}
 	for (p = 0; p < c->targets->nr; p++)
 		open_at(c, p);
+	keep_errors(c);
 }
 
 void counters_enable(const struct counters *c, bool on)
@@ -230,6 +247,20 @@ void counters_read(struct counters *c)
 			if (c->nr_rows != c->nr_places || p == r)
 				read_place(c, p, row);
 	}
+}
+
+bool counters_exited(const struct counters *c)
+{
+	struct libtally_value values[MEMBERS];
+	int i;
+
+	for (i = 0; i < c->nr_places * c->events->nr; i++)
+		if (c->files[i] >= 0 &&
+		    (libtally_values_read(c->files[i], -1, values, MEMBERS, NULL) < 1 ||
+		     (values[0].state != LIBTALLY_IS_EXITED &&
+		      values[0].state != LIBTALLY_IS_RELEASED)))
+			return false;
+	return true;
 }
 
 void counters_close(struct counters *c)

@@ -40,6 +40,7 @@ struct row {
  * @targets:	where they count
  * @nr_places:	number of places; 1 for a command alone
  * @files:	file of event e at place p: [p * events->nr + e]; -1 without one
+ * @errors:	for each event why a place does not have it, while they are opened
  * @inherit:	children of a task are counted, too
  * @per_cpu:	the output has a row for each CPU
  * @rows:	the rows
@@ -50,6 +51,7 @@ struct counters {
 	int device;
 	int nr_places;
 	int *files;
+	int *errors;
 	bool inherit;
 	bool per_cpu;
 	struct row *rows;
@@ -65,6 +67,8 @@ void counters_open(struct counters *counters, struct child *child);
 void counters_enable(const struct counters *counters, bool on);
 /* Reads all events: fills in the totals of the rows, which begin with the opening. */
 void counters_read(struct counters *counters);
+/* Returns whether all tasks have exited, or their events were released. */
+bool counters_exited(const struct counters *counters);
 void counters_close(struct counters *counters);
 
 /* Subtracts an earlier total. */

@@ -147,18 +147,19 @@ static int check_module(const struct utsname *name)
 	return device;
 }
 
-static void check_abi(int device)
+/* Returns whether the other checks can be made. */
+static bool check_abi(int device)
 {
 	struct tally_info info = { .size = sizeof(info) };
 
 	if (ioctl(device, TALLY_IOC_INFO, &info)) {
 		fault("ABI: the module does not answer: %s", strerror(errno));
-		return;
+		return false;
 	}
 	if (info.abi != TALLY_ABI) {
 		fault("ABI: the module has %u, and this command %u", info.abi, TALLY_ABI);
 		remedy("install a command and a module of one version");
-		return;
+		return false;
 	}
 	good("ABI: %u on both sides", info.abi);
 	if (!(info.features & TALLY_FEATURE_LINES)) {
@@ -169,10 +170,11 @@ static void check_abi(int device)
 		note("tracepoints: the kernel has no CONFIG_EVENT_TRACING");
 	if (!(info.features & TALLY_FEATURE_BREAKPOINTS))
 		note("breakpoints: the kernel has none");
+	return true;
 }
 
-/* Tries an event that each kernel has. Returns whether the caller may have it. */
-static bool may_count(int device, const struct place *place, bool kernel)
+/* Tries an event that each kernel has. Returns 0, or the error with its sentence. */
+static int try_count(int device, const struct place *place, bool kernel, char *why)
 {
 	struct libtally_target target;
 	struct perf_event_attr attr;
@@ -185,24 +187,30 @@ static bool may_count(int device, const struct place *place, bool kernel)
 	fd = libtally_open_event(&attr, &target);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	strcpy(why, target.error);
+	return fd < 0 ? fd : 0;
 }
 
 static void check_rights(int device)
 {
 	const struct place cpus = { .pid = -1, .cpu = -1 }, own = { .pid = 0, .cpu = -1 };
 	long level = number_in("/proc/sys/kernel/perf_event_paranoid", 2);
-	char program[512] = "", text[700];
+	char program[512] = "", text[700], why[LIBTALLY_ERROR_SIZE];
 	const char *what = "nothing";
+	int error = try_count(device, &cpus, true, why);
 
-	if (may_count(device, &cpus, true)) {
+	if (error && error != -EACCES && error != -EPERM) {
+		fault("rights: not known: %s", why);
+		return;
+	}
+	if (!error) {
 		good("rights: this user may count on all CPUs (kernel.perf_event_paranoid is %ld)",
 		     level);
 		return;
 	}
-	if (may_count(device, &own, true))
+	if (!try_count(device, &own, true, why))
 		what = "own programs, with the kernel";
-	else if (may_count(device, &own, false))
+	else if (!try_count(device, &own, false, why))
 		what = "user space of own programs";
 	note("rights: this user may count %s (kernel.perf_event_paranoid is %ld)", what, level);
 	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
@@ -354,14 +362,14 @@ int command_doctor(int argc, char **argv)
 	uname(&name);
 	printf("tally %s on Linux %s, %s\n", TOOL_VERSION, name.release, name.machine);
 	device = check_module(&name);
-	if (device >= 0) {
+	if (device >= 0 && check_abi(device)) {
 		check_rights(device);
-		check_abi(device);
 		check_pmu(device);
 		if (probes)
 			probe(device);
-		close(device);
 	}
+	if (device >= 0)
+		close(device);
 	check_files(!access("/sys/module/tally", F_OK));
 	return bad ? STATUS_FAILED : 0;
 }

@@ -66,7 +66,7 @@ static void look_up(struct wanted *w, int device)
 {
 	char why[LIBTALLY_ERROR_SIZE];
 
-	w->error = libtally_device_parse(device, w->name, &w->attr, w->why);
+	w->error = libtally_device_parse(device, w->name, &w->attr, sizeof(w->attr), w->why);
 	if (w->error == -ENOENT) {
 		strcpy(why, w->why);
 		if (ask_pfm(w))

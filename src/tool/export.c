@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "openmetrics.h"
 #include "tool.h"
 
-#define USUAL_ADDRESS	"localhost:9868"
+#define USUAL_ADDRESS	"127.0.0.1:9868"
 
 /* First file that systemd hands over: SD_LISTEN_FDS_START */
 #define SYSTEMD_FD	3
@@ -116,7 +117,7 @@ static enum MHD_Result metrics(struct export *e, struct MHD_Connection *connecti
 	if (!file)
 		return MHD_NO;
 	write_metrics(e, file, open);
-	if (fclose(file)) {
+	if (ferror(file) | fclose(file)) {
 		free(text);
 		return MHD_NO;
 	}
@@ -155,12 +156,15 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 /* Listens at the first of some addresses that can be had; -1 with errno. */
 static int listen_at_one(const struct addrinfo *found)
 {
-	int fd, on = 1;
+	int fd, on = 1, off = 0;
 
 	for (; found; found = found->ai_next) {
 		fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd < 0)
 			continue;
+		/* The address "::" is for both protocols. */
+		if (found->ai_family == AF_INET6)
+			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 		if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
 		    !bind(fd, found->ai_addr, found->ai_addrlen) && !listen(fd, 64))
 			return fd;
@@ -187,6 +191,7 @@ static int listen_at(const char *address)
 		host[strlen(host) - 1] = 0;
 		host++;
 	}
+	hints.ai_family = *host ? AF_UNSPEC : AF_INET6;
 	error = getaddrinfo(*host ? host : NULL, port, &hints, &found);
 	if (error) {
 		say("%s: %s", address, gai_strerror(error));
@@ -194,6 +199,13 @@ static int listen_at(const char *address)
 		exit(STATUS_FAILED);
 	}
 	fd = listen_at_one(found);
+	/* A machine without the newer protocol */
+	if (fd < 0 && !*host && errno == EAFNOSUPPORT) {
+		hints.ai_family = AF_INET;
+		freeaddrinfo(found);
+		if (!getaddrinfo(NULL, port, &hints, &found))
+			fd = listen_at_one(found);
+	}
 	if (fd < 0) {
 		say("%s: %s", address, strerror(errno));
 		if (errno == EADDRINUSE)
@@ -223,8 +235,8 @@ static int serve(struct export *e, const sigset_t *set)
 		fd = listen_at(e->address ? e->address : USUAL_ADDRESS);
 	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL,
 				  answer, e, MHD_OPTION_LISTEN_SOCKET, fd,
-				  MHD_OPTION_CONNECTION_LIMIT, 256,
-				  MHD_OPTION_PER_IP_CONNECTION_LIMIT, 64,
+				  MHD_OPTION_CONNECTION_LIMIT, 64,
+				  MHD_OPTION_PER_IP_CONNECTION_LIMIT, 32,
 				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
 				  MHD_OPTION_CONNECTION_TIMEOUT, 10, MHD_OPTION_END);
 	if (!daemon)
@@ -252,8 +264,8 @@ static void write_file(struct export *e)
 	if (!file)
 		die("%s: %s", name, strerror(errno));
 	write_metrics(e, file, false);
-	if (fclose(file))
-		die("%s: %s", name, strerror(errno));
+	if (ferror(file) | fclose(file))
+		die("%s: the metrics cannot be written", name);
 	if (rename(name, e->textfile))
 		die("%s: %s", e->textfile, strerror(errno));
 	free(name);

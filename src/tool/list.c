@@ -97,23 +97,37 @@ static void print(struct list *l, const char *name, const char *kind, const char
 static void list_generic(struct list *l)
 {
 	static const struct {
-		const char *name, *kind;
+		const char *name, *kind, *what;
 	} events[] = {
-		{ "cycles", "hardware" }, { "instructions", "hardware" },
-		{ "cache-references", "hardware" }, { "cache-misses", "hardware" },
-		{ "branches", "hardware" }, { "branch-misses", "hardware" },
-		{ "bus-cycles", "hardware" }, { "stalled-cycles-frontend", "hardware" },
-		{ "stalled-cycles-backend", "hardware" }, { "ref-cycles", "hardware" },
-		{ "cpu-clock", "software" }, { "task-clock", "software" },
-		{ "page-faults", "software" }, { "minor-faults", "software" },
-		{ "major-faults", "software" }, { "context-switches", "software" },
-		{ "cpu-migrations", "software" }, { "alignment-faults", "software" },
-		{ "emulation-faults", "software" }, { "bpf-output", "software" },
-		{ "cgroup-switches", "software" }, { "dummy", "software" },
-		/* Other names of some of these */
-		{ "cpu-cycles", "hardware" }, { "branch-instructions", "hardware" },
-		{ "idle-cycles-frontend", "hardware" }, { "idle-cycles-backend", "hardware" },
-		{ "faults", "software" }, { "cs", "software" }, { "migrations", "software" },
+		{ "cycles", "hardware", "cycles of the CPU, at its present frequency" },
+		{ "instructions", "hardware", "retired instructions" },
+		{ "cache-references", "hardware", "accesses to the last-level cache" },
+		{ "cache-misses", "hardware", "misses of the last-level cache" },
+		{ "branches", "hardware", "retired branches" },
+		{ "branch-misses", "hardware", "mispredicted branches" },
+		{ "bus-cycles", "hardware", "cycles of the bus" },
+		{ "stalled-cycles-frontend", "hardware", "cycles without instructions to issue" },
+		{ "stalled-cycles-backend", "hardware", "cycles that wait for results" },
+		{ "ref-cycles", "hardware", "cycles at a fixed frequency" },
+		{ "cpu-clock", "software", "time of CPUs" },
+		{ "task-clock", "software", "time that tasks run" },
+		{ "page-faults", "software", "faults of memory accesses" },
+		{ "minor-faults", "software", "faults that need no disk" },
+		{ "major-faults", "software", "faults that wait for a disk" },
+		{ "context-switches", "software", "switches from task to task" },
+		{ "cpu-migrations", "software", "moves of tasks to another CPU" },
+		{ "alignment-faults", "software", "accesses that the kernel aligns" },
+		{ "emulation-faults", "software", "instructions that the kernel emulates" },
+		{ "bpf-output", "software", "records of BPF programs" },
+		{ "cgroup-switches", "software", "switches to a task of another cgroup" },
+		{ "dummy", "software", "nothing" },
+		{ "cpu-cycles", "hardware", "cycles" },
+		{ "branch-instructions", "hardware", "branches" },
+		{ "idle-cycles-frontend", "hardware", "stalled-cycles-frontend" },
+		{ "idle-cycles-backend", "hardware", "stalled-cycles-backend" },
+		{ "faults", "software", "page-faults" },
+		{ "cs", "software", "context-switches" },
+		{ "migrations", "software", "cpu-migrations" },
 	};
 	static const char *const caches[] = {
 		"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node",
@@ -125,7 +139,7 @@ static void list_generic(struct list *l)
 	size_t i, j;
 
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		print(l, events[i].name, events[i].kind, "");
+		print(l, events[i].name, events[i].kind, events[i].what);
 	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
 		for (j = 0; j < sizeof(operations) / sizeof(operations[0]); j++) {
 			snprintf(name, sizeof(name), "%s-%s", caches[i], operations[j]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The command `tally`: it runs the command that its first argument names. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tool.h"
@@ -35,12 +36,24 @@ static void usage(FILE *file)
 	fprintf(file, "\n`tally COMMAND --help' lists the options; tally(1) has the rest.\n");
 }
 
+/* Output that cannot be written, as to a full disk, is a failure. */
+static int written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	say("standard output cannot be written");
+	return status ? status : STATUS_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	static char name[32];
 	size_t i;
 
 	argp_err_exit_status = STATUS_USAGE;
+	/* Whoever started this may ignore ends of children, which are waited for here. */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_SETMASK, NULL, &tool_mask);
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_USAGE;
@@ -63,7 +76,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "tally %s", argv[1]);
 		tool_name = name;
 		argv[1] = name;
-		return commands[i].run(argc - 1, argv + 1);
+		return written(commands[i].run(argc - 1, argv + 1));
 	}
 	say("there is no command '%s'; `tally help' lists them", argv[1]);
 	return STATUS_USAGE;

@@ -32,6 +32,24 @@ const char *pfm_encode(const char *name, void *attr, size_t size)
 	return NULL;
 }
 
+/* An event may need a mask behind its name. */
+static void each_mask(const char *event, int code, int nr,
+		      void (*call)(void *data, const char *name, const char *what), void *data)
+{
+	char name[768];
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		pfm_event_attr_info_t mask = { .size = sizeof(mask) };
+
+		if (pfm_get_event_attr_info(code, i, PFM_OS_PERF_EVENT, &mask) != PFM_SUCCESS ||
+		    mask.type != PFM_ATTR_UMASK)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", event, mask.name);
+		call(data, name, mask.desc ? mask.desc : "");
+	}
+}
+
 static void each_event(const pfm_pmu_info_t *pmu,
 		       void (*call)(void *data, const char *name, const char *what), void *data)
 {
@@ -45,6 +63,7 @@ static void each_event(const pfm_pmu_info_t *pmu,
 			continue;
 		snprintf(name, sizeof(name), "%s::%s", pmu->name, event.name);
 		call(data, name, event.desc ? event.desc : "");
+		each_mask(name, code, event.nattrs, call, data);
 	}
 }
 

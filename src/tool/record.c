@@ -43,6 +43,7 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @reader:	rings of all events
  * @data:	the file
  * @files:	mapped files that records name
+ * @error:	negative errno of the first failure to write
  * @samples:	number of samples written
  * @lost:	number of records that found no room
  * @bytes:	size of the records written
@@ -63,6 +64,7 @@ struct record {
 	struct libtally_reader *reader;
 	struct libtally_perfdata *data;
 	struct mapped_files files;
+	int error;
 	unsigned long long samples, lost, bytes;
 };
 
@@ -71,7 +73,7 @@ static volatile sig_atomic_t stopped;
 static void stop(int signal)
 {
 	(void)signal;
-	stopped = 1;
+	stopped++;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -304,7 +306,7 @@ static void choose_events(struct record *r, const char *usual)
 		if (w->error)
 			fail(w, w->error, w->why);
 		if (w->group >= 0)
-			fail(w, -EOPNOTSUPP, "a set is counted, and not sampled");
+			fail(w, -EINVAL, "a set is counted, and not sampled");
 		set_up(r, w);
 	}
 	wanted_restrict(&r->events, r->device);
@@ -367,16 +369,19 @@ static void open_companions(struct record *r)
 	}
 }
 
+/* Called for each record that is written, also for those of what existed before. */
+static void look_at(void *data, const struct perf_event_header *header)
+{
+	mapped_files_add(data, header);
+}
+
 static void write_record(struct record *r, const struct perf_event_header *header)
 {
 	struct libtally_record parsed;
 
-	int error = libtally_perfdata_write(r->data, header);
-
-	if (error)
-		die("%s: %s", r->output, strerror(-error));
+	if (!r->error)
+		r->error = libtally_perfdata_write(r->data, header);
 	r->bytes += header->size;
-	mapped_files_add(&r->files, header);
 	if (header->type == PERF_RECORD_SAMPLE)
 		r->samples++;
 	else if ((header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) &&
@@ -384,11 +389,12 @@ static void write_record(struct record *r, const struct perf_event_header *heade
 		r->lost += parsed.u.lost.lost;
 }
 
-static void drain(struct record *r)
+/* Writes at most so many records: the CPUs may produce them as fast as they are written. */
+static void drain(struct record *r, unsigned long most)
 {
 	const struct perf_event_header *header;
 
-	while ((header = libtally_reader_next(r->reader)))
+	while (most-- && (header = libtally_reader_next(r->reader)))
 		write_record(r, header);
 }
 
@@ -405,25 +411,31 @@ static void show_progress(const struct record *r, bool last)
 		r->bytes / 1e6, r->output, r->samples, r->lost, last ? "\n" : "");
 }
 
-/* Reads until the command or all tasks have ended, or a signal comes. Returns the status. */
+/*
+ * Reads until the command or all tasks have ended. A signal, or an error of the file, ends the
+ * command, and a second signal kills it. Returns the status.
+ */
 static int read_all(struct record *r)
 {
-	int status = 0, ready, ended = r->child.pid <= 0;
+	int status = 0, ready, told = 0;
+	pid_t ended;
 
 	for (;;) {
-		if (!ended && waitpid(r->child.pid, &status, WNOHANG) == r->child.pid)
+		ended = r->child.pid > 0 ? waitpid(r->child.pid, &status, WNOHANG) : 0;
+		if (ended)
 			break;
-		if (stopped) {
-			if (!ended) {
-				kill(r->child.pid, SIGTERM);
-				waitpid(r->child.pid, &status, 0);
-			}
+		if (r->error && !stopped)
+			stopped = 1;
+		if (stopped && r->child.pid <= 0)
 			break;
+		if (stopped > told) {
+			kill(r->child.pid, told ? SIGKILL : SIGTERM);
+			told = stopped;
 		}
 		ready = libtally_reader_poll(r->reader, 200);
-		drain(r);
+		drain(r, 100000);
 		show_progress(r, false);
-		if (ready == -EPIPE && ended)
+		if (ready == -EPIPE && r->child.pid <= 0)
 			break;
 		/* All files have hung up, but the command goes on: it ends soon. */
 		if (ready == -EPIPE)
@@ -443,6 +455,7 @@ static void create_file(struct record *r, int argc, char **argv)
 	r->data = libtally_perfdata_create(r->output, libtally_reader_events(r->reader));
 	if (!r->data)
 		die("%s: %s", r->output, strerror(errno));
+	libtally_perfdata_watch(r->data, look_at, &r->files);
 	perfdata_add_command(r->data, argc, argv);
 	perfdata_add_formats(r->data, &r->events);
 	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
@@ -465,7 +478,7 @@ static int run(struct record *r, int argc, char **argv)
 	create_file(r, argc, argv);
 	status = read_all(r);
 	libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_DISABLE);
-	drain(r);
+	drain(r, ~0UL);
 	return status;
 }
 
@@ -480,7 +493,8 @@ static void begin(struct record *r)
 	libtally_reader_free(r->reader);
 	r->reader = need(libtally_reader_new());
 	choose_events(r, "cpu-clock");
-	open_events(r);
+	if (open_events(r))
+		die("neither cycles nor cpu-clock can be sampled");
 }
 
 int command_record(int argc, char **argv)
@@ -504,15 +518,14 @@ int command_record(int argc, char **argv)
 	targets_find(&r.targets);
 	begin(&r);
 	open_companions(&r);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	catch_signals(&action);
 	status = run(&r, argc, argv);
 	if (!r.data)
 		return status;
 	perfdata_add_build_ids(r.data, &r.files);
 	error = libtally_perfdata_close(r.data);
-	if (error)
-		die("%s: %s", r.output, strerror(-error));
+	if (r.error || error)
+		die("%s: %s", r.output, strerror(-(r.error ? r.error : error)));
 	show_progress(&r, true);
 	if (r.lost)
 		say("%llu records found no room: give more pages by -m", r.lost);

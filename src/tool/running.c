@@ -4,20 +4,37 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "running.h"
 #include "tool.h"
 
+/* Each event takes a file. No program is executed that would inherit the higher limit. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 static void attach(struct running_list *events, struct running *r)
 {
+	r->error = 0;
+	r->why[0] = 0;
 	r->fd = libtally_device_attach(events->device, r->about.id, "", 0, r->why);
 	if (r->fd < 0) {
 		r->error = r->fd;
 		r->fd = -1;
 		return;
 	}
+	/* An inherited event has no page, and is read by a call. */
 	r->error = libtally_page_map(r->fd, &r->page);
-	if (r->error)
+	if (r->error == -EINVAL)
+		r->error = 0;
+	else if (r->error)
 		snprintf(r->why, sizeof(r->why), "%s", strerror(-r->error));
 }
 
@@ -66,18 +83,37 @@ static void forget_dead(struct running_list *events)
 	events->nr = to;
 }
 
+/* A limit may be raised, and memory may come. */
+static bool is_for_a_while(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -EDQUOT || error == -ENOMEM;
+}
+
+/* The path of a cgroup may have any bytes, which a terminal or Prometheus would not take. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
 void running_look(struct running_list *events)
 {
 	struct libtally_running about = { 0 };
 	struct running *r;
 	int i, more;
 
+	if (!events->nr)
+		raise_limit();
 	for (i = 0; i < events->nr; i++)
 		events->list[i]->alive = false;
 	while ((more = libtally_device_next(events->device, &about)) > 0) {
+		make_printable(about.cgroup);
 		r = find(events, about.id);
 		if (!r)
 			r = add(events, &about);
+		else if (r->fd < 0 && is_for_a_while(r->error))
+			attach(events, r);
 		r->about = about;
 		r->alive = true;
 	}
@@ -100,7 +136,10 @@ static void read_one(struct running *r)
 {
 	__u64 before = r->value.value, seen = r->seen, now;
 
-	if (!r->page || libtally_page_values(r->page, &r->value, 1, &r->time) != 1)
+	if (r->fd < 0 || r->error)
+		return;
+	if (r->page ? libtally_page_values(r->page, &r->value, 1, &r->time) != 1 :
+		      libtally_values_read(r->fd, -1, &r->value, 1, NULL) != 1)
 		return;
 	now = now_ns();
 	r->seen = now;

@@ -14,7 +14,7 @@
  * @fd:		file that is attached to it; -1 if the caller may not read it
  * @error:	negative errno of the attaching
  * @why:	sentence for @error
- * @page:	its mapped page of counts; NULL without a file
+ * @page:	its mapped page of counts; NULL without a file, and for an inherited event
  * @value:	count as last read, from the attaching on
  * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
  * @seen:	CLOCK_MONOTONIC of the last reading
@@ -49,7 +49,7 @@ struct running_list {
 
 /* Attaches to events that are new, and forgets those that were released. */
 void running_look(struct running_list *events);
-/* Reads all pages; no CPU is interrupted. */
+/* Reads all pages, which interrupts no CPU, and inherited events, which have none. */
 void running_read(struct running_list *events);
 void running_free(struct running_list *events);
 

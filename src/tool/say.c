@@ -9,6 +9,7 @@
 #include "tool.h"
 
 const char *tool_name = "tally";
+sigset_t tool_mask;
 
 static void print(const char *format, va_list arguments)
 {
@@ -139,6 +140,17 @@ long number_argument(struct argp_state *state, const char *text, long least, lon
 	if (!*text || *end || errno || number < least || number > most)
 		argp_error(state, "'%s' is no number from %ld to %ld", text, least, most);
 	return number;
+}
+
+void catch_signals(const struct sigaction *action)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], action, NULL);
 }
 
 bool read_line(const char *path, char *line, size_t size)

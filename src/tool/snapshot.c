@@ -76,9 +76,16 @@ static void find(struct snapshot *s, int device)
 /* Describes the event as its owner made it, as far as its records need that. */
 static void describe(struct snapshot *s)
 {
+	const __u64 unknown = PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK |
+			      PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+			      PERF_SAMPLE_REGS_INTR;
 	struct perf_event_attr attr;
 	int number;
 
+	/* Their layout follows from other members of attr, which the module does not tell. */
+	if (s->info.sample_type & unknown)
+		die("%s: samples with counts, branches, registers or stacks cannot be written",
+		    s->name);
 	libtally_attr_init(&attr, s->about.type, s->about.config);
 	attr.sample_type = s->info.sample_type;
 	attr.sample_id_all = s->info.sample_id_all;
@@ -152,8 +159,10 @@ static size_t copy_backward(struct snapshot *s, const struct perf_event_mmap_pag
 			    __u64 *head)
 {
 	const struct timespec moment = { 0, 20000000 };
-	__u64 now, moved;
+	__u64 now, good, margin = s->size / 2;
 
+	if (margin > BEGUN)
+		margin = BEGUN;
 	*head = load(&page->data_head);
 	copy_data(s, page, s->copy);
 	nanosleep(&moment, NULL);
@@ -164,11 +173,10 @@ static size_t copy_backward(struct snapshot *s, const struct perf_event_mmap_pag
 	*head = load(&page->data_head);
 	copy_data(s, page, s->copy);
 	double_copy(s);
-	moved = *head - load(&page->data_head) + BEGUN;
-	/* A small ring is taken for half of it, as libtally_ring_snapshot() does. */
-	if (moved > s->size / 2)
-		moved = s->size / 2;
-	return s->size - moved;
+	/* The head of a backward ring falls. A small ring has no more than half of it begun. */
+	now = *head - load(&page->data_head);
+	good = now < s->size ? s->size - now : 0;
+	return good > margin ? good - margin : 0;
 }
 
 /* Writes the oldest record first. */
@@ -197,14 +205,16 @@ static void write_ring(struct snapshot *s, int fd, __u32 ring)
 
 	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, TALLY_RING_AT(ring));
 	/* The ring of a CPU that does not exist */
-	if (page == MAP_FAILED)
+	if (page == MAP_FAILED && errno == EINVAL)
 		return;
-	if (page->data_size == s->size && page->data_offset == page_size) {
-		if (s->info.backward)
-			write_backward(s, page);
-		else
-			write_forward(s, page);
-	}
+	if (page == MAP_FAILED)
+		die("%s: mmap: %s", s->name, strerror(errno));
+	if (page->data_size != s->size || page->data_offset != page_size)
+		die("%s: ring %u has another size than the module says", s->name, ring);
+	if (s->info.backward)
+		write_backward(s, page);
+	else
+		write_forward(s, page);
 	munmap((void *)page, size);
 }
 

@@ -86,6 +86,8 @@ static void check(struct stat *s, struct argp_state *state)
 		argp_error(state, "no command, and no target");
 	if (s->counters.per_cpu && !s->targets.all && !s->targets.cpus)
 		argp_error(state, "-A needs -a or -C");
+	if (s->counters.per_cpu && s->targets.cgroups)
+		argp_error(state, "-A takes no cgroups");
 	if (s->options.repeat > 1 && (!s->targets.command || s->options.interval_ms || s->attach))
 		argp_error(state, "-r needs a command, and no -I");
 	if (s->append && !s->output)
@@ -242,19 +244,6 @@ static int wait_until(const sigset_t *set, __u64 deadline)
 	return signal < 0 ? 0 : signal;
 }
 
-static bool all_have_exited(const struct counters *c)
-{
-	struct libtally_value v;
-	int i;
-
-	for (i = 0; i < c->nr_places * c->events->nr; i++)
-		if (c->files[i] >= 0 && (libtally_values_read(c->files[i], -1, &v, 1, NULL) != 1 ||
-					 (v.state != LIBTALLY_IS_EXITED &&
-					  v.state != LIBTALLY_IS_RELEASED)))
-			return false;
-	return true;
-}
-
 /* The child may only have been stopped. */
 static bool has_ended(pid_t pid)
 {
@@ -280,7 +269,7 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		signal = wait_until(set, !step ? look : look && look < next ? look : next);
 		stopped |= signal == SIGINT || signal == SIGTERM;
 		if (stopped || (signal == SIGCHLD && has_ended(pid)) ||
-		    (!signal && look && all_have_exited(&s->counters)))
+		    (!signal && look && counters_exited(&s->counters)))
 			return;
 		now = now_ns();
 		if (!step || now < next)
@@ -297,14 +286,22 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 }
 
 /* Waits for the command, and returns its status as a shell does. */
-static int end_child(struct stat *s, pid_t pid)
+static int end_child(struct stat *s, const sigset_t *set, pid_t pid)
 {
 	struct rusage usage;
-	int status;
+	int status, signal;
+	pid_t ended;
 
 	if (stopped)
 		kill(pid, SIGTERM);
-	if (wait4(pid, &status, 0, &usage) != pid)
+	/* A second signal ends a command that ignores the first one. */
+	while (!(ended = wait4(pid, &status, WNOHANG, &usage))) {
+		signal = wait_until(set, 0);
+		if (signal != SIGCHLD)
+			kill(pid, stopped ? SIGKILL : SIGTERM);
+		stopped |= signal != SIGCHLD;
+	}
+	if (ended != pid)
 		die("wait4: %s", strerror(errno));
 	s->user = usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
 	s->sys = usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
@@ -316,14 +313,40 @@ static void add_run(struct stat *s, double elapsed)
 	int i, nr = s->counters.nr_rows * s->events.nr;
 
 	for (i = 0; i < nr; i++) {
-		double value = total_scaled(&s->now[i]);
+		const struct total *now = &s->now[i];
+		struct total *sum = &s->runs.totals[i];
+		double value = total_scaled(now);
 
+		sum->value += now->value;
+		sum->enabled += now->enabled;
+		sum->running += now->running;
+		sum->known |= now->known;
+		sum->failed |= now->failed;
+		/* A run in which the event had no part of the PMU has no count. */
+		if (!now->running)
+			continue;
 		s->runs.sum[i] += value;
 		s->runs.squares[i] += value * value;
+		s->runs.counted[i]++;
 	}
 	s->runs.elapsed += elapsed;
 	s->runs.elapsed_squares += elapsed * elapsed;
 	s->runs.nr++;
+}
+
+/* The ratios of a group are valid if they were so in each run. */
+static void keep_ratios(struct stat *s, int *kept)
+{
+	int r, g, nr = s->events.nr_groups;
+
+	for (r = 0; r < s->counters.nr_rows; r++) {
+		for (g = 0; g < nr; g++) {
+			int *ratio = &s->counters.rows[r].ratios[g];
+
+			*ratio &= s->runs.nr > 1 ? kept[r * nr + g] : 1;
+			kept[r * nr + g] = *ratio;
+		}
+	}
 }
 
 static void open_all(struct stat *s, struct child *child)
@@ -340,6 +363,8 @@ static void open_all(struct stat *s, struct child *child)
 		s->before = need(calloc(nr, sizeof(*s->before)));
 		s->runs.sum = need(calloc(nr, sizeof(*s->runs.sum)));
 		s->runs.squares = need(calloc(nr, sizeof(*s->runs.squares)));
+		s->runs.counted = need(calloc(nr, sizeof(*s->runs.counted)));
+		s->runs.totals = need(calloc(nr, sizeof(*s->runs.totals)));
 	}
 	memset(s->before, 0, nr * sizeof(*s->before));
 	if (s->attach && s->targets.command)
@@ -366,7 +391,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	if (!error)
 		wait_for_end(s, set, child.pid, begin);
 	if (child.pid > 0)
-		status = end_child(s, child.pid);
+		status = end_child(s, set, child.pid);
 	if (error) {
 		say_failed(s->targets.command[0], 0, strerror(error));
 		exit(status);
@@ -380,35 +405,10 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	return status;
 }
 
-/* Makes the totals the means of all runs. */
-static void average(struct stat *s, struct total *sums)
-{
-	int i, nr = s->counters.nr_rows * s->events.nr;
-
-	for (i = 0; i < nr; i++) {
-		s->now[i] = sums[i];
-		s->now[i].value = s->runs.sum[i] / s->runs.nr + 0.5;
-		s->now[i].running = sums[i].running / s->runs.nr;
-		s->now[i].enabled = s->now[i].running;
-	}
-}
-
-static void sum_up(const struct stat *s, struct total *sums)
-{
-	int i, nr = s->counters.nr_rows * s->events.nr;
-
-	for (i = 0; i < nr; i++) {
-		sums[i].enabled += s->now[i].enabled;
-		sums[i].running += s->now[i].running;
-		sums[i].known |= s->now[i].known;
-		sums[i].failed |= s->now[i].failed;
-	}
-}
-
 static int count(struct stat *s)
 {
-	struct total *sums = NULL;
 	struct stat_print p;
+	int *ratios = NULL;
 	sigset_t set;
 	double elapsed = 0, at = 0;
 	int status = 0;
@@ -421,24 +421,25 @@ static int count(struct stat *s)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (run = 0; run < s->options.repeat && !stopped; run++) {
 		status = run_once(s, &set, &elapsed, &at);
-		if (!sums)
-			sums = need(calloc(s->counters.nr_rows * s->events.nr + 1, sizeof(*sums)));
+		if (!ratios)
+			ratios = need(calloc(s->counters.nr_rows * s->events.nr_groups + 1,
+					     sizeof(*ratios)));
 		add_run(s, elapsed);
-		sum_up(s, sums);
+		keep_ratios(s, ratios);
 	}
 	p = print_of(s);
 	p.elapsed = elapsed;
 	p.at = at;
 	if (s->options.repeat > 1) {
-		average(s, sums);
 		p.runs = &s->runs;
+		p.totals = s->runs.totals;
 		p.elapsed = s->runs.elapsed / s->runs.nr;
 	}
 	if (!s->options.interval_ms)
 		stat_print_heading(&p);
 	stat_print_counts(&p);
 	stat_print_end(&p);
-	free(sums);
+	free(ratios);
 	return status;
 }
 
@@ -502,7 +503,9 @@ int command_stat(int argc, char **argv)
 	}
 	s.options.what = describe(&s);
 	status = count(&s);
-	if (s.output && fclose(s.options.file))
-		die("%s: %s", s.output, strerror(errno));
+	if (ferror(s.options.file) | (s.output ? fclose(s.options.file) : 0)) {
+		say("%s: the counts cannot be written", s.output ? s.output : "standard error");
+		return STATUS_FAILED;
+	}
 	return status;
 }

@@ -25,19 +25,23 @@ struct stat_options {
 
 /**
  * struct stat_runs - sums over the runs of -r, of event e in row r: [r * events->nr + e]
- * @sum:	sum of the counts
+ * @sum:	sum of the scaled counts
  * @squares:	sum of their squares
+ * @counted:	number of runs in which the event counted
+ * @totals:	sums of the totals
  */
 struct stat_runs {
 	double *sum;
 	double *squares;
+	long *counted;
+	struct total *totals;
 	double elapsed, elapsed_squares;
 	long nr;
 };
 
 /**
  * struct stat_print - what is printed
- * @totals:	count of event e in row r of the interval or of all runs: [r * events->nr + e]
+ * @totals:	count of event e in row r of the interval, or sum of all runs: [r * events->nr + e]
  * @runs:	runs of -r; NULL without
  * @at:		seconds since the beginning, with -I
  * @elapsed:	seconds of this interval, or of an average run

@@ -12,6 +12,8 @@ struct line {
 	const struct wanted *event;
 	const struct row *row;
 	const struct total *total;
+	double value;	/* scaled; of several runs the mean */
+	double running;	/* nanoseconds; of several runs the mean */
 	struct metric metric;
 	double spread;	/* relative standard error in per cent; below 0 without */
 };
@@ -19,7 +21,7 @@ struct line {
 /* Returns the relative standard error of the mean, in per cent. */
 static double spread_of(double sum, double squares, long nr)
 {
-	double mean = sum / nr, variance;
+	double mean = nr ? sum / nr : 0, variance;
 
 	if (nr < 2 || mean <= 0)
 		return 0;
@@ -45,11 +47,6 @@ static double share_of(const struct line *l)
 	return is_counted(l) && t->running < t->enabled ? 100.0 * t->running / t->enabled : 100;
 }
 
-static double value_of(const struct line *l)
-{
-	return total_scaled(l->total) * l->event->scale;
-}
-
 static bool is_whole_number(const struct line *l)
 {
 	return l->event->scale == 1;
@@ -67,13 +64,13 @@ static void print_csv(const struct stat_print *p, const struct line *l)
 	if (!is_counted(l))
 		fprintf(f, "%s%s", excuse(l), sep);
 	else
-		fprintf(f, is_whole_number(l) ? "%.0f%s" : "%.2f%s", value_of(l), sep);
+		fprintf(f, is_whole_number(l) ? "%.0f%s" : "%.2f%s", l->value, sep);
 	fprintf(f, "%s%s%s%s", l->event->unit, sep, l->event->name, sep);
 	if (l->row->cgroup)
 		fprintf(f, "%s%s", l->row->cgroup, sep);
 	if (l->spread >= 0)
 		fprintf(f, "%.2f%%%s", l->spread, sep);
-	fprintf(f, "%llu%s%.2f%s", (unsigned long long)l->total->running, sep, share_of(l), sep);
+	fprintf(f, "%.0f%s%.2f%s", l->running, sep, share_of(l), sep);
 	if (l->metric.unit[0])
 		fprintf(f, "%.3f%s%s\n", l->metric.value, sep, l->metric.unit);
 	else
@@ -100,7 +97,7 @@ static void print_json(const struct stat_print *p, const struct line *l)
 	if (p->counters->per_cpu)
 		json_object_object_add(o, "cpu", json_object_new_string(text));
 	if (is_counted(l))
-		snprintf(text, sizeof(text), "%f", value_of(l));
+		snprintf(text, sizeof(text), "%f", l->value);
 	json_object_object_add(o, "counter-value",
 			       json_object_new_string(is_counted(l) ? text : excuse(l)));
 	json_object_object_add(o, "unit", json_object_new_string(l->event->unit));
@@ -109,7 +106,7 @@ static void print_json(const struct stat_print *p, const struct line *l)
 		json_object_object_add(o, "cgroup", json_object_new_string(l->row->cgroup));
 	if (l->spread >= 0)
 		add_number(o, "variance", "%.2f", l->spread);
-	json_object_object_add(o, "event-runtime", json_object_new_uint64(l->total->running));
+	json_object_object_add(o, "event-runtime", json_object_new_uint64(l->running));
 	add_number(o, "pcnt-running", "%.2f", share_of(l));
 	add_number(o, "metric-value", "%f", l->metric.value);
 	json_object_object_add(o, "metric-unit", json_object_new_string(l->metric.unit));
@@ -138,7 +135,7 @@ static void print_text(const struct stat_print *p, const struct line *l)
 	if (!is_counted(l))
 		fprintf(f, "%18s", excuse(l));
 	else
-		fprintf(f, is_whole_number(l) ? "%18.0f" : "%18.2f", value_of(l));
+		fprintf(f, is_whole_number(l) ? "%18.0f" : "%18.2f", l->value);
 	fprintf(f, " %-4s %-24s", l->event->unit, l->event->name);
 	if (l->row->cgroup)
 		fprintf(f, " %-16s", l->row->cgroup);
@@ -150,23 +147,42 @@ static void print_text(const struct stat_print *p, const struct line *l)
 	fputc('\n', f);
 }
 
+/* Sets what is printed of event e in row r. */
+static void set_line(const struct stat_print *p, int r, int e, struct line *l)
+{
+	const struct counters *c = p->counters;
+	const struct stat_runs *runs = p->runs;
+	int nr = c->events->nr, at = r * nr + e;
+	double elapsed = p->elapsed;
+
+	l->event = &c->events->list[e];
+	l->row = &c->rows[r];
+	l->total = &p->totals[at];
+	l->value = total_scaled(l->total);
+	l->running = l->total->running;
+	l->spread = -1;
+	if (runs) {
+		l->value = runs->counted[at] ? runs->sum[at] / runs->counted[at] : 0;
+		l->running /= runs->nr;
+		l->spread = spread_of(runs->sum[at], runs->squares[at], runs->counted[at]);
+		/* The totals are sums of all runs. */
+		elapsed *= runs->nr;
+	}
+	l->value *= l->event->scale;
+	memset(&l->metric, 0, sizeof(l->metric));
+	if (is_counted(l))
+		l->metric = metric_of(c, l->row, p->totals + r * nr, e, elapsed);
+}
+
 void stat_print_counts(const struct stat_print *p)
 {
 	const struct counters *c = p->counters;
-	int nr = c->events->nr, e, r, at;
 	struct line l;
+	int e, r;
 
-	for (e = 0; e < nr; e++) {
+	for (e = 0; e < c->events->nr; e++) {
 		for (r = 0; r < c->nr_rows; r++) {
-			at = r * nr + e;
-			l.event = &c->events->list[e];
-			l.row = &c->rows[r];
-			l.total = &p->totals[at];
-			memset(&l.metric, 0, sizeof(l.metric));
-			if (is_counted(&l))
-				l.metric = metric_of(c, l.row, p->totals + r * nr, e, p->elapsed);
-			l.spread = !p->runs ? -1 : spread_of(p->runs->sum[at],
-							     p->runs->squares[at], p->runs->nr);
+			set_line(p, r, e, &l);
 			if (p->options->json)
 				print_json(p, &l);
 			else if (p->options->separator)

@@ -85,6 +85,12 @@ bool each_number(const char *list, void (*call)(void *data, int number), void *d
 
 static void add(struct targets *t, int pid, int cpu, const char *cgroup)
 {
+	int i;
+
+	/* A place that is named twice is counted once. */
+	for (i = 0; !cgroup && i < t->nr; i++)
+		if (t->places[i].pid == pid && t->places[i].cpu == cpu)
+			return;
 	t->places = need(realloc(t->places, (t->nr + 1) * sizeof(*t->places)));
 	t->places[t->nr].pid = pid;
 	t->places[t->nr].cpu = cpu;

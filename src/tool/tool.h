@@ -4,6 +4,7 @@
 #define TALLY_TOOL_H
 
 #include <argp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <libtally.h>
@@ -21,6 +22,8 @@ enum status {
 
 /* Name of the command that runs, for messages: "tally stat". */
 extern const char *tool_name;
+/* Signals that were blocked at the start, and are so for commands. */
+extern sigset_t tool_mask;
 
 /* Prints a sentence on standard error, with the name of the command. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -42,6 +45,9 @@ int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int
 		    void *input);
 /* Parses a number within limits; argp reports another text and exits. */
 long number_argument(struct argp_state *state, const char *text, long least, long most);
+
+/* Catches SIGINT and SIGTERM, but what was ignored at the start, as in the background. */
+void catch_signals(const struct sigaction *action);
 
 /* Reads the first line of a file; false if there is none. */
 bool read_line(const char *path, char *line, size_t size);

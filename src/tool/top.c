@@ -307,6 +307,13 @@ static void show(struct top *t)
 	}
 }
 
+/* A failure ends the program in the middle of a screen. */
+static void restore(void)
+{
+	if (stdscr && !isendwin())
+		endwin();
+}
+
 static int run(struct top *t)
 {
 	struct sigaction action = { .sa_handler = end };
@@ -316,6 +323,7 @@ static int run(struct top *t)
 		say("standard input and output are no terminal; tally top --once prints one table");
 		return STATUS_FAILED;
 	}
+	atexit(restore);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		say("the terminal '%s' is not known; tally top --once prints one table",
@@ -332,7 +340,6 @@ static int run(struct top *t)
 	keypad(stdscr, TRUE);
 	show(t);
 	endwin();
-	delscreen(screen);
 	return 0;
 }
 

@@ -229,10 +229,13 @@ static void watch_rate(struct watch *w)
 		value = total_scaled(&since);
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
-		/* What did not count has no rate. */
-		if (!stopped && since.running && !before.failed && is_passed(w, value))
+		/* A task that did not run has the rate 0, and what had no PMU has none. */
+		if (!stopped && (since.running || !since.enabled) && !before.failed &&
+		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
 		last = now;
+		if ((w->targets.pids || w->targets.tids) && counters_exited(&w->counters))
+			return;
 		/* The command may have taken longer than the interval. */
 		if (now_ns() > next + w->interval_ms * 1000000ULL) {
 			counters_read(&w->counters);
@@ -347,8 +350,7 @@ int command_watch(int argc, char **argv)
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &w);
 	parse_condition(&w);
 	device = device_or_die();
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	catch_signals(&action);
 	if (w.compares) {
 		open_event(&w, device);
 		watch_rate(&w);

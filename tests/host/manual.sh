@@ -244,7 +244,7 @@ completion() {
 	check "completion, $with: members" offers 'pair/cs pair/cycles' stat --attach = pair
 	check "completion, $with: names from debugfs" completes_running_from_debugfs
 	check "completion, $with: keys to sort by" offers 'rate count name' top -s ''
-	check "completion, $with: addresses" offers '9868' export --listen = localhost : ''
+	check "completion, $with: addresses" offers '9868' export --listen = 127.0.0.1 : ''
 	check "completion, $with: files" completes_files
 	check "completion, $with: a program" includes 'true' stat -e cs -- tru
 	check "completion, $with: a program behind a condition" includes 'true' watch "'cs > 1/s'" tru

@@ -91,11 +91,11 @@ static int parse(struct tally_parse *p)
 	attr->type = PERF_TYPE_HARDWARE;
 	attr->config1 = 17;
 	attr->exclude_kernel = !strcmp(name, "cycles:u");
-	/* As for a library with a longer struct, which may have something in its last member. */
-	if (!strncmp(name, "cycles-later", 12))
-		attr->size = 144;
-	if (!strcmp(name, "cycles-later-used"))
-		((char *)attr)[140] = 1;
+	/* The event needs a member that only a later, longer struct has. */
+	if (!strcmp(name, "cycles-later"))
+		return fails(p->error, E2BIG, "the event needs members that attr's size leaves out");
+	/* The size is that of the caller. */
+	attr->config2 = attr->size;
 	return 0;
 }
 

@@ -120,6 +120,7 @@
  *   publish_default_ns of struct tally_info;
  * - sees which events exist, and what they count unless that may be an address: also the module,
  *   the CPU, the state, and the process if it is in the caller's PID namespace;
+ * - learns which names of events the machine has, by TALLY_IOC_PARSE;
  * - takes kernel memory and events up to the limits below.
  *
  * Limits
@@ -127,7 +128,8 @@
  *   behind it in struct tally_info. EDQUOT reports that a limit is reached; open(2) of the device
  *   can report it, too. A file is also charged for its filter (EDQUOT of
  *   PERF_EVENT_IOC_SET_FILTER), and for each child that it follows (inherit). A child beyond
- *   memory_per_user is counted, but has no records; the kernel log says so.
+ *   memory_per_user is counted, but has no records; the kernel log says so. Events of
+ *   TALLY_IOC_LINE are charged to nobody, as those of debugfs.
  * - Pages of rings are charged as locked memory: mlock_kbytes of the module's parameters for each
  *   online CPU, shared with perf's own rings, then RLIMIT_MEMLOCK. mmap(2) of more is EPERM, with a
  *   line in the kernel log, unless the caller has CAP_IPC_LOCK.
@@ -320,7 +322,8 @@
 
 /*
  * struct tally_error's field: the member that was refused. It is a member of the struct
- * that the call was given, or of its perf_event_attr: ATTR_AT(offset) has the offset in
+ * that the call was given, or of its perf_event_attr; LINE is the text of TALLY_IOC_LINE and
+ * TALLY_IOC_PARSE, and FLAGS the op of the former: ATTR_AT(offset) has the offset in
  * bytes, ATTR_BIT(number) the number of a one-bit member, from 0 for "disabled" on;
  * precise_ip is 15 and 16.
  */
@@ -640,10 +643,11 @@ struct tally_read {
  * @what:	written: the event as a line for debugfs; empty if it may hold an address and
  *		the caller lacks CAP_PERFMON
  * @overflows:	written: overflows since the event was made; 0 without a period
- * @missed:	written: overflows without a call of a handler that is no direct one
+ * @missed:	written: overflows that a handler in interrupt or in a work was not called for
  * @lost:	written: records without room
  * @throttled:	written: number of times that too many overflows turned the event off
- * @cgroup:	written: path of the cgroup whose tasks count; empty for none. A longer path is cut.
+ * @cgroup:	written: path of the cgroup whose tasks count, from the root of the hierarchy;
+ *		empty for none. A longer path is cut.
  *
  * If the caller lacks CAP_PERFMON, the four numbers from @overflows on are 2^64 - 1, and @cgroup is
  * empty.
@@ -721,8 +725,8 @@ struct tally_attach {
  * CREATE	make an event or a set from a line, as debugfs' file create does. The event belongs
  *		to tally: it counts until it is removed or the module is unloaded.
  * REMOVE	remove the event or set of this name, as debugfs' file remove does
- * ENABLE	let the event or set of this name count
- * DISABLE	let it stand still; it keeps its count
+ * ENABLE	enable the event or set of this name
+ * DISABLE	disable it; its count stays
  */
 #define TALLY_LINE_CREATE	0
 #define TALLY_LINE_REMOVE	1
@@ -734,13 +738,16 @@ struct tally_attach {
  *
  * @size:	size of the struct, in bytes
  * @op:		TALLY_LINE_*
- * @line:	address of a text of at most 1023 bytes, with its NUL: a line, or a name
+ * @line:	address of a text of at most 1023 bytes and a NUL, without line feeds inside: a
+ *		line, or a name
  * @error:	as struct tally_open's
  *
- * Lockdown refuses the files of debugfs, but not this call. Errors: EACCES without CAP_PERFMON;
- * EINVAL for a text that is no line; ENOENT for an event that does not exist, or that this
- * machine does not have; EEXIST; EPERM for an event of a file or of another module, for a member
- * of a set, and for counts of a function under lockdown; as TALLY_IOC_OPEN.
+ * Lockdown refuses the files of debugfs, but not this call. A failure that the text causes has
+ * no stage and no field. Errors: EACCES without CAP_PERFMON; EFAULT; EINVAL for an unknown @op and
+ * for a text that is no line; ENOENT for an event that does not exist, or that this machine does
+ * not have; EEXIST; EPERM for an event of a file or of another module, for a member of a set, and
+ * for counts of a function under lockdown for confidentiality; ESRCH for ENABLE of an event whose
+ * task has exited, and ENODATA of a pinned one without room on the PMU; as TALLY_IOC_OPEN.
  */
 struct tally_line {
 	__u32 size;
@@ -754,7 +761,7 @@ struct tally_line {
  *
  * @size:	size of the struct, in bytes
  * @reserved:	0
- * @name:	address of a text of at most 1023 bytes, with its NUL: an event as in a line, with
+ * @name:	address of a text of at most 1023 bytes and a NUL: an event as in a line, with
  *		modifiers, without options
  * @attr:	address of a struct perf_event_attr whose size is set; written: type, config,
  *		config1 to config3, bp_addr, bp_len, bp_type and the bits of modifiers, 0 in all
@@ -762,9 +769,10 @@ struct tally_line {
  * @error:	as struct tally_open's
  *
  * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.
- * Errors: EACCES for a kprobe without CAP_PERFMON; EINVAL for a text that is no event; ENOENT for
- * an event that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's
- * size leaves out; ENOMEM.
+ * Errors: EACCES for a kprobe without CAP_PERFMON, and EPERM under lockdown for confidentiality;
+ * EINVAL for a text that is no event, for @reserved and for a size of attr below 64; ENOENT for an
+ * event that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's size
+ * leaves out; EFAULT; ENOMEM.
  */
 struct tally_parse {
 	__u32 size;

@@ -74,7 +74,7 @@ static int cut(struct making *m)
 	*begin++ = '\0';
 	if (m->symbol && !*m->symbol)
 		return bad(m, -EINVAL, "no function");
-	/* perf asks about its kprobes; the probe of a function is tally's own. */
+	/* perf checks lockdown for its kprobes, and tally for its own probes. */
 	if (m->symbol && security_locked_down(LOCKDOWN_KPROBES))
 		return bad(m, -EPERM, "a function: the kernel is locked down");
 	rest = tally_name_members(begin, &m->members, m->why, sizeof(m->why));
@@ -263,8 +263,8 @@ static int make(struct making *m, const char *line)
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
- * taken; EOPNOTSUPP for a period; EPERM for a function under lockdown; ENOMEM; the error of
- * tally_builder_parse(), of tally_set_build() or of tally_func_attach().
+ * taken; EOPNOTSUPP for a period; EPERM for a function where lockdown forbids kprobes; ENOMEM;
+ * the error of tally_builder_parse(), of tally_set_build() or of tally_func_attach().
  */
 int tally_line_set_create(const char *line, char *why, size_t size)
 {
@@ -305,12 +305,12 @@ bool tally_line_set_remove(const char *name)
  * @on: enable it
  * @err: receives the result of tally_set_enable()
  *
- * Context: Process context, may sleep. Nobody removes a set meanwhile.
+ * Context: Process context, may sleep. Who removes the set waits meanwhile.
  * Return: whether there is such a set.
  */
 bool tally_line_set_enable(const char *name, bool on, int *err)
 {
-	struct tally_folder_name *folder = tally_registry_take_folder(name);
+	struct tally_folder_name *folder = tally_registry_hold_folder(name);
 	struct tally_line_set *ls;
 
 	if (!folder)
@@ -321,7 +321,7 @@ bool tally_line_set_enable(const char *name, bool on, int *err)
 		*err = tally_set_enable(ls->set);
 	else
 		tally_set_disable(ls->set);
-	tally_registry_list_folder(folder);
+	tally_registry_let_folder(folder);
 	return true;
 }
 

@@ -8,7 +8,6 @@
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <tally/tally.h>
@@ -23,9 +22,6 @@ static void count_only(struct tally_event *ev,
 		       const struct tally_sample *sample, void *context)
 {
 }
-
-/* Held while an event of a line is removed, enabled or disabled. Nests outside all others. */
-static DEFINE_MUTEX(lines_lock);
 
 /**
  * tally_line_create - make an event or a set from a line of text
@@ -71,12 +67,23 @@ int tally_line_remove(const char *name, char *why, size_t size)
 	LIST_HEAD(doomed);
 	int err = 0;
 
-	mutex_lock(&lines_lock);
 	if (!tally_line_set_remove(name))
 		err = tally_registry_take_line(name, &doomed, &text);
 	tally_events_destroy(&doomed);
-	mutex_unlock(&lines_lock);
 	strscpy(why, text, size);
+	return err;
+}
+
+/* Enables or disables an event that is held, and lets it go. */
+static int enable(struct tally_event *ev, bool on)
+{
+	int err = 0;
+
+	if (on)
+		err = tally_event_enable(ev);
+	else
+		tally_event_disable(ev);
+	tally_registry_let_line(ev);
 	return err;
 }
 
@@ -88,24 +95,24 @@ int tally_line_remove(const char *name, char *why, size_t size)
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT and EPERM as tally_line_remove(); the error of tally_event_enable() or
- * tally_set_enable().
+ * Return: 0; ENOENT and EPERM as tally_line_remove(); ESRCH and ENODATA as
+ * tally_event_enable().
  */
 int tally_line_enable(const char *name, bool on, char *why, size_t size)
 {
-	const char *text = "perf refuses it";
+	const char *text = "";
 	struct tally_event *ev;
 	int err;
 
-	mutex_lock(&lines_lock);
 	if (!tally_line_set_enable(name, on, &err)) {
-		err = tally_registry_find_line(name, &ev, &text);
-		if (!err && on)
-			err = tally_event_enable(ev);
-		else if (!err)
-			tally_event_disable(ev);
+		err = tally_registry_hold_line(name, &ev, &text);
+		if (!err)
+			err = enable(ev, on);
 	}
-	mutex_unlock(&lines_lock);
+	if (err == -ESRCH)
+		text = "the task has exited";
+	else if (err == -ENODATA)
+		text = "other events have the PMU: a pinned event has no room";
 	strscpy(why, text, size);
 	return err;
 }

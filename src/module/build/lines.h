@@ -7,8 +7,8 @@
 /* Bytes of the longest line: an event, a name and all options. */
 #define TALLY_LINE_LEN 1024
 
-/* Bytes of the longest sentence about a line. */
-#define TALLY_LINE_WHY 256
+/* Bytes of the longest sentence about a line: struct tally_error has as many. */
+#define TALLY_LINE_WHY 112
 
 int tally_line_create(const char *line, char *why, size_t size);
 int tally_line_remove(const char *name, char *why, size_t size);

@@ -403,8 +403,12 @@ static enum tally_state inherited_state(const struct tally_counter *c,
 		return TALLY_STATE_EXITED;
 	if (state == PERF_EVENT_STATE_ERROR)
 		return TALLY_STATE_ERROR;
-	/* perf has no other event of an inherited counter that is off. */
-	if (state == PERF_EVENT_STATE_OFF && c->attr.enable_on_exec)
+	/*
+	 * Without a child, perf has swapped nothing: the event is the task's own, and is off only
+	 * until exec(). With a child that was forked before, it may be the child's.
+	 */
+	if (state == PERF_EVENT_STATE_OFF && c->attr.enable_on_exec &&
+	    list_empty(&event->child_list))
 		return TALLY_STATE_OFF;
 	if (state == PERF_EVENT_STATE_ACTIVE || tally_task_is_running(task))
 		return TALLY_STATE_ACTIVE;

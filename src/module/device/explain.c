@@ -41,9 +41,24 @@ int tally_explain_check(u64 address, u32 *size)
 }
 
 /**
- * tally_explain - write the cause of a failure to the program
- * @address: address that tally_explain_check() passed
- * @size: size that it returned
+ * tally_explain_as - write the cause of a failure to the program
+ * @address: address that tally_explain_check() accepted
+ * @size: size of the program's struct, by tally_explain_check()
+ * @e: the cause
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_explain_as(u64 address, u32 size, struct tally_error *e)
+{
+	/* The program may have unmapped it meanwhile. The errno says enough then. */
+	if (address)
+		tally_copyin_answer(u64_to_user_ptr(address), e, sizeof(*e), size);
+}
+
+/**
+ * tally_explain - write the cause of a failure that a builder has
+ * @address: address that tally_explain_check() accepted
+ * @size: size of the program's struct, by tally_explain_check()
  * @b: builder with the cause
  * @err: the error that the ioctl returns
  *
@@ -58,9 +73,6 @@ void tally_explain(u64 address, u32 size, const struct tally_builder *b, int err
 		.cpu = b->err_cpu,
 	};
 
-	if (!address)
-		return;
 	strscpy(e.text, b->why, sizeof(e.text));
-	/* The program may have unmapped it meanwhile. The errno says enough then. */
-	tally_copyin_answer(u64_to_user_ptr(address), &e, sizeof(e), size);
+	tally_explain_as(address, size, &e);
 }

@@ -100,8 +100,18 @@ static pid_t pid_of(const struct tally_event *ev)
 	return task ? task_pid_vnr((struct task_struct *)task) : -1;
 }
 
+/**
+ * struct looking - one TALLY_IOC_NEXT
+ * @next: the answer
+ * @perfmon: the caller has CAP_PERFMON
+ */
+struct looking {
+	struct tally_next next;
+	bool perfmon;
+};
+
 /* The config of other types may reveal a kernel address. */
-static bool may_see(const struct tally_event *ev)
+static bool may_see(const struct tally_event *ev, bool perfmon)
 {
 	switch (ev->attr.type) {
 	case PERF_TYPE_HARDWARE:
@@ -111,18 +121,18 @@ static bool may_see(const struct tally_event *ev)
 	case PERF_TYPE_RAW:
 		return true;
 	default:
-		return tally_perfmon_capable();
+		return perfmon;
 	}
 }
 
-/* What only those may see who may watch all tasks: others see that they do not. */
-static void describe_more(struct tally_event *ev, struct tally_next *n)
+/* Fills in overflows and the cgroup. Without CAP_PERFMON, the numbers are U64_MAX. */
+static void describe_more(struct tally_event *ev, struct tally_next *n, bool perfmon)
 {
 	struct cgroup_subsys_state *css = ev->counter->target.css;
 	struct tally_overflow_stats stats;
 	char *path;
 
-	if (!tally_perfmon_capable()) {
+	if (!perfmon) {
 		n->overflows = U64_MAX;
 		n->missed = U64_MAX;
 		n->lost = U64_MAX;
@@ -144,8 +154,9 @@ static void describe_more(struct tally_event *ev, struct tally_next *n)
 /* Called with the registry locked; takes the lock of the counter. */
 static void describe_next(struct tally_event *ev, void *to)
 {
-	struct tally_next *n = to;
-	bool see = may_see(ev);
+	struct looking *l = to;
+	struct tally_next *n = &l->next;
+	bool see = may_see(ev, l->perfmon);
 
 	n->id = ev->id;
 	n->state = tally_event_state(ev);
@@ -156,7 +167,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	/* A generated name reveals what the event counts. */
 	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
-	describe_more(ev, n);
+	describe_more(ev, n, l->perfmon);
 	if (!see)
 		return;
 	n->config = ev->attr.config;
@@ -165,18 +176,20 @@ static void describe_next(struct tally_event *ev, void *to)
 
 int tally_ioc_next(struct tally_next __user *arg)
 {
-	struct tally_next n;
+	struct looking l;
+	struct tally_next *n = &l.next;
 	u64 after;
 	u32 size;
 	int err;
 
-	err = tally_copyin_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
+	err = tally_copyin_request(n, sizeof(*n), arg, sizeof(*n), NEXT_SIZE_1, &size);
 	if (err)
 		return err;
-	if (n.reserved)
+	if (n->reserved)
 		return -EINVAL;
-	after = n.id;
-	memset(&n, 0, sizeof(n));
-	err = tally_registry_after(after, describe_next, &n);
-	return err ?: tally_copyin_answer(arg, &n, sizeof(n), size);
+	after = n->id;
+	memset(&l, 0, sizeof(l));
+	l.perfmon = tally_perfmon_capable();
+	err = tally_registry_after(after, describe_next, &l);
+	return err ?: tally_copyin_answer(arg, n, sizeof(*n), size);
 }

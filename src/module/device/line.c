@@ -3,37 +3,72 @@
  * The ioctls that take text: lines as those of debugfs, for events that outlive the program,
  * and names of events, for programs that open events themselves.
  */
+#include <linux/build_bug.h>
 #include <linux/err.h>
-#include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
 #include "base/copyin.h"
 #include "build/lines.h"
-#include "builder/builder.h"
 #include "builder/name.h"
 #include "builder/rights.h"
 #include "device/explain.h"
 #include "device/line.h"
 
-/* Copies a text; it is stripped, and not empty. The caller frees it. */
-static char *take_text(u64 address, struct tally_builder *b, char **stripped)
+/* Keeps the cause of a failure. Returns @err. */
+static int bad(struct tally_error *e, u32 stage, u32 field, int err, const char *why)
+{
+	e->stage = stage;
+	e->field = field;
+	strscpy(e->text, why, sizeof(e->text));
+	return err;
+}
+
+static int bad_request(struct tally_error *e, u32 field, int err, const char *why)
+{
+	return bad(e, TALLY_STAGE_REQUEST, field, err, why);
+}
+
+/* Copies a text; @stripped is not empty, and has one line. The caller frees the text. */
+static char *take_text(u64 address, struct tally_error *e, char **stripped)
 {
 	char *text = strndup_user(u64_to_user_ptr(address), TALLY_LINE_LEN);
+	const char *why = NULL;
 
 	if (IS_ERR(text)) {
-		tally_bad_request(b, TALLY_FIELD_LINE, PTR_ERR(text),
-				  PTR_ERR(text) == -EINVAL ? "the line has more than 1023 bytes" :
-							     "the line cannot be read");
+		bad_request(e, TALLY_FIELD_LINE, 0, PTR_ERR(text) == -EINVAL ?
+			    "the text has more than 1023 bytes" : "the text cannot be read");
 		return text;
 	}
 	*stripped = strim(text);
-	if (**stripped)
+	if (!**stripped)
+		why = "an empty text";
+	else if (strchr(*stripped, '\n'))
+		why = "a text has one line";
+	if (!why)
 		return text;
 	kfree(text);
-	return ERR_PTR(tally_bad_request(b, TALLY_FIELD_LINE, -EINVAL, "an empty line"));
+	return ERR_PTR(bad_request(e, TALLY_FIELD_LINE, -EINVAL, why));
+}
+
+/* Calls a function that takes an ioctl's struct and has the cause of a failure to write. */
+static int answer(void *request, u64 error, int (*take)(const void *request, struct tally_error *e))
+{
+	struct tally_error e = { .cpu = -1 };
+	u32 size;
+	int err;
+
+	err = tally_explain_check(error, &size);
+	if (err)
+		return err;
+	err = take(request, &e);
+	e.error = -err;
+	if (err)
+		tally_explain_as(error, size, &e);
+	return err;
 }
 
 /* ---- TALLY_IOC_LINE ---- */
@@ -50,107 +85,103 @@ static int take_line(u32 op, const char *line, char *why, size_t size)
 	}
 }
 
-static int do_line(const struct tally_line *l, struct tally_builder *b)
+static int do_line(const void *request, struct tally_error *e)
 {
-	char why[TALLY_LINE_WHY] = "", *text, *line;
+	const struct tally_line *l = request;
+	char *text, *line;
 	int err;
 
+	BUILD_BUG_ON(sizeof(e->text) < TALLY_LINE_WHY);
 	if (l->op > TALLY_LINE_DISABLE)
-		return tally_bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown op");
-	if (!tally_perfmon_capable()) {
-		b->stage = TALLY_STAGE_PERMISSION;
-		return tally_bad(b, -EACCES,
-				 "an event that outlives its program needs CAP_PERFMON");
-	}
-	text = take_text(l->line, b, &line);
+		return bad_request(e, TALLY_FIELD_FLAGS, -EINVAL, "unknown op");
+	if (!tally_perfmon_capable())
+		return bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, -EACCES,
+			   "an event that outlives its program needs CAP_PERFMON");
+	text = take_text(l->line, e, &line);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	b->stage = TALLY_STAGE_NONE;
-	err = take_line(l->op, line, why, sizeof(why));
+	err = take_line(l->op, line, e->text, TALLY_LINE_WHY);
 	kfree(text);
-	return err ? tally_bad(b, err, "%s", why) : 0;
+	return err;
 }
 
 int tally_ioc_line(void __user *arg)
 {
-	struct tally_builder b;
 	struct tally_line l;
-	u32 size, error_size;
+	u32 size;
 	int err;
 
-	err = tally_copyin_request(&l, sizeof(l), arg, sizeof(l), sizeof(l), &size) ?:
-	      tally_explain_check(l.error, &error_size);
-	if (err)
-		return err;
-	tally_builder_clear(&b, THIS_MODULE);
-	err = do_line(&l, &b);
-	if (err)
-		tally_explain(l.error, error_size, &b, err);
-	return err;
+	err = tally_copyin_request(&l, sizeof(l), arg, sizeof(l), sizeof(l), &size);
+	return err ?: answer(&l, l.error, do_line);
 }
 
 /* ---- TALLY_IOC_PARSE ---- */
 
 /* Writes attr in the size that the program's header has. */
-static int put_attr(u64 address, struct perf_event_attr *attr, struct tally_builder *b)
+static int put_attr(u64 address, struct perf_event_attr *attr, struct tally_error *e)
 {
 	struct perf_event_attr __user *to = u64_to_user_ptr(address);
 	u32 size;
 
 	if (get_user(size, &to->size))
-		return tally_bad_request(b, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be read");
+		return bad_request(e, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be read");
 	if (size < PERF_ATTR_SIZE_VER0)
-		return tally_bad_request(b, TALLY_FIELD_ATTR, -EINVAL, "attr's size is too small");
+		return bad_request(e, TALLY_FIELD_ATTR, -EINVAL, "attr's size is too small");
 	if (size < sizeof(*attr) && memchr_inv((char *)attr + size, 0, sizeof(*attr) - size))
-		return tally_bad_request(b, TALLY_FIELD_ATTR, -E2BIG,
-					 "the event needs members that attr's size leaves out");
+		return bad_request(e, TALLY_FIELD_ATTR, -E2BIG,
+				   "the event needs members that attr's size leaves out");
 	attr->size = min_t(size_t, size, sizeof(*attr));
-	return copy_to_user(to, attr, attr->size) ? -EFAULT : 0;
+	if (copy_to_user(to, attr, attr->size))
+		return bad_request(e, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be written");
+	return 0;
 }
 
-static int do_parse(const struct tally_parse *p, struct tally_builder *b)
+/* The attributes of a probe reveal the address of a symbol. perf checks the same for a probe. */
+static int allow_probe(const char *name, struct tally_error *e)
 {
+	int err;
+
+	if (!strstarts(name, "kprobe:") && !strstarts(name, "kretprobe:"))
+		return 0;
+	if (!tally_perfmon_capable())
+		return bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, -EACCES,
+			   "a kprobe needs CAP_PERFMON");
+	err = security_locked_down(LOCKDOWN_KPROBES);
+	return err ? bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, err,
+			 "a kprobe: the kernel is locked down") : 0;
+}
+
+static int do_parse(const void *request, struct tally_error *e)
+{
+	const struct tally_parse *p = request;
 	struct perf_event_attr attr = { };
-	char why[sizeof(b->why)] = "", *text, *name;
 	size_t modifiers_at;
+	char *text, *name;
 	int err;
 
 	if (p->reserved)
-		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
-	text = take_text(p->name, b, &name);
+		return bad_request(e, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+	text = take_text(p->name, e, &name);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	b->stage = TALLY_STAGE_SETTINGS;
-	/* The attributes of a probe may reveal the address of a symbol. */
-	if ((strstarts(name, "kprobe:") || strstarts(name, "kretprobe:")) &&
-	    !tally_perfmon_capable()) {
-		b->stage = TALLY_STAGE_PERMISSION;
-		err = tally_bad(b, -EACCES, "a kprobe needs CAP_PERFMON");
-	} else if (strpbrk(name, " \t\n")) {
-		err = tally_bad(b, -EINVAL, "an event without options is expected");
-	} else {
-		err = tally_name_parse(&attr, name, &modifiers_at, why, sizeof(why));
-		if (err)
-			tally_bad(b, err, "%s", why);
-	}
+	err = allow_probe(name, e);
+	if (!err && strpbrk(name, " \t"))
+		err = bad(e, TALLY_STAGE_SETTINGS, TALLY_FIELD_NONE, -EINVAL,
+			  "an event without options is expected");
+	else if (!err)
+		err = tally_name_parse(&attr, name, &modifiers_at, e->text, sizeof(e->text));
+	if (err && !e->stage)
+		e->stage = TALLY_STAGE_SETTINGS;
 	kfree(text);
-	return err ?: put_attr(p->attr, &attr, b);
+	return err ?: put_attr(p->attr, &attr, e);
 }
 
 int tally_ioc_parse(void __user *arg)
 {
-	struct tally_builder b;
 	struct tally_parse p;
-	u32 size, error_size;
+	u32 size;
 	int err;
 
-	err = tally_copyin_request(&p, sizeof(p), arg, sizeof(p), sizeof(p), &size) ?:
-	      tally_explain_check(p.error, &error_size);
-	if (err)
-		return err;
-	tally_builder_clear(&b, THIS_MODULE);
-	err = do_parse(&p, &b);
-	if (err)
-		tally_explain(p.error, error_size, &b, err);
-	return err;
+	err = tally_copyin_request(&p, sizeof(p), arg, sizeof(p), sizeof(p), &size);
+	return err ?: answer(&p, p.error, do_parse);
 }

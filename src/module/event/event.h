@@ -131,6 +131,8 @@ enum {
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
  * @listed: the event is built and not being released; guarded by the list's lock
+ * @busy: a line enables or disables the event, which is not released meanwhile; guarded by the
+ *	list's lock
  * @name: name that is unique among existing events
  * @file: file of the event, if it is one of several files of a group; written under
  *	tally_set::lock
@@ -167,6 +169,7 @@ struct tally_event {
 	u64 hz;
 	u32 max_rate;
 	bool listed;
+	bool busy;
 	char name[TALLY_NAME_LEN];
 	struct tally_file *file;
 	struct list_head attachments;

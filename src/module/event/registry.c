@@ -4,6 +4,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/hashtable.h>
 #include <linux/math64.h>
@@ -12,20 +13,26 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
+#include <linux/wait.h>
 #include "builder/builder.h"
 #include "event/event.h"
 #include "builder/name.h"
 #include "event/registry.h"
 
 /*
- * This lock guards the lists, the table of names and tally_event::listed. It is taken
- * outside tally_counter::lock, and is not held while an event is built or released.
+ * This lock guards the lists, the table of names, and listed and busy of events and folders. It
+ * is taken outside tally_counter::lock, and is not held while an event is built, enabled or
+ * released, which may take as long as perf does.
  */
 static DEFINE_MUTEX(events_lock);
 static LIST_HEAD(events);
 static DEFINE_HASHTABLE(names, 10);
 static LIST_HEAD(folders);
 static unsigned long nr_events;
+
+/* Counts how often an event or a set of a line stopped to be busy, and wakes who waits for it. */
+static atomic_t line_changes;
+static DECLARE_WAIT_QUEUE_HEAD(line_waits);
 
 /*
  * perf's ids count from 1, and a program may read records of both from one ring. Bit 63 is
@@ -155,6 +162,44 @@ void tally_registry_list_folder(struct tally_folder_name *folder)
 	mutex_unlock(&events_lock);
 }
 
+/*
+ * Waits until an event or a set of a line is not busy any more, after @seen was read from
+ * line_changes. Returns 0, or an error if the caller is being killed.
+ */
+static int wait_for_line(int seen)
+{
+	return wait_event_killable(line_waits, atomic_read(&line_changes) != seen);
+}
+
+static void tell_lines(void)
+{
+	atomic_inc(&line_changes);
+	wake_up_all(&line_waits);
+}
+
+/* Finds a folder, and waits while its set is busy. Returns with events_lock held. */
+static struct tally_folder_name *wait_folder(const char *name)
+{
+	struct tally_folder_name *folder, *found;
+	int seen;
+
+	for (;;) {
+		seen = atomic_read(&line_changes);
+		found = NULL;
+		mutex_lock(&events_lock);
+		list_for_each_entry(folder, &folders, node)
+			if (folder->listed && (!name || !strcmp(folder->name, name)))
+				found = folder;
+		if (!found || !found->busy)
+			return found;
+		mutex_unlock(&events_lock);
+		if (wait_for_line(seen)) {
+			mutex_lock(&events_lock);
+			return NULL;
+		}
+	}
+}
+
 /**
  * tally_registry_take_folder - take a folder that is to be removed
  * @name: name of the folder; NULL for any
@@ -162,20 +207,44 @@ void tally_registry_list_folder(struct tally_folder_name *folder)
  * The name stays taken until tally_registry_unname_folder().
  *
  * Context: Process context, may sleep.
- * Return: the folder, which nobody else takes; NULL if there is none.
+ * Return: the folder, which nobody else takes; NULL if there is none, or the caller is being
+ * killed.
  */
 struct tally_folder_name *tally_registry_take_folder(const char *name)
 {
-	struct tally_folder_name *folder, *found = NULL;
+	struct tally_folder_name *folder = wait_folder(name);
 
-	mutex_lock(&events_lock);
-	list_for_each_entry(folder, &folders, node)
-		if (folder->listed && (!name || !strcmp(folder->name, name)))
-			found = folder;
-	if (found)
-		found->listed = false;
+	if (folder)
+		folder->listed = false;
 	mutex_unlock(&events_lock);
-	return found;
+	return folder;
+}
+
+/**
+ * tally_registry_hold_folder - keep a folder from being taken
+ * @name: name of the folder
+ *
+ * tally_registry_let_folder() must follow.
+ *
+ * Context: Process context, may sleep.
+ * Return: the folder; NULL if there is none, or the caller is being killed.
+ */
+struct tally_folder_name *tally_registry_hold_folder(const char *name)
+{
+	struct tally_folder_name *folder = wait_folder(name);
+
+	if (folder)
+		folder->busy = true;
+	mutex_unlock(&events_lock);
+	return folder;
+}
+
+void tally_registry_let_folder(struct tally_folder_name *folder)
+{
+	mutex_lock(&events_lock);
+	folder->busy = false;
+	mutex_unlock(&events_lock);
+	tell_lines();
 }
 
 void tally_registry_unname_folder(struct tally_folder_name *folder)
@@ -292,7 +361,7 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 	return next ? 0 : -ENOENT;
 }
 
-/* Returns the event of a line that has this name, or why there is none. */
+/* Returns the event of a line that has this name; else the error, EBUSY if it is busy. */
 static struct tally_event *find_line(const char *name, int *err, const char **why)
 {
 	struct tally_event *ev = name_find(name);
@@ -303,6 +372,7 @@ static struct tally_event *find_line(const char *name, int *err, const char **wh
 		*err = -ENOENT;
 		return NULL;
 	}
+	*err = -EPERM;
 	if (strchr(name, '/'))
 		*why = "a member of a set, which is taken as a whole";
 	else if (ev->owner != THIS_MODULE)
@@ -310,28 +380,58 @@ static struct tally_event *find_line(const char *name, int *err, const char **wh
 	else if (ev->of_file)
 		*why = "the event of an open file";
 	else
-		return ev;
-	*err = -EPERM;
-	return NULL;
+		*err = ev->busy ? -EBUSY : 0;
+	return *err ? NULL : ev;
+}
+
+/* The same, and waits while it is busy. Returns with events_lock held. */
+static struct tally_event *wait_line(const char *name, int *err, const char **why)
+{
+	struct tally_event *ev;
+	int seen;
+
+	for (;;) {
+		seen = atomic_read(&line_changes);
+		mutex_lock(&events_lock);
+		ev = find_line(name, err, why);
+		if (*err != -EBUSY)
+			return ev;
+		mutex_unlock(&events_lock);
+		if (!wait_for_line(seen))
+			continue;
+		*err = -EINTR;
+		*why = "the caller is being killed";
+		mutex_lock(&events_lock);
+		return NULL;
+	}
 }
 
 /**
- * tally_registry_find_line - find an event that was made from a line
+ * tally_registry_hold_line - keep an event that was made from a line from being removed
  * @name: name of the event
- * @found: receives the event
+ * @found: receives the event, which tally_registry_let_line() must follow
  * @why: receives a sentence on failure
  *
- * Context: Process context, may sleep. Nobody removes events of lines meanwhile.
+ * Context: Process context, may sleep.
  * Return: as tally_registry_take_line().
  */
-int tally_registry_find_line(const char *name, struct tally_event **found, const char **why)
+int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why)
 {
-	int err = 0;
+	int err;
 
-	mutex_lock(&events_lock);
-	*found = find_line(name, &err, why);
+	*found = wait_line(name, &err, why);
+	if (*found)
+		(*found)->busy = true;
 	mutex_unlock(&events_lock);
 	return err;
+}
+
+void tally_registry_let_line(struct tally_event *ev)
+{
+	mutex_lock(&events_lock);
+	ev->busy = false;
+	mutex_unlock(&events_lock);
+	tell_lines();
 }
 
 /**
@@ -342,15 +442,14 @@ int tally_registry_find_line(const char *name, struct tally_event **found, const
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such event; EPERM if it is a member of a set, or belongs to
- * an open file, or to another module, which holds a pointer to it.
+ * an open file, or to another module, which holds a pointer to it; EINTR.
  */
 int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why)
 {
 	struct tally_event *ev;
-	int err = 0;
+	int err;
 
-	mutex_lock(&events_lock);
-	ev = find_line(name, &err, why);
+	ev = wait_line(name, &err, why);
 	if (ev) {
 		unlist(ev);
 		list_add(&ev->node, doomed);

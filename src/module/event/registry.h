@@ -15,6 +15,7 @@ struct tally_event;
  * struct tally_folder_name - name of a folder that has events
  * @node: link in the list of these
  * @listed: the folder is complete, and can be taken by its name
+ * @busy: the set is being enabled or disabled, and is not to be taken
  * @name: the name, which no event and no other folder has. Its events have names that begin
  *	with it and a slash.
  *
@@ -23,6 +24,7 @@ struct tally_event;
 struct tally_folder_name {
 	struct list_head node;
 	bool listed;
+	bool busy;
 	char name[TALLY_NAME_LEN];
 };
 
@@ -40,8 +42,11 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 int tally_registry_name_folder(struct tally_folder_name *folder);
 void tally_registry_list_folder(struct tally_folder_name *folder);
 struct tally_folder_name *tally_registry_take_folder(const char *name);
+struct tally_folder_name *tally_registry_hold_folder(const char *name);
+void tally_registry_let_folder(struct tally_folder_name *folder);
 void tally_registry_unname_folder(struct tally_folder_name *folder);
-int tally_registry_find_line(const char *name, struct tally_event **found, const char **why);
+int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why);
+void tally_registry_let_line(struct tally_event *ev);
 int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why);
 
 /* Iteration over events in the order of their creation, for seq_file. */

@@ -212,6 +212,8 @@ static void mistakes(void)
 	bad_line(ENOENT, TALLY_LINE_CREATE, "no-such-event", "an unknown event");
 	bad_line(EINVAL, TALLY_LINE_CREATE, "cs wrong=1", "an unknown option");
 	bad_line(EINVAL, TALLY_LINE_CREATE, "{cs", "half a set");
+	bad_line(EINVAL, TALLY_LINE_CREATE, "cs\n name=forged", "two lines");
+	bad_line(EINVAL, TALLY_LINE_CREATE, "{cs\n}", "a set of two lines");
 	bad_line(ENOENT, TALLY_LINE_REMOVE, "nobody", "the name of nothing, removed");
 	bad_line(ENOENT, TALLY_LINE_ENABLE, "nobody", "the name of nothing, enabled");
 	bad_line(EINVAL, TALLY_LINE_DISABLE, "", "no name");
@@ -247,6 +249,7 @@ static void confidential(void)
 {
 	bad_line(EPERM, TALLY_LINE_CREATE, "func:vfs_read{cs}", "counts of a function");
 	tell(strstr(why.text, "locked down") != NULL, "and it says why");
+	bad_name(EPERM, "kprobe:do_exit");
 	locked();
 }
 

@@ -70,7 +70,7 @@ at_least "$(grep -c tracepoint $out)" 100 'tracepoints are listed'
 t 1 list no-such-event
 errs 'nothing matches'
 t 0 list --json 'page-f*'
-is "$(cat $out)" '{"event":"page-faults","kind":"software","description":""}' 'as JSON'
+is "$(cat $out)" '{"event":"page-faults","kind":"software","description":"faults of memory accesses"}' 'as JSON'
 if has_pmu; then
 	t 0 list '*cpu_cycles*'
 	says '\[PMU\]'
@@ -142,6 +142,7 @@ t 2 stat -e 'cs,,cs' true
 t 2 stat
 t 2 stat -A true
 t 2 stat -a -p 1 true
+t 2 stat -a -A -G / true
 t 1 stat -p 4194000
 remedied 'there is no such process'
 t 1 stat -G /none true
@@ -159,6 +160,25 @@ t 0 stat -I 50 -e cs -a sleep 0.3
 at_least "$(grep -c ' cs ' $err)" 3 'there are intervals'
 t 0 stat -r 3 -e page-faults true
 errs '(3 runs)'
+t 1 stat -x, -o /dev/full -e cs true
+errs 'cannot be written'
+run 1 sh -c 'tally list >/dev/full'
+errs 'cannot be written'
+# A parent that ignores the ends of its children.
+t 0 stat -e page-faults sh -c 'tally stat -e page-faults true'
+run 0 sh -c 'trap "" CHLD; exec tally stat -e page-faults true'
+errs ' page-faults '
+# A command that ignores the first signal is killed by the second one.
+tally stat -e cs sh -c 'trap "" TERM INT; while :; do sleep 1; done' >$out 2>$err &
+stubborn=$!
+helpers="$helpers $stubborn"
+sleep 1
+kill -TERM $stubborn
+sleep 1
+kill -TERM $stubborn
+wait $stubborn
+is "$?" 137 'a second signal kills the command'
+errs ' cs '
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
 t 0 stat -e '{page-faults:u,task-clock:u}' true
@@ -182,6 +202,11 @@ ok 'and found its environment' grep -q '^context-switches [0-9]*$' $tmp/watched
 # A second of the command is no part of an interval: no more than two CPUs have counted.
 t 0 watch -n 2 -I 100 'cpu-clock > 0/s' -- sh -c 'echo "$TALLY_VALUE" >>'$tmp/rates'; sleep 1'
 between 1 "$(sort -n $tmp/rates | tail -n 1)" 5000000000 'a rate is that of an interval'
+sh -c 'sleep 2' &
+sleeper=$!
+t 0 watch -p $sleeper -I 300 'task-clock < 1M/s'
+says '^.* task-clock [0-9]*/s$'
+refused 'it ended with the task' kill -0 $sleeper
 t 2 watch 'cs > '
 t 2 watch 'cs > 5/fortnight'
 t 1 watch faults
