@@ -135,12 +135,16 @@ x86_64)
 		'physical addresses of words that are watched'
 	;;
 esac
-begin 'page faults' line='page-faults:u cpu=1' type=$((addr | phys))
-echo 'touch 3' | as cpu 1 "$here/task" >/dev/null
+# Of a task alone, whose last faults are those of new pages: a fault that copies a page finds one.
+begin_task "$here/task"
+order touch 1
+begin 'page faults' line="page-faults:u pid=$child" type=$((addr | phys))
+order touch 3
 ok 'some' wait_for 60 called 1
 each absent phys_addr 'the page is not mapped yet'
 refused 'but it has an address' [ "$(seen work addr)" = absent ]
 end
+end_task
 
 # ---- raw data
 
