@@ -34,7 +34,7 @@ trap '"${own[@]}" rm -rf "$work"' EXIT
 builds() {
 	# shellcheck disable=SC2016
 	"${own[@]}" --net sh -c 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" &&
-		cd "$PWD" && ! touch written 2>/dev/null && exec make deb OUT="$0"' "$work/new" >"$work/built" &&
+		cd "$PWD" && ! touch written 2>/dev/null && exec env -u MAKEFLAGS -u MAKELEVEL make deb OUT="$0"' "$work/new" >"$work/built" &&
 		diff "$work/built" <(find "$work/new" -name '*.deb' | sort) &&
 		has_all new "$version"
 }

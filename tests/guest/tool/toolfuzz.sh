@@ -1,16 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=8 seconds=30
-# soak: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=600 alone seconds=1300
+# test: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args="60 1" seconds=30
+# soak: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=600s alone seconds=1300
 #
 # tally with sanitizers: wild arguments and lines of events, and wild requests for its server.
 #
-#	toolfuzz.sh [SECONDS [SEED]]
+#	toolfuzz.sh [NUMBER [SEED]]	NUMBER of runs with arguments, or "600s"; as many
+#					seconds of requests, or 5
 
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$here" && pwd)
-seconds=${1:-20} seed=${2:-$(date +%s)}
+runs=${1:-60} seed=${2:-$(date +%s)}
+seconds=5
+[ "$runs" = "${runs%s}" ] || seconds=${runs%s}
 port=9868
 export ASAN_OPTIONS=detect_leaks=0
 # shellcheck disable=SC2119
@@ -20,7 +23,7 @@ note "seed $seed"
 ok 'the program has sanitizers' grep -q __asan_report $here/tallysan
 is "$(create 'page-faults name=faults')" OK 'an event'
 
-results "$here/wildargs" "$here/tallysan" "$seconds" "$seed"
+results "$here/wildargs" "$here/tallysan" "$runs" "$seed"
 
 $here/tallysan export --listen 127.0.0.1:$port 2>$tmp/said &
 server=$!

@@ -120,12 +120,14 @@ is "$(cat $tmp/status)" 'status 0' 'well'
 ok 'the terminal echoes again' grep -q ' echo ' $tmp/stty
 is "$(tmux display-message -p -t top '#{cursor_flag} #{alternate_on}')" '1 0' 'it has its cursor and its screen'
 tmux kill-server
-ok 'another one' tmux -u new-session -d -s top -x 80 -y 24 "tally top; echo \"status \$?\" >$tmp/status; sleep 1000"
+# The first server may not have ended yet.
+ok 'another one' tmux -L second -u new-session -d -s top -x 80 -y 24 "tally top; echo \"status \$?\" >$tmp/status; sleep 1000"
+screen() { tmux -L second capture-pane -p -t top; }
 ok 'runs' wait_for 60 fills 80 24
 rm $tmp/status
 kill -TERM "$(pidof tally)"
 ok 'a signal ends it' wait_for 60 test -s $tmp/status
 is "$(cat $tmp/status)" 'status 0' 'well, too'
-tmux kill-server
+tmux -L second kill-server
 end_helpers
 finish

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wildargs PROGRAM SECONDS SEED: runs PROGRAM with random arguments that are nearly right, and
- * prints "bad" for a run that a signal ended, or whose standard error has a sanitizer's report.
+ * wildargs PROGRAM NUMBER SEED: runs PROGRAM NUMBER times, or with a NUMBER such as "600s" for so
+ * many seconds, with random arguments that are nearly right. It prints "bad" for a run that a
+ * signal ended, or whose standard error has a sanitizer's report.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -103,15 +104,19 @@ int main(int argc, char **argv)
 {
 	char *arguments[MOST + 3] = { NULL };
 	unsigned long runs = 0, bad = 0, good = 0;
-	time_t end;
+	unsigned long most = ~0UL;
+	time_t end = 0;
 	int i, nr, status;
 
 	if (argc != 4)
-		errx(2, "usage: wildargs PROGRAM SECONDS SEED");
-	end = time(NULL) + atol(argv[2]);
+		errx(2, "usage: wildargs PROGRAM NUMBER[s] SEED");
+	if (strchr(argv[2], 's'))
+		end = time(NULL) + atol(argv[2]);
+	else
+		most = atol(argv[2]);
 	srand(atol(argv[3]));
 	arguments[0] = argv[1];
-	while (time(NULL) < end) {
+	while (end ? time(NULL) < end : runs < most) {
 		arguments[1] = strdup(PICK(commands));
 		nr = rand() % MOST;
 		for (i = 0; i < nr; i++)
