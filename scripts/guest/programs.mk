@@ -72,8 +72,14 @@ $(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
 	mkdir -p $(OUT).lib
 	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib $@
 
-$(OUT)/tally: $(OUT).lib/libtally.a $(wildcard src/tool/*.[ch] src/tool/*.mk)
-	mkdir -p $(OUT).tool
+# The program is linked anew if the folder with the libraries is another one.
+tool_root := $(OUT).tool/$(notdir $(TOOL_ROOT)).root
+$(tool_root):
+	mkdir -p $(@D)
+	rm -f $(@D)/*
+	touch $@
+
+$(OUT)/tally: $(OUT).lib/libtally.a $(tool_root) $(wildcard src/tool/*.[ch] src/tool/*.mk)
 	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).tool LIB=$(OUT).lib ROOT=$(TOOL_ROOT) \
 		VERSION=$$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 	cp $(OUT).tool/tally $@
