@@ -37,7 +37,7 @@ struct file_header {
 	__u64 features[4];
 };
 
-/* What each file has. */
+/* The features that each file has. */
 static const int features[] = {
 	HEADER_HOSTNAME, HEADER_OSRELEASE, HEADER_VERSION, HEADER_ARCH, HEADER_NRCPUS,
 	HEADER_CMDLINE, HEADER_EVENT_DESC,

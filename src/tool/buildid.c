@@ -31,8 +31,9 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void mapped_files_add(struct mapped_files *files, const struct perf_event_header *record)
+void mapped_files_add(void *data, const struct perf_event_header *record)
 {
+	struct mapped_files *files = data;
 	/* Behind pid, tid, addr, len and pgoff; MMAP2 has 32 bytes more. */
 	size_t at = sizeof(*record) + 32 + (record->type == PERF_RECORD_MMAP2 ? 32 : 0);
 	const char *path = (const char *)record + at;
@@ -129,19 +130,32 @@ static size_t id_of_kernel(__u8 *id)
 	return size;
 }
 
-static void write_id(FILE *f, __s32 pid, __u16 misc, const char *path, const __u8 *id, size_t size)
+/* perf pads strings to a multiple of 64 bytes. */
+static size_t padded_size(const char *text)
+{
+	return (strlen(text) + 1 + 63) / 64 * 64;
+}
+
+static void write_padded(FILE *f, const char *text)
 {
 	static const char zeros[64];
-	size_t length = strlen(path) + 1, padded = (length + 63) / 64 * 64;
+	size_t length = strlen(text) + 1;
+
+	fwrite(text, length, 1, f);
+	fwrite(zeros, padded_size(text) - length, 1, f);
+}
+
+static void write_id(FILE *f, __s32 pid, __u16 misc, const char *path, const __u8 *id, size_t size)
+{
 	struct build_id_record r = {
-		.header = { RECORD_BUILD_ID, misc | MISC_BUILD_ID_SIZE, sizeof(r) + padded },
+		.header = { RECORD_BUILD_ID, misc | MISC_BUILD_ID_SIZE,
+			    sizeof(r) + padded_size(path) },
 		.pid = pid, .size = size,
 	};
 
 	memcpy(r.id, id, size);
 	fwrite(&r, sizeof(r), 1, f);
-	fwrite(path, length, 1, f);
-	fwrite(zeros, padded - length, 1, f);
+	write_padded(f, path);
 }
 
 void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files)
@@ -177,7 +191,6 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
 
 void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv)
 {
-	static const char zeros[64];
 	char *content = NULL;
 	size_t size;
 	FILE *f = need(open_memstream(&content, &size));
@@ -185,12 +198,9 @@ void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv)
 
 	fwrite(&number, sizeof(number), 1, f);
 	for (i = 0; i < (__u32)argc; i++) {
-		size_t length = strlen(argv[i]) + 1, padded = (length + 63) / 64 * 64;
-
-		number = padded;
+		number = padded_size(argv[i]);
 		fwrite(&number, sizeof(number), 1, f);
-		fwrite(argv[i], length, 1, f);
-		fwrite(zeros, padded - length, 1, f);
+		write_padded(f, argv[i]);
 	}
 	if (fclose(f))
 		need(NULL);

@@ -11,7 +11,7 @@
 #include "target.h"
 #include "tool.h"
 
-/* What is sent beside a file. */
+/* The data that go with a file. */
 struct message {
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];

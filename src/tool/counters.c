@@ -126,13 +126,10 @@ static void add_cpu_row(void *data, int cpu)
 
 static void add_rows(struct counters *c)
 {
-	char online[4096];
 	int p;
 
 	if (c->per_cpu && !c->targets->cpus) {
-		if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
-		    !each_number(online, add_cpu_row, c))
-			die("the list of online CPUs cannot be read");
+		each_online(add_cpu_row, c);
 		return;
 	}
 	if (!c->per_cpu && !c->targets->cgroups) {

@@ -27,13 +27,18 @@ static struct wanted *add(struct wanted_list *events, const char *name, size_t l
 	return w;
 }
 
+bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK;
+}
+
 /* Sets the unit: of a clock milliseconds, of a PMU's event what its folder says. */
 static void set_unit(struct wanted *w)
 {
 	char path[256], text[64];
 	const char *slash = strchr(w->name, '/'), *end = slash ? strchr(slash + 1, '/') : NULL;
 
-	if (w->attr.type == PERF_TYPE_SOFTWARE && w->attr.config <= PERF_COUNT_SW_TASK_CLOCK) {
+	if (is_clock(&w->attr)) {
 		strcpy(w->unit, "msec");
 		w->scale = 0.000001;
 	}

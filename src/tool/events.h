@@ -3,6 +3,7 @@
 #ifndef TALLY_TOOL_EVENTS_H
 #define TALLY_TOOL_EVENTS_H
 
+#include <stdbool.h>
 #include <libtally.h>
 
 /**
@@ -36,6 +37,9 @@ struct wanted_list {
  * this machine does not have is added with its error. Exits for a text that is no list.
  */
 void wanted_add(struct wanted_list *events, int device, const char *text);
+/* Returns whether the event is a clock, which counts nanoseconds. */
+bool is_clock(const struct perf_event_attr *attr);
+
 /* Adds an event by a name of libpfm4. */
 void wanted_add_pfm(struct wanted_list *events, const char *text);
 /*

@@ -211,12 +211,6 @@ static void list_pmu(struct list *l, const char *path, const char *pmu)
 	each_name(events, l, list_pmu_event);
 }
 
-static const char *tracing(void)
-{
-	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing/events" :
-							    "/sys/kernel/tracing/events";
-}
-
 static void list_tracepoint(struct list *l, const char *path, const char *event)
 {
 	char name[512], file[4096];
@@ -224,7 +218,8 @@ static void list_tracepoint(struct list *l, const char *path, const char *event)
 	snprintf(file, sizeof(file), "%s/%s/id", path, event);
 	if (access(file, F_OK))
 		return;
-	snprintf(name, sizeof(name), "%s:%s", path + strlen(tracing()) + 1, event);
+	snprintf(name, sizeof(name), "%s:%s", path + strlen(tracefs()) + strlen("/events/"),
+		 event);
 	print(l, name, "tracepoint", "");
 }
 
@@ -303,11 +298,14 @@ static void list_running(struct list *l)
 
 static void list_possible(struct list *l)
 {
+	char events[64];
+
 	list_generic(l);
 	each_name(DEVICES, l, list_pmu);
 	pfm_each(list_pfm_event, l);
-	if (!each_name(tracing(), l, list_system))
-		say("tracepoints are left out: %s: %s", tracing(), strerror(errno));
+	snprintf(events, sizeof(events), "%s/events", tracefs());
+	if (!each_name(events, l, list_system))
+		say("tracepoints are left out: %s: %s", events, strerror(errno));
 }
 
 int command_list(int argc, char **argv)

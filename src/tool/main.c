@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	argp_err_exit_status = STATUS_USAGE;
-	/* Whoever started this may ignore ends of children, which are waited for here. */
+	/* The parent may ignore ends of children. The commands wait for theirs. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, NULL, &tool_mask);
 	if (argc < 2) {

@@ -32,11 +32,6 @@ static const struct {
 	  "of all iTLB cache accesses" },
 };
 
-static bool is_clock(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK;
-}
-
 static bool same_levels(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
 	return a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel &&

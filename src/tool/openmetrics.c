@@ -5,7 +5,7 @@
 
 #define NR_STATES	(LIBTALLY_IS_SILENT + 1)
 
-/* What each event has, as a counter. */
+/* The counters of each event. */
 static const struct {
 	const char *name, *help;
 	bool of_overflows;
@@ -89,7 +89,7 @@ static void write_counter(FILE *f, const struct running_list *events, size_t cou
 		   counters[counter].help);
 	for (i = 0; i < events->nr; i++) {
 		r = events->list[i];
-		/* What was not read, or does not count, is no 0. */
+		/* A count that was not read, or is none, is no 0. */
 		if (counters[counter].of_overflows ? !r->about.has_more :
 		    !r->seen || (!counter && r->about.state == LIBTALLY_IS_ERROR))
 			continue;

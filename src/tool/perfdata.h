@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a perf.data file needs beside its records, so that perf finds names. */
+/* Features of perf.data files, by which perf finds names. */
 #ifndef TALLY_TOOL_PERFDATA_H
 #define TALLY_TOOL_PERFDATA_H
 
@@ -14,8 +14,8 @@ struct mapped_files {
 	size_t nr;
 };
 
-/* Keeps the path of a record MMAP or MMAP2. */
-void mapped_files_add(struct mapped_files *files, const struct perf_event_header *record);
+/* Keeps the path of a record MMAP or MMAP2 in a struct mapped_files. */
+void mapped_files_add(void *files, const struct perf_event_header *record);
 
 /* Adds build ids of the kernel and of these files, and frees the list. */
 void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files);

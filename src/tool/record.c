@@ -185,7 +185,7 @@ static int open_at(struct record *r, struct wanted *w, const struct place *place
 
 /* ---- a command, which opens its events itself ---- */
 
-/* What the child opens now, for each online CPU if it is inherited. */
+/* The event that the child opens now, for each online CPU if it is inherited. */
 struct opening {
 	const struct record *record;
 	struct perf_event_attr attr;
@@ -214,18 +214,16 @@ static void open_itself(void *data, int socket)
 {
 	const struct record *r = data;
 	struct opening o = { .record = r, .socket = socket };
-	char online[4096];
 	int e;
 
 	for (e = 0; e < r->events.nr; e++) {
 		o.attr = r->events.list[e].attr;
 		o.attr.inherit = r->inherit;
 		o.attr.enable_on_exec = 1;
-		if (!r->inherit)
+		if (r->inherit)
+			each_online(open_and_send, &o);
+		else
 			open_and_send(&o, -1);
-		else if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
-			 !each_number(online, open_and_send, &o))
-			die("the list of online CPUs cannot be read");
 	}
 }
 
@@ -361,18 +359,12 @@ static void open_companions(struct record *r)
 		return;
 	}
 	for (p = 0; p < r->targets.nr; p++) {
-		/* One is enough for all cgroups. */
+		/* One companion is enough for all cgroups. */
 		if (p && r->targets.places[p].cgroup)
 			return;
 		if (open_companion(r, &r->targets.places[p]) < 0)
 			return;
 	}
-}
-
-/* Called for each record that is written, also for those of what existed before. */
-static void look_at(void *data, const struct perf_event_header *header)
-{
-	mapped_files_add(data, header);
 }
 
 static void write_record(struct record *r, const struct perf_event_header *header)
@@ -455,7 +447,7 @@ static void create_file(struct record *r, int argc, char **argv)
 	r->data = libtally_perfdata_create(r->output, libtally_reader_events(r->reader));
 	if (!r->data)
 		die("%s: %s", r->output, strerror(errno));
-	libtally_perfdata_watch(r->data, look_at, &r->files);
+	libtally_perfdata_watch(r->data, mapped_files_add, &r->files);
 	perfdata_add_command(r->data, argc, argv);
 	perfdata_add_formats(r->data, &r->events);
 	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
@@ -502,9 +494,9 @@ int command_record(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options, .parser = parse, .children = children,
 		.args_doc = "[--] [COMMAND [ARGUMENT]...]",
-		.doc = "Samples while a command runs, or until it is interrupted, for `perf "
-		       "report', "
-		       "`perf script' and `perf annotate'.\vThe exit status is the command's.",
+		.doc = "Samples while a command runs, or until it is interrupted, for "
+		       "`perf report', `perf script' and `perf annotate'.\vThe exit status is "
+		       "the command's.",
 	};
 	struct record r = {
 		.pages = USUAL_PAGES, .output = "perf.data", .inherit = true,

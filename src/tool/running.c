@@ -51,7 +51,6 @@ static struct running *find(const struct running_list *events, __u64 id)
 {
 	int i;
 
-	/* Events come in the order of their ids, so the next one is mostly the wanted one. */
 	for (i = 0; i < events->nr; i++)
 		if (events->list[i]->about.id == id)
 			return events->list[i];

@@ -167,6 +167,12 @@ bool read_line(const char *path, char *line, size_t size)
 	return got;
 }
 
+const char *tracefs(void)
+{
+	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" :
+							    "/sys/kernel/tracing";
+}
+
 __u64 now_ns(void)
 {
 	struct timespec t;

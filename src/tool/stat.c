@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tally stat: counts a command, tasks, CPUs or cgroups. */
 #include <errno.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,6 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * struct stat - a run of `tally stat`
  * @events:	events, by -e and --pfm-events
  * @attach:	name of the event of another owner; NULL without
- * @file:	its file
  * @before:	totals at the beginning of the interval, as struct stat_print's
  * @now:	totals of the interval
  * @runs:	sums over the runs

@@ -34,7 +34,7 @@ static bool is_counted(const struct line *l)
 	return !l->event->error && l->total->known && !l->total->failed && l->total->running;
 }
 
-/* What stands in place of a count. */
+/* Returns the text that stands in place of a count. */
 static const char *excuse(const struct line *l)
 {
 	return l->event->error ? "<not supported>" : "<not counted>";

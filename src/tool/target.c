@@ -83,6 +83,15 @@ bool each_number(const char *list, void (*call)(void *data, int number), void *d
 	return true;
 }
 
+void each_online(void (*call)(void *data, int cpu), void *data)
+{
+	char online[4096];
+
+	if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
+	    !each_number(online, call, data))
+		die("the list of online CPUs cannot be read");
+}
+
 static void add(struct targets *t, int pid, int cpu, const char *cgroup)
 {
 	int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is counted: CPUs, tasks, cgroups or a command. */
+/* Targets of a command line: CPUs, tasks, cgroups or a command. */
 #ifndef TALLY_TOOL_TARGET_H
 #define TALLY_TOOL_TARGET_H
 
@@ -81,6 +81,9 @@ void child_abandon(struct child *child);
 void child_send(int socket, int fd, const char *why);
 /* Receives a file, or a negative errno with a sentence of LIBTALLY_ERROR_SIZE bytes. */
 int child_receive(int socket, char *why);
+
+/* Calls a function for each CPU that is online. Exits if their list cannot be read. */
+void each_online(void (*call)(void *data, int cpu), void *data);
 
 /* Reads a list such as "0-2,5"; calls a function for each number. False for another text. */
 bool each_number(const char *list, void (*call)(void *data, int number), void *data);

@@ -52,6 +52,9 @@ void catch_signals(const struct sigaction *action);
 /* Reads the first line of a file; false if there is none. */
 bool read_line(const char *path, char *line, size_t size);
 
+/* Returns the folder of tracefs: its own mount, or the one in debugfs. */
+const char *tracefs(void);
+
 /* Returns CLOCK_MONOTONIC in nanoseconds. */
 __u64 now_ns(void);
 

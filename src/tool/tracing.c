@@ -153,8 +153,7 @@ void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_li
 
 	if (!any_tracepoint(events))
 		return;
-	tracing = access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" :
-							       "/sys/kernel/tracing";
+	tracing = tracefs();
 	f = need(open_memstream(&content, &size));
 	fwrite(magic, sizeof(magic), 1, f);
 	fwrite("0.6", sizeof("0.6"), 1, f);
