@@ -201,10 +201,18 @@ regulate() {
 }
 held_windows() { [ "$(word "$(of regulator 1)" 3)" -ge "$1" ]; }
 # held N: whether the load is held now, with all N faults of its window. Sets $line and $faults.
+# One process reads all three: on a slow machine, a window ends before four have been made.
 held() {
-	line=$(of regulator 1)
-	faults=$(cpu_line regulator 1 | cut -d' ' -f2)
-	[ "$(word "$line" 2)" -gt "$1" ] && [ "$(of regulator 1)" = "$line" ]
+	lines=$(sed -n 's/^1 //p' $tally/regulator/budget $tally/regulator/per_cpu \
+		$tally/regulator/budget)
+	{
+		read -r line
+		read -r _ faults _
+		read -r later
+	} <<-LINES
+		$lines
+	LINES
+	[ "$(word "$line" 2)" -gt "$1" ] && [ "$later" = "$line" ]
 }
 # Real-time threads hold the CPU for more than 95 % of the time.
 setting /proc/sys/kernel/sched_rt_runtime_us -1
