@@ -117,8 +117,12 @@ struct publish_mapped {
 	struct publish_copy one;
 };
 
-/* The least time between two publications of one user's pages on a CPU, in nanoseconds. */
-#define TALLY_PUBLISH_SHARE	100000ULL
+/*
+ * The least time between two publications of one user's pages on a CPU, in nanoseconds. A
+ * publication takes up to 0.2 ms in a slow virtual machine with a debugging kernel. Timers that
+ * take all of the time would never let the softirq end.
+ */
+#define TALLY_PUBLISH_SHARE	400000ULL
 
 /*
  * Returns the interval of the timers, in nanoseconds. Many pages of one user are published
