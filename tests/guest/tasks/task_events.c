@@ -234,26 +234,27 @@ static int compare_some(const struct records *a, const struct records *b, uint32
 	char one[160], other[160];
 	int nr = 0;
 
-	for (;; nr++) {
-		x = next_of(a, &i, whose);
-		y = next_of(b, &j, whose);
-		while (!x || !y || !equal(x, y)) {
-			if (x && x->doubtful)
-				x = next_of(a, &i, whose);
-			else if (y && y->doubtful)
-				y = next_of(b, &j, whose);
-			else
-				break;
+	x = next_of(a, &i, whose);
+	y = next_of(b, &j, whose);
+	for (;;) {
+		if (x && y && equal(x, y)) {
+			nr++;
+			x = next_of(a, &i, whose);
+			y = next_of(b, &j, whose);
+		} else if (x && x->doubtful) {
+			x = next_of(a, &i, whose);
+		} else if (y && y->doubtful) {
+			y = next_of(b, &j, whose);
+		} else {
+			break;
 		}
-		if (!x && !y)
-			return nr;
-		if (x && y && equal(x, y))
-			continue;
-		describe(one, sizeof(one), x);
-		describe(other, sizeof(other), y);
-		snprintf(why, size, ", but no. %d: %s / %s", nr, one, other);
-		return -1;
 	}
+	if (!x && !y)
+		return nr;
+	describe(one, sizeof(one), x);
+	describe(other, sizeof(other), y);
+	snprintf(why, size, ", but no. %d: %s / %s", nr, one, other);
+	return -1;
 }
 
 /* Whether the record at @at is the first one of its task, and no switch. */
@@ -299,15 +300,14 @@ static void forget_switches(struct records *records, uint32_t tid, uint64_t from
 
 	for (i = 0; i < records->nr; i++) {
 		struct record *r = &records->of[i];
-		int forget = is_switch(r) && (!tid || r->trailer.tid == tid) &&
-			     r->time >= from && r->time <= to;
 
-		if (forget && (r->time == from || r->time == to)) {
+		if (is_switch(r) && (!tid || r->trailer.tid == tid) &&
+		    r->time >= from && r->time <= to) {
+			if (r->time != from && r->time != to)
+				continue;
 			r->doubtful = 1;
-			forget = 0;
 		}
-		if (!forget)
-			records->of[k++] = *r;
+		records->of[k++] = *r;
 	}
 	records->nr = k;
 }
