@@ -42,7 +42,7 @@ static DEFINE_MUTEX(domains_lock);
 static struct domain *domains, *foreign;
 static struct cpumask served;
 static u32 refusal = ENOENT, hold, migrations;
-static bool migrating, block, blocked;
+static bool moving, migrating, block, blocked;
 static int online_state;
 
 static struct pmu uncore_pmu, foreign_pmu;
@@ -127,6 +127,7 @@ static const struct pmu pmu_template = {
  * that RCU does not complain.
  */
 static DECLARE_COMPLETION(reading);
+static struct task_struct *mover;
 
 static void read_slowly(struct work_struct *work)
 {
@@ -134,14 +135,21 @@ static void read_slowly(struct work_struct *work)
 
 	rcu_read_lock();
 	complete(&reading);
-	while (READ_ONCE(hold) && time_before(jiffies, end))
+	while (READ_ONCE(hold) && time_before(jiffies, end)) {
 		mdelay(1);
+		/* perf has the events on no CPU when it waits for this reader. */
+		if (READ_ONCE(moving) && READ_ONCE(mover->__state) & TASK_UNINTERRUPTIBLE)
+			WRITE_ONCE(migrating, true);
+	}
 	rcu_read_unlock();
 }
 
 static DECLARE_WORK(slow_reader, read_slowly);
 
-/* @hotplug is the CPU that comes or goes: it has nothing else to do. */
+/*
+ * @hotplug is the CPU that comes or goes, whose own thread runs this. The reader runs beside it:
+ * the kernel moves tasks of a CPU that goes to the first CPU.
+ */
 static void move(struct domain *d, int next, unsigned int hotplug)
 {
 	int cpu = d->reader;
@@ -149,14 +157,16 @@ static void move(struct domain *d, int next, unsigned int hotplug)
 	WRITE_ONCE(d->reader, next);
 	if (cpu < 0 || next < 0)
 		return;
-	migrating = true;
 	if (hold) {
+		mover = current;
 		reinit_completion(&reading);
-		schedule_work_on(hotplug, &slow_reader);
+		schedule_work_on(hotplug ? hotplug - 1 : 1, &slow_reader);
 		wait_for_completion(&reading);
 	}
+	WRITE_ONCE(moving, true);
 	perf_pmu_migrate_context(&uncore_pmu, cpu, next);
-	migrating = false;
+	WRITE_ONCE(moving, false);
+	WRITE_ONCE(migrating, false);
 	migrations++;
 }
 
