@@ -5,7 +5,6 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
-#include <uapi/linux/perf_event.h>
 
 struct pt_regs;
 

@@ -18,7 +18,6 @@
  *	}
  */
 #include <linux/bitops.h>
-#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/math.h>

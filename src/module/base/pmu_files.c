@@ -7,7 +7,6 @@
  * driver keeps them until its PMU's device has gone.
  */
 #include <linux/device.h>
-#include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>

@@ -8,7 +8,6 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/string_helpers.h>
 #include "base/cgroup.h"
 #include "base/ptr.h"
 #include "builder/builder.h"

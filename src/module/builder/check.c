@@ -5,9 +5,7 @@
  * perf's entry point for the kernel trusts its caller. So every check that perf's system
  * call makes is made here.
  */
-#include <linux/bitops.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/string.h>

@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include "builder/generic.h"
-#include "compat.h"
 
 static const char *const hardware_names[][2] = {
 	[PERF_COUNT_HW_CPU_CYCLES] = { "cycles", "cpu-cycles" },

@@ -36,7 +36,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include "base/count.h"
 #include "build/end.h"
 #include "build/lines.h"
 #include "counter/cpus.h"

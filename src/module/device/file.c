@@ -17,7 +17,6 @@
 #include <uapi/linux/tally.h>
 #include "build/end.h"
 #include "builder/builder.h"
-#include "event/control.h"
 #include "event/event.h"
 #include "device/file.h"
 #include "device/group.h"

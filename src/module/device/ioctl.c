@@ -35,7 +35,6 @@
 #include "record/output.h"
 #include "record/recorder.h"
 #include "read/page.h"
-#include "read/publish.h"
 #include "read/windows.h"
 #include "filter/apply.h"
 #include "filter/filter.h"

@@ -10,7 +10,6 @@
 
 #include "base/ptr.h"
 #include "base/trace.h"
-#include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"

@@ -5,9 +5,9 @@
 #include <linux/list.h>
 #include <linux/seqlock.h>
 #include <linux/types.h>
+#include "base/count.h"
 #include "counter/counter.h"
 #include "event/overflow.h"
-#include "base/count.h"
 #include "base/pmu.h"
 
 struct dentry;

@@ -9,7 +9,6 @@
 #include <linux/smp.h>
 #include "base/pmu.h"
 #include "compat.h"
-#include "counter/counter.h"
 #include "event/event.h"
 #include "read/window.h"
 

@@ -14,7 +14,6 @@
 #include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
-#include "read/local.h"
 #include "read/window.h"
 
 /* Reads the first member with its times. @t are the totals of the event. */

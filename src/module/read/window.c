@@ -12,14 +12,12 @@
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
  *    without the lock. A section relies on the views of the members: I.
  */
-#include <linux/bitops.h>
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "compat.h"
 #include "event/event.h"
-#include "read/local.h"
 #include "event/overflow.h"
 #include "read/read.h"
 #include "read/window.h"

@@ -2,7 +2,6 @@
 #ifndef TALLY_RING_H
 #define TALLY_RING_H
 
-#include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
