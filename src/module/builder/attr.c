@@ -20,8 +20,7 @@
 			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
 
 /* Checks sample_type, and the members that belong to it, as perf's system call does. */
-static int check_sample_type(struct tally_builder *b,
-			     const struct perf_event_attr *attr)
+static int check_sample_type(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	u64 branches = attr->branch_sample_type;
 
@@ -270,8 +269,7 @@ static const struct unbuilt_member {
 	{ offsetof(struct perf_event_attr, wakeup_events), 4, "wakeup_events", no_ring },
 };
 
-static bool has_member(const struct perf_event_attr *attr,
-		       const struct unbuilt_member *m)
+static bool has_member(const struct perf_event_attr *attr, const struct unbuilt_member *m)
 {
 	const void *at = (const char *)attr + m->at;
 
@@ -295,8 +293,7 @@ static bool has_members(const struct perf_event_attr *attr)
 	return any;
 }
 
-static int check_unbuilt_members(struct tally_builder *b,
-				 const struct perf_event_attr *attr)
+static int check_unbuilt_members(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	const struct unbuilt_member *m = unbuilt_members;
 

@@ -60,8 +60,7 @@ static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 		b->event[0] = '\0';
 }
 
-void __tally_builder_init(struct tally_builder *b, struct tally_what what,
-			  struct module *owner)
+void __tally_builder_init(struct tally_builder *b, struct tally_what what, struct module *owner)
 {
 	int type = what.type;
 
@@ -129,8 +128,7 @@ void tally_builder_name(struct tally_builder *b, const char *name)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_name);
 
-void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
-			  u64 config3)
+void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2, u64 config3)
 {
 	if (tally_bad_ptr(b))
 		return;

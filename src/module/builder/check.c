@@ -19,8 +19,7 @@
 /* The trace event id of ftrace:function, TRACE_FN in kernel/trace/trace.h. */
 #define FTRACE_FUNCTION_ID 1
 
-static int breakpoint_why(const struct perf_event_attr *attr, const char **why,
-			  u32 *field)
+static int breakpoint_why(const struct perf_event_attr *attr, const char **why, u32 *field)
 {
 	*field = TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, bp_type));
 	switch (attr->bp_type) {
@@ -72,8 +71,7 @@ int tally_breakpoint_failed(struct tally_builder *b, int err)
 	return b->err;
 }
 
-static int check_breakpoint(struct tally_builder *b,
-			    struct perf_event_attr *attr)
+static int check_breakpoint(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	const char *why;
 	u32 field;
@@ -97,8 +95,7 @@ static int check_breakpoint(struct tally_builder *b,
  * config1 points to the name of a symbol or program. perf reads it from the memory of the
  * task that creates the event: for a CPU that comes back online, a kernel thread.
  */
-static int check_probe(struct tally_builder *b,
-		       const struct perf_event_attr *attr)
+static int check_probe(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (attr->type < PERF_TYPE_MAX || !attr->config1)
 		return 0;
@@ -127,8 +124,7 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
  * inherited event it would send signals even while the event is disabled: in perf, an
  * inherited event is always on.
  */
-static int check_sigtrap(struct tally_builder *b,
-			 const struct perf_event_attr *attr)
+static int check_sigtrap(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (attr->inherit)
 		return tally_bad_bit(b, TALLY_BIT_SIGTRAP, -EOPNOTSUPP,
@@ -141,8 +137,7 @@ static int check_sigtrap(struct tally_builder *b,
 	return 0;
 }
 
-static int check_exec(struct tally_builder *b,
-		      const struct perf_event_attr *attr)
+static int check_exec(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	bool task = b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID);
 
@@ -243,8 +238,7 @@ static void forget_samples(struct perf_event_attr *attr)
 }
 
 /* Checks a counting event: it has none of the settings for overflows. */
-static int check_counting(struct tally_builder *b,
-			  struct perf_event_attr *attr)
+static int check_counting(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	attr->freq = 0;
 	if (b->flags & TALLY_BUILDER_FILE) {
@@ -272,8 +266,7 @@ static int check_counting(struct tally_builder *b,
 	return 0;
 }
 
-static int check_one_shot(struct tally_builder *b,
-			  const struct perf_event_attr *attr)
+static int check_one_shot(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (!(b->flags & TALLY_BUILDER_ONE_SHOT))
 		return 0;
@@ -395,8 +388,7 @@ static int check_budget(struct tally_builder *b, struct perf_event_attr *attr)
 	return 0;
 }
 
-static int check_sampling(struct tally_builder *b,
-			  struct perf_event_attr *attr)
+static int check_sampling(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	if (check_budget(b, attr))
 		return b->err;
@@ -427,8 +419,7 @@ static int check_sampling(struct tally_builder *b,
 	return set_max_stack(b, attr) ?: check_one_shot(b, attr);
 }
 
-static int check_inherit(struct tally_builder *b,
-			 const struct perf_event_attr *attr)
+static int check_inherit(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	if (attr->inherit && !(b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID)))
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,

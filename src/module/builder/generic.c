@@ -91,8 +91,7 @@ static int find_name(const char *const (*names)[2], size_t nr, const char *text)
  * Finds the longest word of the table that @text begins with, up to a dash, and moves
  * @text behind both. Returns the word's index; -1 if there is none.
  */
-static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr,
-		     const char **text)
+static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr, const char **text)
 {
 	size_t best = 0, i, len;
 	int a, found = -1;
@@ -168,8 +167,7 @@ bool tally_generic_parse(struct perf_event_attr *attr, const char *text)
 	return parse_raw(attr, text) || parse_cache(attr, text);
 }
 
-static bool format_cache(const struct perf_event_attr *attr, char *buf,
-			 size_t size)
+static bool format_cache(const struct perf_event_attr *attr, char *buf, size_t size)
 {
 	u64 cache = attr->config & 0xff, op = attr->config >> 8 & 0xff;
 	u64 result = attr->config >> 16;

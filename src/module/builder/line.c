@@ -218,8 +218,7 @@ static void parse_line(struct tally_builder *b, char *line)
 		name_after(b, event);
 }
 
-int __tally_builder_parse(struct tally_builder *b, const char *line,
-			  struct module *owner)
+int __tally_builder_parse(struct tally_builder *b, const char *line, struct module *owner)
 {
 	char *copy, *text;
 

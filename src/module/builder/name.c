@@ -362,8 +362,7 @@ static void format_modifiers(const struct perf_event_attr *attr, char *m)
 }
 
 /* Writes the name of an event, without modifiers; false if it has only a PMU's number. */
-static bool format_named(const struct perf_event_attr *attr, char *buf,
-			 size_t size)
+static bool format_named(const struct perf_event_attr *attr, char *buf, size_t size)
 {
 	if (attr->type == PERF_TYPE_BREAKPOINT) {
 		snprintf(buf, size, "mem:0x%llx/%llu:%s%s%s", attr->bp_addr,
@@ -382,8 +381,7 @@ static bool format_named(const struct perf_event_attr *attr, char *buf,
 	return tally_generic_format(attr, buf, size);
 }
 
-static void format_pmu(const struct perf_event_attr *attr, char *buf,
-		       size_t size)
+static void format_pmu(const struct perf_event_attr *attr, char *buf, size_t size)
 {
 	size_t n;
 

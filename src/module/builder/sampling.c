@@ -17,8 +17,7 @@
 /* A ring has at most 2^RING_ORDER pages of data. */
 #define RING_ORDER	20
 
-void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
-			       void *context)
+void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn, void *context)
 {
 	if (tally_bad_ptr(b))
 		return;
@@ -27,8 +26,7 @@ void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_overflow);
 
-void tally_builder_on_overflow_irq(struct tally_builder *b,
-				   tally_overflow_fn fn, void *context)
+void tally_builder_on_overflow_irq(struct tally_builder *b, tally_overflow_fn fn, void *context)
 {
 	if (tally_bad_ptr(b))
 		return;
@@ -37,8 +35,7 @@ void tally_builder_on_overflow_irq(struct tally_builder *b,
 }
 EXPORT_SYMBOL_TALLY(tally_builder_on_overflow_irq);
 
-void tally_builder_on_overflow_work(struct tally_builder *b,
-				    tally_overflow_fn fn, void *context)
+void tally_builder_on_overflow_work(struct tally_builder *b, tally_overflow_fn fn, void *context)
 {
 	if (tally_bad_ptr(b))
 		return;

@@ -235,8 +235,7 @@ static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
  * Return: 0; ENODEV while the counter has no event of perf, or the error of
  * modify_user_hw_breakpoint(). On error nothing has changed.
  */
-int tally_counter_modify(struct tally_counter *c,
-			 const struct perf_event_attr *attr)
+int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr)
 {
 	struct tally_slot *s;
 	bool on = false, any = false;
@@ -437,8 +436,7 @@ static enum tally_state perf_state(const struct tally_counter *c,
 	}
 }
 
-enum tally_state tally_counter_state(const struct tally_counter *c,
-				     unsigned int slot)
+enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot)
 {
 	const struct tally_slot *s = &c->slots[slot];
 	enum tally_state state;

@@ -11,8 +11,7 @@ void tally_counter_retry(struct tally_counter *c);
 void tally_counter_off(struct tally_counter *c);
 void tally_counter_leave(struct tally_counter *c);
 void tally_counter_quieten(struct tally_counter *c);
-void tally_counter_pause(struct tally_counter *c, unsigned int slot,
-			 bool spent);
+void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent);
 void tally_counter_unpause(struct tally_counter *c, unsigned int slot);
 void tally_counter_arm(struct tally_counter *c, unsigned int slot);
 int tally_counter_set_period(struct tally_counter *c, u64 period);
@@ -24,8 +23,7 @@ void tally_counter_look(struct tally_counter *c);
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot);
 bool tally_counter_counts(const struct tally_counter *c);
 bool tally_counter_ended(const struct tally_counter *c);
-enum tally_state tally_counter_state(const struct tally_counter *c,
-				     unsigned int slot);
+enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot);
 unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online);
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
 

@@ -178,8 +178,7 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
  * Whether perf can enable and disable the slot's event. It need not while a driver moves the
  * event: perf_pmu_migrate_context() leaves every event enabled that is not in error.
  */
-static inline bool tally_slot_lives(const struct tally_counter *c,
-				    const struct tally_slot *s)
+static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {
 	return s->event && (c->target.task || !tally_slot_detached(s));
 }
@@ -222,8 +221,7 @@ static inline void tally_slot_add_others(const struct tally_slot *s,
 }
 
 /* Returns the value of the slot. */
-static inline u64 tally_local_value(const struct tally_slot *s,
-				    struct perf_event *event)
+static inline u64 tally_local_value(const struct tally_slot *s, struct perf_event *event)
 {
 	struct tally_totals others = { };
 	const void **reading, *outer;

@@ -244,8 +244,7 @@ int tally_event_on(struct tally_event *ev)
 }
 
 /* A slot with the totals @t begins to count for an event. Under tally_counter::lock. */
-void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
-			  const struct tally_totals *t)
+void tally_event_begin_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
 {
 	begin_at(ev, slot, t);
 	view_publish(ev, slot);
@@ -255,8 +254,7 @@ void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
  * Adds what a slot with the totals @t has counted for an event that is on to what
  * the event keeps. Under tally_counter::lock.
  */
-void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
-			 const struct tally_totals *t)
+void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
 {
 	struct tally_view *view = &ev->views[slot];
 
@@ -267,8 +265,7 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
 }
 
 /* Resets an event that is on, on a slot with the totals @t. Under tally_counter::lock. */
-void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
-			   const struct tally_totals *t)
+void tally_event_rebase_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
 {
 	struct tally_view *view = &ev->views[slot];
 

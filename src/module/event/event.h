@@ -198,12 +198,9 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
 void tally_event_abandon(struct tally_event *ev);
-void tally_event_begin_at(struct tally_event *ev, unsigned int slot,
-			  const struct tally_totals *t);
-void tally_event_keep_at(struct tally_event *ev, unsigned int slot,
-			 const struct tally_totals *t);
-void tally_event_rebase_at(struct tally_event *ev, unsigned int slot,
-			   const struct tally_totals *t);
+void tally_event_begin_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
+void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
+void tally_event_rebase_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
 void tally_event_settle(struct tally_event *ev);
 int tally_event_start(struct tally_event *ev);
 int tally_event_begin(struct tally_event *ev);

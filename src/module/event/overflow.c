@@ -226,8 +226,7 @@ static u32 special_of(const struct tally_builder *b,
  *	overflows alone can take a CPU. All other events overflow in code that runs anyway,
  *	and have no limit by default.
  */
-void tally_overflow_set_rate(struct tally_overflow *of, u32 rate,
-			     bool interrupts)
+void tally_overflow_set_rate(struct tally_overflow *of, u32 rate, bool interrupts)
 {
 	if (!rate)
 		rate = interrupts ? DEFAULT_RATE : TALLY_RATE_UNLIMITED;
@@ -417,8 +416,7 @@ static void add_stats_of(const struct tally_overflow *of, int cpu,
 }
 
 /* Adds the statistics of an event on all CPUs. */
-void tally_overflow_stats(const struct tally_overflow *of,
-			  struct tally_overflow_stats *stats)
+void tally_overflow_stats(const struct tally_overflow *of, struct tally_overflow_stats *stats)
 {
 	int cpu;
 

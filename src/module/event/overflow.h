@@ -172,13 +172,11 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 					  const struct tally_target *target,
 					  struct tally_event *ev,
 					  const atomic64_t *lost);
-void tally_overflow_set_rate(struct tally_overflow *of, u32 rate,
-			     bool interrupts);
+void tally_overflow_set_rate(struct tally_overflow *of, u32 rate, bool interrupts);
 void tally_overflow_drain(struct tally_overflow *of);
 void tally_overflow_free(struct tally_overflow *of);
 void tally_overflow_special(struct tally_overflow *of, u32 set, u32 clear);
-void tally_overflow_stats(const struct tally_overflow *of,
-			  struct tally_overflow_stats *stats);
+void tally_overflow_stats(const struct tally_overflow *of, struct tally_overflow_stats *stats);
 void tally_overflow_stats_all(struct tally_overflow_stats *stats);
 bool tally_overflow_inside(const struct tally_overflow *of);
 int tally_overflow_init(void);

@@ -37,8 +37,7 @@ void tally_registry_take_owned(struct module *owner, struct list_head *doomed);
 int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data);
-int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
-			 void *data);
+int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data), void *data);
 int tally_registry_name_folder(struct tally_folder_name *folder);
 void tally_registry_list_folder(struct tally_folder_name *folder);
 struct tally_folder_name *tally_registry_take_folder(const char *name);

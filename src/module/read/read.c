@@ -49,8 +49,7 @@ static void add_slot(const struct tally_event *ev, unsigned int slot,
  * Adds one slot to @count. Called under tally_counter::lock. Returns ENODEV for the slot
  * of a CPU that cannot exist, or that the PMU does not serve.
  */
-int tally_event_add_slot(struct tally_event *ev, unsigned int slot,
-			 struct tally_count *count)
+int tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
 {
 	if (!tally_counter_serves(ev->counter, slot))
 		return -ENODEV;
