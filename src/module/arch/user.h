@@ -15,23 +15,11 @@
 #include "arch/chain.h"
 #include "compat.h"
 
-/* __copy_from_user_inatomic() would check @to, which takes a lock in older kernels. */
-static inline bool tally_user_read(void *to, const void __user *from, size_t size)
-{
-	unsigned long rest;
-
-	if (!access_ok(from, size))
-		return false;
-	pagefault_disable();
-	rest = raw_copy_from_user(to, from, size);
-	pagefault_enable();
-	return !rest;
-}
-
 /*
  * Returns the number of bytes that could not be read. raw_copy_from_user() copies larger
  * pieces, and stops in front of the piece that faults; the bytes of that piece in front of
- * the fault are read one by one.
+ * the fault are read one by one. __copy_from_user_inatomic() would check @to, which takes a
+ * lock in older kernels.
  */
 static inline unsigned long tally_user_read_start(void *to, const void __user *from,
 						  size_t size)
@@ -46,6 +34,11 @@ static inline unsigned long tally_user_read_start(void *to, const void __user *f
 		rest--;
 	pagefault_enable();
 	return rest;
+}
+
+static inline bool tally_user_read(void *to, const void __user *from, size_t size)
+{
+	return !tally_user_read_start(to, from, size);
 }
 
 #ifdef CONFIG_UPROBES
