@@ -168,34 +168,29 @@ static inline bool tally_attr_has_aux_action(void)
 #endif
 }
 
-#ifdef TALLY_HAVE_ATTR_CONFIG3
 static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
 {
+#ifdef TALLY_HAVE_ATTR_CONFIG3
 	attr->config3 = v;
 	return true;
-}
-
-static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
-{
-	return attr->config3;
-}
 #else
-static inline bool tally_attr_set_config3(struct perf_event_attr *attr, u64 v)
-{
 	return !v;
+#endif
 }
 
 static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
 {
+#ifdef TALLY_HAVE_ATTR_CONFIG3
+	return attr->config3;
+#else
 	return 0;
-}
 #endif
+}
 
 /* CPUs for which one of them counts. Without a scope, the PMU moves an event there. */
-#ifdef TALLY_HAVE_PMU_SCOPE
-static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
-						    int cpu)
+static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu, int cpu)
 {
+#ifdef TALLY_HAVE_PMU_SCOPE
 	switch (pmu->scope) {
 	case PERF_PMU_SCOPE_CORE:
 		return topology_sibling_cpumask(cpu);
@@ -207,17 +202,10 @@ static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
 		return topology_core_cpumask(cpu);
 	case PERF_PMU_SCOPE_SYS_WIDE:
 		return cpu_online_mask;
-	default:
-		return cpumask_of(cpu);
 	}
-}
-#else
-static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu,
-						    int cpu)
-{
+#endif
 	return cpumask_of(cpu);
 }
-#endif
 
 static inline void
 tally_hrtimer_setup(struct hrtimer *timer,
