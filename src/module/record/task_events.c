@@ -122,7 +122,8 @@ static void probe_newtask(TALLY_NEWTASK_ARGS)
 	tally_members_inherit(current, task, clone_flags);
 }
 
-static void probe_exit(TALLY_EXIT_ARGS)
+/* perf writes EXIT, too, when it takes its events from a task that goes on. */
+static void tell_exit(struct task_struct *task, bool exits)
 {
 	const struct tally_task_event e = {
 		.kinds = TALLY_TASK_LIFE,
@@ -130,23 +131,16 @@ static void probe_exit(TALLY_EXIT_ARGS)
 		.task = task,
 	};
 
-	smp_mb(); /* Y */
 	tally_members_tell(task, &e);
-	tell_cpu(&e);
+	if (exits)
+		tell_cpu(&e);
 	tally_members_leave(task, false);
 }
 
-/* perf writes EXIT, too, when it takes its events from a task that goes on. */
-static void end_perf(struct task_struct *task)
+static void probe_exit(TALLY_EXIT_ARGS)
 {
-	const struct tally_task_event e = {
-		.kinds = TALLY_TASK_LIFE,
-		.type = PERF_RECORD_EXIT,
-		.task = task,
-	};
-
-	tally_members_tell(task, &e);
-	tally_members_leave(task, false);
+	smp_mb(); /* Y */
+	tell_exit(task, true);
 }
 
 static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
@@ -154,7 +148,7 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 {
 	smp_mb(); /* Y */
 	if (!tally_task_has_perf(task))
-		end_perf(task);
+		tell_exit(task, false);
 }
 
 static noinline void tell_switch(struct task_struct *prev, struct task_struct *next)
