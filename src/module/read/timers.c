@@ -207,23 +207,31 @@ static void ticked(struct timer_list *timer)
 	local_irq_restore(flags);
 }
 
-/*
- * Starts the timers, or starts them again after CPUs came or went. Interrupts no CPU. May
- * sleep.
- */
-void tally_publisher_start(struct tally_publisher *p)
+static void set_stopped(struct tally_publisher *p, bool stopped)
 {
 	struct publish_cpu *pc;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		pc = per_cpu_ptr(p->cpus, cpu);
-		/* The timer may be on the CPU that took it while its own one was offline. */
-		tally_timer_delete_sync(&pc->tick);
 		raw_spin_lock_irq(&pc->lock);
-		pc->stopped = false;
+		pc->stopped = stopped;
 		raw_spin_unlock_irq(&pc->lock);
 	}
+}
+
+/*
+ * Starts the timers, or starts them again after CPUs came or went. Interrupts no CPU. May
+ * sleep.
+ */
+void tally_publisher_start(struct tally_publisher *p)
+{
+	int cpu;
+
+	/* A timer may be on the CPU that took it while its own one was offline. */
+	for_each_possible_cpu(cpu)
+		tally_timer_delete_sync(&per_cpu_ptr(p->cpus, cpu)->tick);
+	set_stopped(p, false);
 	start_ticks(p);
 }
 
@@ -233,12 +241,7 @@ void tally_publisher_stop(struct tally_publisher *p)
 	struct publish_cpu *pc;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		pc = per_cpu_ptr(p->cpus, cpu);
-		raw_spin_lock_irq(&pc->lock);
-		pc->stopped = true;
-		raw_spin_unlock_irq(&pc->lock);
-	}
+	set_stopped(p, true);
 	for_each_possible_cpu(cpu) {
 		pc = per_cpu_ptr(p->cpus, cpu);
 		tally_timer_delete_sync(&pc->tick);
