@@ -342,30 +342,33 @@ void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 		tally_slot_read(s, &s->now);
 }
 
-/* Returns the PMU of perf's events; NULL while the counter has none. */
-static const struct pmu *pmu_of(const struct tally_counter *c)
+/* Returns one of perf's events; NULL while the counter has none. */
+const struct perf_event *tally_counter_any(const struct tally_counter *c)
 {
 	const struct tally_slot *s;
 
 	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
-			return s->event->pmu;
+			return s->event;
 	return NULL;
 }
 
 /* Whether perf has the events of both, which are on one target, in one context. */
 bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
 {
+	const struct perf_event *event;
 	const struct pmu *pmu;
 	bool same;
 
 	/* Two counters are never locked at the same time. */
 	mutex_lock(&a->lock);
-	pmu = pmu_of(a);
+	event = tally_counter_any(a);
+	pmu = event ? event->pmu : NULL;
 	mutex_unlock(&a->lock);
 	mutex_lock(&b->lock);
-	same = pmu && pmu_of(b) && tally_pmus_share_context(pmu, pmu_of(b));
+	event = tally_counter_any(b);
+	same = pmu && event && tally_pmus_share_context(pmu, event->pmu);
 	mutex_unlock(&b->lock);
 	return same;
 }
@@ -373,12 +376,12 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 /* Whether overflows interrupt any code, as those of clocks and of hardware do. */
 bool tally_counter_interrupts(struct tally_counter *c)
 {
-	const struct pmu *pmu;
+	const struct perf_event *event;
 	bool software;
 
 	mutex_lock(&c->lock);
-	pmu = pmu_of(c);
-	software = pmu && pmu->task_ctx_nr == perf_sw_context;
+	event = tally_counter_any(c);
+	software = event && event->pmu->task_ctx_nr == perf_sw_context;
 	mutex_unlock(&c->lock);
 	return !software || tally_attr_is_clock(&c->attr);
 }

@@ -15,8 +15,8 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
 void tally_counter_unpause(struct tally_counter *c, unsigned int slot);
 void tally_counter_arm(struct tally_counter *c, unsigned int slot);
 int tally_counter_set_period(struct tally_counter *c, u64 period);
-int tally_counter_modify(struct tally_counter *c,
-			 const struct perf_event_attr *attr);
+int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr);
+const struct perf_event *tally_counter_any(const struct tally_counter *c);
 bool tally_counter_interrupts(struct tally_counter *c);
 bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b);
 void tally_counter_look(struct tally_counter *c);

@@ -154,6 +154,15 @@ static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 	return !c->target.task && c->target.cpu < 0;
 }
 
+/* The slot of a CPU; EINVAL if there is no such CPU, or the counter does not count there. */
+static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
+{
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu) ||
+	    (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu))
+		return -EINVAL;
+	return cpu & c->slot_mask;
+}
+
 /*
  * Whether perf has detached the slot's event. perf's list_del_event() clears the bit when
  * a CPU goes offline, under locks of perf. If this read misses it, the work that the

@@ -335,16 +335,17 @@ static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
 {
 	struct tally_counter *c = set->members[0]->counter;
 	bool serves;
+	int slot;
 
 	*first = 0;
 	*last = set->nr_slots - 1;
 	if (cpu < 0)
 		return 0;
-	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) ||
-	    (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu))
-		return -EINVAL;
-	*first = cpu & set->slot_mask;
-	*last = *first;
+	slot = tally_counter_slot_of(c, cpu);
+	if (slot < 0)
+		return slot;
+	*first = slot;
+	*last = slot;
 	mutex_lock(&c->lock);
 	serves = tally_counter_serves(c, *first);
 	mutex_unlock(&c->lock);

@@ -30,11 +30,6 @@
 /* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
 static struct workqueue_struct *control_wq;
 
-static unsigned int slot_of(const struct tally_counter *c, int cpu)
-{
-	return tally_counter_on_all_cpus(c) ? cpu : 0;
-}
-
 /*
  * Switches the slots of CPUs off where the event overflowed too often. @resume is queued
  * also if the event has been disabled since: it clears @paused before the event is
@@ -51,7 +46,7 @@ static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 		any = true;
 		/* perf could not enable the children again. */
 		if (!c->attr.inherit && of->ev->on) {
-			tally_counter_pause(c, slot_of(c, cpu), false);
+			tally_counter_pause(c, cpu & c->slot_mask, false);
 			trace_state(of->ev->name, cpu, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED);
 		}
 	}
@@ -76,7 +71,7 @@ static void resume(struct work_struct *work)
 		WRITE_ONCE(oc->paused, 0);
 		if (of->closing)
 			continue;
-		tally_counter_unpause(c, slot_of(c, cpu));
+		tally_counter_unpause(c, cpu & c->slot_mask);
 		if (!c->attr.inherit && of->ev->on)
 			trace_state(of->ev->name, cpu, TALLY_STATE_THROTTLED, TALLY_STATE_ACTIVE);
 	}
@@ -307,7 +302,7 @@ static bool reload_here(struct tally_event *ev, u64 period)
 		return false;
 	local_irq_save(flags);
 	cpu = smp_processor_id();
-	done = tally_reload_here(tally_slot_here(&c->slots[slot_of(c, cpu)], cpu), period);
+	done = tally_reload_here(tally_slot_here(&c->slots[cpu & c->slot_mask], cpu), period);
 	local_irq_restore(flags);
 	/* Written without the lock, for CPUs that come online: the latest of several stays. */
 	if (done && period) {
@@ -317,47 +312,44 @@ static bool reload_here(struct tally_event *ev, u64 period)
 	return done;
 }
 
+/* Begins a new period here and now, or has the control work do that. */
+static void reload(struct tally_event *ev, u64 period)
+{
+	struct tally_overflow *of = ev->overflow;
+
+	if (reload_here(ev, period))
+		return;
+	WRITE_ONCE(of->rearm_period, period);
+	/* Orders the period before @rearm, and both before the work. */
+	atomic_set_release(&of->rearm, 1);
+	tally_overflow_kick(of);
+}
+
 int tally_event_reload(struct tally_event *ev, u64 period)
 {
-	struct tally_overflow *of;
+	struct tally_overflow *of = tally_bad_ptr(ev) ? NULL : ev->overflow;
 
-	if (tally_bad_ptr(ev))
-		return -EINVAL;
-	of = ev->overflow;
 	if (!of || !period || period >> 63 || ev->attr.freq || ev->hz ||
 	    READ_ONCE(of->special) & (TALLY_SPECIAL_ONE_SHOT | TALLY_SPECIAL_BUDGET))
 		return -EINVAL;
 	if (ev->attr.inherit)
 		return -EOPNOTSUPP;
-	if (reload_here(ev, period))
-		return 0;
-	WRITE_ONCE(of->rearm_period, period);
-	/* Orders the period before @rearm, and both before the work. */
-	atomic_set_release(&of->rearm, 1);
-	tally_overflow_kick(of);
+	reload(ev, period);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_reload);
 
 int tally_event_rearm(struct tally_event *ev, u64 period)
 {
-	struct tally_overflow *of;
+	struct tally_overflow *of = tally_bad_ptr(ev) ? NULL : ev->overflow;
 
-	if (tally_bad_ptr(ev))
-		return -EINVAL;
-	of = ev->overflow;
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
 	/* First, as the new period may be short. Else the work does both again. */
 	if (in_hardirq())
 		atomic_set(&of->armed, 1);
-	if (reload_here(ev, period))
-		return 0;
-	WRITE_ONCE(of->rearm_period, period);
-	/* Orders the period before @rearm, and both before the work. */
-	atomic_set_release(&of->rearm, 1);
-	tally_overflow_kick(of);
+	reload(ev, period);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);

@@ -13,7 +13,6 @@
  * with other events of perf, which have one.
  */
 #include <linux/err.h>
-#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -78,18 +77,6 @@ bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 	return true;
 }
 
-/* perf's event of any slot knows the tracepoint. */
-static struct trace_event_call *call_of(const struct tally_counter *c)
-{
-	const struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (s->event)
-			return tally_trace_event(s->event);
-	return NULL;
-}
-
 /* These say how many nanoseconds they count, of which perf makes as many overflows. */
 static bool counts_by_itself(struct trace_event_call *call)
 {
@@ -141,6 +128,7 @@ static int filter_overflows(struct tally_event *ev)
 static int set_filter(struct tally_event *ev, const char *text)
 {
 	struct tally_counter *c = ev->counter;
+	const struct perf_event *event;
 	struct trace_event_call *call;
 	struct tally_filter *f;
 	int err;
@@ -153,7 +141,9 @@ static int set_filter(struct tally_event *ev, const char *text)
 	/* perf sends the signals of sigtrap before it calls back. */
 	if (ev->attr.freq || ev->attr.sigtrap)
 		return -EOPNOTSUPP;
-	call = call_of(c);
+	/* Any event of perf's knows the tracepoint. */
+	event = tally_counter_any(c);
+	call = event ? tally_trace_event(event) : NULL;
 	if (!call)
 		return -ENODEV;
 	if (counts_by_itself(call) || counts_unseen(c, call))

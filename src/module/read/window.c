@@ -457,18 +457,14 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 		       struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	const struct tally_counter *c;
-	unsigned int slot;
+	int slot;
 
 	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
 		return -EINVAL;
-	c = set->members[0]->counter;
-	slot = cpu & c->slot_mask;
 	might_sleep();
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return -EINVAL;
-	if (!tally_counter_on_all_cpus(c) && c->target.cpu != cpu)
-		return -EINVAL;
+	slot = tally_counter_slot_of(set->members[0]->counter, cpu);
+	if (slot < 0)
+		return slot;
 	mutex_lock(&set->lock);
 	tally_set_look_and_read(set, slot, slot, window, counts);
 	tell(set, cpu, counts);

@@ -54,21 +54,9 @@ static struct tally_ring *ring_at(const struct tally_recorder *rec, unsigned int
 /* The recorder of an event, if its rings are of that kind; else NULL. */
 static struct tally_recorder *recorder_of(const struct tally_event *ev, bool backward)
 {
-	const struct tally_output *out = ev->output;
+	const struct tally_output *out = tally_bad_ptr(ev) ? NULL : ev->output;
 
 	return out && out->recorder && out->backward == backward ? out->recorder : NULL;
-}
-
-/* The slot of a CPU; EINVAL if the event does not count there. */
-static int slot_of(const struct tally_event *ev, int cpu)
-{
-	const struct tally_counter *c = ev->counter;
-
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return -EINVAL;
-	if (tally_counter_on_all_cpus(c))
-		return c->nr_slots > 1 ? cpu : 0;
-	return c->target.cpu == cpu ? 0 : -EINVAL;
 }
 
 /* The length of a record; 0 if not all of it is in the @left bytes from @at on. */
@@ -147,17 +135,14 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 
 ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
-	struct tally_recorder *rec;
-	int slot;
+	struct tally_recorder *rec = recorder_of(ev, false);
 	ssize_t n;
+	int slot;
 
-	if (tally_bad_ptr(ev) || tally_bad_ptr(buf))
-		return -EINVAL;
-	rec = recorder_of(ev, false);
-	slot = cpu == -1 ? 0 : slot_of(ev, cpu);
 	might_sleep();
-	if (!rec)
+	if (!rec || tally_bad_ptr(buf))
 		return -EINVAL;
+	slot = cpu == -1 ? 0 : tally_counter_slot_of(ev->counter, cpu);
 	if (slot < 0)
 		return slot;
 	mutex_lock(&rec->lock);
@@ -174,12 +159,9 @@ EXPORT_SYMBOL_TALLY(tally_ring_read);
 
 int tally_ring_wait(struct tally_event *ev, unsigned long timeout)
 {
-	struct tally_recorder *rec;
+	struct tally_recorder *rec = recorder_of(ev, false);
 	long left;
 
-	if (tally_bad_ptr(ev))
-		return -EINVAL;
-	rec = recorder_of(ev, false);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;
@@ -223,11 +205,8 @@ static void freeze(struct tally_recorder *rec)
 
 int tally_event_snapshot(struct tally_event *ev)
 {
-	struct tally_recorder *rec;
+	struct tally_recorder *rec = recorder_of(ev, true);
 
-	if (tally_bad_ptr(ev))
-		return -EINVAL;
-	rec = recorder_of(ev, true);
 	if (!rec)
 		return -EINVAL;
 	freeze(rec);
@@ -274,17 +253,15 @@ static void settle(struct tally_recorder *rec)
 
 ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
-	struct tally_recorder *rec;
+	struct tally_recorder *rec = recorder_of(ev, true);
 	ssize_t n = -EBUSY;
 	int slot;
 
-	if (tally_bad_ptr(ev) || tally_bad_ptr(buf))
-		return -EINVAL;
-	rec = recorder_of(ev, true);
 	might_sleep();
-	if (!rec)
+	if (!rec || tally_bad_ptr(buf))
 		return -EINVAL;
-	slot = cpu == -1 && !tally_counter_on_all_cpus(ev->counter) ? 0 : slot_of(ev, cpu);
+	slot = cpu == -1 && !tally_counter_on_all_cpus(ev->counter) ? 0 :
+	       tally_counter_slot_of(ev->counter, cpu);
 	if (slot < 0)
 		return slot;
 	mutex_lock(&rec->lock);
@@ -313,11 +290,8 @@ static void resume(struct tally_recorder *rec)
 
 int tally_event_resume(struct tally_event *ev)
 {
-	struct tally_recorder *rec;
+	struct tally_recorder *rec = recorder_of(ev, true);
 
-	if (tally_bad_ptr(ev))
-		return -EINVAL;
-	rec = recorder_of(ev, true);
 	might_sleep();
 	if (!rec)
 		return -EINVAL;
