@@ -22,12 +22,13 @@
  * Enables perf's events that are off or in error. A slot that could get no event tries
  * again. The error of a pinned event is cleared: its CPU may have room for it now.
  */
-static void start_slots(struct tally_counter *c)
+void tally_counter_retry(struct tally_counter *c)
 {
 	struct perf_event *event;
 	struct tally_slot *s;
 	int state;
 
+	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		if (!s->event && s->err)
 			tally_slot_repair(c, s);
@@ -45,9 +46,8 @@ static void start_slots(struct tally_counter *c)
 /* Called for each event that is enabled. */
 void tally_counter_on(struct tally_counter *c)
 {
-	lockdep_assert_held(&c->lock);
 	c->users_on++;
-	start_slots(c);
+	tally_counter_retry(c);
 }
 
 /* As tally_counter_on(), but perf enables its event when the task calls exec(). */
@@ -57,22 +57,10 @@ void tally_counter_on_exec(struct tally_counter *c)
 	c->users_on++;
 }
 
-void tally_counter_retry(struct tally_counter *c)
-{
-	lockdep_assert_held(&c->lock);
-	start_slots(c);
-}
-
 void tally_counter_off(struct tally_counter *c)
 {
-	struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	if (--c->users_on)
-		return;
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (tally_slot_lives(c, s))
-			tally_slot_disable(s);
+	c->users_on--;
+	tally_counter_quieten(c);
 }
 
 /*
