@@ -12,7 +12,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
-#include "build/end.h"
 #include "build/holder.h"
 #include "builder/builder.h"
 #include "builder/rights.h"
@@ -23,8 +22,6 @@
 #include "device/open.h"
 #include "record/output.h"
 #include "read/page.h"
-#include "read/publish.h"
-#include "event/registry.h"
 #include "record/recorder.h"
 
 /*
@@ -242,15 +239,6 @@ static struct tally_file *file_for(const struct tally_event *ev,
 	return NULL;
 }
 
-static void drop_event(struct tally_event *ev)
-{
-	LIST_HEAD(doomed);
-
-	tally_registry_del(ev);
-	list_add(&ev->node, &doomed);
-	tally_events_destroy(&doomed);
-}
-
 /**
  * tally_file_new - make a file for an event
  * @s: session of the file
@@ -273,7 +261,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 	int err;
 
 	if (!f) {
-		drop_event(ev);
+		tally_event_release(ev);
 		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
@@ -325,7 +313,7 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 	else
 		err = write_id(ev->id, how, b) ?: join_leader(NULL, ev, leader, how, b);
 	if (err)
-		drop_event(ev);
+		tally_event_release(ev);
 	return err;
 }
 
