@@ -71,26 +71,6 @@ static int value_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(value);
 
-static int enabled_ns_show(struct seq_file *m, void *v)
-{
-	struct tally_count count;
-
-	tally_event_read_all(m->private, &count);
-	seq_printf(m, "%llu\n", count.enabled_ns);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(enabled_ns);
-
-static int running_ns_show(struct seq_file *m, void *v)
-{
-	struct tally_count count;
-
-	tally_event_read_all(m->private, &count);
-	seq_printf(m, "%llu\n", count.running_ns);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(running_ns);
-
 static int state_show(struct seq_file *m, void *v)
 {
 	seq_printf(m, "%s\n", tally_state_name(tally_event_state(m->private)));
@@ -245,63 +225,32 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-/* Shows the member at @offset of an event's overflow statistics. */
-static int show_overflows(struct seq_file *m, size_t offset)
-{
-	struct tally_overflow_stats stats;
+/* A file that shows a member of the @type that @read fills in. */
+#define DEFINE_SHOW_MEMBER(member, type, read)					\
+static int event_##member##_show(struct seq_file *m, void *v)			\
+{										\
+	type all;								\
+										\
+	read(m->private, &all);							\
+	seq_printf(m, "%llu\n", all.member);					\
+	return 0;								\
+}										\
+DEFINE_SHOW_ATTRIBUTE(event_##member)
 
-	tally_event_overflow_stats(m->private, &stats);
-	seq_printf(m, "%llu\n", *(u64 *)((char *)&stats + offset));
-	return 0;
-}
+DEFINE_SHOW_MEMBER(enabled_ns, struct tally_count, tally_event_read_all);
+DEFINE_SHOW_MEMBER(running_ns, struct tally_count, tally_event_read_all);
 
-static int overflows_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, overflows));
-}
-DEFINE_SHOW_ATTRIBUTE(overflows);
+#define DEFINE_SHOW_OVERFLOWS(member)						\
+DEFINE_SHOW_MEMBER(member, struct tally_overflow_stats, tally_event_overflow_stats)
 
-static int skipped_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, skipped));
-}
-DEFINE_SHOW_ATTRIBUTE(skipped);
-
-static int missed_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, missed));
-}
-DEFINE_SHOW_ATTRIBUTE(missed);
-
-static int lost_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, lost));
-}
-DEFINE_SHOW_ATTRIBUTE(lost);
-
-static int throttled_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, throttled));
-}
-DEFINE_SHOW_ATTRIBUTE(throttled);
-
-static int handler_ns_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, handler_ns));
-}
-DEFINE_SHOW_ATTRIBUTE(handler_ns);
-
-static int handler_max_ns_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, handler_max_ns));
-}
-DEFINE_SHOW_ATTRIBUTE(handler_max_ns);
-
-static int guest_show(struct seq_file *m, void *v)
-{
-	return show_overflows(m, offsetof(struct tally_overflow_stats, guest));
-}
-DEFINE_SHOW_ATTRIBUTE(guest);
+DEFINE_SHOW_OVERFLOWS(overflows);
+DEFINE_SHOW_OVERFLOWS(skipped);
+DEFINE_SHOW_OVERFLOWS(missed);
+DEFINE_SHOW_OVERFLOWS(lost);
+DEFINE_SHOW_OVERFLOWS(throttled);
+DEFINE_SHOW_OVERFLOWS(handler_ns);
+DEFINE_SHOW_OVERFLOWS(handler_max_ns);
+DEFINE_SHOW_OVERFLOWS(guest);
 
 /* Whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
@@ -360,22 +309,22 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 	} files[] = {
 		{ "count", &count_fops },
 		{ "value", &value_fops, is_described },
-		{ "enabled_ns", &enabled_ns_fops },
-		{ "running_ns", &running_ns_fops },
+		{ "enabled_ns", &event_enabled_ns_fops },
+		{ "running_ns", &event_running_ns_fops },
 		{ "state", &state_fops },
 		{ "per_cpu", &per_cpu_fops },
 		{ "spec", &spec_fops },
 		{ "period", &period_fops, has_overflows },
 		{ "precise", &precise_fops, has_overflows },
-		{ "overflows", &overflows_fops, has_overflows },
-		{ "skipped", &skipped_fops, has_overflows },
-		{ "missed", &missed_fops, has_overflows },
-		{ "lost", &lost_fops, has_overflows },
-		{ "throttled", &throttled_fops, has_overflows },
-		{ "handler_ns", &handler_ns_fops, has_overflows },
-		{ "handler_max_ns", &handler_max_ns_fops, has_overflows },
+		{ "overflows", &event_overflows_fops, has_overflows },
+		{ "skipped", &event_skipped_fops, has_overflows },
+		{ "missed", &event_missed_fops, has_overflows },
+		{ "lost", &event_lost_fops, has_overflows },
+		{ "throttled", &event_throttled_fops, has_overflows },
+		{ "handler_ns", &event_handler_ns_fops, has_overflows },
+		{ "handler_max_ns", &event_handler_max_ns_fops, has_overflows },
 		{ "budget", &budget_fops, has_budget },
-		{ "guest", &guest_fops, has_overflows },
+		{ "guest", &event_guest_fops, has_overflows },
 	};
 	struct dentry *file;
 	size_t i;
