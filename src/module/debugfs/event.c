@@ -94,7 +94,7 @@ static void show_slot(struct seq_file *m, struct tally_event *ev,
 {
 	struct tally_count count;
 
-	if (tally_event_read_slot(ev, slot, &count))
+	if (tally_event_read_slot(ev, slot, false, &count))
 		return;
 	show_cpu(m, ev->counter, slot);
 	seq_printf(m, "%s ", tally_state_name(count.state));

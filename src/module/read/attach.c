@@ -161,7 +161,7 @@ int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 		return -EINVAL;
 	mutex_lock(&a->lock);
 	if (a->ev)
-		err = tally_event_read_slot_whole(a->ev, slot, count);
+		err = tally_event_read_slot(a->ev, slot, true, count);
 	else
 		*count = a->last[slot];
 	if (!err)

@@ -217,7 +217,7 @@ void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
 	unsigned int i;
 
 	for (i = 0; i < p->nr; i++) {
-		if (tally_event_read_slot(p->members[i], slot, &count))
+		if (tally_event_read_slot(p->members[i], slot, false, &count))
 			return;
 		store_count(new, i, &count);
 	}

@@ -62,9 +62,12 @@ int tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally
 	return 0;
 }
 
-/* Reads one slot. With @whole, resets of the event are ignored. */
-static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
-		     struct tally_count *count)
+/*
+ * Reads one slot. With @whole, resets of the event are ignored. An error state is no error
+ * here: debugfs shows it as a word.
+ */
+int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
+			  struct tally_count *count)
 {
 	int err;
 
@@ -79,20 +82,6 @@ static int read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 		tell(ev, tally_counter_on_all_cpus(ev->counter) ? slot : ev->counter->target.cpu,
 		     count);
 	return err;
-}
-
-/* Reads one slot. An error state is no error here: debugfs shows it as a word. */
-int tally_event_read_slot(struct tally_event *ev, unsigned int slot,
-			  struct tally_count *count)
-{
-	return read_slot(ev, slot, false, count);
-}
-
-/* As tally_event_read_slot(), but resets of the event are ignored. */
-int tally_event_read_slot_whole(struct tally_event *ev, unsigned int slot,
-				struct tally_count *count)
-{
-	return read_slot(ev, slot, true, count);
 }
 
 static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
@@ -183,21 +172,15 @@ EXPORT_SYMBOL_TALLY(tally_event_read);
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count)
 {
-	struct tally_counter *c;
-	unsigned int slot = 0;
-	int err;
+	int slot, err;
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(count))
 		return -EINVAL;
-	c = ev->counter;
 	might_sleep();
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return -EINVAL;
-	if (tally_counter_on_all_cpus(c))
-		slot = cpu;
-	else if (c->target.cpu != cpu)
-		return -EINVAL;
-	err = tally_event_read_slot(ev, slot, count);
+	slot = tally_counter_slot_of(ev->counter, cpu);
+	if (slot < 0)
+		return slot;
+	err = tally_event_read_slot(ev, slot, false, count);
 	return err ?: count_error(count);
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_cpu);

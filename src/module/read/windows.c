@@ -324,7 +324,7 @@ int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 	struct tally_count count;
 	int err;
 
-	err = tally_event_read_slot_whole(ev, cpu & ev->slot_mask, &count);
+	err = tally_event_read_slot(ev, cpu & ev->slot_mask, true, &count);
 	if (err)
 		return err;
 	/* The window has ended meanwhile: what it counted is counted in the next one. */
