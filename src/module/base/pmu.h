@@ -34,7 +34,7 @@ int tally_address_check(u64 addr);
 /* Whether perf has throttled the event until the next tick: its MAX_INTERRUPTS. */
 static inline bool tally_pmu_throttled(const struct perf_event *event)
 {
-	return READ_ONCE(event->hw.interrupts) == ~0ULL;
+	return data_race(event->hw.interrupts) == ~0ULL; /* perf may write it now */
 }
 
 /* Whether the event is a clock: perf counts and samples clocks in nanoseconds only. */

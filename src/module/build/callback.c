@@ -56,11 +56,10 @@ static __always_inline void fill(struct tally_sample *s,
 {
 	u64 ip = instruction_pointer(regs), addr = 0, period = data->period;
 	pid_t tid = current->pid, pid = current->tgid;
-	u32 flags = 0;
+	u32 flags = in_nmi() ? TALLY_SAMPLE_NMI : 0;
 
-	if (in_nmi())
-		flags |= TALLY_SAMPLE_NMI;
-	if (user_mode(regs))
+	/* unlikely: samples of the kernel, which are most, then need no jump. */
+	if (unlikely(user_mode(regs)))
 		flags |= TALLY_SAMPLE_USER;
 	if (data->sample_flags & PERF_SAMPLE_ADDR) {
 		addr = data->addr;
@@ -132,7 +131,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 {
 	u64 now;
 
-	oc->look_at = oc->sample.sequence + of->reload;
+	oc->look_in = of->reload;
 	if (!of->batch)
 		return;
 	now = ktime_get_mono_fast_ns();
@@ -232,14 +231,12 @@ static void count_lost(struct tally_overflow_cpu *oc, u32 special)
 		local_inc(&oc->queue.missed);
 }
 
-static noinline void overflowed(struct tally_overflow *of,
-				struct tally_overflow_cpu *oc,
-				struct perf_event *event,
-				struct perf_sample_data *data,
-				struct pt_regs *regs)
+/* The order of the arguments is that of tally_overflow_callback(), which then moves none. */
+static noinline void overflowed(struct perf_event *event, struct perf_sample_data *data,
+				struct pt_regs *regs, struct tally_overflow *of,
+				struct tally_overflow_cpu *oc)
 {
 	u32 special = smp_load_acquire(&of->special); /* E */
-	u64 sequence;
 
 	if (special & TALLY_SPECIAL_FILTER && !tally_filter_take(of, oc, event, data))
 		return;
@@ -279,13 +276,13 @@ static noinline void overflowed(struct tally_overflow *of,
 
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
-	sequence = ++oc->sample.sequence;
+	oc->sample.sequence++;
 	/* Before the handler: overflows that interrupt it are queued behind this one. */
 	if (special & TALLY_SPECIAL_DEFER)
 		enqueue(of, oc, special, event, data, regs);
 	if (!(special & TALLY_SPECIAL_QUIET))
 		fill_special(&oc->sample, special, event, data, regs);
-	if (sequence == oc->look_at)
+	if (!--oc->look_in)
 		look_and_call(of, oc);
 	else if (!(special & TALLY_SPECIAL_QUIET))
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
@@ -300,17 +297,16 @@ static noinline void overflowed(struct tally_overflow *of,
 		    TALLY_SPECIAL_PRECISE | TALLY_SPECIAL_BRANCHES)
 
 /* The way of a file's event: the record is written, and the handler kicks signals. */
-static noinline void recorded(struct tally_overflow *of,
-			      struct tally_overflow_cpu *oc,
-			      struct perf_event *event,
-			      struct perf_sample_data *data,
-			      struct pt_regs *regs)
+static noinline void recorded(struct perf_event *event, struct perf_sample_data *data,
+			      struct pt_regs *regs, struct tally_overflow *of,
+			      struct tally_overflow_cpu *oc)
 {
 	/* Before @busy is set: overflows that interrupt this write their records, too. */
 	tally_record_sample(of->output, event, data, regs);
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
-	if (unlikely(++oc->sample.sequence == oc->look_at))
+	oc->sample.sequence++;
+	if (unlikely(!--oc->look_in))
 		look_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
@@ -332,29 +328,28 @@ static __always_inline bool is_seen(void)
  *
  * Context: Any context, NMI included, with preemption disabled.
  */
-void tally_overflow_callback(struct perf_event *event,
-			     struct perf_sample_data *data,
+void tally_overflow_callback(struct perf_event *event, struct perf_sample_data *data,
 			     struct pt_regs *regs)
 {
 	struct tally_overflow *of = event->overflow_handler_context;
 	struct tally_overflow_cpu *oc = this_cpu_ptr(of->cpus);
 	unsigned long special = READ_ONCE(of->special);
-	u64 sequence;
 
-	if (unlikely(special | READ_ONCE(oc->gate)) ||
+	/* Others only clear bits of @gate. Interrupts that set them have ended. */
+	if (unlikely(special | data_race(oc->gate)) ||
 	    unlikely(tally_pmu_throttled(event)) || is_seen()) {
 		if ((special & ~OF_SAMPLES) == TALLY_SPECIAL_RECORD &&
 		    !READ_ONCE(oc->gate) && !tally_pmu_throttled(event) && !is_seen())
-			recorded(of, oc, event, data, regs);
+			recorded(event, data, regs, of, oc);
 		else
-			overflowed(of, oc, event, data, regs);
+			overflowed(event, data, regs, of, oc);
 		return;
 	}
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* F */
-	sequence = ++oc->sample.sequence;
+	oc->sample.sequence++;
 	fill(&oc->sample, data, regs);
-	if (unlikely(sequence == oc->look_at))
+	if (unlikely(!--oc->look_in))
 		look_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);

@@ -261,7 +261,7 @@ static int init_cpu(struct tally_overflow *of, int cpu, const struct tally_build
 
 	oc->of = of;
 	oc->sample.cpu = cpu;
-	oc->look_at = 1;
+	oc->look_in = 1;
 	tally_kick_init(&oc->announce, announced, true);
 	INIT_WORK(&oc->bottom, bottom_half);
 	/* The event cannot overflow on a CPU that is not counted: one place is enough. */

@@ -64,7 +64,7 @@ struct tally_calls {
  * @gate: @busy and @paused, for the callback to read both at once. They are words, which
  *	x86 writes with one instruction.
  * @in_window: number of overflows since @window_start (c)
- * @look_at: value of @sample.sequence at which the rate is looked at next (c)
+ * @look_in: number of overflows until the rate is looked at next (c)
  * @passed: number of records that passed the filter since the last overflow
  * @skipped: number of overflows without a call of the direct handler, because it was
  *	running or @paused was set; counted in any context
@@ -92,7 +92,7 @@ struct tally_overflow_cpu {
 		u64 gate;
 	};
 	u32 in_window;
-	u64 look_at;
+	u32 look_in;
 	local_t passed;
 	local_t skipped;
 	local_t throttled;
