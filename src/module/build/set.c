@@ -241,11 +241,12 @@ static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
 {
 	struct tally_set *set;
 
-	set = kvzalloc(struct_size(set, members, n), GFP_KERNEL_ACCOUNT);
+	set = kvzalloc(struct_size(set, few, n), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&set->lock);
 	INIT_LIST_HEAD(&set->node);
+	set->members = set->few;
 	set->owner = builders[0].owner;
 	return set;
 }

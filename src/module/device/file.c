@@ -191,17 +191,15 @@ static void event_gone(struct tally_attachment *a)
 
 /* ---- its memory ---- */
 
-/* @members is the room in the own set; 0 for an attached file, which has none. */
-struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
+/* An attached file has no set of its own. */
+struct tally_file *tally_file_alloc(u64 read_format, bool attached)
 {
-	size_t zeroed = members ? offsetof(struct tally_file, own.members) :
-				  offsetof(struct tally_file, own);
-	struct tally_file *f = kmalloc(zeroed + members * sizeof(struct tally_event *),
+	struct tally_file *f = kzalloc(attached ? offsetof(struct tally_file, own) :
+						  struct_size(f, own.few, TALLY_SET_FEW),
 				       GFP_KERNEL_ACCOUNT);
 
 	if (!f)
 		return NULL;
-	memset(f, 0, zeroed);
 	f->read_format = read_format;
 	init_waitqueue_head(&f->wait);
 	f->at.gone = event_gone;
@@ -213,7 +211,8 @@ struct tally_file *tally_file_alloc(u64 read_format, unsigned int members)
 /* Size of a file with an event of its own, in bytes. */
 size_t tally_file_memory(void)
 {
-	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
+	return sizeof(struct tally_file) +
+	       (TALLY_SET_FEW + TALLY_SET_MOST) * sizeof(struct tally_event *);
 }
 
 /* ---- its end ---- */

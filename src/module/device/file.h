@@ -101,7 +101,7 @@ struct tally_session *tally_session_new(void);
 void tally_session_put(struct tally_session *s);
 void tally_session_add(struct tally_session *s, struct tally_file *f);
 void tally_session_enable(struct tally_session *s, bool enable);
-struct tally_file *tally_file_alloc(u64 read_format, unsigned int members);
+struct tally_file *tally_file_alloc(u64 read_format, bool attached);
 size_t tally_file_memory(void);
 void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd);
 void tally_file_overflow(struct tally_event *ev, const struct tally_sample *sample,

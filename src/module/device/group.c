@@ -66,7 +66,7 @@ static void free_room(struct tally_set *set)
 
 /**
  * tally_group_init - set up a group of events with the target of @ev
- * @set: the group: zeroed, followed by TALLY_SET_MOST pointers to members
+ * @set: the group: zeroed, followed by TALLY_SET_FEW pointers to members
  * @ev: an event, which does not join yet
  * @interval: time between two updates of the leader's page, in nanoseconds; 0 for the
  *	default
@@ -87,6 +87,7 @@ int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 in
 	set->plain = true;
 	set->nr_slots = ev->counter->nr_slots;
 	set->slot_mask = ev->slot_mask;
+	set->members = set->few;
 	set->looks = &set->look;
 	if (set->nr_slots > 1)
 		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);
@@ -100,6 +101,8 @@ bool tally_group_put(struct tally_set *set)
 		return false;
 	tally_mapping_end(&set->mapping);
 	free_room(set);
+	if (set->members != set->few)
+		kfree(set->members);
 	mutex_destroy(&set->lock);
 	return true;
 }
@@ -152,6 +155,19 @@ static void end_change(struct tally_set *set)
 	preempt_enable();
 }
 
+/* Gives a group memory for as many members as it may have. Samples may go on with @few. */
+static int move_members(struct tally_set *set)
+{
+	struct tally_event **members = kcalloc(TALLY_SET_MOST, sizeof(*members),
+					       GFP_KERNEL_ACCOUNT);
+
+	if (!members)
+		return -ENOMEM;
+	memcpy(members, set->few, set->nr * sizeof(*members));
+	smp_store_release(&set->members, members); /* V */
+	return 0;
+}
+
 static bool samples_group(const struct tally_event *ev)
 {
 	return ev->overflow && ev->output &&
@@ -194,6 +210,11 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 		if (err)
 			return err;
 	}
+	if (i == TALLY_SET_FEW && set->members == set->few) {
+		err = move_members(set);
+		if (err)
+			return err;
+	}
 	if (!ev->on)
 		ev->closed = true;
 	else
@@ -211,7 +232,8 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	mutex_lock(&set->mapping.lock);
 	begin_change(set);
 	set->members[i] = ev;
-	set->nr++;
+	/* Samples that see the number see @members, too. */
+	smp_store_release(&set->nr, i + 1); /* V */
 	end_change(set);
 	show_in_samples(set, ev);
 	tally_mapping_show(&set->mapping, set->members, set->nr);

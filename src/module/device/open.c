@@ -228,7 +228,7 @@ static struct tally_file *file_for(const struct tally_event *ev,
 				   const struct tally_file_how *how,
 				   struct tally_budget *budget)
 {
-	struct tally_file *f = tally_file_alloc(how->read_format, TALLY_SET_MOST);
+	struct tally_file *f = tally_file_alloc(how->read_format, false);
 
 	if (!f)
 		return NULL;
@@ -394,7 +394,7 @@ static int begin_attached(struct tally_file *f)
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = tally_file_alloc(how->read_format, 0);
+	struct tally_file *f = tally_file_alloc(how->read_format, true);
 	int err;
 
 	if (!f) {

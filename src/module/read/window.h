@@ -64,6 +64,7 @@ struct tally_set_look {
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
  * @mapping: page of the leader's file, for a set that files share
  * @members: the events
+ * @few: memory of @members, unless a group has more than TALLY_SET_FEW
  */
 struct tally_set {
 	struct mutex lock; /* looks, members' windows */
@@ -94,8 +95,12 @@ struct tally_set {
 	u32 row;
 	struct tally_view **views;
 	struct tally_mapping mapping;
-	struct tally_event *members[];
+	struct tally_event **members;
+	struct tally_event *few[];
 };
+
+/* A group has memory for so many members until it has more. */
+#define TALLY_SET_FEW	6
 
 /* Returns the slot of a member that this CPU reads. */
 static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
