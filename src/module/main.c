@@ -115,11 +115,13 @@ static void __init say_what_is_off(void)
 }
 
 /* Called in process context after CPUs came or went, and events follow them. */
-static void cpus_changed(void)
+static void cpus_changed(struct work_struct *work)
 {
 	tally_windows_repair();
 	tally_pages_repair();
 }
+
+static DECLARE_WORK(cpus_work, cpus_changed);
 
 static int __init tally_init(void)
 {
@@ -144,7 +146,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_ring;
 	tally_slot_init(tally_event_slot_changed);
-	err = tally_cpus_init(cpus_changed);
+	err = tally_cpus_init(&cpus_work);
 	if (err)
 		goto exit_members;
 	tally_pmu_init();

@@ -30,8 +30,9 @@ void tally_counter_retry(struct tally_counter *c)
 
 	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		/* The slot was in the state ERROR until now. That time is not counted as a gap. */
 		if (!s->event && s->err)
-			tally_slot_repair(c, s);
+			tally_slot_repair(c, s, 0);
 		if (!tally_slot_lives(c, s) || s->paused || s->spent)
 			continue;
 		tally_slot_for_each(s, event) {

@@ -9,17 +9,26 @@
  *
  * So the two callbacks only queue a work. The work waits until the hotplug operation is
  * over, and then visits every counter. It reads each event that perf detached for the
- * last time, banks the totals, and releases the event. It creates an event for each CPU
- * that is online and has none. Until then readers see the final count of the detached
+ * last time, banks the totals, and has the event released. It creates an event for each
+ * CPU that is online and has none. Until then readers see the final count of the detached
  * event. So nothing is lost, and no total ever falls.
+ *
+ * A CPU that came may run tasks before its events count. To keep that gap small, a real-time
+ * thread does the work, and visits the counters once before the operation is over, too. It
+ * does that on the CPU that comes, which runs no other tasks yet. perf creates software events
+ * only after the operation: perf_swevent_init() takes cpu_hotplug_lock.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/kthread.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include "base/cgroup.h"
 #include "compat.h"
@@ -38,7 +47,7 @@ static LIST_HEAD(cpu_counters);
 static atomic_long_t nr_counters;
 static enum cpuhp_state hotplug_state;
 /* tally_cpus_init()'s argument; set before there is any counter. */
-static void (*repaired)(void);
+static struct work_struct *repaired;
 
 /*
  * Whether perf has detached the slot's event for good. While no CPU comes or goes, no driver
@@ -48,15 +57,23 @@ static bool is_lost(const struct tally_slot *s)
 {
 	bool lost;
 
+	/* A CPU that goes offline after this queues the work again. */
+	if (!s->event || !tally_slot_detached(s))
+		return false;
 	cpus_read_lock();
-	lost = s->event && tally_slot_detached(s);
+	lost = tally_slot_detached(s);
 	cpus_read_unlock();
 	return lost;
 }
 
+/* CPUs that have come or gone since the last repair; the time at which each came, else 0. */
+static struct cpumask changed_cpus;
+static DEFINE_PER_CPU(u64, came_ns);
+
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
 {
 	struct tally_slot *s;
+	bool has_changed;
 	int cpu;
 
 	mutex_lock(&c->lock);
@@ -70,62 +87,97 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 		cpu = tally_slot_cpu(c, s);
 		if (!cpu_possible(cpu))
 			continue;
-		if (cpumask_test_cpu(cpu, changed))
+		/* The CPU may have come since this work began. */
+		has_changed = cpumask_test_cpu(cpu, changed) ||
+			      test_bit_acquire(cpu, cpumask_bits(&changed_cpus));
+		if (has_changed)
 			s->absent = false;
-		tally_slot_repair(c, s);
+		tally_slot_repair(c, s, has_changed ? READ_ONCE(per_cpu(came_ns, cpu)) : 0);
 	}
 unlock:
 	mutex_unlock(&c->lock);
 }
 
-/* CPUs that have come or gone since the last repair. */
-static struct cpumask changed_cpus;
-
 /*
- * A counter that is added meanwhile needs no visit for the CPUs that came or went before
- * the work began: it finds those as they are now.
+ * Visits every counter. One that is added meanwhile needs no visit for the CPUs that came or
+ * went before: it finds those as they are now.
  */
-static void repair_all(struct work_struct *work)
+static void visit_all(const struct cpumask *changed)
 {
-	static struct cpumask changed;	/* the work never runs twice at a time */
 	struct tally_counter *c;
 	LIST_HEAD(left);
-	int cpu;
 
-	/* Wait for the end of the operation that queued this. */
-	cpus_read_lock();
-	cpus_read_unlock();
-
-	cpumask_clear(&changed);
-	for_each_cpu(cpu, &changed_cpus)
-		if (cpumask_test_and_clear_cpu(cpu, &changed_cpus))
-			cpumask_set_cpu(cpu, &changed);
 	mutex_lock(&counters_lock);
 	list_splice_init(&cpu_counters, &left);
 	while (!list_empty(&left)) {
 		c = list_first_entry(&left, struct tally_counter, cpu_node);
-		list_move(&c->cpu_node, &cpu_counters);
+		list_move_tail(&c->cpu_node, &cpu_counters);
 		refcount_inc(&c->holds);
 		mutex_unlock(&counters_lock);
-		counter_repair(c, &changed);
+		counter_repair(c, changed);
 		tally_counter_put(c);
 		mutex_lock(&counters_lock);
 	}
 	mutex_unlock(&counters_lock);
-	repaired();
 }
 
-static DECLARE_WORK(repair_work, repair_all);
-
-static int hotplug_changed(unsigned int cpu)
+static void repair_all(struct kthread_work *work)
 {
+	/* The work never runs twice at a time. */
+	static struct cpumask changed;
+	bool came = false;
+	int cpu;
+
+	cpumask_clear(&changed);
+	for_each_cpu(cpu, &changed_cpus) {
+		if (!cpumask_test_and_clear_cpu(cpu, &changed_cpus))
+			continue;
+		cpumask_set_cpu(cpu, &changed);
+		came |= READ_ONCE(per_cpu(came_ns, cpu));
+	}
+	if (came)
+		visit_all(&changed);
+	/* At the end of the operation perf has detached events, and drivers serve other CPUs. */
+	cpus_read_lock();
+	cpus_read_unlock();
+	visit_all(&changed);
+	set_cpus_allowed_ptr(current, housekeeping_cpumask(HK_TYPE_KTHREAD));
+	queue_work(tally_unbound_wq, repaired);
+}
+
+static struct kthread_worker *repairer;
+static DEFINE_KTHREAD_WORK(repair_work, repair_all);
+
+static int queue_repair(unsigned int cpu, u64 now)
+{
+	WRITE_ONCE(per_cpu(came_ns, cpu), now);
+	/* A work that runs may see the CPU in the mask, and then reads the time. */
+	smp_mb__before_atomic();
 	cpumask_set_cpu(cpu, &changed_cpus);
-	queue_work(tally_unbound_wq, &repair_work);
+	kthread_queue_work(repairer, &repair_work);
+	cond_resched();
 	return 0;
 }
 
-static u32 counter_key(const struct perf_event_attr *attr,
-		       const struct tally_target *target)
+/* Called on the CPU. The thread runs there at once, and before tasks of users do. */
+static int cpu_came(unsigned int cpu)
+{
+	static struct cpumask allowed;	/* one CPU comes at a time */
+
+	set_cpus_allowed_ptr(repairer->task, cpumask_of(cpu));
+	queue_repair(cpu, ktime_get_ns());
+	/* From now on the thread can move away from a user's task of higher priority. */
+	cpumask_or(&allowed, cpumask_of(cpu), housekeeping_cpumask(HK_TYPE_KTHREAD));
+	set_cpus_allowed_ptr(repairer->task, &allowed);
+	return 0;
+}
+
+static int cpu_gone(unsigned int cpu)
+{
+	return queue_repair(cpu, 0);
+}
+
+static u32 counter_key(const struct perf_event_attr *attr, const struct tally_target *target)
 {
 	/* These differ for most counters. */
 	u64 cpu = target->cpu;
@@ -293,7 +345,9 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 		mutex_lock(&c->lock);
 		hash_add(counters, &c->node, key);
 		/* perf moves the events of a task between CPUs by itself. */
-		if (!target->task)
+		if (!target->task && attr->type == PERF_TYPE_SOFTWARE)
+			list_add_tail(&c->cpu_node, &cpu_counters); /* its events may wait */
+		else if (!target->task)
 			list_add(&c->cpu_node, &cpu_counters);
 		atomic_long_inc(&nr_counters);
 	}
@@ -431,20 +485,27 @@ void tally_cpus_stats(struct tally_cpus_stats *out)
 
 /**
  * tally_cpus_init - watch CPUs come and go
- * @after_repair: called in process context, without locks, when all counters have been
- *	repaired after a CPU came or went
+ * @after_repair: work that is queued when all counters have been repaired after a CPU came
+ *	or went
  *
- * Return: 0, or the error of cpuhp_setup_state_nocalls().
+ * Return: 0; or the error of kthread_create_worker() or cpuhp_setup_state_nocalls().
  */
-int tally_cpus_init(void (*after_repair)(void))
+int tally_cpus_init(struct work_struct *after_repair)
 {
 	int ret;
 
 	repaired = after_repair;
-	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online",
-					hotplug_changed, hotplug_changed);
-	if (ret < 0)
+	repairer = kthread_create_worker(0, "tally_hotplug");
+	if (IS_ERR(repairer))
+		return PTR_ERR(repairer);
+	sched_set_fifo_low(repairer->task);
+	/* Since Linux 6.14 the worker does not run yet. */
+	wake_up_process(repairer->task);
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online", cpu_came, cpu_gone);
+	if (ret < 0) {
+		kthread_destroy_worker(repairer);
 		return ret;
+	}
 	hotplug_state = ret;
 	return 0;
 }
@@ -454,7 +515,9 @@ void tally_cpus_exit(void)
 	struct tally_cpus_stats left;
 
 	cpuhp_remove_state_nocalls(hotplug_state);
-	cancel_work_sync(&repair_work);
+	kthread_destroy_worker(repairer);
+	cancel_work_sync(repaired);
+	tally_slot_wait_released();
 	tally_cpus_stats(&left);
 	WARN_ON_ONCE(left.counters || left.slots.perf_events);
 	tally_cgroup_exit();

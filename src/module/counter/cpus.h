@@ -23,7 +23,7 @@ void tally_counter_end(struct tally_counter *c);
 void tally_counter_put(struct tally_counter *c);
 
 void tally_cpus_stats(struct tally_cpus_stats *stats);
-int tally_cpus_init(void (*after_repair)(void));
+int tally_cpus_init(struct work_struct *after_repair);
 void tally_cpus_exit(void);
 
 #endif /* TALLY_CPUS_H */

@@ -5,6 +5,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/async.h>
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -13,6 +14,7 @@
 #include <linux/perf_event.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include "compat.h"
 #include "counter/cgroup.h"
 #include "counter/slot.h"
@@ -20,8 +22,13 @@
 DEFINE_PER_CPU(const void *, tally_reading);
 
 /* tally_slot_init()'s argument; set before there is any counter. */
-static void (*slot_changed)(struct tally_counter *c, unsigned int slot);
+static void (*slot_changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
+
+static void tell_change(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns)
+{
+	slot_changed(c, s - c->slots, gap_ns);
+}
 
 /* Returns the CPU of a slot; -1 for a task on any CPU. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
@@ -98,6 +105,9 @@ static bool served_already(const struct tally_counter *c,
 	const struct cpumask *scope = tally_pmu_scope(event->pmu, cpu);
 	const struct tally_slot *s;
 
+	/* A PMU whose events a task can have counts on each CPU separately. */
+	if (event->pmu->task_ctx_nr != perf_invalid_context)
+		return false;
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event && cpumask_test_cpu(READ_ONCE(s->event->cpu), scope))
 			return true;
@@ -248,13 +258,13 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->late = is_late(c, event, cpu);
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
-	slot_changed(c, s - c->slots);
+	tell_change(c, s, 0);
 	atomic_long_inc(&nr_perf_events);
 	return 0;
 }
 
 /*
- * Takes the event from its slot, for tally_slot_free(). A local read that has found the
+ * Takes the event from its slot, to be released. A local read that has found the
  * event before this keeps interrupts disabled: perf frees the event after a grace period,
  * and cannot take it off a CPU that is reading it.
  */
@@ -265,7 +275,7 @@ struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s
 	if (!event)
 		return NULL;
 	WRITE_ONCE(s->event, NULL);
-	slot_changed(c, s - c->slots);
+	tell_change(c, s, 0);
 	return event;
 }
 
@@ -300,16 +310,43 @@ void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 	t->running += running;
 }
 
-/* Releases an event that perf detached, and banks its totals. */
+/*
+ * Releases of events that perf detached. On PREEMPT_RT perf waits for a grace period in each of
+ * them, so they run beside each other. Only the exit of the module waits for them.
+ */
+static ASYNC_DOMAIN_EXCLUSIVE(releases);
+
+static void release_lost(void *event, async_cookie_t cookie)
+{
+	perf_event_release_kernel(event);
+}
+
+/* Waits until all events that perf detached are released. */
+void tally_slot_wait_released(void)
+{
+	async_synchronize_full_domain(&releases);
+}
+
+/* Banks the totals of an event that perf detached, and has it released. */
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 {
+	struct perf_event *event = s->event;
 	struct tally_totals t;
 	unsigned int i;
 
 	tally_slot_read(s, &t);
-	tally_slot_free(s, tally_slot_take(c, s));
+	/* The slot must not look blank while it has neither the event nor its totals. */
+	WRITE_ONCE(s->err, -ENODEV);
+	WRITE_ONCE(s->event, NULL);
 	s->bank = t;
 	s->err = 0;
+	tell_change(c, s, 0);
+	/* A probe cannot go, nor another event have the debug register, before the event goes. */
+	if (c->kprobe.id || c->attr.type == PERF_TYPE_BREAKPOINT)
+		perf_event_release_kernel(event);
+	else
+		async_schedule_domain(release_lost, event, &releases);
+	atomic_long_dec(&nr_perf_events);
 	s->paused = false;
 	atomic_long_inc(&nr_repairs);
 
@@ -318,10 +355,15 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 		c->slots[i].absent = false;
 }
 
-/* Gives the slot an event if it has none and its CPU is online. */
-void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
+/*
+ * Gives the slot an event if it has none and its CPU is online. @came_ns is the time at which
+ * the CPU came online, of ktime_get_ns(), if the slot has not counted since; else 0.
+ */
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns)
 {
 	int cpu = tally_slot_cpu(c, s);
+	bool on = c->users_on && !s->spent;
+	u64 gap_ns = 0;
 	int err;
 
 	if (s->event || s->absent)
@@ -331,7 +373,10 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 		return;
 	}
 
+	/* Handlers use tally_slot::event, so an event with handlers is enabled only after that. */
+	c->at_once = on && !c->handler;
 	err = tally_slot_create(c, s);
+	c->at_once = false;
 	s->absent = tally_slot_refused(err) && tally_counter_on_all_cpus(c);
 	/*
 	 * ENODEV: the CPU is going offline again. perf knows that some time before
@@ -342,10 +387,11 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s)
 		atomic_long_inc(&nr_repair_errors);
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
 				    cpu, c->attr.type, c->attr.config, err);
-	} else if (!err && c->users_on && !s->spent) {
+	} else if (!err && on) {
 		tally_slot_enable(s);
+		gap_ns = came_ns ? ktime_get_ns() - came_ns : 0;
 	}
-	slot_changed(c, s - c->slots);
+	tell_change(c, s, gap_ns);
 }
 
 /* The first event is enabled first and disabled last: no other one runs while it is off. */
@@ -421,7 +467,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
-	slot_changed(c, s - c->slots);
+	tell_change(c, s, 0);
 	if (on || is_on(old))
 		perf_event_enable(event);
 	perf_event_release_kernel(old);
@@ -481,9 +527,10 @@ void tally_slot_stats(struct tally_slot_stats *stats)
 
 /**
  * tally_slot_init - set the hook for changes of slots, before the first counter
- * @changed: called under tally_counter::lock whenever the event of a slot changes
+ * @changed: called under tally_counter::lock whenever the event of a slot changes; its
+ *	argument gap_ns is for how long the slot has not counted since its CPU came online
  */
-void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot))
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns))
 {
 	slot_changed = changed;
 }

@@ -273,7 +273,7 @@ static inline void tally_local_totals(const struct tally_slot *s,
  * struct tally_slot_stats - numbers of all counters' slots
  * @perf_events: number of perf's events
  * @repairs: number of events whose totals were banked because their CPU went offline
- * @repair_errors: number of failures to create an event for a CPU that came online
+ * @repair_errors: number of attempts to create an event for a CPU that came that failed
  */
 struct tally_slot_stats {
 	unsigned long perf_events;
@@ -297,7 +297,8 @@ struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s
 void tally_slot_free(struct tally_slot *s, struct perf_event *event);
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
-void tally_slot_repair(struct tally_counter *c, struct tally_slot *s);
+void tally_slot_wait_released(void);
+void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns);
 void tally_slot_enable(const struct tally_slot *s);
 void tally_slot_disable(const struct tally_slot *s);
 
@@ -305,6 +306,6 @@ int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr 
 			  perf_overflow_handler_t handler, void *context);
 
 void tally_slot_stats(struct tally_slot_stats *stats);
-void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot));
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns));
 
 #endif /* TALLY_SLOT_H */

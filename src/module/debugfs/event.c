@@ -11,7 +11,8 @@
  * longest one. period has the period in effect, which changes if the event has a frequency:
  * CPU and counts. precise has the precision that the PMU accepted: 0 to 3.
  *
- * per_cpu: CPU, state, count, nanoseconds enabled and running.
+ * per_cpu: CPU, state, count, nanoseconds enabled and running, and nanoseconds that were not
+ *	counted after the CPU came online.
  *
  * budget: CPU, number of its window that goes on, counts in that, number of windows that have
  *	ended, number of those that were exceeded, and the numbers of the latest of these.
@@ -102,7 +103,8 @@ static void show_slot(struct seq_file *m, struct tally_event *ev,
 		seq_puts(m, "-");
 	else
 		seq_printf(m, "%llu", count.value);
-	seq_printf(m, " %llu %llu\n", count.enabled_ns, count.running_ns);
+	seq_printf(m, " %llu %llu %llu\n", count.enabled_ns, count.running_ns,
+		   READ_ONCE(ev->views[slot].gap_ns));
 }
 
 static int per_cpu_show(struct seq_file *m, void *v)

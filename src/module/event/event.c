@@ -90,8 +90,11 @@ static void tell_slot(struct tally_event *ev, unsigned int slot)
 		trace_state(ev->name, slot, TALLY_STATE_OFFLINE, state);
 }
 
-/* Publishes the views of a slot that has another event, or none, or another bank. */
-void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
+/*
+ * Publishes the views of a slot that has another event, or none, or another bank. The slot has
+ * not counted for @gap_ns, which events that are on are told.
+ */
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns)
 {
 	struct tally_event *ev;
 
@@ -100,8 +103,10 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot)
 		ev->views[slot].marked = false;
 		ev->views[slot].silent = false;
 		view_publish(ev, slot);
-		if (ev->on)
-			tell_slot(ev, slot);
+		if (!ev->on)
+			continue;
+		WRITE_ONCE(ev->views[slot].gap_ns, ev->views[slot].gap_ns + gap_ns);
+		tell_slot(ev, slot);
 	}
 }
 

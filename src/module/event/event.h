@@ -39,6 +39,8 @@ struct tally_windows;
  * @mark_period: period that was in effect then
  * @marked: @mark_value and @mark_period are valid
  * @silent: an overflow has been overdue since
+ * @gap_ns: nanoseconds from each time that the CPU came online until the slot counted again,
+ *	which is the most that the event can have missed; none if the slot was in error then
  *
  * Written under tally_counter::lock. Members above @begins are read without it.
  */
@@ -61,6 +63,7 @@ struct tally_view {
 	u64 mark_overflows;
 	u64 mark_value;
 	u64 mark_period;
+	u64 gap_ns;
 } __aligned(64);
 
 /* A view that can never be read locally. */
@@ -213,9 +216,8 @@ bool tally_event_ended(struct tally_event *ev);
 bool tally_event_waits(struct tally_event *ev);
 bool tally_event_counts(struct tally_event *ev);
 enum tally_state tally_event_state_now(const struct tally_event *ev);
-enum tally_state tally_event_slot_state(const struct tally_event *ev,
-					unsigned int slot);
-void tally_event_slot_changed(struct tally_counter *c, unsigned int slot);
+enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot);
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
 

@@ -137,8 +137,8 @@ struct tally_overflow_cpu {
  * @closing: the event is being released; written under tally_counter::lock
  * @node: link in the list of all
  *
- * perf's events point to the state. It is freed a grace period after the last of them
- * was released, when all works have ended; see tally_events_destroy().
+ * perf's events point to the state. It is freed a grace period after the last of them was
+ * released, or detached for good, when all works have ended; see tally_events_destroy().
  */
 struct tally_overflow {
 	unsigned long special;

@@ -52,7 +52,7 @@ is "$(cut -d' ' -f6 $tally/events)" '100.00%' 'and that was all of the time'
 
 # ---- per_cpu
 
-is "$(awk '{ print NF }' $tally/f/per_cpu | sort -u)" 5 'per_cpu has five columns'
+is "$(awk '{ print NF }' $tally/f/per_cpu | sort -u)" 6 'per_cpu has six columns'
 is "$(cut -d' ' -f1 $tally/f/per_cpu | tr '\n' ' ')" \
 	"$(seq 0 $((cpus - 1)) | tr '\n' ' ')" 'a line for each CPU'
 is "$(cut -d' ' -f2 $tally/f/per_cpu | sort -u)" active 'each with its state'

@@ -35,7 +35,7 @@ runs() { kill -0 "$1" 2>/dev/null; }
 
 offline
 load_tally events=page-faults,cpu-clock
-is "$(cpu_line page-faults 1)" 'offline 0 0 0' 'offline from the start, and says so'
+is "$(cpu_line page-faults 1)" 'offline 0 0 0 0' 'offline from the start, and says so'
 is "$(stat_of perf_events)" $(($(nproc) * 2)) 'it has no perf event'
 is "$(state page-faults)" active 'the others count'
 is "$(create 'page-faults cpu=1 name=one')" ENODEV 'no event on it alone'
@@ -67,7 +67,7 @@ echo 'touch 500' | task >/dev/null
 is "$(column page-faults 2) $(count one) $(cat $tally/one/enabled_ns)" "$all $one $enabled" \
 	'nothing moves while it is away'
 is "$(create 'page-faults name=three')" OK 'an event on all CPUs can be made meanwhile'
-is "$(cpu_line three 1)" 'offline 0 0 0' 'without it'
+is "$(cpu_line three 1)" 'offline 0 0 0 0' 'without it'
 is "$(create 'page-faults name=four disabled')" OK 'one that is off too'
 online
 for name in page-faults one three; do
@@ -233,6 +233,25 @@ is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" \
 	'page-faults cpu-clock context-switches one clock each ' \
 	'the events are those that there were'
 is "$(stat_of perf_events)" $((4 * $(nproc) + 2)) 'with one perf event for each CPU'
+
+# ---- breakpoints: a CPU has few, and the events that it lost hold theirs until they go
+
+address=0x$(sed -n 's/ [A-Za-z] linux_proc_banner$//p' /proc/kallsyms)
+taken=0
+while [ $taken -lt 32 ] && [ "$(create "mem:$address/4:w:D name=bp$taken")" = OK ]; do
+	taken=$((taken + 1))
+done
+at_least $taken 2 'breakpoints are taken until there are no more'
+for _ in 1 2 3; do
+	offline
+	online
+done
+while [ $taken -gt 0 ]; do
+	taken=$((taken - 1))
+	ok "breakpoint $taken is back" wait_for 60 column_is bp$taken 1 active
+	is "$(remove bp$taken)" OK 'it goes'
+done
+is "$(stat_of hotplug_errors)" 0 'none failed meanwhile'
 
 # ---- unloading at the worst moment
 

@@ -93,6 +93,8 @@ if [ -w $power/pm_test ]; then
 		sleep_by 'a trial of suspend to RAM' mem
 		at_least $(($(stat_of hotplug_repairs) - repairs)) $((3 * (cpus - 1))) \
 			'the CPUs have other events of perf'
+		is "$(awk '$6 > 0' $tally/total/per_cpu | wc -l)" $((cpus - 1)) \
+			'per_cpu tells the gap of each CPU that came back'
 	fi
 	if grep -q freeze $power/state; then
 		echo devices >$power/pm_test
