@@ -23,11 +23,14 @@ DEFINE_PER_CPU(const void *, tally_reading);
 
 /* tally_slot_init()'s argument; set before there is any counter. */
 static void (*slot_changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns);
+atomic_long_t tally_slot_changes = ATOMIC_LONG_INIT(1);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
 
 static void tell_change(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns)
 {
 	slot_changed(c, s - c->slots, gap_ns);
+	if (c->nr_slots > 1)
+		atomic_long_inc_return_release(&tally_slot_changes); /* Z */
 }
 
 /* Returns the CPU of a slot; -1 for a task on any CPU. */
@@ -337,9 +340,9 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	tally_slot_read(s, &t);
 	/* The slot must not look blank while it has neither the event nor its totals. */
 	WRITE_ONCE(s->err, -ENODEV);
-	WRITE_ONCE(s->event, NULL);
+	smp_store_release(&s->event, NULL); /* Z */
 	s->bank = t;
-	s->err = 0;
+	smp_store_release(&s->err, 0); /* Z */
 	tell_change(c, s, 0);
 	/* A probe cannot go, nor another event have the debug register, before the event goes. */
 	if (c->kprobe.id || c->attr.type == PERF_TYPE_BREAKPOINT)

@@ -177,10 +177,17 @@ static inline bool tally_slot_detached(const struct tally_slot *s)
 	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
-/* Whether the slot has no event, no error and no counts: its CPU was never online. */
+/* Number of changes of slots. Each change may give counts to a blank slot; see look.c. */
+extern atomic_long_t tally_slot_changes;
+
+/*
+ * Whether the slot has no event, no error and no counts: its CPU was never online. Without the
+ * lock this may miss a change that is going on, but never the counts of an event that went.
+ */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
-	return !s->event && !s->err && !s->bank.enabled;
+	return !smp_load_acquire(&s->event) && !smp_load_acquire(&s->err) && /* Z */
+	       !data_race(s->bank.enabled);
 }
 
 /*

@@ -235,6 +235,8 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	/* Samples that see the number see @members, too. */
 	smp_store_release(&set->nr, i + 1); /* V */
 	end_change(set);
+	/* The member may have counted where the others have not. */
+	set->used_at = 0;
 	show_in_samples(set, ev);
 	tally_mapping_show(&set->mapping, set->members, set->nr);
 	mutex_unlock(&set->mapping.lock);

@@ -189,7 +189,7 @@ static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
 	u64 bit;
 
 	bit = tally_group_bit(set, f->ev);
-	ret = read_group_counts(set, 0, set->nr_slots - 1, &g);
+	ret = read_group_counts(set, 0, tally_set_slots(set) - 1, &g);
 	mutex_unlock(&set->lock);
 	if (ret)
 		return ret;
@@ -338,7 +338,7 @@ static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
 	int slot;
 
 	*first = 0;
-	*last = set->nr_slots - 1;
+	*last = tally_set_slots(set) - 1;
 	if (cpu < 0)
 		return 0;
 	slot = tally_counter_slot_of(c, cpu);

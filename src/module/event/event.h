@@ -191,8 +191,8 @@ static inline void tally_event_tell(struct tally_event *ev, enum tally_state sta
 /* Returns whether nothing has been counted on the slot so far. */
 static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)
 {
-	return tally_slot_is_blank(&ev->counter->slots[slot]) &&
-	       !ev->views[slot].kept.enabled;
+	return !data_race(ev->views[slot].kept.enabled) && /* without the lock */
+	       tally_slot_is_blank(&ev->counter->slots[slot]);
 }
 
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);

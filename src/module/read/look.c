@@ -2,6 +2,14 @@
 /*
  * A look at the members of a set: one interrupt on each CPU reads all members that are
  * counting there, at one moment of one clock.
+ *
+ * Ordering, beside local.c (I to K) and window.c (L):
+ *
+ * Z. tally_slot_changes is incremented, with release, after a slot has changed, and is
+ *    load-acquired before slots are found blank. So a reader that misses a change finds
+ *    another number at its next look, and then looks at all slots again. When an event goes,
+ *    tally_slot::err is set before the event is cleared, with release, and is cleared with
+ *    release after its counts are in the bank.
  */
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -53,16 +61,19 @@ static void look_here(void *arg)
 	}
 }
 
-/* Returns the CPU on which a member of a set with one slot is counting; -1 if none is. */
-static int where_it_counts(const struct tally_set *set)
+/* Returns the CPU on which a member is counting in the slot; -1 if none is. */
+static int where_it_counts(const struct tally_set *set, unsigned int slot)
 {
 	u64 left = set->looking;
+	const struct tally_slot *s;
 	int cpu = -1;
 
 	/* RCU keeps a perf event whose CPU went offline from being freed here. */
 	rcu_read_lock();
-	while (left && cpu < 0)
-		cpu = tally_slot_oncpu(set->members[tally_set_next(&left)]->counter->slots);
+	while (left && cpu < 0) {
+		s = &set->members[tally_set_next(&left)]->counter->slots[slot];
+		cpu = tally_slot_oncpu(s);
+	}
 	rcu_read_unlock();
 	return cpu;
 }
@@ -90,13 +101,43 @@ static u64 rest(const struct tally_set *set)
 	return sum;
 }
 
+/* Whether no member has counted in the slot: its CPU was never there, or not served. */
+bool tally_set_is_blank(const struct tally_set *set, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		if (!tally_event_is_blank(set->members[i], slot))
+			return false;
+	return true;
+}
+
+/*
+ * Returns the number of slots up to the last one that is not blank, at least 1. The number
+ * never falls. Most slots are blank in a kernel that has room for more CPUs than there are.
+ * Called under the set's lock.
+ */
+unsigned int tally_set_slots(struct tally_set *set)
+{
+	unsigned long changes = atomic_long_read_acquire(&tally_slot_changes); /* Z */
+	unsigned int nr = set->nr_slots;
+
+	if (set->used_at == changes)
+		return set->used;
+	while (nr > 1 && nr > set->used && tally_set_is_blank(set, nr - 1))
+		nr--;
+	set->used = nr;
+	set->used_at = changes;
+	return nr;
+}
+
 void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slot)
 {
 	struct tally_set_look *look = &set->looks[slot];
 	int cpu;
 
 	set->looking = members & ~set->apart;
-	cpu = set->nr_slots > 1 ? slot : where_it_counts(set);
+	cpu = where_it_counts(set, slot);
 	look->looked = 0;
 	look->throttled = 0;
 	look->time = 0;
@@ -107,14 +148,14 @@ void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slo
 
 void tally_set_look(struct tally_set *set, u64 members)
 {
-	unsigned int i;
+	unsigned int i, nr = tally_set_slots(set);
 
-	if (set->nr_slots == 1) {
+	if (nr == 1) {
 		tally_set_look_at_slot(set, members, 0);
 		return;
 	}
 	set->looking = members & ~set->apart;
-	for (i = 0; i < set->nr_slots; i++) {
+	for (i = 0; i < nr; i++) {
 		set->looks[i].looked = 0;
 		set->looks[i].throttled = 0;
 		set->looks[i].time = 0;
@@ -162,8 +203,8 @@ bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 /* Remembers the members that the last look found counting, while the set counts. */
 void tally_set_remember(struct tally_set *set)
 {
-	unsigned int slot;
+	unsigned int slot, nr = tally_set_slots(set);
 
-	for (slot = 0; slot < set->nr_slots; slot++)
+	for (slot = 0; slot < nr; slot++)
 		set->looks[slot].seen |= set->looks[slot].looked;
 }

@@ -74,15 +74,15 @@ static bool can_look(int cpu, void *arg)
 	return READ_ONCE(ev->views[cpu & set->slot_mask].event)->oncpu == cpu;
 }
 
-static void look(struct tally_set *set)
+static void look(struct tally_set *set, unsigned int nr)
 {
 	const struct perf_event *event;
 	unsigned int i;
 	int cpu;
 
-	for (i = 0; i < set->nr_slots; i++)
+	for (i = 0; i < nr; i++)
 		set->looks[i].looked = 0;
-	if (set->nr_slots > 1) {
+	if (nr > 1) {
 		on_each_cpu_cond(can_look, look_here, set, true);
 		return;
 	}
@@ -93,17 +93,6 @@ static void look(struct tally_set *set)
 	rcu_read_unlock();
 	if (cpu >= 0)
 		smp_call_function_single(cpu, look_here, set, true);
-}
-
-/* Whether no member has counted in the slot: its CPU was never there, or not served. */
-static bool nothing_there(const struct tally_set *set, unsigned int slot)
-{
-	unsigned int i;
-
-	for (i = 0; i < set->nr; i++)
-		if (!tally_event_is_blank(set->members[i], slot))
-			return false;
-	return true;
 }
 
 /**
@@ -121,18 +110,19 @@ bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values)
 {
 	const struct tally_totals *t;
-	unsigned int slot, i;
+	unsigned int slot, i, nr;
 
 	lockdep_assert_held(&set->lock);
 	if (!set->plain || set->apart || set->on != tally_set_all(set))
 		return false;
-	look(set);
+	nr = tally_set_slots(set);
+	look(set, nr);
 	memset(first, 0, sizeof(*first));
 	memset(values, 0, set->nr * sizeof(*values));
-	for (slot = 0; slot < set->nr_slots; slot++) {
+	for (slot = 0; slot < nr; slot++) {
 		t = &set->now[slot * set->room];
 		if (!set->looks[slot].looked) {
-			if (set->nr_slots > 1 && nothing_there(set, slot))
+			if (set->nr_slots > 1 && tally_set_is_blank(set, slot))
 				continue;
 			return false;
 		}

@@ -385,16 +385,17 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	unsigned int i, slot;
+	struct tally_set_look *look;
+	unsigned int i;
+	u64 time = 0;
 
-	if (set->on)
-		tally_set_remember(set);
-	window->time_ns = 0;
+	for (look = &set->looks[first]; look <= &set->looks[last]; look++) {
+		time = max(time, look->time);
+		if (set->on)
+			look->seen |= look->looked;
+	}
+	window->time_ns = time ?: local_clock();
 	window->ratio_valid = !set->ragged || set->nr == 1;
-	for (slot = first; slot <= last; slot++)
-		window->time_ns = max(window->time_ns, set->looks[slot].time);
-	if (!window->time_ns)
-		window->time_ns = local_clock();
 	for (i = 0; i < set->nr; i++) {
 		if (first != last || !read_seen(set, i, first, &counts[i]))
 			add_slots(set, i, first, last, &counts[i]);
@@ -447,7 +448,7 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 		return;
 	might_sleep();
 	mutex_lock(&set->lock);
-	tally_set_look_and_read(set, 0, set->nr_slots - 1, window, counts);
+	tally_set_look_and_read(set, 0, tally_set_slots(set) - 1, window, counts);
 	tell(set, set->members[0]->counter->target.cpu, counts);
 	mutex_unlock(&set->lock);
 }

@@ -40,6 +40,8 @@ struct tally_set_look {
  * @nr: number of members
  * @room: number of members for which @now has room
  * @nr_slots: number of slots of each member's counter
+ * @used: see tally_set_slots()
+ * @used_at: tally_slot_changes when @used was found
  * @slot_mask: tally_counter::slot_mask of each member's counter
  * @fast: sections may take the fast path
  * @open: the members are enabled, and have begun; read without @lock
@@ -74,6 +76,8 @@ struct tally_set {
 	unsigned int nr;
 	unsigned int room;
 	unsigned int nr_slots;
+	unsigned int used;
+	unsigned long used_at;
 	unsigned int slot_mask;
 	bool fast;
 	bool open;
@@ -148,6 +152,8 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 			     unsigned int last, struct tally_set_window *window,
 			     struct tally_count *counts);
 
+bool tally_set_is_blank(const struct tally_set *set, unsigned int slot);
+unsigned int tally_set_slots(struct tally_set *set);
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values);
 
