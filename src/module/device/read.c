@@ -203,12 +203,13 @@ static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
 
 /*
  * The usual case: all members are on the PMU, so their values and the times of the
- * first suffice. @memory has room for the answer and one more value for each member.
- * Returns the number of u64 in the answer; 0 if it is another case.
+ * first suffice. @memory has room for the answer. The values are read into its end. An entry
+ * of the answer never reaches the values of the entries behind it, so they are moved to their
+ * places in order. Returns the number of u64 in the answer; 0 if it is another case.
  */
 static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *memory)
 {
-	u64 *v = memory, *values = memory + values_of(format, set->nr);
+	u64 *v = memory, *values = memory + values_of(format, set->nr) - set->nr;
 	struct tally_totals first;
 	unsigned int i;
 
@@ -229,12 +230,13 @@ static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *me
 static ssize_t read_group(struct tally_file *f, char __user *buf, size_t size)
 {
 	struct tally_set *set = tally_file_lock(f);
-	u64 few[3 + 4 * FEW], *memory = few;
+	u64 few[3 + 3 * FEW], *memory = few;
 	unsigned int nr = 0;
 	ssize_t ret;
 
 	if (set->nr > FEW)
-		memory = kmalloc_array(3 + 4 * set->nr, sizeof(*memory), GFP_KERNEL);
+		memory = kmalloc_array(values_of(f->read_format, set->nr), sizeof(*memory),
+				       GFP_KERNEL);
 	if (memory)
 		nr = read_simple_group(set, f->read_format, memory);
 	if (!nr) {
