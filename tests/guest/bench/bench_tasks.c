@@ -13,6 +13,14 @@
  *	in_out	the two processes are in a cgroup with an event, and in one without
  *	in_in	both are in the cgroup with an event; out_out: neither is
  *
+ * bench_tasks WHOSE: what tasks pay for 100 counting events of the CPU, if WHOSE is "perf" or
+ * "tally". Any other word opens no event, and is only the name of the figures:
+ *
+ *	# figure others tally_switch 123
+ *
+ *	switch and fork as above; interrupt: a timer's, of a task that runs; idle: the CPU is
+ *	idle for 100 us, and that time is not counted
+ *
  * The N threads sleep. "one" are threads of one file, which has the records of a process and
  * its threads; "each" have a file each. Files are of perf or of tally; "no" has none.
  */
@@ -24,6 +32,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -32,6 +41,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "bench.h"
 
@@ -153,6 +163,28 @@ static void forks(void)
 		die("fork: %m");
 }
 
+/* The longest time between two looks at the clock is the one with the interrupt. */
+static unsigned long long interrupt(timer_t timer)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = 50000 };
+	unsigned long long begin = now_ns(), before = begin, now, most = 0;
+
+	timer_settime(timer, 0, &soon, NULL);
+	for (now = now_ns(); now - begin < 100000; now = now_ns()) {
+		if (now - before > most)
+			most = now - before;
+		before = now;
+	}
+	return most;
+}
+
+static void idle(void)
+{
+	const struct timespec soon = { .tv_nsec = 100000 };
+
+	nanosleep(&soon, NULL);
+}
+
 static int compare(const void *a, const void *b)
 {
 	unsigned long long x = *(const unsigned long long *)a, y = *(const unsigned long long *)b;
@@ -264,7 +296,66 @@ static void make_cgroups(void)
 		die("cgroups: %m");
 }
 
-int main(void)
+/* ---- events of the CPU ---- */
+
+#define EVENTS	100
+
+/* No two events count the same, so that tally has as many events of perf as perf itself. */
+static void open_counting(const char *whose)
+{
+	static const int kinds[] = {
+		PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES,
+		PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_ALIGNMENT_FAULTS,
+		PERF_COUNT_SW_EMULATION_FAULTS, PERF_COUNT_SW_DUMMY,
+	};
+	bool tally = !strcmp(whose, "tally");
+	int i;
+
+	if (tally)
+		device = open("/dev/tally", O_RDWR);
+	for (i = 0; i < EVENTS; i++) {
+		struct perf_event_attr attr = {
+			.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+			.config = kinds[i % 8],
+			.exclude_user = i >> 3, .exclude_kernel = i >> 4,
+			.exclude_hv = i >> 5, .exclude_idle = i >> 6,
+		};
+		struct tally_open o = {
+			.size = sizeof(o), .attr = (uintptr_t)&attr, .pid = -1, .group_fd = -1,
+		};
+
+		if ((tally ? ioctl(device, TALLY_IOC_OPEN, &o) :
+			     syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) < 0)
+			die("event %d: %m", i);
+	}
+}
+
+static void measure_others(const char *whose)
+{
+	struct sigevent quiet = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	unsigned long long costs[CALLS];
+	timer_t timer;
+	int i;
+
+	/* Timers end when they are due, not up to 50 us later with others. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	signal(SIGUSR1, SIG_IGN);
+	if (timer_create(CLOCK_MONOTONIC, &quiet, &timer))
+		die("timer: %m");
+	cost(switches);
+	if (!strcmp(whose, "perf") || !strcmp(whose, "tally"))
+		open_counting(whose);
+	printf("# figure others %s_switch %llu\n", whose, cost(switches));
+	printf("# figure others %s_fork %llu\n", whose, cost(forks));
+	printf("# figure others %s_idle %llu\n", whose, cost(idle) - 10 * 100000);
+	for (i = 0; i < CALLS; i++)
+		costs[i] = interrupt(timer);
+	qsort(costs, CALLS, sizeof(costs[0]), compare);
+	printf("# figure others %s_interrupt %llu\n", whose, 10 * costs[CALLS / 2]);
+}
+
+int main(int argc, char **argv)
 {
 	static const struct rlimit files = { 4096, 4096 };
 	static const char *const both[] = { "perf", "tally" };
@@ -276,6 +367,11 @@ int main(void)
 	/* A switch costs less while the machine is young, and in the first calls. */
 	sleep(30);
 	cost(switches);
+	if (argc > 1) {
+		measure_others(argv[1]);
+		kill(echo, SIGKILL);
+		return 0;
+	}
 	measure("no", 1000, 0);
 	for (i = 0; i < 2; i++) {
 		measure(both[i], 1, 0);

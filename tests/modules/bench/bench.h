@@ -99,6 +99,7 @@ extern struct bench bench;
 void measure_reads(void);
 void measure_overflows(void);
 void measure_lives(void);
+void measure_lives_alone(void);
 void trace_begin(struct dentry *dir);
 void trace_end(void);
 void bare_begin(struct dentry *dir);

@@ -32,6 +32,9 @@ one_run() {
 	ok 'records drained by a program' ./bench_lib
 	ok 'reads of a process' ./bench_user user "$tally/file/count"
 	ok 'tasks beside those of others' ./bench_tasks
+	for whose in perf tally; do
+		ok "tasks of a CPU with events: $whose" ./bench_tasks $whose
+	done
 }
 
 run=0
@@ -42,4 +45,17 @@ while [ $run -lt "$runs" ]; do
 done
 is "$(remove file)" OK 'the event is gone'
 nothing_left 'they left nothing behind'
+
+unload_tally
+for run in $(seq "$runs"); do
+	ok "tasks without tally, run $run" ./bench_tasks without
+	ok 'tally without debugfs' insmod tally.ko debugfs=0
+	ok 'events without a folder' insmod tally_bench.ko lives=1
+	module_results tally_bench
+	rmmod tally_bench
+	ok 'tasks beside tally' ./bench_tasks loaded
+	unload_tally
+done
+# shellcheck disable=SC2119
+load_tally
 finish

@@ -83,6 +83,19 @@ struct cost {
 	u64 release;
 };
 
+/* Returns the cost of an event of MOST that are made, and then released, one after the other. */
+static u64 measure_row(const struct peer *peer, void **events)
+{
+	u64 begin = ktime_get_ns();
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++)
+		events[i] = peer->create(true);
+	for (i = 0; i < MOST; i++)
+		peer->release(events[i]);
+	return div_u64((ktime_get_ns() - begin) * 10, MOST);
+}
+
 static const unsigned int populations[] = { 10, 100, MOST };
 
 static int measure_once(const struct peer *peer, bool enabled,
@@ -149,10 +162,8 @@ static int grow(const struct peer *peer, bool enabled, struct cost *costs)
 	return err;
 }
 
-static void print(const struct peer *peer, bool enabled,
-		  const struct cost *costs)
+static void print(const struct peer *peer, const char *kind, const struct cost *costs)
 {
-	const char *kind = enabled ? "enabled" : "disabled";
 	unsigned int i;
 	char name[32];
 
@@ -169,20 +180,33 @@ static void print(const struct peer *peer, bool enabled,
 	}
 }
 
-static void compare(bool enabled)
+static void compare(const char *kind, bool enabled)
 {
 	struct cost costs[ARRAY_SIZE(populations)];
 
 	if (tap_ok(&tap, !grow(&perf_peer, enabled, costs),
 		   "1000 bare perf events"))
-		print(&perf_peer, enabled, costs);
+		print(&perf_peer, kind, costs);
 	if (tap_ok(&tap, !grow(&tally_peer, enabled, costs),
 		   "1000 events of tally"))
-		print(&tally_peer, enabled, costs);
+		print(&tally_peer, kind, costs);
+}
+
+/* For a tally without debugfs, where events have no folder. */
+void measure_lives_alone(void)
+{
+	void **events = kvcalloc(MOST, sizeof(*events), GFP_KERNEL);
+
+	compare("alone", true);
+	if (tap_ok(&tap, events, "memory")) {
+		figure(&tap, "alone", "perf_row", measure_row(&perf_peer, events));
+		figure(&tap, "alone", "tally_row", measure_row(&tally_peer, events));
+	}
+	kvfree(events);
 }
 
 void measure_lives(void)
 {
-	compare(false);
-	compare(true);
+	compare("disabled", false);
+	compare("enabled", true);
 }

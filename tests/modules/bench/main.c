@@ -18,7 +18,7 @@
 #include "bench.h"
 #include "kernels.h"
 
-static bool has_pmu;
+static bool has_pmu, lives;
 
 struct tap tap;
 struct bench bench;
@@ -85,6 +85,12 @@ static int __init bench_init(void)
 
 	if (err)
 		return err;
+	if (lives) {
+		measure_lives_alone();
+		tap_plan(&tap);
+		tap_show(&tap, "tally_bench");
+		return 0;
+	}
 	measure_kind("page-faults", TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
 	measure_kind("cpu-clock", TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
 	if (has_pmu)
@@ -101,11 +107,14 @@ static int __init bench_init(void)
 static void __exit bench_exit(void)
 {
 	tap_end(&tap);
-	trace_end();
+	if (!lives)
+		trace_end();
 }
 
 module_param_named(pmu, has_pmu, bool, 0444);
 MODULE_PARM_DESC(pmu, "There is a PMU");
+module_param(lives, bool, 0444);
+MODULE_PARM_DESC(lives, "Only what making and releasing events costs; tally has no debugfs");
 module_init(bench_init);
 module_exit(bench_exit);
 IMPORT_TALLY();
