@@ -52,6 +52,25 @@ u64 tally_addr_phys(u64 addr)
 }
 
 #ifdef TALLY_PAGE_TABLES_STAY
+#ifdef CONFIG_RISCV
+/*
+ * riscv64 finds out at boot how many levels its page tables have. The kernel exports the two
+ * variables that say so, and neither p4d_offset() nor pud_offset(), which read them.
+ */
+static p4d_t *p4d_of(pgd_t *pgdp, pgd_t pgd, unsigned long addr)
+{
+	return pgtable_l5_enabled ? pgd_pgtable(pgd) + p4d_index(addr) : (p4d_t *)pgdp;
+}
+
+static pud_t *pud_of(p4d_t *p4dp, p4d_t p4d, unsigned long addr)
+{
+	return pgtable_l4_enabled ? p4d_pgtable(p4d) + pud_index(addr) : (pud_t *)p4dp;
+}
+#else
+#define p4d_of(pgdp, pgd, addr) p4d_offset_lockless(pgdp, pgd, addr)
+#define pud_of(p4dp, p4d, addr) pud_offset_lockless(p4dp, p4d, addr)
+#endif
+
 /* The size of the page that maps an address; 0 if none does. */
 static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 {
@@ -65,13 +84,13 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
 		return 0;
 	if (pgd_leaf(pgd))
 		return pgd_leaf_size(pgd);
-	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4dp = p4d_of(pgdp, pgd, addr);
 	p4d = READ_ONCE(*p4dp);
 	if (!p4d_present(p4d))
 		return 0;
 	if (p4d_leaf(p4d))
 		return p4d_leaf_size(p4d);
-	pudp = pud_offset_lockless(p4dp, p4d, addr);
+	pudp = pud_of(p4dp, p4d, addr);
 	pud = READ_ONCE(*pudp);
 	if (!pud_present(pud))
 		return 0;
