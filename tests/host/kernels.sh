@@ -100,10 +100,15 @@ package trixie linux-base-7.3.4+deb13-amd64 7.3.4-1
 
 finds() {
 	"$kernels" find '6.1.*amd64' >"$work/out" || return
-	awk '{ print $1, $2, $3, $4 }' "$work/out" | diff - <(printf '%s\n' \
-		'debian-6.1.0-9-amd64 x86_64 bookworm 6.1.99-1' \
-		'debian-6.1.0-11-amd64 x86_64 bookworm 6.1.102-1' \
-		'debian-6.1.0-11-rt-amd64 x86_64 bookworm 6.1.102-1')
+	awk '{ $1 = $1; print }' "$work/out" | diff - <(printf '%s\n' \
+		'debian-6.1.0-9-amd64 x86_64 bookworm 6.1.99-1 6.1 stock' \
+		'debian-6.1.0-11-amd64 x86_64 bookworm 6.1.102-1 6.1 stock' \
+		'debian-6.1.0-11-rt-amd64 x86_64 bookworm 6.1.102-1 6.1 rt')
+}
+
+finds_series() {
+	"$kernels" find '7.*deb13-amd64' | awk '{ print $1, $5, $6 }' | diff - <(printf '%s\n' \
+		'debian-7.2.9+deb13-amd64 7 stock' 'debian-7.3.4+deb13-amd64 7 stock')
 }
 
 knows_architectures() {
@@ -167,6 +172,7 @@ takes_a_release() {
 }
 
 check 'find prints what has image and headers of one version, by version' finds
+check 'find says of which series and flavour a kernel is' finds_series
 check_status 'find without a match is 3' 3 "$kernels" find '6.1.0-13-amd64'
 check_status 'find without a pattern is 2' 2 "$kernels" find
 check 'each name has an architecture' knows_architectures
