@@ -42,7 +42,7 @@ file() {
 # headers SUITE RELEASE VERSION GCC
 headers() {
 	local all=linux-headers-${2%-*}-common kbuild=linux-kbuild-${2%-*}
-	file "usr/src/$all/Makefile" 'all:' '	@echo made in $(CURDIR) with $(M) by $(PWD)' '	@touch $(M)/made'
+	file "usr/src/$all/Makefile" 'all:' '	@echo made in $(CURDIR) with $(M) by $(PWD)' '	@touch $(M)/made' 'modules:' '	@:'
 	package "$1" "$all" "$3"
 	file "usr/lib/$kbuild/tool" tool
 	package "$1" "$kbuild" "$3"
@@ -86,12 +86,14 @@ package trixie linux-base-7.3.4+deb13-amd64 7.3.4-1
 	# shellcheck source=scripts/debian.sh
 	. scripts/debian.sh
 	# shellcheck disable=SC2154 # It is a variable of lib.sh.
-	for suite in bookworm trixie; do
-		apt_setup "$suite-amd64"
-		echo "deb [trusted=yes] file:$work/$suite ./" >"$cache/apt/$suite-amd64/sources.list"
-		in_apt "$suite-amd64" apt-get update
-		: >"$cache/apt/$suite-amd64/updated"
+	for root in {bookworm,trixie,sid}-{amd64,arm64,riscv64}; do
+		apt_setup "$root"
+		mkdir -p "$work/${root%-*}" && touch "$work/${root%-*}/Packages"
+		echo "deb [trusted=yes] file:$work/${root%-*} ./" >"$cache/apt/$root/sources.list"
+		[ "${root#*-}" != amd64 ] || in_apt "$root" apt-get update
+		: >"$cache/apt/$root/updated"
 	done
+	mkdir "$cache/source"
 	# Programs of this machine take the place of those of the other suite.
 	tools=$(tools_folder trixie x86_64 gcc-14)
 	mkdir -p "$tools/mnt"
@@ -129,6 +131,32 @@ has() {
 		[ -e "$("$kernels" dir "$1")/Makefile" ]
 }
 
+# lacks_an_image NAME: a kernel is ready for building only.
+lacks_an_image() {
+	local folder
+	folder=$(dirname "$(readlink -f "$("$kernels" dir "$1")")")/../../..
+	[ -e "$("$kernels" dir "$1")/Makefile" ] && [ ! -e "$folder/image" ] &&
+		[ -z "$(find "$folder" -name 'modules.*')" ] &&
+		"$kernels" list | grep -E "^$1 .* no image"
+}
+
+# completes NAME RELEASE: the image comes later, and the folder for make stays.
+completes() {
+	local dir
+	dir=$(readlink -f "$("$kernels" dir "$1")")
+	has "$1" "$2" && [ "$(readlink -f "$("$kernels" dir "$1")")" = "$dir" ] &&
+		"$kernels" list | grep -E "^$1 .* ready"
+}
+
+# Nobody has used a kernel without an image for long.
+forgets_what_is_unused() {
+	"$kernels" dir debian-6.1.0-11-rt-amd64 &&
+		touch --no-dereference --date='32 days ago' "$TALLY_CACHE/kernels/headers/debian-6.1.0-11-rt-amd64" &&
+		"$kernels" dir debian-6.1.0-9-amd64 || return
+	! "$kernels" list | grep '^debian-6.1.0-11-rt-amd64' &&
+		[ -z "$(find "$TALLY_CACHE/kernels" -path '*6.1.0-11-rt-amd64*' ! -name '.*')" ]
+}
+
 # makes NAME: make runs in the kernel's folder, and sees the folder of the module.
 makes() {
 	mkdir -p "$work/module" && rm -f "$work/module/made"
@@ -146,7 +174,7 @@ forgets() {
 	"$kernels" list | grep -E '^debian-6.1.0-9-amd64 +x86_64 +6.1.0-9-amd64 +ready' &&
 		"$kernels" forget debian-6.1.0-9-amd64 || return
 	! "$kernels" list | grep '^debian-6.1.0-9-amd64' &&
-		[ -z "$(find "$TALLY_CACHE/kernels" -name 'debian-6.1.0-9-*')" ]
+		[ -z "$(find "$TALLY_CACHE/kernels" -path '*6.1.0-9-*' ! -name '.*')" ]
 }
 
 # Another name has this kernel, too.
@@ -180,19 +208,21 @@ check_status 'an unknown name is 2' 2 "$kernels" arch debian-6.1.0
 check_status 'a release that the archive lacks is 3' 3 "$kernels" dir debian-6.1.0-13-amd64
 check_status 'a release without headers is 3' 3 "$kernels" build debian-6.1.0-10-amd64
 check_status 'a guest with it, too' 3 scripts/vm --kernel debian-6.1.0-10-amd64 -- true
-check 'a release is fetched' has debian-6.1.0-9-amd64 6.1.0-9-amd64
+check 'for building, a release is fetched without its image' lacks_an_image debian-6.1.0-9-amd64
+check 'make' makes debian-6.1.0-9-amd64
+check 'the image is fetched when it is needed' completes debian-6.1.0-9-amd64 6.1.0-9-amd64
 check 'a series is its newest release, and an unsigned image will do' has debian-6.1 6.1.0-11-amd64
 check 'an image in linux-binary-*' has debian-7 7.3.4+deb13-amd64
-check 'make' makes debian-6.1.0-9-amd64
 check 'compiler' names_the_compiler
 check "make with another suite's tools" makes debian-7
 check 'forget' forgets
+check 'what nobody has built for in a month is removed' forgets_what_is_unused
 check 'a release that may be in a list that cannot be read is 4' says_what_is_unread
 rm "$work/trixie/linux-image-7.2.9+deb13-amd64.deb"
 check_status 'a package of another suite that is listed only is 4' 4 "$kernels" build debian-7.2.9+deb13-amd64
 rm "$work/bookworm/linux-image-6.1.0-9-amd64.deb"
 check_status 'a package of this suite that is listed only is 1' 1 "$kernels" build debian-6.1.0-9-amd64
-check_status 'forget what is not there is 1' 1 "$kernels" forget debian-6.1.0-9-amd64
+check_status 'forget what is not there is 1' 1 "$kernels" forget debian-6.1.0-13-amd64
 check_status 'forget a series is 2' 2 "$kernels" forget debian-6.1
 check 'forget one of two names' forgets_a_name_only
 check 'scripts/test takes a release' takes_a_release
