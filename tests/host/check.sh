@@ -180,6 +180,14 @@ changed_lib() {
 idle_probe() { mkdir src/module/probes && cp src/module/main.c src/module/probes/idle.c; }
 version_check() { echo '#if LINUX_VERSION_CODE > 1' | add base/count.c; }
 
+# use_unexported OPTION: calls a function that no kernel exports, in those with an option.
+use_unexported() {
+	printf '\n#ifdef CONFIG_%s\n#include <linux/sched/stat.h>\n%s\n#endif\n' "$1" \
+		'int tally_tasks(void); int tally_tasks(void) { return nr_processes(); }' | add base/count.c
+}
+
+cloud_is_right() { use_unexported PREEMPT_RT && part compile-6.1-cloud-x86_64; }
+
 unused() { sed -i 's/return by + 1/int unused; return by + 1/' src/module/base/count.c; }
 not_static() { printf '\nint tally_lonely;\n' | add base/count.c; }
 
@@ -201,6 +209,16 @@ for part in build-debian-6.1 headers limits exported kernel-doc checkpatch codes
 done
 check 'build: a warning' finds unused 'unused variable' twice part build-debian-6.1
 check 'build: a warning of sparse' finds not_static 'tally_lonely. was not declared' twice part build-debian-6.1
+for part in compile-6.1-rt-x86_64 compile-6.12-stock-riscv64; do
+	check "$part: nothing" rightly part $part
+done
+check 'compile: an unexported function in one flavour' finds 'use_unexported PREEMPT_RT' \
+	'nr_processes.*undefined' twice part compile-6.1-rt-x86_64
+check 'compile: which the others do not call' rightly cloud_is_right
+skip=
+! rightly part compile-6.12-stock-riscv64 | grep -q '# SKIP ' || skip='# SKIP its kernel cannot be fetched now'
+check "compile: an unexported function on one architecture $skip" ${skip:+true} \
+	finds 'use_unexported RISCV' 'nr_processes.*undefined' twice part compile-6.12-stock-riscv64
 check 'headers: one that leans on others' finds lean_on_others u32 part headers
 check 'limits: a file' finds long_file 'count.c: 6[0-9]* lines, at most 600' part limits
 check 'limits: a function' finds long_function 'event.c:.* lines, at most 60' part limits
