@@ -55,7 +55,7 @@ static struct tally_event *build_or_skip(struct tally_builder *b,
 	struct tally_event *ev = tally_build(b);
 
 	if (ev == ERR_PTR(-ENOENT) || ev == ERR_PTR(-EOPNOTSUPP) ||
-	    ev == ERR_PTR(-ENODEV)) {
+	    ev == ERR_PTR(-ENODEV) || bump_is_refused(ev)) {
 		tap_skip(&tap, what, tally_builder_why(b));
 		return NULL;
 	}

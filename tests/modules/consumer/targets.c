@@ -70,6 +70,10 @@ static struct tally_event *probe(struct task_struct *task, int cpu,
 		tap_skip(&tap, what, "this kernel has no kprobe PMU");
 		return NULL;
 	}
+	if (bump_is_refused(ev)) {
+		tap_skip(&tap, what, "this kernel has no kprobe at a function's entry");
+		return NULL;
+	}
 	if (!tap_ok(&tap, !IS_ERR(ev), "%s: is built", what))
 		tap_line(&tap, "# %ld: %s", PTR_ERR(ev), tally_builder_why(&b));
 	return ev;
