@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check: seconds=30
+# check: seconds=50
 #
 # scripts/check passes a small module that is right, and finds each mistake that this
 # test puts into it. The module is compiled without a kernel's build system.
