@@ -5,18 +5,15 @@
  *
  * On x86, a breakpoint on a word of the queue interrupts a writer right after each store
  * to the word. So the tests interrupt the writer at each place between two stores. On all
- * machines, a timer interrupts the writer at random places.
+ * machines, timers interrupt the writer at random places.
  */
 #include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "base/queue.h"
+#include "storm.h"
 
 #define UNFILLED	(~0ULL)
 
@@ -201,42 +198,38 @@ static void queue_interrupted_at_stores(struct kunit *test)
 			interrupt_each_store(test, size, writes);
 }
 
-/* ---- a timer, and a reader on another CPU ---- */
-
-#define WRITERS		2	/* the thread, and the timer's interrupt */
-#define NESTED_WANTED	200
-#define INTERVAL_NS	(200 * NSEC_PER_USEC)
-#define LONGEST		(20 * HZ)
+/* ---- timers, and a reader on another CPU ---- */
 
 /**
- * struct storm - writers that interrupt each other, and a reader
+ * struct queue_storm - writers that interrupt each other, and a reader of the queue
+ * @storm: the threads and timers
  * @q: the queue
- * @timer: timer that interrupts the thread that writes
- * @both: the timer's interrupt reads the first stage
- * @inside: the thread is in the middle of a write
- * @nested: number of interrupts while @inside was set
+ * @both: the timers' interrupts read the first stage
  * @sent: number of writes of each writer, successful or not
- * @stop: request to the reader to empty the queue and to end
+ * @last: sequence number that the reader last read of each writer
  * @in_order: number of samples that the interrupt's stage read
  * @received: number of samples that the reader read
  * @told: number of missed samples that were reported in samples
  * @bad: number of samples with other contents than were written
  * @disorder: number of samples that came after a newer one of the same writer
  */
-struct storm {
+struct queue_storm {
+	struct storm storm;
 	struct tally_queue *q;
-	struct hrtimer timer;
 	bool both;
-	bool inside;
-	unsigned int nested;
-	u64 sent[WRITERS];
-	bool stop;
+	u64 sent[STORM_WRITERS];
+	u64 last[STORM_WRITERS];
 	u64 in_order;
 	u64 received;
 	u64 told;
 	unsigned int bad;
 	unsigned int disorder;
 };
+
+static struct queue_storm *of(struct storm *storm)
+{
+	return container_of(storm, struct queue_storm, storm);
+}
 
 static u64 checksum(const struct tally_sample *s)
 {
@@ -255,175 +248,104 @@ static void fill(struct tally_queue *q, struct tally_sample *s,
 	s->addr = checksum(s);
 }
 
-static void send(struct storm *storm, unsigned int writer)
+static void send(struct queue_storm *qs, unsigned int writer)
 {
-	u64 sequence = ++storm->sent[writer];
+	u64 sequence = qs->sent[writer] + 1;
 	struct tally_sample *s;
 
-	s = tally_queue_reserve(storm->q);
+	WRITE_ONCE(qs->sent[writer], sequence);
+	s = tally_queue_reserve(qs->q);
 	if (!s)
 		return;
-	fill(storm->q, s, writer, sequence);
-	tally_queue_commit(storm->q);
+	fill(qs->q, s, writer, sequence);
+	tally_queue_commit(qs->q);
 }
 
-/* A queue with broken positions would never be empty: stop reading then. */
-static bool too_many(const struct storm *storm, u64 received)
+static u64 all_sent(const struct queue_storm *qs)
 {
-	return received > READ_ONCE(storm->sent[0]) + READ_ONCE(storm->sent[1]);
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < STORM_WRITERS; i++)
+		sum += READ_ONCE(qs->sent[i]);
+	return sum;
+}
+
+/* A queue with broken positions would never be empty: reading stops after all samples. */
+static bool too_many(const struct queue_storm *qs, u64 received)
+{
+	return received > all_sent(qs);
 }
 
 static void first_stage(struct storm *storm)
 {
-	while (storm->both && !too_many(storm, storm->in_order) &&
-	       tally_queue_peek(storm->q, TALLY_STAGE_IRQ)) {
-		storm->in_order++;
-		tally_queue_pop(storm->q, TALLY_STAGE_IRQ);
+	struct queue_storm *qs = of(storm);
+
+	while (qs->both && !too_many(qs, qs->in_order) &&
+	       tally_queue_peek(qs->q, TALLY_STAGE_IRQ)) {
+		qs->in_order++;
+		tally_queue_pop(qs->q, TALLY_STAGE_IRQ);
 	}
 }
 
-static enum hrtimer_restart timer_writes(struct hrtimer *timer)
+static void queue_write(struct storm *storm, unsigned int writer)
 {
-	struct storm *storm = container_of(timer, struct storm, timer);
-
-	if (READ_ONCE(storm->inside))
-		storm->nested++;
-	send(storm, 1);
-	send(storm, 1);
-	first_stage(storm);
-	hrtimer_forward_now(timer, ns_to_ktime(INTERVAL_NS));
-	return HRTIMER_RESTART;
+	send(of(storm), writer);
+	if (!writer)
+		return;
+	send(of(storm), writer);
+	/* A stage has one reader at a time: the other timer may have interrupted this one. */
+	if (writer == 1)
+		first_stage(storm);
 }
 
-static void receive(struct storm *storm, u64 *last)
+static void queue_read(struct storm *storm)
 {
+	struct queue_storm *qs = of(storm);
 	const struct tally_sample *s;
 	unsigned int writer;
 
-	while (!too_many(storm, storm->received) &&
-	       (s = tally_queue_peek(storm->q, TALLY_STAGE_WORK))) {
+	while (!too_many(qs, qs->received) &&
+	       (s = tally_queue_peek(qs->q, TALLY_STAGE_WORK))) {
 		writer = s->tid;
-		if (writer >= WRITERS || s->addr != checksum(s) ||
+		if (writer >= STORM_WRITERS || s->addr != checksum(s) ||
 		    s->ip != s->sequence * 3 + writer) {
-			storm->bad++;
+			qs->bad++;
 		} else {
-			if (s->sequence <= last[writer])
-				storm->disorder++;
-			last[writer] = s->sequence;
+			if (s->sequence <= qs->last[writer])
+				qs->disorder++;
+			qs->last[writer] = s->sequence;
 		}
-		storm->told += s->missed;
-		storm->received++;
-		tally_queue_pop(storm->q, TALLY_STAGE_WORK);
+		qs->told += s->missed;
+		qs->received++;
+		tally_queue_pop(qs->q, TALLY_STAGE_WORK);
 	}
 }
 
-static int reader(void *data)
+static void expect_all(struct kunit *test, struct queue_storm *qs)
 {
-	struct storm *storm = data;
-	u64 last[WRITERS] = { };
-	bool stop;
-
-	do {
-		/* Read @stop before the last look at the queue. */
-		stop = smp_load_acquire(&storm->stop);
-		receive(storm, last);
-		cond_resched();
-	} while (!stop);
-	while (!kthread_should_stop())
-		msleep(20);
-	return 0;
-}
-
-/* Called in process context, on the CPU of the timer. */
-static void write_and_be_interrupted(struct storm *storm)
-{
-	unsigned long end = jiffies + LONGEST;
-	unsigned int i;
-
-	while (storm->nested < NESTED_WANTED && time_before(jiffies, end)) {
-		preempt_disable();
-		for (i = 0; i < 100; i++) {
-			WRITE_ONCE(storm->inside, true);
-			barrier();
-			send(storm, 0);
-			barrier();
-			WRITE_ONCE(storm->inside, false);
-		}
-		preempt_enable();
-		cond_resched();
-	}
-}
-
-static int writer(void *data)
-{
-	struct storm *storm = data;
-
-	hrtimer_start(&storm->timer, ns_to_ktime(INTERVAL_NS),
-		      HRTIMER_MODE_REL_PINNED_HARD);
-	write_and_be_interrupted(storm);
-	hrtimer_cancel(&storm->timer);
-	/* Read the samples that the timer did not read any more. */
-	first_stage(storm);
-	/* A reader that has seen @stop finds all samples at its last look. */
-	smp_store_release(&storm->stop, true);
-	while (!kthread_should_stop())
-		msleep(20);
-	return 0;
-}
-
-static void expect_all(struct kunit *test, struct storm *storm)
-{
-	struct tally_queue *q = storm->q;
-	u64 sent = storm->sent[0] + storm->sent[1];
+	struct tally_queue *q = qs->q;
 	u64 missed = local_read(&q->missed);
 
 	kunit_info(test, "%llu written, %llu interrupted, %llu read, %llu missed\n",
-		   sent, (u64)storm->nested, storm->received, missed);
-	KUNIT_EXPECT_GE(test, storm->nested, NESTED_WANTED);
-	KUNIT_EXPECT_EQ(test, storm->bad, 0);
-	KUNIT_EXPECT_EQ(test, storm->disorder, 0);
-	KUNIT_EXPECT_EQ(test, sent, storm->received + missed);
-	KUNIT_EXPECT_EQ(test, storm->told + local_read(&q->untold), missed);
-	if (storm->both)
-		KUNIT_EXPECT_EQ(test, storm->in_order, storm->received);
-	KUNIT_EXPECT_GT(test, storm->received, 0ULL);
+		   all_sent(qs), (u64)qs->storm.nested, qs->received, missed);
+	KUNIT_EXPECT_EQ(test, qs->bad, 0);
+	KUNIT_EXPECT_EQ(test, qs->disorder, 0);
+	KUNIT_EXPECT_EQ(test, all_sent(qs), qs->received + missed);
+	KUNIT_EXPECT_EQ(test, qs->told + local_read(&q->untold), missed);
+	if (qs->both)
+		KUNIT_EXPECT_EQ(test, qs->in_order, qs->received);
+	KUNIT_EXPECT_GT(test, qs->received, 0ULL);
 	KUNIT_EXPECT_NULL(test, tally_queue_peek(q, q->first));
 	KUNIT_EXPECT_NULL(test, tally_queue_peek(q, q->last));
 }
 
-static void storm_run(struct kunit *test, struct storm *storm)
-{
-	int cpu = cpumask_first(cpu_online_mask);
-	struct task_struct *reads, *writes;
-	unsigned long end;
-
-	reads = kthread_create(reader, storm, "tally_reader");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(reads));
-	writes = kthread_create(writer, storm, "tally_writer");
-	if (IS_ERR(writes)) {
-		kthread_stop(reads);
-		KUNIT_FAIL(test, "no thread: %ld", PTR_ERR(writes));
-		return;
-	}
-	kthread_bind(writes, cpu);
-	/* The reader is on another CPU, if there is one. */
-	kthread_bind(reads, cpumask_last(cpu_online_mask));
-	wake_up_process(reads);
-	wake_up_process(writes);
-	end = jiffies + 2 * LONGEST;
-	while (!READ_ONCE(storm->stop) && time_before(jiffies, end))
-		msleep(20);
-	kthread_stop(writes);
-	kthread_stop(reads);
-	expect_all(test, storm);
-}
-
 static void storm_on(struct kunit *test, unsigned int size, bool both)
 {
-	struct storm *storm = kunit_kzalloc(test, sizeof(*storm), GFP_KERNEL);
+	struct queue_storm *qs = kunit_kzalloc(test, sizeof(*qs), GFP_KERNEL);
 	struct tally_queue *q = kunit_kzalloc(test, sizeof(*q), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, storm);
+	KUNIT_ASSERT_NOT_NULL(test, qs);
 	KUNIT_ASSERT_NOT_NULL(test, q);
 	KUNIT_ASSERT_EQ(test, tally_queue_init(q, size, both, true,
 					       NUMA_NO_NODE), 0);
@@ -432,11 +354,13 @@ static void storm_on(struct kunit *test, unsigned int size, bool both)
 	q->head = q->reserved;
 	q->done[TALLY_STAGE_IRQ] = q->reserved;
 	q->done[TALLY_STAGE_WORK] = q->reserved;
-	storm->q = q;
-	storm->both = both;
-	tally_hrtimer_setup(&storm->timer, timer_writes, CLOCK_MONOTONIC,
-			    HRTIMER_MODE_REL_PINNED_HARD);
-	storm_run(test, storm);
+	qs->q = q;
+	qs->both = both;
+	qs->storm.write = queue_write;
+	qs->storm.end = first_stage;
+	qs->storm.read = queue_read;
+	storm_run(test, &qs->storm);
+	expect_all(test, qs);
 	tally_queue_destroy(q);
 }
 
