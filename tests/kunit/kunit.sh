@@ -10,7 +10,7 @@
 # does not agree with its cases.
 
 suites='tally_name tally_builder tally_build tally_line tally_count tally_state'
-suites="$suites tally_queue tally_queue_race tally_filter tally_task_events tally_sample tally_payload"
+suites="$suites tally_queue tally_queue_race tally_ring tally_filter tally_task_events tally_sample tally_payload"
 results=/sys/kernel/debug/kunit
 here=$(dirname "$0")
 

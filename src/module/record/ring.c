@@ -91,6 +91,7 @@ struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nes
 	room.to = tally_ring_reserved(r, end, size);
 	return room;
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_reserve_rest);
 
 /*
  * The outermost writer calls this if the head has moved since it read the head: a writer
@@ -106,6 +107,7 @@ void tally_ring_publish_again(struct tally_ring *r)
 		head = tally_ring_publish(r);
 	} while (unlikely(head != local_read(&r->head))); /* [again] */
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_publish_again);
 
 /**
  * tally_ring_count - count a sample towards the reader's wake-up
@@ -122,6 +124,7 @@ void tally_ring_count(struct tally_ring *r, u32 wakeup_events)
 	local_set(&r->events, 0);
 	WRITE_ONCE(r->wake, true);
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_count);
 
 /* Wakes the reader, in irq_work. Any context. */
 void tally_ring_wake(struct tally_ring *r)
@@ -130,6 +133,7 @@ void tally_ring_wake(struct tally_ring *r)
 	WRITE_ONCE(r->told, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
 	tally_kick(&r->kick);
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_wake);
 
 /* tally_ring_init()'s argument; not changed later. */
 static void (*wake_outputs)(struct tally_ring *r);
@@ -170,6 +174,7 @@ void tally_ring_put(struct tally_ring *r)
 	if (refcount_dec_and_test(&r->refs))
 		queue_rcu_work(ring_wq, &r->free);
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_put);
 
 static bool alloc_pages_of(struct tally_ring *r, int node)
 {
@@ -246,6 +251,7 @@ struct tally_ring *tally_ring_new(const struct tally_ring_how *how)
 	init_page(r);
 	return r;
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_new);
 
 /**
  * tally_ring_map - map a ring into a program
