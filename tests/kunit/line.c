@@ -192,6 +192,13 @@ static void line_long_name(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
 	snprintf(text, sizeof(text), "page-faults name=%0*d", 64, 0);
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), -ENAMETOOLONG);
+	/* An event names itself if it is short enough; its last slash does not count. */
+	snprintf(text, sizeof(text), "1/config=0x%0*x/", 52, 2);
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
+	KUNIT_EXPECT_EQ(test, strlen(b.name), 63);
+	snprintf(text, sizeof(text), "1/config=0x%0*x/", 53, 2);
+	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
+	KUNIT_EXPECT_EQ(test, strlen(b.name), 0);
 }
 
 /* A long event gets a name from the module, or has the name of the line. */

@@ -86,6 +86,7 @@ static bool write_one(struct tally_ring *r, u32 writer, u64 number)
 	return true;
 }
 
+/* The writers of a ring are on one CPU: the caller stays here until ring_end(). */
 static struct tally_ring *ring_new(struct kunit *test, struct tally_ring_how how)
 {
 	struct tally_ring *r;
@@ -93,7 +94,14 @@ static struct tally_ring *ring_new(struct kunit *test, struct tally_ring_how how
 	how.cpu = -1;
 	r = tally_ring_new(&how);
 	KUNIT_ASSERT_NOT_NULL(test, r);
+	migrate_disable();
 	return r;
+}
+
+static void ring_end(struct tally_ring *r)
+{
+	migrate_enable();
+	tally_ring_put(r);
 }
 
 /* Sets all positions to @head, as after long use. */
@@ -181,7 +189,7 @@ static void ring_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at(r, position_of(r, end, EACH + LOST_SIZE))->writer, LOST);
 	KUNIT_EXPECT_EQ(test, at(r, position_of(r, end, EACH + LOST_SIZE))->number, 2);
 	KUNIT_EXPECT_EQ(test, r->nest, 0);
-	tally_ring_put(r);
+	ring_end(r);
 }
 
 /* The byte before the tail is never written, and the last byte that is free is. */
@@ -210,7 +218,7 @@ static void ring_room(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, room.to);
 	if (room.to)
 		tally_ring_commit(r);
-	tally_ring_put(r);
+	ring_end(r);
 }
 
 /* Whoever interrupts another writer publishes nothing, and its record stands behind. */
@@ -239,7 +247,7 @@ static void ring_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at(r, position_of(r, end - EACH, EACH))->writer, 0);
 	KUNIT_EXPECT_EQ(test, local_read(&r->lost), 1);
 	KUNIT_EXPECT_EQ(test, r->nest, 0);
-	tally_ring_put(r);
+	ring_end(r);
 }
 
 /* New records overwrite old ones, but not the one that is being written. */
@@ -267,7 +275,11 @@ static void ring_overwrites(struct kunit *test)
 	tally_ring_commit(r);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, at(r, r->page->data_head + i * EACH)->number, 22 - i);
-	tally_ring_put(r);
+	/* The next record has all the ring again, and reports the lost one. */
+	KUNIT_EXPECT_TRUE(test, put(r, 24));
+	KUNIT_EXPECT_EQ(test, at(r, r->page->data_head)->writer, LOST);
+	KUNIT_EXPECT_EQ(test, at(r, r->page->data_head + LOST_SIZE)->number, 24);
+	ring_end(r);
 }
 
 /* All is lost while the ring is paused, and is reported when it goes on. */
@@ -285,7 +297,7 @@ static void ring_paused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, at(r, head)->writer, LOST);
 	KUNIT_EXPECT_EQ(test, at(r, head)->number, 2);
 	KUNIT_EXPECT_EQ(test, at(r, head + LOST_SIZE)->number, 2);
-	tally_ring_put(r);
+	ring_end(r);
 }
 
 /* Returns whether the reader is to be woken, and forgets it. */
@@ -317,7 +329,7 @@ static void ring_wakes(struct kunit *test)
 		tally_ring_commit(r);
 		KUNIT_EXPECT_EQ(test, woken(r), i % 3 == 2);
 	}
-	tally_ring_put(r);
+	ring_end(r);
 }
 
 /* ---- timers, and a reader on another CPU ---- */
@@ -464,7 +476,7 @@ static void storm_on(struct kunit *test, struct tally_ring_how how)
 	if (how.overwrite)
 		read_overwritten(rs);
 	expect_all(test, rs);
-	tally_ring_put(rs->r);
+	ring_end(rs->r);
 }
 
 static void ring_storm_forward(struct kunit *test)
