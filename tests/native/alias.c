@@ -26,14 +26,16 @@ static const struct terms terms[] = {
 	{ "made/tuned,far=3/", { 1, 0, 0x30 } },
 	{ "made/event=0x1000/", .why = "event=0x1000 is too large: at most 0xfff" },
 	{ "made/umask/", .why = "expected 'umask=NUMBER'" },
+	{ "made/two/", .why = "expected 'two=NUMBER'" },
+	{ "made/two=3,config1=8/", { 0, 11, 0 } },
 	{ "made/tuned/", .why = "tuned needs the term 'far=NUMBER'" },
 	{ "made/loads,tuned/", .why = "loads and tuned are two events" },
 	{ "made/frob/",
-	  .why = "unknown term 'frob'; events: loads,tuned; terms: event,umask,far" },
+	  .why = "unknown term 'frob'; events: loads,tuned; terms: event,umask,far,two" },
 	{ "made/frob=1/",
-	  .why = "unknown term 'frob'; terms: event,umask,far; events: loads,tuned" },
+	  .why = "unknown term 'frob'; terms: event,umask,far,two; events: loads,tuned" },
 	{ "made/loads.unit/",
-	  .why = "unknown term 'loads.unit'; events: loads,tuned; terms: event,umask,far" },
+	  .why = "unknown term 'loads.unit'; events: loads,tuned; terms: event,umask,far,two" },
 };
 
 static void terms_desc(const struct terms *t, char *desc)

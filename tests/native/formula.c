@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A second filter, in the place of the kernel's own: it walks through the whole formula for
- * each record, and combines the results. So it checks where tally's comparisons lead. The
- * comparisons themselves are tally's, and so are the errors.
+ * each record, and combines the results. So it checks where tally's comparisons lead. It
+ * makes the comparisons of numbers, and of strings in arrays, by simpler means. The others
+ * are tally's, and so are the errors.
  */
+#include <fnmatch.h>
 #include "filter/filter.h"
 
 #define RECORD_SIZE	512	/* of the records of tests/kunit/filter.c */
@@ -45,6 +47,60 @@ static bool is_next(struct walk *w, const char *word)
 	return true;
 }
 
+/* All numbers have room in 128 bits, whatever their sign. */
+static bool compare(const struct tally_term *t, const char *record)
+{
+	unsigned int unused = 64 - 8 * t->size;
+	__int128_t a, b;
+	u64 n = 0;
+
+	memcpy(&n, record + t->offset, t->size);
+	a = t->is_signed ? (s64)(n << unused) >> unused : (__int128_t)n;
+	b = t->is_signed ? (s64)t->value : (__int128_t)t->value;
+	switch (t->op) {
+	case TALLY_OP_EQ:
+		return a == b;
+	case TALLY_OP_NE:
+		return a != b;
+	case TALLY_OP_LE:
+		return a <= b;
+	case TALLY_OP_LT:
+		return a < b;
+	case TALLY_OP_GE:
+		return a >= b;
+	case TALLY_OP_GT:
+		return a > b;
+	}
+	return n & t->value;
+}
+
+static bool compare_text(const struct tally_term *t, const char *record)
+{
+	char *text = strndup(record + t->offset, t->size);
+	bool same;
+
+	if (t->text_kind == TALLY_TEXT_FULL)
+		same = !strcmp(text, t->text);
+	else if (t->text_kind == TALLY_TEXT_GLOB)
+		same = !fnmatch(t->text, text, 0);
+	else
+		same = t->text_kind == TALLY_TEXT_FRONT ? strstarts(text, t->text) :
+							  !!strstr(text, t->text);
+	free(text);
+	return same != t->invert;
+}
+
+static bool match(const struct tally_filter *f, const void *record)
+{
+	const struct tally_term *t = f->terms;
+
+	if (t->kind == TALLY_TERM_NUMBER)
+		return compare(t, record);
+	if (t->kind == TALLY_TERM_ARRAY && t->text_kind != TALLY_TEXT_END)
+		return compare_text(t, record);
+	return tally_filter_match(f, record, RECORD_SIZE);
+}
+
 static bool term(struct walk *w)
 {
 	const char *from = w->at;
@@ -59,7 +115,7 @@ static bool term(struct walk *w)
 			break;
 	}
 	if (w->record)
-		return tally_filter_match(w->f->terms[w->n++], w->record, RECORD_SIZE);
+		return match(w->f->terms[w->n++], w->record);
 	text = strndup(from, w->at - from);
 	w->f->terms[w->f->n++] = tally_filter_parse(w->f->call, text);
 	free(text);

@@ -38,19 +38,19 @@ const char *native_skips(const char *name)
 struct device {
 	const char *name;
 	u32 type;
-	struct attribute files[8];
-	const char *texts[8];
+	struct attribute files[9];
+	const char *texts[9];
 };
 
 static struct device pmus[] = {
 	{ "software", PERF_TYPE_SOFTWARE },
 	{ "kprobe", 8, { { "format/retprobe" } }, { "config:0" } },
 	{ "made", 9, {
-		{ "format/event" }, { "format/umask" }, { "format/far" },
+		{ "format/event" }, { "format/umask" }, { "format/far" }, { "format/two" },
 		{ "events/loads" }, { "events/loads.scale" }, { "events/loads.unit" },
 		{ "events/tuned" },
 	}, {
-		"config:0-7,32-35", "config:8-15", "config2:4-7,60-63",
+		"config:0-7,32-35", "config:8-15", "config2:4-7,60-63", "config1:0-1",
 		"event=0xcd,umask=0x2", "6.1e-5", "MiB", "event=1,far=?",
 	} },
 };

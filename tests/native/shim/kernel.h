@@ -29,7 +29,6 @@
 #define CONFIG_X86			1
 #define CONFIG_EVENT_TRACING		1
 #define CONFIG_HAVE_HW_BREAKPOINT	1
-#define CONFIG_KUNIT			1
 #define CONFIG_TRACEPOINTS		1
 
 /* A configured option is 1, which makes the pasted name one argument more. */
@@ -131,7 +130,9 @@ typedef __s64 s64;
 /* The kernel's characters are those of Latin-1. */
 #undef isspace
 #undef isalnum
+#undef isgraph
 #define isspace(c)	(isspace((u8)(c)) || (u8)(c) == 0xa0)
+#define isgraph(c)	(isgraph((u8)(c)) || (u8)(c) > 0xa0)
 #define isalnum(c)	(isalnum((u8)(c)) || ((u8)(c) >= 0xc0 && ((u8)(c) & 0xdf) != 0xd7))
 
 /* libc has functions with these names. */
@@ -365,6 +366,8 @@ typedef struct {
 
 #define preempt_disable()		barrier()
 #define preempt_enable()		barrier()
+#define migrate_disable()		barrier()
+#define migrate_enable()		barrier()
 #define cond_resched()			sched_yield()
 #define raw_smp_processor_id()		0
 #define interrupt_context_level()	0
