@@ -24,7 +24,7 @@ objects := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(again),$(sources))) \
 	   $(patsubst %.c,$(changed)/%.o,$(again))
 
 # Interrupts of each storm. ThreadSanitizer looks at orders, of which there are more.
-nested := $(if $(filter thread,$(CHECK)),800000,20000)
+nested := $(if $(filter thread,$(CHECK)),400000,20000)
 # The kernel's own flags for the language, and for warnings.
 flags := -std=gnu11 -O1 -g -fno-strict-aliasing -fwrapv -fno-sanitize-recover=all \
 	 -fsanitize=$(CHECK),undefined -pthread -D_GNU_SOURCE -DSTORM_NESTED=$(nested) \
