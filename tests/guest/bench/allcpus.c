@@ -14,26 +14,13 @@
  * open is the cost to open and close all of them. The events are of eight kinds.
  */
 #define _GNU_SOURCE
-#include <err.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "either.h"
 
 #define MOST_CPUS 64
 
 static struct perf_event_attr attr = {
-	.type = PERF_TYPE_SOFTWARE,
-	.size = sizeof(attr),
-	.read_format = PERF_FORMAT_GROUP,
+	SW(0), .read_format = PERF_FORMAT_GROUP,
 };
 
 static const int kinds[8] = {
@@ -48,40 +35,35 @@ static unsigned long long buf[1 + 64];
 
 static void open_perf(int cpu)
 {
+	struct tally_open r = request(&attr, -1, cpu, -1, 0);
 	int i, fd;
 
 	for (i = 0; i < nr_events; i++) {
 		attr.config = kinds[i % 8];
-		fd = syscall(SYS_perf_event_open, &attr, -1, cpu, i ? files[nr_files] : -1, 0);
-		if (fd < 0)
-			err(1, "perf_event_open");
-		if (!i)
+		fd = must_open(PERF, &r);
+		if (!i) {
 			files[nr_files] = fd;
+			r.group_fd = fd;
+		}
 	}
 	nr_files++;
 }
 
 static void open_tally(void)
 {
-	int i, fd, device = open("/dev/tally", O_RDWR);
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1, .cpu = -1,
-		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS, .error = (unsigned long)&why,
-	};
+	struct tally_open r = request(&attr, -1, -1, -1, 0);
+	int i, fd;
 
-	if (device < 0)
-		err(1, "/dev/tally");
+	r.flags = TALLY_OPEN_ALL_CPUS;
+	need_device();
 	for (i = 0; i < nr_events; i++) {
 		attr.config = kinds[i % 8];
-		fd = ioctl(device, TALLY_IOC_OPEN, &o);
-		if (fd < 0)
-			err(1, "%s", why.text);
+		fd = must_open(TALLY, &r);
 		if (i)
 			continue;
 		files[nr_files++] = fd;
-		o.group_fd = fd;
-		o.flags |= TALLY_OPEN_MEMBER;
+		r.group_fd = fd;
+		r.flags |= TALLY_OPEN_MEMBER;
 	}
 	/* The device is no longer needed: the file takes its descriptor. */
 	dup2(files[nr_files - 1], device);
@@ -97,14 +79,6 @@ static void read_all(void)
 	for (i = 0; i < nr_files; i++)
 		if (read(files[i], buf, sizeof(buf)) != size)
 			err(1, "read");
-}
-
-static unsigned long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
 /* Function-call interrupts of all CPUs so far. On arm64 a number precedes each kind. */
@@ -200,7 +174,7 @@ int main(int argc, char **argv)
 		errx(2, "1 to 64 EVENTS, and READS");
 	if (setrlimit(RLIMIT_NOFILE, &most))
 		err(1, "setrlimit");
-	nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	nr_cpus = nr_online();
 	measure("", open_tally);
 	measure("perf_", open_perfs);
 	return 0;

@@ -11,16 +11,7 @@
  *				"open", and holds them until its input ends
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "bench.h"
 
 static char text[1 << 20];
@@ -69,24 +60,20 @@ static unsigned long long run(char **argv)
 
 static void hold(const char *who, int n)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_SW_PAGE_FAULTS, .pinned = 1,
-	};
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (uintptr_t)&attr, .pid = -1, .cpu = -1,
-		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
-	};
+	struct perf_event_attr attr = { PAGE_FAULTS, .pinned = 1 };
+	struct tally_open r = request(&attr, -1, -1, -1, 0);
+	int kind = strcmp(who, "tally") ? PERF : TALLY, cpus = kind == TALLY ? 1 : nr_online();
 	struct rlimit most = { 20000, 20000 };
-	int device = open("/dev/tally", O_RDWR), cpu, cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int cpu;
 
 	setrlimit(RLIMIT_NOFILE, &most);
+	device = device_file();
+	r.flags = TALLY_OPEN_ALL_CPUS;
 	while (n--) {
-		if (!strcmp(who, "tally") && ioctl(device, TALLY_IOC_OPEN, &o) < 0)
-			die("an event: %m");
-		for (cpu = 0; strcmp(who, "tally") && cpu < cpus; cpu++)
-			if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0) < 0)
-				die("an event of perf: %m");
+		for (cpu = 0; cpu < cpus; cpu++) {
+			r.cpu = kind == TALLY ? -1 : cpu;
+			must_open(kind, &r);
+		}
 	}
 	printf("open\n");
 	fflush(stdout);

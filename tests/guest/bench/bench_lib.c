@@ -17,11 +17,6 @@
  */
 #define _GNU_SOURCE
 #include <libtally.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "bench.h"
 
 #define ROUNDS	10
@@ -78,12 +73,12 @@ static void switch_rings(unsigned long request)
 }
 
 /* Reads missing pages. The kernel maps the zero page, and allocates nothing. */
-FRAMED void touch(size_t pages, int depth)
+FRAMED void touch_framed(size_t pages, int depth)
 {
 	size_t i;
 
 	if (depth) {
-		touch(pages, depth - 1);
+		touch_framed(pages, depth - 1);
 		asm volatile(""); /* not a jump */
 		return;
 	}
@@ -97,7 +92,7 @@ static FRAMED void fill_rings(size_t pages)
 	if (madvise(area, area_size, MADV_DONTNEED))
 		die("madvise: %m");
 	switch_rings(PERF_EVENT_IOC_ENABLE);
-	touch(pages, FRAMES);
+	touch_framed(pages, FRAMES);
 	switch_rings(PERF_EVENT_IOC_DISABLE);
 }
 

@@ -12,24 +12,13 @@
  * zero page and allocates nothing. Each round is checked for a sample of each trap.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "bench.h"
 
 #define ROUNDS	30
 #define CALLS	64
 #define PAGES	16 /* of a ring; those of a round are less than half of it */
 
-static long page_size;
-static int device;
 static const char *bare_path;
 
 /* ---- the trap ---- */
@@ -59,16 +48,11 @@ static inline void trap(int i)
 	word = i;
 }
 #else
-static char *area;
-
 static void trap_setup(void)
 {
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	area = mmap(NULL, CALLS * page_size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (area == MAP_FAILED || madvise(area, CALLS * page_size, MADV_NOHUGEPAGE))
-		die("no area: %m");
+	area = new_area(CALLS);
 }
 
 static void trap_rearm(void)
@@ -112,25 +96,16 @@ static int open_bare(void)
 
 static int open_perf(void)
 {
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct tally_open r = request(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
-		die("perf_event_open: %m");
-	return fd;
+	return must_open(PERF, &r);
 }
 
 static int open_tally(void)
 {
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
-		.perf_flags = PERF_FLAG_FD_CLOEXEC, .error = (uintptr_t)&why,
-	};
-	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	struct tally_open r = request(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-	if (fd < 0)
-		die("TALLY_IOC_OPEN: %m: %s", why.text);
-	return fd;
+	return must_open(TALLY, &r);
 }
 
 /* ---- the ring ---- */
@@ -189,9 +164,9 @@ static void one_round(int fd, unsigned long long *best)
 		*best = t;
 }
 
-enum ring { NO_RING, RING, OVERWRITE };
+enum ring_kind { NO_RING, RING, OVERWRITE };
 
-static void measure(const char *whose, const char *name, int (*open_it)(void), enum ring ring)
+static void measure(const char *whose, const char *name, int (*open_it)(void), enum ring_kind ring)
 {
 	int i, fd, prot = ring == OVERWRITE ? PROT_READ : PROT_READ | PROT_WRITE;
 	unsigned long long best = ~0ULL;
@@ -200,7 +175,7 @@ static void measure(const char *whose, const char *name, int (*open_it)(void), e
 	fd = open_it();
 	page = NULL;
 	if (ring) {
-		page = mmap(NULL, (1 + PAGES) * page_size, prot, MAP_SHARED, fd, 0);
+		page = map_pages(fd, 1 + PAGES, prot, 0);
 		if (page == MAP_FAILED)
 			die("%s %s: no ring: %m", whose, name);
 	}
@@ -212,7 +187,7 @@ static void measure(const char *whose, const char *name, int (*open_it)(void), e
 	close(fd);
 }
 
-static void both(const char *name, enum ring ring)
+static void both(const char *name, enum ring_kind ring)
 {
 	measure("perf", name, open_perf, ring);
 	measure("tally", name, open_tally, ring);
@@ -285,7 +260,7 @@ static void tails(void)
 	int i, fd = open_tally();
 	enum tails tail;
 
-	page = mmap(NULL, (1 + PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = map_pages(fd, 1 + PAGES, PROT_READ | PROT_WRITE, 0);
 	if (page == MAP_FAILED)
 		die("no ring: %m");
 	for (tail = HONEST; tail < TAILS; tail++) {
@@ -325,10 +300,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	bare_path = argv[1];
-	page_size = sysconf(_SC_PAGESIZE);
-	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		die("/dev/tally: %m");
+	page_size = getpagesize();
+	need_device();
 	trap_setup();
 	/* The first round takes the page faults that are no trap. */
 	trap_rearm();

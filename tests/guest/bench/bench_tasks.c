@@ -25,56 +25,39 @@
  * its threads; "each" have a file each. Files are of perf or of tally; "no" has none.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 #include "bench.h"
 
 #define CALLS	60
 
 /* ---- who has events ---- */
 
-static int device = -1;
+static int kind_of(const char *whose)
+{
+	return strcmp(whose, "tally") ? PERF : TALLY;
+}
 
-static void open_event(void)
+static void open_records(void)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY, .comm = 1, .task = 1, .context_switch = 1,
+		SW(PERF_COUNT_SW_DUMMY), .comm = 1, .task = 1, .context_switch = 1,
 		.remove_on_exec = 1, .inherit = 1, .inherit_thread = 1,
 	};
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (uintptr_t)&attr, .cpu = -1, .group_fd = -1,
-		.error = (uintptr_t)&why,
-	};
-	long fd = device < 0 ? syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) :
-			       ioctl(device, TALLY_IOC_OPEN, &o);
+	struct tally_open r = request(&attr, 0, -1, -1, 0);
 
-	if (fd < 0)
-		die("an event: %m %s", why.text);
+	must_open(device < 0 ? PERF : TALLY, &r);
 }
 
 static int ready[2], begun[2];
 static void *sleeper(void *each)
 {
 	if (each)
-		open_event();
+		open_records();
 	if (write(begun[1], "", 1) != 1)
 		die("begun: %m");
 	for (;;)
@@ -104,13 +87,10 @@ static pid_t others(int nr, const char *whose, int each)
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!strcmp(whose, "tally")) {
-		device = open("/dev/tally", O_RDWR);
-		if (device < 0)
-			die("/dev/tally: %m");
-	}
+	if (kind_of(whose) == TALLY)
+		need_device();
 	if (!each && strcmp(whose, "no"))
-		open_event();
+		open_records();
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 32768);
 	for (i = 0; i < nr; i++)
@@ -241,20 +221,12 @@ static void enter(const char *cgroup, pid_t pid)
 
 static int open_in(const char *whose, int dir)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_SW_PAGE_FAULTS,
-	};
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (uintptr_t)&attr, .pid = dir, .group_fd = -1,
-		.perf_flags = PERF_FLAG_PID_CGROUP,
-	};
+	struct perf_event_attr attr = { PAGE_FAULTS };
+	struct tally_open r = request(&attr, dir, 0, -1, PERF_FLAG_PID_CGROUP);
 	int fd;
 
-	if (!strcmp(whose, "perf"))
-		return syscall(SYS_perf_event_open, &attr, dir, 0, -1, PERF_FLAG_PID_CGROUP);
-	device = open("/dev/tally", O_RDWR);
-	fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	device = device_file();
+	fd = must_open(kind_of(whose), &r);
 	close(device);
 	return fd;
 }
@@ -267,8 +239,6 @@ static void measure_cgroups(const char *whose, pid_t echo)
 
 	if (strcmp(whose, "no"))
 		fd = open_in(whose, dir);
-	if (fd < 0)
-		die("an event of a cgroup: %m");
 	for (i = 0; i < 3; i++) {
 		enter(pairs[i][0], getpid());
 		enter(pairs[i][1], echo);
@@ -309,25 +279,18 @@ static void open_counting(const char *whose)
 		PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_ALIGNMENT_FAULTS,
 		PERF_COUNT_SW_EMULATION_FAULTS, PERF_COUNT_SW_DUMMY,
 	};
-	bool tally = !strcmp(whose, "tally");
 	int i;
 
-	if (tally)
-		device = open("/dev/tally", O_RDWR);
+	device = device_file();
 	for (i = 0; i < EVENTS; i++) {
 		struct perf_event_attr attr = {
-			.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-			.config = kinds[i % 8],
+			SW(kinds[i % 8]),
 			.exclude_user = i >> 3, .exclude_kernel = i >> 4,
 			.exclude_hv = i >> 5, .exclude_idle = i >> 6,
 		};
-		struct tally_open o = {
-			.size = sizeof(o), .attr = (uintptr_t)&attr, .pid = -1, .group_fd = -1,
-		};
+		struct tally_open r = request(&attr, -1, 0, -1, 0);
 
-		if ((tally ? ioctl(device, TALLY_IOC_OPEN, &o) :
-			     syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0)) < 0)
-			die("event %d: %m", i);
+		must_open(kind_of(whose), &r);
 	}
 }
 

@@ -11,19 +11,12 @@
  * opened for a kind that is counted already, and for one that is not.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "bench.h"
 
 #define ROUNDS	30
 #define CALLS	64
 
-static int alone[8], group[8], file, device, tally_alone, tally_group, tally_page;
+static int alone[8], group[8], file, tally_alone, tally_group, tally_page;
 static volatile struct perf_event_mmap_page *page;
 static char buf[4096];
 static const char *bench_name;
@@ -34,10 +27,7 @@ static void failed(const char *what)
 	exit(1);
 }
 
-static struct perf_event_attr attr = {
-	.type = PERF_TYPE_SOFTWARE,
-	.size = sizeof(attr),
-};
+static struct perf_event_attr attr = { SW(0) };
 
 static const int kinds[8] = {
 	PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MIN,
@@ -48,34 +38,15 @@ static const int kinds[8] = {
 
 #define ANOTHER_KIND PERF_COUNT_SW_EMULATION_FAULTS
 
-static int open_event(int kind, int leader, unsigned long long format)
+static int open_one(int whose, int kind, int leader, unsigned long long format,
+		    unsigned int flags)
 {
-	int fd;
+	struct tally_open r = request(&attr, -1, 0, leader, 0);
 
 	attr.config = kind;
 	attr.read_format = format;
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0);
-	if (fd < 0)
-		failed("perf_event_open");
-	return fd;
-}
-
-static int open_tally(int kind, int leader, unsigned long long format,
-		      unsigned int flags)
-{
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1,
-		.group_fd = leader, .flags = flags, .error = (unsigned long)&why,
-	};
-	int fd;
-
-	attr.config = kind;
-	attr.read_format = format;
-	fd = ioctl(device, TALLY_IOC_OPEN, &o);
-	if (fd < 0)
-		failed(why.text);
-	return fd;
+	r.flags = flags;
+	return must_open(whose, &r);
 }
 
 static void nothing(void)
@@ -118,7 +89,7 @@ static void tally_read_group(void)
 static volatile unsigned long long seen;
 
 /* The loop of perf_event_open(2). */
-static void read_page(void)
+static void look_at_page(void)
 {
 	unsigned long long count;
 	unsigned int seq;
@@ -134,22 +105,22 @@ static void read_page(void)
 
 static void perf_create(void)
 {
-	close(open_event(kinds[0], -1, 0));
+	close(open_one(PERF, kinds[0], -1, 0, 0));
 }
 
 static void tally_create(void)
 {
-	close(open_tally(kinds[0], -1, 0, 0));
+	close(open_one(TALLY, kinds[0], -1, 0, 0));
 }
 
 static void perf_create_first(void)
 {
-	close(open_event(ANOTHER_KIND, -1, 0));
+	close(open_one(PERF, ANOTHER_KIND, -1, 0, 0));
 }
 
 static void tally_create_first(void)
 {
-	close(open_tally(ANOTHER_KIND, -1, 0, 0));
+	close(open_one(TALLY, ANOTHER_KIND, -1, 0, 0));
 }
 
 static void read_file(void)
@@ -184,16 +155,14 @@ int main(int argc, char **argv)
 	bench_name = argv[1];
 	figure("nothing", nothing);
 	for (i = 0; i < 8; i++) {
-		alone[i] = open_event(kinds[i], -1, 0);
-		group[i] = open_event(kinds[i], i ? group[0] : -1, PERF_FORMAT_GROUP);
+		alone[i] = open_one(PERF, kinds[i], -1, 0, 0);
+		group[i] = open_one(PERF, kinds[i], i ? group[0] : -1, PERF_FORMAT_GROUP, 0);
 	}
-	device = open("/dev/tally", O_RDWR);
-	if (device < 0)
-		failed("/dev/tally");
-	tally_alone = open_tally(kinds[0], -1, 0, 0);
-	tally_group = open_tally(kinds[0], -1, PERF_FORMAT_GROUP, 0);
+	need_device();
+	tally_alone = open_one(TALLY, kinds[0], -1, 0, 0);
+	tally_group = open_one(TALLY, kinds[0], -1, PERF_FORMAT_GROUP, 0);
 	for (i = 1; i < 8; i++)
-		open_tally(kinds[i], tally_group, 0, TALLY_OPEN_MEMBER);
+		open_one(TALLY, kinds[i], tally_group, 0, TALLY_OPEN_MEMBER);
 	figure("tally_read", tally_read_one);
 	figure("tally_read_group_8", tally_read_group);
 	figure("create", perf_create);
@@ -201,13 +170,14 @@ int main(int argc, char **argv)
 	figure("create_first", perf_create_first);
 	figure("tally_create_first", tally_create_first);
 	/* The page comes last: its timer would cost the other figures something. */
-	tally_page = open_tally(kinds[0], -1, 0, 0);
-	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, tally_page, 0);
+	tally_page = open_one(TALLY, kinds[0], -1, 0, 0);
+	page_size = getpagesize();
+	page = map(tally_page, PROT_READ);
 	if (page == MAP_FAILED)
 		failed("mmap");
-	figure("page", read_page);
+	figure("page", look_at_page);
 	close(tally_page);
-	munmap((void *)page, sysconf(_SC_PAGESIZE));
+	munmap((void *)page, page_size);
 	close(tally_group);
 	close(tally_alone);
 	close(device);

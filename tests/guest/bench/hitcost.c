@@ -3,9 +3,7 @@
  * hitcost: prints the cost of 100 system calls getppid(), the least of 2000 rounds, in
  * instructions with icount. An interrupt or another processor's turn costs more.
  */
-#include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#define _GNU_SOURCE
 #include "bench.h"
 
 int main(void)

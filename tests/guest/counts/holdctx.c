@@ -7,17 +7,10 @@
  * held. Here the argument lies in a page that userfaultfd(2) keeps away. The program prints
  * "held" when perf waits for the page, and gives it at the end of standard input.
  */
-#include <err.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
+#define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "either.h"
 
 static int event;
 static void *page;
@@ -32,12 +25,9 @@ static void *wait_in_perf(void *unused)
 int main(int argc, char **argv)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_period = 1,
-		.disabled = 1,
+		SW(PERF_COUNT_SW_DUMMY), .sample_period = 1, .disabled = 1,
 	};
+	struct tally_open r;
 	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_zeropage zero = { 0 };
@@ -48,13 +38,9 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		errx(2, "usage: holdctx PID");
-	event = syscall(SYS_perf_event_open, &attr, atoi(argv[1]), -1, -1, 0);
-	if (event < 0)
-		err(1, "perf_event_open");
-	page = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		err(1, "mmap");
+	r = request(&attr, atoi(argv[1]), -1, -1, 0);
+	event = must_open(PERF, &r);
+	page = new_area(1);
 	faults = syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (faults < 0)
 		err(1, "userfaultfd");

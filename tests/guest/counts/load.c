@@ -16,31 +16,15 @@
  * If a CPU goes offline, its processes run elsewhere.
  */
 #define _GNU_SOURCE
-#include <err.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "either.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
 #endif
 
 #define PAGES 64
-
-static unsigned long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 /* Sleeps while more was done than the rate allows. */
 static void pace(unsigned long long start, unsigned long long done, long rate)
@@ -54,15 +38,10 @@ static void pace(unsigned long long start, unsigned long long done, long rate)
 static void fault(long rate, int advice)
 {
 	unsigned long long start = now_ns(), done = 0;
-	long size = sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, PAGES * size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long size = getpagesize();
+	char *area = new_area(PAGES);
 	int i;
 
-	if (area == MAP_FAILED)
-		err(1, "mmap");
-	/* Without huge pages, each page has a fault of its own. */
-	madvise(area, PAGES * size, MADV_NOHUGEPAGE);
 	for (;;) {
 		for (i = 0; i < PAGES; i++)
 			*(volatile char *)(area + i * size) = i;
@@ -123,7 +102,6 @@ static void busy(void)
 static void work(int kind, long rate, int cpu)
 {
 	pid_t parent = getpid();
-	cpu_set_t set;
 
 	switch (fork()) {
 	case -1:
@@ -137,12 +115,8 @@ static void work(int kind, long rate, int cpu)
 	if (getppid() != parent)
 		exit(0);
 	signal(SIGTERM, SIG_DFL);
-	if (cpu >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
-		if (sched_setaffinity(0, sizeof(set), &set))
-			err(1, "cpu %d", cpu);
-	}
+	if (cpu >= 0)
+		run_on(cpu);
 	if (kind == 'f')
 		fault(rate, MADV_DONTNEED);
 	else if (kind == 'M')

@@ -14,7 +14,6 @@
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
-#include "devtest.h"
 #include "devperf.h"
 
 #define TOP	"/sys/fs/cgroup/t"
@@ -62,17 +61,9 @@ static int forking = 1;
 /* Touches pages, and has a child that does, too; then hands the CPU on. */
 static void job(int round)
 {
-	pid_t pid;
-
 	touch(10 + round % 7);
-	if (forking && round % 16 == 0) {
-		pid = fork();
-		if (!pid) {
-			touch(5);
-			_exit(0);
-		}
-		waitpid(pid, NULL, 0);
-	}
+	if (forking && round % 16 == 0)
+		touch_in_child(5);
 	sched_yield();
 }
 
@@ -138,21 +129,14 @@ struct counted {
 static struct counted count_in(int kind, struct perf_event_attr *a, int dir)
 {
 	struct counted c = { .nr = kind == PERF ? nr_online() : 1 };
-	int cpu;
+	int i;
 
-	for (cpu = 0; cpu < c.nr; cpu++) {
-		if (kind == PERF) {
-			c.fds[cpu] = syscall(SYS_perf_event_open, a, dir, cpu, -1,
-					     PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
-		} else {
-			usual();
-			o.attr = (unsigned long)a;
-			o.pid = dir;
-			o.perf_flags |= PERF_FLAG_PID_CGROUP;
-			o.flags = TALLY_OPEN_ALL_CPUS;
-			c.fds[cpu] = open_it();
-		}
-		if (c.fds[cpu] < 0)
+	for (i = 0; i < c.nr; i++) {
+		o = request(a, dir, kind == PERF ? i : -1, -1,
+			    PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+		o.flags = TALLY_OPEN_ALL_CPUS;
+		c.fds[i] = open_as(kind, &o);
+		if (c.fds[i] < 0)
 			c.nr = -1;
 	}
 	return c;
@@ -182,8 +166,8 @@ static struct kind_of_event {
 	struct perf_event_attr attr;
 } events[] = {
 	{ "context-switches", { SW(PERF_COUNT_SW_CONTEXT_SWITCHES) } },
-	{ "page-faults", { SW(PERF_COUNT_SW_PAGE_FAULTS) } },
-	{ "page-faults:u", { SW(PERF_COUNT_SW_PAGE_FAULTS), .exclude_kernel = 1 } },
+	{ "page-faults", { PAGE_FAULTS } },
+	{ "page-faults:u", { PAGE_FAULTS, .exclude_kernel = 1 } },
 	{ "context-switches:u", { SW(PERF_COUNT_SW_CONTEXT_SWITCHES), .exclude_kernel = 1 } },
 	{ "cpu-migrations", { SW(PERF_COUNT_SW_CPU_MIGRATIONS) } },
 	{ "cgroup-switches", { SW(PERF_COUNT_SW_CGROUP_SWITCHES) } },
@@ -298,7 +282,7 @@ static void moves(char **arguments)
 			tell(agree(parts, whole, e, n) && sum_of(&sums[e][0][kind]) &&
 			     sum_of(&sums[e][1][kind]),
 			     "%s: %d moves, %s: a and c have %llu, both have %llu",
-			     events[e].name, n, kinds[kind], (unsigned long long)parts,
+			     events[e].name, n, maker(kind), (unsigned long long)parts,
 			     (unsigned long long)whole);
 		}
 		for (i = 0; i < (int)NR(to); i++)
@@ -314,24 +298,18 @@ static void moves(char **arguments)
 #define PAGES	64
 
 /* Returns the number of samples in the ring, and in @foreign those of other tasks. */
-static unsigned int samples_in(volatile struct perf_event_mmap_page *page, pid_t pid,
-			       unsigned int *foreign)
+static unsigned int samples_in(struct ring *r, pid_t pid, unsigned int *foreign)
 {
-	struct sample {
-		struct perf_event_header header;
-		uint32_t pid, tid;
-	} *s;
-	char *data = (char *)page + page_size;
+	uint64_t head = head_of(r);
+	struct perf_event_header *h;
 	unsigned int nr = 0;
-	uint64_t at;
 
 	*foreign = 0;
-	for (at = 0; at < page->data_head; at += s->header.size) {
-		s = (struct sample *)(data + at);
-		if (s->header.type != PERF_RECORD_SAMPLE)
+	for (; (h = r->tail < head ? copy_record(r, r->tail, head) : NULL); r->tail += h->size) {
+		if (h->type != PERF_RECORD_SAMPLE)
 			continue;
 		nr++;
-		*foreign += (pid_t)s->pid != pid;
+		*foreign += *(pid_t *)(h + 1) != pid;
 	}
 	return nr;
 }
@@ -339,12 +317,11 @@ static unsigned int samples_in(volatile struct perf_event_mmap_page *page, pid_t
 static void samples(void)
 {
 	struct perf_event_attr a = {
-		SW(PERF_COUNT_SW_PAGE_FAULTS), .exclude_kernel = 1,
-		.sample_type = PERF_SAMPLE_TID,
+		PAGE_FAULTS, .exclude_kernel = 1, .sample_type = PERF_SAMPLE_TID,
 	};
-	volatile struct perf_event_mmap_page *page[2];
 	unsigned int nr[2], foreign[2], period;
-	int kind, dir = dir_of("/a"), fd[2], i;
+	static struct ring rings[2];
+	int kind, dir = dir_of("/a"), i;
 	struct worker w;
 
 	run_on(0);
@@ -353,11 +330,8 @@ static void samples(void)
 		a.sample_period = period;
 		w = begin_worker("/a/b");
 		for (kind = PERF; kind <= TALLY; kind++) {
-			fd[kind] = open_as(kind, &a, dir, 0, -1, PERF_FLAG_PID_CGROUP);
-			page[kind] = mmap(NULL, (1 + PAGES) * page_size, PROT_READ | PROT_WRITE,
-					  MAP_SHARED, fd[kind], 0);
-			if (page[kind] == MAP_FAILED)
-				err(2, "a ring of %s: %s", kinds[kind], why.text);
+			o = request(&a, dir, 0, -1, PERF_FLAG_PID_CGROUP);
+			must_map(&rings[kind], must_open(kind, &o), PAGES);
 		}
 		for (i = 0; i < 40; i++) {
 			order(&w);
@@ -366,14 +340,13 @@ static void samples(void)
 		}
 		end_worker(&w);
 		for (kind = PERF; kind <= TALLY; kind++) {
-			nr[kind] = samples_in(page[kind], w.pid, &foreign[kind]);
+			nr[kind] = samples_in(&rings[kind], w.pid, &foreign[kind]);
 			tell(!foreign[kind] && nr[kind] &&
-			     nr[kind] == value_of(fd[kind]) / period,
+			     nr[kind] == value_of(rings[kind].fd) / period,
 			     "period %u: %s: %u samples, %u of others, %llu faults", period,
-			     kinds[kind], nr[kind], foreign[kind],
-			     (unsigned long long)value_of(fd[kind]));
-			munmap((void *)page[kind], (1 + PAGES) * page_size);
-			close(fd[kind]);
+			     maker(kind), nr[kind], foreign[kind],
+			     (unsigned long long)value_of(rings[kind].fd));
+			unmap_ring(&rings[kind]);
 		}
 		tell(nr[PERF] == nr[TALLY],
 		     "period %u: as many of both", period);
@@ -385,18 +358,14 @@ static void samples(void)
 /* The page has the whole count while the tasks of the cgroup are away. */
 static void page(void)
 {
-	struct perf_event_attr a = { FAULTS, .exclude_kernel = 1 };
+	struct perf_event_attr a = { PAGE_FAULTS, .exclude_kernel = 1 };
 	const struct perf_event_mmap_page *shown;
 	int fd, dir = dir_of("/a"), i;
 	struct worker w;
 
 	run_on(0);
 	w = begin_worker("/a/b");
-	usual();
-	o.attr = (unsigned long)&a;
-	o.pid = dir;
-	o.cpu = 0;
-	o.perf_flags |= PERF_FLAG_PID_CGROUP;
+	o = request(&a, dir, 0, -1, PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
 	o.publish_ns = 1000000;
 	fd = open_it();
 	shown = map(fd, PROT_READ);
@@ -417,25 +386,20 @@ static void page(void)
 
 static void both_refuse(int pid, int cpu, unsigned long flags, int error, const char *what)
 {
-	struct perf_event_attr a = { SW(PERF_COUNT_SW_PAGE_FAULTS) };
-	long perf = syscall(SYS_perf_event_open, &a, pid, cpu, -1, flags), tally;
-	int perf_error = perf < 0 ? errno : 0;
+	struct perf_event_attr a = { PAGE_FAULTS };
+	int perf, tally;
 
-	usual();
-	o.attr = (unsigned long)&a;
-	o.pid = pid;
-	o.cpu = cpu;
-	o.perf_flags = flags;
-	tally = open_it();
-	tell(perf < 0 && tally < 0 && errno == error && perf_error == error && why.text[0],
-	     "%s: perf %s, tally %s: %s", what, perf < 0 ? strerrorname_np(perf_error) : "OK",
-	     outcome(tally), why.text);
+	o = request(&a, pid, cpu, -1, flags);
+	perf = open_errno(PERF);
+	tally = open_errno(TALLY);
+	tell(perf == error && tally == error && why.text[0], "%s: perf %s, tally %s: %s", what,
+	     errno_name(perf), errno_name(tally), why.text);
 }
 
 static void refusals(void)
 {
 	int top = dir_of(""), procs = procs_of("/a"), gone, leader, tree, fd;
-	struct perf_event_attr a = { SW(PERF_COUNT_SW_PAGE_FAULTS) };
+	struct perf_event_attr a = { PAGE_FAULTS };
 	const unsigned long cgroup = PERF_FLAG_PID_CGROUP;
 
 	if (mkdir(TOP "/gone", 0755))
@@ -453,12 +417,12 @@ static void refusals(void)
 	both_refuse(-1, 0, cgroup, EINVAL, "cgroup -1");
 	both_refuse(top, 9999, cgroup, EINVAL, "a CPU that does not exist");
 	both_refuse(top, 0, cgroup | 1UL << 20, EINVAL, "an unknown flag");
-	leader = open_as(TALLY, &a, top, 0, -1, cgroup);
-	fd = open_as(TALLY, &a, dir_of("/a"), 0, leader, cgroup);
-	tell(leader >= 0 && fd == -EINVAL, "a leader of another cgroup: %s", why.text);
-	fd = open_as(TALLY, &a, -1, 0, leader, 0);
-	tell(fd == -EINVAL, "a sibling of no cgroup: %s", why.text);
-	fd = open_as(TALLY, &a, top, 0, leader, cgroup);
+	leader = open_event(TALLY, &a, top, 0, -1, cgroup);
+	fd = open_event(TALLY, &a, dir_of("/a"), 0, leader, cgroup);
+	tell(leader >= 0 && fd < 0 && errno == EINVAL, "a leader of another cgroup: %s", why.text);
+	fd = open_event(TALLY, &a, -1, 0, leader, 0);
+	tell(fd < 0 && errno == EINVAL, "a sibling of no cgroup: %s", why.text);
+	fd = open_event(TALLY, &a, top, 0, leader, cgroup);
 	tell(fd >= 0, "a sibling of the same cgroup");
 }
 

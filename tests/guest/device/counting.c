@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * counting perf|tally: a program that counts with files of perf or of tally (see
- * either.h). It uses single events, groups and all read formats, opens that are refused,
+ * same.h). It uses single events, groups and all read formats, opens that are refused,
  * and the mapped page.
  */
 #define _GNU_SOURCE
-#include <time.h>
-#include "either.h"
+#include "same.h"
 
-/* Runs until the task's CPU clock has advanced by 30 ms. */
-static void spin(void)
-{
-	struct timespec t;
-	long long end = 0, now;
-
-	/* perf's task-clock uses this clock, too. In a guest it may advance by ticks. */
-	do {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		now = t.tv_sec * 1000000000LL + t.tv_nsec;
-		end = end ? end : now + 30000000;
-	} while (now < end);
-}
-
-static int must_open(uint64_t config, uint64_t format, int disabled, int group_fd)
+static int open_count(uint64_t config, uint64_t format, int disabled, int group_fd)
 {
 	struct perf_event_attr attr = page_faults(format, disabled);
 	int fd;
 
 	attr.config = config;
-	fd = open_event(&attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
+	fd = open_own(&attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		err(1, "config %llu", (unsigned long long)config);
 	return fd;
@@ -51,7 +36,7 @@ static const char *about(uint64_t value, uint64_t expected)
 
 static void one(void)
 {
-	int fd = must_open(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, -1);
+	int fd = open_count(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, -1);
 	uint64_t id = 0, before;
 
 	touch(100);
@@ -87,14 +72,14 @@ static void format(uint64_t f)
 	int fds[3];
 	ssize_t n;
 
-	fds[0] = must_open(PERF_COUNT_SW_TASK_CLOCK, f, 1, -1);
-	fds[1] = must_open(PERF_COUNT_SW_PAGE_FAULTS, f, 0, fds[0]);
-	fds[2] = must_open(PERF_COUNT_SW_CPU_CLOCK, f, 0, fds[0]);
+	fds[0] = open_count(PERF_COUNT_SW_TASK_CLOCK, f, 1, -1);
+	fds[1] = open_count(PERF_COUNT_SW_PAGE_FAULTS, f, 0, fds[0]);
+	fds[2] = open_count(PERF_COUNT_SW_CPU_CLOCK, f, 0, fds[0]);
 	for (i = 0; i < 3; i++)
 		ioctl(fds[i], PERF_EVENT_IOC_ID, &ids[i]);
 	ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);
 	touch(10);
-	spin();
+	spin(CLOCK_THREAD_CPUTIME_ID, 30);
 	ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
 
 	expected = !!(f & PERF_FORMAT_GROUP) + !!(f & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -162,9 +147,9 @@ static void show(const char *what, const struct group *g, uint64_t faults)
  */
 static void group(void)
 {
-	int leader = must_open(PERF_COUNT_SW_PAGE_FAULTS, GROUP, 1, -1);
-	int faults = must_open(PERF_COUNT_SW_PAGE_FAULTS_MIN, GROUP, 0, leader);
-	int minor = must_open(PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, 1, leader);
+	int leader = open_count(PERF_COUNT_SW_PAGE_FAULTS, GROUP, 1, -1);
+	int faults = open_count(PERF_COUNT_SW_PAGE_FAULTS_MIN, GROUP, 0, leader);
+	int minor = open_count(PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, 1, leader);
 	struct group g, h;
 
 	touch(20);
@@ -172,7 +157,7 @@ static void group(void)
 	show("leader disabled", &g, 0);
 	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	touch(30);
-	spin();
+	spin(CLOCK_THREAD_CPUTIME_ID, 30);
 	g = read_group(leader);
 	show("leader enabled", &g, 30);
 	printf("one that is disabled: %llu\n", (unsigned long long)g.value[2]);
@@ -215,7 +200,7 @@ static void refused(const char *what, struct perf_event_attr *attr, pid_t pid,
 {
 	int fd;
 
-	fd = open_event(attr, pid, cpu, group_fd, flags);
+	fd = open_own(attr, pid, cpu, group_fd, flags);
 	printf("%s: %s\n", what, fd < 0 ? strerrorname_np(errno) : "made");
 	if (fd >= 0)
 		close(fd);
@@ -223,8 +208,8 @@ static void refused(const char *what, struct perf_event_attr *attr, pid_t pid,
 
 static void refusals(void)
 {
-	int leader = must_open(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, -1);
-	int sibling = must_open(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, leader);
+	int leader = open_count(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, -1);
+	int sibling = open_count(PERF_COUNT_SW_PAGE_FAULTS, 0, 1, leader);
 	struct perf_event_attr attr = page_faults(0, 1);
 	siginfo_t info;
 	pid_t zombie;
@@ -306,51 +291,33 @@ static void refusals(void)
 
 /* ---- the page ---- */
 
-/* The loop of perf_event_open(2), for a counter that rdpmc cannot read. */
-static uint64_t page_read(volatile struct perf_event_mmap_page *pc, uint64_t *enabled,
-			  uint64_t *running)
-{
-	uint32_t seq;
-	uint64_t count;
-
-	do {
-		seq = pc->lock;
-		__sync_synchronize();
-		*enabled = pc->time_enabled;
-		*running = pc->time_running;
-		count = pc->offset;
-		__sync_synchronize();
-	} while (pc->lock != seq);
-	return count;
-}
-
 static void mapped(void)
 {
-	int fd = must_open(PERF_COUNT_SW_PAGE_FAULTS, PERF_FORMAT_TOTAL_TIME_ENABLED, 1, -1);
+	int fd = open_count(PERF_COUNT_SW_PAGE_FAULTS, PERF_FORMAT_TOTAL_TIME_ENABLED, 1, -1);
 	struct perf_event_mmap_page *page;
-	uint64_t enabled, running, count;
+	struct shown s;
 
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	page = map(fd, PROT_READ);
 	if (page == MAP_FAILED) {
 		printf("not ok mmap: %s\n", strerrorname_np(errno));
 		return;
 	}
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(100);
-	spin();
+	spin(CLOCK_THREAD_CPUTIME_ID, 30);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	count = page_read(page, &enabled, &running);
+	s = read_page(page);
 	printf("page: version %u, compat %u, index %u, size %u\n", page->version,
 	       page->compat_version, page->index, page->size);
 	printf("page: rdpmc %u, deprecated %u\n",
 	       (unsigned int)page->cap_user_rdpmc,
 	       (unsigned int)page->cap_bit0_is_deprecated);
 	/* Only some of perf's events have cap_user_time. */
-	check(device < 0 || !page->cap_user_time, "no capability that is not there");
+	check(side == PERF || !page->cap_user_time, "no capability that is not there");
 	printf("page: data at %s, %llu\n", yes(page->data_offset == (uint64_t)page_size),
 	       (unsigned long long)page->data_size);
 	/* perf does not keep the page of a software event up to date. */
-	check(device < 0 || (count == value_of(fd) && enabled && running),
+	check(side == PERF || ((uint64_t)s.value == value_of(fd) && s.enabled && s.running),
 	      "the page has what is read");
 	munmap(page, page_size);
 	page = mmap(NULL, page_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -572,16 +572,6 @@ static void probes(void)
 	close(fd);
 }
 
-static int errno_of_perf(void)
-{
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
 static void unbuilt(void)
 {
 	static const struct {
@@ -618,7 +608,7 @@ static void unbuilt(void)
 		word = 1;
 		memcpy((char *)&attr + members[i].at, &word, members[i].length);
 		/* In older kernels the bits of aux_action are reserved. */
-		if (members[i].at == 116 && errno_of_perf() == EINVAL) {
+		if (members[i].at == 116 && open_errno(PERF) == EINVAL) {
 			refused(EINVAL, TALLY_FIELD_ATTR_AT(116), members[i].name);
 			continue;
 		}

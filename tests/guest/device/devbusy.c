@@ -19,8 +19,8 @@ static void hold(void)
 {
 	attr.pinned = 1;
 	attr.exclude_kernel = 0;
-	if (syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0) < 0)
-		err(1, "perf_event_open");
+	o = request(&attr, -1, 0, -1, 0);
+	must_open(PERF, &o);
 	printf("%d\n", getpid());
 	fflush(stdout);
 	pause();
@@ -28,19 +28,13 @@ static void hold(void)
 
 static void require(int as_nobody)
 {
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (uintptr_t)&attr, .error = (uintptr_t)&why,
-		.cpu = -1, .group_fd = -1, .flags = TALLY_OPEN_REQUIRE,
-	};
-	int fd = open("/dev/tally", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		err(1, "/dev/tally");
+	o = request(&attr, 0, -1, -1, 0);
+	o.flags = TALLY_OPEN_REQUIRE;
+	need_device();
 	run_on(0);
 	if (as_nobody)
 		become(0);
-	printf("%s ", outcome(ioctl(fd, TALLY_IOC_OPEN, &o)));
+	printf("%s ", outcome(open_it()));
 	printf("%s\n", why.text);
 }
 

@@ -20,8 +20,8 @@ static uint64_t enabled_of(int fd)
 
 static int inherits;
 
-/* Opens an event of tally, or with @perf one of perf. With @waits, exec() enables it. */
-static int open_waiting(int perf, int pid, int leader, int waits)
+/* Opens an event. With @waits, exec() enables it. */
+static int open_waiting(int kind, int pid, int leader, int waits)
 {
 	usual();
 	attr.disabled = waits;
@@ -30,44 +30,36 @@ static int open_waiting(int perf, int pid, int leader, int waits)
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
 	o.pid = pid;
 	o.group_fd = leader;
-	return perf ? syscall(SYS_perf_event_open, &attr, pid, -1, leader, 0) : open_it();
+	return open_as(kind, &o);
 }
 
-static void execs(int perf, const char *what)
+static void execs(int kind, const char *what)
 {
 	int go[2], leader, sibling, off;
-	pid_t pid;
-	char c;
+	pid_t pid = fork_waiting(go);
 
-	if (pipe(go))
-		err(2, "pipe");
-	pid = fork();
 	if (!pid) {
-		close(go[1]);
 		touch(100);
-		if (read(go[0], &c, 1) != 1)
-			_exit(1);
 		execl("/bin/busybox", "true", NULL);
 		_exit(1);
 	}
-	leader = open_waiting(perf, pid, -1, 1);
-	sibling = open_waiting(perf, pid, leader, 0);
-	off = open_waiting(perf, pid, -1, 1);
+	leader = open_waiting(kind, pid, -1, 1);
+	sibling = open_waiting(kind, pid, leader, 0);
+	off = open_waiting(kind, pid, -1, 1);
 	wait_ms(100);
 	tell(leader >= 0 && sibling >= 0 && !enabled_of(leader) && !enabled_of(sibling),
 	     "%s: nothing counts before exec()", what);
 	/* The event is still disabled, so this changes nothing. */
 	ioctl(off, PERF_EVENT_IOC_DISABLE, 0);
-	if (!perf) {
-		int counts = open_waiting(0, pid, -1, 0);
+	if (kind == TALLY) {
+		int counts = open_waiting(TALLY, pid, -1, 0);
 
-		tell(open_waiting(0, pid, counts, 1) < 0 && errno == EOPNOTSUPP &&
+		tell(open_waiting(TALLY, pid, counts, 1) < 0 && errno == EOPNOTSUPP &&
 		     why.field == TALLY_FIELD_ATTR_BIT(12),
 		     "a sibling that waits alone: %s", why.text);
 		close(counts);
 	}
-	if (write(go[1], "g", 1) != 1)
-		err(2, "go");
+	let_go_on(go);
 	waitpid(pid, NULL, 0);
 	/* 100 faults came before exec(). The kernel decides how many follow it. */
 	tell(value_of(leader) > 0 && value_of(leader) < 100 &&
@@ -79,17 +71,15 @@ static void execs(int perf, const char *what)
 	close(leader);
 	close(sibling);
 	close(off);
-	close(go[0]);
-	close(go[1]);
 }
 
 static void both_exec(void)
 {
-	execs(1, "perf");
-	execs(0, "tally");
+	execs(PERF, "perf");
+	execs(TALLY, "tally");
 	inherits = 1;
-	execs(1, "perf, inherited");
-	execs(0, "tally, inherited");
+	execs(PERF, "perf, inherited");
+	execs(TALLY, "tally, inherited");
 }
 
 /* ---- overflows ---- */
@@ -106,18 +96,17 @@ static void note_signal(int sig, siginfo_t *info, void *context)
 }
 
 /* Each overflow sends a signal: POLL_IN, or POLL_HUP if it is the last one. */
-static void signals_of(int perf)
+static void signals_of(int kind)
 {
 	struct sigaction action = { .sa_sigaction = note_signal, .sa_flags = SA_SIGINFO };
-	const char *whose = perf ? "perf" : "tally";
+	const char *whose = maker(kind);
 	int fd, before;
 
 	sigaction(SIGUSR1, &action, NULL);
 	usual();
 	attr.disabled = 1;
 	attr.sample_period = 100;
-	fd = perf ? syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) :
-		    open_it();
+	fd = open_as(kind, &o);
 	fcntl(fd, F_SETOWN, getpid());
 	fcntl(fd, F_SETSIG, SIGUSR1);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
@@ -143,15 +132,10 @@ static void signals_of(int perf)
 
 static long overflows_of(const char *name)
 {
-	char path[128], text[32] = "";
-	int fd;
+	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/tally/%s/overflows", name);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		return -1;
-	close(fd);
-	return atol(text);
+	return number_in(path, -1);
 }
 
 static void periods(void)
@@ -248,20 +232,14 @@ static void overflows(void)
 	fd = open_it();
 	expect(ioctl(fd, PERF_EVENT_IOC_REFRESH, 2), EINVAL, "of an inherited event");
 	close(fd);
-	signals_of(1);
-	signals_of(0);
+	signals_of(PERF);
+	signals_of(TALLY);
 	periods();
 }
 
 /* ---- breakpoints ---- */
 
 static volatile uint64_t here, there;
-
-static int open_either(int perf)
-{
-	return perf ? syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, -1,
-			      PERF_FLAG_FD_CLOEXEC) : open_it();
-}
 
 static void watch(volatile uint64_t *address)
 {
@@ -275,14 +253,14 @@ static void watch(volatile uint64_t *address)
 	attr.exclude_hv = 1;
 }
 
-/* Moves a breakpoint by a file of tally, or with @perf by one of perf. */
-static void moves(int perf)
+/* Moves a breakpoint. */
+static void moves(int kind)
 {
-	const char *whose = perf ? "perf" : "tally";
+	const char *whose = maker(kind);
 	int fd, i;
 
 	watch(&here);
-	fd = open_either(perf);
+	fd = open_as(kind, &o);
 	tell(fd >= 0, "%s: a breakpoint", whose);
 	for (i = 0; i < 10; i++)
 		here++;
@@ -317,14 +295,14 @@ static void breakpoints(void)
 	int perf, fd;
 
 	watch(&here);
-	perf = open_either(1);
+	perf = open_as(PERF, &o);
 	if (perf < 0) {
-		expect(open_either(0), errno, "there are none, as perf says");
+		expect(open_it(), errno, "there are none, as perf says");
 		return;
 	}
 	close(perf);
-	moves(1);
-	moves(0);
+	moves(PERF);
+	moves(TALLY);
 
 	/*
 	 * perf checks the rights on an address when it moves an event. With the CPU
@@ -370,8 +348,8 @@ static void hardware(void)
 		return;
 	}
 	expect(open_cycles(fd, TALLY_OPEN_MEMBER, 0), 0, "cycles, twice");
-	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	sibling = syscall(SYS_perf_event_open, &attr, 0, -1, perf, PERF_FLAG_FD_CLOEXEC);
+	perf = open_event(PERF, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	sibling = open_event(PERF, &attr, 0, -1, perf, PERF_FLAG_FD_CLOEXEC);
 	tell(perf >= 0 && sibling >= 0, "and perf's");
 	ioctl(fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 	ioctl(perf, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
@@ -426,12 +404,8 @@ static void hardware(void)
 static uint64_t on_cpu_1(int fd, unsigned int *state)
 {
 	struct tally_value value = { 0 };
-	struct tally_read r = {
-		.size = sizeof(r), .cpu = 1, .nr = 1, .values = (unsigned long)&value,
-		.value_size = sizeof(struct tally_value),
-	};
 
-	if (ioctl(fd, TALLY_IOC_READ, &r))
+	if (read_first(fd, 1, &value))
 		return ~0ULL;
 	*state = value.state;
 	return value.value;
@@ -459,7 +433,7 @@ static void offline(void)
 	o.publish_ns = 1000000;
 	strcpy(o.name, "all");
 	fd = open_it();
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	page = map(fd, PROT_READ);
 	reader = attach_to("all");
 	usual();
 	o.pid = -1;

@@ -142,7 +142,7 @@ static int grown(int fd, int *growth)
 
 static void whole_session(void)
 {
-	int other = open("/dev/tally", O_RDWR), leader, sibling, alone, theirs, g[64], nr;
+	int other = device_file(), leader, sibling, alone, theirs, g[64], nr;
 
 	leader = open_in(device, -1, 1, 0);
 	expect(open_in(device, leader, 1, TALLY_OPEN_MEMBER), 0, "a member");
@@ -279,7 +279,7 @@ static void sibling_pages(void)
 	o.group_fd = leader;
 	o.publish_ns = 3600000000000ULL;
 	sibling = open_it();
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, sibling, 0);
+	page = map(sibling, PROT_READ);
 	tell(page != MAP_FAILED, "the page of a sibling");
 	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	touch(100);
@@ -311,7 +311,6 @@ static void leaders(void)
 {
 	int leader, fd;
 	uint64_t value;
-	pid_t pid;
 
 	usual();
 	attr.pinned = 1;
@@ -350,22 +349,12 @@ static void leaders(void)
 	o.group_fd = leader;
 	fd = open_it();
 	tell(fd >= 0, "one that is: %s", why.text);
-	pid = fork();
-	if (!pid) {
-		touch(200);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
+	touch_in_child(200);
 	value = value_of(fd);
 	tell(value >= 200 && value_of(leader) >= 200, "both have what a child counted: %llu",
 	     (unsigned long long)value);
 	ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
-	pid = fork();
-	if (!pid) {
-		touch(200);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
+	touch_in_child(200);
 	tell(value_of(fd) < value + 200, "the leader is disabled: %llu",
 	     (unsigned long long)value_of(fd));
 	close(leader);

@@ -102,8 +102,7 @@ static int rings(void)
 		attr.sample_period = 1 << 30;
 		attr.write_backward = backward;
 		fd = open_it();
-		ring = mmap(NULL, 3 * page_size, backward ? PROT_READ : PROT_READ | PROT_WRITE,
-			    MAP_SHARED, fd, 0);
+		ring = map_pages(fd, 3, backward ? PROT_READ : PROT_READ | PROT_WRITE, 0);
 		good &= ring != MAP_FAILED;
 		munmap(ring, 3 * page_size);
 		close(fd);
@@ -374,7 +373,7 @@ static const struct devtest tests[] = {
 
 int main(int argc, char **argv)
 {
-	int fd = open("/dev/tally", O_RDWR | O_CLOEXEC);
+	int fd = device_file();
 
 	if (fd < 0 || ioctl(fd, TALLY_IOC_INFO, &info))
 		err(2, "TALLY_IOC_INFO");

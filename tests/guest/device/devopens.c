@@ -357,8 +357,8 @@ static void run_combo(struct combo *c)
 	for (kind = PERF; kind <= TALLY; kind++) {
 		/* The kernel may write the size that it knows. */
 		copy = *c;
-		fd = open_as(kind, &copy.attr, c->pid, c->cpu, groups[kind][c->group], c->flags);
-		c->result[kind] = fd < 0 ? fd : 0;
+		fd = open_event(kind, &copy.attr, c->pid, c->cpu, groups[kind][c->group], c->flags);
+		c->result[kind] = fd < 0 ? -errno : 0;
 		if (fd >= 0)
 			close(fd);
 	}
@@ -418,9 +418,9 @@ static void open_group(int group, struct perf_event_attr *a, pid_t pid, int cpu,
 
 	a->disabled = 1;
 	for (kind = PERF; kind <= TALLY; kind++) {
-		groups[kind][group] = open_as(kind, a, pid, cpu, groups[kind][leader], 0);
+		groups[kind][group] = open_event(kind, a, pid, cpu, groups[kind][leader], 0);
 		if (groups[kind][group] < 0)
-			tell(0, "%s: group %d: %s", kinds[kind], group, why.text);
+			tell(0, "%s: group %d: %s", maker(kind), group, why.text);
 	}
 }
 
@@ -429,9 +429,8 @@ static void map_group(int group)
 	int kind;
 
 	for (kind = PERF; kind <= TALLY; kind++)
-		if (mmap(NULL, LENGTH(2), PROT_READ | PROT_WRITE, MAP_SHARED,
-			 groups[kind][group], 0) == MAP_FAILED)
-			tell(0, "%s: group %d: a ring", kinds[kind], group);
+		if (map_pages(groups[kind][group], 2, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
+			tell(0, "%s: group %d: a ring", maker(kind), group);
 }
 
 #define GROUP(group, pid, cpu, ...)	\

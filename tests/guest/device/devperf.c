@@ -109,26 +109,28 @@ static const struct opening {
 static long open_both_of(const struct opening *o, int kind)
 {
 	int leader = o->group, fd;
+	long error;
 
 	if (o->leader.size)
-		leader = open_as(kind, &o->leader, 0, -1, -1, 0);
-	fd = open_as(kind, &o->attr, o->pid, o->cpu, leader, o->flags);
+		leader = open_event(kind, &o->leader, 0, -1, -1, 0);
+	fd = open_event(kind, &o->attr, o->pid, o->cpu, leader, o->flags);
+	error = error_of(fd);
 	if (fd >= 0)
 		close(fd);
 	if (o->leader.size)
 		close(leader);
-	return fd < 0 ? fd : 0;
+	return error;
 }
 
 /* ---- calls: counts ---- */
 
 static long count_of(int kind, struct perf_event_attr *a)
 {
-	int fd = open_as(kind, a, 0, -1, -1, 0);
+	int fd = open_event(kind, a, 0, -1, -1, 0);
 	long value;
 
 	if (fd < 0)
-		return fd;
+		return -errno;
 	switch_out();
 	run_on(0);
 	run_on(nr_online() - 1);
@@ -162,8 +164,8 @@ static long clock_of_nobody(int kind)
 	struct perf_event_attr a = {
 		SW(PERF_COUNT_SW_TASK_CLOCK), .exclude_user = 1, .exclude_kernel = 1,
 		.exclude_hv = 1 };
-	int fd = open_as(kind, &a, 0, -1, -1, 0);
-	long counts = fd < 0 ? fd : while_busy(value_of(fd));
+	int fd = open_event(kind, &a, 0, -1, -1, 0);
+	long counts = fd < 0 ? -errno : while_busy(value_of(fd));
 
 	close(fd);
 	return counts;
@@ -171,23 +173,13 @@ static long clock_of_nobody(int kind)
 
 /* ---- calls: rings ---- */
 
-static int ring_fd;
+static struct ring ring;
 
-static struct perf_event_mmap_page *ring_of(int kind, struct perf_event_attr *a, int pages)
+static void begin_ring(int kind, struct perf_event_attr *a, int pages)
 {
-	void *at;
+	struct tally_open r = request(a, 0, -1, -1, 0);
 
-	ring_fd = open_as(kind, a, 0, -1, -1, 0);
-	at = mmap(NULL, LENGTH(1 + pages), PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd, 0);
-	if (at == MAP_FAILED)
-		err(2, "%s: a ring: %s", kinds[kind], why.text);
-	return at;
-}
-
-static void end_ring(struct perf_event_mmap_page *page, int pages)
-{
-	munmap(page, LENGTH(1 + pages));
-	close(ring_fd);
+	must_map(&ring, must_open(kind, &r), pages);
 }
 
 /*
@@ -201,17 +193,17 @@ static long filled(int kind, int backward, uint64_t tail, uint64_t more)
 		FAULTS, .sample_period = 1, .sample_type = PERF_SAMPLE_IP,
 		.write_backward = backward, .disabled = 1,
 	};
-	volatile struct perf_event_mmap_page *page = ring_of(kind, &a, 1);
 	long head;
 
-	page->data_tail = tail;
-	ioctl(ring_fd, PERF_EVENT_IOC_ENABLE, 0);
+	begin_ring(kind, &a, 1);
+	ring.page->data_tail = tail;
+	ioctl(ring.fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(600);
-	head = page->data_head & 0xffffff;
-	page->data_tail += more;
+	head = ring.page->data_head & 0xffffff;
+	ring.page->data_tail += more;
 	touch(600);
-	head = head << 24 | (page->data_head & 0xffffff);
-	end_ring((void *)page, 1);
+	head = head << 24 | (ring.page->data_head & 0xffffff);
+	unmap_ring(&ring);
 	return head;
 }
 
@@ -224,8 +216,8 @@ static const uint64_t tails[][2] = {
 
 static long told(int kind, struct perf_event_attr *a, unsigned long cmd, unsigned long argument)
 {
-	int fd = open_as(kind, a, 0, -1, -1, 0);
-	long result = fd < 0 ? fd : error_of(ioctl(fd, cmd, argument));
+	int fd = open_event(kind, a, 0, -1, -1, 0);
+	long result = error_of(fd < 0 ? fd : ioctl(fd, cmd, argument));
 
 	close(fd);
 	return result;
@@ -240,15 +232,16 @@ static long refreshed(int kind, int first, int second)
 	struct perf_event_attr a = {
 		FAULTS, .sample_period = 1, .sample_type = PERF_SAMPLE_IP, .disabled = 1,
 	};
-	volatile struct perf_event_mmap_page *page = ring_of(kind, &a, 8);
-	long result = error_of(ioctl(ring_fd, PERF_EVENT_IOC_REFRESH, first));
+	long result;
 
+	begin_ring(kind, &a, 8);
+	result = error_of(ioctl(ring.fd, PERF_EVENT_IOC_REFRESH, first));
 	if (!result)
-		result = error_of(ioctl(ring_fd, PERF_EVENT_IOC_REFRESH, second));
+		result = error_of(ioctl(ring.fd, PERF_EVENT_IOC_REFRESH, second));
 	touch(40);
 	if (!result)
-		result = page->data_head / 16;
-	end_ring((void *)page, 8);
+		result = ring.page->data_head / 16;
+	unmap_ring(&ring);
 	return result > 20 ? 20 : result;
 }
 
@@ -355,17 +348,18 @@ static struct perf_event_attr sampled = {
 /* Unmaps a part of a ring of 4 pages. Returns the result, and whether the ring is written to. */
 static long cut(int kind, int from, int pages, int protect)
 {
-	volatile struct perf_event_mmap_page *page = ring_of(kind, &sampled, 4);
-	char *at = (char *)page + LENGTH(from);
 	long result;
+	char *at;
 
+	begin_ring(kind, &sampled, 4);
+	at = ring.base + LENGTH(from);
 	if (protect)
 		result = mprotect(at, LENGTH(pages), PROT_READ);
 	else
 		result = munmap(at, LENGTH(pages));
 	result = error_of(result);
 	if (result)
-		end_ring((void *)page, 4);
+		unmap_ring(&ring);
 	return result;
 }
 
@@ -429,9 +423,9 @@ static const struct call {
 /* Maps a page and a ring of one file, in either order. */
 static long mapped_twice(int kind, int first, int second)
 {
-	int fd = open_as(kind, &sampled, 0, -1, -1, 0);
-	void *one = mmap(NULL, LENGTH(first), PROT_READ, MAP_SHARED, fd, 0);
-	void *two = mmap(NULL, LENGTH(second), PROT_READ, MAP_SHARED, fd, 0);
+	int fd = open_event(kind, &sampled, 0, -1, -1, 0);
+	void *one = map_pages(fd, first, PROT_READ, 0);
+	void *two = map_pages(fd, second, PROT_READ, 0);
 	long result = two == MAP_FAILED ? -errno : 0;
 
 	munmap(one, LENGTH(first));
@@ -525,31 +519,26 @@ static void run_calls(void)
 
 /* ---- exits ---- */
 
-static int has_record(struct perf_event_mmap_page *page, unsigned int type, uint32_t pid)
+static int has_record(unsigned int type, pid_t pid)
 {
-	char *data = (char *)page + page->data_offset;
-	uint64_t at, head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = head_of(&ring);
 	struct perf_event_header *h;
-	uint32_t *who;
 	int found = 0;
 
-	for (at = page->data_tail; at < head; at += h->size) {
-		h = (void *)(data + at % page->data_size);
-		who = (void *)(data + (at + sizeof(*h)) % page->data_size);
-		found |= h->type == type && *who == pid;
+	while (ring.tail < head && (h = copy_record(&ring, ring.tail, head))) {
+		found |= h->type == type && *(pid_t *)(h + 1) == pid;
+		ring.tail += h->size;
 	}
 	return found;
 }
 
 /* A task whose memory takes long to free. */
-static void exit_slowly(int go)
+static void exit_slowly(void)
 {
 	size_t size = 64 << 20;
-	char c, *memory;
+	char *memory;
 
 	run_on(0);
-	if (read(go, &c, 1))
-		_exit(1);
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(memory, 1, size);
 	_exit(0);
@@ -565,31 +554,19 @@ static int one_exit(int kind)
 		SW(PERF_COUNT_SW_CPU_CLOCK), .sample_period = 2000000, .task = 1,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
 	};
-	struct perf_event_mmap_page *page;
-	struct pollfd p = { .events = POLLIN };
 	int go[2], found;
-	pid_t pid;
+	pid_t pid = fork_waiting(go);
+	struct tally_open r = request(&a, pid, -1, -1, 0);
 
-	if (pipe(go))
-		err(2, "pipe");
-	pid = fork();
-	if (!pid) {
-		close(go[1]);
-		exit_slowly(go[0]);
-	}
+	if (!pid)
+		exit_slowly();
 	run_on(nr_online() - 1);
-	close(go[0]);
-	p.fd = open_as(kind, &a, pid, -1, -1, 0);
-	page = mmap(NULL, LENGTH(257), PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
-	if (page == MAP_FAILED)
-		err(2, "%s: a ring: %s", kinds[kind], why.text);
-	close(go[1]);
-	do
-		poll(&p, 1, 0);
-	while (!(p.revents & POLLHUP));
-	found = has_record(page, PERF_RECORD_EXIT, pid);
-	munmap(page, LENGTH(257));
-	close(p.fd);
+	must_map(&ring, must_open(kind, &r), 256);
+	let_go_on(go);
+	while (!(polled_for(ring.fd, 0) & POLLHUP))
+		;
+	found = has_record(PERF_RECORD_EXIT, pid);
+	unmap_ring(&ring);
 	waitpid(pid, NULL, 0);
 	return found;
 }
@@ -601,7 +578,7 @@ static void exits(void)
 	for (kind = PERF; kind <= TALLY; kind++) {
 		for (i = found = 0; i < 5; i++)
 			found += one_exit(kind);
-		tell(found == 5, "%s: EXIT is there before EPOLLHUP: %d of 5", kinds[kind], found);
+		tell(found == 5, "%s: EXIT is there before EPOLLHUP: %d of 5", maker(kind), found);
 	}
 }
 

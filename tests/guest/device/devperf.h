@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers for programs that make the same call for a file of perf and for one of tally. */
+/* Helpers for programs that compare the results of calls on files of perf and of tally. */
 #ifndef DEVPERF_H
 #define DEVPERF_H
 
@@ -7,27 +7,7 @@
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 #define LENGTH(n)	((n) * page_size)
-
-enum { PERF, TALLY };
-static const char *const kinds[] = { "perf", "tally" };
-
-/* Returns a file, or -errno. */
-static inline int open_as(int kind, const struct perf_event_attr *a, pid_t pid, int cpu, int group,
-		   unsigned long flags)
-{
-	struct tally_open request = {
-		.size = sizeof(request), .attr = (unsigned long)a, .pid = pid, .cpu = cpu,
-		.group_fd = group, .perf_flags = flags, .error = (unsigned long)&why,
-	};
-	int fd;
-
-	why.text[0] = '\0';
-	if (kind == PERF)
-		fd = syscall(SYS_perf_event_open, a, pid, cpu, group, flags);
-	else
-		fd = ioctl(device, TALLY_IOC_OPEN, &request);
-	return fd < 0 ? -errno : fd;
-}
+#define FAULTS		PAGE_FAULTS
 
 static inline const char *name_of(long result)
 {
@@ -40,10 +20,6 @@ static inline const char *name_of(long result)
 	snprintf(text[turn], sizeof(text[turn]), "%ld", result);
 	return text[turn];
 }
-
-#define SW(number)						\
-	.type = PERF_TYPE_SOFTWARE, .size = sizeof(struct perf_event_attr), .config = (number)
-#define FAULTS	SW(PERF_COUNT_SW_PAGE_FAULTS)
 
 /* A pid that no task has. */
 #define NOBODYS_PID	0x3ffffffe

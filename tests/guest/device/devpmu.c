@@ -371,7 +371,7 @@ static void test_periods(void)
 	attr.sample_period = 100;
 	attr.sample_type = PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
 	fd = open_written("period");
-	ring = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ring = map_pages(fd, 2, PROT_READ | PROT_WRITE, 0);
 	if (ring == MAP_FAILED)
 		err(2, "ring");
 	check_samples(100, &total, "period 100");
@@ -406,7 +406,7 @@ static void test_crowded(void)
 	usual_written();
 	o.group_fd = leader;
 	sibling = open_written("crowded sibling");
-	ring = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, leader, 0);
+	ring = map_pages(leader, 2, PROT_READ | PROT_WRITE, 0);
 	if (ring == MAP_FAILED)
 		err(2, "ring");
 	write_on(0, 10);
@@ -442,21 +442,13 @@ static int orders[2];
 /* A child that carries out its orders before it ends. */
 static pid_t begin_child(void (*run)(void))
 {
-	pid_t pid;
-	char c;
+	pid_t pid = fork_waiting(orders);
 
-	if (pipe2(orders, O_CLOEXEC))
-		err(2, "pipe");
-	pid = fork();
 	if (pid) {
 		if (!eventually(state_of(pid) == 'S'))
 			errx(2, "the child does not sleep");
 		return pid;
 	}
-	/* The child reads the end of its orders when its parent closes them. */
-	close(orders[1]);
-	if (read(orders[0], &c, 1) != 1)
-		_exit(1);
 	run();
 	_exit(0);
 }
@@ -465,11 +457,10 @@ static void end_child(pid_t pid, const char *what)
 {
 	int status;
 
-	if (write(orders[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+	let_go_on(orders);
+	if (waitpid(pid, &status, 0) != pid)
 		err(2, "child");
 	tell(!status, "M2 %s: the child's status %#x", what, status);
-	close(orders[0]);
-	close(orders[1]);
 }
 
 static void run_writes(void)
@@ -569,27 +560,6 @@ static void test_pinned(void)
 }
 
 /* ---- the page of counts ---- */
-
-struct shown {
-	int64_t value;
-	uint64_t enabled, running;
-};
-
-static struct shown read_page(const volatile struct perf_event_mmap_page *page)
-{
-	struct shown s;
-	uint32_t lock;
-
-	do {
-		lock = page->lock;
-		__sync_synchronize();
-		s.value = page->offset;
-		s.enabled = page->time_enabled;
-		s.running = page->time_running;
-		__sync_synchronize();
-	} while (lock & 1 || page->lock != lock);
-	return s;
-}
 
 static int page_shows(const void *page, const struct counts *c)
 {

@@ -50,17 +50,14 @@ static void test_task(char **arguments)
 /* Returns how many copies the caller sees while it keeps a CPU busy for a second. */
 static int copies_of(const struct tally_page *page)
 {
-	struct timespec now, begin;
-	uint64_t last = 0, time;
+	uint64_t last = 0, time, end = now_ns() + 1000000000;
 	int copies = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		time = time_of(page);
 		copies += time != last;
 		last = time;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 1000);
+	} while (now_ns() < end);
 	return copies;
 }
 
@@ -130,13 +127,10 @@ static void test_all(void)
  */
 static int shows(const struct perf_event_mmap_page *page, int64_t count)
 {
-	struct timespec now;
-
 	do {
 		if (__atomic_load_n(&page->offset, __ATOMIC_RELAXED) >= count)
 			return 1;
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	} while (now.tv_sec < 60);
+	} while (ns_of(CLOCK_PROCESS_CPUTIME_ID) < 60000000000ULL);
 	return 0;
 }
 
@@ -244,17 +238,12 @@ static void ages(int fd)
 
 static void weak(void)
 {
-	struct tally_read r = {
-		.size = sizeof(r), .nr = 1,
-		.value_size = sizeof(struct tally_value),
-	};
 	const struct perf_event_mmap_page *page;
 	struct tally_value value;
 	int all, one, elsewhere;
 	uint64_t time, last;
 	clock_t first;
 
-	r.values = (unsigned long)&value;
 	run_on(0);
 	all = attach_to("all");
 	one = attach_to("one");
@@ -263,7 +252,7 @@ static void weak(void)
 	     (unsigned long long)value_of(all));
 	touch(200);
 	tell(while_busy(value_of(all) >= 200), "and counts");
-	expect(ioctl(all, TALLY_IOC_READ, &r), EACCES, "one CPU's part");
+	expect(read_first(all, 0, &value), EACCES, "one CPU's part");
 	page = map(all, PROT_READ);
 	last = page->offset;
 	touch(100);

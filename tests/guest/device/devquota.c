@@ -74,17 +74,12 @@ static int attach_public(void)
 	return attach_to("public");
 }
 
-static int open_device(void)
-{
-	return open("/dev/tally", O_RDWR | O_CLOEXEC);
-}
-
 /* By another file of the device. */
 static int open_beside(void)
 {
 	int own = device, fd;
 
-	device = open_device();
+	device = device_file();
 	fd = open_usual();
 	close(device);
 	device = own;
@@ -395,7 +390,7 @@ static void filters(void)
 	fd = open_it();
 	expect(fd, 0, "a tracepoint");
 	for (n = 0; n < MANY; n++) {
-		fds[n] = open_device();
+		fds[n] = device_file();
 		if (fds[n] < 0)
 			break;
 	}
@@ -446,7 +441,7 @@ static void attempts_at_memory(void)
 	int all = until_full(open_all_cpus, 0);
 
 	fill(open_usual, "files");
-	fill(open_device, "files of the device");
+	fill(device_file, "files of the device");
 	fill(attach_public, "attached files");
 	fill(open_all_cpus, "files of all CPUs");
 	members();
@@ -486,40 +481,35 @@ static void test_memory(void)
 
 #define RING	(1 + 4)
 
-static void *map_ring(int fd)
-{
-	return mmap(NULL, RING * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-}
-
-static int open_sampling(int perf)
+static int open_sampling(int kind)
 {
 	usual();
 	attr.sample_period = 1000;
-	return perf ? (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) : open_it();
+	return open_as(kind, &o);
 }
 
 static int ring_file;
 
 static int map_there(void)
 {
-	return map_ring(ring_file) == MAP_FAILED ? -1 : 0;
+	return map_pages(ring_file, RING, PROT_READ | PROT_WRITE, 0) == MAP_FAILED ? -1 : 0;
 }
 
 /* The limit is that of two rings. */
 static void attempts_at_rings(void)
 {
 	const struct rlimit none = { 0, 0 };
-	int fds[3], i, perf = open_sampling(1), other;
+	int fds[3], i, perf = open_sampling(PERF), other;
 	void *rings[3];
 
 	for (i = 0; i < 3; i++)
-		fds[i] = open_sampling(0);
+		fds[i] = open_sampling(TALLY);
 	setrlimit(RLIMIT_MEMLOCK, &none);
 	for (i = 0; i < 2; i++) {
-		rings[i] = map_ring(fds[i]);
+		rings[i] = map_pages(fds[i], RING, PROT_READ | PROT_WRITE, 0);
 		tell(rings[i] != MAP_FAILED, "ring %d", i);
 	}
-	rings[2] = map_ring(fds[0]);
+	rings[2] = map_pages(fds[0], RING, PROT_READ | PROT_WRITE, 0);
 	tell(rings[2] != MAP_FAILED, "the first one again");
 	ring_file = fds[2];
 	expect(map_there(), EPERM, "a third ring");
@@ -622,7 +612,7 @@ static int open_with_ring(void)
 {
 	int fd = open_sampling(0);
 
-	return map_ring(fd) == MAP_FAILED ? -1 : fd;
+	return map_pages(fd, RING, PROT_READ | PROT_WRITE, 0) == MAP_FAILED ? -1 : fd;
 }
 
 /*

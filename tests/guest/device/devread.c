@@ -16,10 +16,6 @@ static void attach(const char *name)
 	struct tally_next next = { .size = sizeof(next) };
 	struct tally_attach at = { .size = sizeof(at) };
 	struct tally_value value;
-	struct tally_read r = {
-		.size = sizeof(r), .cpu = 0, .nr = 1, .values = (unsigned long)&value,
-		.value_size = sizeof(struct tally_value),
-	};
 	uint64_t id = 0, period = 1, first;
 	int fd, other, found = 0;
 
@@ -42,7 +38,7 @@ static void attach(const char *name)
 	expect(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EPERM, "period");
 	expect(ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr), EPERM, "modify");
 	expect(ioctl(fd, PERF_EVENT_IOC_ID, &id), 0, "its id");
-	expect(ioctl(fd, TALLY_IOC_READ, &r), 0, "one CPU's part");
+	expect(read_first(fd, 0, &value), 0, "one CPU's part");
 	tell(value.id == id && value.state == TALLY_IS_ACTIVE, "state %u, %llu", value.state,
 	     (unsigned long long)value.value);
 
@@ -72,16 +68,12 @@ static void gone(const char *name, const char *command)
 	struct perf_event_mmap_page *page;
 	struct pollfd p = { .events = POLLIN };
 	struct tally_value value;
-	struct tally_read r = {
-		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)&value,
-		.value_size = sizeof(struct tally_value),
-	};
 	uint64_t last;
 	int ret;
 
 	p.fd = attach_to(name);
 	tell(p.fd >= 0, "attached to %s", name);
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, p.fd, 0);
+	page = map(p.fd, PROT_READ);
 	tell(page != MAP_FAILED, "its page is mapped");
 	touch(100);
 	tell(!poll(&p, 1, 0), "nothing to be told yet");
@@ -99,11 +91,11 @@ static void gone(const char *name, const char *command)
 	touch(100);
 	tell(last == value_of(p.fd), "and is final");
 	tell(page->offset == (long long)last, "the page has it, too: %lld", page->offset);
-	expect(ioctl(p.fd, TALLY_IOC_READ, &r), 0, "read");
+	expect(read_first(p.fd, -1, &value), 0, "read");
 	tell(value.state == TALLY_IS_RELEASED && value.value == last, "state %u, %llu",
 	     value.state, (unsigned long long)value.value);
 	munmap(page, page_size);
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, p.fd, 0);
+	page = map(p.fd, PROT_READ);
 	expect(page == MAP_FAILED ? -1 : 0, ENODEV, "mapped again");
 	expect(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0), 0, "reset");
 	tell(!value_of(p.fd), "its value is 0");
@@ -123,7 +115,7 @@ static void owners(void)
 	mine = open_it();
 	touch(1000);
 	other = attach_to("reset");
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, other, 0);
+	page = map(other, PROT_READ);
 	touch(100);
 	before = value_of(other);
 	tell(before >= 100 && before < 200, "a reader counts from when it came: %llu",
@@ -158,17 +150,10 @@ static void owners(void)
  */
 static pid_t child(int go[2], int how)
 {
-	char c;
-	pid_t pid;
+	pid_t pid = fork_waiting(go);
 
-	if (pipe(go))
-		err(2, "pipe");
-	pid = fork();
 	if (pid)
 		return pid;
-	close(go[1]);
-	if (read(go[0], &c, 1) != 1)
-		_exit(1);
 	touch(100);
 	if (how == 'x') {
 		execl("/bin/busybox", "sleep", "60", NULL);
@@ -182,21 +167,12 @@ static pid_t child(int go[2], int how)
 	_exit(0);
 }
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 static void poll_one(int how, const char *what)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	struct pollfd p = { .events = POLLIN };
 	int go[2], ep, ret;
-	long long start;
-	uint64_t last;
+	uint64_t start, last;
 	pid_t pid;
 
 	pid = child(go, how);
@@ -209,14 +185,13 @@ static void poll_one(int how, const char *what)
 	ep = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(ep, EPOLL_CTL_ADD, p.fd, &e);
 	tell(!poll(&p, 1, 50), "%s: nothing yet", what);
-	start = now_ms();
-	if (write(go[1], "g", 1) != 1)
-		err(2, "go");
+	start = now_ns();
+	let_go_on(go);
 	ret = poll(&p, 1, 60000);
-	tell(ret == 1 && p.revents == POLLHUP, "%s: told: %d, %#x after %lld ms", what, ret,
-	     p.revents, now_ms() - start);
+	tell(ret == 1 && p.revents == POLLHUP, "%s: told: %d, %#x after %llu ms", what, ret,
+	     p.revents, (unsigned long long)(now_ns() - start) / 1000000);
 	if (how == 'f')
-		tell(now_ms() - start >= 600, "%s: not before its child", what);
+		tell(now_ns() - start >= 600000000, "%s: not before its child", what);
 	memset(&e, 0, sizeof(e));
 	ret = epoll_wait(ep, &e, 1, 1000);
 	tell(ret == 1 && e.events == EPOLLHUP, "%s: by epoll: %d, %#x", what, ret, e.events);
@@ -237,8 +212,6 @@ static void poll_one(int how, const char *what)
 	waitpid(pid, NULL, 0);
 	close(ep);
 	close(p.fd);
-	close(go[0]);
-	close(go[1]);
 }
 
 /* Who attaches to an inherited event does not see the fork of a child that is there. */
@@ -294,8 +267,7 @@ static void poll_removed(void)
 	attr.remove_on_exec = 1;
 	strcpy(o.name, "removed");
 	fd = open_it();
-	if (write(go[1], "g", 1) != 1)
-		err(2, "go");
+	let_go_on(go);
 	p.fd = fd;
 	tell(poll(&p, 1, 60000) == 1 && p.revents == POLLHUP, "exec removes an event: %#x",
 	     p.revents);
@@ -309,8 +281,6 @@ static void poll_removed(void)
 	close(p.fd);
 	close(fd);
 	close(other);
-	close(go[0]);
-	close(go[1]);
 }
 
 static volatile sig_atomic_t signals;
@@ -340,8 +310,7 @@ static void polls(void)
 	fd = open_it();
 	fcntl(fd, F_SETOWN, getpid());
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
-	if (write(go[1], "g", 1) != 1)
-		err(2, "go");
+	let_go_on(go);
 	waitpid(pid, NULL, 0);
 	eventually(signals);
 	tell(signals == 1, "a signal at the end: %d", (int)signals);
@@ -353,27 +322,18 @@ static void polls(void)
 
 /* ---- the page ---- */
 
-static uint64_t page_read(volatile struct perf_event_mmap_page *pc)
+static uint64_t page_read(volatile struct perf_event_mmap_page *page)
 {
-	uint64_t count;
-	uint32_t seq;
-
-	do {
-		seq = pc->lock;
-		__sync_synchronize();
-		count = pc->offset;
-		__sync_synchronize();
-	} while (seq & 1 || pc->lock != seq);
-	return count;
+	return read_page(page).value;
 }
 
 /* Reads a page while another CPU writes to it at the shortest interval. */
 static void page_race(void)
 {
 	volatile struct perf_event_mmap_page *page;
-	uint64_t value, enabled, running, last = 0, last_time = 0;
+	uint64_t last = 0, last_time = 0;
+	struct shown s;
 	int fd, torn = 0, fell = 0, i;
-	uint32_t seq;
 	pid_t pid;
 
 	usual();
@@ -382,7 +342,7 @@ static void page_race(void)
 	o.cpu = 0;
 	o.publish_ns = 10000;
 	fd = open_it();
-	page = mmap(NULL, page_size, PROT_READ, MAP_SHARED, fd, 0);
+	page = map(fd, PROT_READ);
 	pid = fork();
 	if (!pid) {
 		run_on(0);
@@ -391,18 +351,11 @@ static void page_race(void)
 	}
 	run_on(1);
 	for (i = 0; i < 300000; i++) {
-		do {
-			seq = page->lock;
-			__sync_synchronize();
-			value = page->offset;
-			enabled = page->time_enabled;
-			running = page->time_running;
-			__sync_synchronize();
-		} while (seq & 1 || page->lock != seq);
-		torn += enabled != running;
-		fell += value < last || enabled < last_time;
-		last = value;
-		last_time = enabled;
+		s = read_page(page);
+		torn += s.enabled != s.running;
+		fell += (uint64_t)s.value < last || s.enabled < last_time;
+		last = s.value;
+		last_time = s.enabled;
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -56,7 +56,7 @@ static void locked(const char *error)
 	usual();
 	fd = open_it();
 	tell(fd >= 0, "an event can be made: %s", why.text);
-	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	perf = open_as(PERF, &o);
 	tell(perf >= 0, "as one of perf: %s", outcome(perf));
 	touch(100);
 	tell(value_of(fd) >= 100 && value_of(perf) >= 100, "it counts: %llu",
@@ -73,7 +73,7 @@ static void locked(const char *error)
 	attr.sample_regs_intr = 1;
 	fd = open_it();
 	expect(fd, expected, "registers");
-	perf = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	perf = open_as(PERF, &o);
 	if (expected == EPERM)
 		expect(perf, EPERM, "and perf's");
 }

@@ -20,26 +20,20 @@ struct sample {
 	uint64_t time, cpu, phys;
 };
 
-static void *map_at(int fd, int pages, int prot, int flags, uint64_t at)
-{
-	return mmap64(NULL, pages * page_size, prot, flags, fd, at);
-}
-
 static void refused_map(int fd, int pages, int prot, int flags, uint64_t at, int error,
 			const char *what)
 {
-	expect(map_at(fd, pages, prot, flags, at) == MAP_FAILED ? -1 : 0, error, what);
+	void *mapped = mmap64(NULL, pages * page_size, prot, flags, fd, at);
+
+	expect(mapped == MAP_FAILED ? -1 : 0, error, what);
 }
 
-static void *map_ring(int fd, int cpu)
+static void map_cpu(struct ring *r, int fd, int cpu)
 {
-	void *at = map_at(fd, 1 + PAGES, PROT_READ, MAP_SHARED, TALLY_RING_AT(cpu));
-
-	if (at == MAP_FAILED) {
+	if (map_ring(r, fd, PAGES, PROT_READ, TALLY_RING_AT(cpu))) {
 		tell(0, "mmap: %m");
 		exit(1);
 	}
-	return at;
 }
 
 static int info_of(int fd, struct tally_ring_info *info)
@@ -61,23 +55,16 @@ static void calls(int n)
 	close(fd);
 }
 
-static uint64_t head_of(void *ring)
-{
-	return __atomic_load_n(&((struct perf_event_mmap_page *)ring)->data_head,
-			       __ATOMIC_ACQUIRE);
-}
-
 /* Counts the samples of this task in @size bytes from @from, up to any other record. */
-static int samples_at(char *ring, uint64_t from, uint64_t size)
+static int samples_at(const struct ring *r, uint64_t from, uint64_t size)
 {
 	int nr = 0;
 
 	for (; size >= sizeof(struct sample); size -= sizeof(struct sample), nr++) {
 		struct sample s;
-		uint64_t i;
 
-		for (i = 0; i < sizeof(s); i += 8, from += 8)
-			memcpy((char *)&s + i, ring + page_size + from % BYTES, 8);
+		copy_from_ring(r, from, &s, sizeof(s));
+		from += sizeof(s);
 		if (s.h.type != PERF_RECORD_SAMPLE || s.h.size != sizeof(s) ||
 		    s.pid != (uint32_t)getpid() || s.cpu || !s.ip)
 			break;
@@ -123,55 +110,54 @@ static void refusals(void)
 static void backward(void)
 {
 	int fd = attach_to("shared"), again = attach_to("shared"), nr;
-	char *a = map_ring(fd, 0), *b = map_ring(again, 0);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	static struct ring a, b;
 	uint64_t head;
 
-	expect(mprotect(a, page_size, PROT_READ | PROT_WRITE), EACCES, "made writable");
+	map_cpu(&a, fd, 0);
+	map_cpu(&b, again, 0);
+	expect(mprotect(a.base, page_size, PROT_READ | PROT_WRITE), EACCES, "made writable");
 	calls(10);
-	head = head_of(a);
-	nr = samples_at(a, head, -head);
+	head = head_of(&a);
+	nr = samples_at(&a, head, -head);
 	tell(nr == 10, "%d samples of 10, the newest first", nr);
-	tell(head_of(b) == head && !memcmp(a + page_size, b + page_size, BYTES),
+	tell(head_of(&b) == head && !memcmp(a.base + page_size, b.base + page_size, BYTES),
 	     "another one sees the same");
-	tell(poll(&p, 1, 100) == 0, "poll tells of no record");
+	tell(!polled_for(fd, 100), "poll tells of no record");
 	calls(5000);
-	head = head_of(a);
-	nr = samples_at(a, head, BYTES);
+	head = head_of(&a);
+	nr = samples_at(&a, head, BYTES);
 	tell(-head >= 5010 * sizeof(struct sample) && nr == (int)(BYTES / sizeof(struct sample)),
 	     "it is written over all the time, and full: %d samples", nr);
 	close(fd);
-	munmap(b, (1 + PAGES) * page_size);
+	unmap_ring(&b);
 	calls(1);
-	tell(head_of(a) == head - sizeof(struct sample), "it is there when its file is closed");
-	munmap(a, (1 + PAGES) * page_size);
-	close(again);
+	tell(head_of(&a) == head - sizeof(struct sample), "it is there when its file is closed");
+	munmap(a.base, (1 + PAGES) * page_size);
 }
 
 /* A ring that is not overwritten, and whose owner reads nothing. */
 static void forward(void)
 {
-	int fd = attach_to("forward"), nr;
-	char *ring = map_ring(fd, 0);
-	volatile struct perf_event_mmap_page *page = (void *)ring;
+	static struct ring ring;
 	uint64_t head;
+	int nr;
 
+	map_cpu(&ring, attach_to("forward"), 0);
 	/* The calls of the tests before have filled the ring. */
-	head = head_of(ring);
-	nr = samples_at(ring, 0, head);
-	tell(nr > 100 && head == nr * sizeof(struct sample) && !page->data_tail,
+	head = head_of(&ring);
+	nr = samples_at(&ring, 0, head);
+	tell(nr > 100 && head == nr * sizeof(struct sample) && !ring.page->data_tail,
 	     "forward: all %d are whole", nr);
 	calls(10);
-	tell(head_of(ring) == head, "and stay");
-	munmap(ring, (1 + PAGES) * page_size);
-	close(fd);
+	tell(head_of(&ring) == head, "and stay");
+	unmap_ring(&ring);
 }
 
 /* Rings that are mapped and unmapped while they are written to. */
 static void come_and_go(void)
 {
 	struct tally_ring_info info;
-	char *ring;
+	static struct ring ring;
 	int nr, fd;
 
 	if (!fork()) {
@@ -180,12 +166,11 @@ static void come_and_go(void)
 		_exit(0);
 	}
 	for (nr = 0; nr < 100; nr++) {
-		fd = attach_to("shared");
-		ring = map_ring(fd, nr & 1);
+		map_cpu(&ring, attach_to("shared"), nr & 1);
 		if (nr & 2)
-			munmap(ring + 2 * page_size, page_size);
-		close(fd);
-		munmap(ring, (1 + PAGES) * page_size);
+			munmap(ring.base + 2 * page_size, page_size);
+		close(ring.fd);
+		munmap(ring.base, (1 + PAGES) * page_size);
 	}
 	wait(NULL);
 	tell(1, "they came and went");
@@ -211,23 +196,22 @@ static void released(char **arguments)
 {
 	struct pollfd p = { .events = POLLIN };
 	struct tally_ring_info info;
+	static struct ring ring;
 	uint64_t head;
-	char *ring;
 
 	run_on(0);
 	p.fd = attach_to("shared");
-	ring = map_ring(p.fd, 0);
+	map_cpu(&ring, p.fd, 0);
 	calls(4);
-	head = head_of(ring);
+	head = head_of(&ring);
 	if (system(arguments[0]))
 		tell(0, "%s", arguments[0]);
 	tell(poll(&p, 1, 5000) == 1 && p.revents == POLLHUP, "poll tells that it was released");
-	tell(head_of(ring) == head && samples_at(ring, head, 4 * sizeof(struct sample)) == 4,
+	tell(head_of(&ring) == head && samples_at(&ring, head, 4 * sizeof(struct sample)) == 4,
 	     "the samples of before are there");
 	expect(info_of(p.fd, &info), ENODEV, "what the rings are like");
 	refused_map(p.fd, 1 + PAGES, PROT_READ, MAP_SHARED, 0, ENODEV, "mapped once more");
-	munmap(ring, (1 + PAGES) * page_size);
-	close(p.fd);
+	unmap_ring(&ring);
 }
 
 static const struct devtest tests[] = {

@@ -12,9 +12,8 @@
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <sys/stat.h>
-#include "rights.h"
+#include "who.h"
 
-#define DEBUGFS			"/sys/kernel/debug/tally/"
 #define PERFMON_PARAMETER	"/sys/module/tally/parameters/perfmon"
 
 /*
@@ -79,372 +78,6 @@ static const struct caller {
 
 #define CALLERS	(sizeof(callers) / sizeof(callers[0]))
 
-/* The files, events and numbers that root gives to the callers. */
-static struct {
-	int parent;
-	uint64_t address, function;
-	int rename_id, call_id;
-	int create, remove;
-	int file, second, on_cpu, breakpoint, tracepoint;
-	uint64_t public, private, traced, watched;
-	char hidden[TALLY_USER_NAME_LEN];
-	size_t ring;
-} made_by_root;
-
-/* Ids of two events of the caller, which root makes when the caller has begun. */
-static struct {
-	uint64_t own, inherited;
-} of_caller;
-
-/* ---- TALLY_IOC_OPEN ---- */
-
-static void kernel(void)
-{
-}
-
-static void other(void)
-{
-	user();
-	o.pid = made_by_root.parent;
-}
-
-static void joined(void)
-{
-	other();
-	o.group_fd = made_by_root.file;
-}
-
-static void other_trap(void)
-{
-	trap();
-	o.pid = made_by_root.parent;
-}
-
-static void cpu(void)
-{
-	o.pid = -1;
-	o.cpu = 0;
-}
-
-static void cpu_user(void)
-{
-	user();
-	cpu();
-}
-
-static void all_cpus(void)
-{
-	o.pid = -1;
-	o.flags = TALLY_OPEN_ALL_CPUS;
-}
-
-static void all_cpus_user(void)
-{
-	user();
-	all_cpus();
-}
-
-static void chain(void)
-{
-	user();
-	attr.sample_period = 1000;
-	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
-}
-
-static void physical(void)
-{
-	user();
-	attr.sample_period = 1000;
-	attr.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR;
-}
-
-static void kprobe(void)
-{
-	probe(made_by_root.function);
-}
-
-static void tracepoint(void)
-{
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = made_by_root.rename_id;
-}
-
-static void sampled_tracepoint(void)
-{
-	tracepoint();
-	attr.sample_period = 1;
-	attr.sample_type = PERF_SAMPLE_RAW;
-}
-
-static void sampled_call(void)
-{
-	sampled_tracepoint();
-	attr.config = made_by_root.call_id;
-}
-
-static void breakpoint(void)
-{
-	watch(made_by_root.address);
-}
-
-static void named(void)
-{
-	user();
-	strcpy(o.name, "who");
-}
-
-static void often(void)
-{
-	user();
-	o.publish_ns = 1000000;
-}
-
-/* Returns the errno of a call, and closes a file that it has made. */
-static int closed(int ret)
-{
-	int error = ret < 0 ? errno : 0;
-
-	if (ret >= 0)
-		close(ret);
-	return error;
-}
-
-/* ---- other ioctls of the device ---- */
-
-static int info(void)
-{
-	struct tally_info i = { .size = sizeof(i) };
-
-	return ioctl(device, TALLY_IOC_INFO, &i) ? errno : 0;
-}
-
-static int switch_all(void)
-{
-	return ioctl(device, TALLY_IOC_ENABLE_ALL) || ioctl(device, TALLY_IOC_DISABLE_ALL) ?
-	       errno : 0;
-}
-
-/* Sets @next to the event. */
-static int find(uint64_t id, struct tally_next *next)
-{
-	memset(next, 0, sizeof(*next));
-	next->size = sizeof(*next);
-	while (!ioctl(device, TALLY_IOC_NEXT, next))
-		if (next->id == id)
-			return 0;
-	return errno;
-}
-
-static int list_events(void)
-{
-	struct tally_next next;
-
-	return find(made_by_root.public, &next) ?:
-	       strcmp(next.name, "public") || !next.what[0] || next.cpu ? ENODATA :
-	       find(made_by_root.private, &next) ?:
-	       strcmp(next.name, "private") || !next.what[0] ||
-	       next.pid != made_by_root.parent ? ENODATA : 0;
-}
-
-/* Each event is listed, with the name that its owner gave it. */
-static int list_address(void)
-{
-	struct tally_next next;
-
-	return find(made_by_root.watched, &next) ?:
-	       strcmp(next.name, "address") ? ENOENT :
-	       !next.config && !next.what[0] ? ENODATA : 0;
-}
-
-static int list_hidden(void)
-{
-	struct tally_next next = { .size = sizeof(next) };
-
-	while (!ioctl(device, TALLY_IOC_NEXT, &next))
-		if (!strcmp(next.name, made_by_root.hidden))
-			return 0;
-	return errno == ENOENT ? ENODATA : errno;
-}
-
-/* ---- TALLY_IOC_ATTACH ---- */
-
-/* Attaches a file by @id, or by @name if that is 0, and uses it. */
-static int attach(uint64_t id, const char *name, int (*use)(int fd))
-{
-	struct tally_attach at = { .size = sizeof(at), .id = id };
-	int fd, error;
-
-	if (!id)
-		strcpy(at.name, name);
-	fd = ioctl(device, TALLY_IOC_ATTACH, &at);
-	if (fd < 0)
-		return errno;
-	error = use ? use(fd) : 0;
-	close(fd);
-	return error;
-}
-
-static int attach_often(void)
-{
-	struct tally_attach at = {
-		.size = sizeof(at), .id = made_by_root.public, .publish_ns = 1000000,
-	};
-
-	return closed(ioctl(device, TALLY_IOC_ATTACH, &at));
-}
-
-/* ---- the files of events ---- */
-
-/* Returns 0 if all that reads an attached or handed on file succeeds. */
-static int read_all(int fd)
-{
-	struct tally_value values[64];
-	void *page = map(fd, PROT_READ);
-
-	if (page == MAP_FAILED)
-		return errno;
-	munmap(page, page_size);
-	if (value_of(fd) == ~0ULL)
-		return EIO;
-	return read_values(fd, values, NULL) < 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) ?
-	       errno : 0;
-}
-
-static int read_cpu(int fd)
-{
-	struct tally_value value;
-	struct tally_read r = {
-		.size = sizeof(r), .nr = 1, .value_size = sizeof(value),
-		.values = (unsigned long)&value,
-	};
-
-	return ioctl(fd, TALLY_IOC_READ, &r) ? errno : 0;
-}
-
-static int ring_info(int fd)
-{
-	struct tally_ring_info i = { .size = sizeof(i) };
-
-	return ioctl(fd, TALLY_IOC_RING_INFO, &i) ? errno : 0;
-}
-
-static int map_size(int fd, size_t size, int prot)
-{
-	void *ring = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
-
-	return ring == MAP_FAILED || munmap(ring, size) ? errno : 0;
-}
-
-static int map_ring(int fd)
-{
-	return map_size(fd, made_by_root.ring, PROT_READ);
-}
-
-/* Returns the errno that all calls have that change an event, or 0. */
-static int change(int fd)
-{
-	uint64_t period = 1000;
-	const struct {
-		unsigned long call, argument;
-	} calls[] = {
-		{ PERF_EVENT_IOC_ENABLE, 0 }, { PERF_EVENT_IOC_DISABLE, 0 },
-		{ PERF_EVENT_IOC_REFRESH, 1 }, { PERF_EVENT_IOC_PERIOD, (unsigned long)&period },
-		{ PERF_EVENT_IOC_MODIFY_ATTRIBUTES, (unsigned long)&attr },
-		{ PERF_EVENT_IOC_SET_OUTPUT, made_by_root.second },
-		{ PERF_EVENT_IOC_SET_FILTER, (unsigned long)"pid == 1" },
-		{ PERF_EVENT_IOC_PAUSE_OUTPUT, 1 },
-	};
-	unsigned int i;
-	int error = 0;
-
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (!ioctl(fd, calls[i].call, calls[i].argument) || (i && errno != error))
-			return 0;
-		error = errno;
-	}
-	return error;
-}
-
-static int map_two(int fd)
-{
-	return map_size(fd, 2 * page_size, PROT_READ | PROT_WRITE);
-}
-
-static int control(int fd)
-{
-	uint64_t period = 1000;
-
-	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) || ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
-	       ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) || ioctl(fd, PERF_EVENT_IOC_PERIOD, &period) ||
-	       ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1) || ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0) ||
-	       ioctl(made_by_root.second, PERF_EVENT_IOC_SET_OUTPUT, fd) ? errno : 0;
-}
-
-static int set_filter(int fd)
-{
-	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "pid == 1") ? errno : 0;
-}
-
-static int move(int fd, uint64_t address)
-{
-	usual();
-	watch(address);
-	attr.disabled = 1;
-	return ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) ? errno : 0;
-}
-
-static int move_user(int fd)
-{
-	return move(fd, (unsigned long)area);
-}
-
-static int move_kernel(int fd)
-{
-	return move(fd, made_by_root.address);
-}
-
-static int own_filter(void)
-{
-	int fd, error;
-
-	usual();
-	tracepoint();
-	fd = open_it();
-	if (fd < 0)
-		return errno;
-	error = set_filter(fd);
-	close(fd);
-	return error;
-}
-
-static int create_line(void)
-{
-	static const char line[] = "page-faults name=line", name[] = "line";
-
-	if (write(made_by_root.create, line, strlen(line)) < 0)
-		return errno;
-	return write(made_by_root.remove, name, strlen(name)) < 0 ? errno : 0;
-}
-
-static int line(void)
-{
-	if (line_it(TALLY_LINE_CREATE, "page-faults name=ioctl"))
-		return errno;
-	if (line_it(TALLY_LINE_DISABLE, "ioctl") || line_it(TALLY_LINE_ENABLE, "ioctl"))
-		return errno;
-	return line_it(TALLY_LINE_REMOVE, "ioctl") ? errno : 0;
-}
-
-static int parse(void)
-{
-	return parse_it("cs:u") ? errno : 0;
-}
-
-static int parse_kprobe(void)
-{
-	return parse_it("kprobe:do_exit") ? errno : 0;
-}
-
 /* ---- the table ---- */
 
 /* Cells of a call that takes CAP_PERFMON. */
@@ -495,7 +128,7 @@ static const struct row rows[] = {
 	{ "attached file: read, page, RESET", .name = "faults", .use = read_all },
 	{ "attached file: READ of a CPU", .name = "faults", .use = read_cpu, .want = WEAK(EACCES) },
 	{ "attached file: RING_INFO", .name = "faults", .use = ring_info, .want = WEAK(EACCES) },
-	{ "attached file: ring", .name = "faults", .use = map_ring, .want = WEAK(EACCES) },
+	{ "attached file: ring", .name = "faults", .use = map_shared, .want = WEAK(EACCES) },
 	{ "attached file: calls that change it", .name = "faults", .use = change,
 	  .want = { EPERM, EPERM, EPERM, EPERM } },
 
@@ -565,8 +198,8 @@ static int wanted(const struct row *r, const struct caller *c, const struct mome
 
 static int ask_perf(void)
 {
-	return closed(syscall(SYS_perf_event_open, &attr, o.pid,
-			      o.pid < 0 ? 0 : o.cpu, -1, PERF_FLAG_FD_CLOEXEC));
+	return closed(open_event(PERF, &attr, o.pid, o.pid < 0 ? 0 : o.cpu, -1,
+				 PERF_FLAG_FD_CLOEXEC));
 }
 
 static int call(const struct row *r)
@@ -634,7 +267,7 @@ static int as_caller(const struct caller *c,
 			keep_only(c->caps);
 		else if (!c->root)
 			become(c->caps);
-		device = open("/dev/tally", O_RDWR);
+		device = device_file();
 		_exit(call(c, m));
 	}
 	usual();
@@ -656,7 +289,7 @@ static int as_caller(const struct caller *c,
 	return WEXITSTATUS(status);
 }
 
-static int open_device(const struct caller *c, const struct moment *m)
+static int device_errno(const struct caller *c, const struct moment *m)
 {
 	(void)c;
 	(void)m;
@@ -672,7 +305,7 @@ static void check_device(gid_t group, mode_t mode)
 	if (chown("/dev/tally", 0, group) || chmod("/dev/tally", mode))
 		err(2, "the mode of the device");
 	for (c = callers; c < callers + CALLERS; c++) {
-		got = as_caller(c, open_device, NULL);
+		got = as_caller(c, device_errno, NULL);
 		tell(got == (c->root || group ? 0 : EACCES), "open, mode %#o, %s: %s", mode,
 		     c->name, name_of(got));
 	}
@@ -787,8 +420,7 @@ static void make_files(void)
 	attr.sample_period = 1000;
 	attr.sample_type = PERF_SAMPLE_TID;
 	made_by_root.file = open_it();
-	if (mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, made_by_root.file,
-		 0) == MAP_FAILED)
+	if (map_pages(made_by_root.file, 2, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
 		err(2, "a ring");
 	usual();
 	made_by_root.second = open_it();
@@ -800,7 +432,7 @@ static void make_files(void)
 	if (made_by_root.on_cpu < 0 || made_by_root.second < 0 || made_by_root.breakpoint < 0 ||
 	    ioctl(fd, TALLY_IOC_RING_INFO, &i))
 		err(2, "a file");
-	made_by_root.ring = (1 + i.pages) * page_size;
+	made_by_root.pages = 1 + i.pages;
 	close(fd);
 }
 

@@ -175,19 +175,12 @@ static void fill(const struct kind *k)
 /* Prints the errno of both calls for each kind of event, 0 for a file. */
 static void ask(void)
 {
-	int i, fd, perf, tally;
+	int i, perf;
 
 	for (i = 0; i < NR; i++) {
 		fill(&kinds[i]);
-		fd = syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, -1, PERF_FLAG_FD_CLOEXEC);
-		perf = fd < 0 ? errno : 0;
-		if (fd >= 0)
-			close(fd);
-		fd = open_it();
-		tally = fd < 0 ? errno : 0;
-		if (fd >= 0)
-			close(fd);
-		printf("%d %d\n", perf, tally);
+		perf = open_errno(PERF);
+		printf("%d %d\n", perf, open_errno(TALLY));
 	}
 	fflush(stdout);
 }

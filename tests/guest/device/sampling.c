@@ -1,72 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * sampling perf|tally: a program that samples with files of perf or of tally (see
- * either.h): rings, signals, wake-ups, filters, and records sent to another ring.
+ * same.h): rings, signals, wake-ups, filters, and records sent to another ring.
  */
 #define _GNU_SOURCE
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
-#include "either.h"
+#include "same.h"
 
-/* ---- a ring, as the manual page reads it ---- */
-
-struct ring {
-	int fd;
-	char *data;
-	uint64_t size;
-	uint64_t id;
-	uint64_t trace_id;	/* of an event whose samples have raw data */
-	volatile struct perf_event_mmap_page *page;
-};
+/* ---- a ring, and its records ---- */
 
 #define RING_PAGES 8
+
+static struct ring ring;
+
+/* The id of an event whose samples have raw data. */
+static uint64_t raw_id;
 
 static const char *result(long ret)
 {
 	return ret < 0 ? strerrorname_np(errno) : "0";
 }
 
-static int map_ring(struct ring *r, int fd, int prot)
+static int begin_ring(int fd, int prot)
 {
-	char *at = mmap(NULL, (1 + RING_PAGES) * page_size, prot, MAP_SHARED, fd, 0);
-
-	if (at == MAP_FAILED) {
-		printf("not ok a ring: %s\n", strerrorname_np(errno));
-		return -1;
-	}
-	r->fd = fd;
-	r->page = (void *)at;
-	r->data = at + page_size;
-	r->size = RING_PAGES * page_size;
-	r->id = 0;
-	r->trace_id = 0;
-	ioctl(fd, PERF_EVENT_IOC_ID, &r->id);
-	return 0;
-}
-
-static void unmap_ring(struct ring *r)
-{
-	munmap((void *)r->page, (1 + RING_PAGES) * page_size);
-	close(r->fd);
-}
-
-/* Copies the record at *@at into one piece, and moves *@at behind it. */
-static struct perf_event_header *record_at(const struct ring *r, uint64_t *at)
-{
-	static uint64_t record[65536 / 8];
-	struct perf_event_header *h = (void *)record;
-	unsigned int i, size = sizeof(*h);
-
-	for (i = 0; i < size; i++) {
-		((char *)record)[i] = r->data[(*at + i) & (r->size - 1)];
-		if (i + 1 == sizeof(*h) && h->size > size)
-			size = h->size;
-	}
-	*at += size;
-	return h;
+	raw_id = 0;
+	if (!map_ring(&ring, fd, RING_PAGES, prot, 0))
+		return 0;
+	printf("not ok a ring: %s\n", strerrorname_np(errno));
+	return -1;
 }
 
 /* The fields that all samples have, in the order of struct sample. */
@@ -93,20 +56,20 @@ struct sample {
 
 static uint64_t last_time;
 
-static void show_sample(const struct sample *s, const struct ring *r)
+static void show_sample(const struct sample *s)
 {
 	printf("sample: misc %u, %u bytes, own %s, cpu %s, time %s", s->header.misc,
 	       s->header.size, yes(s->pid == (uint32_t)getpid() && s->tid == s->pid),
 	       yes(s->cpu < 1024 && !s->reserved), yes(s->time >= last_time));
 	last_time = s->time;
-	if (s->id == r->trace_id) {
+	if (s->id == raw_id) {
 		/* pid, oldcomm and newcomm follow the common fields. */
 		printf(", raw %u, own %s, '%.16s' to '%.16s'\n", s->raw_size,
 		       yes(*(const uint32_t *)(s->raw + 8) == (uint32_t)getpid()), s->raw + 12,
 		       s->raw + 28);
 		return;
 	}
-	check(s->id == r->id, "a sample's id is that of an event");
+	check(s->id == ring.id, "a sample's id is that of an event");
 	printf(", page %ld, in user space %s", ((char *)(unsigned long)s->addr - area) / page_size,
 	       yes(s->ip && s->ip < 1ULL << 56));
 	if (s->header.size > SAMPLE_SIZE)
@@ -114,38 +77,39 @@ static void show_sample(const struct sample *s, const struct ring *r)
 	printf("\n");
 }
 
-static void show_lost(const struct perf_event_header *h, const struct ring *r)
+static void show_lost(const struct perf_event_header *h)
 {
 	const uint64_t *v = (const void *)(h + 1);
 
 	printf("lost: %u bytes, own %s, %llu, trailer: own %s, id %s\n", h->size,
-	       yes(v[0] == r->id), (unsigned long long)v[1],
-	       yes((uint32_t)v[2] == (uint32_t)getpid()), yes(v[4] == r->id));
+	       yes(v[0] == ring.id), (unsigned long long)v[1],
+	       yes((uint32_t)v[2] == (uint32_t)getpid()), yes(v[4] == ring.id));
 }
 
 /* Reads all records, prints up to @shown samples, and counts the records of each type. */
-static void drain(struct ring *r, int shown)
+static void drain(int shown)
 {
-	uint64_t head = r->page->data_head, at = r->page->data_tail;
 	int nr[PERF_RECORD_MAX] = { 0 }, i;
 	struct perf_event_header *h;
+	uint64_t head = head_of(&ring);
 
-	__sync_synchronize();
-	while (at < head) {
-		h = record_at(r, &at);
-		if (h->size < sizeof(*h) || h->type >= PERF_RECORD_MAX) {
-			printf("not ok a record of type %u, %u bytes\n", h->type, h->size);
+	while (ring.tail < head) {
+		h = copy_record(&ring, ring.tail, head);
+		if (!h || h->type >= PERF_RECORD_MAX) {
+			printf("not ok a record at %llu of %llu\n", (unsigned long long)ring.tail,
+			       (unsigned long long)head);
 			break;
 		}
+		ring.tail += h->size;
 		nr[h->type]++;
 		if (h->type == PERF_RECORD_LOST)
-			show_lost(h, r);
+			show_lost(h);
 		else if (h->type == PERF_RECORD_SAMPLE && shown-- > 0)
-			show_sample((void *)h, r);
+			show_sample((void *)h);
 	}
-	__sync_synchronize();
-	r->page->data_tail = head;
-	printf("read to the end: %s", yes(at == head));
+	printf("read to the end: %s", yes(ring.tail == head));
+	ring.tail = head;
+	done(&ring);
 	for (i = 0; i < PERF_RECORD_MAX; i++)
 		if (nr[i])
 			printf(", %d of type %d", nr[i], i);
@@ -172,12 +136,10 @@ static int has_tracepoints(void)
 static struct perf_event_attr renames(uint64_t period)
 {
 	struct perf_event_attr attr = sampling(period);
-	FILE *f = fopen("/sys/kernel/tracing/events/task/task_rename/id", "r");
-	int id;
+	int id = trace_id("task/task_rename");
 
-	if (!f || fscanf(f, "%d", &id) != 1)
-		err(1, "task_rename");
-	fclose(f);
+	if (id < 0)
+		errx(1, "task_rename");
 	attr.type = PERF_TYPE_TRACEPOINT;
 	attr.config = id;
 	attr.sample_type |= PERF_SAMPLE_RAW;
@@ -186,7 +148,7 @@ static struct perf_event_attr renames(uint64_t period)
 
 static int open_sampling(struct perf_event_attr *attr, pid_t pid)
 {
-	int fd = open_event(attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = open_own(attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		err(1, "an event that samples");
@@ -236,32 +198,32 @@ static void show_lost_count(int fd)
 static void samples(void)
 {
 	struct perf_event_attr attr = sampling(1);
-	struct ring r;
 
 	attr.sample_type |= PERF_SAMPLE_PERIOD;
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
 		return;
 	printf("ring: data at %s, size %s, head %llu\n",
-	       yes(r.page->data_offset == (uint64_t)page_size), yes(r.page->data_size == r.size),
-	       (unsigned long long)r.page->data_head);
-	show_poll("nothing yet", r.fd, 0);
-	sample_faults(r.fd, 5);
-	show_poll("five", r.fd, 1000);
-	show_poll("again", r.fd, 0);
-	drain(&r, 5);
+	       yes(ring.page->data_offset == (uint64_t)page_size),
+	       yes(ring.page->data_size == ring.size),
+	       (unsigned long long)ring.page->data_head);
+	show_poll("nothing yet", ring.fd, 0);
+	sample_faults(ring.fd, 5);
+	show_poll("five", ring.fd, 1000);
+	show_poll("again", ring.fd, 0);
+	drain(5);
 	/* The ring wraps several times. */
-	sample_faults(r.fd, 500);
-	drain(&r, 1);
-	sample_faults(r.fd, 500);
-	drain(&r, 1);
+	sample_faults(ring.fd, 500);
+	drain(1);
+	sample_faults(ring.fd, 500);
+	drain(1);
 	printf("more than there is room for\n");
-	sample_faults(r.fd, 2000);
-	show_lost_count(r.fd);
-	drain(&r, 1);
-	sample_faults(r.fd, 1);
-	drain(&r, 1);
-	show_lost_count(r.fd);
-	unmap_ring(&r);
+	sample_faults(ring.fd, 2000);
+	show_lost_count(ring.fd);
+	drain(1);
+	sample_faults(ring.fd, 1);
+	drain(1);
+	show_lost_count(ring.fd);
+	unmap_ring(&ring);
 }
 
 /* ---- signals ---- */
@@ -286,7 +248,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 static void show_signals(const char *what)
 {
 	/* A signal may still be on its way. */
-	poll(NULL, 0, 20);
+	wait_ms(20);
 	printf("%s: %d POLL_IN, %d POLL_HUP, %d plain, %d others\n", what, nr_in, nr_hup,
 	       nr_plain, nr_strange);
 	nr_in = 0;
@@ -318,95 +280,91 @@ static void ask_for_signals(int fd, int sig)
 static void wait_until_off(int fd)
 {
 	struct tally_value value;
-	struct tally_read r = {
-		.size = sizeof(r), .cpu = -1, .nr = 1, .values = (unsigned long)&value,
-		.value_size = sizeof(struct tally_value),
-	};
 	int i;
 
-	if (device < 0)
+	if (side == PERF)
 		return;
 	for (i = 0; i < 60000; i++) {
-		if (ioctl(fd, TALLY_IOC_READ, &r)) {
+		if (read_first(fd, -1, &value)) {
 			printf("not ok TALLY_IOC_READ: %s\n", strerrorname_np(errno));
 			return;
 		}
 		if (value.state == TALLY_IS_OFF)
 			return;
-		poll(NULL, 0, 1);
+		wait_ms(1);
 	}
 	printf("not ok the event is off: state %u\n", value.state);
 }
 
 /* PERF_EVENT_IOC_PERIOD begins a new period. */
-static void begin_anew(const struct ring *r, uint64_t period)
+static void begin_anew(uint64_t period)
 {
 	printf("period %lld: %s\n", (long long)period,
-	       result(ioctl(r->fd, PERF_EVENT_IOC_PERIOD, &period)));
+	       result(ioctl(ring.fd, PERF_EVENT_IOC_PERIOD, &period)));
 }
 
-static void refresh_by(struct ring *r, int nr, int counted)
+static void refresh_by(int nr, int counted)
 {
-	uint64_t before = value_of(r->fd);
+	uint64_t before = value_of(ring.fd);
 
-	printf("refresh %d: %s\n", nr, result(ioctl(r->fd, PERF_EVENT_IOC_REFRESH, nr)));
+	printf("refresh %d: %s\n", nr, result(ioctl(ring.fd, PERF_EVENT_IOC_REFRESH, nr)));
 	touch(100);
-	wait_until_off(r->fd);
+	wait_until_off(ring.fd);
 	show_signals("signals");
-	check(value_of(r->fd) - before >= (uint64_t)counted &&
-	      value_of(r->fd) - before <= 108 && (device >= 0 ||
-	      value_of(r->fd) - before <= (uint64_t)counted + 8), "so much is counted");
-	show_poll("poll", r->fd, 0);
-	drain(r, 5);
+	check(value_of(ring.fd) - before >= (uint64_t)counted &&
+	      value_of(ring.fd) - before <= 108 && (side == TALLY ||
+	      value_of(ring.fd) - before <= (uint64_t)counted + 8), "so much is counted");
+	show_poll("poll", ring.fd, 0);
+	drain(5);
 }
 
 static void signals(void)
 {
 	struct perf_event_attr attr = sampling(10);
-	struct ring r;
 	uint64_t before;
 
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
 		return;
-	ask_for_signals(r.fd, SIGRTMIN + 1);
-	refresh_by(&r, 3, 30);
+	ask_for_signals(ring.fd, SIGRTMIN + 1);
+	refresh_by(3, 30);
 	/* The event is disabled, and stays disabled. */
-	before = value_of(r.fd);
+	before = value_of(ring.fd);
 	touch(100);
-	printf("off: %s\n", yes(value_of(r.fd) == before));
+	printf("off: %s\n", yes(value_of(ring.fd) == before));
 	show_signals("afterwards");
-	begin_anew(&r, 10);
-	refresh_by(&r, 1, 10);
-	begin_anew(&r, 7);
-	refresh_by(&r, 4, 28);
-	begin_anew(&r, 0);
-	begin_anew(&r, 1ULL << 63);
-	begin_anew(&r, 8);
+	begin_anew(10);
+	refresh_by(1, 10);
+	begin_anew(7);
+	refresh_by(4, 28);
+	begin_anew(0);
+	begin_anew(1ULL << 63);
+	begin_anew(8);
 	/* The second refresh adds to the first one, which has not ended. */
-	printf("refresh: %s\n", result(ioctl(r.fd, PERF_EVENT_IOC_REFRESH, 1)));
-	refresh_by(&r, 2, 24);
-	fcntl(r.fd, F_SETFL, fcntl(r.fd, F_GETFL) & ~O_ASYNC);
-	begin_anew(&r, 7);
-	refresh_by(&r, 2, 14);
-	ask_for_signals(r.fd, 0);
-	begin_anew(&r, 7);
-	refresh_by(&r, 1, 7);
-	unmap_ring(&r);
+	printf("refresh: %s\n", result(ioctl(ring.fd, PERF_EVENT_IOC_REFRESH, 1)));
+	refresh_by(2, 24);
+	fcntl(ring.fd, F_SETFL, fcntl(ring.fd, F_GETFL) & ~O_ASYNC);
+	begin_anew(7);
+	refresh_by(2, 14);
+	ask_for_signals(ring.fd, 0);
+	begin_anew(7);
+	refresh_by(1, 7);
+	unmap_ring(&ring);
 }
 
 /* Prints how many pages the last two samples are apart. */
-static void show_distance(struct ring *r)
+static void show_distance(void)
 {
-	uint64_t head = r->page->data_head, at = r->page->data_tail, last = 0, distance = 0;
+	uint64_t head = head_of(&ring), last = 0, distance = 0;
 	struct sample *s;
 
-	__sync_synchronize();
-	while (at < head) {
-		s = (void *)record_at(r, &at);
+	for (; ring.tail < head; ring.tail += s->header.size) {
+		s = (void *)copy_record(&ring, ring.tail, head);
+		if (!s)
+			errx(1, "a record");
 		distance = s->addr - last;
 		last = s->addr;
 	}
-	r->page->data_tail = head;
+	done(&ring);
 	printf("one in %lld\n", (long long)distance / page_size);
 }
 
@@ -419,23 +377,22 @@ static void periods(void)
 	static const uint64_t each[] = { 3, 1, 8, 5 };
 	struct perf_event_attr attr = sampling(10);
 	unsigned int i;
-	struct ring r;
 
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
 		return;
 	touch(1);
-	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(ring.fd, PERF_EVENT_IOC_ENABLE, 0);
 	touch(40);
-	show_distance(&r);
+	show_distance();
 	for (i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		uint64_t period = each[i];
 
 		printf("period %llu: %s, ", (unsigned long long)period,
-		       result(ioctl(r.fd, PERF_EVENT_IOC_PERIOD, &period)));
+		       result(ioctl(ring.fd, PERF_EVENT_IOC_PERIOD, &period)));
 		touch(40);
-		show_distance(&r);
+		show_distance();
 	}
-	unmap_ring(&r);
+	unmap_ring(&ring);
 }
 
 /* ---- who is woken, and when ---- */
@@ -443,20 +400,19 @@ static void periods(void)
 static void woken_after(const char *what, struct perf_event_attr *attr, int most)
 {
 	struct pollfd p = { .events = POLLIN };
-	struct ring r;
 	int i;
 
-	if (map_ring(&r, open_sampling(attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(attr, 0), PROT_READ | PROT_WRITE))
 		return;
-	p.fd = r.fd;
+	p.fd = ring.fd;
 	printf("%s: woken after", what);
 	for (i = 1; i <= most; i++) {
-		sample_faults(r.fd, 1);
+		sample_faults(ring.fd, 1);
 		if (poll(&p, 1, i == most ? 1000 : 5) == 1)
 			printf(" %d (%#x)", i, p.revents);
 	}
 	printf("\n");
-	unmap_ring(&r);
+	unmap_ring(&ring);
 }
 
 static void wakeups(void)
@@ -476,28 +432,21 @@ static void wakeups(void)
 static void end_of_task(void)
 {
 	struct perf_event_attr attr = sampling(1);
-	int go[2], status;
-	struct ring r;
 	pid_t child;
-	char c;
+	int go[2];
 
 	fflush(stdout);
-	if (pipe(go))
-		err(1, "pipe");
-	child = fork();
-	if (!child) {
-		close(go[1]);
-		_exit(read(go[0], &c, 1) != 0);
-	}
+	child = fork_waiting(go);
+	if (!child)
+		_exit(0);
 	/* The event stays disabled: the child faults when it begins and ends. */
-	if (map_ring(&r, open_sampling(&attr, child), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, child), PROT_READ | PROT_WRITE))
 		return;
-	show_poll("its task is there", r.fd, 0);
-	close(go[1]);
-	waitpid(child, &status, 0);
-	show_poll("its task is gone", r.fd, 1000);
-	close(go[0]);
-	unmap_ring(&r);
+	show_poll("its task is there", ring.fd, 0);
+	let_go_on(go);
+	waitpid(child, NULL, 0);
+	show_poll("its task is gone", ring.fd, 1000);
+	unmap_ring(&ring);
 }
 
 /* ---- filters ---- */
@@ -505,25 +454,24 @@ static void end_of_task(void)
 static void filter(const char *text, uint64_t period)
 {
 	struct perf_event_attr attr = renames(period);
-	struct ring r;
 
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
 		return;
-	r.trace_id = r.id;
-	ask_for_signals(r.fd, SIGRTMIN + 1);
+	raw_id = ring.id;
+	ask_for_signals(ring.fd, SIGRTMIN + 1);
 	printf("filter %s, period %llu: %s", text, (unsigned long long)period,
-	       result(ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, text)));
-	printf(", another one: %s\n", result(ioctl(r.fd, PERF_EVENT_IOC_SET_FILTER, "pid > 0")));
-	ioctl(r.fd, PERF_EVENT_IOC_ENABLE, 0);
+	       result(ioctl(ring.fd, PERF_EVENT_IOC_SET_FILTER, text)));
+	printf(", another one: %s\n", result(ioctl(ring.fd, PERF_EVENT_IOC_SET_FILTER, "pid > 0")));
+	ioctl(ring.fd, PERF_EVENT_IOC_ENABLE, 0);
 	rename_to("odd", 5);
 	rename_to("even", 5);
 	rename_to("odd", 5);
-	ioctl(r.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 	rename_to("sampling", 1);
-	show_lost_count(r.fd);
+	show_lost_count(ring.fd);
 	show_signals("signals");
-	drain(&r, 20);
-	unmap_ring(&r);
+	drain(20);
+	unmap_ring(&ring);
 }
 
 static void filters(void)
@@ -550,30 +498,29 @@ static void filters(void)
 static void outputs(void)
 {
 	struct perf_event_attr attr = sampling(1), other;
-	struct ring r;
 	int fd;
 
 	if (!has_tracepoints())
 		return;
 	other = renames(1);
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ | PROT_WRITE))
 		return;
 	fd = open_sampling(&other, 0);
 	printf("to a file: %s", result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, 1)));
 	printf(", to none: %s", result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, 999)));
 	printf(", to itself: %s", result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, fd)));
-	printf(", of a ring: %s", result(ioctl(r.fd, PERF_EVENT_IOC_SET_OUTPUT, fd)));
-	printf(", to a ring: %s\n", result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r.fd)));
-	ioctl(fd, PERF_EVENT_IOC_ID, &r.trace_id);
+	printf(", of a ring: %s", result(ioctl(ring.fd, PERF_EVENT_IOC_SET_OUTPUT, fd)));
+	printf(", to a ring: %s\n", result(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring.fd)));
+	ioctl(fd, PERF_EVENT_IOC_ID, &raw_id);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	sample_faults(r.fd, 2);
+	sample_faults(ring.fd, 2);
 	rename_to("other", 2);
-	show_poll("two events", r.fd, 1000);
-	sample_faults(r.fd, 1);
+	show_poll("two events", ring.fd, 1000);
+	sample_faults(ring.fd, 1);
 	rename_to("other", 1);
 	show_poll("by the other", fd, 1000);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	drain(&r, 10);
+	drain(10);
 	show_lost_count(fd);
 
 	printf("pause of no ring: ");
@@ -581,15 +528,15 @@ static void outputs(void)
 	close(fd);
 	fd = open_sampling(&other, 0);
 	printf("%s, pause: ", result(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1)));
-	printf("%s\n", result(ioctl(r.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1)));
-	sample_faults(r.fd, 5);
-	drain(&r, 10);
-	printf("go on: %s\n", result(ioctl(r.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0)));
-	sample_faults(r.fd, 2);
-	drain(&r, 10);
-	show_lost_count(r.fd);
+	printf("%s\n", result(ioctl(ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1)));
+	sample_faults(ring.fd, 5);
+	drain(10);
+	printf("go on: %s\n", result(ioctl(ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0)));
+	sample_faults(ring.fd, 2);
+	drain(10);
+	show_lost_count(ring.fd);
 	close(fd);
-	unmap_ring(&r);
+	unmap_ring(&ring);
 }
 
 /* The newest sample comes first. The bytes behind the last whole one are no record. */
@@ -598,46 +545,38 @@ static void backward(void)
 	struct perf_event_attr attr = sampling(1);
 	struct perf_event_header *h;
 	uint64_t at, end, last;
-	struct ring r;
 	int nr, wrong;
 
 	attr.write_backward = 1;
-	if (map_ring(&r, open_sampling(&attr, 0), PROT_READ))
+	if (begin_ring(open_sampling(&attr, 0), PROT_READ))
 		return;
-	sample_faults(r.fd, 3000);
-	printf("pause: %s\n", result(ioctl(r.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1)));
-	at = r.page->data_head;
-	end = at + r.size;
+	sample_faults(ring.fd, 3000);
+	printf("pause: %s\n", result(ioctl(ring.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1)));
+	at = ring.page->data_head;
+	end = at + ring.size;
 	printf("head %lld\n", (long long)at);
 	last = (unsigned long)area + 3000 * page_size;
 	for (nr = 0, wrong = 0; end - at >= SAMPLE_SIZE; nr++) {
-		h = record_at(&r, &at);
-		wrong += h->type != PERF_RECORD_SAMPLE || ((struct sample *)h)->id != r.id ||
+		h = copy_record(&ring, at, end);
+		if (!h)
+			errx(1, "a record");
+		at += h->size;
+		wrong += h->type != PERF_RECORD_SAMPLE || ((struct sample *)h)->id != ring.id ||
 			 ((struct sample *)h)->addr != last - page_size;
 		last -= page_size;
 	}
 	printf("the newest: %d, others: %d\n", nr, wrong);
-	sample_faults(r.fd, 10);
-	printf("paused: head %lld\n", (long long)r.page->data_head);
-	show_lost_count(r.fd);
-	unmap_ring(&r);
-}
-
-/* Stays on one CPU: its timers expire in order, however late they are. */
-static void stay_here(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		err(1, "sched_setaffinity");
+	sample_faults(ring.fd, 10);
+	printf("paused: head %lld\n", (long long)ring.page->data_head);
+	show_lost_count(ring.fd);
+	unmap_ring(&ring);
 }
 
 int main(int argc, char **argv)
 {
 	begin(argc, argv);
-	stay_here();
+	/* The timers of one CPU expire in order, however late they are. */
+	run_on(0);
 	samples();
 	signals();
 	periods();

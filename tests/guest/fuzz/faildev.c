@@ -11,12 +11,7 @@
  * those of the module of SHARED.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
+#include "either.h"
 #include "failnth.h"
 #include "mlock.h"
 
@@ -26,18 +21,16 @@ enum { TASK, CPU_0, ALL_CPUS };
 
 #define MAPS 4
 
-static int device = -1, made = -1, other = -1, group = -1;
+static int made = -1, other = -1, group = -1;
 static struct { void *at; size_t size; } maps[MAPS];
 static struct perf_event_attr attr;
 static struct tally_open o;
-static struct tally_error why = { .size = sizeof(why) };
 static struct tally_value values[64];
 static const char *shared;
 static char buf[4096];
-static long page_size;
 
 /* Makes the event of @attr, by default of page faults, and clears @attr. */
-static int open_event(int leader, unsigned int flags, int where)
+static int make_event(int leader, unsigned int flags, int where)
 {
 	int fd;
 
@@ -54,7 +47,7 @@ static int open_event(int leader, unsigned int flags, int where)
 	o.cpu = where == CPU_0 ? 0 : -1;
 	o.group_fd = leader;
 	o.flags = flags | (where == ALL_CPUS ? TALLY_OPEN_ALL_CPUS : 0);
-	fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	fd = open_as(TALLY, &o);
 	memset(&attr, 0, sizeof(attr));
 	return fd;
 }
@@ -64,25 +57,25 @@ static int open_sampling(uint64_t type, int where)
 {
 	attr.sample_period = 1000000000;
 	attr.sample_type = type;
-	return open_event(-1, 0, where);
+	return make_event(-1, 0, where);
 }
 
 static int do_device(void)
 {
-	made = open("/dev/tally", O_RDWR);
+	made = device_file();
 	return made;
 }
 
 static int do_task(void)
 {
-	made = open_event(-1, 0, TASK);
+	made = make_event(-1, 0, TASK);
 	return made;
 }
 
 static int do_all(void)
 {
 	strcpy(o.name, "named");
-	made = open_event(-1, 0, ALL_CPUS);
+	made = make_event(-1, 0, ALL_CPUS);
 	memset(o.name, 0, sizeof(o.name));
 	return made;
 }
@@ -90,20 +83,20 @@ static int do_all(void)
 static int do_overflow(void)
 {
 	attr.sample_period = 1000;
-	made = open_event(-1, 0, ALL_CPUS);
+	made = make_event(-1, 0, ALL_CPUS);
 	return made;
 }
 
 static int do_sibling(void)
 {
-	made = open_event(group, 0, ALL_CPUS);
+	made = make_event(group, 0, ALL_CPUS);
 	return made;
 }
 
 /* A member lives as long as its group. So the group is made anew each time. */
 static int do_member(void)
 {
-	return open_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
+	return make_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
 }
 
 static int do_attach(void)
@@ -197,10 +190,9 @@ static int do_zero(void)
 
 #define READ_WRITE (PROT_READ | PROT_WRITE)
 
-static int map_pages(int fd, int pages, int prot, int cpu)
+static int keep_map(int fd, int pages, int prot, int cpu)
 {
-	size_t size = pages * page_size;
-	void *at = mmap(NULL, size, prot, MAP_SHARED, fd, TALLY_RING_AT(cpu));
+	void *at = map_pages(fd, pages, prot, TALLY_RING_AT(cpu));
 	int i = 0;
 
 	if (at == MAP_FAILED)
@@ -208,13 +200,13 @@ static int map_pages(int fd, int pages, int prot, int cpu)
 	while (maps[i].at)
 		i++;
 	maps[i].at = at;
-	maps[i].size = size;
+	maps[i].size = pages * page_size;
 	return 0;
 }
 
 static int do_page(void)
 {
-	return map_pages(made, 1, PROT_READ, 0);
+	return keep_map(made, 1, PROT_READ, 0);
 }
 
 static int do_samples(void)
@@ -253,57 +245,57 @@ static int do_side(void)
 {
 	told_of_tasks();
 	attr.inherit = 1;
-	made = open_event(-1, 0, TASK);
+	made = make_event(-1, 0, TASK);
 	return made;
 }
 
 static int do_side_of_all(void)
 {
 	told_of_tasks();
-	made = open_event(-1, 0, ALL_CPUS);
+	made = make_event(-1, 0, ALL_CPUS);
 	return made;
 }
 
 static int do_ring_of_1(void)
 {
-	return map_pages(made, 1 + 1, READ_WRITE, 0);
+	return keep_map(made, 1 + 1, READ_WRITE, 0);
 }
 
 static int do_ring_of_64(void)
 {
-	return map_pages(made, 1 + 64, PROT_READ, 0);
+	return keep_map(made, 1 + 64, PROT_READ, 0);
 }
 
 static int do_ring_of_cpu_1(void)
 {
-	return map_pages(made, 1 + 8, READ_WRITE, 1);
+	return keep_map(made, 1 + 8, READ_WRITE, 1);
 }
 
 static int do_ringed(void)
 {
-	return do_samples_of_all() < 0 ? -1 : map_pages(made, 1 + 2, READ_WRITE, 1);
+	return do_samples_of_all() < 0 ? -1 : keep_map(made, 1 + 2, READ_WRITE, 1);
 }
 
 /* The ring exists, and is mapped at another address. */
 static int do_ring_again(void)
 {
-	return map_pages(made, 1 + 2, READ_WRITE, 1);
+	return keep_map(made, 1 + 2, READ_WRITE, 1);
 }
 
 static int do_sampling_member(void)
 {
 	attr.sample_period = 1000000000;
 	attr.sample_type = PERF_SAMPLE_TID;
-	return open_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
+	return make_event(made, TALLY_OPEN_MEMBER, ALL_CPUS);
 }
 
 /* Makes an event with a ring (@other) and one that only counts (@made). */
 static int do_two(void)
 {
 	other = open_sampling(PERF_SAMPLE_IP, ALL_CPUS);
-	if (other < 0 || map_pages(other, 1 + 4, READ_WRITE, 0))
+	if (other < 0 || keep_map(other, 1 + 4, READ_WRITE, 0))
 		return -1;
-	made = open_event(-1, 0, ALL_CPUS);
+	made = make_event(-1, 0, ALL_CPUS);
 	return made;
 }
 
@@ -319,13 +311,13 @@ static int do_two_shared(void)
 
 static int do_shared_ring(void)
 {
-	return map_pages(made, 1 + 4, READ_WRITE, 0);
+	return keep_map(made, 1 + 4, READ_WRITE, 0);
 }
 
 static int do_one_ring(void)
 {
 	other = open_sampling(PERF_SAMPLE_IP, ALL_CPUS);
-	return other < 0 ? -1 : map_pages(other, 1 + 4, READ_WRITE, 0);
+	return other < 0 ? -1 : keep_map(other, 1 + 4, READ_WRITE, 0);
 }
 
 static int do_fd_output(void)
@@ -333,7 +325,7 @@ static int do_fd_output(void)
 	attr.sample_type = PERF_SAMPLE_TIME;
 	attr.sample_period = 1000000000;
 	o.perf_flags = PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP;
-	made = open_event(other, 0, ALL_CPUS);
+	made = make_event(other, 0, ALL_CPUS);
 	o.perf_flags = 0;
 	return made;
 }
@@ -342,7 +334,7 @@ static int do_tracepoint(void)
 {
 	attr.type = PERF_TYPE_TRACEPOINT;
 	attr.config = atoi(contents("/sys/kernel/tracing/events/sched/sched_switch/id"));
-	made = open_event(-1, 0, TASK);
+	made = make_event(-1, 0, TASK);
 	return made;
 }
 
@@ -364,7 +356,7 @@ static int do_attach_ring(void)
 
 static int do_ring_of_8(void)
 {
-	return map_pages(made, 1 + 8, PROT_READ, 0);
+	return keep_map(made, 1 + 8, PROT_READ, 0);
 }
 
 static int do_signals(void)
@@ -563,23 +555,21 @@ int main(int argc, char **argv)
 		errx(2, "usage: faildev SHARED");
 	shared = argv[1];
 	begin();
-	page_size = sysconf(_SC_PAGESIZE);
+	page_size = getpagesize();
 	snprintf(kbytes, sizeof(kbytes), "%.20s", contents(MLOCK_KBYTES));
 	set_allowance();
 	limit_memory();
-	device = open("/dev/tally", O_RDWR);
-	if (device < 0)
-		err(2, "/dev/tally");
-	meter = open_event(-1, 0, ALL_CPUS);
-	one_more = open_event(-1, 0, ALL_CPUS);
+	need_device();
+	meter = make_event(-1, 0, ALL_CPUS);
+	one_more = make_event(-1, 0, ALL_CPUS);
 	if (meter < 0 || one_more < 0)
 		err(2, "%s", why.text);
 	numbers(whole, sizeof(whole));
 	strcpy(o.name, "leader");
-	group = open_event(-1, 0, ALL_CPUS);
+	group = make_event(-1, 0, ALL_CPUS);
 	memset(o.name, 0, sizeof(o.name));
 	for (i = 1; i < 10; i++)
-		if (open_event(group, TALLY_OPEN_MEMBER, ALL_CPUS) < 0)
+		if (make_event(group, TALLY_OPEN_MEMBER, ALL_CPUS) < 0)
 			err(2, "%s", why.text);
 	numbers(before, sizeof(before));
 	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++) {

@@ -16,11 +16,7 @@
  * with mode=share, files are attached to its event.
  */
 #define _GNU_SOURCE
-#include <err.h>
 #include <stdbool.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include "fuzz.h"
 #include "fuzzring.h"
 #include "mlock.h"
@@ -44,7 +40,7 @@ static unsigned long (*outcomes)[ERRNOS];	/* shared by all processes */
 static int fault_fd = -1, calls_fd = -1;
 static void *pages[FILES];
 
-/* The id of the tracepoint sched:sched_switch; 0 if there is none. */
+/* The id of the tracepoint sched:sched_switch; -1 if there is none. */
 static int switch_id;
 
 /*
@@ -672,36 +668,19 @@ static void run(int seconds)
 	_exit(0);
 }
 
-/* The number in a file, such as the id of a tracepoint; 0 if there is no such file. */
-static int trace_id(const char *path)
-{
-	char text[16] = "";
-	int fd = open(path, O_RDONLY);
-
-	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return atoi(text);
-}
-
 static int open_counting(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(attr) };
-	struct tally_open o = {
-		.size = sizeof(o), .attr = (unsigned long)&attr, .pid = -1, .cpu = -1,
-		.group_fd = -1, .flags = TALLY_OPEN_ALL_CPUS,
-	};
-	int fd = ioctl(device, TALLY_IOC_OPEN, &o);
+	struct perf_event_attr attr = { SW(0) };
+	struct tally_open o = request(&attr, -1, -1, -1, 0);
 
-	if (fd < 0)
-		err(2, "an event on all CPUs");
-	return fd;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	return must_open(TALLY, &o);
 }
 
 /* No other process has rings any more. The allowance is that of mlock_kbytes. */
 static int check_memory(void)
 {
-	int kbytes = trace_id("/sys/module/tally/parameters/mlock_kbytes");
+	int kbytes = number_in("/sys/module/tally/parameters/mlock_kbytes", 0);
 	const char *wrong;
 
 	limit_memory();
@@ -735,16 +714,14 @@ int main(int argc, char **argv)
 
 	if (argc != 4 && (argc != 2 || strcmp(argv[1], "memory")))
 		errx(2, "usage: fuzz SECONDS PROCESSES SEED | memory");
-	page_size = sysconf(_SC_PAGESIZE);
+	page_size = getpagesize();
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
-	device = open("/dev/tally", O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		err(2, "/dev/tally");
+	need_device();
 	if (argc == 2)
 		return check_memory();
 	seconds = atoi(argv[1]);
 	processes = atoi(argv[2]);
-	switch_id = trace_id("/sys/kernel/tracing/events/sched/sched_switch/id");
+	switch_id = trace_id("sched/sched_switch");
 	calls_fd = open("/sys/module/tally_recorder/parameters/calls", O_WRONLY | O_CLOEXEC);
 	outcomes = mmap(NULL, sizeof(*outcomes) * CALLS, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);

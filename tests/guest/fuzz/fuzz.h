@@ -3,27 +3,13 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <poll.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "either.h"
 
 #define FILES	24
 
-static int device;
 static int files[FILES];
-static long page_size;
 static int nr_cpus;
 static uint64_t state;
 static volatile int word;

@@ -12,7 +12,7 @@
 #define OTHER_SIGNAL (SIGRTMIN + 3)
 
 /* A mapping of a ring or of a part of it: @pages of the ring, from page @first on. */
-static struct ring {
+static struct mapped {
 	char *at;
 	unsigned int pages;
 	unsigned int first;
@@ -20,7 +20,7 @@ static struct ring {
 	uint64_t head;
 } rings[RINGS];
 
-static inline void forget_ring(struct ring *r)
+static inline void forget_ring(struct mapped *r)
 {
 	if (r->at)
 		munmap(r->at, r->pages * page_size);
@@ -29,14 +29,14 @@ static inline void forget_ring(struct ring *r)
 
 static inline void keep_ring(char *at, unsigned int pages, unsigned int first, int prot)
 {
-	struct ring *r = &rings[below(RINGS)];
+	struct mapped *r = &rings[below(RINGS)];
 
 	forget_ring(r);
-	*r = (struct ring){ .at = at, .pages = pages, .first = first, .prot = prot };
+	*r = (struct mapped){ .at = at, .pages = pages, .first = first, .prot = prot };
 }
 
 /* A random one of @rings; NULL if there is none. */
-static inline struct ring *any_ring(void)
+static inline struct mapped *any_ring(void)
 {
 	int i, from = below(RINGS);
 
@@ -73,9 +73,9 @@ static inline int try_ring(void)
 /* ---- parts of rings ---- */
 
 /* A part of a ring was unmapped or moved: the pages around it become two entries. */
-static inline void cut_out(struct ring *r, unsigned int from, unsigned int nr)
+static inline void cut_out(struct mapped *r, unsigned int from, unsigned int nr)
 {
-	struct ring was = *r;
+	struct mapped was = *r;
 	unsigned int behind = from + nr;
 
 	r->pages = from;
@@ -86,10 +86,10 @@ static inline void cut_out(struct ring *r, unsigned int from, unsigned int nr)
 			  was.prot);
 }
 
-static inline int move_part(struct ring *r, unsigned int from, unsigned int nr)
+static inline int move_part(struct mapped *r, unsigned int from, unsigned int nr)
 {
 	size_t size = nr * page_size, bigger = size + (one_in(10) ? page_size : 0);
-	struct ring was = *r;
+	struct mapped was = *r;
 	char *spot, *to;
 
 	spot = mmap(NULL, bigger, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -110,7 +110,7 @@ static inline int try_part(void)
 	static const int advices[] = {
 		MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_WILLNEED, MADV_DODUMP, MADV_FREE
 	};
-	struct ring *r = any_ring();
+	struct mapped *r = any_ring();
 	unsigned int from, nr;
 	char *at;
 
@@ -181,7 +181,7 @@ static inline void read_head(volatile char *at, uint64_t n)
 }
 
 /* Frees all records, as a reader does, without looking at them. */
-static inline void consume(struct ring *r)
+static inline void consume(struct mapped *r)
 {
 	uint64_t head = 0;
 
@@ -194,7 +194,7 @@ static inline void consume(struct ring *r)
 }
 
 /* Writes to a page that no program may write to. The write must fault. */
-static inline void must_fault(struct ring *r)
+static inline void must_fault(struct mapped *r)
 {
 	unsigned int page = below(r->pages);
 
@@ -209,7 +209,7 @@ static inline void must_fault(struct ring *r)
 
 static inline int try_scribble(void)
 {
-	struct ring *r = any_ring();
+	struct mapped *r = any_ring();
 
 	if (!r)
 		return 0;

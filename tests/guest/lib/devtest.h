@@ -9,35 +9,14 @@
 #ifndef DEVTEST_H
 #define DEVTEST_H
 
-#include <err.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/perf_event.h>
-#include <linux/tally.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static int device;
-static long page_size;
-static char *area;
-#define AREA 1024
+#include "either.h"
 
 static inline void tell(int good, const char *fmt, ...)
 {
@@ -64,31 +43,6 @@ static inline void expect(long ret, int error, const char *what)
 	tell(got == error, "%s: %s", what, outcome(ret));
 }
 
-static inline void touch(int pages)
-{
-	int i;
-
-	madvise(area, AREA * page_size, MADV_DONTNEED);
-	for (i = 0; i < pages; i++)
-		area[i * page_size] = 1;
-}
-
-static inline void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		err(2, "cpu %d", cpu);
-}
-
-/* Some kernels lack nanosleep() for 32-bit programs. poll() is there in all of them. */
-static inline void wait_ms(int ms)
-{
-	poll(NULL, 0, ms);
-}
-
 /*
  * Sleeps until the task was switched out. On a busy machine a short sleep may be over before
  * the kernel switches.
@@ -113,19 +67,11 @@ static inline void switch_out(void)
 	tries > 0;				\
 })
 
-static inline int nr_online(void)
-{
-	return sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 /* Runs for 20 ms of the caller's own time on a CPU. */
 static inline void busy_on(int cpu)
 {
-	clock_t end = clock() + CLOCKS_PER_SEC / 50;
-
 	run_on(cpu);
-	while (clock() < end)
-		;
+	spin(CLOCK_PROCESS_CPUTIME_ID, 20);
 }
 
 /*
@@ -142,35 +88,33 @@ static inline void busy_on(int cpu)
 
 static struct perf_event_attr attr;
 static struct tally_open o;
-static struct tally_error why = { .size = sizeof(why) };
 
 /* Sets up @attr and @o for the usual event: page faults of the caller. */
 static inline void usual(void)
 {
-	memset(&attr, 0, sizeof(attr));
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.size = sizeof(attr);
-	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
-	memset(&o, 0, sizeof(o));
-	o.size = sizeof(o);
-	o.attr = (unsigned long)&attr;
-	o.cpu = -1;
-	o.group_fd = -1;
-	o.perf_flags = PERF_FLAG_FD_CLOEXEC;
-	o.error = (unsigned long)&why;
+	attr = (struct perf_event_attr) { PAGE_FAULTS };
+	o = request(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	why.text[0] = '\0';
 }
 
 static inline int open_it(void)
 {
-	return ioctl(device, TALLY_IOC_OPEN, &o);
+	return open_as(TALLY, &o);
 }
 
-static inline uint64_t value_of(int fd)
+static inline int open_errno(int kind)
 {
-	uint64_t value[8] = { 0 };
+	int fd = open_as(kind, &o);
 
-	return read(fd, value, sizeof(value)) > 0 ? value[0] : ~0ULL;
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static inline const char *errno_name(int error)
+{
+	return error ? strerrorname_np(error) : "OK";
 }
 
 /*
@@ -227,11 +171,9 @@ static inline int read_values(int fd, struct tally_value *values, unsigned int *
 static inline int attach_to(const char *name)
 {
 	struct tally_attach at = { .size = sizeof(at) };
-	int fd;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
-	fd = ioctl(device, TALLY_IOC_ATTACH, &at);
-	return fd;
+	return ioctl(device, TALLY_IOC_ATTACH, &at);
 }
 
 /* TALLY_IOC_LINE with a line or a name. */
@@ -260,28 +202,6 @@ static inline int parse_it(const char *name)
 	return ioctl(device, TALLY_IOC_PARSE, &p);
 }
 
-static inline void *map(int fd, int prot)
-{
-	return mmap(NULL, page_size, prot, MAP_SHARED, fd, 0);
-}
-
-static inline void write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		err(2, "%s", path);
-	close(fd);
-}
-
-static inline void set_online(int cpu, int online)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	write_to(path, online ? "1" : "0");
-}
-
 /* Address of the kernel's first symbol of that name; 0 if there is none. */
 static inline uint64_t address_of(const char *symbol)
 {
@@ -295,39 +215,6 @@ static inline uint64_t address_of(const char *symbol)
 	if (f)
 		fclose(f);
 	return found;
-}
-
-/* The type number of a PMU; 0 if the kernel does not have the PMU. */
-static inline int type_of(const char *pmu)
-{
-	char path[128];
-	int type = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%d", &type) != 1)
-		type = 0;
-	if (f)
-		fclose(f);
-	return type;
-}
-
-/* The number of a tracepoint, such as "sched/sched_switch"; -1 if there is none. */
-static inline int trace_id(const char *event)
-{
-	char path[128];
-	FILE *f;
-	int id = -1;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", event);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%d", &id) != 1)
-			id = -1;
-		fclose(f);
-	}
-	return id;
 }
 
 #define BIT(cap)	(1ULL << (cap))
@@ -373,13 +260,8 @@ struct devtest {
 
 static inline int run_test(const struct devtest *t, int argc, char **argv)
 {
-	page_size = sysconf(_SC_PAGESIZE);
-	area = mmap(NULL, AREA * page_size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	madvise(area, AREA * page_size, MADV_NOHUGEPAGE);
-	device = open("/dev/tally", O_RDWR);
-	if (device < 0)
-		err(2, "/dev/tally");
+	begin_area();
+	need_device();
 	for (; t->name; t++) {
 		if (argc != 2 + t->arguments || strcmp(t->name, argv[1]))
 			continue;

@@ -5,35 +5,19 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
+#include "either.h"
 
 #define PERIOD_NS	10000000L
 #define MOST_CPUS	64
 
 static int seconds;
 
-static long long now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 static void *sleeper(void *arg)
 {
 	struct timespec ten_ms = { .tv_nsec = PERIOD_NS };
 	long long end, before, late, *worst = arg;
-	cpu_set_t cpus;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(*worst, &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
-		exit(2);
+	run_on(*worst);
 	*worst = 0;
 	end = now_ns() + seconds * 1000000000LL;
 	while ((before = now_ns()) < end) {
@@ -47,7 +31,7 @@ static void *sleeper(void *arg)
 
 int main(int argc, char **argv)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN), i;
+	long n = nr_online(), i;
 	long long worst[MOST_CPUS], most = 0;
 	pthread_t threads[MOST_CPUS];
 

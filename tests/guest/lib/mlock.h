@@ -3,15 +3,9 @@
 #ifndef MLOCK_H
 #define MLOCK_H
 
-#include <err.h>
-#include <errno.h>
 #include <linux/capability.h>
-#include <linux/tally.h>
-#include <stddef.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "either.h"
 
 /* CAP_IPC_LOCK allows to lock pages beyond the allowance. */
 static inline void may_lock(int may)
@@ -37,27 +31,26 @@ static inline void may_lock(int may)
  */
 static inline const char *wrong_allowance(int meter, int one_more, int pages)
 {
-	int nr_cpus = sysconf(_SC_NPROCESSORS_ONLN), cpu, prot = PROT_READ | PROT_WRITE;
-	size_t page = sysconf(_SC_PAGESIZE);
+	int nr_cpus = nr_online(), cpu, prot = PROT_READ | PROT_WRITE;
 	const char *wrong = NULL;
 	void *at[64], *more;
 
 	may_lock(0);
 	for (cpu = 0; cpu < nr_cpus && cpu < 64 && !wrong; cpu++) {
-		at[cpu] = mmap64(NULL, pages * page, prot, MAP_SHARED, meter, TALLY_RING_AT(cpu));
+		at[cpu] = map_pages(meter, pages, prot, TALLY_RING_AT(cpu));
 		if (at[cpu] == MAP_FAILED)
 			wrong = errno == EPERM ? "of the allowance for locked memory, some is taken" :
 						 "the allowance for locked memory cannot be tried";
 	}
-	more = mmap64(NULL, 2 * page, prot, MAP_SHARED, one_more, 0);
+	more = map_pages(one_more, 2, prot, 0);
 	if (!wrong && (more != MAP_FAILED || errno != EPERM))
 		wrong = "there is more than the allowance for locked memory";
 	may_lock(1);
 	if (more != MAP_FAILED)
-		munmap(more, 2 * page);
+		munmap(more, 2 * page_size);
 	while (cpu--)
 		if (at[cpu] != MAP_FAILED)
-			munmap(at[cpu], pages * page);
+			munmap(at[cpu], pages * page_size);
 	return wrong;
 }
 

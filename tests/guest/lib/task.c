@@ -15,35 +15,12 @@
  *	exec		starts itself again, as the same process
  */
 #define _GNU_SOURCE
-#include <err.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static void touch(long n)
-{
-	long size = sysconf(_SC_PAGESIZE), i;
-	char *area = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		err(1, "mmap");
-	madvise(area, n * size, MADV_NOHUGEPAGE);
-	for (i = 0; i < n; i++)
-		*(volatile char *)(area + i * size) = 1;
-	munmap(area, n * size);
-}
+#include "either.h"
 
 static void *touch_thread(void *n)
 {
-	touch((long)n);
+	touch_new((long)n);
 	return NULL;
 }
 
@@ -63,7 +40,7 @@ static void fork_many(long n)
 		pid_t child = fork();
 
 		if (!child) {
-			touch(i % 10 + 1);
+			touch_new(i % 10 + 1);
 			_exit(0);
 		}
 		if (child < 0)
@@ -73,28 +50,6 @@ static void fork_many(long n)
 	}
 	for (i = n < 20 ? n : 20; i; i--)
 		await_child();
-}
-
-static void spin(long ms)
-{
-	struct timespec t;
-	long long end;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	end = t.tv_sec * 1000000000LL + t.tv_nsec + ms * 1000000LL;
-	do {
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	} while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
-}
-
-static void run_on(long cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		err(1, "sched_setaffinity");
 }
 
 static void migrate(long n)
@@ -113,12 +68,12 @@ static void obey(const char *order, long n, char **argv)
 	int status;
 
 	if (!strcmp(order, "touch")) {
-		touch(n);
+		touch_new(n);
 	} else if (!strcmp(order, "fork")) {
 		pid_t child = fork();
 
 		if (!child) {
-			touch(n);
+			touch_new(n);
 			_exit(0);
 		}
 		if (child < 0 || waitpid(child, &status, 0) != child || status)
@@ -136,7 +91,7 @@ static void obey(const char *order, long n, char **argv)
 		while (n--)
 			nanosleep(&t, NULL);
 	} else if (!strcmp(order, "spin")) {
-		spin(n);
+		spin(CLOCK_PROCESS_CPUTIME_ID, n);
 	} else if (!strcmp(order, "on")) {
 		run_on(n);
 	} else if (!strcmp(order, "migrate")) {

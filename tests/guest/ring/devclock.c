@@ -21,15 +21,6 @@ static const struct {
 	{ CLOCK_TAI, "CLOCK_TAI" },
 };
 
-static uint64_t now(clockid_t id)
-{
-	struct timespec t;
-
-	if (clock_gettime(id, &t))
-		err(2, "clock %d", id);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 static void adjust(unsigned int what, long value)
 {
 	struct timex t = { .modes = what, .constant = value, .tick = value };
@@ -47,7 +38,7 @@ static void set_apart(void)
 {
 	adjust(ADJ_TAI, 37);
 	adjust(ADJ_TICK, 9000);
-	while (llabs((long long)(now(CLOCK_MONOTONIC_RAW) - now(CLOCK_MONOTONIC))) < 5000000)
+	while (llabs((long long)(ns_of(CLOCK_MONOTONIC_RAW) - ns_of(CLOCK_MONOTONIC))) < 5000000)
 		;
 	adjust(ADJ_TICK, 10000);
 }
@@ -87,9 +78,9 @@ static void one_clock(clockid_t id, const char *name)
 	}
 	for (i = 0; i <= ROUNDS; i++) {
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-		from = now(id);
+		from = ns_of(id);
 		touch(1);
-		to = now(id);
+		to = ns_of(id);
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		look(from, to, &nr, &strange);
 		/* In the first round the test's own pages are faulted in. */

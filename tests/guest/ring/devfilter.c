@@ -242,25 +242,17 @@ static int go[2];
 
 static pid_t waiting_child(void)
 {
-	pid_t child;
-	char c;
+	pid_t child = fork_waiting(go);
 
-	if (pipe(go))
-		err(2, "pipe");
-	child = fork();
 	if (child)
 		return child;
-	close(go[1]);
-	if (read(go[0], &c, 1) < 0)
-		_exit(2);
 	execl("/bin/true", "true", NULL);
 	_exit(2);
 }
 
 static void let_it_go(pid_t child)
 {
-	close(go[0]);
-	close(go[1]);
+	let_go_on(go);
 	waitpid(child, NULL, 0);
 }
 

@@ -13,7 +13,7 @@ static struct ring third_ring;
 
 static void not_mapped(int fd, int pages, uint64_t at, int error, const char *what)
 {
-	expect(map_at(fd, pages, PROT_READ, at) == MAP_FAILED ? -1 : 0, error, what);
+	expect(map_pages(fd, 1 + pages, PROT_READ, at) == MAP_FAILED ? -1 : 0, error, what);
 }
 
 /* ---- outputs ---- */
@@ -34,7 +34,7 @@ static void outputs_alike(int p, int p_to, int t, int t_to, const char *what)
 /* Opens a pair of events with attr, and redirects both to the pair that has rings. */
 static void new_outputs_alike(const char *what)
 {
-	int p = perf_open(-1), t = open_it();
+	int p = open_as(PERF, &o), t = open_it();
 
 	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, what);
 	close(p);
@@ -94,7 +94,7 @@ static void outputs(void)
 		tell(0, "pipe");
 	/* Another pair, of context switches, which the test makes by sleeping. */
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	p = perf_open(-1);
+	p = open_as(PERF, &o);
 	t = open_it();
 	outputs_alike(p, perf_ring.fd, t, tally_ring.fd, "to one that has a ring");
 	outputs_alike(p, p, t, t, "to itself");
@@ -183,7 +183,7 @@ static void map_all(int fd)
 	int cpu;
 
 	for (cpu = 0; cpu < nr_online(); cpu++)
-		if (map_at(fd, 1, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu)) == MAP_FAILED)
+		if (map_pages(fd, 2, PROT_READ | PROT_WRITE, TALLY_RING_AT(cpu)) == MAP_FAILED)
 			tell(0, "cpu %d: %m", cpu);
 }
 
@@ -344,7 +344,7 @@ static void only_to_write(void)
 
 	faults(PERF_SAMPLE_IP);
 	fd = open_it();
-	at = map_at(fd, 4, PROT_WRITE, 0);
+	at = map_pages(fd, 5, PROT_WRITE, 0);
 	/* A read of a page that is mapped write-only would fault for ever. */
 	alarm(60);
 	for (i = 0; i < 5 && at != MAP_FAILED; i++)
@@ -387,10 +387,10 @@ static void mappings(void)
 	tell(!munmap(at, 5 * page_size), "it is unmapped as a whole");
 	tally_ring.base = NULL;
 	/* A second mapping of the same size works; another size is refused. */
-	at = map_at(tally_ring.fd, 4, PROT_READ | PROT_WRITE, 0);
+	at = map_pages(tally_ring.fd, 5, PROT_READ | PROT_WRITE, 0);
 	tell(at != MAP_FAILED, "it can be mapped again");
 	not_mapped(tally_ring.fd, 8, 0, EINVAL, "another size");
-	tell(map_at(tally_ring.fd, 4, PROT_READ, 0) != MAP_FAILED, "the same size, twice");
+	tell(map_pages(tally_ring.fd, 5, PROT_READ, 0) != MAP_FAILED, "the same size, twice");
 	close(tally_ring.fd);
 	tally_ring.fd = -1;
 	tell(((volatile struct perf_event_mmap_page *)at)->data_size == (uint64_t)(4 * page_size),
@@ -422,7 +422,7 @@ static void memory(void)
 	fd = tally_ring.fd;
 	if (setrlimit(RLIMIT_MEMLOCK, &limit))
 		tell(0, "setrlimit: %m");
-	at = map_at(fd, 4096, PROT_READ, 0);
+	at = map_pages(fd, 4097, PROT_READ, 0);
 	tell(at != MAP_FAILED, "with CAP_IPC_LOCK there is no limit");
 	munmap(at, 4097 * page_size);
 	for (i = 0; i < 8; i++)
@@ -431,16 +431,16 @@ static void memory(void)
 		tell(0, "setuid: %m");
 	not_mapped(fd, 4096, 0, EPERM, "16 MiB without any right");
 	not_mapped(perf_ring.fd, 4096, 0, EPERM, "perf's");
-	at = map_at(fd, 64, PROT_READ, 0);
+	at = map_pages(fd, 65, PROT_READ, 0);
 	tell(at != MAP_FAILED, "but what is allowed");
 	for (i = 0; i < 8; i++)
-		if (map_at(fds[i], 128, PROT_READ, 0) == MAP_FAILED)
+		if (map_pages(fds[i], 129, PROT_READ, 0) == MAP_FAILED)
 			break;
 	tell(i >= 1 && i < 8 && errno == EPERM, "%d more", i);
-	tell(map_at(perf_ring.fd, 128, PROT_READ, 0) == MAP_FAILED, "and perf has none left");
+	tell(map_pages(perf_ring.fd, 129, PROT_READ, 0) == MAP_FAILED, "and perf has none left");
 	munmap(at, 65 * page_size);
 	close(fds[0]);
-	tell(map_at(fd, 32, PROT_READ, 0) != MAP_FAILED, "what is given back can be had again");
+	tell(map_pages(fd, 33, PROT_READ, 0) != MAP_FAILED, "what is given back can be had again");
 }
 
 static const struct devtest tests[] = {

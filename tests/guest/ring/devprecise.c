@@ -24,17 +24,6 @@
 /* An address of the made-up call chain in user space. */
 #define CHAIN_USER_IP 0x403333
 
-static uint64_t interrupts(void)
-{
-	unsigned long long nr;
-	FILE *f = fopen(INTERRUPT, "r");
-
-	if (!f || fscanf(f, "%llu", &nr) != 1)
-		err(2, INTERRUPT);
-	fclose(f);
-	return nr;
-}
-
 /* Makes interrupts on the caller's CPU, one after the other. */
 static void interrupt_all(void)
 {
@@ -42,9 +31,9 @@ static void interrupt_all(void)
 	int i;
 
 	for (i = 0; i < INTERRUPTS; i++) {
-		before = interrupts();
+		before = number_in(INTERRUPT, 0);
 		write_to(INTERRUPT, "1");
-		if (!eventually(interrupts() == before + 1))
+		if (!eventually(number_in(INTERRUPT, 0) == before + 1))
 			errx(2, "no interrupt");
 	}
 }
@@ -153,8 +142,8 @@ static void same_branches(void)
 		of_precise(PERF_SAMPLE_BRANCH_STACK);
 		attr.branch_sample_type |= kinds[i].bits;
 		/* Linux before 6.8 has no counters of branches. */
-		if (kinds[i].bits & BRANCH_COUNTERS && open_errno(1) == EINVAL) {
-			tell(open_errno(0) == EINVAL, "M5 %s: neither perf nor tally has them",
+		if (kinds[i].bits & BRANCH_COUNTERS && open_errno(PERF) == EINVAL) {
+			tell(open_errno(TALLY) == EINVAL, "M5 %s: neither perf nor tally has them",
 			     kinds[i].what);
 			continue;
 		}
@@ -200,18 +189,10 @@ static void same_user(void)
 	compare_both("M5 all fields, kernel excluded");
 }
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /* A driver knows the time of the default clock only. */
 static void other_clock(void)
 {
-	uint64_t begin = now();
+	uint64_t begin = now_ns();
 
 	of_precise(PERF_SAMPLE_TIME);
 	attr.use_clockid = 1;
@@ -221,7 +202,7 @@ static void other_clock(void)
 	switch_both(1);
 	interrupt_all();
 	switch_both(0);
-	tell(next(&tally_ring) && tally_ring.record[1] >= begin && tally_ring.record[1] <= now(),
+	tell(next(&tally_ring) && tally_ring.record[1] >= begin && tally_ring.record[1] <= now_ns(),
 	     "M5 a sample has the time of its event's clock, not the driver's");
 	neither();
 }

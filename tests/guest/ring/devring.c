@@ -225,16 +225,15 @@ static void lost(void)
 /* Checks the records from the newest to the oldest; returns how many are whole. */
 static int check_backward(struct ring *r, int made)
 {
-	struct perf_event_header *h = (void *)r->record;
+	struct perf_event_header *h;
 	uint64_t at = r->page->data_head, end = at + r->size;
 	uint64_t addr, last = 0;
 	int nr = 0;
 
 	while (at < end) {
-		copy_out(r, at, h, sizeof(*h));
-		if (h->size < 24 || h->size > end - at)
+		h = copy_record(r, at, end);
+		if (!h || h->size < 24)
 			break;
-		copy_out(r, at, h, h->size);
 		addr = ((uint64_t *)(h + 1))[1];
 		if (h->type != PERF_RECORD_SAMPLE || (last && addr != last - page_size)) {
 			tell(0, "record %d from the end: type %u, address %llx after %llx", nr,
@@ -306,7 +305,7 @@ static void mapped_alike(unsigned long pages, int prot, int flags, uint64_t at)
 
 static void opened_alike(const char *what)
 {
-	int p = open_errno(1), t = open_errno(0);
+	int p = open_errno(PERF), t = open_errno(TALLY);
 
 	tell(p == t, "%s: %s, perf %s", what, errno_name(t), errno_name(p));
 }
@@ -374,7 +373,7 @@ static void errors(void)
 
 static void inherit(void)
 {
-	int status, nr = 0, others = 0;
+	int nr = 0, others = 0;
 	struct perf_event_header *h;
 	uint32_t pid;
 	pid_t child;
@@ -386,12 +385,7 @@ static void inherit(void)
 	if (both(64, PROT_READ | PROT_WRITE))
 		return;
 	switch_both(1);
-	child = fork();
-	if (!child) {
-		touch(20);
-		_exit(0);
-	}
-	waitpid(child, &status, 0);
+	child = touch_in_child(20);
 	switch_both(0);
 	while ((h = next(&tally_ring))) {
 		pid = *(uint32_t *)(h + 1);
@@ -410,15 +404,14 @@ static uint64_t throttled(struct ring *r, const char *whose)
 {
 	uint64_t begins = 0, ends = 0, samples = 0;
 	struct perf_event_header *h;
-	struct timespec now, begin;
-	int good = 1, ms;
+	uint64_t end;
+	int good = 1;
 
 	ioctl(r->fd, PERF_EVENT_IOC_ENABLE, 0);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		ms = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000;
-	} while (ms < 500 || (!r->page->data_head && ms < 60000));
+	end = now_ns() + 60000000000ULL;
+	spin(CLOCK_MONOTONIC, 500);
+	while (!r->page->data_head && now_ns() < end)
+		;
 	ioctl(r->fd, PERF_EVENT_IOC_DISABLE, 0);
 	while ((h = next(r))) {
 		samples += h->type == PERF_RECORD_SAMPLE;

@@ -8,114 +8,28 @@
 
 #include "devtest.h"
 
-#define LARGEST 65536
-
-struct ring {
-	int fd;
-	char *base;
-	unsigned long size;
-	volatile struct perf_event_mmap_page *page;
-	uint64_t id;
-	uint64_t tail;
-	/* A copy of one record, in one piece. */
-	uint64_t record[LARGEST / 8];
-};
-
 static struct ring perf_ring, tally_ring;
-
-static inline int perf_open(int group)
-{
-	return syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, group,
-		       PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Opens an event of perf or of tally, in the group of o.group_fd. */
-static inline int open_one(int perf)
-{
-	return perf ? perf_open(o.group_fd) : open_it();
-}
-
-static inline int open_errno(int perf)
-{
-	int fd = open_one(perf);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static inline const char *errno_name(int error)
-{
-	return error ? strerrorname_np(error) : "OK";
-}
-
-static inline void *map_at(int fd, int pages, int prot, uint64_t at)
-{
-	return mmap64(NULL, (1 + pages) * page_size, prot, MAP_SHARED, fd, at);
-}
-
-static inline int map_ring(struct ring *r, int fd, int pages, int prot, uint64_t at)
-{
-	memset(r, 0, sizeof(*r));
-	r->fd = fd;
-	r->size = pages * page_size;
-	r->base = map_at(fd, pages, prot, at);
-	if (r->base == MAP_FAILED) {
-		r->base = NULL;
-		return -1;
-	}
-	r->page = (void *)r->base;
-	return ioctl(fd, PERF_EVENT_IOC_ID, &r->id);
-}
-
-static inline void unmap_ring(struct ring *r)
-{
-	if (r->base)
-		munmap(r->base, page_size + r->size);
-	if (r->fd >= 0)
-		close(r->fd);
-	r->base = NULL;
-	r->fd = -1;
-}
-
-static inline void copy_out(struct ring *r, uint64_t at, void *to, unsigned long nr)
-{
-	unsigned long i;
-
-	for (i = 0; i < nr; i++)
-		((char *)to)[i] = r->base[page_size + ((at + i) & (r->size - 1))];
-}
 
 /* The next record of a forward ring; NULL if there is none. */
 static inline struct perf_event_header *next(struct ring *r)
 {
-	struct perf_event_header *h = (void *)r->record;
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	struct perf_event_header *h, *copy = (void *)r->record;
+	uint64_t head = head_of(r);
 
 	if (r->tail == head)
 		return NULL;
-	copy_out(r, r->tail, h, sizeof(*h));
-	if (h->size < sizeof(*h) || h->size & 7 || r->tail + h->size > head) {
-		tell(0, "a record of %u bytes, with %llu left", h->size,
+	h = copy_record(r, r->tail, head);
+	if (!h)
+		tell(0, "a record of %u bytes, with %llu left", copy->size,
 		     (unsigned long long)(head - r->tail));
-		r->tail = head;
-		return NULL;
-	}
-	copy_out(r, r->tail, h, h->size);
-	r->tail += h->size;
+	r->tail = h ? r->tail + h->size : head;
 	return h;
-}
-
-static inline void done(struct ring *r)
-{
-	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }
 
 /* Opens an event of perf and one of tally with the same attr, and maps their rings. */
 static inline int both(int pages, int prot)
 {
-	int fd = perf_open(-1);
+	int fd = open_as(PERF, &o);
 
 	if (fd < 0 || map_ring(&perf_ring, fd, pages, prot, 0)) {
 		tell(0, "perf's: %m");
@@ -134,7 +48,7 @@ static inline void open_both(void)
 {
 	memset(&perf_ring, 0, sizeof(perf_ring));
 	memset(&tally_ring, 0, sizeof(tally_ring));
-	perf_ring.fd = perf_open(-1);
+	perf_ring.fd = open_as(PERF, &o);
 	tally_ring.fd = open_it();
 	if (perf_ring.fd < 0 || tally_ring.fd < 0)
 		tell(0, "open: %m: %s", why.text);
@@ -333,13 +247,6 @@ static inline int count_samples(struct ring *r, uint64_t *lost)
 			*lost += ((uint64_t *)(h + 1))[1];
 	}
 	return nr;
-}
-
-static inline int polled_for(int fd, int ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, ms) == 1 ? p.revents : 0;
 }
 
 static inline int polled(int fd)

@@ -55,26 +55,26 @@ static void close_group(struct group *g)
 static int open_group(struct group *g, int nr, int sampler, uint64_t format, int pages)
 {
 	struct tally_value values[64];
-	int i, perf = g == &perf_group;
+	int i, kind = g == &perf_group ? PERF : TALLY;
 
 	memset(g->times, 0, sizeof(g->times));
 	for (i = 0; i < nr; i++) {
 		describe(i, sampler, format);
 		o.group_fd = i ? g->fds[0] : -1;
 		o.flags = i == 2 && sampler != 2 ? TALLY_OPEN_MEMBER : 0;
-		g->fds[i] = open_one(perf);
+		g->fds[i] = open_as(kind, &o);
 		if (g->fds[i] < 0) {
 			tell(0, "member %d, format %llu: %m: %s", i, (unsigned long long)format,
-			     perf ? "perf" : why.text);
+			     kind == PERF ? "perf" : why.text);
 			return -1;
 		}
-		if (perf && ioctl(g->fds[i], PERF_EVENT_IOC_ID, &g->ids[i]))
+		if (kind == PERF && ioctl(g->fds[i], PERF_EVENT_IOC_ID, &g->ids[i]))
 			tell(0, "id: %m");
-		if (!perf && o.flags)
+		if (kind == TALLY && o.flags)
 			g->fds[i] = -1;
 	}
 	g->nr = nr;
-	if (!perf) {
+	if (kind == TALLY) {
 		if (read_values(g->fds[0], values, NULL) != nr)
 			tell(0, "values: %m");
 		for (i = 0; i < nr; i++)
@@ -321,7 +321,7 @@ static void inherited_reads(void)
 {
 	faults(PERF_SAMPLE_READ);
 	attr.inherit = 1;
-	tell(open_errno(1) == EINVAL, "inherited, without TID: perf takes none");
+	tell(open_errno(PERF) == EINVAL, "inherited, without TID: perf takes none");
 	refused(EINVAL, TALLY_FIELD_ATTR_BIT(1), "nor does tally");
 	faults(PERF_SAMPLE_READ | PERF_SAMPLE_TID);
 	attr.inherit = 1;
@@ -447,7 +447,7 @@ static int change_group(pid_t child, unsigned int *seen)
 static void changes(void)
 {
 	unsigned int seen[8] = { 0 }, i, rounds = 0, kinds = 0;
-	struct timespec begin, now;
+	uint64_t end = now_ns() + 120000000000ULL;
 	int good = 1, enough;
 	pid_t child;
 
@@ -461,15 +461,13 @@ static void changes(void)
 			touch(200);
 		_exit(0);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		good &= change_group(child, seen);
 		rounds++;
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		for (i = 0, kinds = 0; i < 8; i++)
 			kinds += !!seen[i];
 		enough = rounds >= ROUNDS && kinds >= 4;
-	} while (good && !enough && now.tv_sec < begin.tv_sec + 120);
+	} while (good && !enough && now_ns() < end);
 	*go_on = 0;
 	waitpid(child, NULL, 0);
 	printf("# samples of groups of 1 to 8: %u %u %u %u %u %u %u %u\n", seen[0], seen[1],
@@ -482,7 +480,7 @@ static void changes(void)
 
 #if defined(__x86_64__) || defined(__i386__)
 /* The leader is a breakpoint in the kernel, which is hit in a context like an NMI's. */
-static int read_in_nmi(int perf, uint64_t *faults_seen)
+static int read_in_nmi(int kind, uint64_t *faults_seen)
 {
 	static const uint64_t siblings[] = {
 		PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK,
@@ -498,7 +496,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 	attr.bp_addr = address_of("print_fatal_signals");
 	attr.bp_len = 4;
 	attr.read_format = PERF_FORMAT_GROUP;
-	fds[0] = open_one(perf);
+	fds[0] = open_as(kind, &o);
 	o.group_fd = fds[0];
 	for (i = 1; i < 4; i++) {
 		faults(0);
@@ -507,7 +505,7 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 		attr.wakeup_events = 0;
 		attr.disabled = 0;
 		o.group_fd = fds[0];
-		fds[i] = open_one(perf);
+		fds[i] = open_as(kind, &o);
 	}
 	control = open("/proc/sys/kernel/print-fatal-signals", O_WRONLY);
 	if (fds[0] < 0 || fds[3] < 0 || control < 0 ||
@@ -532,12 +530,12 @@ static int read_in_nmi(int perf, uint64_t *faults_seen)
 		 * A clock that advances by ticks may be 0 in the first sample. While another
 		 * CPU holds the lock of the task's events, tally's clocks stand still.
 		 */
-		least = nr > 1 && perf;
+		least = nr > 1 && kind == PERF;
 		if (h->size != 8 + 5 * 8 || at[0] != 4 || at[1] != (uint64_t)nr ||
 		    at[3] < last[0] + least || at[4] < last[1] + least) {
 			good = 0;
 			printf("# no. %d of %s: type %u, size %u, %llu members: %llu %llu %llu %llu, clocks before: %llu %llu\n",
-			       nr, perf ? "perf" : "tally", h->type, h->size,
+			       nr, maker(kind), h->type, h->size,
 			       (unsigned long long)at[0], (unsigned long long)at[1],
 			       (unsigned long long)at[2], (unsigned long long)at[3],
 			       (unsigned long long)at[4], (unsigned long long)last[0],
@@ -563,10 +561,10 @@ static void nmi_reads(void)
 	uint64_t perfs[10] = { 0 }, tallys[10] = { 0 };
 	int p, t;
 
-	p = read_in_nmi(1, perfs);
-	p = read_in_nmi(1, perfs);
-	t = read_in_nmi(0, tallys);
-	t = read_in_nmi(0, tallys);
+	p = read_in_nmi(PERF, perfs);
+	p = read_in_nmi(PERF, perfs);
+	t = read_in_nmi(TALLY, tallys);
+	t = read_in_nmi(TALLY, tallys);
 	tell(p == 10 && t == 10 && !memcmp(perfs, tallys, sizeof(perfs)) && tallys[9] == 9000,
 	     "in %d NMIs: page faults and clocks as in perf's %d: %llu, %llu", t, p,
 	     (unsigned long long)tallys[9], (unsigned long long)perfs[9]);
@@ -579,7 +577,7 @@ static void nmi_reads(void)
  * Returns how many samples of 100 have counts that differ: QEMU adds cycles to one of
  * the counters, also for perf, and more of them if its host is busy.
  */
-static int read_cycles(int perf, int noise)
+static int read_cycles(int kind, int noise)
 {
 	int fds[3], nr = 0, good = 1, differ = 0, old = 0, members = 2, i;
 	long long apart;
@@ -591,7 +589,7 @@ static int read_cycles(int perf, int noise)
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
 	attr.sample_period = 1000000;
 	attr.read_format = PERF_FORMAT_GROUP | TIMES | PERF_FORMAT_ID;
-	fds[0] = open_one(perf);
+	fds[0] = open_as(kind, &o);
 	if (fds[0] < 0) {
 		expect(fds[0], ENOENT, "there is no PMU");
 		return 0;
@@ -603,11 +601,11 @@ static int read_cycles(int perf, int noise)
 	attr.type = PERF_TYPE_RAW;
 	attr.config = 0x11;
 	o.group_fd = fds[0];
-	fds[1] = open_one(perf);
+	fds[1] = open_as(kind, &o);
 	/* QEMU may not have instructions. */
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-	fds[2] = open_one(perf);
+	fds[2] = open_as(kind, &o);
 	members += fds[2] >= 0;
 	if (fds[1] < 0 || map_ring(&third_ring, fds[0], 64, PROT_READ | PROT_WRITE, 0)) {
 		tell(0, "cycles: %m: %s", why.text);
@@ -626,7 +624,7 @@ static int read_cycles(int perf, int noise)
 			at[1] >= times[0] && at[2] >= times[1] && at[1] >= at[2] &&
 			at[3] >= last[0] && at[5] >= last[1] && at[4] == third_ring.id;
 		/* tally counts once all members are on. One may overflow before. */
-		if (!perf && !at[3])
+		if (kind == TALLY && !at[3])
 			continue;
 		apart = at[3] - last[0] - (at[5] - last[1]);
 		differ += llabs(apart) > 1000;
@@ -642,7 +640,7 @@ static int read_cycles(int perf, int noise)
 	}
 	tell(good && nr >= 10 && (differ <= nr / 4 || noise > 10) && old <= nr / 20,
 	     "%s: %d samples of cycles with their sibling's, %d of which differ, %d are old",
-	     perf ? "perf" : "tally", nr, differ, old);
+	     maker(kind), nr, differ, old);
 	for (i = 1; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -655,7 +653,7 @@ static void interrupts(void)
 #if defined(__x86_64__) || defined(__i386__)
 	nmi_reads();
 #endif
-	read_cycles(0, read_cycles(1, 100));
+	read_cycles(TALLY, read_cycles(PERF, 100));
 }
 
 static const struct devtest tests[] = {

@@ -5,7 +5,6 @@
  *	devwake wakeup|sleeper|redirected|epoll_late|by_signal|feedback
  */
 #define _GNU_SOURCE
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include "devring.h"
 
@@ -14,7 +13,7 @@
 
 /* ---- wake-ups ---- */
 
-/* The child calls a function for each let_go(), and exits when this pipe is closed. */
+/* The child calls a function for each let_one_go(), and exits when this pipe is closed. */
 static int gate[2];
 
 static pid_t at_the_gate(void (*something)(void))
@@ -35,7 +34,7 @@ static pid_t at_the_gate(void (*something)(void))
 	_exit(0);
 }
 
-static void let_go(void)
+static void let_one_go(void)
 {
 	if (write(gate[1], "", 1) != 1)
 		err(2, "the child");
@@ -44,6 +43,15 @@ static void let_go(void)
 static void one_fault(void)
 {
 	touch(1);
+}
+
+/* Prepares an event of a child that faults once for each let_one_go(). */
+static pid_t child_that_faults(void)
+{
+	faults(PERF_SAMPLE_IP);
+	attr.disabled = 0;
+	o.pid = at_the_gate(one_fault);
+	return o.pid;
 }
 
 static void wakes(const char *what, int after)
@@ -101,16 +109,13 @@ static void sleeper(void)
 	int fd, woken = 0;
 	pid_t child;
 
-	faults(PERF_SAMPLE_IP);
-	attr.disabled = 0;
-	child = at_the_gate(one_fault);
-	o.pid = child;
+	child = child_that_faults();
 	fd = open_it();
 	if (fd < 0 || map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0)) {
 		tell(0, "%m");
 		return;
 	}
-	let_go();
+	let_one_go();
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
@@ -120,7 +125,7 @@ static void sleeper(void)
 		tally_ring.tail = tally_ring.page->data_head;
 		done(&tally_ring);
 		if (woken < 20)
-			let_go();
+			let_one_go();
 		else
 			close(gate[1]);
 	}
@@ -137,17 +142,14 @@ static void redirected(void)
 	int fd, t, nr;
 	pid_t child;
 
-	faults(PERF_SAMPLE_IP);
-	attr.disabled = 0;
-	child = at_the_gate(one_fault);
-	o.pid = child;
+	child = child_that_faults();
 	fd = open_it();
 	t = open_it();
 	if (map_ring(&tally_ring, fd, 1, PROT_READ | PROT_WRITE, 0) ||
 	    ioctl(t, PERF_EVENT_IOC_SET_OUTPUT, fd))
 		tell(0, "SET_OUTPUT: %m");
 	p.fd = t;
-	let_go();
+	let_one_go();
 	nr = poll(&p, 1, PATIENCE_MS);
 	tell(nr == 1 && p.revents == POLLIN, "it is woken: %#x", p.revents);
 	close(gate[1]);
@@ -315,23 +317,15 @@ static void by_signal(void)
 
 #define WHILE_MS 300
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
-}
-
 /* Waits until @fd has counted @many since @before, or for PATIENCE_MS. */
 static uint64_t wait_for_many(int fd, uint64_t before, uint64_t many)
 {
-	uint64_t end = now_ms() + PATIENCE_MS, now;
+	uint64_t end = now_ns() + PATIENCE_MS * 1000000ULL, now;
 
 	do {
 		wait_ms(WHILE_MS);
 		now = value_of(fd) - before;
-	} while (now < many && now_ms() < end);
+	} while (now < many && now_ns() < end);
 	return now;
 }
 
@@ -345,7 +339,7 @@ static int open_tracepoint(const char *name, int pages)
 	o.pid = -1;
 	o.cpu = 0;
 	fd = open_it();
-	if (fd < 0 || map_at(fd, pages, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
+	if (fd < 0 || map_pages(fd, 1 + pages, PROT_READ | PROT_WRITE, 0) == MAP_FAILED)
 		tell(0, "%s: %m: %s", name, why.text);
 	return fd;
 }
@@ -374,13 +368,13 @@ static void signals_of_signals(int files)
 	for (i = 0; i < files; i++)
 		ioctl(fd[i], PERF_EVENT_IOC_ENABLE, 0);
 	kill(getpid(), SIGUSR1);
-	begin = now_ms();
+	begin = now_ns();
 	for (i = 0; i < files; i++)
 		before[i] = value_of(fd[i]);
 	for (i = 0; i < files; i++) {
 		after = wait_for_many(fd[i], before[i], 3);
 		/* At most two signals of each file are allowed in a millisecond. */
-		most = files * 2 * (now_ms() - begin + 1);
+		most = files * 2 * (now_ns() - begin + 1);
 		tell(after >= 3 && after <= most, "%d files: %llu signals of %llu at most",
 		     files, (unsigned long long)after, (unsigned long long)most);
 	}
@@ -403,7 +397,7 @@ static void ends_of_interrupts(void)
 	o.cpu = 0;
 	fd = open_it();
 	/* The ring is overwritten, so it never fills, and each sample wakes. */
-	if (fd < 0 || map_at(fd, 16, PROT_READ, 0) == MAP_FAILED)
+	if (fd < 0 || map_pages(fd, 17, PROT_READ, 0) == MAP_FAILED)
 		tell(0, "the end of interrupts: %m: %s", why.text);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	before = value_of(fd);

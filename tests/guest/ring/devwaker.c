@@ -29,7 +29,6 @@ struct records {
 
 static struct ring rings[2][NR];
 static struct records seen[2][NR];
-static const char *const makers[] = { "tally", "perf" };
 
 static pid_t task;
 static int to_task[2], from_task[2];
@@ -111,15 +110,16 @@ static void of_wakings(int cpu)
 
 static int open_rings(void)
 {
-	int perf, i, fd;
+	int kind, i, fd;
 
-	for (perf = 0; perf < 2; perf++) {
+	for (kind = TALLY; kind >= PERF; kind--) {
 		for (i = 0; i < NR; i++) {
 			of_wakings(cpus[i]);
-			fd = open_one(perf);
-			if (fd >= 0 && !map_ring(&rings[perf][i], fd, 16, PROT_READ | PROT_WRITE, 0))
+			fd = open_as(kind, &o);
+			if (fd >= 0 &&
+			    !map_ring(&rings[kind][i], fd, 16, PROT_READ | PROT_WRITE, 0))
 				continue;
-			tell(0, "%s, cpu %d: %m: %s", makers[perf], cpus[i], why.text);
+			tell(0, "%s, cpu %d: %m: %s", maker(kind), cpus[i], why.text);
 			return -1;
 		}
 	}
@@ -128,12 +128,12 @@ static int open_rings(void)
 
 static void switch_all(unsigned long request)
 {
-	int perf, i;
+	int kind, i;
 
 	tell(eventually(sleeps()), "the task sleeps");
-	for (perf = 0; perf < 2; perf++)
+	for (kind = TALLY; kind >= PERF; kind--)
 		for (i = 0; i < NR; i++)
-			ioctl(rings[perf][i].fd, request, 0);
+			ioctl(rings[kind][i].fd, request, 0);
 }
 
 /* A sample begins with the fields of the event, and any other record ends with them. */
@@ -158,23 +158,23 @@ static void take(const struct perf_event_header *h, int cpu, struct records *r)
 static void drain(void)
 {
 	struct perf_event_header *h;
-	int perf, i;
+	int kind, i;
 
-	for (perf = 0; perf < 2; perf++) {
+	for (kind = TALLY; kind >= PERF; kind--) {
 		for (i = 0; i < NR; i++) {
-			while ((h = next(&rings[perf][i])))
-				take(h, cpus[i], &seen[perf][i]);
-			done(&rings[perf][i]);
+			while ((h = next(&rings[kind][i])))
+				take(h, cpus[i], &seen[kind][i]);
+			done(&rings[kind][i]);
 		}
 	}
 }
 
-static void check_ring(int perf, int i)
+static void check_ring(int kind, int i)
 {
-	struct records *r = &seen[perf][i];
+	struct records *r = &seen[kind][i];
 	uint64_t counts[2] = { 0 }, others;
 
-	if (read(rings[perf][i].fd, counts, sizeof(counts)) != sizeof(counts))
+	if (read(rings[kind][i].fd, counts, sizeof(counts)) != sizeof(counts))
 		tell(0, "read: %m");
 	r->value = counts[0];
 	r->lost = counts[1];
@@ -186,7 +186,7 @@ static void check_ring(int perf, int i)
 	tell(r->samples && !r->strange && (i == WAKERS ? others >= 1 : !r->waker) &&
 	     (cpus[i] < 0 ? !others : r->value >= r->samples + r->lost),
 	     "%s, cpu %d: counted %llu, %llu samples, %llu by the waker, %llu lost, %llu switches, %llu strange",
-	     makers[perf], cpus[i], (unsigned long long)r->value,
+	     maker(kind), cpus[i], (unsigned long long)r->value,
 	     (unsigned long long)r->samples, (unsigned long long)r->waker,
 	     (unsigned long long)r->lost, (unsigned long long)r->switches,
 	     (unsigned long long)r->strange);
@@ -194,7 +194,7 @@ static void check_ring(int perf, int i)
 
 static void wakings(char **arguments)
 {
-	int rounds = atoi(arguments[0]), perf, i;
+	int rounds = atoi(arguments[0]), kind, i;
 
 	start_task();
 	if (open_rings())
@@ -207,15 +207,15 @@ static void wakings(char **arguments)
 	}
 	switch_all(PERF_EVENT_IOC_DISABLE);
 	drain();
-	for (perf = 0; perf < 2; perf++)
+	for (kind = TALLY; kind >= PERF; kind--)
 		for (i = 0; i < NR; i++)
-			check_ring(perf, i);
+			check_ring(kind, i);
 	for (i = 0; i < NR; i++)
 		tell(!memcmp(&seen[0][i], &seen[1][i], sizeof(seen[0][i])),
 		     "perf's ring of cpu %d has as many of each", cpus[i]);
-	for (perf = 0; perf < 2; perf++)
+	for (kind = TALLY; kind >= PERF; kind--)
 		for (i = 0; i < NR; i++)
-			unmap_ring(&rings[perf][i]);
+			unmap_ring(&rings[kind][i]);
 	end_task();
 }
 
@@ -231,19 +231,19 @@ static void outputs(void)
 {
 	/* The waker itself, and all that runs on a CPU. */
 	int pids[] = { 0, -1, -1 }, on[] = { -1, 0, 1 };
-	int perf, i, k, fd, got, nr = 0, all = 0;
+	int kind, i, k, fd, got, nr = 0, all = 0;
 
 	start_task();
 	if (open_rings())
 		return;
-	for (perf = 0; perf < 2; perf++) {
+	for (kind = TALLY; kind >= PERF; kind--) {
 		for (i = 0; i < 2 * NR; i++) {
 			for (k = 0; k < NR; k++) {
 				of_wakings(i < NR ? cpus[i] : on[i - NR]);
 				if (i >= NR)
 					o.pid = pids[i - NR];
-				fd = open_one(perf);
-				got = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings[perf][k].fd) ?
+				fd = open_as(kind, &o);
+				got = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings[kind][k].fd) ?
 				      errno : 0;
 				nr += got == (one_at_a_time(o.pid, o.cpu, task, cpus[k]) ? 0 :
 					      EINVAL);

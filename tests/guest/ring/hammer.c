@@ -27,11 +27,9 @@ static volatile int resting;
 
 static void *faulter(void *unused)
 {
-	char *mine = mmap(NULL, 64 * page_size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mine = new_area(64);
 	int i, round = 0;
 
-	madvise(mine, 64 * page_size, MADV_NOHUGEPAGE);
 	faulter_tid = syscall(SYS_gettid);
 	while (faulting) {
 		if (faulting > 1) {
@@ -141,8 +139,8 @@ static void check_lost(struct perf_event_header *h)
 /* Reads and checks all records that are in the ring now; returns their number. */
 static int drain(struct ring *r)
 {
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	struct perf_event_header *h = (void *)r->record;
+	struct perf_event_header *h;
+	uint64_t head = head_of(r);
 	struct event *e;
 	int nr = 0;
 
@@ -151,13 +149,12 @@ static int drain(struct ring *r)
 		printf("# head %" PRIx64 " tail %" PRIx64 "\n", head, r->tail);
 	}
 	while (r->tail != head) {
-		copy_out(r, r->tail, h, sizeof(*h));
-		if (h->size < sizeof(*h) || h->size & 7 || h->size > head - r->tail) {
-			complain(h, "header");
+		h = copy_record(r, r->tail, head);
+		if (!h) {
+			complain((void *)r->record, "header");
 			r->tail = head;
 			break;
 		}
-		copy_out(r, r->tail, h, h->size);
 		r->tail += h->size;
 		nr++;
 		if (h->type == PERF_RECORD_LOST) {
@@ -172,7 +169,7 @@ static int drain(struct ring *r)
 		e->seen++;
 		check_sample(h, r, e);
 	}
-	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+	done(r);
 	records += nr;
 	return nr;
 }
@@ -269,18 +266,10 @@ static void exact(const char *name, int seconds, int pages)
 		open_all_cpus(pages);
 	else
 		open_each_cpu(pages);
-	for (i = 0; i < nr_cpus && !task; i++) {
+	if (!task) {
 		/* The sequences go on from the last run. */
-		FILE *f = fopen(HAMMER "made", "r");
-		uint64_t n[LEVELS];
-		int cpu, k;
-
-		while (f && fscanf(f, "%d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu,
-				   &n[0], &n[1], &n[2], &n[3]) == 5)
-			for (k = 0; k < LEVELS; k++)
-				last_seq[cpu][k] = n[k];
-		if (f)
-			fclose(f);
+		passes(made);
+		memcpy(last_seq, made_on, sizeof(last_seq));
 	}
 	read_events();
 	/* A group counts when all members are enabled; records may come sooner. */
@@ -317,7 +306,7 @@ static void exact(const char *name, int seconds, int pages)
 		tell_all(PERF_EVENT_IOC_DISABLE, FAULTS, KINDS);
 		while (drain_all())
 			;
-		put_text(HAMMER "pass", "1");
+		write_to(HAMMER "pass", "1");
 	}
 	tell_all(PERF_EVENT_IOC_DISABLE, 0, KINDS);
 	drain_all();
@@ -373,7 +362,7 @@ static uint64_t gaps, told_in_walks, walks, oldest_missing;
 /* Copies the data of a paused ring. */
 static void snapshot(struct ring *r, char *to, uint64_t *head)
 {
-	*head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	*head = head_of(r);
 	memcpy(to, r->base + page_size, r->size);
 }
 
@@ -622,12 +611,12 @@ static void abuse_for(double part, int compare)
 		     without / 4);
 	/* Afterwards the rings work as before. */
 	for (i = 0; i < nr_rings; i++) {
-		put_text(HAMMER "pass", "1");
+		write_to(HAMMER "pass", "1");
 		rings[i].tail = rings[i].page->data_head;
 		rings[i].page->data_tail = rings[i].tail;
 	}
 	read_events();
-	put_text(HAMMER "pass", "1");
+	write_to(HAMMER "pass", "1");
 	for (i = 0; i < nr_rings; i++) {
 		records = 0;
 		last_seq[i][0] = last_seq[i][2] = 0;
@@ -658,8 +647,8 @@ static void *remapper(void *unused)
 
 	while (abusing) {
 		n = i++ % nr_cpus;
-		again[n] = mmap64(NULL, 9 * page_size, PROT_READ | (i % 3 ? PROT_WRITE : 0),
-				  MAP_SHARED, leader, TALLY_RING_AT(n));
+		again[n] = map_pages(leader, 9, PROT_READ | (i % 3 ? PROT_WRITE : 0),
+				     TALLY_RING_AT(n));
 		if (again[n] == MAP_FAILED)
 			continue;
 		/* Pieces are refused. */
@@ -681,7 +670,7 @@ static void *mapper(void *unused)
 	while (abusing) {
 		i++;
 		if (map_ring(r, outputs[1], 1 << (i % 4), PROT_READ | PROT_WRITE,
-			     i % nr_cpus))
+			     TALLY_RING_AT(i % nr_cpus)))
 			continue;
 		if (i % 8 == 0)
 			wait_ms(1);
@@ -709,34 +698,26 @@ static void *switcher(void *unused)
 
 static void *opener(void *unused)
 {
-	struct perf_event_attr mine;
-	struct tally_open how;
+	struct perf_event_attr mine = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(mine), .config = hit_id,
+		.sample_period = 1, .sample_type = words_of_all | PERF_SAMPLE_RAW,
+	};
+	struct tally_open how = request(&mine, -1, -1, -1, 0);
 	int fd, member, i = 0;
 	char *ring;
 
-	memset(&mine, 0, sizeof(mine));
-	mine.type = PERF_TYPE_TRACEPOINT;
-	mine.size = sizeof(mine);
-	mine.config = hit_id;
-	mine.sample_period = 1;
-	mine.sample_type = words_of_all | PERF_SAMPLE_RAW;
-	memset(&how, 0, sizeof(how));
-	how.size = sizeof(how);
-	how.attr = (unsigned long)&mine;
-	how.pid = -1;
-	how.cpu = -1;
+	how.error = 0;
 	while (abusing) {
 		how.group_fd = -1;
 		how.flags = TALLY_OPEN_ALL_CPUS;
-		fd = ioctl(device, TALLY_IOC_OPEN, &how);
+		fd = open_as(TALLY, &how);
 		if (fd < 0)
 			continue;
 		i++;
-		ring = mmap64(NULL, 3 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			      TALLY_RING_AT(i % nr_cpus));
+		ring = map_pages(fd, 3, PROT_READ | PROT_WRITE, TALLY_RING_AT(i % nr_cpus));
 		how.group_fd = fd;
 		how.flags |= TALLY_OPEN_MEMBER;
-		member = ioctl(device, TALLY_IOC_OPEN, &how);
+		member = open_as(TALLY, &how);
 		if (member || ring == MAP_FAILED)
 			turns[3] -= 1;
 		if (i % 2)
@@ -778,9 +759,7 @@ static void churn(char **arguments)
 	close(outputs[1]);
 	prepare(HITS);
 	o.flags = TALLY_OPEN_ALL_CPUS;
-	outputs[1] = open_it();
-	if (outputs[1] < 0)
-		errx(2, "%s", why.text);
+	outputs[1] = must_open(TALLY, &o);
 	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(outputs[0], PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(outputs[1], PERF_EVENT_IOC_ENABLE, 0);

@@ -13,20 +13,10 @@
 #define HAMMER "/sys/kernel/debug/tally_hammer/"
 #define MAX_CPUS 16
 #define LEVELS 4
-#define LARGEST 65536
 
 static int nr_cpus;
 static int hit_id;
 static uint64_t word_address;
-
-static inline void put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		err(2, "%s", path);
-	close(fd);
-}
 
 /* Starts the producers; tasks sleep @us microseconds now and then. 0 stops all. */
 static inline void hammers(int us)
@@ -34,19 +24,11 @@ static inline void hammers(int us)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", us);
-	put_text(HAMMER "on", text);
+	write_to(HAMMER "on", text);
 }
 
-static inline uint64_t number_in(const char *path)
-{
-	char text[64] = "";
-	int fd = open(path, O_RDONLY);
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		err(2, "%s", path);
-	close(fd);
-	return strtoull(text, NULL, 0);
-}
+/* The passes of each CPU and level, when passes() was last called. */
+static uint64_t made_on[MAX_CPUS][LEVELS];
 
 /* Stores in @made the passes of each level, summed over CPUs. */
 static inline void passes(uint64_t made[LEVELS])
@@ -60,8 +42,10 @@ static inline void passes(uint64_t made[LEVELS])
 	memset(made, 0, LEVELS * sizeof(*made));
 	while (fscanf(f, "%d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu, &n[0], &n[1],
 		      &n[2], &n[3]) == 5)
-		for (i = 0; i < LEVELS; i++)
+		for (i = 0; i < LEVELS; i++) {
+			made_on[cpu][i] = n[i];
 			made[i] += n[i];
+		}
 	fclose(f);
 }
 
@@ -75,10 +59,7 @@ static inline uint64_t all_passes(void)
 
 static inline double seconds_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
+	return now_ns() / 1e9;
 }
 
 /* ---- NMIs in the middle of what writes ---- */
@@ -218,40 +199,6 @@ static inline void prepare(enum kind kind)
 	o.pid = -1;
 }
 
-/* ---- rings ---- */
-
-struct ring {
-	char *base;
-	unsigned long size;
-	volatile struct perf_event_mmap_page *page;
-	int cpu;
-	uint64_t tail;
-	uint64_t record[LARGEST / 8];
-};
-
-static inline int map_ring(struct ring *r, int fd, int pages, int prot, int at_cpu)
-{
-	memset(r, 0, sizeof(*r));
-	r->size = pages * page_size;
-	r->base = mmap64(NULL, page_size + r->size, prot, MAP_SHARED, fd,
-			 at_cpu < 0 ? 0 : TALLY_RING_AT(at_cpu));
-	if (r->base == MAP_FAILED)
-		return -1;
-	r->page = (void *)r->base;
-	r->cpu = at_cpu;
-	return 0;
-}
-
-static inline void copy_out(struct ring *r, uint64_t at, void *to, unsigned long nr)
-{
-	unsigned long first = r->size - (at & (r->size - 1));
-
-	if (first > nr)
-		first = nr;
-	memcpy(to, r->base + page_size + (at & (r->size - 1)), first);
-	memcpy((char *)to + first, r->base + page_size, nr - first);
-}
-
 /* Checks the record of a hit. Returns what is wrong with it, or NULL. */
 static inline const char *bad_hit(const struct perf_event_header *h, int cpu)
 {
@@ -274,8 +221,10 @@ static inline const char *bad_hit(const struct perf_event_header *h, int cpu)
 static inline void begin_hammer(void)
 {
 	nr_cpus = nr_online();
-	word_address = number_in(HAMMER "word");
-	hit_id = number_in("/sys/kernel/tracing/events/tally_hammer/tally_hammer_hit/id");
+	word_address = number_in(HAMMER "word", 0);
+	hit_id = trace_id("tally_hammer/tally_hammer_hit");
+	if (!word_address || hit_id < 0)
+		errx(2, "tally_hammer is not loaded");
 }
 
 /* ---- the events that a test has, and their rings ---- */
@@ -327,9 +276,7 @@ static struct event *add(enum kind kind, int cpu, pid_t pid, unsigned int flags,
 	}
 	attr.write_backward = pages < 0;
 	snprintf(o.name, sizeof(o.name), "%s", e->name);
-	fd = open_it();
-	if (fd < 0)
-		errx(2, "%s: %s", e->name, why.text);
+	fd = must_open(TALLY, &o);
 	if (flags & TALLY_OPEN_MEMBER)
 		return e;
 	e->fd = fd;
@@ -347,9 +294,11 @@ static int wants_word(void)
 
 static void map_one(int fd, int pages, int at_cpu, int prot)
 {
-	if (map_ring(&rings[nr_rings], fd, pages, prot, at_cpu))
+	uint64_t at = at_cpu < 0 ? 0 : TALLY_RING_AT(at_cpu);
+
+	if (map_ring(&rings[nr_rings], fd, pages, prot, at))
 		err(2, "mmap");
-	nr_rings++;
+	rings[nr_rings++].cpu = at_cpu;
 }
 
 static void to_ring_of(int fd, int other)
@@ -433,7 +382,7 @@ static void read_events(void)
 	for (i = 0; i < nr_events; i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/tally/%s/overflows",
 			 events[i].name);
-		events[i].overflows = number_in(path);
+		events[i].overflows = number_in(path, ~0ULL);
 	}
 }
 

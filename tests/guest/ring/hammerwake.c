@@ -20,10 +20,9 @@
 /* A header and an address, in bytes. */
 #define SAMPLE_SIZE 16
 
-static volatile struct perf_event_mmap_page *page;
-static char *base;
-static uint64_t tail, size, samples;
-static volatile uint64_t asked, done;
+static struct ring ring;
+static uint64_t samples;
+static volatile uint64_t asked, faulted;
 static volatile int waits, ends, producer_tid;
 static int signal_nr, one_cpu;
 
@@ -37,12 +36,10 @@ static void others_turn(void)
 /* Faults as often as it is asked to, each time after a different number of loops. */
 static void *producer(void *unused)
 {
-	char *mine = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *mine = new_area(PAGES);
 	uint64_t n = 0;
 	volatile int i;
 
-	madvise(mine, PAGES * page_size, MADV_NOHUGEPAGE);
 	run_on(nr_online() - 1);
 	producer_tid = syscall(SYS_gettid);
 	while (!ends) {
@@ -58,7 +55,7 @@ static void *producer(void *unused)
 			mine[n % PAGES * page_size] = 1;
 			n++;
 		}
-		done = n;
+		faulted = n;
 	}
 	return unused;
 }
@@ -77,27 +74,25 @@ static void *burner(void *unused)
 
 static int take(void)
 {
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = head_of(&ring);
 	struct perf_event_header *h;
 	int nr = 0;
 
-	for (; tail != head; tail += SAMPLE_SIZE, nr++) {
-		h = (void *)(base + page_size + (tail & (size - 1)));
+	for (; ring.tail != head; ring.tail += SAMPLE_SIZE, nr++) {
+		h = (void *)(ring.base + page_size + (ring.tail & (ring.size - 1)));
 		if (h->type != PERF_RECORD_SAMPLE || h->size != SAMPLE_SIZE) {
 			tell(0, "a record of type %u, size %u", h->type, h->size);
 			_exit(1);
 		}
 	}
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	done(&ring);
 	samples += nr;
 	return nr;
 }
 
 static int by_poll(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, TOO_LONG_MS) == 1 && p.revents == POLLIN;
+	return polled_for(fd, TOO_LONG_MS) == POLLIN;
 }
 
 static int epoll_fd;
@@ -162,20 +157,11 @@ static void want_signals(int fd)
 		tell(0, "fcntl: %m");
 }
 
-static double clock_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
 static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 {
 	uint64_t bytes = 0, told = 0, needed, number = atoi(arguments[0]), n = atol(arguments[1]);
 	int fd, refresh = sleep == by_refresh;
-	double begin;
-	uint64_t round, got, early = 0;
+	uint64_t round, got, begin, early = 0;
 	pthread_t thread, other;
 	sigset_t set;
 
@@ -201,19 +187,13 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 		attr.watermark = 1;
 		attr.wakeup_watermark = bytes;
 	}
-	fd = open_it();
-	if (fd < 0)
-		errx(2, "%s", why.text);
-	size = 16 * page_size;
-	base = mmap(NULL, page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base == MAP_FAILED)
-		err(2, "mmap");
-	page = (void *)base;
+	fd = must_open(TALLY, &o);
+	must_map(&ring, fd, 16);
 	if (sleep == by_sigio || refresh)
 		want_signals(fd);
 	if (sleep == by_epoll)
 		want_epoll(fd);
-	begin = clock_us();
+	begin = now_ns();
 	for (round = 0; round < n; round++) {
 		needed = number;
 		if (bytes) {
@@ -235,16 +215,16 @@ static void rounds(const char *how, int (*sleep)(int fd), char **arguments)
 		if (got != needed)
 			break;
 		/* A signal may come before the last samples of the round. */
-		while (done != asked)
+		while (faulted != asked)
 			others_turn();
 	}
-	tell(round == n && early <= 2 * samples * SAMPLE_SIZE / size,
+	tell(round == n && early <= 2 * samples * SAMPLE_SIZE / ring.size,
 	     "%s, %s: %" PRIu64 " rounds of %" PRIu64 ", %" PRIu64 " samples, woken early %"
 	     PRIu64 " times, %.0f us each", how, arguments[0], round, n, samples, early,
-	     (clock_us() - begin) / (round + 1));
+	     (now_ns() - begin) / 1e3 / (round + 1));
 	if (round < n)
-		tell(0, "asked for %" PRIu64 ", done %" PRIu64 ", head %llu", asked, done,
-		     (unsigned long long)page->data_head);
+		tell(0, "asked for %" PRIu64 ", done %" PRIu64 ", head %llu", asked, faulted,
+		     (unsigned long long)ring.page->data_head);
 	ends = 1;
 	pthread_join(thread, NULL);
 	pthread_join(other, NULL);

@@ -20,8 +20,6 @@
 #include "recorded.h"
 #include <linux/bpf.h>
 #include <sys/mount.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 /* ---- record ------------------------------------------------------------- */
 
@@ -136,7 +134,7 @@ static void run_child(int other_names)
 		if (other_names && unshare(CLONE_NEWUTS | CLONE_NEWNS))
 			_exit(1);
 		usleep(20000);
-		spin(20);
+		spin(CLOCK_MONOTONIC, 20);
 		execl("/bin/busybox", "busybox", "true", NULL);
 		_exit(1);
 	}
@@ -199,10 +197,10 @@ static void do_all(void)
 	put_into("/proc/sys/kernel/sched_schedstats", "0");
 	make_cgroup();
 	drain(keep);
-	spin(100);
-	fault(30);
+	spin(CLOCK_MONOTONIC, 100);
+	touch_new(30);
 	drain(keep);
-	fault(30);
+	touch_new(30);
 	drain(keep);
 	/* The kernel frees the BPF program later, in a worker. */
 	usleep(200000);
@@ -216,7 +214,7 @@ static void do_throttled(void)
 	put_into("/proc/sys/kernel/perf_event_max_sample_rate", "1000");
 	/* The tick that ends the throttling may be late. */
 	for (i = 0; i < 600 && !seen[PERF_RECORD_UNTHROTTLE]; i++) {
-		spin(100);
+		spin(CLOCK_MONOTONIC, 100);
 		drain(keep);
 	}
 }
@@ -287,7 +285,7 @@ static int backward(void)
 	tell(!libtally_ring_pause(reader->rings[0].ring, 1) &&
 	     !libtally_ring_pause(reader->rings[0].ring, 0), "its ring can be paused");
 	for (round = 0; round < 3; round++) {
-		fault(1000);
+		touch_new(1000);
 		nr = libtally_reader_snapshot(reader);
 		for (told = 0, last = 0; (header = libtally_reader_next(reader)); told++) {
 			bad += libtally_reader_parse(reader, header, &r) < 0 || r.size != 64;
@@ -306,7 +304,7 @@ static int backward(void)
 
 /* ---- device ------------------------------------------------------------- */
 
-static int device(void)
+static int read_device(void)
 {
 	struct libtally_target target = LIBTALLY_TARGET_INIT;
 	struct perf_event_attr attr;
@@ -327,7 +325,7 @@ static int device(void)
 	tell(fd >= 0, "an event of /dev/tally on all CPUs");
 	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
 	run_on(0);
-	fault(100);
+	touch_new(100);
 	/* The page is published at intervals, while the CPU is busy. */
 	for (begin = clock(); page != MAP_FAILED && clock() - begin < 60 * CLOCKS_PER_SEC;)
 		if (!libtally_page_read(page, &page_entry) && page_entry.value >= 100)
@@ -357,7 +355,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "backward"))
 		return backward();
 	if (argc == 2 && !strcmp(argv[1], "device"))
-		return device();
+		return read_device();
 	if (argc < 3)
 		errx(2, "usage: recorded record|dump|print FILE, or recorded device|backward");
 	if (!strcmp(argv[1], "record"))

@@ -7,17 +7,8 @@
 #ifndef RECORDED_H
 #define RECORDED_H
 
-#include <err.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
+#include "either.h"
 /* Each program of this folder is built from one file, so it includes the library. */
 #include "../../../src/lib/record.c"
 #include "../../../src/lib/sample.c"
@@ -92,39 +83,6 @@ static void drain(void (*with)(const struct perf_event_header *))
 
 	while ((header = libtally_reader_next(reader)))
 		with(header);
-}
-
-/* ---- something to record ------------------------------------------------ */
-
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		err(2, "cpu %d", cpu);
-}
-
-static void spin(int ms)
-{
-	struct timespec a, b;
-
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &b);
-	while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms);
-}
-
-static void fault(int pages)
-{
-	long size = sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, pages * size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	for (int i = 0; i < pages; i++)
-		area[i * size] = 1;
-	munmap(area, pages * size);
 }
 
 /* ---- dump --------------------------------------------------------------- */

@@ -17,7 +17,6 @@
 #include "recorded.h"
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 /* Names of the events, by the number that the order of opening gives them in a file. */
 static const char *const event_names[] = {
@@ -37,20 +36,6 @@ static struct perf_event_attr sampling(__u32 type, __u64 config, __u64 period)
 	attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD;
 	attr.disabled = 1;
 	return attr;
-}
-
-static __u64 tracepoint(const char *name)
-{
-	char path[128];
-	int id = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%d", &id) != 1)
-		err(2, "%s", path);
-	fclose(file);
-	return id;
 }
 
 /* Opens an event on all CPUs: one file with a ring for each CPU. */
@@ -81,10 +66,10 @@ static void open_events(pid_t pid)
 	via = LIBTALLY_VIA_DEVICE;
 	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 2000000), "clock");
 	open_all(sampling(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1), "faults");
-	attr = sampling(PERF_TYPE_TRACEPOINT, tracepoint("task/task_rename"), 1);
+	attr = sampling(PERF_TYPE_TRACEPOINT, trace_id("task/task_rename"), 1);
 	attr.sample_type |= PERF_SAMPLE_RAW;
 	open_all(attr, "renames");
-	attr = sampling(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_switch"), 1);
+	attr = sampling(PERF_TYPE_TRACEPOINT, trace_id("sched/sched_switch"), 1);
 	attr.sample_type |= PERF_SAMPLE_RAW;
 	open_for(&attr, pid, -1, 64, "switches");
 	open_registers(pid);
@@ -133,8 +118,8 @@ static void work(int cpu, int begin)
 	for (i = 0; ; i++) {
 		snprintf(name, sizeof(name), "work %d of %d", i % 10, cpu);
 		prctl(PR_SET_NAME, name);
-		fault(5);
-		spin(5);
+		touch_new(5);
+		spin(CLOCK_MONOTONIC, 5);
 		usleep(2000);
 	}
 }
@@ -190,7 +175,7 @@ static void check_events(void)
 
 static int record(const char *path)
 {
-	int nr = sysconf(_SC_NPROCESSORS_ONLN), i, late;
+	int nr = nr_online(), i, late;
 	struct libtally_events *of_file;
 	pid_t children[nr];
 	int begin[2];
@@ -410,10 +395,10 @@ static void fault_with_child(int pages)
 	pid_t child = fork();
 
 	if (!child) {
-		fault(pages);
+		touch_new(pages);
 		_exit(0);
 	}
-	fault(pages);
+	touch_new(pages);
 	waitpid(child, NULL, 0);
 }
 
@@ -485,17 +470,6 @@ static int both(void)
 
 /* ---- later -------------------------------------------------------------- */
 
-static void set_online(int cpu, int online)
-{
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	file = fopen(path, "w");
-	if (!file || fprintf(file, "%d", online) < 0 || fclose(file))
-		err(2, "%s", path);
-}
-
 /* Returns the number of samples of this process on that CPU. */
 static unsigned long long samples_on(unsigned int cpu)
 {
@@ -526,12 +500,12 @@ static int later(int cpu)
 	set_online(cpu, 1);
 	run_on(cpu);
 	while (!nr && tries--) {
-		fault(50);
+		touch_new(50);
 		nr = samples_on(cpu);
 		usleep(10000);
 	}
 	tell(nr > 0, "the records of that CPU arrive when it is online");
-	fault(50);
+	touch_new(50);
 	nr = samples_on(cpu);
 	fprintf(stderr, "# %llu samples\n", nr);
 	tell(nr >= 50, "all of them");

@@ -27,29 +27,13 @@ static const char *program;
 static struct task begin_task(void);
 static void order(const struct task *t, char what);
 
-static void prepare(void)
-{
-	page_size = sysconf(_SC_PAGESIZE);
-	area = mmap(NULL, AREA * page_size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (area == MAP_FAILED)
-		err(2, "mmap");
-}
-
 /* Does all that is recorded. */
 static void work(void)
 {
-	pid_t pid;
-
 	prctl(PR_SET_NAME, "works");
 	touch(PAGES);
 	switch_out();
-	pid = fork();
-	if (!pid) {
-		touch(PAGES);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
+	touch_in_child(PAGES);
 }
 
 static void execute(int from, int to)
@@ -128,22 +112,14 @@ static struct task begin_task(void)
 
 /* ---- the events ---- */
 
-struct event {
-	const char *name;
-	int fd;
-	struct perf_event_mmap_page *page;
-};
-
 struct seen {
 	char list[512];		/* COMM, FORK and EXIT of the program and its children */
 	unsigned int late;	/* records after perf's EXIT, but for EXIT itself */
 	uint64_t end;		/* time of the first EXIT */
 };
 
-static struct event open_event(pid_t pid, int inherit, int tally)
+static void begin_event(struct ring *e, int kind, pid_t pid, int inherit)
 {
-	struct event e = { .name = tally ? "tally" : "perf" };
-
 	usual();
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -156,15 +132,7 @@ static struct event open_event(pid_t pid, int inherit, int tally)
 	o.pid = pid;
 	/* perf has no ring for an inherited event on any CPU. */
 	o.cpu = 0;
-	e.fd = tally ? open_it() : (int)syscall(SYS_perf_event_open, &attr, o.pid, o.cpu, -1,
-						PERF_FLAG_FD_CLOEXEC);
-	if (e.fd < 0)
-		err(2, "%s: %s", e.name, why.text);
-	e.page = mmap(NULL, (1 + DATA_PAGES) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		      e.fd, 0);
-	if (e.page == MAP_FAILED)
-		err(2, "%s's ring", e.name);
-	return e;
+	must_map(e, must_open(kind, &o), DATA_PAGES);
 }
 
 static void see(struct seen *s, const struct perf_event_header *h, uint64_t time, uint64_t end)
@@ -183,28 +151,19 @@ static void see(struct seen *s, const struct perf_event_header *h, uint64_t time
 }
 
 /* Reads the records from exec() on, of all tasks but @parent. */
-static void read_ring(const struct event *e, pid_t parent, uint64_t end, struct seen *s)
+static void read_ring(struct ring *e, pid_t parent, uint64_t end, struct seen *s)
 {
-	uint64_t head = __atomic_load_n(&e->page->data_head, __ATOMIC_ACQUIRE), at;
-	const char *data = (const char *)e->page + e->page->data_offset;
-	uint64_t size = e->page->data_size, id[2];
-	static char room[65536];
+	const struct perf_event_header *h;
+	uint64_t head = head_of(e), id[2];
 	int on = 0;
-	unsigned int i;
 
 	memset(s, 0, sizeof(*s));
-	for (at = 0; at < head;) {
-		const struct perf_event_header *h = (const void *)room;
-
-		for (i = 0; i < sizeof(*h); i++)
-			room[i] = data[(at + i) % size];
-		for (; i < h->size; i++)
-			room[i] = data[(at + i) % size];
-		if (h->size < sizeof(*h) + sizeof(id))
-			errx(2, "a record of %u bytes", h->size);
-		at += h->size;
+	for (; e->tail < head; e->tail += h->size) {
+		h = copy_record(e, e->tail, head);
+		if (!h || h->size < sizeof(*h) + sizeof(id))
+			errx(2, "a record at %llu", (unsigned long long)e->tail);
 		/* The pid and the time end a record, and are all that a sample has. */
-		memcpy(id, room + h->size - sizeof(id), sizeof(id));
+		memcpy(id, (const char *)h + h->size - sizeof(id), sizeof(id));
 		on |= h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC;
 		if (on && (pid_t)(uint32_t)id[0] != parent)
 			see(s, h, id[1], end);
@@ -213,14 +172,12 @@ static void read_ring(const struct event *e, pid_t parent, uint64_t end, struct 
 
 /* ---- the tests ---- */
 
-static int hangs_up(const struct event *e)
+static int hangs_up(const struct ring *e)
 {
-	struct pollfd p = { .fd = e->fd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+	return !!(polled_for(e->fd, 0) & POLLHUP);
 }
 
-static int is_state(const struct event *e, unsigned int state)
+static int is_state(struct ring *e, unsigned int state)
 {
 	struct tally_value v = { 0 };
 
@@ -234,14 +191,14 @@ static void check(const char *test, int good)
 	tell(good, "%s, %s: %s", whose, what, test);
 }
 
-static void check_poll(const struct event *e, int up, const char *when)
+static void check_poll(struct ring *e, int up, const char *when)
 {
 	tell(eventually(hangs_up(&e[0]) == up), "%s, %s: perf's file %s %s", whose, what,
 	     up ? "hangs up" : "does not hang up", when);
 	check("and the other one as well", eventually(hangs_up(&e[1]) == up));
 }
 
-static void read_counts(const struct event *e, uint64_t *counts, const char *when)
+static void read_counts(struct ring *e, uint64_t *counts, const char *when)
 {
 	counts[0] = value_of(e[0].fd);
 	counts[1] = value_of(e[1].fd);
@@ -249,7 +206,7 @@ static void read_counts(const struct event *e, uint64_t *counts, const char *whe
 	     when, (unsigned long long)counts[0], (unsigned long long)counts[1]);
 }
 
-static void check_counts(const struct event *e, const struct task *t, char works, int ends)
+static void check_counts(struct ring *e, const struct task *t, char works, int ends)
 {
 	uint64_t before[2], after[2];
 
@@ -260,7 +217,7 @@ static void check_counts(const struct event *e, const struct task *t, char works
 	      ends ? after[0] == before[0] : after[0] > before[0] + PAGES);
 }
 
-static void check_records(const struct event *e, pid_t parent, int ends)
+static void check_records(struct ring *e, pid_t parent, int ends)
 {
 	struct seen s[2];
 
@@ -283,7 +240,7 @@ static char to(int child, char what)
 static void run(int tally, int child, int ends)
 {
 	struct task t = begin_task();
-	struct event e[2];
+	static struct ring e[2];
 	uint64_t counts[2];
 	int i;
 
@@ -291,7 +248,7 @@ static void run(int tally, int child, int ends)
 	/* The child answers when it has begun. */
 	order(&t, 'n');
 	for (i = 0; i < 2; i++)
-		e[i] = open_event(t.pid, child, i && tally);
+		begin_event(&e[i], i && tally ? TALLY : PERF, t.pid, child);
 	if (child)
 		order(&t, 'f');
 	order(&t, to(child, 'u'));
@@ -316,22 +273,19 @@ static void run(int tally, int child, int ends)
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "obey")) {
-		prepare();
+		begin_area();
 		answer(atoi(argv[3]));
 		obey(atoi(argv[2]), atoi(argv[3]));
 	}
 	if (argc != 5)
 		errx(2, "usage: %s perf|tally task|child PROGRAM ends|goes_on", argv[0]);
-	prepare();
+	begin_area();
 	run_on(0);
 	whose = argv[2];
 	program = argv[3];
 	what = strrchr(program, '/') + 1;
-	if (!strcmp(argv[1], "tally")) {
-		device = open("/dev/tally", O_RDWR | O_CLOEXEC);
-		if (device < 0)
-			err(2, "/dev/tally");
-	}
+	if (!strcmp(argv[1], "tally"))
+		need_device();
 	run(!strcmp(argv[1], "tally"), !strcmp(whose, "child"), !strcmp(argv[4], "ends"));
 	return 0;
 }

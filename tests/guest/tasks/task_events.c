@@ -85,25 +85,10 @@ static void set_attr(const struct shape *s)
 	o.cpu = s->cpu;
 }
 
-struct ring {
-	int fd;
-	struct perf_event_mmap_page *page;
-};
-
-static struct ring open_ring(const struct shape *s, int tally)
+static void begin_ring(struct ring *r, const struct shape *s, int kind)
 {
-	struct ring r;
-
 	set_attr(s);
-	r.fd = tally ? open_it() : (int)syscall(SYS_perf_event_open, &attr, o.pid, o.cpu,
-						-1, PERF_FLAG_FD_CLOEXEC);
-	if (r.fd < 0)
-		err(2, "%s: %s", tally ? "tally" : "perf", why.text);
-	r.page = mmap(NULL, (1 + DATA_PAGES) * page_size, PROT_READ | PROT_WRITE,
-		      MAP_SHARED, r.fd, 0);
-	if (r.page == MAP_FAILED)
-		err(2, "%s's ring", tally ? "tally" : "perf");
-	return r;
+	must_map(r, must_open(kind, &o), DATA_PAGES);
 }
 
 static int named(const struct record *r, const char *name)
@@ -137,27 +122,19 @@ static void take_apart(struct record *r, const struct perf_event_header *h)
 }
 
 /* Reads the records between the names "task begin" and "task end" of this task. */
-static void read_ring(const struct ring *ring, struct records *records)
+static void read_ring(struct ring *ring, struct records *records)
 {
-	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), at;
-	uint64_t size = ring->page->data_size, i;
-	const char *data = (const char *)ring->page + ring->page->data_offset;
-	static char room[65536];
+	const struct perf_event_header *h;
+	uint64_t head = head_of(ring);
 	struct record r;
 	int on = 0;
 
 	records->nr = 0;
 	records->lost = 0;
-	for (at = ring->page->data_tail; at < head;) {
-		const struct perf_event_header *h = (const void *)room;
-
-		for (i = 0; i < sizeof(*h); i++)
-			room[i] = data[(at + i) % size];
-		for (; i < h->size; i++)
-			room[i] = data[(at + i) % size];
-		if (h->size < sizeof(*h))
+	for (; ring->tail < head; ring->tail += h->size) {
+		h = copy_record(ring, ring->tail, head);
+		if (!h)
 			errx(2, "a record without a size");
-		at += h->size;
 		if (h->type == PERF_RECORD_LOST) {
 			records->lost = 1;
 			continue;
@@ -569,16 +546,16 @@ static void child_yields(void)
 		sched_yield();
 }
 
-static void record_both(const struct shape *s, int tally)
+static void record_both(const struct shape *s, int kind)
 {
-	struct ring rings[2];
+	static struct ring rings[2];
 	pid_t other;
 	int i;
 
 	run_on(0);
 	other = child(child_yields);
-	rings[0] = open_ring(s, 0);
-	rings[1] = open_ring(s, tally);
+	begin_ring(&rings[0], s, PERF);
+	begin_ring(&rings[1], s, kind);
 	happen(getpid() != 1);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
@@ -586,8 +563,7 @@ static void record_both(const struct shape *s, int tally)
 		if (ioctl(rings[i].fd, PERF_EVENT_IOC_DISABLE, 0))
 			err(2, "disable");
 		read_ring(&rings[i], &told[i]);
-		munmap(rings[i].page, (1 + DATA_PAGES) * page_size);
-		close(rings[i].fd);
+		unmap_ring(&rings[i]);
 	}
 	for (i = 0; i < 2; i++) {
 		forget_outer_switches(&told[i], &told[!i]);
@@ -596,16 +572,16 @@ static void record_both(const struct shape *s, int tally)
 	}
 }
 
-static void same(const struct shape *s, int tally)
+static void same(const struct shape *s, int kind)
 {
 	char why[400] = "";
 	int nr;
 
-	record_both(s, tally);
+	record_both(s, kind);
 	tell(!told[0].lost && !told[1].lost, "%s: nothing was lost", s->name);
 	all_kinds(s, &told[0]);
 	times(s, &told[0], "perf");
-	times(s, &told[1], tally ? "tally" : "perf");
+	times(s, &told[1], maker(kind));
 	nr = compare(&told[0], &told[1], why, sizeof(why));
 	tell(nr >= 10, "%s: %d records are the same%s", s->name, nr, why);
 }
@@ -654,7 +630,7 @@ static void broken(void)
 	tell(!missed, "%u of them were not seen", missed);
 }
 
-static void inside(int tally)
+static void inside(int kind)
 {
 	pid_t pid;
 	int status;
@@ -667,39 +643,36 @@ static void inside(int tally)
 		tell(WIFEXITED(status) && !WEXITSTATUS(status), "the namespace ended");
 		return;
 	}
-	same(&shapes[2], tally);
-	same(&shapes[4], tally);
+	same(&shapes[2], kind);
+	same(&shapes[4], kind);
 	exit(0);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int i;
-	int tally;
+	int kind;
 
 	if (argc == 2 && !strcmp(argv[1], "bye"))
 		finish();
 	if (argc != 3)
 		errx(2, "usage: %s perf|tally SHAPE", argv[0]);
-	tally = !strcmp(argv[1], "tally");
-	page_size = sysconf(_SC_PAGESIZE);
+	kind = strcmp(argv[1], "tally") ? PERF : TALLY;
+	page_size = getpagesize();
 	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
 		err(2, "/proc/self/exe");
-	if (tally) {
-		device = open("/dev/tally", O_RDWR | O_CLOEXEC);
-		if (device < 0)
-			err(2, "/dev/tally");
-	}
+	if (kind == TALLY)
+		need_device();
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		if (strcmp(argv[2], shapes[i].name))
 			continue;
-		same(&shapes[i], tally);
+		same(&shapes[i], kind);
 		return 0;
 	}
 	if (!strcmp(argv[2], "broken"))
 		broken();
 	else if (!strcmp(argv[2], "inside"))
-		inside(tally);
+		inside(kind);
 	else
 		errx(2, "no shape is called %s", argv[2]);
 	return 0;

@@ -11,13 +11,8 @@
  *			program makes N page faults and N writes, prints 0 0 and exits
  */
 #define _GNU_SOURCE
-#include <err.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "either.h"
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -37,20 +32,6 @@ static void trapped(int sig, siginfo_t *info, void *context)
 		at_word++;
 }
 
-static void touch(long n)
-{
-	long size = sysconf(_SC_PAGESIZE), i;
-	char *area = mmap(NULL, n * size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (area == MAP_FAILED)
-		err(1, "mmap");
-	madvise(area, n * size, MADV_NOHUGEPAGE);
-	for (i = 0; i < n; i++)
-		*(volatile char *)(area + i * size) = 1;
-	munmap(area, n * size);
-}
-
 static void write_word(long n)
 {
 	while (n--)
@@ -64,7 +45,7 @@ static void obey(const char *order, long n)
 	if (!strcmp(order, "write")) {
 		write_word(n);
 	} else if (!strcmp(order, "touch")) {
-		touch(n);
+		touch_new(n);
 	} else if (!strcmp(order, "exec")) {
 		snprintf(count, sizeof(count), "%ld", n);
 		execl("/proc/self/exe", "traps", count, NULL);
@@ -91,7 +72,7 @@ int main(int argc, char **argv)
 	long n;
 
 	if (argc > 1) {
-		touch(atoi(argv[1]));
+		touch_new(atoi(argv[1]));
 		write_word(atoi(argv[1]));
 		answer();
 		return 0;
@@ -101,7 +82,7 @@ int main(int argc, char **argv)
 		err(1, "sigaction");
 	/* Page in the code and data that the handler and the first orders need. */
 	raise(SIGTRAP);
-	touch(1);
+	touch_new(1);
 	traps = 0;
 	at_word = 0;
 	others = 0;
