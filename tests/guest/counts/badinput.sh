@@ -11,7 +11,7 @@
 #	badinput.sh [RANDOM]	number of random lines; default 100
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 random=${1:-100}
 load_tally
 

@@ -16,7 +16,7 @@ if [ -z "${cpus-}" ]; then
 	cpus=$(nproc) exec "$(dirname "$0")/as" cpu 0 sh "$0" "$@"
 fi
 . "$(dirname "$0")/lib.sh"
-at_least "$cpus" 2 'there are two CPUs'
+need_cpus 2
 seconds=${1:-1}
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;

@@ -15,9 +15,9 @@
 # its CPU with the load.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 toggles=${1:-5}
 online=/sys/devices/system/cpu/cpu1/online
-need_two_cpus
 [ -w $online ] || skip_all 'CPU 1 cannot go offline in this kernel'
 
 # gaps: prints the sum of the gaps of each event on CPU 1 so far.

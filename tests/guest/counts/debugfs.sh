@@ -7,7 +7,7 @@
 # The files in debugfs: their modes and contents, and events that are made and removed.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 cpus=$(nproc)
 load_tally
 

@@ -11,6 +11,7 @@
 # that end, and lines that make no counts. With "exact", only the instructions of a function.
 
 . "$(dirname "$0")/lib.sh"
+[ "${2-}" ] || need_cpus 4
 calls=$1
 tracing=/sys/kernel/tracing
 case $(uname -m) in

@@ -14,10 +14,10 @@
 #	hotplug.sh [CYCLES]	number of cycles; default 8
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 cycles=${1:-8}
 
 online=/sys/devices/system/cpu/cpu1/online
-need_two_cpus
 [ -w $online ] || skip_all 'CPU 1 cannot go offline in this kernel'
 
 offline() { echo 0 >$online; }

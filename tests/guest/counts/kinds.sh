@@ -9,7 +9,7 @@
 # the machine lacks it (features.md, D.1 #18).
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 load_tally
 
 # works EVENT [SPEC]: checks that the event is made and removed, and that its spec begins

@@ -8,7 +8,7 @@
 # Events of a kernel probe on all CPUs: one probe serves them, however many CPUs there are.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 
 case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;

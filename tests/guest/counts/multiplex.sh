@@ -8,6 +8,7 @@
 # is in error, which never looks like a count of 0 (features.md, D.1 #13).
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 has_pmu || skip_all 'this machine has no PMU'
 load_tally
 

@@ -11,7 +11,7 @@
 # their overflows itself, and shows them beside the count.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 
 files='overflows skipped missed lost throttled handler_ns handler_max_ns guest'
 case $(uname -m) in

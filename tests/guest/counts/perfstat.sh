@@ -17,9 +17,9 @@
 # only holds on a machine that does nothing else.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 soak='' seconds=1
 [ "${1:-}" != soak ] || { soak=1 seconds=${2:-10}; }
-need_two_cpus
 command -v perf >/dev/null || {
 	echo 'Bail out! there is no perf in this guest: run scripts/vm with --with-perf'
 	exit 1

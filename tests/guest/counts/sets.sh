@@ -11,7 +11,7 @@
 # counts no instructions on arm64.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 cycles=${1:-5}
 load_tally
 

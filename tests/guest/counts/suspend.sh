@@ -13,7 +13,7 @@
 # still. What can be compared with a count of the kernel's own is the same as that.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 
 power=/sys/power
 alarm=/sys/class/rtc/rtc0/wakealarm

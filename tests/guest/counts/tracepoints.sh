@@ -8,7 +8,7 @@
 # perf and tally itself see them. Run with scripts/vm --with-perf.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 tracing=/sys/kernel/tracing
 events=$tracing/events/tally
 # hits CPU N: hits $hit N times on the CPU. On x86 that is a breakpoint, which overflows in NMI;

@@ -14,7 +14,7 @@
 # Major faults need swap: run with zram if the kernel has it as a module.
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 soak='' seconds=1
 [ "${1:-}" != soak ] || soak=1 seconds=3
 cpus=$(nproc)

@@ -13,7 +13,7 @@
 #	waits.sh [ROUNDS]	rounds of events that four make and remove; default 50
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 rounds=${1:-50}
 
 online=/sys/devices/system/cpu/cpu1/online

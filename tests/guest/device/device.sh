@@ -13,6 +13,7 @@
 #	device.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
 # shellcheck disable=SC2119
 load_tally

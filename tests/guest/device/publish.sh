@@ -9,12 +9,9 @@
 # none on CPUs of nohz_full=. Readers without CAP_PERFMON interrupt no CPU.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 4
 
 tracing=/sys/kernel/tracing
-[ "$(nproc)" -ge 4 ] || {
-	echo "Bail out! this test needs four CPUs"
-	exit 1
-}
 is "$(cat /sys/devices/system/cpu/nohz_full)" 3 'CPU 3 is one of nohz_full='
 # shellcheck disable=SC2119
 load_tally

@@ -296,12 +296,13 @@ has_pmu() {
 	return 1
 }
 
-# With one CPU the test would prove nothing. So this is a failure and no skip.
-need_two_cpus() {
-	[ "$(nproc)" -ge 2 ] || {
-		echo "Bail out! this test needs two CPUs"
-		exit 1
-	}
+# need_cpus N: with fewer processors the test would prove less. So this is a failure and no
+# skip. Processors that the script itself may not run on count, too.
+need_cpus() {
+	need_has=$(grep -c '^processor' /proc/cpuinfo)
+	[ "$need_has" -lt "$1" ] || return 0
+	fail "needs $1 processors, has $need_has"
+	finish
 }
 
 # keep FILE: the end of the test restores the file's present value.

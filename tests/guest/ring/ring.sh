@@ -12,6 +12,7 @@
 #	ring.sh [BITS]	bits of the programs; default 64 and, where those run, 32
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
 # shellcheck disable=SC2119
 load_tally
@@ -30,8 +31,7 @@ for b in $bits; do
 	b=${b#64}
 	note "programs of ${b:-64} bits"
 	rings "devring$b" same regs lost overwrite errors inherit
-	rings "devfilter$b" texts counting exec exited group rights reader
-	[ "$(nproc)" -lt 2 ] || rings "devfilter$b" hotplug
+	rings "devfilter$b" texts counting exec exited group rights reader hotplug
 	# Kernels that trace functions, as Debian's do, refuse a probe of __switch_to.
 	[ -e /sys/kernel/tracing/available_filter_functions ] || rings "devring$b" switching
 	# perf throttles a clock that samples every 10 microseconds.

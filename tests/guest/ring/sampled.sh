@@ -10,6 +10,7 @@
 # of perf's and one of tally's together. Run with scripts/vm --with-perf.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 . "$(dirname "$0")/recorded.lib.sh"
 
 # perf_fields FILE: writes each sample in one line to $tmp/fields.
@@ -19,7 +20,6 @@ perf_fields() {
 	awk -f "$here/sampled.awk" $tmp/fields.all | sort >$tmp/fields
 }
 
-need_two_cpus
 # shellcheck disable=SC2119
 load_tally
 

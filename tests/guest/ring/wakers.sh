@@ -11,8 +11,8 @@
 #	wakers.sh [ROUNDS]	number of wake-ups; default 500
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
-need_two_cpus
 # shellcheck disable=SC2119
 load_tally
 results "$here/devwaker" outputs

@@ -13,8 +13,8 @@
 # cgroup that is removed, and CPU hotplug.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 moves=${1:-1000}
-need_two_cpus
 # shellcheck disable=SC2119
 load_tally
 top=/sys/fs/cgroup

@@ -8,7 +8,7 @@
 # D.1 #19: the end of a task is handled).
 
 . "$(dirname "$0")/lib.sh"
-need_two_cpus
+need_cpus 2
 load_tally
 
 since() { echo $(($(count "$1") - $2)); }

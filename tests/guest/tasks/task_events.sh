@@ -12,9 +12,9 @@
 # With perf, perf is compared with itself. That tests the comparison, and needs no module.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
 with=${1:-tally}
-need_two_cpus
 # shellcheck disable=SC2119
 [ "$with" = perf ] || load_tally
 

@@ -11,10 +11,10 @@
 #	toolexport.sh [SCRAPES]
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 here=$(cd "$here" && pwd)
 PATH=$PATH:$here
 port=9868 scrapes=${1:-200}
-need_two_cpus
 command -v prometheus >/dev/null || {
 	echo 'Bail out! there is no prometheus in this guest: run scripts/vm with --with-prometheus'
 	exit 1

@@ -10,6 +10,7 @@
 # with their fields; build ids; the flight recorder of a module.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 command -v perf >/dev/null || {
 	echo 'Bail out! there is no perf in this guest: run scripts/vm with --with-perf'
 	exit 1

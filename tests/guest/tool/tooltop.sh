@@ -8,9 +8,9 @@
 # what has changed, takes keys, and leaves the terminal as it was. It interrupts no CPU.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 here=$(cd "$here" && pwd)
 PATH=$PATH:$here
-need_two_cpus
 command -v tmux >/dev/null || {
 	echo 'Bail out! there is no tmux in this guest: run scripts/vm with --with-tmux'
 	exit 1

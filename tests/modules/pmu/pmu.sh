@@ -13,11 +13,11 @@
 #	M10 reads that lock
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 4
 cycles=${1:-200}
 load_tally
 test_pmu=/sys/kernel/debug/tally_pmu
 
-need_two_cpus
 nr=$(nproc)
 last=$((nr - 1))
 # Without a PMU of the machine's own, the test's core PMU has its place.

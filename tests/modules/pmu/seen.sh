@@ -9,9 +9,9 @@
 # interrupts come when the test wants them, and where.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 load_tally
 test_pmu=/sys/kernel/debug/tally_pmu
-need_two_cpus
 last=$(($(nproc) - 1))
 # Without a PMU of the machine's own, the test's core PMU has its place.
 raw=1 core=cpu

@@ -9,6 +9,7 @@
 # Another module reads in any context, and has sets. Its reads interrupt no other CPU.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
 module=$here/tally_reads.ko
 chunk=/sys/kernel/debug/tally_reads/chunk

@@ -12,9 +12,9 @@
 #	soak.sh [SECONDS]	default 15
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 seconds=${1:-15}
 
-need_two_cpus
 soak=$here/tally_soak.ko
 # The module has one result for each of enum soak_fault.
 results=12
