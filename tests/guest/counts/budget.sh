@@ -158,7 +158,7 @@ windows_pass 1 20
 all_exceeded 'CPU 1, which is back'
 timers "$cpus" 'each CPU has its timer'
 
-for cpu in 0 1; do
+for cpu in $(seq 0 $((cpus - 1))); do
 	helper sh -c "echo 'spin 400' | $here/as fifo $here/as cpu $cpu $here/task"
 done
 windows_pass 0 30

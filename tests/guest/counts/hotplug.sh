@@ -143,7 +143,8 @@ is "$(create context-switches)" OK 'one more event'
 is "$(create 'page-faults cpu=1 name=one')" OK 'and one on CPU 1'
 is "$(create 'cpu-clock cpu=all period=10000000 name=clock')" OK 'a clock that overflows'
 is "$(create 'page-faults cpu=1 period=1 name=each')" OK 'and each page fault on CPU 1'
-helper load -f 4000 -s 2000 -b -f 4000 -s 2000 -b
+# shellcheck disable=SC2046 # Several words, for each CPU.
+helper load $(seq $(nproc) | sed 's/.*/-f 4000 -s 2000 -b/')
 work=$helper_pid
 # come_and_go runs in the background and writes its failures to this file.
 rm -f $tmp/came
@@ -174,7 +175,7 @@ END
 watchers=''
 for watch in 'count 1' 'enabled_ns 1' 'running_ns 1' 'per_cpu 3 4 5'; do
 	for name in page-faults cpu-clock context-switches; do
-		# Leave some watchers out: all of them share two CPUs.
+		# Leave some watchers out: all of them share the CPUs.
 		case $name:$watch in
 		cpu-clock:enabled* | cpu-clock:running* | context-switches:enabled*) continue ;;
 		esac

@@ -80,14 +80,10 @@ static void migrate(long rate)
 {
 	unsigned long long start = now_ns(), done = 0;
 	int cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
-	cpu_set_t set;
 
 	for (;;) {
 		for (cpu = 0; cpu < nr; cpu++) {
-			CPU_ZERO(&set);
-			CPU_SET(cpu, &set);
-			/* Fails while the CPU is offline. */
-			sched_setaffinity(0, sizeof(set), &set);
+			go_to(cpu);
 			pace(start, ++done, rate);
 		}
 	}

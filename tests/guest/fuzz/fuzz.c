@@ -503,7 +503,6 @@ static int try_work(void)
 {
 	char *area = mmap(NULL, 8 * page_size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	cpu_set_t set;
 	int i;
 
 	if (area == MAP_FAILED)
@@ -514,9 +513,7 @@ static int try_work(void)
 		word = i;
 	if (calls_fd >= 0 && pwrite(calls_fd, one_in(2) ? "003" : "100", 3, 0) < 0)
 		word = 0;
-	CPU_ZERO(&set);
-	CPU_SET(below(nr_cpus), &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	go_to(below(nr_cpus));
 	return munmap(area, 8 * page_size);
 }
 

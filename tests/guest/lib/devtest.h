@@ -67,11 +67,11 @@ static inline void switch_out(void)
 	tries > 0;				\
 })
 
-/* Runs for 20 ms of the caller's own time on a CPU. */
+/* Runs for 20 ms of the caller's own time on a CPU, if that is online. */
 static inline void busy_on(int cpu)
 {
-	run_on(cpu);
-	spin(CLOCK_PROCESS_CPUTIME_ID, 20);
+	if (!go_to(cpu))
+		spin(CLOCK_PROCESS_CPUTIME_ID, 20);
 }
 
 /*
@@ -82,7 +82,7 @@ static inline void busy_on(int cpu)
 	int turn;				\
 						\
 	for (turn = 0; !(condition) && turn < 3000; turn++)	\
-		busy_on(turn % nr_online());	\
+		busy_on(turn % sysconf(_SC_NPROCESSORS_CONF));	\
 	turn < 3000;				\
 })
 

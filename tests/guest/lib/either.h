@@ -317,13 +317,19 @@ static inline int nr_online(void)
 	return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static inline void run_on(int cpu)
+/* Returns -1 if the CPU is offline. */
+static inline int go_to(int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+static inline void run_on(int cpu)
+{
+	if (go_to(cpu))
 		err(2, "cpu %d", cpu);
 }
 
