@@ -610,7 +610,7 @@ static int open_sibling_of_page(void)
 
 static int open_with_ring(void)
 {
-	int fd = open_sampling(0);
+	int fd = open_sampling(TALLY);
 
 	return map_pages(fd, RING, PROT_READ | PROT_WRITE, 0) == MAP_FAILED ? -1 : fd;
 }
