@@ -67,7 +67,7 @@ if mount -t cgroup -o perf_event none $group 2>/dev/null; then
 	at_least "$(count cgroup-switches)" 50 'cgroup-switches counts'
 	remove cgroup-switches >/dev/null
 	rmdir $group/alone
-	umount $group
+	end_perf_hierarchy $group
 else
 	skip 'this kernel has no perf_event cgroups of version 1' 'cgroup-switches counts'
 fi

@@ -305,6 +305,19 @@ need_cpus() {
 	finish
 }
 
+# end_perf_hierarchy FOLDER: unmounts a hierarchy of perf's controller, and waits until the
+# controller is in cgroup2 again. A cgroup that is not freed yet keeps the hierarchy, which then
+# goes when it is unmounted once more.
+end_perf_hierarchy() {
+	umount "$1"
+	for _ in 1 2 3 4 5; do
+		! wait_for 5 perf_in_cgroup2 || break
+		mount -t cgroup -o perf_event none "$1" && umount "$1"
+	done
+	ok "perf's controller is in cgroup2 again" perf_in_cgroup2
+}
+perf_in_cgroup2() { [ "$(awk '$1 == "perf_event" { print $2 }' /proc/cgroups)" = 0 ]; }
+
 # keep FILE: the end of the test restores the file's present value.
 kept=''
 keep() {

@@ -150,7 +150,7 @@ done
 ok 'and so are the cgroups' wait_for 60 rmdir $t/a $t
 nothing_left 'nothing is left'
 if ! { echo -pids >$top/cgroup.subtree_control; } 2>/dev/null; then
-	umount $top
+	end_perf_hierarchy $top
 	mount -t cgroup2 none $top
 fi
 finish

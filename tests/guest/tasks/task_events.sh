@@ -26,6 +26,6 @@ for shape in own names task threads cpu inside; do
 	results task_events "$with" $shape
 done
 
-umount /tmp/perf_event
+end_perf_hierarchy /tmp/perf_event
 [ "$with" = perf ] || nothing_left 'nothing is left'
 finish
