@@ -5,7 +5,7 @@
 # where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
-CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude \
+CFLAGS := -std=gnu11 -O2 -Wall -Wextra -static -pthread -Iinclude/uapi -Iinclude \
 	-Itests/guest/lib
 
 sources := $(wildcard tests/guest/*/*.c)

@@ -26,7 +26,8 @@ fresh() {
 builds() {
 	fresh
 	unshare --net setpriv --no-new-privs --inh-caps=-all --bounding-set=-all \
-		make -j"$(nproc)" -C "$copy" KDIR="$arm" "${cross[@]}" V=1 >"$work/build" &&
+		make -j"$(nproc)" -C "$copy" KDIR="$arm" "${cross[@]}" V=1 KCFLAGS=-g0 \
+		CONFIG_DEBUG_INFO_BTF_MODULES= >"$work/build" &&
 		modinfo "$copy/tally.ko" && file "$copy/tally.ko" | grep aarch64
 }
 
