@@ -34,7 +34,7 @@ is_said() {
 
 # crash NAME COMMAND: passes if the guest ends with a panic.
 crash() {
-	check_status "$1" 125 scripts/vm --kernel "$kernel" --log "$log" --timeout 200 -- "$2"
+	check_status "$1" 125 scripts/vm --kernel "$kernel" --full --log "$log" --timeout 200 -- "$2"
 }
 
 found='0x$(sed -n "s/ . tally_flight_recorders.*//p" /proc/kallsyms)'
@@ -42,7 +42,7 @@ load="insmod tally.ko && insmod tally_recorder.ko list=$found"
 
 crash 'it panics' "$load mode=panic && echo c >/proc/sysrq-trigger"
 check 'the recorder is found' is_said 'tally_recorder: 1 recorders' 1
-for cpu in 0 1; do
+for cpu in 0 1 2 3; do
 	check "the ring of CPU $cpu has what was recorded, and nothing of the panic" \
 		is_said "tally_recorder: flight on cpu $cpu: 20 records, 0 strange" 1
 done

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 kernel=${1:-debian-6.12}
 source=$(scripts/kernels source)/tools/perf/tests/shell
-scripts/vm --kernel "$kernel" --with-tool --with-perf --memory 1024 -- sh toolstat.sh formats \
+scripts/vm --kernel "$kernel" --full -- sh toolstat.sh formats \
 	>"$work/all" 2>"$work/errors"
 check 'the guest ends well' test $? = 0
 cat "$work/errors" >&2

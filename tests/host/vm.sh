@@ -11,11 +11,13 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 
-vm=$PWD/scripts/vm
+# A test below leaves this folder.
+top=$PWD
+vm=$top/scripts/vm
 # A folder for temporary files that only the guests of this test use.
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
-k='--kernel debian-6.12'
+k='--kernel debian-6.12 --full'
 
 # shellcheck disable=SC2086 # $k is two words, here and below
 prints_exactly() {
@@ -93,6 +95,44 @@ other_races_are_no_failure() {
 		grep -q 'one_of_them / other_of_them' "$work/errors"
 }
 
+# snapshots: prints the folders of the saved guests of one shape, which only this test uses.
+k_own='--kernel debian-6.12 --smp 1 --append tally_vm_test=1'
+snapshots() {
+	(. "$top/scripts/lib.sh" && grep -lsF tally_vm_test=1 "$cache"/snapshots/*/log)
+}
+
+# A guest goes on from its snapshot, and has the time of this machine.
+goes_on() {
+	local before
+	# shellcheck disable=SC2046,SC2086 # Several files, and several words.
+	{
+	rm -rf $(snapshots | sed 's|/log$||')
+	"$vm" $k_own -- 'touch /run/first' || return
+	[ "$(snapshots | wc -l)" = 1 ] || return
+	before=$(date +%s)
+	"$vm" $k_own -- '[ ! -e /run/first ] && date +%s' >"$work/out" 2>/dev/null || return
+	}
+	[ "$(cat "$work/out")" -ge "$before" ] && [ "$(cat "$work/out")" -le "$(date +%s)" ]
+}
+
+# A guest whose boot has left a report boots again: the next run is good.
+boots_again() {
+	local log
+	log=$(snapshots) || return
+	echo '[    1.0] WARNING: planted' >>"$log"
+	# shellcheck disable=SC2086 # Several words.
+	"$vm" $k_own -- true
+	[ $? = 126 ] || return
+	[ ! -e "$log" ] || return
+	# shellcheck disable=SC2086
+	"$vm" $k_own -- true && rm -rf "$(dirname "$(snapshots)")"
+}
+
+# shellcheck disable=SC2086
+boots_if_asked() {
+	"$vm" $k_own --boot -- true && [ -z "$(snapshots)" ]
+}
+
 leaves_nothing() {
 	ls -A "$TMPDIR"
 	[ -z "$(ls -A "$TMPDIR")" ]
@@ -105,10 +145,10 @@ finds_a_race() {
 }
 
 if [ "${1-}" = debug ]; then
-	check_status 'a leak with --no-leak-scan is not 126' 0 "$vm" --kernel debug-arm64 --no-leak-scan -- \
+	check_status 'a leak with --no-leak-scan is not 126' 0 "$vm" --kernel debug-arm64 --full --full --no-leak-scan -- \
 		'insmod tally_splat.ko what=leak; rmmod tally_splat; ! echo scan >/sys/kernel/debug/kmemleak'
 	check_status 'sleeping in atomic context is 126' 126 \
-		"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=sleep; true'
+		"$vm" --kernel debug-arm64 --full -- 'insmod tally_splat.ko what=sleep; true'
 	check 'a data race of a module is 126' finds_a_race
 	check 'one of the kernel itself is no failure' other_races_are_no_failure
 	finish
@@ -123,9 +163,9 @@ check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
 check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
 check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
 check_status 'a lockdep report is 126' 126 \
-	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=lockdep; true'
+	"$vm" --kernel debug-arm64 --full -- 'insmod tally_splat.ko what=lockdep; true'
 check_status 'a leak is 126' 126 \
-	"$vm" --kernel debug-arm64 -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
+	"$vm" --kernel debug-arm64 --full -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
 check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true
 check_status 'an unknown option is 2' 2 "$vm" $k --no-such-option -- true
 check_status 'a file that is not there is 2' 2 "$vm" $k --add /no/such/file -- true
@@ -142,6 +182,9 @@ check 'from another folder, in a path with blanks' from_elsewhere
 check 'after a build that was killed' unfinished_is_built_anew
 check 'two at a time' two_at_a_time
 check 'a shell without a command' a_shell_by_hand
+check 'a guest goes on from its snapshot, at the time of this machine' goes_on
+check 'a report of its boot lets it boot again' boots_again
+check 'a guest boots if it is asked to, and is not saved' boots_if_asked
 check 'nothing is left behind' leaves_nothing
 folder=$("$work/a checkout/scripts/vm" --kernel debian-6.12 --build-only) && rm -rf "${folder%/*}"
 finish
