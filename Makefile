@@ -3,6 +3,7 @@
 # make            the module, for the running kernel or for KDIR=
 # make check      what needs no virtual machine
 # make test       everything that CI runs
+# make test-all   the same on every kernel
 # make help       the rest
 
 KVER ?= $(shell uname -r)
@@ -14,7 +15,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild splits the path of its folder at blanks and colons.
-ifneq ($(filter-out help demo check test soak matrix fuzz bench lib lib-install lib-abi fuzz-lib tool install-tool deb,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo check test test-all soak matrix fuzz bench lib lib-install lib-abi fuzz-lib tool install-tool deb,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -22,7 +23,7 @@ endif
 
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
-.PHONY: modules install dkms-install dkms-remove clean check test soak matrix fuzz bench demo help
+.PHONY: modules install dkms-install dkms-remove clean check test test-all soak matrix fuzz bench demo help
 .PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources deb
 
 modules: | $(KDIR)
@@ -61,9 +62,14 @@ check:
 	scripts/setup
 	scripts/test --check $(TESTS)
 
+# TIMES=--times prints what each script took.
 test:
 	scripts/setup
-	scripts/test $(TESTS)
+	scripts/test $(TIMES) $(TESTS)
+
+test-all:
+	scripts/setup
+	scripts/test --all $(TIMES) $(TESTS)
 
 soak:
 	scripts/setup
@@ -144,6 +150,7 @@ help:
 	@echo '  make demo          count in a real Debian kernel, x86-64 and arm64'
 	@echo '  make test          everything that CI runs; TESTS="debugfs debian-6.1" for one'
 	@echo '                     test on one kernel'
+	@echo '  make test-all      the same on every kernel that a test has in its head'
 	@echo '  make bench         what it costs beside its peers, in instructions'
 	@echo '  make soak          what is long or statistical or compares times; TESTS="hotplug"'
 	@echo '  make matrix        a table: kernels of Debian, build, warnings, a guest;'

@@ -28,11 +28,14 @@ script host/bad '# soak:' 'echo "ok 1 - one"; echo why; echo "not ok 2 - two"; e
 script host/noplan '# soak:' 'echo "ok 1 - one"'
 script host/early '# soak:' 'echo 1..2; echo "ok 1 - one"'
 script host/status '# soak:' 'echo "ok 1 - one"; echo 1..1; exit 3'
-script guest/counts/count '# test: on=debian-6.1,debian-6.12 vm="--smp 4" args=7 seconds=30' ''
-script guest/counts/more '# test: on=debian-6.1 vm="--smp 4"' ''
-script guest/counts/lonely '# test: on=debian-6.1 vm="--smp 4" alone' ''
+script guest/counts/count '# test: on=debian-6.1,debian-6.12 vm="--smp 2" args=7 seconds=30' ''
+script guest/counts/more '# test: on=debian-6.1 vm="--smp 2"' ''
+script guest/counts/lonely '# test: on=debian-6.1 vm="--smp 2" alone' ''
+script guest/counts/twice '# test: on=debian-6.1
+# test: on=debian-7 also="it is newer"
+# all: on=debian-6.12 seconds=7' ''
 # scripts/check and scripts/bench are no tests of their own in this tree.
-sed -i '/^# \(check\|test\|soak\):/d' "$tree/scripts/check" "$tree/scripts/bench"
+sed -i '/^# \(check\|test\|all\|soak\):/d' "$tree/scripts/check" "$tree/scripts/bench"
 sed -i '2i # check: by=scripts/lib.sh' "$tree/scripts/check" "$tree/scripts/bench"
 echo '# check bench' >>"$tree/scripts/lib.sh"
 
@@ -76,11 +79,78 @@ check 'an unknown word, by its script' wrong '# test: when=now' "'when=now' mean
 check 'an unknown kernel, by its script' wrong '# test: on=debian-5.10' "no kernel is called 'debian-5.10'"
 check 'one that another file does not run' wrong '# test: by=scripts/setup' 'does not run wrong'
 check 'a word that is nothing' prints 'no test and no kernel is called .nothing.' nothing
-check 'a test runs on debian-6.12 if it can' prints '^ +36 s  count debian-6.12$' --list count
-check 'and on the kernel that is named' prints '^ +36 s  count debian-6.1$' --list count debian-6.1
-check 'all tests of a kernel share a guest' prints '^ +56 s  count\+more debian-6.1' --list debian-6.1
-check 'but one that is alone' prints '^ +26 s  lonely debian-6.1' --list debian-6.1
+check 'a second line without a reason, by its script' wrong '# test: on=debian-6.1
+# test: on=debian-6.12' "a second line 'test' needs also="
+check 'a test runs on debian-6.12 if it can' prints '^ +30 s  count debian-6.12$' --list count
+check 'and on the kernel that is named' prints '^ +30 s  count debian-6.1$' --list count debian-6.1
+check 'all tests of a kernel share a guest' prints '^ +50 s  count\+more debian-6.1' --list debian-6.1
+check 'but one that is alone' prints '^ +20 s  lonely debian-6.1' --list debian-6.1
+check 'without words a test runs on its first kernel' prints '^[0-9]+ tests on 2 kernels' --list
+check 'or on two, with a reason' prints '^ +20 s  twice debian-7' --list
+check 'with --all on each one' prints '^ +37 s  count.*debian-6.12|^ +7 s  twice debian-6.12' --list --all
 check 'rounds, and the output of the first that failed' rounds
+
+# ---- failures that do not come again. The guests of this tree are none: scripts/vm runs the
+# scripts here, and scripts/kernels has one kernel.
+
+cat >"$tree/scripts/kernels" <<'END'
+#!/bin/sh
+echo 'debian-6.1 x86_64 6.1 ready stock'
+END
+cat >"$tree/scripts/vm" <<'END'
+#!/bin/bash
+[ "$1" != --build-only ] || exit 0
+while [ "$1" != each.sh ]; do shift; done
+guest=$(mktemp -d) && trap 'rm -rf "$guest"' EXIT && mkdir "$guest/bin" || exit
+cp tests/guest/*/*.sh "$guest" && ln -s /bin/true "$guest/bin/mount" && ln -s /bin/true "$guest/bin/umount" || exit
+PATH=$guest/bin:$PATH sh "$guest/each.sh" "${@:2}"
+status=$?
+[ ! -e "$guest/report" ] || { echo 'WARNING: a report' >&2; exit 126; }
+[ ! -e "$guest/dead" ] || { echo 'the guest ran out of its time' >&2; exit 124; }
+exit $status
+END
+rm "$tree"/tests/guest/counts/*.sh
+sed -i '/^# soak:/d; /^# check:/d' "$tree"/tests/host/*.sh && rm "$tree"/tests/host/*.sh
+# now_and_then NAME RUNS: writes a test that fails in the runs of this list.
+now_and_then() {
+	rm -f "$work/$1.runs"
+	script "guest/counts/$1" '# test: on=debian-6.1' "
+		echo run >>$work/$1.runs
+		case ' $2 ' in
+		*\" \$(wc -l <$work/$1.runs) \"*) echo 'note: now'; echo 'not ok 1 - one'; echo 1..1; exit 1 ;;
+		esac
+		echo 'ok 1 - one'; echo 1..1"
+}
+# run_as STATUS PATTERN WORD...: a run has the status and prints the pattern.
+run_as() {
+	local status=$1 pattern=$2
+	shift 2
+	TALLY_CACHE=$work/cache prints "$pattern" "$@" && grep -qx "status $status" "$work/out"
+}
+now_and_then once 1
+now_and_then good ''
+check 'one failure in four is forgiven' run_as 0 '^4 passed, 0 failed' once good
+check 'and is told before the last line' grep -qx 'flaky: once debian-6.1, failed 1 of 4' "$work/out"
+check 'only what failed runs again' sh -c '[ "$(cat "$0"/once.runs "$0"/good.runs | wc -l)" = 5 ]' "$work"
+check 'its output is kept' run_as 0 '^  not ok [0-9] - once: one$' --flaky
+check 'all of it' run_as 0 '^  note: now$' --flaky once
+now_and_then once '1 3'
+check 'two in four are not' run_as 1 '^[0-9]+ passed, [1-9] failed' once
+now_and_then once 1
+now_and_then other 1
+check 'two scripts are not' run_as 1 '^[0-9]+ passed, 2 failed' once other
+check 'both are told' sh -c '[ "$(grep -c "^flaky: .* failed 1 of 4$" "$0")" = 2 ]' "$work/out"
+now_and_then always '1 2 3 4 5'
+check 'one that always fails is not' run_as 1 '^0 passed, 4 failed' always
+script guest/counts/warns '# test: on=debian-6.1' 'touch "$(dirname "$0")/report"; echo "ok 1 - one"; echo 1..1'
+check 'a report of the kernel is not' run_as 1 '^2 passed, 1 failed' warns
+check 'and does not run again' sh -c '! grep -q ^again "$0"' "$work/out"
+script guest/counts/a_dies '# test: on=debian-6.1 seconds=99' "
+	[ ! -e $work/died ] && >$work/died || { echo 'ok 1 - one'; echo 1..1; exit; }
+	touch \"\$(dirname \"\$0\")/dead\"; kill \$PPID; sleep 5"
+now_and_then good ''
+check 'a guest that is lost once is' run_as 0 '^[0-9]+ passed, 0 failed' a_dies good
+check 'and scripts without a turn get one' sh -c '[ "$(cat "$0"/good.runs | wc -l)" -ge 1 ]' "$work"
 
 # The folder is not in /tmp, which each.sh hides.
 # shellcheck source=scripts/lib.sh

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1 vm="--smp 4" seconds=15
-# test: on=debug-x86_64 seconds=30
-# soak: on=debug-arm64,debian-6.12-arm64 vm="--smp 4"
+# test: on=debian-6.12,debian-6.1,debug-x86_64 seconds=15
+# soak: on=debug-arm64,debian-6.12-arm64
 #
 # Events of a kernel probe on all CPUs: one probe serves them, however many CPUs there are.
 

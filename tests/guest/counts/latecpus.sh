@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Linux 6.1 takes room on the board for CPUs that are possible; 6.12 does not.
-# test: on=debian-6.1 vm="--smp 4 --room 6 --append maxcpus=2" args=6 seconds=10
-# test: on=debian-6.12 vm="--smp 4 --append maxcpus=2" seconds=10
-# soak: on=debug-x86_64 vm="--smp 4 --append maxcpus=2"
+# test: on=debian-6.1 vm="--room 6 --append maxcpus=2" args=6 seconds=10
+# all: on=debian-6.12 vm="--append maxcpus=2" seconds=10
+# soak: on=debug-x86_64 vm="--append maxcpus=2"
 #
 # latecpus.sh [POSSIBLE]: CPUs that were never online when tally was loaded. 2 and 3 are
 # there and come later; those from 4 on are possible only, up to POSSIBLE (4). hotplug.sh

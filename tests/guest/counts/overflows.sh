@@ -3,8 +3,8 @@
 #
 # debug-arm64 has NMIs and a PMU, debug-x86_64 checks every memory access, and 6.1 has the
 # oldest perf core.
-# test: on=debug-arm64 seconds=45
-# test: on=debian-6.1 seconds=15
+# test: on=debian-6.12-arm64 seconds=20
+# all: on=debian-6.1,debug-arm64 seconds=45
 # soak: on=debug-x86_64,debug-rt,debian-6.12,debian-6.12-arm64 seconds=45
 #
 # Events with a period or a frequency that are made from a line of text. tally counts

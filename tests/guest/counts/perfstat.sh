@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # perf itself is compared, so one kernel shows most; the soak has the oldest and a PMU.
-# test: on=debian-6.12 vm="--with-perf --module zram" seconds=25
-# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--with-perf --module zram" args="soak 10"
+# test: on=debian-6.12 vm="--module zram" seconds=25
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args="soak 10"
 #
 # Counts of tally beside those of perf stat. Two perfs run: the inner one's window lies
 # within tally's, and the outer one's window encloses tally's (see enclose.c). So tally

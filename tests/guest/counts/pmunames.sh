@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64,debug-x86_64 vm="--smp 4" args=5 seconds=15
-# soak: on=debug-x86_64,debug-arm64 vm="--smp 4" args=200 seconds=300
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 args=5 seconds=15
+# soak: on=debug-x86_64,debug-arm64 args=200 seconds=300
 #
 # pmunames.sh [CYCLES]: events by the names and terms that a PMU has in sysfs; what
 # debugfs/tally/pmus says of each PMU; PMUs that come and go CYCLES times (5).

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1 args=5 seconds=10
-# test: on=debian-6.12-arm64 vm="--icount --smp 2" args=5 seconds=20
-# test: on=debug-x86_64 args=5 seconds=20
+# test: on=debian-6.12,debian-6.1,debug-x86_64 args=5 seconds=10
+# all: on=debian-6.12-arm64 vm="--icount --smp 2" args=5 seconds=20
 # soak: on=debug-x86_64,debug-arm64,debian-6.12 args=200 seconds=300
 #
 # sets.sh [CYCLES]: sets that lines make: their folders and values, lines that make no set,

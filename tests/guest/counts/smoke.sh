@@ -5,7 +5,8 @@
 # breakpoints and no second CPU, and uses them if they are there.
 #
 # Why these kernels: in make test no other script runs on them.
-# test: on=debian-7,debian-6.12-rt seconds=30
+# test: on=debian-7 seconds=10
+# test: on=debian-6.12-rt seconds=10 also="only PREEMPT_RT sleeps in a spinlock"
 # soak: on=debian-6.12-riscv64 seconds=60
 #
 # Uses every surface of tally once: events of the command line, files of debugfs, the

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # 6.1 has a different perf core. The debug kernels and arm64 only suspend to idle, as a trial.
-# test: on=debian-6.12 vm="--smp 4" alone seconds=20
-# soak: on=debian-6.12 vm="--smp 4" args=real alone seconds=60
-# soak: on=debian-6.1,debug-x86_64,debug-arm64,debian-6.12-arm64 vm="--smp 4" alone
+# test: on=debian-6.12 alone seconds=20
+# soak: on=debian-6.12 args=real alone seconds=60
+# soak: on=debian-6.1,debug-x86_64,debug-arm64,debian-6.12-arm64 alone
 #
 # suspend.sh [real]: with real, the machine also sleeps until an alarm ten seconds later. If it
 # took longer to fall asleep, nothing would wake it.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm=--with-perf seconds=15
-# soak: on=debug-x86_64 vm=--with-perf seconds=50
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 seconds=15
+# soak: on=debug-x86_64 seconds=50
 #
 # tally's tracepoints tally:overflow, tally:state and tally:count, as tracefs, its triggers,
 # perf and tally itself see them. Run with scripts/vm --with-perf.

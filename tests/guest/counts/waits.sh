@@ -3,7 +3,7 @@
 #
 # 6.1 has a different perf core. The debug kernels have no userfaultfd: many share there.
 # test: on=debian-6.12 seconds=15
-# test: on=debug-x86_64 args=10 seconds=30
+# all: on=debug-x86_64 args=10 seconds=30
 # soak: on=debian-6.1,debian-6.12-arm64,debug-arm64
 #
 # Events of other tasks and CPUs are made and removed, and CPUs come and go, while perf

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: perf's own checks differ between 6.1 and 6.12, and by architecture.
-# test: on=debian-6.12 args="3 64" seconds=40
-# test: on=debian-6.1,debian-6.12-arm64 args="8 64" seconds=30
-# test: on=debug-x86_64 args="512 32" vm="--timeout 900" seconds=50
+# test: on=debian-6.12 args="8 64" seconds=30
+# all: on=debian-6.12 args="3 64" seconds=40
+# all: on=debian-6.1,debian-6.12-arm64 args="8 64" seconds=30
+# all: on=debug-x86_64 args="512 32" seconds=50
 # soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 args="1 64" vm="--timeout 900" seconds=110
 # soak: on=debug-x86_64,debug-arm64,debug-rt args="4 64" vm="--timeout 1800" seconds=500
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why one kernel: it is the same for perf and the library. arm64 has other registers.
-# soak: on=debian-6.12,debian-6.12-arm64 vm=--with-perf args=soak seconds=80
+# soak: on=debian-6.12,debian-6.12-arm64 args=soak seconds=80
 #
 # The library for user programs, compared with perf. Records of perf events, of as many
 # types as a guest has, are written to a perf.data file; `perf script -D` and the library

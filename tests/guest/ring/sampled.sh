@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: the oldest one, and one with a PMU.
-# test: on=debian-6.12-arm64 vm=--with-perf seconds=30
-# soak: on=debian-6.1,debian-6.12 vm=--with-perf seconds=45
+# test: on=debian-6.12-arm64 seconds=30
+# soak: on=debian-6.1,debian-6.12 seconds=45
 #
 # Samples of /dev/tally's rings, of all CPUs and of one task, are written to a perf.data
 # file; `perf script` and the library's parser find the same in it. The library reads a ring

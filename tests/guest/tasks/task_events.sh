@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-arm64 seconds=13
-# test: on=debian-6.1 seconds=5
+# test: on=debian-6.1,debug-arm64 seconds=5
 # soak: on=debug-x86_64,debug-rt,debug-kcsan,debian-6.12,debian-6.12-arm64 seconds=60
 #
 # Sideband records of tasks: tally writes the same records as perf.

@@ -3,7 +3,7 @@
 #
 # Stock kernels, as users have them: 6.1 hides the level of perf_event_paranoid, and arm64 has a
 # PMU.
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm=--with-tool seconds=25
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 seconds=25
 #
 # Every command of `tally`: as root, as a user without rights, and without the module. Each error
 # is a sentence with a remedy, and has its exit status. The whole transcript is printed.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--with-tool --with-prometheus --memory 2048" args=200 seconds=50
-# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--with-tool --with-prometheus --memory 2048" args=1000 seconds=90
+# test: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=200 seconds=50
+# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--with-prometheus --sanitized --memory 2048" args=1000 seconds=90
 #
 # tally export, scraped by a real Prometheus: promtool finds nothing to say, the target is up, and
 # queries give the counts that debugfs gives. Scrapes interrupt no CPU, and slow and hostile

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args="60 1" seconds=30
-# soak: on=debian-6.12 vm="--with-tool --sanitized --memory 1536" args=600s alone seconds=1300
+# test: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args="60 1" seconds=30
+# soak: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=600s alone seconds=1300
 #
 # tally with sanitizers: wild arguments and lines of events, and wild requests for its server.
 #

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The records are the same on all; the soak has the oldest kernel and a PMU.
-# test: on=debian-6.12 vm="--with-tool --with-perf --memory 1024" seconds=30
-# soak: on=debian-6.1,debian-6.12-arm64 vm="--with-tool --with-perf --memory 1024" seconds=60
+# test: on=debian-6.12 seconds=30
+# soak: on=debian-6.1,debian-6.12-arm64 seconds=60
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # perf is compared; the soak has the oldest one and a PMU.
-# test: on=debian-6.12 vm="--with-tool --with-perf --memory 1024" seconds=15
-# soak: on=debian-6.1,debian-6.12-arm64 vm="--with-tool --with-perf --memory 1024" seconds=30
+# test: on=debian-6.12 seconds=15
+# soak: on=debian-6.1,debian-6.12-arm64 seconds=30
 #
 # tally stat beside perf stat, on the same load. Three commands are nested: perf stat runs
 # tally stat, which runs perf stat, which runs the load. So the window of tally lies within that

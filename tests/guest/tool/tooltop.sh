@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.12-arm64 vm="--with-tool --with-tmux" seconds=25
-# soak: on=debian-6.1 vm="--with-tool --with-tmux" seconds=40
+# test: on=debian-6.12,debian-6.12-arm64 seconds=25
+# soak: on=debian-6.1 seconds=40
 #
 # tally top in a terminal of tmux: it fills screens of two sizes, follows a new size, draws only
 # what has changed, takes keys, and leaves the terminal as it was. It interrupts no CPU.

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each architecture has its own call chains, and Linux 6.1 walks them in another way.
-# test: on=debug-arm64 seconds=25
-# test: on=debian-6.1 seconds=10
+# test: on=debug-arm64,debian-6.1 seconds=25
 # soak: on=debug-x86_64,debug-rt,debug-clang,debian-6.12,debian-6.12-riscv64 seconds=40
 #
 # Compares call chains, registers and stacks with those that perf makes at the same

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64 vm=--no-leak-scan seconds=20
-# test: on=debian-6.12-arm64,debian-6.1 seconds=8
+# test: on=debug-x86_64,debian-6.12-arm64,debian-6.1 seconds=20
 # soak: on=debug-arm64,debug-rt,debian-6.12-riscv64
 #
 # Another module counts with tally, and reports its results. tally keeps nothing of the

@@ -3,10 +3,10 @@
 #
 # Writers and readers run at random: the longer, the better. Guests have one CPU, two, and
 # more than the machine has.
-# test: on=debug-x86_64 vm=--no-leak-scan args="8 all cpu task backward churn" seconds=60
 # test: on=debian-6.12 vm="--smp 1" args="8 all cpu task backward" seconds=40
-# soak: on=debug-x86_64 vm="--smp 4" args="600 abuse abuse_speed" seconds=640
-# soak: on=debug-x86_64,debug-arm64,debug-rt,debian-6.12 vm="--smp 4" args=300 seconds=340
+# all: on=debug-x86_64 vm=--no-leak-scan args="8 all cpu task backward churn" seconds=60
+# soak: on=debug-x86_64 args="600 abuse abuse_speed" seconds=640
+# soak: on=debug-x86_64,debug-arm64,debug-rt,debian-6.12 args=300 seconds=340
 #
 # A stress test of the rings of /dev/tally: producers in all contexts, NMIs in the middle
 # of writers, readers that stop, and readers that write anything to the header page.

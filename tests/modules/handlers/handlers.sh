@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
-# test: on=debug-arm64 seconds=20
-# test: on=debian-6.1 seconds=17
+# test: on=debug-arm64,debian-6.1 seconds=20
 # soak: on=debug-x86_64,debug-rt,debug-kcsan,debug-clang,debian-6.12 seconds=110
 #
 # Another module's handlers are called: in the right context, as often as the event

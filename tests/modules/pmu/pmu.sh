@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64,debug-x86_64 vm="--smp 4" args=5 seconds=40
-# soak: on=debian-6.12,debug-x86_64,debug-arm64 vm="--smp 4" args=200 seconds=600
+# test: on=debug-x86_64,debian-6.12,debian-6.1,debian-6.12-arm64 args=5 seconds=40
+# soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
 #
 # pmu.sh [CYCLES]: events of PMUs that the machines of the tests do not have; tally_pmu.ko has
 # them. Events migrate by CYCLES cycles of hotplug (200). The parts have the numbers of a list

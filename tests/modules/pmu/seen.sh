@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.1,debian-6.12,debian-6.12-arm64 seconds=20
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 seconds=20
 # soak: on=debug-x86_64 seconds=60
 #
 # What a count alone does not show: the period that is in effect, the precision that was

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
-# test: on=debug-x86_64 vm=--no-leak-scan seconds=40
-# test: on=debian-6.12-arm64,debian-6.1 seconds=35
+# test: on=debian-6.12-arm64,debian-6.1,debug-x86_64 seconds=35
 # soak: on=debug-rt,debug-kcsan,debug-clang,debian-6.12,debian-6.12-rt-arm64,debug-arm64 seconds=40
 #
 # Another module reads in any context, and has sets. Its reads interrupt no other CPU.

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debug-x86_64 seconds=50
-# test: on=debian-6.12-arm64,debian-6.1 seconds=10
+# test: on=debian-6.12-arm64,debian-6.1,debug-x86_64 seconds=10
 # soak: on=debian-6.12,debug-arm64
 #
 # Rings of another module: forward rings and flight recorders, also when memory is short
