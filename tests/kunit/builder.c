@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 #include "builder/builder.h"
 #include "compat.h"
@@ -676,3 +677,8 @@ static struct kunit_suite builder_suite = {
 };
 
 kunit_test_suite(builder_suite);
+
+TALLY_IMPORT_NS();
+MODULE_AUTHOR("The tally developers");
+MODULE_DESCRIPTION("Unit tests of tally that need a kernel");
+MODULE_LICENSE("GPL");
