@@ -220,9 +220,14 @@ held() {
 }
 # Real-time threads hold the CPU for more than 95 % of the time.
 setting /proc/sys/kernel/sched_rt_runtime_us -1
-# Since Linux 6.12, other tasks get 50 ms of each second all the same, unless this is 0.
-for server in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do
-	[ ! -e "$server" ] || setting "$server" 0
+# Since Linux 6.12, other tasks get 50 ms of each second all the same, unless this is 0. A task
+# of the CPU writes it: Linux 6.12 stops a server that an idle CPU has stopped already, and warns
+# (sched_fair_server_write()).
+for cpu in $(seq 0 $((cpus - 1))); do
+	server=/sys/kernel/debug/sched/fair_server/cpu$cpu/runtime
+	[ -e "$server" ] || continue
+	keep "$server"
+	"$here/as" cpu "$cpu" sh -c 'echo 0 >"$0"' "$server"
 done
 for part in $parts; do
 	at_least $((per_window / part)) 20 'enough faults to be divided'
