@@ -19,7 +19,7 @@ export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 k='--kernel debian-6.12 --full'
 
-# shellcheck disable=SC2086 # $k is two words, here and below
+# shellcheck disable=SC2086 # $k is several words, here and below
 prints_exactly() {
 	"$vm" $k -- "$1" >"$work/out" 2>/dev/null || return
 	printf "$2" | cmp - "$work/out"
@@ -145,7 +145,7 @@ finds_a_race() {
 }
 
 if [ "${1-}" = debug ]; then
-	check_status 'a leak with --no-leak-scan is not 126' 0 "$vm" --kernel debug-arm64 --full --full --no-leak-scan -- \
+	check_status 'a leak with --no-leak-scan is not 126' 0 "$vm" --kernel debug-arm64 --full --no-leak-scan -- \
 		'insmod tally_splat.ko what=leak; rmmod tally_splat; ! echo scan >/sys/kernel/debug/kmemleak'
 	check_status 'sleeping in atomic context is 126' 126 \
 		"$vm" --kernel debug-arm64 --full -- 'insmod tally_splat.ko what=sleep; true'
@@ -159,6 +159,8 @@ fi
 check_status 'exit 7 is 7' 7 "$vm" $k -- 'exit 7'
 check_status 'a command that does not end is 124' 124 \
 	"$vm" $k --timeout 5 -- sleep 1000
+check_status 'a report of one that does not end is 126' 126 \
+	"$vm" $k --timeout 5 -- 'echo "WARNING: planted" >/dev/kmsg; sleep 1000'
 check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
 check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
 check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
