@@ -88,6 +88,9 @@ check 'but one that is alone' prints '^ +20 s  lonely debian-6.1' --list debian-
 check 'without words a test runs on its first kernel' prints '^[0-9]+ tests on 2 kernels' --list
 check 'or on two, with a reason' prints '^ +20 s  twice debian-7' --list
 check 'with --all on each one' prints '^ +37 s  count.*debian-6.12|^ +7 s  twice debian-6.12' --list --all
+script guest/counts/twice '# test: on=debian-6.1 args=1
+# all: on=debian-6.1 args=2' ''
+check 'a script runs once in a guest' prints '^ +20 s  twice debian-6.1 \(2\)$' --list --all
 check 'rounds, and the output of the first that failed' rounds
 
 # ---- failures that do not come again. The guests of this tree are none: scripts/vm runs the
@@ -145,6 +148,13 @@ check 'one that always fails is not' run_as 1 '^0 passed, 4 failed' always
 script guest/counts/warns '# test: on=debian-6.1' 'touch "$(dirname "$0")/report"; echo "ok 1 - one"; echo 1..1'
 check 'a report of the kernel is not' run_as 1 '^2 passed, 1 failed' warns
 check 'and does not run again' sh -c '! grep -q ^again "$0"' "$work/out"
+script guest/counts/a_warns '# test: on=debian-6.1 seconds=99' '>"$(dirname "$0")/report"; kill $PPID; sleep 2'
+now_and_then good ''
+check 'scripts without a turn run all the same' run_as 1 '^2 passed, 1 failed' a_warns good
+script guest/counts/ends '# test: on=debian-6.1' ">\"\$(dirname \"\$0\")/dead\"; echo 'ok 1 - one'; echo 1..1"
+now_and_then once 1
+check 'a guest that ends badly after all is not forgiven' run_as 1 '^[0-9]+ passed, [1-9] failed' once ends
+check 'and nothing runs again' sh -c '! grep -q ^again "$0"' "$work/out"
 script guest/counts/a_dies '# test: on=debian-6.1 seconds=99' "
 	[ ! -e $work/died ] && >$work/died || { echo 'ok 1 - one'; echo 1..1; exit; }
 	touch \"\$(dirname \"\$0\")/dead\"; kill \$PPID; sleep 5"
