@@ -86,8 +86,10 @@ at_least "$(awk -v pid=$helper_pid '$NF != pid' script | wc -l)" 1 'and its chil
 record 0 -C 1 -e cpu-clock -c 1000000 sleep 0.3
 script -F cpu
 is "$(grep -v '\[001\]' script)" '' 'one CPU alone'
-record 0 -G / -e page-faults -c 1 ls /
-at_least "$samples" 10 'a cgroup'
+for cpu in 0 $(($(nproc) - 1)); do
+	record 0 -G / -e page-faults -c 1 $here/as cpu $cpu dd if=/dev/zero of=/dev/null bs=512k count=1
+	at_least "$samples" 128 "a cgroup, on CPU $cpu"
+done
 if has_pmu; then
 	record 0 -e cycles:P -c 100000 latelib $here/late.so 200
 	report
