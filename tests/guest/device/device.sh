@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: perf is compared, and it differs between 6.1 and 6.12, and by PMU. One
-# runs the programs of 64 bits, and one those of 32.
-# test: on=debian-6.12 args=64 seconds=25
+# runs the programs of 64 bits, and one those of 32. Only arm64's and the debug kernels'
+# processors run at the same time, and so have races.
+# test: on=debian-6.12-arm64,debian-6.12 args=64 seconds=45
 # test: on=debian-6.1 args=32 seconds=25 also="the calls of programs of 32 bits"
 # all: on=debug-x86_64 args=64 seconds=150
 # soak: on=debug-x86_64,debug-arm64,debug-rt,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
