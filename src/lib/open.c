@@ -233,7 +233,7 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 		     struct libtally_target *target, size_t data_pages, const char *name)
 {
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
-	/* Of a cgroup, @pid is a file. */
+	/* The pid of a cgroup is its file. */
 	int all = target->cpu == -1 &&
 		  (target->pid == -1 || target->flags & LIBTALLY_OPEN_ALL_CPUS);
 	int each = target->cpu == -1 &&

@@ -221,7 +221,7 @@ static void ring_room(struct kunit *test)
 	ring_end(r);
 }
 
-/* Whoever interrupts another writer publishes nothing, and its record stands behind. */
+/* A writer that interrupts another one publishes nothing, and its record stands behind. */
 static void ring_nested(struct kunit *test)
 {
 	const struct how *how = test->param_value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What kunit.c uses of the other files here. */
+/* Functions of the other files here that kunit.c calls. */
 #ifndef TALLY_NATIVE_H
 #define TALLY_NATIVE_H
 

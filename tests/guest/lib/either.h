@@ -196,7 +196,7 @@ static inline void *map(int fd, int prot)
 	return map_pages(fd, 1, prot, 0);
 }
 
-/* What a page shows. */
+/* The values that a page shows. */
 struct shown {
 	int64_t value;
 	uint64_t enabled, running;
