@@ -133,6 +133,18 @@ boots_if_asked() {
 	"$vm" $k_own --boot -- true && [ -z "$(snapshots)" ]
 }
 
+# On a busy machine the guest may run out of its time before it has written the report.
+# shellcheck disable=SC2086
+reports_before_its_end() {
+	local seconds status
+	for seconds in 5 25 125; do
+		"$vm" $k --timeout $seconds -- 'echo "WARNING: planted" >/dev/kmsg; sleep 1000'
+		status=$?
+		[ $status = 124 ] || break
+	done
+	[ $status = 126 ]
+}
+
 leaves_nothing() {
 	ls -A "$TMPDIR"
 	[ -z "$(ls -A "$TMPDIR")" ]
@@ -159,8 +171,7 @@ fi
 check_status 'exit 7 is 7' 7 "$vm" $k -- 'exit 7'
 check_status 'a command that does not end is 124' 124 \
 	"$vm" $k --timeout 5 -- sleep 1000
-check_status 'a report of one that does not end is 126' 126 \
-	"$vm" $k --timeout 5 -- 'echo "WARNING: planted" >/dev/kmsg; sleep 1000'
+check 'a report of one that does not end is 126' reports_before_its_end
 check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
 check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
 check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
