@@ -87,6 +87,17 @@ is_gone() {
 		[ -z "$(find "$work/tree" -name 'tally.ko*')" ]
 }
 
+# Kbuild prints which probes hold.
+says_probes() {
+	local log has not
+	log=$(find "$work/tree" -name make.log)
+	has=$(sed -n 's/^tally: this kernel has \([^n].*\|n[^o].*\)/\1/p' "$log")
+	not=$(sed -n 's/^tally: this kernel has not //p' "$log")
+	echo "has: $has; has not: $not"
+	[[ " $has " == *' pmu_scope '* && " $not " == *' exit_group_dead '* ]] &&
+		[ "$(wc -w <<<"$has $not")" = "$(find src/module/probes -name '*.c' ! -name ptrauth_user.c | wc -l)" ]
+}
+
 without() { ! "$@"; }
 
 perf=CONFIG_PERF_EVENTS=y wide=CONFIG_64BIT=y
@@ -108,6 +119,7 @@ for kernel; do
 	ln -s "$(scripts/kernels dir "$kernel")" "$work/install/$release/build"
 	if [ ${#releases[@]} = 0 ]; then
 		check "dkms build, $kernel" in_folders build -k "$release"
+		[ "$kernel" != debian-6.12 ] || check 'the probes that hold are printed' says_probes
 		check "dkms install, $kernel" in_folders install -k "$release"
 	else
 		check "dkms autoinstall, $kernel" dkms_here autoinstall -k "$release"

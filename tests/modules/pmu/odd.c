@@ -7,12 +7,14 @@
  * "tuned" and "needy", which have a term that a caller can set, or has to set.
  * tally_locking: its read takes a lock, and asks lockdep whether interrupts are disabled.
  * tally_empty: its read does nothing; it counts only at overflows, so it refuses events
- * without a period.
+ * without a period. Its file "held" can be held while it is read, and its event "going" tells
+ * the log if it is read while the module goes.
  * tally_aux: it has AUX buffers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -191,6 +193,41 @@ static const struct attribute_group gauge_late_group = {
 
 static const struct attribute_group *gauge_late_groups[] = { &gauge_late_group, NULL };
 
+static bool hold_reads;
+module_param(hold_reads, bool, 0644);
+MODULE_PARM_DESC(hold_reads, "Y: reads of tally_empty's file held wait until it is N");
+
+/* The PMU's device is not removed while somebody reads a file of it. */
+static ssize_t held_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	while (READ_ONCE(hold_reads))
+		usleep_range(1000, 2000);
+	return sysfs_emit(buf, "1\n");
+}
+static DEVICE_ATTR_RO(held);
+
+static struct attribute *empty_attrs[] = { &dev_attr_held.attr, NULL };
+
+static const struct attribute_group empty_group = { .attrs = empty_attrs };
+
+static ssize_t going_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	if (!module_is_live(THIS_MODULE))
+		pr_info("the driver is called although its module goes\n");
+	return sysfs_emit(buf, "config=0x1\n");
+}
+static DEVICE_ATTR_RO(going);
+
+static struct attribute *empty_events[] = { &dev_attr_going.attr, NULL };
+
+static const struct attribute_group empty_events_group = {
+	.name = "events", .attrs = empty_events,
+};
+
+static const struct attribute_group *empty_groups[] = {
+	&empty_group, &empty_events_group, NULL
+};
+
 static const struct pmu pmu_template = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_invalid_context,
@@ -230,6 +267,7 @@ int odd_init(struct dentry *dir)
 	gauge_pmu.attr_update = gauge_late_groups;
 	locking_pmu.read = locking_read_plain;
 	empty_pmu.read = empty_read;
+	empty_pmu.attr_groups = empty_groups;
 	aux_pmu.setup_aux = setup_aux;
 	aux_pmu.free_aux = free_aux;
 	aux_pmu.task_ctx_nr = perf_sw_context;
