@@ -216,6 +216,7 @@ for watcher in $watchers; do
 	ok 'no number fell' stop "$watcher"
 done
 ok 'the work went on' runs "$work"
+end_helpers
 for name in page-faults one; do
 	ok "$name is counted on CPU 1 at the end" wait_for 60 column_is $name 1 active
 	before=$(column $name 2)
@@ -229,7 +230,6 @@ at_least $(($(overflows each) - each)) 500 'so does each page fault'
 is "$(cat $tally/each/skipped)" 0 'of which none was skipped'
 at_least "$(stat_of hotplug_repairs)" $((repairs + cycles)) 'a repair for each cycle, at least'
 is "$(stat_of hotplug_errors)" 0 'no repair failed'
-end_helpers
 is "$(cut -d' ' -f1 $tally/events | tr '\n' ' ')" \
 	'page-faults cpu-clock context-switches one clock each ' \
 	'the events are those that there were'
