@@ -22,20 +22,20 @@ fresh() {
 	cp -r Kbuild Makefile dkms.conf COPYING README.md include src "$copy"
 }
 
-# The objects that are built for the guests, as if somebody had built in the copy before, with
-# one file of source that is new. dkms.sh builds everything with the Makefile, for this
-# architecture.
+# A copy with the objects that were built for guests, of which those of one source are old.
+# prepare() finds them by the name of the folder. dkms.sh builds everything with the Makefile,
+# for this architecture.
 fresh_but_built() {
 	rm -rf "$copy"
 	# shellcheck source=scripts/lib.sh
 	(. scripts/lib.sh && prepare "$copy") && rm -r "$copy/tests" "$copy.unfinished" &&
-		touch "$copy/src/module/main.c"
+		rm -f "$copy"/tally.ko "$copy"/tally.o && touch "$copy/src/module/main.c"
 }
 
 # Builds without a network and without root's rights, but as root: another user could
 # not read a cache in root's home. The build is for another architecture.
 builds() {
-	fresh_but_built
+	fresh_but_built || return
 	unshare --net setpriv --no-new-privs --inh-caps=-all --bounding-set=-all \
 		make -j"$(nproc)" -C "$copy" KDIR="$arm" "${cross[@]}" V=1 >"$work/build" &&
 		modinfo "$copy/tally.ko" && file "$copy/tally.ko" | grep aarch64
@@ -87,12 +87,19 @@ breaks() {
 	grep "the probe .*pmu_scope.c is broken: its control $1" "$work/err"
 }
 
+has_probes() {
+	diff <(sed -n 's/#define TALLY_HAVE_\(.*\) 1$/\L\1/p' "$copy/src/module/probes.h" | sort) \
+		<(sed -n 's/^1 //p' "$copy"/src/module/probes/*.probe | sort) &&
+		grep TALLY_HAVE_PMU_SCOPE "$copy/src/module/probes.h"
+}
+
 the_help() {
 	make help | grep -q 'make dkms-install'
 }
 
 check 'make KDIR= ARCH=arm64 CROSS_COMPILE=, without network and root' builds
 check 'make V=1' prints_commands
+check 'probes.h has the probes that hold' has_probes
 check 'make install' installs
 check 'make clean' cleans
 check 'without headers: a sentence' without_headers

@@ -55,7 +55,7 @@ unfinished_is_built_anew() {
 	grep -q SYMVER "$folder/src/module/event/.event.o.cmd" && [ ! -e "$folder.unfinished" ]
 }
 
-# Both look whether they have to build.
+# Both look whether they have to build, and wait for each other there.
 two_at_a_time() {
 	local first
 	"$vm" ${k% --no-build} -- 'sleep 2; echo one' >"$work/one" 2>/dev/null &
@@ -139,9 +139,10 @@ boots_if_asked() {
 reports_before_its_end() {
 	local seconds status
 	for seconds in 5 25 125; do
-		"$vm" $k --timeout $seconds -- 'echo "WARNING: planted" >/dev/kmsg; sleep 1000'
-		status=$?
-		[ $status = 124 ] || break
+		status=0
+		"$vm" $k --timeout $seconds --log "$work/planted" -- \
+			'echo "WARNING: planted" >/dev/kmsg; sleep 1000' || status=$?
+		! grep -q planted "$work/planted" || break
 	done
 	[ $status = 126 ]
 }

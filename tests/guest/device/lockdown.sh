@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Why alone and without a leak scan: lockdown cannot be lowered again, and it forbids
-# reading kmemleak's report. Debian's kernels have lockdown without an argument.
+# Why alone: lockdown cannot be lowered again. Debian's kernels have it without an argument.
+# Debug kernels do not look for leaks: lockdown forbids reading kmemleak's report.
 # test: on=debian-6.12 alone seconds=5
 # all: on=debian-6.1,debian-6.12-arm64 alone seconds=5
-# soak: on=debug-x86_64,debug-arm64 vm="--append lsm=lockdown,capability --no-leak-scan"
+# soak: on=debug-x86_64,debug-arm64 alone vm="--append lsm=lockdown,capability --no-leak-scan"
 #
 # Under lockdown, events go on and can be read; none is created or removed.
 
@@ -22,7 +22,7 @@ elif grep -q ' lockdown_write$\| lockdown_lsm_init$' /proc/kallsyms; then
 fi
 if [ ! -w $lockdown ]; then
 	[ "$built" != 1 ] || {
-		echo 'Bail out! this kernel has lockdown, but the guest was booted without it (lsm=)'
+		echo 'Bail out! this kernel has lockdown, but the guest was booted without it (lsm=lockdown)'
 		exit 1
 	}
 	skip_all 'this kernel has no lockdown'

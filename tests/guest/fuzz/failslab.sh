@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Only debug kernels let allocations fail, and only debug-x86_64 checks every access.
-# test: on=debug-x86_64 args=30 alone seconds=100
+# test: on=debug-x86_64 args="30 2" alone seconds=100
 # soak: on=debug-x86_64 args=1 seconds=500
 # soak: on=debug-arm64 seconds=200
 #
@@ -10,8 +10,8 @@
 # its files, and while a module is loaded (features.md, D.1 #4 and #5; see failnth.c and
 # faildev.c). scripts/vm looks for leaks afterwards.
 #
-#	failslab.sh [STEP]	while a module is loaded, only every STEP-th allocation
-#				fails; default 7
+#	failslab.sh [STEP [CPUS]]	while a module is loaded, only every STEP-th allocation
+#					fails; default 7. Without CPUS, all CPUs are online.
 
 . "$(dirname "$0")/lib.sh"
 slab=/sys/kernel/debug/failslab
@@ -55,10 +55,11 @@ x86_64) symbol=__x64_sys_getppid ;;
 esac
 address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 
-# Two CPUs have all that differs between CPUs.
-for processor in /sys/devices/system/cpu/cpu[2-9]*; do
-	[ ! -e "$processor" ] || echo 0 >"$processor/online"
+cpus=${2:-$(nproc)}
+while [ "$(nproc)" -gt "$cpus" ]; do
+	setting "/sys/devices/system/cpu/cpu$(($(nproc) - 1))/online" 0
 done
+is "$(nproc)" "$cpus" 'the CPUs are online'
 # Thousands of rounds wait for grace periods, which are not what is tested here.
 setting /sys/kernel/rcu_expedited 1
 load_tally

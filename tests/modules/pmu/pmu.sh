@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 args=5 seconds=20
-# test: on=debug-x86_64 args="0 reads" seconds=15 also="lockdep sees whether a read leaves interrupts enabled"
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=5 seconds=20
+# test: on=debug-x86_64 args="0 brief" seconds=15 also="lockdep sees whether a read leaves interrupts enabled, KASAN whether a PMU is used that has gone"
+# all: on=debug-x86_64 args=5 seconds=75
 # soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
 #
-# pmu.sh [CYCLES [reads]]: events of PMUs that the machines of the tests do not have; tally_pmu.ko
-# has them. Events migrate by CYCLES cycles of hotplug (200). With "reads", only reads are tested.
-# The parts have the numbers of a list of defects that were found by reading:
+# pmu.sh [CYCLES [brief]]: events of PMUs that the machines of the tests do not have; tally_pmu.ko
+# has them. Events migrate by CYCLES cycles of hotplug (200). With "brief", only the first reads are
+# tested, and a driver that is removed. The parts have the numbers of a list of defects that were
+# found by reading:
 #
 #	M1 a PMU that serves some CPUs	M2 kinds of cores	M3 AUX buffers
 #	M4 events that migrate		M5 the driver's samples	M8 gauges, scales, empty reads
@@ -52,11 +54,33 @@ fi
 as cpu 0 insmod tally_pmu_reads.ko raw=$raw
 module_results tally_pmu_reads
 rmmod tally_pmu_reads
-if [ "${2-}" = reads ]; then
-	rmmod tally_pmu
+
+# ---- a driver's module is removed while somebody reads a file of its PMU
+
+device=/sys/bus/event_source/devices/tally_empty
+# is_in PID FUNCTION
+is_in() { grep -qs "$2" "/proc/$1/stack"; }
+echo Y >/sys/module/tally_pmu/parameters/hold_reads
+cat $device/held >/dev/null 2>&1 &
+reader=$!
+ok 'a driver is removed: somebody reads a file of its PMU' wait_for 60 is_in $reader held_show
+rmmod tally_pmu >/dev/null 2>&1 &
+remover=$!
+ok 'a driver is removed: that waits for the reader' wait_for 60 is_in $remover kernfs_drain
+ok 'a driver is removed: the PMU is still there' test -e $device
+mark
+is "$(create tally_empty/going/ period=100 name=e)" EINVAL 'a driver is removed: its events are not known'
+refused 'a driver is removed: it is not called' logged 'called although'
+echo N >/sys/module/tally_pmu/parameters/hold_reads
+ok 'a driver is removed: then it goes' wait $remover
+refused 'a driver is removed: and so does the PMU' test -e $device
+# The file goes before cat has read to its end.
+wait $reader
+if [ "${2-}" = brief ]; then
 	nothing_left 'all events are gone'
 	finish
 fi
+insmod tally_pmu.ko domain_cpus=4 raw=$raw
 
 # ---- M5: samples that a driver fills in. A CPU that comes back makes no interrupts any more.
 
@@ -256,21 +280,6 @@ if [ $raw = 1 ]; then
 fi
 results ./devpmu kinds
 
-# ---- a driver whose module goes: its code is in memory until its PMUs are removed
-
-device=/sys/bus/event_source/devices/tally_empty
-is_in() { grep -q "$1" "/proc/$!/stack"; }
-echo Y >/sys/module/tally_pmu/parameters/hold_reads
-# The driver answers the reader when the file has gone, which he is told as an error.
-cat $device/held >/dev/null 2>&1 &
-ok 'a driver that goes: somebody reads a file of it' wait_for 60 is_in held_show
-rmmod tally_pmu &
-ok 'a driver that goes: it waits for him' wait_for 60 is_in kernfs_drain
-ok 'a driver that goes: the device is there' test -e $device
-mark
-is "$(create tally_empty/going/ period=100 name=e)" EINVAL 'a driver that goes: its events are not known'
-refused 'a driver that goes: it is not called' logged 'called although'
-echo N >/sys/module/tally_pmu/parameters/hold_reads
-wait $! 2>/dev/null
+rmmod tally_pmu
 nothing_left 'all events are gone'
 finish
