@@ -15,16 +15,24 @@ model=$PWD/tests/model/ring.pml
 # A program that finds a mistake ends so soon that compiling it with -O2 would take longer.
 optimize=-O2
 
+# shellcheck source=scripts/lib.sh
+cache=$(. scripts/lib.sh && mkdir -p "$cache/passed" && echo "$cache") || exit 2
+tools=$(sha256sum "$model" "$0"; spin -V; gcc --version)
+
 # Prints the result of a search. A search that is not complete, or does not reach a step,
-# fails.
+# fails. A complete one is kept: it gives the same result until the model or a tool changes.
 search() (
-	cd "$work" && spin -a "$@" "$model" >spin.out 2>&1 ||
+	cd "$work" || exit
+	kept=$cache/passed/$(printf '%s\n' "$tools" "$optimize" "$@" | sha256sum | cut -c1-12).pan
+	cp "$kept" pan.out 2>/dev/null && touch "$kept" && cat pan.out && exit
+	spin -a "$@" "$model" >spin.out 2>&1 ||
 		{ cat spin.out; exit 1; }
 	# spin's partial order reduction does not work with `provided'.
-	gcc $optimize -w -DSAFETY -DNOREDUCE -DMEMLIM=3000 -o pan pan.c || exit
+	gcc "$optimize" -w -DSAFETY -DNOREDUCE -DMEMLIM=3000 -o pan pan.c || exit
 	timeout 300 ./pan -m20000 -w23 >pan.out 2>&1 || exit
 	cat pan.out
-	! grep -qE 'Search not completed|max search depth|out of memory|pan: reached' pan.out
+	! grep -qE 'Search not completed|max search depth|out of memory|pan: reached' pan.out &&
+		cp pan.out "$kept.$$" && mv "$kept.$$" "$kept"
 )
 
 holds() {
