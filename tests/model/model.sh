@@ -17,7 +17,7 @@ optimize=-O2
 
 # shellcheck source=scripts/lib.sh
 cache=$(. scripts/lib.sh && mkdir -p "$cache/passed" && echo "$cache") || exit 2
-tools=$(sha256sum "$model" "$0"; spin -V; gcc --version)
+tools=$(cat "$model" tests/model/model.sh; spin -V; gcc --version)
 
 # Prints the result of a search. A search that is not complete, or does not reach a step,
 # fails. A complete one is kept: it gives the same result until the model or a tool changes.
