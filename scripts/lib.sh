@@ -130,9 +130,11 @@ prepare() {
 	sync_sources "$1"
 }
 
+# The modules of guests have no debug information, which would be most of what a guest copies.
+guest_flags=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)
+
 # build_project KERNEL [make arguments]: brings the build folder up to date. The caller
-# holds build_folder's lock. Afterwards modules.order lists the modules. They have no debug
-# information, which would be most of what a guest copies.
+# holds build_folder's lock. Afterwards modules.order lists the modules.
 build_project() {
 	local name=$1 folder log
 	shift
@@ -140,7 +142,7 @@ build_project() {
 	log=$folder.log
 	prepare "$folder" || return 2
 	if [ -e "$folder/Kbuild" ]; then
-		"$checkout/scripts/kernels" make "$name" M="$folder" TALLY_TESTS=y KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES= -j"$(nproc)" "$@" \
+		"$checkout/scripts/kernels" make "$name" M="$folder" TALLY_TESTS=y "${guest_flags[@]}" -j"$(nproc)" "$@" \
 			modules >"$log" 2>&1 </dev/null || {
 			cat "$log" >&2
 			say "the modules do not build for $name"

@@ -8,13 +8,14 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
+. scripts/lib.sh
 
 copy=$work/debian-6.12-arm64
 stock=$(scripts/kernels dir debian-6.12)
 arm=$(scripts/kernels dir debian-6.12-arm64)
 cross=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
 # The objects that the guests' build has made are up to date with the same flags.
-cross+=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)
+cross+=("${guest_flags[@]}")
 
 fresh() {
 	rm -rf "$copy"
@@ -27,8 +28,7 @@ fresh() {
 # for this architecture.
 fresh_but_built() {
 	rm -rf "$copy"
-	# shellcheck source=scripts/lib.sh
-	(. scripts/lib.sh && prepare "$copy") && rm -r "$copy/tests" "$copy.unfinished" &&
+	prepare "$copy" && rm -r "$copy/tests" "$copy.unfinished" &&
 		rm -f "$copy"/tally.ko "$copy"/tally.o && touch "$copy/src/module/main.c"
 }
 

@@ -9,21 +9,21 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
+. scripts/lib.sh
 
 model=$PWD/tests/model/ring.pml
 
 # A program that finds a mistake ends so soon that compiling it with -O2 would take longer.
 optimize=-O2
 
-# shellcheck source=scripts/lib.sh
-cache=$(. scripts/lib.sh && mkdir -p "$cache/passed" && echo "$cache") || exit 2
+mkdir -p "$cache/passed"
 tools=$(cat "$model" tests/model/model.sh; spin -V; gcc --version)
 
 # Prints the result of a search. A search that is not complete, or does not reach a step,
 # fails. A complete one is kept: it gives the same result until the model or a tool changes.
 search() (
 	cd "$work" || exit
-	kept=$cache/passed/$(printf '%s\n' "$tools" "$optimize" "$@" | sha256sum | cut -c1-12).pan
+	kept=$cache/passed/$(printf '%s\n' "$tools" "$optimize" "$@" | key_of).pan
 	cp "$kept" pan.out 2>/dev/null && touch "$kept" && cat pan.out && exit
 	spin -a "$@" "$model" >spin.out 2>&1 ||
 		{ cat spin.out; exit 1; }
