@@ -56,8 +56,8 @@ esac
 address=0x$(sed -n 's/ [A-Za-z] print_fatal_signals$//p' /proc/kallsyms)
 
 cpus=${2:-$(nproc)}
-while [ "$(nproc)" -gt "$cpus" ]; do
-	setting "/sys/devices/system/cpu/cpu$(($(nproc) - 1))/online" 0
+for processor in $(seq "$cpus" $(($(nproc) - 1))); do
+	setting "/sys/devices/system/cpu/cpu$processor/online" 0
 done
 is "$(nproc)" "$cpus" 'the CPUs are online'
 # Thousands of rounds wait for grace periods, which are not what is tested here.
