@@ -279,7 +279,6 @@ if [ $raw = 1 ]; then
 	results ./devpmu written
 fi
 results ./devpmu kinds
-
 rmmod tally_pmu
 nothing_left 'all events are gone'
 finish
