@@ -92,7 +92,7 @@ static void migrate(long rate)
 static void busy(void)
 {
 	for (;;)
-		asm volatile("");
+		relax();
 }
 
 static void work(int kind, long rate, int cpu)

@@ -10,6 +10,7 @@
  * devpublish weak: what a reader without CAP_PERFMON sees of the events "all", "one" on CPU 0,
  *	"elsewhere" on CPU 2, and "inherited".
  * devpublish gone: what it sees of the event "ending", which its owner releases.
+ * devpublish hog: keeps its CPU busy.
  */
 #define _GNU_SOURCE
 #include "devtest.h"
@@ -302,6 +303,12 @@ static void weak_gone(void)
 	close(p.fd);
 }
 
+static void hog(void)
+{
+	for (;;)
+		relax();
+}
+
 static const struct devtest tests[] = {
 	{ "task", .arguments = 1, .with = test_task },
 	{ "all", .run = test_all },
@@ -310,6 +317,7 @@ static const struct devtest tests[] = {
 	{ "reader", .arguments = 2, .with = test_reader },
 	{ "weak", .run = weak },
 	{ "gone", .run = weak_gone },
+	{ "hog", .run = hog },
 	{ }
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why these kernels: timers and their migration differ between 6.1 and 6.12, and on PREEMPT_RT.
-# test: on=debian-6.12 vm="--append nohz_full=3" seconds=90
+# test: on=debian-6.12 vm="--append nohz_full=3" seconds=30
 # soak: on=debian-6.1,debian-6.12-rt,debian-6.12-arm64,debian-7 vm="--append nohz_full=3" seconds=120
 #
 # The timers that publish counts: none where a task does not run, none on idle CPUs, and
@@ -33,7 +33,7 @@ ran() { traced "$@" | wc -l; }
 # hog CPU: keeps a CPU busy. Its time grows by ticks that find it running there.
 hogs=''
 hog() {
-	helper "$here/as" cpu "$1" sh -c 'while :; do :; done'
+	helper "$here/as" cpu "$1" "$here/devpublish" hog
 	hogs="$hogs $helper_pid"
 }
 ticks_of() { sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f12; }

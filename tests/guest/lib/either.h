@@ -40,6 +40,18 @@ enum { PERF, TALLY };
 static int device = -1;
 static struct tally_error why = { .size = sizeof(why) };
 
+/*
+ * For loops that keep a CPU busy: an emulator that runs all processors in one thread lets the
+ * others run at each pause.
+ */
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+	asm volatile("");
+}
+
 static inline const char *maker(int kind)
 {
 	return kind == PERF ? "perf" : "tally";
