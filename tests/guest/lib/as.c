@@ -8,6 +8,7 @@
  * as nokill COMMAND...: runs the command as root without CAP_KILL.
  * as cpu N COMMAND...: runs the command on CPU N only.
  * as fifo COMMAND...: runs the command as a real-time task of the lowest priority.
+ * as nice COMMAND...: runs the command only while no other task needs the CPU, or nearly so.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef CAP_PERFMON
@@ -38,7 +40,7 @@ int main(int argc, char **argv)
 	int next = 2;
 
 	if (argc < 3)
-		errx(125, "usage: as nobody|powerless|perfmon|nokill|fifo|cpu N COMMAND...");
+		errx(125, "usage: as nobody|powerless|perfmon|nokill|fifo|nice|cpu N COMMAND...");
 	if (!strcmp(argv[1], "nobody")) {
 		if (setgroups(0, NULL) || setgid(1000) || setuid(1000))
 			err(125, "cannot become nobody");
@@ -55,6 +57,9 @@ int main(int argc, char **argv)
 
 		if (sched_setscheduler(0, SCHED_FIFO, &p))
 			err(125, "cannot run in real time");
+	} else if (!strcmp(argv[1], "nice")) {
+		if (setpriority(PRIO_PROCESS, 0, 19))
+			err(125, "cannot be nice");
 	} else if (!strcmp(argv[1], "cpu") && argc > 3) {
 		cpu_set_t set;
 
