@@ -3,7 +3,8 @@
 #
 # With icount and one CPU, each instruction of a function is known. (QEMU adds those of other
 # CPUs.)
-# test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 args=2000 seconds=20
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=2000 seconds=20
+# all: on=debug-x86_64 vm="--smp 4" args=2000 seconds=20
 # test: on=debian-6.12-arm64 vm="--icount --smp 1" args="100000 exact" seconds=30 also="only a clock of instructions shows what a call costs its own count"
 #
 # func.sh CALLS [exact]: counts of functions of the kernel, of CALLS calls: sums and histograms; as

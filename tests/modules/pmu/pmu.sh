@@ -3,7 +3,7 @@
 #
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=5 seconds=20
 # test: on=debug-x86_64 args="0 brief" seconds=15 also="lockdep sees whether a read leaves interrupts enabled, KASAN whether a PMU is used that has gone"
-# all: on=debug-x86_64 args=5 seconds=75
+# all: on=debug-x86_64 vm="--smp 4" args=5 seconds=75
 # soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
 #
 # pmu.sh [CYCLES [brief]]: events of PMUs that the machines of the tests do not have; tally_pmu.ko
@@ -16,7 +16,11 @@
 #	M10 reads that lock
 
 . "$(dirname "$0")/lib.sh"
-need_cpus 4
+if [ "${2-}" = brief ]; then
+	need_cpus 2
+else
+	need_cpus 4
+fi
 cycles=${1:-200}
 load_tally
 test_pmu=/sys/kernel/debug/tally_pmu
