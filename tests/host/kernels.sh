@@ -132,6 +132,11 @@ has() {
 		[ -e "$("$kernels" dir "$1")/Makefile" ]
 }
 
+is_first() {
+	[ ! -e "$TALLY_CACHE/kernels/headers" ] && "$kernels" build debian-6.1.0-11-amd64 &&
+		"$kernels" forget debian-6.1.0-11-amd64
+}
+
 # lacks_an_image NAME: a kernel is ready for building only.
 lacks_an_image() {
 	local folder
@@ -229,6 +234,7 @@ check_status 'an unknown name is 2' 2 "$kernels" arch debian-6.1.0
 check_status 'a release that the archive lacks is 3' 3 "$kernels" dir debian-6.1.0-13-amd64
 check_status 'a release without headers is 3' 3 "$kernels" build debian-6.1.0-10-amd64
 check_status 'a guest with it, too' 3 scripts/vm --kernel debian-6.1.0-10-amd64 -- true
+check 'the first kernel of a machine, and it is removed again' is_first
 check 'what cannot be fetched is no failure of scripts/check' skips_other_suites
 check 'for building, a release is fetched without its image' lacks_an_image debian-6.1.0-9-amd64
 check 'make' makes debian-6.1.0-9-amd64
