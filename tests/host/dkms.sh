@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Why one kernel: scripts/check builds the module for the others.
-# check: on=debian-6.12 seconds=50
+# check: on=debian-6.12 seconds=70
 # soak: args=debian-6.1 on=debian-6.12
 #
 # dkms adds, builds, signs, installs and removes tally for stock kernels, in folders that
@@ -11,8 +11,6 @@
 #	dkms.sh KERNEL...
 
 set -u
-# dkms strips what it installs, so nobody misses what is not compiled.
-export KCFLAGS=-g0
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 
