@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Only debug kernels let allocations fail, and only debug-x86_64 checks every access.
-# test: on=debug-x86_64 args="30 2" alone seconds=100
+# Only debug kernels let allocations fail, and only debug-x86_64 checks every access. With kmemleak,
+# all of it takes more than twice as long: make test-all looks for leaks, too.
+# test: on=debug-x86_64 vm=--no-leak-scan args="30 2" alone seconds=50
+# all: on=debug-x86_64 args="30 2" alone seconds=150
 # soak: on=debug-x86_64 args=1 seconds=500
 # soak: on=debug-arm64 seconds=200
 #
 # Every allocation fails in turn: while an event is made, in each call on the device and
 # its files, and while a module is loaded (features.md, D.1 #4 and #5; see failnth.c and
-# faildev.c). scripts/vm looks for leaks afterwards.
+# faildev.c). With kmemleak, scripts/vm looks for leaks afterwards.
 #
 #	failslab.sh [STEP [CPUS]]	while a module is loaded, only every STEP-th allocation
 #					fails; default 7. Without CPUS, all CPUs are online.
