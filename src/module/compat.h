@@ -80,11 +80,21 @@ static inline const struct perf_cgroup_info *tally_cgroup_clock(const struct per
 }
 #endif
 
-/*
- * The time of the event is local_clock() plus this. It is the time of its context, or of its
- * cgroup while that runs.
- */
+/* The time of the event's context is local_clock() plus this. A task-clock counts that time. */
 static inline u64 tally_ctx_offset(const struct perf_event *event)
+{
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+	return READ_ONCE(event->ctx->timeoffset);
+#else
+	return READ_ONCE(event->ctx->time.offset);
+#endif
+}
+
+/*
+ * The time of the event, which perf_event::tstamp has, is local_clock() plus this. It is the
+ * time of its context, or of its cgroup while that runs.
+ */
+static inline u64 tally_event_offset(const struct perf_event *event)
 {
 #ifdef CONFIG_CGROUP_PERF
 	const struct perf_cgroup_info *clock = tally_cgroup_clock(event);
@@ -96,11 +106,7 @@ static inline u64 tally_ctx_offset(const struct perf_event *event)
 		return READ_ONCE(clock->time.offset);
 #endif
 #endif
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return READ_ONCE(event->ctx->timeoffset);
-#else
-	return READ_ONCE(event->ctx->time.offset);
-#endif
+	return tally_ctx_offset(event);
 }
 
 /* The time of an event that may be at rest, as perf_event_time_now(); @now: local_clock() */
@@ -116,7 +122,7 @@ static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 		return READ_ONCE(clock->time.time);
 #endif
 #endif
-	return now + tally_ctx_offset(event);
+	return now + tally_event_offset(event);
 }
 
 /* The time of the event's context when perf last updated it. */

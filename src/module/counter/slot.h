@@ -264,7 +264,7 @@ static inline void tally_local_totals(const struct tally_slot *s,
 				      struct perf_event *event, u64 now,
 				      struct tally_totals *t)
 {
-	s64 since = now + tally_ctx_offset(event) - event->tstamp;
+	s64 since = now + tally_event_offset(event) - event->tstamp;
 	struct tally_totals others = { };
 
 	since = max(since, 0LL);

@@ -7,6 +7,7 @@
  * cgroups moves N	N moves of tasks between two cgroups, under load on all CPUs
  * cgroups samples	samples have tasks of the cgroup only, and are as many as perf's
  * cgroups page		the page of counts, while no task of the cgroup runs
+ * cgroups clocks	counts and times, while a task of the cgroup runs on another CPU
  * cgroups refused	wrong targets, which perf refuses with the same errno
  * cgroups work DIR N	a process moves into DIR, and touches N pages
  *
@@ -382,6 +383,129 @@ static void page(void)
 	close(fd);
 }
 
+/* ---- counts and times while a task runs ---- */
+
+#define CLOCK_MS	100
+#define MOST_NS		60000000000ULL
+#define TIMES	(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+struct shot {
+	uint64_t value, enabled, running;
+};
+
+static struct shot shot_of(int fd)
+{
+	struct shot s;
+
+	if (read(fd, &s, sizeof(s)) != sizeof(s))
+		err(2, "read");
+	return s;
+}
+
+static struct shot shot_of_cpu(int fd, int cpu)
+{
+	struct tally_value v;
+
+	if (read_first(fd, cpu, &v))
+		err(2, "TALLY_IOC_READ");
+	return (struct shot) { v.value, v.enabled_ns, v.running_ns };
+}
+
+static int is_between(const struct shot *before, const struct shot *s, const struct shot *after)
+{
+	return before->value <= s->value && s->value <= after->value &&
+	       before->enabled <= s->enabled && s->enabled <= after->enabled &&
+	       before->running <= s->running && s->running <= after->running;
+}
+
+/* A page is older than a read, and never goes back. */
+static int has_grown(const struct shown *then, const struct shown *now, const struct shot *most)
+{
+	return now->value >= then->value && now->enabled >= then->enabled &&
+	       now->running >= then->running && now->value <= (int64_t)most->value &&
+	       now->enabled <= most->enabled && now->running <= most->running;
+}
+
+/* A process of a cgroup that runs on CPU 1 from let_go_on() on. */
+static pid_t begin_runner(const char *name, int go[2])
+{
+	int procs = procs_of(name);
+	pid_t pid = fork_waiting(go);
+
+	if (pid) {
+		move(pid, procs);
+		close(procs);
+		return pid;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run_on(1);
+	for (;;)
+		relax();
+}
+
+/*
+ * perf and tally begin to count when the task gets the CPU, by one clock. So each of tally's reads
+ * lies between two of perf's.
+ */
+static void clock_of(uint64_t config, const char *name)
+{
+	struct perf_event_attr a = { SW(config), .read_format = TIMES };
+	int fds[2], kind, go[2], dir = dir_of("/a"), wrong[3] = { 0 }, nr = 0;
+	struct shown shown = { 0 }, last;
+	struct shot before, s, cpu, after;
+	volatile void *page;
+	pid_t pid = begin_runner("/a/b", go);
+	uint64_t begun;
+
+	for (kind = PERF; kind <= TALLY; kind++) {
+		o = request(&a, dir, 1, -1, PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+		o.publish_ns = 1000000;
+		fds[kind] = must_open(kind, &o);
+	}
+	page = map(fds[TALLY], PROT_READ);
+	/* The contexts' clocks go on meanwhile, and those of the cgroup do not. */
+	wait_ms(2 * CLOCK_MS);
+	let_go_on(go);
+	begun = now_ns();
+	do {
+		before = shot_of(fds[PERF]);
+		s = shot_of(fds[TALLY]);
+		cpu = shot_of_cpu(fds[TALLY], 1);
+		last = shown;
+		shown = read_page(page);
+		after = shot_of(fds[PERF]);
+		wrong[0] += !is_between(&before, &s, &after);
+		wrong[1] += !is_between(&before, &cpu, &after);
+		wrong[2] += !has_grown(&last, &shown, &after);
+		nr++;
+	} while ((after.running < CLOCK_MS * 1000000ULL || !shown.value) &&
+		 now_ns() - begun < MOST_NS);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tell(shown.value, "%s: the page shows it", name);
+	/* The task may leave the CPU a moment after its end is known. */
+	do {
+		before = shot_of(fds[PERF]);
+		wait_ms(20);
+		after = shot_of(fds[PERF]);
+	} while (memcmp(&before, &after, sizeof(before)));
+	tell(!wrong[0], "%s: %d of %d reads are not between two of perf", name, wrong[0], nr);
+	tell(!wrong[1], "%s: nor are %d reads of the CPU", name, wrong[1]);
+	tell(!wrong[2], "%s: %d pages went back, or too far", name, wrong[2]);
+	s = shot_of(fds[TALLY]);
+	tell(!memcmp(&before, &s, sizeof(s)), "%s: perf %llu, tally %llu, enabled %llu and %llu ns",
+	     name, (unsigned long long)before.value, (unsigned long long)s.value,
+	     (unsigned long long)before.enabled, (unsigned long long)s.enabled);
+	for (kind = PERF; kind <= TALLY; kind++)
+		close(fds[kind]);
+}
+
+static void clocks(void)
+{
+	run_on(0);
+	clock_of(PERF_COUNT_SW_TASK_CLOCK, "task-clock");
+}
+
 /* ---- refused ---- */
 
 static void both_refuse(int pid, int cpu, unsigned long flags, int error, const char *what)
@@ -439,6 +563,7 @@ int main(int argc, char **argv)
 		{ "moves", .arguments = 1, .with = moves },
 		{ "samples", .run = samples },
 		{ "page", .run = page },
+		{ "clocks", .run = clocks },
 		{ "refused", .run = refusals },
 		{ "work", .arguments = 2, .with = work },
 		{ }

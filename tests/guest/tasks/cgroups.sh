@@ -103,6 +103,7 @@ results "$here/cgroups" equal
 results "$here/cgroups" moves "$moves"
 results "$here/cgroups" samples
 results "$here/cgroups" page
+results "$here/cgroups" clocks
 
 # ---- CPUs go and come
 
