@@ -1029,7 +1029,10 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
  * once in this window, and calls its handlers of any kind. When the window ends, the
  * budget is whole again: a timer in hard interrupt begins a new period on the spot, and no
  * thread has a part in it. All budgets with windows of the same length share one timer of
- * each CPU. An event that perf throttles gets its new period with its next window.
+ * each CPU. If interrupts are off for whole windows, these count as one that has their number of
+ * budgets: at most one of them is found exceeded. An excess that is found at the end of the window
+ * only calls no handler: while perf throttles the event, or if the budget is used up in the few
+ * steps in which the window begins.
  *
  * Context: Any context.
  */
@@ -1335,9 +1338,10 @@ const char *tally_event_name(const struct tally_event *ev);
  * period of a clock below 10 microseconds for 10 microseconds.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EINVAL for an event that only counts, a value of 0, a value with bit 63 set,
- * and a frequency above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an inherited
- * event, because perf would not change its children. After an error nothing has changed.
+ * Return: 0; EINVAL for an event that only counts or has a budget, a value of 0, a value with
+ * bit 63 set, and a frequency above kernel.perf_event_max_sample_rate; EOPNOTSUPP for an
+ * inherited event, because perf would not change its children. After an error nothing has
+ * changed.
  */
 int tally_event_set_period(struct tally_event *ev, u64 value);
 
@@ -1399,7 +1403,8 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
  * has the period when it is enabled.
  *
  * Context: Any context, NMI and the event's own handlers included.
- * Return: 0; EINVAL for a period with bit 63 set, and for an event that is not one-shot.
+ * Return: 0; EINVAL for a period with bit 63 set, for one that the PMU refuses if the call
+ * would take effect at once, and for an event that is not one-shot.
  */
 int tally_event_rearm(struct tally_event *ev, u64 period);
 
@@ -1416,8 +1421,8 @@ int tally_event_rearm(struct tally_event *ev, u64 period);
  *
  * Context: Any context, NMI and the event's own handlers included.
  * Return: 0; EINVAL for an event that only counts, has a frequency or a budget or is
- * one-shot (see tally_event_rearm()), for a period of 0 and for one with bit 63 set;
- * EOPNOTSUPP for an inherited event.
+ * one-shot (see tally_event_rearm()), for a period of 0, one with bit 63 set, and one that the
+ * PMU refuses if the call would take effect at once; EOPNOTSUPP for an inherited event.
  */
 int tally_event_reload(struct tally_event *ev, u64 period);
 

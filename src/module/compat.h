@@ -235,13 +235,30 @@ static inline int tally_timer_delete_sync(struct timer_list *timer)
 #endif
 }
 
+/* How many times perf has disabled the PMU on this CPU, and not enabled it again. */
+#ifdef TALLY_HAVE_PMU_DISABLE_COUNT
+#define tally_pmu_disable_count(pmu)	(this_cpu_ptr((pmu)->pmu_disable_count))
+#else
+#define tally_pmu_disable_count(pmu)	\
+	(&this_cpu_ptr((pmu)->cpu_pmu_context)[0]->pmu_disable_count)
+#endif
+
 static inline bool tally_pmu_disabled_here(const struct pmu *pmu)
 {
-#ifdef TALLY_HAVE_PMU_DISABLE_COUNT
-	return *this_cpu_ptr(pmu->pmu_disable_count);
-#else
-	return this_cpu_ptr(pmu->cpu_pmu_context)[0]->pmu_disable_count;
-#endif
+	return *tally_pmu_disable_count(pmu);
+}
+
+/* As perf_pmu_disable() and perf_pmu_enable(), which modules cannot call. */
+static inline void tally_pmu_disable_here(struct pmu *pmu)
+{
+	if (!(*tally_pmu_disable_count(pmu))++)
+		pmu->pmu_disable(pmu);
+}
+
+static inline void tally_pmu_enable_here(struct pmu *pmu)
+{
+	if (!--(*tally_pmu_disable_count(pmu)))
+		pmu->pmu_enable(pmu);
 }
 
 static inline const u64 *tally_branch_counters(const struct perf_sample_data *data)

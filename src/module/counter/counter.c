@@ -159,8 +159,7 @@ static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 
 	if (!tally_slot_lives(c, s))
 		return 0;
-	again = slot_is_on(s) && s->event->pmu->task_ctx_nr == perf_sw_context &&
-		!tally_attr_is_clock(&c->attr);
+	again = slot_is_on(s) && s->software && !tally_attr_is_clock(&c->attr);
 	if (again)
 		tally_slot_disable(s);
 	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
@@ -365,12 +364,12 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 /* Whether overflows interrupt any code, as those of clocks and of hardware do. */
 bool tally_counter_interrupts(struct tally_counter *c)
 {
-	const struct perf_event *event;
-	bool software;
+	const struct tally_slot *s;
+	bool software = false;
 
 	mutex_lock(&c->lock);
-	event = tally_counter_any(c);
-	software = event && event->pmu->task_ctx_nr == perf_sw_context;
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		software |= s->event && s->software;
 	mutex_unlock(&c->lock);
 	return !software || tally_attr_is_clock(&c->attr);
 }

@@ -4,8 +4,8 @@
 
 #include <linux/types.h>
 
-struct perf_event;
+struct tally_counter;
 
-bool tally_reload_here(struct perf_event *event, u64 period);
+int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
 
 #endif /* TALLY_RELOAD_H */

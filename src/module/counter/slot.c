@@ -259,6 +259,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 						       event->pmu->read;
 	s->still = tally_pmu_is_still(event->pmu);
 	s->late = is_late(c, event, cpu);
+	s->software = event->pmu->task_ctx_nr == perf_sw_context;
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
 	tell_change(c, s, 0);

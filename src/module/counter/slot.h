@@ -33,6 +33,7 @@ struct tally_totals {
  *	counting on
  * @still: the count of @event is always up to date
  * @late: the count of @event is brought up to date by overflows only
+ * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
  * @looked: the CPU has read @now in the current tally_counter_look()
@@ -49,6 +50,7 @@ struct tally_slot {
 	tally_read_fn read;
 	bool still;
 	bool late;
+	bool software;
 	struct tally_totals bank;
 	bool looked;
 	struct tally_totals now;

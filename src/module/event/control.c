@@ -108,12 +108,12 @@ static void control(struct work_struct *work)
 	mutex_lock(&c->lock);
 	if (of->closing)
 		goto unlock;
-	if (ev->on && of->special & TALLY_SPECIAL_LIMITED &&
+	if (ev->on && READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
 	    atomic64_read(&of->left) <= 0)
 		tally_event_off(ev);
 	if (!ev->on)
 		tally_counter_quieten(c);
-	else if (of->special & TALLY_SPECIAL_ONE_SHOT)
+	else if (READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		arm_or_stop(of, c);
 	else if (atomic_xchg(&of->rearm, 0))
 		tally_event_take_period(ev);
@@ -181,7 +181,8 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 		return -EINVAL;
 	c = ev->counter;
 	might_sleep();
-	if (!ev->attr.sample_period)
+	/* The period of a budget is the budget. */
+	if (!ev->attr.sample_period || ev->windows)
 		return -EINVAL;
 	if (c->attr.inherit)
 		return -EOPNOTSUPP;
@@ -240,7 +241,7 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		return -EINVAL;
 	mutex_lock(&ev->counter->lock);
-	if (of->special & TALLY_SPECIAL_LIMITED && ev->on) {
+	if (READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED && ev->on) {
 		atomic64_add(overflows, &of->left);
 	} else {
 		atomic64_set(&of->left, overflows);
@@ -274,8 +275,10 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 	if (!overflows)
 		return 0;
 	mutex_lock(&ev->counter->lock);
-	adds = of->special & TALLY_SPECIAL_LIMITED ? ev->on || of->limits_next :
-						     atomic64_read(&of->left) < 0;
+	if (READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED)
+		adds = ev->on || of->limits_next;
+	else
+		adds = atomic64_read(&of->left) < 0;
 	sum = overflows;
 	if (adds)
 		sum = atomic64_add_return(overflows, &of->left);
@@ -290,39 +293,45 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 	return 0;
 }
 
-/* Begins a new period at once if this is hard interrupt on a CPU that the event counts on. */
-static bool reload_here(struct tally_event *ev, u64 period)
+/*
+ * Begins a new period at once if this is hard interrupt on a CPU that the event counts on.
+ * Returns an error of tally_reload_here().
+ */
+static int reload_here(struct tally_event *ev, u64 period)
 {
 	struct tally_counter *c = ev->counter;
 	unsigned long flags;
-	bool done;
-	int cpu;
+	int err;
 
 	if (!in_hardirq() || in_nmi())
-		return false;
+		return -EAGAIN;
 	local_irq_save(flags);
-	cpu = smp_processor_id();
-	done = tally_reload_here(tally_slot_here(&c->slots[cpu & c->slot_mask], cpu), period);
+	err = tally_reload_here(c, smp_processor_id(), period);
 	local_irq_restore(flags);
+	/* The event may be switched off. */
+	if (err > 0)
+		return -EAGAIN;
 	/* Written without the lock, for CPUs that come online: the latest of several stays. */
-	if (done && period) {
+	if (!err && period) {
 		WRITE_ONCE(c->attr.sample_period, period);
 		WRITE_ONCE(ev->attr.sample_period, period);
 	}
-	return done;
+	return err;
 }
 
 /* Begins a new period here and now, or has the control work do that. */
-static void reload(struct tally_event *ev, u64 period)
+static int reload(struct tally_event *ev, u64 period)
 {
 	struct tally_overflow *of = ev->overflow;
+	int err = reload_here(ev, period);
 
-	if (reload_here(ev, period))
-		return;
+	if (err != -EAGAIN)
+		return err;
 	WRITE_ONCE(of->rearm_period, period);
 	/* Orders the period before @rearm, and both before the work. */
 	atomic_set_release(&of->rearm, 1);
 	tally_overflow_kick(of);
+	return 0;
 }
 
 int tally_event_reload(struct tally_event *ev, u64 period)
@@ -334,23 +343,25 @@ int tally_event_reload(struct tally_event *ev, u64 period)
 		return -EINVAL;
 	if (ev->attr.inherit)
 		return -EOPNOTSUPP;
-	reload(ev, period);
-	return 0;
+	return reload(ev, period);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reload);
 
 int tally_event_rearm(struct tally_event *ev, u64 period)
 {
 	struct tally_overflow *of = tally_bad_ptr(ev) ? NULL : ev->overflow;
+	int err, was = 1;
 
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
 	/* First, as the new period may be short. Else the work does both again. */
 	if (in_hardirq())
-		atomic_set(&of->armed, 1);
-	reload(ev, period);
-	return 0;
+		was = atomic_xchg(&of->armed, 1);
+	err = reload(ev, period);
+	if (err && !was)
+		atomic_set(&of->armed, 0);
+	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);
 

@@ -70,13 +70,14 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_silent_passed);
 static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
 {
 	struct tally_overflow *of = ev->overflow;
+	u32 special = READ_ONCE(of->special);
 
-	if (s->event->pmu->task_ctx_nr == perf_sw_context || s->others)
+	if (s->software || s->others)
 		return false;
-	if (of->special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT |
-			   TALLY_SPECIAL_BUDGET))
+	if (special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT |
+		       TALLY_SPECIAL_BUDGET))
 		return false;
-	if (of->special & TALLY_SPECIAL_ONE_SHOT && !atomic_read(&of->armed))
+	if (special & TALLY_SPECIAL_ONE_SHOT && !atomic_read(&of->armed))
 		return false;
 	return !tally_overflow_is_spent(of);
 }

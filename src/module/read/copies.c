@@ -62,7 +62,7 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 	struct tally_totals t;
 	int err;
 
-	err = tally_event_peek(ev, slot, whole, &t, &state);
+	err = tally_event_peek(ev, slot, whole, -1, &t, &state);
 	if (err)
 		return err;
 	if ((whole && t.value < old->totals[i].value) || t.enabled < old->totals[i].enabled ||

@@ -21,7 +21,9 @@
  * J. @tally_reading (counter/slot.h) is used by its own CPU only: compiler barriers.
  * K. tally_slot::event is stored with release after the slot's read function and bank,
  *    and is load-acquired. The bank is written again only after the pointer was cleared,
- *    when the CPU had gone offline or the owner released the event.
+ *    when the CPU had gone offline or the owner released the event. So a bank that is read
+ *    between two loads of the same pointer belongs to it: perf frees no event, and no CPU goes
+ *    offline, while a read has interrupts disabled.
  */
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
@@ -292,28 +294,30 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 }
 
 /**
- * tally_event_peek - read a slot of an event that is not counting there now
+ * tally_event_peek - read a slot of an event that is not counting there now, or was just read
  * @ev: the event, which is not inherited
  * @slot: the slot
  * @whole: resets of the event are ignored
- * @t: receives the totals
+ * @here: this CPU, where the count is up to date if the event is counting; -1 elsewhere
+ * @t: receives the totals, those of @here without the time since perf last updated it
  * @state: receives the state
  *
- * perf may be changing the event, or its CPU may be coming or going. Then the totals may
- * be older ones. The totals of a CPU that is going may lack counts that are not banked
- * yet.
+ * perf may be changing the event. Then the totals may be older ones.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
- * Return: 0; EAGAIN if the event is counting.
+ * Return: 0; EAGAIN if the event is counting on another CPU than @here, or hotplug is taking perf's
+ * event out of the slot.
  */
-int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole,
+int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	const struct tally_view *view = &ev->views[slot];
+	struct tally_totals bank;
 	struct perf_event *event;
 	unsigned int seq, i;
 	bool begun;
+	int oncpu;
 
 	do {
 		seq = raw_read_seqcount_latch(&view->latch); /* I */
@@ -325,15 +329,23 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole,
 	*state = TALLY_STATE_OFF;
 	if (!begun)
 		return 0;
-	event = smp_load_acquire(&s->event); /* K */
-	t->value += s->bank.value;
-	t->enabled += s->bank.enabled;
-	t->running += s->bank.running;
+	/* The bank is written while there is no event: this is the one that belongs to @event. */
+	do {
+		event = smp_load_acquire(&s->event); /* K */
+		if (!event && smp_load_acquire(&s->err) == -ENODEV) /* Z */
+			return -EAGAIN;
+		bank = data_race(s->bank); /* K */
+		smp_rmb(); /* K */
+	} while (READ_ONCE(s->event) != event);
+	t->value += bank.value;
+	t->enabled += bank.enabled;
+	t->running += bank.running;
 	*state = state_at_rest(ev->counter, event);
 	if (event)
 		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
 	for (i = 0; event; event = tally_slot_nth(s, ++i)) {
-		if (READ_ONCE(event->oncpu) >= 0)
+		oncpu = READ_ONCE(event->oncpu);
+		if (oncpu >= 0 && oncpu != here)
 			return -EAGAIN;
 		/* perf updates the count before it sets @oncpu to -1. */
 		smp_rmb();

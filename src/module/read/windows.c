@@ -2,11 +2,11 @@
 /*
  * Budgets: how much an event may count on a CPU in a window of time.
  *
- * perf's event has a period of one more than the budget. Its overflow says that the budget is
- * used up: it is the only one in this window that is delivered. When the window ends, a timer of
- * the CPU begins a new period of perf's event on the spot, in hard interrupt. No thread has a
- * part in that, so a real-time task cannot hold it up. Each CPU has one timer for all budgets
- * with windows of the same length.
+ * perf's event has a period of one more than the budget, which begins with the window. So its
+ * first overflow says that the budget is used up: it is the only one in this window that is
+ * delivered. When the window ends, a timer of the CPU begins a new period of perf's event on the
+ * spot, in hard interrupt. No thread has a part in that, so a real-time task cannot hold it up.
+ * Each CPU has one timer for all budgets with windows of the same length.
  *
  * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC, and have the
  * quotient, plus 1, for a number. So the number goes on while a CPU is offline, or if the timer
@@ -64,13 +64,13 @@ DECLARE_WAIT_QUEUE_HEAD(tally_windows_wait);
 
 u64 tally_windows_length(const struct tally_windows *w)
 {
-	return w->length->ns;
+	return w->ns;
 }
 
-/* The number of the window that goes on. The first one since boot has 1. */
-static u64 number_now(const struct window_length *l)
+/* The number of the window that goes on at a time. The first one since boot has 1. */
+static u64 number_at(u64 time, u64 ns)
 {
-	return div64_u64(ktime_get_ns(), l->ns) + 1;
+	return div64_u64(time, ns) + 1;
 }
 
 /* Reads what the event has counted on this CPU so far. Resets are ignored. */
@@ -82,11 +82,48 @@ static bool read_here(struct tally_event *ev, int cpu, u64 *value)
 
 	if (!tally_local_read(ev, cpu, true, true, local_clock(), &count))
 		*value = count.value;
-	else if (!tally_event_peek(ev, cpu & ev->slot_mask, true, &t, &state))
+	else if (!tally_event_peek(ev, cpu & ev->slot_mask, true, -1, &t, &state))
 		*value = t.value;
 	else
 		return false;
 	return true;
+}
+
+/*
+ * Reads the same, also where read_here() cannot: the caller has not interrupted perf while perf
+ * changes the event, although perf's lock may be taken. It is a hard interrupt, and @update is
+ * true; or perf's callback, before which perf has brought the count up to date. Fails for a moment
+ * while hotplug takes the event out of its slot.
+ */
+static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
+{
+	unsigned int slot = cpu & ev->slot_mask;
+	struct tally_slot *s = &ev->counter->slots[slot];
+	struct perf_event *event = tally_slot_here(s, cpu);
+	enum tally_state state;
+	struct tally_totals t;
+
+	if (update && event && READ_ONCE(event->oncpu) == cpu)
+		tally_local_value(s, event);
+	if (tally_event_peek(ev, slot, true, cpu, &t, &state))
+		return false;
+	*value = t.value;
+	return true;
+}
+
+/*
+ * Whether the count @value, read in window @number, is above the budget of the window that goes on.
+ * If the timer is late by whole windows, nobody knows what was counted in which: then at least one
+ * was exceeded if the budgets of all are used up together.
+ */
+static bool is_exceeded(const struct tally_windows *w, const struct tally_window_cpu *wc,
+			u64 number, u64 value)
+{
+	s64 used = value - wc->base, passed = number - wc->number;
+
+	if (passed > 1)
+		used = div64_s64(used + passed - 1, passed);
+	return used > (s64)w->most;
 }
 
 static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
@@ -99,23 +136,35 @@ static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
 	irq_work_queue(&w->wake);
 }
 
-/* Begins window @number of a budget on this CPU. Interrupts are disabled. */
-static void begin(struct tally_windows *w, int cpu, u64 number)
+/* Ends the window of this CPU, and begins the one that goes on. Interrupts are disabled. */
+static void begin(struct tally_windows *w, int cpu)
 {
 	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
-	struct tally_counter *c = w->ev->counter;
-	u64 value = wc->base;
+	/* An overflow in NMI belongs to neither window. The end of the new one shows its counts. */
+	bool over = xchg(&wc->over, true);
+	u64 value, number;
 
-	tally_reload_here(tally_slot_here(&c->slots[cpu & c->slot_mask], cpu), 0);
-	read_here(w->ev, cpu, &value);
+	/* The count is of the window that has the number: a hypervisor may have stopped the CPU. */
+	do {
+		number = number_at(ktime_get_ns(), w->ns);
+		if (!count_here(w->ev, cpu, true, &value))
+			goto out;
+	} while (number != number_at(ktime_get_ns(), w->ns));
+	/* The CPU went and came back in one window. */
+	if (number == wc->number)
+		goto out;
 	/* The interrupt of the overflow did not come before that of the timer. */
-	if (wc->first && !wc->over && value - wc->base > w->most)
+	if (wc->first && !over && is_exceeded(w, wc, number, value))
 		exceed(w, wc);
 	if (!wc->first)
 		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
-	WRITE_ONCE(wc->over, false);
+	wc->whole = tally_reload_here(w->ev->counter, cpu, 0) >= 0;
+	over = false;
+out:
+	barrier();
+	WRITE_ONCE(wc->over, over);
 }
 
 /* Whether the event counts on this CPU, if on any. */
@@ -126,24 +175,28 @@ static bool counts_on(const struct tally_windows *w, int cpu)
 	return only < 0 || only == cpu;
 }
 
+static void begin_all(struct window_length *l, int cpu)
+{
+	struct tally_windows *w;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(w, &l->users, node)
+		if (counts_on(w, cpu))
+			begin(w, cpu);
+	rcu_read_unlock();
+}
+
 /* Runs in hard interrupt, also on PREEMPT_RT. */
 static enum hrtimer_restart window_ends(struct hrtimer *timer)
 {
 	struct window_timer *wt = container_of(timer, struct window_timer, timer);
 	struct window_length *l = wt->length;
-	struct tally_windows *w;
-	u64 number;
 
 	/* The timer of a CPU that went offline was moved to another CPU, and ends there. */
 	if (wt->cpu != smp_processor_id())
 		return HRTIMER_NORESTART;
-	number = number_now(l);
-	rcu_read_lock();
-	list_for_each_entry_rcu(w, &l->users, node)
-		if (counts_on(w, wt->cpu))
-			begin(w, wt->cpu, number);
-	rcu_read_unlock();
-	hrtimer_set_expires(timer, ns_to_ktime(number * l->ns));
+	begin_all(l, wt->cpu);
+	hrtimer_set_expires(timer, ns_to_ktime(number_at(ktime_get_ns(), l->ns) * l->ns));
 	return HRTIMER_RESTART;
 }
 
@@ -158,18 +211,20 @@ static void start_timer(void *length)
 	/* It may be about to end on the CPU that took it while this one was offline. */
 	while (hrtimer_try_to_cancel(&wt->timer) < 0)
 		cpu_relax();
-	hrtimer_start(&wt->timer, ns_to_ktime(number_now(l) * l->ns),
+	/* No window has begun while the CPU was offline. */
+	begin_all(l, wt->cpu);
+	hrtimer_start(&wt->timer, ns_to_ktime(number_at(ktime_get_ns(), l->ns) * l->ns),
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* Begins the window that goes on, on this CPU, in interrupt. */
+/* Begins the first window on this CPU, in interrupt. */
 static void begin_here(void *windows)
 {
 	struct tally_windows *w = windows;
 	int cpu = smp_processor_id();
 
 	if (counts_on(w, cpu))
-		begin(w, cpu, number_now(w->length));
+		begin(w, cpu);
 }
 
 static struct window_length *length_new(u64 ns)
@@ -248,6 +303,8 @@ int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
 		goto free;
 	w->ev = ev;
 	w->most = most;
+	w->ns = window_ns;
+	w->exact = !tally_counter_interrupts(ev->counter);
 	init_irq_work(&w->wake, wake);
 	mutex_lock(&lengths_lock);
 	w->length = length_get(window_ns);
@@ -302,18 +359,35 @@ void tally_windows_repair(void)
  * tally_windows_exceed - note that the budget of this CPU's window is used up
  * @w: the budget
  *
+ * perf may not have begun the period with the window: while it throttles the event, or if the
+ * timer is late. Then the overflow proves nothing, and the count decides. Software events are
+ * exact, and the timer may come between perf's count and its period: there the count decides, too.
+ * A clock is not: perf's timer and the count have different clocks.
+ *
  * Context: Any context; called by perf's callback.
- * Return: whether this is the first overflow in the window.
+ * Return: whether the budget is used up, and was not at the last call in this window.
  */
 bool tally_windows_exceed(struct tally_windows *w)
 {
-	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
+	struct tally_window_cpu *wc;
+	unsigned long flags;
+	bool exceeded;
+	u64 number, value;
 
-	if (READ_ONCE(wc->over))
-		return false;
-	WRITE_ONCE(wc->over, true);
-	exceed(w, wc);
-	return true;
+	/* perf's software events overflow with interrupts enabled. */
+	local_irq_save(flags);
+	wc = this_cpu_ptr(w->cpus);
+	number = number_at(ktime_get_mono_fast_ns(), w->ns);
+	exceeded = !READ_ONCE(wc->over) && wc->first;
+	if (exceeded && (w->exact || !wc->whole || number != wc->number))
+		exceeded = count_here(w->ev, raw_smp_processor_id(), false, &value) &&
+			   is_exceeded(w, wc, number, value);
+	/* Another overflow may interrupt this one. */
+	exceeded = exceeded && !xchg(&wc->over, true);
+	if (exceeded)
+		exceed(w, wc);
+	local_irq_restore(flags);
+	return exceeded;
 }
 
 /* Returns what the event counted in the present window of any CPU. May sleep. */

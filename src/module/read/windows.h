@@ -17,19 +17,21 @@ struct window_length;
  * @number: number of the window that goes on; written by the timer
  * @first: number of the first window
  * @base: what the event had counted on the CPU when the window began; written by the timer
- * @over: the budget of this window is used up; set by the callback, cleared by the timer
+ * @whole: perf begins a period with this window; written by the timer
+ * @over: the budget of this window is used up, or the timer is at work; set by the callback and
+ *	the timer, cleared by the timer
  * @exceeded: number of windows whose budget was used up; written by the callback, or by the
  *	timer if the callback comes late
  * @latest: numbers of the latest of these windows; of the nth one at n % TALLY_BUDGET_LATEST
  *
- * Written on the CPU of the windows only. The timer begins a new period of perf's event before
- * it clears @over, so a callback in NMI never takes an overflow of the old window for one of
- * the new window.
+ * Written on the CPU of the windows only, with interrupts disabled. The callback may come in NMI:
+ * while the timer writes the other members, @over keeps it away.
  */
 struct tally_window_cpu {
 	u64 number;
 	u64 first;
 	u64 base;
+	bool whole;
 	bool over;
 	u64 exceeded;
 	u64 latest[TALLY_BUDGET_LATEST];
@@ -39,7 +41,10 @@ struct tally_window_cpu {
  * struct tally_windows - the budget of an event
  * @ev: the event
  * @most: counts that are allowed in one window on each CPU
- * @length: the timers; those of all events with windows of this length
+ * @ns: length of a window, in nanoseconds
+ * @exact: the event overflows when it has counted the budget and 1 more, and not somewhat later
+ * @length: the timers; those of all events with windows of this length. Only they, and who has
+ *	their lock, use it: it goes with the last of these budgets, before this.
  * @node: link in the list of @length
  * @cpus: windows on each CPU
  * @exceeded: sum of tally_window_cpu::exceeded, for poll
@@ -48,6 +53,8 @@ struct tally_window_cpu {
 struct tally_windows {
 	struct tally_event *ev;
 	u64 most;
+	u64 ns;
+	bool exact;
 	struct window_length *length;
 	struct list_head node;
 	struct tally_window_cpu __percpu *cpus;

@@ -170,6 +170,30 @@ end_helpers
 is "$(remove half)" OK 'the event goes'
 timers 0 'with all timers'
 
+# ---- a clock cannot exceed two windows, even if a timer is late
+
+is "$(create cpu-clock budget=20000000/10ms name=half)" OK 'a budget of 20 ms in 10 ms'
+# perf locks the events of CPU 1 for a moment each time.
+begin_task "$here/task"
+echo 'open 100000000' >&4
+windows_pass 0 30
+is $over 0 'CPU 0 does not exceed it'
+windows_pass 1 100
+is $over 0 'nor does CPU 1, while somebody opens events there'
+end_helpers
+exec 4>&- 5<&-
+is "$(remove half)" OK 'the event goes'
+
+# The handler is called when the budget is used up, and not at the end of the window.
+is "$(create cpu-clock cpu=1 budget=600000000/1s name=half)" OK 'a budget of 600 ms in 1 s'
+windows_pass 1 3
+told() {
+	read -r told <$tally/half/overflows
+	[ "$told" -ge 1 ] && [ "$told" -eq "$(word "$(of half 1)" 4)" ]
+}
+ok 'each excess is told at once' wait_for 60 told
+is "$(remove half)" OK 'the event goes'
+
 # ---- modules
 
 ok 'the module that tests' insmod "$here/tally_budget.ko"
@@ -177,7 +201,9 @@ module_results tally_budget
 rmmod tally_budget
 
 # The load faults as fast as it can, on CPU 1.
-helper sh -c "yes 'touch 1000' | $here/as cpu 1 $here/task >/dev/null"
+mkfifo $tmp/load
+helper sh -c "exec $here/as cpu 1 $here/task <$tmp/load >/dev/null"
+helper sh -c "exec yes 'touch 1000' >$tmp/load"
 # A window must be longer than the few commands that read its line.
 ms=200 parts='11 14 17'
 [ ! -e /sys/kernel/debug/kmemleak ] || ms=1000 parts=11

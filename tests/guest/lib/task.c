@@ -12,6 +12,7 @@
  *	spin N		N milliseconds on the CPU
  *	on N		goes to CPU N and stays there
  *	migrate N	N migrations between CPU 0 and 1
+ *	open N		N events of perf on CPU 1, one after the other
  *	exec		starts itself again, as the same process
  */
 #define _GNU_SOURCE
@@ -61,6 +62,15 @@ static void migrate(long n)
 		run_on(i % 2);
 }
 
+static void open_perf(long n)
+{
+	struct perf_event_attr attr = { SW(PERF_COUNT_SW_DUMMY) };
+	struct tally_open r = request(&attr, -1, 1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	while (n--)
+		close(must_open(PERF, &r));
+}
+
 static void obey(const char *order, long n, char **argv)
 {
 	struct timespec t = { .tv_nsec = 1000000 };
@@ -96,6 +106,8 @@ static void obey(const char *order, long n, char **argv)
 		run_on(n);
 	} else if (!strcmp(order, "migrate")) {
 		migrate(n);
+	} else if (!strcmp(order, "open")) {
+		open_perf(n);
 	} else if (!strcmp(order, "exec")) {
 		printf("done\n");
 		fflush(stdout);

@@ -105,6 +105,32 @@ results "$here/cgroups" samples
 results "$here/cgroups" page
 results "$here/cgroups" clocks
 
+# ---- a budget, with the cgroup away at the end of each window
+
+window() { sed -n 's/^1 //p' $tally/budget/budget; }
+word() { echo "$1" | cut -d' ' -f"$2"; }
+is_later() { [ "$(word "$(window)" 1)" -gt "$(word "$begin" 1)" ]; }
+# in_next_window FAULTS: may end in the window behind it, on a slow machine.
+in_next_window() {
+	begin=$(window)
+	wait_for 60 is_later
+	as cpu 1 "$here/cgroups" work /a/b "$1"
+}
+is "$(create 'page-faults:u cgroup=/t/a cpu=1 budget=1000/500ms name=budget')" OK 'a budget of a cgroup'
+for _ in 1 2 3; do
+	in_next_window 800
+done
+in_next_window 0
+is "$(word "$(window)" 4)" 0 'three windows have 800 of 1000 faults each'
+# A slow machine may need more than a window for them.
+for _ in 1 2 3 4 5 6 7 8; do
+	in_next_window 2500
+	in_next_window 0
+	[ "$(word "$(window)" 4)" = 0 ] || break
+done
+at_least "$(word "$(window)" 4)" 1 'one has more than that'
+is "$(remove budget)" OK 'it is removed'
+
 # ---- CPUs go and come
 
 online=/sys/devices/system/cpu/cpu1/online

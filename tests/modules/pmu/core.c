@@ -6,6 +6,10 @@
  * there are two core PMUs: one serves CPUs with even numbers, the other one the rest.
  *
  * Cycles and instructions are time, by the CPU's clock, whatever an event excludes.
+ *
+ * As x86's driver does for precise events and fixed counters, stop() acts at once, but start()
+ * only changes a shadow of the registers, which pmu_enable() writes out. Who starts an event
+ * without that has one that counts nothing and never overflows.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,6 +22,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include <asm/local.h>
 #include "probes.h"
 #include "pmu.h"
 
@@ -58,12 +63,18 @@ struct core_pmu {
  * @used: counters that have an event
  * @events: event that counts on each counter; NULL for a counter that is stopped. Written
  *	by the CPU with interrupts disabled, read by its NMIs.
+ * @shadow: what pmu_enable() makes of @events
+ * @disabled: the PMU is disabled, and makes no interrupt
  * @written: total of the event PMU_EVENT_WRITTEN, which a test sets
+ * @reads: calls of the read function
  */
 struct core_cpu {
 	DECLARE_BITMAP(used, PMU_COUNTERS);
 	struct perf_event *events[PMU_COUNTERS];
+	struct perf_event *shadow[PMU_COUNTERS];
+	bool disabled;
 	atomic64_t written;
+	local_t reads;
 };
 
 static DEFINE_PER_CPU(struct core_cpu, core_cpus);
@@ -120,12 +131,34 @@ static void core_start(struct perf_event *event, int flags)
 	struct hw_perf_event *hw = &event->hw;
 
 	pmi_in(PMU_IN_START);
+	WARN_ON_ONCE(!(hw->state & PERF_HES_STOPPED));
 	if (hw->sample_period)
 		core_next_period(event);
 	local64_set(&hw->prev_count, core_now(event));
 	hw->state = 0;
-	WRITE_ONCE(this_cpu_ptr(&core_cpus)->events[hw->idx], event);
+	this_cpu_ptr(&core_cpus)->shadow[hw->idx] = event;
 	pmi_in(PMU_IN_START);
+}
+
+static void core_disable(struct pmu *pmu)
+{
+	WRITE_ONCE(this_cpu_ptr(&core_cpus)->disabled, true);
+}
+
+static void core_enable(struct pmu *pmu)
+{
+	struct core_cpu *cpu = this_cpu_ptr(&core_cpus);
+	unsigned int i;
+
+	for (i = 0; i < counters; i++)
+		WRITE_ONCE(cpu->events[i], cpu->shadow[i]);
+	WRITE_ONCE(cpu->disabled, false);
+}
+
+/* Whether the registers let the event count. */
+static bool core_counts(const struct perf_event *event)
+{
+	return READ_ONCE(this_cpu_ptr(&core_cpus)->events[event->hw.idx]) == event;
 }
 
 static void core_stop(struct perf_event *event, int flags)
@@ -135,9 +168,11 @@ static void core_stop(struct perf_event *event, int flags)
 	pmi_in(PMU_IN_STOP);
 	if (hw->state & PERF_HES_STOPPED)
 		return;
-	WRITE_ONCE(this_cpu_ptr(&core_cpus)->events[hw->idx], NULL);
 	hw->state = PERF_HES_STOPPED;
-	core_update(event);
+	if (core_counts(event))
+		core_update(event);
+	WRITE_ONCE(this_cpu_ptr(&core_cpus)->events[hw->idx], NULL);
+	this_cpu_ptr(&core_cpus)->shadow[hw->idx] = NULL;
 	hw->state |= PERF_HES_UPTODATE;
 	pmi_in(PMU_IN_STOP);
 }
@@ -172,8 +207,9 @@ static void core_del(struct perf_event *event, int flags)
 
 static void core_read(struct perf_event *event)
 {
+	local_inc(&this_cpu_ptr(&core_cpus)->reads);
 	pmi_in(PMU_IN_READ);
-	if (!(event->hw.state & PERF_HES_STOPPED))
+	if (!(event->hw.state & PERF_HES_STOPPED) && core_counts(event))
 		core_update(event);
 	pmi_in(PMU_IN_READ);
 }
@@ -295,6 +331,8 @@ static const struct pmu core_pmu = {
 #ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
 	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
 #endif
+	.pmu_disable = core_disable,
+	.pmu_enable = core_enable,
 	.event_init = core_event_init,
 	.add = core_add,
 	.del = core_del,
@@ -316,7 +354,7 @@ void core_interrupt(struct pt_regs *regs)
 	struct perf_event *event;
 	unsigned int i;
 
-	if (READ_ONCE(mute))
+	if (READ_ONCE(mute) || READ_ONCE(cpu->disabled))
 		return;
 	for (i = 0; i < counters; i++) {
 		event = READ_ONCE(cpu->events[i]);
@@ -371,6 +409,19 @@ static int written_get(void *data, u64 *total)
 
 DEFINE_DEBUGFS_ATTRIBUTE(written_fops, written_get, written_set, "%llu\n");
 
+static int reads_get(void *data, u64 *sum)
+{
+	u64 nr = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		nr += local_read(&per_cpu(core_cpus, cpu).reads);
+	*sum = nr;
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(reads_fops, reads_get, NULL, "%llu\n");
+
 static int core_register(const char *name, int type, unsigned int odd)
 {
 	struct core_pmu *core = &cores[nr_cores];
@@ -401,6 +452,7 @@ int core_init(struct dentry *dir)
 		snprintf(name, sizeof(name), "written%d", cpu);
 		debugfs_create_file_unsafe(name, 0600, dir, (void *)(long)cpu, &written_fops);
 	}
+	debugfs_create_file_unsafe("reads", 0400, dir, NULL, &reads_fops);
 	debugfs_create_bool("mute", 0600, dir, &mute);
 	debugfs_create_bool("vcpu", 0600, dir, &vcpu);
 	if (!hybrid)

@@ -9,6 +9,7 @@
  *	interrupt	a write of a CPU's number makes an interrupt of the PMUs there; a read
  *			shows how many there were
  *	writtenN	total of the core PMU's event 0x01 on CPU N; a write makes an interrupt
+ *	reads		how many times events of the core PMU were read
  *	mute		Y: the core PMU's interrupts never come
  *	vcpu		Y: a task that writes to writtenN on CPU N runs a guest of KVM meanwhile
  *	advance		a write of a number adds it to the total of each domain of the uncore

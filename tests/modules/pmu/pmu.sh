@@ -59,6 +59,34 @@ as cpu 0 insmod tally_pmu_reads.ko raw=$raw
 module_results tally_pmu_reads
 rmmod tally_pmu_reads
 
+# ---- budgets of a PMU whose registers are written when the PMU is enabled
+
+core=cpu
+[ $raw = 1 ] || core=tally_core
+total=$(cat $test_pmu/written0)
+window() { sed -n 's/^0 //p' $tally/b/budget | cut -d' ' -f"$1"; }
+is_later() { [ "$(window 1)" -gt "$began" ]; }
+# in_next_window N: all in one interrupt
+in_next_window() {
+	began=$(window 1)
+	wait_for 60 is_later
+	total=$((total + $1))
+	echo $total >$test_pmu/written0
+}
+exceeded_are() { [ "$(window 4) $(cat $tally/b/overflows)" = "$1 $1" ]; }
+is "$(create $core/event=0x01/ cpu=0 budget=100/500ms name=b)" OK 'budget: an event of a PMU'
+for n in 1 2 3; do
+	in_next_window 150
+	ok "budget: window $n of 3 is exceeded, and tells at once" wait_for 60 exceeded_are $n
+done
+for n in 1 2 3; do
+	in_next_window 80
+	ok "budget: window $n of 3 is not" exceeded_are 3
+done
+in_next_window 0
+is "$(window 4) $(count b)" '3 690' 'budget: all is counted'
+is "$(remove b)" OK 'budget: it is removed'
+
 # ---- a driver's module is removed while somebody reads a file of its PMU
 
 device=/sys/bus/event_source/devices/tally_empty
