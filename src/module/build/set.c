@@ -283,7 +283,8 @@ static int views_fill(struct tally_set *set)
 /* Completes a set that has its members: flags, and memory for each slot. */
 static int set_fill(struct tally_set *set)
 {
-	set->fast = set->plain && has_one_context(set);
+	/* The fast path compares times of the context, and a cgroup has a clock of its own. */
+	set->fast = set->plain && !set->members[0]->counter->target.css && has_one_context(set);
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
 	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);

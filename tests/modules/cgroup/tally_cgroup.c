@@ -7,8 +7,10 @@
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <tally/tally.h>
@@ -108,6 +110,83 @@ static void check_reads(struct tally_event *in, struct tally_event *below)
 	       "it is published, too: %d", err);
 }
 
+/* ---- sections ---- */
+
+static bool switched;
+
+static int switch_set(void *set)
+{
+	tally_set_disable(set);
+	tally_set_enable(set);
+	WRITE_ONCE(switched, true);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/*
+ * A section in which another CPU switches the set off and on, if @task is to do that. perf may
+ * change its members at any time: then EAGAIN, but in @end only what came in the section.
+ */
+static int section_of(struct tally_set *set, struct task_struct *task, u64 *values, int *end)
+{
+	TALLY_SECTION(section, 2);
+	u64 deadline = local_clock() + 10ULL * 1000 * MS;
+	int err;
+
+	preempt_disable();
+	err = tally_section_begin(set, &section);
+	if (!err && task)
+		wake_up_process(task);
+	while (!err && task && !READ_ONCE(switched) && local_clock() < deadline)
+		cpu_relax();
+	if (!err)
+		*end = tally_section_end(set, &section, values);
+	preempt_enable();
+	return err;
+}
+
+static void check_sections(void)
+{
+	struct tally_builder *b = kcalloc(2, sizeof(*b), GFP_KERNEL);
+	struct task_struct *task;
+	struct tally_set *set;
+	u64 values[2], begin = 0, end;
+	int i, err = -EAGAIN, ended = -EAGAIN;
+
+	if (!b)
+		return;
+	for (i = 0; i < 2; i++) {
+		tally_builder_init(&b[i], TALLY_SOFTWARE(i ? PERF_COUNT_SW_TASK_CLOCK :
+							     PERF_COUNT_SW_CPU_CLOCK));
+		tally_builder_on_cgroup(&b[i], "/t/a");
+	}
+	set = tally_set_build(b, 2);
+	kfree(b);
+	if (!tap_ok(&tap, !IS_ERR(set), "a set of a cgroup"))
+		return;
+	tally_set_enable(set);
+	for (i = 0; i < 1000 && (err == -EAGAIN || ended == -EAGAIN); i++) {
+		begin = local_clock();
+		err = section_of(set, NULL, values, &ended);
+	}
+	end = local_clock();
+	tap_ok(&tap, !err && !ended && values[0] <= end - begin && values[1] <= end - begin,
+	       "a section of it: %d", err ?: ended);
+	migrate_disable();
+	task = kthread_create(switch_set, set, "tally_switch");
+	if (tap_ok(&tap, !IS_ERR(task), "another CPU switches it")) {
+		kthread_bind(task, cpumask_any_but(cpu_online_mask, raw_smp_processor_id()));
+		for (i = 0, err = -EAGAIN; i < 1000 && err == -EAGAIN; i++)
+			err = section_of(set, task, values, &ended);
+		tap_ok(&tap, !err && READ_ONCE(switched) && ended == -EAGAIN,
+		       "a section in which it was off is EAGAIN: %d, %d", err, ended);
+		kthread_stop(task);
+	}
+	migrate_enable();
+	tally_set_release(set);
+}
+
 static int __init start(void)
 {
 	struct tally_event *none, *in, *below;
@@ -125,6 +204,7 @@ static int __init start(void)
 		tap_ok(&tap, room() >= 4, "perf has room for %d cgroups", room());
 		check_reads(in, below);
 	}
+	check_sections();
 	tally_event_release(below);
 	tally_event_release(in);
 	tap_plan(&tap);
