@@ -129,6 +129,7 @@ void tally_events_destroy(struct list_head *doomed)
 	bool callbacks = false;
 
 	list_for_each_entry(ev, doomed, node) {
+		tally_registry_wait(ev);
 		ev->retired = tally_publisher_end(&ev, 1);
 		tally_windows_end(ev->windows);
 		stop(ev);

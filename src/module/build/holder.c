@@ -134,28 +134,31 @@ static void look_at_perf(struct holder *h, const struct tally_counter *c)
 		look_at_cpu(h);
 }
 
+static void look_at_event(struct holder *h, const struct tally_event *ev)
+{
+	struct tally_counter *c = ev->counter;
+	struct perf_event *event;
+
+	/* Somebody else's task may have it locked for any time. */
+	if (!mutex_trylock(&c->lock))
+		return;
+	event = tally_slot_here(&c->slots[h->cpu & c->slot_mask], h->cpu);
+	if (event && holds(h, event))
+		snprintf(h->who, sizeof(h->who), "event %s", ev->name);
+	mutex_unlock(&c->lock);
+}
+
 /* Names one of tally's events rather than another one of the same kind. */
 static void look_at_ours(struct holder *h)
 {
-	struct tally_counter *c;
-	struct perf_event *event;
+	unsigned long number = 0;
 	struct tally_event *ev;
-	loff_t pos = 0;
-	void *at;
 
-	for (at = tally_registry_start(NULL, &pos); at;
-	     at = tally_registry_next(NULL, at, &pos)) {
-		ev = tally_registry_entry(at);
-		if (!ev->attr.exclusive && (!ev->attr.pinned || h->exclusive))
-			continue;
-		c = ev->counter;
-		mutex_lock(&c->lock);
-		event = tally_slot_here(&c->slots[h->cpu & c->slot_mask], h->cpu);
-		if (event && holds(h, event))
-			snprintf(h->who, sizeof(h->who), "event %s", ev->name);
-		mutex_unlock(&c->lock);
+	for (; (ev = tally_registry_hold(&number)); number++) {
+		if (ev->attr.exclusive || (ev->attr.pinned && !h->exclusive))
+			look_at_event(h, ev);
+		tally_registry_let(ev);
 	}
-	tally_registry_stop(NULL, at);
 }
 
 /**

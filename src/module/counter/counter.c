@@ -427,25 +427,35 @@ static enum tally_state perf_state(const struct tally_counter *c,
 	}
 }
 
+/**
+ * tally_counter_state - find out the state of a slot
+ * @c: the counter, locked; or not, and then the state may be that of a moment ago
+ * @slot: the slot
+ *
+ * Context: Any context; without the lock, under RCU.
+ * Return: the state.
+ */
 enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot)
 {
 	const struct tally_slot *s = &c->slots[slot];
+	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	int err = READ_ONCE(s->err);
 	enum tally_state state;
 	bool throttled;
 	unsigned int i;
 
-	lockdep_assert_held(&c->lock);
-	if (!s->event)
-		return s->err ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
-	if (!tally_slot_lives(c, s))
+	/* ENODEV: the event is being banked. */
+	if (!event)
+		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+	if (!c->target.task && tally_slot_detached(event))
 		return TALLY_STATE_OFFLINE;
-	state = perf_state(c, s->event);
-	throttled = tally_pmu_throttled(s->event);
+	state = perf_state(c, event);
+	throttled = tally_pmu_throttled(event);
 	for (i = 0; s->others && s->others[i]; i++) {
 		state = tally_state_worse(state, perf_state(c, s->others[i]));
 		throttled |= tally_pmu_throttled(s->others[i]);
 	}
-	if (state == TALLY_STATE_OFF && s->paused)
+	if (state == TALLY_STATE_OFF && READ_ONCE(s->paused))
 		return TALLY_STATE_THROTTLED;
 	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
 		return TALLY_STATE_THROTTLED;
@@ -481,12 +491,14 @@ bool tally_counter_counts(const struct tally_counter *c)
 	return true;
 }
 
-/* Whether the task has exited, and no child of the task is counting any more. */
+/*
+ * Whether the task has exited, and no child of the task is counting any more. Called as
+ * tally_counter_state().
+ */
 bool tally_counter_ended(const struct tally_counter *c)
 {
 	const struct perf_event *event;
 
-	lockdep_assert_held(&c->lock);
 	if (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED)
 		return false;
 	if (!c->attr.inherit)
@@ -498,15 +510,18 @@ bool tally_counter_ended(const struct tally_counter *c)
 	return true;
 }
 
-/* Whether the slot is of use: its CPU can exist, and the PMU serves it. */
+/*
+ * Whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
+ * tally_counter_state().
+ */
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 {
-	lockdep_assert_held(&c->lock);
 	if (!tally_counter_on_all_cpus(c))
 		return true;
 	/* A CPU that another one serves now still shows the counts that were banked. */
 	return cpu_possible(slot) &&
-	       (!c->slots[slot].absent || c->slots[slot].bank.enabled);
+	       (!READ_ONCE(c->slots[slot].absent) ||
+		data_race(c->slots[slot].bank.enabled)); /* without the lock */
 }
 
 /* Returns on how many CPUs perf counts, of those in @online that are online. */

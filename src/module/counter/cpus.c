@@ -58,10 +58,10 @@ static bool is_lost(const struct tally_slot *s)
 	bool lost;
 
 	/* A CPU that goes offline after this queues the work again. */
-	if (!s->event || !tally_slot_detached(s))
+	if (!s->event || !tally_slot_detached(s->event))
 		return false;
 	cpus_read_lock();
-	lost = tally_slot_detached(s);
+	lost = tally_slot_detached(s->event);
 	cpus_read_unlock();
 	return lost;
 }

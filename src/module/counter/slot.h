@@ -166,7 +166,7 @@ static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Whether perf has detached the slot's event. perf's list_del_event() clears the bit when
+ * Whether perf has detached the event of a slot. perf's list_del_event() clears the bit when
  * a CPU goes offline, under locks of perf. If this read misses it, the work that the
  * hotplug callback queues finds it.
  *
@@ -174,9 +174,9 @@ static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
  * from a CPU that goes offline to another one. Only with cpus_read_lock() held, a detached
  * event stays so.
  */
-static inline bool tally_slot_detached(const struct tally_slot *s)
+static inline bool tally_slot_detached(const struct perf_event *event)
 {
-	return !(READ_ONCE(s->event->attach_state) & PERF_ATTACH_CONTEXT);
+	return !(READ_ONCE(event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
 /* Number of changes of slots. Each change may give counts to a blank slot; see look.c. */
@@ -198,7 +198,7 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
  */
 static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {
-	return s->event && (c->target.task || !tally_slot_detached(s));
+	return s->event && (c->target.task || !tally_slot_detached(s->event));
 }
 
 /*

@@ -18,8 +18,9 @@
  * events: name, target, state, count, scaled count, share of the time on the PMU; on all
  *	CPUs also how many CPUs count, of those that are online. A PMU may serve some CPUs
  *	only, or count on one of them for others.
- * A '-' stands for a number that means nothing: the count of an event in error, and the
- * scaled count of an event that never ran.
+ * A '-' stands for a number that means nothing: the count of an event in error, the scaled
+ * count of an event that never ran, and all numbers of an event that cannot be read within some
+ * milliseconds: a program can keep perf from the events of its own tasks for any time.
  *
  * Files that are read have mode 0444, no ioctl and no mmap: under lockdown, only such
  * files can be opened. Lockdown refuses create and remove.
@@ -71,11 +72,15 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	struct tally_count count;
 	unsigned int served, online;
 	u32 ratio = 0;	/* hundredths of a per cent */
+	bool read = !tally_event_try_read(ev, &count);
 
-	tally_event_read_all(ev, &count);
 	seq_printf(m, "%s ", ev->name);
 	show_target(m, ev->counter);
 	seq_printf(m, " %s ", tally_state_name(count.state));
+	if (!read) {
+		seq_puts(m, "- - -\n");
+		return;
+	}
 	if (count.state == TALLY_STATE_ERROR)
 		seq_puts(m, "- ");
 	else
@@ -97,16 +102,39 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	seq_putc(m, '\n');
 }
 
+/* The position is the number of an event, which is held. */
+static void *events_start(struct seq_file *m, loff_t *pos)
+{
+	unsigned long number = *pos;
+	struct tally_event *ev = tally_registry_hold(&number);
+
+	*pos = number;
+	return ev;
+}
+
+static void *events_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	tally_registry_let(v);
+	++*pos;
+	return events_start(m, pos);
+}
+
+static void events_stop(struct seq_file *m, void *v)
+{
+	if (v)
+		tally_registry_let(v);
+}
+
 static int events_show(struct seq_file *m, void *v)
 {
-	show_event(m, tally_registry_entry(v));
+	show_event(m, v);
 	return 0;
 }
 
 static const struct seq_operations events_sops = {
-	.start = tally_registry_start,
-	.next = tally_registry_next,
-	.stop = tally_registry_stop,
+	.start = events_start,
+	.next = events_next,
+	.stop = events_stop,
 	.show = events_show,
 };
 DEFINE_SEQ_ATTRIBUTE(events);

@@ -119,14 +119,22 @@ void tally_session_add(struct tally_session *s, struct tally_file *f)
 
 /* ---- poll and signals ---- */
 
+/* Called with @f->at locked if the file is attached. */
+static bool has_ended(struct tally_file *f)
+{
+	struct tally_event *ev = f->ev ?: f->at.ev;
+
+	return !ev || (tally_event_ended(ev) && tally_task_exit_seen(&f->exit));
+}
+
 bool tally_file_has_ended(struct tally_file *f)
 {
 	bool ended;
 
 	if (f->ev)
-		return tally_event_ended(f->ev) && tally_task_exit_seen(&f->exit);
+		return has_ended(f);
 	mutex_lock(&f->at.lock);
-	ended = !f->at.ev || (tally_event_ended(f->at.ev) && tally_task_exit_seen(&f->exit));
+	ended = has_ended(f);
 	mutex_unlock(&f->at.lock);
 	return ended;
 }
@@ -170,11 +178,17 @@ static void tell_end(struct tally_file *f)
 static bool task_ended(struct tally_task_exit *w)
 {
 	struct tally_file *f = container_of(w, struct tally_file, exit);
+	bool ended;
 
-	if (!tally_file_has_ended(f))
+	/* Who has it locked may wait for perf for any time, and other files wait for this. */
+	if (!f->ev && !mutex_trylock(&f->at.lock))
 		return false;
-	tell_end(f);
-	return true;
+	ended = has_ended(f);
+	if (!f->ev)
+		mutex_unlock(&f->at.lock);
+	if (ended)
+		tell_end(f);
+	return ended;
 }
 
 /* The owner has released the event. The page keeps the last count. */

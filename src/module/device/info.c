@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/pid.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -151,7 +152,7 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 	kfree(path);
 }
 
-/* Called with the registry locked; takes the lock of the counter. */
+/* Called with the registry locked: waits for nobody, and interrupts no CPU. */
 static void describe_next(struct tally_event *ev, void *to)
 {
 	struct looking *l = to;
@@ -159,7 +160,9 @@ static void describe_next(struct tally_event *ev, void *to)
 	bool see = may_see(ev, l->perfmon);
 
 	n->id = ev->id;
-	n->state = tally_event_state(ev);
+	rcu_read_lock();
+	n->state = tally_event_state_now(ev);
+	rcu_read_unlock();
 	n->type = ev->attr.type;
 	n->cpu = ev->counter->target.cpu;
 	n->pid = pid_of(ev);

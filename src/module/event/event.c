@@ -132,10 +132,10 @@ static __always_inline enum tally_state slot_state(const struct tally_event *ev,
 {
 	enum tally_state state = tally_counter_state(ev->counter, slot);
 
-	if (unlikely(ev->overflow) && ev->on && state == TALLY_STATE_ACTIVE &&
-	    ev->views[slot].silent)
+	if (unlikely(ev->overflow) && READ_ONCE(ev->on) && state == TALLY_STATE_ACTIVE &&
+	    READ_ONCE(ev->views[slot].silent))
 		return TALLY_STATE_SILENT;
-	if (ev->on || state == TALLY_STATE_OFFLINE ||
+	if (READ_ONCE(ev->on) || state == TALLY_STATE_OFFLINE ||
 	    state == TALLY_STATE_EXITED)
 		return state;
 	return TALLY_STATE_OFF;
@@ -146,18 +146,24 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 	return slot_state(ev, slot);
 }
 
+/*
+ * Returns the state of an event as a whole, without looking whether it is silent. Called as
+ * tally_counter_state().
+ */
 enum tally_state tally_event_state_now(const struct tally_event *ev)
 {
 	enum tally_state state = TALLY_STATE_OFFLINE;
 	const struct tally_counter *c = ev->counter;
 	bool failed = false;
 	unsigned int i;
+	int err;
 
 	if (!tally_counter_on_all_cpus(c))
 		return slot_state(ev, 0);
 	for (i = 0; i < c->nr_slots; i++) {
 		/* A CPU that got no event when it came does not hide the others' counts. */
-		if (c->slots[i].err)
+		err = READ_ONCE(c->slots[i].err);
+		if (err && err != -ENODEV)
 			failed = true;
 		else if (tally_counter_serves(c, i))
 			state = tally_state_worse(state, tally_event_slot_state(ev, i));
@@ -521,14 +527,17 @@ bool tally_event_waits(struct tally_event *ev)
 	return waits;
 }
 
-/* Returns whether the count is final: the task and its children have exited. */
+/*
+ * Returns whether the count is final: the task and its children have exited. Takes no lock, as one
+ * task may wait for the events of many.
+ */
 bool tally_event_ended(struct tally_event *ev)
 {
 	bool ended;
 
-	mutex_lock(&ev->counter->lock);
+	rcu_read_lock();
 	ended = tally_counter_ended(ev->counter);
-	mutex_unlock(&ev->counter->lock);
+	rcu_read_unlock();
 	return ended;
 }
 

@@ -112,7 +112,7 @@ enum {
  * @windows: budget of the event; NULL if it has none. Set while the event is built.
  * @owner: module that built the event; when it is unloaded, the event is released
  * @dir: folder in debugfs; NULL if there is none
- * @node: link in the list of events, or of those that are being released
+ * @node: link in a list of events that are being released
  * @user_node: link in tally_counter::users
  * @name_node: link in the table of names
  * @id: number that no other event has while the module is loaded, and none of perf's
@@ -133,9 +133,11 @@ enum {
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
- * @listed: the event is built and not being released; guarded by the list's lock
+ * @listed: the event is built and not being released; guarded by the registry's lock
  * @busy: a line enables or disables the event, which is not released meanwhile; guarded by the
- *	list's lock
+ *	registry's lock
+ * @holders: how many use the event, which is not freed meanwhile; guarded by the registry's
+ *	lock, see tally_registry_hold()
  * @name: name that is unique among existing events
  * @file: file of the event, if it is one of several files of a group; written under
  *	tally_set::lock
@@ -173,6 +175,7 @@ struct tally_event {
 	u32 max_rate;
 	bool listed;
 	bool busy;
+	unsigned int holders;
 	char name[TALLY_NAME_LEN];
 	struct tally_file *file;
 	struct list_head attachments;

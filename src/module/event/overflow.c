@@ -174,10 +174,16 @@ bool tally_overflow_inside(const struct tally_overflow *of)
 	return busy;
 }
 
-/* The caller writes what a flag refers to before, and changes perf's events after this. */
+/*
+ * The caller writes what a flag refers to before, and changes perf's events after this. Several
+ * callers may change different flags at a time.
+ */
 void tally_overflow_special(struct tally_overflow *of, u32 set, u32 clear)
 {
-	smp_store_release(&of->special, (of->special | set) & ~clear); /* E */
+	unsigned long old = READ_ONCE(of->special), gone = clear;
+
+	while (!try_cmpxchg_release(&of->special, &old, (old | set) & ~gone)) /* E */
+		;
 }
 
 /* The flags that an event has from the beginning. */

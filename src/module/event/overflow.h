@@ -17,7 +17,7 @@ struct tally_target;
 
 /*
  * Flags of tally_overflow::special: reasons why an overflow is more than a call of the
- * direct handler. Written under tally_counter::lock.
+ * direct handler. Changed by tally_overflow_special().
  */
 #define TALLY_SPECIAL_SHUT	BIT(0)	/* the event is disabled */
 #define TALLY_SPECIAL_LIMITED	BIT(1)	/* the event goes off after @left overflows */

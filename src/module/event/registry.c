@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry: the list of all events and the table of their names.
+ * The registry: all events by their numbers and by their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -10,36 +10,43 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 #include "builder/builder.h"
 #include "event/event.h"
 #include "builder/name.h"
 #include "event/registry.h"
 
 /*
- * This lock guards the lists, the table of names, and listed and busy of events and folders. It
- * is taken outside tally_counter::lock, and is not held while an event is built, enabled or
- * released, which may take as long as perf does.
+ * This lock guards the events, their names, the folders, and listed and busy of both. Nothing
+ * that waits for perf is done under it: a program can hold perf's locks of its own tasks for any
+ * time. So it is never held while tally_counter::lock is taken: who works on an event that may
+ * go holds the event, see tally_registry_hold().
  */
 static DEFINE_MUTEX(events_lock);
-static LIST_HEAD(events);
+/* By the numbers of the events, which are their ids without IDS_BEGIN. */
+static DEFINE_XARRAY(events);
 static DEFINE_HASHTABLE(names, 10);
 static LIST_HEAD(folders);
 static unsigned long nr_events;
 
-/* Counts how often an event or a set of a line stopped to be busy, and wakes who waits for it. */
-static atomic_t line_changes;
-static DECLARE_WAIT_QUEUE_HEAD(line_waits);
+/* Counts how often an event or a folder stopped to be busy, and wakes who waits for that. */
+static atomic_t changes;
+static DECLARE_WAIT_QUEUE_HEAD(waits);
 
 /*
  * perf's ids count from 1, and a program may read records of both from one ring. Bit 63 is
- * for the stream ids of children: record/words.h. Generated names have the number alone.
+ * for the stream ids of children: record/words.h.
  */
 #define IDS_BEGIN	BIT_ULL(62)
 static u64 last_number;
+
+static unsigned long number_of(const struct tally_event *ev)
+{
+	return ev->id - IDS_BEGIN;
+}
 
 static u32 name_key(const char *name)
 {
@@ -98,7 +105,7 @@ static noinline void name_after(struct tally_event *ev, u64 number)
 			 module_name(ev->owner), number);
 }
 
-/* Names an event that nobody else can see yet. Returns 0 or EEXIST. */
+/* Names an event that nobody else can see yet. Returns 0, EEXIST or ENOMEM. */
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 {
 	bool given = b->given & TALLY_GIVEN_NAME;
@@ -120,6 +127,8 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		key = name_key(ev->name);
 		err = find_keyed(ev->name, key) || find_folder(ev->name) ? -EEXIST : 0;
 	} while (!given && err);
+	/* tally_registry_add() cannot fail. */
+	err = err ?: xa_reserve(&events, number_of(ev), GFP_KERNEL);
 	if (!err)
 		hash_add(names, &ev->name_node, key);
 	mutex_unlock(&events_lock);
@@ -129,7 +138,10 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 void tally_registry_unname(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
-	hash_del(&ev->name_node);
+	if (!hlist_unhashed(&ev->name_node)) {
+		hash_del(&ev->name_node);
+		xa_release(&events, number_of(ev));
+	}
 	mutex_unlock(&events_lock);
 }
 
@@ -164,17 +176,17 @@ void tally_registry_list_folder(struct tally_folder_name *folder)
 
 /*
  * Waits until an event or a set of a line is not busy any more, after @seen was read from
- * line_changes. Returns 0, or an error if the caller is being killed.
+ * changes. Returns 0, or an error if the caller is being killed.
  */
 static int wait_for_line(int seen)
 {
-	return wait_event_killable(line_waits, atomic_read(&line_changes) != seen);
+	return wait_event_killable(waits, atomic_read(&changes) != seen);
 }
 
-static void tell_lines(void)
+static void tell(void)
 {
-	atomic_inc(&line_changes);
-	wake_up_all(&line_waits);
+	atomic_inc(&changes);
+	wake_up_all(&waits);
 }
 
 /* Finds a folder, and waits while its set is busy. Returns with events_lock held. */
@@ -184,7 +196,7 @@ static struct tally_folder_name *wait_folder(const char *name)
 	int seen;
 
 	for (;;) {
-		seen = atomic_read(&line_changes);
+		seen = atomic_read(&changes);
 		found = NULL;
 		mutex_lock(&events_lock);
 		list_for_each_entry(folder, &folders, node)
@@ -244,7 +256,7 @@ void tally_registry_let_folder(struct tally_folder_name *folder)
 	mutex_lock(&events_lock);
 	folder->busy = false;
 	mutex_unlock(&events_lock);
-	tell_lines();
+	tell();
 }
 
 void tally_registry_unname_folder(struct tally_folder_name *folder)
@@ -257,16 +269,17 @@ void tally_registry_unname_folder(struct tally_folder_name *folder)
 void tally_registry_add(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
-	list_add_tail(&ev->node, &events);
+	xa_store(&events, number_of(ev), ev, GFP_KERNEL);
 	ev->listed = true;
 	nr_events++;
 	mutex_unlock(&events_lock);
 }
 
+/* Nobody finds the event from here on. */
 static void unlist(struct tally_event *ev)
 {
 	lockdep_assert_held(&events_lock);
-	list_del_init(&ev->node);
+	xa_erase(&events, number_of(ev));
 	ev->listed = false;
 	nr_events--;
 }
@@ -283,25 +296,41 @@ unsigned long tally_registry_count(void)
 	return READ_ONCE(nr_events);
 }
 
-void *tally_registry_start(struct seq_file *m, loff_t *pos)
+/**
+ * tally_registry_hold - find an event by its number, and keep it from being freed
+ * @number: least number of the event; receives the number of the event that was found
+ *
+ * Numbers grow in the order in which events are made. tally_registry_let() must follow, and the
+ * release of the event waits for it.
+ *
+ * Context: Process context, may sleep.
+ * Return: the event; NULL if no event has such a number.
+ */
+struct tally_event *tally_registry_hold(unsigned long *number)
+{
+	struct tally_event *ev;
+
+	mutex_lock(&events_lock);
+	ev = xa_find(&events, number, ULONG_MAX, XA_PRESENT);
+	if (ev)
+		ev->holders++;
+	mutex_unlock(&events_lock);
+	return ev;
+}
+
+void tally_registry_let(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
-	return seq_list_start(&events, *pos);
-}
-
-void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &events, pos);
-}
-
-void tally_registry_stop(struct seq_file *m, void *v)
-{
+	/* Pairs with tally_registry_wait(): nothing here uses the event after this. */
+	smp_store_release(&ev->holders, ev->holders - 1);
 	mutex_unlock(&events_lock);
+	tell();
 }
 
-struct tally_event *tally_registry_entry(void *v)
+/* Waits until nobody holds an event, which nobody finds any more. */
+void tally_registry_wait(struct tally_event *ev)
 {
-	return list_entry(v, struct tally_event, node);
+	wait_event(waits, !smp_load_acquire(&ev->holders)); /* of tally_registry_let() */
 }
 
 /**
@@ -309,7 +338,7 @@ struct tally_event *tally_registry_entry(void *v)
  * @id: id of the event; 0 to find it by @name
  * @name: name of the event
  * @may: returns 0 if @what is to be called, or an error
- * @what: function to call; under the lock of the list
+ * @what: function to call; under the lock of the registry
  * @data: argument of @what
  *
  * Context: Process context, may sleep.
@@ -319,16 +348,11 @@ int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data)
 {
-	struct tally_event *ev, *found = NULL;
+	struct tally_event *found;
 	int err = -ENOENT;
 
 	mutex_lock(&events_lock);
-	if (!id)
-		found = name_find(name);
-	else
-		list_for_each_entry(ev, &events, node)
-			if (ev->id == id)
-				found = ev;
+	found = id ? xa_load(&events, id - IDS_BEGIN) : name_find(name);
 	if (found && found->listed)
 		err = may(found);
 	if (!err)
@@ -340,7 +364,7 @@ int tally_registry_find(u64 id, const char *name,
 /**
  * tally_registry_after - find the event with the next id, and call a function
  * @id: id before it
- * @what: function to call; under the lock of the list
+ * @what: function to call; under the lock of the registry
  * @data: argument of @what
  *
  * Context: Process context, may sleep.
@@ -349,12 +373,11 @@ int tally_registry_find(u64 id, const char *name,
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
 			 void *data)
 {
-	struct tally_event *ev, *next = NULL;
+	unsigned long number = id < IDS_BEGIN ? 0 : id - IDS_BEGIN;
+	struct tally_event *next;
 
 	mutex_lock(&events_lock);
-	list_for_each_entry(ev, &events, node)
-		if (ev->id > id && (!next || ev->id < next->id))
-			next = ev;
+	next = xa_find_after(&events, &number, ULONG_MAX, XA_PRESENT);
 	if (next)
 		what(next, data);
 	mutex_unlock(&events_lock);
@@ -391,7 +414,7 @@ static struct tally_event *wait_line(const char *name, int *err, const char **wh
 	int seen;
 
 	for (;;) {
-		seen = atomic_read(&line_changes);
+		seen = atomic_read(&changes);
 		mutex_lock(&events_lock);
 		ev = find_line(name, err, why);
 		if (*err != -EBUSY)
@@ -431,7 +454,7 @@ void tally_registry_let_line(struct tally_event *ev)
 	mutex_lock(&events_lock);
 	ev->busy = false;
 	mutex_unlock(&events_lock);
-	tell_lines();
+	tell();
 }
 
 /**
@@ -461,10 +484,11 @@ int tally_registry_take_line(const char *name, struct list_head *doomed, const c
 /* Moves the events that @owner has left behind from the list to @doomed. */
 void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 {
-	struct tally_event *ev, *next;
+	struct tally_event *ev;
+	unsigned long number;
 
 	mutex_lock(&events_lock);
-	list_for_each_entry_safe(ev, next, &events, node) {
+	xa_for_each(&events, number, ev) {
 		if (ev->owner != owner)
 			continue;
 		unlist(ev);

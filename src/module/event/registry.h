@@ -7,7 +7,6 @@
 #include <tally/tally.h>
 
 struct module;
-struct seq_file;
 struct tally_builder;
 struct tally_event;
 
@@ -32,6 +31,9 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
 void tally_registry_unname(struct tally_event *ev);
 void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
+struct tally_event *tally_registry_hold(unsigned long *number);
+void tally_registry_let(struct tally_event *ev);
+void tally_registry_wait(struct tally_event *ev);
 unsigned long tally_registry_count(void);
 void tally_registry_take_owned(struct module *owner, struct list_head *doomed);
 int tally_registry_find(u64 id, const char *name,
@@ -47,11 +49,5 @@ void tally_registry_unname_folder(struct tally_folder_name *folder);
 int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why);
 void tally_registry_let_line(struct tally_event *ev);
 int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why);
-
-/* Iteration over events in the order of their creation, for seq_file. */
-void *tally_registry_start(struct seq_file *m, loff_t *pos);
-void *tally_registry_next(struct seq_file *m, void *v, loff_t *pos);
-void tally_registry_stop(struct seq_file *m, void *v);
-struct tally_event *tally_registry_entry(void *v);
 
 #endif /* TALLY_REGISTRY_H */

@@ -9,18 +9,22 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/wait.h>
 #include "read/attach.h"
 #include "event/event.h"
 #include "event/registry.h"
 #include "read/read.h"
 
 /*
- * Guards tally_event::attachments of all events. Taken inside the lock of the list of
- * events, and outside tally_attachment::lock.
+ * Guards tally_event::attachments of all events. Taken inside the lock of the registry. Neither is
+ * held while an event is read, which may wait for its task for any time.
  */
 static DEFINE_MUTEX(attachments_lock);
 
-/* Called under the lock of the list of events, so the event is not released meanwhile. */
+/* tally_detach() waits here for tally_attachments_end(). */
+static DECLARE_WAIT_QUEUE_HEAD(endings);
+
+/* Called under the lock of the registry, so the event is not released meanwhile. */
 static void add(struct tally_event *ev, void *attachment)
 {
 	struct tally_attachment *a = attachment;
@@ -84,6 +88,7 @@ void tally_detach(struct tally_attachment *a)
 	mutex_lock(&attachments_lock);
 	list_del_init(&a->node);
 	mutex_unlock(&attachments_lock);
+	wait_event(endings, !smp_load_acquire(&a->ending)); /* of tally_attachments_end() */
 	mutex_destroy(&a->lock);
 	kvfree(a->base);
 	kvfree(a->last);
@@ -189,26 +194,40 @@ void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *bas
 	tally_attachment_base(a, base);
 }
 
+static struct tally_attachment *take_first(struct tally_event *ev)
+{
+	struct tally_attachment *a;
+
+	mutex_lock(&attachments_lock);
+	a = list_first_entry_or_null(&ev->attachments, struct tally_attachment, node);
+	if (a) {
+		list_del_init(&a->node);
+		a->ending = true;
+	}
+	mutex_unlock(&attachments_lock);
+	return a;
+}
+
 /**
  * tally_attachments_end - detach all readers of an event that is being released
  * @ev: the event, which is in no list and does not count any more
  */
 void tally_attachments_end(struct tally_event *ev)
 {
-	struct tally_attachment *a, *next;
+	struct tally_attachment *a;
 
 	/* Nobody finds the event any more, so no attachment is added. */
 	if (list_empty_careful(&ev->attachments))
 		return;
-	mutex_lock(&attachments_lock);
-	list_for_each_entry_safe(a, next, &ev->attachments, node) {
-		list_del_init(&a->node);
+	while ((a = take_first(ev))) {
 		mutex_lock(&a->lock);
 		tally_event_read_each(ev, a->last);
 		a->state = tally_event_state(ev);
 		WRITE_ONCE(a->ev, NULL);
 		mutex_unlock(&a->lock);
 		a->gone(a);
+		/* Pairs with tally_detach(), after which the attachment is freed. */
+		smp_store_release(&a->ending, false);
+		wake_up_all(&endings);
 	}
-	mutex_unlock(&attachments_lock);
 }

@@ -19,6 +19,7 @@ struct tally_totals;
  * @nr_slots: number of slots of the event's counter
  * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
  * @on_all_cpus: the event counts on all CPUs
+ * @ending: the event is being released, and tally_detach() waits
  * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (read/page.h). Set before tally_attach().
  * @base: count of each slot when the reader attached, its value when the reader last
@@ -36,6 +37,7 @@ struct tally_attachment {
 	unsigned int nr_slots;
 	int cpu;
 	bool on_all_cpus;
+	bool ending;
 	bool quiet;
 	struct tally_count *base;
 	struct tally_count *last;

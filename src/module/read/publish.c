@@ -163,12 +163,9 @@ free:
 static void tell_member(struct tally_event *ev, struct tally_publisher *p)
 {
 	smp_store_release(&ev->publisher, p); /* P */
-	if (!ev->overflow)
-		return;
-	mutex_lock(&ev->counter->lock);
-	tally_overflow_special(ev->overflow, p ? TALLY_SPECIAL_PUBLISH : 0,
-			       p ? 0 : TALLY_SPECIAL_PUBLISH);
-	mutex_unlock(&ev->counter->lock);
+	if (ev->overflow)
+		tally_overflow_special(ev->overflow, p ? TALLY_SPECIAL_PUBLISH : 0,
+				       p ? 0 : TALLY_SPECIAL_PUBLISH);
 }
 
 /**

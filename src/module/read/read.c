@@ -3,8 +3,14 @@
  * Reads of an event that may sleep. They take the lock of the counter and interrupt each
  * CPU that is counting. perf returns the counts of all other slots.
  */
+#include <linux/delay.h>
 #include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
+#include <linux/time64.h>
+#include <linux/timekeeping.h>
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "compat.h"
@@ -84,12 +90,12 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 	return err;
 }
 
-static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
+/* Called under tally_counter::lock, which it releases. */
+static void read_locked(struct tally_event *ev, bool whole, struct tally_count *count)
 {
 	unsigned int i;
 
 	memset(count, 0, sizeof(*count));
-	mutex_lock(&ev->counter->lock);
 	tally_counter_look(ev->counter);
 	if (unlikely(ev->overflow))
 		tally_silent_look(ev, 0, ev->counter->nr_slots);
@@ -103,6 +109,65 @@ static void read_all(struct tally_event *ev, bool whole, struct tally_count *cou
 	mutex_unlock(&ev->counter->lock);
 	if (trace_count_enabled())
 		tell(ev, ev->counter->target.cpu, count);
+}
+
+static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
+{
+	mutex_lock(&ev->counter->lock);
+	read_locked(ev, whole, count);
+}
+
+/* Whether perf has the events of the counter's task locked. */
+static bool is_held(const struct tally_counter *c)
+{
+	const struct perf_event *event;
+	bool held = false;
+
+	rcu_read_lock();
+	tally_slot_for_each(&c->slots[0], event)
+		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
+	rcu_read_unlock();
+	return held;
+}
+
+/* For how long a read is tried, in nanoseconds. A list may have very many such events. */
+#define READ_TRY	(10 * NSEC_PER_MSEC)
+
+/**
+ * tally_event_try_read - read the sum of all slots of an event that may be anybody's
+ * @ev: the event
+ * @count: receives the count, or after an error only the state
+ *
+ * A program can keep perf from the events of its own tasks for any time, and with that a read
+ * of them. So an event of a task is tried for 10 milliseconds.
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EBUSY if the event cannot be read now.
+ */
+int tally_event_try_read(struct tally_event *ev, struct tally_count *count)
+{
+	struct tally_counter *c = ev->counter;
+	u64 end = ktime_get_ns() + READ_TRY;
+
+	if (!c->target.task) {
+		read_all(ev, false, count);
+		return 0;
+	}
+	do {
+		if (mutex_trylock(&c->lock)) {
+			if (!is_held(c)) {
+				read_locked(ev, false, count);
+				return 0;
+			}
+			mutex_unlock(&c->lock);
+		}
+		usleep_range(500, 1000);
+	} while (ktime_get_ns() < end && !fatal_signal_pending(current));
+	memset(count, 0, sizeof(*count));
+	rcu_read_lock();
+	count->state = tally_event_state_now(ev);
+	rcu_read_unlock();
+	return -EBUSY;
 }
 
 /* Reads the sum of all slots. An error state is no error: debugfs shows it as a word. */

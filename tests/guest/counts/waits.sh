@@ -66,6 +66,9 @@ others_go_on() {
 	ok "$1: all this time it waits" test ! -e $tmp/begun
 }
 
+# others_call: each call of other programs ends. They must not have descriptor 6 either.
+others_call() { results sh -c 'exec 6>&-; exec "$0" others' "$here/devwaits"; }
+
 cat >$tmp/others <<'END'
 set -- $(wr $1/create 'context-switches name=a') $(wr $1/create 'page-faults cpu=0 name=b') \
 	$(wr $1/create "page-faults pid=$$ name=c") $(wr $1/remove a) $(wr $1/remove b) \
@@ -105,18 +108,50 @@ perf_waits() {
 	at_least "$(count one)" 500 'which counts'
 	at_least "$(count two)" 500 'for both'
 
-	# The task exits first, and then no event can be made.
+	# Who reads an event of the task waits, and has it locked.
+	ok 'a module with an event' insmod "$here/tally_owner.ko"
 	hold "$child"
+	begin cat $tally/one/count
+	ok 'a read of its count waits' wait_for 60 in_perf perf_event_read_value
+	(exec 6>&- && "$here/devwaits" reads one >$tmp/reads) &
+	reader=$!
+	others_call
+	is "$(sed -n 's/^one //p' $tally/events)" "pid=$child inactive - - -" \
+		'the list says that its count cannot be read'
+	ok 'a module goes with its event' rmmod tally_owner
+	others_go_on 'a read'
+	let_go
+	wait "$begun_pid"
+	at_least "$(cat $tmp/begun)" 500 'then it is read'
+	wait "$reader"
+	is "$(cat $tmp/reads)" 'ok one is read' 'and so it is by the reader that is attached'
+
+	# The task exits first, and then no event can be made. Somebody waits for its end, and reads
+	# its event.
+	mkfifo $tmp/read
+	"$here/devwaits" file "$child" <$tmp/read >$tmp/file &
+	reader=$!
+	helpers="$helpers $reader"
+	exec 7>$tmp/read
+	ok 'a file of the task' wait_for 60 test -s $tmp/file
+	hold "$child"
+	echo >&7
+	exec 7>&-
+	ok 'its reader waits' wait_for 60 in_perf perf_event_read_value
 	kill -9 "$child"
 	ok 'the task waits, too' wait_for 60 in_perf perf_event_exit_task
+	others_call
+	counters=$(stat_of counters)
 	pids=''
 	for name in a b c; do
 		(exec 6>&- && create "context-switches pid=$child name=$name" >$tmp/$name) &
 		pids="$pids $!"
 	done
 	ok 'three creations wait, of one counter' wait_for 60 waiting 3
-	is "$(stat_of counters)" 3 'which is one more'
+	is "$(stat_of counters)" $((counters + 1)) 'which is one more'
 	let_go
+	wait "$reader"
+	is "$(tail -n 1 $tmp/file)" 'ok its count is read, and its end is seen' 'the reader goes on'
 	# shellcheck disable=SC2086 # Several words.
 	wait $pids
 	is "$(cat $tmp/a $tmp/b $tmp/c | tr '\n' ' ')" 'ESRCH ESRCH ESRCH ' 'all of them fail'

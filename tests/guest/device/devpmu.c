@@ -7,6 +7,7 @@
  * devpmu files: cycles and instructions of the caller, on a core PMU with 4 counters.
  * devpmu kinds: a task that goes from one kind of core to the other, with hybrid=1.
  * devpmu written: raw events of such a task, with hybrid=1 raw=1: all totals are known.
+ * devpmu lists: a list of events reads none of them.
  * devpmu write N M: adds N to the total of CPU 0 and then M to that of CPU 1, from there.
  */
 #define _GNU_SOURCE
@@ -121,6 +122,37 @@ static void test_moves(void)
 	advance("5");
 	tell(before == 5 && value_of(fd) == 5, "M4 disabled: it stopped: %llu",
 	     (long long)value_of(fd));
+	close(fd);
+}
+
+/* ---- a list of events ---- */
+
+#define LISTS 1000
+
+/* An event that overflows is found silent by a read. Each CPU reads its own one by an interrupt. */
+static void test_lists(void)
+{
+	struct tally_next next;
+	uint64_t before, after;
+	int fd, i, seen = 0;
+
+	usual();
+	attr.type = type_of("tally_core") ?: PERF_TYPE_RAW;
+	attr.sample_period = 1000;
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	fd = open_it();
+	tell(fd >= 0 && value_of(fd) != ~0ULL, "an event with a period on all CPUs: %s",
+	     fd < 0 ? why.text : "OK");
+	before = number_in(PMU_FILE("reads"), 0);
+	for (i = 0; i < LISTS; i++)
+		for (next = (struct tally_next) { .size = sizeof(next) };
+		     !ioctl(device, TALLY_IOC_NEXT, &next); )
+			seen += next.type == attr.type && next.state == TALLY_IS_ACTIVE;
+	after = number_in(PMU_FILE("reads"), 0);
+	tell(seen == LISTS, "it is listed: %d times", seen);
+	tell(before && before == after, "no list reads it: %llu reads before, %llu after",
+	     (unsigned long long)before, (unsigned long long)after);
 	close(fd);
 }
 
@@ -745,6 +777,7 @@ int main(int argc, char **argv)
 		{ "written", .run = test_written },
 		{ "write", .arguments = 2, .with = test_write },
 		{ "files", .run = test_files },
+		{ "lists", .run = test_lists },
 		{ }
 	};
 

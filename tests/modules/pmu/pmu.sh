@@ -59,6 +59,8 @@ as cpu 0 insmod tally_pmu_reads.ko raw=$raw
 module_results tally_pmu_reads
 rmmod tally_pmu_reads
 
+results ./devpmu lists
+
 # ---- budgets of a PMU whose registers are written when the PMU is enabled
 
 core=cpu
