@@ -25,6 +25,32 @@ static struct cgroup_subsys_state *root_state(void)
 	return task_css_check(&init_task, perf_event_cgrp_id, 1);
 }
 
+/* Cgroups after which a search lets others have the CPU: there may be tens of thousands. */
+#define STEPS	256
+
+/* As css_next_descendant_pre(), under RCU, which is given up for a moment at times. */
+static struct cgroup_subsys_state *next_state(struct cgroup_subsys_state *css, unsigned int *steps)
+{
+	if (css && !(++*steps % STEPS) && css_tryget(css)) {
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
+		/* It is freed after a grace period. */
+		css_put(css);
+	}
+	return css_next_descendant_pre(css, root_state());
+}
+
+/* How many cgroups are above the one at a path, which neither begins nor ends with a slash. */
+static int level_of(const char *path, size_t len)
+{
+	int level = !!len;
+
+	while (len--)
+		level += *path++ == '/';
+	return level;
+}
+
 /**
  * tally_cgroup_by_path - find a cgroup by its path
  * @path: path from the root of the hierarchy; slashes at either end are ignored
@@ -35,8 +61,9 @@ static struct cgroup_subsys_state *root_state(void)
  */
 int tally_cgroup_by_path(const char *path, u64 *id)
 {
-	struct cgroup_subsys_state *css;
-	int err = -ENOENT;
+	struct cgroup_subsys_state *css = NULL;
+	unsigned int steps = 0;
+	int err = -ENOENT, level;
 	size_t len;
 	char *buf;
 
@@ -46,10 +73,12 @@ int tally_cgroup_by_path(const char *path, u64 *id)
 	path += strspn(path, "/");
 	for (len = strlen(path); len && path[len - 1] == '/'; len--)
 		;
+	level = level_of(path, len);
 	rcu_read_lock();
-	css_for_each_descendant_pre(css, root_state()) {
+	while ((css = next_state(css, &steps))) {
 		/* A cgroup that is removed stays in the list while it has events. */
-		if (css_is_dying(css) || cgroup_path(css->cgroup, buf, PATH_MAX) < 0 ||
+		if (css->cgroup->level != level || css_is_dying(css) ||
+		    cgroup_path(css->cgroup, buf, PATH_MAX) < 0 ||
 		    strlen(buf + 1) != len || strncmp(buf + 1, path, len))
 			continue;
 		*id = cgroup_id(css->cgroup);
@@ -99,16 +128,17 @@ int tally_cgroup_by_fd(int fd, u64 *id)
  * tally_cgroup_find - find a cgroup by its number
  * @id: number of the cgroup
  *
- * Context: Any context but NMI.
+ * Context: Process context, may sleep.
  * Return: perf's state of the cgroup, with a reference; ENOENT if the cgroup is removed;
  * EINVAL in a kernel without CONFIG_CGROUP_PERF.
  */
 struct cgroup_subsys_state *tally_cgroup_find(u64 id)
 {
-	struct cgroup_subsys_state *css, *found = ERR_PTR(-ENOENT);
+	struct cgroup_subsys_state *css = NULL, *found = ERR_PTR(-ENOENT);
+	unsigned int steps = 0;
 
 	rcu_read_lock();
-	css_for_each_descendant_pre(css, root_state()) {
+	while ((css = next_state(css, &steps))) {
 		if (cgroup_id(css->cgroup) != id)
 			continue;
 		if (css_tryget_online(css))

@@ -90,7 +90,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	if (err)
 		return tally_builder_failed(b, err, -1);
 	b->stage = TALLY_STAGE_PERMISSION;
-	err = tally_builder_allow(b, attr, target);
+	err = tally_builder_allow_task(b, target->task);
 	if (!err) {
 		b->stage = TALLY_STAGE_PERF;
 		c = counter_at_best(ev, b, attr, target, ev->overflow ?: alone, &cpu);
@@ -345,8 +345,12 @@ struct tally_event *tally_build(struct tally_builder *b)
 	if (err)
 		return ERR_PTR(err);
 	b->why[0] = '\0';
-	b->stage = TALLY_STAGE_TARGET;
-	err = tally_builder_target(b, &target);
+	b->stage = TALLY_STAGE_PERMISSION;
+	err = tally_builder_allow(b, &attr);
+	if (!err) {
+		b->stage = TALLY_STAGE_TARGET;
+		err = tally_builder_target(b, &target);
+	}
 	if (err) {
 		ev = ERR_PTR(err);
 	} else {

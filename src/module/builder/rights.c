@@ -114,13 +114,20 @@ static bool may_kill(struct task_struct *task)
 	return may;
 }
 
-/*
+/**
+ * tally_builder_allow_task - check that the caller may have events of a task
+ * @b: the builder
+ * @task: the task; NULL for none
+ *
  * perf asks ptrace_may_access(), which is not exported, about a caller without CAP_PERFMON.
  * That function always grants the tasks of the caller's own process.
+ *
+ * Context: Process context. The task's exec_update_lock is held until perf has installed the event.
+ * Return: 0; EACCES.
  */
-static int allow_task(struct tally_builder *b, struct task_struct *task)
+int tally_builder_allow_task(struct tally_builder *b, struct task_struct *task)
 {
-	if (same_thread_group(task, current))
+	if (!task || same_thread_group(task, current))
 		return 0;
 	if (!perfmon_capable())
 		return tally_bad_in(b, TALLY_FIELD_PID, -EACCES,
@@ -132,17 +139,16 @@ static int allow_task(struct tally_builder *b, struct task_struct *task)
 }
 
 /**
- * tally_builder_allow - check that the caller may have this event
+ * tally_builder_allow - check that the caller may have such an event
  * @b: the builder
  * @attr: attributes for perf's events
- * @target: task and CPU to count
  *
- * Context: Process context, may sleep. With a task, its exec_update_lock is held until
- * perf has installed the event.
+ * As perf's system call, this asks before anybody looks for the target.
+ *
+ * Context: Process context, may sleep.
  * Return: 0; EACCES, or the error of a security module; ENOMEM.
  */
-int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *attr,
-			const struct tally_target *target)
+int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	/* Records have what the builder asks for; perf's event may have less. */
 	bool kernel = shows_kernel(attr) || shows_kernel(&b->attr);
@@ -157,5 +163,5 @@ int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *a
 		return tally_bad(b, err, err == -ENOMEM ? "out of memory" :
 				 kernel && !perfmon_capable() ? "the kernel: needs CAP_PERFMON" :
 				 "a security module refuses");
-	return target->task ? allow_task(b, target->task) : 0;
+	return 0;
 }
