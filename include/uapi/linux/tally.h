@@ -85,7 +85,8 @@
  *	TALLY_IOC_ATTACH to an event
  *	  of hardware, software, cache
  *	    own process, CPU, all CPUs	yes	yes	yes		yes
- *	  of another process, inherited	yes	yes	EACCES		EACCES
+ *	  of another process, a cgroup,
+ *	  inherited			yes	yes	EACCES		EACCES
  *	  of any other type		yes	yes	EACCES		EACCES
  *	  by a name that tally made up	yes	yes	(g)		(g)
  *	  short publish_ns		yes	yes	EACCES		EACCES
@@ -433,7 +434,7 @@ struct tally_error {
  * @publish_min_ns:	shortest publish_ns, in nanoseconds. A page with n events on c CPUs takes
  *			max(n / 8, n * c / 64) shares, both quotients rounded up. Its interval is
  *			at least publish_min_ns * shares; if publish_ns is publish_default_ns or
- *			more, also 0.1 milliseconds * the shares of all such pages of the user.
+ *			more, also 0.4 milliseconds * the shares of all such pages of the user.
  * @publish_max_ns:	longest publish_ns, in nanoseconds
  * @publish_default_ns:	publish_ns of a file that was opened with 0, in nanoseconds
  * @attr_bits:		one-bit members of perf_event_attr that may be 1: bit n is the member
@@ -705,8 +706,8 @@ struct tally_next {
  * owner's rings if the owner allows that: struct tally_ring_info.
  *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
- * event of another process, for an inherited event, and for any event whose type is not
- * hardware, software or cache; EDQUOT; EINVAL; ENOMEM.
+ * event of another process or of a cgroup, for an inherited event, and for any event whose type is
+ * not hardware, software or cache; EDQUOT; EINVAL; ENOMEM.
  */
 struct tally_attach {
 	__u32 size;

@@ -320,16 +320,17 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 /*
  * Without CAP_PERFMON, programs with access to the device may read published counts of a
  * whole CPU and of their own process, for hardware, software and cache events. Other types
- * may count a single place in the kernel, and perf asks for more to see other tasks.
- * Inherited events are not published.
+ * may count a single place in the kernel, and perf asks for more to see other tasks, of which a
+ * cgroup may have one. Inherited events are not published.
  */
 static int may_read(const struct tally_event *ev)
 {
-	struct task_struct *task = ev->counter->target.task;
+	const struct tally_target *target = &ev->counter->target;
 
 	if (tally_perfmon_capable())
 		return 0;
-	if (ev->attr.inherit || (task && !same_thread_group(task, current)))
+	if (ev->attr.inherit || target->css ||
+	    (target->task && !same_thread_group(target->task, current)))
 		return -EACCES;
 	switch (ev->attr.type) {
 	case PERF_TYPE_HARDWARE:

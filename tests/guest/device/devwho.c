@@ -119,6 +119,7 @@ static const struct row rows[] = {
 	{ "ATTACH: own process", .id = &of_caller.own },
 	{ "ATTACH: own process, inherited", .id = &of_caller.inherited, .want = WEAK(EACCES) },
 	{ "ATTACH: another process", .id = &made_by_root.private, .want = WEAK(EACCES) },
+	{ "ATTACH: event of a cgroup", .name = "group", .want = WEAK(EACCES) },
 	{ "ATTACH: tracepoint", .id = &made_by_root.traced, .want = WEAK(EACCES) },
 	{ "ATTACH: breakpoint", .name = "address", .want = WEAK(EACCES) },
 	{ "ATTACH: generated name", .name = made_by_root.hidden, .want = WEAK(ENOENT) },
@@ -388,6 +389,7 @@ static void make_hidden(void)
 
 	write_line(made_by_root.create, "page-faults cpu=0");
 	write_line(made_by_root.create, "task:task_rename cpu=0");
+	write_line(made_by_root.create, "page-faults cpu=0 cgroup=/ name=group");
 	snprintf(line, sizeof(line), "mem:0x%llx/8:w cpu=0",
 		 (unsigned long long)(made_by_root.address & ~7ULL));
 	write_line(made_by_root.create, line);
@@ -475,6 +477,7 @@ static void table(char **arguments)
 	write_line(made_by_root.remove, made_by_root.hidden);
 	write_line(made_by_root.remove, "task:task_rename");
 	write_line(made_by_root.remove, "page-faults");
+	write_line(made_by_root.remove, "group");
 	if (chown("/dev/tally", 0, 0) || chmod("/dev/tally", 0600))
 		err(2, "the end");
 }
