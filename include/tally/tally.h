@@ -410,8 +410,8 @@ enum tally_ring_flags {
  *	the part for a CPU that came online; tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline; counting resumes with it
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
- *	tally_builder_remove_on_exec(); the final count stays readable, and
- *	that of an inherited event may grow as long as there are children
+ *	tally_builder_remove_on_exec(), or the cgroup is removed; the final count stays
+ *	readable, and that of an inherited event may grow as long as there are children
  * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
@@ -1185,7 +1185,8 @@ struct tally_event *__must_check tally_build(struct tally_builder *b);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0, also while the CPU is offline: counting starts when it comes online.
- * ENODATA if the event is in the error state, ESRCH if its task has exited.
+ * ENODATA if the event is in the error state, ESRCH if its task has exited or its cgroup is
+ * removed.
  */
 int tally_event_enable(struct tally_event *ev);
 

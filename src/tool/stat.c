@@ -252,12 +252,13 @@ static bool has_ended(pid_t pid)
 
 /*
  * Waits for the end: of the command, of all tasks, or a signal. Prints the intervals meanwhile.
- * Without a command, tasks that have exited are looked for twice a second.
+ * Without a command, tasks that have exited, and cgroups that are removed, are looked for twice a
+ * second.
  */
 static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 begin)
 {
 	__u64 step = s->options.interval_ms * 1000000ULL, next = begin + step, now;
-	bool tasks = s->targets.pids || s->targets.tids || s->attach;
+	bool tasks = s->targets.pids || s->targets.tids || s->targets.cgroups || s->attach;
 	struct stat_print p;
 	int signal;
 

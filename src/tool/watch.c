@@ -234,7 +234,8 @@ static void watch_rate(struct watch *w)
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
 		last = now;
-		if ((w->targets.pids || w->targets.tids) && counters_exited(&w->counters))
+		if ((w->targets.pids || w->targets.tids || w->targets.cgroups) &&
+		    counters_exited(&w->counters))
 			return;
 		/* The command may have taken longer than the interval. */
 		if (now_ns() > next + w->interval_ms * 1000000ULL) {

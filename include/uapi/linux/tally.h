@@ -552,7 +552,7 @@ struct tally_open {
  * ACTIVE	counting
  * ERROR	a pinned event without room on the PMU, or a CPU that refused its part
  * OFFLINE	the CPU is offline; the event counts again when it is back
- * EXITED	the task has exited; the count is final
+ * EXITED	the task has exited, or the cgroup is removed; the count is final
  * THROTTLED	off for some milliseconds after too many overflows
  * RELEASED	the owner has released the event; the count is final
  * SILENT	counting, but no overflow has come in two periods: a PMU without interrupts
@@ -748,7 +748,8 @@ struct tally_attach {
  * for a text that is no line; ENOENT for an event that does not exist, or that this machine does
  * not have; EEXIST; EPERM for an event of a file or of another module, for a member of a set, and
  * for counts of a function under lockdown for confidentiality; ESRCH for ENABLE of an event whose
- * task has exited, and ENODATA of a pinned one without room on the PMU; as TALLY_IOC_OPEN.
+ * task has exited or whose cgroup is removed, and ENODATA of a pinned one without room on the PMU;
+ * as TALLY_IOC_OPEN.
  */
 struct tally_line {
 	__u32 size;

@@ -11,6 +11,7 @@ int tally_cgroup_by_fd(int fd, u64 *id);
 struct cgroup_subsys_state *tally_cgroup_find(u64 id);
 void tally_cgroup_get(struct cgroup_subsys_state *css);
 void tally_cgroup_put(struct cgroup_subsys_state *css);
+bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css);
 char *tally_cgroup_path(struct cgroup_subsys_state *css);
 
 #endif /* TALLY_CGROUP_H */

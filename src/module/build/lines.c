@@ -110,7 +110,7 @@ int tally_line_enable(const char *name, bool on, char *why, size_t size)
 			err = enable(ev, on);
 	}
 	if (err == -ESRCH)
-		text = "the task has exited";
+		text = "the task has exited, or the cgroup is removed";
 	else if (err == -ENODATA)
 		text = "other events have the PMU: a pinned event has no room";
 	strscpy(why, text, size);

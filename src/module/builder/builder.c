@@ -409,7 +409,7 @@ static const char *reason(const struct tally_builder *b, int err)
 	case -EBUSY:
 		return "the PMU is taken";
 	case -ESRCH:
-		return "the task has exited";
+		return "the task has exited, or the cgroup is removed";
 	case -EACCES:
 	case -EPERM:
 		return "not permitted";

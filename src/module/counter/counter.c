@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include "base/cgroup.h"
 #include "base/count.h"
 #include "base/pmu.h"
 #include "compat.h"
@@ -444,6 +445,8 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	bool throttled;
 	unsigned int i;
 
+	if (tally_cgroup_is_removed(c->target.css))
+		return TALLY_STATE_EXITED;
 	/* ENODEV: the event is being banked. */
 	if (!event)
 		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;

@@ -230,7 +230,8 @@ static void begin_views(struct tally_event *ev)
 
 /*
  * Enables an event. Under tally_counter::lock. Returns 0; ENODATA if perf has put the
- * event in error; ESRCH if its task has exited, or if the event is being released.
+ * event in error; ESRCH if its task has exited or its cgroup is removed, or if the event is being
+ * released.
  */
 int tally_event_on(struct tally_event *ev)
 {

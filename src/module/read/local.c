@@ -32,6 +32,7 @@
 #include <linux/sched/clock.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
+#include "base/cgroup.h"
 #include "base/ptr.h"
 #include "base/pmu.h"
 #include "compat.h"
@@ -263,6 +264,8 @@ static enum tally_state state_at_rest(const struct tally_counter *c,
 {
 	int state = event ? READ_ONCE(event->state) : PERF_EVENT_STATE_DEAD;
 
+	if (tally_cgroup_is_removed(c->target.css))
+		return TALLY_STATE_EXITED;
 	if (!event)
 		return TALLY_STATE_OFFLINE;
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)

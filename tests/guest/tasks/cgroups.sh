@@ -153,11 +153,24 @@ fi
 
 # ---- the cgroup is removed
 
+# A command that counts it ends.
+mkdir $t/d
+"$here/tally" stat -G t/d -e page-faults 2>$tmp/stat &
+counting=$!
+helpers="$helpers $counting"
+ok 'tally stat counts a cgroup' wait_for 60 grep -q ' cgroup=/t/d,' $tally/events
+rmdir $t/d
+ends() { ! kill -0 $counting 2>/dev/null; }
+ok 'it ends when the cgroup is removed' wait_for 60 ends
+wait $counting
+is "$?" 0 'well'
+ok 'with its count' grep -q ' page-faults' $tmp/stat
+
 a=$(count a) b=$(count b) c=$(count c)
 ok 'all cgroups are removed' wait_for 60 folders_gone
 is "$(count a) $(count b) $(count c)" "$a $b $c" 'their counts stay'
 is "$(state a) $(cat $tally/a/spec)" \
-	'inactive page-faults:u cgroup=/t/a cpu=all name=a' 'and the events'
+	'exited page-faults:u cgroup=/t/a cpu=all name=a' 'and the events, which say that it is gone'
 bad ENOENT 'page-faults cgroup=/t/a' 'no cgroup /t/a'
 mkdir -p $t/a
 is "$(create 'page-faults:u cgroup=/t/a name=again')" OK 'a cgroup of the same name'
@@ -167,8 +180,7 @@ is "$(count a)" "$a" 'but not by the event of the old one'
 if [ -w $online ]; then
 	echo 0 >$online
 	echo 1 >$online
-	ok 'the old one has an event on CPU 1 again' wait_for 60 cpu_1_is inactive
-	is "$(count a)" "$a" 'the count stays while CPUs go and come'
+	is "$(state a) $(count a)" "exited $a" 'state and count stay while CPUs go and come'
 fi
 is "$(cat $tally/events | wc -l)" 4 'four events are left'
 for name in a b c again; do
