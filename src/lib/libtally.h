@@ -469,8 +469,9 @@ int libtally_page_read(const volatile struct perf_event_mmap_page *page,
 struct libtally_perfdata;
 
 /*
- * Creates a file for `perf script` and `perf report`. All events must have been added, with
- * their ids, and must stay until libtally_perfdata_close(). Returns NULL with errno.
+ * Creates a file for `perf script` and `perf report`, which only its owner may read; a file that
+ * is there is overwritten. All events must have been added, with their ids, and must stay until
+ * libtally_perfdata_close(). Returns NULL with errno.
  */
 struct libtally_perfdata *libtally_perfdata_create(const char *path,
 						   const struct libtally_events *events);
@@ -495,7 +496,15 @@ int libtally_perfdata_write(struct libtally_perfdata *data,
  * running tasks from /proc, MMAP of the kernel. pid is a process, or -1 for all.
  */
 int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
-/* Finishes the file, which no tool can read before. Frees data also if it fails. */
+/*
+ * Writes all records to the file, which tools can read from then on, as far as the last flush. The
+ * features come last. Returns the first error of the file.
+ */
+int libtally_perfdata_flush(struct libtally_perfdata *data);
+/*
+ * Finishes the file. Frees data also if it fails: then the file has the records of before the last
+ * flush.
+ */
 int libtally_perfdata_close(struct libtally_perfdata *data);
 
 #ifdef __cplusplus

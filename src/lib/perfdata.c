@@ -3,11 +3,16 @@
  * The writer of perf.data files, for perf's own tools. A file has a header, the ids of each
  * event, the attrs, the records one behind the other, and "features": the machine, the
  * command and the names of the events.
+ *
+ * The header says how many bytes of records there are. Without features it is valid at any time:
+ * so who writes a file for long flushes it now and then, and nobody loses more than the rest.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "events.h"
@@ -155,7 +160,8 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
 {
 	struct libtally_perfdata *d;
 	struct file_header empty;
-	int e, error;
+	struct stat status;
+	int e, fd, error;
 
 	for (e = 0; e < events->nr; e++) {
 		if (events->list[e].attr_size < PERF_ATTR_SIZE_VER0) {
@@ -166,9 +172,15 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	d->file = fopen(path, "we+");
+	/* Samples have addresses of the kernel and of programs: they are for the owner alone. */
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
+		fchmod(fd, 0600);
+	d->file = fd < 0 ? NULL : fdopen(fd, "w+");
 	if (!d->file) {
 		error = errno;
+		if (fd >= 0)
+			close(fd);
 		free(d);
 		errno = error;
 		return NULL;
@@ -179,7 +191,41 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
 	put(d, &empty, sizeof(empty));
 	d->attrs = put_attrs(d);
 	d->data = ftello(d->file);
+	libtally_perfdata_flush(d);
 	return d;
+}
+
+/* Writes the header for the records up to an offset. */
+static void put_header(struct libtally_perfdata *d, off_t end, const __u64 *bits)
+{
+	struct file_header header = {
+		.magic = MAGIC, .size = sizeof(header),
+		.attr_size = d->attr_size + sizeof(struct section),
+		.attrs = { d->attrs, d->data - d->attrs },
+		.data = { d->data, end - d->data },
+	};
+	ssize_t written;
+
+	if (bits)
+		memcpy(header.features, bits, sizeof(header.features));
+	do
+		written = pwrite(fileno(d->file), &header, sizeof(header), 0);
+	while (written < 0 && errno == EINTR);
+	if (written != sizeof(header) && !d->error)
+		d->error = written < 0 ? -errno : -EIO;
+}
+
+int libtally_perfdata_flush(struct libtally_perfdata *d)
+{
+	off_t end = ftello(d->file);
+
+	if (fflush(d->file) && !d->error)
+		d->error = -errno;
+	if (d->error || end == d->flushed)
+		return d->error;
+	put_header(d, end, NULL);
+	d->flushed = end;
+	return d->error;
 }
 
 void libtally_perfdata_watch(struct libtally_perfdata *data,
@@ -293,11 +339,14 @@ static int is_own(unsigned int number)
 	return 0;
 }
 
-/* Writes a table of the features' places, and the features; fills in the table last. */
-static void put_features(struct libtally_perfdata *d, struct file_header *header)
+/*
+ * Writes a table of the features' places, and the features; fills in the table last. Sets the bits
+ * of the features.
+ */
+static void put_features(struct libtally_perfdata *d, __u64 *bits)
 {
-	struct section sections[8 * sizeof(header->features)];
-	const unsigned int most = 8 * sizeof(header->features);
+	const unsigned int most = 8 * sizeof(((struct file_header *)0)->features);
+	struct section sections[8 * sizeof(((struct file_header *)0)->features)];
 	off_t table = ftello(d->file);
 	const struct feature *added;
 	struct utsname name;
@@ -319,7 +368,7 @@ static void put_features(struct libtally_perfdata *d, struct file_header *header
 		else
 			put_feature(d, i, &name);
 		sections[nr].size = ftello(d->file) - sections[nr].offset;
-		header->features[i / 64] |= 1ULL << i % 64;
+		bits[i / 64] |= 1ULL << i % 64;
 		nr++;
 	}
 	if (fseeko(d->file, table, SEEK_SET) && !d->error)
@@ -329,22 +378,17 @@ static void put_features(struct libtally_perfdata *d, struct file_header *header
 
 int libtally_perfdata_close(struct libtally_perfdata *d)
 {
-	struct file_header header;
-	off_t end = ftello(d->file);
+	__u64 bits[4] = { 0 };
 	int error;
 
-	memset(&header, 0, sizeof(header));
-	header.magic = MAGIC;
-	header.size = sizeof(header);
-	header.attr_size = d->attr_size + sizeof(struct section);
-	header.attrs.offset = d->attrs;
-	header.attrs.size = d->data - d->attrs;
-	header.data.offset = d->data;
-	header.data.size = end - d->data;
-	put_features(d, &header);
-	if (fseeko(d->file, 0, SEEK_SET) && !d->error)
-		d->error = -errno;
-	put(d, &header, sizeof(header));
+	/* After an error the header of the last flush stays: it has no features, and all before. */
+	if (!libtally_perfdata_flush(d)) {
+		put_features(d, bits);
+		if (fflush(d->file) && !d->error)
+			d->error = -errno;
+		if (!d->error)
+			put_header(d, d->flushed, bits);
+	}
 	if (fclose(d->file) && !d->error)
 		d->error = -errno;
 	error = d->error;

@@ -21,6 +21,7 @@ struct feature {
  * @attr_size:	size of each attr in the file, in bytes
  * @attrs:	offset of the attrs in the file
  * @data:	offset of the records in the file
+ * @flushed:	offset of the end of the records that the header has; 0 before the first header
  * @added:	features of the caller
  * @watch:	function that is called for each record; NULL for none
  * @error:	negative errno of the first failure
@@ -31,6 +32,7 @@ struct libtally_perfdata {
 	size_t attr_size;
 	__u64 attrs;
 	__u64 data;
+	__s64 flushed;
 	void (*watch)(void *argument, const struct perf_event_header *record);
 	void *argument;
 	struct feature *added;

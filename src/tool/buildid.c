@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Build ids of mapped files, and the arguments, as features of perf.data. */
+/* perf.data files, with build ids of mapped files and the arguments as features. */
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -26,9 +27,55 @@ struct build_id_record {
 	__u8 reserved[3];
 };
 
+/*
+ * Files that programs have mapped are anybody's. A larger section of notes, or more parts of a
+ * program, have no build id.
+ */
+#define MOST_NOTES	65536
+#define MOST_PARTS	128
+
+/* Mapped files that are kept before the first look for those that are there twice. */
+#define MANY		4096
+
+struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events)
+{
+	struct libtally_perfdata *data;
+	struct stat status;
+	char *old = NULL;
+
+	if (!lstat(path, &status) && S_ISREG(status.st_mode) && status.st_size) {
+		if (asprintf(&old, "%s.old", path) < 0)
+			need(NULL);
+		/* In a folder of others it is overwritten. */
+		if (rename(path, old))
+			say("%s: %s", old, strerror(errno));
+		free(old);
+	}
+	data = libtally_perfdata_create(path, events);
+	if (!data)
+		die("%s: %s", path, strerror(errno));
+	return data;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts the paths, and keeps each once. */
+static void unite(struct mapped_files *files)
+{
+	size_t i, nr = 0;
+
+	qsort(files->paths, files->nr, sizeof(*files->paths), compare);
+	for (i = 0; i < files->nr; i++) {
+		if (nr && !strcmp(files->paths[i], files->paths[nr - 1]))
+			free(files->paths[i]);
+		else
+			files->paths[nr++] = files->paths[i];
+	}
+	files->nr = nr;
+	files->most = 2 * nr > MANY ? 2 * nr : MANY;
 }
 
 void mapped_files_add(void *data, const struct perf_event_header *record)
@@ -43,9 +90,8 @@ void mapped_files_add(void *data, const struct perf_event_header *record)
 	if (record->size <= at || !memchr(path, 0, record->size - at) || *path != '/' ||
 	    path[1] == '/')
 		return;
-	/* The same file is often mapped twice in a row. */
-	if (files->nr && !strcmp(files->paths[files->nr - 1], path))
-		return;
+	if (files->nr >= files->most)
+		unite(files);
 	files->paths = need(realloc(files->paths, (files->nr + 1) * sizeof(*files->paths)));
 	files->paths[files->nr++] = need(strdup(path));
 }
@@ -73,11 +119,13 @@ static size_t id_of_elf(Elf *elf, __u8 *id)
 	GElf_Phdr part;
 	Elf_Data *notes;
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr))
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr) || nr > MOST_PARTS)
 		return 0;
 	for (i = 0; i < nr && !size; i++) {
 		if (!gelf_getphdr(elf, i, &part) || part.p_type != PT_NOTE)
 			continue;
+		if (part.p_filesz > MOST_NOTES)
+			return 0;
 		notes = elf_getdata_rawchunk(elf, part.p_offset, part.p_filesz, ELF_T_NHDR);
 		if (notes)
 			size = id_in_notes(notes, id);
@@ -95,14 +143,14 @@ static size_t id_of_file(const char *path, __u8 *id)
 
 	/*
 	 * The path is as the program sees it. Here it may be that of a device, and opening that may
-	 * have an effect.
+	 * have an effect. Nor does this wait for the owner of a lease to give it up.
 	 */
 	at = open(path, O_PATH | O_CLOEXEC);
 	if (at < 0)
 		return 0;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
 	if (!fstat(at, &status) && S_ISREG(status.st_mode))
-		fd = open(name, O_RDONLY | O_CLOEXEC);
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	close(at);
 	if (fd < 0)
 		return 0;
@@ -169,12 +217,10 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
 	i = id_of_kernel(id);
 	if (i)
 		write_id(f, -1, PERF_RECORD_MISC_KERNEL, "[kernel.kallsyms]", id, i);
-	qsort(files->paths, files->nr, sizeof(*files->paths), compare);
+	unite(files);
 	for (i = 0; i < files->nr; i++) {
 		size_t id_size;
 
-		if (i && !strcmp(files->paths[i], files->paths[i - 1]))
-			continue;
 		id_size = id_of_file(files->paths[i], id);
 		if (id_size)
 			write_id(f, -1, PERF_RECORD_MISC_USER, files->paths[i], id, id_size);

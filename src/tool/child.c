@@ -77,6 +77,7 @@ static void run(char **command, int go, int failed)
 	if (read(go, &word, 1) != 1)
 		_exit(0);
 	sigprocmask(SIG_SETMASK, &tool_mask, NULL);
+	restore_file_limit();
 	execvp(command[0], command);
 	error = errno;
 	if (write(failed, &error, sizeof(error)) < 0)

@@ -297,10 +297,7 @@ int command_export(int argc, char **argv)
 
 	parse_arguments(&argp, argc, argv, 0, &e);
 	e.events.device = device_or_die();
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	block_signals(&set);
 	signal(SIGPIPE, SIG_IGN);
 	if (e.once)
 		write_metrics(&e, stdout, true);

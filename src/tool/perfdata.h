@@ -7,13 +7,16 @@
 #include "events.h"
 
 /**
- * struct mapped_files - paths of the files that programs have mapped, each once
+ * struct mapped_files - paths of the files that programs have mapped
+ * @most: when there are so many, each is kept once
  */
 struct mapped_files {
 	char **paths;
-	size_t nr;
+	size_t nr, most;
 };
 
+/* Creates the file, and keeps one of before with .old behind its name. Exits on failure. */
+struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
 /* Keeps the path of a record MMAP or MMAP2 in a struct mapped_files. */
 void mapped_files_add(void *files, const struct perf_event_header *record);
 

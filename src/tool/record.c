@@ -16,6 +16,10 @@
 #include "target.h"
 #include "tool.h"
 
+/* How much the file lacks at most if this command dies. */
+#define FLUSH_BYTES	65536
+#define FLUSH_NS	1000000000
+
 #define USUAL_FREQ	4000
 #define USUAL_PAGES	128
 
@@ -47,6 +51,8 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @samples:	number of samples written
  * @lost:	number of records that found no room
  * @bytes:	size of the records written
+ * @flushed:	size of those that the file has whatever happens
+ * @flushed_ns:	when this was found
  */
 struct record {
 	struct targets targets;
@@ -65,7 +71,8 @@ struct record {
 	struct libtally_perfdata *data;
 	struct mapped_files files;
 	int error;
-	unsigned long long samples, lost, bytes;
+	unsigned long long samples, lost, bytes, flushed;
+	__u64 flushed_ns;
 };
 
 static volatile sig_atomic_t stopped;
@@ -367,6 +374,15 @@ static void open_companions(struct record *r)
 	}
 }
 
+/* Makes the file one that perf reads, whatever ends this command. */
+static void flush(struct record *r)
+{
+	r->flushed_ns = now_ns();
+	r->flushed = r->bytes;
+	if (!r->error)
+		r->error = libtally_perfdata_flush(r->data);
+}
+
 static void write_record(struct record *r, const struct perf_event_header *header)
 {
 	struct libtally_record parsed;
@@ -374,6 +390,8 @@ static void write_record(struct record *r, const struct perf_event_header *heade
 	if (!r->error)
 		r->error = libtally_perfdata_write(r->data, header);
 	r->bytes += header->size;
+	if (r->bytes - r->flushed >= FLUSH_BYTES)
+		flush(r);
 	if (header->type == PERF_RECORD_SAMPLE)
 		r->samples++;
 	else if ((header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES) &&
@@ -426,6 +444,8 @@ static int read_all(struct record *r)
 		}
 		ready = libtally_reader_poll(r->reader, 200);
 		drain(r, 100000);
+		if (now_ns() - r->flushed_ns >= FLUSH_NS)
+			flush(r);
 		show_progress(r, false);
 		if (ready == -EPIPE && r->child.pid <= 0)
 			break;
@@ -444,15 +464,14 @@ static void create_file(struct record *r, int argc, char **argv)
 {
 	int error;
 
-	r->data = libtally_perfdata_create(r->output, libtally_reader_events(r->reader));
-	if (!r->data)
-		die("%s: %s", r->output, strerror(errno));
+	r->data = perfdata_create(r->output, libtally_reader_events(r->reader));
 	libtally_perfdata_watch(r->data, mapped_files_add, &r->files);
 	perfdata_add_command(r->data, argc, argv);
 	perfdata_add_formats(r->data, &r->events);
 	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
 	if (error)
 		die("%s: %s", r->output, strerror(-error));
+	flush(r);
 }
 
 static int run(struct record *r, int argc, char **argv)
@@ -502,18 +521,23 @@ int command_record(int argc, char **argv)
 		.pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
 		.child = { .pid = -1 },
 	};
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	int status, error;
 
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &r);
 	r.device = device_or_die();
+	raise_file_limit();
 	targets_find(&r.targets);
 	begin(&r);
 	open_companions(&r);
 	catch_signals(&action);
+	/* A file that grows too large is an error of write(2). */
+	signal(SIGXFSZ, SIG_IGN);
 	status = run(&r, argc, argv);
 	if (!r.data)
 		return status;
+	/* What this reads may be anybody's. */
+	libtally_perfdata_flush(r.data);
 	perfdata_add_build_ids(r.data, &r.files);
 	error = libtally_perfdata_close(r.data);
 	if (r.error || error)

@@ -4,21 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "running.h"
 #include "tool.h"
-
-/* Each event takes a file. No program is executed that would inherit the higher limit. */
-static void raise_limit(void)
-{
-	struct rlimit files;
-
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
 
 static void attach(struct running_list *events, struct running *r)
 {
@@ -103,7 +91,7 @@ void running_look(struct running_list *events)
 	int i, more;
 
 	if (!events->nr)
-		raise_limit();
+		raise_file_limit();
 	for (i = 0; i < events->nr; i++)
 		events->list[i]->alive = false;
 	while ((more = libtally_device_next(events->device, &about)) > 0) {

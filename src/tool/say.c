@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include "tool.h"
@@ -142,15 +143,63 @@ long number_argument(struct argp_state *state, const char *text, long least, lon
 	return number;
 }
 
+/* Signals that end a command. The last one comes when the terminal is gone. */
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
+static bool is_ignored(int signal)
+{
+	struct sigaction old;
+
+	return sigaction(signal, NULL, &old) || old.sa_handler == SIG_IGN;
+}
+
 void catch_signals(const struct sigaction *action)
 {
-	static const int signals[] = { SIGINT, SIGTERM };
-	struct sigaction old;
 	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], action, NULL);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!is_ignored(ends[i]))
+			sigaction(ends[i], action, NULL);
+}
+
+void uncatch_signals(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!is_ignored(ends[i]))
+			signal(ends[i], SIG_DFL);
+}
+
+void block_signals(sigset_t *set)
+{
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (!is_ignored(ends[i]))
+			sigaddset(set, ends[i]);
+	sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+/* The limit of before; all zero if it was not raised. */
+static struct rlimit file_limit;
+
+void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= files.rlim_max)
+		return;
+	file_limit = files;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void restore_file_limit(void)
+{
+	if (file_limit.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &file_limit);
 }
 
 bool read_line(const char *path, char *line, size_t size)

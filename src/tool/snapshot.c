@@ -228,9 +228,7 @@ static void write_all(struct snapshot *s, int fd)
 
 	s->size = (size_t)s->info.pages * sysconf(_SC_PAGESIZE);
 	s->copy = need(malloc(2 * s->size));
-	s->data = libtally_perfdata_create(s->output, s->events);
-	if (!s->data)
-		die("%s: %s", s->output, strerror(errno));
+	s->data = perfdata_create(s->output, s->events);
 	error = libtally_perfdata_write_running(s->data, -1);
 	if (error)
 		die("%s: %s", s->output, strerror(-error));

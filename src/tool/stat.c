@@ -266,7 +266,7 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		__u64 look = tasks && pid < 0 ? now_ns() + 500000000 : 0;
 
 		signal = wait_until(set, !step ? look : look && look < next ? look : next);
-		stopped |= signal == SIGINT || signal == SIGTERM;
+		stopped |= signal && signal != SIGCHLD;
 		if (stopped || (signal == SIGCHLD && has_ended(pid)) ||
 		    (!signal && look && counters_exited(&s->counters)))
 			return;
@@ -413,9 +413,7 @@ static int count(struct stat *s)
 	int status = 0;
 	long run;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
+	block_signals(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (run = 0; run < s->options.repeat && !stopped; run++) {
@@ -487,6 +485,7 @@ int command_stat(int argc, char **argv)
 
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &s);
 	s.device = device_or_die();
+	raise_file_limit();
 	s.counters.device = s.device;
 	s.counters.events = &s.events;
 	s.counters.targets = &s.targets;

@@ -157,6 +157,10 @@ static int open_cgroup(const char *path)
 		fd = open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			return fd;
+		if (errno != ENOENT && errno != ENOTDIR) {
+			say_failed(path, errno, NULL);
+			exit(STATUS_FAILED);
+		}
 	}
 	say("%s: there is no such cgroup", path);
 	fprintf(stderr, "  remedy: give its path below /sys/fs/cgroup\n");

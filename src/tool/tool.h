@@ -46,8 +46,17 @@ int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int
 /* Parses a number within limits; argp reports another text and exits. */
 long number_argument(struct argp_state *state, const char *text, long least, long most);
 
-/* Catches SIGINT and SIGTERM, but what was ignored at the start, as in the background. */
+/* Catches SIGINT, SIGTERM and SIGHUP, but what was ignored at the start, as in the background. */
 void catch_signals(const struct sigaction *action);
+/* Lets them end a child, before it executes a command. */
+void uncatch_signals(void);
+/* Blocks the same signals, to wait for them; the set receives them. */
+void block_signals(sigset_t *set);
+
+/* Raises the limit of open files as far as this user may: each event takes one on each target. */
+void raise_file_limit(void);
+/* Sets the limit of before again, in a child, for the command that it executes. */
+void restore_file_limit(void);
 
 /* Reads the first line of a file; false if there is none. */
 bool read_line(const char *path, char *line, size_t size);

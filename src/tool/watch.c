@@ -51,7 +51,7 @@ static volatile sig_atomic_t stopped;
 static void stop(int signal)
 {
 	(void)signal;
-	stopped = 1;
+	stopped++;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -162,28 +162,45 @@ static bool is_passed(const struct watch *w, double rate)
 	}
 }
 
-/* Runs the command and waits for it. Its status has no effect. */
+/*
+ * Runs the command and waits for it. Its status has no effect. A signal ends it, and a second one
+ * kills it.
+ */
 static void run_command(const struct watch *w, double value)
 {
+	sigset_t all, before;
 	char text[64];
+	int told = 0;
 	pid_t pid;
 
 	fflush(NULL);
+	/* A signal that comes before the command is executed waits for it. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	pid = fork();
+	if (pid)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		say("fork: %s", strerror(errno));
 		return;
 	}
 	if (!pid) {
+		uncatch_signals();
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		snprintf(text, sizeof(text), "%.0f", value);
 		setenv("TALLY_EVENT", w->event, 1);
 		setenv("TALLY_VALUE", text, 1);
+		restore_file_limit();
 		execvp(w->targets.command[0], w->targets.command);
 		say("%s: %s", w->targets.command[0], strerror(errno));
 		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
 	}
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		if (stopped > told)
+			kill(pid, told ? SIGKILL : SIGTERM);
+		told = stopped;
+		usleep(10000);
+	}
 }
 
 static void report(struct watch *w, double value, const char *unit)
@@ -317,7 +334,8 @@ static int watch_budget(struct watch *w, int device)
 		return STATUS_FAILED;
 	}
 	while (!is_over(w)) {
-		if (poll(&polled, 1, -1) < 0)
+		/* A signal may have come since the last look. */
+		if (poll(&polled, 1, 1000) <= 0)
 			continue;
 		if (polled.revents & (POLLHUP | POLLERR)) {
 			say("%s: the event was released", w->event);
@@ -351,6 +369,7 @@ int command_watch(int argc, char **argv)
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &w);
 	parse_condition(&w);
 	device = device_or_die();
+	raise_file_limit();
 	catch_signals(&action);
 	if (w.compares) {
 		open_event(&w, device);

@@ -179,6 +179,31 @@ kill -TERM $stubborn
 wait $stubborn
 is "$?" 137 'a second signal kills the command'
 errs ' cs '
+# begin_tally ARGUMENT...: runs tally in the background, and waits until it waits for signals.
+waits_for_signals() { grep -q sigtimedwait /proc/$begun/stack; }
+begin_tally() {
+	"$@" >$out 2>$err &
+	begun=$!
+	helpers="$helpers $begun"
+	ok "$*: it runs" wait_for 60 waits_for_signals
+}
+# A signal that is ignored at the start stays so.
+mkfifo $tmp/wait
+begin_tally sh -c 'trap "" INT; exec tally stat -e cs cat $tmp/wait'
+kill -INT $begun
+: >$tmp/wait
+wait $begun
+is "$?" 0 'an ignored signal does not end it'
+begin_tally tally stat -a -e cs
+kill -HUP $begun
+wait $begun
+is "$?" 0 'the end of a terminal does'
+errs ' cs '
+# More files than the soft limit.
+events=page-faults,cs,minor-faults,major-faults,cpu-migrations,cpu-clock,task-clock
+run 0 sh -c "ulimit -S -n 12; exec tally stat -e $events,$events sh -c 'ulimit -S -n'"
+says '^12$'
+errs ' task-clock '
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
 t 0 stat -e '{page-faults:u,task-clock:u}' true

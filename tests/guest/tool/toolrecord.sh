@@ -68,6 +68,52 @@ is "$(wc -l <script)" "$samples" 'perf script has as many'
 ok 'of the command' grep -q '^ *sh ' script
 ok 'and of a child' grep -q '^ *ls ' script
 
+# ---- who may read the file, and what is left if the command dies
+
+is "$(stat -c %a data)" 600 'nobody else may read the file'
+cp data before
+record 0 -e page-faults -c 1 ls /
+ok 'the file of before is kept' cmp before data.old
+has_samples() { script && grep -q 'cpu-clock:' script; }
+# killed SIGNAL: a recording that has samples is ended by a signal.
+killed() {
+	rm -f data
+	tally record -q -o data -a -e cpu-clock -c 1000000 2>said &
+	recorder=$!
+	helpers="$helpers $recorder"
+	ok "before SIG$1: perf reads the file meanwhile" wait_for 60 has_samples
+	kill -"$1" $recorder
+	wait $recorder
+	killed_status=$?
+	ok "SIG$1: perf reads the file" has_samples
+}
+for _ in 1 2 3; do
+	killed KILL
+done
+killed HUP
+is $killed_status 0 'SIGHUP: it ends well'
+report --header-only
+ok 'SIGHUP: with all that perf wants' grep -q '^# cmdline : tally record' report
+# A program with 200,000 page faults.
+echo "yes 'touch 5000' | head -n 40 | exec $here/task >/dev/null" >faults
+mkdir small
+ok 'a small disk' mount -t tmpfs -o size=1m none small
+record 1 -o small/data -e page-faults -c 1 sh faults
+ok 'a full disk: it says so' grep -q 'No space left' said
+cp small/data data
+script
+at_least "$(grep -c 'page-faults:' script)" 1 'a full disk: perf reads what is there'
+umount small
+(
+	ulimit -f 1024
+	tally record -q -o data -e page-faults -c 1 sh faults 2>said
+	echo $? >status
+)
+is "$(cat status)" 1 'a file that grows too large'
+ok 'it says so' grep -q 'File too large' said
+script
+at_least "$(grep -c 'page-faults:' script)" 1 'perf reads what is there'
+
 # ---- tracepoints and several events
 
 record 0 -a -e task:task_rename,page-faults -c 1 ls /
