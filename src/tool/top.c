@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,21 @@ static void end(int signal)
 	ended = 1;
 }
 
+/* Whether the terminal has no key for ever: something can be read, and getch() had nothing. */
+static bool is_gone(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	int key;
+
+	if (poll(&input, 1, 0) <= 0)
+		return false;
+	timeout(0);
+	key = getch();
+	if (key != ERR)
+		ungetch(key);
+	return key == ERR;
+}
+
 /* Shows the events until the user quits. Keys and a new size are seen at once. */
 static void show(struct top *t)
 {
@@ -299,7 +315,7 @@ static void show(struct top *t)
 		draw(t);
 		timeout((next - now) / 1000000 + 1);
 		key = getch();
-		if (ended || !take_key(t, key))
+		if (ended || (key == ERR && is_gone()) || !take_key(t, key))
 			return;
 		/* ncurses has the new size with KEY_RESIZE. */
 		if (key == KEY_RESIZE)

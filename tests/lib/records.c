@@ -685,6 +685,46 @@ static void formats(void)
 	test_end("the format of a record stays when events are added");
 }
 
+/* What another program's name does to a terminal, if anything. */
+static void controls(void)
+{
+	static const struct {
+		const char *name, *printed;
+	} names[] = {
+		{ "plain", "plain" },
+		{ "\033[8m\177", "\\x1b[8m\\x7f" },
+		{ "back\\slash", "back\\x5cslash" },
+		{ "\x9b\x31m", "\\x9b1m" },
+		{ "\xc2\x9b\x31m", "\\xc2\\x9b1m" },
+		{ "\xe0\x82\x9b", "\\xe0\\x82\\x9b" },
+		{ "\xc3\x84\xe2\x82\xac", "\xc3\x84\xe2\x82\xac" },
+		{ "\xc3", "\\xc3" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+	};
+	struct libtally_record *r;
+	char *text, expected[64];
+	size_t size, i;
+	FILE *file;
+
+	usual(0);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		begin(&b, PERF_RECORD_COMM, 0);
+		put32(&b, 1);
+		put32(&b, 2);
+		put_text(&b, names[i].name);
+		trailer(&b, 0);
+		r = parsed(&b);
+		file = open_memstream(&text, &size);
+		libtally_record_print(file, r);
+		fclose(file);
+		snprintf(expected, sizeof(expected), " %s\n", names[i].printed);
+		CHECK(strstr(text, expected));
+		free(text);
+	}
+	test_end("control characters are escaped, and other letters are not");
+}
+
 int main(void)
 {
 	null = fopen("/dev/null", "w");
@@ -699,6 +739,7 @@ int main(void)
 	others();
 	attrs();
 	formats();
+	controls();
 	fclose(null);
 	return 0;
 }
