@@ -136,18 +136,25 @@ static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
 	irq_work_queue(&w->wake);
 }
 
+/* How often a count is read until no window has ended meanwhile. */
+#define TRIES	8
+
 /* Ends the window of this CPU, and begins the one that goes on. Interrupts are disabled. */
 static void begin(struct tally_windows *w, int cpu)
 {
 	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
 	/* An overflow in NMI belongs to neither window. The end of the new one shows its counts. */
 	bool over = xchg(&wc->over, true);
+	unsigned int tries = TRIES;
 	u64 value, number;
 
-	/* The count is of the window that has the number: a hypervisor may have stopped the CPU. */
+	/*
+	 * The count is of the window that has the number: a hypervisor may have stopped the CPU. If
+	 * a read takes longer than a window, this one goes on until the timer comes again.
+	 */
 	do {
 		number = number_at(ktime_get_ns(), w->ns);
-		if (!count_here(w->ev, cpu, true, &value))
+		if (!tries-- || !count_here(w->ev, cpu, true, &value))
 			goto out;
 	} while (number != number_at(ktime_get_ns(), w->ns));
 	/* The CPU went and came back in one window. */
