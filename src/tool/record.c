@@ -536,7 +536,7 @@ int command_record(int argc, char **argv)
 	status = run(&r, argc, argv);
 	if (!r.data)
 		return status;
-	/* What this reads may be anybody's. */
+	/* Build ids are read from files that may be anybody's. */
 	libtally_perfdata_flush(r.data);
 	perfdata_add_build_ids(r.data, &r.files);
 	error = libtally_perfdata_close(r.data);

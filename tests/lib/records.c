@@ -685,7 +685,7 @@ static void formats(void)
 	test_end("the format of a record stays when events are added");
 }
 
-/* What another program's name does to a terminal, if anything. */
+/* Names of other programs are printed so that they do nothing to a terminal. */
 static void controls(void)
 {
 	static const struct {

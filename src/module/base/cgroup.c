@@ -35,7 +35,7 @@ static struct cgroup_subsys_state *next_state(struct cgroup_subsys_state *css, u
 		rcu_read_unlock();
 		cond_resched();
 		rcu_read_lock();
-		/* It is freed after a grace period. */
+		/* The state is freed after a grace period. */
 		css_put(css);
 	}
 	return css_next_descendant_pre(css, root_state());
