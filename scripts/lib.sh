@@ -80,10 +80,27 @@ sync_sources() {
 		"$checkout/" "$1/"
 }
 
+# move_paths FROM FOLDER: a folder is a copy of a build folder FROM, whose path stands in kbuild's
+# and gcc's files of commands and dependencies. Replaces it there, and keeps their times for make.
+move_paths() {
+	find "$2" "$2.out" "$2.out.lib" -type f \( -name '.*.cmd' -o -name '*.d' -o -name '*.mod' \
+		-o -name modules.order \) -print0 2>/dev/null |
+		xargs -0 -r perl -e '
+		my ($from, $to) = splice(@ARGV, 0, 2);
+		for my $file (@ARGV) {
+			my @times = (stat $file)[8, 9];
+			open(my $f, "<", $file) or die "$file: $!\n";
+			my $text = join "", <$f>;
+			$text =~ s/\Q$from\E/$to/g or next;
+			open($f, ">", $file) or die "$file: $!\n";
+			print $f $text;
+			close $f;
+			utime @times, $file;
+		}' "$1" "$2"
+}
+
 # seed FOLDER: fills a new build folder with a copy of another checkout's folder for this
-# kernel, so that a fresh clone does not build everything. The paths of both folders
-# differ in the key of the checkout. kbuild's and gcc's files of commands and dependencies
-# have these paths in them.
+# kernel, so that a fresh clone does not build everything.
 seed() {
 	local folder=$1 from
 	[ ! -e "$folder" ] || return 0
@@ -97,21 +114,7 @@ seed() {
 				[ ! -d "$from$part" ] || cp -a "$from$part" "$folder$part" || exit
 			done
 		) || continue
-		# Replaces the path in these files, and keeps their times for make.
-		find "$folder" "$folder.out" "$folder.out.lib" -type f \( -name '.*.cmd' \
-			-o -name '*.d' -o -name '*.mod' -o -name modules.order \) -print0 2>/dev/null |
-			xargs -0 -r perl -e '
-			my ($from, $to) = splice(@ARGV, 0, 2);
-			for my $file (@ARGV) {
-				my @times = (stat $file)[8, 9];
-				open(my $f, "<", $file) or die "$file: $!\n";
-				my $text = join "", <$f>;
-				$text =~ s/\Q$from\E/$to/g or next;
-				open($f, ">", $file) or die "$file: $!\n";
-				print $f $text;
-				close $f;
-				utime @times, $file;
-			}' "${from%/*}" "${folder%/*}"
+		move_paths "$from" "$folder"
 		break
 	done
 }
@@ -131,7 +134,8 @@ prepare() {
 }
 
 # The modules of guests have no debug information, which would be most of what a guest copies.
-guest_flags=(KCFLAGS=-g0 CONFIG_DEBUG_INFO_BTF_MODULES=)
+# A warning makes no object: so scripts/check knows that a build that stands had none.
+guest_flags=(W=1 KCFLAGS='-Werror -g0' CONFIG_DEBUG_INFO_BTF_MODULES=)
 
 # build_project KERNEL [make arguments]: brings the build folder up to date. The caller
 # holds build_folder's lock. Afterwards modules.order lists the modules.
