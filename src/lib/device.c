@@ -82,6 +82,7 @@ int libtally_device_next(int device, struct libtally_running *event)
 	memcpy(event->name, n.name, sizeof(event->name));
 	memcpy(event->owner, n.owner, sizeof(event->owner));
 	memcpy(event->what, n.what, sizeof(event->what));
+	event->of_file = !!(n.flags & TALLY_NEXT_OF_FILE);
 	event->overflows = n.overflows;
 	event->missed = n.missed;
 	event->lost = n.lost;

@@ -196,6 +196,7 @@ int libtally_device_line(int device, enum libtally_line_op op, const char *line,
  * @name:	name; empty if the caller may not see it
  * @owner:	module that made the event
  * @what:	the event as in a line
+ * @of_file:	1 if the event belongs to an open file, and ends with it; 0 from an older module
  * @overflows:	overflows since the event was made
  * @missed:	overflows without a call of a handler
  * @lost:	records without room
@@ -213,6 +214,7 @@ struct libtally_running {
 	char name[64];
 	char owner[64];
 	char what[128];
+	__u32 of_file;
 	__u64 overflows, missed, lost, throttled;
 	char cgroup[256];
 };

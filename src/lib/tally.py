@@ -284,6 +284,7 @@ class _Running(ctypes.Structure):
     name: Text64
     owner: Text64
     what: Text128
+    of_file: U32
     overflows: U64
     missed: U64
     lost: U64
@@ -651,6 +652,7 @@ class Running:
     lost       records without room
     throttled  number of times that too many overflows turned the event off
     cgroup     path of the cgroup whose tasks count; empty for none
+    of_file    whether the event belongs to an open file, and ends with it
     """
 
     id: int
@@ -667,6 +669,7 @@ class Running:
     lost: Optional[int]
     throttled: Optional[int]
     cgroup: Optional[str]
+    of_file: bool = False
 
 
 def _state_name(state: int) -> str:
@@ -686,7 +689,7 @@ def _running_of(event: _Running) -> Running:
         owner=os.fsdecode(event.owner), what=os.fsdecode(event.what),
         overflows=event.overflows if more else None, missed=event.missed if more else None,
         lost=event.lost if more else None, throttled=event.throttled if more else None,
-        cgroup=os.fsdecode(event.cgroup) if more else None)
+        cgroup=os.fsdecode(event.cgroup) if more else None, of_file=bool(event.of_file))
 
 
 _Self = TypeVar('_Self', bound='_File')

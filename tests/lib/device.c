@@ -157,6 +157,7 @@ static int next(struct tally_next *n)
 	strcpy(n->what, e->what);
 	if (!e->name[0]) {
 		n->size = offsetof(struct tally_next, overflows);
+		n->flags = TALLY_NEXT_OF_FILE;
 		return 0;
 	}
 	n->overflows = 21;

@@ -57,7 +57,8 @@ def lists() -> None:
         equal(list(device.running()), [
             tally.Running(3, 11, 12, 13, -1, 'active', 'first', 'tally', 'cycles cpu=1 name=first',
                           21, 22, 23, 24, '/a'),
-            tally.Running(5, 11, 12, 13, -1, 'off', '', 'tally', '', None, None, None, None, None),
+            tally.Running(5, 11, 12, 13, -1, 'off', '', 'tally', '', None, None, None, None, None,
+                          True),
         ])
 
 

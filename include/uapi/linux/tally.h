@@ -624,6 +624,13 @@ struct tally_read {
 	__u32 reserved;
 };
 
+/*
+ * struct tally_next's flags.
+ *
+ * OF_FILE	written: the event belongs to an open file, and ends with it; ignored if set before
+ */
+#define TALLY_NEXT_OF_FILE	(1U << 0)
+
 /**
  * struct tally_next - TALLY_IOC_NEXT: one event after the other, of all owners
  *
@@ -636,7 +643,7 @@ struct tally_read {
  *		lacks CAP_PERFMON
  * @pid:	written: task in the caller's PID namespace; 0 for a task outside of it, -1
  *		for all tasks
- * @reserved:	0
+ * @flags:	written: TALLY_NEXT_*
  * @name:	written: name; empty if it may hold an address and the caller lacks
  *		CAP_PERFMON
  * @owner:	written: module that made the event; "tally" for events of this device, of
@@ -655,7 +662,7 @@ struct tally_read {
  *
  * A caller that begins with 0 and passes @id back gets all events, in the order in which
  * they were made. An event that is made or released meanwhile may be missing. Errors:
- * ENOENT after the last one.
+ * ENOENT after the last one; EINVAL for an unknown flag.
  */
 struct tally_next {
 	__u32 size;
@@ -665,7 +672,7 @@ struct tally_next {
 	__s32 cpu;
 	__aligned_u64 config;
 	__s32 pid;
-	__u32 reserved;
+	__u32 flags;
 	char name[TALLY_USER_NAME_LEN];
 	char owner[TALLY_USER_NAME_LEN];
 	char what[128];

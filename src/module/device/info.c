@@ -166,6 +166,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	n->type = ev->attr.type;
 	n->cpu = ev->counter->target.cpu;
 	n->pid = pid_of(ev);
+	n->flags = ev->of_file ? TALLY_NEXT_OF_FILE : 0;
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
 	/* A generated name reveals what the event counts. */
 	if (see || ev->named || ev->of_file)
@@ -188,7 +189,7 @@ int tally_ioc_next(struct tally_next __user *arg)
 	err = tally_copyin_request(n, sizeof(*n), arg, sizeof(*n), NEXT_SIZE_1, &size);
 	if (err)
 		return err;
-	if (n->reserved)
+	if (n->flags & ~TALLY_NEXT_OF_FILE)
 		return -EINVAL;
 	after = n->id;
 	memset(&l, 0, sizeof(l));

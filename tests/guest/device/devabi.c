@@ -227,11 +227,11 @@ static void abi_rest(void)
 	next.size = 8;
 	expect(ioctl(device, TALLY_IOC_NEXT, &next), EINVAL, "next in too little room");
 	next.size = sizeof(next);
-	for (bit = 0; bit < 32; bit++) {
-		next.reserved = 1U << bit;
-		expect(ioctl(device, TALLY_IOC_NEXT, &next), EINVAL, "next with something reserved");
+	for (bit = 1; bit < 32; bit++) {
+		next.flags = 1U << bit;
+		expect(ioctl(device, TALLY_IOC_NEXT, &next), EINVAL, "next with an unknown flag");
 	}
-	next.reserved = 0;
+	next.flags = TALLY_NEXT_OF_FILE;
 	next.id = ~0ULL;
 	expect(ioctl(device, TALLY_IOC_NEXT, &next), ENOENT, "nothing comes after all");
 

@@ -277,7 +277,7 @@ static int try_next(void)
 	n.id = one_in(2) ? 0 : odd_number();
 	spoil(&n, sizeof(n));
 	for (i = 0, ret = 0; i < 50 && !ret; i++) {
-		n.reserved = 0;
+		n.flags = 0;
 		ret = ioctl(device, TALLY_IOC_NEXT, &n);
 	}
 	return i > 1 ? 0 : ret;
