@@ -27,7 +27,7 @@ _tally_options()
 		-m= --mmap-pages= -o= --output= -q --quiet $targets" ;;
 	snapshot) own='-o= --output=' ;;
 	watch) own="-I= --interval= -n= --count= $targets" ;;
-	export) own='--listen= --textfile= --interval= --once' ;;
+	export) own='--files --listen= --textfile= --interval= --once' ;;
 	doctor) own='--probe' ;;
 	esac
 	printf '%s %s' "$own" '-? --help --usage'

@@ -5,6 +5,9 @@
 
 #define NR_STATES	(LIBTALLY_IS_SILENT + 1)
 
+/* A number with more hexadecimal digits may be an address, which the kernel hides from most. */
+#define MOST_DIGITS	8
+
 /* The counters of each event. */
 static const struct {
 	const char *name, *help;
@@ -35,17 +38,56 @@ static void write_escaped(FILE *f, const char *name, const char *value)
 	fputc('"', f);
 }
 
-/* Writes the labels, without the closing brace. A name is unique; the id is for hidden names. */
+/* Returns the number of digits of a hexadecimal number; 0 if the text does not begin with one. */
+static size_t digits_of(const char *text)
+{
+	return strncmp(text, "0x", 2) ? 0 : strspn(text + 2, "0123456789abcdefABCDEF");
+}
+
+static bool has_address(const char *text)
+{
+	for (; *text; text++)
+		if (digits_of(text) > MOST_DIGITS)
+			return true;
+	return false;
+}
+
+/* Everybody who can reach the server reads the text, so its addresses become "0x?". */
+static void hide_addresses(char *text)
+{
+	char *to = text;
+	size_t digits;
+
+	while (*text) {
+		digits = digits_of(text);
+		if (digits <= MOST_DIGITS) {
+			*to++ = *text++;
+			continue;
+		}
+		memcpy(to, "0x?", 3);
+		to += 3;
+		text += 2 + digits;
+	}
+	*to = 0;
+}
+
+/*
+ * Writes the labels, without the closing brace. A name is unique; the id is for names that are
+ * hidden or hold an address.
+ */
 static void write_labels(FILE *f, const struct running *r)
 {
 	const struct libtally_running *about = &r->about;
 	const char *slash = strchr(about->name, '/');
-	char number[32], set[sizeof(about->name)];
+	bool named = about->name[0] && !has_address(about->name);
+	char number[32], set[sizeof(about->name)], what[sizeof(about->what)];
 
 	fputc('{', f);
 	snprintf(number, sizeof(number), "id:%llu", (unsigned long long)about->id);
-	write_escaped(f, "event", about->name[0] ? about->name : number);
-	write_escaped(f, ",what", about->what);
+	write_escaped(f, "event", named ? about->name : number);
+	memcpy(what, about->what, sizeof(what));
+	hide_addresses(what);
+	write_escaped(f, ",what", what);
 	write_escaped(f, ",owner", about->owner);
 	snprintf(number, sizeof(number), "%d", about->cpu);
 	write_escaped(f, ",cpu", about->cpu < 0 ? "all" : number);
@@ -55,7 +97,7 @@ static void write_labels(FILE *f, const struct running *r)
 	}
 	if (about->cgroup[0])
 		write_escaped(f, ",cgroup", about->cgroup);
-	if (slash) {
+	if (slash && named) {
 		snprintf(set, sizeof(set), "%.*s", (int)(slash - about->name), about->name);
 		write_escaped(f, ",set", set);
 	}
@@ -99,21 +141,23 @@ static void write_counter(FILE *f, const struct running_list *events, size_t cou
 	}
 }
 
-static void write_states(FILE *f, const struct running_list *events, bool open)
+/* The state is a number, so that an event has one series and keeps it. */
+static void write_states(FILE *f, const struct running_list *events)
 {
+	char help[256] = "State of the event:";
+	size_t used = strlen(help);
 	unsigned int state;
 	int i;
 
-	write_type(f, "tally_event_state", "", open ? "stateset" : "gauge",
-		   "State of the event: 1 for the state that it has.");
+	for (state = 0; state < NR_STATES; state++)
+		used += snprintf(help + used, sizeof(help) - used, "%s %u %s", state ? "," : "",
+				 state, libtally_state_name(state));
+	snprintf(help + used, sizeof(help) - used, ".");
+	write_type(f, "tally_event_state", "", "gauge", help);
 	for (i = 0; i < events->nr; i++) {
-		for (state = 0; state < NR_STATES; state++) {
-			fputs("tally_event_state", f);
-			write_labels(f, events->list[i]);
-			/* The label of a stateset has the name of its metric. */
-			fprintf(f, ",tally_event_state=\"%s\"} %d\n", libtally_state_name(state),
-				events->list[i]->about.state == state);
-		}
+		fputs("tally_event_state", f);
+		write_labels(f, events->list[i]);
+		fprintf(f, "} %u\n", events->list[i]->about.state);
 	}
 }
 
@@ -123,8 +167,8 @@ void openmetrics_write(FILE *f, const struct running_list *events, bool open)
 
 	for (i = 0; i < NR_COUNTERS; i++)
 		write_counter(f, events, i, open);
-	write_states(f, events, open);
-	write_type(f, "tally_events", "", "gauge", "Number of events that are counted.");
+	write_states(f, events);
+	write_type(f, "tally_events", "", "gauge", "Number of events that are served.");
 	fprintf(f, "tally_events %d\n", events->nr);
 	if (open)
 		fputs("# EOF\n", f);

@@ -35,22 +35,31 @@ static void detach(struct running *r)
 	free(r);
 }
 
-static struct running *find(const struct running_list *events, __u64 id)
+/* Returns the place of the first event with this id or a later one: the list is sorted by ids. */
+static int place_of(const struct running_list *events, __u64 id)
 {
-	int i;
+	int from = 0, to = events->nr, middle;
 
-	for (i = 0; i < events->nr; i++)
-		if (events->list[i]->about.id == id)
-			return events->list[i];
-	return NULL;
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (events->list[middle]->about.id < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
 }
 
-static struct running *add(struct running_list *events, const struct libtally_running *about)
+static struct running *add(struct running_list *events, int place,
+			   const struct libtally_running *about)
 {
 	struct running *r = need(calloc(1, sizeof(*r)));
+	struct running **at;
 
 	events->list = need(realloc(events->list, (events->nr + 1) * sizeof(*events->list)));
-	events->list[events->nr++] = r;
+	at = events->list + place;
+	memmove(at + 1, at, (events->nr++ - place) * sizeof(*at));
+	*at = r;
 	r->about = *about;
 	r->rate = -1;
 	attach(events, r);
@@ -88,17 +97,20 @@ void running_look(struct running_list *events)
 {
 	struct libtally_running about = { 0 };
 	struct running *r;
-	int i, more;
+	int i, place, more;
 
 	if (!events->nr)
 		raise_file_limit();
 	for (i = 0; i < events->nr; i++)
 		events->list[i]->alive = false;
 	while ((more = libtally_device_next(events->device, &about)) > 0) {
+		if (events->no_files && about.of_file)
+			continue;
 		make_printable(about.cgroup);
-		r = find(events, about.id);
-		if (!r)
-			r = add(events, &about);
+		place = place_of(events, about.id);
+		r = place < events->nr ? events->list[place] : NULL;
+		if (!r || r->about.id != about.id)
+			r = add(events, place, &about);
 		else if (r->fd < 0 && is_for_a_while(r->error))
 			attach(events, r);
 		r->about = about;

@@ -39,10 +39,12 @@ struct running {
 /**
  * struct running_list - the events, in the order in which they were made
  * @device:	open device
+ * @no_files:	leave out the events of open files, which end with their files
  * @nr:		number of events
  */
 struct running_list {
 	int device;
+	bool no_files;
 	struct running **list;
 	int nr;
 };

@@ -90,6 +90,12 @@ metrics() {
 		"$work/metrics" >"$work/plain" && "$work/metrics" open >"$work/open"
 }
 
+hides() {
+	! grep ffffffff "$work/plain" "$work/open" &&
+		grep -F 'tally_event_state{event="id:3",what="kprobe:0x?/config=0x1234/",owner="tally",cpu="all"} 8' \
+			"$work/plain"
+}
+
 dashboard() {
 	python3 tests/lib/dashboard.py "${2-src/tool/dashboard.json}" "$work/$1"
 }
@@ -125,6 +131,7 @@ run device env LD_PRELOAD="$work/device.so" python3 tests/lib/on_device.py
 check 'a library that cannot be loaded: a sentence' no_library
 check 'make lib-install' installs
 check 'the metrics are written' metrics
+check 'an address is hidden' hides
 check 'the dashboard shows the metrics of Prometheus' dashboard plain
 check 'the dashboard shows the metrics of OpenMetrics' dashboard open
 check 'an unknown metric is found' faulty 'there is no metric tally_event_dropped_total' \
@@ -135,7 +142,7 @@ check 'an unknown label is found' faulty 'there is no label name' '{event=~' '{n
 check 'an unknown label of a legend is found' faulty 'the legend has no label core' '{{cpu}}' '{{core}}'
 check 'a label that an aggregate drops is found' faulty 'the legend has no label event' \
 	'"rate(\(tally_event_overflows_total[^)]*\))"' '"sum(rate(\1))"'
-check 'an unknown state is found' faulty 'has no value quiet' silent quiet
+check 'an unknown state is found' faulty 'silent is shown as quiet' '"silent"' '"quiet"'
 check 'an unknown function is found' faulty 'irate2 is no function' 'increase(' 'irate2('
 check 'an unknown variable is found' faulty 'there is no variable evnt' '\$event' '$evnt'
 check 'a variable without its label is found' faulty 'with the label events' \

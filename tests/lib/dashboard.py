@@ -16,7 +16,6 @@ AGGREGATES = {'sum', 'count', 'min', 'max', 'avg'}
 FUNCTIONS = AGGREGATES | {'rate', 'increase', 'vector'}
 OPERATORS = {'and', 'or', 'unless', 'bool'}
 OF_LABELS = {'by', 'without', 'on', 'ignoring'}
-STATE = 'tally_event_state'
 
 TOKEN = re.compile(r'"[^"]*"|\[[^]]*\]|[A-Za-z_:][\w:]*|\d[\w.]*|[=!]~|[=!<>]=|[-+*/%^(){},<>=]')
 
@@ -36,6 +35,13 @@ def metrics_of(text: str) -> Metrics:
         for name, value in re.findall(r'(\w+)="([^"]*)"', match[2] or ''):
             labels.setdefault(name, set()).add(value)
     return metrics
+
+
+def states_of(text: str) -> Dict[str, str]:
+    """Returns the numbers and names of states, which stand in the help of tally_event_state."""
+    match = re.search(r'^# HELP tally_event_state .*: (.*)\.$', text, re.MULTILINE)
+    assert match, text
+    return dict(one.split(' ') for one in match[1].split(', '))
 
 
 class Expression:
@@ -94,9 +100,10 @@ class Expression:
 class Checker:
     """Collects the faults of a dashboard."""
 
-    def __init__(self, dashboard: Any, metrics: Metrics) -> None:
+    def __init__(self, dashboard: Any, metrics: Metrics, states: Dict[str, str]) -> None:
         self.dashboard = dashboard
         self.metrics = metrics
+        self.states = states
         self.faults: List[str] = []
         self.used: Set[str] = set()
         self.variables = {variable['name'] for variable in dashboard['templating']['list']}
@@ -134,9 +141,7 @@ class Checker:
             if label not in labels:
                 self.fault(place, f'there is no label {label}')
         for label, value in expression.values:
-            if value.startswith('$'):
-                continue
-            if label != STATE or value not in labels.get(STATE, set()):
+            if not value.startswith('$'):
                 self.fault(place, f'the label {label} has no value {value}')
 
     def target(self, place: str, target: Any) -> None:
@@ -181,6 +186,18 @@ class Checker:
                         self.fault(panel['title'], f'lies over {other}, or outside')
                         return
 
+    def shown_states(self) -> None:
+        """Checks that a bar of states has the name of each state."""
+        for panel in self.dashboard['panels']:
+            if panel['type'] != 'state-timeline':
+                continue
+            shown = {number: option['text']
+                     for mapping in panel['fieldConfig']['defaults']['mappings']
+                     for number, option in mapping['options'].items()}
+            for number, name in self.states.items():
+                if shown.get(number) != name:
+                    self.fault(panel['title'], f'{name} is shown as {shown.get(number)}')
+
     def check(self) -> List[str]:
         for place, target in self.targets():
             self.target(place, target)
@@ -188,6 +205,7 @@ class Checker:
             self.variable(variable)
         self.defined()
         self.places()
+        self.shown_states()
         for metric in sorted(self.metrics.keys() - self.used):
             self.fault('dashboard', f'{metric} is not shown')
         return self.faults
@@ -197,8 +215,9 @@ def main() -> int:
     with open(sys.argv[1], encoding='ascii') as file:
         dashboard = json.load(file)
     with open(sys.argv[2], encoding='ascii') as file:
-        metrics = metrics_of(file.read())
-    checker = Checker(dashboard, metrics)
+        text = file.read()
+    metrics = metrics_of(text)
+    checker = Checker(dashboard, metrics, states_of(text))
     faults = checker.check()
     print(f'# {len(list(checker.targets()))} expressions, {len(metrics)} metrics')
     for fault in faults:

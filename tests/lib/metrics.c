@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes what `tally export` writes, of two invented events: one with all labels, one with few. */
+/*
+ * Writes what `tally export` writes, of three invented events: one with all labels, one with few, and
+ * one whose name and line hold an address.
+ */
 #include <string.h>
 #include "openmetrics.h"
 
@@ -16,8 +19,16 @@ int main(int argc, char **argv)
 		.about = { .id = 2, .cpu = -1, .pid = -1, .has_more = 1, .owner = "tally" },
 		.seen = 1,
 	};
-	struct running *list[] = { &full, &plain };
-	struct running_list events = { .device = -1, .list = list, .nr = 2 };
+	struct running address = {
+		.about = {
+			.id = 3, .cpu = -1, .pid = -1, .state = LIBTALLY_IS_SILENT,
+			.name = "kprobe:0xffffffff81234567", .owner = "tally",
+			.what = "kprobe:0xffffffff81234567/config=0x1234/",
+		},
+		.seen = 1,
+	};
+	struct running *list[] = { &full, &plain, &address };
+	struct running_list events = { .device = -1, .list = list, .nr = 3 };
 
 	openmetrics_write(stdout, &events, argc > 1 && !strcmp(argv[1], "open"));
 	return 0;

@@ -3,8 +3,12 @@
  * A client of `tally export` on port PORT.
  *
  *	scrape PORT get PATH N		gets PATH N times; prints the last answer
+ *	scrape PORT host NAME PATH	gets PATH from a server of this name; prints the first line
  *	scrape PORT hold FROM N		opens N connections from the address FROM, sends half a
  *					request on each, and keeps them until its input ends
+ *	scrape PORT slow FROM SECONDS	opens a connection from the address FROM, sends a byte of a
+ *					header twice a second, and prints the seconds after which
+ *					the server has closed it, or 0
  *	scrape PORT wild SEED SECONDS	sends wild bytes and wild requests
  */
 #define _GNU_SOURCE
@@ -34,8 +38,8 @@ static int connect_from(const char *address)
 	return -1;
 }
 
-/* Gets a path; the answer is in a buffer of its own. Returns its size. */
-static size_t get(const char *path, char **answer)
+/* Gets a path of a host; the answer is in a buffer of its own. Returns its size. */
+static size_t get(const char *host, const char *path, char **answer)
 {
 	static char buffer[1 << 20];
 	size_t size = 0;
@@ -45,8 +49,8 @@ static size_t get(const char *path, char **answer)
 
 	if (fd < 0)
 		err(1, "connect");
-	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-		 path);
+	snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+		 path, host);
 	if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0)
 		err(1, "send");
 	while ((got = read(fd, buffer + size, sizeof(buffer) - size - 1)) > 0)
@@ -63,11 +67,39 @@ static int gets_all(const char *path, long nr)
 	long i;
 
 	for (i = 0; i < nr; i++) {
-		get(path, &answer);
+		get("127.0.0.1", path, &answer);
 		if (strncmp(answer, "HTTP/1.1 200 ", 13))
 			errx(1, "answer %ld: %.60s", i, answer);
 	}
 	fputs(answer, stdout);
+	return 0;
+}
+
+static int gets_of(const char *host, const char *path)
+{
+	char *answer = NULL;
+
+	get(host, path, &answer);
+	printf("%.*s\n", (int)strcspn(answer, "\r"), answer);
+	return 0;
+}
+
+static int slow(const char *from, long seconds)
+{
+	time_t start = time(NULL);
+	int fd = connect_from(from);
+	char c;
+
+	if (fd < 0 || send(fd, "GET /metrics HTTP/1.1\r\nA: ", 26, MSG_NOSIGNAL) != 26)
+		err(1, "a slow client");
+	while (time(NULL) < start + seconds) {
+		if (send(fd, "a", 1, MSG_NOSIGNAL) != 1 || recv(fd, &c, 1, MSG_DONTWAIT) == 0) {
+			printf("%ld\n", (long)(time(NULL) - start));
+			return 0;
+		}
+		usleep(500000);
+	}
+	printf("0\n");
 	return 0;
 }
 
@@ -147,6 +179,10 @@ int main(int argc, char **argv)
 	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (!strcmp(argv[2], "get"))
 		return gets_all(argv[3], atol(argv[4]));
+	if (!strcmp(argv[2], "host"))
+		return gets_of(argv[3], argv[4]);
+	if (!strcmp(argv[2], "slow"))
+		return slow(argv[3], atol(argv[4]));
 	if (!strcmp(argv[2], "hold"))
 		return hold(argv[3], atol(argv[4]));
 	return wild_all(atol(argv[3]), atol(argv[4]));
