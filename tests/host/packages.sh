@@ -310,6 +310,24 @@ serves_on_socket() {
 
 finds_library() { in_root ldconfig -p | grep "libtally.so.0 .* => .*/lib/$triplet/libtally.so.0"; }
 
+# Removes the packages. A file stands for the device, and a script for modprobe, as this root has no
+# module to unload: the device is root's afterwards, and the module is unloaded.
+removes() {
+	# shellcheck disable=SC2016,SC2086 # Several words.
+	in_root sh -ec '
+		: >/dev/tally
+		chown root:perf /dev/tally
+		chmod 660 /dev/tally
+		mkdir /run/fake
+		printf "#!/bin/sh\necho \"\$@\" >>/run/fake/said\n" >/run/fake/modprobe
+		chmod 755 /run/fake/modprobe
+		PATH=/run/fake:$PATH dpkg --remove "$@"
+		cat /run/fake/said
+		grep -qx -e "--remove --quiet tally" /run/fake/said
+		rm -r /run/fake
+		stat -c "%U %G %a" /dev/tally | grep -x "root root 600"' sh $packages
+}
+
 nothing_is_left() { diff "$work/before" <(snapshot); }
 
 check 'make deb, without network, in a checkout that is read-only' builds
@@ -355,8 +373,7 @@ check 'systemd accepts the units' systemd_accepts
 check 'the service is confined' is_confined
 check 'the server serves on the socket of systemd, and leaves it open' serves_on_socket
 check 'the example has parameters of the module' example_holds
-# shellcheck disable=SC2086 # Several words.
-check 'the packages are removed' in_root dpkg --remove $packages
+check 'the packages are removed, the module and the right to the device with them' removes
 check 'dkms has nothing' dkms_has_nothing
 # shellcheck disable=SC2086
 check 'the packages are purged' in_root dpkg --purge $packages
