@@ -1224,6 +1224,21 @@ void tally_event_reset(struct tally_event *ev);
 int tally_event_read(struct tally_event *ev, struct tally_count *count);
 
 /**
+ * tally_event_read_scaled - read the count so far, with its estimate for all the time enabled
+ * @ev: the event
+ * @count: receives the count, as tally_event_read() returns it
+ * @estimate: receives the sum of tally_count_scaled() of all CPUs; U64_MAX if it is larger than
+ *	that. A CPU on which the event had no part of the PMU adds 0.
+ *
+ * Each CPU shares its PMU among other events. So tally_count_scaled() of the sum over CPUs is wrong
+ * by as much as their shares differ.
+ *
+ * Context: As tally_event_read().
+ * Return: As tally_event_read().
+ */
+int tally_event_read_scaled(struct tally_event *ev, struct tally_count *count, u64 *estimate);
+
+/**
  * tally_event_read_cpu - read the count of one CPU so far
  * @ev: the event
  * @cpu: the CPU
@@ -1926,7 +1941,7 @@ int tally_set_release(struct tally_set *set);
 
 /**
  * tally_count_scaled - estimate the value of an event that was multiplexed
- * @count: a count of tally_event_read()
+ * @count: the count of a task or of one CPU; see tally_event_read_scaled() for several CPUs
  *
  * The estimate is value * enabled_ns / running_ns, rounded down, computed in 128 bits.
  * perf reads the two times one after the other, so running_ns may be larger; then the

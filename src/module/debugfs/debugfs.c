@@ -72,7 +72,8 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	struct tally_count count;
 	unsigned int served, online;
 	u32 ratio = 0;	/* hundredths of a per cent */
-	bool read = !tally_event_try_read(ev, &count);
+	u64 estimate;
+	bool read = !tally_event_try_read(ev, &count, &estimate);
 
 	seq_printf(m, "%s ", ev->name);
 	show_target(m, ev->counter);
@@ -88,7 +89,7 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	if (count.state == TALLY_STATE_ERROR || !count.running_ns)
 		seq_puts(m, "- ");
 	else
-		seq_printf(m, "%llu ", tally_count_scaled(&count));
+		seq_printf(m, "%llu ", estimate);
 	if (count.running_ns >= count.enabled_ns && count.running_ns)
 		ratio = 10000;
 	else if (count.enabled_ns)

@@ -57,10 +57,12 @@ static int value_show(struct seq_file *m, void *v)
 	u64 value;
 	int err;
 
-	err = tally_alias_find(&ev->attr, ev->given, &alias) ?: tally_event_read(ev, &count);
+	err = tally_alias_find(&ev->attr, ev->given, &alias) ?:
+	      tally_event_read_scaled(ev, &count, &value);
 	if (err)
 		return err;
-	value = alias.snapshot ? tally_event_read_gauge(ev) : tally_count_scaled(&count);
+	if (alias.snapshot)
+		value = tally_event_read_gauge(ev);
 	err = tally_count_decimal(value, alias.scale[0] ? alias.scale : "1", text, sizeof(text));
 	if (err)
 		return err;

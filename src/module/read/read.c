@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/mutex.h>
+#include <linux/overflow.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -90,8 +91,29 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 	return err;
 }
 
-/* Called under tally_counter::lock, which it releases. */
-static void read_locked(struct tally_event *ev, bool whole, struct tally_count *count)
+/*
+ * Returns the count as of the last look, estimated for all the time enabled. Each CPU has a share
+ * of its PMU of its own, so each slot is estimated by its own times.
+ */
+static u64 scaled(const struct tally_event *ev)
+{
+	struct tally_totals t;
+	unsigned int i;
+	u64 sum = 0;
+
+	for (i = 0; i < ev->counter->nr_slots; i++) {
+		view_read(ev, i, &t);
+		if (check_add_overflow(sum, tally_count_scaled(&(struct tally_count) {
+			.value = t.value, .enabled_ns = t.enabled, .running_ns = t.running,
+		}), &sum))
+			return U64_MAX;
+	}
+	return sum;
+}
+
+/* Called under tally_counter::lock, which it releases. @estimate may be NULL. */
+static void read_locked(struct tally_event *ev, bool whole, struct tally_count *count,
+			u64 *estimate)
 {
 	unsigned int i;
 
@@ -101,6 +123,8 @@ static void read_locked(struct tally_event *ev, bool whole, struct tally_count *
 		tally_silent_look(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		add_slot(ev, i, count);
+	if (estimate)
+		*estimate = scaled(ev);
 	if (whole)
 		count->value += tally_event_zero(ev);
 	count->state = tally_event_state_now(ev);
@@ -114,7 +138,7 @@ static void read_locked(struct tally_event *ev, bool whole, struct tally_count *
 static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
 {
 	mutex_lock(&ev->counter->lock);
-	read_locked(ev, whole, count);
+	read_locked(ev, whole, count, NULL);
 }
 
 /* Whether perf has the events of the counter's task locked. */
@@ -137,6 +161,7 @@ static bool is_held(const struct tally_counter *c)
  * tally_event_try_read - read the sum of all slots of an event that may be anybody's
  * @ev: the event
  * @count: receives the count, or after an error only the state
+ * @estimate: receives the count as tally_event_read_scaled() returns it
  *
  * A program can keep perf from the events of its own tasks for any time, and with that a read
  * of them. So an event of a task is tried for 10 milliseconds.
@@ -144,19 +169,20 @@ static bool is_held(const struct tally_counter *c)
  * Context: Process context, may sleep.
  * Return: 0; EBUSY if the event cannot be read now.
  */
-int tally_event_try_read(struct tally_event *ev, struct tally_count *count)
+int tally_event_try_read(struct tally_event *ev, struct tally_count *count, u64 *estimate)
 {
 	struct tally_counter *c = ev->counter;
 	u64 end = ktime_get_ns() + READ_TRY;
 
 	if (!c->target.task) {
-		read_all(ev, false, count);
+		mutex_lock(&c->lock);
+		read_locked(ev, false, count, estimate);
 		return 0;
 	}
 	do {
 		if (mutex_trylock(&c->lock)) {
 			if (!is_held(c)) {
-				read_locked(ev, false, count);
+				read_locked(ev, false, count, estimate);
 				return 0;
 			}
 			mutex_unlock(&c->lock);
@@ -233,6 +259,17 @@ int tally_event_read(struct tally_event *ev, struct tally_count *count)
 	return count_error(count);
 }
 EXPORT_SYMBOL_TALLY(tally_event_read);
+
+int tally_event_read_scaled(struct tally_event *ev, struct tally_count *count, u64 *estimate)
+{
+	if (tally_bad_ptr(ev) || tally_bad_ptr(count) || tally_bad_ptr(estimate))
+		return -EINVAL;
+	might_sleep();
+	mutex_lock(&ev->counter->lock);
+	read_locked(ev, false, count, estimate);
+	return count_error(count);
+}
+EXPORT_SYMBOL_TALLY(tally_event_read_scaled);
 
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count)

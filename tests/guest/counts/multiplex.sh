@@ -64,6 +64,19 @@ ok 'the list scales their counts' awk '$4 > 0 && $6 + 0 < 90 {
 	n++
 } END { exit !n }' $tally/events
 is "$(awk '$6 + 0 > 100' $tally/events)" '' 'no part is more than the whole'
+
+# CPU 0 has more to share than CPU 1: an event on both is estimated on each.
+is "$(create r11 name=both)" OK 'an event on all CPUs'
+shared_on_0() { awk '$1 == 0 { exit !($5 && $5 < $4 * 0.9) }' $tally/both/per_cpu; }
+ok 'which shares the PMU of CPU 0' wait_for 60 shared_on_0
+wr $tally/disable both >/dev/null
+cat $tally/both/per_cpu >$tmp/parts
+estimate=$(awk '$5 { sum += $3 * ($4 > $5 ? $4 / $5 : 1) } END { printf "%.0f", sum }' $tmp/parts)
+whole=$(awk '{ v += $3; e += $4; r += $5 } END { printf "%.0f", v * e / r }' $tmp/parts)
+listed=$(grep '^both ' $tally/events | cut -d' ' -f5)
+note "the list has $listed; each CPU's estimate is $estimate, that of the sums $whole"
+between $((estimate - $(nproc))) "$listed" $((estimate + 1)) "it is the sum of the CPUs' estimates"
+is "$(remove both)" OK 'and goes'
 end_helpers
 cut -d' ' -f1 $tally/events | while read -r name; do echo "$name"; done >$tally/remove
 nothing_left 'all are removed'

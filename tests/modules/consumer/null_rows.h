@@ -73,6 +73,10 @@ ANSWERS(tally_event_reset, ASLEEP, NOTHING(tally_event_reset(bad)));
 ANSWERS(tally_event_read, ASLEEP,
 	EINVAL_FROM(tally_event_read(bad, &count)) &&
 	EINVAL_FROM(tally_event_read(ev, bad)));
+ANSWERS(tally_event_read_scaled, ASLEEP,
+	EINVAL_FROM(tally_event_read_scaled(bad, &count, &value)) &&
+	EINVAL_FROM(tally_event_read_scaled(ev, bad, &value)) &&
+	EINVAL_FROM(tally_event_read_scaled(ev, &count, bad)));
 ANSWERS(tally_event_read_cpu, ASLEEP,
 	EINVAL_FROM(tally_event_read_cpu(bad, 0, &count)) &&
 	EINVAL_FROM(tally_event_read_cpu(ev, 0, bad)));
