@@ -124,6 +124,14 @@ static void add_cpu_row(void *data, int cpu)
 	add_row(data, cpu, NULL);
 }
 
+static void add_possible(void *data, int cpu)
+{
+	struct counters *c = data;
+
+	if (cpu >= c->nr_cpus)
+		c->nr_cpus = cpu + 1;
+}
+
 static void add_rows(struct counters *c)
 {
 	int p;
@@ -155,15 +163,27 @@ static void keep_errors(struct counters *c)
 	c->errors = NULL;
 }
 
+void counters_begin(struct counters *c, bool all)
+{
+	c->nr_cpus = 1;
+	if (all)
+		each_possible(add_possible, c);
+	c->parts = need(calloc((size_t)c->nr_places * c->events->nr * c->nr_cpus + 1,
+			       sizeof(*c->parts)));
+}
+
 void counters_open(struct counters *c, struct child *child)
 {
 	char why[LIBTALLY_ERROR_SIZE];
-	bool alone = !c->targets->nr;
+	bool alone = !c->targets->nr, on_cpus = false;
 	int p, e, fd;
 
 	c->nr_places = alone ? 1 : c->targets->nr;
 	c->files = need(malloc((c->nr_places * c->events->nr + 1) * sizeof(*c->files)));
 	c->errors = need(calloc(c->events->nr + 1, sizeof(*c->errors)));
+	for (p = 0; p < c->targets->nr; p++)
+		on_cpus |= c->targets->places[p].cpu < 0 && !of_task(&c->targets->places[p]);
+	counters_begin(c, on_cpus);
 	if (!c->nr_rows)
 		add_rows(c);
 	if (c->targets->command)
@@ -190,22 +210,33 @@ void counters_enable(const struct counters *c, bool on)
 	}
 }
 
-static void add_value(struct total *total, const struct libtally_value *v)
+static void add_value(struct total *total, struct part *part, const struct libtally_value *v)
 {
-	total->value += v->value;
-	total->enabled += v->enabled;
-	total->running += v->running;
-	total->known = true;
-	total->failed |= v->state == LIBTALLY_IS_ERROR;
+	struct total since = {
+		.value = v->value - part->value,
+		.enabled = v->enabled - part->enabled,
+		.running = v->running - part->running,
+		.known = true, .failed = v->state == LIBTALLY_IS_ERROR,
+	};
+
+	part->value = v->value;
+	part->enabled = v->enabled;
+	part->running = v->running;
+	since.scaled = since.value;
+	if (since.running && since.running < since.enabled)
+		since.scaled *= (double)since.enabled / since.running;
+	if (since.running < since.enabled / 10)
+		since.rough = since.enabled;
+	total_add(total, &since);
 }
 
-/* Reads an event, and with a leader its group, into a row. */
-static void read_into(const struct counters *c, int p, int e, struct row *row)
+/* Reads an event, and with a leader its group, into a row: on a CPU, or with -1 the sum. */
+static void read_part(const struct counters *c, int p, int e, int cpu, struct row *row)
 {
 	const int *files = c->files + p * c->events->nr;
+	struct part *parts = c->parts + (size_t)p * c->events->nr * c->nr_cpus;
 	struct libtally_value values[MEMBERS];
 	int group = c->events->list[e].group;
-	int cpu = c->per_cpu && !c->targets->cpus ? row->cpu : -1;
 	int is_ratio, i, v = 0, nr;
 
 	nr = libtally_values_read(files[e], cpu, values, MEMBERS, &is_ratio);
@@ -216,7 +247,39 @@ static void read_into(const struct counters *c, int p, int e, struct row *row)
 		row->ratios[group] &= is_ratio;
 	for (i = e; i < c->events->nr && v < nr; i++)
 		if (i == e || (group >= 0 && c->events->list[i].group == group && files[i] >= 0))
-			add_value(&row->totals[i], &values[v++]);
+			add_value(&row->totals[i], &parts[i * c->nr_cpus + (cpu < 0 ? 0 : cpu)],
+				  &values[v++]);
+}
+
+/* Whether an event, or a member of the group that it leads, may have to share a PMU. */
+static bool may_share(const struct counters *c, int e)
+{
+	int group = c->events->list[e].group, i;
+	__u32 type;
+
+	for (i = e; i < c->events->nr; i++) {
+		type = c->events->list[i].attr.type;
+		if ((i == e || (group >= 0 && c->events->list[i].group == group)) &&
+		    type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT &&
+		    type != PERF_TYPE_BREAKPOINT)
+			return true;
+	}
+	return false;
+}
+
+static void read_into(const struct counters *c, int p, int e, struct row *row)
+{
+	const struct place *place = c->targets->nr ? &c->targets->places[p] : &itself;
+	int cpu;
+
+	if (c->per_cpu && !c->targets->cpus) {
+		read_part(c, p, e, row->cpu, row);
+	} else if (!c->on_cpus && (place->cpu >= 0 || of_task(place) || !may_share(c, e))) {
+		read_part(c, p, e, -1, row);
+	} else {
+		for (cpu = 0; cpu < c->nr_cpus; cpu++)
+			read_part(c, p, e, cpu, row);
+	}
 }
 
 static void read_place(const struct counters *c, int p, struct row *row)
@@ -268,22 +331,18 @@ void counters_close(struct counters *c)
 		if (c->files[i] >= 0)
 			close(c->files[i]);
 	free(c->files);
+	free(c->parts);
 	c->files = NULL;
+	c->parts = NULL;
 }
 
-struct total total_since(const struct total *now, const struct total *before)
+void total_add(struct total *sum, const struct total *t)
 {
-	struct total t = *now;
-
-	t.value -= before->value;
-	t.enabled -= before->enabled;
-	t.running -= before->running;
-	return t;
-}
-
-double total_scaled(const struct total *t)
-{
-	if (!t->running || t->running >= t->enabled)
-		return t->value;
-	return (double)t->value * t->enabled / t->running;
+	sum->value += t->value;
+	sum->enabled += t->enabled;
+	sum->running += t->running;
+	sum->scaled += t->scaled;
+	sum->rough += t->rough;
+	sum->known |= t->known;
+	sum->failed |= t->failed;
 }

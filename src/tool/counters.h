@@ -12,12 +12,23 @@
  * @value:	count
  * @enabled:	nanoseconds the event was enabled
  * @running:	nanoseconds the event counted
+ * @scaled:	the count, estimated for all the time enabled: the sum of the parts' estimates
+ * @rough:	nanoseconds enabled of parts that have counted for less than a tenth of them
  * @known:	a part was read
  * @failed:	a part is in the error state, and the value no count
  */
 struct total {
 	__u64 value, enabled, running;
+	double scaled;
+	__u64 rough;
 	bool known, failed;
+};
+
+/**
+ * struct part - what was read last of an event at a place, on one CPU or in one sum
+ */
+struct part {
+	__u64 value, enabled, running;
 };
 
 /**
@@ -40,8 +51,12 @@ struct row {
  * @targets:	where they count
  * @nr_places:	number of places; 1 for a command alone
  * @files:	file of event e at place p: [p * events->nr + e]; -1 without one
+ * @parts:	what counters_read() has read of each file on each CPU, at the CPU's place from
+ *		@files' place times @nr_cpus on; the first one is for a sum
+ * @nr_cpus:	the highest number of a CPU, plus 1
  * @errors:	for each event why a place does not have it, while they are opened
  * @inherit:	children of a task are counted, too
+ * @on_cpus:	the only file can be read for each of its CPUs
  * @per_cpu:	the output has a row for each CPU
  * @rows:	the rows
  */
@@ -51,8 +66,11 @@ struct counters {
 	int device;
 	int nr_places;
 	int *files;
+	struct part *parts;
+	int nr_cpus;
 	int *errors;
 	bool inherit;
+	bool on_cpus;
 	bool per_cpu;
 	struct row *rows;
 	int nr_rows;
@@ -63,17 +81,20 @@ struct counters {
  * cannot count gets an error, and the others go on. Exits for what the caller may not count.
  */
 void counters_open(struct counters *counters, struct child *child);
+/* Makes room for the parts; with all, of each CPU. */
+void counters_begin(struct counters *counters, bool all);
 /* Enables or disables all events that no command enables. */
 void counters_enable(const struct counters *counters, bool on);
-/* Reads all events: fills in the totals of the rows, which begin with the opening. */
+/*
+ * Reads all events: fills in the totals of the rows, since the last call or the opening. Each CPU
+ * has a share of its PMU of its own, so its count is estimated by that, and not by all CPUs'.
+ */
 void counters_read(struct counters *counters);
 /* Returns whether all tasks have exited, or their events were released. */
 bool counters_exited(const struct counters *counters);
 void counters_close(struct counters *counters);
 
-/* Subtracts an earlier total. */
-struct total total_since(const struct total *now, const struct total *before);
-/* Returns the count, estimated for all the time enabled. */
-double total_scaled(const struct total *total);
+/* Adds a total of another time. */
+void total_add(struct total *sum, const struct total *total);
 
 #endif /* TALLY_TOOL_COUNTERS_H */

@@ -39,8 +39,7 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * struct stat - a run of `tally stat`
  * @events:	events, by -e and --pfm-events
  * @attach:	name of the event of another owner; NULL without
- * @before:	totals at the beginning of the interval, as struct stat_print's
- * @now:	totals of the interval
+ * @now:	totals of the interval, as struct stat_print's
  * @runs:	sums over the runs
  * @last:	CLOCK_MONOTONIC of the beginning of the interval
  */
@@ -56,7 +55,6 @@ struct stat {
 	const char *attach;
 	const char *output;
 	bool append;
-	struct total *before;
 	struct total *now;
 	struct stat_runs runs;
 	__u64 last;
@@ -168,6 +166,14 @@ static void add_events(struct stat *s)
 	}
 }
 
+static void try_cpu(void *data, int cpu)
+{
+	struct counters *c = data;
+	struct libtally_value value;
+
+	c->on_cpus |= libtally_values_read(c->files[0], cpu, &value, 1, NULL) == 1;
+}
+
 /* The event that is attached has a counter of its own, without opening. */
 static void attach(struct stat *s)
 {
@@ -195,6 +201,9 @@ static void attach(struct stat *s)
 	c->rows->cpu = -1;
 	c->rows->totals = need(calloc(1, sizeof(*c->rows->totals)));
 	c->nr_rows = 1;
+	/* That of a task, and what others own, cannot be read by CPU. */
+	each_possible(try_cpu, c);
+	counters_begin(c, c->on_cpus);
 }
 
 static double seconds(__u64 ns)
@@ -206,17 +215,11 @@ static double seconds(__u64 ns)
 static void take_interval(struct stat *s)
 {
 	struct counters *c = &s->counters;
-	int nr = c->events->nr, r, e;
+	int nr = c->events->nr, r;
 
 	counters_read(c);
-	for (r = 0; r < c->nr_rows; r++) {
-		for (e = 0; e < nr; e++) {
-			struct total *before = &s->before[r * nr + e];
-
-			s->now[r * nr + e] = total_since(&c->rows[r].totals[e], before);
-			*before = c->rows[r].totals[e];
-		}
-	}
+	for (r = 0; r < c->nr_rows; r++)
+		memcpy(&s->now[r * nr], c->rows[r].totals, nr * sizeof(*s->now));
 }
 
 static struct stat_print print_of(struct stat *s)
@@ -313,14 +316,9 @@ static void add_run(struct stat *s, double elapsed)
 
 	for (i = 0; i < nr; i++) {
 		const struct total *now = &s->now[i];
-		struct total *sum = &s->runs.totals[i];
-		double value = total_scaled(now);
+		double value = now->scaled;
 
-		sum->value += now->value;
-		sum->enabled += now->enabled;
-		sum->running += now->running;
-		sum->known |= now->known;
-		sum->failed |= now->failed;
+		total_add(&s->runs.totals[i], now);
 		/* A run in which the event had no part of the PMU has no count. */
 		if (!now->running)
 			continue;
@@ -357,15 +355,13 @@ static void open_all(struct stat *s, struct child *child)
 	else
 		counters_open(&s->counters, child);
 	nr = s->counters.nr_rows * s->events.nr + 1;
-	if (!s->before) {
+	if (!s->now) {
 		s->now = need(calloc(nr, sizeof(*s->now)));
-		s->before = need(calloc(nr, sizeof(*s->before)));
 		s->runs.sum = need(calloc(nr, sizeof(*s->runs.sum)));
 		s->runs.squares = need(calloc(nr, sizeof(*s->runs.squares)));
 		s->runs.counted = need(calloc(nr, sizeof(*s->runs.counted)));
 		s->runs.totals = need(calloc(nr, sizeof(*s->runs.totals)));
 	}
-	memset(s->before, 0, nr * sizeof(*s->before));
 	if (s->attach && s->targets.command)
 		child_start(child, s->targets.command, NULL, NULL);
 }

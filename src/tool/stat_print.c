@@ -158,7 +158,7 @@ static void set_line(const struct stat_print *p, int r, int e, struct line *l)
 	l->event = &c->events->list[e];
 	l->row = &c->rows[r];
 	l->total = &p->totals[at];
-	l->value = total_scaled(l->total);
+	l->value = l->total->scaled;
 	l->running = l->total->running;
 	l->spread = -1;
 	if (runs) {
@@ -228,6 +228,24 @@ static void print_reasons(const struct stat_print *p)
 	}
 }
 
+/* Prints which estimates are of CPUs that have counted for a small part of the time. */
+static void print_rough(const struct stat_print *p)
+{
+	int nr = p->counters->events->nr, e, r;
+	struct total sum;
+
+	for (e = 0; e < nr; e++) {
+		memset(&sum, 0, sizeof(sum));
+		for (r = 0; r < p->counters->nr_rows; r++)
+			total_add(&sum, &p->totals[r * nr + e]);
+		/* What has counted nowhere is no estimate. */
+		if (sum.running && sum.rough > sum.enabled / 100)
+			fprintf(p->options->file,
+				" %s: a rough estimate: of %.0f%% of the time, less than a tenth was counted\n",
+				p->counters->events->list[e].name, 100.0 * sum.rough / sum.enabled);
+	}
+}
+
 void stat_print_end(const struct stat_print *p)
 {
 	const struct stat_runs *runs = p->runs;
@@ -244,4 +262,5 @@ void stat_print_end(const struct stat_print *p)
 		fprintf(f, "\n%18.9f seconds user\n%18.9f seconds sys\n", p->user, p->sys);
 	fputc('\n', f);
 	print_reasons(p);
+	print_rough(p);
 }

@@ -83,13 +83,22 @@ bool each_number(const char *list, void (*call)(void *data, int number), void *d
 	return true;
 }
 
+static void each_cpu(const char *path, void (*call)(void *data, int cpu), void *data)
+{
+	char list[4096];
+
+	if (!read_line(path, list, sizeof(list)) || !each_number(list, call, data))
+		die("%s: the list of CPUs cannot be read", path);
+}
+
 void each_online(void (*call)(void *data, int cpu), void *data)
 {
-	char online[4096];
+	each_cpu("/sys/devices/system/cpu/online", call, data);
+}
 
-	if (!read_line("/sys/devices/system/cpu/online", online, sizeof(online)) ||
-	    !each_number(online, call, data))
-		die("the list of online CPUs cannot be read");
+void each_possible(void (*call)(void *data, int cpu), void *data)
+{
+	each_cpu("/sys/devices/system/cpu/possible", call, data);
 }
 
 static void add(struct targets *t, int pid, int cpu, const char *cgroup)

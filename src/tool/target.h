@@ -84,6 +84,8 @@ int child_receive(int socket, char *why);
 
 /* Calls a function for each CPU that is online. Exits if their list cannot be read. */
 void each_online(void (*call)(void *data, int cpu), void *data);
+/* The same for each CPU that may ever be online. */
+void each_possible(void (*call)(void *data, int cpu), void *data);
 
 /* Reads a list such as "0-2,5"; calls a function for each number. False for another text. */
 bool each_number(const char *list, void (*call)(void *data, int number), void *data);

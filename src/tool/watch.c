@@ -227,7 +227,7 @@ static bool is_over(const struct watch *w)
 
 static void watch_rate(struct watch *w)
 {
-	struct total before = { 0 }, since;
+	const struct total *since;
 	__u64 last = now_ns(), next = last, now;
 	struct timespec until;
 	double value;
@@ -241,13 +241,12 @@ static void watch_rate(struct watch *w)
 			;
 		counters_read(&w->counters);
 		now = now_ns();
-		since = total_since(&w->counters.rows[0].totals[0], &before);
-		before = w->counters.rows[0].totals[0];
-		value = total_scaled(&since);
+		since = &w->counters.rows[0].totals[0];
+		value = since->scaled;
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
 		/* A task that did not run has the rate 0, and what had no PMU has none. */
-		if (!stopped && (since.running || !since.enabled) && !before.failed &&
+		if (!stopped && (since->running || !since->enabled) && !since->failed &&
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
 		last = now;
@@ -257,7 +256,6 @@ static void watch_rate(struct watch *w)
 		/* The command may have taken longer than the interval. */
 		if (now_ns() > next + w->interval_ms * 1000000ULL) {
 			counters_read(&w->counters);
-			before = w->counters.rows[0].totals[0];
 			last = now_ns();
 			next = last;
 		}
