@@ -905,8 +905,11 @@ void tally_builder_inherit_thread(struct tally_builder *b);
 void tally_builder_pinned(struct tally_builder *b);
 
 /**
- * tally_builder_exclusive - let the event be alone on the PMU while it counts
+ * tally_builder_exclusive - let no other event count on the PMU while this one does
  * @b: the builder
+ *
+ * Pinned events, such as that of the NMI watchdog, count all the same, unless this event is pinned,
+ * too.
  *
  * Context: Any context.
  */

@@ -23,7 +23,7 @@ _tally_options()
 		-I= --interval-print= -r= --repeat= -x= --field-separator= -j --json-output --json
 		-o= --output= --append $targets" ;;
 	top) own='--once -d= --delay= -s= --sort=' ;;
-	record) own="-e= --event= -c= --count= -F= --freq= -g --call-graph -i --no-inherit
+	record) own="-e= --event= -c= --count= -F= --freq= -g --call-graph= -i --no-inherit
 		-m= --mmap-pages= -o= --output= -q --quiet $targets" ;;
 	snapshot) own='-o= --output=' ;;
 	watch) own="-I= --interval= -n= --count= $targets" ;;

@@ -218,6 +218,8 @@ static void check_rights(int device)
 	snprintf(text, sizeof(text), "run it as root; or, as root: setcap cap_perfmon+ep %s, and "
 		 "echo 1 >/sys/module/tally/parameters/perfmon", program);
 	remedy(text);
+	remedy("with these, whoever may run the program sees samples of the kernel and of all "
+	       "users: give it a group of its own first (chgrp, chmod 750)");
 	if (level > 0)
 		remedy(level > 1 ? "or, in kernels from 6.12 on: sysctl "
 				   "kernel.perf_event_paranoid=1 "
@@ -225,6 +227,23 @@ static void check_rights(int device)
 				   "or, in kernels from 6.12 on: sysctl "
 				   "kernel.perf_event_paranoid=0 "
 				   "for CPUs");
+}
+
+/* The detector that is called "buddy" in the kernel, as arm64's, watches CPUs without a counter. */
+static bool watchdog_counts(void)
+{
+	char line[4096];
+	bool found = false;
+	FILE *file;
+
+	if (number_in("/proc/sys/kernel/nmi_watchdog", 0) != 1)
+		return false;
+	file = fopen("/proc/kallsyms", "re");
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " watchdog_overflow_callback");
+	if (file)
+		fclose(file);
+	return found;
 }
 
 static bool is_virtual(void)
@@ -287,7 +306,7 @@ static void check_pmu(int device)
 	} else {
 		note("PMU: not known: %s", why);
 	}
-	if (number_in("/proc/sys/kernel/nmi_watchdog", 0) == 1) {
+	if (watchdog_counts()) {
 		note("NMI watchdog: it holds one counter of each CPU");
 		remedy("to free it: sysctl kernel.nmi_watchdog=0");
 	} else {
@@ -339,8 +358,7 @@ static void probe(int device)
 	if (nr)
 		good("probe: %d%s events of the CPU's PMU fit at once%s", nr,
 		     nr == 64 ? " or more" : "",
-		     number_in("/proc/sys/kernel/nmi_watchdog", 0) == 1 ?
-		     ", beside the NMI watchdog" : "");
+		     watchdog_counts() ? ", beside the NMI watchdog" : "");
 	else
 		note("probe: no event fits: %s", why);
 	while (nr)

@@ -23,11 +23,14 @@
 #define USUAL_FREQ	4000
 #define USUAL_PAGES	128
 
+enum { KEY_CALL_GRAPH = 256 };
+
 static const struct argp_option options[] = {
 	{ "event", 'e', "LIST", 0, "These events [cycles, or cpu-clock without a PMU]", 1 },
 	{ "count", 'c', "N", 0, "A sample each N counts", 1 },
 	{ "freq", 'F', "HZ", 0, "HZ samples a second [4000]", 1 },
-	{ "call-graph", 'g', NULL, 0, "Call chains, by frame pointers", 1 },
+	{ NULL, 'g', NULL, 0, "Call chains, by frame pointers", 1 },
+	{ "call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same; MODE is fp", 1 },
 	{ "no-inherit", 'i', NULL, 0, "Do not sample children", 1 },
 	{ "mmap-pages", 'm', "N", 0, "Pages of each ring, a power of two [128]", 1 },
 	{ "output", 'o', "FILE", 0, "Write to this file [perf.data]", 2 },
@@ -102,6 +105,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'F':
 		r->freq = number_argument(state, argument, 1, 1000000);
 		break;
+	case KEY_CALL_GRAPH:
+		if (strcmp(argument, "fp"))
+			argp_error(state, "call chains are by frame pointers: --call-graph fp");
+		/* fall through */
 	case 'g':
 		r->chains = true;
 		break;

@@ -54,8 +54,8 @@ static const struct {
 	{ EACCES, "run it as root, give the program CAP_PERFMON, or lower "
 		  "kernel.perf_event_paranoid; `tally doctor' says what is needed here" },
 	{ EPERM, "run it as root; `tally doctor' says what is needed here" },
-	{ EBUSY, "count fewer events, or free the NMI watchdog's counter: sysctl "
-		 "kernel.nmi_watchdog=0" },
+	{ EBUSY, "count fewer events; if the NMI watchdog has a counter, as `tally doctor' says, "
+		 "free it: sysctl kernel.nmi_watchdog=0" },
 	{ EMFILE, "raise the limit of open files: ulimit -n" },
 	{ EDQUOT, "raise files_per_user, events_per_user or kbytes_per_user of the module" },
 	{ EOPNOTSUPP, "count it without a period, or on another target" },

@@ -22,6 +22,14 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+/* perf pairs the second -G with the events before it; here all events have all targets. */
+static void set_once(struct argp_state *state, int key, char **list, char *argument)
+{
+	if (*list)
+		argp_error(state, "give -%c once, with a list: -%c %s,%s", key, key, *list, argument);
+	*list = argument;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct targets *t = state->input;
@@ -31,16 +39,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		t->all = true;
 		break;
 	case 'C':
-		t->cpus = argument;
+		set_once(state, key, &t->cpus, argument);
 		break;
 	case 'p':
-		t->pids = argument;
+		set_once(state, key, &t->pids, argument);
 		break;
 	case KEY_TID:
-		t->tids = argument;
+		set_once(state, key, &t->tids, argument);
 		break;
 	case 'G':
-		t->cgroups = argument;
+		set_once(state, key, &t->cgroups, argument);
 		break;
 	case ARGP_KEY_ARGS:
 		t->command = state->argv + state->next;
@@ -180,8 +188,14 @@ static void add_cgroups(struct targets *t)
 {
 	char *path, *rest = t->cgroups;
 
-	while ((path = strsep(&rest, ",")))
+	while ((path = strsep(&rest, ","))) {
+		/* As a path below the root, it would be the whole machine. */
+		if (!*path) {
+			say("a path in the list of cgroups is empty; / is the whole machine");
+			exit(STATUS_USAGE);
+		}
 		add(t, open_cgroup(path), -1, path);
+	}
 }
 
 void targets_find(struct targets *t)

@@ -32,8 +32,9 @@
  * @pmu: its PMU
  * @cpu: the CPU
  * @nr: number of events that hold it
- * @exclusive: one of them is exclusive: it alone holds the PMU
- * @who: that event, or a pinned one; empty if there is none
+ * @exclusive: one of them is exclusive
+ * @watchdog: one of them is that of the NMI watchdog, which a sysctl ends
+ * @who: the exclusive event, or that of the watchdog, or a pinned one; empty if there is none
  */
 struct holder {
 	const struct perf_event *mine;
@@ -41,6 +42,7 @@ struct holder {
 	int cpu;
 	unsigned int nr;
 	bool exclusive;
+	bool watchdog;
 	char who[TALLY_NAME_LEN + 8];
 };
 
@@ -51,7 +53,19 @@ static bool holds(const struct holder *h, const struct perf_event *event)
 	       (event->attr.exclusive || event->attr.pinned);
 }
 
-/* Names an event as perf knows it. perf clears the owner when that exits. */
+static bool is_watchdog(const struct perf_event *event)
+{
+	char function[48];
+
+	snprintf(function, sizeof(function), "%ps", event->overflow_handler);
+	return event->owner == OWNER_KERNEL &&
+	       str_has_prefix(function, "watchdog_overflow_callback");
+}
+
+/*
+ * Names an event as perf knows it. perf clears the owner when that exits. A process chooses its
+ * name, which a terminal may get.
+ */
 static void name(struct holder *h, const struct perf_event *event)
 {
 	struct task_struct *owner = READ_ONCE(event->owner);
@@ -62,11 +76,12 @@ static void name(struct holder *h, const struct perf_event *event)
 		return;
 	}
 	if (owner != OWNER_KERNEL) {
-		snprintf(h->who, sizeof(h->who), "%s[%d]", owner->comm, owner->pid);
+		snprintf(h->who, sizeof(h->who), "%*pEp[%d]",
+			 (int)strnlen(owner->comm, sizeof(owner->comm)), owner->comm, owner->pid);
 		return;
 	}
 	snprintf(function, sizeof(function), "%ps", event->overflow_handler);
-	if (str_has_prefix(function, "watchdog_overflow_callback"))
+	if (is_watchdog(event))
 		strscpy(h->who, "the NMI watchdog", sizeof(h->who));
 	else if (str_has_prefix(function, "perf_event_output") || !IS_ENABLED(CONFIG_KALLSYMS))
 		strscpy(h->who, "the kernel", sizeof(h->who));
@@ -85,9 +100,11 @@ static void look_at_all(struct holder *h, struct perf_event_context *ctx)
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
 		if (!holds(h, event))
 			continue;
-		if (!h->nr++ || (event->attr.exclusive && !h->exclusive))
+		if (!h->nr++ || (event->attr.exclusive && !h->exclusive) ||
+		    (is_watchdog(event) && !h->exclusive))
 			name(h, event);
 		h->exclusive |= event->attr.exclusive;
+		h->watchdog |= is_watchdog(event);
 	}
 	rcu_read_unlock();
 	mutex_unlock(&ctx->mutex);
@@ -155,7 +172,8 @@ static void look_at_ours(struct holder *h)
 	struct tally_event *ev;
 
 	for (; (ev = tally_registry_hold(&number)); number++) {
-		if (ev->attr.exclusive || (ev->attr.pinned && !h->exclusive))
+		if (ev->attr.exclusive ||
+		    (ev->attr.pinned && !h->exclusive && !h->watchdog))
 			look_at_event(h, ev);
 		tally_registry_let(ev);
 	}
@@ -185,7 +203,7 @@ int tally_build_busy(struct tally_builder *b, struct tally_event *ev)
 		look_at_ours(&h);
 	else if (ev->attr.exclusive)
 		return tally_bad(b, -EBUSY,
-				 "the PMU is taken, and an exclusive event is alone on it");
+				 "the PMU is taken, and an exclusive event shares it with pinned ones only");
 	else
 		return tally_builder_failed(b, -EBUSY, -1);
 	if (h.exclusive || h.nr < 2)

@@ -401,6 +401,8 @@ static const char *reason(const struct tally_builder *b, int err)
 			return "the CPU has no PMU, or its PMU has no such event";
 		return "this machine has no such event";
 	case -EOPNOTSUPP:
+		if (b->attr.precise_ip)
+			return "the PMU has no such precision: try P, or no p";
 		return "the PMU cannot do this, or it has AUX buffers and counts only for perf";
 	case -ENODEV:
 		return "the cpu is offline";
@@ -417,8 +419,11 @@ static const char *reason(const struct tally_builder *b, int err)
 		return "out of memory";
 	case -EDQUOT:
 		return "the user's files take as much memory as kbytes_per_user allows";
+	case -ENXIO:
+		return "the PMU needs an extra register for this, which the CPU does not have";
 	case -EINVAL:
-		return "the PMU refuses these settings";
+		return b->attr.type == PERF_TYPE_HW_CACHE ? "the CPU's PMU has no such event" :
+							    "the PMU refuses these settings";
 	case -EEXIST:
 		return "the name is taken";
 	default:

@@ -143,6 +143,11 @@ t 2 stat
 t 2 stat -A true
 t 2 stat -a -p 1 true
 t 2 stat -a -A -G / true
+t 2 stat -G a -e cs -G b true
+errs 'give -G once, with a list: -G a,b'
+t 2 stat -C 0 -C 1 true
+t 2 stat -e cs -G ,/ true
+errs 'a path in the list of cgroups is empty'
 t 1 stat -p 4194000
 remedied 'there is no such process'
 t 1 stat -G /none true
@@ -259,6 +264,8 @@ t 1 record -e '{cs,page-faults}' true
 errs 'a set is counted, and not sampled'
 t 1 record -o $tmp/perf.data -e no-such-event true
 t 2 record -m 3 true
+t 2 record --call-graph dwarf true
+errs 'call chains are by frame pointers'
 t 1 snapshot faults
 remedied 'shares no flight recorder'
 t 1 snapshot nobody

@@ -192,8 +192,8 @@ is "$(create "$two" cpu=1 require name=other)" OK 'nothing holds another CPU'
 remove solo >/dev/null
 remove other >/dev/null
 create "$two" cpu=0 name=other >/dev/null
-ok 'an exclusive event is alone on the PMU' wait_for 60 \
-	at_times ', and an exclusive event is alone on it' "$three cpu=0 exclusive require"
+ok 'an exclusive event shares the PMU with pinned ones only' wait_for 60 \
+	at_times ', and an exclusive event shares it with pinned ones only' "$three cpu=0 exclusive require"
 remove other >/dev/null
 for n in 1 2 3 4; do
 	create "$two" cpu=0 pinned name=p$n >/dev/null
