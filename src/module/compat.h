@@ -90,6 +90,14 @@ static inline u64 tally_ctx_offset(const struct perf_event *event)
 #endif
 }
 
+#ifndef TALLY_HAVE_CTX_TIMEOFFSET
+/* What the time of an event without guests leaves out: that of guests that had the PMU. */
+static inline u64 tally_left_out(const struct perf_event *event, const struct perf_time_ctx *guest)
+{
+	return event->attr.exclude_guest ? READ_ONCE(guest->time) : 0;
+}
+#endif
+
 /*
  * The time of the event, which perf_event::tstamp has, is local_clock() plus this. It is the
  * time of its context, or of its cgroup while that runs.
@@ -103,10 +111,14 @@ static inline u64 tally_event_offset(const struct perf_event *event)
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
 		return READ_ONCE(clock->timeoffset);
 #else
-		return READ_ONCE(clock->time.offset);
+		return READ_ONCE(clock->time.offset) - tally_left_out(event, &clock->timeguest);
 #endif
 #endif
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
 	return tally_ctx_offset(event);
+#else
+	return tally_ctx_offset(event) - tally_left_out(event, &event->ctx->timeguest);
+#endif
 }
 
 /* The time of an event that may be at rest, as perf_event_time_now(); @now: local_clock() */
@@ -119,7 +131,7 @@ static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
 		return READ_ONCE(clock->time);
 #else
-		return READ_ONCE(clock->time.time);
+		return READ_ONCE(clock->time.time) - tally_left_out(event, &clock->timeguest);
 #endif
 #endif
 	return now + tally_event_offset(event);
