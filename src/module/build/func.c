@@ -12,6 +12,7 @@
  * in an interrupt may come between any two steps of the handlers: so each number is written
  * by one operation of the CPU.
  */
+#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
@@ -61,6 +62,7 @@ struct func_cpu {
 /**
  * struct tally_func - counts of a function
  * @probe: the probe
+ * @number: number that no other func has
  * @set: the members
  * @owned: the set ends with this
  * @owner: module that asked for this; when it is unloaded, this is released
@@ -70,6 +72,7 @@ struct func_cpu {
  */
 struct tally_func {
 	struct tally_call_probe probe;
+	u32 number;
 	struct tally_set *set;
 	bool owned;
 	struct module *owner;
@@ -78,14 +81,23 @@ struct tally_func {
 	char symbol[KSYM_NAME_LEN];
 };
 
+static atomic_t last_number;
+
 /* Guards the list; nothing is taken inside. */
 static DEFINE_MUTEX(funcs_lock);
 static LIST_HEAD(funcs);
 
-/* A call that goes on. There is memory for as many members as the set has. */
+/*
+ * A call that goes on. There is memory for as many members as the set has; since Linux 6.14, for
+ * few in all, so the first members are small.
+ *
+ * Since then, a call may also return to a func that was made after the one that it entered, at the
+ * same address, as fprobe knows a probe by that. The number says so: no other func has it.
+ */
 struct call {
-	int err;
-	int cpu;
+	u32 number;
+	s16 err;
+	u16 cpu;
 	u64 switches;
 
 	TALLY_SECTION(section, TALLY_FUNC_MEMBERS);
@@ -107,6 +119,7 @@ static void entered(struct tally_call_probe *probe, void *data)
 	struct call *call = data;
 
 	this_cpu_inc(func->cpus->entered);
+	call->number = func->number;
 	call->cpu = raw_smp_processor_id();
 	call->switches = switches();
 	/* Last: what stands above is not measured. */
@@ -133,6 +146,9 @@ static void returned(struct tally_call_probe *probe, void *data)
 	struct call *call = data;
 	int err;
 
+	/* Nothing else of another func's call is looked at: it may have no other memory. */
+	if (!call || call->number != func->number)
+		return;
 	/* First: what stands below is not measured. */
 	err = call->err ?: tally_section_end(func->set, &call->section, values);
 	if (call->cpu != raw_smp_processor_id())
@@ -185,6 +201,7 @@ static struct tally_func *func_new(struct tally_set *set, const char *symbol,
 		kfree(func);
 		return NULL;
 	}
+	func->number = atomic_inc_return(&last_number);
 	func->probe.entered = entered;
 	func->probe.returned = returned;
 	func->probe.data_size = call_size(set);

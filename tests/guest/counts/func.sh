@@ -3,7 +3,7 @@
 #
 # With icount and one CPU, each instruction of a function is known. (QEMU adds those of other
 # CPUs.)
-# test: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=2000 seconds=20
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debian-7 args=2000 seconds=20
 # all: on=debug-x86_64 vm="--smp 4" args=2000 seconds=20
 # test: on=debian-6.12-arm64 vm="--icount --smp 1" args="100000 exact" seconds=30 also="only a clock of instructions shows what a call costs its own count"
 #
@@ -163,6 +163,26 @@ sleeping() { [ "$(number f 1)" -ge 1 ]; }
 ok 'one does' wait_for 60 sleeping
 is "$(remove f)" OK 'the counts go meanwhile'
 end_helpers
+
+# The new counts may be where the old ones were in memory.
+is "$(create "func:do_nanosleep{cs}" name=stays)" OK 'a function in which tasks sleep, once more'
+i=0 strange=0
+while [ $i -lt 20 ]; do
+	create "func:do_nanosleep{cs}" name=f >/dev/null
+	sleep 1000 &
+	sleeper=$!
+	wait_for 60 sleeping || fail 'a task sleeps'
+	remove f >/dev/null
+	create "func:do_nanosleep{cs}" name=f >/dev/null
+	kill $sleeper
+	wait $sleeper
+	[ $(($(number f 2) + $(number f 3) + $(number f 4) + $(number f 5))) -le "$(number f 1)" ] ||
+		strange=$((strange + 1))
+	remove f >/dev/null
+	i=$((i + 1))
+done
+is $strange 0 'a call that goes on while its counts go returns to no others'
+is "$(remove stays)" OK 'the first ones go, too'
 
 # ---- lines that make no counts
 
