@@ -178,11 +178,44 @@ static void show_budget(struct seq_file *m, const struct tally_windows *w)
 	seq_printf(m, "budget=%llu/%llu%s ", w->most, div64_u64(ns, unit->ns), unit->name);
 }
 
+/*
+ * Modifiers name what is left. If that is nothing, only this option says so, which stands for all
+ * of them.
+ */
+static void show_exclude(struct seq_file *m, const struct perf_event_attr *attr)
+{
+	const struct {
+		bool excluded;
+		const char *name;
+	} levels[] = {
+		{ attr->exclude_user, "user" },
+		{ attr->exclude_kernel, "kernel" },
+		{ attr->exclude_hv, "hv" },
+		{ attr->exclude_idle, "idle" },
+		{ attr->exclude_host, "host" },
+		{ attr->exclude_guest, "guest" },
+	};
+	const char *separator = "exclude=";
+	unsigned int i;
+
+	if (!(attr->exclude_user && attr->exclude_kernel && attr->exclude_hv) &&
+	    !(attr->exclude_host && attr->exclude_guest))
+		return;
+	for (i = 0; i < ARRAY_SIZE(levels); i++) {
+		if (!levels[i].excluded)
+			continue;
+		seq_printf(m, "%s%s", separator, levels[i].name);
+		separator = ",";
+	}
+	seq_putc(m, ' ');
+}
+
 /* Shows the options of the line that makes the event again, with a blank behind each. */
 void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 {
 	const struct tally_counter *c = ev->counter;
 
+	show_exclude(m, &ev->attr);
 	if (c->target.task)
 		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
 	tally_debugfs_show_cgroup(m, &c->target, ' ');

@@ -121,6 +121,26 @@ again 'cs name=x'
 again 'page-faults:u cpu=1'
 again 'minor-faults:u exclude=kernel,hv,idle name=y'
 again 'page-faults exclude=user'
+again 'page-faults exclude=user,kernel,hv'
+# Another event has another spec, whichever of the six levels are excluded.
+mask=1
+: >$tmp/specs
+while [ $mask -lt 64 ]; do
+	list='' bit=1
+	for level in user kernel hv idle host guest; do
+		[ $((mask & bit)) = 0 ] || list=$list,$level
+		bit=$((2 * bit))
+	done
+	create "page-faults exclude=${list#,} name=x" >/dev/null
+	spec=$(cat $tally/x/spec)
+	remove x >/dev/null
+	create "$spec" >/dev/null
+	is "$(cat $tally/x/spec)" "$spec" "without ${list#,}: $spec"
+	remove x >/dev/null
+	echo "$spec" >>$tmp/specs
+	mask=$((mask + 1))
+done
+is "$(sort -u $tmp/specs | wc -l)" 63 'all specs differ'
 again 'cpu-clock cpu=0 disabled pinned exclusive'
 again 'software/config=2/u name=z'
 again 'sched:sched_switch name=sw'
