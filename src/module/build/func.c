@@ -26,6 +26,7 @@
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "base/call_probe.h"
+#include "base/pmu.h"
 #include "base/ptr.h"
 #include "build/func.h"
 #include "builder/builder.h"
@@ -228,7 +229,8 @@ static void func_free(struct tally_func *func)
  *
  * Context: Process context, may sleep.
  * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
- * under lockdown, ENOENT without such a function, EINVAL if it cannot be probed, EOPNOTSUPP
+ * under lockdown, ENOENT without such a function, EADDRNOTAVAIL if there are several, EINVAL if it
+ * cannot be probed, EOPNOTSUPP
  * in a kernel without kretprobes and fprobe, ENOMEM.
  */
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
@@ -240,7 +242,12 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 	err = may_probe(why, size);
 	if (err)
 		return ERR_PTR(err);
-	func = func_new(set, symbol, owner);
+	err = tally_symbol_check(symbol);
+	if (err == -EADDRNOTAVAIL) {
+		snprintf(why, size, "several functions are called '%.40s'", symbol);
+		return ERR_PTR(err);
+	}
+	func = err ? NULL : func_new(set, symbol, owner);
 	if (!func) {
 		strscpy(why, "out of memory", size);
 		return ERR_PTR(-ENOMEM);

@@ -49,7 +49,8 @@ static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 	int err = tally_symbol_address(what->symbol, what->config2, &addr);
 
 	if (err) {
-		tally_bad(b, err, "cannot probe symbol '%s'", what->symbol);
+		tally_bad(b, err, err == -EADDRNOTAVAIL ? TALLY_SEVERAL :
+			  "cannot probe symbol '%s'", what->symbol);
 		return;
 	}
 	b->attr.config2 = addr;

@@ -209,7 +209,9 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 		address += offset;
 	} else {
 		err = tally_symbol_address(symbol, offset, &address);
-		if (err)
+		if (err == -EADDRNOTAVAIL)
+			snprintf(why, size, TALLY_SEVERAL, symbol);
+		else if (err)
 			snprintf(why, size, "cannot probe symbol '%s'", symbol);
 	}
 	if (err)

@@ -127,6 +127,11 @@ load_tally
 
 is "$(as powerless wr $tally/create "kprobe:$symbol name=entry")" EACCES 'needs CAP_PERFMON'
 is "$(create kprobe:no_such_symbol_anywhere)" ENOENT 'a symbol that is not there'
+mark
+for line in kprobe:c_start kretprobe:c_start 'kprobe:c_start cpu=0' 'func:c_start{cs}'; do
+	is "$(create "$line name=several")" EADDRNOTAVAIL "$line: several functions have the name"
+done
+ok 'a sentence says so' logged "several functions are called 'c_start'"
 for address in 0x10 0xffffffffffffff00; do
 	is "$(create kprobe:$address name=all)" "$(create "kprobe:$address cpu=0 name=one")" \
 		"no probe at $address, as on one CPU"
