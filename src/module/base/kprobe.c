@@ -8,6 +8,10 @@
  * kprobe_events does. Its probe is registered once for all events of perf that have its
  * number, and calls those of the CPU that hits it.
  *
+ * A probe at a return has room for a number of calls at a time, and misses others. perf's PMU asks
+ * for two for each CPU, and at least ten; tasks may sleep in the function. So the events of such a
+ * probe are of tally's trace event on one CPU and for a task, too.
+ *
  * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
  * has no address, which not everybody who sees the name may know.
  *
@@ -18,8 +22,10 @@
 
 #include <linux/atomic.h>
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/printk.h>
 #include <linux/trace_events.h>
 #include <linux/xarray.h>
@@ -28,6 +34,10 @@
 
 /* As config of perf's kprobe PMU: the probe is at the return of the function. */
 #define CONFIG_RETURN	1
+
+/* Calls at the same time for each CPU, and the most that the kernel makes room for. */
+#define AT_ONCE		128
+#define AT_ONCE_MOST	4096
 
 static atomic_t last_number;
 
@@ -59,6 +69,12 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe");
 }
 
+/* Whether the events of a counter are to be those of a trace event of tally's. */
+bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus)
+{
+	return tally_attr_is_kprobe(attr) && (all_cpus || attr->config & CONFIG_RETURN);
+}
+
 /**
  * tally_kprobe_create - make the trace event of a kernel probe
  * @kp: zeroed; receives the trace event
@@ -72,7 +88,7 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr)
 {
 	struct dynevent_cmd cmd;
-	char text[64], name[20];
+	char text[64], name[20], kind[8] = "p";
 	int ret;
 
 	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
@@ -94,8 +110,10 @@ int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *a
 	} while (tally_tracepoint_id("tally", name) >= 0);
 
 	kprobe_event_cmd_init(&cmd, text, sizeof(text));
-	snprintf(text, sizeof(text), "%c:tally/%s %#llx",
-		 attr->config & CONFIG_RETURN ? 'r' : 'p', name, attr->kprobe_addr);
+	if (attr->config & CONFIG_RETURN)
+		snprintf(kind, sizeof(kind), "r%u",
+			 min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST));
+	snprintf(text, sizeof(text), "%s:tally/%s %#llx", kind, name, attr->kprobe_addr);
 	ret = dynevent_create(&cmd);
 	if (ret)
 		return ret;

@@ -16,6 +16,7 @@ struct tally_kprobe {
 };
 
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr);
+bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus);
 int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr);
 void tally_kprobe_delete(struct tally_kprobe *kp);
 void tally_kprobe_exit(void);

@@ -268,7 +268,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 	int first = 0, filled = 0, err;
 	struct tally_slot *s;
 
-	if (all && tally_attr_is_kprobe(&c->attr)) {
+	if (tally_kprobe_wanted(&c->attr, all)) {
 		err = tally_kprobe_create(&c->kprobe, &c->attr);
 		if (err)
 			return err;

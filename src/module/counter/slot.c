@@ -49,7 +49,7 @@ static bool is_of_cores(const struct tally_counter *c)
 		!(attr->config >> PERF_PMU_TYPE_SHIFT));
 }
 
-/* Creates an event of perf. One kernel probe serves the events of all CPUs. */
+/* Creates an event of perf: of the counter's own trace event, if it has one. */
 static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 				      struct perf_event_attr *attr,
 				      perf_overflow_handler_t handler, void *context)

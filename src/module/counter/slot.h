@@ -78,7 +78,7 @@ struct tally_slot {
  *	has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
  * @attr: attributes of perf's events
- * @kprobe: trace event that perf's events count in place of @attr's kernel probe, on all CPUs
+ * @kprobe: trace event that perf's events count in place of @attr's kernel probe; see kprobe.c
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; not NULL if only one event may use
  *	the counter

@@ -60,6 +60,29 @@ getppid 0 100
 getppid 1 100
 is "$(count one)" 100 'counts that CPU only'
 
+# ---- tasks that sleep in the function
+
+is "$(create kprobe:do_nanosleep name=begun)" OK 'a function in which tasks sleep'
+is "$(create kretprobe:do_nanosleep name=all)" OK 'its return, on all CPUs'
+is "$(create kretprobe:do_nanosleep cpu=0 name=on_0)" OK 'and on one'
+sleepers=''
+i=0
+while [ $i -lt 60 ]; do
+	as cpu 0 sleep 1000 &
+	sleepers="$sleepers $!"
+	i=$((i + 1))
+done
+asleep() { [ "$(count begun)" -ge 60 ]; }
+ok '60 tasks sleep' wait_for 60 asleep
+# shellcheck disable=SC2086 # Several words.
+kill $sleepers
+for pid in $sleepers; do
+	wait "$pid"
+done
+at_least "$(count all)" 60 'each return is counted'
+at_least "$(count on_0)" 60 'and on the CPU'
+is "$(remove begun) $(remove all) $(remove on_0)" 'OK OK OK' 'and all go'
+
 # ---- a CPU that goes and comes
 
 if [ -w /sys/devices/system/cpu/cpu1/online ]; then
