@@ -482,7 +482,8 @@ static void write_file(struct export *e)
 	if (fd < 0 && !e->written)
 		die("%s: %s", e->textfile, strerror(errno));
 	if (fd < 0 || !fill(e, fd) || rename(name, e->textfile)) {
-		say("%s: %s: trying again in %ld seconds", e->textfile, strerror(errno), e->interval);
+		say("%s: %s: trying again in %ld seconds", e->textfile, strerror(errno),
+		    e->interval);
 		if (fd >= 0)
 			unlink(name);
 	}

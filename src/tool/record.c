@@ -108,7 +108,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CALL_GRAPH:
 		if (strcmp(argument, "fp"))
 			argp_error(state, "call chains are by frame pointers: --call-graph fp");
-		/* fall through */
+		r->chains = true;
+		break;
 	case 'g':
 		r->chains = true;
 		break;

@@ -26,7 +26,8 @@ static const struct argp_option options[] = {
 static void set_once(struct argp_state *state, int key, char **list, char *argument)
 {
 	if (*list)
-		argp_error(state, "give -%c once, with a list: -%c %s,%s", key, key, *list, argument);
+		argp_error(state, "give -%c once, with a list: -%c %s,%s", key, key, *list,
+			   argument);
 	*list = argument;
 }
 

@@ -97,15 +97,14 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
  */
 static u64 scaled(const struct tally_event *ev)
 {
-	struct tally_totals t;
+	struct tally_count part;
 	unsigned int i;
 	u64 sum = 0;
 
 	for (i = 0; i < ev->counter->nr_slots; i++) {
-		view_read(ev, i, &t);
-		if (check_add_overflow(sum, tally_count_scaled(&(struct tally_count) {
-			.value = t.value, .enabled_ns = t.enabled, .running_ns = t.running,
-		}), &sum))
+		memset(&part, 0, sizeof(part));
+		add_slot(ev, i, &part);
+		if (check_add_overflow(sum, tally_count_scaled(&part), &sum))
 			return U64_MAX;
 	}
 	return sum;
