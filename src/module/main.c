@@ -29,6 +29,7 @@
 #include "filter/filter.h"
 #include "read/page.h"
 #include "read/windows.h"
+#include "base/budget.h"
 #include "base/kick.h"
 #include "base/kprobe.h"
 #include "base/pmu.h"
@@ -131,6 +132,7 @@ static int __init tally_init(void)
 	list = kstrdup(events, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
+	tally_budget_init();
 	tally_chain_init();
 	tally_brakes_init();
 	err = tally_overflow_init();

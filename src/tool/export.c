@@ -73,6 +73,7 @@ struct client {
 /**
  * struct export - a run of `tally export`
  * @written:	a file was written, or could have been
+ * @lacks_room:	it was said that counts are missing
  * @answers:	the last ones, in Prometheus' format and in OpenMetrics
  * @lock:	for @clients: the server's thread changes the list, the main thread ends clients
  */
@@ -83,6 +84,7 @@ struct export {
 	long interval;
 	bool once;
 	bool written;
+	bool lacks_room;
 	struct answer answers[2];
 	pthread_mutex_t lock;
 	struct client *clients;
@@ -121,9 +123,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
+/* Says once that this user may read events, but a limit leaves no room for their counts. */
+static void say_what_is_missing(struct export *e)
+{
+	const struct running *lacking = NULL;
+	int i;
+
+	for (i = 0; i < e->events.nr; i++)
+		if (running_lacks_room(e->events.list[i]))
+			lacking = e->events.list[i];
+	if (lacking && !e->lacks_room)
+		say_failed("some events are served without a count", lacking->error, lacking->why);
+	e->lacks_room = lacking;
+}
+
 static void write_metrics(struct export *e, FILE *file, bool open)
 {
 	running_look(&e->events);
+	say_what_is_missing(e);
 	running_read(&e->events);
 	openmetrics_write(file, &e->events, open);
 }

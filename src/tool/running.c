@@ -80,9 +80,10 @@ static void forget_dead(struct running_list *events)
 }
 
 /* A limit may be raised, and memory may come. */
-static bool is_for_a_while(int error)
+bool running_lacks_room(const struct running *r)
 {
-	return error == -EMFILE || error == -ENFILE || error == -EDQUOT || error == -ENOMEM;
+	return r->error == -EMFILE || r->error == -ENFILE || r->error == -EDQUOT ||
+	       r->error == -ENOMEM;
 }
 
 /* The path of a cgroup may have any bytes, which a terminal or Prometheus would not take. */
@@ -111,7 +112,7 @@ void running_look(struct running_list *events)
 		r = place < events->nr ? events->list[place] : NULL;
 		if (!r || r->about.id != about.id)
 			r = add(events, place, &about);
-		else if (r->fd < 0 && is_for_a_while(r->error))
+		else if (r->fd < 0 && running_lacks_room(r))
 			attach(events, r);
 		r->about = about;
 		r->alive = true;

@@ -53,6 +53,8 @@ struct running_list {
 void running_look(struct running_list *events);
 /* Reads all pages, which interrupts no CPU, and inherited events, which have none. */
 void running_read(struct running_list *events);
+/* Returns whether a limit, and not a right, keeps this user from the counts. */
+bool running_lacks_room(const struct running *event);
 void running_free(struct running_list *events);
 
 /* Returns a name for the event, also if it has none that the caller may see. */

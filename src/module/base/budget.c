@@ -3,13 +3,23 @@
  * The limit of the memory that a user's files take. device/quota.c has the users. Memory
  * that a file takes later, in contexts that cannot sleep, is charged here.
  */
+#include <linux/cpumask.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include "base/budget.h"
 
-static unsigned int kbytes_per_user = 65536;
+static unsigned int kbytes_per_user = UINT_MAX;
 module_param(kbytes_per_user, uint, 0644);
-MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, 0: any amount)");
+MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, or 1024 for each CPU if that is more; 0: any amount)");
+
+/* An event on all CPUs takes some KiB for each: sets the limit that was not given. */
+void __init tally_budget_init(void)
+{
+	if (kbytes_per_user == UINT_MAX)
+		kbytes_per_user = max(65536U, 1024 * num_possible_cpus());
+}
 
 /* Returns the limit in bytes; 0 for none. */
 u64 tally_budget_limit(void)

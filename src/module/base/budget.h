@@ -15,6 +15,7 @@ struct tally_budget {
 	atomic_t published;
 };
 
+void tally_budget_init(void);
 u64 tally_budget_limit(void);
 bool tally_budget_take(struct tally_budget *budget, u64 bytes);
 

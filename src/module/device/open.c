@@ -4,6 +4,7 @@
  * leader, or a file attached to an existing event.
  */
 #include <linux/anon_inodes.h>
+#include <linux/cpumask.h>
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -415,6 +416,9 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 				    err == -ENOENT ? "no such event" : "out of memory");
 	}
 	f->charge = *charge;
+	/* Before the event was known, a page for each CPU was charged. */
+	if (f->at.nr_slots == 1)
+		tally_quota_sub(&f->charge, 0, PAGE_SIZE * (num_possible_cpus() - 1));
 	err = begin_attached(f);
 	if (err) {
 		tally_builder_failed(b, err, -1);

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <uapi/linux/tally.h>
 #include "base/budget.h"
 #include "builder/builder.h"
@@ -69,11 +70,26 @@ static void forget_unused(struct tally_quota *q)
 	kfree_rcu(q, rcu);
 }
 
+/*
+ * Returns the user who pays. A user has many uids in user namespaces of his own, and pays for all of
+ * them. Those in a namespace that root made are other users.
+ */
+static kuid_t payer(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
+}
+
 /* Other users do not learn what a user takes. */
 static int exceeds(const struct tally_quota *q, u64 wanted, const char *limit, u64 most,
 		   struct tally_builder *b)
 {
-	if (!uid_eq(q->uid, current_uid()))
+	if (!uid_eq(q->uid, payer()))
 		return tally_bad(b, -EDQUOT, "the user of the leader's file would exceed %s=%llu",
 				 limit, most);
 	return tally_bad(b, -EDQUOT, "user %u would take %llu, of %s=%llu",
@@ -102,7 +118,7 @@ static int grow(struct tally_quota *q, unsigned int more_files, unsigned int mor
 }
 
 /**
- * tally_quota_charge - charge the current user
+ * tally_quota_charge - charge the current user, or who made the user's namespace
  * @charge: receives the charge; tally_quota_uncharge() does nothing after an error
  * @files: number of files
  * @events: number of perf events
@@ -123,13 +139,13 @@ int tally_quota_charge(struct tally_charge *charge, unsigned int files,
 	charge->events = events;
 	charge->bytes = bytes;
 	spin_lock(&quotas_lock);
-	q = find(current_uid());
+	q = find(payer());
 	if (!q) {
 		spin_unlock(&quotas_lock);
 		new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 		if (!new)
 			return tally_builder_failed(b, -ENOMEM, -1);
-		new->uid = current_uid();
+		new->uid = payer();
 		spin_lock(&quotas_lock);
 		q = find(new->uid);
 	}

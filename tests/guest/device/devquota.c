@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include "devtest.h"
@@ -134,6 +135,40 @@ static int from_child(int (*open_one)(void), int flags)
 	return errno ? -1 : 0;
 }
 
+/* Attaches as a subordinate uid, in a user namespace that the user has made. */
+static int as_subordinate_user(void)
+{
+	static const char map[] = "0 65534 1\n1 100000 10\n";
+	int ready[2], mapped[2], status, fd;
+	char path[64], c = 0;
+	pid_t pid;
+
+	if (pipe(ready) || pipe(mapped))
+		err(2, "pipe");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER) || prctl(PR_SET_DUMPABLE, 1) ||
+		    write(ready[1], &c, 1) != 1 || read(mapped[0], &c, 1) != 1 || setresuid(1, 1, 1))
+			_exit(ENOSYS);
+		_exit(errno_of(attach_public()));
+	}
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	if (read(ready[0], &c, 1) != 1)
+		err(2, "a namespace");
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, map, sizeof(map) - 1) < 0 || write(mapped[1], &c, 1) != 1)
+		err(2, "%s", path);
+	close(fd);
+	wait(&status);
+	for (fd = 0; fd < 2; fd++) {
+		close(ready[fd]);
+		close(mapped[fd]);
+	}
+	errno = WEXITSTATUS(status);
+	return errno ? -1 : 0;
+}
+
 /* ---- files ---- */
 
 static void take_files(void)
@@ -242,6 +277,7 @@ static void attempts_at_files(void)
 	expect(from_child(open_usual, CLONE_NEWUSER), EDQUOT, "as root of a user namespace");
 	expect(from_child(attach_public, CLONE_NEWUSER), EDQUOT, "attached there");
 	expect(attach_public(), EDQUOT, "attached");
+	expect(as_subordinate_user(), EDQUOT, "attached by a subordinate uid");
 	usual();
 	o.perf_flags |= PERF_FLAG_FD_OUTPUT;
 	o.group_fd = files[0];
