@@ -93,6 +93,7 @@ static void finish(struct tally_event *ev)
 	if (ev->counter)
 		tally_counter_put(ev->counter);
 	tally_registry_unname(ev);
+	kvfree(ev->shared);
 	kvfree(ev);
 }
 

@@ -142,6 +142,8 @@ enum {
  * @file: file of the event, if it is one of several files of a group; written under
  *	tally_set::lock
  * @attachments: attachments that read the event; guarded by their lock
+ * @shared: for each slot the count that quiet publishers have; NULL before the first of these, and
+ *	never changed after that
  * @views: one view for each slot of @counter
  */
 struct tally_event {
@@ -179,6 +181,7 @@ struct tally_event {
 	char name[TALLY_NAME_LEN];
 	struct tally_file *file;
 	struct list_head attachments;
+	struct tally_shared *shared;
 	struct tally_view views[];
 };
 

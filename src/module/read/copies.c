@@ -18,18 +18,22 @@
  * O. A writer takes the page when it exchanges @writing for true, with a full barrier,
  *    and stores false with release. A timer or an overflow that finds the page taken
  *    writes nothing: the counts that are being written are as new. Other writers wait,
- *    and hold nothing that a timer needs.
+ *    and hold nothing that a timer needs. @taken of tally_shared is the same, but nobody
+ *    waits for it.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include "base/trace.h"
 #include "event/event.h"
 #include "read/local.h"
+#include "read/page.h"
 #include "read/publisher.h"
 #include "read/read.h"
 
@@ -135,6 +139,78 @@ static bool is_fresh(const struct tally_publisher *p, const struct publish_page 
 	       ktime_get_mono_fast_ns() - READ_ONCE(page->copies[number & 1].time_ns) < p->interval;
 }
 
+/**
+ * tally_publish_share - make room for the counts that quiet publishers share
+ * @ev: the event, which is not freed meanwhile
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOMEM.
+ */
+int tally_publish_share(struct tally_event *ev)
+{
+	struct tally_shared *new;
+
+	if (READ_ONCE(ev->shared))
+		return 0;
+	new = kvcalloc(ev->counter->nr_slots, sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	if (cmpxchg(&ev->shared, NULL, new))
+		kvfree(new);
+	return 0;
+}
+
+/* Keeps the greater totals: what could not be read may be older. */
+static void grow(struct tally_totals *to, const struct tally_totals *from)
+{
+	to->value = max(to->value, from->value);
+	to->enabled = max(to->enabled, from->enabled);
+	to->running = max(to->running, from->running);
+}
+
+/*
+ * Takes the count that the quiet publishers of an event share in a slot; NULL for another
+ * publisher. Returns false if somebody else has it, who writes a new one.
+ */
+static bool take_shared(const struct tally_publisher *p, unsigned int slot,
+			struct tally_shared **shared)
+{
+	*shared = p->quiet ? &p->members[0]->shared[slot] : NULL;
+	return !*shared || !xchg(&(*shared)->taken, true); /* O */
+}
+
+static void leave_shared(struct tally_shared *shared)
+{
+	if (shared)
+		smp_store_release(&shared->taken, false); /* O */
+}
+
+/* Writes the shared count, if it is not too old. Returns false for one that is. */
+static bool write_shared(const struct tally_shared *shared, const struct publish_copy *old,
+			 struct publish_copy *new)
+{
+	struct tally_totals t;
+
+	if (!shared || !shared->time_ns ||
+	    ktime_get_mono_fast_ns() - shared->time_ns >= TALLY_PUBLISH_DEFAULT)
+		return false;
+	t = shared->totals;
+	grow(&t, &old->totals[0]);
+	tally_publish_store(new, 0, t.value, t.enabled, t.running, shared->state);
+	WRITE_ONCE(new->time_ns, shared->time_ns);
+	return true;
+}
+
+/* Shares a new copy. */
+static void share(struct tally_shared *shared, const struct publish_copy *new)
+{
+	if (!shared)
+		return;
+	grow(&shared->totals, &new->totals[0]);
+	shared->state = new->states[0];
+	shared->time_ns = new->time_ns;
+}
+
 /*
  * Publishes a slot of a publisher with a mapped page, from another CPU than the slot's,
  * or for a task that is not running. Nothing is published if all members are counting.
@@ -144,24 +220,33 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 {
 	struct publish_page *page = p->pages[slot];
 	struct publish_copy *old, *new;
+	struct tally_shared *shared;
 	bool any = false;
 	unsigned int i;
 
-	if (is_fresh(p, page))
+	if (is_fresh(p, page) || !take_shared(p, slot, &shared))
 		return;
 	/* A timer of another CPU takes the page for a moment only. */
 	while (xchg(&page->writing, true)) /* O */
 		cpu_relax();
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
+	if (write_shared(shared, old, new)) {
+		turn_over(p, page, slot);
+		goto out;
+	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
 		store_old(new, i, old, old->states[i]);
 		any |= !write_at_rest(p->members[i], slot, true, old, new, i);
 	}
-	if (any)
+	if (any) {
+		share(shared, new);
 		turn_over(p, page, slot);
+	}
+out:
 	smp_store_release(&page->writing, false); /* O */
+	leave_shared(shared);
 }
 
 /*
@@ -173,6 +258,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	const struct tally_counter *c = p->members[0]->counter;
 	struct publish_page *page = p->pages[cpu & c->slot_mask];
 	struct publish_copy *old, *new;
+	struct tally_shared *shared;
 	u64 now = local_clock();
 	bool any = false, all = true;
 	unsigned int i;
@@ -186,10 +272,18 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		}
 		return;
 	}
-	if (is_fresh(p, page) || xchg(&page->writing, true)) /* O */
+	if (is_fresh(p, page) || !take_shared(p, cpu & c->slot_mask, &shared))
 		return;
+	if (xchg(&page->writing, true)) { /* O */
+		leave_shared(shared);
+		return;
+	}
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
+	if (write_shared(shared, old, new)) {
+		turn_over(p, page, cpu & c->slot_mask);
+		goto out;
+	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
 		err = write_member(p, i, cpu, now, old, new);
@@ -201,9 +295,13 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	 * publisher begins with a count that was read: its first copy is the base.
 	 */
 	any |= !!c->target.css && !p->quiet;
-	if (all && (any || (p->mapped && (!p->quiet || page->number))))
+	if (all && (any || (p->mapped && (!p->quiet || page->number)))) {
+		share(shared, new);
 		turn_over(p, page, cpu & c->slot_mask);
+	}
+out:
 	smp_store_release(&page->writing, false); /* O */
+	leave_shared(shared);
 	if (p->mapped)
 		tally_publish_mapped(p);
 }

@@ -399,8 +399,10 @@ static int start_page(struct tally_mapping *m)
  */
 int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
 {
-	int err;
+	int err = tally_publish_share(*member);
 
+	if (err)
+		return err;
 	mutex_lock(&m->lock);
 	m->quiet = true;
 	m->attached = true;

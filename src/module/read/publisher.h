@@ -117,6 +117,23 @@ struct publish_mapped {
 	struct publish_copy one;
 };
 
+/**
+ * struct tally_shared - count of an event in a slot, which its quiet publishers share
+ * @taken: somebody writes or reads the others
+ * @time_ns: CLOCK_MONOTONIC of the count; 0 for none
+ * @totals: the count
+ * @state: state of the event
+ *
+ * Without it, a user who has many publishers could see a count of a CPU change as often as he likes:
+ * each has a copy of its own time.
+ */
+struct tally_shared {
+	bool taken;
+	u64 time_ns;
+	struct tally_totals totals;
+	u8 state;
+};
+
 /*
  * The least time between two publications of one user's pages on a CPU, in nanoseconds. A
  * publication takes up to 0.2 ms in a slow virtual machine with a debugging kernel. Timers that
@@ -161,6 +178,7 @@ static inline void tally_publish_store(struct publish_copy *new, unsigned int i,
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
+int tally_publish_share(struct tally_event *ev);
 void tally_publisher_init(struct tally_publisher *p);
 void tally_publisher_start(struct tally_publisher *p);
 void tally_publisher_stop(struct tally_publisher *p);

@@ -15,6 +15,8 @@
 #define _GNU_SOURCE
 #include "devtest.h"
 
+#define FILES	20
+
 static volatile sig_atomic_t ended;
 
 static void end(int sig)
@@ -214,27 +216,45 @@ static uint64_t time_read(int fd, struct tally_value *value)
 	return ioctl(fd, TALLY_IOC_READ, &r) ? ~0ULL : r.time_ns;
 }
 
-/* The event counts on CPU 0 alone, so each time is that of another copy of one count. */
-static void ages(int fd)
+/*
+ * The event counts on CPU 0 alone, so each time is that of another copy of one count, whichever of
+ * the files shows it.
+ */
+static void ages(const int *fds, int nr)
 {
-	uint64_t time, last = 0, least = ~0ULL, fell = 0, before = 0;
+	uint64_t time, last = 0, least = ~0ULL, fell = 0, before[FILES] = { 0 };
 	struct tally_value value;
-	int copies = 0;
+	int copies = 0, i;
 
 	run_on(0);
-	while (copies < 50) {
-		time = time_read(fd, &value);
-		fell += value.value < before;
-		before = value.value;
-		if (time == last)
+	for (i = 0; copies < 50; i = (i + 1) % nr) {
+		time = time_read(fds[i], &value);
+		fell += value.value < before[i];
+		before[i] = value.value;
+		if (time <= last)
 			continue;
 		if (last && time - last < least)
 			least = time - last;
 		last = time;
 		copies++;
 	}
-	tell(least >= 10000000 && !fell, "%d copies, at least %llu ns old", copies,
+	tell(least >= 10000000 && !fell, "%d copies in %d files, at least %llu ns old", copies, nr,
 	     (unsigned long long)least);
+}
+
+/* Files that were made at different times. */
+static void many_ages(void)
+{
+	int fds[FILES], i;
+
+	for (i = 0; i < FILES; i++) {
+		fds[i] = attach_to("one");
+		value_of(fds[i]);
+		usleep(700);
+	}
+	ages(fds, FILES);
+	for (i = 0; i < FILES; i++)
+		close(fds[i]);
 }
 
 static void weak(void)
@@ -263,7 +283,8 @@ static void weak(void)
 	expect(ioctl(all, PERF_EVENT_IOC_RESET, 0), 0, "reset");
 	tell(value_of(all) < last, "its value begins again: %llu, %llu",
 	     (unsigned long long)value_of(all), (unsigned long long)last);
-	ages(one);
+	ages(&one, 1);
+	many_ages();
 
 	elsewhere = attach_to("elsewhere");
 	time = time_read(elsewhere, &value);
