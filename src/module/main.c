@@ -13,6 +13,7 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include "arch/chain.h"
 #include "build/end.h"
 #include "build/func.h"
@@ -42,8 +43,34 @@
 #include "record/task_events.h"
 #include "record/task_members.h"
 
-static char *events = "";
-module_param(events, charp, 0444);
+static char *events;
+
+/* A string of the kernel's own kind has at most 1,024 characters. */
+static int set_events(const char *value, const struct kernel_param *param)
+{
+	kfree(events);
+	events = kstrdup(value, GFP_KERNEL);
+	return events ? 0 : -ENOMEM;
+}
+
+static int show_events(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", events ?: "");
+}
+
+static void free_events(void *param)
+{
+	kfree(events);
+}
+
+static const struct kernel_param_ops events_ops = {
+	.set = set_events,
+	.get = show_events,
+	.free = free_events,
+};
+
+module_param_cb(events, &events_ops, &events, 0444);
+__MODULE_PARM_TYPE(events, "charp");
 MODULE_PARM_DESC(events, "Events to count from the start: lines as debugfs' create takes them, separated by ';', or plain names separated by ','");
 
 static bool use_debugfs = true;
@@ -129,7 +156,7 @@ static int __init tally_init(void)
 	char *list;
 	int err;
 
-	list = kstrdup(events, GFP_KERNEL);
+	list = kstrdup(events ?: "", GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
 	tally_budget_init();

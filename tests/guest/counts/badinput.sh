@@ -330,4 +330,16 @@ pass 'random bytes are refused'
 nothing_left 'and leave nothing behind'
 ok 'events can be made after all this' test "$(create page-faults name=after)" = OK
 remove after >/dev/null
+
+# ---- a parameter of many lines
+
+unload_tally
+list='' i=0
+while [ $i -lt 80 ]; do
+	list="$list;page-faults cpu=0 name=long$i"
+	i=$((i + 1))
+done
+load_tally "events=\"${list#;}\""
+is "$(stat_of events)" 80 "a parameter of ${#list} characters makes 80 events"
+is "$(cat /sys/module/tally/parameters/events)" "${list#;}" 'and is shown'
 finish
