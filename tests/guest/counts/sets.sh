@@ -91,7 +91,8 @@ is "$(create '{cs,page-faults,dummy,faults:u,cs:u,minor-faults,major-faults,cpu-
 before=$(calls)
 echo "$tally/eight/values 200" | as cpu 0 sh -c \
 	'read -r f n; while [ $n -gt 0 ]; do read -r line <$f; n=$((n - 1)); done'
-between 200 $(($(calls) - before)) 800 '200 reads interrupt it fewer times than 200 members'
+# Two calls may share an interrupt, if the first one is still waiting for the CPU.
+between 100 $(($(calls) - before)) 800 '200 reads interrupt it fewer times than 200 members'
 remove eight >/dev/null
 
 # ---- the module's parameter
