@@ -174,12 +174,35 @@ static void try_cpu(void *data, int cpu)
 	c->on_cpus |= libtally_values_read(c->files[0], cpu, &value, 1, NULL) == 1;
 }
 
+/* What others own has its unit and scale, too, if the caller may see what it is. */
+static void add_attached(struct stat *s)
+{
+	struct libtally_running about = { 0 };
+	struct wanted *w;
+
+	while (libtally_device_next(s->device, &about) > 0)
+		if (!strcmp(about.name, s->attach))
+			break;
+	if (!strcmp(about.name, s->attach) && about.what[0])
+		wanted_add(&s->events, s->device, about.what);
+	if (s->events.nr != 1 || s->events.list->error) {
+		wanted_free(&s->events);
+		s->events.list = need(calloc(1, sizeof(*s->events.list)));
+		s->events.nr = 1;
+		s->events.list->group = -1;
+		s->events.list->scale = 1;
+		s->events.list->attr.type = ~0U;
+	}
+	w = s->events.list;
+	free(w->name);
+	w->name = need(strdup(s->attach));
+}
+
 /* The event that is attached has a counter of its own, without opening. */
 static void attach(struct stat *s)
 {
 	struct counters *c = &s->counters;
 	char why[LIBTALLY_ERROR_SIZE];
-	struct wanted *w;
 	int fd;
 
 	fd = libtally_device_attach(s->device, 0, s->attach, 0, why);
@@ -187,13 +210,7 @@ static void attach(struct stat *s)
 		say_no_event(s->attach, fd, why);
 		exit(STATUS_FAILED);
 	}
-	s->events.list = need(calloc(1, sizeof(*s->events.list)));
-	s->events.nr = 1;
-	w = s->events.list;
-	w->name = need(strdup(s->attach));
-	w->group = -1;
-	w->scale = 1;
-	w->attr.type = ~0U;
+	add_attached(s);
 	c->files = need(malloc(sizeof(*c->files)));
 	c->files[0] = fd;
 	c->nr_places = 1;

@@ -154,6 +154,10 @@ t 1 stat -G /none true
 remedied 'there is no such cgroup'
 t 1 stat -C 99 true
 t 0 stat --attach faults true
+is "$(create 'task-clock cpu=0 name=tclk')" OK 'a clock'
+t 0 stat --attach tclk true
+errs ' msec  *tclk'
+is "$(remove tclk)" OK 'which goes'
 errs ' faults '
 t 1 stat --attach nobody true
 remedied 'there is no such event'
