@@ -27,6 +27,8 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/trace_events.h>
 #include <linux/xarray.h>
 #include "base/kprobe.h"
@@ -75,6 +77,70 @@ bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus)
 	return tally_attr_is_kprobe(attr) && (all_cpus || attr->config & CONFIG_RETURN);
 }
 
+/*
+ * Makes a trace event: @kind as "p", @place as a line in kprobe_events has it. A trace event that
+ * somebody still used when the module was unloaded may be there, and the kernel would add a second
+ * probe to one of the same name.
+ */
+static int create(struct tally_kprobe *kp, const char *kind, const char *place)
+{
+	struct dynevent_cmd cmd;
+	size_t size = strlen(place) + 64;
+	char *text = kmalloc(size, GFP_KERNEL);
+	char name[20];
+	int ret;
+
+	if (!text)
+		return -ENOMEM;
+	do {
+		kp->number = atomic_inc_return(&last_number);
+		snprintf(name, sizeof(name), "probe%u", kp->number);
+	} while (tally_tracepoint_id("tally", name) >= 0);
+	kprobe_event_cmd_init(&cmd, text, size);
+	snprintf(text, size, "%s:tally/%s %s", kind, name, place);
+	ret = dynevent_create(&cmd);
+	kfree(text);
+	return ret;
+}
+
+/**
+ * tally_kprobe_check - check that a name stands for one function
+ * @symbol: the name
+ * @offset: offset in the function
+ * @addr: address that tally_symbol_address() has found
+ *
+ * The kernel looks for a second function of the name when it makes a trace event by that, as perf's
+ * PMU does for a probe by name. Its error is EINVAL, so a trace event by the address is made, too:
+ * if the kernel refuses both, that is for another reason.
+ *
+ * Context: As tally_kprobe_create(), and waits for grace periods.
+ * Return: 0; EADDRNOTAVAIL if several functions have the name; ENOMEM.
+ */
+int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
+{
+	struct tally_kprobe kp = { };
+	char at[32], *place;
+	int err;
+
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return 0;
+	place = kasprintf(GFP_KERNEL, "%s+%llu", symbol, offset);
+	if (!place)
+		return -ENOMEM;
+	err = create(&kp, "p", place);
+	kfree(place);
+	if (!err)
+		tally_kprobe_delete(&kp);
+	if (err != -EINVAL && err != -EADDRNOTAVAIL)
+		return 0;
+	snprintf(at, sizeof(at), "%#llx", addr);
+	err = create(&kp, "p", at);
+	if (err)
+		return 0;
+	tally_kprobe_delete(&kp);
+	return -EADDRNOTAVAIL;
+}
+
 /**
  * tally_kprobe_create - make the trace event of a kernel probe
  * @kp: zeroed; receives the trace event
@@ -87,8 +153,7 @@ bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus)
  */
 int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr)
 {
-	struct dynevent_cmd cmd;
-	char text[64], name[20], kind[8] = "p";
+	char kind[8] = "p", place[32], name[20];
 	int ret;
 
 	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
@@ -100,23 +165,14 @@ int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *a
 	if (ret)
 		return ret;
 	delete_left();
-	/*
-	 * A trace event that somebody still used when the module was unloaded may be there.
-	 * The kernel would add a second probe to one of the same name.
-	 */
-	do {
-		kp->number = atomic_inc_return(&last_number);
-		snprintf(name, sizeof(name), "probe%u", kp->number);
-	} while (tally_tracepoint_id("tally", name) >= 0);
-
-	kprobe_event_cmd_init(&cmd, text, sizeof(text));
 	if (attr->config & CONFIG_RETURN)
 		snprintf(kind, sizeof(kind), "r%u",
 			 min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST));
-	snprintf(text, sizeof(text), "%s:tally/%s %#llx", kind, name, attr->kprobe_addr);
-	ret = dynevent_create(&cmd);
+	snprintf(place, sizeof(place), "%#llx", attr->kprobe_addr);
+	ret = create(kp, kind, place);
 	if (ret)
 		return ret;
+	snprintf(name, sizeof(name), "probe%u", kp->number);
 	ret = tally_tracepoint_id("tally", name);
 	if (ret < 0) {
 		tally_kprobe_delete(kp);

@@ -15,8 +15,12 @@ struct tally_kprobe {
 	unsigned int number;
 };
 
+/* What is said of a name for which tally_kprobe_check() returns EADDRNOTAVAIL */
+#define TALLY_SEVERAL	"several functions are called '%.40s'"
+
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr);
 bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus);
+int tally_kprobe_check(const char *symbol, u64 offset, u64 addr);
 int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr);
 void tally_kprobe_delete(struct tally_kprobe *kp);
 void tally_kprobe_exit(void);

@@ -12,12 +12,9 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
-#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/trace_events.h>
 #include "base/pmu.h"
 #include "compat.h"
@@ -328,37 +325,6 @@ static int try_kprobe(struct kprobe *kp)
 }
 
 /**
- * tally_symbol_check - check that no two functions have a name
- * @symbol: the name
- *
- * The kernel checks a name before it looks at the offset, which no function has: so nothing is
- * made. perf's kprobe PMU has the same check. Older kernels than 6.1.61 have none.
- *
- * Context: Process context, may sleep.
- * Return: 0; EADDRNOTAVAIL if several functions have the name; ENOMEM.
- */
-int tally_symbol_check(const char *symbol)
-{
-	struct dynevent_cmd cmd;
-	size_t size = strlen(symbol) + 64;
-	char *text;
-	int err;
-
-	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
-		return 0;
-	text = kmalloc(size, GFP_KERNEL);
-	if (!text)
-		return -ENOMEM;
-	kprobe_event_cmd_init(&cmd, text, size);
-	snprintf(text, size, "p:tally/name %s+%d", symbol, INT_MAX);
-	err = dynevent_create(&cmd);
-	if (!err)
-		kprobe_event_delete("tally/name");
-	kfree(text);
-	return err == -EADDRNOTAVAIL ? err : 0;
-}
-
-/**
  * tally_symbol_address - find the address of a function that can be probed
  * @symbol: name of the function
  * @offset: offset of the address in the function, in bytes
@@ -367,8 +333,8 @@ int tally_symbol_check(const char *symbol)
  * perf's kprobe PMU takes names from user memory only.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such function; EADDRNOTAVAIL if there are several; EINVAL if
- * there can be no probe at that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
+ * Return: 0; ENOENT if there is no such function; EINVAL if there can be no probe at
+ * that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {
@@ -377,7 +343,7 @@ int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 
 	if (offset > UINT_MAX)
 		return -EINVAL;
-	err = try_kprobe(&kp) ?: tally_symbol_check(symbol);
+	err = try_kprobe(&kp);
 	if (!err)
 		*addr = (unsigned long)kp.addr;
 	return err;

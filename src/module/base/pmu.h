@@ -28,10 +28,6 @@ int tally_pmus_walk(int (*fn)(struct device *dev, void *data), void *data);
 int tally_pmu_check_freq(u64 hz);
 int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
-/* What is said of a name for which tally_symbol_check() returns EADDRNOTAVAIL */
-#define TALLY_SEVERAL	"several functions are called '%.40s': give one's address, by /proc/kallsyms"
-
-int tally_symbol_check(const char *symbol);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
 int tally_address_check(u64 addr);
 

@@ -26,6 +26,7 @@
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "base/call_probe.h"
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/ptr.h"
 #include "build/func.h"
@@ -237,17 +238,18 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)
 {
 	struct tally_func *func;
+	u64 addr;
 	int err;
 
 	err = may_probe(why, size);
 	if (err)
 		return ERR_PTR(err);
-	err = tally_symbol_check(symbol);
-	if (err == -EADDRNOTAVAIL) {
-		snprintf(why, size, "several functions are called '%.40s'", symbol);
-		return ERR_PTR(err);
+	if (!tally_symbol_address(symbol, 0, &addr) &&
+	    tally_kprobe_check(symbol, 0, addr) == -EADDRNOTAVAIL) {
+		snprintf(why, size, TALLY_SEVERAL, symbol);
+		return ERR_PTR(-EADDRNOTAVAIL);
 	}
-	func = err ? NULL : func_new(set, symbol, owner);
+	func = func_new(set, symbol, owner);
 	if (!func) {
 		strscpy(why, "out of memory", size);
 		return ERR_PTR(-ENOMEM);

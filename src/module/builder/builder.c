@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/cgroup.h"
+#include "base/kprobe.h"
 #include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -46,7 +47,8 @@ void tally_builder_clear(struct tally_builder *b, struct module *owner)
 static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 {
 	u64 addr;
-	int err = tally_symbol_address(what->symbol, what->config2, &addr);
+	int err = tally_symbol_address(what->symbol, what->config2, &addr) ?:
+		  tally_kprobe_check(what->symbol, what->config2, addr);
 
 	if (err) {
 		tally_bad(b, err, err == -EADDRNOTAVAIL ? TALLY_SEVERAL :

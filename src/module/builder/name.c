@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "builder/generic.h"
 #include "builder/name.h"
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/terms.h"
 
@@ -208,7 +209,8 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 			snprintf(why, size, "bad address '%s'", symbol);
 		address += offset;
 	} else {
-		err = tally_symbol_address(symbol, offset, &address);
+		err = tally_symbol_address(symbol, offset, &address) ?:
+		      tally_kprobe_check(symbol, offset, address);
 		if (err == -EADDRNOTAVAIL)
 			snprintf(why, size, TALLY_SEVERAL, symbol);
 		else if (err)

@@ -164,14 +164,15 @@ ok 'one does' wait_for 60 sleeping
 is "$(remove f)" OK 'the counts go meanwhile'
 end_helpers
 
-# The new counts may be where the old ones were in memory.
+# The new counts may be where the old ones were in memory. wait_for() sleeps in the function, too.
+in_nanosleep() { grep -q nanosleep "/proc/$1/wchan"; }
 is "$(create "func:do_nanosleep{cs}" name=stays)" OK 'a function in which tasks sleep, once more'
 i=0 strange=0
 while [ $i -lt 20 ]; do
 	create "func:do_nanosleep{cs}" name=f >/dev/null
 	sleep 1000 &
 	sleeper=$!
-	wait_for 60 sleeping || fail 'a task sleeps'
+	wait_for 60 in_nanosleep $sleeper || fail 'a task sleeps'
 	remove f >/dev/null
 	create "func:do_nanosleep{cs}" name=f >/dev/null
 	kill $sleeper
