@@ -704,10 +704,12 @@ struct tally_next {
  * CPU. read(2) and TALLY_IOC_READ return what the page of counts shows, whether the page is
  * mapped or not; tally_read's time_ns is the page's. The file begins to count on a CPU when a
  * copy of the CPU's count is made for the first time, and PERF_EVENT_IOC_RESET counts from the
- * last copy on. The copy of a CPU stays for at least @publish_ns; the next one is made at a tick
- * that finds the CPU busy, or by a read on that CPU. CPUs of nohz_full= have no copy but by the
- * latter. Before the first copy of any CPU, value and times are 0, and the state is
- * TALLY_IS_INACTIVE. TALLY_IOC_READ of one CPU's part is EACCES.
+ * last copy on. All such files of an event share the copy of a CPU, which stays for at least
+ * tally_info's publish_default_ns, and in a file with a longer @publish_ns for that; so the first
+ * one may be older than the file by that time. The next one is made at a tick that finds the CPU
+ * busy, or by a read on that CPU. CPUs of nohz_full= have no copy but by the latter. Before the
+ * first copy of any CPU, value and times are 0, and the state is TALLY_IS_INACTIVE.
+ * TALLY_IOC_READ of one CPU's part is EACCES.
  *
  * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
  * owner's rings if the owner allows that: struct tally_ring_info.

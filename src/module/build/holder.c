@@ -76,7 +76,7 @@ static void name(struct holder *h, const struct perf_event *event)
 		return;
 	}
 	if (owner != OWNER_KERNEL) {
-		snprintf(h->who, sizeof(h->who), "%*pEp[%d]",
+		snprintf(h->who, sizeof(h->who), "%*pE[%d]",
 			 (int)strnlen(owner->comm, sizeof(owner->comm)), owner->comm, owner->pid);
 		return;
 	}

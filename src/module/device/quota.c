@@ -71,8 +71,8 @@ static void forget_unused(struct tally_quota *q)
 }
 
 /*
- * Returns the user who pays. A user has many uids in user namespaces of his own, and pays for all of
- * them. Those in a namespace that root made are other users.
+ * Returns the user who pays. A user has many uids in user namespaces of his own, and pays for
+ * all of them. Those in a namespace that root made are other users.
  */
 static kuid_t payer(void)
 {

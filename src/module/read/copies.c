@@ -18,8 +18,8 @@
  * O. A writer takes the page when it exchanges @writing for true, with a full barrier,
  *    and stores false with release. A timer or an overflow that finds the page taken
  *    writes nothing: the counts that are being written are as new. Other writers wait,
- *    and hold nothing that a timer needs. @taken of tally_shared is the same, but nobody
- *    waits for it.
+ *    and hold nothing that a timer needs. @taken of tally_shared, which is taken before
+ *    the page, is the same.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -29,6 +29,7 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 #include "base/trace.h"
 #include "event/event.h"
@@ -168,15 +169,16 @@ static void grow(struct tally_totals *to, const struct tally_totals *from)
 	to->running = max(to->running, from->running);
 }
 
-/*
- * Takes the count that the quiet publishers of an event share in a slot; NULL for another
- * publisher. Returns false if somebody else has it, who writes a new one.
- */
-static bool take_shared(const struct tally_publisher *p, unsigned int slot,
-			struct tally_shared **shared)
+/* Returns the count that the quiet publishers of an event share in a slot; NULL for others. */
+static struct tally_shared *shared_of(const struct tally_publisher *p, unsigned int slot)
 {
-	*shared = p->quiet ? &p->members[0]->shared[slot] : NULL;
-	return !*shared || !xchg(&(*shared)->taken, true); /* O */
+	return p->quiet ? &p->members[0]->shared[slot] : NULL;
+}
+
+/* Takes it for a moment. Returns false if somebody else has it. */
+static bool take_shared(struct tally_shared *shared)
+{
+	return !shared || !xchg(&shared->taken, true); /* O */
 }
 
 static void leave_shared(struct tally_shared *shared)
@@ -185,14 +187,17 @@ static void leave_shared(struct tally_shared *shared)
 		smp_store_release(&shared->taken, false); /* O */
 }
 
-/* Writes the shared count, if it is not too old. Returns false for one that is. */
-static bool write_shared(const struct tally_shared *shared, const struct publish_copy *old,
-			 struct publish_copy *new)
+/*
+ * Writes the shared count, if it is not too old. Returns false for one that is, as each is for a
+ * publisher that ends, whose interval is 0.
+ */
+static bool write_shared(const struct tally_publisher *p, const struct tally_shared *shared,
+			 const struct publish_copy *old, struct publish_copy *new)
 {
 	struct tally_totals t;
 
 	if (!shared || !shared->time_ns ||
-	    ktime_get_mono_fast_ns() - shared->time_ns >= TALLY_PUBLISH_DEFAULT)
+	    ktime_get_mono_fast_ns() - shared->time_ns >= min(p->interval, TALLY_PUBLISH_DEFAULT))
 		return false;
 	t = shared->totals;
 	grow(&t, &old->totals[0]);
@@ -201,10 +206,12 @@ static bool write_shared(const struct tally_shared *shared, const struct publish
 	return true;
 }
 
-/* Shares a new copy. */
-static void share(struct tally_shared *shared, const struct publish_copy *new)
+/* Shares a new copy, but not one of what was read before. */
+static void share(struct tally_shared *shared, const struct publish_copy *old,
+		  const struct publish_copy *new, bool was_read)
 {
-	if (!shared)
+	if (!shared || !(was_read || memcmp(&old->totals[0], &new->totals[0],
+					    sizeof(new->totals[0]))))
 		return;
 	grow(&shared->totals, &new->totals[0]);
 	shared->state = new->states[0];
@@ -219,19 +226,21 @@ static void share(struct tally_shared *shared, const struct publish_copy *new)
 void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 {
 	struct publish_page *page = p->pages[slot];
+	struct tally_shared *shared = shared_of(p, slot);
 	struct publish_copy *old, *new;
-	struct tally_shared *shared;
 	bool any = false;
 	unsigned int i;
 
-	if (is_fresh(p, page) || !take_shared(p, slot, &shared))
+	if (is_fresh(p, page))
 		return;
-	/* A timer of another CPU takes the page for a moment only. */
+	/* Another CPU takes both for a moment only, with interrupts disabled. */
+	while (!take_shared(shared))
+		cpu_relax();
 	while (xchg(&page->writing, true)) /* O */
 		cpu_relax();
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
-	if (write_shared(shared, old, new)) {
+	if (write_shared(p, shared, old, new)) {
 		turn_over(p, page, slot);
 		goto out;
 	}
@@ -241,7 +250,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 		any |= !write_at_rest(p->members[i], slot, true, old, new, i);
 	}
 	if (any) {
-		share(shared, new);
+		share(shared, old, new, true);
 		turn_over(p, page, slot);
 	}
 out:
@@ -257,8 +266,8 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 {
 	const struct tally_counter *c = p->members[0]->counter;
 	struct publish_page *page = p->pages[cpu & c->slot_mask];
+	struct tally_shared *shared = shared_of(p, cpu & c->slot_mask);
 	struct publish_copy *old, *new;
-	struct tally_shared *shared;
 	u64 now = local_clock();
 	bool any = false, all = true;
 	unsigned int i;
@@ -272,7 +281,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		}
 		return;
 	}
-	if (is_fresh(p, page) || !take_shared(p, cpu & c->slot_mask, &shared))
+	if (is_fresh(p, page) || !take_shared(shared))
 		return;
 	if (xchg(&page->writing, true)) { /* O */
 		leave_shared(shared);
@@ -280,7 +289,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	}
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
-	if (write_shared(shared, old, new)) {
+	if (write_shared(p, shared, old, new)) {
 		turn_over(p, page, cpu & c->slot_mask);
 		goto out;
 	}
@@ -296,7 +305,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	 */
 	any |= !!c->target.css && !p->quiet;
 	if (all && (any || (p->mapped && (!p->quiet || page->number)))) {
-		share(shared, new);
+		share(shared, old, new, any);
 		turn_over(p, page, cpu & c->slot_mask);
 	}
 out:

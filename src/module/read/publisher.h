@@ -124,8 +124,8 @@ struct publish_mapped {
  * @totals: the count
  * @state: state of the event
  *
- * Without it, a user who has many publishers could see a count of a CPU change as often as he likes:
- * each has a copy of its own time.
+ * Without it, a user who has many publishers could see a count of a CPU change as often as he
+ * likes: each has a copy of its own time.
  */
 struct tally_shared {
 	bool taken;

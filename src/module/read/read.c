@@ -5,7 +5,6 @@
  */
 #include <linux/delay.h>
 #include <linux/mutex.h>
-#include <linux/overflow.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -98,14 +97,17 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 static u64 scaled(const struct tally_event *ev)
 {
 	struct tally_count part;
+	u64 estimate, sum = 0;
 	unsigned int i;
-	u64 sum = 0;
 
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		memset(&part, 0, sizeof(part));
 		add_slot(ev, i, &part);
-		if (check_add_overflow(sum, tally_count_scaled(&part), &sum))
+		estimate = tally_count_scaled(&part);
+		if (estimate == U64_MAX && part.running_ns < part.enabled_ns)
 			return U64_MAX;
+		/* What a PMU shows may fall, so a part may be less than 0. */
+		sum += estimate;
 	}
 	return sum;
 }

@@ -70,7 +70,7 @@ for most in 3 2 1 0; do
 	is "$(create ${written}$p cpu=0 period=1000 name=p)" OK "p as often as it has"
 	is "$(file p precise)" $most 'is obtained'
 	remove p >/dev/null
-	[ $most = 3 ] || refused_line EOPNOTSUPP 'cannot do this' "${written}ppp cpu=0 period=1000"
+	[ $most = 3 ] || refused_line EOPNOTSUPP 'no such precision' "${written}ppp cpu=0 period=1000"
 done
 echo 3 >/sys/module/tally_pmu/parameters/max_precise
 refused_line EINVAL 'precise is for sampled events' "${written}P cpu=0"
