@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -279,17 +280,18 @@ static bool is_at_loopback(struct MHD_Connection *connection)
 		(IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET));
 }
 
-/* Whether a Host header, "127.0.0.1:9868" or "[::1]", has no name but "localhost". */
+/* Whether a Host header, "127.0.0.1:9868" or "[::1]", has no name but this machine's. */
 static bool is_address(const char *host)
 {
 	size_t brackets = *host == '[', size = strcspn(host + brackets, brackets ? "]" : ":");
-	char text[INET6_ADDRSTRLEN] = "";
+	char text[HOST_NAME_MAX + 1] = "", own[HOST_NAME_MAX + 1] = "";
 	unsigned char address[16];
 
 	if (size >= sizeof(text))
 		return false;
 	memcpy(text, host + brackets, size);
-	return !strcasecmp(text, "localhost") ||
+	gethostname(own, sizeof(own) - 1);
+	return !strcasecmp(text, "localhost") || (*own && !strcasecmp(text, own)) ||
 	       inet_pton(brackets ? AF_INET6 : AF_INET, text, address) == 1;
 }
 
@@ -326,7 +328,7 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (!is_for_this_machine(connection))
 		return reply_text(connection, MHD_HTTP_FORBIDDEN,
-				  "the server knows its address, and no name but localhost\n");
+				  "the server knows its address and the names of this machine only\n");
 	if (!strcmp(url, "/metrics"))
 		return metrics(data, connection);
 	if (!strcmp(url, "/"))
@@ -367,6 +369,7 @@ static int listen_at_path(const char *path)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	socklen_t size = offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat there;
 	mode_t mask;
 
 	if (!*path || strlen(path) >= sizeof(at.sun_path)) {
@@ -376,7 +379,8 @@ static int listen_at_path(const char *path)
 	memcpy(at.sun_path, path, strlen(path));
 	if (fd < 0)
 		die("%s: %s", path, strerror(errno));
-	if (connect(fd, (struct sockaddr *)&at, size) && errno == ECONNREFUSED)
+	if (!lstat(path, &there) && S_ISSOCK(there.st_mode) &&
+	    connect(fd, (struct sockaddr *)&at, size) && errno == ECONNREFUSED)
 		unlink(path);
 	mask = umask(0117);
 	if (bind(fd, (struct sockaddr *)&at, size) || listen(fd, 64))
@@ -443,9 +447,12 @@ static int serve(struct export *e, const sigset_t *set)
 	int fd = e->address ? -1 : systemd_socket();
 	struct timespec second = { .tv_sec = 1 };
 	struct MHD_Daemon *daemon;
+	struct stat own, now;
 
 	if (fd < 0)
 		fd = path ? listen_at_path(path) : listen_at_port(address);
+	if (path && lstat(path, &own))
+		path = NULL;
 	daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL,
 				  answer, e, MHD_OPTION_LISTEN_SOCKET, fd,
 				  MHD_OPTION_CONNECTION_LIMIT, 2 * MOST_CLIENTS,
@@ -459,7 +466,8 @@ static int serve(struct export *e, const sigset_t *set)
 	/* systemd still listens on its socket, so the server must not shut it down. */
 	MHD_quiesce_daemon(daemon);
 	MHD_stop_daemon(daemon);
-	if (path)
+	/* Somebody may have put another file there. */
+	if (path && !lstat(path, &now) && now.st_dev == own.st_dev && now.st_ino == own.st_ino)
 		unlink(path);
 	free(e->answers[false].text);
 	free(e->answers[true].text);
@@ -479,7 +487,7 @@ static bool fill(struct export *e, int fd)
 		return false;
 	}
 	write_metrics(e, file, false);
-	ok = !fflush(file) && !fchmod(fd, 0644) && !fsync(fd);
+	ok = !fflush(file) && !ferror(file) && !fchmod(fd, 0644) && !fsync(fd);
 	return !fclose(file) && ok;
 }
 

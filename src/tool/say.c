@@ -61,6 +61,7 @@ static const struct {
 	{ EOPNOTSUPP, "count it without a period, or on another target" },
 	{ EEXIST, "choose another name: name=TEXT" },
 	{ ENOSPC, "remove a breakpoint: they have few registers" },
+	{ EADDRNOTAVAIL, "give the address of one, by /proc/kallsyms: kprobe:0xADDRESS" },
 	{ ENODEV, "bring the CPU online, or count on all CPUs: -a" },
 	{ ESRCH, "the process has ended: look for its number again" },
 	{ ENOTTY, "load the module of this version: rmmod tally; modprobe tally" },

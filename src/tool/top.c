@@ -31,6 +31,7 @@ enum sorting { BY_RATE, BY_COUNT, BY_NAME };
 
 /**
  * struct top - state of the display
+ * @sorted:	the events in the order of the screen
  * @delay:	time between two updates, in nanoseconds
  * @sorting:	order of the events
  * @first:	number of the first event on the screen
@@ -40,6 +41,7 @@ enum sorting { BY_RATE, BY_COUNT, BY_NAME };
  */
 struct top {
 	struct running_list events;
+	struct running **sorted;
 	__u64 delay;
 	enum sorting sorting;
 	bool once;
@@ -148,7 +150,9 @@ static void update(struct top *t)
 {
 	running_look(&t->events);
 	running_read(&t->events);
-	qsort_r(t->events.list, t->events.nr, sizeof(*t->events.list), compare, &t->sorting);
+	t->sorted = need(realloc(t->sorted, (t->events.nr + 1) * sizeof(*t->sorted)));
+	memcpy(t->sorted, t->events.list, t->events.nr * sizeof(*t->sorted));
+	qsort_r(t->sorted, t->events.nr, sizeof(*t->sorted), compare, &t->sorting);
 }
 
 static void pause_for(__u64 ns)
@@ -178,7 +182,7 @@ static int print_once(struct top *t)
 	head(text, sizeof(text), 32);
 	puts(text);
 	for (i = 0; i < t->events.nr; i++) {
-		columns(t->events.list[i], 32, text, sizeof(text));
+		columns(t->sorted[i], 32, text, sizeof(text));
 		puts(text);
 	}
 	return 0;
@@ -231,7 +235,7 @@ static void draw(struct top *t)
 		move(2 + i, 0);
 		clrtoeol();
 		if (t->first + i < t->events.nr)
-			draw_event(t, t->events.list[t->first + i], name_width);
+			draw_event(t, t->sorted[t->first + i], name_width);
 	}
 	move(LINES - 1, 0);
 	addnstr("q quit  r rate  c count  n name  p pause  up/down", COLS - 1);
@@ -378,6 +382,7 @@ int command_top(int argc, char **argv)
 	t.unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	t.events.device = device_or_die();
 	status = t.once ? print_once(&t) : run(&t);
+	free(t.sorted);
 	running_free(&t.events);
 	close(t.events.device);
 	return status;

@@ -69,7 +69,7 @@ is "$(awk '$6 + 0 > 100' $tally/events)" '' 'no part is more than the whole'
 is "$(create r11 name=both)" OK 'an event on all CPUs'
 shared_on_0() { awk '$1 == 0 { exit !($5 && $5 < $4 * 0.9) }' $tally/both/per_cpu; }
 ok 'which shares the PMU of CPU 0' wait_for 60 shared_on_0
-wr $tally/disable both >/dev/null
+"$here/tally" disable both
 cat $tally/both/per_cpu >$tmp/parts
 estimate=$(awk '$5 { sum += $3 * ($4 > $5 ? $4 / $5 : 1) } END { printf "%.0f", sum }' $tmp/parts)
 whole=$(awk '{ v += $3; e += $4; r += $5 } END { printf "%.0f", v * e / r }' $tmp/parts)

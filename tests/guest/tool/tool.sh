@@ -118,7 +118,7 @@ t 1 top </dev/null
 errs 'no terminal'
 t 0 export --once
 says '^tally_event_total{event="faults",what="page-faults",owner="tally",cpu="all"} [0-9]'
-says '^tally_event_state{event="set/cs",.*,set="set",tally_event_state="active"} 1$'
+says '^tally_event_state{event="set/cs",.*,set="set"} 2$'
 is "$(tail -n 1 $out)" '# EOF' 'it ends as OpenMetrics do'
 t 2 export --listen 127.0.0.1
 t 2 export --textfile a --listen :1
@@ -154,11 +154,11 @@ t 1 stat -G /none true
 remedied 'there is no such cgroup'
 t 1 stat -C 99 true
 t 0 stat --attach faults true
+errs ' faults '
 is "$(create 'task-clock cpu=0 name=tclk')" OK 'a clock'
 t 0 stat --attach tclk true
 errs ' msec  *tclk'
 is "$(remove tclk)" OK 'which goes'
-errs ' faults '
 t 1 stat --attach nobody true
 remedied 'there is no such event'
 t 0 stat -a -x, -e page-faults sleep 0.1
