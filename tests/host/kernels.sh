@@ -214,7 +214,7 @@ skips_other_suites() {
 	[ $status = 0 ] && diff <(sed 's/^ok [0-9]* - //' "$work/out") - <<-END
 		compile: the lists of Debian's kernels
 		compile-6.1-rt-x86_64: W=1, module, debian-6.1.0-11-rt-amd64
-		compile-7-stock-x86_64: W=1, module and test modules, debian-7 # SKIP could not download linux-headers-7.3.4+deb13-amd64=7.3.4-1
+		compile-7-stock-x86_64: W=1, module and test modules, debian-7.3.4+deb13-amd64 # SKIP could not download linux-headers-7.3.4+deb13-amd64=7.3.4-1
 		compile: kernels of other suites than bookworm # SKIP none can be fetched now: nothing was built for them
 		1..4
 	END

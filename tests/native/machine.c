@@ -9,6 +9,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/kick.h"
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/pmu_files.h"
 #include "builder/builder.h"
@@ -149,6 +150,11 @@ int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 		return -EINVAL;
 	*addr = 0xffffffff81000000ULL + offset;
 	return strcmp(symbol, "vfs_read") && strcmp(symbol, "probe_me") ? -ENOENT : 0;
+}
+
+int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
+{
+	return 0;
 }
 
 u64 tally_addr_phys(u64 addr)
