@@ -106,7 +106,7 @@ static u64 scaled(const struct tally_event *ev)
 		estimate = tally_count_scaled(&part);
 		if (estimate == U64_MAX && part.running_ns < part.enabled_ns)
 			return U64_MAX;
-		/* What a PMU shows may fall, so a part may be less than 0. */
+		/* The value of a gauge may fall, so a part may be less than 0. */
 		sum += estimate;
 	}
 	return sum;
@@ -136,10 +136,11 @@ static void read_locked(struct tally_event *ev, bool whole, struct tally_count *
 		tell(ev, ev->counter->target.cpu, count);
 }
 
-static void read_all(struct tally_event *ev, bool whole, struct tally_count *count)
+static void read_all(struct tally_event *ev, bool whole, struct tally_count *count,
+		     u64 *estimate)
 {
 	mutex_lock(&ev->counter->lock);
-	read_locked(ev, whole, count, NULL);
+	read_locked(ev, whole, count, estimate);
 }
 
 /* Whether perf has the events of the counter's task locked. */
@@ -176,8 +177,7 @@ int tally_event_try_read(struct tally_event *ev, struct tally_count *count, u64 
 	u64 end = ktime_get_ns() + READ_TRY;
 
 	if (!c->target.task) {
-		mutex_lock(&c->lock);
-		read_locked(ev, false, count, estimate);
+		read_all(ev, false, count, estimate);
 		return 0;
 	}
 	do {
@@ -200,7 +200,7 @@ int tally_event_try_read(struct tally_event *ev, struct tally_count *count, u64 
 /* Reads the sum of all slots. An error state is no error: debugfs shows it as a word. */
 void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
 {
-	read_all(ev, false, count);
+	read_all(ev, false, count, NULL);
 }
 
 /*
@@ -225,7 +225,7 @@ u64 tally_event_read_gauge(struct tally_event *ev)
 /* As tally_event_read_all(), but resets of the event are ignored. */
 void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
 {
-	read_all(ev, true, count);
+	read_all(ev, true, count, NULL);
 }
 
 /* Reads each slot, all by one look. Resets of the event are ignored. */
@@ -266,8 +266,7 @@ int tally_event_read_scaled(struct tally_event *ev, struct tally_count *count, u
 	if (tally_bad_ptr(ev) || tally_bad_ptr(count) || tally_bad_ptr(estimate))
 		return -EINVAL;
 	might_sleep();
-	mutex_lock(&ev->counter->lock);
-	read_locked(ev, false, count, estimate);
+	read_all(ev, false, count, estimate);
 	return count_error(count);
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_scaled);
