@@ -91,7 +91,7 @@ static inline u64 tally_ctx_offset(const struct perf_event *event)
 }
 
 #ifndef TALLY_HAVE_CTX_TIMEOFFSET
-/* What the time of an event without guests leaves out: that of guests that had the PMU. */
+/* Returns the time of guests that had the PMU, which an event that excludes guests leaves out. */
 static inline u64 tally_left_out(const struct perf_event *event, const struct perf_time_ctx *guest)
 {
 	return event->attr.exclude_guest ? READ_ONCE(guest->time) : 0;

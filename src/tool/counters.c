@@ -222,7 +222,7 @@ static void add_value(struct total *total, struct part *part, const struct libta
 	part->value = v->value;
 	part->enabled = v->enabled;
 	part->running = v->running;
-	/* What a PMU shows may fall. */
+	/* The value of a gauge may fall. */
 	since.scaled = (__s64)since.value;
 	if (since.running && since.running < since.enabled)
 		since.scaled *= (double)since.enabled / since.running;

@@ -174,7 +174,7 @@ static void try_cpu(void *data, int cpu)
 	c->on_cpus |= libtally_values_read(c->files[0], cpu, &value, 1, NULL) == 1;
 }
 
-/* What others own has its unit and scale, too, if the caller may see what it is. */
+/* An attached event has its unit and scale, too, if the caller may see what it counts. */
 static void add_attached(struct stat *s)
 {
 	struct libtally_running about = { 0 };
@@ -218,7 +218,7 @@ static void attach(struct stat *s)
 	c->rows->cpu = -1;
 	c->rows->totals = need(calloc(1, sizeof(*c->rows->totals)));
 	c->nr_rows = 1;
-	/* That of a task, and what others own, cannot be read by CPU. */
+	/* An event of a task, and a file without CAP_PERFMON, cannot be read by CPU. */
 	each_possible(try_cpu, c);
 	counters_begin(c, c->on_cpus);
 }

@@ -238,7 +238,7 @@ static void print_rough(const struct stat_print *p)
 		memset(&sum, 0, sizeof(sum));
 		for (r = 0; r < p->counters->nr_rows; r++)
 			total_add(&sum, &p->totals[r * nr + e]);
-		/* What has counted nowhere is no estimate. */
+		/* An event that has counted nowhere has no estimate. */
 		if (sum.running && sum.rough > sum.enabled / 100)
 			fprintf(p->options->file,
 				" %s: a rough estimate: of %.0f%% of the time, less than a tenth was counted\n",

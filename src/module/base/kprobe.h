@@ -15,7 +15,7 @@ struct tally_kprobe {
 	unsigned int number;
 };
 
-/* What is said of a name for which tally_kprobe_check() returns EADDRNOTAVAIL */
+/* The sentence for a name that tally_kprobe_check() refuses with EADDRNOTAVAIL */
 #define TALLY_SEVERAL	"several functions are called '%.40s'"
 
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr);

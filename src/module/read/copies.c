@@ -175,13 +175,13 @@ static struct tally_shared *shared_of(const struct tally_publisher *p, unsigned 
 	return p->quiet ? &p->members[0]->shared[slot] : NULL;
 }
 
-/* Takes it for a moment. Returns false if somebody else has it. */
-static bool take_shared(struct tally_shared *shared)
+/* Locks the shared count for a moment. Returns false if another writer has it. */
+static bool lock_shared(struct tally_shared *shared)
 {
 	return !shared || !xchg(&shared->taken, true); /* O */
 }
 
-static void leave_shared(struct tally_shared *shared)
+static void unlock_shared(struct tally_shared *shared)
 {
 	if (shared)
 		smp_store_release(&shared->taken, false); /* O */
@@ -234,7 +234,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	if (is_fresh(p, page))
 		return;
 	/* Another CPU takes both for a moment only, with interrupts disabled. */
-	while (!take_shared(shared))
+	while (!lock_shared(shared))
 		cpu_relax();
 	while (xchg(&page->writing, true)) /* O */
 		cpu_relax();
@@ -255,7 +255,7 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	}
 out:
 	smp_store_release(&page->writing, false); /* O */
-	leave_shared(shared);
+	unlock_shared(shared);
 }
 
 /*
@@ -281,10 +281,10 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		}
 		return;
 	}
-	if (is_fresh(p, page) || !take_shared(shared))
+	if (is_fresh(p, page) || !lock_shared(shared))
 		return;
 	if (xchg(&page->writing, true)) { /* O */
-		leave_shared(shared);
+		unlock_shared(shared);
 		return;
 	}
 	old = &page->copies[page->number & 1];
@@ -310,7 +310,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	}
 out:
 	smp_store_release(&page->writing, false); /* O */
-	leave_shared(shared);
+	unlock_shared(shared);
 	if (p->mapped)
 		tally_publish_mapped(p);
 }
