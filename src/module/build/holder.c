@@ -168,10 +168,11 @@ static void look_at_event(struct holder *h, const struct tally_event *ev)
 /* Names one of tally's events rather than another one of the same kind. */
 static void look_at_ours(struct holder *h)
 {
-	unsigned long number = 0;
 	struct tally_event *ev;
+	u64 id = 0;
 
-	for (; (ev = tally_registry_hold(&number)); number++) {
+	while ((ev = tally_registry_hold(id))) {
+		id = ev->id + 1;
 		if (ev->attr.exclusive ||
 		    (ev->attr.pinned && !h->exclusive && !h->watchdog))
 			look_at_event(h, ev);

@@ -103,13 +103,13 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	seq_putc(m, '\n');
 }
 
-/* The position is the number of an event, which is held. */
+/* The position is the id of an event, which is held. */
 static void *events_start(struct seq_file *m, loff_t *pos)
 {
-	unsigned long number = *pos;
-	struct tally_event *ev = tally_registry_hold(&number);
+	struct tally_event *ev = tally_registry_hold(*pos);
 
-	*pos = number;
+	if (ev)
+		*pos = ev->id;
 	return ev;
 }
 

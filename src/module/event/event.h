@@ -3,6 +3,7 @@
 #define TALLY_EVENT_H
 
 #include <linux/list.h>
+#include <linux/rbtree_types.h>
 #include <linux/seqlock.h>
 #include <linux/types.h>
 #include "base/count.h"
@@ -115,6 +116,7 @@ enum {
  * @node: link in a list of events that are being released
  * @user_node: link in tally_counter::users
  * @name_node: link in the table of names
+ * @id_node: link in the tree of ids
  * @id: number that no other event has while the module is loaded, and none of perf's
  * @attr: attributes that the event was built with, and its period
  * @given: text of what the event counts, without modifiers; empty if only @attr says it
@@ -170,6 +172,7 @@ struct tally_event {
 	struct list_head node;
 	struct list_head user_node;
 	struct hlist_node name_node;
+	struct rb_node id_node;
 	u64 id;
 	struct perf_event_attr attr;
 	char given[TALLY_EVENT_NAME_LEN];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry: all events by their numbers and by their names.
+ * The registry: all events by their ids and by their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -10,10 +10,10 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 #include <linux/wait.h>
-#include <linux/xarray.h>
 #include "builder/builder.h"
 #include "event/event.h"
 #include "builder/name.h"
@@ -26,8 +26,8 @@
  * go holds the event, see tally_registry_hold().
  */
 static DEFINE_MUTEX(events_lock);
-/* By the numbers of the events, which are their ids without IDS_BEGIN. */
-static DEFINE_XARRAY(events);
+/* By their ids. */
+static struct rb_root events = RB_ROOT;
 static DEFINE_HASHTABLE(names, 10);
 static LIST_HEAD(folders);
 static unsigned long nr_events;
@@ -42,11 +42,6 @@ static DECLARE_WAIT_QUEUE_HEAD(waits);
  */
 #define IDS_BEGIN	BIT_ULL(62)
 static u64 last_number;
-
-static unsigned long number_of(const struct tally_event *ev)
-{
-	return ev->id - IDS_BEGIN;
-}
 
 static u32 name_key(const char *name)
 {
@@ -105,7 +100,7 @@ static noinline void name_after(struct tally_event *ev, u64 number)
 			 module_name(ev->owner), number);
 }
 
-/* Names an event that nobody else can see yet. Returns 0, EEXIST or ENOMEM. */
+/* Names an event that nobody else can see yet. Returns 0 or EEXIST. */
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 {
 	bool given = b->given & TALLY_GIVEN_NAME;
@@ -127,8 +122,6 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		key = name_key(ev->name);
 		err = find_keyed(ev->name, key) || find_folder(ev->name) ? -EEXIST : 0;
 	} while (!given && err);
-	/* tally_registry_add() cannot fail. */
-	err = err ?: xa_reserve(&events, number_of(ev), GFP_KERNEL);
 	if (!err)
 		hash_add(names, &ev->name_node, key);
 	mutex_unlock(&events_lock);
@@ -138,10 +131,7 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 void tally_registry_unname(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
-	if (!hlist_unhashed(&ev->name_node)) {
-		hash_del(&ev->name_node);
-		xa_release(&events, number_of(ev));
-	}
+	hash_del(&ev->name_node);
 	mutex_unlock(&events_lock);
 }
 
@@ -266,10 +256,32 @@ void tally_registry_unname_folder(struct tally_folder_name *folder)
 	mutex_unlock(&events_lock);
 }
 
+static bool is_before(struct rb_node *node, const struct rb_node *of)
+{
+	return rb_entry(node, struct tally_event, id_node)->id <
+	       rb_entry(of, struct tally_event, id_node)->id;
+}
+
+/* Returns the event with the least id that is @id or more; NULL if there is none. */
+static struct tally_event *find_from(u64 id)
+{
+	struct rb_node *node = events.rb_node;
+	struct tally_event *ev, *found = NULL;
+
+	lockdep_assert_held(&events_lock);
+	while (node) {
+		ev = rb_entry(node, struct tally_event, id_node);
+		if (ev->id >= id)
+			found = ev;
+		node = ev->id < id ? node->rb_right : node->rb_left;
+	}
+	return found;
+}
+
 void tally_registry_add(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
-	xa_store(&events, number_of(ev), ev, GFP_KERNEL);
+	rb_add(&ev->id_node, &events, is_before);
 	ev->listed = true;
 	nr_events++;
 	mutex_unlock(&events_lock);
@@ -279,7 +291,7 @@ void tally_registry_add(struct tally_event *ev)
 static void unlist(struct tally_event *ev)
 {
 	lockdep_assert_held(&events_lock);
-	xa_erase(&events, number_of(ev));
+	rb_erase(&ev->id_node, &events);
 	ev->listed = false;
 	nr_events--;
 }
@@ -297,21 +309,21 @@ unsigned long tally_registry_count(void)
 }
 
 /**
- * tally_registry_hold - find an event by its number, and keep it from being freed
- * @number: least number of the event; receives the number of the event that was found
+ * tally_registry_hold - find the event with the next id, and keep it from being freed
+ * @id: the least id that the event may have
  *
- * Numbers grow in the order in which events are made. tally_registry_let() must follow, and the
+ * Ids grow in the order in which events are made. tally_registry_let() must follow, and the
  * release of the event waits for it.
  *
  * Context: Process context, may sleep.
- * Return: the event; NULL if no event has such a number.
+ * Return: the event; NULL if no event has such an id.
  */
-struct tally_event *tally_registry_hold(unsigned long *number)
+struct tally_event *tally_registry_hold(u64 id)
 {
 	struct tally_event *ev;
 
 	mutex_lock(&events_lock);
-	ev = xa_find(&events, number, ULONG_MAX, XA_PRESENT);
+	ev = find_from(id);
 	if (ev)
 		ev->holders++;
 	mutex_unlock(&events_lock);
@@ -352,8 +364,8 @@ int tally_registry_find(u64 id, const char *name,
 	int err = -ENOENT;
 
 	mutex_lock(&events_lock);
-	found = id ? xa_load(&events, id - IDS_BEGIN) : name_find(name);
-	if (found && found->listed)
+	found = id ? find_from(id) : name_find(name);
+	if (found && found->listed && (!id || found->id == id))
 		err = may(found);
 	if (!err)
 		what(found, data);
@@ -373,11 +385,10 @@ int tally_registry_find(u64 id, const char *name,
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
 			 void *data)
 {
-	unsigned long number = id < IDS_BEGIN ? 0 : id - IDS_BEGIN;
 	struct tally_event *next;
 
 	mutex_lock(&events_lock);
-	next = xa_find_after(&events, &number, ULONG_MAX, XA_PRESENT);
+	next = id < U64_MAX ? find_from(id + 1) : NULL;
 	if (next)
 		what(next, data);
 	mutex_unlock(&events_lock);
@@ -485,10 +496,11 @@ int tally_registry_take_line(const char *name, struct list_head *doomed, const c
 void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 {
 	struct tally_event *ev;
-	unsigned long number;
+	u64 id = 0;
 
 	mutex_lock(&events_lock);
-	xa_for_each(&events, number, ev) {
+	while ((ev = find_from(id))) {
+		id = ev->id + 1;
 		if (ev->owner != owner)
 			continue;
 		unlist(ev);

@@ -31,7 +31,7 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
 void tally_registry_unname(struct tally_event *ev);
 void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
-struct tally_event *tally_registry_hold(unsigned long *number);
+struct tally_event *tally_registry_hold(u64 id);
 void tally_registry_let(struct tally_event *ev);
 void tally_registry_wait(struct tally_event *ev);
 unsigned long tally_registry_count(void);
