@@ -161,12 +161,6 @@ void tally_cgroup_put(struct cgroup_subsys_state *css)
 		css_put(css);
 }
 
-/* Whether the cgroup, if any, is removed: it has no task any more. Any context. */
-bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css)
-{
-	return css && css_is_dying((struct cgroup_subsys_state *)css);
-}
-
 /* Returns the path, also of a cgroup that is removed, for kfree(); NULL without memory. */
 char *tally_cgroup_path(struct cgroup_subsys_state *css)
 {
@@ -200,11 +194,6 @@ void tally_cgroup_get(struct cgroup_subsys_state *css)
 
 void tally_cgroup_put(struct cgroup_subsys_state *css)
 {
-}
-
-bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css)
-{
-	return false;
 }
 
 char *tally_cgroup_path(struct cgroup_subsys_state *css)

@@ -406,8 +406,8 @@ static enum tally_state inherited_state(const struct tally_counter *c,
 	return TALLY_STATE_INACTIVE;
 }
 
-static enum tally_state perf_state(const struct tally_counter *c,
-				   const struct perf_event *event)
+static __always_inline enum tally_state perf_state(const struct tally_counter *c,
+						   const struct perf_event *event)
 {
 	int state;
 
@@ -440,16 +440,18 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 {
 	const struct tally_slot *s = &c->slots[slot];
 	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
-	int err = READ_ONCE(s->err);
 	enum tally_state state;
 	bool throttled;
 	unsigned int i;
+	int err;
 
 	if (tally_cgroup_is_removed(c->target.css))
 		return TALLY_STATE_EXITED;
-	/* ENODEV: the event is being banked. */
-	if (!event)
+	if (!event) {
+		err = READ_ONCE(s->err);
+		/* ENODEV: the event is being banked. */
 		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+	}
 	if (!c->target.task && tally_slot_detached(event))
 		return TALLY_STATE_OFFLINE;
 	state = perf_state(c, event);
