@@ -92,9 +92,10 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 
 /*
  * Returns the count as of the last look, estimated for all the time enabled. Each CPU has a share
- * of its PMU of its own, so each slot is estimated by its own times.
+ * of its PMU of its own, so each slot is estimated by its own times. Who wants no estimate does not
+ * pay for the copies here.
  */
-static u64 scaled(const struct tally_event *ev)
+static noinline u64 scaled(const struct tally_event *ev)
 {
 	struct tally_count part;
 	u64 estimate, sum = 0;
@@ -113,8 +114,8 @@ static u64 scaled(const struct tally_event *ev)
 }
 
 /* Called under tally_counter::lock, which it releases. @estimate may be NULL. */
-static void read_locked(struct tally_event *ev, bool whole, struct tally_count *count,
-			u64 *estimate)
+static __always_inline void read_locked(struct tally_event *ev, bool whole,
+					struct tally_count *count, u64 *estimate)
 {
 	unsigned int i;
 
@@ -136,8 +137,8 @@ static void read_locked(struct tally_event *ev, bool whole, struct tally_count *
 		tell(ev, ev->counter->target.cpu, count);
 }
 
-static void read_all(struct tally_event *ev, bool whole, struct tally_count *count,
-		     u64 *estimate)
+static __always_inline void read_all(struct tally_event *ev, bool whole,
+				     struct tally_count *count, u64 *estimate)
 {
 	mutex_lock(&ev->counter->lock);
 	read_locked(ev, whole, count, estimate);
