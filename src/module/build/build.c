@@ -175,8 +175,8 @@ static int give_name(struct tally_event *ev, struct tally_builder *b)
 {
 	int err = tally_registry_name(ev, b);
 
-	if (err != -EEXIST)
-		return err ? tally_builder_failed(b, err, -1) : 0;
+	if (!err)
+		return 0;
 	b->stage = TALLY_STAGE_SETTINGS;
 	return tally_bad_in(b, TALLY_FIELD_NAME, err, "the name is taken");
 }
