@@ -437,7 +437,7 @@ int tally_event_retry(struct tally_event *ev, bool *began)
 	return err;
 }
 
-/* Enables the only member of a set. It begins, and can be read locally, at once. */
+/* Enables a member of a set that begins alone. It can be read locally at once. */
 int tally_event_begin(struct tally_event *ev)
 {
 	int err;

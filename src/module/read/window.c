@@ -12,6 +12,7 @@
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
  *    without the lock. A section relies on the views of the members: I.
  */
+#include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include "base/ptr.h"
@@ -89,17 +90,18 @@ static bool begin(struct tally_set *set, u64 members)
 	       tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
-/* A set with one member needs no moment that is common to several. */
-static int begin_alone(struct tally_set *set)
+/* A member that begins alone needs no moment that is common to several. */
+static int begin_alone(struct tally_set *set, unsigned int i)
 {
-	struct tally_event *ev = set->members[0];
+	struct tally_event *ev = set->members[i];
 	int err;
 
 	if (ev->overflow)
-		set->throttled[0] = tally_event_throttled(ev);
+		set->throttled[i] = tally_event_throttled(ev);
 	err = tally_event_begin(ev);
+	set->ragged |= set->nr > 1;
 	set->begun = true;
-	set->on = 1;
+	set->on |= BIT_ULL(i);
 	smp_store_release(&set->open, true); /* L */
 	return err;
 }
@@ -120,8 +122,12 @@ int tally_set_on(struct tally_set *set, u64 members)
 	unsigned int i;
 
 	lockdep_assert_held(&set->lock);
-	if (set->nr == 1 && !set->on)
-		return begin_alone(set);
+	if (is_power_of_2(members) && !(members & set->on)) {
+		i = __ffs64(members);
+		/* A look finds whether a member is throttled that others may be read with. */
+		if (set->nr == 1 || !set->members[i]->overflow)
+			return begin_alone(set, i);
+	}
 	while (left) {
 		i = tally_set_next(&left);
 		/* A member that has ended by itself begins alone. */
