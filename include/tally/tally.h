@@ -921,8 +921,10 @@ void tally_builder_exclusive(struct tally_builder *b);
  * @mask: flags of enum tally_exclude, instead of the default; 0 counts everything.
  *	tally_build() returns EINVAL for unknown bits.
  *
- * As in perf, an event counts 0 if nothing is left of it, but clock events count all
- * time, whatever is excluded.
+ * perf takes any of these, and counts 0 of what never happens in the rest, such as context
+ * switches in user space, or counts what is excluded: clocks count all time, and no software event
+ * leaves out the host. tally_build() returns EINVAL for such an event. What a PMU of hardware counts
+ * is left to its driver.
  *
  * Context: Any context.
  */

@@ -143,6 +143,11 @@ int tally_tracepoint_id(const char *system, const char *event)
 	return strcmp(system, "sched") || strcmp(event, "sched_switch") ? -ENOENT : 314;
 }
 
+bool tally_tracepoint_is_uprobe(const char *system, const char *event)
+{
+	return false;
+}
+
 /* Instructions have 4 bytes. There can be no probe on notify_die(). */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {

@@ -11,7 +11,7 @@ CC := clang
 CHECK := address
 here := tests/native
 module := builder/name builder/generic builder/line builder/builder builder/check \
-	  builder/attr builder/sampling builder/sample_fields base/terms base/queue \
+	  builder/attr builder/levels builder/sampling builder/sample_fields base/terms base/queue \
 	  base/payload base/count base/alias filter/filter filter/match filter/fields record/ring
 suites := name line filter queue queue_race storm ring payload count
 

@@ -310,6 +310,21 @@ int tally_tracepoint_id(const char *system, const char *event)
 #endif
 }
 
+/* Whether a tracepoint was made of a uprobe. Process context, may sleep. */
+bool tally_tracepoint_is_uprobe(const char *system, const char *event)
+{
+	bool is_uprobe = false;
+#ifdef CONFIG_EVENT_TRACING
+	struct trace_event_file *file = trace_get_event_file(NULL, system, event);
+
+	if (IS_ERR(file))
+		return false;
+	is_uprobe = file->event_call->flags & TRACE_EVENT_FL_UPROBE;
+	trace_put_event_file(file);
+#endif
+	return is_uprobe;
+}
+
 /* A disabled kprobe, which is removed at once, finds the address by perf's own rules. */
 static int try_kprobe(struct kprobe *kp)
 {

@@ -28,6 +28,7 @@ int tally_pmus_walk(int (*fn)(struct device *dev, void *data), void *data);
 int tally_pmu_check_freq(u64 hz);
 int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
+bool tally_tracepoint_is_uprobe(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
 int tally_address_check(u64 addr);
 

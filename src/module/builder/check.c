@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include "arch/breakpoint.h"
 #include "builder/builder.h"
+#include "builder/levels.h"
 #include "builder/sample_fields.h"
 #include "compat.h"
 #include "base/payload.h"
@@ -443,6 +444,21 @@ static int check_given(struct tally_builder *b)
 	return 0;
 }
 
+/* A file's event is as perf has it. */
+static int check_levels(struct tally_builder *b, const struct perf_event_attr *attr)
+{
+	char copy[sizeof(b->event)];
+	char *event = copy;
+	const char *system, *why;
+
+	if (b->flags & TALLY_BUILDER_FILE)
+		return 0;
+	strscpy(copy, b->event, sizeof(copy));
+	system = strsep(&event, strchr(copy, '/') ? "" : ":");
+	why = tally_levels_why(attr, system, event, !attr->sample_period || b->window_ns);
+	return why ? tally_bad(b, -EINVAL, "%s", why) : 0;
+}
+
 /**
  * tally_builder_check - check all settings that need neither the target nor the PMU
  * @b: the builder
@@ -457,7 +473,8 @@ int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
 		return b->err;
 	*attr = b->attr;
 	if (check_given(b) || tally_builder_check_bits(b, attr) || check_exec(b, attr) ||
-	    check_inherit(b, attr) || check_sampling(b, attr) || check_what(b, attr))
+	    check_inherit(b, attr) || check_sampling(b, attr) || check_what(b, attr) ||
+	    check_levels(b, attr))
 		return b->err;
 	attr->disabled = 1;
 	attr->read_format = 0;

@@ -23,6 +23,7 @@
 #include <tally/tally.h>
 #include "compat.h"
 #include "builder/generic.h"
+#include "builder/levels.h"
 #include "builder/name.h"
 #include "base/kprobe.h"
 #include "base/pmu.h"
@@ -319,6 +320,8 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 {
 	size_t len = strlen(text);
 	char *modifiers = NULL;
+	bool by_number = strchr(text, '/');
+	const char *wrong;
 	int err;
 
 	if (!*text) {
@@ -330,7 +333,17 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 		return err;
 	tally_name_defaults(attr);
 	*modifiers_at = modifiers ? modifiers - text : len;
-	return modifiers ? tally_name_modify(attr, modifiers, why, size) : 0;
+	if (!modifiers)
+		return 0;
+	err = tally_name_modify(attr, modifiers, why, size);
+	if (err)
+		return err;
+	/* The text is now in parts: the system of a tracepoint, and its name. */
+	wrong = tally_levels_why(attr, text, by_number ? NULL : text + strlen(text) + 1, false);
+	if (!wrong)
+		return 0;
+	strscpy(why, wrong, size);
+	return -EINVAL;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_parse);
 

@@ -78,6 +78,27 @@ bad EINVAL 'kprobe:do_exit+x' "bad offset 'x'"
 bad EINVAL 'kretprobe:do_exit+1' 'no offset'
 bad EINVAL 'kprobe:0xzz'
 
+# ---- levels in which the event cannot happen, or which it cannot leave out
+
+for event in cs:u migrations:u cgroup-switches:u 'cs exclude=kernel' software/config=3/u \
+	'{page-faults,cs}:u' sched:sched_switch:u raw_syscalls:sys_enter:u kprobe:do_exit:u \
+	kretprobe:do_exit:u 'kprobe:do_exit exclude=kernel'; do
+	bad EINVAL "$event" 'only in the kernel, which is excluded'
+done
+for event in page-faults:h 'page-faults exclude=user,kernel,hv' task-clock:h cs:h \
+	'cpu-clock:h cpu=0 period=1000000'; do
+	bad EINVAL "$event" 'only in user space and the kernel'
+done
+for event in page-faults:G 'cs exclude=host' task-clock:G sched:sched_switch:G kprobe:do_exit:G; do
+	bad EINVAL "$event" 'only in the host'
+done
+for event in cs:I task-clock:I sched:sched_switch:I; do
+	bad EINVAL "$event" 'in the idle task, too'
+done
+for event in task-clock:u cpu-clock:k 'task-clock exclude=user' 'cpu-clock:u cpu=0 budget=1/1s'; do
+	bad EINVAL "$event" 'a clock counts in user space and in the kernel'
+done
+
 # ---- options
 
 bad EINVAL 'page-faults what' "unknown option 'what'"

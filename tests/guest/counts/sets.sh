@@ -86,7 +86,7 @@ fi
 # ---- one interrupt for all members
 
 calls() { awk '/[Ff]unction call/ { print $3 }' /proc/interrupts; }
-is "$(create '{cs,page-faults,dummy,faults:u,cs:u,minor-faults,major-faults,cpu-migrations}' \
+is "$(create '{cs,page-faults,dummy,faults:u,cs:k,minor-faults,major-faults,cpu-migrations}' \
 	cpu=1 name=eight)" OK 'a set of eight on CPU 1'
 before=$(calls)
 echo "$tally/eight/values 200" | as cpu 0 sh -c \

@@ -242,7 +242,7 @@ static int rdpmc(void)
 
 static int lines(void)
 {
-	if (parse_it("cs:u") || line_it(TALLY_LINE_CREATE, "cs name=tried"))
+	if (parse_it("cs:k") || line_it(TALLY_LINE_CREATE, "cs name=tried"))
 		return 0;
 	return !line_it(TALLY_LINE_REMOVE, "tried");
 }

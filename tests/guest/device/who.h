@@ -362,7 +362,7 @@ static int line(void)
 
 static int parse(void)
 {
-	return parse_it("cs:u") ? errno : 0;
+	return parse_it("cs:k") ? errno : 0;
 }
 
 static int parse_kprobe(void)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Levels that events of software cannot leave out, or never happen in.
+ *
+ * perf takes any levels for such an event, and looks at the registers of the moment. An event that
+ * happens only in the kernel has a count of 0 in user space. Guests, the hypervisor and the idle
+ * task are not told apart: the event counts all that happens in the host.
+ */
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
+#include "base/pmu.h"
+#include "builder/levels.h"
+#include "compat.h"
+
+enum place {
+	PLACE_UNKNOWN,
+	PLACE_KERNEL,
+	PLACE_USER,
+	PLACE_BOTH,
+};
+
+static enum place place_of_software(u64 config)
+{
+	switch (config) {
+	case PERF_COUNT_SW_CONTEXT_SWITCHES:
+	case PERF_COUNT_SW_CPU_MIGRATIONS:
+	case PERF_COUNT_SW_CGROUP_SWITCHES:
+		return PLACE_KERNEL;
+	/* These are for other records than counts. */
+	case PERF_COUNT_SW_DUMMY:
+	case PERF_COUNT_SW_BPF_OUTPUT:
+		return PLACE_UNKNOWN;
+	default:
+		return PLACE_BOTH;
+	}
+}
+
+/* A system call's tracepoints show perf the registers of the program, others those of the kernel. */
+static enum place place_of_tracepoint(const char *system, const char *event)
+{
+	if (!event || !strcmp(system, "tracepoint"))
+		return PLACE_UNKNOWN;
+	if (!strcmp(system, "syscalls"))
+		return PLACE_BOTH;
+	return tally_tracepoint_is_uprobe(system, event) ? PLACE_USER : PLACE_KERNEL;
+}
+
+static enum place place_of(const struct perf_event_attr *attr, const char *system,
+			   const char *event)
+{
+	if (attr->type == PERF_TYPE_SOFTWARE)
+		return place_of_software(attr->config);
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		return place_of_tracepoint(system, event);
+	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe") ?
+	       PLACE_KERNEL : PLACE_UNKNOWN;
+}
+
+/**
+ * tally_levels_why - find out whether the levels of an event mean what they say
+ * @attr: attributes of the event
+ * @system: the system of a tracepoint
+ * @event: its name there; NULL for a tracepoint by its number, and for other events
+ * @counts: the event counts; if not, it may also have only samples
+ *
+ * Context: Process context, may sleep.
+ * Return: NULL if they do, or if the event's PMU decides; else a sentence that says why not.
+ */
+const char *tally_levels_why(const struct perf_event_attr *attr, const char *system,
+			     const char *event, bool counts)
+{
+	bool clock = tally_attr_is_clock(attr);
+	enum place place;
+
+	if (!attr->exclude_user && !attr->exclude_kernel && !attr->exclude_host &&
+	    !attr->exclude_idle)
+		return NULL;
+	place = place_of(attr, system, event);
+	if (place == PLACE_UNKNOWN)
+		return NULL;
+	if (attr->exclude_host)
+		return "the event happens only in the host, which is excluded";
+	if (attr->exclude_user && attr->exclude_kernel)
+		return "the event happens only in user space and the kernel, which are excluded";
+	if (attr->exclude_kernel && place == PLACE_KERNEL)
+		return "the event happens only in the kernel, which is excluded";
+	if (attr->exclude_user && place == PLACE_USER)
+		return "the event happens only in user space, which is excluded";
+	if (clock && !counts)
+		return NULL;
+	/* The idle task has no faults. */
+	if (attr->exclude_idle && (clock || place == PLACE_KERNEL))
+		return "the event is counted in the idle task, too, which cannot be excluded";
+	return clock ? "a clock counts in user space and in the kernel; only its samples leave one out" :
+		       NULL;
+}
+EXPORT_SYMBOL_TALLY_KUNIT(tally_levels_why);
