@@ -197,8 +197,9 @@ void wanted_restrict(struct wanted_list *events, int device)
 {
 	struct libtally_target target;
 	const struct place itself = { .pid = 0, .cpu = -1 };
+	char *name, why[LIBTALLY_ERROR_SIZE];
+	struct perf_event_attr attr;
 	struct wanted *w;
-	char *name;
 	int fd;
 
 	for (w = events->list; w < events->list + events->nr; w++) {
@@ -214,8 +215,28 @@ void wanted_restrict(struct wanted_list *events, int device)
 		w->attr.exclude_hv = 1;
 		if (asprintf(&name, strpbrk(w->name, ":/") ? "%su" : "%s:u", w->name) < 0)
 			need(NULL);
+		/* In user space, a context switch never happens. */
+		if (libtally_device_parse(device, name, &attr, sizeof(attr), why) == -EINVAL) {
+			w->error = -EOPNOTSUPP;
+			strcpy(w->why, target.error);
+			free(name);
+			continue;
+		}
 		free(w->name);
 		w->name = name;
+	}
+}
+
+void wanted_counts(struct wanted_list *events)
+{
+	struct wanted *w;
+
+	for (w = events->list; w < events->list + events->nr; w++) {
+		if (w->error || !is_clock(&w->attr) ||
+		    !(w->attr.exclude_user || w->attr.exclude_kernel || w->attr.exclude_idle))
+			continue;
+		w->error = -EINVAL;
+		strcpy(w->why, "a clock counts in user space and in the kernel, and in the idle task");
 	}
 }
 

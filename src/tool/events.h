@@ -44,9 +44,12 @@ bool is_clock(const struct perf_event_attr *attr);
 void wanted_add_pfm(struct wanted_list *events, const char *text);
 /*
  * Lets events count user space only that the caller may not count in the kernel, not even of
- * this process, as perf does. Their names get the modifier u.
+ * this process, as perf does. Their names get the modifier u. What never happens in user space gets
+ * an error.
  */
 void wanted_restrict(struct wanted_list *events, int device);
+/* Gives clocks that are to leave something out an error: they can for samples only. */
+void wanted_counts(struct wanted_list *events);
 void wanted_free(struct wanted_list *events);
 
 #endif /* TALLY_TOOL_EVENTS_H */

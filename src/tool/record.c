@@ -323,6 +323,9 @@ static void choose_events(struct record *r, const char *usual)
 		set_up(r, w);
 	}
 	wanted_restrict(&r->events, r->device);
+	for (w = r->events.list; w < r->events.list + r->events.nr; w++)
+		if (w->error)
+			fail(w, w->error, w->why);
 }
 
 /*

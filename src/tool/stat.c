@@ -156,6 +156,7 @@ static void add_events(struct stat *s)
 	}
 	if (!s->nr_lists)
 		wanted_add(&s->events, s->device, USUAL);
+	wanted_counts(&s->events);
 	for (e = 0; e < s->events.nr; e++) {
 		struct wanted *w = &s->events.list[e];
 

@@ -267,6 +267,7 @@ static void open_event(struct watch *w, int device)
 	const struct wanted *e;
 
 	wanted_add(&w->events, device, w->event);
+	wanted_counts(&w->events);
 	e = w->events.list;
 	if (w->events.nr != 1 || e->group >= 0)
 		bad_condition(w);

@@ -215,7 +215,11 @@ says '^12$'
 errs ' task-clock '
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
-t 0 stat -e '{page-faults:u,task-clock:u}' true
+t 0 stat -e '{page-faults:u,task-clock}' true
+for event in cs:u '{page-faults,cs}:u' page-faults:h sched:sched_switch:u task-clock:u cpu-clock:I; do
+	run 1 tally stat -e "$event" true
+	errs 'happens only in\|a clock counts in'
+done
 errs ' page-faults:u .*/sec'
 if has_pmu; then
 	t 0 stat -e cycles,instructions true
@@ -332,7 +336,14 @@ if as nobody tally stat -e page-faults true 2>/dev/null; then
 	ok 'a file was written' test -s $tmp/open/perf.data
 	run 0 as nobody tally doctor
 	says '^note  rights: this user may count own programs, with the kernel'
+	# Without the kernel, where a context switch happens, it is no 0.
 	echo 2 >/proc/sys/kernel/perf_event_paranoid
+	run 0 as nobody tally stat -e page-faults,cs,task-clock true
+	errs ' page-faults:u '
+	errs '<not supported> .*cs'
+	errs 'the kernel: needs CAP_PERFMON'
+	run 1 as nobody tally record -q -e cs -o $tmp/open/perf.data true
+	errs 'the kernel: needs CAP_PERFMON'
 else
 	like "$(uname -r)" '6.1.*' 'only 6.1 hides the level'
 fi
