@@ -136,11 +136,12 @@ x86_64)
 	;;
 esac
 # Of a task alone, whose last faults are those of new pages: a fault that copies a page finds one.
-# The handler in a work may have seen the first fault only when the direct one has seen all.
+# The handler in a work may have seen the first fault only when the direct one has seen all. Each CPU
+# has works of its own: on one CPU, the last fault comes last.
 seen_all() {
 	[ "$(seen direct calls)" -ge 3 ] && called "$(seen direct calls)"
 }
-begin_task "$here/task"
+begin_task "$here/as" cpu 0 "$here/task"
 order touch 1
 begin 'page faults' line="page-faults:u pid=$child" type=$((addr | phys))
 order touch 3
