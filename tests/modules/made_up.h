@@ -60,22 +60,32 @@ struct made_up {
 	struct perf_raw_record raw;
 };
 
-/* At most sample_max_stack branches, as perf_sample_save_brstack() of later kernels. */
-static inline void made_up_branches(struct made_up *m, u16 most)
+/*
+ * At most sample_max_stack branches, as perf_sample_save_brstack() of later kernels. The last one
+ * leads to the branch_sample_type that the driver has seen.
+ */
+static inline void made_up_branches(struct made_up *m, const struct perf_event_attr *attr)
 {
 	struct perf_branch_stack *br = (void *)m->branches;
 	unsigned int i;
 
-	br->nr = min_t(u16, most, MADE_UP_BRANCHES);
+	br->nr = min_t(u16, attr->sample_max_stack, MADE_UP_BRANCHES);
 	br->hw_idx = MADE_UP_HW_IDX;
 	for (i = 0; i < MADE_UP_BRANCHES; i++) {
 		br->entries[i].from = MADE_UP_IP + 16 * i;
 		br->entries[i].to = 0x400000 + 16 * i;
 		br->entries[i].mispred = i & 1;
 		br->entries[i].predicted = !(i & 1);
+		br->entries[i].in_tx = i != 0;
+		br->entries[i].abort = i == 2;
 		br->entries[i].cycles = 100 + i;
+		br->entries[i].type = i == 2 ? PERF_BR_EXTEND_ABI : PERF_BR_COND_CALL + i;
+		br->entries[i].new_type = i == 2 ? PERF_BR_NEW_FAULT_DATA : 0;
+		br->entries[i].spec = PERF_BR_SPEC_WRONG_PATH + i;
+		br->entries[i].priv = PERF_BR_PRIV_USER + i;
 		m->counters[i] = 0x1000 + i;
 	}
+	br->entries[MADE_UP_BRANCHES - 1].to = attr->branch_sample_type;
 }
 
 /*
@@ -150,7 +160,7 @@ static inline void made_up_sample(struct made_up *m, struct perf_sample_data *da
 		m->bytes[i] = 0x80 + i;
 	m->raw.frag.size = MADE_UP_RAW;
 	m->raw.frag.data = m->bytes;
-	made_up_branches(m, event->attr.sample_max_stack);
+	made_up_branches(m, &event->attr);
 
 	fields &= event->attr.sample_type;
 	perf_sample_data_init(data, 0, MADE_UP_PERIOD);

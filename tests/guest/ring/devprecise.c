@@ -156,6 +156,22 @@ static void same_branches(void)
 	}
 }
 
+/* The driver's last branch leads to the bits that it has seen. */
+static void same_branch_bits(void)
+{
+	uint64_t bits, bit;
+	char what[64];
+
+	for (bit = PERF_SAMPLE_BRANCH_ANY; bit <= PERF_SAMPLE_BRANCH_PRIV_SAVE; bit <<= 1) {
+		bits = bit | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL;
+		of_precise(PERF_SAMPLE_BRANCH_STACK);
+		attr.branch_sample_type = bits;
+		snprintf(what, sizeof(what), "M5 branches of %#llx", (unsigned long long)bit);
+		compare_both(what);
+		tell(has_word(bits), "%s: the driver has seen the bit", what);
+	}
+}
+
 static void same_chains(void)
 {
 	int most;
@@ -213,6 +229,7 @@ static void test_same(void)
 	same_fields();
 	same_precise();
 	same_branches();
+	same_branch_bits();
 	same_chains();
 	same_user();
 	other_clock();

@@ -5,7 +5,8 @@
  * PMU, so that perf has cycles and instructions where the machine has no PMU. With hybrid=1
  * there are two core PMUs: one serves CPUs with even numbers, the other one the rest.
  *
- * Cycles and instructions are time, by the CPU's clock, whatever an event excludes.
+ * Cycles and instructions are time, by the CPU's clock, whatever an event excludes. All other
+ * generic events and those of caches count what a test writes, each another multiple of it.
  *
  * As x86's driver does for precise events and fixed counters, stop() acts at once, but start()
  * only changes a shadow of the registers, which pmu_enable() writes out. Who starts an event
@@ -44,6 +45,9 @@ MODULE_PARM_DESC(max_precise, "highest precise_ip that the core PMU accepts");
 
 /* The PMU's interrupts never come, as where firmware or a hypervisor keeps them. */
 static bool mute;
+
+/* What the event leaves out that was made last: a bit for each level of exclude=. */
+static u32 excluded;
 
 /* A task that writes the total of its own CPU runs a guest. */
 static bool vcpu;
@@ -86,6 +90,12 @@ static const struct core_pmu *core_of(const struct pmu *pmu)
 	return container_of(pmu, struct core_pmu, pmu);
 }
 
+/* Another one for each generic event, and for each event of a cache. */
+static u64 multiple_of(u64 config)
+{
+	return config >= PMU_EVENT_GENERIC ? 1 + (config & 0xff) : 1;
+}
+
 static u64 core_now(const struct perf_event *event)
 {
 	switch (event->hw.config) {
@@ -94,7 +104,8 @@ static u64 core_now(const struct perf_event *event)
 	case PMU_EVENT_INSTRUCTIONS:
 		return local_clock() / 2;
 	default:
-		return atomic64_read(&this_cpu_ptr(&core_cpus)->written);
+		return atomic64_read(&this_cpu_ptr(&core_cpus)->written) *
+		       multiple_of(event->hw.config);
 	}
 }
 
@@ -214,13 +225,30 @@ static void core_read(struct perf_event *event)
 	pmi_in(PMU_IN_READ);
 }
 
+/* Numbers caches, operations and results from 0 in one row. */
+static int cache_config(u64 cache, u64 *config)
+{
+	u64 id = cache & 0xff, op = cache >> 8 & 0xff, result = cache >> 16 & 0xff;
+
+	if (id >= PERF_COUNT_HW_CACHE_MAX || op >= PERF_COUNT_HW_CACHE_OP_MAX ||
+	    result >= PERF_COUNT_HW_CACHE_RESULT_MAX)
+		return -EINVAL;
+	*config = PMU_EVENT_CACHE | (id * PERF_COUNT_HW_CACHE_OP_MAX + op) *
+				    PERF_COUNT_HW_CACHE_RESULT_MAX | result;
+	return 0;
+}
+
 static int core_config(const struct perf_event *event, u64 *config)
 {
 	if (event->attr.type == event->pmu->type) {
 		*config = event->attr.config;
 		return 0;
 	}
-	if (event->attr.type != PERF_TYPE_HARDWARE || !(raw || hybrid))
+	if (!(raw || hybrid))
+		return -ENOENT;
+	if (event->attr.type == PERF_TYPE_HW_CACHE)
+		return cache_config(event->attr.config & U32_MAX, config);
+	if (event->attr.type != PERF_TYPE_HARDWARE)
 		return -ENOENT;
 	switch (event->attr.config & U32_MAX) {
 	case PERF_COUNT_HW_CPU_CYCLES:
@@ -231,7 +259,8 @@ static int core_config(const struct perf_event *event, u64 *config)
 		*config = PMU_EVENT_INSTRUCTIONS;
 		return 0;
 	default:
-		return -ENOENT;
+		*config = PMU_EVENT_GENERIC | (event->attr.config & 0xff);
+		return (event->attr.config & U32_MAX) < PERF_COUNT_HW_MAX ? 0 : -ENOENT;
 	}
 }
 
@@ -265,6 +294,9 @@ static int core_event_init(struct perf_event *event)
 	if (!core_group_fits(event))
 		return -EINVAL;
 	event->hw.config = config;
+	excluded = event->attr.exclude_user | event->attr.exclude_kernel << 1 |
+		   event->attr.exclude_hv << 2 | event->attr.exclude_idle << 3 |
+		   event->attr.exclude_host << 4 | event->attr.exclude_guest << 5;
 	return 0;
 }
 
@@ -455,6 +487,7 @@ int core_init(struct dentry *dir)
 	debugfs_create_file_unsafe("reads", 0400, dir, NULL, &reads_fops);
 	debugfs_create_bool("mute", 0600, dir, &mute);
 	debugfs_create_bool("vcpu", 0600, dir, &vcpu);
+	debugfs_create_u32("excluded", 0400, dir, &excluded);
 	if (!hybrid)
 		return core_register(raw ? "cpu" : "tally_core", type, 0);
 	err = core_register("tally_big", type, 0) ?: core_register("tally_little", -1, 1);

@@ -16,6 +16,9 @@ enum {
 	PMU_EVENT_WRITTEN = 0x01,	/* a test writes its total */
 	PMU_EVENT_CYCLES = 0x3c,	/* one each nanosecond */
 	PMU_EVENT_INSTRUCTIONS = 0xc0,	/* one each 2 nanoseconds */
+	/* Each of these is a multiple of PMU_EVENT_WRITTEN: multiple_of(). */
+	PMU_EVENT_GENERIC = 0x10000,	/* perf's other generic events of hardware */
+	PMU_EVENT_CACHE = 0x20000,	/* perf's events of caches */
 };
 
 /* The functions of the core PMU in which an interrupt can come. */

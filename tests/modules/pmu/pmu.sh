@@ -54,6 +54,38 @@ if [ $raw = 1 ]; then
 	remove c >/dev/null
 	remove i >/dev/null
 	results ./devpmu files
+
+	# Each event counts another multiple of what is written: no two are one.
+	total=$(cat $test_pmu/written0)
+	# multiple EVENT N
+	multiple() {
+		create "$1" cpu=0 name=e >/dev/null
+		total=$((total + 10))
+		echo $total >$test_pmu/written0
+		is "$(count e)" $((10 * $2)) "$1 is event number $(($2 - 1))"
+		remove e >/dev/null
+	}
+	for event in cache-references=2 cache-misses=3 branches=4 branch-misses=5 bus-cycles=6 \
+		stalled-cycles-frontend=7 stalled-cycles-backend=8; do
+		multiple "${event%=*}" $((${event#*=} + 1))
+	done
+	at=0
+	for cache in L1-dcache L1-icache LLC dTLB iTLB branch node; do
+		for op in load store prefetch; do
+			plural=s
+			[ $op != prefetch ] || plural=es
+			multiple $cache-$op$plural $((at + 1))
+			multiple $cache-$op-misses $((at + 2))
+			at=$((at + 2))
+		done
+	done
+	bit=1
+	for level in user kernel hv idle host guest; do
+		create "r1 cpu=0 exclude=$level name=e" >/dev/null
+		is "$(cat $test_pmu/excluded)" $bit "the driver is to leave out $level"
+		bit=$((2 * bit))
+		remove e >/dev/null
+	done
 fi
 as cpu 0 insmod tally_pmu_reads.ko raw=$raw
 module_results tally_pmu_reads
