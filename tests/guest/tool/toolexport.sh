@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=5 seconds=60
-# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--with-prometheus --sanitized --memory 2048" args=60 seconds=150
+# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--with-prometheus --sanitized --memory 2048" args=240 seconds=600
 #
 # tally export, scraped by a real Prometheus: promtool finds nothing to say, the target is up, and
 # queries give the counts that debugfs gives. Scrapes interrupt no CPU, slow and hostile clients
@@ -145,6 +145,23 @@ ok 'events of files are served if asked for' wait_for 60 with_files --files
 refused 'and not if not' with_files
 kill $stat
 wait $stat
+# Prometheus keeps each series for ever, so runs of other commands must add none.
+series() {
+	wait_for 60 fresh
+	last=$enabled
+	sed '1,/^.$/d' $tmp/answer | grep -vc '^#'
+}
+begun=$(series)
+# shellcheck disable=SC2016 # The helper's shell expands these.
+helper sh -c 'while :; do tally stat -e page-faults,cs -a true 2>/dev/null; echo >>$0; done' $tmp/runs
+i=0
+while [ $i -lt "$scrapes" ] || [ "$(wc -l <$tmp/runs)" -lt "$scrapes" ]; do
+	wait_for 60 fresh || fail 'a scrape'
+	last=$enabled
+	i=$((i + 1))
+done
+stop $helper_pid
+is "$(series)" "$begun" "after $i scrapes beside $(wc -l <$tmp/runs) runs of stat, there are as many series"
 
 # A page of another host may lead its name to 127.0.0.1.
 host() { scrape $port host "$1" /metrics; }
