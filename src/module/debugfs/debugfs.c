@@ -56,8 +56,7 @@ static void show_target(struct seq_file *m, const struct tally_counter *c)
 {
 	const struct tally_target *t = &c->target;
 
-	if (t->task)
-		seq_printf(m, "pid=%d", task_pid_nr(t->task));
+	tally_debugfs_show_pid(m, t);
 	if (t->task && t->cpu >= 0)
 		seq_putc(m, ',');
 	tally_debugfs_show_cgroup(m, t, ',');

@@ -154,6 +154,17 @@ static int precise_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(precise);
 
+/* Shows the task, if there is one, as the reader's PID namespace knows it. */
+void tally_debugfs_show_pid(struct seq_file *m, const struct tally_target *t)
+{
+	pid_t pid = t->task ? tally_target_pid(t) : 0;
+
+	if (pid)
+		seq_printf(m, "pid=%d", pid);
+	else if (t->task)
+		seq_puts(m, "pid=?");
+}
+
 /* Shows the cgroup, if there is one, with @end behind it. */
 void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t, char end)
 {
@@ -216,8 +227,9 @@ void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 	const struct tally_counter *c = ev->counter;
 
 	show_exclude(m, &ev->attr);
+	tally_debugfs_show_pid(m, &c->target);
 	if (c->target.task)
-		seq_printf(m, "pid=%d ", task_pid_nr(c->target.task));
+		seq_putc(m, ' ');
 	tally_debugfs_show_cgroup(m, &c->target, ' ');
 	if (c->target.cpu >= 0)
 		seq_printf(m, "cpu=%d ", c->target.cpu);

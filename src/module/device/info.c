@@ -93,14 +93,6 @@ int tally_ioc_info(void __user *arg)
 
 /* ---- TALLY_IOC_NEXT ---- */
 
-/* The PID in the caller's namespace; 0 if the task has none there. */
-static pid_t pid_of(const struct tally_event *ev)
-{
-	const struct task_struct *task = ev->counter->target.task;
-
-	return task ? task_pid_vnr((struct task_struct *)task) : -1;
-}
-
 /**
  * struct looking - one TALLY_IOC_NEXT
  * @next: the answer
@@ -155,6 +147,7 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 /* Called with the registry locked: waits for nobody, and interrupts no CPU. */
 static void describe_next(struct tally_event *ev, void *to)
 {
+	const struct tally_target *target = &ev->counter->target;
 	struct looking *l = to;
 	struct tally_next *n = &l->next;
 	bool see = may_see(ev, l->perfmon);
@@ -164,8 +157,8 @@ static void describe_next(struct tally_event *ev, void *to)
 	n->state = tally_event_state_now(ev);
 	rcu_read_unlock();
 	n->type = ev->attr.type;
-	n->cpu = ev->counter->target.cpu;
-	n->pid = pid_of(ev);
+	n->cpu = target->cpu;
+	n->pid = target->task ? tally_target_pid(target) : -1;
 	n->flags = ev->of_file ? TALLY_NEXT_OF_FILE : 0;
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
 	/* A generated name reveals what the event counts. */

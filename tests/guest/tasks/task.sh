@@ -21,6 +21,16 @@ order touch 1
 is "$(create page-faults pid=$child name=f)" OK 'an event by pid'
 is "$(cut -d' ' -f2 $tally/events)" "pid=$child" 'is listed with it'
 is "$(cat $tally/f/spec)" "page-faults pid=$child name=f" 'and in spec'
+if unshare -p -f true 2>/dev/null; then
+	is "$(unshare -p -f cat $tally/f/spec)" 'page-faults pid=? name=f' \
+		'but in another PID namespace it has no number'
+	is "$(unshare -p -f cut -d' ' -f2 $tally/events)" 'pid=?' 'nor in the list'
+	is "$(unshare -p -f sh -c 'wr '$tally'/create "page-faults pid=$$ name=within" >/dev/null
+		cat '$tally'/within/spec')" 'page-faults pid=1 name=within' 'a task there has the one of there'
+	is "$(remove within)" OK 'it goes'
+else
+	skip 'unshare cannot make a PID namespace' 'numbers of another PID namespace'
+fi
 is "$(state f)" inactive 'waiting for the task to run'
 is "$(cut -d' ' -f1 $tally/f/per_cpu)" any 'per_cpu has one line, for any CPU'
 is "$(count f)" 0 'nothing was counted yet'
