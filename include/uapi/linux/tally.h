@@ -655,7 +655,8 @@ struct tally_read {
  * @lost:	written: records without room
  * @throttled:	written: number of times that too many overflows turned the event off
  * @cgroup:	written: path of the cgroup whose tasks count, from the root of the hierarchy;
- *		empty for none. A longer path is cut.
+ *		empty for none. Of a longer path, "id:", the number of the cgroup, "..." and the
+ *		end of the path
  *
  * If the caller lacks CAP_PERFMON, the four numbers from @overflows on are 2^64 - 1, and @cgroup is
  * empty.

@@ -3,7 +3,16 @@
 #define TALLY_CGROUP_H
 
 #include <linux/cgroup.h>
+#include <linux/string_helpers.h>
 #include <linux/types.h>
+
+/*
+ * Flags and characters for string_escape_mem(). In a line, and in the files of an event, the path
+ * of a cgroup has \OOO, an octal number, for each byte that ends a word or a line, that does not
+ * print, or that is a backslash. tally_cgroup_unescape() reads this, and takes a backslash that
+ * has no octal digit behind it for itself: systemd's "a\x2db.slice" is a path as it stands.
+ */
+#define TALLY_CGROUP_ESCAPED	ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, " ;\\"
 
 int tally_cgroup_by_path(const char *path, u64 *id);
 int tally_cgroup_by_fd(int fd, u64 *id);
@@ -12,6 +21,14 @@ void tally_cgroup_get(struct cgroup_subsys_state *css);
 void tally_cgroup_put(struct cgroup_subsys_state *css);
 char *tally_cgroup_path(struct cgroup_subsys_state *css);
 
+/* Unescapes a path in place. Returns whether it is a path: it has no NUL inside. */
+static inline bool tally_cgroup_unescape(char *path)
+{
+	size_t len = string_unescape_inplace(path, UNESCAPE_OCTAL);
+
+	return len == strlen(path);
+}
+
 /* Whether the cgroup, if any, is removed: it has no task any more. Any context. */
 static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css)
 {
@@ -19,6 +36,16 @@ static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css
 	return css && css_is_dying((struct cgroup_subsys_state *)css);
 #else
 	return false;
+#endif
+}
+
+/* Returns the number of the cgroup. Any context. */
+static inline u64 tally_cgroup_id(const struct cgroup_subsys_state *css)
+{
+#ifdef CONFIG_CGROUP_PERF
+	return cgroup_id(css->cgroup);
+#else
+	return 0;
 #endif
 }
 

@@ -7,7 +7,8 @@
  *	page-faults pid=4711 inherit
  *	msr/config=0x0/ cpu=all disabled
  *
- * cpu=N|all  pid=N  cgroup=PATH  name=TEXT  period=N  freq=HZ  max_rate=N (0: unlimited)
+ * cpu=N|all  pid=N  cgroup=PATH (\040: a blank)  name=TEXT
+ * period=N  freq=HZ  max_rate=N (0: unlimited)
  * budget=N/LENGTH, with a LENGTH such as 10ms
  * exclude=user,kernel,hv,idle,host,guest  disabled  inherit  inherit_thread
  * pinned  exclusive  require  enable_on_exec  remove_on_exec  sigtrap
@@ -17,6 +18,7 @@
 #include <linux/string.h>
 #include <linux/string_helpers.h>
 #include <linux/time64.h>
+#include "base/cgroup.h"
 #include "base/ptr.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -98,7 +100,10 @@ static void parse_valued(struct tally_builder *b, const char *key, char *text)
 		if (parse_number(b, key, text, INT_MAX, &n))
 			tally_builder_on_pid(b, n);
 	} else if (!strcmp(key, "cgroup")) {
-		tally_builder_on_cgroup(b, text);
+		if (tally_cgroup_unescape(text))
+			tally_builder_on_cgroup(b, text);
+		else
+			tally_bad(b, -EINVAL, "cgroup=: a path has no NUL inside");
 	} else if (!strcmp(key, "period")) {
 		if (parse_number(b, key, text, U64_MAX, &n))
 			tally_builder_period(b, n);

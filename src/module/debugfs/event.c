@@ -173,7 +173,10 @@ void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t,
 	if (!t->css)
 		return;
 	seq_puts(m, "cgroup=");
-	seq_escape(m, path ?: "?", " \t\n\\");
+	if (path)
+		seq_escape_mem(m, path, strlen(path), TALLY_CGROUP_ESCAPED);
+	else
+		seq_putc(m, '?');
 	seq_putc(m, end);
 	kfree(path);
 }

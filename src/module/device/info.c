@@ -118,6 +118,18 @@ static bool may_see(const struct tally_event *ev, bool perfmon)
 	}
 }
 
+/* Of a path without room, writes the number of the cgroup, by which it differs, and the end. */
+static void put_path(struct tally_next *n, const char *path, u64 id)
+{
+	size_t len = strlen(path), used;
+
+	if (strscpy(n->cgroup, path, sizeof(n->cgroup)) >= 0)
+		return;
+	used = scnprintf(n->cgroup, sizeof(n->cgroup), "id:%llu...", id);
+	strscpy(n->cgroup + used, path + len - (sizeof(n->cgroup) - used - 1),
+		sizeof(n->cgroup) - used);
+}
+
 /* Fills in overflows and the cgroup. Without CAP_PERFMON, the numbers are U64_MAX. */
 static void describe_more(struct tally_event *ev, struct tally_next *n, bool perfmon)
 {
@@ -139,8 +151,8 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 		n->throttled = stats.throttled;
 	}
 	path = css ? tally_cgroup_path(css) : NULL;
-	if (!IS_ERR_OR_NULL(path))
-		strscpy(n->cgroup, path, sizeof(n->cgroup));
+	if (path)
+		put_path(n, path, tally_cgroup_id(css));
 	kfree(path);
 }
 

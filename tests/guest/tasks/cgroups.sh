@@ -71,6 +71,38 @@ for name in late off root; do
 	is "$(remove $name)" OK "$name is removed"
 done
 
+# ---- paths of any bytes
+
+# octal TEXT: prints each byte as a line may have it.
+octal() { printf %s "$1" | od -An -v -to1 | tr -d '\n' | sed 's/ /\\/g'; }
+# again PATH: an event of a cgroup whose spec makes the same event again.
+again() {
+	mkdir -p "$t/$1"
+	is "$(create "page-faults:u cgroup=$(octal "/t/$1") name=path")" OK "a cgroup $1"
+	spec=$(cat $tally/path/spec)
+	is "$(wc -w <$tally/path/spec) $(grep -c . $tally/path/spec)" '4 1' 'its spec has four words'
+	is "$(grep '^path ' $tally/events | wc -w)" 9 'and its line nine'
+	is "$(remove path)" OK 'it is removed'
+	is "$(create "$spec")" OK "and made by $spec"
+	is "$(cat $tally/path/spec)" "$spec" 'it is the same'
+	"$here/cgroups" work "/$1" 100
+	at_least "$(count path)" 100 'and counts there'
+	is "$(remove path)" OK 'it is removed'
+	rmdir "$t/$1"
+}
+tab=$(printf '\t')
+again 'a blank'
+again "a${tab}tab"
+again 'a;semicolon'
+again 'system\x2dd.slice'
+again 'octal\101'
+again "$(printf 'latin-\344')"
+again "$(printf 'utf-\303\244')"
+mkdir "$t/system\\x2dd.slice"
+is "$(create 'page-faults:u cgroup=/t/system\x2dd.slice name=path')" OK 'a path as systemd writes it'
+is "$(remove path)" OK 'it is removed'
+rmdir "$t/system\\x2dd.slice"
+
 # ---- wrong lines
 
 # bad ERRNO LINE REASON
@@ -85,6 +117,7 @@ bad ENOENT 'page-faults cgroup=/t/a/../c' 'no cgroup /t/a/../c'
 bad ENOENT 'page-faults cgroup=/sys/fs/cgroup/t' 'no cgroup /sys/fs/cgroup/t'
 bad ENOENT 'page-faults cgroup=/T' 'no cgroup /T'
 bad EINVAL 'page-faults cgroup' "unknown option 'cgroup'"
+bad EINVAL 'page-faults cgroup=/\000' 'a path has no NUL inside'
 bad EINVAL "page-faults cgroup=/t pid=$$" 'both a cgroup and a task'
 bad EINVAL 'page-faults cgroup=/t cpu=99999' 'cpu 99999 does not exist'
 bad EINVAL 'page-faults cgroup=/t cpu=0 cpu=all' 'both one cpu and all cpus'
