@@ -2,7 +2,9 @@
 /* The calls of /dev/tally that are not perf's: names, lines, events of others, their counts. */
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -41,18 +43,56 @@ static int call(int device, unsigned long request, void *arg, struct tally_error
 	return explain(error, result, why->text);
 }
 
+static int parse(int device, struct tally_parse *p, const char *name,
+		 struct perf_event_attr *attr, size_t attr_size, char *error)
+{
+	struct tally_error why = { .size = sizeof(why) };
+
+	memset(p, 0, sizeof(*p));
+	p->size = sizeof(*p);
+	p->name = (unsigned long)name;
+	p->attr = (unsigned long)attr;
+	p->error = (unsigned long)&why;
+	memset(attr, 0, attr_size);
+	attr->size = attr_size;
+	return call(device, TALLY_IOC_PARSE, p, &why, error);
+}
+
 int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr,
 			  size_t attr_size, char *error)
 {
-	struct tally_error why = { .size = sizeof(why) };
-	struct tally_parse p = {
-		.size = sizeof(p), .name = (unsigned long)name, .attr = (unsigned long)attr,
-		.error = (unsigned long)&why,
-	};
+	struct tally_parse p;
 
-	memset(attr, 0, attr_size);
-	attr->size = attr_size;
-	return call(device, TALLY_IOC_PARSE, &p, &why, error);
+	return parse(device, &p, name, attr, attr_size, error);
+}
+
+/* Parses a decimal number. strtod() reads the decimal point of the program's language. */
+static double number_of(const char *text)
+{
+	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	double number = 0;
+
+	if (!plain)
+		return 0;
+	number = strtod_l(text, NULL, plain);
+	freelocale(plain);
+	return number;
+}
+
+int libtally_device_unit(int device, const char *name, struct libtally_unit *unit, char *error)
+{
+	struct perf_event_attr attr;
+	struct tally_parse p;
+	int result = parse(device, &p, name, &attr, sizeof(attr), error);
+
+	memset(unit, 0, sizeof(*unit));
+	unit->scale = 1;
+	if (result)
+		return result;
+	memcpy(unit->unit, p.unit, sizeof(unit->unit) - 1);
+	if (number_of(p.scale) > 0)
+		unit->scale = number_of(p.scale);
+	return 0;
 }
 
 int libtally_device_line(int device, enum libtally_line_op op, const char *line, char *error)
@@ -91,11 +131,12 @@ int libtally_device_next(int device, struct libtally_running *event)
 	return 1;
 }
 
-int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish_ns, char *error)
+static int attach(int device, __u64 id, const char *name, __u64 publish_ns, unsigned int flags,
+		  char *error)
 {
 	struct tally_error why = { .size = sizeof(why) };
 	struct tally_attach a = {
-		.size = sizeof(a), .id = id, .publish_ns = publish_ns,
+		.size = sizeof(a), .flags = flags, .id = id, .publish_ns = publish_ns,
 		.perf_flags = PERF_FLAG_FD_CLOEXEC, .error = (unsigned long)&why,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
@@ -105,6 +146,17 @@ int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish
 	if (!id)
 		strcpy(a.name, name);
 	return call(device, TALLY_IOC_ATTACH, &a, &why, error);
+}
+
+int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish_ns, char *error)
+{
+	return attach(device, id, name, publish_ns, 0, error);
+}
+
+int libtally_device_attach_total(int device, __u64 id, const char *name, __u64 publish_ns,
+				 char *error)
+{
+	return attach(device, id, name, publish_ns, TALLY_ATTACH_TOTAL, error);
 }
 
 const char *libtally_state_name(unsigned int state)

@@ -173,6 +173,23 @@ int libtally_device_open(char *error);
 int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr,
 			  size_t attr_size, char *error);
 
+/**
+ * struct libtally_unit - how perf stat prints the count of an event
+ * @scale:	factor of the count; 1 without a unit
+ * @unit:	unit of the product; empty for none
+ */
+struct libtally_unit {
+	double scale;
+	char unit[32];
+};
+
+/*
+ * Finds the unit of an event by its name: milliseconds for a clock, and what a PMU says of its
+ * events. A module that is older than this function knows no units. Returns 0, or an error as
+ * libtally_device_parse().
+ */
+int libtally_device_unit(int device, const char *name, struct libtally_unit *unit, char *error);
+
 enum libtally_line_op {
 	LIBTALLY_LINE_CREATE = 0,	/* the line is an event with options */
 	LIBTALLY_LINE_REMOVE = 1,	/* the line is a name, here and below */
@@ -227,6 +244,13 @@ int libtally_device_next(int device, struct libtally_running *event);
  * at 0. publish_ns is the interval of the page of counts; 0 for the default.
  */
 int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish_ns, char *error);
+
+/*
+ * The same with the counts since the event was made, whatever its owner has reset. -EACCES without
+ * CAP_PERFMON, and -EINVAL for a module that is older than this function.
+ */
+int libtally_device_attach_total(int device, __u64 id, const char *name, __u64 publish_ns,
+				 char *error);
 
 /* States of an event */
 enum libtally_state {

@@ -90,6 +90,7 @@
  *	  of any other type		yes	yes	EACCES		EACCES
  *	  by a name that tally made up	yes	yes	(g)		(g)
  *	  short publish_ns		yes	yes	EACCES		EACCES
+ *	  TALLY_ATTACH_TOTAL		yes	yes	EACCES		EACCES
  *	file that was attached
  *	  read, page of counts, RESET	yes	yes	copies		copies
  *	  TALLY_IOC_READ of one CPU	yes	yes	EACCES		EACCES
@@ -684,11 +685,19 @@ struct tally_next {
 	char cgroup[256];
 };
 
+/*
+ * struct tally_attach's flags.
+ *
+ * TOTAL	values and times are those of the event since it was made, whatever its owner has
+ *		reset; without CAP_PERFMON: EACCES
+ */
+#define TALLY_ATTACH_TOTAL	(1U << 0)
+
 /**
  * struct tally_attach - TALLY_IOC_ATTACH: a file that reads an event of any owner
  *
  * @size:		size of the struct, in bytes
- * @reserved:		0
+ * @flags:		TALLY_ATTACH_*
  * @id:			id of the event; 0 to find it by @name. PERF_EVENT_IOC_ID of the file
  *			returns it.
  * @perf_flags:		PERF_FLAG_FD_CLOEXEC
@@ -697,9 +706,10 @@ struct tally_next {
  * @error:		as struct tally_open's
  * @name:		name of the event if @id is 0; else empty
  *
- * The file's value and times begin at 0. PERF_EVENT_IOC_RESET begins the value again, for
- * this file alone. The file cannot enable, disable or change the event: EPERM. When the
- * owner releases the event, the file keeps the last count and poll(2) returns EPOLLHUP.
+ * Without TALLY_ATTACH_TOTAL, the file's value and times begin at 0. PERF_EVENT_IOC_RESET begins
+ * the value again, for this file alone. The file cannot enable, disable or change the event:
+ * EPERM. When the owner releases the event, the file keeps the last count and poll(2) returns
+ * EPOLLHUP.
  *
  * A file that was attached without CAP_PERFMON shows what is published: its reads interrupt no
  * CPU. read(2) and TALLY_IOC_READ return what the page of counts shows, whether the page is
@@ -717,11 +727,12 @@ struct tally_next {
  *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
  * event of another process or of a cgroup, for an inherited event, and for any event whose type is
- * not hardware, software or cache; EDQUOT; EINVAL; ENOMEM.
+ * not hardware, software or cache, and for TALLY_ATTACH_TOTAL; EDQUOT; EINVAL, also for an unknown
+ * flag; ENOMEM.
  */
 struct tally_attach {
 	__u32 size;
-	__u32 reserved;
+	__u32 flags;
 	__aligned_u64 id;
 	__aligned_u64 perf_flags;
 	__aligned_u64 read_format;
@@ -769,9 +780,9 @@ struct tally_line {
 };
 
 /**
- * struct tally_parse - TALLY_IOC_PARSE: the attributes of an event by its name
+ * struct tally_parse - TALLY_IOC_PARSE: the attributes and the unit of an event by its name
  *
- * @size:	size of the struct, in bytes
+ * @size:	size of the struct, in bytes; written: the smaller of it and the kernel's
  * @reserved:	0
  * @name:	address of a text of at most 1023 bytes and a NUL: an event as in a line, with
  *		modifiers, without options
@@ -779,6 +790,9 @@ struct tally_line {
  *		config1 to config3, bp_addr, bp_len, bp_type and the bits of modifiers, 0 in all
  *		other members, and the smaller of its size and the kernel's
  * @error:	as struct tally_open's
+ * @scale:	written: decimal number, as "2.3e-10", by which perf stat multiplies the count of
+ *		the event; empty for 1
+ * @unit:	written: unit of the product; empty for none
  *
  * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.
  * Errors: EACCES for a kprobe without CAP_PERFMON, and EPERM under lockdown for confidentiality;
@@ -793,6 +807,8 @@ struct tally_parse {
 	__aligned_u64 name;
 	__aligned_u64 attr;
 	__aligned_u64 error;
+	char scale[48];
+	char unit[32];
 };
 
 /*

@@ -86,6 +86,13 @@ static bool is_named(struct search *search, const char *given)
 	       search->terms.event[0];
 }
 
+/* perf stat prints the nanoseconds of a clock as milliseconds. No PMU has a file that says so. */
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 /**
  * tally_alias_find - find what a PMU says of an event
  * @attr: attributes of the event
@@ -100,8 +107,13 @@ int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 {
 	struct tally_pmu_files files;
 	struct search search = { .files = &files, .attr = attr };
-	int err = tally_pmu_files_open(&files, attr->type);
+	int err;
 
+	if (is_clock(attr)) {
+		*alias = (struct tally_alias){ .scale = "1e-6", .unit = "msec" };
+		return 0;
+	}
+	err = tally_pmu_files_open(&files, attr->type);
 	if (!err) {
 		if (is_named(&search, given) ||
 		    tally_pmu_walk(files.dev, "events", is_event, &search))

@@ -52,7 +52,7 @@ static_assert(offsetof(struct tally_next, overflows) == 296);
 static_assert(sizeof(struct tally_attach) == 112);
 static_assert(sizeof(struct tally_ring_info) == 24);
 static_assert(sizeof(struct tally_line) == 24);
-static_assert(sizeof(struct tally_parse) == 32);
+static_assert(sizeof(struct tally_parse) == 112);
 static_assert(offsetof(struct tally_error, text) == 24);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
 static_assert(offsetof(struct tally_info, max_stack) == 104);
@@ -62,6 +62,7 @@ static_assert(offsetof(struct tally_open, id) == 56);
 static_assert(offsetof(struct tally_open, name) == 64);
 static_assert(offsetof(struct tally_next, config) == 24);
 static_assert(offsetof(struct tally_next, name) == 40);
+static_assert(offsetof(struct tally_parse, scale) == 32);
 static_assert(offsetof(struct tally_attach, read_format) == 24);
 static_assert(offsetof(struct tally_attach, error) == 40);
 static_assert(offsetof(struct tally_attach, name) == 48);
@@ -398,8 +399,8 @@ static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
 
 static int check_attach(const struct tally_attach *a, struct tally_builder *b)
 {
-	if (a->reserved)
-		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+	if (a->flags & ~TALLY_ATTACH_TOTAL)
+		return tally_bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
 	if (a->perf_flags & ~(u64)PERF_FLAG_FD_CLOEXEC)
 		return tally_bad_request(b, TALLY_FIELD_PERF_FLAGS, -EINVAL, "unknown perf_flags");
 	if (a->read_format & ~TALLY_FORMAT_KNOWN)
@@ -419,6 +420,7 @@ static int attach(const struct tally_attach *a, struct tally_builder *b)
 		.read_format = a->read_format,
 		.interval = a->publish_ns,
 		.flags = a->perf_flags & PERF_FLAG_FD_CLOEXEC ? O_CLOEXEC : 0,
+		.total = a->flags & TALLY_ATTACH_TOTAL,
 	};
 	struct tally_charge charge = { };
 	int err;

@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
+#include "base/alias.h"
 #include "base/copyin.h"
 #include "build/lines.h"
 #include "builder/name.h"
@@ -55,7 +56,7 @@ static char *take_text(u64 address, struct tally_error *e, char **stripped)
 }
 
 /* Calls a function that takes an ioctl's struct and has the cause of a failure to write. */
-static int answer(void *request, u64 error, int (*take)(const void *request, struct tally_error *e))
+static int answer(void *request, u64 error, int (*take)(void *request, struct tally_error *e))
 {
 	struct tally_error e = { .cpu = -1 };
 	u32 size;
@@ -85,7 +86,7 @@ static int take_line(u32 op, const char *line, char *why, size_t size)
 	}
 }
 
-static int do_line(const void *request, struct tally_error *e)
+static int do_line(void *request, struct tally_error *e)
 {
 	const struct tally_line *l = request;
 	char *text, *line;
@@ -116,6 +117,12 @@ int tally_ioc_line(void __user *arg)
 }
 
 /* ---- TALLY_IOC_PARSE ---- */
+
+/* Size of the struct in the first ABI, the least that the ioctl takes. */
+#define PARSE_SIZE_1	offsetofend(struct tally_parse, error)
+
+static_assert(sizeof_field(struct tally_parse, scale) == sizeof_field(struct tally_alias, scale));
+static_assert(sizeof_field(struct tally_parse, unit) == sizeof_field(struct tally_alias, unit));
 
 /* Writes attr in the size that the program's header has. */
 static int put_attr(u64 address, struct perf_event_attr *attr, struct tally_error *e)
@@ -151,11 +158,38 @@ static int allow_probe(const char *name, struct tally_error *e)
 			 "a kprobe: the kernel is locked down") : 0;
 }
 
-static int do_parse(const void *request, struct tally_error *e)
+/* Writes the unit that the PMU gives the event, or what perf's tools know. */
+static void put_unit(struct tally_parse *p, const struct perf_event_attr *attr, const char *name)
 {
-	const struct tally_parse *p = request;
-	struct perf_event_attr attr = { };
+	struct tally_alias alias;
+
+	if (tally_alias_find(attr, name, &alias))
+		return;
+	strscpy(p->scale, alias.scale, sizeof(p->scale));
+	strscpy(p->unit, alias.unit, sizeof(p->unit));
+}
+
+static int parse(const char *name, struct perf_event_attr *attr, struct tally_error *e)
+{
 	size_t modifiers_at;
+	char *copy;
+	int err;
+
+	if (strpbrk(name, " \t"))
+		return bad(e, TALLY_STAGE_SETTINGS, TALLY_FIELD_NONE, -EINVAL,
+			   "an event without options is expected");
+	copy = kstrdup(name, GFP_KERNEL);
+	if (!copy)
+		return bad(e, TALLY_STAGE_NONE, TALLY_FIELD_NONE, -ENOMEM, "out of memory");
+	err = tally_name_parse(attr, copy, &modifiers_at, e->text, sizeof(e->text));
+	kfree(copy);
+	return err;
+}
+
+static int do_parse(void *request, struct tally_error *e)
+{
+	struct tally_parse *p = request;
+	struct perf_event_attr attr = { };
 	char *text, *name;
 	int err;
 
@@ -164,12 +198,9 @@ static int do_parse(const void *request, struct tally_error *e)
 	text = take_text(p->name, e, &name);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = allow_probe(name, e);
-	if (!err && strpbrk(name, " \t"))
-		err = bad(e, TALLY_STAGE_SETTINGS, TALLY_FIELD_NONE, -EINVAL,
-			  "an event without options is expected");
-	else if (!err)
-		err = tally_name_parse(&attr, name, &modifiers_at, e->text, sizeof(e->text));
+	err = allow_probe(name, e) ?: parse(name, &attr, e);
+	if (!err)
+		put_unit(p, &attr, name);
 	if (err && !e->stage)
 		e->stage = TALLY_STAGE_SETTINGS;
 	kfree(text);
@@ -182,6 +213,9 @@ int tally_ioc_parse(void __user *arg)
 	u32 size;
 	int err;
 
-	err = tally_copyin_request(&p, sizeof(p), arg, sizeof(p), sizeof(p), &size);
-	return err ?: answer(&p, p.error, do_parse);
+	err = tally_copyin_request(&p, sizeof(p), arg, sizeof(p), PARSE_SIZE_1, &size);
+	if (err)
+		return err;
+	memset_startat(&p, 0, scale);
+	return answer(&p, p.error, do_parse) ?: tally_copyin_answer(arg, &p, sizeof(p), size);
 }

@@ -404,8 +404,11 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
 	f->at.quiet = !tally_perfmon_capable();
+	f->at.total = how->total;
 	tally_mapping_init(&f->at_mapping, how->interval, tally_quota_budget(charge));
-	err = tally_attach(&f->at, id, name, id ? may_read : may_find);
+	/* A file that only sees copies knows what was counted since the first one. */
+	err = f->at.quiet && f->at.total ? -EACCES :
+	      tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {
 		tally_quota_uncharge(charge);
 		tally_mapping_end(&f->at_mapping);

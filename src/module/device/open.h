@@ -19,6 +19,7 @@ struct tally_session;
  * @flags: flags of the descriptor
  * @wanted: whether the event counts as soon as its leader does
  * @require: whether a wanted event must be on the PMU at once, or is refused
+ * @total: an attached file begins with all that the event has counted, and not at 0
  * @follows: whether the event is pinned only because its leader is
  * @awaits: whether the event waits for exec() only because its leader does
  * @given: attributes as the program passed them
@@ -31,6 +32,7 @@ struct tally_file_how {
 	int flags;
 	bool wanted;
 	bool require;
+	bool total;
 	bool follows;
 	bool awaits;
 	const struct perf_event_attr *given;

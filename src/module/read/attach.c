@@ -2,8 +2,8 @@
 /*
  * Attachments: readers of an event that has another owner.
  *
- * A reader sees what the event has counted since the reader attached. When the owner
- * releases the event, the attachment keeps the last counts.
+ * A reader sees what the event has counted since the reader attached, or since the event was
+ * made. When the owner releases the event, the attachment keeps the last counts.
  */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
@@ -52,7 +52,7 @@ static void begin(struct tally_attachment *a)
 
 /**
  * tally_attach - attach a reader to an event
- * @a: the attachment, zeroed except for @a->gone and @a->quiet
+ * @a: the attachment, zeroed except for @a->gone, @a->quiet and @a->total
  * @id: id of the event; 0 to find the event by @name
  * @name: name of the event
  * @may: check of the caller's right to read the event; returns 0 or an error
@@ -74,7 +74,7 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		err = tally_registry_find(id, name, may, add, a);
 	if (err)
 		tally_detach(a);
-	else if (!a->quiet)
+	else if (!a->quiet && !a->total)
 		begin(a);
 	return err;
 }

@@ -22,8 +22,10 @@ struct tally_totals;
  * @ending: the event is being released, and tally_detach() waits
  * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (read/page.h). Set before tally_attach().
- * @base: count of each slot when the reader attached, its value when the reader last
- *	reset it
+ * @total: the reader sees all that the event has counted since it was made. Set before
+ *	tally_attach().
+ * @base: count of each slot when the reader attached, 0 with @total; its value when the reader
+ *	last reset it
  * @last: count of each slot when the event was released
  * @told: largest value that was returned since @base, so that no later one is smaller
  * @state: state of the event when it was released
@@ -39,6 +41,7 @@ struct tally_attachment {
 	bool on_all_cpus;
 	bool ending;
 	bool quiet;
+	bool total;
 	struct tally_count *base;
 	struct tally_count *last;
 	u64 told;

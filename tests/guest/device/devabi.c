@@ -235,11 +235,11 @@ static void abi_rest(void)
 	next.id = ~0ULL;
 	expect(ioctl(device, TALLY_IOC_NEXT, &next), ENOENT, "nothing comes after all");
 
-	for (bit = 0; bit < 32; bit++) {
-		at.reserved = 1U << bit;
-		expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, something reserved");
+	for (bit = 1; bit < 32; bit++) {
+		at.flags = 1U << bit;
+		expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, an unknown flag");
 	}
-	at.reserved = 0;
+	at.flags = 0;
 	at.publish_ns = 9999;
 	expect(ioctl(device, TALLY_IOC_ATTACH, &at), EINVAL, "attach, too short an interval");
 	at.publish_ns = 0;

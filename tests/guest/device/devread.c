@@ -106,8 +106,11 @@ static void gone(const char *name, const char *command)
 
 static void owners(void)
 {
-	struct perf_event_mmap_page *page;
-	int mine, other;
+	struct tally_attach at = {
+		.size = sizeof(at), .flags = TALLY_ATTACH_TOTAL, .name = "reset",
+	};
+	struct perf_event_mmap_page *page, *total_page;
+	int mine, other, total;
 	uint64_t before;
 
 	usual();
@@ -120,7 +123,15 @@ static void owners(void)
 	before = value_of(other);
 	tell(before >= 100 && before < 200, "a reader counts from when it came: %llu",
 	     (unsigned long long)before);
+	total = ioctl(device, TALLY_IOC_ATTACH, &at);
+	expect(total, 0, "a reader of the total");
+	total_page = map(total, PROT_READ);
 	ioctl(mine, PERF_EVENT_IOC_RESET, 0);
+	tell(value_of(total) >= 1100, "it has all counts, whatever the owner resets: %llu",
+	     (unsigned long long)value_of(total));
+	tell(while_busy(total_page->offset >= 1100), "and so has its page: %lld",
+	     total_page->offset);
+	close(total);
 	tell(value_of(mine) < 50 && value_of(other) >= before && value_of(other) < before + 50,
 	     "its owner resets it, for itself alone: %llu, %llu",
 	     (unsigned long long)value_of(mine), (unsigned long long)value_of(other));

@@ -126,6 +126,7 @@ static const struct row rows[] = {
 	{ "ATTACH: generated name, tracepoint", .name = "task:task_rename", .want = WEAK(ENOENT) },
 	{ "ATTACH: generated name of a CPU's event", .name = "page-faults" },
 	{ "ATTACH: short publish_ns", .call = attach_often, .want = WEAK(EACCES) },
+	{ "ATTACH: total", .call = attach_total, .want = WEAK(EACCES) },
 	{ "attached file: read, page, RESET", .name = "faults", .use = read_all },
 	{ "attached file: READ of a CPU", .name = "faults", .use = read_cpu, .want = WEAK(EACCES) },
 	{ "attached file: RING_INFO", .name = "faults", .use = ring_info, .want = WEAK(EACCES) },

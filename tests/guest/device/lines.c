@@ -129,6 +129,20 @@ static void events(void)
 
 /* ---- TALLY_IOC_PARSE ---- */
 
+static struct tally_parse units;
+
+/* Parses a name into @units, of which the kernel knows @size bytes. */
+static int unit_it(const char *name, size_t size)
+{
+	memset(&units, 'x', sizeof(units));
+	memset(&units, 0, 32);
+	units.size = size;
+	units.name = (unsigned long)name;
+	units.attr = (unsigned long)&attr;
+	attr.size = sizeof(attr);
+	return ioctl(device, TALLY_IOC_PARSE, &units);
+}
+
 static void names(void)
 {
 	expect(parse_it("cycles:u"), 0, "cycles:u");
@@ -147,6 +161,13 @@ static void names(void)
 	tell(attr.type == PERF_TYPE_SOFTWARE && attr.config == 2, "has its terms");
 	expect(parse_it("cycles:P"), 0, "cycles:P");
 	tell(attr.precise_ip == 3, "has the highest precision");
+	expect(unit_it("task-clock:u", sizeof(struct tally_parse)), 0, "a clock");
+	tell(!strcmp(units.scale, "1e-6") && !strcmp(units.unit, "msec"), "has a unit: %s %s",
+	     units.scale, units.unit);
+	expect(unit_it("cs", sizeof(struct tally_parse)), 0, "another event");
+	tell(!units.scale[0] && !units.unit[0] && units.size == sizeof(units), "has none");
+	expect(unit_it("task-clock", 32), 0, "a clock for a program without units");
+	tell(units.unit[0] == 'x' && units.size == 32, "has none either");
 	expect(parse_it("kprobe:do_exit"), 0, "a kprobe");
 	tell((int)attr.type == type_of("kprobe") && attr.config2, "has an address");
 }

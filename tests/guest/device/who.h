@@ -221,6 +221,15 @@ static int attach_often(void)
 	return closed(ioctl(device, TALLY_IOC_ATTACH, &at));
 }
 
+static int attach_total(void)
+{
+	struct tally_attach at = {
+		.size = sizeof(at), .id = made_by_root.public, .flags = TALLY_ATTACH_TOTAL,
+	};
+
+	return closed(ioctl(device, TALLY_IOC_ATTACH, &at));
+}
+
 /* ---- the files of events ---- */
 
 /* Returns 0 if all that reads an attached or handed on file succeeds. */
