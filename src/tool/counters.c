@@ -115,13 +115,26 @@ static void add_row(struct counters *c, int cpu, const char *cgroup)
 	row = &c->rows[c->nr_rows++];
 	row->cpu = cpu;
 	row->cgroup = cgroup;
+	row->shown = true;
 	row->totals = need(calloc(c->events->nr + 1, sizeof(*row->totals)));
 	row->ratios = need(calloc(c->events->nr_groups + 1, sizeof(*row->ratios)));
 }
 
 static void add_cpu_row(void *data, int cpu)
 {
-	add_row(data, cpu, NULL);
+	struct counters *c = data;
+
+	add_row(c, cpu, NULL);
+	c->rows[c->nr_rows - 1].shown = false;
+}
+
+static void show_cpu_row(void *data, int cpu)
+{
+	struct counters *c = data;
+	int r;
+
+	for (r = 0; r < c->nr_rows; r++)
+		c->rows[r].shown |= c->rows[r].cpu == cpu;
 }
 
 static void add_possible(void *data, int cpu)
@@ -137,7 +150,8 @@ static void add_rows(struct counters *c)
 	int p;
 
 	if (c->per_cpu && !c->targets->cpus) {
-		each_online(add_cpu_row, c);
+		each_possible(add_cpu_row, c);
+		each_online(show_cpu_row, c);
 		return;
 	}
 	if (!c->per_cpu && !c->targets->cgroups) {
@@ -296,7 +310,7 @@ static void read_place(const struct counters *c, int p, struct row *row)
 void counters_read(struct counters *c)
 {
 	struct row *row;
-	int r, g, p;
+	int r, g, p, e;
 
 	for (r = 0; r < c->nr_rows; r++) {
 		row = &c->rows[r];
@@ -307,6 +321,8 @@ void counters_read(struct counters *c)
 		for (p = 0; p < c->nr_places; p++)
 			if (c->nr_rows != c->nr_places || p == r)
 				read_place(c, p, row);
+		for (e = 0; e < c->events->nr; e++)
+			row->shown |= row->totals[e].enabled > 0;
 	}
 }
 

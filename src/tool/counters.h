@@ -35,12 +35,14 @@ struct part {
  * struct row - a part of the output: all together, a CPU or a cgroup
  * @cpu:	CPU; -1 for all
  * @cgroup:	cgroup; NULL for none
+ * @shown:	the output has the row; a CPU that is offline at the start gets one when it counts
  * @totals:	one for each event
  * @ratios:	for each group 1 if its counts are of one window
  */
 struct row {
 	int cpu;
 	const char *cgroup;
+	bool shown;
 	struct total *totals;
 	int *ratios;
 };

@@ -217,6 +217,7 @@ static void attach(struct stat *s)
 	c->nr_places = 1;
 	c->rows = need(calloc(1, sizeof(*c->rows)));
 	c->rows->cpu = -1;
+	c->rows->shown = true;
 	c->rows->totals = need(calloc(1, sizeof(*c->rows->totals)));
 	c->nr_rows = 1;
 	/* An event of a task, and a file without CAP_PERFMON, cannot be read by CPU. */

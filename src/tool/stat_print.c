@@ -182,6 +182,8 @@ void stat_print_counts(const struct stat_print *p)
 
 	for (e = 0; e < c->events->nr; e++) {
 		for (r = 0; r < c->nr_rows; r++) {
+			if (!c->rows[r].shown)
+				continue;
 			set_line(p, r, e, &l);
 			if (p->options->json)
 				print_json(p, &l);

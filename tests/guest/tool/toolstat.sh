@@ -92,4 +92,43 @@ at_least "$(field $tmp/tally task-clock)" 100 'it ran'
 nested 'all CPUs' -a sleep 1
 nested 'a CPU' '-C 1' sleep 1
 nested 'all CPUs, each' '-a -A' sleep 1
+end_helpers
+
+# ---- CPUs that come later
+
+online=/sys/devices/system/cpu/cpu1/online
+cat >$tmp/come <<END
+# Brings CPU 1 online, and makes faults there as soon as all events count there. Intervals are
+# printed until one has the CPU.
+waits() {
+	n=0
+	until "\$@" || [ \$n = 1000 ]; do
+		usleep 20000
+		n=\$((n + 1))
+	done
+}
+counts() { awk '\$NF != \$(NF - 2) { exit 1 }' $tally/events; }
+echo 1 >$online
+waits counts
+as cpu 1 ls / >/dev/null
+[ "\${1-}" != -I ] || waits grep -q CPU1, $tmp/late
+END
+# later OPTION...: counts while CPU 1 comes online, and has a line for it.
+later() {
+	echo 0 >$online
+	: >$tmp/late
+	ok "stat $*: CPU 1 comes" tally stat "$@" -x, -o $tmp/late -- sh $tmp/come "$3"
+	at_least "$(awk -F, '/CPU1,/ && $0 !~ /<not/ { n++ } END { print n + 0 }' $tmp/late)" 1 \
+		"stat $*: it has a line"
+}
+later -a -A -e page-faults
+at_least "$(sed -n 's/^CPU1,\([0-9]*\),.*/\1/p' $tmp/late)" 1 'and a count'
+later -a -A -I 100 -e page-faults
+later -a -A -r 2 -e page-faults
+later -a -A -e '{page-faults,cs}'
+is "$(grep -c ^CPU1, $tmp/late)" 2 'both members have one'
+echo 0 >$online
+ok 'a CPU that stays away' tally stat -a -A -x, -o $tmp/late -e cs true
+is "$(grep -c ^CPU1, $tmp/late)" 0 'has no line'
+echo 1 >$online
 finish
