@@ -12,8 +12,6 @@
 #include "target.h"
 #include "tool.h"
 
-#define DEVICES	"/sys/bus/event_source/devices"
-
 static struct wanted *add(struct wanted_list *events, const char *name, size_t length, int group)
 {
 	struct wanted *w;
@@ -23,7 +21,7 @@ static struct wanted *add(struct wanted_list *events, const char *name, size_t l
 	memset(w, 0, sizeof(*w));
 	w->name = need(strndup(name, length));
 	w->group = group;
-	w->scale = 1;
+	w->unit.scale = 1;
 	return w;
 }
 
@@ -32,26 +30,12 @@ bool is_clock(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* Sets the unit: of a clock milliseconds, of a PMU's event what its folder says. */
-static void set_unit(struct wanted *w)
+/* Sets the unit. libpfm4 has names of its own, also for clocks. */
+static void set_unit(struct wanted *w, int device)
 {
-	char path[256], text[64];
-	const char *slash = strchr(w->name, '/'), *end = slash ? strchr(slash + 1, '/') : NULL;
+	char why[LIBTALLY_ERROR_SIZE];
 
-	if (is_clock(&w->attr)) {
-		strcpy(w->unit, "msec");
-		w->scale = 0.000001;
-	}
-	if (!end || end - w->name > 128 || memchr(slash, '=', end - slash) ||
-	    memchr(slash, ',', end - slash) || strstr(w->name, ".."))
-		return;
-	snprintf(path, sizeof(path), DEVICES "/%.*s/events/%.*s.scale", (int)(slash - w->name),
-		 w->name, (int)(end - slash - 1), slash + 1);
-	if (read_line(path, text, sizeof(text)) && strtod(text, NULL) > 0)
-		w->scale = strtod(text, NULL);
-	strcpy(path + strlen(path) - strlen("scale"), "unit");
-	if (read_line(path, text, sizeof(text)))
-		snprintf(w->unit, sizeof(w->unit), "%.23s", text);
+	libtally_device_unit(device, is_clock(&w->attr) ? "cpu-clock" : w->name, &w->unit, why);
 }
 
 /* Asks libpfm4 for the event. Returns whether it knows it. */
@@ -80,7 +64,7 @@ static void look_up(struct wanted *w, int device)
 			strcpy(w->why, why);
 	}
 	if (!w->error)
-		set_unit(w);
+		set_unit(w, device);
 }
 
 /* Gives a member the modifiers of its group. They follow modifiers of its own, or a colon. */

@@ -13,8 +13,7 @@
  * @group:	number of its group; -1 without one
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
- * @unit:	unit of the scaled count; empty for none
- * @scale:	factor from the count to the unit
+ * @unit:	unit and scale of the count
  */
 struct wanted {
 	char *name;
@@ -22,8 +21,7 @@ struct wanted {
 	int group;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
-	char unit[24];
-	double scale;
+	struct libtally_unit unit;
 };
 
 struct wanted_list {

@@ -537,7 +537,8 @@ int command_export(int argc, char **argv)
 		       "password: let only those reach it who may see the counts.",
 	};
 	struct export e = {
-		.interval = 15, .events.no_files = true, .lock = PTHREAD_MUTEX_INITIALIZER,
+		.interval = 15, .events = { .no_files = true, .totals = true },
+		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	int status = 0;
 	sigset_t set;

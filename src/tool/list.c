@@ -248,6 +248,8 @@ static void print_running_json(const struct running *r, const char *target)
 			       json_object_new_string(libtally_state_name(r->about.state)));
 	if (r->rate >= 0)
 		json_object_object_add(o, "rate", json_object_new_double(r->rate));
+	if (r->unit.unit[0])
+		json_object_object_add(o, "unit", json_object_new_string(r->unit.unit));
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
@@ -268,8 +270,8 @@ static void list_running(struct list *l)
 		running_read(&events);
 	}
 	if (!l->json && !l->names && events.nr)
-		printf("%-32s %-20s %-10s %12s  %s\n", "NAME", "TARGET", "STATE", "RATE/s",
-		       "OWNER");
+		printf("%-32s %-20s %-10s %12s %-8s %s\n", "NAME", "TARGET", "STATE", "RATE/s",
+		       "UNIT", "OWNER");
 	for (i = 0; i < events.nr; i++) {
 		r = events.list[i];
 		if (!matches(l, running_name(r)))
@@ -287,8 +289,8 @@ static void list_running(struct list *l)
 		strcpy(rate, "-");
 		if (r->rate >= 0)
 			short_number(r->rate, rate, sizeof(rate));
-		printf("%-32s %-20s %-10s %12s  %s\n", running_name(r), target,
-		       libtally_state_name(r->about.state), rate, r->about.owner);
+		printf("%-32s %-20s %-10s %12s %-8s %s\n", running_name(r), target,
+		       libtally_state_name(r->about.state), rate, r->unit.unit, r->about.owner);
 	}
 	running_free(&events);
 	close(events.device);

@@ -13,7 +13,7 @@ static const struct {
 	const char *name, *help;
 	bool of_overflows;
 } counters[] = {
-	{ "tally_event", "Count of the event since this exporter saw it first.", false },
+	{ "tally_event", "Count of the event since it was made, in its unit.", false },
 	{ "tally_event_enabled_seconds", "Time the event was enabled, summed over CPUs.", false },
 	{ "tally_event_running_seconds", "Time the event counted, summed over CPUs.", false },
 	{ "tally_event_overflows", "Overflows of the event since it was made.", true },
@@ -21,6 +21,26 @@ static const struct {
 	{ "tally_event_lost", "Records of the event without room.", true },
 	{ "tally_event_throttled", "Times that too many overflows turned the event off.", true },
 };
+
+/* Prometheus has base units. A count in one of these units is multiplied by the factor. */
+static const struct base {
+	const char *unit, *name;
+	double factor;
+} bases[] = {
+	{ "msec", "seconds", 0.001 }, { "Joules", "joules", 1 }, { "MiB", "bytes", 1048576 },
+};
+
+/* Returns the base of a unit; a base without a name if it stays as it is. */
+static const struct base *base_of(const char *unit)
+{
+	static const struct base itself = { .factor = 1 };
+	size_t i;
+
+	for (i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
+		if (!strcmp(unit, bases[i].unit))
+			return &bases[i];
+	return &itself;
+}
 
 #define NR_COUNTERS	(sizeof(counters) / sizeof(counters[0]))
 
@@ -78,7 +98,7 @@ static void hide_addresses(char *text)
 static void write_labels(FILE *f, const struct running *r)
 {
 	const struct libtally_running *about = &r->about;
-	const char *slash = strchr(about->name, '/');
+	const char *slash = strchr(about->name, '/'), *base = base_of(r->unit.unit)->name;
 	bool named = about->name[0] && !has_address(about->name);
 	char number[32], set[sizeof(about->name)], what[sizeof(about->what)];
 
@@ -97,6 +117,8 @@ static void write_labels(FILE *f, const struct running *r)
 	}
 	if (about->cgroup[0])
 		write_escaped(f, ",cgroup", about->cgroup);
+	if (r->unit.unit[0])
+		write_escaped(f, ",unit", base ? base : r->unit.unit);
 	if (slash && named) {
 		snprintf(set, sizeof(set), "%.*s", (int)(slash - about->name), about->name);
 		write_escaped(f, ",set", set);
@@ -118,6 +140,8 @@ static void write_value(FILE *f, const struct running *r, size_t counter)
 
 	if (counter == 1 || counter == 2)
 		fprintf(f, "} %.9f\n", of_event[counter] / 1e9);
+	else if (!counter && r->unit.scale != 1)
+		fprintf(f, "} %.9f\n", running_count(r) * base_of(r->unit.unit)->factor);
 	else
 		fprintf(f, "} %llu\n", (unsigned long long)of_event[counter]);
 }

@@ -12,7 +12,12 @@ static void attach(struct running_list *events, struct running *r)
 {
 	r->error = 0;
 	r->why[0] = 0;
-	r->fd = libtally_device_attach(events->device, r->about.id, "", 0, r->why);
+	r->fd = -EACCES;
+	if (events->totals)
+		r->fd = libtally_device_attach_total(events->device, r->about.id, "", 0, r->why);
+	/* A caller without CAP_PERFMON reads no total, and an older module knows none. */
+	if (r->fd == -EACCES || r->fd == -EINVAL)
+		r->fd = libtally_device_attach(events->device, r->about.id, "", 0, r->why);
 	if (r->fd < 0) {
 		r->error = r->fd;
 		r->fd = -1;
@@ -62,6 +67,8 @@ static struct running *add(struct running_list *events, int place,
 	*at = r;
 	r->about = *about;
 	r->rate = -1;
+	/* What the caller may not see has no unit either. */
+	libtally_device_unit(events->device, about->what, &r->unit, r->why);
 	attach(events, r);
 	return r;
 }
@@ -145,7 +152,7 @@ static void read_one(struct running *r)
 	r->seen = now;
 	if (seen)
 		keep_rate(r, r->value.value < before ? 0 :
-			     (r->value.value - before) * 1e9 / (now - seen));
+			     (r->value.value - before) * r->unit.scale * 1e9 / (now - seen));
 }
 
 void running_read(struct running_list *events)
@@ -191,6 +198,11 @@ void running_target(const struct running *r, char *text, size_t size)
 		snprintf(text + used, size - used, "%scpu=%d", separator, about->cpu);
 	else if (!used)
 		snprintf(text, size, "cpu=all");
+}
+
+double running_count(const struct running *r)
+{
+	return r->value.value * r->unit.scale;
 }
 
 void short_number(double value, char *text, size_t size)

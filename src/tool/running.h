@@ -11,19 +11,22 @@
 /**
  * struct running - an event of any owner
  * @about:	what the device says of it
+ * @unit:	unit and scale of the count
  * @fd:		file that is attached to it; -1 if the caller may not read it
  * @error:	negative errno of the attaching
  * @why:	sentence for @error
  * @page:	its mapped page of counts; NULL without a file, and for an inherited event
- * @value:	count as last read, from the attaching on
+ * @value:	count as last read, from the attaching on, or with running_list's totals since the
+ *		event was made
  * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
  * @seen:	CLOCK_MONOTONIC of the last reading
- * @rate:	counts per second between the last two readings; below 0 if not known yet
+ * @rate:	units per second between the last two readings; below 0 if not known yet
  * @history:	earlier rates, @nr_history of them, the last one at the end
  * @alive:	the event existed at the last look
  */
 struct running {
 	struct libtally_running about;
+	struct libtally_unit unit;
 	int fd;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
@@ -40,11 +43,13 @@ struct running {
  * struct running_list - the events, in the order in which they were made
  * @device:	open device
  * @no_files:	leave out the events of open files, which end with their files
+ * @totals:	read what the events have counted since they were made, if the caller may
  * @nr:		number of events
  */
 struct running_list {
 	int device;
 	bool no_files;
+	bool totals;
 	struct running **list;
 	int nr;
 };
@@ -61,6 +66,8 @@ void running_free(struct running_list *events);
 const char *running_name(const struct running *event);
 /* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a". */
 void running_target(const struct running *event, char *text, size_t size);
+/* Returns the last count in its unit. */
+double running_count(const struct running *event);
 /* Writes a number with a suffix in at most 8 characters: "12.3K". */
 void short_number(double value, char *text, size_t size);
 

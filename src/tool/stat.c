@@ -191,7 +191,7 @@ static void add_attached(struct stat *s)
 		s->events.list = need(calloc(1, sizeof(*s->events.list)));
 		s->events.nr = 1;
 		s->events.list->group = -1;
-		s->events.list->scale = 1;
+		s->events.list->unit.scale = 1;
 		s->events.list->attr.type = ~0U;
 	}
 	w = s->events.list;

@@ -49,7 +49,7 @@ static double share_of(const struct line *l)
 
 static bool is_whole_number(const struct line *l)
 {
-	return l->event->scale == 1;
+	return l->event->unit.scale == 1;
 }
 
 static void print_csv(const struct stat_print *p, const struct line *l)
@@ -65,7 +65,7 @@ static void print_csv(const struct stat_print *p, const struct line *l)
 		fprintf(f, "%s%s", excuse(l), sep);
 	else
 		fprintf(f, is_whole_number(l) ? "%.0f%s" : "%.2f%s", l->value, sep);
-	fprintf(f, "%s%s%s%s", l->event->unit, sep, l->event->name, sep);
+	fprintf(f, "%s%s%s%s", l->event->unit.unit, sep, l->event->name, sep);
 	if (l->row->cgroup)
 		fprintf(f, "%s%s", l->row->cgroup, sep);
 	if (l->spread >= 0)
@@ -100,7 +100,7 @@ static void print_json(const struct stat_print *p, const struct line *l)
 		snprintf(text, sizeof(text), "%f", l->value);
 	json_object_object_add(o, "counter-value",
 			       json_object_new_string(is_counted(l) ? text : excuse(l)));
-	json_object_object_add(o, "unit", json_object_new_string(l->event->unit));
+	json_object_object_add(o, "unit", json_object_new_string(l->event->unit.unit));
 	json_object_object_add(o, "event", json_object_new_string(l->event->name));
 	if (l->row->cgroup)
 		json_object_object_add(o, "cgroup", json_object_new_string(l->row->cgroup));
@@ -136,7 +136,7 @@ static void print_text(const struct stat_print *p, const struct line *l)
 		fprintf(f, "%18s", excuse(l));
 	else
 		fprintf(f, is_whole_number(l) ? "%18.0f" : "%18.2f", l->value);
-	fprintf(f, " %-4s %-24s", l->event->unit, l->event->name);
+	fprintf(f, " %-4s %-24s", l->event->unit.unit, l->event->name);
 	if (l->row->cgroup)
 		fprintf(f, " %-16s", l->row->cgroup);
 	print_metric(f, &l->metric);
@@ -168,7 +168,7 @@ static void set_line(const struct stat_print *p, int r, int e, struct line *l)
 		/* The totals are sums of all runs. */
 		elapsed *= runs->nr;
 	}
-	l->value *= l->event->scale;
+	l->value *= l->event->unit.scale;
 	memset(&l->metric, 0, sizeof(l->metric));
 	if (is_counted(l))
 		l->metric = metric_of(c, l->row, p->totals + r * nr, e, elapsed);

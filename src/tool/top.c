@@ -99,8 +99,8 @@ static int compare(const void *left, const void *right, void *sorting)
 
 	if (*(enum sorting *)sorting == BY_RATE && a->rate != b->rate)
 		return a->rate < b->rate ? 1 : -1;
-	if (*(enum sorting *)sorting == BY_COUNT && a->value.value != b->value.value)
-		return a->value.value < b->value.value ? 1 : -1;
+	if (*(enum sorting *)sorting == BY_COUNT && running_count(a) != running_count(b))
+		return running_count(a) < running_count(b) ? 1 : -1;
 	return by_name(a, b);
 }
 
@@ -135,15 +135,16 @@ static void columns(const struct running *r, int name_width, char *text, size_t 
 	if (r->rate >= 0)
 		short_number(r->rate, rate, sizeof(rate));
 	if (r->seen && r->value.running)
-		short_number(r->value.value, count, sizeof(count));
-	snprintf(text, size, "%-*.*s %-14.14s %-9s %9s %9s ", name_width, name_width,
-		 running_name(r), target, libtally_state_name(r->about.state), rate, count);
+		short_number(running_count(r), count, sizeof(count));
+	snprintf(text, size, "%-*.*s %-14.14s %-9s %9s %9s %-6.6s ", name_width, name_width,
+		 running_name(r), target, libtally_state_name(r->about.state), rate, count,
+		 r->unit.unit);
 }
 
 static void head(char *text, size_t size, int name_width)
 {
-	snprintf(text, size, "%-*s %-14s %-9s %9s %9s ", name_width, "NAME", "TARGET", "STATE",
-		 "RATE/s", "COUNT");
+	snprintf(text, size, "%-*s %-14s %-9s %9s %9s %-6s ", name_width, "NAME", "TARGET",
+		 "STATE", "RATE/s", "COUNT", "UNIT");
 }
 
 static void update(struct top *t)

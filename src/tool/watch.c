@@ -26,7 +26,7 @@ enum comparison { ABOVE, AT_LEAST, BELOW, AT_MOST };
  * struct watch - what is watched
  * @event:	event, or name of an event with a budget
  * @comparison:	how the rate and the limit are compared
- * @limit:	counts per second; counts in an interval if @per_interval
+ * @limit:	units of the event per second; units in an interval if @per_interval
  * @text:	condition as given
  * @most:	number of times after which the command ends; 0 for no limit
  * @passed:	number of times that the condition was true
@@ -166,10 +166,9 @@ static bool is_passed(const struct watch *w, double rate)
  * Runs the command and waits for it. Its status has no effect. A signal ends it, and a second one
  * kills it.
  */
-static void run_command(const struct watch *w, double value)
+static void run_command(const struct watch *w, const char *value)
 {
 	sigset_t all, before;
-	char text[64];
 	int told = 0;
 	pid_t pid;
 
@@ -187,9 +186,8 @@ static void run_command(const struct watch *w, double value)
 	if (!pid) {
 		uncatch_signals();
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		snprintf(text, sizeof(text), "%.0f", value);
 		setenv("TALLY_EVENT", w->event, 1);
-		setenv("TALLY_VALUE", text, 1);
+		setenv("TALLY_VALUE", value, 1);
 		restore_file_limit();
 		execvp(w->targets.command[0], w->targets.command);
 		say("%s: %s", w->targets.command[0], strerror(errno));
@@ -203,20 +201,25 @@ static void run_command(const struct watch *w, double value)
 	}
 }
 
-static void report(struct watch *w, double value, const char *unit)
+/* A scaled value has two digits behind the point, as perf stat's. */
+static void report(struct watch *w, double value, const char *per)
 {
-	char text[64];
+	const struct libtally_unit *unit = w->compares ? &w->events.list->unit : NULL;
+	bool scaled = unit && unit->scale != 1;
+	char text[64], number[400];
 	time_t now = time(NULL);
 	struct tm local;
 
 	w->passed++;
+	snprintf(number, sizeof(number), scaled ? "%.2f" : "%.0f", value);
 	if (w->targets.command) {
-		run_command(w, value);
+		run_command(w, number);
 		return;
 	}
 	localtime_r(&now, &local);
 	strftime(text, sizeof(text), "%F %T", &local);
-	printf("%s %s %.0f%s\n", text, w->event, value, unit);
+	printf("%s %s %s%s%s%s\n", text, w->event, number, unit && unit->unit[0] ? " " : "",
+	       unit ? unit->unit : "", per);
 	fflush(stdout);
 }
 
@@ -242,7 +245,7 @@ static void watch_rate(struct watch *w)
 		counters_read(&w->counters);
 		now = now_ns();
 		since = &w->counters.rows[0].totals[0];
-		value = since->scaled;
+		value = since->scaled * w->events.list->unit.scale;
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
 		/* A task that did not run has the rate 0, and what had no PMU has none. */

@@ -304,6 +304,18 @@ is "$(create tally_gauge/config=2,config1=0x10/ cpu=0 name=energy)" OK 'M8 a uni
 echo 123456789005 >$test_pmu/level
 is "$(cat $tally/energy/value)" '28.74 Joules' 'M8 a unit: as perf stat prints it'
 is "$(count energy)" 123456789000 'M8 a unit: the raw count stays'
+unit_of() { "$here/tally" "$@" 2>&1 | grep -c ' Joules '; }
+is "$(unit_of stat --attach energy true)" 1 'M8 a unit: tally stat --attach has it'
+gauge=$(cat /sys/bus/event_source/devices/tally_gauge/type)
+for name in tally_gauge/energy/ "tally_gauge/energy,config1=0x10/" "$gauge/energy/" \
+	"$gauge/config=2,config1=0x10/"; do
+	is "$(unit_of stat -a -e "$name" true)" 1 "M8 a unit: and for $name"
+done
+is "$(unit_of list --running)" 1 'M8 a unit: tally list has it'
+is "$(unit_of top --once)" 1 'M8 a unit: tally top'
+is "$("$here/tally" export --once | sed -n 's/^tally_event_total{event="energy",.*,unit="joules"} //p')" \
+	28.744523646 'M8 a unit: and tally export, with the whole count'
+ok 'M8 a unit: tally watch compares it' "$here/tally" watch -n 1 -I 50 -C 0 'tally_gauge/energy/ >= 0/s'
 is "$(create tally_gauge/config=2/ cpu=0 name=other)" OK 'M8 an event that the PMU does not describe'
 refused 'M8 it has no such file' test -e $tally/other/value
 is "$(create tally_gauge/config=3/ cpu=0 name=plain)" OK 'M8 an event without a unit'
