@@ -260,7 +260,7 @@ static void list_running(struct list *l)
 {
 	struct running_list events = { .device = device_or_die() };
 	const struct running *r;
-	char target[320], rate[32];
+	char target[RUNNING_TARGET], rate[32];
 	int i;
 
 	running_look(&events);
@@ -277,7 +277,7 @@ static void list_running(struct list *l)
 		if (!matches(l, running_name(r)))
 			continue;
 		l->nr++;
-		running_target(r, target, sizeof(target));
+		running_target(r, target);
 		if (l->names) {
 			puts(running_name(r));
 			continue;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The text formats of Prometheus. */
+#include <stdlib.h>
 #include <string.h>
 #include "openmetrics.h"
+#include "tool.h"
 
 #define NR_STATES	(LIBTALLY_IS_SILENT + 1)
 
@@ -100,7 +102,7 @@ static void write_labels(FILE *f, const struct running *r)
 	const struct libtally_running *about = &r->about;
 	const char *slash = strchr(about->name, '/'), *base = base_of(r->unit.unit)->name;
 	bool named = about->name[0] && !has_address(about->name);
-	char number[32], set[sizeof(about->name)], what[sizeof(about->what)];
+	char number[32], set[sizeof(about->name)], what[sizeof(about->what)], *cgroup, *unit;
 
 	fputc('{', f);
 	snprintf(number, sizeof(number), "id:%llu", (unsigned long long)about->id);
@@ -115,10 +117,14 @@ static void write_labels(FILE *f, const struct running *r)
 		snprintf(number, sizeof(number), "%d", about->pid);
 		write_escaped(f, ",pid", number);
 	}
-	if (about->cgroup[0])
-		write_escaped(f, ",cgroup", about->cgroup);
-	if (r->unit.unit[0])
-		write_escaped(f, ",unit", base ? base : r->unit.unit);
+	cgroup = escape(about->cgroup);
+	if (*cgroup)
+		write_escaped(f, ",cgroup", cgroup);
+	free(cgroup);
+	unit = escape(base ? base : r->unit.unit);
+	if (*unit)
+		write_escaped(f, ",unit", unit);
+	free(unit);
 	if (slash && named) {
 		snprintf(set, sizeof(set), "%.*s", (int)(slash - about->name), about->name);
 		write_escaped(f, ",set", set);

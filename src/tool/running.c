@@ -93,14 +93,6 @@ bool running_lacks_room(const struct running *r)
 	       r->error == -ENOMEM;
 }
 
-/* The path of a cgroup may have any bytes, which a terminal or Prometheus would not take. */
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
 void running_look(struct running_list *events)
 {
 	struct libtally_running about = { 0 };
@@ -114,7 +106,6 @@ void running_look(struct running_list *events)
 	while ((more = libtally_device_next(events->device, &about)) > 0) {
 		if (events->no_files && about.of_file)
 			continue;
-		make_printable(about.cgroup);
 		place = place_of(events, about.id);
 		r = place < events->nr ? events->list[place] : NULL;
 		if (!r || r->about.id != about.id)
@@ -181,23 +172,23 @@ const char *running_name(const struct running *r)
 	return r->about.what[0] ? r->about.what : "?";
 }
 
-void running_target(const struct running *r, char *text, size_t size)
+void running_target(const struct running *r, char *text)
 {
 	const struct libtally_running *about = &r->about;
-	const char *separator = "";
+	char *cgroup = escape(about->cgroup);
 	int used = 0;
 
-	text[0] = 0;
-	if (about->pid >= 0)
-		used = snprintf(text, size, "pid=%d", about->pid);
-	else if (about->cgroup[0])
-		used = snprintf(text, size, "cgroup=%s", about->cgroup);
-	if (used)
-		separator = ",";
-	if (used < (int)size && about->cpu >= 0)
-		snprintf(text + used, size - used, "%scpu=%d", separator, about->cpu);
+	if (about->pid > 0)
+		used = sprintf(text, "pid=%d", about->pid);
+	else if (!about->pid)
+		used = sprintf(text, "pid=?");
+	else if (*cgroup)
+		used = sprintf(text, "cgroup=%s", cgroup);
+	if (about->cpu >= 0)
+		sprintf(text + used, "%scpu=%d", used ? "," : "", about->cpu);
 	else if (!used)
-		snprintf(text, size, "cpu=all");
+		strcpy(text, "cpu=all");
+	free(cgroup);
 }
 
 double running_count(const struct running *r)

@@ -8,6 +8,9 @@
 
 #define RUNNING_HISTORY	60
 
+/* Room for the target of an event: each byte of a cgroup's path may need four. */
+#define RUNNING_TARGET	1100
+
 /**
  * struct running - an event of any owner
  * @about:	what the device says of it
@@ -64,8 +67,8 @@ void running_free(struct running_list *events);
 
 /* Returns a name for the event, also if it has none that the caller may see. */
 const char *running_name(const struct running *event);
-/* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a". */
-void running_target(const struct running *event, char *text, size_t size);
+/* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a", in RUNNING_TARGET bytes. */
+void running_target(const struct running *event, char *text);
 /* Returns the last count in its unit. */
 double running_count(const struct running *event);
 /* Writes a number with a suffix in at most 8 characters: "12.3K". */

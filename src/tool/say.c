@@ -217,6 +217,47 @@ bool read_line(const char *path, char *line, size_t size)
 	return got;
 }
 
+/* Returns the length of the printable character at the beginning of a text; 0 without one. */
+static int character_length(const unsigned char *c)
+{
+	/* Second bytes that these first ones have in a character that prints. */
+	static const struct {
+		unsigned char first, from, to;
+	} limits[] = {
+		{ 0xc2, 0xa0, 0xbf }, { 0xe0, 0xa0, 0xbf }, { 0xed, 0x80, 0x9f },
+		{ 0xf0, 0x90, 0xbf }, { 0xf4, 0x80, 0x8f },
+	};
+	int length = *c < 0xc2 || *c > 0xf4 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;
+	size_t l;
+
+	if (*c >= ' ' && *c <= '~')
+		return *c == '\\' && c[1] >= '0' && c[1] <= '7' ? 0 : 1;
+	for (i = 1; i < length; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	for (l = 0; length && l < sizeof(limits) / sizeof(limits[0]); l++)
+		if (*c == limits[l].first && (c[1] < limits[l].from || c[1] > limits[l].to))
+			return 0;
+	return length;
+}
+
+char *escape(const char *text)
+{
+	char *escaped = need(malloc(4 * strlen(text) + 1)), *to = escaped;
+	int length;
+
+	while (*text) {
+		length = character_length((const unsigned char *)text);
+		if (length)
+			to = mempcpy(to, text, length);
+		else
+			to += sprintf(to, "\\%03o", (unsigned char)*text);
+		text += length ? length : 1;
+	}
+	*to = 0;
+	return escaped;
+}
+
 const char *tracefs(void)
 {
 	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" :

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "metrics.h"
 #include "stat.h"
+#include "tool.h"
 
 /* A count of the output. */
 struct line {
@@ -86,6 +87,15 @@ static void add_number(struct json_object *o, const char *name, const char *form
 	json_object_object_add(o, name, json_object_new_double_s(value, text));
 }
 
+/* json-c writes the bytes of a text as they are, also those that are no UTF-8. */
+static void add_text(struct json_object *o, const char *name, const char *text)
+{
+	char *escaped = escape(text);
+
+	json_object_object_add(o, name, json_object_new_string(escaped));
+	free(escaped);
+}
+
 static void print_json(const struct stat_print *p, const struct line *l)
 {
 	struct json_object *o = json_object_new_object();
@@ -101,9 +111,9 @@ static void print_json(const struct stat_print *p, const struct line *l)
 	json_object_object_add(o, "counter-value",
 			       json_object_new_string(is_counted(l) ? text : excuse(l)));
 	json_object_object_add(o, "unit", json_object_new_string(l->event->unit.unit));
-	json_object_object_add(o, "event", json_object_new_string(l->event->name));
+	add_text(o, "event", l->event->name);
 	if (l->row->cgroup)
-		json_object_object_add(o, "cgroup", json_object_new_string(l->row->cgroup));
+		add_text(o, "cgroup", l->row->cgroup);
 	if (l->spread >= 0)
 		add_number(o, "variance", "%.2f", l->spread);
 	json_object_object_add(o, "event-runtime", json_object_new_uint64(l->running));

@@ -61,6 +61,13 @@ void restore_file_limit(void);
 /* Reads the first line of a file; false if there is none. */
 bool read_line(const char *path, char *line, size_t size);
 
+/*
+ * Returns a text for people, JSON and Prometheus, for free(): valid UTF-8 that prints. \OOO, an
+ * octal number, stands for any other byte, and for a backslash that would look like this. The
+ * module reads a cgroup's path in this form.
+ */
+char *escape(const char *text);
+
 /* Returns the folder of tracefs: its own mount, or the one in debugfs. */
 const char *tracefs(void);
 

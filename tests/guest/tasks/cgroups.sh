@@ -103,6 +103,27 @@ is "$(create 'page-faults:u cgroup=/t/system\x2dd.slice name=path')" OK 'a path 
 is "$(remove path)" OK 'it is removed'
 rmdir "$t/system\\x2dd.slice"
 
+# labels: prints how many cgroups an exporter tells apart.
+labels() {
+	"$here/tally" export --once | sed -n 's/^tally_event_state.*,cgroup="\([^"]*\)".*/\1/p' |
+		sort -u | wc -l
+}
+# two PATH PATH: two cgroups have two series.
+two() {
+	mkdir -p "$t/$1" "$t/$2"
+	is "$(create "page-faults cgroup=/t/$1 name=one")" OK 'one of two cgroups'
+	is "$(create "page-faults cgroup=/t/$2 name=other")" OK 'the other one'
+	is "$(labels)" "$series" 'are two series'
+	is "$(remove one) $(remove other)" 'OK OK' 'they are removed'
+}
+series=$(($(labels) + 2))
+two "$(printf 'x\377')" "$(printf 'x\376')"
+part=$(printf '%0150d' 0)
+two "A$part/$part" "B$part/$part"
+"$here/tally" stat -j -G "t/$(printf 'x\377')" -e cs -o $tmp/json true
+ok 'JSON has no bytes that are no UTF-8' grep -q '"cgroup": "t/x\\\\377"' $tmp/json
+rmdir "$t/$(printf 'x\377')" "$t/$(printf 'x\376')" $t/?$part/$part $t/?$part
+
 # ---- wrong lines
 
 # bad ERRNO LINE REASON
