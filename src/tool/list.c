@@ -29,6 +29,7 @@ static const struct argp_option options[] = {
  * @json:	--json
  * @names:	--names
  * @nr:		number of names printed
+ * @left_out:	number of events that match, but that no PMU counts
  */
 struct list {
 	char *pattern;
@@ -36,6 +37,7 @@ struct list {
 	bool json;
 	bool names;
 	int nr;
+	int left_out;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -94,41 +96,79 @@ static void print(struct list *l, const char *name, const char *kind, const char
 		printf("        %s\n", what);
 }
 
-static void list_generic(struct list *l)
+/*
+ * Asks the kernel whether a PMU counts an event. Who may not count at all gets no answer, and
+ * sees the event.
+ */
+static bool is_refused(__u32 type, __u64 config)
+{
+	struct libtally_target target = LIBTALLY_TARGET_INIT;
+	struct perf_event_attr attr;
+	int fd;
+
+	libtally_attr_init(&attr, type, config);
+	attr.disabled = 1;
+	target.pid = 0;
+	fd = libtally_open_event(&attr, &target);
+	if (fd == -EACCES) {
+		attr.exclude_kernel = 1;
+		fd = libtally_open_event(&attr, &target);
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT || fd == -EINVAL || fd == -EOPNOTSUPP || fd == -ENXIO ||
+	       fd == -ENODEV;
+}
+
+/* Prints a hardware or cache event, unless the PMUs refuse it. */
+static void print_hardware(struct list *l, const char *name, const char *what, __u32 type,
+			   __u64 config)
+{
+	if (!matches(l, name))
+		return;
+	if (is_refused(type, config))
+		l->left_out++;
+	else
+		print(l, name, type == PERF_TYPE_HARDWARE ? "hardware" : "cache", what);
+}
+
+static void list_hardware(struct list *l)
 {
 	static const struct {
-		const char *name, *kind, *what;
+		const char *name, *what;
+		__u64 config;
 	} events[] = {
-		{ "cycles", "hardware", "cycles of the CPU, at its present frequency" },
-		{ "instructions", "hardware", "retired instructions" },
-		{ "cache-references", "hardware", "accesses to the last-level cache" },
-		{ "cache-misses", "hardware", "misses of the last-level cache" },
-		{ "branches", "hardware", "retired branches" },
-		{ "branch-misses", "hardware", "mispredicted branches" },
-		{ "bus-cycles", "hardware", "cycles of the bus" },
-		{ "stalled-cycles-frontend", "hardware", "cycles without instructions to issue" },
-		{ "stalled-cycles-backend", "hardware", "cycles that wait for results" },
-		{ "ref-cycles", "hardware", "cycles at a fixed frequency" },
-		{ "cpu-clock", "software", "time of CPUs" },
-		{ "task-clock", "software", "time that tasks run" },
-		{ "page-faults", "software", "faults of memory accesses" },
-		{ "minor-faults", "software", "faults that need no disk" },
-		{ "major-faults", "software", "faults that wait for a disk" },
-		{ "context-switches", "software", "switches from task to task" },
-		{ "cpu-migrations", "software", "moves of tasks to another CPU" },
-		{ "alignment-faults", "software", "accesses that the kernel aligns" },
-		{ "emulation-faults", "software", "instructions that the kernel emulates" },
-		{ "bpf-output", "software", "records of BPF programs" },
-		{ "cgroup-switches", "software", "switches to a task of another cgroup" },
-		{ "dummy", "software", "nothing" },
-		{ "cpu-cycles", "hardware", "cycles" },
-		{ "branch-instructions", "hardware", "branches" },
-		{ "idle-cycles-frontend", "hardware", "stalled-cycles-frontend" },
-		{ "idle-cycles-backend", "hardware", "stalled-cycles-backend" },
-		{ "faults", "software", "page-faults" },
-		{ "cs", "software", "context-switches" },
-		{ "migrations", "software", "cpu-migrations" },
+		{ "cycles", "cycles of the CPU, at its present frequency",
+		  PERF_COUNT_HW_CPU_CYCLES },
+		{ "instructions", "retired instructions", PERF_COUNT_HW_INSTRUCTIONS },
+		{ "cache-references", "accesses to the last-level cache",
+		  PERF_COUNT_HW_CACHE_REFERENCES },
+		{ "cache-misses", "misses of the last-level cache", PERF_COUNT_HW_CACHE_MISSES },
+		{ "branches", "retired branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+		{ "branch-misses", "mispredicted branches", PERF_COUNT_HW_BRANCH_MISSES },
+		{ "bus-cycles", "cycles of the bus", PERF_COUNT_HW_BUS_CYCLES },
+		{ "stalled-cycles-frontend", "cycles without instructions to issue",
+		  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+		{ "stalled-cycles-backend", "cycles that wait for results",
+		  PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+		{ "ref-cycles", "cycles at a fixed frequency", PERF_COUNT_HW_REF_CPU_CYCLES },
+		{ "cpu-cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES },
+		{ "branch-instructions", "branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+		{ "idle-cycles-frontend", "stalled-cycles-frontend",
+		  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+		{ "idle-cycles-backend", "stalled-cycles-backend",
+		  PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
 	};
+	size_t i;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		print_hardware(l, events[i].name, events[i].what, PERF_TYPE_HARDWARE,
+			       events[i].config);
+}
+
+/* The names are in the order of the numbers of <linux/perf_event.h>. */
+static void list_caches(struct list *l)
+{
 	static const char *const caches[] = {
 		"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node",
 	};
@@ -138,14 +178,42 @@ static void list_generic(struct list *l)
 	char name[64];
 	size_t i, j;
 
-	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		print(l, events[i].name, events[i].kind, events[i].what);
 	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
 		for (j = 0; j < sizeof(operations) / sizeof(operations[0]); j++) {
 			snprintf(name, sizeof(name), "%s-%s", caches[i], operations[j]);
-			print(l, name, "cache", "");
+			print_hardware(l, name, "", PERF_TYPE_HW_CACHE,
+				       i | (j / 2) << 8 | (j % 2) << 16);
 		}
 	}
+}
+
+static void list_generic(struct list *l)
+{
+	static const struct {
+		const char *name, *what;
+	} events[] = {
+		{ "cpu-clock", "time of CPUs" },
+		{ "task-clock", "time that tasks run" },
+		{ "page-faults", "faults of memory accesses" },
+		{ "minor-faults", "faults that need no disk" },
+		{ "major-faults", "faults that wait for a disk" },
+		{ "context-switches", "switches from task to task" },
+		{ "cpu-migrations", "moves of tasks to another CPU" },
+		{ "alignment-faults", "accesses that the kernel aligns" },
+		{ "emulation-faults", "instructions that the kernel emulates" },
+		{ "bpf-output", "records of BPF programs" },
+		{ "cgroup-switches", "switches to a task of another cgroup" },
+		{ "dummy", "nothing" },
+		{ "faults", "page-faults" },
+		{ "cs", "context-switches" },
+		{ "migrations", "cpu-migrations" },
+	};
+	size_t i;
+
+	list_hardware(l);
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		print(l, events[i].name, "software", events[i].what);
+	list_caches(l);
 	print(l, "rNNN", "raw", "a code in hexadecimal digits");
 	print(l, "mem:ADDRESS/LENGTH:rwx", "breakpoint", "");
 	print(l, "kprobe:SYMBOL+OFFSET", "probe", "");
@@ -308,6 +376,9 @@ static void list_possible(struct list *l)
 	snprintf(events, sizeof(events), "%s/events", tracefs());
 	if (!each_name(events, l, list_system))
 		say("tracepoints are left out: %s: %s", events, strerror(errno));
+	if (l->left_out && !l->names && !l->json)
+		say("no PMU here counts %d hardware and cache events, which are left out",
+		    l->left_out);
 }
 
 int command_list(int argc, char **argv)
@@ -317,9 +388,8 @@ int command_list(int argc, char **argv)
 		.doc = "Lists what can be counted on this machine. A PATTERN is a shell pattern, "
 		       "or "
 		       "a part of a name.\v"
-		       "A CPU's PMU need not have each hardware and cache event. The exit status "
-		       "is "
-		       "1 if nothing matches the pattern.",
+		       "Hardware and cache events that the kernel refuses are left out. The exit "
+		       "status is 1 if nothing matches the pattern.",
 	};
 	struct list l = { 0 };
 
