@@ -19,9 +19,9 @@ _tally_options()
 	local own=''
 	case $1 in
 	list) own='--json --names --running' ;;
-	stat) own="-e= --event= --pfm-events= --attach= -i --no-inherit -A --no-aggr
-		-I= --interval-print= -r= --repeat= -x= --field-separator= -j --json-output --json
-		-o= --output= --append $targets" ;;
+	stat) own="-e= --event= --pfm-events= --attach= -i --no-inherit -D= --delay=
+		--timeout= -A --no-aggr -I= --interval-print= --interval-count= -r= --repeat=
+		-x= --field-separator= -j --json-output --json -o= --output= --append $targets" ;;
 	top) own='--once -d= --delay= -s= --sort=' ;;
 	record) own="-e= --event= -c= --count= -F= --freq= -g --call-graph= -i --no-inherit
 		-m= --mmap-pages= -o= --output= -q --quiet $targets" ;;

@@ -36,7 +36,7 @@ static int open_one(const struct counters *c, int e, const struct place *place, 
 	target.group_fd = leader;
 	attr.disabled = leader < 0;
 	attr.inherit = c->inherit && of_task(place);
-	attr.enable_on_exec = leader < 0 && place == &itself;
+	attr.enable_on_exec = leader < 0 && place == &itself && !c->delayed;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = libtally_open_event(&attr, &target);
 	strcpy(why, fd < 0 ? target.error : "");
@@ -213,9 +213,9 @@ void counters_open(struct counters *c, struct child *child)
 
 void counters_enable(const struct counters *c, bool on)
 {
-	int e, p, fd;
+	int e, p, fd, nr = c->delayed ? c->nr_places : c->targets->nr;
 
-	for (p = 0; p < c->targets->nr; p++) {
+	for (p = 0; p < nr; p++) {
 		for (e = 0; e < c->events->nr; e++) {
 			fd = c->files[p * c->events->nr + e];
 			if (fd >= 0 && leader_of(c, e, c->files + p * c->events->nr) < 0)

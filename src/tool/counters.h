@@ -57,6 +57,7 @@ struct row {
  *		@files' place times @nr_cpus on; the first one is for a sum
  * @nr_cpus:	the highest number of a CPU, plus 1
  * @errors:	for each event why a place does not have it, while they are opened
+ * @delayed:	a command does not enable its own events, either
  * @inherit:	children of a task are counted, too
  * @on_cpus:	the only file can be read for each of its CPUs
  * @per_cpu:	the output has a row for each CPU
@@ -71,6 +72,7 @@ struct counters {
 	struct part *parts;
 	int nr_cpus;
 	int *errors;
+	bool delayed;
 	bool inherit;
 	bool on_cpus;
 	bool per_cpu;

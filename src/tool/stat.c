@@ -15,15 +15,18 @@
 #define USUAL	"task-clock,context-switches,cpu-migrations,page-faults," \
 		"cycles,instructions,branches,branch-misses"
 
-enum { KEY_JSON = 256, KEY_ATTACH, KEY_PFM, KEY_APPEND };
+enum { KEY_JSON = 256, KEY_ATTACH, KEY_PFM, KEY_APPEND, KEY_TIMEOUT, KEY_INTERVAL_COUNT };
 
 static const struct argp_option options[] = {
 	{ "event", 'e', "LIST", 0, "These events: names separated by ',', sets in '{}'", 1 },
 	{ "pfm-events", KEY_PFM, "LIST", 0, "These events of libpfm4", 1 },
 	{ "attach", KEY_ATTACH, "NAME", 0, "Read this event, which another one has made", 1 },
 	{ "no-inherit", 'i', NULL, 0, "Do not count children", 1 },
+	{ "delay", 'D', "MS", 0, "Begin to count after so many milliseconds", 1 },
+	{ "timeout", KEY_TIMEOUT, "MS", 0, "End after so many milliseconds", 1 },
 	{ "no-aggr", 'A', NULL, 0, "A line for each CPU", 2 },
 	{ "interval-print", 'I', "MS", 0, "Print the counts of each interval", 2 },
+	{ "interval-count", KEY_INTERVAL_COUNT, "N", 0, "End after N intervals of -I", 2 },
 	{ "repeat", 'r', "N", 0, "Run the command N times; print means and their spread", 2 },
 	{ "field-separator", 'x', "TEXT", 0, "Print fields with this text between them", 2 },
 	{ "json-output", 'j', NULL, 0, "Print JSON, an object a line", 2 },
@@ -42,6 +45,11 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @now:	totals of the interval, as struct stat_print's
  * @runs:	sums over the runs
  * @last:	CLOCK_MONOTONIC of the beginning of the interval
+ * @delay_ms:	-D; 0 without
+ * @timeout_ms:	--timeout; 0 without
+ * @intervals:	--interval-count; 0 without
+ * @over:	one of these two limits was reached, which ends the run
+ * @complete:	@intervals were printed, and nothing is left to print
  */
 struct stat {
 	struct stat_options options;
@@ -58,6 +66,8 @@ struct stat {
 	struct total *now;
 	struct stat_runs runs;
 	__u64 last;
+	long delay_ms, timeout_ms, intervals;
+	bool over, complete;
 	double user, sys;
 };
 
@@ -86,6 +96,10 @@ static void check(struct stat *s, struct argp_state *state)
 		argp_error(state, "-A takes no cgroups");
 	if (s->options.repeat > 1 && (!s->targets.command || s->options.interval_ms || s->attach))
 		argp_error(state, "-r needs a command, and no -I");
+	if (s->delay_ms && s->attach)
+		argp_error(state, "--attach reads an event that counts: -D cannot delay it");
+	if (s->intervals && !s->options.interval_ms)
+		argp_error(state, "--interval-count needs -I");
 	if (s->append && !s->output)
 		argp_error(state, "--append needs -o");
 }
@@ -110,6 +124,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case 'A':
 		s->counters.per_cpu = true;
+		break;
+	case 'D':
+		s->delay_ms = number_argument(state, argument, 1, 1000000000);
+		break;
+	case KEY_TIMEOUT:
+		s->timeout_ms = number_argument(state, argument, 10, 1000000000);
+		break;
+	case KEY_INTERVAL_COUNT:
+		s->intervals = number_argument(state, argument, 1, 1000000000);
 		break;
 	case 'I':
 		s->options.interval_ms = number_argument(state, argument, 1, 1000000000);
@@ -272,27 +295,52 @@ static bool has_ended(pid_t pid)
 	return pid > 0 && !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
 }
 
+/* Waits until -D is over. Returns false if a signal, or the end of the command, comes before. */
+static bool wait_for_delay(const struct stat *s, const sigset_t *set, pid_t pid)
+{
+	__u64 until = now_ns() + s->delay_ms * 1000000ULL;
+	int signal;
+
+	while ((signal = wait_until(set, until))) {
+		stopped |= signal != SIGCHLD;
+		if (stopped || has_ended(pid))
+			return false;
+	}
+	return true;
+}
+
+/* Returns the earlier one of two times, of which 0 never comes. */
+static __u64 earlier(__u64 a, __u64 b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
 /*
- * Waits for the end: of the command, of all tasks, or a signal. Prints the intervals meanwhile.
- * Without a command, tasks that have exited, and cgroups that are removed, are looked for twice a
- * second.
+ * Waits for the end: of the command, of all tasks, or a signal, or until a limit is reached. Prints
+ * the intervals meanwhile. Without a command, tasks that have exited, and cgroups that are
+ * removed, are looked for twice a second.
  */
 static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 begin)
 {
 	__u64 step = s->options.interval_ms * 1000000ULL, next = begin + step, now;
+	__u64 limit = s->timeout_ms ? begin + s->timeout_ms * 1000000ULL : 0;
 	bool tasks = s->targets.pids || s->targets.tids || s->targets.cgroups || s->attach;
 	struct stat_print p;
+	long nr = 0;
 	int signal;
 
 	for (;;) {
 		__u64 look = tasks && pid < 0 ? now_ns() + 500000000 : 0;
 
-		signal = wait_until(set, !step ? look : look && look < next ? look : next);
+		signal = wait_until(set, earlier(limit, earlier(look, step ? next : 0)));
 		stopped |= signal && signal != SIGCHLD;
 		if (stopped || (signal == SIGCHLD && has_ended(pid)) ||
 		    (!signal && look && counters_exited(&s->counters)))
 			return;
 		now = now_ns();
+		s->over = limit && now >= limit;
+		if (s->over)
+			return;
 		if (!step || now < next)
 			continue;
 		take_interval(s);
@@ -301,6 +349,10 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		p.elapsed = seconds(now - s->last);
 		stat_print_counts(&p);
 		s->last = now;
+		s->over = ++nr == s->intervals;
+		s->complete = s->over;
+		if (s->over)
+			return;
 		while (next <= now)
 			next += step;
 	}
@@ -313,7 +365,7 @@ static int end_child(struct stat *s, const sigset_t *set, pid_t pid)
 	int status, signal;
 	pid_t ended;
 
-	if (stopped)
+	if (stopped || s->over)
 		kill(pid, SIGTERM);
 	/* A second signal ends a command that ignores the first one. */
 	while (!(ended = wait4(pid, &status, WNOHANG, &usage))) {
@@ -390,6 +442,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 {
 	struct child child = { .pid = -1 };
 	int error, status = 0;
+	bool begun = true;
 	__u64 begin, end;
 
 	open_all(s, &child);
@@ -398,11 +451,19 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 
 		stat_print_heading(&p);
 	}
-	counters_enable(&s->counters, true);
+	s->over = false;
+	if (!s->delay_ms)
+		counters_enable(&s->counters, true);
 	begin = now_ns();
 	s->last = begin;
 	error = child.pid > 0 ? child_go(&child) : 0;
-	if (!error)
+	if (s->delay_ms && !error) {
+		begun = wait_for_delay(s, set, child.pid);
+		counters_enable(&s->counters, begun);
+		begin = now_ns();
+		s->last = begin;
+	}
+	if (!error && begun)
 		wait_for_end(s, set, child.pid, begin);
 	if (child.pid > 0)
 		status = end_child(s, set, child.pid);
@@ -449,7 +510,8 @@ static int count(struct stat *s)
 	}
 	if (!s->options.interval_ms)
 		stat_print_heading(&p);
-	stat_print_counts(&p);
+	if (!s->complete)
+		stat_print_counts(&p);
 	stat_print_end(&p);
 	free(ratios);
 	return status;
@@ -504,6 +566,7 @@ int command_stat(int argc, char **argv)
 	s.counters.device = s.device;
 	s.counters.events = &s.events;
 	s.counters.targets = &s.targets;
+	s.counters.delayed = s.delay_ms;
 	if (!s.attach) {
 		add_events(&s);
 		wanted_restrict(&s.events, s.device);

@@ -196,6 +196,27 @@ t 0 stat --json -e page-faults true
 errs '^{ "counter-value": "[0-9.]*", "unit": "", "event": "page-faults", '
 t 0 stat -I 50 -e cs -a sleep 0.3
 at_least "$(grep -c ' cs ' $err)" 3 'there are intervals'
+t 0 stat -I 50 --interval-count 2 -x, -e cs -a
+is "$(grep -c ',cs,' $err)" 2 'there are two intervals'
+t 143 stat -I 50 --interval-count 1 -x, -e cs sleep 1000
+is "$(grep -c ',cs,' $err)" 1 'there is one, which ends the command'
+t 2 stat --interval-count 1 -e cs true
+t 0 stat --timeout 50 -a -e cs
+errs ' cs '
+t 143 stat --timeout 50 -e task-clock sleep 1000
+errs ' msec task-clock '
+t 0 stat -D 1000000000 -x, -e page-faults true
+errs '^<not counted>,,page-faults,'
+cat >$tmp/delayed <<END
+# Ends when its own event has counted.
+n=0
+until grep -q '^file.* [1-9][0-9]* [1-9][0-9]* [0-9.]*%' $tally/events || [ \$n = 3000 ]; do
+	n=\$((n + 1))
+done
+END
+t 0 stat -D 50 -x, -e page-faults sh $tmp/delayed
+errs '^[1-9][0-9]*,,page-faults,'
+t 2 stat -D 10 --attach faults true
 t 0 stat -r 3 -e page-faults true
 errs '(3 runs)'
 t 1 stat -x, -o /dev/full -e cs true
