@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include "base/alias.h"
+#include "base/pmu.h"
 #include "base/pmu_files.h"
 #include "base/terms.h"
 #include "compat.h"
@@ -86,13 +87,6 @@ static bool is_named(struct search *search, const char *given)
 	       search->terms.event[0];
 }
 
-/* perf stat prints the nanoseconds of a clock as milliseconds. No PMU has a file that says so. */
-static bool is_clock(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
-						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 /**
  * tally_alias_find - find what a PMU says of an event
  * @attr: attributes of the event
@@ -109,7 +103,8 @@ int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 	struct search search = { .files = &files, .attr = attr };
 	int err;
 
-	if (is_clock(attr)) {
+	/* perf stat prints milliseconds. No PMU has a file that says so. */
+	if (tally_attr_is_clock(attr)) {
 		*alias = (struct tally_alias){ .scale = "1e-6", .unit = "msec" };
 		return 0;
 	}

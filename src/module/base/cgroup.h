@@ -12,7 +12,8 @@
  * print, or that is a backslash. tally_cgroup_unescape() reads this, and takes a backslash that
  * has no octal digit behind it for itself: systemd's "a\x2db.slice" is a path as it stands.
  */
-#define TALLY_CGROUP_ESCAPED	ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, " ;\\"
+#define TALLY_CGROUP_ESCAPES	(ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND)
+#define TALLY_CGROUP_ESCAPED	" ;\\"
 
 int tally_cgroup_by_path(const char *path, u64 *id);
 int tally_cgroup_by_fd(int fd, u64 *id);

@@ -174,7 +174,8 @@ void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t,
 		return;
 	seq_puts(m, "cgroup=");
 	if (path)
-		seq_escape_mem(m, path, strlen(path), TALLY_CGROUP_ESCAPED);
+		seq_escape_mem(m, path, strlen(path), TALLY_CGROUP_ESCAPES,
+			       TALLY_CGROUP_ESCAPED);
 	else
 		seq_putc(m, '?');
 	seq_putc(m, end);
