@@ -94,6 +94,8 @@ int libtally_events_add_id(struct libtally_events *events, int number, __u64 id)
 		events->ids = ids;
 		events->room = room;
 	}
+	if (!events->list[number].first_id)
+		events->list[number].first_id = id;
 	ids = events->ids + place;
 	memmove(ids + 1, ids, (events->nr_ids - place) * sizeof(*ids));
 	ids->id = id;

@@ -10,6 +10,7 @@ struct event {
 	void *attr;		/* attr_size bytes */
 	size_t attr_size;
 	char *name;
+	__u64 first_id;		/* the one that was added first */
 };
 
 struct event_id {

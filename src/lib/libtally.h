@@ -497,13 +497,16 @@ struct libtally_perfdata;
 /*
  * Creates a file for `perf script` and `perf report`, which only its owner may read; a file that
  * is there is overwritten. All events must have been added, with their ids, and must stay until
- * libtally_perfdata_close(). Returns NULL with errno.
+ * libtally_perfdata_close().
+ * The path "-" is standard output. That, and a file that cannot seek, gets perf's format for
+ * pipes, where features belong in front of the records that need them.
+ * Returns NULL with errno: E2BIG if an event has more ids than a pipe has room for.
  */
 struct libtally_perfdata *libtally_perfdata_create(const char *path,
 						   const struct libtally_events *events);
 /*
  * Adds a feature, or replaces one of the library's own: content of the section with that number
- * of perf's HEADER_*. The content is copied.
+ * of perf's HEADER_*. The content is copied. -E2BIG if a pipe has no room for it.
  */
 int libtally_perfdata_feature(struct libtally_perfdata *data, unsigned int number,
 			      const void *content, size_t size);
@@ -524,7 +527,9 @@ int libtally_perfdata_write(struct libtally_perfdata *data,
 int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
 /*
  * Writes all records to the file, which tools can read from then on, as far as the last flush. The
- * features come last. Returns the first error of the file.
+ * features come last. In a pipe, the flush after the next one tells tools that they have all
+ * records up to this one's latest, and can show them: records are expected in the order of time.
+ * Returns the first error of the file.
  */
 int libtally_perfdata_flush(struct libtally_perfdata *data);
 /*

@@ -6,6 +6,9 @@
  *
  * The header says how many bytes of records there are. Without features it is valid at any time:
  * so who writes a file for long flushes it now and then, and nobody loses more than the rest.
+ *
+ * What cannot seek, such as a pipe, gets perf's format for pipes: a header that says nothing but
+ * that, and everything else as records of perf's own, in the order in which it is known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +22,8 @@
 #include "perfdata.h"
 
 /* perf's numbers of features */
+#define HEADER_TRACING_DATA	1
+#define HEADER_BUILD_ID		2
 #define HEADER_HOSTNAME		3
 #define HEADER_OSRELEASE	4
 #define HEADER_VERSION		5
@@ -26,6 +31,16 @@
 #define HEADER_NRCPUS		7
 #define HEADER_CMDLINE		11
 #define HEADER_EVENT_DESC	12
+
+/* perf's own records, which stand in a pipe */
+#define RECORD_ATTR		64
+#define RECORD_TRACING_DATA	66
+#define RECORD_FINISHED_ROUND	68
+#define RECORD_EVENT_UPDATE	78
+#define RECORD_FEATURE		80
+
+/* What RECORD_EVENT_UPDATE tells of an event */
+#define UPDATE_NAME		2
 
 struct section {
 	__u64 offset, size;
@@ -56,6 +71,20 @@ static void put(struct libtally_perfdata *d, const void *bytes, size_t size)
 		d->error = errno ? -errno : -EIO;
 }
 
+static void put_zeros(struct libtally_perfdata *d, size_t size)
+{
+	static const char zeros[64];
+
+	for (; size > sizeof(zeros); size -= sizeof(zeros))
+		put(d, zeros, sizeof(zeros));
+	put(d, zeros, size);
+}
+
+static void put_u64(struct libtally_perfdata *d, __u64 value)
+{
+	put(d, &value, sizeof(value));
+}
+
 static void put_u32(struct libtally_perfdata *d, __u32 value)
 {
 	put(d, &value, sizeof(value));
@@ -63,12 +92,11 @@ static void put_u32(struct libtally_perfdata *d, __u32 value)
 
 static void put_string(struct libtally_perfdata *d, const char *string)
 {
-	static const char zeros[64];
 	size_t length = strlen(string) + 1, aligned = (length + 63) / 64 * 64;
 
 	put_u32(d, aligned);
 	put(d, string, length);
-	put(d, zeros, aligned - length);
+	put_zeros(d, aligned - length);
 }
 
 /*
@@ -98,9 +126,7 @@ static size_t common_size(const struct libtally_events *events)
 
 static void put_attr(struct libtally_perfdata *d, const struct event *event)
 {
-	static const char zeros[64];
 	size_t have = event->attr_size < d->attr_size ? event->attr_size : d->attr_size;
-	size_t rest = d->attr_size - have;
 	struct perf_event_attr head;
 
 	/* The size is in the first 64 bytes, which every attr has. */
@@ -108,9 +134,7 @@ static void put_attr(struct libtally_perfdata *d, const struct event *event)
 	head.size = d->attr_size;
 	put(d, &head, PERF_ATTR_SIZE_VER0);
 	put(d, (const char *)event->attr + PERF_ATTR_SIZE_VER0, have - PERF_ATTR_SIZE_VER0);
-	for (; rest > sizeof(zeros); rest -= sizeof(zeros))
-		put(d, zeros, sizeof(zeros));
-	put(d, zeros, rest);
+	put_zeros(d, d->attr_size - have);
 }
 
 static __u32 put_ids(struct libtally_perfdata *d, int number)
@@ -155,44 +179,15 @@ static __u64 put_attrs(struct libtally_perfdata *d)
 	return begin;
 }
 
-struct libtally_perfdata *libtally_perfdata_create(const char *path,
-						   const struct libtally_events *events)
-{
-	struct libtally_perfdata *d;
-	struct file_header empty;
-	struct stat status;
-	int e, fd, error;
+/* ---- a file that can seek ---- */
 
-	for (e = 0; e < events->nr; e++) {
-		if (events->list[e].attr_size < PERF_ATTR_SIZE_VER0) {
-			errno = EINVAL;
-			return NULL;
-		}
-	}
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
-	/* Samples have addresses of the kernel and of programs: they are for the owner alone. */
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
-		fchmod(fd, 0600);
-	d->file = fd < 0 ? NULL : fdopen(fd, "w+");
-	if (!d->file) {
-		error = errno;
-		if (fd >= 0)
-			close(fd);
-		free(d);
-		errno = error;
-		return NULL;
-	}
-	d->events = events;
-	d->attr_size = common_size(events);
-	memset(&empty, 0, sizeof(empty));
-	put(d, &empty, sizeof(empty));
+/* Writes what stands before the records. The header is written by libtally_perfdata_flush(). */
+static int begin_file(struct libtally_perfdata *d)
+{
+	put_zeros(d, sizeof(struct file_header));
 	d->attrs = put_attrs(d);
 	d->data = ftello(d->file);
-	libtally_perfdata_flush(d);
-	return d;
+	return 0;
 }
 
 /* Writes the header for the records up to an offset. */
@@ -213,37 +208,6 @@ static void put_header(struct libtally_perfdata *d, off_t end, const __u64 *bits
 	while (written < 0 && errno == EINTR);
 	if (written != sizeof(header) && !d->error)
 		d->error = written < 0 ? -errno : -EIO;
-}
-
-int libtally_perfdata_flush(struct libtally_perfdata *d)
-{
-	off_t end = ftello(d->file);
-
-	if (fflush(d->file) && !d->error)
-		d->error = -errno;
-	if (d->error || end == d->flushed)
-		return d->error;
-	put_header(d, end, NULL);
-	d->flushed = end;
-	return d->error;
-}
-
-void libtally_perfdata_watch(struct libtally_perfdata *data,
-			     void (*call)(void *argument, const struct perf_event_header *record),
-			     void *argument)
-{
-	data->watch = call;
-	data->argument = argument;
-}
-
-int libtally_perfdata_write(struct libtally_perfdata *data, const struct perf_event_header *record)
-{
-	if (record->size < sizeof(*record))
-		return -EINVAL;
-	put(data, record, record->size);
-	if (data->watch)
-		data->watch(data->argument, record);
-	return data->error;
 }
 
 static void put_event_desc(struct libtally_perfdata *d)
@@ -293,15 +257,12 @@ static void put_feature(struct libtally_perfdata *d, int feature, const struct u
 	}
 }
 
-int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
-			      const void *content, size_t size)
+static int keep_feature(struct libtally_perfdata *d, unsigned int number, const void *content,
+			size_t size)
 {
 	struct feature *list;
 	void *copy;
 
-	/* perf's number 0 is reserved. */
-	if (!number || number >= 8 * sizeof(((struct file_header *)0)->features))
-		return -EINVAL;
 	list = realloc(d->added, (d->nr_added + 1) * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
@@ -376,19 +337,257 @@ static void put_features(struct libtally_perfdata *d, __u64 *bits)
 	put(d, sections, nr * sizeof(sections[0]));
 }
 
-int libtally_perfdata_close(struct libtally_perfdata *d)
+static void end_file(struct libtally_perfdata *d)
 {
 	__u64 bits[4] = { 0 };
+
+	put_features(d, bits);
+	if (fflush(d->file) && !d->error)
+		d->error = -errno;
+	if (!d->error)
+		put_header(d, d->flushed, bits);
+}
+
+/* ---- a pipe ---- */
+
+/* Most bytes that a record may have behind its header, whose size has 16 bits */
+#define RECORD_ROOM	(65535 - sizeof(struct perf_event_header))
+
+/* Writes the header of a record that has size more bytes. */
+static void put_record_header(struct libtally_perfdata *d, __u32 type, size_t size)
+{
+	struct perf_event_header header = { .type = type, .size = sizeof(header) + size };
+
+	put(d, &header, sizeof(header));
+}
+
+static size_t size_of_attr(const struct libtally_perfdata *d, int number)
+{
+	return d->attr_size + count_ids(d, number) * sizeof(__u64);
+}
+
+static void put_attr_record(struct libtally_perfdata *d, int number)
+{
+	put_record_header(d, RECORD_ATTR, size_of_attr(d, number));
+	put_attr(d, &d->events->list[number]);
+	put_ids(d, number);
+}
+
+static void put_name_record(struct libtally_perfdata *d, int number)
+{
+	const struct event *event = &d->events->list[number];
+	size_t length = event->name ? strlen(event->name) + 1 : 0, aligned = (length + 7) / 8 * 8;
+
+	if (!length || 2 * sizeof(__u64) + aligned > RECORD_ROOM)
+		return;
+	put_record_header(d, RECORD_EVENT_UPDATE, 2 * sizeof(__u64) + aligned);
+	put_u64(d, UPDATE_NAME);
+	put_u64(d, event->first_id);
+	put(d, event->name, length);
+	put_zeros(d, aligned - length);
+}
+
+static int put_feature_record(struct libtally_perfdata *d, unsigned int number,
+			      const void *content, size_t size)
+{
+	size_t aligned = (size + 7) / 8 * 8;
+
+	/* Formats have any size, which stands behind the header. Build ids are records. */
+	if (number == HEADER_TRACING_DATA) {
+		put_record_header(d, RECORD_TRACING_DATA, sizeof(__u32));
+		put_u32(d, aligned);
+	} else if (number != HEADER_BUILD_ID) {
+		if (sizeof(__u64) + aligned > RECORD_ROOM)
+			return -E2BIG;
+		put_record_header(d, RECORD_FEATURE, sizeof(__u64) + aligned);
+		put_u64(d, number);
+	}
+	put(d, content, size);
+	if (number != HEADER_BUILD_ID)
+		put_zeros(d, aligned - size);
+	return d->error;
+}
+
+/* Writes one of the library's own features. Its size is known when it has been made. */
+static void put_own_record(struct libtally_perfdata *d, int feature, const struct utsname *name)
+{
+	FILE *pipe = d->file;
+	char *content = NULL;
+	size_t size;
+
+	d->file = open_memstream(&content, &size);
+	if (d->file) {
+		put_feature(d, feature, name);
+		if (fclose(d->file))
+			d->error = -ENOMEM;
+	} else {
+		d->error = -ENOMEM;
+	}
+	d->file = pipe;
+	if (!d->error)
+		put_feature_record(d, feature, content, size);
+	free(content);
+}
+
+/* Returns 0, or E2BIG: then nothing is written. */
+static int begin_pipe(struct libtally_perfdata *d)
+{
+	const __u64 header[] = { MAGIC, 2 * sizeof(__u64) };
+	struct utsname name;
+	size_t i;
+	int e;
+
+	for (e = 0; e < d->events->nr; e++)
+		if (size_of_attr(d, e) > RECORD_ROOM)
+			return E2BIG;
+	put(d, header, sizeof(header));
+	for (e = 0; e < d->events->nr; e++)
+		put_attr_record(d, e);
+	for (e = 0; e < d->events->nr; e++)
+		put_name_record(d, e);
+	uname(&name);
+	/* The names stand in records of their own, and the command may come from the caller. */
+	for (i = 0; i < NR_FEATURES; i++)
+		if (features[i] != HEADER_CMDLINE && features[i] != HEADER_EVENT_DESC)
+			put_own_record(d, features[i], &name);
+	return 0;
+}
+
+/* Lets perf sort and show what it has: no record of before the flush before comes any more. */
+static void flush_pipe(struct libtally_perfdata *d)
+{
+	if (d->written)
+		put_record_header(d, RECORD_FINISHED_ROUND, 0);
+	d->written = 0;
+	if (fflush(d->file) && !d->error)
+		d->error = -errno;
+}
+
+/* ---- either ---- */
+
+static int open_output(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	/* Samples have addresses of the kernel and of programs: they are for the owner alone. */
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
+		fchmod(fd, 0600);
+	return fd;
+}
+
+static FILE *open_stream(const char *path)
+{
+	int fd = open_output(path), error;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (file || fd < 0)
+		return file;
+	error = errno;
+	close(fd);
+	errno = error;
+	return NULL;
+}
+
+struct libtally_perfdata *libtally_perfdata_create(const char *path,
+						   const struct libtally_events *events)
+{
+	struct libtally_perfdata *d;
+	int e, error;
+
+	for (e = 0; e < events->nr; e++) {
+		if (events->list[e].attr_size < PERF_ATTR_SIZE_VER0) {
+			errno = EINVAL;
+			return NULL;
+		}
+	}
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->file = open_stream(path);
+	if (!d->file) {
+		error = errno;
+		free(d);
+		errno = error;
+		return NULL;
+	}
+	d->events = events;
+	d->attr_size = common_size(events);
+	/* Standard output may be shared: nothing before its place is written again. */
+	d->is_pipe = !strcmp(path, "-") || lseek(fileno(d->file), 0, SEEK_CUR) < 0;
+	/* perf before 6.6 looks for the ids of a pipe's attr behind an attr of its own size. */
+	if (d->is_pipe && d->attr_size < sizeof(struct perf_event_attr))
+		d->attr_size = sizeof(struct perf_event_attr);
+	error = d->is_pipe ? begin_pipe(d) : begin_file(d);
+	if (error) {
+		fclose(d->file);
+		free(d);
+		errno = error;
+		return NULL;
+	}
+	libtally_perfdata_flush(d);
+	return d;
+}
+
+int libtally_perfdata_flush(struct libtally_perfdata *d)
+{
+	off_t end;
+
+	if (d->is_pipe) {
+		flush_pipe(d);
+		return d->error;
+	}
+	end = ftello(d->file);
+	if (fflush(d->file) && !d->error)
+		d->error = -errno;
+	if (d->error || end == d->flushed)
+		return d->error;
+	put_header(d, end, NULL);
+	d->flushed = end;
+	return d->error;
+}
+
+int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
+			      const void *content, size_t size)
+{
+	/* perf's number 0 is reserved. */
+	if (!number || number >= 8 * sizeof(((struct file_header *)0)->features))
+		return -EINVAL;
+	if (!d->is_pipe)
+		return keep_feature(d, number, content, size);
+	/* The names of the events have been written. */
+	return number == HEADER_EVENT_DESC ? 0 : put_feature_record(d, number, content, size);
+}
+
+void libtally_perfdata_watch(struct libtally_perfdata *data,
+			     void (*call)(void *argument, const struct perf_event_header *record),
+			     void *argument)
+{
+	data->watch = call;
+	data->argument = argument;
+}
+
+int libtally_perfdata_write(struct libtally_perfdata *data, const struct perf_event_header *record)
+{
+	if (record->size < sizeof(*record))
+		return -EINVAL;
+	put(data, record, record->size);
+	data->written = 1;
+	if (data->watch)
+		data->watch(data->argument, record);
+	return data->error;
+}
+
+int libtally_perfdata_close(struct libtally_perfdata *d)
+{
 	int error;
 
 	/* After an error the header of the last flush stays: it has no features, and all before. */
-	if (!libtally_perfdata_flush(d)) {
-		put_features(d, bits);
-		if (fflush(d->file) && !d->error)
-			d->error = -errno;
-		if (!d->error)
-			put_header(d, d->flushed, bits);
-	}
+	if (!libtally_perfdata_flush(d) && !d->is_pipe)
+		end_file(d);
 	if (fclose(d->file) && !d->error)
 		d->error = -errno;
 	error = d->error;

@@ -22,6 +22,8 @@ struct feature {
  * @attrs:	offset of the attrs in the file
  * @data:	offset of the records in the file
  * @flushed:	offset of the end of the records that the header has; 0 before the first header
+ * @is_pipe:	1 for perf's format for pipes, which has none of these offsets
+ * @written:	1 if a pipe has records of after the last flush
  * @added:	features of the caller
  * @watch:	function that is called for each record; NULL for none
  * @error:	negative errno of the first failure
@@ -33,6 +35,8 @@ struct libtally_perfdata {
 	__u64 attrs;
 	__u64 data;
 	__s64 flushed;
+	int is_pipe;
+	int written;
 	void (*watch)(void *argument, const struct perf_event_header *record);
 	void *argument;
 	struct feature *added;

@@ -187,6 +187,29 @@ two_events() {
 		grep -q '500063' "$work/two.txt"
 }
 
+# The same records, as a file and through a pipe.
+same_in_pipe() {
+	local kind=$1
+	"$work/perfdata" - "$kind" 2>"$work/pipe.err" |
+		perf script -i - -F comm,pid,tid,cpu,time,event,ip,period >"$work/pipe.txt" \
+			2>>"$work/pipe.err"
+	cat "$work/pipe.err"
+	cmp "$work/$kind.txt" "$work/pipe.txt" && [ ! -e - ]
+}
+
+header_in_pipe() {
+	"$work/perfdata" - two | perf report -i - --header --stdio >"$work/header" 2>&1 || return
+	cat "$work/header"
+	grep -q "arch : $(uname -m)" "$work/header" && grep -q "event 'other'" "$work/header"
+}
+
+# 10,000 ids of an event are more than a record has room for.
+too_many_ids() {
+	"$work/perfdata" "$work/many.data" many || return
+	"$work/perfdata" - many | cat >"$work/many.pipe"
+	[ "${PIPESTATUS[0]}" = 3 ]
+}
+
 header() {
 	perf report -i "$work/one.data" --header-only >"$work/header" 2>&1 || return
 	cat "$work/header"
@@ -206,6 +229,10 @@ if [ -z "$only_fuzz" ]; then
 	check 'perf script reads records of one event' perf_reads one
 	check 'perf script reads records of two events with different samples' two_events
 	check 'perf report reads the header' header
+	check 'a pipe with one event' same_in_pipe one
+	check 'a pipe with two events' same_in_pipe two
+	check 'perf report reads the features of a pipe' header_in_pipe
+	check 'more ids than a pipe has room for' too_many_ids
 	check 'it compiles for 64 bits' compiles gcc -std=gnu99
 	check 'it compiles for 32 bits' compiles i686-linux-gnu-gcc -std=gnu99
 	check 'it compiles for arm64' compiles aarch64-linux-gnu-gcc -std=gnu99

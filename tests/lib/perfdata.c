@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * perfdata FILE KIND: writes a perf.data file of made-up records for perf to read. KIND
- * is "one" or "two", the number of events.
+ * is "one" or "two", the number of events, or "many", one event with 10,000 ids. The status is 3
+ * if there is no room for these.
  */
+#include <errno.h>
 #include "test.h"
 
 static struct bytes b;
@@ -25,6 +27,7 @@ int main(int argc, char **argv)
 	struct perf_event_attr attr;
 	struct libtally_perfdata *d;
 	int two = argc > 2 && !strcmp(argv[2], "two");
+	int many = argc > 2 && !strcmp(argv[2], "many");
 	uint64_t time = 1000000000;
 
 	if (argc < 3)
@@ -40,9 +43,14 @@ int main(int argc, char **argv)
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	if (two && libtally_events_add(events, &attr, ids[1], 2, "other") < 0)
 		return 2;
+	for (int i = 0; many && i < 10000; i++)
+		if (libtally_events_add_id(events, 0, 1000 + i))
+			return 2;
 	d = libtally_perfdata_create(argv[1], events);
-	if (!d)
-		return 2;
+	if (!d) {
+		libtally_events_free(events);
+		return errno == E2BIG ? 3 : 2;
+	}
 	if (libtally_perfdata_write_running(d, 1))
 		return 2;
 	begin(&b, PERF_RECORD_COMM, 0);
