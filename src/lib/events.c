@@ -100,7 +100,7 @@ int libtally_events_add_id(struct libtally_events *events, int number, __u64 id)
 	memmove(ids + 1, ids, (events->nr_ids - place) * sizeof(*ids));
 	ids->id = id;
 	ids->number = number;
-	events->nr_ids++;
+	ids->place = events->nr_ids++;
 	return 0;
 }
 
@@ -212,15 +212,24 @@ const struct libtally_format *libtally_events_format(const struct libtally_event
 	return events->list[number].format;
 }
 
-/* Reads a word of a record; a place inside of the header is wrong. */
-static int word_of(const struct perf_event_header *header, const void *data, int sample,
-		   int trailer, __u64 *word)
+/* Returns the place of a word in a record, or -1; a place inside of the header is wrong. */
+static int word_place(const struct perf_event_header *header, int sample, int trailer)
 {
 	int at = header->type == PERF_RECORD_SAMPLE ? sample : header->size - trailer;
 
 	if (header->type == PERF_RECORD_SAMPLE ? sample < 0 : trailer < 0)
 		return -1;
-	if (at < (int)sizeof(*header) || at + (int)sizeof(*word) > header->size)
+	if (at < (int)sizeof(*header) || at + (int)sizeof(__u64) > header->size)
+		return -1;
+	return at;
+}
+
+static int word_of(const struct perf_event_header *header, const void *data, int sample,
+		   int trailer, __u64 *word)
+{
+	int at = word_place(header, sample, trailer);
+
+	if (at < 0)
 		return -1;
 	memcpy(word, (const char *)data + at, sizeof(*word));
 	return 0;
@@ -259,6 +268,23 @@ int libtally_events_find(const struct libtally_events *events, const void *data,
 	if (place == events->nr_ids || events->ids[place].id != id)
 		return LIBTALLY_RECORD_NO_EVENT;
 	return events->ids[place].number;
+}
+
+int libtally_events_find_late(const struct libtally_events *events,
+			      const struct perf_event_header *record, size_t nr, __u64 *first)
+{
+	int at = word_place(record, events->sample_place, events->trailer_place);
+	size_t place;
+	__u64 id;
+
+	if (at < 0)
+		return -1;
+	memcpy(&id, (const char *)record + at, sizeof(id));
+	place = id_place(events, id);
+	if (place == events->nr_ids || events->ids[place].id != id || events->ids[place].place < nr)
+		return -1;
+	*first = events->list[events->ids[place].number].first_id;
+	return at;
 }
 
 int libtally_events_parse(const struct libtally_events *events, struct libtally_record *record,

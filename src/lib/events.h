@@ -13,9 +13,15 @@ struct event {
 	__u64 first_id;		/* the one that was added first */
 };
 
+/**
+ * struct event_id - id of one file of an event
+ * @number:	number of the event
+ * @place:	number of the ids that were there before
+ */
 struct event_id {
 	__u64 id;
 	int number;
+	size_t place;
 };
 
 /**
@@ -40,6 +46,13 @@ struct libtally_events {
 	size_t nr_ids;
 	size_t room;
 };
+
+/*
+ * Finds a record with an id that was added behind the first nr. Returns where the id stands in the
+ * record, and sets first to the event's first id; returns -1 for other records.
+ */
+int libtally_events_find_late(const struct libtally_events *events,
+			      const struct perf_event_header *record, size_t nr, __u64 *first);
 
 /* Removes all events but the first nr. */
 void libtally_events_cut(struct libtally_events *events, int nr);

@@ -467,6 +467,17 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
  */
 int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
 			 struct libtally_target *target, size_t data_pages, const char *name);
+/*
+ * The same with fewer rings, and maybe for an event that the reader has. Files on one CPU share a
+ * ring, as do files of one task without a CPU, and events of /dev/tally on all CPUs: the
+ * records of a new file go to the ring that an earlier call of this function made
+ * (PERF_EVENT_IOC_SET_OUTPUT). A ring that the kernel does not let them share is made anew. number
+ * is -1 for a new event, or that of the event, whose files become more: its records are as attr
+ * says. A CPU that came online has its files by another call.
+ */
+int libtally_reader_share(struct libtally_reader *reader, int number,
+			  const struct perf_event_attr *attr, struct libtally_target *target,
+			  size_t data_pages, const char *name);
 /* Calls PERF_EVENT_IOC_ENABLE, _DISABLE, ... with argument 0 on all files opened so. */
 int libtally_reader_ioctl(struct libtally_reader *reader, unsigned long request);
 
@@ -496,8 +507,8 @@ struct libtally_perfdata;
 
 /*
  * Creates a file for `perf script` and `perf report`, which only its owner may read; a file that
- * is there is overwritten. All events must have been added, with their ids, and must stay until
- * libtally_perfdata_close().
+ * is there is overwritten. All events must have been added, with an id, and must stay until
+ * libtally_perfdata_close(). Records with an id that is added later get their event's first one.
  * The path "-" is standard output. That, and a file that cannot seek, gets perf's format for
  * pipes, where features belong in front of the records that need them.
  * Returns NULL with errno: E2BIG if an event has more ids than a pipe has room for.
@@ -517,7 +528,7 @@ int libtally_perfdata_feature(struct libtally_perfdata *data, unsigned int numbe
 void libtally_perfdata_watch(struct libtally_perfdata *data,
 			     void (*call)(void *argument, const struct perf_event_header *record),
 			     void *argument);
-/* Writes a record unchanged. */
+/* Writes a record. */
 int libtally_perfdata_write(struct libtally_perfdata *data,
 			    const struct perf_event_header *record);
 /*

@@ -119,6 +119,8 @@ struct opening {
 	int number;
 	int fd;
 	int first_ring;
+	int share;
+	int all;
 };
 
 static unsigned int ring_flags(const struct opening *o)
@@ -128,6 +130,12 @@ static unsigned int ring_flags(const struct opening *o)
 	if (o->attr->write_backward)
 		flags |= LIBTALLY_RING_READ_ONLY | LIBTALLY_RING_BACKWARD;
 	return flags;
+}
+
+/* The files of all tasks on a CPU may write to one ring; the pid of a cgroup is a file. */
+static int key_pid(const struct opening *o)
+{
+	return o->all || o->target->cpu >= 0 ? -1 : o->target->pid;
 }
 
 static int add_ring(struct opening *o, __u64 at)
@@ -151,6 +159,22 @@ static int add_ring(struct opening *o, __u64 at)
 		free(ring);
 		return error;
 	}
+	o->reader->rings[error].shared = o->share;
+	o->reader->rings[error].target_pid = key_pid(o);
+	o->reader->rings[error].target_cpu = o->target->cpu;
+	return 0;
+}
+
+/* Sends the records of the file to a ring that the reader has. Returns 0 if there is none. */
+static int shares_ring(const struct opening *o)
+{
+	const struct reader_ring *r = o->reader->rings, *end = r + o->reader->nr;
+
+	for (; o->share && r < end; r++)
+		if (r->shared && r->target_cpu == o->target->cpu && r->target_pid == key_pid(o) &&
+		    r->ring->flags == ring_flags(o) &&
+		    !ioctl(o->fd, PERF_EVENT_IOC_SET_OUTPUT, r->ring->fd))
+			return 1;
 	return 0;
 }
 
@@ -178,16 +202,6 @@ static int add_file(struct opening *o)
 		snprintf(o->target->error, sizeof(o->target->error),
 			 "its records have their ids at another place than those of the other events");
 	return o->number < 0 ? o->number : 0;
-}
-
-static int open_on(void *data, int cpu)
-{
-	struct opening *o = data;
-	int error;
-
-	o->target->cpu = cpu;
-	error = add_file(o);
-	return error ? error : add_ring(o, 0);
 }
 
 static int map_of(void *data, int cpu)
@@ -229,9 +243,39 @@ static int map_all(struct opening *o)
 	return error ? error : each_cpu(POSSIBLE, map_of_offline, o);
 }
 
-static int add_event(struct libtally_reader *reader, const struct perf_event_attr *attr,
-		     struct libtally_target *target, size_t data_pages, const char *name)
+/* Finds or makes the rings of the file that was added last. */
+static int add_rings(struct opening *o)
 {
+	if (shares_ring(o))
+		return libtally_reader_add_polled(o->reader, o->fd);
+	return o->all && o->target->cpu < 0 ? map_all(o) : add_ring(o, 0);
+}
+
+static int open_on(void *data, int cpu)
+{
+	struct opening *o = data;
+	int error;
+
+	o->target->cpu = cpu;
+	error = add_file(o);
+	return error ? error : add_rings(o);
+}
+
+/* Whether the parser reads the records of the attr as those of the event. */
+static int has_format(const struct libtally_events *events, int number,
+		      const struct perf_event_attr *attr)
+{
+	const struct libtally_format *has = libtally_events_format(events, number);
+	struct libtally_format format;
+
+	libtally_format_init(&format, attr);
+	return has && !memcmp(has, &format, sizeof(format));
+}
+
+/* Opens the event for o->reader, o->target, o->pages, o->name, o->number and o->share. */
+static int add_event(struct opening *o, const struct perf_event_attr *attr)
+{
+	struct libtally_target *target = o->target;
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
 	/* The pid of a cgroup is its file. */
 	int all = target->cpu == -1 &&
@@ -239,7 +283,6 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	int each = target->cpu == -1 &&
 		   (all ? target->via == LIBTALLY_VIA_PERF : attr->inherit), error;
 	struct perf_event_attr *copy;
-	struct opening o;
 
 	if (size < PERF_ATTR_SIZE_VER0)
 		return -EINVAL;
@@ -260,37 +303,57 @@ static int add_event(struct libtally_reader *reader, const struct perf_event_att
 	memcpy(copy, attr, size);
 	copy->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER;
 	copy->sample_id_all = 1;
-
-	memset(&o, 0, sizeof(o));
-	o.reader = reader;
-	o.attr = copy;
-	o.target = target;
-	o.pages = data_pages;
-	o.name = name;
-	o.number = -1;
-	if (each) {
-		error = each_cpu(ONLINE, open_on, &o);
+	o->attr = copy;
+	o->all = all;
+	if (o->number >= 0 && !has_format(o->reader->events, o->number, copy)) {
+		snprintf(target->error, sizeof(target->error),
+			 "the event with this number has other records");
+		error = -EINVAL;
+	} else if (each) {
+		error = each_cpu(ONLINE, open_on, o);
 		target->cpu = -1;
 	} else {
-		error = add_file(&o);
+		error = add_file(o);
 		if (!error)
-			error = all ? map_all(&o) : add_ring(&o, 0);
+			error = add_rings(o);
 	}
 	free(copy);
-	return error ? error : o.number;
+	return error ? error : o->number;
+}
+
+static int open_or_cut(struct opening *o, const struct perf_event_attr *attr)
+{
+	struct reader_mark mark = libtally_reader_mark(o->reader);
+	int number;
+
+	o->target->error[0] = 0;
+	number = add_event(o, attr);
+	if (number < 0)
+		libtally_reader_cut(o->reader, &mark);
+	return explained(o->target, number);
 }
 
 int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
 			 struct libtally_target *target, size_t data_pages, const char *name)
 {
-	struct reader_mark mark = libtally_reader_mark(reader);
-	int number;
+	struct opening o = {
+		.reader = reader, .target = target, .pages = data_pages, .name = name,
+		.number = -1,
+	};
 
-	target->error[0] = 0;
-	number = add_event(reader, attr, target, data_pages, name);
-	if (number < 0)
-		libtally_reader_cut(reader, &mark);
-	return explained(target, number);
+	return open_or_cut(&o, attr);
+}
+
+int libtally_reader_share(struct libtally_reader *reader, int number,
+			  const struct perf_event_attr *attr, struct libtally_target *target,
+			  size_t data_pages, const char *name)
+{
+	struct opening o = {
+		.reader = reader, .target = target, .pages = data_pages, .name = name,
+		.number = number, .share = 1,
+	};
+
+	return open_or_cut(&o, attr);
 }
 
 size_t libtally_read_size(__u64 read_format, unsigned int nr)

@@ -516,6 +516,7 @@ struct libtally_perfdata *libtally_perfdata_create(const char *path,
 	}
 	d->events = events;
 	d->attr_size = common_size(events);
+	d->nr_ids = events->nr_ids;
 	/* Standard output may be shared: nothing before its place is written again. */
 	d->is_pipe = !strcmp(path, "-") || lseek(fileno(d->file), 0, SEEK_CUR) < 0;
 	/* perf before 6.6 looks for the ids of a pipe's attr behind an attr of its own size. */
@@ -562,6 +563,25 @@ int libtally_perfdata_feature(struct libtally_perfdata *d, unsigned int number,
 	return number == HEADER_EVENT_DESC ? 0 : put_feature_record(d, number, content, size);
 }
 
+/* Writes a record. The file has no id that was added later: the event's first one stands for it. */
+static void put_record(struct libtally_perfdata *d, const struct perf_event_header *record)
+{
+	size_t behind;
+	__u64 first;
+	int at = -1;
+
+	if (d->events->nr_ids > d->nr_ids)
+		at = libtally_events_find_late(d->events, record, d->nr_ids, &first);
+	if (at < 0) {
+		put(d, record, record->size);
+		return;
+	}
+	behind = at + sizeof(first);
+	put(d, record, at);
+	put_u64(d, first);
+	put(d, (const char *)record + behind, record->size - behind);
+}
+
 void libtally_perfdata_watch(struct libtally_perfdata *data,
 			     void (*call)(void *argument, const struct perf_event_header *record),
 			     void *argument)
@@ -574,7 +594,7 @@ int libtally_perfdata_write(struct libtally_perfdata *data, const struct perf_ev
 {
 	if (record->size < sizeof(*record))
 		return -EINVAL;
-	put(data, record, record->size);
+	put_record(data, record);
 	data->written = 1;
 	if (data->watch)
 		data->watch(data->argument, record);

@@ -21,6 +21,7 @@ struct feature {
  * @attr_size:	size of each attr in the file, in bytes
  * @attrs:	offset of the attrs in the file
  * @data:	offset of the records in the file
+ * @nr_ids:	number of ids that the file has
  * @flushed:	offset of the end of the records that the header has; 0 before the first header
  * @is_pipe:	1 for perf's format for pipes, which has none of these offsets
  * @written:	1 if a pipe has records of after the last flush
@@ -34,6 +35,7 @@ struct libtally_perfdata {
 	size_t attr_size;
 	__u64 attrs;
 	__u64 data;
+	size_t nr_ids;
 	__s64 flushed;
 	int is_pipe;
 	int written;

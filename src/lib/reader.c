@@ -99,7 +99,7 @@ static int grow(void *array, size_t size)
 	return 0;
 }
 
-static int add_polled(struct libtally_reader *reader, int fd)
+int libtally_reader_add_polled(struct libtally_reader *reader, int fd)
 {
 	int i;
 
@@ -123,7 +123,7 @@ int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_rin
 
 	if (grow(&reader->rings, (reader->nr + 1) * sizeof(*reader->rings)) ||
 	    grow(&reader->heap, (reader->nr + 1) * sizeof(*reader->heap)) ||
-	    add_polled(reader, ring->fd))
+	    libtally_reader_add_polled(reader, ring->fd))
 		return -ENOMEM;
 	r = &reader->rings[reader->nr];
 	memset(r, 0, sizeof(*r));

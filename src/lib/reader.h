@@ -13,6 +13,9 @@
  * @first_look:	data_head at the look before the last one
  * @ours:	1 if libtally_reader_open() made the ring
  * @cpu:	its CPU, if the file has a ring for each
+ * @shared:	1 if libtally_reader_share() made the ring
+ * @target_pid:	task whose files may write to a shared ring; -1 for all tasks
+ * @target_cpu:	CPU whose files may write to it; -1 for those without a CPU
  */
 struct reader_ring {
 	struct libtally_ring *ring;
@@ -21,6 +24,9 @@ struct reader_ring {
 	__u64 first_look;
 	int ours;
 	int cpu;
+	int shared;
+	int target_pid;
+	int target_cpu;
 };
 
 /**
@@ -49,6 +55,8 @@ struct libtally_reader {
 };
 
 int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_ring *ring, int ours);
+/* libtally_reader_poll() waits for the file, too. */
+int libtally_reader_add_polled(struct libtally_reader *reader, int fd);
 /* The reader closes the file. */
 int libtally_reader_add_file(struct libtally_reader *reader, int fd);
 

@@ -31,6 +31,8 @@ static struct {
 	int opened, last_fd;
 	int pauses, resumes;
 	int pause_fails;
+	int outputs;		/* files that write to the ring of another one */
+	int output_fails;
 } kernel;
 
 /* These functions replace the C library's. */
@@ -74,6 +76,14 @@ int ioctl(int fd, unsigned long request, ...)
 			kernel.pauses++;
 		else
 			kernel.resumes++;
+		return 0;
+	}
+	if (kernel.device >= 0 && request == PERF_EVENT_IOC_SET_OUTPUT) {
+		if (kernel.output_fails) {
+			errno = EINVAL;
+			return -1;
+		}
+		kernel.outputs++;
 		return 0;
 	}
 	return syscall(SYS_ioctl, fd, request, data);
@@ -338,6 +348,62 @@ static void offline(void)
 	test_end("CPUs that are offline need no rings");
 }
 
+/* All tasks and events of a CPU share a ring, and those on all CPUs share all rings. */
+static void share(void)
+{
+	struct perf_event_attr attr = usual(), odd = usual();
+	struct libtally_reader *reader = libtally_reader_new();
+	struct libtally_target target;
+	int pid;
+
+	kernel_begin();
+	kernel.online = "0-1\n";
+	kernel.possible = "0-2\n";
+	attr.inherit = 1;
+	for (pid = 1; pid <= 4; pid++) {
+		target = target_of(pid, -1);
+		EQUAL(libtally_reader_share(reader, pid == 1 ? -1 : 0, &attr, &target, 1, "a"), 0);
+	}
+	target = target_of(1, -1);
+	EQUAL(libtally_reader_share(reader, -1, &attr, &target, 1, "b"), 1);
+	EQUAL(kernel.opened, 10);
+	EQUAL(kernel.maps_left, -1 - 2);
+	EQUAL(kernel.outputs, 8);
+	/* A CPU that came online has no ring yet. */
+	target = target_of(-1, 2);
+	EQUAL(libtally_reader_share(reader, 0, &attr, &target, 1, "a"), 0);
+	EQUAL(kernel.maps_left, -1 - 3);
+	EQUAL(libtally_reader_share(reader, 0, &attr, &target, 1, "a"), 0);
+	EQUAL(kernel.maps_left, -1 - 3);
+	/* Neither has a task without a CPU, nor an event with one file for all of them. */
+	attr.inherit = 0;
+	for (pid = 1; pid <= 2; pid++) {
+		target = target_of(pid, -1);
+		EQUAL(libtally_reader_share(reader, 0, &attr, &target, 1, "a"), 0);
+		EQUAL(libtally_reader_share(reader, 1, &attr, &target, 1, "b"), 1);
+		target = target_of(-1, -1);
+		EQUAL(libtally_reader_share(reader, 1, &attr, &target, 1, "b"), 1);
+	}
+	EQUAL(kernel.maps_left, -1 - 3 - 2 - 3);
+	kernel.outputs = 0;
+	kernel.output_fails = 1;
+	target = target_of(-1, 2);
+	EQUAL(libtally_reader_share(reader, 0, &attr, &target, 1, "a"), 0);
+	EQUAL(kernel.maps_left, -1 - 9);
+	/* libtally_reader_open() makes rings of its own, and nobody shares them. */
+	kernel.output_fails = 0;
+	EQUAL(libtally_reader_open(reader, &attr, &target, 1, "c"), 2);
+	EQUAL(kernel.maps_left, -1 - 10);
+	EQUAL(kernel.outputs, 0);
+	odd.sample_type |= PERF_SAMPLE_ADDR;
+	EQUAL(libtally_reader_share(reader, 0, &odd, &target, 1, "a"), (unsigned long long)-EINVAL);
+	CHECK(target.error[0]);
+	EQUAL(libtally_reader_share(reader, 3, &attr, &target, 1, "a"), (unsigned long long)-EINVAL);
+	libtally_reader_free(reader);
+	kernel_end();
+	test_end("files of a CPU share a ring");
+}
+
 static void put_backward(char *map, size_t size, uint64_t *head, uint64_t nr)
 {
 	struct perf_event_mmap_page *page = (void *)map;
@@ -481,6 +547,7 @@ int main(void)
 	in_words();
 	snapshot();
 	offline();
+	share();
 	twice();
 	/* paused() comes last: membarrier(2) fails from then on. */
 	paused();

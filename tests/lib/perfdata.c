@@ -22,7 +22,7 @@ static void trailer(uint64_t time, uint64_t id)
 
 int main(int argc, char **argv)
 {
-	const __u64 ids[2][2] = { { 10, 11 }, { 20, 21 } };
+	const __u64 ids[2][3] = { { 10, 11, 12 }, { 20, 21, 22 } };
 	struct libtally_events *events = libtally_events_new();
 	struct perf_event_attr attr;
 	struct libtally_perfdata *d;
@@ -51,19 +51,22 @@ int main(int argc, char **argv)
 		libtally_events_free(events);
 		return errno == E2BIG ? 3 : 2;
 	}
+	/* An event on a CPU that came online while the file was written */
+	if (libtally_events_add_id(events, 0, 12) || (two && libtally_events_add_id(events, 1, 22)))
+		return 2;
 	if (libtally_perfdata_write_running(d, 1))
 		return 2;
 	begin(&b, PERF_RECORD_COMM, 0);
 	put32(&b, 1234);
 	put32(&b, 1235);
 	put_text(&b, "invented");
-	trailer(time, 10);
+	trailer(time, 12);
 	libtally_perfdata_write(d, (void *)&b);
 	for (int i = 0; i < 100; i++) {
 		int n = two && i % 3 == 0;
 
 		begin(&b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
-		put64(&b, ids[n][i % 2]);
+		put64(&b, ids[n][i % 3]);
 		put64(&b, 0x400000 + i);
 		put32(&b, 1234);
 		put32(&b, 1235);
