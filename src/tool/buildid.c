@@ -37,13 +37,58 @@ struct build_id_record {
 /* Mapped files that are kept before the first look for those that are there twice. */
 #define MANY		4096
 
+const char *perfdata_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard output";
+}
+
+bool perfdata_is_stdout(const char *path)
+{
+	struct stat file, output;
+
+	if (!strcmp(path, "-"))
+		return true;
+	return !stat(path, &file) && !fstat(STDOUT_FILENO, &output) && !S_ISCHR(file.st_mode) &&
+	       file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
+static bool is_terminal(const char *path)
+{
+	struct stat status;
+	int fd;
+	bool is;
+
+	if (!strcmp(path, "-"))
+		return isatty(STDOUT_FILENO);
+	if (stat(path, &status) || !S_ISCHR(status.st_mode))
+		return false;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	is = fd >= 0 && isatty(fd);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+void perfdata_check_path(struct argp_state *state, const char *path)
+{
+	struct stat status;
+
+	if (is_terminal(path))
+		argp_error(state, "%s is a terminal: give a file, or a pipe to perf report -i -",
+			   perfdata_name(path));
+	/* The end that is opened here stays open, so that the file opens at once later. */
+	if (!stat(path, &status) && S_ISFIFO(status.st_mode))
+		open(path, O_WRONLY | O_CLOEXEC);
+}
+
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events)
 {
 	struct libtally_perfdata *data;
 	struct stat status;
 	char *old = NULL;
 
-	if (!lstat(path, &status) && S_ISREG(status.st_mode) && status.st_size) {
+	if (strcmp(path, "-") && !lstat(path, &status) && S_ISREG(status.st_mode) &&
+	    status.st_size) {
 		if (asprintf(&old, "%s.old", path) < 0)
 			need(NULL);
 		/* In a folder of others it is overwritten. */
@@ -52,8 +97,12 @@ struct libtally_perfdata *perfdata_create(const char *path, const struct libtall
 		free(old);
 	}
 	data = libtally_perfdata_create(path, events);
+	if (!data && errno == E2BIG)
+		die("%s: a pipe has no room for so many tasks and CPUs: write to a file",
+		    perfdata_name(path));
 	if (!data)
-		die("%s: %s", path, strerror(errno));
+		die("%s: %s", perfdata_name(path), strerror(errno));
+	signal(SIGPIPE, SIG_IGN);
 	return data;
 }
 

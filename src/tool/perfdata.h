@@ -3,6 +3,8 @@
 #ifndef TALLY_TOOL_PERFDATA_H
 #define TALLY_TOOL_PERFDATA_H
 
+#include <argp.h>
+#include <stdbool.h>
 #include <libtally.h>
 #include "events.h"
 
@@ -15,7 +17,17 @@ struct mapped_files {
 	size_t nr, most;
 };
 
-/* Creates the file, and keeps one of before with .old behind its name. Exits on failure. */
+/* Refuses a terminal as the argument of -o, and waits until a fifo has a reader. */
+void perfdata_check_path(struct argp_state *state, const char *path);
+/* Whether the path is that of standard output: "-", or a pipe or file by another name. */
+bool perfdata_is_stdout(const char *path);
+/* What messages call the file. */
+const char *perfdata_name(const char *path);
+
+/*
+ * Creates the file, and keeps one of before with .old behind its name. Exits on failure. From now
+ * on, a pipe without a reader is an error of the file.
+ */
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
 /* Keeps the path of a record MMAP or MMAP2 in a struct mapped_files. */
 void mapped_files_add(void *files, const struct perf_event_header *record);

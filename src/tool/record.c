@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "call-graph", KEY_CALL_GRAPH, "MODE", 0, "The same; MODE is fp", 1 },
 	{ "no-inherit", 'i', NULL, 0, "Do not sample children", 1 },
 	{ "mmap-pages", 'm', "N", 0, "Pages of each ring, a power of two [128]", 1 },
-	{ "output", 'o', "FILE", 0, "Write to this file [perf.data]", 2 },
+	{ "output", 'o', "FILE", 0, "Write to this file, or - for standard output [perf.data]", 2 },
 	{ "quiet", 'q', NULL, 0, "Show no progress", 2 },
 	{ 0 }
 };
@@ -131,6 +131,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!r->targets.command && !r->targets.all && !r->targets.cpus &&
 		    !r->targets.pids && !r->targets.tids && !r->targets.cgroups)
 			argp_error(state, "no command, and no target");
+		perfdata_check_path(state, r->output);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -287,6 +288,7 @@ static int open_events(struct record *r)
 	char why[LIBTALLY_ERROR_SIZE];
 	int e, p, got, nr = r->targets.nr ? r->targets.nr : 1;
 
+	r->child.out_is_err = perfdata_is_stdout(r->output);
 	if (r->targets.command)
 		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
 	for (e = 0; e < r->events.nr; e++) {
@@ -429,7 +431,7 @@ static void show_progress(const struct record *r, bool last)
 	shown = now;
 	fprintf(stderr, "%s[ %s: %s %.3f MB to %s (%llu samples, %llu lost) ]%s",
 		isatty(STDERR_FILENO) ? "\r" : "", tool_name, last ? "wrote" : "writing",
-		r->bytes / 1e6, r->output, r->samples, r->lost, last ? "\n" : "");
+		r->bytes / 1e6, perfdata_name(r->output), r->samples, r->lost, last ? "\n" : "");
 }
 
 /*
@@ -481,7 +483,7 @@ static void create_file(struct record *r, int argc, char **argv)
 	perfdata_add_formats(r->data, &r->events);
 	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
 	if (error)
-		die("%s: %s", r->output, strerror(-error));
+		die("%s: %s", perfdata_name(r->output), strerror(-error));
 	flush(r);
 }
 
@@ -552,7 +554,7 @@ int command_record(int argc, char **argv)
 	perfdata_add_build_ids(r.data, &r.files);
 	error = libtally_perfdata_close(r.data);
 	if (r.error || error)
-		die("%s: %s", r.output, strerror(-(r.error ? r.error : error)));
+		die("%s: %s", perfdata_name(r.output), strerror(-(r.error ? r.error : error)));
 	show_progress(&r, true);
 	if (r.lost)
 		say("%llu records found no room: give more pages by -m", r.lost);

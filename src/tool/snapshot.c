@@ -14,7 +14,7 @@
 #define BEGUN	(256 * 1024)
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write to this file [perf.data]", 0 },
+	{ "output", 'o', "FILE", 0, "Write to this file, or - for standard output [perf.data]", 0 },
 	{ 0 }
 };
 
@@ -53,6 +53,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "no name of an event");
+		break;
+	case ARGP_KEY_END:
+		perfdata_check_path(state, s->output);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -115,7 +118,7 @@ static void write_record(struct snapshot *s, const struct perf_event_header *rec
 	int error = libtally_perfdata_write(s->data, record);
 
 	if (error)
-		die("%s: %s", s->output, strerror(-error));
+		die("%s: %s", perfdata_name(s->output), strerror(-error));
 	s->records++;
 }
 
@@ -229,16 +232,16 @@ static void write_all(struct snapshot *s, int fd)
 	s->size = (size_t)s->info.pages * sysconf(_SC_PAGESIZE);
 	s->copy = need(malloc(2 * s->size));
 	s->data = perfdata_create(s->output, s->events);
+	perfdata_add_formats(s->data, &events);
 	error = libtally_perfdata_write_running(s->data, -1);
 	if (error)
-		die("%s: %s", s->output, strerror(-error));
+		die("%s: %s", perfdata_name(s->output), strerror(-error));
 	for (ring = 0; ring < s->info.rings; ring++)
 		write_ring(s, fd, ring);
-	perfdata_add_formats(s->data, &events);
 	perfdata_add_build_ids(s->data, &none);
 	error = libtally_perfdata_close(s->data);
 	if (error)
-		die("%s: %s", s->output, strerror(-error));
+		die("%s: %s", perfdata_name(s->output), strerror(-error));
 	free(s->copy);
 }
 
@@ -276,7 +279,8 @@ int command_snapshot(int argc, char **argv)
 	describe(&s);
 	write_all(&s, fd);
 	libtally_events_free(s.events);
-	fprintf(stderr, "[ %s: wrote %llu records to %s ]\n", tool_name, s.records, s.output);
+	fprintf(stderr, "[ %s: wrote %llu records to %s ]\n", tool_name, s.records,
+		perfdata_name(s.output));
 	close(fd);
 	close(device);
 	return 0;

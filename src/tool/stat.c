@@ -31,7 +31,8 @@ static const struct argp_option options[] = {
 	{ "field-separator", 'x', "TEXT", 0, "Print fields with this text between them", 2 },
 	{ "json-output", 'j', NULL, 0, "Print JSON, an object a line", 2 },
 	{ "json", KEY_JSON, NULL, OPTION_ALIAS, NULL, 2 },
-	{ "output", 'o', "FILE", 0, "Print to this file; the default is standard error", 2 },
+	{ "output", 'o', "FILE", 0,
+	  "Print to this file, or - for standard output; the default is standard error", 2 },
 	{ "append", KEY_APPEND, NULL, 0, "Append to the file", 2 },
 	{ 0 }
 };
@@ -573,12 +574,16 @@ int command_stat(int argc, char **argv)
 		targets_find(&s.targets);
 	}
 	if (s.output) {
-		s.options.file = fopen(s.output, s.append ? "ae" : "we");
+		s.options.file = !strcmp(s.output, "-") ? stdout :
+				 fopen(s.output, s.append ? "ae" : "we");
 		if (!s.options.file)
 			die("%s: %s", s.output, strerror(errno));
 	}
 	s.options.what = describe(&s);
 	status = count(&s);
+	/* main() closes it for all commands. */
+	if (s.options.file == stdout)
+		return status;
 	if (ferror(s.options.file) | (s.output ? fclose(s.options.file) : 0)) {
 		say("%s: the counts cannot be written", s.output ? s.output : "standard error");
 		return STATUS_FAILED;

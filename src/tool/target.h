@@ -57,12 +57,14 @@ void target_at(struct libtally_target *target, int device, const struct place *p
  * @go:		pipe that lets it go
  * @files:	socket from which files come that it opens
  * @failed:	pipe with the errno of execvp()
+ * @out_is_err:	its standard output is to be standard error
  */
 struct child {
 	pid_t pid;
 	int go;
 	int files;
 	int failed;
+	bool out_is_err;
 };
 
 /*

@@ -265,11 +265,14 @@ says '^12$'
 errs ' task-clock '
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
-t 0 stat -e '{page-faults:u,task-clock}' true
+t 0 stat -o - -x, -e page-faults true
+says '^[0-9]*,,page-faults,'
+refused 'and - is no file' test -e -
 for event in cs:u '{page-faults,cs}:u' page-faults:h sched:sched_switch:u task-clock:u cpu-clock:I; do
 	run 1 tally stat -e "$event" true
 	errs 'happens only in\|a clock counts in'
 done
+t 0 stat -e '{page-faults:u,task-clock}' true
 errs ' page-faults:u .*/sec'
 if has_pmu; then
 	t 0 stat -e cycles,instructions true

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The records are the same on all; the soak has the oldest kernel and a PMU.
-# test: on=debian-6.12 seconds=30
+# test: on=debian-6.12 seconds=40
 # soak: on=debian-6.1,debian-6.12-arm64 seconds=60
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints
-# with their fields; build ids; the flight recorder of a module.
+# with their fields; build ids; pipes; the flight recorder of a module.
 
 . "$(dirname "$0")/lib.sh"
 need_cpus 2
@@ -114,6 +114,40 @@ ok 'it says so' grep -q 'File too large' said
 script
 at_least "$(grep -c 'page-faults:' script)" 1 'perf reads what is there'
 
+# ---- pipes
+
+# through FILE ARGUMENT...: records to a file or pipe, and leaves perf's script of standard output.
+through() {
+	{ tally record -o "$@" 2>said; echo $? >status; } | perf script --no-inline -i - >script 2>errors
+	grep -h 'tally\|perf\|rror' said errors | sed 's/^/# /'
+	samples=$(sed -n 's/.*(\([0-9]*\) samples, .*/\1/p' said)
+	is "$(cat status)" 0 "the status of: record -o $*"
+}
+echo 'for i in 1 2 3; do ls /; done' >list
+for name in - /dev/stdout; do
+	through $name -a -e task:task_rename,page-faults -c 1 sh list
+	at_least "$samples" 100 "$name: there are samples"
+	is "$(grep -c 'task:task_rename:\|page-faults:' script)" "$samples" "$name: perf script has all"
+	at_least "$(grep -c 'task:task_rename:.*newcomm=ls' script)" 1 "$name: a tracepoint has its fields"
+	is "$(grep -c '^proc$' said)" 3 "$name: the command prints to standard error"
+done
+refused 'no file has the name -' test -e -
+tally record -o - -q -g -e cpu-clock -c 1000000 latelib $here/late.so 500 2>said |
+	perf report --stdio --no-inline --no-children -i - >report 2>errors
+ok 'a pipe: functions have names' grep -q 'late\.so.* late_function' report
+mkfifo fifo
+perf script --no-inline -i - <fifo >script 2>errors &
+reader=$!
+helpers="$helpers $reader"
+record 0 -o fifo -e page-faults -c 1 sh -c 'yes "touch 1000" | head -n 5 | '$here/task
+wait $reader
+at_least "$samples" 5000 'a fifo gets more than a pipe holds'
+is "$(grep -c 'page-faults:' script)" "$samples" 'perf script has all'
+{ timeout 60 tally record -o - -a -e cpu-clock -c 1000000 2>said; echo $? >status; } | head -c 10 >/dev/null
+is "$(cat status)" 1 'a reader that ends early'
+ok 'it says so' grep -q 'standard output: Broken pipe' said
+like "$(tally record -o - -a true 2>&1 >/dev/ptmx)" '*standard output is a terminal*' 'a terminal is refused'
+
 # ---- tracepoints and several events
 
 record 0 -a -e task:task_rename,page-faults -c 1 ls /
@@ -154,6 +188,8 @@ for name in shared forward; do
 	script
 	is "$(grep -c . script)" 20 'perf script has as many'
 done
+tally snapshot -o - shared 2>said | perf script -i - >script 2>errors
+is "$(grep -c . script)" 20 'and of a snapshot in a pipe'
 tally snapshot -o data unshared 2>said
 ok 'a recorder that is not shared' grep -q 'shares no flight recorder' said
 ok 'it goes' rmmod tally_recorder
