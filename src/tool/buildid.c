@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "perfdata.h"
 #include "tool.h"
@@ -106,22 +108,54 @@ struct libtally_perfdata *perfdata_create(const char *path, const struct libtall
 	return data;
 }
 
-static int compare(const void *a, const void *b)
+/**
+ * struct mapped_file - a file that a program has mapped
+ * @path:	path as the program sees it
+ * @device:	device of its file system, and
+ * @ino:	number of its inode, as the record says; 0 beside a build id
+ * @pid:	the program
+ * @size:	size of @id; 0 if the record has none
+ * @id:		build id, which the kernel has read from the file that is mapped
+ */
+struct mapped_file {
+	char *path;
+	dev_t device;
+	__u64 ino;
+	__u32 pid;
+	__u32 size;
+	__u8 id[ID_SIZE];
+};
+
+static int compare_words(__u64 a, __u64 b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return a < b ? -1 : a > b;
 }
 
-/* Sorts the paths, and keeps each once. */
+static int compare(const void *first, const void *second)
+{
+	const struct mapped_file *a = first, *b = second;
+	int by = strcmp(a->path, b->path);
+
+	if (!by)
+		by = compare_words(a->size, b->size);
+	if (!by)
+		by = memcmp(a->id, b->id, sizeof(a->id));
+	if (!by)
+		by = compare_words(a->device, b->device);
+	return by ? by : compare_words(a->ino, b->ino);
+}
+
+/* Sorts the files, and keeps each once. */
 static void unite(struct mapped_files *files)
 {
 	size_t i, nr = 0;
 
-	qsort(files->paths, files->nr, sizeof(*files->paths), compare);
+	qsort(files->list, files->nr, sizeof(*files->list), compare);
 	for (i = 0; i < files->nr; i++) {
-		if (nr && !strcmp(files->paths[i], files->paths[nr - 1]))
-			free(files->paths[i]);
+		if (nr && !compare(&files->list[i], &files->list[nr - 1]))
+			free(files->list[i].path);
 		else
-			files->paths[nr++] = files->paths[i];
+			files->list[nr++] = files->list[i];
 	}
 	files->nr = nr;
 	files->most = 2 * nr > MANY ? 2 * nr : MANY;
@@ -129,20 +163,28 @@ static void unite(struct mapped_files *files)
 
 void mapped_files_add(void *data, const struct perf_event_header *record)
 {
+	static const struct libtally_format no_trailer;
 	struct mapped_files *files = data;
-	/* Behind pid, tid, addr, len and pgoff; MMAP2 has 32 bytes more. */
-	size_t at = sizeof(*record) + 32 + (record->type == PERF_RECORD_MMAP2 ? 32 : 0);
-	const char *path = (const char *)record + at;
+	struct libtally_record parsed;
+	const struct libtally_mmap *m = &parsed.u.mmap;
+	struct mapped_file *file;
 
-	if (record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2)
-		return;
-	if (record->size <= at || !memchr(path, 0, record->size - at) || *path != '/' ||
-	    path[1] == '/')
+	if (record->type != PERF_RECORD_MMAP2 ||
+	    libtally_record_parse(&parsed, record, record->size, &no_trailer) ||
+	    *m->filename != '/' || m->filename[1] == '/')
 		return;
 	if (files->nr >= files->most)
 		unite(files);
-	files->paths = need(realloc(files->paths, (files->nr + 1) * sizeof(*files->paths)));
-	files->paths[files->nr++] = need(strdup(path));
+	files->list = need(realloc(files->list, (files->nr + 1) * sizeof(*files->list)));
+	file = &files->list[files->nr++];
+	memset(file, 0, sizeof(*file));
+	file->path = need(strdup(m->filename));
+	file->device = makedev(m->maj, m->min);
+	file->ino = m->ino;
+	file->pid = m->pid;
+	file->size = m->build_id_size;
+	if (file->size)
+		memcpy(file->id, m->build_id, file->size);
 }
 
 /* Finds the build id in notes. Returns its size; 0 without one. */
@@ -182,25 +224,42 @@ static size_t id_of_elf(Elf *elf, __u8 *id)
 	return size;
 }
 
-static size_t id_of_file(const char *path, __u8 *id)
+/*
+ * Opens a path if it is that of a file that was mapped. The path may be that of a device, and
+ * opening that may have an effect. Nor does this wait for the owner of a lease to give it up.
+ */
+static int open_mapped(const char *path, const struct mapped_file *file)
 {
-	char name[64];
 	struct stat status;
-	size_t size;
-	Elf *elf;
+	char name[64];
 	int at, fd = -1;
 
-	/*
-	 * The path is as the program sees it. Here it may be that of a device, and opening that may
-	 * have an effect. Nor does this wait for the owner of a lease to give it up.
-	 */
 	at = open(path, O_PATH | O_CLOEXEC);
 	if (at < 0)
-		return 0;
+		return -1;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
-	if (!fstat(at, &status) && S_ISREG(status.st_mode))
+	if (!fstat(at, &status) && S_ISREG(status.st_mode) && status.st_dev == file->device &&
+	    status.st_ino == file->ino)
 		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	close(at);
+	return fd;
+}
+
+/*
+ * Reads the build id for a record without one: of a file that the kernel had not read, or that was
+ * mapped before. The path is as the program sees it, which may have ended.
+ */
+static size_t id_of_file(const struct mapped_file *file, __u8 *id)
+{
+	char path[64 + PATH_MAX];
+	size_t size;
+	Elf *elf;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/root%s", file->pid, file->path);
+	fd = open_mapped(path, file);
+	if (fd < 0)
+		fd = open_mapped(file->path, file);
 	if (fd < 0)
 		return 0;
 	elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -268,15 +327,15 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
 		write_id(f, -1, PERF_RECORD_MISC_KERNEL, "[kernel.kallsyms]", id, i);
 	unite(files);
 	for (i = 0; i < files->nr; i++) {
-		size_t id_size;
+		struct mapped_file *file = &files->list[i];
 
-		id_size = id_of_file(files->paths[i], id);
-		if (id_size)
-			write_id(f, -1, PERF_RECORD_MISC_USER, files->paths[i], id, id_size);
+		if (!file->size)
+			file->size = id_of_file(file, file->id);
+		if (file->size)
+			write_id(f, -1, PERF_RECORD_MISC_USER, file->path, file->id, file->size);
+		free(file->path);
 	}
-	for (i = 0; i < files->nr; i++)
-		free(files->paths[i]);
-	free(files->paths);
+	free(files->list);
 	memset(files, 0, sizeof(*files));
 	if (fclose(f))
 		need(NULL);

@@ -9,11 +9,11 @@
 #include "events.h"
 
 /**
- * struct mapped_files - paths of the files that programs have mapped
+ * struct mapped_files - files that programs have mapped
  * @most: when there are so many, each is kept once
  */
 struct mapped_files {
-	char **paths;
+	struct mapped_file *list;
 	size_t nr, most;
 };
 
@@ -29,10 +29,13 @@ const char *perfdata_name(const char *path);
  * on, a pipe without a reader is an error of the file.
  */
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
-/* Keeps the path of a record MMAP or MMAP2 in a struct mapped_files. */
+/* Keeps the file of a record MMAP2 in a struct mapped_files. */
 void mapped_files_add(void *files, const struct perf_event_header *record);
 
-/* Adds build ids of the kernel and of these files, and frees the list. */
+/*
+ * Adds build ids of the kernel and of these files, and frees the list. Files whose records have no
+ * build id are opened.
+ */
 void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files);
 /* Adds formats of the tracepoints among the events; without any, nothing. */
 void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_list *events);

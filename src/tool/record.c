@@ -346,6 +346,7 @@ static int open_companion(struct record *r, const struct place *place)
 	attr.sample_period = 1;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
+	attr.build_id = 1;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;

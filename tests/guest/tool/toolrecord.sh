@@ -156,6 +156,35 @@ at_least "$(grep -c 'task:task_rename:.*newcomm=ls' script)" 1 'a tracepoint has
 at_least "$(grep -c ' page-faults: ' script)" 10 'beside another event'
 is "$(grep -c 'task:task_rename:\|page-faults:' script)" "$samples" 'perf script has all'
 
+# ---- build ids
+
+# ids_of PATH: those of the recording. file_id FILE: that of the file.
+ids_of() { perf buildid-list -i data | awk -v path="$1" '$2 == path { print $1 }'; }
+file_id() { perf buildid-list -i "$1"; }
+# A program whose path has another file in its mount namespace, or later.
+cp $here/task prog
+cp $here/latelib other
+refused 'two programs have two ids' test "$(file_id prog)" = "$(file_id other)"
+record 0 -e page-faults -c 1 unshare -m sh -c "
+	mount --bind $PWD/other $PWD/prog && exec $PWD/prog $here/late.so 10"
+is "$(ids_of $PWD/prog)" "$(file_id other)" 'the id is of the file in a mount namespace'
+record 0 -e page-faults -c 1 sh -c "echo touch 10 | $PWD/prog; cp other new; mv new $PWD/prog"
+is "$(ids_of $PWD/prog)" "$(file_id $here/task)" 'and of the file that was mapped, not a later one'
+# Of what ran before, /proc has the inode alone.
+mkfifo hold
+exec 9<>hold
+cp $here/task prog
+helper sh -c "exec $PWD/prog <hold"
+runs() { [ "$(readlink /proc/$helper_pid/exe)" = $PWD/prog ]; }
+ok 'a program runs' wait_for 60 runs
+record 0 -a -e page-faults -c 1 ls /
+is "$(ids_of $PWD/prog)" "$(file_id $here/task)" 'a program that ran before has its id'
+cp other new
+mount --bind new prog
+record 0 -a -e page-faults -c 1 ls /
+is "$(ids_of $PWD/prog)" '' 'and none of another file at its path'
+umount prog
+
 # ---- other targets
 
 helper sh -c 'while :; do ls / >/dev/null; done'
