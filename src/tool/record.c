@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/netlink.h>
 #include "events.h"
 #include "perfdata.h"
 #include "target.h"
@@ -47,6 +49,9 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @freq:	-F; 0 without
  * @chains:	-g
  * @pages:	-m
+ * @numbers:	numbers of the events in @reader; -1 before the first file
+ * @companion:	the same of the companion
+ * @uevents:	socket on which the kernel says which CPUs come online; or -1
  * @reader:	rings of all events
  * @data:	the file
  * @files:	mapped files that records name
@@ -69,6 +74,9 @@ struct record {
 	size_t pages;
 	const char *output;
 	int device;
+	int *numbers;
+	int companion;
+	int uevents;
 	struct child child;
 	struct libtally_reader *reader;
 	struct libtally_perfdata *data;
@@ -180,19 +188,31 @@ static void explain(const struct record *r, int error, const char *reason, char 
 		snprintf(why, LIBTALLY_ERROR_SIZE, "%s", reason);
 }
 
-static int open_at(struct record *r, struct wanted *w, const struct place *place, char *why)
+/* Opens files of event e; the first ones make the event in the reader. */
+static int open_files(struct record *r, int e, const struct perf_event_attr *attr,
+		      struct libtally_target *target)
 {
-	struct perf_event_attr attr = w->attr;
+	int number = libtally_reader_share(r->reader, r->numbers[e], attr, target, r->pages,
+					   r->events.list[e].name);
+
+	if (number >= 0)
+		r->numbers[e] = number;
+	return number;
+}
+
+static int open_at(struct record *r, int e, const struct place *place, char *why)
+{
+	struct perf_event_attr attr = r->events.list[e].attr;
 	struct libtally_target target;
 	int number;
 
 	target_at(&target, r->device, place);
 	attr.inherit = r->inherit && place->pid >= 0 && !place->cgroup;
-	number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+	number = open_files(r, e, &attr, &target);
 	/* The PMU may have no such precision. */
 	while (number < 0 && attr.precise_ip) {
 		attr.precise_ip--;
-		number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+		number = open_files(r, e, &attr, &target);
 	}
 	if (number < 0)
 		explain(r, number, target.error, why);
@@ -252,10 +272,10 @@ static int receive(const struct perf_event_attr *attr, struct libtally_target *t
 	return child_receive(r->child.files, target->error);
 }
 
-static int receive_event(struct record *r, struct wanted *w, char *why)
+static int receive_event(struct record *r, int e, char *why)
 {
 	const struct place itself = { .pid = 0, .cpu = -1 };
-	struct perf_event_attr attr = w->attr;
+	struct perf_event_attr attr = r->events.list[e].attr;
 	struct libtally_target target;
 	int number;
 
@@ -264,7 +284,7 @@ static int receive_event(struct record *r, struct wanted *w, char *why)
 	target.data = r;
 	attr.inherit = r->inherit;
 	attr.enable_on_exec = 1;
-	number = libtally_reader_open(r->reader, &attr, &target, r->pages, w->name);
+	number = open_files(r, e, &attr, &target);
 	if (number < 0)
 		explain(r, number, target.error, why);
 	return number;
@@ -292,15 +312,13 @@ static int open_events(struct record *r)
 	if (r->targets.command)
 		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
 	for (e = 0; e < r->events.nr; e++) {
-		struct wanted *w = &r->events.list[e];
-
 		for (p = 0; p < nr; p++) {
-			got = r->targets.nr ? open_at(r, w, &r->targets.places[p], why) :
-					      receive_event(r, w, why);
+			got = r->targets.nr ? open_at(r, e, &r->targets.places[p], why) :
+					      receive_event(r, e, why);
 			if (got < 0 && falls_back(r, got))
 				return got;
 			if (got < 0 && !(got == -ESRCH && nr > 1))
-				fail(w, got, why);
+				fail(&r->events.list[e], got, why);
 		}
 	}
 	return 0;
@@ -328,6 +346,10 @@ static void choose_events(struct record *r, const char *usual)
 	for (w = r->events.list; w < r->events.list + r->events.nr; w++)
 		if (w->error)
 			fail(w, w->error, w->why);
+	free(r->numbers);
+	r->numbers = need(malloc((r->events.nr + 1) * sizeof(*r->numbers)));
+	for (i = 0; i < r->events.nr; i++)
+		r->numbers[i] = -1;
 }
 
 /*
@@ -359,13 +381,17 @@ static int open_companion(struct record *r, const struct place *place)
 		target.pid = place->pid;
 		target.cpu = place->cpu;
 	}
-	got = libtally_reader_open(r->reader, &attr, &target, r->pages, "dummy:u");
+	got = libtally_reader_share(r->reader, r->companion, &attr, &target, r->pages, "dummy:u");
 	if (got == -EINVAL && attr.ksymbol) {
 		attr.ksymbol = 0;
 		attr.bpf_event = 0;
-		got = libtally_reader_open(r->reader, &attr, &target, r->pages, "dummy:u");
+		got = libtally_reader_share(r->reader, r->companion, &attr, &target, r->pages,
+					    "dummy:u");
 	}
-	if (got < 0)
+	if (got >= 0)
+		r->companion = got;
+	/* A CPU may be offline again before its companion is opened. */
+	else if (r->companion < 0 || got != -ENODEV)
 		say("no names of programs and their functions: perf: %s", target.error);
 	return got;
 }
@@ -385,6 +411,50 @@ static void open_companions(struct record *r)
 			return;
 		if (open_companion(r, &r->targets.places[p]) < 0)
 			return;
+	}
+}
+
+/*
+ * ---- CPUs that come online ----
+ *
+ * Events of tally count there, but perf's companion on a CPU ends with that, and does not come
+ * back.
+ */
+
+static int open_uevents(void)
+{
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			NETLINK_KOBJECT_UEVENT);
+
+	if (fd < 0 || !bind(fd, (const struct sockaddr *)&kernel, sizeof(kernel)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool samples_cpu(const struct targets *t, int cpu)
+{
+	int p;
+
+	for (p = 0; p < t->nr; p++)
+		if (t->places[p].cgroup || (t->places[p].pid < 0 &&
+					    (t->places[p].cpu < 0 || t->places[p].cpu == cpu)))
+			return true;
+	return false;
+}
+
+static void follow_cpus(struct record *r)
+{
+	struct place place = { .pid = -1 };
+	char message[4096];
+	ssize_t got;
+
+	while ((got = recv(r->uevents, message, sizeof(message) - 1, 0)) > 0) {
+		message[got] = 0;
+		if (sscanf(message, "online@/devices/system/cpu/cpu%d", &place.cpu) == 1 &&
+		    r->companion >= 0 && samples_cpu(&r->targets, place.cpu))
+			open_companion(r, &place);
 	}
 }
 
@@ -456,6 +526,7 @@ static int read_all(struct record *r)
 			kill(r->child.pid, told ? SIGKILL : SIGTERM);
 			told = stopped;
 		}
+		follow_cpus(r);
 		ready = libtally_reader_poll(r->reader, 200);
 		drain(r, 100000);
 		if (now_ns() - r->flushed_ns >= FLUSH_NS)
@@ -533,7 +604,7 @@ int command_record(int argc, char **argv)
 	};
 	struct record r = {
 		.pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
-		.child = { .pid = -1 },
+		.child = { .pid = -1 }, .companion = -1,
 	};
 	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	int status, error;
@@ -543,6 +614,7 @@ int command_record(int argc, char **argv)
 	raise_file_limit();
 	targets_find(&r.targets);
 	begin(&r);
+	r.uevents = open_uevents();
 	open_companions(&r);
 	catch_signals(&action);
 	/* A file that grows too large is an error of write(2). */

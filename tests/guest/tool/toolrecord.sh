@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The records are the same on all; the soak has the oldest kernel and a PMU.
-# test: on=debian-6.12 seconds=40
+# test: on=debian-6.12 seconds=60
 # soak: on=debian-6.1,debian-6.12-arm64 seconds=60
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints
-# with their fields; build ids; pipes; the flight recorder of a module.
+# with their fields; build ids; pipes; rings that tasks share; CPUs that come online; the flight
+# recorder of a module.
 
 . "$(dirname "$0")/lib.sh"
 need_cpus 2
@@ -184,6 +185,69 @@ mount --bind new prog
 record 0 -a -e page-faults -c 1 ls /
 is "$(ids_of $PWD/prog)" '' 'and none of another file at its path'
 umount prog
+
+# ---- rings
+
+# rings_of N: the size of the rings for two events of N tasks, and the number of their events.
+rings_of() {
+	pids=''
+	while [ "$(echo $pids | wc -w)" -lt "$1" ]; do
+		helper sh -c 'while :; do ls / >/dev/null; usleep 50000; done'
+		pids=$pids${pids:+ }$helper_pid
+	done
+	rm -f data
+	tally record -q -o data -e page-faults,context-switches -c 1 -p "$(echo $pids | tr ' ' ,)" 2>said &
+	recorder=$!
+	wait_for 60 test -s data
+	size=$(awk '/anon_inode:/ { ring = 1 } ring && /^Size:/ { sum += $2; ring = 0 }
+		END { print sum }' /proc/$recorder/smaps)
+	has_all() {
+		script -F pid,event
+		for pid in $pids; do
+			grep -q "^ *$pid .*page-faults" script &&
+				grep -q "^ *$pid .*context-switches" script || return 1
+		done
+	}
+	ok "$1 tasks: there are samples of each" wait_for 60 has_all
+	kill -TERM $recorder
+	wait $recorder
+	evlist=$(perf evlist -i data | tr '\n' ' ')
+	end_helpers
+}
+rings_of 1
+one=$size
+rings_of 8
+note "$one kB for one task, $size kB for eight"
+is "$size" "$one" '8 tasks have no more rings than one'
+is "$evlist" 'page-faults context-switches dummy:u ' 'and no more events'
+
+# ---- CPUs that come online
+
+online=/sys/devices/system/cpu/cpu1/online
+files() { ls /proc/$recorder/fd | wc -l; }
+has_more() { [ "$(files)" -gt $before ]; }
+if [ -w $online ]; then
+	echo 0 >$online
+	rm -f data
+	tally record -q -o data -a -e cpu-clock -c 1000000 2>said &
+	recorder=$!
+	helpers="$helpers $recorder"
+	ok 'a recording of the other CPUs' wait_for 60 has_samples
+	for time in first second; do
+		before=$(files)
+		echo 1 >$online
+		ok "$time time: records of the CPU's programs begin" wait_for 20 has_more
+		ok "$time time: a program runs there" $here/as cpu 1 $here/latelib $here/late.so 100
+		[ $time = second ] || echo 0 >$online
+	done
+	kill -TERM $recorder
+	wait $recorder
+	sed 's/^/# /' said
+	script
+	is "$(grep -c 'latelib .*late_function' script)" "$(grep -c late_function script)" \
+		'the samples have the name of the program'
+	is "$(awk '$1 == "latelib" { print $2 }' script | sort -u | wc -l)" 2 'of both'
+fi
 
 # ---- other targets
 
