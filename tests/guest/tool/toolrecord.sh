@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The records are the same on all; the soak has the oldest kernel and a PMU.
+# The records are the same on all; the soak has the oldest kernel and a PMU, and kills 50 times.
 # test: on=debian-6.12 seconds=60
-# soak: on=debian-6.1,debian-6.12-arm64 seconds=60
+# soak: on=debian-6.1,debian-6.12-arm64 args=50 seconds=200
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints
 # with their fields; build ids; pipes; rings that tasks share; CPUs that come online; the flight
 # recorder of a module.
+#
+#	toolrecord.sh [KILLS]	so many recordings are killed at a random moment
 
 . "$(dirname "$0")/lib.sh"
 need_cpus 2
@@ -88,9 +90,23 @@ killed() {
 	killed_status=$?
 	ok "SIG$1: perf reads the file" has_samples
 }
-for _ in 1 2 3; do
-	killed KILL
+killed KILL
+kills=${1-3} readable=0
+for i in $(seq $kills); do
+	rm -f data
+	tally record -q -o data -a -e cpu-clock -c 1000000 2>said &
+	recorder=$!
+	wait_for 60 test -e data
+	usleep $(($(od -An -N4 -tu4 /dev/urandom) % 1000000))
+	kill -KILL $recorder
+	wait $recorder
+	if script && report; then
+		readable=$((readable + 1))
+	else
+		note "killed $i: $(ls -l data) $(cat errors)"
+	fi
 done
+is $readable $kills "of $kills recordings that were killed at a random moment, perf reads $readable"
 killed HUP
 is $killed_status 0 'SIGHUP: it ends well'
 report --header-only
