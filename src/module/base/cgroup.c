@@ -15,7 +15,16 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/string_helpers.h>
 #include "base/cgroup.h"
+
+/* Unescapes a path in place. Returns whether it is a path: it has no NUL inside. */
+bool tally_cgroup_unescape(char *path)
+{
+	size_t len = string_unescape_inplace(path, UNESCAPE_OCTAL);
+
+	return len == strlen(path);
+}
 
 #ifdef CONFIG_CGROUP_PERF
 
@@ -161,6 +170,12 @@ void tally_cgroup_put(struct cgroup_subsys_state *css)
 		css_put(css);
 }
 
+/* Returns the number of the cgroup. Any context. */
+u64 tally_cgroup_id(const struct cgroup_subsys_state *css)
+{
+	return cgroup_id(css->cgroup);
+}
+
 /* Returns the path, also of a cgroup that is removed, for kfree(); NULL without memory. */
 char *tally_cgroup_path(struct cgroup_subsys_state *css)
 {
@@ -194,6 +209,11 @@ void tally_cgroup_get(struct cgroup_subsys_state *css)
 
 void tally_cgroup_put(struct cgroup_subsys_state *css)
 {
+}
+
+u64 tally_cgroup_id(const struct cgroup_subsys_state *css)
+{
+	return 0;
 }
 
 char *tally_cgroup_path(struct cgroup_subsys_state *css)

@@ -21,14 +21,8 @@ struct cgroup_subsys_state *tally_cgroup_find(u64 id);
 void tally_cgroup_get(struct cgroup_subsys_state *css);
 void tally_cgroup_put(struct cgroup_subsys_state *css);
 char *tally_cgroup_path(struct cgroup_subsys_state *css);
-
-/* Unescapes a path in place. Returns whether it is a path: it has no NUL inside. */
-static inline bool tally_cgroup_unescape(char *path)
-{
-	size_t len = string_unescape_inplace(path, UNESCAPE_OCTAL);
-
-	return len == strlen(path);
-}
+u64 tally_cgroup_id(const struct cgroup_subsys_state *css);
+bool tally_cgroup_unescape(char *path);
 
 /* Whether the cgroup, if any, is removed: it has no task any more. Any context. */
 static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css)
@@ -37,16 +31,6 @@ static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css
 	return css && css_is_dying((struct cgroup_subsys_state *)css);
 #else
 	return false;
-#endif
-}
-
-/* Returns the number of the cgroup. Any context. */
-static inline u64 tally_cgroup_id(const struct cgroup_subsys_state *css)
-{
-#ifdef CONFIG_CGROUP_PERF
-	return cgroup_id(css->cgroup);
-#else
-	return 0;
 #endif
 }
 

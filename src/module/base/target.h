@@ -3,7 +3,6 @@
 #define TALLY_TARGET_H
 
 #include <linux/cpumask.h>
-#include <linux/pid_namespace.h>
 #include <linux/rwsem.h>
 #include <linux/sched/signal.h>
 
@@ -32,18 +31,6 @@ static inline bool tally_target_is_same(const struct tally_target *a,
 static inline unsigned int tally_target_slots(const struct tally_target *target)
 {
 	return target->task || target->cpu >= 0 ? 1 : nr_cpu_ids;
-}
-
-/*
- * Returns the PID of the target's task in the caller's namespace; 0 if the task has none there.
- * Only the first namespace still knows the PID of a task that was reaped.
- */
-static inline pid_t tally_target_pid(const struct tally_target *target)
-{
-	struct pid_namespace *ns = task_active_pid_ns(current);
-
-	return ns == &init_pid_ns ? task_pid_nr(target->task) :
-				    task_pid_nr_ns(target->task, ns);
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <linux/cpu.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
@@ -426,6 +427,18 @@ static __always_inline enum tally_state perf_state(const struct tally_counter *c
 	default:
 		return TALLY_STATE_OFF;
 	}
+}
+
+/*
+ * Returns the PID of the counter's task in the caller's namespace; 0 if the task has none there. Only
+ * the first namespace still knows the PID of a task that was reaped.
+ */
+pid_t tally_counter_pid(const struct tally_counter *c)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+
+	return ns == &init_pid_ns ? task_pid_nr(c->target.task) :
+				    task_pid_nr_ns(c->target.task, ns);
 }
 
 /**

@@ -56,7 +56,7 @@ static void show_target(struct seq_file *m, const struct tally_counter *c)
 {
 	const struct tally_target *t = &c->target;
 
-	tally_debugfs_show_pid(m, t);
+	tally_debugfs_show_pid(m, c);
 	if (t->task && t->cpu >= 0)
 		seq_putc(m, ',');
 	tally_debugfs_show_cgroup(m, t, ',');

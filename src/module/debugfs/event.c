@@ -155,13 +155,13 @@ static int precise_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(precise);
 
 /* Shows the task, if there is one, as the reader's PID namespace knows it. */
-void tally_debugfs_show_pid(struct seq_file *m, const struct tally_target *t)
+void tally_debugfs_show_pid(struct seq_file *m, const struct tally_counter *c)
 {
-	pid_t pid = t->task ? tally_target_pid(t) : 0;
+	pid_t pid = c->target.task ? tally_counter_pid(c) : 0;
 
 	if (pid)
 		seq_printf(m, "pid=%d", pid);
-	else if (t->task)
+	else if (c->target.task)
 		seq_puts(m, "pid=?");
 }
 
@@ -231,7 +231,7 @@ void tally_debugfs_show_options(struct seq_file *m, struct tally_event *ev)
 	const struct tally_counter *c = ev->counter;
 
 	show_exclude(m, &ev->attr);
-	tally_debugfs_show_pid(m, &c->target);
+	tally_debugfs_show_pid(m, c);
 	if (c->target.task)
 		seq_putc(m, ' ');
 	tally_debugfs_show_cgroup(m, &c->target, ' ');

@@ -170,7 +170,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	rcu_read_unlock();
 	n->type = ev->attr.type;
 	n->cpu = target->cpu;
-	n->pid = target->task ? tally_target_pid(target) : -1;
+	n->pid = target->task ? tally_counter_pid(ev->counter) : -1;
 	n->flags = ev->of_file ? TALLY_NEXT_OF_FILE : 0;
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
 	/* A generated name reveals what the event counts. */

@@ -58,7 +58,7 @@ static void one_event(void)
 
 static void one_set(void)
 {
-	expect(line_it(TALLY_LINE_CREATE, "{cs,page-faults}:u name=pair disabled"), 0, "a set");
+	expect(line_it(TALLY_LINE_CREATE, "{cs,page-faults}:k name=pair disabled"), 0, "a set");
 	tell(state_of("pair/cs") == TALLY_IS_OFF && state_of("pair/page-faults") == TALLY_IS_OFF,
 	     "which is made disabled");
 	expect(line_it(TALLY_LINE_ENABLE, "pair"), 0, "it is enabled");
