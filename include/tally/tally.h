@@ -408,10 +408,12 @@ enum tally_ring_flags {
  * @TALLY_STATE_ACTIVE: counting
  * @TALLY_STATE_ERROR: a pinned event lost its place on the PMU, or perf could not make
  *	the part for a CPU that came online; tally_event_enable() tries again
- * @TALLY_STATE_OFFLINE: the CPU is offline; counting resumes with it
+ * @TALLY_STATE_OFFLINE: the CPU is offline, or the module is not loaded that has the function of
+ *	a kernel probe; counting resumes with it
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
- *	tally_builder_remove_on_exec(), or the cgroup is removed; the final count stays
- *	readable, and that of an inherited event may grow as long as there are children
+ *	tally_builder_remove_on_exec(), or the cgroup is removed, or a module is unloaded that had
+ *	a kernel probe at an address that no name stands for; the final count stays readable, and
+ *	that of an inherited event may grow as long as there are children
  * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
@@ -612,6 +614,7 @@ struct tally_overflow_stats {
  * @uncounted: calls that are left out, because a member was not counting
  * @missed: calls that were not seen: within the handler of a probe, or too many at a time.
  *	Interrupts that come in such a handler are in there.
+ * @state: TALLY_STATE_ACTIVE; TALLY_STATE_OFFLINE while the function's module is not loaded
  *
  * @calls is the sum of the next four and of the calls that have not returned yet.
  */
@@ -622,6 +625,7 @@ struct tally_func_stats {
 	u64 switched;
 	u64 uncounted;
 	u64 missed;
+	enum tally_state state;
 };
 
 /* define TALLY_BUDGET_LATEST - Windows that struct tally_budget_stats has the numbers of. */
@@ -1875,7 +1879,8 @@ struct tally_func;
  * The members are a set (tally_set_build()). Each call counts all that happens on its CPU from
  * its entry to its return, interrupts and inner calls of the same function included, and
  * some instructions of the probe. A call that changes the CPU, or that is switched away, is
- * left out, and counted as such.
+ * left out, and counted as such. A function of a module that is unloaded is probed again when the
+ * module is loaded again.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: the counts, for tally_func_release(); or an ERR_PTR, with a sentence in the builder

@@ -77,7 +77,10 @@ static bool use_debugfs = true;
 module_param_named(debugfs, use_debugfs, bool, 0444);
 MODULE_PARM_DESC(debugfs, "Show events in debugfs (default on)");
 
-/* Releases what a module has left behind, after its exit or its failed init. */
+/*
+ * Releases what a module has left behind, after its exit or its failed init. Probes the functions
+ * of one that comes again.
+ */
 static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
 {
@@ -85,12 +88,17 @@ static int module_changed(struct notifier_block *nb, unsigned long state,
 		tally_funcs_release_owned(data);
 		tally_sets_forget(data);
 		tally_events_release_owned(data);
+	} else if (state == MODULE_STATE_COMING) {
+		tally_kprobes_module_came(data);
+		tally_funcs_module_came(data);
 	}
 	return NOTIFY_OK;
 }
 
 static struct notifier_block module_notifier = {
 	.notifier_call = module_changed,
+	/* Before that of trace events, which has 1 or 2; see tally_kprobes_module_came(). */
+	.priority = 3,
 };
 
 /* Makes events from the module's parameter. If one fails, the others are still made. */

@@ -552,7 +552,8 @@ struct tally_open {
  * INACTIVE	enabled; its task does not run, or other events have the PMU
  * ACTIVE	counting
  * ERROR	a pinned event without room on the PMU, or a CPU that refused its part
- * OFFLINE	the CPU is offline; the event counts again when it is back
+ * OFFLINE	the CPU is offline, or the module with the function of a kernel probe is not
+ *		loaded; the event counts again when it is back
  * EXITED	the task has exited, or the cgroup is removed; the count is final
  * THROTTLED	off for some milliseconds after too many overflows
  * RELEASED	the owner has released the event; the count is final

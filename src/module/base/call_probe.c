@@ -13,6 +13,7 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 #include "base/call_probe.h"
 
 #ifdef tally_fprobe_regs
@@ -127,6 +128,7 @@ static int start_kretprobe(struct tally_call_probe *probe, const char *symbol)
 {
 	struct kretprobe *kretprobe = &probe->kretprobe;
 
+	memset(kretprobe, 0, sizeof(*kretprobe));
 	kretprobe->kp.symbol_name = symbol;
 	kretprobe->entry_handler = kretprobe_entered;
 	kretprobe->handler = kretprobe_returned;
@@ -138,6 +140,11 @@ static int start_kretprobe(struct tally_call_probe *probe, const char *symbol)
 static void stop_kretprobe(struct tally_call_probe *probe)
 {
 	unregister_kretprobe(&probe->kretprobe);
+}
+
+static bool kretprobe_is_gone(const struct tally_call_probe *probe)
+{
+	return READ_ONCE(probe->kretprobe.kp.flags) & KPROBE_FLAG_GONE;
 }
 
 static u64 kretprobe_missed(const struct tally_call_probe *probe)
@@ -152,6 +159,11 @@ static int start_kretprobe(struct tally_call_probe *probe, const char *symbol)
 
 static void stop_kretprobe(struct tally_call_probe *probe)
 {
+}
+
+static bool kretprobe_is_gone(const struct tally_call_probe *probe)
+{
+	return false;
 }
 
 static u64 kretprobe_missed(const struct tally_call_probe *probe)
@@ -174,6 +186,24 @@ int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol)
 }
 
 /**
+ * tally_call_probe_again - probe a function whose module is loaded again
+ * @probe: the probe
+ * @symbol: the function, as MODULE:NAME, which lives as long as the probe
+ *
+ * Context: Process context, may sleep; not while tally_call_probe_stop() runs.
+ */
+void tally_call_probe_again(struct tally_call_probe *probe, const char *symbol)
+{
+	u64 missed = tally_call_probe_missed(probe);
+
+	if (!probe->lost)
+		tally_call_probe_stop(probe);
+	WRITE_ONCE(probe->lost, true);
+	WRITE_ONCE(probe->missed, missed);
+	WRITE_ONCE(probe->lost, start_kretprobe(probe, symbol));
+}
+
+/**
  * tally_call_probe_stop - end a probe
  * @probe: the probe
  *
@@ -185,12 +215,20 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
 {
 	if (probe->by_fprobe)
 		stop_fprobe(probe);
-	else
+	else if (!probe->lost)
 		stop_kretprobe(probe);
+}
+
+/* Whether the module with the function is not loaded. An fprobe is of no module's function. */
+bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
+{
+	return !probe->by_fprobe && (READ_ONCE(probe->lost) || kretprobe_is_gone(probe));
 }
 
 /* Returns the number of entries that were missed: within handlers, or too many at a time. */
 u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 {
-	return probe->by_fprobe ? fprobe_missed(probe) : kretprobe_missed(probe);
+	if (probe->by_fprobe)
+		return fprobe_missed(probe);
+	return READ_ONCE(probe->missed) + (READ_ONCE(probe->lost) ? 0 : kretprobe_missed(probe));
 }

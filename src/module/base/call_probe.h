@@ -13,6 +13,8 @@
  * @data_size: bytes of memory for a call
  * @at_once: calls that can go on at the same time
  * @by_fprobe: fprobe calls the two, not a kretprobe
+ * @lost: the function's module is back, and has no such function
+ * @missed: entries that were missed before the module was loaded again
  * @fprobe: used with @by_fprobe
  * @kretprobe: used otherwise
  *
@@ -25,6 +27,8 @@ struct tally_call_probe {
 	size_t data_size;
 	unsigned int at_once;
 	bool by_fprobe;
+	bool lost;
+	u64 missed;
 #ifdef tally_fprobe_regs
 	struct fprobe fprobe;
 #endif
@@ -34,7 +38,9 @@ struct tally_call_probe {
 };
 
 int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol);
+void tally_call_probe_again(struct tally_call_probe *probe, const char *symbol);
 void tally_call_probe_stop(struct tally_call_probe *probe);
+bool tally_call_probe_is_gone(const struct tally_call_probe *probe);
 u64 tally_call_probe_missed(const struct tally_call_probe *probe);
 
 #endif /* TALLY_CALL_PROBE_H */

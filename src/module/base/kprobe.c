@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel probes that serve the events of all CPUs.
+ * Kernel probes.
  *
  * perf's kprobe PMU registers a probe for each of its events. With an event on each CPU,
  * each hit would call as many handlers as there are CPUs, and the release of each event
@@ -8,9 +8,16 @@
  * kprobe_events does. Its probe is registered once for all events of perf that have its
  * number, and calls those of the CPU that hits it.
  *
- * A probe at a return has room for a number of calls at a time, and misses others. perf's PMU asks
- * for two for each CPU, and at least ten; tasks may sleep in the function. So the events of such a
- * probe are of tally's trace event on one CPU and for a task, too.
+ * Events on one CPU and for a task are of such a trace event, too. A probe at a return has room for
+ * a number of calls at a time, and perf's PMU asks for two for each CPU, and at least ten, though
+ * tasks may sleep in the function. And perf's PMU knows an address only, at which a module may be
+ * that was loaded after the one that was probed. A trace event knows the name, by which the kernel
+ * probes a module again that was unloaded and is loaded again.
+ *
+ * Beside the trace event's probe there is one of tally's own at the same address, which is always
+ * disabled: the watch. It shows what the kernel keeps of a trace event to itself. When the module
+ * with the function goes, the kernel marks both probes. And it counts a hit that it misses, as it
+ * comes within the handler of a probe, for all probes of the address.
  *
  * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
  * has no address, which not everybody who sees the name may know.
@@ -20,13 +27,17 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cpumask.h>
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/trace_events.h>
@@ -41,7 +52,40 @@
 #define AT_ONCE		128
 #define AT_ONCE_MOST	4096
 
-static atomic_t last_number;
+/**
+ * struct tally_kprobe - trace event of a kernel probe
+ * @file: the trace event, with a reference: nobody else removes it
+ * @number: number in the name of the trace event
+ * @watch: disabled probe at the same address, registered unless @lost; if it is at a return, by a
+ *	kretprobe
+ * @at_return: the probe is at the return of the function
+ * @symbol: function of a module, as MODULE:NAME; NULL if the kernel knows the address only
+ * @offset: offset in that function
+ * @addr: address at first
+ * @lost: the module is back, and has no such function
+ * @missed: hits that were missed before the module was loaded again
+ * @node: link in the list of all
+ */
+struct tally_kprobe {
+	struct trace_event_file *file;
+	unsigned int number;
+	struct kretprobe watch;
+	bool at_return;
+	char *symbol;
+	u64 offset;
+	unsigned long addr;
+	bool lost;
+	u64 missed;
+	struct list_head node;
+};
+
+/*
+ * Guards all below. Locks of tracing and of kprobes are taken inside, and grace periods are waited
+ * for, as the kernel does in its own locks of these. No lock of tally or of perf is.
+ */
+static DEFINE_MUTEX(kprobes_lock);
+static LIST_HEAD(kprobes);
+static unsigned int last_number;
 
 /* Numbers of the trace events that somebody else used at their end. */
 static DEFINE_XARRAY(left);
@@ -50,8 +94,6 @@ static int delete_number(unsigned int number)
 {
 	char name[32];
 
-	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
-		return -ENOENT;
 	snprintf(name, sizeof(name), "tally/probe%u", number);
 	return kprobe_event_delete(name);
 }
@@ -71,18 +113,12 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe");
 }
 
-/* Whether the events of a counter are to be those of a trace event of tally's. */
-bool tally_kprobe_wanted(const struct perf_event_attr *attr, bool all_cpus)
-{
-	return tally_attr_is_kprobe(attr) && (all_cpus || attr->config & CONFIG_RETURN);
-}
-
 /*
  * Makes a trace event: @kind as "p", @place as a line in kprobe_events has it. A trace event that
  * somebody still used when the module was unloaded may be there, and the kernel would add a second
  * probe to one of the same name.
  */
-static int create(struct tally_kprobe *kp, const char *kind, const char *place)
+static int make(unsigned int *number, const char *kind, const char *place)
 {
 	struct dynevent_cmd cmd;
 	size_t size = strlen(place) + 64;
@@ -93,14 +129,39 @@ static int create(struct tally_kprobe *kp, const char *kind, const char *place)
 	if (!text)
 		return -ENOMEM;
 	do {
-		kp->number = atomic_inc_return(&last_number);
-		snprintf(name, sizeof(name), "probe%u", kp->number);
+		*number = ++last_number;
+		snprintf(name, sizeof(name), "probe%u", *number);
 	} while (tally_tracepoint_id("tally", name) >= 0);
 	kprobe_event_cmd_init(&cmd, text, size);
 	snprintf(text, size, "%s:tally/%s %s", kind, name, place);
 	ret = dynevent_create(&cmd);
 	kfree(text);
 	return ret;
+}
+
+static void unmake(unsigned int number)
+{
+	int err = delete_number(number);
+
+	if (err == -EBUSY)
+		err = xa_err(xa_store(&left, number, xa_mk_value(1), GFP_KERNEL));
+	if (err)
+		pr_notice_ratelimited("the trace event tally/probe%u stays: error %d\n",
+				      number, err);
+}
+
+/* Makes a trace event and removes it. Returns 0, or the error of its creation. */
+static int try_make(const char *place)
+{
+	unsigned int number;
+	int err;
+
+	mutex_lock(&kprobes_lock);
+	err = make(&number, "p", place);
+	if (!err)
+		unmake(number);
+	mutex_unlock(&kprobes_lock);
+	return err;
 }
 
 /**
@@ -118,7 +179,6 @@ static int create(struct tally_kprobe *kp, const char *kind, const char *place)
  */
 int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
 {
-	struct tally_kprobe kp = { };
 	char at[32], *place;
 	int err;
 
@@ -127,78 +187,241 @@ int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
 	place = kasprintf(GFP_KERNEL, "%s+%llu", symbol, offset);
 	if (!place)
 		return -ENOMEM;
-	err = create(&kp, "p", place);
+	err = try_make(place);
 	kfree(place);
-	if (!err)
-		tally_kprobe_delete(&kp);
 	if (err != -EINVAL && err != -EADDRNOTAVAIL)
 		return 0;
 	snprintf(at, sizeof(at), "%#llx", addr);
-	err = create(&kp, "p", at);
+	return try_make(at) ? 0 : -EADDRNOTAVAIL;
+}
+
+/* Registers the watch: by the function's name if there is one, else at an address. */
+static int watch(struct tally_kprobe *kp, u64 addr)
+{
+	struct kprobe *probe = &kp->watch.kp;
+
+	memset(&kp->watch, 0, sizeof(kp->watch));
+	probe->flags = KPROBE_FLAG_DISABLED;
+	if (kp->symbol) {
+		probe->symbol_name = kp->symbol;
+		probe->offset = kp->offset;
+	} else {
+		probe->addr = (kprobe_opcode_t *)(unsigned long)addr;
+	}
+	if (!kp->at_return)
+		return register_kprobe(probe);
+	/* No call ever takes it. */
+	kp->watch.maxactive = 1;
+	return register_kretprobe(&kp->watch);
+}
+
+static void unwatch(struct tally_kprobe *kp)
+{
+	if (kp->at_return)
+		unregister_kretprobe(&kp->watch);
+	else
+		unregister_kprobe(&kp->watch.kp);
+}
+
+static unsigned int calls_at_once(void)
+{
+	return min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
+}
+
+/* Makes the trace event of a probe, and takes a reference to it. */
+static int make_watched(struct tally_kprobe *kp, u64 addr)
+{
+	char kind[8] = "p", name[20], *place;
+	int err;
+
+	place = kp->symbol ? kasprintf(GFP_KERNEL, "%s+%llu", kp->symbol, kp->offset) :
+			     kasprintf(GFP_KERNEL, "%#llx", addr);
+	if (!place)
+		return -ENOMEM;
+	if (kp->at_return)
+		snprintf(kind, sizeof(kind), "r%u", calls_at_once());
+	err = make(&kp->number, kind, place);
+	kfree(place);
 	if (err)
+		return err;
+	snprintf(name, sizeof(name), "probe%u", kp->number);
+	kp->file = trace_get_event_file(NULL, "tally", name);
+	if (!IS_ERR(kp->file))
 		return 0;
-	tally_kprobe_delete(&kp);
-	return -EADDRNOTAVAIL;
+	unmake(kp->number);
+	/* Without memory for its files, the kernel makes an event that has none. */
+	return kp->file == ERR_PTR(-EINVAL) ? -ENOMEM : PTR_ERR(kp->file);
+}
+
+/*
+ * The watch comes first: of the probes at the address, that of the trace event is then the next
+ * newer one. A trace event would also wait for a module that may have the address later; perf's
+ * PMU, and the watch, do not.
+ */
+static int begin(struct tally_kprobe *kp, u64 addr)
+{
+	int err = watch(kp, addr);
+
+	if (err)
+		return err;
+	err = make_watched(kp, addr);
+	if (err)
+		unwatch(kp);
+	return err;
+}
+
+/* Several functions of the module may have the name: then there is only the address. */
+static int begin_by_any(struct tally_kprobe *kp, u64 addr)
+{
+	int err = begin(kp, addr);
+
+	if (!kp->symbol || (err != -EINVAL && err != -EADDRNOTAVAIL))
+		return err;
+	kfree(kp->symbol);
+	kp->symbol = NULL;
+	return begin(kp, addr);
 }
 
 /**
  * tally_kprobe_create - make the trace event of a kernel probe
- * @kp: zeroed; receives the trace event
  * @attr: attributes for perf's kprobe PMU, with the probe's address
  *
  * Context: Process context, may sleep; takes locks of tracing, and cpus_read_lock().
- * Return: 0; EACCES without CAP_PERFMON, as for an event of perf's kprobe PMU; EINVAL, EILSEQ
- * or ENOENT if there can be no probe at the address; EOPNOTSUPP in a kernel without trace
- * events of kernel probes; EPERM under lockdown; ENOMEM.
+ * Return: the trace event, or an ERR_PTR: EACCES without CAP_PERFMON, as for an event of perf's
+ * kprobe PMU; EINVAL, EILSEQ or ENOENT if there can be no probe at the address; EOPNOTSUPP in a
+ * kernel without trace events of kernel probes; EPERM under lockdown; ENOMEM.
  */
-int tally_kprobe_create(struct tally_kprobe *kp, const struct perf_event_attr *attr)
+struct tally_kprobe *tally_kprobe_create(const struct perf_event_attr *attr)
 {
-	char kind[8] = "p", place[32], name[20];
-	int ret;
+	struct tally_kprobe *kp;
+	int err;
 
 	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
-		return -EOPNOTSUPP;
+		return ERR_PTR(-EOPNOTSUPP);
 	if (!perfmon_capable())
-		return -EACCES;
-	/* A trace event waits for a module that may have the address later; perf's does not. */
-	ret = tally_address_check(attr->kprobe_addr);
-	if (ret)
-		return ret;
+		return ERR_PTR(-EACCES);
+	kp = kzalloc(sizeof(*kp), GFP_KERNEL);
+	if (!kp)
+		return ERR_PTR(-ENOMEM);
+	kp->at_return = attr->config & CONFIG_RETURN;
+	kp->symbol = tally_module_symbol(attr->kprobe_addr, &kp->offset);
+	mutex_lock(&kprobes_lock);
 	delete_left();
-	if (attr->config & CONFIG_RETURN)
-		snprintf(kind, sizeof(kind), "r%u",
-			 min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST));
-	snprintf(place, sizeof(place), "%#llx", attr->kprobe_addr);
-	ret = create(kp, kind, place);
-	if (ret)
-		return ret;
-	snprintf(name, sizeof(name), "probe%u", kp->number);
-	ret = tally_tracepoint_id("tally", name);
-	if (ret < 0) {
-		tally_kprobe_delete(kp);
-		/* Without memory for its files, the kernel makes an event that has none. */
-		return ret == -ENOENT ? -ENOMEM : ret;
+	err = begin_by_any(kp, attr->kprobe_addr);
+	if (!err) {
+		kp->addr = (unsigned long)kp->watch.kp.addr;
+		list_add(&kp->node, &kprobes);
 	}
-	kp->id = ret;
-	return 0;
+	mutex_unlock(&kprobes_lock);
+	if (!err)
+		return kp;
+	kfree(kp->symbol);
+	kfree(kp);
+	return ERR_PTR(err);
 }
 
 /**
  * tally_kprobe_delete - remove a trace event, after perf's events that have its number
  * @kp: the trace event; if somebody else uses it, it stays for now
  *
- * Context: As tally_kprobe_create(), and waits for a grace period.
+ * Context: As tally_kprobe_create(), and waits for a grace period: readers under RCU may use @kp
+ * until then.
  */
 void tally_kprobe_delete(struct tally_kprobe *kp)
 {
-	int err = delete_number(kp->number);
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return;
+	mutex_lock(&kprobes_lock);
+	list_del(&kp->node);
+	trace_put_event_file(kp->file);
+	unmake(kp->number);
+	/* Waits for a grace period, too. */
+	if (!kp->lost)
+		unwatch(kp);
+	else
+		synchronize_rcu();
+	mutex_unlock(&kprobes_lock);
+	kfree(kp->symbol);
+	kfree(kp);
+}
 
-	if (err == -EBUSY)
-		err = xa_err(xa_store(&left, kp->number, xa_mk_value(1), GFP_KERNEL));
-	if (err)
-		pr_notice_ratelimited("the trace event tally/probe%u stays: error %d\n",
-				      kp->number, err);
-	kp->id = 0;
+/* Returns the number of the trace event, as config of PERF_TYPE_TRACEPOINT. */
+unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
+{
+	return kp->file->event_call->event.type;
+}
+
+/* Returns how many calls the probe at the return missed, as too many went on at a time. */
+static unsigned int missed_returns(const struct tally_kprobe *kp)
+{
+	const struct kprobe *own = &kp->watch.kp;
+	const struct kprobe *newer = list_entry(READ_ONCE(own->list.prev), struct kprobe, list);
+	const struct kretprobe *rp = container_of(newer, struct kretprobe, kp);
+
+	/* The head of the list has another handler, as have probes that are no kretprobes. */
+	if (newer == own || newer->pre_handler != own->pre_handler ||
+	    rp->maxactive != calls_at_once())
+		return 0;
+	return READ_ONCE(rp->nmissed);
+}
+
+/*
+ * Returns the number of hits that were missed, on all CPUs: within handlers, or too many. Called
+ * under RCU: other probes at the address come and go.
+ */
+u64 tally_kprobe_missed(const struct tally_kprobe *kp)
+{
+	u64 missed = READ_ONCE(kp->missed);
+
+	if (READ_ONCE(kp->lost))
+		return missed;
+	missed += READ_ONCE(kp->watch.kp.nmissed);
+	return kp->at_return ? missed + missed_returns(kp) : missed;
+}
+
+/* Whether the module with the function is not loaded. Any context. */
+bool tally_kprobe_is_gone(const struct tally_kprobe *kp)
+{
+	return READ_ONCE(kp->lost) || READ_ONCE(kp->watch.kp.flags) & KPROBE_FLAG_GONE;
+}
+
+/* Whether the kernel probes the function again when its module is loaded again. */
+bool tally_kprobe_may_return(const struct tally_kprobe *kp)
+{
+	return kp->symbol;
+}
+
+/* Whether the function is where it was when the trace event was made. */
+bool tally_kprobe_stays(const struct tally_kprobe *kp)
+{
+	return !tally_kprobe_is_gone(kp) && (unsigned long)kp->watch.kp.addr == kp->addr;
+}
+
+/* Watches a function whose module is loaded again. */
+static void watch_again(struct tally_kprobe *kp)
+{
+	u64 missed;
+
+	rcu_read_lock();
+	missed = tally_kprobe_missed(kp);
+	rcu_read_unlock();
+	if (!kp->lost)
+		unwatch(kp);
+	WRITE_ONCE(kp->lost, true);
+	WRITE_ONCE(kp->missed, missed);
+	WRITE_ONCE(kp->lost, watch(kp, 0));
+}
+
+/* A module comes. The kernel registers the probes of trace events next. */
+void tally_kprobes_module_came(const struct module *mod)
+{
+	struct tally_kprobe *kp;
+
+	mutex_lock(&kprobes_lock);
+	list_for_each_entry(kp, &kprobes, node)
+		if (kp->symbol && tally_symbol_is_in(kp->symbol, mod))
+			watch_again(kp);
+	mutex_unlock(&kprobes_lock);
 }
 
 /* Before the module goes, and after the last counter. */
@@ -207,6 +430,8 @@ void tally_kprobe_exit(void)
 	unsigned long number;
 	void *entry;
 
+	if (!IS_ENABLED(CONFIG_KPROBE_EVENTS))
+		return;
 	delete_left();
 	xa_for_each(&left, number, entry)
 		pr_notice("somebody uses the trace event tally/probe%lu, which stays; later, remove it by: echo -:tally/probe%lu >> /sys/kernel/tracing/kprobe_events\n",

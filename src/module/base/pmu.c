@@ -11,10 +11,14 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/trace_events.h>
 #include "base/pmu.h"
 #include "compat.h"
@@ -364,10 +368,50 @@ int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 	return err;
 }
 
-/* As tally_symbol_address(): whether there can be a probe at an address. */
-int tally_address_check(u64 addr)
+/* Parses NAME+OFFSET/SIZE [MODULE]. Returns MODULE:NAME; NULL without a module or memory. */
+static char *module_symbol(char *text, u64 *offset)
 {
-	struct kprobe kp = { .addr = (kprobe_opcode_t *)(unsigned long)addr };
+	char *name = strsep(&text, "+");
+	char *at = strsep(&text, "/");
+	char *module = text ? strchr(text, '[') : NULL;
 
-	return try_kprobe(&kp);
+	if (!module || kstrtou64(at, 0, offset))
+		return NULL;
+	module++;
+	module[strcspn(module, "]")] = '\0';
+	return kasprintf(GFP_KERNEL, "%s:%s", module, name);
+}
+
+/**
+ * tally_module_symbol - find the function of a module that has an address
+ * @addr: the address
+ * @offset: receives the offset in the function
+ *
+ * Context: Process context, may sleep.
+ * Return: MODULE:NAME, for tally_symbol_address() and kfree(); NULL if the address is not in a
+ * module, the name and offset are those of another address, or there is no memory.
+ */
+char *tally_module_symbol(u64 addr, u64 *offset)
+{
+	char *text, *symbol;
+	u64 found;
+
+	text = kmalloc(KSYM_SYMBOL_LEN, GFP_KERNEL);
+	if (!text)
+		return NULL;
+	sprint_symbol(text, addr);
+	symbol = module_symbol(text, offset);
+	kfree(text);
+	if (symbol && !tally_symbol_address(symbol, *offset, &found) && found == addr)
+		return symbol;
+	kfree(symbol);
+	return NULL;
+}
+
+/* Whether a symbol is written as one of the module. */
+bool tally_symbol_is_in(const char *symbol, const struct module *mod)
+{
+	size_t len = strlen(mod->name);
+
+	return !strncmp(symbol, mod->name, len) && symbol[len] == ':';
 }

@@ -30,7 +30,8 @@ int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
 bool tally_tracepoint_is_uprobe(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
-int tally_address_check(u64 addr);
+char *tally_module_symbol(u64 addr, u64 *offset);
+bool tally_symbol_is_in(const char *symbol, const struct module *mod);
 
 /* Whether perf has throttled the event until the next tick: its MAX_INTERRUPTS. */
 static inline bool tally_pmu_throttled(const struct perf_event *event)

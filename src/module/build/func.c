@@ -70,6 +70,7 @@ struct func_cpu {
  * @owner: module that asked for this; when it is unloaded, this is released
  * @node: link in the list of all
  * @cpus: calls on each CPU
+ * @place: the function as MODULE:NAME; NULL if it is not in a module
  * @symbol: name of the function
  */
 struct tally_func {
@@ -80,12 +81,13 @@ struct tally_func {
 	struct module *owner;
 	struct list_head node;
 	struct func_cpu __percpu *cpus;
+	char *place;
 	char symbol[KSYM_NAME_LEN];
 };
 
 static atomic_t last_number;
 
-/* Guards the list; nothing is taken inside. */
+/* Guards the list, and the starts of probes. Only locks of kprobes and ftrace are taken inside. */
 static DEFINE_MUTEX(funcs_lock);
 static LIST_HEAD(funcs);
 
@@ -217,7 +219,20 @@ static struct tally_func *func_new(struct tally_set *set, const char *symbol,
 static void func_free(struct tally_func *func)
 {
 	free_percpu(func->cpus);
+	kfree(func->place);
 	kfree(func);
+}
+
+static int start(struct tally_func *func)
+{
+	int err;
+
+	mutex_lock(&funcs_lock);
+	err = tally_call_probe_start(&func->probe, func->place ?: func->symbol);
+	if (!err)
+		list_add(&func->node, &funcs);
+	mutex_unlock(&funcs_lock);
+	return err;
 }
 
 /**
@@ -238,7 +253,7 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)
 {
 	struct tally_func *func;
-	u64 addr;
+	u64 addr = 0, offset;
 	int err;
 
 	err = may_probe(why, size);
@@ -254,15 +269,12 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 		strscpy(why, "out of memory", size);
 		return ERR_PTR(-ENOMEM);
 	}
-	err = tally_call_probe_start(&func->probe, func->symbol);
-	if (err) {
-		func_free(func);
-		return ERR_PTR(say_why(err, symbol, why, size));
-	}
-	mutex_lock(&funcs_lock);
-	list_add(&func->node, &funcs);
-	mutex_unlock(&funcs_lock);
-	return func;
+	func->place = tally_module_symbol(addr, &offset);
+	err = start(func);
+	if (!err)
+		return func;
+	func_free(func);
+	return ERR_PTR(say_why(err, symbol, why, size));
 }
 
 static void end(struct tally_func *func)
@@ -282,6 +294,18 @@ void tally_func_detach(struct tally_func *func)
 	list_del(&func->node);
 	mutex_unlock(&funcs_lock);
 	end(func);
+}
+
+/* A module comes: its functions are probed that were probed when it went. */
+void tally_funcs_module_came(const struct module *mod)
+{
+	struct tally_func *func;
+
+	mutex_lock(&funcs_lock);
+	list_for_each_entry(func, &funcs, node)
+		if (func->place && tally_symbol_is_in(func->place, mod))
+			tally_call_probe_again(&func->probe, func->place);
+	mutex_unlock(&funcs_lock);
 }
 
 /* Ends what a module has left behind, before its events end. */
@@ -367,6 +391,8 @@ int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64
 			sums[i] += READ_ONCE(fc->sums[i]);
 	}
 	stats->missed = tally_call_probe_missed(&func->probe);
+	stats->state = tally_call_probe_is_gone(&func->probe) ? TALLY_STATE_OFFLINE :
+							      TALLY_STATE_ACTIVE;
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_func_read);

@@ -12,7 +12,7 @@ struct tally_set;
 #define TALLY_LINE_FUNC	"func:"
 
 /* Most files of a set that are not those of a member. */
-#define TALLY_SET_FILES	4
+#define TALLY_SET_FILES	5
 
 /**
  * struct tally_line_set - a set that a line made

@@ -453,6 +453,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 {
 	const struct tally_slot *s = &c->slots[slot];
 	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	const struct tally_kprobe *kp = READ_ONCE(c->kprobe);
 	enum tally_state state;
 	bool throttled;
 	unsigned int i;
@@ -460,6 +461,8 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 
 	if (tally_cgroup_is_removed(c->target.css))
 		return TALLY_STATE_EXITED;
+	if (unlikely(kp) && tally_kprobe_is_gone(kp))
+		return tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
 	if (!event) {
 		err = READ_ONCE(s->err);
 		/* ENODEV: the event is being banked. */

@@ -199,11 +199,14 @@ static bool shareable(const struct perf_event_attr *attr)
 	       !attr->remove_on_exec && attr->type != PERF_TYPE_BREAKPOINT;
 }
 
-/* A new event of a task that has exited fails; it does not share an old counter. */
+/*
+ * A new event of a task that has exited fails; it does not share an old counter. Nor does that of a
+ * function whose module has gone: another function may have the address.
+ */
 static bool usable(const struct tally_counter *c)
 {
-	return !c->dead && (!c->target.task ||
-			    tally_counter_state(c, 0) != TALLY_STATE_EXITED);
+	return !c->dead && (!c->kprobe || tally_kprobe_stays(c->kprobe)) &&
+	       (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED);
 }
 
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
@@ -256,6 +259,20 @@ static void counter_free(struct tally_counter *c)
 	kvfree(c);
 }
 
+/* Makes the trace event of a counter of a kernel probe. */
+static int counter_probe(struct tally_counter *c)
+{
+	struct tally_kprobe *kp;
+
+	if (!tally_attr_is_kprobe(&c->attr))
+		return 0;
+	kp = tally_kprobe_create(&c->attr);
+	if (IS_ERR(kp))
+		return PTR_ERR(kp);
+	c->kprobe = kp;
+	return 0;
+}
+
 /*
  * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
  * PMU does not serve stay empty; it has to serve one. If a CPU comes online meanwhile, the
@@ -268,11 +285,9 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 	int first = 0, filled = 0, err;
 	struct tally_slot *s;
 
-	if (tally_kprobe_wanted(&c->attr, all)) {
-		err = tally_kprobe_create(&c->kprobe, &c->attr);
-		if (err)
-			return err;
-	}
+	err = counter_probe(c);
+	if (err)
+		return err;
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		*err_cpu = tally_slot_cpu(c, s);
 		if (all && !cpu_online(*err_cpu))
@@ -427,6 +442,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 /* Ends a counter that no event counts with any more. */
 static void counter_end(struct tally_counter *c)
 {
+	struct tally_kprobe *kp;
 	struct tally_slot *s;
 
 	mutex_lock(&c->lock);
@@ -436,8 +452,10 @@ static void counter_end(struct tally_counter *c)
 			tally_slot_disable(s);
 	mutex_unlock(&c->lock);
 	release_slots(c);
-	if (c->kprobe.id)
-		tally_kprobe_delete(&c->kprobe);
+	kp = c->kprobe;
+	WRITE_ONCE(c->kprobe, NULL);
+	if (kp)
+		tally_kprobe_delete(kp);
 	atomic_long_dec(&nr_counters);
 }
 

@@ -54,9 +54,9 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 				      struct perf_event_attr *attr,
 				      perf_overflow_handler_t handler, void *context)
 {
-	if (c->kprobe.id) {
+	if (c->kprobe) {
 		attr->type = PERF_TYPE_TRACEPOINT;
-		attr->config = c->kprobe.id;
+		attr->config = tally_kprobe_id(c->kprobe);
 		attr->kprobe_addr = 0;
 	}
 	if (c->target.css)
@@ -346,7 +346,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	smp_store_release(&s->err, 0); /* Z */
 	tell_change(c, s, 0);
 	/* A probe cannot go, nor another event have the debug register, before the event goes. */
-	if (c->kprobe.id || c->attr.type == PERF_TYPE_BREAKPOINT)
+	if (c->kprobe || c->attr.type == PERF_TYPE_BREAKPOINT)
 		perf_event_release_kernel(event);
 	else
 		async_schedule_domain(release_lost, event, &releases);

@@ -78,7 +78,7 @@ struct tally_slot {
  *	has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
  * @attr: attributes of perf's events
- * @kprobe: trace event that perf's events count in place of @attr's kernel probe; see kprobe.c
+ * @kprobe: trace event that perf's events count in place of @attr's kernel probe; NULL without one
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; not NULL if only one event may use
  *	the counter
@@ -103,7 +103,7 @@ struct tally_counter {
 	bool fresh;
 	struct tally_target target;
 	struct perf_event_attr attr;
-	struct tally_kprobe kprobe;
+	struct tally_kprobe *kprobe;
 	perf_overflow_handler_t handler;
 	void *context;
 	unsigned int nr_slots;

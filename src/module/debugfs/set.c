@@ -26,6 +26,7 @@
  *	CPU, that were switched away, and at which a member was not counting; and calls missed.
  * sums: what each member counted in the calls that were counted.
  * hist: least and greatest value of a bucket, and how many calls have a value between them.
+ * state: active; offline while the module with the function is not loaded.
  *
  * values: time of the read in nanoseconds, the value of each member, and whether these can be
  *	divided by each other: 1 if all members were on the PMU for the whole window, else 0.
@@ -116,6 +117,20 @@ static int calls_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(calls);
 
+static int state_show(struct seq_file *m, void *v)
+{
+	struct tally_line_set *ls = m->private;
+	struct tally_func_stats stats;
+	u64 sums[TALLY_FUNC_MEMBERS];
+
+	if (!set_of(ls))
+		return -ENODATA;
+	tally_func_read(ls->func, &stats, sums);
+	seq_printf(m, "%s\n", tally_state_name(stats.state));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
 static const char *member_name(struct tally_set *set, unsigned int i)
 {
 	return kbasename(tally_set_event(set, i)->name);
@@ -173,6 +188,7 @@ int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root)
 		{ "calls", &calls_fops, true, false },
 		{ "sums", &sums_fops, true, false },
 		{ "hist", &hist_fops, true, false },
+		{ "state", &state_fops, true, false },
 	};
 	struct dentry *file;
 	size_t i, n = 0;

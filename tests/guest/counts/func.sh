@@ -50,7 +50,7 @@ fi
 
 is "$(create "func:tally_func_short{cs,page-faults:k} name=f")" OK 'counts of a function'
 is "$(find $tally/f -mindepth 1 -maxdepth 1 | sed 's|.*/||' | sort | xargs)" \
-	'calls cs hist page-faults:k spec sums' 'its folder'
+	'calls cs hist page-faults:k spec state sums' 'its folder'
 is "$(cat $tally/f/spec)" 'func:tally_func_short{context-switches,page-faults:k} cpu=all name=f' 'its line'
 is "$(cat $tally/f/calls)" '0 0 0 0 0 0' 'no call so far'
 run short 10
@@ -155,8 +155,16 @@ is "$(remove inner) $(remove outer)" 'OK OK' 'both go'
 is "$(create "func:tally_func_short{cs}" name=f)" OK 'a function of a module'
 run short 3
 ok 'the module goes' rmmod tally_func
-is "$(cat $tally/f/calls)" '3 3 0 0 0 0' 'the numbers stay'
-is "$(remove f)" OK 'and go'
+is "$(cat $tally/f/calls) $(state f)" '3 3 0 0 0 0 offline' 'the numbers stay, and the state says so'
+ok 'the module comes' insmod "$here/tally_func.ko"
+run short 4
+is "$(cat $tally/f/calls) $(state f)" '7 7 0 0 0 0 active' 'they go on'
+is "$(create "func:tally_func_long{cs}" name=g)" OK 'another function'
+run inner 10
+is "$(cat $tally/g/calls)" '0 0 0 0 0 10' 'calls in the handler of a probe are missed'
+ok 'the module goes again' rmmod tally_func
+is "$(cat $tally/g/calls)" '0 0 0 0 0 10' 'the missed ones stay'
+is "$(remove f) $(remove g)" 'OK OK' 'and go'
 is "$(create "func:do_nanosleep{cs}" name=f)" OK 'a function in which tasks sleep'
 helper sleep 1000
 sleeping() { [ "$(number f 1)" -ge 1 ]; }

@@ -16,8 +16,9 @@ esac
 tracefs=/sys/kernel/tracing
 cpus=$(nproc)
 
-# probes KIND: prints the number of probes of the kernel at getppid(2); r at a return, else k.
-probes() { grep -c " $1 .*_getppid" /sys/kernel/debug/kprobes/list; }
+# probes KIND: prints the number of probes of the kernel at getppid(2); r at a return, else k. Those
+# that are always disabled watch others.
+probes() { grep -v DISABLED /sys/kernel/debug/kprobes/list | grep -c " $1 .*_getppid"; }
 # A shell calls getppid() as it starts, so $here/task is started without one.
 getppid() { echo "getppid $2" | as cpu "$1" "$here/task" >/dev/null; }
 on_cpu() { cpu_line "$1" "$2" | cut -d' ' -f2; }
@@ -86,6 +87,51 @@ done
 at_least "$(count all)" 60 'each return is counted'
 at_least "$(count on_0)" 60 'and on the CPU'
 is "$(remove all) $(remove on_0)" 'OK OK' 'and both go'
+
+# ---- functions of a module that goes and comes
+
+run() { echo "$*" >/sys/module/tally_func/parameters/run; }
+# all FILE NAME...: prints the file of each event.
+all() {
+	all_file=$1
+	shift
+	for name in "$@"; do
+		cat "$tally/$name/$all_file"
+	done | xargs
+}
+short='short_all short_1 short_at_0'
+ok 'a module with functions' insmod "$here/tally_func.ko"
+is "$(create 'kprobe:tally_func_short name=short_all')" OK 'a probe in a module'
+is "$(create 'kprobe:tally_func_short cpu=1 name=short_1')" OK 'one on a CPU'
+is "$(create 'kretprobe:tally_func_short cpu=0 name=short_at_0')" OK 'and one at the return'
+as cpu 0 sh -c 'echo short 5 >/sys/module/tally_func/parameters/run'
+as cpu 1 sh -c 'echo short 7 >/sys/module/tally_func/parameters/run'
+# shellcheck disable=SC2086 # Several words.
+is "$(all count $short) $(all state $short)" '12 7 5 active active active' 'they count'
+ok 'the module goes' rmmod tally_func
+# shellcheck disable=SC2086
+is "$(all count $short) $(all state $short)" '12 7 5 offline offline offline' \
+	'the counts stay, and the states say so'
+if [ -w /sys/devices/system/cpu/cpu1/online ]; then
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	ok 'a CPU gets its events again' wait_for 60 active_on_1 entry
+	is "$(state short_1)" offline 'which does not change the state'
+fi
+ok 'the module comes' insmod "$here/tally_func.ko"
+# shellcheck disable=SC2086
+is "$(all count $short) $(all state $short)" '12 7 5 active active active' 'the states say so'
+is "$(create 'kprobe:tally_func_short name=another')" OK 'the same event once more'
+as cpu 0 sh -c 'echo short 5 >/sys/module/tally_func/parameters/run'
+as cpu 1 sh -c 'echo short 7 >/sys/module/tally_func/parameters/run'
+# shellcheck disable=SC2086
+is "$(all count $short another)" '24 14 10 12' 'all count again'
+
+# shellcheck disable=SC2086
+for name in $short another; do
+	is "$(remove $name)" OK "remove $name"
+done
+ok 'the module can go' rmmod tally_func
 
 # ---- a CPU that goes and comes
 

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions to be counted, and tests of tally_func_build() and its like. What is written to the
- * parameter run is done: "short N", "long N", "nested N", "sleep N", "move N" call a function N
- * times.
+ * parameter run is done: "short N", "long N", "copy N", "nested N", "sleep N", "move N" call a
+ * function N times; "inner N" calls tally_func_long() N times in the handler of a probe;
+ * "crowd N" lets N threads be in tally_func_wait() at the same time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "kernels.h"
@@ -42,6 +50,15 @@ static noinline void tally_func_short(void)
 static noinline void tally_func_long(void)
 {
 	loop(2 * LOOP_TURNS);
+}
+
+/* Its name is one that a compiler gives to a copy with fewer arguments. */
+static void tally_func_copy(void)
+	asm("tally_func_copy.isra.0");
+
+static noinline void tally_func_copy(void)
+{
+	barrier();
 }
 
 /* The innermost call waits until the clock goes on, which may go by ticks. */
@@ -78,6 +95,77 @@ static noinline void tally_func_move(void)
 	set_cpus_allowed_ptr(current, cpumask_of(next));
 }
 
+/* Calls of tally_func_long() in the handler of a probe, which the probes of that miss. */
+static int call_long(struct kprobe *kp, struct pt_regs *regs)
+{
+	tally_func_long();
+	return 0;
+}
+
+static int run_inner(unsigned int n)
+{
+	struct kprobe kp = { .symbol_name = "tally_func:tally_func_short",
+			     .pre_handler = call_long };
+	int err = register_kprobe(&kp);
+
+	if (err)
+		return err;
+	while (n--)
+		tally_func_short();
+	unregister_kprobe(&kp);
+	return 0;
+}
+
+static atomic_t nr_waiting;
+static DECLARE_COMPLETION(all_wait);
+
+static noinline void tally_func_wait(void)
+{
+	atomic_inc(&nr_waiting);
+	wait_for_completion(&all_wait);
+	atomic_dec(&nr_waiting);
+}
+
+static int wait_thread(void *data)
+{
+	tally_func_wait();
+	return 0;
+}
+
+/* Returns how many of the threads were started. */
+static unsigned int start_threads(struct task_struct **tasks, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		tasks[i] = kthread_run(wait_thread, NULL, "tally_crowd");
+		if (IS_ERR(tasks[i]))
+			break;
+		get_task_struct(tasks[i]);
+	}
+	return i;
+}
+
+static int run_crowd(unsigned int n)
+{
+	struct task_struct **tasks = kcalloc(n, sizeof(*tasks), GFP_KERNEL);
+	unsigned int started, i;
+
+	if (!tasks)
+		return -ENOMEM;
+	reinit_completion(&all_wait);
+	started = start_threads(tasks, n);
+	while (atomic_read(&nr_waiting) < started)
+		usleep_range(100, 1000);
+	complete_all(&all_wait);
+	for (i = 0; i < started; i++) {
+		kthread_stop(tasks[i]);
+		put_task_struct(tasks[i]);
+	}
+	kfree(tasks);
+	return started == n ? 0 : -ENOMEM;
+}
+
 /* No interrupt comes within a call. Between the calls, some may. */
 static void quietly(void (*fn)(void), unsigned int n)
 {
@@ -96,6 +184,7 @@ static int run_set(const char *text, const struct kernel_param *kp)
 {
 	char word[16];
 	unsigned int n;
+	int err = 0;
 
 	if (sscanf(text, "%15s %u", word, &n) != 2)
 		return -EINVAL;
@@ -103,6 +192,12 @@ static int run_set(const char *text, const struct kernel_param *kp)
 		quietly(tally_func_short, n);
 	else if (!strcmp(word, "long"))
 		quietly(tally_func_long, n);
+	else if (!strcmp(word, "copy"))
+		quietly(tally_func_copy, n);
+	else if (!strcmp(word, "inner"))
+		err = run_inner(n);
+	else if (!strcmp(word, "crowd"))
+		err = run_crowd(n);
 	else
 		for (; n; n--) {
 			if (!strcmp(word, "nested"))
@@ -115,7 +210,7 @@ static int run_set(const char *text, const struct kernel_param *kp)
 				return -EINVAL;
 		}
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
-	return 0;
+	return err;
 }
 
 static const struct kernel_param_ops run_ops = { .set = run_set };
