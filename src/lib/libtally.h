@@ -215,7 +215,7 @@ int libtally_device_line(int device, enum libtally_line_op op, const char *line,
  * @what:	the event as in a line
  * @of_file:	1 if the event belongs to an open file, and ends with it; 0 from an older module
  * @overflows:	overflows since the event was made
- * @missed:	overflows without a call of a handler
+ * @missed:	overflows without a call of a handler, and hits that a kernel probe missed
  * @lost:	records without room
  * @throttled:	number of times that too many overflows turned the event off
  * @cgroup:	path of the cgroup whose tasks count; empty for none

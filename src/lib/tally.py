@@ -648,7 +648,7 @@ class Running:
     owner      module that made the event
     what       the event as in a line
     overflows  overflows since the event was made; None, here and below, if it is not known
-    missed     overflows without a call of a handler
+    missed     overflows without a call of a handler, and hits that a kernel probe missed
     lost       records without room
     throttled  number of times that too many overflows turned the event off
     cgroup     path of the cgroup whose tasks count; empty for none

@@ -340,6 +340,36 @@ bool counters_exited(const struct counters *c)
 	return true;
 }
 
+/* Returns what the probe of a file has missed; 0 if there is none, or it is not known. */
+static __u64 missed_by(const struct counters *c, int file)
+{
+	struct libtally_running running = { 0 };
+	__u64 id;
+
+	if (file < 0 || ioctl(file, PERF_EVENT_IOC_ID, &id))
+		return 0;
+	running.id = id - 1;
+	if (libtally_device_next(c->device, &running) != 1 || running.id != id ||
+	    !running.has_more)
+		return 0;
+	return running.missed;
+}
+
+/* A probe misses hits on any CPU and in any task: the number of one place is that of all. */
+void counters_add_missed(const struct counters *c)
+{
+	__u64 missed, most;
+	int e, p;
+
+	for (e = 0; e < c->events->nr; e++) {
+		for (p = 0, most = 0; p < c->nr_places; p++) {
+			missed = missed_by(c, c->files[p * c->events->nr + e]);
+			most = missed > most ? missed : most;
+		}
+		c->events->list[e].missed += most;
+	}
+}
+
 void counters_close(struct counters *c)
 {
 	int i;

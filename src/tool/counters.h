@@ -96,6 +96,8 @@ void counters_enable(const struct counters *counters, bool on);
 void counters_read(struct counters *counters);
 /* Returns whether all tasks have exited, or their events were released. */
 bool counters_exited(const struct counters *counters);
+/* Adds what the kernel probes of the files have missed to that of the events. */
+void counters_add_missed(const struct counters *counters);
 void counters_close(struct counters *counters);
 
 /* Adds a total of another time. */

@@ -14,6 +14,7 @@
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
+ * @missed:	hits that the event's kernel probe has missed; 0 for other events
  */
 struct wanted {
 	char *name;
@@ -22,6 +23,7 @@ struct wanted {
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	struct libtally_unit unit;
+	__u64 missed;
 };
 
 struct wanted_list {

@@ -19,7 +19,8 @@ static const struct {
 	{ "tally_event_enabled_seconds", "Time the event was enabled, summed over CPUs.", false },
 	{ "tally_event_running_seconds", "Time the event counted, summed over CPUs.", false },
 	{ "tally_event_overflows", "Overflows of the event since it was made.", true },
-	{ "tally_event_missed", "Overflows without a call of a handler.", true },
+	{ "tally_event_missed",
+	  "Overflows without a call of a handler, and hits that a kernel probe missed.", true },
 	{ "tally_event_lost", "Records of the event without room.", true },
 	{ "tally_event_throttled", "Times that too many overflows turned the event off.", true },
 };

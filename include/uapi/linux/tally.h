@@ -653,7 +653,9 @@ struct tally_read {
  * @what:	written: the event as a line for debugfs; empty if it may hold an address and
  *		the caller lacks CAP_PERFMON
  * @overflows:	written: overflows since the event was made; 0 without a period
- * @missed:	written: overflows that a handler in interrupt or in a work was not called for
+ * @missed:	written: overflows that a handler in interrupt or in a work was not called for, and
+ *		hits that a kernel probe missed, on all CPUs and in all tasks, as they came within
+ *		the handler of a probe, or as too many calls went on for a probe at the return
  * @lost:	written: records without room
  * @throttled:	written: number of times that too many overflows turned the event off
  * @cgroup:	written: path of the cgroup whose tasks count, from the root of the hierarchy;

@@ -10,6 +10,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/lockdep.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
@@ -481,6 +482,20 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
 		return TALLY_STATE_THROTTLED;
 	return state;
+}
+
+/* Returns how many hits the kernel probe of a counter has missed; 0 without one. */
+u64 tally_counter_missed(const struct tally_counter *c)
+{
+	const struct tally_kprobe *kp;
+	u64 missed = 0;
+
+	rcu_read_lock();
+	kp = READ_ONCE(c->kprobe);
+	if (kp)
+		missed = tally_kprobe_missed(kp);
+	rcu_read_unlock();
+	return missed;
 }
 
 static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)

@@ -25,6 +25,7 @@ bool tally_counter_counts(const struct tally_counter *c);
 bool tally_counter_ended(const struct tally_counter *c);
 pid_t tally_counter_pid(const struct tally_counter *c);
 enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot);
+u64 tally_counter_missed(const struct tally_counter *c);
 unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online);
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
 

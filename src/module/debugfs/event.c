@@ -298,12 +298,23 @@ DEFINE_SHOW_MEMBER(member, struct tally_overflow_stats, tally_event_overflow_sta
 
 DEFINE_SHOW_OVERFLOWS(overflows);
 DEFINE_SHOW_OVERFLOWS(skipped);
-DEFINE_SHOW_OVERFLOWS(missed);
 DEFINE_SHOW_OVERFLOWS(lost);
 DEFINE_SHOW_OVERFLOWS(throttled);
 DEFINE_SHOW_OVERFLOWS(handler_ns);
 DEFINE_SHOW_OVERFLOWS(handler_max_ns);
 DEFINE_SHOW_OVERFLOWS(guest);
+
+/* Overflows without a call of the handlers, and hits that a kernel probe missed. */
+static int missed_show(struct seq_file *m, void *v)
+{
+	struct tally_overflow_stats stats = { };
+	struct tally_event *ev = m->private;
+
+	tally_event_overflow_stats(ev, &stats);
+	seq_printf(m, "%llu\n", stats.missed + tally_counter_missed(ev->counter));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(missed);
 
 /* Whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
@@ -349,6 +360,11 @@ static bool has_overflows(const struct tally_event *ev)
 	return ev->overflow;
 }
 
+static bool can_miss(const struct tally_event *ev)
+{
+	return ev->overflow || ev->counter->kprobe;
+}
+
 /*
  * Gives an event its folder in @parent. Returns 0; or an error, with no part of the folder
  * left.
@@ -371,7 +387,7 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 		{ "precise", &precise_fops, has_overflows },
 		{ "overflows", &event_overflows_fops, has_overflows },
 		{ "skipped", &event_skipped_fops, has_overflows },
-		{ "missed", &event_missed_fops, has_overflows },
+		{ "missed", &missed_fops, can_miss },
 		{ "lost", &event_lost_fops, has_overflows },
 		{ "throttled", &event_throttled_fops, has_overflows },
 		{ "handler_ns", &event_handler_ns_fops, has_overflows },

@@ -88,7 +88,7 @@ at_least "$(count all)" 60 'each return is counted'
 at_least "$(count on_0)" 60 'and on the CPU'
 is "$(remove all) $(remove on_0)" 'OK OK' 'and both go'
 
-# ---- functions of a module that goes and comes
+# ---- functions of a module that goes and comes; hits that are missed
 
 run() { echo "$*" >/sys/module/tally_func/parameters/run; }
 # all FILE NAME...: prints the file of each event.
@@ -127,8 +127,27 @@ as cpu 1 sh -c 'echo short 7 >/sys/module/tally_func/parameters/run'
 # shellcheck disable=SC2086
 is "$(all count $short another)" '24 14 10 12' 'all count again'
 
+is "$(create 'kprobe:tally_func_long name=long')" OK 'a probe'
+is "$(create 'kretprobe:tally_func_long cpu=0 name=long_at_0')" OK 'and one at the return'
+run long 10
+is "$(all missed long long_at_0)" '0 0' 'miss nothing'
+run inner 1000
+is "$(count long) $(all missed long long_at_0)" '10 1000 1000' \
+	'hits within the handler of another probe are missed, and counted as such'
+is "$(create 'kretprobe:tally_func_wait name=wait')" OK 'a probe at a return'
+run crowd 100
+is "$(count wait) $(cat $tally/wait/missed)" '100 0' '100 calls at the same time'
+room=$((128 * $(tr , '\n' </sys/devices/system/cpu/possible | sed 's/.*-//') + 128))
+run crowd $((room + 20))
+is "$(count wait) $(cat $tally/wait/missed)" "$((room + 100)) 20" \
+	"of $((room + 20)) calls at the same time, 20 are missed, and counted as such"
+ok 'the module goes once more' rmmod tally_func
+is "$(all missed long wait)" '1000 20' 'the numbers of missed ones stay'
+ok 'and comes' insmod "$here/tally_func.ko"
+run inner 10
+is "$(all missed long long_at_0 wait)" '1010 1010 20' 'and go on'
 # shellcheck disable=SC2086
-for name in $short another; do
+for name in $short another long long_at_0 wait; do
 	is "$(remove $name)" OK "remove $name"
 done
 ok 'the module can go' rmmod tally_func

@@ -263,6 +263,14 @@ events=page-faults,cs,minor-faults,major-faults,cpu-migrations,cpu-clock,task-cl
 run 0 sh -c "ulimit -S -n 12; exec tally stat -e $events,$events sh -c 'ulimit -S -n'"
 says '^12$'
 errs ' task-clock '
+ok 'a module with functions' insmod $here/tally_func.ko
+inner="echo inner 20 >/sys/module/tally_func/parameters/run"
+run 0 tally stat -e kprobe:tally_func_long,kprobe:tally_func_short sh -c "$inner"
+errs '^ *0 .* kprobe:tally_func_long'
+errs '^ *20 .* kprobe:tally_func_short'
+errs 'kprobe:tally_func_long: the kernel missed 20 hits'
+ok 'and no others' [ "$(grep -c missed $err)" = 1 ]
+ok 'the module goes' rmmod tally_func
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
 t 0 stat -o - -x, -e page-faults true
