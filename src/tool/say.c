@@ -61,12 +61,37 @@ static const struct {
 	{ EOPNOTSUPP, "count it without a period, or on another target" },
 	{ EEXIST, "choose another name: name=TEXT" },
 	{ ENOSPC, "remove a breakpoint: they have few registers" },
-	{ EADDRNOTAVAIL, "give the address of one, by /proc/kallsyms: kprobe:0xADDRESS" },
+	{ EADDRNOTAVAIL, "give the address of one, by /proc/kallsyms: kprobe:0xADDRESS; or "
+			 "kprobe:MODULE:SYMBOL" },
 	{ ENODEV, "bring the CPU online, or count on all CPUs: -a" },
 	{ ESRCH, "the process has ended: look for its number again" },
 	{ ENOTTY, "load the module of this version: rmmod tally; modprobe tally" },
 	{ EPROTO, "install a command and a module of one version" },
 };
+
+/* Prints a probe for each function that has the name of one, by /proc/kallsyms. */
+static void print_candidates(const char *probe)
+{
+	size_t prefix = strncmp(probe, "kret", 4) ? strlen("kprobe:") : strlen("kretprobe:");
+	const char *symbol = probe + prefix;
+	size_t size = 0, length = strcspn(symbol, ":+ ");
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long address;
+	char *line = NULL, type, name[512], module[64];
+	int words;
+
+	while (f && getline(&line, &size, f) > 0) {
+		words = sscanf(line, "%llx %c %511s [%63[^]]", &address, &type, name, module);
+		if (words < 3 || !address || !strchr("tTwW", type) || strlen(name) != length ||
+		    strncmp(name, symbol, length))
+			continue;
+		fprintf(stderr, "    %.*s0x%llx%s%s\n", (int)prefix, probe, address,
+			words > 3 ? " in " : "", words > 3 ? module : "");
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
 
 void say_failed(const char *what, int error, const char *why)
 {
@@ -78,6 +103,9 @@ void say_failed(const char *what, int error, const char *why)
 	for (i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
 		if (remedies[i].error == error)
 			fprintf(stderr, "  remedy: %s\n", remedies[i].remedy);
+	if (error == EADDRNOTAVAIL && (!strncmp(what, "kprobe:", 7) ||
+				       !strncmp(what, "kretprobe:", 10)))
+		print_candidates(what);
 }
 
 void say_no_event(const char *name, int error, const char *why)

@@ -163,6 +163,10 @@ int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 	return strcmp(symbol, "vfs_read") && strcmp(symbol, "probe_me") ? -ENOENT : 0;
 }
 
+void tally_symbol_suggest(const char *symbol, char *text, size_t size)
+{
+}
+
 int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
 {
 	return 0;

@@ -368,6 +368,44 @@ int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 	return err;
 }
 
+static bool is_symbol(const char *symbol)
+{
+	u64 addr;
+
+	return !tally_symbol_address(symbol, 0, &addr);
+}
+
+/**
+ * tally_symbol_suggest - append the names that the compiler gave to copies of a function
+ * @symbol: name that no function has
+ * @text: sentence that says so
+ * @size: bytes of room in @text; a name without room is left out
+ *
+ * Modules cannot go through the kernel's symbols, but they can look for one.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_symbol_suggest(const char *symbol, char *text, size_t size)
+{
+	static const char *const suffixes[] = {
+		".isra.0", ".constprop.0", ".part.0", ".isra.1", ".constprop.1", ".part.1",
+		".constprop.0.isra.0", ".isra.0.constprop.0", ".part.0.isra.0", ".isra.0.part.0",
+		".part.0.constprop.0", ".constprop.0.part.0",
+	};
+	const char *separator = ": try ";
+	size_t i, len = strlen(text);
+	char *name;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		name = kasprintf(GFP_KERNEL, "%s%s%s", separator, symbol, suffixes[i]);
+		if (name && len + strlen(name) < size && is_symbol(name + strlen(separator))) {
+			len += strscpy(text + len, name, size - len);
+			separator = ", ";
+		}
+		kfree(name);
+	}
+}
+
 /* Parses NAME+OFFSET/SIZE [MODULE]. Returns MODULE:NAME; NULL without a module or memory. */
 static char *module_symbol(char *text, u64 *offset)
 {

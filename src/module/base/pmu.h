@@ -30,6 +30,7 @@ int tally_pmu_max_stack(void);
 int tally_tracepoint_id(const char *system, const char *event);
 bool tally_tracepoint_is_uprobe(const char *system, const char *event);
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr);
+void tally_symbol_suggest(const char *symbol, char *text, size_t size);
 char *tally_module_symbol(u64 addr, u64 *offset);
 bool tally_symbol_is_in(const char *symbol, const struct module *mod);
 

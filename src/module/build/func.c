@@ -189,6 +189,8 @@ static int say_why(int err, const char *symbol, char *why, size_t size)
 		strscpy(why, "the kernel has no probes of returns", size);
 	else
 		snprintf(why, size, "'%.40s' cannot be probed", symbol);
+	if (err == -ENOENT)
+		tally_symbol_suggest(symbol, why, size);
 	/* register_kretprobe() has this for names that are not those of functions, too. */
 	return err == -EADDRNOTAVAIL || err == -EILSEQ ? -EINVAL : err;
 }

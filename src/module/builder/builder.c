@@ -53,6 +53,8 @@ static void init_symbol(struct tally_builder *b, const struct tally_what *what)
 	if (err) {
 		tally_bad(b, err, err == -EADDRNOTAVAIL ? TALLY_SEVERAL :
 			  "cannot probe symbol '%s'", what->symbol);
+		if (err == -ENOENT)
+			tally_symbol_suggest(what->symbol, b->why, sizeof(b->why));
 		return;
 	}
 	b->attr.config2 = addr;

@@ -8,7 +8,7 @@
  *	mem:0x1000/8:w			breakpoint: address, length, access
  *	msr/tsc/  cpu/event=0x3c/	PMU by name or number, and its terms: base/terms.c
  *	sched:sched_switch		tracepoint; also tracepoint:ID
- *	kprobe:do_exit+0x10		kernel probe by symbol or 0xADDRESS;
+ *	kprobe:do_exit+0x10		kernel probe by symbol, MODULE:SYMBOL or 0xADDRESS;
  *	kretprobe:do_exit		and on return
  *
  * with modifiers behind a colon, or behind a PMU's last slash: u k h count only
@@ -185,12 +185,35 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 	return 0;
 }
 
-/* Parses SYMBOL[+offset] or an address, behind "kprobe:" or "kretprobe:". */
+/* The letters that tally_name_modify() knows */
+#define MODIFIERS "ukhGHIDePp"
+
+/* Whether a name that is no function's is a module's, and @rest begins with a function. */
+static bool is_module(const char *name, const char *rest)
+{
+	u64 addr;
+
+	return rest[strspn(rest, MODIFIERS)] && !isdigit(*name) && !strchr(name, '+') &&
+	       tally_symbol_address(name, 0, &addr) == -ENOENT;
+}
+
+/* Cuts what is to be probed out of @text, which receives the rest; NULL without one. */
+static char *cut_place(char **text)
+{
+	char *place = strsep(text, ":");
+
+	if (*text && is_module(place, *text)) {
+		(*text)[-1] = ':';
+		strsep(text, ":");
+	}
+	return place;
+}
+
+/* Parses [MODULE:]SYMBOL[+offset] or an address, behind "kprobe:" or "kretprobe:". */
 static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 			char **modifiers, char *why, size_t size)
 {
-	char *where = strsep(&text, ":");
-	char *plus = where;
+	char *plus = cut_place(&text);
 	char *symbol = strsep(&plus, "+");
 	u64 offset = 0, address = 0;
 	int type, err;
@@ -216,6 +239,8 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 			snprintf(why, size, TALLY_SEVERAL, symbol);
 		else if (err)
 			snprintf(why, size, "cannot probe symbol '%s'", symbol);
+		if (err == -ENOENT)
+			tally_symbol_suggest(symbol, why, size);
 	}
 	if (err)
 		return err;

@@ -152,6 +152,12 @@ is "$(create "func:$getppid{cpu-clock,page-faults}" name=outer)" OK 'and one bes
 echo 'getppid 100' | "$here/task" >/dev/null
 at_least "$(number outer 1)" 100 'both go on'
 is "$(remove inner) $(remove outer)" 'OK OK' 'both go'
+mark
+is "$(create "func:tally_func_copy{cs}")" ENOENT 'a function that the compiler has made a copy of'
+ok 'the sentence names the copy' logged "no function 'tally_func_copy'.*: try tally_func_copy\.isra\.0 "
+is "$(create "func:tally_func_copy.isra.0{cs}" name=f)" OK 'the copy'
+run copy 3
+is "$(cat $tally/f/calls) $(remove f)" '3 3 0 0 0 0 OK' 'it counts'
 is "$(create "func:tally_func_short{cs}" name=f)" OK 'a function of a module'
 run short 3
 ok 'the module goes' rmmod tally_func

@@ -146,8 +146,18 @@ is "$(all missed long wait)" '1000 20' 'the numbers of missed ones stay'
 ok 'and comes' insmod "$here/tally_func.ko"
 run inner 10
 is "$(all missed long long_at_0 wait)" '1010 1010 20' 'and go on'
+mark
+is "$(create kprobe:tally_func_copy)" ENOENT 'a function that the compiler has made a copy of'
+ok 'the sentence names the copy' \
+	logged "cannot probe symbol 'tally_func_copy': try tally_func_copy\.isra\.0 "
+is "$(create kprobe:tally_func_copy.isra.0 name=copy)" OK 'the copy'
+is "$(create kprobe:tally_func:tally_func_short:k name=of_module)" OK 'a function by its module, too'
+run copy 3
+run short 4
+is "$(count copy) $(count of_module)" '3 4' 'both count'
+is "$(create kprobe:tally_func:no_such name=none)" ENOENT 'one that the module does not have'
 # shellcheck disable=SC2086
-for name in $short another long long_at_0 wait; do
+for name in $short another long long_at_0 wait copy of_module; do
 	is "$(remove $name)" OK "remove $name"
 done
 ok 'the module can go' rmmod tally_func

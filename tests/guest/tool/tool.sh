@@ -263,6 +263,10 @@ events=page-faults,cs,minor-faults,major-faults,cpu-migrations,cpu-clock,task-cl
 run 0 sh -c "ulimit -S -n 12; exec tally stat -e $events,$events sh -c 'ulimit -S -n'"
 says '^12$'
 errs ' task-clock '
+t 1 stat -e kprobe:c_start true
+remedied "kprobe:c_start: several functions are called 'c_start'"
+errs '^    kprobe:0x[0-9a-f]*$'
+t 0 stat -e "$(sed -n 's/^ *\(kprobe:0x[0-9a-f]*\)$/\1/p' $err | head -n 1)" true
 ok 'a module with functions' insmod $here/tally_func.ko
 inner="echo inner 20 >/sys/module/tally_func/parameters/run"
 run 0 tally stat -e kprobe:tally_func_long,kprobe:tally_func_short sh -c "$inner"
