@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include <tally/tally.h>
 #include "base/budget.h"
 #include "event/event.h"
@@ -73,6 +74,7 @@ struct publish_cpu {
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
  *	events of CPUs
  * @nr_slots: number of slots of each member's counter
+ * @start: work that starts the deferrable timers
  * @cpus: timers on each CPU
  * @pages: page for each slot
  * @mapped: page with the sums, for user programs; NULL if there is none
@@ -88,6 +90,7 @@ struct tally_publisher {
 	bool quiet;
 	int keeper;
 	unsigned int nr_slots;
+	struct work_struct start;
 	struct publish_cpu __percpu *cpus;
 	struct publish_page **pages;
 	struct publish_mapped *mapped;

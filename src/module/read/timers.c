@@ -29,6 +29,7 @@
 #include <linux/tick.h>
 #include <linux/time64.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 #include "compat.h"
 #include "event/event.h"
 #include "read/publisher.h"
@@ -150,7 +151,15 @@ static void start_ticks(struct tally_publisher *p)
 		start_tick(per_cpu_ptr(p->cpus, cpu));
 }
 
-/* Runs in hard interrupt, also on PREEMPT_RT. */
+static void start_work(struct work_struct *work)
+{
+	start_ticks(container_of(work, struct tally_publisher, start));
+}
+
+/*
+ * Runs in hard interrupt, also on PREEMPT_RT. So it does not start the timers of all CPUs itself:
+ * there may be many, and a task may sleep often.
+ */
 static enum hrtimer_restart fired(struct hrtimer *timer)
 {
 	struct publish_cpu *pc = container_of(timer, struct publish_cpu, timer);
@@ -166,7 +175,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 	}
 	if (task_of(p)) {
 		WRITE_ONCE(p->keeper, -1);
-		start_ticks(p);
+		queue_work(tally_unbound_wq, &p->start);
 	}
 	return HRTIMER_NORESTART;
 }
@@ -247,6 +256,7 @@ void tally_publisher_stop(struct tally_publisher *p)
 		tally_timer_delete_sync(&pc->tick);
 		hrtimer_cancel(&pc->timer);
 	}
+	cancel_work_sync(&p->start);
 	p->keeper = -1;
 }
 
@@ -257,6 +267,7 @@ void tally_publisher_init(struct tally_publisher *p)
 	int cpu;
 
 	p->keeper = -1;
+	INIT_WORK(&p->start, start_work);
 	for_each_possible_cpu(cpu) {
 		pc = per_cpu_ptr(p->cpus, cpu);
 		pc->publisher = p;

@@ -72,7 +72,14 @@ done
 
 # ---- a task that moves between CPUs, which are idle before and afterwards
 
+timer ticked timer_start
+echo >$tracing/trace
 results "$here/devpublish" follow
+# starts: prints in what context each timer was started; h or H is a hard interrupt.
+starts() { sed -n 's/^.*\] ..\(.\).*timer_start: .*/\1/p' $tracing/trace; }
+at_least "$(starts | wc -l)" 30 'its timers are started on all CPUs'
+is "$(starts | grep -c '[hH]')" 0 'but not in hard interrupt'
+echo 0 >$tracing/events/timer/timer_start/enable
 results "$here/devpublish" shared
 
 # ---- all CPUs, which are busy at times
