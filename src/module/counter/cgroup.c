@@ -49,7 +49,11 @@ static int forward(struct perf_event *event)
 {
 	if (READ_ONCE(forwarded.task) != current || event->attr.type != forwarder.type)
 		return -ENOENT;
-	/* perf drops this reference when it frees the event, also if its creation fails. */
+	/*
+	 * perf drops this reference when it frees the event, also if its creation fails. Before
+	 * Linux 6.12.24 and 6.15 it does not if the next PMU fails (err_ns in perf_event_alloc()),
+	 * which nobody outside can tell from a later failure.
+	 */
 	css_get(forwarded.css);
 	event->cgrp = container_of(forwarded.css, struct perf_cgroup, css);
 	event->attr.type = forwarded.type;
