@@ -168,13 +168,16 @@ static int add_ring(struct opening *o, __u64 at)
 /* Sends the records of the file to a ring that the reader has. Returns 0 if there is none. */
 static int shares_ring(const struct opening *o)
 {
-	const struct reader_ring *r = o->reader->rings, *end = r + o->reader->nr;
+	const struct reader_ring *r;
+	int i;
 
-	for (; o->share && r < end; r++)
+	for (i = 0; o->share && i < o->reader->nr; i++) {
+		r = &o->reader->rings[i];
 		if (r->shared && r->target_cpu == o->target->cpu && r->target_pid == key_pid(o) &&
 		    r->ring->flags == ring_flags(o) &&
 		    !ioctl(o->fd, PERF_EVENT_IOC_SET_OUTPUT, r->ring->fd))
 			return 1;
+	}
 	return 0;
 }
 
