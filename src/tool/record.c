@@ -390,8 +390,8 @@ static int open_companion(struct record *r, const struct place *place)
 	}
 	if (got >= 0)
 		r->companion = got;
-	/* A CPU may be offline again before its companion is opened. */
-	else if (r->companion < 0 || got != -ENODEV)
+	/* A task may have ended, and a CPU that came online may be offline again. */
+	else if (got != -ESRCH && (got != -ENODEV || r->companion < 0))
 		say("no names of programs and their functions: perf: %s", target.error);
 	return got;
 }
@@ -399,7 +399,7 @@ static int open_companion(struct record *r, const struct place *place)
 static void open_companions(struct record *r)
 {
 	struct place child = { .pid = r->child.pid, .cpu = -1 };
-	int p;
+	int p, got;
 
 	if (!r->targets.nr) {
 		open_companion(r, &child);
@@ -409,7 +409,8 @@ static void open_companions(struct record *r)
 		/* One companion is enough for all cgroups. */
 		if (p && r->targets.places[p].cgroup)
 			return;
-		if (open_companion(r, &r->targets.places[p]) < 0)
+		got = open_companion(r, &r->targets.places[p]);
+		if (got < 0 && got != -ESRCH)
 			return;
 	}
 }

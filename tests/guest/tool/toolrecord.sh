@@ -272,6 +272,24 @@ record 0 -p $helper_pid -e page-faults -c 1 sleep 0.5
 script -F pid,comm
 at_least "$(awk -v pid=$helper_pid '$NF == pid' script | wc -l)" 1 'a process'
 at_least "$(awk -v pid=$helper_pid '$NF != pid' script | wc -l)" 1 'and its children'
+sh -c : &
+ended=$!
+wait $ended
+record 0 -t $ended,$helper_pid -e page-faults -c 1 sleep 0.5
+refused 'a thread that has ended takes no names from the others' grep -q 'no names' said
+script -F comm
+ok 'which have theirs' grep -q '^ *ls *$' script
+helper sleep 1000
+ended=$helper_pid
+helper sleep 1000
+rm -f data
+timeout 60 tally record -q -o data -e page-faults -c 1 -p $ended,$helper_pid 2>said &
+recorder=$!
+wait_for 60 test -s data
+kill $ended
+kill $helper_pid
+wait $recorder
+is $? 0 'a recording ends with the last of its tasks'
 record 0 -C 1 -e cpu-clock -c 1000000 sleep 0.3
 script -F cpu
 is "$(grep -v '\[001\]' script)" '' 'one CPU alone'
