@@ -411,9 +411,9 @@ enum tally_ring_flags {
  * @TALLY_STATE_OFFLINE: the CPU is offline, or the module is not loaded that has the function of
  *	a kernel probe; counting resumes with it
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
- *	tally_builder_remove_on_exec(), or the cgroup is removed, or a module is unloaded that had
- *	a kernel probe at an address that no name stands for; the final count stays readable, and
- *	that of an inherited event may grow as long as there are children
+ *	tally_builder_remove_on_exec(), or the cgroup is removed, or the driver of the PMU, or a
+ *	module is unloaded that had a kernel probe at an address that no name stands for; the final
+ *	count stays readable, and that of an inherited event may grow as long as there are children
  * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and

@@ -554,7 +554,7 @@ struct tally_open {
  * ERROR	a pinned event without room on the PMU, or a CPU that refused its part
  * OFFLINE	the CPU is offline, or the module with the function of a kernel probe is not
  *		loaded; the event counts again when it is back
- * EXITED	the task has exited, or the cgroup is removed; the count is final
+ * EXITED	the task has exited, or the cgroup or the PMU is removed; the count is final
  * THROTTLED	off for some milliseconds after too many overflows
  * RELEASED	the owner has released the event; the count is final
  * SILENT	counting, but no overflow has come in two periods: a PMU without interrupts

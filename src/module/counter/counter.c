@@ -470,7 +470,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
 	}
 	if (!c->target.task && tally_slot_detached(event))
-		return TALLY_STATE_OFFLINE;
+		return tally_slot_revoked(event) ? TALLY_STATE_EXITED : TALLY_STATE_OFFLINE;
 	state = perf_state(c, event);
 	throttled = tally_pmu_throttled(event);
 	for (i = 0; s->others && s->others[i]; i++) {

@@ -50,15 +50,16 @@ static enum cpuhp_state hotplug_state;
 static struct work_struct *repaired;
 
 /*
- * Whether perf has detached the slot's event for good. While no CPU comes or goes, no driver
- * moves an event, so a detached event stays detached.
+ * Whether perf has detached the slot's event for good, and another one can have its place. While no
+ * CPU comes or goes, no driver moves an event, so a detached event stays detached. That of a PMU
+ * which has gone keeps its slot: another PMU may have the number by now.
  */
 static bool is_lost(const struct tally_slot *s)
 {
 	bool lost;
 
 	/* A CPU that goes offline after this queues the work again. */
-	if (!s->event || !tally_slot_detached(s->event))
+	if (!s->event || !tally_slot_detached(s->event) || tally_slot_revoked(s->event))
 		return false;
 	cpus_read_lock();
 	lost = tally_slot_detached(s->event);
@@ -201,11 +202,15 @@ static bool shareable(const struct perf_event_attr *attr)
 
 /*
  * A new event of a task that has exited fails; it does not share an old counter. Nor does that of a
- * function whose module has gone: another function may have the address.
+ * function whose module has gone, or of a PMU that has: another one may have the address, or the
+ * number.
  */
 static bool usable(const struct tally_counter *c)
 {
+	const struct perf_event *event = tally_counter_any(c);
+
 	return !c->dead && (!c->kprobe || tally_kprobe_stays(c->kprobe)) &&
+	       (!event || !tally_slot_revoked(event)) &&
 	       (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED);
 }
 

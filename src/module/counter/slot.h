@@ -179,6 +179,15 @@ static inline bool tally_slot_detached(const struct perf_event *event)
 	return !(READ_ONCE(event->attach_state) & PERF_ATTACH_CONTEXT);
 }
 
+/*
+ * Whether the PMU of an event has gone. Since Linux 6.15 perf then detaches the event, and its
+ * pointer to the PMU is NULL.
+ */
+static inline bool tally_slot_revoked(const struct perf_event *event)
+{
+	return !READ_ONCE(event->pmu);
+}
+
 /* Number of changes of slots. Each change may give counts to a blank slot; see look.c. */
 extern atomic_long_t tally_slot_changes;
 

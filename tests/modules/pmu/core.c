@@ -454,6 +454,10 @@ static int reads_get(void *data, u64 *sum)
 
 DEFINE_DEBUGFS_ATTRIBUTE(reads_fops, reads_get, NULL, "%llu\n");
 
+static int replace_set(void *data, u64 value);
+
+DEFINE_DEBUGFS_ATTRIBUTE(replace_fops, NULL, replace_set, "%llu\n");
+
 static int core_register(const char *name, int type, unsigned int odd)
 {
 	struct core_pmu *core = &cores[nr_cores];
@@ -485,6 +489,7 @@ int core_init(struct dentry *dir)
 		debugfs_create_file_unsafe(name, 0600, dir, (void *)(long)cpu, &written_fops);
 	}
 	debugfs_create_file_unsafe("reads", 0400, dir, NULL, &reads_fops);
+	debugfs_create_file_unsafe("replace", 0200, dir, NULL, &replace_fops);
 	debugfs_create_bool("mute", 0600, dir, &mute);
 	debugfs_create_bool("vcpu", 0600, dir, &vcpu);
 	debugfs_create_u32("excluded", 0400, dir, &excluded);
@@ -494,6 +499,13 @@ int core_init(struct dentry *dir)
 	if (err)
 		core_exit();
 	return err;
+}
+
+/* The PMU goes, and another one gets its number. */
+static int replace_set(void *data, u64 value)
+{
+	core_exit();
+	return core_register("tally_other", raw ? PERF_TYPE_RAW : -1, 0);
 }
 
 void core_exit(void)

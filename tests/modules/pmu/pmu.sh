@@ -5,10 +5,12 @@
 # test: on=debug-x86_64 args="0 brief" seconds=15 also="lockdep sees whether a read leaves interrupts enabled, KASAN whether a PMU is used that has gone"
 # all: on=debug-x86_64 vm="--smp 4" args=5 seconds=75
 # soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
+# soak: on=debian-7 args="0 gone" seconds=20
 #
 # pmu.sh [CYCLES [brief]]: events of PMUs that the machines of the tests do not have; tally_pmu.ko
 # has them. Events migrate by CYCLES cycles of hotplug (200). With "brief", only the first reads are
-# tested, and a driver that is removed. The parts have the numbers of a list of defects that were
+# tested, and a driver that is removed. With "gone", only a PMU that is removed while events count on
+# it, which Linux can do since 6.15. The parts have the numbers of a list of defects that were
 # found by reading:
 #
 #	M1 a PMU that serves some CPUs	M2 kinds of cores	M3 AUX buffers
@@ -16,7 +18,7 @@
 #	M10 reads that lock
 
 . "$(dirname "$0")/lib.sh"
-if [ "${2-}" = brief ]; then
+if [ "${2-}" ]; then
 	need_cpus 2
 else
 	need_cpus 4
@@ -38,6 +40,38 @@ online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
 # served NAME: "N of M" of the list of events.
 served() { grep "^$1 " $tally/events | cut -d' ' -f7-; }
 listed() { [ "$(served "$1")" = "$2" ]; }
+
+# ---- a PMU goes, and another one has its number
+
+if [ "${2-}" = gone ]; then
+	insmod tally_pmu.ko raw=$raw
+	core=cpu
+	[ $raw = 1 ] || core=tally_core
+	is "$(create $core/event=0x01/ cpu=1 name=one)" OK 'gone: an event on a CPU'
+	is "$(create $core/event=0x01/ name=all)" OK 'gone: and on all'
+	is "$(create cs name=cs)" OK 'gone: one of another PMU'
+	before=$(cat $test_pmu/written1)
+	echo $((before + 50)) >$test_pmu/written1
+	is "$(count one) $(state one) $(count all) $(state all)" '50 active 50 active' 'gone: they count'
+	echo 1 >$test_pmu/replace
+	is "$(count one) $(state one) $(count all) $(state all)" '50 exited 50 exited' \
+		'gone: the counts stay, and the states say so'
+	cs_is_on_1() { [ "$(cpu_line cs 1 | cut -d' ' -f1)" = "$1" ]; }
+	online 1 0
+	ok 'gone: a CPU goes' wait_for 60 cs_is_on_1 offline
+	online 1 1
+	ok 'gone: and comes' wait_for 60 cs_is_on_1 active
+	other=$(cat /sys/bus/event_source/devices/tally_other/type)
+	is "$(create "$other/config=0x01/" cpu=1 name=other)" OK 'gone: an event of the other PMU'
+	echo $((before + 120)) >$test_pmu/written1
+	is "$(count other) $(state other)" '70 active' 'gone: it counts'
+	is "$(count one) $(state one) $(count all) $(state all)" '50 exited 50 exited' \
+		'gone: nothing is counted on the other PMU'
+	is "$(remove one) $(remove all) $(remove cs) $(remove other)" 'OK OK OK OK' 'gone: all can be removed'
+	rmmod tally_pmu
+	nothing_left 'all events are gone'
+	finish
+fi
 
 # ---- cycles and instructions, multiplexing, reads in the PMU's own interrupts
 
