@@ -179,6 +179,17 @@ static __u64 put_attrs(struct libtally_perfdata *d)
 	return begin;
 }
 
+/* Most bytes that a record may have behind its header, whose size has 16 bits */
+#define RECORD_ROOM	(65535 - sizeof(struct perf_event_header))
+
+/* Writes the header of a record that has size more bytes. */
+static void put_record_header(struct libtally_perfdata *d, __u32 type, size_t size)
+{
+	struct perf_event_header header = { .type = type, .size = sizeof(header) + size };
+
+	put(d, &header, sizeof(header));
+}
+
 /* ---- a file that can seek ---- */
 
 /* Writes what stands before the records. The header is written by libtally_perfdata_flush(). */
@@ -187,6 +198,8 @@ static int begin_file(struct libtally_perfdata *d)
 	put_zeros(d, sizeof(struct file_header));
 	d->attrs = put_attrs(d);
 	d->data = ftello(d->file);
+	/* perf refuses a file without any record, which a writer that is killed early leaves. */
+	put_record_header(d, RECORD_FINISHED_ROUND, 0);
 	return 0;
 }
 
@@ -349,17 +362,6 @@ static void end_file(struct libtally_perfdata *d)
 }
 
 /* ---- a pipe ---- */
-
-/* Most bytes that a record may have behind its header, whose size has 16 bits */
-#define RECORD_ROOM	(65535 - sizeof(struct perf_event_header))
-
-/* Writes the header of a record that has size more bytes. */
-static void put_record_header(struct libtally_perfdata *d, __u32 type, size_t size)
-{
-	struct perf_event_header header = { .type = type, .size = sizeof(header) + size };
-
-	put(d, &header, sizeof(header));
-}
 
 static size_t size_of_attr(const struct libtally_perfdata *d, int number)
 {

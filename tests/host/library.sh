@@ -197,6 +197,16 @@ same_in_pipe() {
 	cmp "$work/$kind.txt" "$work/pipe.txt" && [ ! -e - ]
 }
 
+# A writer that was killed before its first record leaves a file that perf reads.
+no_records() {
+	"$work/perfdata" "$work/none.data" none || return
+	perf script -i "$work/none.data" >"$work/none.txt" 2>&1 &&
+		perf report --stdio -i "$work/none.data" >>"$work/none.txt" 2>&1 &&
+		! grep -q WARNING "$work/none.txt" && return
+	cat "$work/none.txt"
+	return 1
+}
+
 header_in_pipe() {
 	"$work/perfdata" - two | perf report -i - --header --stdio >"$work/header" 2>&1 || return
 	cat "$work/header"
@@ -229,6 +239,7 @@ if [ -z "$only_fuzz" ]; then
 	check 'perf script reads records of one event' perf_reads one
 	check 'perf script reads records of two events with different samples' two_events
 	check 'perf report reads the header' header
+	check 'perf reads a file without records' no_records
 	check 'a pipe with one event' same_in_pipe one
 	check 'a pipe with two events' same_in_pipe two
 	check 'perf report reads the features of a pipe' header_in_pipe
