@@ -139,6 +139,8 @@ U64 = Annotated[int, ctypes.c_uint64]
 Bit = Annotated[int, ctypes.c_uint64, 1]
 Address = Annotated[Optional[int], ctypes.c_void_p]
 Text = Annotated[Optional[bytes], ctypes.c_char_p]
+Double = Annotated[float, ctypes.c_double]
+Text32 = Annotated[bytes, ctypes.c_char * 32]
 Text64 = Annotated[bytes, ctypes.c_char * 64]
 Text128 = Annotated[bytes, ctypes.c_char * 128]
 Text256 = Annotated[bytes, ctypes.c_char * 256]
@@ -290,6 +292,12 @@ class _Running(ctypes.Structure):
     lost: U64
     throttled: U64
     cgroup: Text256
+
+
+@_mirrors('struct libtally_unit')
+class _Unit(ctypes.Structure):
+    scale: Double
+    unit: Text32
 
 
 @_mirrors('struct libtally_value')
@@ -535,11 +543,15 @@ _PROTOTYPES: Dict[str, Tuple[Any, ...]] = {
     'libtally_device_open': (ctypes.c_int, ctypes.c_char_p),
     'libtally_device_parse': (ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p,
                               ctypes.c_size_t, ctypes.c_char_p),
+    'libtally_device_unit': (ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_Unit),
+                             ctypes.c_char_p),
     'libtally_device_line': (ctypes.c_int, ctypes.c_int, ctypes.c_uint, ctypes.c_char_p,
                              ctypes.c_char_p),
     'libtally_device_next': (ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Running)),
     'libtally_device_attach': (ctypes.c_int, ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p,
                                ctypes.c_uint64, ctypes.c_char_p),
+    'libtally_device_attach_total': (ctypes.c_int, ctypes.c_int, ctypes.c_uint64,
+                                     ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p),
     'libtally_state_name': (ctypes.c_char_p, ctypes.c_uint),
     'libtally_values_read': (ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Value),
                              ctypes.c_uint, ctypes.POINTER(ctypes.c_int)),
@@ -842,6 +854,15 @@ class Device(_File):
                                                   ctypes.sizeof(attr), text), text.value)
         return attr
 
+    def unit(self, name: str) -> Tuple[float, str]:
+        """Returns how perf stat prints an event's count: a factor, and the unit of the product,
+        which is empty for most events. Milliseconds for a clock: 1e-6, 'msec'."""
+        text = _error_text()
+        unit = _Unit()
+        _checked(_library().libtally_device_unit(self.fileno(), _bytes(name), ctypes.byref(unit),
+                                                 text), text.value)
+        return unit.scale, os.fsdecode(unit.unit)
+
     def create(self, line: str) -> None:
         """Makes an event that belongs to no file and counts until it is removed, from a line:
         an event with options."""
@@ -865,15 +886,17 @@ class Device(_File):
         while _checked(_library().libtally_device_next(self.fileno(), ctypes.byref(event))):
             yield _running_of(event)
 
-    def attach(self, event: Union[str, int], publish_ns: int = 0) -> Counter:
-        """Opens a counter of an event of any owner, by its name or id. The count begins at 0.
-        publish_ns is the interval of the page of counts, in nanoseconds; 0 for the default."""
+    def attach(self, event: Union[str, int], publish_ns: int = 0, total: bool = False) -> Counter:
+        """Opens a counter of an event of any owner, by its name or id. The count begins at 0, or
+        with total, which takes CAP_PERFMON, has all since the event was made. publish_ns is the interval of the page of counts, in nanoseconds; 0 for the default."""
         if isinstance(event, int) and not 0 < event < 2**64:
             raise ValueError('an id is a number from 1 on')
         number, name = (event, b'') if isinstance(event, int) else (0, _bytes(event))
         text = _error_text()
-        return _DeviceCounter(_checked(_library().libtally_device_attach(
-            self.fileno(), number, name, publish_ns, text), text.value))
+        attach = _library().libtally_device_attach_total if total else \
+            _library().libtally_device_attach
+        return _DeviceCounter(_checked(attach(self.fileno(), number, name, publish_ns, text),
+                                       text.value))
 
     def _line(self, op: int, line: str) -> None:
         text = _error_text()

@@ -191,11 +191,6 @@ void running_target(const struct running *r, char *text)
 	free(cgroup);
 }
 
-double running_count(const struct running *r)
-{
-	return r->value.value * r->unit.scale;
-}
-
 void short_number(double value, char *text, size_t size)
 {
 	static const char suffixes[] = " KMGTPE";

@@ -70,7 +70,11 @@ const char *running_name(const struct running *event);
 /* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a", in RUNNING_TARGET bytes. */
 void running_target(const struct running *event, char *text);
 /* Returns the last count in its unit. */
-double running_count(const struct running *event);
+static inline double running_count(const struct running *event)
+{
+	return event->value.value * event->unit.scale;
+}
+
 /* Writes a number with a suffix in at most 8 characters: "12.3K". */
 void short_number(double value, char *text, size_t size);
 

@@ -86,7 +86,7 @@ installs() {
 
 metrics() {
 	gcc -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc/lib -Isrc/tool -o "$work/metrics" \
-		tests/lib/metrics.c src/tool/openmetrics.c "$work/lib/libtally.a" &&
+		tests/lib/metrics.c src/tool/openmetrics.c src/tool/say.c "$work/lib/libtally.a" &&
 		"$work/metrics" >"$work/plain" && "$work/metrics" open >"$work/open"
 }
 
@@ -94,6 +94,12 @@ hides() {
 	! grep ffffffff "$work/plain" "$work/open" &&
 		grep -F 'tally_event_state{event="id:3",what="kprobe:0x?/config=0x1234/",owner="tally",cpu="all"} 8' \
 			"$work/plain"
+}
+
+# Megabytes become bytes, and of the bytes of a path those stay that are text.
+in_base_units() {
+	grep -F 'tally_event_total{event="set/member",what="power/dram/",owner="tally",cpu="2",pid="3",cgroup="/a\\x2d\\377ä",unit="bytes",set="set"} 3072.000000000' \
+		"$work/plain"
 }
 
 dashboard() {
@@ -132,6 +138,7 @@ check 'a library that cannot be loaded: a sentence' no_library
 check 'make lib-install' installs
 check 'the metrics are written' metrics
 check 'an address is hidden' hides
+check 'a unit is a base unit, and a path is text' in_base_units
 check 'the dashboard shows the metrics of Prometheus' dashboard plain
 check 'the dashboard shows the metrics of OpenMetrics' dashboard open
 check 'an unknown metric is found' faulty 'there is no metric tally_event_dropped_total' \

@@ -214,7 +214,7 @@ class Checker:
 def main() -> int:
     with open(sys.argv[1], encoding='ascii') as file:
         dashboard = json.load(file)
-    with open(sys.argv[2], encoding='ascii') as file:
+    with open(sys.argv[2], encoding='utf-8') as file:
         text = file.read()
     metrics = metrics_of(text)
     checker = Checker(dashboard, metrics, states_of(text))

@@ -11,13 +11,14 @@ int main(int argc, char **argv)
 	struct running full = {
 		.about = {
 			.id = 1, .cpu = 2, .pid = 3, .state = LIBTALLY_IS_ACTIVE, .has_more = 1,
-			.name = "set/member", .owner = "tally", .what = "cycles", .cgroup = "/a",
+			.name = "set/member", .owner = "tally", .what = "power/dram/",
+			.cgroup = "/a\\x2d\377\303\244",
 		},
-		.seen = 1,
+		.unit = { 0.0009765625, "MiB" }, .value = { .value = 3 }, .seen = 1,
 	};
 	struct running plain = {
 		.about = { .id = 2, .cpu = -1, .pid = -1, .has_more = 1, .owner = "tally" },
-		.seen = 1,
+		.unit = { .scale = 1 }, .seen = 1,
 	};
 	struct running address = {
 		.about = {
@@ -25,7 +26,7 @@ int main(int argc, char **argv)
 			.name = "kprobe:0xffffffff81234567", .owner = "tally",
 			.what = "kprobe:0xffffffff81234567/config=0x1234/",
 		},
-		.seen = 1,
+		.unit = { .scale = 1 }, .seen = 1,
 	};
 	struct running *list[] = { &full, &plain, &address };
 	struct running_list events = { .device = -1, .list = list, .nr = 3 };

@@ -41,6 +41,14 @@ def parses() -> None:
 
 
 @test
+def units() -> None:
+    """a name has a unit and a factor"""
+    with tally.Device() as device:
+        equal(device.unit('cycles'), (0.25, 'msec'))
+        equal(raises(tally.TallyError, lambda: device.unit('nonsense')).errno, errno.ENOENT)
+
+
+@test
 def later_library() -> None:
     """an attr has this module's size, and an event that needs more is an error"""
     with tally.Device() as device:
@@ -99,6 +107,8 @@ def attaches() -> None:
                 equal(raises(tally.TallyError, counter.enable).errno, errno.EPERM)
                 equal(raises(tally.TallyError, counter.disable).errno, errno.EPERM)
         equal(device.attach(5).id, 5)
+        error = raises(tally.TallyError, lambda: device.attach(5, total=True))
+        equal((error.errno, str(error)), (errno.EACCES, 'the fake knows no total'))
         events = ['third', 4]
         for unknown in events:
             error = raises(tally.TallyError, lambda: device.attach(unknown))
