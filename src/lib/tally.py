@@ -888,7 +888,8 @@ class Device(_File):
 
     def attach(self, event: Union[str, int], publish_ns: int = 0, total: bool = False) -> Counter:
         """Opens a counter of an event of any owner, by its name or id. The count begins at 0, or
-        with total, which takes CAP_PERFMON, has all since the event was made. publish_ns is the interval of the page of counts, in nanoseconds; 0 for the default."""
+        with total, which takes CAP_PERFMON, has all since the event was made. publish_ns is the
+        interval of the page of counts, in nanoseconds; 0 for the default."""
         if isinstance(event, int) and not 0 < event < 2**64:
             raise ValueError('an id is a number from 1 on')
         number, name = (event, b'') if isinstance(event, int) else (0, _bytes(event))
