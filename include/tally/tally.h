@@ -927,8 +927,8 @@ void tally_builder_exclusive(struct tally_builder *b);
  *
  * perf takes any of these, and counts 0 of what never happens in the rest, such as context
  * switches in user space, or counts what is excluded: clocks count all time, and no software event
- * leaves out the host. tally_build() returns EINVAL for such an event. What a PMU of hardware counts
- * is left to its driver.
+ * leaves out the host. tally_build() returns EINVAL for such an event. What a PMU of hardware
+ * counts is left to its driver.
  *
  * Context: Any context.
  */

@@ -220,7 +220,8 @@ void wanted_counts(struct wanted_list *events)
 		    !(w->attr.exclude_user || w->attr.exclude_kernel || w->attr.exclude_idle))
 			continue;
 		w->error = -EINVAL;
-		strcpy(w->why, "a clock counts in user space and in the kernel, and in the idle task");
+		strcpy(w->why,
+		       "a clock counts in user space and in the kernel, whatever is excluded");
 	}
 }
 

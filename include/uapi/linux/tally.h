@@ -799,10 +799,10 @@ struct tally_line {
  *
  * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.
  * Errors: EACCES for a kprobe without CAP_PERFMON, and EPERM under lockdown for confidentiality;
- * EINVAL for a text that is no event, for a software event, tracepoint or kprobe that never happens in
- * what its modifiers leave (cs:u), for @reserved and for a size of attr below 64; ENOENT for an event
- * that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's size leaves
- * out; EFAULT; ENOMEM.
+ * EINVAL for a text that is no event, for a software event, tracepoint or kprobe that never happens
+ * in what its modifiers leave (cs:u), for @reserved and for a size of attr below 64; ENOENT for an
+ * event that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's size
+ * leaves out; EFAULT; ENOMEM.
  */
 struct tally_parse {
 	__u32 size;

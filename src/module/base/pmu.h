@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct device;
+struct module;
 struct notifier_block;
 
 typedef void (*tally_read_fn)(struct perf_event *event);

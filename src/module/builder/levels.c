@@ -36,7 +36,7 @@ static enum place place_of_software(u64 config)
 	}
 }
 
-/* A system call's tracepoints show perf the registers of the program, others those of the kernel. */
+/* A system call's tracepoints show perf the program's registers, others those of the kernel. */
 static enum place place_of_tracepoint(const char *system, const char *event)
 {
 	if (!event || !strcmp(system, "tracepoint"))
@@ -92,7 +92,7 @@ const char *tally_levels_why(const struct perf_event_attr *attr, const char *sys
 	/* The idle task has no faults. */
 	if (attr->exclude_idle && (clock || place == PLACE_KERNEL))
 		return "the event is counted in the idle task, too, which cannot be excluded";
-	return clock ? "a clock counts in user space and in the kernel; only its samples leave one out" :
+	return clock ? "a clock counts in user space and in the kernel, whatever is excluded" :
 		       NULL;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_levels_why);

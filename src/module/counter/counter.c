@@ -431,8 +431,8 @@ static __always_inline enum tally_state perf_state(const struct tally_counter *c
 }
 
 /*
- * Returns the PID of the counter's task in the caller's namespace; 0 if the task has none there. Only
- * the first namespace still knows the PID of a task that was reaped.
+ * Returns the PID of the counter's task in the caller's namespace; 0 if the task has none there.
+ * Only the first namespace still knows the PID of a task that was reaped.
  */
 pid_t tally_counter_pid(const struct tally_counter *c)
 {
