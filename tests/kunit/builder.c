@@ -540,11 +540,7 @@ static void builder_ignores(struct kunit *test)
 		{ .branch_sample_type = PERF_SAMPLE_BRANCH_ANY },
 		{ .sig_data = 1 },
 		{ .bp_type = HW_BREAKPOINT_W },
-		{ .exclude_user = 1, .exclude_kernel = 1, .exclude_hv = 1 },
-		{ .exclude_host = 1, .exclude_guest = 1 },
-		{ .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .exclude_kernel = 1 },
-		{ .config = PERF_COUNT_SW_CPU_MIGRATIONS, .exclude_kernel = 1 },
-		{ .config = PERF_COUNT_SW_CGROUP_SWITCHES, .exclude_kernel = 1 },
+		{ .config = PERF_COUNT_SW_PAGE_FAULTS, .exclude_hv = 1, .exclude_idle = 1 },
 	};
 	struct perf_event_attr attr;
 	struct tally_builder b;
@@ -555,6 +551,30 @@ static void builder_ignores(struct kunit *test)
 		attr.type = PERF_TYPE_SOFTWARE;
 		tally_builder_init_attr(&b, &attr);
 		expect_passes(test, &b, &attr);
+	}
+}
+
+/* perf accepts these, and counts nothing, or what is excluded. */
+static void builder_refuses_levels(struct kunit *test)
+{
+	static const struct perf_event_attr attrs[] = {
+		{ .exclude_user = 1, .exclude_kernel = 1, .exclude_hv = 1 },
+		{ .exclude_host = 1, .exclude_guest = 1 },
+		{ .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .exclude_kernel = 1 },
+		{ .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .exclude_idle = 1 },
+		{ .config = PERF_COUNT_SW_CPU_MIGRATIONS, .exclude_kernel = 1 },
+		{ .config = PERF_COUNT_SW_CGROUP_SWITCHES, .exclude_kernel = 1 },
+		{ .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_user = 1 },
+	};
+	struct perf_event_attr attr;
+	struct tally_builder b;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		attr = attrs[i];
+		attr.type = PERF_TYPE_SOFTWARE;
+		tally_builder_init_attr(&b, &attr);
+		expect_refused(test, &b, -EINVAL, "exclude");
 	}
 }
 
@@ -664,6 +684,7 @@ static struct kunit_case builder_cases[] = {
 	KUNIT_CASE(builder_refuses_aux_bits),
 	KUNIT_CASE(builder_default),
 	KUNIT_CASE(builder_ignores),
+	KUNIT_CASE(builder_refuses_levels),
 	KUNIT_CASE(builder_passes),
 	KUNIT_CASE(builder_config),
 	KUNIT_CASE(builder_breakpoints),
