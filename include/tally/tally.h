@@ -408,12 +408,12 @@ enum tally_ring_flags {
  * @TALLY_STATE_ACTIVE: counting
  * @TALLY_STATE_ERROR: a pinned event lost its place on the PMU, or perf could not make
  *	the part for a CPU that came online; tally_event_enable() tries again
- * @TALLY_STATE_OFFLINE: the CPU is offline, or the module is not loaded that has the function of
- *	a kernel probe; counting resumes with it
+ * @TALLY_STATE_OFFLINE: the CPU is offline, or a kernel probe is in a module that is not loaded;
+ *	counting resumes with the CPU or the module
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
- *	tally_builder_remove_on_exec(), or the cgroup is removed, or the driver of the PMU, or a
- *	module is unloaded that had a kernel probe at an address that no name stands for; the final
- *	count stays readable, and that of an inherited event may grow as long as there are children
+ *	tally_builder_remove_on_exec(); or the cgroup or the PMU is removed; or a kernel probe, of
+ *	which only the address is known, was in a module that is unloaded. The final count stays
+ *	readable, and that of an inherited event may grow as long as there are children
  * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
@@ -925,10 +925,11 @@ void tally_builder_exclusive(struct tally_builder *b);
  * @mask: flags of enum tally_exclude, instead of the default; 0 counts everything.
  *	tally_build() returns EINVAL for unknown bits.
  *
- * perf takes any of these, and counts 0 of what never happens in the rest, such as context
- * switches in user space, or counts what is excluded: clocks count all time, and no software event
- * leaves out the host. tally_build() returns EINVAL for such an event. What a PMU of hardware
- * counts is left to its driver.
+ * perf lets a software event, tracepoint or kernel probe exclude anything. It then counts 0 where
+ * the event never happens in what is left, as a context switch in user space. And it counts what is
+ * excluded where it cannot tell: a clock counts all time, and no such event leaves out the host.
+ * tally_build() returns EINVAL in both cases. What an event of hardware counts is left to the
+ * driver of its PMU.
  *
  * Context: Any context.
  */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +44,13 @@ static int call(int device, unsigned long request, void *arg, struct tally_error
 	return explain(error, result, why->text);
 }
 
-static int parse(int device, struct tally_parse *p, const char *name,
+static int parse(int device, struct tally_parse *p, size_t size, const char *name,
 		 struct perf_event_attr *attr, size_t attr_size, char *error)
 {
 	struct tally_error why = { .size = sizeof(why) };
 
 	memset(p, 0, sizeof(*p));
-	p->size = sizeof(*p);
+	p->size = size;
 	p->name = (unsigned long)name;
 	p->attr = (unsigned long)attr;
 	p->error = (unsigned long)&why;
@@ -63,7 +64,9 @@ int libtally_device_parse(int device, const char *name, struct perf_event_attr *
 {
 	struct tally_parse p;
 
-	return parse(device, &p, name, attr, attr_size, error);
+	/* The module looks for a unit if there is room for it. */
+	return parse(device, &p, offsetof(struct tally_parse, scale), name, attr, attr_size,
+		     error);
 }
 
 /* Parses a decimal number. strtod() reads the decimal point of the program's language. */
@@ -83,10 +86,14 @@ int libtally_device_unit(int device, const char *name, struct libtally_unit *uni
 {
 	struct perf_event_attr attr;
 	struct tally_parse p;
-	int result = parse(device, &p, name, &attr, sizeof(attr), error);
+	int result;
 
 	memset(unit, 0, sizeof(*unit));
 	unit->scale = 1;
+	/* A probe has no unit, and the module would look for its place by making one. */
+	if (!strncmp(name, "kprobe:", 7) || !strncmp(name, "kretprobe:", 10))
+		return 0;
+	result = parse(device, &p, sizeof(p), name, &attr, sizeof(attr), error);
 	if (result)
 		return result;
 	memcpy(unit->unit, p.unit, sizeof(unit->unit) - 1);

@@ -147,7 +147,7 @@ static void write_value(FILE *f, const struct running *r, size_t counter)
 
 	if (counter == 1 || counter == 2)
 		fprintf(f, "} %.9f\n", of_event[counter] / 1e9);
-	else if (!counter && r->unit.scale != 1)
+	else if (!counter && (r->unit.unit[0] || r->unit.scale != 1))
 		fprintf(f, "} %.9f\n", running_count(r) * base_of(r->unit.unit)->factor);
 	else
 		fprintf(f, "} %llu\n", (unsigned long long)of_event[counter]);

@@ -654,8 +654,9 @@ struct tally_read {
  *		the caller lacks CAP_PERFMON
  * @overflows:	written: overflows since the event was made; 0 without a period
  * @missed:	written: overflows that a handler in interrupt or in a work was not called for, and
- *		hits that a kernel probe missed, on all CPUs and in all tasks, as they came within
- *		the handler of a probe, or as too many calls went on for a probe at the return
+ *		hits that a kernel probe has missed since the event was made. A hit is missed within
+ *		the handler of a probe, and at the return if too many calls go on at the same time;
+ *		those of all CPUs and tasks are counted here.
  * @lost:	written: records without room
  * @throttled:	written: number of times that too many overflows turned the event off
  * @cgroup:	written: path of the cgroup whose tasks count, from the root of the hierarchy;
@@ -793,8 +794,8 @@ struct tally_line {
  *		config1 to config3, bp_addr, bp_len, bp_type and the bits of modifiers, 0 in all
  *		other members, and the smaller of its size and the kernel's
  * @error:	as struct tally_open's
- * @scale:	written: decimal number, as "2.3e-10", by which perf stat multiplies the count of
- *		the event; empty for 1
+ * @scale:	written, if @size has room: decimal number, as "2.3e-10", by which perf stat
+ *		multiplies the count of the event; empty for 1
  * @unit:	written: unit of the product; empty for none
  *
  * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.

@@ -15,9 +15,9 @@
  * probes a module again that was unloaded and is loaded again.
  *
  * Beside the trace event's probe there is one of tally's own at the same address, which is always
- * disabled: the watch. It shows what the kernel keeps of a trace event to itself. When the module
- * with the function goes, the kernel marks both probes. And it counts a hit that it misses, as it
- * comes within the handler of a probe, for all probes of the address.
+ * disabled: the watch. The kernel hides the probe of a trace event, but treats both alike. When the
+ * module with the function goes, the kernel marks both. And a hit that comes within the handler of
+ * a probe is missed, and counted as missed for all probes of the address.
  *
  * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
  * has no address, which not everybody who sees the name may know.
@@ -64,6 +64,7 @@
  * @addr: address at first
  * @lost: the module is back, and has no such function
  * @missed: hits that were missed before the module was loaded again
+ * @told: hits that were missed, as last told
  * @node: link in the list of all
  */
 struct tally_kprobe {
@@ -76,6 +77,7 @@ struct tally_kprobe {
 	unsigned long addr;
 	bool lost;
 	u64 missed;
+	u64 told;
 	struct list_head node;
 };
 
@@ -254,9 +256,8 @@ static int make_watched(struct tally_kprobe *kp, u64 addr)
 }
 
 /*
- * The watch comes first: of the probes at the address, that of the trace event is then the next
- * newer one. A trace event would also wait for a module that may have the address later; perf's
- * PMU, and the watch, do not.
+ * The watch comes first. A trace event would wait for a module that may have the address later;
+ * the watch is refused, as an event of perf's PMU is.
  */
 static int begin(struct tally_kprobe *kp, u64 addr)
 {
@@ -351,32 +352,49 @@ unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
 	return kp->file->event_call->event.type;
 }
 
-/* Returns how many calls the probe at the return missed, as too many went on at a time. */
+/*
+ * Returns how many calls the probe at the return missed, as too many went on at a time. Probes of
+ * tally's at one function have the same room and the same hits, and miss the same calls from the
+ * time on when both were there.
+ */
 static unsigned int missed_returns(const struct tally_kprobe *kp)
 {
-	const struct kprobe *own = &kp->watch.kp;
-	const struct kprobe *newer = list_entry(READ_ONCE(own->list.prev), struct kprobe, list);
-	const struct kretprobe *rp = container_of(newer, struct kretprobe, kp);
+	const struct kprobe *own = &kp->watch.kp, *other;
+	const struct kretprobe *rp;
+	unsigned int most = 0;
 
-	/* The head of the list has another handler, as have probes that are no kretprobes. */
-	if (newer == own || newer->pre_handler != own->pre_handler ||
-	    rp->maxactive != calls_at_once())
-		return 0;
-	return READ_ONCE(rp->nmissed);
+	/* Probes of others come and go. The head of the list has another handler. */
+	rcu_read_lock();
+	list_for_each_entry_rcu(other, &own->list, list) {
+		rp = container_of(other, struct kretprobe, kp);
+		if (other->pre_handler == own->pre_handler && rp->maxactive == calls_at_once())
+			most = max_t(unsigned int, most, READ_ONCE(rp->nmissed));
+	}
+	rcu_read_unlock();
+	return most;
+}
+
+static u64 missed_now(const struct tally_kprobe *kp)
+{
+	lockdep_assert_held(&kprobes_lock);
+	if (kp->lost)
+		return kp->missed;
+	return kp->missed + READ_ONCE(kp->watch.kp.nmissed) +
+	       (kp->at_return ? missed_returns(kp) : 0);
 }
 
 /*
- * Returns the number of hits that were missed, on all CPUs: within handlers, or too many. Called
- * under RCU: other probes at the address come and go.
+ * Returns the number of hits that were missed, on all CPUs: within handlers, or too many. While
+ * somebody makes or removes a probe, which may take long, this is the number that was found last.
+ * Called under RCU, in process context.
  */
-u64 tally_kprobe_missed(const struct tally_kprobe *kp)
+u64 tally_kprobe_missed(struct tally_kprobe *kp)
 {
-	u64 missed = READ_ONCE(kp->missed);
-
-	if (READ_ONCE(kp->lost))
-		return missed;
-	missed += READ_ONCE(kp->watch.kp.nmissed);
-	return kp->at_return ? missed + missed_returns(kp) : missed;
+	if (mutex_trylock(&kprobes_lock)) {
+		WRITE_ONCE(kp->told, max(kp->told, missed_now(kp)));
+		mutex_unlock(&kprobes_lock);
+	}
+	return READ_ONCE(kp->told);
 }
 
 /* Whether the module with the function is not loaded. Any context. */
@@ -400,15 +418,13 @@ bool tally_kprobe_stays(const struct tally_kprobe *kp)
 /* Watches a function whose module is loaded again. */
 static void watch_again(struct tally_kprobe *kp)
 {
-	u64 missed;
+	bool lost = kp->lost;
 
-	rcu_read_lock();
-	missed = tally_kprobe_missed(kp);
-	rcu_read_unlock();
-	if (!kp->lost)
-		unwatch(kp);
+	kp->missed = missed_now(kp);
+	/* Who looks at the watch does so under RCU: none does after the grace period of unwatch(). */
 	WRITE_ONCE(kp->lost, true);
-	WRITE_ONCE(kp->missed, missed);
+	if (!lost)
+		unwatch(kp);
 	WRITE_ONCE(kp->lost, watch(kp, 0));
 }
 

@@ -16,7 +16,7 @@ int tally_kprobe_check(const char *symbol, u64 offset, u64 addr);
 struct tally_kprobe *tally_kprobe_create(const struct perf_event_attr *attr);
 void tally_kprobe_delete(struct tally_kprobe *kp);
 unsigned int tally_kprobe_id(const struct tally_kprobe *kp);
-u64 tally_kprobe_missed(const struct tally_kprobe *kp);
+u64 tally_kprobe_missed(struct tally_kprobe *kp);
 bool tally_kprobe_is_gone(const struct tally_kprobe *kp);
 bool tally_kprobe_may_return(const struct tally_kprobe *kp);
 bool tally_kprobe_stays(const struct tally_kprobe *kp);

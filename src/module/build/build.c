@@ -101,6 +101,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	if (!err) {
 		ev->counter = c;
 		ev->slot_mask = c->slot_mask;
+		ev->missed = tally_counter_missed(c);
 		list_add(&ev->user_node, &c->users);
 		mutex_unlock(&c->lock);
 	}

@@ -248,8 +248,7 @@ static int start(struct tally_func *func)
  * Context: Process context, may sleep.
  * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
  * under lockdown, ENOENT without such a function, EADDRNOTAVAIL if there are several, EINVAL if it
- * cannot be probed, EOPNOTSUPP
- * in a kernel without kretprobes and fprobe, ENOMEM.
+ * cannot be probed, EOPNOTSUPP in a kernel without kretprobes and fprobe, ENOMEM.
  */
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)

@@ -2,9 +2,10 @@
 /*
  * Levels that events of software cannot leave out, or never happen in.
  *
- * perf takes any levels for such an event, and looks at the registers of the moment. An event that
- * happens only in the kernel has a count of 0 in user space. Guests, the hypervisor and the idle
- * task are not told apart: the event counts all that happens in the host.
+ * perf takes any levels for such an event. It looks at the registers of the moment whether that is
+ * in user space; of tracepoints and probes, only if the kernel is excluded. An event that happens
+ * only in the kernel has a count of 0 in user space. Guests, the hypervisor and the idle task are
+ * not told apart: the event counts all that happens in the host.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>

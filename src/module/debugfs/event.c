@@ -311,7 +311,7 @@ static int missed_show(struct seq_file *m, void *v)
 	struct tally_event *ev = m->private;
 
 	tally_event_overflow_stats(ev, &stats);
-	seq_printf(m, "%llu\n", stats.missed + tally_counter_missed(ev->counter));
+	seq_printf(m, "%llu\n", stats.missed + tally_event_missed(ev));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(missed);

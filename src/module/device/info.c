@@ -150,7 +150,7 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 		n->lost = stats.lost;
 		n->throttled = stats.throttled;
 	}
-	n->missed += tally_counter_missed(ev->counter);
+	n->missed += tally_event_missed(ev);
 	path = css ? tally_cgroup_path(css) : NULL;
 	if (path)
 		put_path(n, path, tally_cgroup_id(css));

@@ -199,7 +199,7 @@ static int do_parse(void *request, struct tally_error *e)
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	err = allow_probe(name, e) ?: parse(name, &attr, e);
-	if (!err)
+	if (!err && p->size > PARSE_SIZE_1)
 		put_unit(p, &attr, name);
 	if (err && !e->stage)
 		e->stage = TALLY_STAGE_SETTINGS;

@@ -528,6 +528,14 @@ bool tally_event_waits(struct tally_event *ev)
 	return waits;
 }
 
+/* Returns how many hits the event's kernel probe has missed since the event was made. */
+u64 tally_event_missed(const struct tally_event *ev)
+{
+	u64 missed = tally_counter_missed(ev->counter);
+
+	return missed > ev->missed ? missed - ev->missed : 0;
+}
+
 /*
  * Returns whether the count is final: the task and its children have exited. Takes no lock, as one
  * task may wait for the events of many.

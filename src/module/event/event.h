@@ -115,6 +115,7 @@ enum {
  * @dir: folder in debugfs; NULL if there is none
  * @node: link in a list of events that are being released
  * @user_node: link in tally_counter::users
+ * @missed: hits that the counter's kernel probe had missed when the event was made
  * @name_node: link in the table of names
  * @id_node: link in the tree of ids
  * @id: number that no other event has while the module is loaded, and none of perf's
@@ -171,6 +172,7 @@ struct tally_event {
 	struct dentry *dir;
 	struct list_head node;
 	struct list_head user_node;
+	u64 missed;
 	struct hlist_node name_node;
 	struct rb_node id_node;
 	u64 id;
@@ -221,6 +223,7 @@ u64 tally_event_zero(const struct tally_event *ev);
 void tally_event_close(struct tally_event *ev);
 void tally_event_open(struct tally_event *ev);
 void tally_event_shut(struct tally_event *ev);
+u64 tally_event_missed(const struct tally_event *ev);
 bool tally_event_ended(struct tally_event *ev);
 bool tally_event_waits(struct tally_event *ev);
 bool tally_event_counts(struct tally_event *ev);

@@ -96,8 +96,7 @@ static int begin_alone(struct tally_set *set, unsigned int i)
 	struct tally_event *ev = set->members[i];
 	int err;
 
-	if (ev->overflow)
-		set->throttled[i] = tally_event_throttled(ev);
+	set->throttled[i] = ev->overflow ? tally_event_throttled(ev) : 0;
 	err = tally_event_begin(ev);
 	set->ragged |= set->nr > 1;
 	set->begun = true;
