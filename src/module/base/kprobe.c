@@ -421,7 +421,7 @@ static void watch_again(struct tally_kprobe *kp)
 	bool lost = kp->lost;
 
 	kp->missed = missed_now(kp);
-	/* Who looks at the watch does so under RCU: none does after the grace period of unwatch(). */
+	/* Who looks at the watch does so under RCU, and not after the grace period of unwatch(). */
 	WRITE_ONCE(kp->lost, true);
 	if (!lost)
 		unwatch(kp);

@@ -484,7 +484,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	return state;
 }
 
-/* Returns how many hits the kernel probe of a counter has missed since it was made; 0 without one. */
+/* Returns how many hits the kernel probe of a counter has missed; 0 without one. */
 u64 tally_counter_missed(const struct tally_counter *c)
 {
 	struct tally_kprobe *kp;
