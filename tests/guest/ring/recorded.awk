@@ -7,6 +7,8 @@ function flush() { if (line != "") print line; line = "" }
 	flush()
 	cpu = $1; time = $2; where = $3; size = $4
 	rest = $0
+	if (rest ~ /: PERF_RECORD_FINISHED_/)
+		next
 	sub(/^[0-9]+ [0-9]+ 0x[0-9a-f]+ \[0x[0-9a-f]+\]: /, "", rest)
 	if (rest ~ /^PERF_RECORD_TEXT_POKE/)
 		rest = without_symbol(rest)

@@ -85,6 +85,9 @@ static void drain(void (*with)(const struct perf_event_header *))
 		with(header);
 }
 
+/* Records from this type on are made by perf's tools, as the end of a round. */
+#define OF_TOOLS	64
+
 /* ---- dump --------------------------------------------------------------- */
 
 static void *file_bytes;
@@ -362,6 +365,8 @@ static int dump(const char *path, int own_words)
 	read_file(path, &at, &end_at);
 	for (; at < end_at; at += header->size) {
 		header = (void *)((char *)file_bytes + at);
+		if (header->type >= OF_TOOLS)
+			continue;
 		if (libtally_events_parse(file_events, &r, header, end_at - at) < 0)
 			errx(2, "record at %#zx", at);
 		if (own_words) {

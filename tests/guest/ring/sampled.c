@@ -263,6 +263,11 @@ static void print_fields(const struct libtally_sample *s, const char *name)
 	printf("\n");
 }
 
+static const struct perf_event_header *header_at(size_t at)
+{
+	return (void *)((char *)file_bytes + at);
+}
+
 static int fields(const char *path)
 {
 	const struct perf_event_header *header;
@@ -272,7 +277,9 @@ static int fields(const char *path)
 
 	read_file(path, &at, &end_at);
 	for (; at < end_at; at += header->size) {
-		header = (void *)((char *)file_bytes + at);
+		header = header_at(at);
+		if (header->type >= OF_TOOLS)
+			continue;
 		e = libtally_events_parse(file_events, &r, header, end_at - at);
 		if (e < 0)
 			errx(2, "record at %#zx", at);
@@ -334,8 +341,10 @@ static int change(const char *path)
 	if (fd < 0)
 		err(2, "%s", path);
 	read_file(path, &at, &end_at);
-	for (; at < end_at && part < NR_PARTS; at += r.size) {
-		e = libtally_events_parse(file_events, &r, (char *)file_bytes + at, end_at - at);
+	for (; at < end_at && part < NR_PARTS; at += header_at(at)->size) {
+		if (header_at(at)->type >= OF_TOOLS)
+			continue;
+		e = libtally_events_parse(file_events, &r, header_at(at), end_at - at);
 		if (e < 0)
 			errx(2, "record at %#zx", at);
 		place = place_of(part, &r, e);
