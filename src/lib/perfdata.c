@@ -7,8 +7,8 @@
  * The header says how many bytes of records there are. Without features it is valid at any time:
  * so who writes a file for long flushes it now and then, and nobody loses more than the rest.
  *
- * What cannot seek, such as a pipe, gets perf's format for pipes: a header that says nothing but
- * that, and everything else as records of perf's own, in the order in which it is known.
+ * A file that cannot seek, such as a pipe, gets perf's format for pipes: a header that says nothing
+ * but that, and everything else as records of perf's own, in the order in which it is known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@
 #define RECORD_EVENT_UPDATE	78
 #define RECORD_FEATURE		80
 
-/* What RECORD_EVENT_UPDATE tells of an event */
+/* The kinds of RECORD_EVENT_UPDATE */
 #define UPDATE_NAME		2
 
 struct section {

@@ -21,7 +21,7 @@ struct mapped_files {
 void perfdata_check_path(struct argp_state *state, const char *path);
 /* Whether the path is that of standard output: "-", or a pipe or file by another name. */
 bool perfdata_is_stdout(const char *path);
-/* What messages call the file. */
+/* The name of the file in messages. */
 const char *perfdata_name(const char *path);
 
 /*

@@ -67,7 +67,7 @@ static struct running *add(struct running_list *events, int place,
 	*at = r;
 	r->about = *about;
 	r->rate = -1;
-	/* What the caller may not see has no unit either. */
+	/* An event that the caller may not see has no unit either. */
 	libtally_device_unit(events->device, about->what, &r->unit, r->why);
 	attach(events, r);
 	return r;

@@ -102,15 +102,21 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-static int calls_show(struct seq_file *m, void *v)
+/* Returns 0, or ENODATA if the set is gone. */
+static int read_calls(struct tally_line_set *ls, struct tally_func_stats *stats)
 {
-	struct tally_line_set *ls = m->private;
-	struct tally_func_stats stats;
 	u64 sums[TALLY_FUNC_MEMBERS];
 
-	if (!set_of(ls))
-		return -ENODATA;
-	tally_func_read(ls->func, &stats, sums);
+	return set_of(ls) ? tally_func_read(ls->func, stats, sums) : -ENODATA;
+}
+
+static int calls_show(struct seq_file *m, void *v)
+{
+	struct tally_func_stats stats;
+	int err = read_calls(m->private, &stats);
+
+	if (err)
+		return err;
 	seq_printf(m, "%llu %llu %llu %llu %llu %llu\n", stats.calls, stats.counted, stats.moved,
 		   stats.switched, stats.uncounted, stats.missed);
 	return 0;
@@ -119,13 +125,11 @@ DEFINE_SHOW_ATTRIBUTE(calls);
 
 static int state_show(struct seq_file *m, void *v)
 {
-	struct tally_line_set *ls = m->private;
 	struct tally_func_stats stats;
-	u64 sums[TALLY_FUNC_MEMBERS];
+	int err = read_calls(m->private, &stats);
 
-	if (!set_of(ls))
-		return -ENODATA;
-	tally_func_read(ls->func, &stats, sums);
+	if (err)
+		return err;
 	seq_printf(m, "%s\n", tally_state_name(stats.state));
 	return 0;
 }

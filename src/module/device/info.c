@@ -118,7 +118,7 @@ static bool may_see(const struct tally_event *ev, bool perfmon)
 	}
 }
 
-/* Of a path without room, writes the number of the cgroup, by which it differs, and the end. */
+/* Writes the path; without room, the number of the cgroup, by which it differs, and its end. */
 static void put_path(struct tally_next *n, const char *path, u64 id)
 {
 	size_t len = strlen(path), used;

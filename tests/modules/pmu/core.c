@@ -46,7 +46,7 @@ MODULE_PARM_DESC(max_precise, "highest precise_ip that the core PMU accepts");
 /* The PMU's interrupts never come, as where firmware or a hypervisor keeps them. */
 static bool mute;
 
-/* What the event leaves out that was made last: a bit for each level of exclude=. */
+/* The levels that the last new event leaves out: a bit for each of exclude=. */
 static u32 excluded;
 
 /* A task that writes the total of its own CPU runs a guest. */
