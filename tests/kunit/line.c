@@ -215,7 +215,7 @@ static void line_long_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, text), 0);
 	ev = tally_build(&b);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ev));
-	KUNIT_EXPECT_TRUE(test, strstarts(tally_event_name(ev), "tally_kunit."));
+	KUNIT_EXPECT_TRUE(test, strstarts(tally_event_name(ev), "tally_kunit_pure."));
 	tally_event_release(ev);
 	snprintf(named, sizeof(named), "%s name=short", text);
 	KUNIT_EXPECT_EQ(test, tally_builder_parse(&b, named), 0);
@@ -305,7 +305,7 @@ static void line_builds(struct kunit *test)
 			0);
 	ev = tally_build(&b);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ev));
-	KUNIT_EXPECT_TRUE(test, strstarts(tally_event_name(ev), "tally_kunit."));
+	KUNIT_EXPECT_TRUE(test, strstarts(tally_event_name(ev), "tally_kunit_pure."));
 	KUNIT_EXPECT_EQ(test, tally_event_state(ev), TALLY_STATE_OFF);
 	tally_event_release(ev);
 }
