@@ -468,12 +468,12 @@ int libtally_open_event(const struct perf_event_attr *attr, struct libtally_targ
 int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
 			 struct libtally_target *target, size_t data_pages, const char *name);
 /*
- * The same with fewer rings, and maybe for an event that the reader has. Files on one CPU share a
- * ring, as do files of one task without a CPU, and events of /dev/tally on all CPUs: the
- * records of a new file go to the ring that an earlier call of this function made
- * (PERF_EVENT_IOC_SET_OUTPUT). A ring that the kernel does not let them share is made anew. number
- * is -1 for a new event, or that of the event, whose files become more: its records are as attr
- * says. A CPU that came online has its files by another call.
+ * The same with fewer rings. The records of a file go to the ring that an earlier call of this
+ * function made for the same CPU, for the same task without a CPU, or for events of /dev/tally on
+ * all CPUs (PERF_EVENT_IOC_SET_OUTPUT). If there is none, or the kernel refuses to share it, the
+ * file gets a ring of its own. number is -1 for a new event. The number of an event that the reader
+ * has adds files to that event, such as those of a CPU that came online; attr must ask for the same
+ * fields of samples.
  */
 int libtally_reader_share(struct libtally_reader *reader, int number,
 			  const struct perf_event_attr *attr, struct libtally_target *target,
@@ -537,10 +537,11 @@ int libtally_perfdata_write(struct libtally_perfdata *data,
  */
 int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
 /*
- * Writes all records to the file, which tools can read from then on, as far as the last flush. The
- * features come last. In a pipe, the flush after the next one tells tools that they have all
- * records up to this one's latest, and can show them: records are expected in the order of time.
- * Returns the first error of the file.
+ * Writes the records that are held in memory, and the size of them all. If the writer dies, tools
+ * read the file as far as the last flush; the features, which are written last, are missing then. A
+ * pipe has no size. A tool that reads it sorts the records by time, and after two flushes it shows
+ * those from before the first: the records that come after the second must not be older. Returns
+ * the first error of the file.
  */
 int libtally_perfdata_flush(struct libtally_perfdata *data);
 /*

@@ -73,11 +73,15 @@ static bool is_terminal(const char *path)
 
 void perfdata_check_path(struct argp_state *state, const char *path)
 {
-	struct stat status;
-
 	if (is_terminal(path))
 		argp_error(state, "%s is a terminal: give a file, or a pipe to perf report -i -",
 			   perfdata_name(path));
+}
+
+void perfdata_wait_for_reader(const char *path)
+{
+	struct stat status;
+
 	/* The end that is opened here stays open, so that the file opens at once later. */
 	if (!stat(path, &status) && S_ISFIFO(status.st_mode))
 		open(path, O_WRONLY | O_CLOEXEC);

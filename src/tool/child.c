@@ -101,8 +101,9 @@ void child_start(struct child *child, char **command, void (*prepare)(void *data
 		close(go[1]);
 		close(failed[0]);
 		close(files[0]);
-		if (child->out_is_err)
-			dup2(STDERR_FILENO, STDOUT_FILENO);
+		/* The command must not write into the data. */
+		if (child->out_is_err && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+			_exit(STATUS_FAILED);
 		if (prepare)
 			prepare(data, files[1]);
 		/* A parent that waits for more files sees that none come. */

@@ -75,6 +75,7 @@ struct client {
  * struct export - a run of `tally export`
  * @written:	a file was written, or could have been
  * @lacks_room:	it was said that counts are missing
+ * @begins_now:	it was said that counts are not served from the beginning
  * @answers:	the last ones, in Prometheus' format and in OpenMetrics
  * @lock:	for @clients: the server's thread changes the list, the main thread ends clients
  */
@@ -86,6 +87,7 @@ struct export {
 	bool once;
 	bool written;
 	bool lacks_room;
+	bool begins_now;
 	struct answer answers[2];
 	pthread_mutex_t lock;
 	struct client *clients;
@@ -124,15 +126,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-/* Says once that this user may read events, but a limit leaves no room for their counts. */
+/*
+ * Says once that this user may read events, but a limit leaves no room for their counts; and that
+ * counts are served from now on only, which the reader of a counter takes for its whole.
+ */
 static void say_what_is_missing(struct export *e)
 {
-	const struct running *lacking = NULL;
+	const struct running *lacking = NULL, *begins = NULL, *r;
 	int i;
 
-	for (i = 0; i < e->events.nr; i++)
-		if (running_lacks_room(e->events.list[i]))
-			lacking = e->events.list[i];
+	for (i = 0; i < e->events.nr; i++) {
+		r = e->events.list[i];
+		if (running_lacks_room(r))
+			lacking = r;
+		if (r->fd >= 0 && r->begins_now)
+			begins = r;
+	}
+	if (begins && !e->begins_now) {
+		say("%s: what it counted before now is not served", running_name(begins));
+		fprintf(stderr, "  remedy: run it as root, or give the program CAP_PERFMON\n");
+		e->begins_now = true;
+	}
 	if (lacking && !e->lacks_room)
 		say_failed("some events are served without a count", lacking->error, lacking->why);
 	e->lacks_room = lacking;

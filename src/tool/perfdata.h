@@ -17,8 +17,10 @@ struct mapped_files {
 	size_t nr, most;
 };
 
-/* Refuses a terminal as the argument of -o, and waits until a fifo has a reader. */
+/* Refuses a terminal as the argument of -o. */
 void perfdata_check_path(struct argp_state *state, const char *path);
+/* Waits until a fifo has a reader, before a command starts that is sampled. */
+void perfdata_wait_for_reader(const char *path);
 /* Whether the path is that of standard output: "-", or a pipe or file by another name. */
 bool perfdata_is_stdout(const char *path);
 /* The name of the file in messages. */

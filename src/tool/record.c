@@ -88,10 +88,11 @@ struct record {
 
 static volatile sig_atomic_t stopped;
 
-static void stop(int signal)
+/* A third signal ends this command, too: it may wait for the reader of a pipe that never reads. */
+static void stop(int number)
 {
-	(void)signal;
-	stopped++;
+	if (++stopped > 1)
+		signal(number, SIG_DFL);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -445,18 +446,29 @@ static bool samples_cpu(const struct targets *t, int cpu)
 	return false;
 }
 
+/* Returns false without a message. The error of lost ones comes before those that are there. */
+static bool next_uevent(const struct record *r, char *message, size_t size)
+{
+	ssize_t got = recv(r->uevents, message, size - 1, 0);
+
+	if (got < 0 && errno == ENOBUFS) {
+		say("the kernel lost messages: what runs on a CPU that came online may have no name");
+		got = recv(r->uevents, message, size - 1, 0);
+	}
+	if (got > 0)
+		message[got] = 0;
+	return got > 0;
+}
+
 static void follow_cpus(struct record *r)
 {
 	struct place place = { .pid = -1 };
 	char message[4096];
-	ssize_t got;
 
-	while ((got = recv(r->uevents, message, sizeof(message) - 1, 0)) > 0) {
-		message[got] = 0;
+	while (next_uevent(r, message, sizeof(message)))
 		if (sscanf(message, "online@/devices/system/cpu/cpu%d", &place.cpu) == 1 &&
 		    r->companion >= 0 && samples_cpu(&r->targets, place.cpu))
 			open_companion(r, &place);
-	}
 }
 
 /* Makes the file one that perf reads, whatever ends this command. */
@@ -508,7 +520,7 @@ static void show_progress(const struct record *r, bool last)
 
 /*
  * Reads until the command or all tasks have ended. A signal, or an error of the file, ends the
- * command, and a second signal kills it. Returns the status.
+ * command that is sampled, and a second signal kills it. Returns the status.
  */
 static int read_all(struct record *r)
 {
@@ -617,6 +629,7 @@ int command_record(int argc, char **argv)
 	begin(&r);
 	r.uevents = open_uevents();
 	open_companions(&r);
+	perfdata_wait_for_reader(r.output);
 	catch_signals(&action);
 	/* A file that grows too large is an error of write(2). */
 	signal(SIGXFSZ, SIG_IGN);

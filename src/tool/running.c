@@ -16,7 +16,8 @@ static void attach(struct running_list *events, struct running *r)
 	if (events->totals)
 		r->fd = libtally_device_attach_total(events->device, r->about.id, "", 0, r->why);
 	/* A caller without CAP_PERFMON reads no total, and an older module knows none. */
-	if (r->fd == -EACCES || r->fd == -EINVAL)
+	r->begins_now = r->fd == -EACCES || r->fd == -EINVAL;
+	if (r->begins_now)
 		r->fd = libtally_device_attach(events->device, r->about.id, "", 0, r->why);
 	if (r->fd < 0) {
 		r->error = r->fd;

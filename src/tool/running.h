@@ -19,8 +19,8 @@
  * @error:	negative errno of the attaching
  * @why:	sentence for @error
  * @page:	its mapped page of counts; NULL without a file, and for an inherited event
- * @value:	count as last read, from the attaching on, or with running_list's totals since the
- *		event was made
+ * @begins_now: the count begins with the attaching, and not when the event was made
+ * @value:	count as last read
  * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
  * @seen:	CLOCK_MONOTONIC of the last reading
  * @rate:	units per second between the last two readings; below 0 if not known yet
@@ -34,6 +34,7 @@ struct running {
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	const void *page;
+	bool begins_now;
 	struct libtally_value value;
 	__u64 time, seen;
 	double rate;

@@ -245,28 +245,43 @@ bool read_line(const char *path, char *line, size_t size)
 	return got;
 }
 
+/* Whether a character shows where it stands, and changes no other one's place. */
+static bool prints(unsigned int c)
+{
+	/* Control characters, invisible ones, those that turn the direction of text; and no characters. */
+	static const struct {
+		unsigned int from, to;
+	} hidden[] = {
+		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e },
+		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xd800, 0xdfff },
+		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+		{ 0x110000, ~0U },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (c >= hidden[i].from && c <= hidden[i].to)
+			return false;
+	return true;
+}
+
 /* Returns the length of the printable character at the beginning of a text; 0 without one. */
 static int character_length(const unsigned char *c)
 {
-	/* Second bytes that these first ones have in a character that prints. */
-	static const struct {
-		unsigned char first, from, to;
-	} limits[] = {
-		{ 0xc2, 0xa0, 0xbf }, { 0xe0, 0xa0, 0xbf }, { 0xed, 0x80, 0x9f },
-		{ 0xf0, 0x90, 0xbf }, { 0xf4, 0x80, 0x8f },
-	};
-	int length = *c < 0xc2 || *c > 0xf4 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;
-	size_t l;
+	/* The first characters that need so many bytes */
+	static const unsigned int first[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int length = *c < 0x80 ? 1 : *c < 0xc0 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;
+	unsigned int character;
 
-	if (*c >= ' ' && *c <= '~')
-		return *c == '\\' && c[1] >= '0' && c[1] <= '7' ? 0 : 1;
-	for (i = 1; i < length; i++)
+	if (!length || *c > 0xf4 || (*c == '\\' && c[1] >= '0' && c[1] <= '7'))
+		return 0;
+	character = length == 1 ? *c : *c & (0x7f >> length);
+	for (i = 1; i < length; i++) {
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	for (l = 0; length && l < sizeof(limits) / sizeof(limits[0]); l++)
-		if (*c == limits[l].first && (c[1] < limits[l].from || c[1] > limits[l].to))
-			return 0;
-	return length;
+		character = character << 6 | (c[i] & 0x3f);
+	}
+	return character >= first[length] && prints(character) ? length : 0;
 }
 
 char *escape(const char *text)
