@@ -172,6 +172,11 @@ static u64 kretprobe_missed(const struct tally_call_probe *probe)
 }
 #endif
 
+static bool is_lost(const struct tally_call_probe *probe)
+{
+	return READ_ONCE(probe->before) & TALLY_CALL_PROBE_LOST;
+}
+
 /**
  * tally_call_probe_start - probe a function
  * @probe: the probe, all zero but for what the caller sets
@@ -194,13 +199,15 @@ int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol)
  */
 void tally_call_probe_again(struct tally_call_probe *probe, const char *symbol)
 {
-	u64 missed = tally_call_probe_missed(probe);
+	u64 missed;
 
-	if (!probe->lost)
-		tally_call_probe_stop(probe);
-	WRITE_ONCE(probe->lost, true);
-	WRITE_ONCE(probe->missed, missed);
-	WRITE_ONCE(probe->lost, start_kretprobe(probe, symbol));
+	tally_call_probe_stop(probe);
+	missed = tally_call_probe_missed(probe);
+	WRITE_ONCE(probe->before, missed | TALLY_CALL_PROBE_LOST);
+	/* Before the kretprobe's own number is 0 again; pairs with tally_call_probe_missed(). */
+	smp_wmb();
+	if (!start_kretprobe(probe, symbol))
+		smp_store_release(&probe->before, missed);
 }
 
 /**
@@ -215,20 +222,28 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
 {
 	if (probe->by_fprobe)
 		stop_fprobe(probe);
-	else if (!probe->lost)
+	else if (!is_lost(probe))
 		stop_kretprobe(probe);
 }
 
 /* Whether the module with the function is not loaded. An fprobe is of no module's function. */
 bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 {
-	return !probe->by_fprobe && (READ_ONCE(probe->lost) || kretprobe_is_gone(probe));
+	return !probe->by_fprobe && (is_lost(probe) || kretprobe_is_gone(probe));
 }
 
 /* Returns the number of entries that were missed: within handlers, or too many at a time. */
 u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 {
+	u64 before, missed;
+
 	if (probe->by_fprobe)
 		return fprobe_missed(probe);
-	return READ_ONCE(probe->missed) + (READ_ONCE(probe->lost) ? 0 : kretprobe_missed(probe));
+	do {
+		before = smp_load_acquire(&probe->before);
+		missed = before & TALLY_CALL_PROBE_LOST ? 0 : kretprobe_missed(probe);
+		/* A number that is 0 again is not of the time of @before. */
+		smp_rmb();
+	} while (before != READ_ONCE(probe->before));
+	return (before & ~TALLY_CALL_PROBE_LOST) + missed;
 }

@@ -2,9 +2,13 @@
 #ifndef TALLY_CALL_PROBE_H
 #define TALLY_CALL_PROBE_H
 
+#include <linux/bits.h>
 #include <linux/kprobes.h>
 #include <linux/types.h>
 #include "compat.h"
+
+/* There is no kretprobe: the function's module is back, and has no such function. */
+#define TALLY_CALL_PROBE_LOST	BIT_ULL(63)
 
 /**
  * struct tally_call_probe - probe of the entries and the returns of a function
@@ -13,8 +17,7 @@
  * @data_size: bytes of memory for a call
  * @at_once: calls that can go on at the same time
  * @by_fprobe: fprobe calls the two, not a kretprobe
- * @lost: the function's module is back, and has no such function
- * @missed: entries that were missed before the module was loaded again
+ * @before: entries that were missed before the module was loaded again, and TALLY_CALL_PROBE_LOST
  * @fprobe: used with @by_fprobe
  * @kretprobe: used otherwise
  *
@@ -27,8 +30,7 @@ struct tally_call_probe {
 	size_t data_size;
 	unsigned int at_once;
 	bool by_fprobe;
-	bool lost;
-	u64 missed;
+	u64 before;
 #ifdef tally_fprobe_regs
 	struct fprobe fprobe;
 #endif

@@ -147,7 +147,8 @@ static void unmake(unsigned int number)
 
 	if (err == -EBUSY)
 		err = xa_err(xa_store(&left, number, xa_mk_value(1), GFP_KERNEL));
-	if (err)
+	/* An administrator may have removed what nobody used any more. */
+	if (err && err != -ENOENT)
 		pr_notice_ratelimited("the trace event tally/probe%u stays: error %d\n",
 				      number, err);
 }
