@@ -195,7 +195,7 @@ static void test_reader(char **arguments)
 	p.fd = fd;
 	for (i = 0; i < n; i++)
 		failed += value_of(fd) == ~0ULL || read_values(fd, &value, NULL) != 1;
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < n; i++) {
 		page = map(fd, PROT_READ);
 		failed += page == MAP_FAILED || ioctl(fd, PERF_EVENT_IOC_RESET, 0) ||
 			  poll(&p, 1, 0) || !fdinfo(fd);

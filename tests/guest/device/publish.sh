@@ -3,10 +3,12 @@
 #
 # Why these kernels: timers and their migration differ between 6.1 and 6.12, and on PREEMPT_RT.
 # test: on=debian-6.12 vm="--append nohz_full=3" seconds=30
-# soak: on=debian-6.1,debian-6.12-rt,debian-6.12-arm64,debian-7 vm="--append nohz_full=3" seconds=120
+# soak: on=debian-6.1,debian-6.12-rt,debian-6.12-arm64,debian-7 vm="--append nohz_full=3" args=100000 seconds=180
 #
 # The timers that publish counts: none where a task does not run, none on idle CPUs, and
 # none on CPUs of nohz_full=. Readers without CAP_PERFMON interrupt no CPU.
+#
+#	publish.sh [CALLS]	calls of each kind without CAP_PERFMON; default 10000
 
 . "$(dirname "$0")/lib.sh"
 need_cpus 4
@@ -128,19 +130,19 @@ results cat <&5
 ok 'the reader ends' end_task
 
 # interrupts N RIGHTS...: sets $calls to the number of calls by which a reader with these rights
-# interrupts other CPUs in N reads of each kind, while CPUs 1 and 2 are busy. Two events on the
+# interrupts other CPUs in N calls of each kind, while CPUs 1 and 2 are busy. Two events on the
 # reader count its calls.
 interrupts() {
-	reads=$1
+	asked=$1
 	shift
-	begin_task "$here/as $* $here/devpublish reader all $reads"
+	begin_task "$here/as $* $here/devpublish reader all $asked"
 	read -r answer <&5
 	is "$(create "kprobe:smp_call_function_single pid=$child name=single")" OK 'its calls'
 	is "$(create "kprobe:smp_call_function_many_cond pid=$child name=many")" OK 'and others'
 	echo >$tracing/trace
 	echo >&4
 	read -r answer <&5
-	is "$answer" 'failed 0' "none of $reads reads fails: $*"
+	is "$answer" 'failed 0' "none of $asked calls of each kind fails: $*"
 	read -r answer <&5
 	calls=$(($(count single) + $(count many)))
 	timers=$(grep -c fired $tracing/trace)
@@ -153,7 +155,7 @@ hog 1
 hog 2
 interrupts 200 cpu 0
 at_least "$calls" 400 'with CAP_PERFMON, it interrupts other CPUs'
-interrupts 10000 cpu 0 "$here/as" powerless
+interrupts "${1:-10000}" cpu 0 "$here/as" powerless
 is "$calls" 0 'without, it interrupts none'
 is "$timers" 0 'and starts no timer that interrupts one'
 for pid in $hogs; do
