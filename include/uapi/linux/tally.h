@@ -783,6 +783,14 @@ struct tally_line {
 	__aligned_u64 error;
 };
 
+/*
+ * struct tally_parse's flags.
+ *
+ * GAUGE	the count is a level, such as a temperature: only the last value has a meaning, and it
+ *		may fall. The PMU says so by a file "snapshot".
+ */
+#define TALLY_PARSE_GAUGE	(1U << 0)
+
 /**
  * struct tally_parse - TALLY_IOC_PARSE: the attributes and the unit of an event by its name
  *
@@ -797,6 +805,8 @@ struct tally_line {
  * @scale:	written, if @size has room: decimal number, as "2.3e-10", by which perf stat
  *		multiplies the count of the event; empty for 1
  * @unit:	written: unit of the product; empty for none
+ * @flags:	written: TALLY_PARSE_*
+ * @reserved2:	written: 0
  *
  * The modifier P is precise_ip 3. Nothing is made, and the caller may have no right to the event.
  * Errors: EACCES for a kprobe without CAP_PERFMON, and EPERM under lockdown for confidentiality;
@@ -813,6 +823,8 @@ struct tally_parse {
 	__aligned_u64 error;
 	char scale[48];
 	char unit[32];
+	__u32 flags;
+	__u32 reserved2;
 };
 
 /*

@@ -167,6 +167,7 @@ static void put_unit(struct tally_parse *p, const struct perf_event_attr *attr, 
 		return;
 	strscpy(p->scale, alias.scale, sizeof(p->scale));
 	strscpy(p->unit, alias.unit, sizeof(p->unit));
+	p->flags = alias.snapshot ? TALLY_PARSE_GAUGE : 0;
 }
 
 static int parse(const char *name, struct perf_event_attr *attr, struct tally_error *e)
