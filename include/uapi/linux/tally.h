@@ -729,10 +729,14 @@ struct tally_next {
  * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
  * owner's rings if the owner allows that: struct tally_ring_info.
  *
+ * A program can keep perf from the events of its own tasks for any time. An inherited event of such
+ * a task cannot be read meanwhile: this call, read(2), TALLY_IOC_READ and PERF_EVENT_IOC_RESET are
+ * EBUSY after 10 milliseconds.
+ *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
  * event of another process or of a cgroup, for an inherited event, and for any event whose type is
- * not hardware, software or cache, and for TALLY_ATTACH_TOTAL; EDQUOT; EINVAL, also for an unknown
- * flag; ENOMEM.
+ * not hardware, software or cache, and for TALLY_ATTACH_TOTAL; EBUSY; EDQUOT; EINVAL, also for an
+ * unknown flag; ENOMEM.
  */
 struct tally_attach {
 	__u32 size;
@@ -786,8 +790,8 @@ struct tally_line {
 /*
  * struct tally_parse's flags.
  *
- * GAUGE	the count is a level, such as a temperature: only the last value has a meaning, and it
- *		may fall. The PMU says so by a file "snapshot".
+ * GAUGE	the count is a level, such as a temperature: only the last value has a meaning,
+ *		and it may fall. The PMU says so by a file "snapshot".
  */
 #define TALLY_PARSE_GAUGE	(1U << 0)
 

@@ -442,6 +442,21 @@ pid_t tally_counter_pid(const struct tally_counter *c)
 				    task_pid_nr_ns(c->target.task, ns);
 }
 
+/* The probe is freed a grace period after it was taken from the counter, without the lock. */
+static noinline bool probe_is_gone(const struct tally_counter *c, enum tally_state *state)
+{
+	const struct tally_kprobe *kp;
+	bool gone;
+
+	rcu_read_lock();
+	kp = READ_ONCE(c->kprobe);
+	gone = kp && tally_kprobe_is_gone(kp);
+	if (gone)
+		*state = tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
+	rcu_read_unlock();
+	return gone;
+}
+
 /**
  * tally_counter_state - find out the state of a slot
  * @c: the counter, locked; or not, and then the state may be that of a moment ago
@@ -454,7 +469,6 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 {
 	const struct tally_slot *s = &c->slots[slot];
 	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
-	const struct tally_kprobe *kp = READ_ONCE(c->kprobe);
 	enum tally_state state;
 	bool throttled;
 	unsigned int i;
@@ -462,8 +476,8 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 
 	if (tally_cgroup_is_removed(c->target.css))
 		return TALLY_STATE_EXITED;
-	if (unlikely(kp) && tally_kprobe_is_gone(kp))
-		return tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
+	if (unlikely(READ_ONCE(c->kprobe)) && probe_is_gone(c, &state))
+		return state;
 	if (!event) {
 		err = READ_ONCE(s->err);
 		/* ENODEV: the event is being banked. */

@@ -465,6 +465,37 @@ static void counter_end(struct tally_counter *c)
 }
 
 /**
+ * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
+ * @c: the counter
+ *
+ * A program can keep perf from the events of its own tasks for any time: it lets a call for such an
+ * event read memory that does not come. Who serves others, too, must not wait for that. The event
+ * may be taken at the next moment; that lasts as long as it does for one caller on each CPU.
+ *
+ * Context: Process context, may sleep.
+ * Return: whether the counter is locked.
+ */
+bool tally_counter_trylock(struct tally_counter *c)
+{
+	const struct perf_event *event;
+	bool held = false;
+
+	if (!c->target.task) {
+		mutex_lock(&c->lock);
+		return true;
+	}
+	if (!mutex_trylock(&c->lock))
+		return false;
+	rcu_read_lock();
+	tally_slot_for_each(&c->slots[0], event)
+		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
+	rcu_read_unlock();
+	if (held)
+		mutex_unlock(&c->lock);
+	return !held;
+}
+
+/**
  * tally_counter_end - end the use of a counter by an event
  * @c: the counter
  *

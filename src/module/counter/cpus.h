@@ -21,6 +21,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					void *context, bool at_once, int *err_cpu);
 void tally_counter_end(struct tally_counter *c);
 void tally_counter_put(struct tally_counter *c);
+bool tally_counter_trylock(struct tally_counter *c);
 
 void tally_cpus_stats(struct tally_cpus_stats *stats);
 int tally_cpus_init(struct work_struct *after_repair);

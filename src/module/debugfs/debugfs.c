@@ -72,7 +72,7 @@ static void show_event(struct seq_file *m, struct tally_event *ev)
 	unsigned int served, online;
 	u32 ratio = 0;	/* hundredths of a per cent */
 	u64 estimate;
-	bool read = !tally_event_try_read(ev, &count, &estimate);
+	bool read = !tally_event_try_read(ev, false, &count, &estimate);
 
 	seq_printf(m, "%s ", ev->name);
 	show_target(m, ev->counter);

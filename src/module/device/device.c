@@ -52,7 +52,7 @@ static_assert(offsetof(struct tally_next, overflows) == 296);
 static_assert(sizeof(struct tally_attach) == 112);
 static_assert(sizeof(struct tally_ring_info) == 24);
 static_assert(sizeof(struct tally_line) == 24);
-static_assert(sizeof(struct tally_parse) == 112);
+static_assert(sizeof(struct tally_parse) == 120);
 static_assert(offsetof(struct tally_error, text) == 24);
 static_assert(offsetof(struct tally_info, publish_default_ns) == 56);
 static_assert(offsetof(struct tally_info, max_stack) == 104);

@@ -196,9 +196,10 @@ static void event_gone(struct tally_attachment *a)
 {
 	struct tally_file *f = container_of(a, struct tally_file, at);
 	struct tally_count count;
+	bool there;
 
 	if (!a->quiet)
-		tally_attachment_read(a, &count);
+		tally_attachment_read(a, &count, &there);
 	tally_mapping_last(&f->at_mapping, a->quiet ? NULL : &count);
 	tell_end(f);
 }

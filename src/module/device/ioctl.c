@@ -181,19 +181,22 @@ static int get_id(struct tally_file *f, u64 __user *arg)
 	return copy_to_user(arg, &id, sizeof(id)) ? -EFAULT : 0;
 }
 
-static void reset_attached(struct tally_file *f)
+static int reset_attached(struct tally_file *f)
 {
 	struct tally_totals base;
+	int err;
 
 	if (f->at.quiet) {
 		tally_mapping_reset(&f->at_mapping);
-		return;
+		return 0;
 	}
 	/* Both are done under one lock, so that the page shows the later of two resets. */
 	mutex_lock(&f->at.lock);
-	tally_attachment_reset(&f->at, &base);
-	tally_mapping_rebase(&f->at_mapping, &base);
+	err = tally_attachment_reset(&f->at, &base);
+	if (!err)
+		tally_mapping_rebase(&f->at_mapping, &base);
 	mutex_unlock(&f->at.lock);
+	return err;
 }
 
 /* Describes the ring of the owner, which the attached file may map. */
@@ -234,7 +237,9 @@ static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 		return err;
 	/* Before the numbers are read: poll tells of any that follow. */
 	f->exceeded = atomic64_read(&w->exceeded);
-	tally_windows_used(f->at.ev, info->cpu, &used);
+	err = tally_windows_used(f->at.ev, info->cpu, &used);
+	if (err)
+		return err;
 	info->budget = w->most;
 	info->window_ns = tally_windows_length(w);
 	info->window = stats.window;
@@ -283,8 +288,7 @@ static long attached_ioctl(struct tally_file *f, unsigned int cmd, unsigned long
 {
 	switch (cmd) {
 	case PERF_EVENT_IOC_RESET:
-		reset_attached(f);
-		return 0;
+		return reset_attached(f);
 	case PERF_EVENT_IOC_ENABLE:
 	case PERF_EVENT_IOC_DISABLE:
 	case PERF_EVENT_IOC_REFRESH:
@@ -434,18 +438,22 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct tally_file *f = file->private_data;
 	struct tally_count count;
+	bool there = true;
 	u64 time_ns;
 
+	/* Who looks at all programs waits for no event. */
 	seq_printf(m, "tally-id:\t%llu\n", f->ev ? f->ev->id : f->at.id);
 	if (f->ev) {
 		seq_printf(m, "tally-name:\t%s\n", f->ev->name);
-		count.state = tally_event_state(f->ev);
+		rcu_read_lock();
+		count.state = tally_event_state_now(f->ev);
+		rcu_read_unlock();
 	} else if (f->at.quiet) {
 		tally_mapping_read(&f->at_mapping, &count, &time_ns);
-	} else if (!tally_attachment_read(&f->at, &count)) {
-		count.state = TALLY_IS_RELEASED;
+	} else {
+		tally_attachment_read(&f->at, &count, &there);
 	}
-	if (count.state == TALLY_IS_RELEASED) {
+	if (!there || count.state == TALLY_IS_RELEASED) {
 		seq_puts(m, "tally-state:\treleased\n");
 		return;
 	}

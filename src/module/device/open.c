@@ -416,6 +416,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		b->stage = err == -EACCES ? TALLY_STAGE_PERMISSION : TALLY_STAGE_TARGET;
 		return tally_bad_in(b, id ? TALLY_FIELD_ID : TALLY_FIELD_NAME, err,
 				    err == -EACCES ? "reading this event needs CAP_PERFMON" :
+				    err == -EBUSY ? "a program keeps perf from its task's events" :
 				    err == -ENOENT ? "no such event" : "out of memory");
 	}
 	f->charge = *charge;

@@ -78,6 +78,8 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	struct tally_set *set;
 	u64 values[5], *v = values;
 	u64 id = f->at.id, lost = 0, time_ns;
+	bool there;
+	int err;
 
 	if (f->ev) {
 		/* The lock keeps enable, disable and reset of the group out. */
@@ -89,7 +91,9 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	} else if (f->at.quiet) {
 		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else {
-		tally_attachment_read(&f->at, &count);
+		err = tally_attachment_read(&f->at, &count, &there);
+		if (err)
+			return err;
 	}
 	/* As in perf, an event in the error state reads as the end of the file. */
 	if (count.state == TALLY_STATE_ERROR)
@@ -317,7 +321,7 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	else if (r->cpu >= 0)
 		err = tally_attachment_read_cpu(&f->at, r->cpu, &count, &there);
 	else
-		there = tally_attachment_read(&f->at, &count);
+		err = tally_attachment_read(&f->at, &count, &there);
 	if (err)
 		return err;
 	r->nr = 1;

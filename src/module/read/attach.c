@@ -35,19 +35,34 @@ static void add(struct tally_event *ev, void *attachment)
 	a->nr_slots = ev->counter->nr_slots;
 	a->cpu = ev->counter->target.cpu;
 	a->on_all_cpus = tally_counter_on_all_cpus(ev->counter);
+	a->may_fall = ev->attr.type >= PERF_TYPE_MAX;
 	list_add(&a->node, &ev->attachments);
 	mutex_unlock(&attachments_lock);
 }
 
-static void begin(struct tally_attachment *a)
+/*
+ * Reads each slot of the event, whose owner it may be that keeps perf from it. Returns EBUSY if it
+ * does.
+ */
+static int read_each(struct tally_attachment *a, struct tally_count *counts)
 {
+	if (a->nr_slots == 1)
+		return tally_event_try_read(a->ev, true, counts, NULL);
+	tally_event_read_each(a->ev, counts);
+	return 0;
+}
+
+static int begin(struct tally_attachment *a)
+{
+	int err = 0;
+
 	mutex_lock(&a->lock);
 	if (a->ev)
-		tally_event_read_each(a->ev, a->base);
+		err = read_each(a, a->base);
 	else
 		memcpy(a->base, a->last, a->nr_slots * sizeof(*a->base));
-	a->told = 0;
 	mutex_unlock(&a->lock);
+	return err;
 }
 
 /**
@@ -58,7 +73,8 @@ static void begin(struct tally_attachment *a)
  * @may: check of the caller's right to read the event; returns 0 or an error
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such event, ENOMEM, or the error of @may.
+ * Return: 0; ENOENT if there is no such event, EBUSY if a program keeps perf from it, ENOMEM, or
+ * the error of @may.
  */
 int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		 int (*may)(const struct tally_event *ev))
@@ -72,10 +88,10 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL_ACCOUNT);
 	if (a->base && a->last)
 		err = tally_registry_find(id, name, may, add, a);
+	if (!err && !a->quiet && !a->total)
+		err = begin(a);
 	if (err)
 		tally_detach(a);
-	else if (!a->quiet && !a->total)
-		begin(a);
 	return err;
 }
 
@@ -110,23 +126,27 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
 
 /*
  * Subtracts the base, down to 0: a set that is disabled keeps the counts of one moment,
- * which may be before the base was read.
+ * which may be before the base was read. A gauge may be below 0.
  */
-static void take_off(struct tally_count *count, u64 value, u64 enabled, u64 running)
+static void take_off(const struct tally_attachment *a, struct tally_count *count, u64 value,
+		     u64 enabled, u64 running)
 {
-	count->value -= min(count->value, value);
+	count->value -= a->may_fall ? value : min(count->value, value);
 	count->enabled_ns -= min(count->enabled_ns, enabled);
 	count->running_ns -= min(count->running_ns, running);
 }
 
 /* Reads the sum of all slots. Resets by the owner have no effect on it. */
-static void read_all(struct tally_attachment *a, struct tally_count *count)
+static int read_all(struct tally_attachment *a, struct tally_count *count)
 {
 	struct tally_totals base;
 	unsigned int i;
+	int err;
 
 	if (a->ev) {
-		tally_event_read_whole(a->ev, count);
+		err = tally_event_try_read(a->ev, true, count, NULL);
+		if (err)
+			return err;
 	} else {
 		memset(count, 0, sizeof(*count));
 		count->state = a->state;
@@ -137,21 +157,32 @@ static void read_all(struct tally_attachment *a, struct tally_count *count)
 		}
 	}
 	tally_attachment_base(a, &base);
-	take_off(count, base.value, base.enabled, base.running);
+	take_off(a, count, base.value, base.enabled, base.running);
+	if (a->may_fall)
+		return 0;
 	a->told = max(a->told, count->value);
 	count->value = a->told;
+	return 0;
 }
 
-/* Reads the event. Returns false, with its last counts, if the owner has released it. */
-bool tally_attachment_read(struct tally_attachment *a, struct tally_count *count)
+/**
+ * tally_attachment_read - read the event
+ * @a: the attachment
+ * @count: receives the count; after an error only the state
+ * @there: receives whether the event is there; if not, the count is its last one
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; EBUSY if a program keeps perf from the events of its task.
+ */
+int tally_attachment_read(struct tally_attachment *a, struct tally_count *count, bool *there)
 {
-	bool there;
+	int err;
 
 	mutex_lock(&a->lock);
-	read_all(a, count);
-	there = a->ev;
+	err = read_all(a, count);
+	*there = a->ev;
 	mutex_unlock(&a->lock);
-	return there;
+	return err;
 }
 
 /* Reads one CPU, as tally_event_read_cpu(), but also in the error state. */
@@ -165,12 +196,14 @@ int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 	    (!a->on_all_cpus && a->cpu != cpu))
 		return -EINVAL;
 	mutex_lock(&a->lock);
-	if (a->ev)
-		err = tally_event_read_slot(a->ev, slot, true, count);
-	else
+	if (!a->ev)
 		*count = a->last[slot];
+	else if (a->nr_slots == 1)
+		err = tally_event_try_read(a->ev, true, count, NULL);
+	else
+		err = tally_event_read_slot(a->ev, slot, true, count);
 	if (!err)
-		take_off(count, a->base[slot].value, a->base[slot].enabled_ns,
+		take_off(a, count, a->base[slot].value, a->base[slot].enabled_ns,
 			 a->base[slot].running_ns);
 	*there = a->ev;
 	mutex_unlock(&a->lock);
@@ -179,19 +212,22 @@ int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 
 /*
  * Called with @a locked. Sets the value to 0 for this reader; the times go on. @base
- * receives the new base, summed over slots.
+ * receives the new base, summed over slots. Returns EBUSY if the event cannot be read now.
  */
-void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base)
+int tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base)
 {
 	unsigned int i;
+	int err;
 
 	lockdep_assert_held(&a->lock);
-	if (a->ev)
-		tally_event_read_each(a->ev, a->last);
+	err = a->ev ? read_each(a, a->last) : 0;
+	if (err)
+		return err;
 	for (i = 0; i < a->nr_slots; i++)
 		a->base[i].value = a->last[i].value;
 	a->told = 0;
 	tally_attachment_base(a, base);
+	return 0;
 }
 
 static struct tally_attachment *take_first(struct tally_event *ev)

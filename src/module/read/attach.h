@@ -19,6 +19,7 @@ struct tally_totals;
  * @nr_slots: number of slots of the event's counter
  * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
  * @on_all_cpus: the event counts on all CPUs
+ * @may_fall: the event may be a gauge, as some PMUs have them that perf knows by a file only
  * @ending: the event is being released, and tally_detach() waits
  * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (read/page.h). Set before tally_attach().
@@ -27,7 +28,8 @@ struct tally_totals;
  * @base: count of each slot when the reader attached, 0 with @total; its value when the reader
  *	last reset it
  * @last: count of each slot when the event was released
- * @told: largest value that was returned since @base, so that no later one is smaller
+ * @told: largest value that was returned since @base, so that no later one is smaller; unused if
+ *	@may_fall
  * @state: state of the event when it was released
  * @gone: called in process context when the event is released, before it is freed
  */
@@ -39,6 +41,7 @@ struct tally_attachment {
 	unsigned int nr_slots;
 	int cpu;
 	bool on_all_cpus;
+	bool may_fall;
 	bool ending;
 	bool quiet;
 	bool total;
@@ -52,11 +55,11 @@ struct tally_attachment {
 int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		 int (*may)(const struct tally_event *ev));
 void tally_detach(struct tally_attachment *a);
-bool tally_attachment_read(struct tally_attachment *a, struct tally_count *count);
+int tally_attachment_read(struct tally_attachment *a, struct tally_count *count, bool *there);
 int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 			      struct tally_count *count, bool *there);
 void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base);
-void tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base);
+int tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base);
 void tally_attachments_end(struct tally_event *ev);
 
 #endif /* TALLY_ATTACH_H */

@@ -7,15 +7,19 @@
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "compat.h"
+#include "counter/cpus.h"
 #include "event/event.h"
 #include "event/silent.h"
+#include "read/local.h"
 #include "read/read.h"
 
 /* Returns the event's part of a slot as of the last tally_counter_look(). */
@@ -144,17 +148,69 @@ static __always_inline void read_all(struct tally_event *ev, bool whole,
 	read_locked(ev, whole, count, estimate);
 }
 
-/* Whether perf has the events of the counter's task locked. */
-static bool is_held(const struct tally_counter *c)
-{
-	const struct perf_event *event;
-	bool held = false;
+/**
+ * struct attempt - a read without a lock
+ * @ev: the event
+ * @whole: resets of the event are ignored
+ * @count: receives the count
+ * @err: error of the read, or 0
+ */
+struct attempt {
+	struct tally_event *ev;
+	bool whole;
+	struct tally_count *count;
+	int err;
+};
 
+/* Runs in interrupt on the CPU where the event is counting, and its task is running. */
+static void read_there(void *data)
+{
+	struct attempt *a = data;
+
+	a->err = tally_local_read(a->ev, smp_processor_id(), false, a->whole, local_clock(),
+				  a->count);
+}
+
+static int read_at_rest(struct attempt *a)
+{
+	struct tally_count *count = a->count;
+	enum tally_state state;
+	struct tally_totals t;
+	int err;
+
+	local_irq_disable();
+	err = tally_event_peek(a->ev, 0, a->whole, -1, &t, &state);
+	count->state = tally_event_state_now(a->ev);
+	local_irq_enable();
+	if (err)
+		return err;
+	count->value = t.value;
+	count->enabled_ns = t.enabled;
+	count->running_ns = t.running;
+	return 0;
+}
+
+/*
+ * Reads an event of a task without a lock, where it is counting or at rest. Returns EAGAIN if it
+ * moves meanwhile, EOPNOTSUPP if it is inherited: perf alone finds the events of children.
+ */
+static int read_unlocked(struct attempt *a)
+{
+	struct tally_counter *c = a->ev->counter;
+	int cpu;
+
+	if (c->attr.inherit)
+		return -EOPNOTSUPP;
+	if (!read_at_rest(a))
+		return 0;
 	rcu_read_lock();
-	tally_slot_for_each(&c->slots[0], event)
-		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
+	cpu = tally_slot_oncpu(&c->slots[0]);
 	rcu_read_unlock();
-	return held;
+	a->err = -EAGAIN;
+	/* A CPU that has gone has let the task go, too. */
+	if (cpu >= 0 && smp_call_function_single(cpu, read_there, a, true))
+		return -EAGAIN;
+	return a->err;
 }
 
 /* For how long a read is tried, in nanoseconds. A list may have very many such events. */
@@ -163,31 +219,37 @@ static bool is_held(const struct tally_counter *c)
 /**
  * tally_event_try_read - read the sum of all slots of an event that may be anybody's
  * @ev: the event
+ * @whole: resets of the event are ignored
  * @count: receives the count, or after an error only the state
- * @estimate: receives the count as tally_event_read_scaled() returns it
+ * @estimate: receives the count as tally_event_read_scaled() returns it; may be NULL
  *
  * A program can keep perf from the events of its own tasks for any time, and with that a read
- * of them. So an event of a task is tried for 10 milliseconds.
+ * of them by perf. So an event of a task is read without perf; if it is inherited, by perf when
+ * nobody has its events locked. That is tried for 10 milliseconds.
  *
  * Context: Process context, may sleep.
  * Return: 0; EBUSY if the event cannot be read now.
  */
-int tally_event_try_read(struct tally_event *ev, struct tally_count *count, u64 *estimate)
+int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count *count,
+			 u64 *estimate)
 {
+	struct attempt a = { .ev = ev, .whole = whole, .count = count };
 	struct tally_counter *c = ev->counter;
 	u64 end = ktime_get_ns() + READ_TRY;
 
 	if (!c->target.task) {
-		read_all(ev, false, count, estimate);
+		read_all(ev, whole, count, estimate);
 		return 0;
 	}
 	do {
-		if (mutex_trylock(&c->lock)) {
-			if (!is_held(c)) {
-				read_locked(ev, false, count, estimate);
-				return 0;
-			}
-			mutex_unlock(&c->lock);
+		if (!read_unlocked(&a)) {
+			if (estimate)
+				*estimate = tally_count_scaled(count);
+			return 0;
+		}
+		if (tally_counter_trylock(c)) {
+			read_locked(ev, whole, count, estimate);
+			return 0;
 		}
 		usleep_range(500, 1000);
 	} while (ktime_get_ns() < end && !fatal_signal_pending(current));
@@ -221,12 +283,6 @@ u64 tally_event_read_gauge(struct tally_event *ev)
 			sum += s->now.value - s->bank.value;
 	mutex_unlock(&c->lock);
 	return sum;
-}
-
-/* As tally_event_read_all(), but resets of the event are ignored. */
-void tally_event_read_whole(struct tally_event *ev, struct tally_count *count)
-{
-	read_all(ev, true, count, NULL);
 }
 
 /* Reads each slot, all by one look. Resets of the event are ignored. */

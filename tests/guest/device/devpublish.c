@@ -171,18 +171,6 @@ static void wait_for_order(const char *done)
 		err(2, "no order");
 }
 
-static int fdinfo(int fd)
-{
-	char path[64], text[256];
-	int info, got;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	info = open(path, O_RDONLY);
-	got = read(info, text, sizeof(text));
-	close(info);
-	return got > 0;
-}
-
 static void test_reader(char **arguments)
 {
 	int n = atoi(arguments[1]), i, fd, failed = 0;

@@ -3,6 +3,8 @@
  * devwaits others: calls that have nothing to do with the task of the event "one", whose events
  * perf has locked. Each one ends. The event "all" is anybody's.
  * devwaits reads NAME: attaches to an event, and reads it.
+ * devwaits floods PID: makes events of a task that are off after their first overflow, and keeps
+ * them to the end of standard input.
  * devwaits file PID: a file of a task is read when a byte comes, and the task's end is waited for.
  *
  * Each call is made by a process of its own: one that waits for perf cannot be ended.
@@ -124,6 +126,37 @@ static int attaches(void)
 	return fd < 0 || value_of(fd) == ~0ULL || polled_for(fd, 0) ? -1 : close(fd);
 }
 
+/* The event whose task has perf busy can be read all the same. */
+static int attaches_to_one(void)
+{
+	struct tally_value value;
+	int fd = attach_to("one");
+
+	return fd < 0 || value_of(fd) == ~0ULL || read_first(fd, -1, &value) ||
+	       ioctl(fd, PERF_EVENT_IOC_RESET, 0) || !fdinfo(fd) ? -1 : close(fd);
+}
+
+/* The event goes off after its first overflow, which a work does. */
+static int limits(void)
+{
+	uint64_t end = now_ns() + 30000000000ULL;
+	struct tally_value value;
+	int fd;
+
+	usual();
+	attr.sample_period = 1;
+	fd = open_it();
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_REFRESH, 1))
+		return -1;
+	touch(1);
+	do {
+		wait_ms(1);
+		if (read_first(fd, -1, &value))
+			return -1;
+	} while (value.state != TALLY_IS_OFF && now_ns() < end);
+	return value.state == TALLY_IS_OFF ? close(fd) : -1;
+}
+
 static int line(void)
 {
 	return line_it(TALLY_LINE_CREATE, "page-faults cpu=0 name=goes") ||
@@ -190,6 +223,8 @@ static const struct {
 	{ "a page of counts", shows_page },
 	{ "poll(2) at the end of a task", ends },
 	{ "ATTACH, read(2), poll(2)", attaches },
+	{ "ATTACH, read(2), READ, RESET, fdinfo of its event", attaches_to_one },
+	{ "REFRESH", limits },
 	{ "LINE: CREATE, DISABLE, ENABLE, REMOVE", line },
 	{ "LINE: a set", line_set },
 	{ "LINE: REMOVE, with a reader", releases },
@@ -240,6 +275,27 @@ static void reads(char **arguments)
 	tell(fd >= 0 && value_of(fd) != ~0ULL, "%s is read", arguments[0]);
 }
 
+#define FLOOD	300
+
+static void floods(char **arguments)
+{
+	char c;
+	int i, fd;
+
+	for (i = 0; i < FLOOD; i++) {
+		usual();
+		o.pid = atoi(arguments[0]);
+		attr.sample_period = 1;
+		fd = open_it();
+		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_REFRESH, 1))
+			break;
+	}
+	tell(i == FLOOD, "%d events with a limit", i);
+	fflush(stdout);
+	if (read(0, &c, 1) < 0)
+		err(2, "standard input");
+}
+
 static void file_of(char **arguments)
 {
 	char c;
@@ -261,6 +317,7 @@ int main(int argc, char **argv)
 		{ "others", .run = others },
 		{ "file", .arguments = 1, .with = file_of },
 		{ "reads", .arguments = 1, .with = reads },
+		{ "floods", .arguments = 1, .with = floods },
 		{ }
 	};
 

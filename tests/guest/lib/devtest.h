@@ -176,6 +176,19 @@ static inline int attach_to(const char *name)
 	return ioctl(device, TALLY_IOC_ATTACH, &at);
 }
 
+/* Whether the kernel has something to say of a file. */
+static inline int fdinfo(int fd)
+{
+	char path[64], text[256];
+	int info, got;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY);
+	got = read(info, text, sizeof(text));
+	close(info);
+	return got > 0;
+}
+
 /* TALLY_IOC_LINE with a line or a name. */
 static inline int line_it(unsigned int op, const char *line)
 {
