@@ -19,6 +19,7 @@
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "builder/builder.h"
+#include "counter/cpus.h"
 #include "counter/reload.h"
 #include "compat.h"
 #include "event/control.h"
@@ -29,6 +30,13 @@
 
 /* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
 static struct workqueue_struct *control_wq;
+
+/*
+ * A work that finds perf busy with the events of its task comes again, after at most so many
+ * jiffies. The task's user decides how long perf is busy, and the queue has room for a number of
+ * works of all users: so none of them waits.
+ */
+#define AGAIN_MOST	(HZ / 10)
 
 /*
  * Switches the slots of CPUs off where the event overflowed too often. @resume is queued
@@ -63,7 +71,10 @@ static void resume(struct work_struct *work)
 	struct tally_overflow_cpu *oc;
 	int cpu;
 
-	mutex_lock(&c->lock);
+	if (!tally_counter_trylock(c)) {
+		queue_delayed_work(control_wq, &of->resume, AGAIN_MOST);
+		return;
+	}
 	for_each_possible_cpu(cpu) {
 		oc = per_cpu_ptr(of->cpus, cpu);
 		if (!READ_ONCE(oc->paused))
@@ -100,12 +111,17 @@ static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 
 static void control(struct work_struct *work)
 {
-	struct tally_overflow *of = container_of(work, struct tally_overflow,
+	struct tally_overflow *of = container_of(to_delayed_work(work), struct tally_overflow,
 						 control);
 	struct tally_event *ev = of->ev;
 	struct tally_counter *c = ev->counter;
 
-	mutex_lock(&c->lock);
+	if (!tally_counter_trylock(c)) {
+		of->again = clamp(2 * of->again, 1U, (unsigned int)AGAIN_MOST);
+		queue_delayed_work(control_wq, &of->control, of->again);
+		return;
+	}
+	of->again = 0;
 	if (of->closing)
 		goto unlock;
 	if (ev->on && READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
@@ -128,13 +144,13 @@ static void kicked(struct irq_work *work)
 	struct tally_overflow *of = container_of(work, struct tally_overflow,
 						 kick);
 
-	queue_work(control_wq, &of->control);
+	queue_delayed_work(control_wq, &of->control, 0);
 }
 
 void tally_control_setup(struct tally_overflow *of)
 {
 	of->kick = IRQ_WORK_INIT_HARD(kicked);
-	INIT_WORK(&of->control, control);
+	INIT_DELAYED_WORK(&of->control, control);
 	INIT_DELAYED_WORK(&of->resume, resume);
 }
 
@@ -142,7 +158,7 @@ void tally_control_setup(struct tally_overflow *of)
 void tally_control_cancel(struct tally_overflow *of)
 {
 	irq_work_sync(&of->kick);
-	cancel_work_sync(&of->control);
+	cancel_delayed_work_sync(&of->control);
 	cancel_delayed_work_sync(&of->resume);
 }
 

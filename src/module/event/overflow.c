@@ -77,7 +77,7 @@ void tally_overflow_kick(struct tally_overflow *of)
 {
 	/* A work that is still pending here sees what the caller changed. */
 	smp_mb();
-	if (!work_pending(&of->control))
+	if (!delayed_work_pending(&of->control))
 		irq_work_queue(&of->kick);
 }
 

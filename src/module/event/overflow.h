@@ -131,6 +131,7 @@ struct tally_overflow_cpu {
  * @work: handler in process context
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
+ * @again: after so many jiffies @control came again, as it found perf busy; used by it alone
  * @resume: ends pauses
  * @limits_next: @left is for the next time that the event is enabled; written under
  *	tally_counter::lock
@@ -160,7 +161,8 @@ struct tally_overflow {
 	struct tally_handler irq;
 	struct tally_handler work;
 	struct irq_work kick;
-	struct work_struct control;
+	struct delayed_work control;
+	unsigned int again;
 	struct delayed_work resume;
 	bool limits_next;
 	bool closing;

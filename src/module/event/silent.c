@@ -50,6 +50,9 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
 	/* perf's event overflows at each record. */
 	if (ev->filter)
 		return READ_ONCE(ev->overflow->filter_period);
+	/* Or, once the budget of a window is used up, not at all. */
+	if (ev->windows)
+		return ev->attr.sample_period;
 	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
 	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
 }
