@@ -297,6 +297,7 @@ static int try_only(struct tally_event *ev, struct tally_builder *b)
 	mutex_lock(&c->lock);
 	tally_counter_off(c);
 	mutex_unlock(&c->lock);
+	tally_windows_begun(ev->windows);
 	return err;
 }
 

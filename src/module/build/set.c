@@ -23,6 +23,7 @@
 #include "read/publish.h"
 #include "event/registry.h"
 #include "read/window.h"
+#include "read/windows.h"
 #include "build/set.h"
 
 /* Guards @sets. */
@@ -179,6 +180,7 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 		mutex_lock(&c->lock);
 		tally_counter_off(c);
 		mutex_unlock(&c->lock);
+		tally_windows_begun(set->members[i]->windows);
 	}
 	return err;
 }

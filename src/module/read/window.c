@@ -22,6 +22,7 @@
 #include "event/overflow.h"
 #include "read/read.h"
 #include "read/window.h"
+#include "read/windows.h"
 
 /* ---- results of a look ---- */
 
@@ -155,6 +156,8 @@ int tally_set_on(struct tally_set *set, u64 members)
 		if (ev->on)
 			tally_event_open(ev);
 		mutex_unlock(&ev->counter->lock);
+		/* perf's event was on before. */
+		tally_windows_begun(ev->windows);
 		/* The member does not count at the beginning of the window. */
 		if (was_throttled(set, i))
 			set->throttled[i] = U64_MAX;

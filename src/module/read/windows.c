@@ -3,15 +3,17 @@
  * Budgets: how much an event may count on a CPU in a window of time.
  *
  * perf's event has a period of one more than the budget, which begins with the window. So its
- * first overflow says that the budget is used up: it is the only one in this window that is
- * delivered. When the window ends, a timer of the CPU begins a new period of perf's event on the
- * spot, in hard interrupt. No thread has a part in that, so a real-time task cannot hold it up.
+ * first overflow says that the budget is used up. The next period is one that no window reaches
+ * the end of: else an event far above its budget would overflow on and on, until perf throttles
+ * it. When the window ends, a timer of the CPU begins a new period of perf's event on the spot, in
+ * hard interrupt. No thread has a part in that, so a real-time task cannot hold it up.
  * Each CPU has one timer for all budgets with windows of the same length.
  *
  * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC, and have the
  * quotient, plus 1, for a number. So the number goes on while a CPU is offline, or if the timer
  * is late.
  */
+#include <linux/bits.h>
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/math64.h>
@@ -126,6 +128,23 @@ static bool is_exceeded(const struct tally_windows *w, const struct tally_window
 	return used > (s64)w->most;
 }
 
+/* The period of perf's event in the rest of a window whose budget is used up */
+#define NEVER	BIT_ULL(62)
+
+/*
+ * Keeps perf's event from overflowing until the next window. Some drivers have begun the next
+ * period before they call the callback: then there is one more overflow. begin() gives the period
+ * back, but not to events for each kind of core; and a filter looks at each overflow.
+ */
+static void put_off(const struct tally_windows *w, int cpu)
+{
+	struct tally_slot *s = &w->ev->counter->slots[cpu & w->ev->slot_mask];
+	struct perf_event *event = tally_slot_here(s, cpu);
+
+	if (event && !s->others && !w->ev->filter)
+		WRITE_ONCE(event->hw.sample_period, NEVER);
+}
+
 static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
 {
 	u64 n = wc->exceeded;
@@ -134,6 +153,13 @@ static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
 	WRITE_ONCE(wc->exceeded, n + 1);
 	atomic64_inc(&w->exceeded);
 	irq_work_queue(&w->wake);
+}
+
+/* Returns the period for perf's event in a new window; 0 if put_off() leaves it as it is. */
+static u64 period_of(const struct tally_windows *w, int cpu)
+{
+	return w->ev->counter->slots[cpu & w->ev->slot_mask].others || w->ev->filter ?
+	       0 : w->most + 1;
 }
 
 /* How often a count is read until no window has ended meanwhile. */
@@ -167,7 +193,7 @@ static void begin(struct tally_windows *w, int cpu)
 		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
-	wc->whole = tally_reload_here(w->ev->counter, cpu, 0) >= 0;
+	WRITE_ONCE(wc->whole, tally_reload_here(w->ev->counter, cpu, period_of(w, cpu)) >= 0);
 	over = false;
 out:
 	barrier();
@@ -311,7 +337,7 @@ int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
 	w->ev = ev;
 	w->most = most;
 	w->ns = window_ns;
-	w->exact = !tally_counter_interrupts(ev->counter);
+	w->clock = tally_attr_is_clock(&ev->attr);
 	init_irq_work(&w->wake, wake);
 	mutex_lock(&lengths_lock);
 	w->length = length_get(window_ns);
@@ -366,10 +392,10 @@ void tally_windows_repair(void)
  * tally_windows_exceed - note that the budget of this CPU's window is used up
  * @w: the budget
  *
- * perf may not have begun the period with the window: while it throttles the event, or if the
- * timer is late. Then the overflow proves nothing, and the count decides. Software events are
- * exact, and the timer may come between perf's count and its period: there the count decides, too.
- * A clock is not: perf's timer and the count have different clocks.
+ * perf may not have begun the period with the window: while it throttles the event, if the timer
+ * is late, or if the event was off before. Then the overflow proves nothing. The count does, which
+ * perf has brought up to date. That of a clock may be a little short of the period, as perf's timer
+ * has another clock: there the overflow is believed if the period began with the window.
  *
  * Context: Any context; called by perf's callback.
  * Return: whether the budget is used up, and was not at the last call in this window.
@@ -386,18 +412,42 @@ bool tally_windows_exceed(struct tally_windows *w)
 	wc = this_cpu_ptr(w->cpus);
 	number = number_at(ktime_get_mono_fast_ns(), w->ns);
 	exceeded = !READ_ONCE(wc->over) && wc->first;
-	if (exceeded && (w->exact || !wc->whole || number != wc->number))
+	if (exceeded && (!w->clock || !READ_ONCE(wc->whole) || number != wc->number))
 		exceeded = count_here(w->ev, raw_smp_processor_id(), false, &value) &&
 			   is_exceeded(w, wc, number, value);
 	/* Another overflow may interrupt this one. */
 	exceeded = exceeded && !xchg(&wc->over, true);
-	if (exceeded)
+	if (exceeded) {
 		exceed(w, wc);
+		put_off(w, raw_smp_processor_id());
+	}
 	local_irq_restore(flags);
 	return exceeded;
 }
 
-/* Returns what the event counted in the present window of any CPU. May sleep. */
+/**
+ * tally_windows_begun - note that perf's event has run, or not, without tally's
+ * @w: the budget; NULL is ignored
+ *
+ * The period of perf's event has not begun with the window then.
+ *
+ * Context: Process context.
+ */
+void tally_windows_begun(struct tally_windows *w)
+{
+	int cpu;
+
+	if (!w)
+		return;
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(w->cpus, cpu)->whole, false);
+}
+
+/*
+ * Finds what the event counted in the present window of any CPU; 0 if that is offline. May sleep.
+ * Returns ENODEV for a CPU that the PMU does not serve, ENODATA if the event counts nothing there
+ * because of an error.
+ */
 int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 {
 	struct tally_window_cpu *wc = per_cpu_ptr(ev->windows->cpus, cpu);
@@ -406,8 +456,13 @@ int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 	int err;
 
 	err = tally_event_read_slot(ev, cpu & ev->slot_mask, true, &count);
+	*used = 0;
 	if (err)
 		return err;
+	if (count.state == TALLY_STATE_ERROR)
+		return -ENODATA;
+	if (count.state == TALLY_STATE_OFFLINE)
+		return 0;
 	/* The window has ended meanwhile: what it counted is counted in the next one. */
 	if (base != READ_ONCE(wc->base))
 		base = READ_ONCE(wc->base);
@@ -417,7 +472,8 @@ int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 
 static bool has_cpu(const struct tally_event *ev, int cpu)
 {
-	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->windows, cpu);
+	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->windows, cpu) &&
+	       tally_counter_serves(ev->counter, cpu & ev->slot_mask);
 }
 
 int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats)

@@ -17,15 +17,15 @@ struct window_length;
  * @number: number of the window that goes on; written by the timer
  * @first: number of the first window
  * @base: what the event had counted on the CPU when the window began; written by the timer
- * @whole: perf begins a period with this window; written by the timer
+ * @whole: perf has begun a period with this window; set by the timer, cleared by any CPU
  * @over: the budget of this window is used up, or the timer is at work; set by the callback and
  *	the timer, cleared by the timer
  * @exceeded: number of windows whose budget was used up; written by the callback, or by the
  *	timer if the callback comes late
  * @latest: numbers of the latest of these windows; of the nth one at n % TALLY_BUDGET_LATEST
  *
- * Written on the CPU of the windows only, with interrupts disabled. The callback may come in NMI:
- * while the timer writes the other members, @over keeps it away.
+ * All but @whole are written on the CPU of the windows only, with interrupts disabled. The callback
+ * may come in NMI: while the timer writes the other members, @over keeps it away.
  */
 struct tally_window_cpu {
 	u64 number;
@@ -42,7 +42,7 @@ struct tally_window_cpu {
  * @ev: the event
  * @most: counts that are allowed in one window on each CPU
  * @ns: length of a window, in nanoseconds
- * @exact: the event overflows when it has counted the budget and 1 more, and not somewhat later
+ * @clock: the event is a clock
  * @length: the timers; those of all events with windows of this length. Only they, and who has
  *	their lock, use it: it goes with the last of these budgets, before this.
  * @node: link in the list of @length
@@ -54,7 +54,7 @@ struct tally_windows {
 	struct tally_event *ev;
 	u64 most;
 	u64 ns;
-	bool exact;
+	bool clock;
 	struct window_length *length;
 	struct list_head node;
 	struct tally_window_cpu __percpu *cpus;
@@ -69,6 +69,7 @@ void tally_windows_end(struct tally_windows *w);
 void tally_windows_free(struct tally_windows *w);
 void tally_windows_repair(void);
 bool tally_windows_exceed(struct tally_windows *w);
+void tally_windows_begun(struct tally_windows *w);
 u64 tally_windows_length(const struct tally_windows *w);
 int tally_windows_used(struct tally_event *ev, int cpu, u64 *used);
 

@@ -104,6 +104,20 @@ is "$(echo now | "$here/budget" b 0)" 'none EINVAL' 'has none of CPU 0'
 is "$(echo now | "$here/budget" b 4000)" 'none EINVAL' 'nor of a CPU that does not exist'
 is "$(remove b) $(remove plain)" 'OK OK' 'both go'
 
+# ---- after its first overflow in a window, perf's event overflows once more at most
+
+is "$(create 'cpu-clock cpu=1 budget=100000/200ms name=b')" OK 'a budget of 1/2000 of the time'
+helper "$here/load" -c 1 -b
+is "$(create 'kprobe:tally_windows_exceed cpu=1 name=calls')" OK 'its overflows are counted'
+first=$(word "$(of b 1)" 3)
+passed() { [ "$(word "$(of b 1)" 3)" -ge $((first + 5)) ]; }
+ok '5 windows pass' wait_for 60 passed
+calls=$(count calls)
+passed=$(($(word "$(of b 1)" 3) - first))
+between $passed "$calls" $((2 * passed + 4)) "in $passed windows, there are $calls overflows"
+end_helpers
+is "$(remove calls) $(remove b)" 'OK OK' 'both go'
+
 # ---- one timer for each length and CPU
 
 # A timer may move while the list is printed.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # arm64 has a PMU.
-# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=10 seconds=400
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm=--with-tool args=10 seconds=400
 #
 # budgets.sh [SECONDS]: for SECONDS (1) each, budgets of all kinds of events that are exceeded in
 # no window, or in each one. Prints how many windows were wrong. The host may keep the guest from
@@ -27,10 +27,12 @@ of() { sed -n 's/^1 //p' $tally/b/budget; }
 has_passed() { [ "$(word "$(of)" 3)" -ge $(($(word "$begin" 3) + $1)) ]; }
 # toggle N: lets the event be off for a moment until N windows have passed.
 toggle() {
+	toggles=0
 	until has_passed "$1"; do
-		echo 0 >$tally/b/enable
-		echo 1 >$tally/b/enable
+		tally disable b && tally enable b || break
+		toggles=$((toggles + 1))
 	done
+	at_least $toggles 3 "the event was disabled and enabled $toggles times"
 }
 
 # row WORD EVENT BUDGET/MILLISECONDS LOAD [COMMAND]: makes the load on CPU 1, in the cgroup, and

@@ -405,6 +405,12 @@ static void here(void *unused)
 	pmi();
 }
 
+void core_set(int cpu, u64 total)
+{
+	atomic64_set(&per_cpu(core_cpus, cpu).written, total);
+}
+EXPORT_SYMBOL_GPL(core_set);
+
 /*
  * The CPU is interrupted, so that its events overflow. The events of a caller that runs there
  * stay on the PMU in between.
@@ -414,7 +420,7 @@ int core_write(int cpu, u64 total)
 	int err;
 
 	preempt_disable();
-	atomic64_set(&per_cpu(core_cpus, cpu).written, total);
+	core_set(cpu, total);
 	err = smp_call_function_single(cpu, here, NULL, true);
 	preempt_enable();
 	return err;

@@ -31,7 +31,9 @@ int core_init(struct dentry *dir);
 void core_exit(void);
 /* Lets the sampled events of this CPU overflow, if their periods are over. Called in NMI. */
 void core_interrupt(struct pt_regs *regs);
-/* Sets the total of PMU_EVENT_WRITTEN on a CPU, and makes an interrupt there. */
+/* Sets the total of PMU_EVENT_WRITTEN on a CPU, in any context. */
+void core_set(int cpu, u64 total);
+/* The same, and makes an interrupt there. */
 int core_write(int cpu, u64 total);
 
 /* ---- uncore.c ---- */

@@ -659,6 +659,49 @@ static void test_kinds(void)
 	move(0);
 }
 
+/* ---- a budget ---- */
+
+/* Lets perf's event count once, when it is stopped. */
+static void write_once(struct pt_regs *regs)
+{
+	if (written[0])
+		return;
+	written[0] = 60;
+	core_set(0, written[0]);
+}
+
+/* A trial of a budget that is to stay disabled leaves perf's event in the middle of its period. */
+static void test_budget_after_trial(void)
+{
+	struct tally_budget_stats stats;
+	struct tally_event *ev;
+	struct tally_builder b;
+	u64 used = 0;
+
+	core_write(0, 0);
+	written[0] = 0;
+	tally_builder_parse(&b, "r1");
+	tally_builder_on_cpu(&b, 0);
+	tally_builder_budget(&b, 100, 100 * NSEC_PER_SEC);
+	tally_builder_disabled(&b);
+	tally_builder_require(&b);
+	WRITE_ONCE(pmi_hook, write_once);
+	WRITE_ONCE(pmi_functions, BIT(PMU_IN_STOP));
+	ev = tally_build(&b);
+	WRITE_ONCE(pmi_functions, 0);
+	WRITE_ONCE(pmi_hook, NULL);
+	if (!tap_ok(&tap, !IS_ERR(ev), "budget: it is built: %s", tally_builder_why(&b)))
+		return;
+	tap_is(&tap, written[0], 60, "budget: perf's event counts in its trial");
+	tap_is(&tap, tally_event_enable(ev), 0, "budget: it is enabled");
+	core_write(0, written[0] + 50);
+	tap_is(&tap, tally_event_budget_used(ev, &used), 0, "budget: a read");
+	tap_is(&tap, used, 50, "budget: half of it is used");
+	tally_event_budget(ev, 0, &stats);
+	tap_is(&tap, stats.exceeded, 0, "budget: no window is exceeded");
+	tally_event_release(ev);
+}
+
 static int __init reads_init(void)
 {
 	int err = tap_start(&tap);
@@ -675,6 +718,7 @@ static int __init reads_init(void)
 		test_pinned();
 		test_exclusive();
 		test_nmi();
+		test_budget_after_trial();
 	}
 	test_locking();
 	test_empty();
