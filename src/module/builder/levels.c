@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Levels that events of software cannot leave out, or never happen in.
+ * Levels that an event cannot leave out, or never happens in.
  *
  * perf takes any levels for such an event. It looks at the registers of the moment whether that is
  * in user space; of tracepoints and probes, only if the kernel is excluded. An event that happens
  * only in the kernel has a count of 0 in user space. Guests, the hypervisor and the idle task are
  * not told apart: the event counts all that happens in the host.
+ *
+ * Drivers of PMUs refuse what they cannot leave out, but for those of x86's cores.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -16,6 +18,7 @@
 
 enum place {
 	PLACE_UNKNOWN,
+	PLACE_UNNAMED,
 	PLACE_KERNEL,
 	PLACE_USER,
 	PLACE_BOTH,
@@ -41,7 +44,7 @@ static enum place place_of_software(u64 config)
 static enum place place_of_tracepoint(const char *system, const char *event)
 {
 	if (!event || !strcmp(system, "tracepoint"))
-		return PLACE_UNKNOWN;
+		return PLACE_UNNAMED;
 	if (!strcmp(system, "syscalls"))
 		return PLACE_BOTH;
 	return tally_tracepoint_is_uprobe(system, event) ? PLACE_USER : PLACE_KERNEL;
@@ -56,6 +59,28 @@ static enum place place_of(const struct perf_event_attr *attr, const char *syste
 		return place_of_tracepoint(system, event);
 	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe") ?
 	       PLACE_KERNEL : PLACE_UNKNOWN;
+}
+
+/* Whether the event is of x86's cores. They exist if their driver has found a PMU. */
+static bool is_of_x86(const struct perf_event_attr *attr)
+{
+	if (!IS_ENABLED(CONFIG_X86))
+		return false;
+	if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+	    attr->type == PERF_TYPE_RAW)
+		return tally_pmu_type("cpu") >= 0 || tally_pmu_type("cpu_core") >= 0;
+	return tally_pmu_is_core(attr->type);
+}
+
+/* x86's drivers have no control for the idle task, and count nothing if no level is left. */
+static const char *why_of_x86(const struct perf_event_attr *attr)
+{
+	if (attr->exclude_user && attr->exclude_kernel)
+		return "the CPU counts in user space and in the kernel, which are excluded";
+	if (attr->exclude_host && attr->exclude_guest)
+		return "the CPU counts in the host and in its guests, which are excluded";
+	return attr->exclude_idle ?
+	       "the CPU counts in the idle task, too, which its driver cannot exclude" : NULL;
 }
 
 /**
@@ -77,8 +102,12 @@ const char *tally_levels_why(const struct perf_event_attr *attr, const char *sys
 	if (!attr->exclude_user && !attr->exclude_kernel && !attr->exclude_host &&
 	    !attr->exclude_idle)
 		return NULL;
+	if (is_of_x86(attr))
+		return why_of_x86(attr);
 	place = place_of(attr, system, event);
-	if (place == PLACE_UNKNOWN)
+	if (place == PLACE_UNNAMED && attr->exclude_kernel)
+		return "of a tracepoint by its number, the kernel is not excluded: give its name";
+	if (place == PLACE_UNKNOWN || place == PLACE_UNNAMED)
 		return NULL;
 	if (attr->exclude_host)
 		return "the event happens only in the host, which is excluded";
