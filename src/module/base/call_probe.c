@@ -204,10 +204,9 @@ void tally_call_probe_again(struct tally_call_probe *probe, const char *symbol)
 	tally_call_probe_stop(probe);
 	missed = tally_call_probe_missed(probe);
 	WRITE_ONCE(probe->before, missed | TALLY_CALL_PROBE_LOST);
-	/* Before the kretprobe's own number is 0 again; pairs with tally_call_probe_missed(). */
-	smp_wmb();
+	smp_wmb(); /* before the kretprobe's own number is 0 again; tally_call_probe_missed() */
 	if (!start_kretprobe(probe, symbol))
-		smp_store_release(&probe->before, missed);
+		smp_store_release(&probe->before, missed); /* after that number */
 }
 
 /**
@@ -240,10 +239,9 @@ u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 	if (probe->by_fprobe)
 		return fprobe_missed(probe);
 	do {
-		before = smp_load_acquire(&probe->before);
+		before = smp_load_acquire(&probe->before); /* tally_call_probe_again() */
 		missed = before & TALLY_CALL_PROBE_LOST ? 0 : kretprobe_missed(probe);
-		/* A number that is 0 again is not of the time of @before. */
-		smp_rmb();
+		smp_rmb(); /* a number that is 0 again is not of the time of @before */
 	} while (before != READ_ONCE(probe->before));
 	return (before & ~TALLY_CALL_PROBE_LOST) + missed;
 }
