@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # arm64 has a PMU.
-# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm=--with-tool args=10 seconds=400
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=10 seconds=400
 #
 # budgets.sh [SECONDS]: for SECONDS (1) each, budgets of all kinds of events that are exceeded in
 # no window, or in each one. Prints how many windows were wrong. The host may keep the guest from

@@ -4,10 +4,10 @@
 # perf is compared, and it differs between 6.1 and 6.12. debian-6.12-arm64 has a PMU, whose
 # counts are the same on every run with icount.
 # test: on=debian-6.12,debian-6.1 args=1000 seconds=15
-# all: on=debian-6.12-arm64 vm="--icount --smp 4" args=200 seconds=30
+# all: on=debian-6.12-arm64 vm="--icount --smp 4 --with-tool" args=200 seconds=30
 # all: on=debug-x86_64 vm=--no-leak-scan args=200 seconds=40
 # soak: on=debug-rt,debug-kcsan,debian-7 args=1000 seconds=200
-# soak: on=debug-arm64 vm="--icount --smp 4" args=1000 seconds=200
+# soak: on=debug-arm64 vm="--icount --smp 4 --with-tool" args=1000 seconds=200
 #
 # cgroups.sh [MOVES]: events of cgroups beside perf's: counts, moves of tasks, samples; a
 # cgroup that is removed, and CPU hotplug.
