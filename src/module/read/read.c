@@ -224,8 +224,9 @@ static int read_unlocked(struct attempt *a)
  * @estimate: receives the count as tally_event_read_scaled() returns it; may be NULL
  *
  * A program can keep perf from the events of its own tasks for any time, and with that a read
- * of them by perf. So an event of a task is read without perf; if it is inherited, by perf when
- * nobody has its events locked. That is tried for 10 milliseconds.
+ * of them by perf. So an event of a task is read without perf. Perf reads it if it is inherited, and
+ * one with hardware's overflows, as these may be missing (event/silent.c); but only when nobody has
+ * the task's events locked. That is tried for 10 milliseconds.
  *
  * Context: Process context, may sleep.
  * Return: 0; EBUSY if the event cannot be read now.
@@ -235,6 +236,7 @@ int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count 
 {
 	struct attempt a = { .ev = ev, .whole = whole, .count = count };
 	struct tally_counter *c = ev->counter;
+	bool by_perf = c->attr.inherit || (ev->overflow && !c->slots[0].software);
 	u64 end = ktime_get_ns() + READ_TRY;
 
 	if (!c->target.task) {
@@ -242,15 +244,16 @@ int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count 
 		return 0;
 	}
 	do {
+		if (by_perf && tally_counter_trylock(c)) {
+			read_locked(ev, whole, count, estimate);
+			return 0;
+		}
 		if (!read_unlocked(&a)) {
 			if (estimate)
 				*estimate = tally_count_scaled(count);
 			return 0;
 		}
-		if (tally_counter_trylock(c)) {
-			read_locked(ev, whole, count, estimate);
-			return 0;
-		}
+		by_perf = true;
 		usleep_range(500, 1000);
 	} while (ktime_get_ns() < end && !fatal_signal_pending(current));
 	memset(count, 0, sizeof(*count));
