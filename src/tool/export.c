@@ -454,7 +454,7 @@ static int systemd_socket(void)
 }
 
 /* Serves until a signal ends it. All clients share one thread. */
-static int serve(struct export *e, const sigset_t *set)
+static int serve(struct export *e, sigset_t *set)
 {
 	const char *address = e->address ? e->address : USUAL_ADDRESS;
 	const char *path = strncmp(address, "unix:", 5) ? NULL : address + 5;
@@ -474,9 +474,14 @@ static int serve(struct export *e, const sigset_t *set)
 				  MHD_OPTION_NOTIFY_CONNECTION, on_client, e, MHD_OPTION_END);
 	if (!daemon)
 		die("the HTTP server cannot be started: %s", strerror(errno));
+	allow_signals();
 	say("serving /metrics");
-	while (sigtimedwait(set, NULL, &second) < 0)
+	block_signals(set);
+	while (!tool_stopped && sigtimedwait(set, NULL, &second) < 0)
 		end_old_clients(e);
+	/* The server's thread may wait for the reader of a message: the next signal ends both. */
+	tool_stopped = 1;
+	allow_signals();
 	/* systemd still listens on its socket, so the server must not shut it down. */
 	MHD_quiesce_daemon(daemon);
 	MHD_stop_daemon(daemon);
@@ -530,13 +535,16 @@ static void write_file(struct export *e)
 	free(name);
 }
 
-static int write_files(struct export *e, const sigset_t *set)
+static int write_files(struct export *e, sigset_t *set)
 {
 	struct timespec interval = { .tv_sec = e->interval };
 
-	do
+	do {
+		/* The disk may be one of a network, and answer late. */
+		allow_signals();
 		write_file(e);
-	while (sigtimedwait(set, NULL, &interval) < 0);
+		block_signals(set);
+	} while (!tool_stopped && sigtimedwait(set, NULL, &interval) < 0);
 	return 0;
 }
 
@@ -559,14 +567,17 @@ int command_export(int argc, char **argv)
 
 	parse_arguments(&argp, argc, argv, 0, &e);
 	e.events.device = device_or_die();
+	if (e.once) {
+		write_metrics(&e, stdout, true);
+		goto out;
+	}
 	block_signals(&set);
 	signal(SIGPIPE, SIG_IGN);
-	if (e.once)
-		write_metrics(&e, stdout, true);
-	else if (e.textfile)
+	if (e.textfile)
 		status = write_files(&e, &set);
 	else
 		status = serve(&e, &set);
+out:
 	running_free(&e.events);
 	close(e.events.device);
 	return status;

@@ -11,6 +11,7 @@
 
 const char *tool_name = "tally";
 sigset_t tool_mask;
+volatile sig_atomic_t tool_stopped;
 
 static void print(const char *format, va_list arguments)
 {
@@ -182,6 +183,14 @@ static bool is_ignored(int signal)
 	return sigaction(signal, NULL, &old) || old.sa_handler == SIG_IGN;
 }
 
+void stop_tool(int number)
+{
+	if (++tool_stopped < 2)
+		return;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 void catch_signals(const struct sigaction *action)
 {
 	size_t i;
@@ -200,7 +209,7 @@ void uncatch_signals(void)
 			signal(ends[i], SIG_DFL);
 }
 
-void block_signals(sigset_t *set)
+static void change_mask(int how, sigset_t *set)
 {
 	size_t i;
 
@@ -208,7 +217,21 @@ void block_signals(sigset_t *set)
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (!is_ignored(ends[i]))
 			sigaddset(set, ends[i]);
-	sigprocmask(SIG_BLOCK, set, NULL);
+	sigprocmask(how, set, NULL);
+}
+
+void block_signals(sigset_t *set)
+{
+	change_mask(SIG_BLOCK, set);
+}
+
+void allow_signals(void)
+{
+	const struct sigaction action = { .sa_handler = stop_tool, .sa_flags = SA_RESTART };
+	sigset_t set;
+
+	catch_signals(&action);
+	change_mask(SIG_UNBLOCK, &set);
 }
 
 /* The limit of before; all zero if it was not raised. */

@@ -72,8 +72,6 @@ struct stat {
 	double user, sys;
 };
 
-static volatile sig_atomic_t stopped;
-
 static void add_list(struct stat *s, struct argp_state *state, const char *text, int is_pfm)
 {
 	if (s->nr_lists == (int)(sizeof(s->lists) / sizeof(s->lists[0])))
@@ -265,6 +263,16 @@ static void take_interval(struct stat *s)
 		memcpy(&s->now[r * nr], c->rows[r].totals, nr * sizeof(*s->now));
 }
 
+/* Prints something while no signal is waited for: the reader of the output may not read. */
+static void print(const struct stat_print *p, void (*what)(const struct stat_print *p))
+{
+	sigset_t set;
+
+	allow_signals();
+	what(p);
+	block_signals(&set);
+}
+
 static struct stat_print print_of(struct stat *s)
 {
 	struct stat_print p = {
@@ -303,8 +311,8 @@ static bool wait_for_delay(const struct stat *s, const sigset_t *set, pid_t pid)
 	int signal;
 
 	while ((signal = wait_until(set, until))) {
-		stopped |= signal != SIGCHLD;
-		if (stopped || has_ended(pid))
+		tool_stopped |= signal != SIGCHLD;
+		if (tool_stopped || has_ended(pid))
 			return false;
 	}
 	return true;
@@ -330,12 +338,12 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 	long nr = 0;
 	int signal;
 
-	for (;;) {
+	while (!tool_stopped) {
 		__u64 look = tasks && pid < 0 ? now_ns() + 500000000 : 0;
 
 		signal = wait_until(set, earlier(limit, earlier(look, step ? next : 0)));
-		stopped |= signal && signal != SIGCHLD;
-		if (stopped || (signal == SIGCHLD && has_ended(pid)) ||
+		tool_stopped |= signal && signal != SIGCHLD;
+		if (tool_stopped || (signal == SIGCHLD && has_ended(pid)) ||
 		    (!signal && look && counters_exited(&s->counters)))
 			return;
 		now = now_ns();
@@ -348,7 +356,7 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		p = print_of(s);
 		p.at = seconds(now - begin);
 		p.elapsed = seconds(now - s->last);
-		stat_print_counts(&p);
+		print(&p, stat_print_counts);
 		s->last = now;
 		s->over = ++nr == s->intervals;
 		s->complete = s->over;
@@ -366,14 +374,14 @@ static int end_child(struct stat *s, const sigset_t *set, pid_t pid)
 	int status, signal;
 	pid_t ended;
 
-	if (stopped || s->over)
+	if (tool_stopped || s->over)
 		kill(pid, SIGTERM);
 	/* A second signal ends a command that ignores the first one. */
 	while (!(ended = wait4(pid, &status, WNOHANG, &usage))) {
 		signal = wait_until(set, 0);
 		if (signal != SIGCHLD)
-			kill(pid, stopped ? SIGKILL : SIGTERM);
-		stopped |= signal != SIGCHLD;
+			kill(pid, tool_stopped ? SIGKILL : SIGTERM);
+		tool_stopped |= signal != SIGCHLD;
 	}
 	if (ended != pid)
 		die("wait4: %s", strerror(errno));
@@ -450,7 +458,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	if (s->options.interval_ms) {
 		struct stat_print p = print_of(s);
 
-		stat_print_heading(&p);
+		print(&p, stat_print_heading);
 	}
 	s->over = false;
 	if (!s->delay_ms)
@@ -508,7 +516,7 @@ static int count(struct stat *s)
 	block_signals(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (run = 0; run < s->options.repeat && !stopped; run++) {
+	for (run = 0; run < s->options.repeat && !tool_stopped; run++) {
 		status = run_once(s, &set, &elapsed, &at);
 		if (!ratios)
 			ratios = need(calloc(s->counters.nr_rows * s->events.nr_groups + 1,
@@ -516,6 +524,7 @@ static int count(struct stat *s)
 		add_run(s, elapsed);
 		keep_ratios(s, ratios);
 	}
+	allow_signals();
 	p = print_of(s);
 	p.elapsed = elapsed;
 	p.at = at;

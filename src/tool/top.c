@@ -281,14 +281,6 @@ static bool take_key(struct top *t, int key)
 	return true;
 }
 
-static volatile sig_atomic_t ended;
-
-static void end(int signal)
-{
-	(void)signal;
-	ended = 1;
-}
-
 /* Whether the terminal has no key for ever: something can be read, and getch() had nothing. */
 static bool is_gone(void)
 {
@@ -320,7 +312,7 @@ static void show(struct top *t)
 		draw(t);
 		timeout((next - now) / 1000000 + 1);
 		key = getch();
-		if (ended || (key == ERR && is_gone()) || !take_key(t, key))
+		if (tool_stopped || (key == ERR && is_gone()) || !take_key(t, key))
 			return;
 		/* ncurses has the new size with KEY_RESIZE. */
 		if (key == KEY_RESIZE)
@@ -337,7 +329,7 @@ static void restore(void)
 
 static int run(struct top *t)
 {
-	struct sigaction action = { .sa_handler = end };
+	struct sigaction action = { .sa_handler = stop_tool };
 	SCREEN *screen;
 
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
@@ -351,9 +343,7 @@ static int run(struct top *t)
 		    getenv("TERM") ? getenv("TERM") : "");
 		return STATUS_FAILED;
 	}
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	catch_signals(&action);
 	set_escdelay(25);
 	cbreak();
 	noecho();

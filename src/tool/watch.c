@@ -46,12 +46,14 @@ struct watch {
 	long passed;
 };
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, runs_command;
 
 static void stop(int signal)
 {
-	(void)signal;
 	stopped++;
+	/* A second signal is for the command, if one runs. */
+	if (!runs_command)
+		stop_tool(signal);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -193,12 +195,14 @@ static void run_command(const struct watch *w, const char *value)
 		say("%s: %s", w->targets.command[0], strerror(errno));
 		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
 	}
+	runs_command = true;
 	while (!waitpid(pid, NULL, WNOHANG)) {
 		if (stopped > told)
 			kill(pid, told ? SIGKILL : SIGTERM);
 		told = stopped;
 		usleep(10000);
 	}
+	runs_command = false;
 }
 
 /* A scaled value has two digits behind the point, as perf stat's. */
@@ -365,7 +369,7 @@ int command_watch(int argc, char **argv)
 		       "environment.",
 	};
 	struct watch w = { .interval_ms = 1000, .counters = { .inherit = true } };
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	int device, status = 0;
 
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &w);

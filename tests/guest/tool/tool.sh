@@ -258,6 +258,19 @@ kill -HUP $begun
 wait $begun
 is "$?" 0 'the end of a terminal does'
 errs ' cs '
+# A reader that does not read is not waited for: a second signal ends the command.
+mkfifo $tmp/full
+exec 7<>$tmp/full
+tally stat -a -I 1 -x, -e cs,page-faults,cs,page-faults 2>&7 &
+begun=$!
+helpers="$helpers $begun"
+waits_for_reader() { grep -q pipe_write /proc/$begun/stack; }
+ok 'a pipe is full' wait_for 60 waits_for_reader
+kill -TERM $begun
+kill -HUP $begun
+wait $begun
+is "$?" 129 'the second signal ends what waits for its reader'
+exec 7>&-
 # More files than the soft limit.
 events=page-faults,cs,minor-faults,major-faults,cpu-migrations,cpu-clock,task-clock
 run 0 sh -c "ulimit -S -n 12; exec tally stat -e $events,$events sh -c 'ulimit -S -n'"
