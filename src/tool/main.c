@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "tool.h"
 
 static const struct {
@@ -36,13 +37,19 @@ static void usage(FILE *file)
 	fprintf(file, "\n`tally COMMAND --help' lists the options; tally(1) has the rest.\n");
 }
 
-/* Output that cannot be written, as to a full disk, is a failure. */
-static int written(int status)
+/* Output that cannot be written, as to a full disk, is a failure, also where argp exits. */
+static void check_output(int status, void *unused)
 {
+	(void)unused;
 	if (!fflush(stdout) && !ferror(stdout))
-		return status;
+		return;
 	say("standard output cannot be written");
-	return status ? status : STATUS_FAILED;
+	_exit(status ? status : STATUS_FAILED);
+}
+
+static void do_nothing(int signal)
+{
+	(void)signal;
 }
 
 int main(int argc, char **argv)
@@ -53,7 +60,11 @@ int main(int argc, char **argv)
 	argp_err_exit_status = STATUS_USAGE;
 	/* The parent may ignore ends of children. The commands wait for theirs. */
 	signal(SIGCHLD, SIG_DFL);
+	/* A file that grows too large is an error of write(2). A command gets no handler. */
+	if (signal(SIGXFSZ, do_nothing) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
 	sigprocmask(SIG_SETMASK, NULL, &tool_mask);
+	on_exit(check_output, NULL);
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_USAGE;
@@ -76,7 +87,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "tally %s", argv[1]);
 		tool_name = name;
 		argv[1] = name;
-		return written(commands[i].run(argc - 1, argv + 1));
+		return commands[i].run(argc - 1, argv + 1);
 	}
 	say("there is no command '%s'; `tally help' lists them", argv[1]);
 	return STATUS_USAGE;

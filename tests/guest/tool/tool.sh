@@ -221,8 +221,16 @@ t 0 stat -r 3 -e page-faults true
 errs '(3 runs)'
 t 1 stat -x, -o /dev/full -e cs true
 errs 'cannot be written'
-run 1 sh -c 'tally list >/dev/full'
+for c in list help --version 'list --help'; do
+	run 1 sh -c "tally $c >/dev/full"
+	errs 'standard output cannot be written'
+done
+run 1 sh -c 'tally help >&-'
+# A limit of the size of files is an error of the file, and stays for the command.
+dd if=/dev/zero of=$tmp/limited bs=1k count=4 2>/dev/null
+run 1 sh -c "ulimit -f 4; exec tally stat --append -o $tmp/limited -e cs true"
 errs 'cannot be written'
+run 153 sh -c "ulimit -f 4; exec tally stat -e cs dd if=/dev/zero of=$tmp/limited bs=8k count=1"
 # A parent that ignores the ends of its children.
 t 0 stat -e page-faults sh -c 'tally stat -e page-faults true'
 run 0 sh -c 'trap "" CHLD; exec tally stat -e page-faults true'
