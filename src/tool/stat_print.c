@@ -45,7 +45,7 @@ static double share_of(const struct line *l)
 {
 	const struct total *t = l->total;
 
-	return is_counted(l) && t->running < t->enabled ? 100.0 * t->running / t->enabled : 100;
+	return t->running < t->enabled ? 100.0 * t->running / t->enabled : 100;
 }
 
 static bool is_whole_number(const struct line *l)
