@@ -140,7 +140,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		s->options.repeat = number_argument(state, argument, 1, 1000000);
 		break;
 	case 'x':
-		s->options.separator = argument;
+		/* As perf: \t in quotes is a tab. */
+		s->options.separator = strcmp(argument, "\\t") ? argument : "\t";
 		break;
 	case 'j':
 	case KEY_JSON:

@@ -192,6 +192,8 @@ t 1 stat --attach nobody true
 remedied 'there is no such event'
 t 0 stat -a -x, -e page-faults sleep 0.1
 errs '^[0-9]*,,page-faults,[0-9]*,100.00,,$'
+t 0 stat -a -x '\t' -e page-faults true
+errs "^[0-9]*$(printf '\t\t')page-faults$(printf '\t')"
 t 0 stat --json -e page-faults true
 errs '^{ "counter-value": "[0-9.]*", "unit": "", "event": "page-faults", '
 t 0 stat -I 50 -e cs -a sleep 0.3
