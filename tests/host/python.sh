@@ -146,6 +146,8 @@ check 'an unknown metric is found' faulty 'there is no metric tally_event_droppe
 check 'a metric that is not shown is found' faulty 'tally_event_missed_total is not shown' \
 	tally_event_missed_total tally_event_lost_total
 check 'an unknown label is found' faulty 'there is no label name' '{event=~' '{name=~'
+check 'an unknown value of a label is found' faulty 'the label cpu has no value none' \
+	'cpu!=..all' 'cpu!=\\"none'
 check 'an unknown label of a legend is found' faulty 'the legend has no label core' '{{cpu}}' '{{core}}'
 check 'a label that an aggregate drops is found' faulty 'the legend has no label event' \
 	'"rate(\(tally_event_overflows_total[^)]*\))"' '"sum(rate(\1))"'

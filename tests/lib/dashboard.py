@@ -141,7 +141,7 @@ class Checker:
             if label not in labels:
                 self.fault(place, f'there is no label {label}')
         for label, value in expression.values:
-            if not value.startswith('$'):
+            if not value.startswith('$') and value not in labels.get(label, ()):
                 self.fault(place, f'the label {label} has no value {value}')
 
     def target(self, place: str, target: Any) -> None:
