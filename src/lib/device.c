@@ -99,6 +99,7 @@ int libtally_device_unit(int device, const char *name, struct libtally_unit *uni
 	memcpy(unit->unit, p.unit, sizeof(unit->unit) - 1);
 	if (number_of(p.scale) > 0)
 		unit->scale = number_of(p.scale);
+	unit->gauge = !!(p.flags & TALLY_PARSE_GAUGE);
 	return 0;
 }
 

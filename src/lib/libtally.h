@@ -177,10 +177,13 @@ int libtally_device_parse(int device, const char *name, struct perf_event_attr *
  * struct libtally_unit - how perf stat prints the count of an event
  * @scale:	factor of the count; 1 without a unit
  * @unit:	unit of the product; empty for none
+ * @gauge:	1 if the count is a level, such as a temperature: only the last value has a meaning,
+ *		as a signed number, and it may fall; 0 from an older module
  */
 struct libtally_unit {
 	double scale;
 	char unit[32];
+	__u32 gauge;
 };
 
 /*

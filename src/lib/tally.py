@@ -37,11 +37,11 @@ import os
 import weakref
 from dataclasses import dataclass
 from types import TracebackType
-from typing import (Annotated, Any, Callable, Dict, Iterator, List, Literal, Optional, Tuple, Type,
+from typing import (Annotated, Any, Callable, Dict, Iterator, List, Literal, NamedTuple, Optional, Tuple, Type,
                     TypeVar, Union, get_type_hints)
 
-__all__ = ['Attr', 'Counter', 'Device', 'Reader', 'Running', 'Sample', 'TallyError', 'Value',
-           'open_event']
+__all__ = ['Attr', 'Counter', 'Device', 'Reader', 'Running', 'Sample', 'TallyError', 'Unit',
+           'Value', 'open_event']
 
 PERF_TYPE_HARDWARE = 0
 PERF_TYPE_SOFTWARE = 1
@@ -298,6 +298,7 @@ class _Running(ctypes.Structure):
 class _Unit(ctypes.Structure):
     scale: Double
     unit: Text32
+    gauge: U32
 
 
 @_mirrors('struct libtally_value')
@@ -646,6 +647,20 @@ class Value:
         return None if error < 0 else result.value
 
 
+class Unit(NamedTuple):
+    """How the count of an event is printed: struct libtally_unit.
+
+    scale  factor of the count; 1 without a unit
+    unit   unit of the product; empty for none
+    gauge  whether the count is a level, such as a temperature: only the last value has a meaning,
+           as a signed number, and it may fall
+    """
+
+    scale: float
+    unit: str
+    gauge: bool
+
+
 @dataclass(frozen=True)
 class Running:
     """An event of any owner: struct libtally_running.
@@ -854,14 +869,14 @@ class Device(_File):
                                                   ctypes.sizeof(attr), text), text.value)
         return attr
 
-    def unit(self, name: str) -> Tuple[float, str]:
-        """Returns how perf stat prints an event's count: a factor, and the unit of the product,
-        which is empty for most events. Milliseconds for a clock: 1e-6, 'msec'."""
+    def unit(self, name: str) -> Unit:
+        """Returns how perf stat prints an event's count. Milliseconds for a clock: 1e-6, 'msec'.
+        """
         text = _error_text()
         unit = _Unit()
         _checked(_library().libtally_device_unit(self.fileno(), _bytes(name), ctypes.byref(unit),
                                                  text), text.value)
-        return unit.scale, os.fsdecode(unit.unit)
+        return Unit(unit.scale, os.fsdecode(unit.unit), bool(unit.gauge))
 
     def create(self, line: str) -> None:
         """Makes an event that belongs to no file and counts until it is removed, from a line:

@@ -224,10 +224,12 @@ void counters_enable(const struct counters *c, bool on)
 	}
 }
 
-static void add_value(struct total *total, struct part *part, const struct libtally_value *v)
+/* The last value of a gauge is its count, and no difference. */
+static void add_value(struct total *total, struct part *part, const struct libtally_value *v,
+		      bool gauge)
 {
 	struct total since = {
-		.value = v->value - part->value,
+		.value = v->value - (gauge ? 0 : part->value),
 		.enabled = v->enabled - part->enabled,
 		.running = v->running - part->running,
 		.known = true, .failed = v->state == LIBTALLY_IS_ERROR,
@@ -238,9 +240,9 @@ static void add_value(struct total *total, struct part *part, const struct libta
 	part->running = v->running;
 	/* The value of a gauge may fall. */
 	since.scaled = (__s64)since.value;
-	if (since.running && since.running < since.enabled)
+	if (!gauge && since.running && since.running < since.enabled)
 		since.scaled *= (double)since.enabled / since.running;
-	if (since.running < since.enabled / 10)
+	if (!gauge && since.running < since.enabled / 10)
 		since.rough = since.enabled;
 	total_add(total, &since);
 }
@@ -263,7 +265,7 @@ static void read_part(const struct counters *c, int p, int e, int cpu, struct ro
 	for (i = e; i < c->events->nr && v < nr; i++)
 		if (i == e || (group >= 0 && c->events->list[i].group == group && files[i] >= 0))
 			add_value(&row->totals[i], &parts[i * c->nr_cpus + (cpu < 0 ? 0 : cpu)],
-				  &values[v++]);
+				  &values[v++], c->events->list[i].unit.gauge);
 }
 
 /* Whether an event, or a member of the group that it leads, may have to share a PMU. */

@@ -90,7 +90,8 @@ void counters_begin(struct counters *counters, bool all);
 /* Enables or disables all events that no command enables. */
 void counters_enable(const struct counters *counters, bool on);
 /*
- * Reads all events: fills in the totals of the rows, since the last call or the opening. Each CPU
+ * Reads all events: fills in the totals of the rows, since the last call or the opening; of a gauge
+ * the value now. Each CPU
  * has a share of its PMU of its own, so its count is estimated by that, and not by all CPUs'.
  */
 void counters_read(struct counters *counters);

@@ -266,8 +266,9 @@ static void list_pmu_event(struct list *l, const char *path, const char *event)
 	read_line(file, terms, sizeof(terms));
 	snprintf(file, sizeof(file), "%s/%s.unit", path, event);
 	read_line(file, unit, sizeof(unit));
-	snprintf(what, sizeof(what), "%s%s%s%s", terms, unit[0] ? " (in " : "", unit,
-		 unit[0] ? ")" : "");
+	snprintf(file, sizeof(file), "%s/%s.snapshot", path, event);
+	snprintf(what, sizeof(what), "%s%s%s%s%s", terms, unit[0] ? " (in " : "", unit,
+		 unit[0] ? ")" : "", access(file, F_OK) ? "" : ", a gauge");
 	print(l, name, "PMU", what);
 }
 
@@ -316,6 +317,8 @@ static void print_running_json(const struct running *r, const char *target)
 			       json_object_new_string(libtally_state_name(r->about.state)));
 	if (r->rate >= 0)
 		json_object_object_add(o, "rate", json_object_new_double(r->rate));
+	if (r->unit.gauge && r->seen)
+		json_object_object_add(o, "gauge", json_object_new_double(running_count(r)));
 	if (r->unit.unit[0])
 		json_object_object_add(o, "unit", json_object_new_string(r->unit.unit));
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
@@ -354,9 +357,7 @@ static void list_running(struct list *l)
 			print_running_json(r, target);
 			continue;
 		}
-		strcpy(rate, "-");
-		if (r->rate >= 0)
-			short_number(r->rate, rate, sizeof(rate));
+		running_rate(r, rate, sizeof(rate));
 		printf("%-32s %-20s %-10s %12s %-8s %s\n", running_name(r), target,
 		       libtally_state_name(r->about.state), rate, r->unit.unit, r->about.owner);
 	}

@@ -121,7 +121,8 @@ struct metric metric_of(const struct counters *c, const struct row *row,
 		return m;
 	}
 	clock = find_clock(c);
-	if (clock < 0 || !can_divide(c, row, totals, e, clock) || c->events->list[e].unit.unit[0])
+	if (clock < 0 || !can_divide(c, row, totals, e, clock) ||
+	    c->events->list[e].unit.unit[0] || c->events->list[e].unit.gauge)
 		return m;
 	if (attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_CPU_CYCLES &&
 	    totals[clock].value) {

@@ -153,6 +153,30 @@ static void write_value(FILE *f, const struct running *r, size_t counter)
 		fprintf(f, "} %llu\n", (unsigned long long)of_event[counter]);
 }
 
+/* A count that was not read, or is none, is no 0. */
+static bool has_count(const struct running *r)
+{
+	return r->seen && r->about.state != LIBTALLY_IS_ERROR;
+}
+
+/* The value of a gauge may fall, which a counter's never does. */
+static void write_gauges(FILE *f, const struct running_list *events)
+{
+	const struct running *r;
+	int i;
+
+	write_type(f, "tally_event_gauge", "", "gauge",
+		   "Last value of an event whose count is a level, in its unit.");
+	for (i = 0; i < events->nr; i++) {
+		r = events->list[i];
+		if (!r->unit.gauge || !has_count(r) || !r->value.running)
+			continue;
+		fputs("tally_event_gauge", f);
+		write_labels(f, r);
+		fprintf(f, "} %.9f\n", running_count(r) * base_of(r->unit.unit)->factor);
+	}
+}
+
 static void write_counter(FILE *f, const struct running_list *events, size_t counter, bool open)
 {
 	const struct running *r;
@@ -162,9 +186,8 @@ static void write_counter(FILE *f, const struct running_list *events, size_t cou
 		   counters[counter].help);
 	for (i = 0; i < events->nr; i++) {
 		r = events->list[i];
-		/* A count that was not read, or is none, is no 0. */
 		if (counters[counter].of_overflows ? !r->about.has_more :
-		    !r->seen || (!counter && r->about.state == LIBTALLY_IS_ERROR))
+		    counter ? !r->seen : !has_count(r) || r->unit.gauge)
 			continue;
 		fprintf(f, "%s_total", counters[counter].name);
 		write_labels(f, r);
@@ -198,6 +221,7 @@ void openmetrics_write(FILE *f, const struct running_list *events, bool open)
 
 	for (i = 0; i < NR_COUNTERS; i++)
 		write_counter(f, events, i, open);
+	write_gauges(f, events);
 	write_states(f, events);
 	write_type(f, "tally_events", "", "gauge", "Number of events that are served.");
 	fprintf(f, "tally_events %d\n", events->nr);

@@ -13,7 +13,8 @@ static void attach(struct running_list *events, struct running *r)
 	r->error = 0;
 	r->why[0] = 0;
 	r->fd = -EACCES;
-	if (events->totals)
+	/* A gauge does not begin at 0. */
+	if (events->totals || r->unit.gauge)
 		r->fd = libtally_device_attach_total(events->device, r->about.id, "", 0, r->why);
 	/* A caller without CAP_PERFMON reads no total, and an older module knows none. */
 	r->begins_now = r->fd == -EACCES || r->fd == -EINVAL;
@@ -142,7 +143,7 @@ static void read_one(struct running *r)
 		return;
 	now = now_ns();
 	r->seen = now;
-	if (seen)
+	if (seen && !r->unit.gauge)
 		keep_rate(r, r->value.value < before ? 0 :
 			     (r->value.value - before) * r->unit.scale * 1e9 / (now - seen));
 }
@@ -197,10 +198,18 @@ void short_number(double value, char *text, size_t size)
 	static const char suffixes[] = " KMGTPE";
 	int i;
 
-	for (i = 0; i < 6 && value >= 99999.5; i++)
+	for (i = 0; i < 6 && fabs(value) >= 99999.5; i++)
 		value /= 1000;
 	if (i)
 		snprintf(text, size, "%.1f%c", value, suffixes[i]);
 	else
-		snprintf(text, size, value < 100 && value != floor(value) ? "%.1f" : "%.0f", value);
+		snprintf(text, size, fabs(value) < 100 && value != floor(value) ? "%.1f" : "%.0f", value);
+}
+
+void running_rate(const struct running *r, char *text, size_t size)
+{
+	if (r->rate >= 0)
+		short_number(r->rate, text, size);
+	else
+		snprintf(text, size, "%s", r->unit.gauge ? "gauge" : "-");
 }

@@ -23,7 +23,8 @@
  * @value:	count as last read
  * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
  * @seen:	CLOCK_MONOTONIC of the last reading
- * @rate:	units per second between the last two readings; below 0 if not known yet
+ * @rate:	units per second between the last two readings; below 0 if not known yet, and for a
+ *		gauge
  * @history:	earlier rates, @nr_history of them, the last one at the end
  * @alive:	the event existed at the last look
  */
@@ -70,11 +71,18 @@ void running_free(struct running_list *events);
 const char *running_name(const struct running *event);
 /* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a", in RUNNING_TARGET bytes. */
 void running_target(const struct running *event, char *text);
-/* Returns the last count in its unit. */
+/* Returns the last count in its unit. A gauge may be below 0. */
 static inline double running_count(const struct running *event)
 {
-	return event->value.value * event->unit.scale;
+	double value = event->value.value;
+
+	if (event->unit.gauge)
+		value = (__s64)event->value.value;
+	return value * event->unit.scale;
 }
+
+/* Writes the rate as text: "-" if it is not known, and "gauge" for what has none. */
+void running_rate(const struct running *event, char *text, size_t size);
 
 /* Writes a number with a suffix in at most 8 characters: "12.3K". */
 void short_number(double value, char *text, size_t size);

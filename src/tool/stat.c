@@ -229,12 +229,16 @@ static void attach(struct stat *s)
 	char why[LIBTALLY_ERROR_SIZE];
 	int fd;
 
-	fd = libtally_device_attach(s->device, 0, s->attach, 0, why);
+	add_attached(s);
+	/* A gauge does not begin at 0. */
+	if (s->events.list->unit.gauge)
+		fd = libtally_device_attach_total(s->device, 0, s->attach, 0, why);
+	else
+		fd = libtally_device_attach(s->device, 0, s->attach, 0, why);
 	if (fd < 0) {
 		say_no_event(s->attach, fd, why);
 		exit(STATUS_FAILED);
 	}
-	add_attached(s);
 	c->files = need(malloc(sizeof(*c->files)));
 	c->files[0] = fd;
 	c->nr_places = 1;

@@ -129,11 +129,10 @@ static void history_line(const struct top *t, const struct running *r, int width
 /* Writes the columns of an event in front of its history. */
 static void columns(const struct running *r, int name_width, char *text, size_t size)
 {
-	char target[RUNNING_TARGET], rate[32] = "-", count[32] = "-";
+	char target[RUNNING_TARGET], rate[32], count[32] = "-";
 
 	running_target(r, target);
-	if (r->rate >= 0)
-		short_number(r->rate, rate, sizeof(rate));
+	running_rate(r, rate, sizeof(rate));
 	if (r->seen && r->value.running)
 		short_number(running_count(r), count, sizeof(count));
 	snprintf(text, size, "%-*.*s %-14.14s %-9s %9s %9s %-6.6s ", name_width, name_width,

@@ -252,8 +252,9 @@ static void watch_rate(struct watch *w)
 		value = since->scaled * w->events.list->unit.scale;
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
-		/* A task that did not run has the rate 0, and what had no PMU has none. */
-		if (!stopped && (since->running || !since->enabled) && !since->failed &&
+		/* A task that did not run has the rate 0; it has no level, and no PMU no rate. */
+		if (!stopped && !since->failed &&
+		    (since->running || (!since->enabled && !w->events.list->unit.gauge)) &&
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
 		last = now;
@@ -278,6 +279,11 @@ static void open_event(struct watch *w, int device)
 	e = w->events.list;
 	if (w->events.nr != 1 || e->group >= 0)
 		bad_condition(w);
+	if (e->unit.gauge && !w->per_interval) {
+		say("%s: its count is a level, which has no rate", w->event);
+		fprintf(stderr, "  remedy: compare the level: leave out the unit of time\n");
+		exit(STATUS_USAGE);
+	}
 	if (!w->targets.cpus && !w->targets.pids && !w->targets.tids && !w->targets.cgroups)
 		w->targets.all = true;
 	targets_find(&w->targets);

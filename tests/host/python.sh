@@ -102,6 +102,13 @@ in_base_units() {
 		"$work/plain"
 }
 
+# The counter of a gauge would seem to begin anew when it falls.
+has_gauge() {
+	grep -qx '# TYPE tally_event_gauge gauge' "$1" &&
+		! grep 'tally_event_total{event="level"' "$1" &&
+		grep -F 'tally_event_gauge{event="level",what="thermal/zone/",owner="tally",cpu="0",unit="C"} -10.500000000' "$1"
+}
+
 dashboard() {
 	python3 tests/lib/dashboard.py "${2-src/tool/dashboard.json}" "$work/$1"
 }
@@ -139,6 +146,8 @@ check 'make lib-install' installs
 check 'the metrics are written' metrics
 check 'an address is hidden' hides
 check 'a unit is a base unit, and a path is text' in_base_units
+check 'a gauge is no counter' has_gauge "$work/plain"
+check 'a gauge is no counter in OpenMetrics' has_gauge "$work/open"
 check 'the dashboard shows the metrics of Prometheus' dashboard plain
 check 'the dashboard shows the metrics of OpenMetrics' dashboard open
 check 'an unknown metric is found' faulty 'there is no metric tally_event_dropped_total' \

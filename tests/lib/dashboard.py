@@ -27,7 +27,7 @@ def metrics_of(text: str) -> Metrics:
     """Parses what `tally export` has written."""
     metrics: Metrics = {}
     for line in text.splitlines():
-        match = re.fullmatch(r'(\w+)(?:\{(.*)\})? [\d.]+', line)
+        match = re.fullmatch(r'(\w+)(?:\{(.*)\})? -?[\d.]+', line)
         if not match:
             assert line.startswith('#'), line
             continue

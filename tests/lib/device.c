@@ -97,6 +97,7 @@ static int parse(struct tally_parse *p)
 	/* A program in another language has another decimal point. */
 	strcpy(p->scale, "2.5e-1");
 	strcpy(p->unit, "msec");
+	p->flags = strcmp(name, "cycles-gauge") ? 0 : TALLY_PARSE_GAUGE;
 	/* The size is that of the caller. */
 	attr->config2 = attr->size;
 	return 0;

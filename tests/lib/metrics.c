@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes what `tally export` writes, of three invented events: one with all labels, one with few, and
- * one whose name and line hold an address.
+ * Writes what `tally export` writes, of four invented events: one with all labels, one with few, one
+ * whose name and line hold an address, and a gauge.
  */
 #include <string.h>
 #include "openmetrics.h"
@@ -28,8 +28,15 @@ int main(int argc, char **argv)
 		},
 		.unit = { .scale = 1 }, .seen = 1,
 	};
-	struct running *list[] = { &full, &plain, &address };
-	struct running_list events = { .device = -1, .list = list, .nr = 3 };
+	struct running gauge = {
+		.about = {
+			.id = 4, .cpu = 0, .pid = -1, .state = LIBTALLY_IS_ACTIVE, .name = "level",
+			.owner = "tally", .what = "thermal/zone/",
+		},
+		.unit = { 0.5, "C", 1 }, .value = { .value = -21, .running = 1 }, .seen = 1,
+	};
+	struct running *list[] = { &full, &plain, &address, &gauge };
+	struct running_list events = { .device = -1, .list = list, .nr = 4 };
 
 	openmetrics_write(stdout, &events, argc > 1 && !strcmp(argv[1], "open"));
 	return 0;

@@ -42,9 +42,10 @@ def parses() -> None:
 
 @test
 def units() -> None:
-    """a name has a unit and a factor"""
+    """a name has a unit and a factor, and may be a gauge"""
     with tally.Device() as device:
-        equal(device.unit('cycles'), (0.25, 'msec'))
+        equal(device.unit('cycles'), tally.Unit(0.25, 'msec', False))
+        equal(device.unit('cycles-gauge'), tally.Unit(0.25, 'msec', True))
         equal(raises(tally.TallyError, lambda: device.unit('nonsense')).errno, errno.ENOENT)
 
 

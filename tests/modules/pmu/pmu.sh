@@ -334,6 +334,13 @@ is "$(count level)" 21 'M8 a gauge: the raw count stays'
 is "$(create tally_gauge/config=1/ cpu=0 name=late)" OK 'M8 a gauge that is read later'
 echo 5 >$test_pmu/level
 is "$(cat $tally/late/value)" '2.50 C' 'M8 a gauge that is read later: it is not negative'
+says_level() { "$here/tally" "$@" 2>&1 | grep -c "$level"; }
+level='"gauge":2.5,"unit":"C"'
+is "$(says_level list --running --json level)" 1 'M8 a gauge: tally list has its value and no rate'
+level='^tally_event_gauge{event="level",.* 2.500000000$'
+is "$(says_level export --once)" 1 'M8 a gauge: tally export knows it from a counter'
+level='^2.50,C,tally_gauge/config=1/,'
+is "$(says_level stat -C 0 -x, -e tally_gauge/config=1/ true)" 1 'M8 a gauge: tally stat prints its value'
 is "$(create tally_gauge/config=2,config1=0x10/ cpu=0 name=energy)" OK 'M8 a unit'
 echo 123456789005 >$test_pmu/level
 is "$(cat $tally/energy/value)" '28.74 Joules' 'M8 a unit: as perf stat prints it'
