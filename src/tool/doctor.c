@@ -314,12 +314,15 @@ static void check_pmu(int device)
 	}
 }
 
-static void check_files(bool loaded)
+static void check_debugfs(bool loaded)
 {
-	struct rlimit files;
+	char made[8] = "Y";
 
+	read_line("/sys/module/tally/parameters/debugfs", made, sizeof(made));
 	if (!loaded) {
 		note("debugfs: not looked at without the module");
+	} else if (made[0] == 'N') {
+		note("debugfs: the module was loaded with debugfs=off; the commands do not need it");
 	} else if (!access("/sys/kernel/debug/tally/events", R_OK)) {
 		good("debugfs: /sys/kernel/debug/tally can be read");
 	} else if (geteuid()) {
@@ -328,6 +331,26 @@ static void check_files(bool loaded)
 		note("debugfs: no /sys/kernel/debug/tally; the commands do not need it");
 		remedy("mount -t debugfs none /sys/kernel/debug");
 	}
+}
+
+/* A probe that is switched off counts 0, and nobody says so. Only root reads the first file. */
+static void check_probes(void)
+{
+	if (!number_in("/sys/kernel/debug/kprobes/enabled", 1)) {
+		note("kernel probes: they are switched off: kprobe:, kretprobe: and func: count 0");
+		remedy("as root: echo 1 >/sys/kernel/debug/kprobes/enabled");
+	}
+	if (!number_in("/proc/sys/kernel/ftrace_enabled", 1)) {
+		note("ftrace: it is switched off: kprobe:, kretprobe: and func: may count 0");
+		remedy("as root: sysctl kernel.ftrace_enabled=1");
+	}
+}
+
+static void check_files(bool loaded)
+{
+	struct rlimit files;
+
+	check_debugfs(loaded);
 	if (!access("/sys/kernel/tracing/events", R_OK) ||
 	    !access("/sys/kernel/debug/tracing/events", R_OK)) {
 		good("tracefs: tracepoints can be listed");
@@ -339,8 +362,10 @@ static void check_files(bool loaded)
 		     "have no fields");
 		remedy("mount -t tracefs none /sys/kernel/tracing");
 	}
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < 1024)
-		note("open files: at most %lu: ulimit -n", (unsigned long)files.rlim_cur);
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_max < 1024) {
+		note("open files: at most %lu, the hard limit", (unsigned long)files.rlim_max);
+		remedy("as root: ulimit -H -n 65536, in the shell that runs the commands");
+	}
 }
 
 /* Opens pinned events, which share no counter, until one finds no room. */
@@ -388,6 +413,7 @@ int command_doctor(int argc, char **argv)
 	}
 	if (device >= 0)
 		close(device);
+	check_probes();
 	check_files(!access("/sys/module/tally", F_OK));
 	return bad ? STATUS_FAILED : 0;
 }

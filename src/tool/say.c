@@ -57,7 +57,7 @@ static const struct {
 	{ EPERM, "run it as root; `tally doctor' says what is needed here" },
 	{ EBUSY, "count fewer events; if the NMI watchdog has a counter, as `tally doctor' says, "
 		 "free it: sysctl kernel.nmi_watchdog=0" },
-	{ EMFILE, "raise the limit of open files: ulimit -n" },
+	{ EMFILE, "raise the hard limit of open files, as root: ulimit -H -n NUMBER" },
 	{ EDQUOT, "raise files_per_user, events_per_user or kbytes_per_user of the module" },
 	{ EOPNOTSUPP, "count it without a period, or on another target" },
 	{ EEXIST, "choose another name: name=TEXT" },

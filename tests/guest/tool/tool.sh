@@ -381,6 +381,19 @@ else
 	says '^note  probe: no event fits'
 fi
 
+# Probes that are switched off count nothing.
+for file in /proc/sys/kernel/ftrace_enabled /sys/kernel/debug/kprobes/enabled; do
+	[ -e $file ] || continue
+	echo 0 >$file
+	t 0 doctor
+	says '^note .* switched off'
+	echo 1 >$file
+done
+t 0 doctor
+refused 'nothing is switched off' grep -q 'switched off' $out
+run 0 sh -c 'ulimit -n 500; exec tally doctor'
+says '^note  open files: at most 500, the hard limit'
+
 # ---- a user without rights
 
 run 1 as nobody tally stat true
