@@ -144,7 +144,9 @@ static void say_what_is_missing(struct export *e)
 	}
 	if (begins && !e->begins_now) {
 		say("%s: what it counted before now is not served", running_name(begins));
-		fprintf(stderr, "  remedy: run it as root, or give the program CAP_PERFMON\n");
+		fprintf(stderr, "  remedy: run it as root; or give the program CAP_PERFMON and, if "
+				"kernel.perf_event_paranoid is 2 or more, the module the parameter "
+				"perfmon=1; `tally doctor' says how\n");
 		e->begins_now = true;
 	}
 	if (lacking && !e->lacks_room)
