@@ -67,25 +67,38 @@ static void look_up(struct wanted *w, int device)
 		set_unit(w, device);
 }
 
-/* Gives a member the modifiers of its group. They follow modifiers of its own, or a colon. */
+/*
+ * Returns a name with more modifiers, for free(): behind a colon, or if glued behind modifiers that
+ * it has. NULL if it has none: what stands behind a colon is also a part of a name, or a number.
+ */
+static char *modified(const char *name, const char *modifiers, size_t length, bool glued)
+{
+	const char *own = strrchr(name, ':'), *slash = strrchr(name, '/');
+	char *text;
+
+	if (slash > own)
+		own = slash;
+	if (glued && (!own || own[1 + strspn(own + 1, "ukhGHIDePp")]))
+		return NULL;
+	if (asprintf(&text, "%s%s%.*s", name, glued ? "" : ":", (int)length, modifiers) < 0)
+		need(NULL);
+	return text;
+}
+
+/* Gives a member the modifiers of its group. */
 static void modify(struct wanted *w, int device, const char *modifiers, size_t length)
 {
-	char *plain = w->name;
-	static const char *const forms[] = { "%s%.*s", "%s:%.*s" };
-	size_t i;
+	char *plain = w->name, *glued = modified(plain, modifiers, length, true);
 
-	for (i = 0; i < 2; i++) {
-		/* "cycles" and "u" are no "cyclesu". */
-		if (!i && !strchr(plain, ':') && !strchr(plain, '/'))
-			continue;
-		w->name = NULL;
-		if (asprintf(&w->name, forms[i], plain, (int)length, modifiers) < 0)
-			need(NULL);
-		look_up(w, device);
-		if (!w->error || i)
-			break;
+	w->name = modified(plain, modifiers, length, false);
+	look_up(w, device);
+	if (w->error && glued) {
 		free(w->name);
+		w->name = glued;
+		glued = NULL;
+		look_up(w, device);
 	}
+	free(glued);
 	free(plain);
 }
 
@@ -177,12 +190,41 @@ static bool can_restrict(const struct wanted *w)
 	       !w->attr.exclude_kernel && !w->attr.exclude_hv;
 }
 
+/*
+ * Gives the event's name the modifier u. libpfm4 has names of its own, with colons, that the device
+ * does not know. Returns false for an event that never happens in user space.
+ */
+static bool name_restricted(struct wanted *w, int device)
+{
+	char *names[] = { modified(w->name, "u", 1, false), modified(w->name, "u", 1, true) };
+	char why[LIBTALLY_ERROR_SIZE];
+	struct perf_event_attr attr;
+	int i, error, used = 0;
+	bool happens = true;
+
+	for (i = 0; i < 2 && names[i]; i++) {
+		error = libtally_device_parse(device, names[i], &attr, sizeof(attr), why);
+		/* In user space, a context switch never happens. */
+		happens = !error || (happens && error != -EINVAL);
+		if (!error) {
+			used = i;
+			break;
+		}
+	}
+	if (happens) {
+		free(w->name);
+		w->name = names[used];
+		names[used] = NULL;
+	}
+	free(names[0]);
+	free(names[1]);
+	return happens;
+}
+
 void wanted_restrict(struct wanted_list *events, int device)
 {
 	struct libtally_target target;
 	const struct place itself = { .pid = 0, .cpu = -1 };
-	char *name, why[LIBTALLY_ERROR_SIZE];
-	struct perf_event_attr attr;
 	struct wanted *w;
 	int fd;
 
@@ -195,19 +237,13 @@ void wanted_restrict(struct wanted_list *events, int device)
 			close(fd);
 		if (fd != -EACCES)
 			continue;
-		w->attr.exclude_kernel = 1;
-		w->attr.exclude_hv = 1;
-		if (asprintf(&name, strpbrk(w->name, ":/") ? "%su" : "%s:u", w->name) < 0)
-			need(NULL);
-		/* In user space, a context switch never happens. */
-		if (libtally_device_parse(device, name, &attr, sizeof(attr), why) == -EINVAL) {
+		if (name_restricted(w, device)) {
+			w->attr.exclude_kernel = 1;
+			w->attr.exclude_hv = 1;
+		} else {
 			w->error = -EOPNOTSUPP;
 			strcpy(w->why, target.error);
-			free(name);
-			continue;
 		}
-		free(w->name);
-		w->name = name;
 	}
 }
 

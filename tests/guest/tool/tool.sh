@@ -309,6 +309,10 @@ for event in cs:u '{page-faults,cs}:u' page-faults:h sched:sched_switch:u task-c
 done
 t 0 stat -e '{page-faults:u,task-clock}' true
 errs ' page-faults:u .*/sec'
+# Modifiers of a set are no digits of an address.
+t 0 stat -e '{mem:0x404040}:D,{page-faults:u}:D' true
+errs ' mem:0x404040:D'
+errs ' page-faults:uD'
 if has_pmu; then
 	t 0 stat -e cycles,instructions true
 	errs ' cycles '
