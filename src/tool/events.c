@@ -46,6 +46,7 @@ static bool ask_pfm(struct wanted *w)
 	memset(&w->attr, 0, sizeof(w->attr));
 	why = pfm_encode(w->name, &w->attr, sizeof(w->attr));
 	w->attr.size = sizeof(w->attr);
+	w->pfm = !why;
 	if (why)
 		snprintf(w->why, sizeof(w->why), "libpfm4: %s", why);
 	return !why;
@@ -182,12 +183,15 @@ void wanted_add_pfm(struct wanted_list *events, const char *text)
 		w->error = -ENOENT;
 }
 
-/* Whether the event can leave out the kernel, and no modifier says what to count. */
+/*
+ * Whether the event can leave out the kernel, and no modifier says what to count. The device does not
+ * tell of libpfm4's software events which ones never happen in user space.
+ */
 static bool can_restrict(const struct wanted *w)
 {
 	return !w->error && w->attr.type != PERF_TYPE_TRACEPOINT &&
 	       w->attr.type != PERF_TYPE_BREAKPOINT && !w->attr.exclude_user &&
-	       !w->attr.exclude_kernel && !w->attr.exclude_hv;
+	       !w->attr.exclude_kernel && (w->pfm ? w->attr.type != PERF_TYPE_SOFTWARE : !w->attr.exclude_hv);
 }
 
 /*

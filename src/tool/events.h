@@ -10,6 +10,7 @@
  * struct wanted - an event of a command line
  * @name:	text as given, with the modifiers of its group
  * @attr:	type, config and modifiers
+ * @pfm:	libpfm4 has encoded the name; it always leaves out the hypervisor
  * @group:	number of its group; -1 without one
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
@@ -19,6 +20,7 @@
 struct wanted {
 	char *name;
 	struct perf_event_attr attr;
+	bool pfm;
 	int group;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
