@@ -270,6 +270,21 @@ static void watch_rate(struct watch *w)
 	}
 }
 
+/* Leaves the kernel out if the user may not count it. */
+static void restrict_event(struct watch *w, int device)
+{
+	const struct wanted *e = w->events.list;
+
+	wanted_restrict(&w->events, device);
+	/* The event never happens in user space. */
+	if (e->error) {
+		say_failed(w->event, -EACCES, e->why);
+		exit(STATUS_FAILED);
+	}
+	free(w->event);
+	w->event = need(strdup(e->name));
+}
+
 static void open_event(struct watch *w, int device)
 {
 	const struct wanted *e;
@@ -279,6 +294,8 @@ static void open_event(struct watch *w, int device)
 	e = w->events.list;
 	if (w->events.nr != 1 || e->group >= 0)
 		bad_condition(w);
+	if (!e->error)
+		restrict_event(w, device);
 	if (e->unit.gauge && !w->per_interval) {
 		say("%s: its count is a level, which has no rate", w->event);
 		fprintf(stderr, "  remedy: compare the level: leave out the unit of time\n");

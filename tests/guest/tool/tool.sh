@@ -448,6 +448,10 @@ if as nobody tally stat -e page-faults true 2>/dev/null; then
 		errs ' page-faults:u '
 		errs '<not supported> .*cs'
 		errs 'the kernel: needs CAP_PERFMON'
+		run 0 as nobody sh -c 'tally watch -t $$ -n 1 -I 10 "page-faults >= 0"'
+		says ' page-faults:u [0-9]*$'
+		run 1 as nobody sh -c 'tally watch -t $$ "cs > 1"'
+		remedied 'the kernel: needs CAP_PERFMON'
 		run 1 as nobody tally record -q -e cs -o $tmp/open/perf.data true
 		errs 'the kernel: needs CAP_PERFMON'
 	else
