@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
 	{ "all-cpus", 'a', NULL, 0, "All CPUs, also those that come online later", 0 },
 	{ "cpu", 'C', "CPUS", 0, "These CPUs: 0-2,5", 0 },
 	{ "pid", 'p', "PIDS", 0, "These processes, with all their threads and children", 0 },
-	{ "tid", KEY_TID, "TIDS", 0, "These threads", 0 },
+	{ "tid", KEY_TID, "TIDS", 0, "These threads, with their children", 0 },
 	{ "cgroup", 'G', "PATHS", 0, "The tasks of these cgroups, on all CPUs", 0 },
 	{ 0 }
 };
