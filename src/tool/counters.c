@@ -372,6 +372,17 @@ void counters_add_missed(const struct counters *c)
 	}
 }
 
+void counters_say_missed(const struct counters *c)
+{
+	const struct wanted *w;
+
+	for (w = c->events->list; w < c->events->list + c->events->nr; w++)
+		if (w->missed)
+			say("%s: the kernel missed %llu hits, which are not in the count: they "
+			    "came within the handler of a probe, or too many at a time",
+			    w->name, (unsigned long long)w->missed);
+}
+
 void counters_close(struct counters *c)
 {
 	int i;

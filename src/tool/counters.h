@@ -99,6 +99,8 @@ void counters_read(struct counters *counters);
 bool counters_exited(const struct counters *counters);
 /* Adds what the kernel probes of the files have missed to that of the events. */
 void counters_add_missed(const struct counters *counters);
+/* Says which events have missed hits. */
+void counters_say_missed(const struct counters *counters);
 void counters_close(struct counters *counters);
 
 /* Adds a total of another time. */

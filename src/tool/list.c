@@ -317,6 +317,8 @@ static void print_running_json(const struct running *r, const char *target)
 			       json_object_new_string(libtally_state_name(r->about.state)));
 	if (r->rate >= 0)
 		json_object_object_add(o, "rate", json_object_new_double(r->rate));
+	if (r->about.has_more)
+		json_object_object_add(o, "missed", json_object_new_uint64(r->about.missed));
 	if (r->unit.gauge && r->seen)
 		json_object_object_add(o, "gauge", json_object_new_double(running_count(r)));
 	if (r->unit.unit[0])
@@ -331,7 +333,7 @@ static void list_running(struct list *l)
 {
 	struct running_list events = { .device = device_or_die() };
 	const struct running *r;
-	char target[RUNNING_TARGET], rate[32];
+	char target[RUNNING_TARGET], rate[32], state[RUNNING_STATE];
 	int i;
 
 	running_look(&events);
@@ -358,8 +360,9 @@ static void list_running(struct list *l)
 			continue;
 		}
 		running_rate(r, rate, sizeof(rate));
-		printf("%-32s %-20s %-10s %12s %-8s %s\n", running_name(r), target,
-		       libtally_state_name(r->about.state), rate, r->unit.unit, r->about.owner);
+		running_state(r, state);
+		printf("%-32s %-20s %-10s %12s %-8s %s\n", running_name(r), target, state, rate,
+		       r->unit.unit, r->about.owner);
 	}
 	running_free(&events);
 	close(events.device);

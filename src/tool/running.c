@@ -213,3 +213,9 @@ void running_rate(const struct running *r, char *text, size_t size)
 	else
 		snprintf(text, size, "%s", r->unit.gauge ? "gauge" : "-");
 }
+
+void running_state(const struct running *r, char *text)
+{
+	snprintf(text, RUNNING_STATE, "%s%s", libtally_state_name(r->about.state),
+		 r->about.has_more && r->about.missed ? "!" : "");
+}

@@ -71,6 +71,12 @@ void running_free(struct running_list *events);
 const char *running_name(const struct running *event);
 /* Writes the target as text: "cpu=all", "pid=17", "cgroup=/a", in RUNNING_TARGET bytes. */
 void running_target(const struct running *event, char *text);
+/* Room for running_state() */
+#define RUNNING_STATE	16
+
+/* Writes the state, with a '!' if a kernel probe has missed hits, or a handler overflows. */
+void running_state(const struct running *event, char *text);
+
 /* Returns the last count in its unit. A gauge may be below 0. */
 static inline double running_count(const struct running *event)
 {

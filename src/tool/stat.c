@@ -495,20 +495,6 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	return status;
 }
 
-static void say_missed(const struct stat *s)
-{
-	const struct wanted *w;
-	int e;
-
-	for (e = 0; e < s->events.nr; e++) {
-		w = &s->events.list[e];
-		if (w->missed)
-			say("%s: the kernel missed %llu hits, which are not in the count: they "
-			    "came within the handler of a probe, or too many at a time",
-			    w->name, (unsigned long long)w->missed);
-	}
-}
-
 static int count(struct stat *s)
 {
 	struct stat_print p;
@@ -543,7 +529,7 @@ static int count(struct stat *s)
 	if (!s->complete)
 		stat_print_counts(&p);
 	stat_print_end(&p);
-	say_missed(s);
+	counters_say_missed(&s->counters);
 	free(ratios);
 	return status;
 }

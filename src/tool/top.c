@@ -129,20 +129,21 @@ static void history_line(const struct top *t, const struct running *r, int width
 /* Writes the columns of an event in front of its history. */
 static void columns(const struct running *r, int name_width, char *text, size_t size)
 {
-	char target[RUNNING_TARGET], rate[32], count[32] = "-";
+	char target[RUNNING_TARGET], rate[32], count[32] = "-", state[RUNNING_STATE];
 
 	running_target(r, target);
 	running_rate(r, rate, sizeof(rate));
+	running_state(r, state);
 	if (r->seen && r->value.running)
 		short_number(running_count(r), count, sizeof(count));
-	snprintf(text, size, "%-*.*s %-14.14s %-9s %9s %9s %-6.6s ", name_width, name_width,
-		 running_name(r), target, libtally_state_name(r->about.state), rate, count,
+	snprintf(text, size, "%-*.*s %-14.14s %-10s %9s %9s %-6.6s ", name_width, name_width,
+		 running_name(r), target, state, rate, count,
 		 r->unit.unit);
 }
 
 static void head(char *text, size_t size, int name_width)
 {
-	snprintf(text, size, "%-*s %-14s %-9s %9s %9s %-6s ", name_width, "NAME", "TARGET",
+	snprintf(text, size, "%-*s %-14s %-10s %9s %9s %-6s ", name_width, "NAME", "TARGET",
 		 "STATE", "RATE/s", "COUNT", "UNIT");
 }
 

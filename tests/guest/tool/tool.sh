@@ -297,6 +297,21 @@ errs '^ *0 .* kprobe:tally_func_long'
 errs '^ *20 .* kprobe:tally_func_short'
 errs 'kprobe:tally_func_long: the kernel missed 20 hits'
 ok 'and no others' [ "$(grep -c missed $err)" = 1 ]
+t 0 create kprobe:tally_func_long name=misses
+sh -c "$inner"
+t 0 list --running misses
+says '^misses .* active! '
+t 0 top --once -d 0.1
+says '^misses .* active! '
+t 0 remove misses
+tally watch -I 10 'kprobe:tally_func_long > 0' >$out 2>$err &
+watcher=$!
+helpers="$helpers $watcher"
+watch_says() { sh -c "$inner"; grep -q 'kprobe:tally_func_long: the kernel missed' $err; }
+ok 'watch says that hits are missed' wait_for 60 watch_says
+kill $watcher
+wait $watcher
+is "$?" 0 'and ends'
 ok 'the module goes' rmmod tally_func
 t 0 stat -o $tmp/stat -e page-faults true
 ok 'a file has the counts' grep -q page-faults $tmp/stat
