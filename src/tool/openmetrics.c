@@ -9,6 +9,8 @@
 
 /* A number with more hexadecimal digits may be an address, which the kernel hides from most. */
 #define MOST_DIGITS	8
+/* So may one with more decimal or octal digits. */
+#define MOST_DECIMAL	10
 
 /* The counters of each event. */
 static const struct {
@@ -61,16 +63,22 @@ static void write_escaped(FILE *f, const char *name, const char *value)
 	fputc('"', f);
 }
 
-/* Returns the number of digits of a hexadecimal number; 0 if the text does not begin with one. */
-static size_t digits_of(const char *text)
+/* Returns the length of the number that a text begins with, if it may be an address; 0 if not. */
+static size_t address_length(const char *text)
 {
-	return strncmp(text, "0x", 2) ? 0 : strspn(text + 2, "0123456789abcdefABCDEF");
+	size_t digits = strspn(text, "0123456789");
+
+	if (!strncasecmp(text, "0x", 2)) {
+		digits = strspn(text + 2, "0123456789abcdefABCDEF");
+		return digits > MOST_DIGITS ? 2 + digits : 0;
+	}
+	return digits > MOST_DECIMAL ? digits : 0;
 }
 
 static bool has_address(const char *text)
 {
 	for (; *text; text++)
-		if (digits_of(text) > MOST_DIGITS)
+		if (address_length(text))
 			return true;
 	return false;
 }
@@ -79,17 +87,17 @@ static bool has_address(const char *text)
 static void hide_addresses(char *text)
 {
 	char *to = text;
-	size_t digits;
+	size_t length;
 
 	while (*text) {
-		digits = digits_of(text);
-		if (digits <= MOST_DIGITS) {
+		length = address_length(text);
+		if (!length) {
 			*to++ = *text++;
 			continue;
 		}
 		memcpy(to, "0x?", 3);
 		to += 3;
-		text += 2 + digits;
+		text += length;
 	}
 	*to = 0;
 }

@@ -91,7 +91,9 @@ metrics() {
 }
 
 hides() {
-	! grep ffffffff "$work/plain" "$work/open" &&
+	! grep -i 'ffffffff\|1844674407' "$work/plain" "$work/open" &&
+		grep -F 'tally_event_state{event="id:5",what="mem:0x?,0x?,1234567890",owner="tally",cpu="all"} 0' \
+			"$work/plain" &&
 		grep -F 'tally_event_state{event="id:3",what="kprobe:0x?/config=0x1234/",owner="tally",cpu="all"} 8' \
 			"$work/plain"
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes what `tally export` writes, of four invented events: one with all labels, one with few, one
- * whose name and line hold an address, and a gauge.
+ * Writes what `tally export` writes, of five invented events: one with all labels, one with few, two
+ * whose names and lines hold addresses, and a gauge.
  */
 #include <string.h>
 #include "openmetrics.h"
@@ -35,8 +35,15 @@ int main(int argc, char **argv)
 		},
 		.unit = { 0.5, "C", 1 }, .value = { .value = -21, .running = 1 }, .seen = 1,
 	};
-	struct running *list[] = { &full, &plain, &address, &gauge };
-	struct running_list events = { .device = -1, .list = list, .nr = 4 };
+	struct running decimal = {
+		.about = {
+			.id = 5, .cpu = -1, .pid = -1, .name = "mem:18446744071581173095", .owner = "tally",
+			.what = "mem:0XFFFFFFFF81234567,18446744071581173095,1234567890",
+		},
+		.unit = { .scale = 1 },
+	};
+	struct running *list[] = { &full, &plain, &address, &gauge, &decimal };
+	struct running_list events = { .device = -1, .list = list, .nr = 5 };
 
 	openmetrics_write(stdout, &events, argc > 1 && !strcmp(argv[1], "open"));
 	return 0;
