@@ -324,6 +324,30 @@ char *escape(const char *text)
 	return escaped;
 }
 
+static bool begins_character(char byte)
+{
+	return (byte & 0xc0) != 0x80;
+}
+
+size_t first_bytes(const char *text, size_t characters)
+{
+	const char *at;
+
+	for (at = text; *at; at++)
+		if (begins_character(*at) && !characters--)
+			break;
+	return at - text;
+}
+
+void fit(const char *text, size_t characters, char *fitted, size_t size)
+{
+	size_t bytes = first_bytes(text, characters), i;
+
+	for (i = 0; i < bytes; i++)
+		characters -= begins_character(text[i]);
+	snprintf(fitted, size, "%.*s%*s", (int)bytes, text, (int)characters, "");
+}
+
 const char *tracefs(void)
 {
 	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" :

@@ -77,6 +77,11 @@ bool read_line(const char *path, char *line, size_t size);
  */
 char *escape(const char *text);
 
+/* Returns the number of bytes of the first characters of a text in UTF-8, at most so many. */
+size_t first_bytes(const char *text, size_t characters);
+/* Writes so many characters: the first ones of a text in UTF-8, and spaces behind its end. */
+void fit(const char *text, size_t characters, char *fitted, size_t size);
+
 /* Returns the folder of tracefs: its own mount, or the one in debugfs. */
 const char *tracefs(void);
 

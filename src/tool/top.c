@@ -130,15 +130,17 @@ static void history_line(const struct top *t, const struct running *r, int width
 static void columns(const struct running *r, int name_width, char *text, size_t size)
 {
 	char target[RUNNING_TARGET], rate[32], count[32] = "-", state[RUNNING_STATE];
+	char name[4 * 32 + 1], place[4 * 14 + 1], unit[4 * 6 + 1];
 
 	running_target(r, target);
 	running_rate(r, rate, sizeof(rate));
 	running_state(r, state);
 	if (r->seen && r->value.running)
 		short_number(running_count(r), count, sizeof(count));
-	snprintf(text, size, "%-*.*s %-14.14s %-10s %9s %9s %-6.6s ", name_width, name_width,
-		 running_name(r), target, state, rate, count,
-		 r->unit.unit);
+	fit(running_name(r), name_width, name, sizeof(name));
+	fit(target, 14, place, sizeof(place));
+	fit(r->unit.unit, 6, unit, sizeof(unit));
+	snprintf(text, size, "%s %s %-10s %9s %9s %s ", name, place, state, rate, count, unit);
 }
 
 static void head(char *text, size_t size, int name_width)
@@ -195,10 +197,11 @@ static void draw_event(const struct top *t, const struct running *r, int name_wi
 	int room;
 
 	columns(r, name_width, text, sizeof(text));
-	addnstr(text, COLS);
+	addnstr(text, first_bytes(text, COLS));
 	room = COLS - getcurx(stdscr) - 1;
 	if (r->error)
-		snprintf(line, sizeof(line), "%.*s", room > 0 ? room : 0, r->why);
+		snprintf(line, sizeof(line), "%.*s",
+			 (int)first_bytes(r->why, room > 0 ? room : 0), r->why);
 	else
 		history_line(t, r, room < 0 ? 0 : room < RUNNING_HISTORY ? room : RUNNING_HISTORY,
 			     line);
