@@ -132,13 +132,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
  */
 static void say_what_is_missing(struct export *e)
 {
-	const struct running *lacking = NULL, *begins = NULL, *r;
+	const struct running *lacking, *begins = NULL, *r;
+	bool lacks_room = running_lacking(&e->events, &lacking);
 	int i;
 
 	for (i = 0; i < e->events.nr; i++) {
 		r = e->events.list[i];
-		if (running_lacks_room(r))
-			lacking = r;
 		if (r->fd >= 0 && r->begins_now)
 			begins = r;
 	}
@@ -149,9 +148,9 @@ static void say_what_is_missing(struct export *e)
 				"perfmon=1; `tally doctor' says how\n");
 		e->begins_now = true;
 	}
-	if (lacking && !e->lacks_room)
+	if (lacks_room && !e->lacks_room)
 		say_failed("some events are served without a count", lacking->error, lacking->why);
-	e->lacks_room = lacking;
+	e->lacks_room = lacks_room;
 }
 
 static void write_metrics(struct export *e, FILE *file, bool open)

@@ -364,6 +364,8 @@ static void list_running(struct list *l)
 		printf("%-32s %-20s %-10s %12s %-8s %s\n", running_name(r), target, state, rate,
 		       r->unit.unit, r->about.owner);
 	}
+	if (!l->names)
+		running_say_lacking(&events);
 	running_free(&events);
 	close(events.device);
 	if (!l->nr && !l->pattern)

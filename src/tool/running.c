@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <linux/tally.h>
 #include "running.h"
 #include "tool.h"
 
@@ -12,6 +14,12 @@ static void attach(struct running_list *events, struct running *r)
 {
 	r->error = 0;
 	r->why[0] = 0;
+	if (events->files >= events->most_files) {
+		r->fd = -1;
+		r->error = -EDQUOT;
+		snprintf(r->why, sizeof(r->why), "a quarter of files_per_user is for other programs");
+		return;
+	}
 	r->fd = -EACCES;
 	/* A gauge does not begin at 0. */
 	if (events->totals || r->unit.gauge)
@@ -25,6 +33,7 @@ static void attach(struct running_list *events, struct running *r)
 		r->fd = -1;
 		return;
 	}
+	events->files++;
 	/* An inherited event has no page, and is read by a call. */
 	r->error = libtally_page_map(r->fd, &r->page);
 	if (r->error == -EINVAL)
@@ -95,6 +104,45 @@ bool running_lacks_room(const struct running *r)
 	       r->error == -ENOMEM;
 }
 
+int running_lacking(const struct running_list *events, const struct running **lacking)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < events->nr; i++) {
+		if (!running_lacks_room(events->list[i]))
+			continue;
+		*lacking = events->list[i];
+		nr++;
+	}
+	return nr;
+}
+
+void running_say_lacking(const struct running_list *events)
+{
+	const struct running *lacking;
+	int nr = running_lacking(events, &lacking);
+	char what[64];
+
+	if (!nr)
+		return;
+	snprintf(what, sizeof(what), "%d of %d events are shown without a count", nr, events->nr);
+	say_failed(what, lacking->error, lacking->why);
+}
+
+/* The limit may be changed at any time. An older module may not tell it. */
+static void look_for_room(struct running_list *events)
+{
+	struct tally_info info = { .size = sizeof(info) };
+	int i;
+
+	events->most_files = ~0U;
+	if (!ioctl(events->device, TALLY_IOC_INFO, &info) && info.files_per_user)
+		events->most_files = info.files_per_user - info.files_per_user / 4;
+	events->files = 0;
+	for (i = 0; i < events->nr; i++)
+		events->files += events->list[i]->fd >= 0;
+}
+
 void running_look(struct running_list *events)
 {
 	struct libtally_running about = { 0 };
@@ -105,6 +153,7 @@ void running_look(struct running_list *events)
 		raise_file_limit();
 	for (i = 0; i < events->nr; i++)
 		events->list[i]->alive = false;
+	look_for_room(events);
 	while ((more = libtally_device_next(events->device, &about)) > 0) {
 		if (events->no_files && about.of_file)
 			continue;

@@ -50,6 +50,9 @@ struct running {
  * @no_files:	leave out the events of open files, which end with their files
  * @totals:	read what the events have counted since they were made, if the caller may
  * @nr:		number of events
+ * @files:	number of files that are attached
+ * @most_files:	number of files that may be: a quarter of files_per_user is left to this user's
+ *		other programs
  */
 struct running_list {
 	int device;
@@ -57,6 +60,7 @@ struct running_list {
 	bool totals;
 	struct running **list;
 	int nr;
+	unsigned int files, most_files;
 };
 
 /* Attaches to events that are new, and forgets those that were released. */
@@ -65,6 +69,10 @@ void running_look(struct running_list *events);
 void running_read(struct running_list *events);
 /* Returns whether a limit, and not a right, keeps this user from the counts. */
 bool running_lacks_room(const struct running *event);
+/* Returns the number of these events; @lacking, if there is one, receives one of them. */
+int running_lacking(const struct running_list *events, const struct running **lacking);
+/* Says how many these are, if there are any. */
+void running_say_lacking(const struct running_list *events);
 void running_free(struct running_list *events);
 
 /* Returns a name for the event, also if it has none that the caller may see. */

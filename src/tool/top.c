@@ -188,6 +188,7 @@ static int print_once(struct top *t)
 		columns(t->sorted[i], 32, text, sizeof(text));
 		puts(text);
 	}
+	running_say_lacking(&t->events);
 	return 0;
 }
 
@@ -217,16 +218,20 @@ static void draw(struct top *t)
 {
 	static const char *const orders[] = { "rate", "count", "name" };
 	int rows = LINES - 3, name_width = COLS >= 120 ? 32 : 20, i;
-	char text[512];
+	const struct running *r;
+	char text[512], lacking[64] = "";
 
 	if (t->first > t->events.nr - rows)
 		t->first = t->events.nr - rows;
 	if (t->first < 0)
 		t->first = 0;
 	move(0, 0);
-	snprintf(text, sizeof(text), "tally top: %d events, by %s, every %g s%s; this program "
+	i = running_lacking(&t->events, &r);
+	if (i)
+		snprintf(lacking, sizeof(lacking), ", %d of them without a count", i);
+	snprintf(text, sizeof(text), "tally top: %d events%s, by %s, every %g s%s; this program "
 				     "uses %.2f%% of a CPU",
-		 t->events.nr, orders[t->sorting], t->delay / 1e9, t->paused ? ", paused" : "",
+		 t->events.nr, lacking, orders[t->sorting], t->delay / 1e9, t->paused ? ", paused" : "",
 		 own_share(t));
 	addnstr(text, COLS - 1);
 	clrtoeol();

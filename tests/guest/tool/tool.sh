@@ -154,6 +154,16 @@ t 0 remove clock
 t 0 create cs cpu=0 period=1 name=often
 t 0 export --once
 says '^tally_event_overflows_total{event="often",.*,cpu="0"} [1-9]'
+# A quarter of a user's files is left to other programs.
+echo 4 >/sys/module/tally/parameters/files_per_user
+for c in 'list --running' 'top --once -d 0.1'; do
+	# shellcheck disable=SC2086 # Several words.
+	t 0 $c
+	remedied '1 of 4 events are shown without a count'
+done
+t 0 export --once
+remedied 'some events are served without a count'
+echo 1024 >/sys/module/tally/parameters/files_per_user
 
 # ---- stat
 
