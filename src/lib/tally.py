@@ -34,6 +34,7 @@ import functools
 import io
 import math
 import os
+import platform
 import weakref
 from dataclasses import dataclass
 from types import TracebackType
@@ -88,10 +89,14 @@ PERF_RECORD_THROTTLE = 5
 PERF_RECORD_SAMPLE = 9
 PERF_RECORD_LOST_SAMPLES = 13
 
-PERF_EVENT_IOC_ENABLE = 0x2400
-PERF_EVENT_IOC_DISABLE = 0x2401
-PERF_EVENT_IOC_RESET = 0x2403
-PERF_EVENT_IOC_ID = 0x80002407 | ctypes.sizeof(ctypes.c_void_p) << 16
+# The directions of <asm/ioctl.h>, which some machines have at other bits.
+_IOC_NONE, _IOC_READ = ((1 << 29, 2 << 29) if platform.machine().startswith(
+    ('alpha', 'mips', 'ppc', 'sparc')) else (0, 2 << 30))
+
+PERF_EVENT_IOC_ENABLE = _IOC_NONE | 0x2400
+PERF_EVENT_IOC_DISABLE = _IOC_NONE | 0x2401
+PERF_EVENT_IOC_RESET = _IOC_NONE | 0x2403
+PERF_EVENT_IOC_ID = _IOC_READ | ctypes.sizeof(ctypes.c_void_p) << 16 | 0x2407
 
 PERF_CONTEXT_MAX = 2**64 - 4095
 

@@ -17,6 +17,16 @@ types() {
 	mypy --strict --python-version 3.9 --cache-dir "$work/mypy" "$@"
 }
 
+# The numbers of ioctls of a 64-bit PowerPC, as its headers have them.
+other_ioctls() {
+	python3 -c '
+import platform
+platform.machine = lambda: "ppc64le"
+import tally
+assert tally.PERF_EVENT_IOC_DISABLE == 0x20002401, tally.PERF_EVENT_IOC_DISABLE
+assert tally.PERF_EVENT_IOC_ID == 0x40082407, tally.PERF_EVENT_IOC_ID'
+}
+
 build_library() {
 	make -s -j"$(nproc)" -f src/lib/lib.mk OUT="$work/lib" CFLAGS=-O1
 }
@@ -139,6 +149,7 @@ check 'a wrong constant is noticed' notices 'PERF_SAMPLE_CPU: ' \
 	'^PERF_SAMPLE_CPU = 1 << 7' 'PERF_SAMPLE_CPU = 1 << 6' layout constants
 check 'a wrong argument is noticed' notices 'libtally_reader_poll: ' \
 	"'libtally_reader_poll': (ctypes.c_int" "'libtally_reader_poll': (ctypes.c_long" layout functions
+check 'the ioctls of another machine' other_ioctls
 check 'the library builds' build_library
 run perf python3 tests/lib/binding.py
 check 'the fake device builds' build_device
