@@ -253,10 +253,14 @@ class Attr(ctypes.Structure):
         super().__init__(type=type, config=config, size=ctypes.sizeof(Attr), **members)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets a member. ctypes would take any other name, too."""
+        """Sets a member. ctypes would take any other name, and cut a number to its bits."""
         if not hasattr(Attr, name):
             raise AttributeError(f'struct perf_event_attr has no member {name}')
+        before = getattr(self, name)
         super().__setattr__(name, value)
+        if getattr(self, name) != value:
+            super().__setattr__(name, before)
+            raise ValueError(f'{name} has no room for {value}')
 
     def copy(self) -> Attr:
         """Returns a copy."""
@@ -912,6 +916,8 @@ class Device(_File):
         interval of the page of counts, in nanoseconds; 0 for the default."""
         if isinstance(event, int) and not 0 < event < 2**64:
             raise ValueError('an id is a number from 1 on')
+        if not 0 <= publish_ns < 2**64:
+            raise ValueError('publish_ns is a number of nanoseconds')
         number, name = (event, b'') if isinstance(event, int) else (0, _bytes(event))
         text = _error_text()
         attach = _library().libtally_device_attach_total if total else \
@@ -956,25 +962,46 @@ _GENERIC: Dict[str, Tuple[int, int]] = {
 }
 
 
-def _generic(name: str) -> Optional[Attr]:
-    """Parses a generic name with the modifiers u, k and h; None for any other name."""
+def _levels_why(attr: Attr, samples: bool) -> str:
+    """Returns why a software event never happens in what its modifiers leave, in the words of the
+    device; '' if it does. perf would count 0 or, of a clock, everything."""
+    if attr.type != PERF_TYPE_SOFTWARE or not (attr.exclude_user or attr.exclude_kernel):
+        return ''
+    if attr.exclude_user and attr.exclude_kernel:
+        return 'the event happens only in user space and the kernel, which are excluded'
+    if attr.exclude_kernel and attr.config in (PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                               PERF_COUNT_SW_CPU_MIGRATIONS):
+        return 'the event happens only in the kernel, which is excluded'
+    if attr.config in (PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK) and not samples:
+        return 'a clock counts in user space and in the kernel, whatever is excluded'
+    return ''
+
+
+def _generic(name: str, samples: bool = False) -> Optional[Attr]:
+    """Parses a generic name with the modifiers u, k and h, as the device does; None for any other
+    name."""
     event, _, modifiers = name.partition(':')
     if event not in _GENERIC or not set(modifiers) <= set('ukh'):
         return None
     attr = Attr(*_GENERIC[event])
+    # As perf does it, a CPU's event does not count virtual machines.
+    attr.exclude_guest = attr.type == PERF_TYPE_HARDWARE
     if modifiers:
         attr.exclude_user = 'u' not in modifiers
         attr.exclude_kernel = 'k' not in modifiers
         attr.exclude_hv = 'h' not in modifiers
+    why = _levels_why(attr, samples)
+    if why:
+        raise TallyError(errno.EINVAL, why)
     return attr
 
 
-def _attr_of(event: Union[str, Attr], via: str) -> Attr:
+def _attr_of(event: Union[str, Attr], via: str, samples: bool = False) -> Attr:
     """Returns a copy of the attr, or what the name means. perf needs no device for a generic
     name; the device parses all others."""
     if isinstance(event, Attr):
         return event.copy()
-    attr = _generic(event) if via == 'perf' else None
+    attr = _generic(event, samples) if via == 'perf' else None
     if attr:
         return attr
     try:
@@ -1116,8 +1143,10 @@ class Reader:
         name       name of the event in samples; the default is the event's own
         """
         handle = self._open_handle()
+        if not 0 < pages < 2**31:
+            raise ValueError('pages is a power of two')
         target = _target_of(via, pid, cpu)
-        attr = _attr_of(event, via)
+        attr = _attr_of(event, via, samples=True)
         attr.disabled |= disabled
         _sampling(attr, period, frequency, callchain)
         name = name or (event if isinstance(event, str) else f'{attr.type}:{attr.config:#x}')

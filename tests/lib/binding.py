@@ -85,7 +85,7 @@ def at_once() -> None:
 def modifiers() -> None:
     """modifiers leave out user space or the kernel, which faults for a program's read()"""
     counts_of = {}
-    for name in ('faults', 'faults:u', 'faults:k', 'faults:uk', 'faults:h'):
+    for name in ('faults', 'faults:u', 'faults:k', 'faults:uk'):
         memory = Memory(1000)
         with open('/dev/zero', 'rb', buffering=0) as zero, \
                 tally.open_event(name, via='perf') as counter:
@@ -96,10 +96,25 @@ def modifiers() -> None:
     between(500, counts_of['faults:u'], 500 + SLACK)
     between(1000, counts_of['faults:k'], 1000 + SLACK)
     between(1500, counts_of['faults:uk'], 1500 + SLACK)
-    equal(counts_of['faults:h'], 0)
     attr = tally._generic('cycles:u')
     assert attr
-    equal((attr.exclude_user, attr.exclude_kernel, attr.exclude_hv), (0, 1, 1))
+    equal((attr.exclude_user, attr.exclude_kernel, attr.exclude_hv, attr.exclude_guest),
+          (0, 1, 1, 1))
+
+
+@test
+def never() -> None:
+    """what never happens in what the modifiers leave is refused, as by the device"""
+    for name, why in (('faults:h', 'only in user space and the kernel'),
+                      ('cs:u', 'only in the kernel'), ('migrations:u', 'only in the kernel'),
+                      ('task-clock:u', 'a clock counts'), ('cpu-clock:k', 'a clock counts')):
+        error = raises(tally.TallyError, lambda: tally.open_event(name, via='perf'))
+        equal(error.errno, errno.EINVAL)
+        assert why in str(error), error
+    tally.open_event('cs:k', via='perf').close()
+    # Samples of a clock are of one level.
+    with tally.Reader() as reader:
+        reader.open('cpu-clock:u', period=1000000, via='perf')
 
 
 @test
@@ -220,6 +235,14 @@ def attrs() -> None:
     equal((attr.bp_addr, attr.config2), (5, 0))
     raises(AttributeError, lambda: setattr(attr, 'sample_perid', 1))
     raises(AttributeError, lambda: tally.Attr(1, 2, sample_perid=1))
+    for member, number in (('config', 2**64 + 2), ('config', -1), ('type', 2**32), ('pinned', 2)):
+        raises(ValueError, lambda: setattr(attr, member, number))
+    equal((attr.config, attr.type, attr.pinned), (2, 1, 0))
+    raises(ValueError, lambda: tally.Attr(1, 2**64 + 2))
+    with tally.Reader() as reader:
+        for period, frequency, pages in (2**64 + 1, 0, 1), (0, -1, 1), (1, 0, 2**64 + 1):
+            raises(ValueError, lambda: reader.open('faults', via='perf', period=period,
+                                                   frequency=frequency, pages=pages))
 
 
 @test

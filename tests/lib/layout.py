@@ -42,7 +42,8 @@ def is_bit(mirror: Any, member: str) -> bool:
 def all_ones(mirror: Any, member: str) -> str:
     """Returns the bytes of a struct in which only this bit-field is not 0."""
     struct = mirror.from_buffer_copy(bytes(ctypes.sizeof(mirror)))
-    setattr(struct, member, 0xff)
+    # Attr itself refuses a number that has no room.
+    ctypes.Structure.__setattr__(struct, member, 0xff)
     return bytes(struct).rstrip(b'\0').hex()
 
 

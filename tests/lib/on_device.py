@@ -118,6 +118,7 @@ def attaches() -> None:
         equal((error.errno, str(error)), (errno.ENOENT, 'no event has so long a name'))
         for wrong in 0, -1, 2**64:
             raises(ValueError, lambda: device.attach(wrong))
+        raises(ValueError, lambda: device.attach(3, publish_ns=2**64))
 
 
 @test
