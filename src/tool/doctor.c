@@ -322,7 +322,7 @@ static void check_debugfs(bool loaded)
 	if (!loaded) {
 		note("debugfs: not looked at without the module");
 	} else if (made[0] == 'N') {
-		note("debugfs: the module was loaded with debugfs=off; the commands do not need it");
+		note("debugfs: the module is loaded with debugfs=off; the commands do not need it");
 	} else if (!access("/sys/kernel/debug/tally/events", R_OK)) {
 		good("debugfs: /sys/kernel/debug/tally can be read");
 	} else if (geteuid()) {

@@ -184,14 +184,16 @@ void wanted_add_pfm(struct wanted_list *events, const char *text)
 }
 
 /*
- * Whether the event can leave out the kernel, and no modifier says what to count. The device does not
- * tell of libpfm4's software events which ones never happen in user space.
+ * Whether the event can leave out the kernel, and no modifier says what to count. The device does
+ * not tell of libpfm4's software events which ones never happen in user space.
  */
 static bool can_restrict(const struct wanted *w)
 {
-	return !w->error && w->attr.type != PERF_TYPE_TRACEPOINT &&
-	       w->attr.type != PERF_TYPE_BREAKPOINT && !w->attr.exclude_user &&
-	       !w->attr.exclude_kernel && (w->pfm ? w->attr.type != PERF_TYPE_SOFTWARE : !w->attr.exclude_hv);
+	const struct perf_event_attr *attr = &w->attr;
+
+	return !w->error && attr->type != PERF_TYPE_TRACEPOINT &&
+	       attr->type != PERF_TYPE_BREAKPOINT && !attr->exclude_user && !attr->exclude_kernel &&
+	       (w->pfm ? attr->type != PERF_TYPE_SOFTWARE : !attr->exclude_hv);
 }
 
 /*
@@ -200,12 +202,13 @@ static bool can_restrict(const struct wanted *w)
  */
 static bool name_restricted(struct wanted *w, int device)
 {
-	char *names[] = { modified(w->name, "u", 1, false), modified(w->name, "u", 1, true) };
-	char why[LIBTALLY_ERROR_SIZE];
+	char *names[2], why[LIBTALLY_ERROR_SIZE];
 	struct perf_event_attr attr;
 	int i, error, used = 0;
 	bool happens = true;
 
+	names[0] = modified(w->name, "u", 1, false);
+	names[1] = modified(w->name, "u", 1, true);
 	for (i = 0; i < 2 && names[i]; i++) {
 		error = libtally_device_parse(device, names[i], &attr, sizeof(attr), why);
 		/* In user space, a context switch never happens. */

@@ -17,7 +17,7 @@ static void attach(struct running_list *events, struct running *r)
 	if (events->files >= events->most_files) {
 		r->fd = -1;
 		r->error = -EDQUOT;
-		snprintf(r->why, sizeof(r->why), "a quarter of files_per_user is for other programs");
+		strcpy(r->why, "a quarter of files_per_user is for other programs");
 		return;
 	}
 	r->fd = -EACCES;
@@ -252,7 +252,7 @@ void short_number(double value, char *text, size_t size)
 	if (i)
 		snprintf(text, size, "%.1f%c", value, suffixes[i]);
 	else
-		snprintf(text, size, fabs(value) < 100 && value != floor(value) ? "%.1f" : "%.0f", value);
+		snprintf(text, size, "%.*f", fabs(value) < 100 && value != floor(value), value);
 }
 
 void running_rate(const struct running *r, char *text, size_t size)

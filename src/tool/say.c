@@ -271,7 +271,7 @@ bool read_line(const char *path, char *line, size_t size)
 /* Whether a character shows where it stands, and changes no other one's place. */
 static bool prints(unsigned int c)
 {
-	/* Control characters, invisible ones, those that turn the direction of text; and no characters. */
+	/* Control characters, invisible ones, those that turn text around; and no characters. */
 	static const struct {
 		unsigned int from, to;
 	} hidden[] = {

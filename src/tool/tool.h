@@ -48,7 +48,7 @@ int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int
 /* Parses a number within limits; argp reports another text and exits. */
 long number_argument(struct argp_state *state, const char *text, long least, long most);
 
-/* A handler: notes a signal in tool_stopped. A second one ends the command, also while it writes. */
+/* A handler: notes a signal in tool_stopped. A second one ends the command. */
 void stop_tool(int signal);
 /* Catches SIGINT, SIGTERM and SIGHUP, but what was ignored at the start, as in the background. */
 void catch_signals(const struct sigaction *action);

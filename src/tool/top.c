@@ -231,8 +231,8 @@ static void draw(struct top *t)
 		snprintf(lacking, sizeof(lacking), ", %d of them without a count", i);
 	snprintf(text, sizeof(text), "tally top: %d events%s, by %s, every %g s%s; this program "
 				     "uses %.2f%% of a CPU",
-		 t->events.nr, lacking, orders[t->sorting], t->delay / 1e9, t->paused ? ", paused" : "",
-		 own_share(t));
+		 t->events.nr, lacking, orders[t->sorting], t->delay / 1e9,
+		 t->paused ? ", paused" : "", own_share(t));
 	addnstr(text, COLS - 1);
 	clrtoeol();
 	head(text, sizeof(text), name_width);
