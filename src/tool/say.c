@@ -11,7 +11,7 @@
 
 const char *tool_name = "tally";
 sigset_t tool_mask;
-volatile sig_atomic_t tool_stopped;
+volatile sig_atomic_t tool_stopped, tool_writes;
 
 static void print(const char *format, va_list arguments)
 {
@@ -185,7 +185,7 @@ static bool is_ignored(int signal)
 
 void stop_tool(int number)
 {
-	if (++tool_stopped < 2)
+	if (++tool_stopped < 2 || !tool_writes)
 		return;
 	signal(number, SIG_DFL);
 	raise(number);
@@ -223,14 +223,21 @@ static void change_mask(int how, sigset_t *set)
 void block_signals(sigset_t *set)
 {
 	change_mask(SIG_BLOCK, set);
+	tool_writes = false;
 }
 
 void allow_signals(void)
 {
 	const struct sigaction action = { .sa_handler = stop_tool, .sa_flags = SA_RESTART };
+	const struct timespec now = { 0 };
 	sigset_t set;
 
 	catch_signals(&action);
+	block_signals(&set);
+	/* Signals that came together end the wait, and not the output behind it. */
+	while (tool_stopped && sigtimedwait(&set, NULL, &now) > 0)
+		;
+	tool_writes = true;
 	change_mask(SIG_UNBLOCK, &set);
 }
 

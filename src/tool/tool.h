@@ -26,6 +26,8 @@ extern const char *tool_name;
 extern sigset_t tool_mask;
 /* Number of signals that have come to end the command. */
 extern volatile sig_atomic_t tool_stopped;
+/* The command writes, maybe to a reader that does not read. */
+extern volatile sig_atomic_t tool_writes;
 
 /* Prints a sentence on standard error, with the name of the command. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -48,7 +50,7 @@ int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int
 /* Parses a number within limits; argp reports another text and exits. */
 long number_argument(struct argp_state *state, const char *text, long least, long most);
 
-/* A handler: notes a signal in tool_stopped. A second one ends the command. */
+/* A handler: notes a signal in tool_stopped. A second one ends a command that writes. */
 void stop_tool(int signal);
 /* Catches SIGINT, SIGTERM and SIGHUP, but what was ignored at the start, as in the background. */
 void catch_signals(const struct sigaction *action);
@@ -56,10 +58,7 @@ void catch_signals(const struct sigaction *action);
 void uncatch_signals(void);
 /* Blocks the same signals, to wait for them; the set receives them. */
 void block_signals(sigset_t *set);
-/*
- * Lets them come again, while the command writes to a reader that may not read: a handler notes the
- * first one in tool_stopped, and a second one ends the command.
- */
+/* Lets them come again, to stop_tool(), while the command writes. */
 void allow_signals(void);
 
 /* Raises the limit of open files as far as this user may: each event takes one on each target. */

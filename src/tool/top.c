@@ -319,7 +319,9 @@ static void show(struct top *t)
 		}
 		draw(t);
 		timeout((next - now) / 1000000 + 1);
+		tool_writes = false;
 		key = getch();
+		tool_writes = true;
 		if (tool_stopped || (key == ERR && is_gone()) || !take_key(t, key))
 			return;
 		/* ncurses has the new size with KEY_RESIZE. */

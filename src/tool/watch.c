@@ -46,16 +46,6 @@ struct watch {
 	long passed;
 };
 
-static volatile sig_atomic_t stopped, runs_command;
-
-static void stop(int signal)
-{
-	stopped++;
-	/* A second signal is for the command, if one runs. */
-	if (!runs_command)
-		stop_tool(signal);
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct watch *w = state->input;
@@ -195,14 +185,12 @@ static void run_command(const struct watch *w, const char *value)
 		say("%s: %s", w->targets.command[0], strerror(errno));
 		_exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
 	}
-	runs_command = true;
 	while (!waitpid(pid, NULL, WNOHANG)) {
-		if (stopped > told)
+		if (tool_stopped > told)
 			kill(pid, told ? SIGKILL : SIGTERM);
-		told = stopped;
+		told = tool_stopped;
 		usleep(10000);
 	}
-	runs_command = false;
 }
 
 /* A scaled value has two digits behind the point, as perf stat's. */
@@ -222,9 +210,11 @@ static void report(struct watch *w, double value, const char *per)
 	}
 	localtime_r(&now, &local);
 	strftime(text, sizeof(text), "%F %T", &local);
+	tool_writes = true;
 	printf("%s %s %s%s%s%s\n", text, w->event, number, unit && unit->unit[0] ? " " : "",
 	       unit ? unit->unit : "", per);
 	fflush(stdout);
+	tool_writes = false;
 }
 
 /* Says once that a kernel probe has missed hits. */
@@ -234,12 +224,14 @@ static void look_for_missed(struct watch *w)
 	    (strncmp(w->event, "kprobe:", 7) && strncmp(w->event, "kretprobe:", 10)))
 		return;
 	counters_add_missed(&w->counters);
+	tool_writes = true;
 	counters_say_missed(&w->counters);
+	tool_writes = false;
 }
 
 static bool is_over(const struct watch *w)
 {
-	return stopped || (w->most && w->passed >= w->most);
+	return tool_stopped || (w->most && w->passed >= w->most);
 }
 
 static void watch_rate(struct watch *w)
@@ -254,7 +246,8 @@ static void watch_rate(struct watch *w)
 		next += w->interval_ms * 1000000ULL;
 		until.tv_sec = next / 1000000000;
 		until.tv_nsec = next % 1000000000;
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) && !stopped)
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) &&
+		       !tool_stopped)
 			;
 		counters_read(&w->counters);
 		now = now_ns();
@@ -263,7 +256,7 @@ static void watch_rate(struct watch *w)
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
 		/* A task that did not run has the rate 0; it has no level, and no PMU no rate. */
-		if (!stopped && !since->failed &&
+		if (!tool_stopped && !since->failed &&
 		    (since->running || (!since->enabled && !w->events.list->unit.gauge)) &&
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
@@ -403,7 +396,7 @@ int command_watch(int argc, char **argv)
 		       "environment.",
 	};
 	struct watch w = { .interval_ms = 1000, .counters = { .inherit = true } };
-	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = stop_tool, .sa_flags = SA_RESTART };
 	int device, status = 0;
 
 	parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &w);
