@@ -161,7 +161,8 @@ void running_look(struct running_list *events)
 		r = place < events->nr ? events->list[place] : NULL;
 		if (!r || r->about.id != about.id)
 			r = add(events, place, &about);
-		else if (r->fd < 0 && running_lacks_room(r))
+		/* A program may keep perf from an event, and let it go. */
+		else if (r->fd < 0 && (running_lacks_room(r) || r->error == -EBUSY))
 			attach(events, r);
 		r->about = about;
 		r->alive = true;
