@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* perf.data files, with build ids of mapped files and the arguments as features. */
 #include <errno.h>
+#include <elf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,8 +31,8 @@ struct build_id_record {
 };
 
 /*
- * Files that programs have mapped are anybody's. A larger section of notes, or more parts of a
- * program, have no build id.
+ * Files that programs have mapped are anybody's, so this command reads no more of them than this,
+ * whatever they say. Larger notes, and those of a program with more parts, have no build id.
  */
 #define MOST_NOTES	65536
 #define MOST_PARTS	128
@@ -191,40 +192,117 @@ void mapped_files_add(void *data, const struct perf_event_header *record)
 		memcpy(file->id, m->build_id, file->size);
 }
 
-/* Finds the build id in notes. Returns its size; 0 without one. */
-static size_t id_in_notes(Elf_Data *notes, __u8 *id)
-{
-	size_t at = 0, name_at, id_at, size;
-	GElf_Nhdr note;
+/**
+ * struct elf - the form of an ELF file
+ * @fd:		the file
+ * @is_64:	its numbers are those of 64 bits
+ * @is_big:	their most significant byte is the first one
+ */
+struct elf {
+	int fd;
+	bool is_64, is_big;
+};
 
-	while ((at = gelf_getnote(notes, at, &note, &name_at, &id_at)) > 0) {
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
-		    memcmp((char *)notes->d_buf + name_at, "GNU", sizeof("GNU")))
-			continue;
-		size = note.n_descsz > ID_SIZE ? ID_SIZE : note.n_descsz;
-		memcpy(id, (char *)notes->d_buf + id_at, size);
-		return size;
+/* Returns the number of so many bytes. */
+static __u64 number(const struct elf *elf, const __u8 *at, size_t size)
+{
+	__u64 value = 0;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		value = value << 8 | at[elf->is_big ? i : size - 1 - i];
+	return value;
+}
+
+/* Returns a number that has as many bits as the form, and another place in each. */
+static __u64 word(const struct elf *elf, const __u8 *at, size_t offset_64, size_t offset_32)
+{
+	return elf->is_64 ? number(elf, at + offset_64, 8) : number(elf, at + offset_32, 4);
+}
+
+static __u64 half(const struct elf *elf, const __u8 *at, size_t offset_64, size_t offset_32)
+{
+	return number(elf, at + (elf->is_64 ? offset_64 : offset_32), 2);
+}
+
+#define ALIGN_NOTE(size)	(((size) + 3) & ~(size_t)3)
+
+/* Finds the build id in notes. Returns its size; 0 without one. */
+static size_t id_in_notes(const struct elf *elf, const __u8 *notes, size_t left, __u8 *id)
+{
+	size_t name, content, type;
+
+	/* Both forms have the same header of a note: three numbers of 32 bits. */
+	while (left >= sizeof(Elf64_Nhdr)) {
+		name = number(elf, notes + offsetof(Elf64_Nhdr, n_namesz), 4);
+		content = number(elf, notes + offsetof(Elf64_Nhdr, n_descsz), 4);
+		type = number(elf, notes + offsetof(Elf64_Nhdr, n_type), 4);
+		notes += sizeof(Elf64_Nhdr);
+		left -= sizeof(Elf64_Nhdr);
+		if (name > left || ALIGN_NOTE(name) > left || content > left - ALIGN_NOTE(name))
+			return 0;
+		if (type == NT_GNU_BUILD_ID && name == sizeof("GNU") &&
+		    !memcmp(notes, "GNU", sizeof("GNU"))) {
+			content = content > ID_SIZE ? ID_SIZE : content;
+			memcpy(id, notes + ALIGN_NOTE(name), content);
+			return content;
+		}
+		content = ALIGN_NOTE(name) + ALIGN_NOTE(content);
+		if (content > left)
+			return 0;
+		notes += content;
+		left -= content;
 	}
 	return 0;
 }
 
-static size_t id_of_elf(Elf *elf, __u8 *id)
+static bool read_at(const struct elf *elf, void *to, size_t size, __u64 offset)
 {
-	size_t nr, i, size = 0;
-	GElf_Phdr part;
-	Elf_Data *notes;
+	return offset <= __LONG_MAX__ && pread(elf->fd, to, size, offset) == (ssize_t)size;
+}
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &nr) || nr > MOST_PARTS)
+/* Reads the header, and with it the form. */
+static bool read_header(struct elf *elf, __u8 *header)
+{
+	if (!read_at(elf, header, sizeof(Elf32_Ehdr), 0) || memcmp(header, ELFMAG, SELFMAG))
+		return false;
+	elf->is_64 = header[EI_CLASS] == ELFCLASS64;
+	elf->is_big = header[EI_DATA] == ELFDATA2MSB;
+	return !elf->is_64 || read_at(elf, header, sizeof(Elf64_Ehdr), 0);
+}
+
+static size_t id_of_part(const struct elf *elf, const __u8 *part, __u8 *id)
+{
+	__u64 type = number(elf, part, 4);
+	__u64 offset = word(elf, part, offsetof(Elf64_Phdr, p_offset),
+			    offsetof(Elf32_Phdr, p_offset));
+	__u64 size = word(elf, part, offsetof(Elf64_Phdr, p_filesz),
+			  offsetof(Elf32_Phdr, p_filesz));
+	__u8 notes[MOST_NOTES];
+
+	if (type != PT_NOTE || size > sizeof(notes) || !read_at(elf, notes, size, offset))
 		return 0;
-	for (i = 0; i < nr && !size; i++) {
-		if (!gelf_getphdr(elf, i, &part) || part.p_type != PT_NOTE)
-			continue;
-		if (part.p_filesz > MOST_NOTES)
-			return 0;
-		notes = elf_getdata_rawchunk(elf, part.p_offset, part.p_filesz, ELF_T_NHDR);
-		if (notes)
-			size = id_in_notes(notes, id);
-	}
+	return id_in_notes(elf, notes, size, id);
+}
+
+static size_t id_of_elf(int fd, __u8 *id)
+{
+	__u8 header[sizeof(Elf64_Ehdr)], parts[MOST_PARTS * sizeof(Elf64_Phdr)];
+	struct elf elf = { .fd = fd };
+	size_t nr, i, one, size = 0;
+	__u64 offset;
+
+	if (!read_header(&elf, header))
+		return 0;
+	offset = word(&elf, header, offsetof(Elf64_Ehdr, e_phoff), offsetof(Elf32_Ehdr, e_phoff));
+	nr = half(&elf, header, offsetof(Elf64_Ehdr, e_phnum), offsetof(Elf32_Ehdr, e_phnum));
+	one = half(&elf, header, offsetof(Elf64_Ehdr, e_phentsize),
+		   offsetof(Elf32_Ehdr, e_phentsize));
+	if (nr > MOST_PARTS || one != (elf.is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)) ||
+	    !read_at(&elf, parts, nr * one, offset))
+		return 0;
+	for (i = 0; i < nr && !size; i++)
+		size = id_of_part(&elf, parts + i * one, id);
 	return size;
 }
 
@@ -257,7 +335,6 @@ static size_t id_of_file(const struct mapped_file *file, __u8 *id)
 {
 	char path[64 + PATH_MAX];
 	size_t size;
-	Elf *elf;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/root%s", file->pid, file->path);
@@ -266,28 +343,24 @@ static size_t id_of_file(const struct mapped_file *file, __u8 *id)
 		fd = open_mapped(file->path, file);
 	if (fd < 0)
 		return 0;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	size = id_of_elf(elf, id);
-	elf_end(elf);
+	size = id_of_elf(fd, id);
 	close(fd);
 	return size;
 }
 
 static size_t id_of_kernel(__u8 *id)
 {
-	char content[4096];
+	static const __u16 one = 1;
+	const struct elf elf = { .is_big = !*(const char *)&one };
+	__u8 notes[4096];
 	FILE *file = fopen("/sys/kernel/notes", "re");
-	size_t got, size = 0;
-	Elf_Data notes = { .d_buf = content, .d_type = ELF_T_NHDR, .d_version = EV_CURRENT,
-			   .d_align = 4 };
+	size_t got;
 
 	if (!file)
 		return 0;
-	got = fread(content, 1, sizeof(content), file);
+	got = fread(notes, 1, sizeof(notes), file);
 	fclose(file);
-	notes.d_size = got;
-	size = id_in_notes(&notes, id);
-	return size;
+	return id_in_notes(&elf, notes, got, id);
 }
 
 /* perf pads strings to a multiple of 64 bytes. */
@@ -325,7 +398,6 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
 	size_t size, i;
 	FILE *f = need(open_memstream(&content, &size));
 
-	elf_version(EV_CURRENT);
 	i = id_of_kernel(id);
 	if (i)
 		write_id(f, -1, PERF_RECORD_MISC_KERNEL, "[kernel.kallsyms]", id, i);

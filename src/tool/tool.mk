@@ -21,7 +21,7 @@ root_libs := $(if $(ROOT),--sysroot=$(ROOT) $(foreach d,/usr/lib/$(triplet) /lib
 TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Wshadow \
 	       -Wno-missing-field-initializers -Wno-format-truncation -DTOOL_VERSION='"$(VERSION)"' \
 	       -I$(here) -I$(here)../lib -I$(here)../../include/uapi $(root_flags)
-TOOL_LIBS := -lpfm -lelf -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
+TOOL_LIBS := -lpfm -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
 
 names := main say lines events pfm target child counters metrics stat stat_print running list top \
 	 watch openmetrics export record snapshot buildid tracing doctor
