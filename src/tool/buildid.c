@@ -118,6 +118,9 @@ struct libtally_perfdata *perfdata_create(const char *path, const struct libtall
  * @path:	path as the program sees it
  * @device:	device of its file system, and
  * @ino:	number of its inode, as the record says; 0 beside a build id
+ * @begin:	address of the mapping
+ * @end:	address behind it
+ * @offset:	place in the file at @begin, in bytes
  * @pid:	the program
  * @size:	size of @id; 0 if the record has none
  * @id:		build id, which the kernel has read from the file that is mapped
@@ -126,6 +129,7 @@ struct mapped_file {
 	char *path;
 	dev_t device;
 	__u64 ino;
+	__u64 begin, end, offset;
 	__u32 pid;
 	__u32 size;
 	__u8 id[ID_SIZE];
@@ -186,6 +190,9 @@ void mapped_files_add(void *data, const struct perf_event_header *record)
 	file->path = need(strdup(m->filename));
 	file->device = makedev(m->maj, m->min);
 	file->ino = m->ino;
+	file->begin = m->addr;
+	file->end = m->addr + m->len;
+	file->offset = m->pgoff;
 	file->pid = m->pid;
 	file->size = m->build_id_size;
 	if (file->size)
@@ -307,10 +314,36 @@ static size_t id_of_elf(int fd, __u8 *id)
 }
 
 /*
+ * Returns whether an open file is the one that was mapped. Those of btrfs and overlayfs have another
+ * device in /proc/PID/maps, and thus in the record; such a device has the major number 0.
+ */
+static bool was_mapped(const struct stat *status, const struct mapped_file *file)
+{
+	__u64 pages = (status->st_size + sysconf(_SC_PAGESIZE) - 1) / sysconf(_SC_PAGESIZE);
+
+	if (status->st_ino != file->ino)
+		return false;
+	if (status->st_dev == file->device)
+		return true;
+	return !major(status->st_dev) &&
+	       file->offset + (file->end - file->begin) <= pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Returns whether a link leads to the path of a mapped file. */
+static bool leads_to(const char *link, const struct mapped_file *file)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink(link, path, sizeof(path));
+
+	return length == (ssize_t)strlen(file->path) && !memcmp(path, file->path, length);
+}
+
+/*
  * Opens a path if it is that of a file that was mapped. The path may be that of a device, and
  * opening that may have an effect. Nor does this wait for the owner of a lease to give it up.
+ * is_mapping: the path is the kernel's link to what a program has mapped there now.
  */
-static int open_mapped(const char *path, const struct mapped_file *file)
+static int open_mapped(const char *path, const struct mapped_file *file, bool is_mapping)
 {
 	struct stat status;
 	char name[64];
@@ -320,8 +353,10 @@ static int open_mapped(const char *path, const struct mapped_file *file)
 	if (at < 0)
 		return -1;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
-	if (!fstat(at, &status) && S_ISREG(status.st_mode) && status.st_dev == file->device &&
-	    status.st_ino == file->ino)
+	/* overlayfs may have another number of the inode there, too. */
+	if (!fstat(at, &status) && S_ISREG(status.st_mode) &&
+	    (was_mapped(&status, file) ||
+	     (is_mapping && !major(status.st_dev) && leads_to(name, file))))
 		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	close(at);
 	return fd;
@@ -329,7 +364,8 @@ static int open_mapped(const char *path, const struct mapped_file *file)
 
 /*
  * Reads the build id for a record without one: of a file that the kernel had not read, or that was
- * mapped before. The path is as the program sees it, which may have ended.
+ * mapped before. Root finds the file by the mapping. Else, and if that has gone, this tries the
+ * path as the program sees it; the program may have ended.
  */
 static size_t id_of_file(const struct mapped_file *file, __u8 *id)
 {
@@ -337,10 +373,15 @@ static size_t id_of_file(const struct mapped_file *file, __u8 *id)
 	size_t size;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/root%s", file->pid, file->path);
-	fd = open_mapped(path, file);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", file->pid,
+		 (unsigned long long)file->begin, (unsigned long long)file->end);
+	fd = open_mapped(path, file, true);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%u/root%s", file->pid, file->path);
+		fd = open_mapped(path, file, false);
+	}
 	if (fd < 0)
-		fd = open_mapped(file->path, file);
+		fd = open_mapped(file->path, file, false);
 	if (fd < 0)
 		return 0;
 	size = id_of_elf(fd, id);

@@ -192,15 +192,47 @@ mkfifo hold
 exec 9<>hold
 cp $here/task prog
 helper sh -c "exec $PWD/prog <hold"
-runs() { [ "$(readlink /proc/$helper_pid/exe)" = $PWD/prog ]; }
-ok 'a program runs' wait_for 60 runs
+runs() { grep -q " $PWD/$1\$" /proc/$helper_pid/maps; }
+ok 'a program runs' wait_for 60 runs prog
 record 0 -a -e page-faults -c 1 ls /
 is "$(ids_of $PWD/prog)" "$(file_id $here/task)" 'a program that ran before has its id'
 cp other new
 mount --bind new prog
 record 0 -a -e page-faults -c 1 ls /
-is "$(ids_of $PWD/prog)" '' 'and none of another file at its path'
+is "$(ids_of $PWD/prog)" "$(file_id $here/task)" 'also if another file is mounted at its path'
 umount prog
+# The records have another device than the files of overlayfs.
+mkdir none over
+if mount -t overlay -o "lowerdir=$PWD/none:$here" none over 2>errors; then
+	helper sh -c "exec $PWD/over/task <hold"
+	ok 'a program of overlayfs runs' wait_for 60 runs over/task
+	record 0 -a -e page-faults -c 1 ls /
+	is "$(ids_of $PWD/over/task)" "$(file_id $here/task)" 'it has its id'
+	kill $helper_pid
+	umount -l over
+else
+	skip "$(cat errors)" 'the id of a program of overlayfs'
+fi
+# A library whose first section says that there are 2^24 of them
+cp $here/late.so many.so
+put() {
+	value=$2 bytes=''
+	for i in 1 2 3 4 5 6 7 8; do
+		bytes=$bytes$(printf '\\%03o' $((value % 256)))
+		value=$((value / 256))
+	done
+	printf "$bytes" | dd of=many.so bs=1 seek="$1" conv=notrunc 2>/dev/null
+}
+sections=$((($(stat -c %s many.so) + 7) / 8 * 8))
+truncate -s $((sections + (64 << 24))) many.so
+put 40 $sections
+put $((sections + 32)) $((1 << 24))
+printf '\0\0' | dd of=many.so bs=1 seek=60 conv=notrunc 2>/dev/null
+helper latelib $PWD/many.so 1000000
+ok 'a program has mapped a strange library' wait_for 60 runs many.so
+record 0 -a -e page-faults -c 1 ls /
+kill $helper_pid
+is "$(ids_of $PWD/many.so)" "$(file_id $here/late.so)" 'the library has its id'
 
 # ---- rings
 
