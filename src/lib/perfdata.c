@@ -467,18 +467,58 @@ static void flush_pipe(struct libtally_perfdata *d)
 
 /* ---- either ---- */
 
-static int open_output(const char *path)
+int libtally_perfdata_is_open(const char *path)
 {
-	struct stat status;
-	int fd;
+	return !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr") ||
+	       !strncmp(path, "/dev/fd/", strlen("/dev/fd/")) ||
+	       !strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/"));
+}
 
-	if (!strcmp(path, "-"))
-		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	/* Samples have addresses of the kernel and of programs: they are for the owner alone. */
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+/* Opens a file that the process has open already. A regular one loses its content. */
+static int open_again(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	struct stat status;
+
 	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
 		fchmod(fd, 0600);
 	return fd;
+}
+
+/* Opens a device or a fifo. Anything else has taken its place since the caller looked. */
+static int open_special(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || (!fstat(fd, &status) &&
+		       (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode))))
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
+/*
+ * Samples have addresses of the kernel and of programs: they are for the owner alone. A file or a
+ * link that is there may be another user's, who can read the file, or choose which one the link
+ * leads to.
+ */
+static int open_output(const char *path)
+{
+	struct stat status;
+
+	if (!strcmp(path, "-"))
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (libtally_perfdata_is_open(path))
+		return open_again(path);
+	if (!lstat(path, &status)) {
+		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+			return open_special(path);
+		if (unlink(path))
+			return -1;
+	}
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
 static FILE *open_stream(const char *path)

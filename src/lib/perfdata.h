@@ -46,4 +46,10 @@ struct libtally_perfdata {
 	int error;
 };
 
+/*
+ * Returns 1 for the names in /dev and /proc of a file that the process has open, such as
+ * /dev/stdout. They are links, but no other user can make one.
+ */
+int libtally_perfdata_is_open(const char *path);
+
 #endif /* LIBTALLY_PERFDATA_H */

@@ -207,6 +207,27 @@ no_records() {
 	return 1
 }
 
+# A link and a file that is there are replaced: the file may be another user's.
+replaces() {
+	echo kept >"$work/victim"
+	ln -sf victim "$work/link.data"
+	ln -f "$work/victim" "$work/same.data"
+	"$work/perfdata" "$work/link.data" one && "$work/perfdata" "$work/same.data" one || return
+	stat -c '%n %F %a' "$work/victim" "$work/link.data" "$work/same.data"
+	[ "$(cat "$work/victim")" = kept ] && [ ! -L "$work/link.data" ] &&
+		[ "$(stat -c %a "$work/same.data")" = 600 ]
+}
+
+# Names of open files are links, too, and a fifo stays one.
+through_names() {
+	rm -f "$work/fifo"
+	mkfifo "$work/fifo"
+	"$work/perfdata" "$work/fifo" one | cat "$work/fifo" >"$work/fifo.data" || return
+	"$work/perfdata" /dev/stdout one | cmp - "$work/fifo.data" || return
+	"$work/perfdata" /dev/fd/9 one 9>"$work/nine.data" || return
+	perf script -i "$work/nine.data" >"$work/nine.txt" 2>&1 && [ -p "$work/fifo" ]
+}
+
 header_in_pipe() {
 	"$work/perfdata" - two | perf report -i - --header --stdio >"$work/header" 2>&1 || return
 	cat "$work/header"
@@ -240,6 +261,8 @@ if [ -z "$only_fuzz" ]; then
 	check 'perf script reads records of two events with different samples' two_events
 	check 'perf report reads the header' header
 	check 'perf reads a file without records' no_records
+	check 'a link or a file is replaced' replaces
+	check 'a fifo and the names of open files' through_names
 	check 'a pipe with one event' same_in_pipe one
 	check 'a pipe with two events' same_in_pipe two
 	check 'perf report reads the features of a pipe' header_in_pipe
