@@ -543,11 +543,11 @@ int libtally_perfdata_write(struct libtally_perfdata *data,
  */
 int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
 /*
- * Writes the records that are held in memory, and the size of them all. If the writer dies, tools
- * read the file as far as the last flush; the features, which are written last, are missing then. A
- * pipe has no size. A tool that reads it sorts the records by time, and after two flushes it shows
- * those from before the first: the records that come after the second must not be older. Returns
- * the first error of the file.
+ * Writes the records that are held in memory, and the size of them all; a pipe has no size. If the
+ * writer dies, tools read the file as far as the last flush; the features, which are written last,
+ * are missing then. A tool that reads the file or the pipe sorts the records by time, and after two
+ * flushes it shows those from before the first, and frees them: the records that come after the
+ * second must not be older. Returns the first error of the file.
  */
 int libtally_perfdata_flush(struct libtally_perfdata *data);
 /*

@@ -455,16 +455,6 @@ static int begin_pipe(struct libtally_perfdata *d)
 	return 0;
 }
 
-/* Lets perf sort and show what it has: no record of before the flush before comes any more. */
-static void flush_pipe(struct libtally_perfdata *d)
-{
-	if (d->written)
-		put_record_header(d, RECORD_FINISHED_ROUND, 0);
-	d->written = 0;
-	if (fflush(d->file) && !d->error)
-		d->error = -errno;
-}
-
 /* ---- either ---- */
 
 int libtally_perfdata_is_open(const char *path)
@@ -579,11 +569,14 @@ int libtally_perfdata_flush(struct libtally_perfdata *d)
 {
 	off_t end;
 
-	if (d->is_pipe) {
-		flush_pipe(d);
-		return d->error;
-	}
-	end = ftello(d->file);
+	/*
+	 * Lets perf sort and show what it has, which it else holds in memory up to the end of the
+	 * file: no record of before the flush before comes any more.
+	 */
+	if (d->written)
+		put_record_header(d, RECORD_FINISHED_ROUND, 0);
+	d->written = 0;
+	end = d->is_pipe ? 0 : ftello(d->file);
 	if (fflush(d->file) && !d->error)
 		d->error = -errno;
 	if (d->error || end == d->flushed)

@@ -180,6 +180,14 @@ perf_reads() {
 	grep -q '1\.000100:  *7099  *made-up: *400063\|1\.000100:  *7099  *other' "$work/$kind.txt"
 }
 
+# Each flush of records lets perf show what came before; the file begins with one, too.
+rounds() {
+	perf script -D -i "$work/one.data" >"$work/dump" 2>&1 || return
+	grep 'FINISHED_ROUND' "$work/dump"
+	[ "$(grep -c 'PERF_RECORD_FINISHED_ROUND' "$work/dump")" = 5 ] &&
+		! grep -q 'out of order' "$work/dump"
+}
+
 two_events() {
 	perf_reads two || return
 	[ "$(grep -c ' other:' "$work/two.txt")" = 34 ] &&
@@ -258,6 +266,7 @@ if [ -z "$only_fuzz" ]; then
 	run cost build_cost
 	check 'the writer of perf.data builds' build perfdata
 	check 'perf script reads records of one event' perf_reads one
+	check 'perf need not keep all records in memory' rounds
 	check 'perf script reads records of two events with different samples' two_events
 	check 'perf report reads the header' header
 	check 'perf reads a file without records' no_records

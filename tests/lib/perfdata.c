@@ -84,7 +84,8 @@ int main(int argc, char **argv)
 			put64(&b, 0x500000 + i);
 		}
 		end(&b);
-		if (libtally_perfdata_write(d, (void *)&b))
+		if (libtally_perfdata_write(d, (void *)&b) ||
+		    (i % 25 == 24 && libtally_perfdata_flush(d)))
 			return 2;
 	}
 	if (libtally_perfdata_close(d))
