@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "perfdata.h"
+#include "../lib/perfdata.h"
 #include "tool.h"
 
 /* perf's numbers of features */
@@ -45,14 +46,29 @@ const char *perfdata_name(const char *path)
 	return strcmp(path, "-") ? path : "standard output";
 }
 
+const char *const perfdata_usual = "perf.data";
+
+/*
+ * Returns whether the path is opened as it is. Else a new file replaces what is there: a regular
+ * file or a link, and a fifo that no -o names, may be another user's.
+ */
+static bool is_opened(const char *path, struct stat *status)
+{
+	if (libtally_perfdata_is_open(path))
+		return !stat(path, status);
+	return !lstat(path, status) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode) &&
+	       !(S_ISFIFO(status->st_mode) && path == perfdata_usual);
+}
+
 bool perfdata_is_stdout(const char *path)
 {
 	struct stat file, output;
 
 	if (!strcmp(path, "-"))
 		return true;
-	return !stat(path, &file) && !fstat(STDOUT_FILENO, &output) && !S_ISCHR(file.st_mode) &&
-	       file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+	return is_opened(path, &file) && !fstat(STDOUT_FILENO, &output) &&
+	       !S_ISCHR(file.st_mode) && file.st_dev == output.st_dev &&
+	       file.st_ino == output.st_ino;
 }
 
 static bool is_terminal(const char *path)
@@ -63,7 +79,7 @@ static bool is_terminal(const char *path)
 
 	if (!strcmp(path, "-"))
 		return isatty(STDOUT_FILENO);
-	if (stat(path, &status) || !S_ISCHR(status.st_mode))
+	if (!is_opened(path, &status) || !S_ISCHR(status.st_mode))
 		return false;
 	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	is = fd >= 0 && isatty(fd);
@@ -74,6 +90,8 @@ static bool is_terminal(const char *path)
 
 void perfdata_check_path(struct argp_state *state, const char *path)
 {
+	if (!*path)
+		argp_error(state, "-o takes the name of a file");
 	if (is_terminal(path))
 		argp_error(state, "%s is a terminal: give a file, or a pipe to perf report -i -",
 			   perfdata_name(path));
@@ -84,33 +102,70 @@ void perfdata_wait_for_reader(const char *path)
 	struct stat status;
 
 	/* The end that is opened here stays open, so that the file opens at once later. */
-	if (!stat(path, &status) && S_ISFIFO(status.st_mode))
+	if (is_opened(path, &status) && S_ISFIFO(status.st_mode))
 		open(path, O_WRONLY | O_CLOEXEC);
+}
+
+/* The name that a new file has until perfdata_publish(); NULL without one. */
+static char *unpublished;
+
+static void remove_unpublished(void)
+{
+	if (unpublished)
+		unlink(unpublished);
+}
+
+static void choose_name(const char *path)
+{
+	int fd;
+
+	if (asprintf(&unpublished, "%s.XXXXXX", path) < 0)
+		need(NULL);
+	fd = mkostemp(unpublished, O_CLOEXEC);
+	if (fd < 0) {
+		unpublished = NULL;
+		die("%s: %s", path, strerror(errno));
+	}
+	close(fd);
+	atexit(remove_unpublished);
 }
 
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events)
 {
 	struct libtally_perfdata *data;
 	struct stat status;
-	char *old = NULL;
 
-	if (strcmp(path, "-") && !lstat(path, &status) && S_ISREG(status.st_mode) &&
-	    status.st_size) {
-		if (asprintf(&old, "%s.old", path) < 0)
-			need(NULL);
-		/* In a folder of others it is overwritten. */
-		if (rename(path, old))
-			say("%s: %s", old, strerror(errno));
-		free(old);
-	}
-	data = libtally_perfdata_create(path, events);
+	signal(SIGPIPE, SIG_IGN);
+	if (strcmp(path, "-") && !is_opened(path, &status))
+		choose_name(path);
+	data = libtally_perfdata_create(unpublished ? unpublished : path, events);
 	if (!data && errno == E2BIG)
 		die("%s: a pipe has no room for so many tasks and CPUs: write to a file",
 		    perfdata_name(path));
 	if (!data)
 		die("%s: %s", perfdata_name(path), strerror(errno));
-	signal(SIGPIPE, SIG_IGN);
 	return data;
+}
+
+int perfdata_publish(const char *path)
+{
+	struct stat status;
+	char *old;
+
+	if (!unpublished)
+		return 0;
+	if (!lstat(path, &status) && (!S_ISREG(status.st_mode) || status.st_size)) {
+		if (asprintf(&old, "%s.old", path) < 0)
+			need(NULL);
+		if (rename(path, old))
+			say("%s: %s", old, strerror(errno));
+		free(old);
+	}
+	if (rename(unpublished, path))
+		return -errno;
+	free(unpublished);
+	unpublished = NULL;
+	return 0;
 }
 
 /**

@@ -17,20 +17,29 @@ struct mapped_files {
 	size_t nr, most;
 };
 
-/* Refuses a terminal as the argument of -o. */
+/* The name of the file without -o: the pointer says that no -o gave it. */
+extern const char *const perfdata_usual;
+
+/* Refuses a terminal, and no name, as the argument of -o. */
 void perfdata_check_path(struct argp_state *state, const char *path);
 /* Waits until a fifo has a reader, before a command starts that is sampled. */
 void perfdata_wait_for_reader(const char *path);
-/* Whether the path is that of standard output: "-", or a pipe or file by another name. */
+/* Whether the path is that of standard output: "-", or a pipe or file that is opened by its name. */
 bool perfdata_is_stdout(const char *path);
 /* The name of the file in messages. */
 const char *perfdata_name(const char *path);
 
 /*
- * Creates the file, and keeps one of before with .old behind its name. Exits on failure. From now
- * on, a pipe without a reader is an error of the file.
+ * Creates the file, and exits on failure. A file that is to replace another one has a name of its
+ * own until perfdata_publish(), and goes if this command exits before. From now on, a pipe without a
+ * reader is an error of the file, and no signal.
  */
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
+/*
+ * Gives the file its name, and keeps what had it before with .old behind its name. Returns 0 or a
+ * negative errno.
+ */
+int perfdata_publish(const char *path);
 /* Keeps the file of a record MMAP2 in a struct mapped_files. */
 void mapped_files_add(void *files, const struct perf_event_header *record);
 

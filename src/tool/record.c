@@ -55,6 +55,7 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @reader:	rings of all events
  * @data:	the file
  * @files:	mapped files that records name
+ * @draining:	records of the rings are being written
  * @error:	negative errno of the first failure to write
  * @samples:	number of samples written
  * @lost:	number of records that found no room
@@ -81,6 +82,7 @@ struct record {
 	struct libtally_reader *reader;
 	struct libtally_perfdata *data;
 	struct mapped_files files;
+	bool draining;
 	int error;
 	unsigned long long samples, lost, bytes, flushed;
 	__u64 flushed_ns;
@@ -88,11 +90,27 @@ struct record {
 
 static volatile sig_atomic_t stopped;
 
-/* A third signal ends this command, too: it may wait for the reader of a pipe that never reads. */
+/* The command while it runs; or 0 */
+static volatile pid_t command;
+
+/*
+ * A second signal kills the command. A third one ends this command, too: it may wait for the reader
+ * of a pipe that never reads.
+ */
 static void stop(int number)
 {
-	if (++stopped > 1)
-		signal(number, SIG_DFL);
+	if (++stopped < 2)
+		return;
+	signal(number, SIG_DFL);
+	if (command)
+		kill(command, SIGKILL);
+}
+
+/* No exit leaves a command behind that nobody samples. */
+static void end_command(void)
+{
+	if (command)
+		kill(command, SIGTERM);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -452,7 +470,7 @@ static bool next_uevent(const struct record *r, char *message, size_t size)
 	ssize_t got = recv(r->uevents, message, size - 1, 0);
 
 	if (got < 0 && errno == ENOBUFS) {
-		say("the kernel lost messages: what runs on a CPU that came online may have no name");
+		say("the kernel lost messages: programs on a CPU that came online may lack names");
 		got = recv(r->uevents, message, size - 1, 0);
 	}
 	if (got > 0)
@@ -501,8 +519,24 @@ static void drain(struct record *r, unsigned long most)
 {
 	const struct perf_event_header *header;
 
+	r->draining = true;
 	while (most-- && (header = libtally_reader_next(r->reader)))
 		write_record(r, header);
+	r->draining = false;
+}
+
+/*
+ * Takes note of a record that was written. One of what runs already is not from a ring: there are
+ * many, and the companion's rings must not overflow meanwhile.
+ */
+static void note_record(void *data, const struct perf_event_header *header)
+{
+	static unsigned int others;
+	struct record *r = data;
+
+	mapped_files_add(&r->files, header);
+	if (!r->draining && ++others % 64 == 0)
+		drain(r, 100000);
 }
 
 static void show_progress(const struct record *r, bool last)
@@ -529,14 +563,16 @@ static int read_all(struct record *r)
 
 	for (;;) {
 		ended = r->child.pid > 0 ? waitpid(r->child.pid, &status, WNOHANG) : 0;
-		if (ended)
+		if (ended) {
+			command = 0;
 			break;
+		}
 		if (r->error && !stopped)
 			stopped = 1;
 		if (stopped && r->child.pid <= 0)
 			break;
 		if (stopped > told) {
-			kill(r->child.pid, told ? SIGKILL : SIGTERM);
+			kill(r->child.pid, stopped > 1 ? SIGKILL : SIGTERM);
 			told = stopped;
 		}
 		follow_cpus(r);
@@ -554,37 +590,68 @@ static int read_all(struct record *r)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/*
- * Creates the file. What the companion saw since it was opened is in its rings; this writes what
- * existed before.
- */
+/* Writes what existed before the companion, whose rings have what it saw since it was opened. */
+static void write_running(struct record *r, int pid)
+{
+	int error = libtally_perfdata_write_running(r->data, pid);
+
+	if (!r->error)
+		r->error = error;
+}
+
 static void create_file(struct record *r, int argc, char **argv)
+{
+	r->data = perfdata_create(r->output, libtally_reader_events(r->reader));
+	perfdata_add_command(r->data, argc, argv);
+	perfdata_add_formats(r->data, &r->events);
+	/* The child is no program yet, so nobody needs its files; the kernel records the others. */
+	if (!r->targets.nr && r->companion >= 0)
+		write_running(r, r->child.pid);
+	libtally_perfdata_watch(r->data, note_record, r);
+	if (r->targets.nr)
+		write_running(r, -1);
+	flush(r);
+	if (r->error)
+		die("%s: %s", perfdata_name(r->output), strerror(-r->error));
+}
+
+/* Executes the command. Returns 0, or the status of a command that was not executed. */
+static int begin_command(struct record *r)
 {
 	int error;
 
-	r->data = perfdata_create(r->output, libtally_reader_events(r->reader));
-	libtally_perfdata_watch(r->data, mapped_files_add, &r->files);
-	perfdata_add_command(r->data, argc, argv);
-	perfdata_add_formats(r->data, &r->events);
-	error = libtally_perfdata_write_running(r->data, r->targets.nr ? -1 : r->child.pid);
-	if (error)
-		die("%s: %s", perfdata_name(r->output), strerror(-error));
-	flush(r);
-}
-
-static int run(struct record *r, int argc, char **argv)
-{
-	int error, status;
-
-	if (r->targets.nr)
-		libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_ENABLE);
-	error = r->child.pid > 0 ? child_go(&r->child) : 0;
-	/* A file of before stays as it is if there is no such command. */
+	if (stopped) {
+		child_abandon(&r->child);
+		return 128 + SIGTERM;
+	}
+	error = child_go(&r->child);
 	if (error) {
 		say_failed(r->targets.command[0], 0, strerror(error));
 		return error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN;
 	}
+	command = r->child.pid;
+	atexit(end_command);
+	return 0;
+}
+
+/*
+ * The file is there before the events and the command begin, so nothing of them is lost, and no
+ * command goes on without a file. A file of before stays as it is if there is no such command.
+ */
+static int run(struct record *r, int argc, char **argv)
+{
+	int status;
+
 	create_file(r, argc, argv);
+	if (r->targets.nr)
+		libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_ENABLE);
+	status = r->child.pid > 0 ? begin_command(r) : 0;
+	if (status)
+		exit(status);
+	r->error = perfdata_publish(r->output);
+	/* Nothing but /proc has the names then, and these are of the moment. */
+	if (!r->targets.nr && r->companion < 0)
+		write_running(r, r->child.pid);
 	status = read_all(r);
 	libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_DISABLE);
 	drain(r, ~0UL);
@@ -616,7 +683,7 @@ int command_record(int argc, char **argv)
 		       "the command's.",
 	};
 	struct record r = {
-		.pages = USUAL_PAGES, .output = "perf.data", .inherit = true,
+		.pages = USUAL_PAGES, .output = perfdata_usual, .inherit = true,
 		.child = { .pid = -1 }, .companion = -1,
 	};
 	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
@@ -634,8 +701,6 @@ int command_record(int argc, char **argv)
 	/* A file that grows too large is an error of write(2). */
 	signal(SIGXFSZ, SIG_IGN);
 	status = run(&r, argc, argv);
-	if (!r.data)
-		return status;
 	/* Build ids are read from files that may be anybody's. */
 	libtally_perfdata_flush(r.data);
 	perfdata_add_build_ids(r.data, &r.files);

@@ -232,6 +232,9 @@ static void write_all(struct snapshot *s, int fd)
 	s->size = (size_t)s->info.pages * sysconf(_SC_PAGESIZE);
 	s->copy = need(malloc(2 * s->size));
 	s->data = perfdata_create(s->output, s->events);
+	error = perfdata_publish(s->output);
+	if (error)
+		die("%s: %s", perfdata_name(s->output), strerror(-error));
 	perfdata_add_formats(s->data, &events);
 	error = libtally_perfdata_write_running(s->data, -1);
 	if (error)
@@ -254,7 +257,7 @@ int command_snapshot(int argc, char **argv)
 		       "and `perf report'. The recorder goes on.\vA module shares the rings of its "
 		       "event by TALLY_RING_SHARED. Other events have no recorder.",
 	};
-	struct snapshot s = { .output = "perf.data" };
+	struct snapshot s = { .output = perfdata_usual };
 	char why[LIBTALLY_ERROR_SIZE];
 	int device, fd, error;
 

@@ -78,6 +78,33 @@ cp data before
 record 0 -e page-faults -c 1 ls /
 ok 'the file of before is kept' cmp before data.old
 has_samples() { script && grep -q 'cpu-clock:' script; }
+# A command begins when the file is there; a file of before stays without a command.
+record 1 -o no/folder -e page-faults -c 1 sh -c 'echo >ran'
+refused 'a command does not run without a file' test -e ran
+cp data before
+record 127 -e page-faults -c 1 no-such-command
+ok 'without a command, the file of before stays' cmp before data
+is "$(echo data*)" 'data data.old' 'and no other one'
+rm data
+record 0 -e page-faults -c 1 sh -c 'until [ -e data ]; do :; done; cp data early'
+ok 'perf reads the file as soon as the command runs' perf script -i early
+# What is there may be another user's.
+echo kept >victim
+ln -sf victim data
+record 0 -e page-faults -c 1 ls /
+is "$(cat victim)" kept 'no link is followed'
+is "$(readlink data.old)" victim 'it is renamed'
+rm data
+: >data
+exec 8<data
+record 0 -e page-faults -c 1 ls /
+is "$(wc -c <&8)" 0 'who has an empty file open reads nothing of it'
+exec 8<&-
+mkfifo perf.data
+timeout 60 tally record -q -e page-faults -c 1 ls / >/dev/null
+is $? 0 'a fifo that no -o names'
+ok 'it is replaced' test -f perf.data
+ok 'and renamed' test -p perf.data.old
 # killed SIGNAL: a recording that has samples is ended by a signal.
 killed() {
 	rm -f data
@@ -130,6 +157,11 @@ is "$(cat status)" 1 'a file that grows too large'
 ok 'it says so' grep -q 'File too large' said
 script
 at_least "$(grep -c 'page-faults:' script)" 1 'perf reads what is there'
+
+# perf need not hold all samples in memory.
+record 0 -e page-faults -c 1 sh -c 'yes "touch 1000" | head -n 5 | '$here/task
+at_least "$(perf script -D -i data 2>errors | grep -c FINISHED_ROUND)" 6 'a file has rounds'
+refused 'their samples are in order' grep -q 'out of order' errors
 
 # ---- pipes
 
