@@ -199,7 +199,7 @@ static void set_up(const struct record *r, struct wanted *w)
 /* Explains that the memory of rings is limited. */
 static void explain(const struct record *r, int error, const char *reason, char *why)
 {
-	if ((error == -EPERM || error == -ENOMEM) && strstr(reason, "mmap"))
+	if (error == -EPERM && strstr(reason, "mmap"))
 		snprintf(why, LIBTALLY_ERROR_SIZE,
 			 "no memory for %zu pages of a ring: give fewer by -m, or raise ulimit -l",
 			 r->pages);
