@@ -328,22 +328,25 @@ void counters_read(struct counters *c)
 	}
 }
 
-bool counters_exited(const struct counters *c)
+bool has_exited(int file)
 {
 	struct libtally_value values[MEMBERS];
+
+	return libtally_values_read(file, -1, values, MEMBERS, NULL) > 0 &&
+	       (values[0].state == LIBTALLY_IS_EXITED || values[0].state == LIBTALLY_IS_RELEASED);
+}
+
+bool counters_exited(const struct counters *c)
+{
 	int i;
 
 	for (i = 0; i < c->nr_places * c->events->nr; i++)
-		if (c->files[i] >= 0 &&
-		    (libtally_values_read(c->files[i], -1, values, MEMBERS, NULL) < 1 ||
-		     (values[0].state != LIBTALLY_IS_EXITED &&
-		      values[0].state != LIBTALLY_IS_RELEASED)))
+		if (c->files[i] >= 0 && !has_exited(c->files[i]))
 			return false;
 	return true;
 }
 
-/* Returns what the probe of a file has missed; 0 if there is none, or it is not known. */
-static __u64 missed_by(const struct counters *c, int file)
+__u64 missed_by(int device, int file)
 {
 	struct libtally_running running = { 0 };
 	__u64 id;
@@ -351,7 +354,7 @@ static __u64 missed_by(const struct counters *c, int file)
 	if (file < 0 || ioctl(file, PERF_EVENT_IOC_ID, &id))
 		return 0;
 	running.id = id - 1;
-	if (libtally_device_next(c->device, &running) != 1 || running.id != id ||
+	if (libtally_device_next(device, &running) != 1 || running.id != id ||
 	    !running.has_more)
 		return 0;
 	return running.missed;
@@ -365,7 +368,7 @@ void counters_add_missed(const struct counters *c)
 
 	for (e = 0; e < c->events->nr; e++) {
 		for (p = 0, most = 0; p < c->nr_places; p++) {
-			missed = missed_by(c, c->files[p * c->events->nr + e]);
+			missed = missed_by(c->device, c->files[p * c->events->nr + e]);
 			most = missed > most ? missed : most;
 		}
 		c->events->list[e].missed += most;

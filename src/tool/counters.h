@@ -95,8 +95,12 @@ void counters_enable(const struct counters *counters, bool on);
  * has a share of its PMU of its own, so its count is estimated by that, and not by all CPUs'.
  */
 void counters_read(struct counters *counters);
-/* Returns whether all tasks have exited, or their events were released. */
+/* Returns whether a file's task has exited, its cgroup is removed, or its event was released. */
+bool has_exited(int file);
+/* The same of all files. */
 bool counters_exited(const struct counters *counters);
+/* Returns what the kernel probe of a file has missed; 0 if there is none, or it is not known. */
+__u64 missed_by(int device, int file);
 /* Adds what the kernel probes of the files have missed to that of the events. */
 void counters_add_missed(const struct counters *counters);
 /* Says which events have missed hits. */

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/netlink.h>
+#include "counters.h"
 #include "events.h"
 #include "perfdata.h"
 #include "target.h"
@@ -42,6 +43,12 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }, { 0 } };
 
+/* A file of an event of the command line: the last one that was opened at a place */
+struct opened {
+	int event;
+	int file;
+};
+
 /**
  * struct record - a run of `tally record`
  * @lists:	-e, @nr_lists of them
@@ -53,6 +60,8 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
  * @companion:	the same of the companion
  * @uevents:	socket on which the kernel says which CPUs come online; or -1
  * @reader:	rings of all events
+ * @opened:	files in @reader
+ * @last_file:	the last one, if it was opened
  * @data:	the file
  * @files:	mapped files that records name
  * @draining:	records of the rings are being written
@@ -80,6 +89,8 @@ struct record {
 	int uevents;
 	struct child child;
 	struct libtally_reader *reader;
+	struct opened *opened;
+	int nr_opened, last_file;
 	struct libtally_perfdata *data;
 	struct mapped_files files;
 	bool draining;
@@ -207,15 +218,32 @@ static void explain(const struct record *r, int error, const char *reason, char 
 		snprintf(why, LIBTALLY_ERROR_SIZE, "%s", reason);
 }
 
+/* Opens a file, or takes the next one of the child, which has opened it. */
+static int open_file(const struct perf_event_attr *attr, struct libtally_target *target)
+{
+	struct record *r = target->data;
+
+	r->last_file = r->targets.nr ? libtally_open_event(attr, target) :
+				       child_receive(r->child.files, target->error);
+	return r->last_file;
+}
+
 /* Opens files of event e; the first ones make the event in the reader. */
 static int open_files(struct record *r, int e, const struct perf_event_attr *attr,
 		      struct libtally_target *target)
 {
-	int number = libtally_reader_share(r->reader, r->numbers[e], attr, target, r->pages,
-					   r->events.list[e].name);
+	int number;
 
-	if (number >= 0)
-		r->numbers[e] = number;
+	target->open = open_file;
+	target->data = r;
+	number = libtally_reader_share(r->reader, r->numbers[e], attr, target, r->pages,
+				       r->events.list[e].name);
+	if (number < 0)
+		return number;
+	r->numbers[e] = number;
+	r->opened = need(realloc(r->opened, (r->nr_opened + 1) * sizeof(*r->opened)));
+	r->opened[r->nr_opened].event = e;
+	r->opened[r->nr_opened++].file = r->last_file;
 	return number;
 }
 
@@ -282,15 +310,6 @@ static void open_itself(void *data, int socket)
 	}
 }
 
-/* Takes the next file of the child, which has opened it. */
-static int receive(const struct perf_event_attr *attr, struct libtally_target *target)
-{
-	const struct record *r = target->data;
-
-	(void)attr;
-	return child_receive(r->child.files, target->error);
-}
-
 static int receive_event(struct record *r, int e, char *why)
 {
 	const struct place itself = { .pid = 0, .cpu = -1 };
@@ -299,8 +318,6 @@ static int receive_event(struct record *r, int e, char *why)
 	int number;
 
 	target_at(&target, r->device, &itself);
-	target.open = receive;
-	target.data = r;
 	attr.inherit = r->inherit;
 	attr.enable_on_exec = 1;
 	number = open_files(r, e, &attr, &target);
@@ -365,6 +382,7 @@ static void choose_events(struct record *r, const char *usual)
 	for (w = r->events.list; w < r->events.list + r->events.nr; w++)
 		if (w->error)
 			fail(w, w->error, w->why);
+	r->nr_opened = 0;
 	free(r->numbers);
 	r->numbers = need(malloc((r->events.nr + 1) * sizeof(*r->numbers)));
 	for (i = 0; i < r->events.nr; i++)
@@ -553,6 +571,24 @@ static void show_progress(const struct record *r, bool last)
 }
 
 /*
+ * Returns whether all cgroups are removed, for which this looks twice a second. The companion's
+ * files do not hang up then: they are of all CPUs.
+ */
+static bool are_cgroups_gone(const struct record *r)
+{
+	static __u64 looked;
+	int i;
+
+	if (!r->targets.cgroups || now_ns() - looked < 500000000)
+		return false;
+	looked = now_ns();
+	for (i = 0; i < r->nr_opened; i++)
+		if (!has_exited(r->opened[i].file))
+			return false;
+	return true;
+}
+
+/*
  * Reads until the command or all tasks have ended. A signal, or an error of the file, ends the
  * command that is sampled, and a second signal kills it. Returns the status.
  */
@@ -581,7 +617,7 @@ static int read_all(struct record *r)
 		if (now_ns() - r->flushed_ns >= FLUSH_NS)
 			flush(r);
 		show_progress(r, false);
-		if (ready == -EPIPE && r->child.pid <= 0)
+		if (r->child.pid <= 0 && (ready == -EPIPE || are_cgroups_gone(r)))
 			break;
 		/* All files have hung up, but the command goes on: it ends soon. */
 		if (ready == -EPIPE)
@@ -673,6 +709,28 @@ static void begin(struct record *r)
 		die("neither cycles nor cpu-clock can be sampled");
 }
 
+/* Hits that a kernel probe has missed have no sample, not even one that was lost. */
+static void say_missed(const struct record *r)
+{
+	__u64 missed;
+	struct wanted *w;
+	int i;
+
+	for (i = 0; i < r->nr_opened; i++) {
+		w = &r->events.list[r->opened[i].event];
+		if (strncmp(w->name, "kprobe:", 7) && strncmp(w->name, "kretprobe:", 10))
+			continue;
+		/* A probe misses hits on any CPU and in any task: all files have one number. */
+		missed = missed_by(r->device, r->opened[i].file);
+		w->missed = missed > w->missed ? missed : w->missed;
+	}
+	for (w = r->events.list; w < r->events.list + r->events.nr; w++)
+		if (w->missed)
+			say("%s: the kernel missed %llu hits, which have no sample: they came "
+			    "within the handler of a probe, or too many at a time",
+			    w->name, (unsigned long long)w->missed);
+}
+
 int command_record(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -710,7 +768,9 @@ int command_record(int argc, char **argv)
 	show_progress(&r, true);
 	if (r.lost)
 		say("%llu records found no room: give more pages by -m", r.lost);
+	say_missed(&r);
 	libtally_reader_free(r.reader);
+	free(r.opened);
 	targets_free(&r.targets);
 	return status;
 }

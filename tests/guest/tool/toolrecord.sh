@@ -361,6 +361,23 @@ for cpu in 0 $(($(nproc) - 1)); do
 	record 0 -G / -e page-faults -c 1 $here/as cpu $cpu dd if=/dev/zero of=/dev/null bs=512k count=1
 	at_least "$samples" 128 "a cgroup, on CPU $cpu"
 done
+if { echo +pids >/sys/fs/cgroup/cgroup.subtree_control; } 2>errors; then
+	mkdir /sys/fs/cgroup/removed
+	rm -f data
+	timeout 60 tally record -q -o data -e page-faults -c 1 -G removed 2>said &
+	recorder=$!
+	wait_for 60 test -e data
+	rmdir /sys/fs/cgroup/removed
+	wait $recorder
+	is $? 0 'a recording ends with its cgroup'
+	echo -pids >/sys/fs/cgroup/cgroup.subtree_control
+else
+	skip "$(cat errors)" 'a recording ends with its cgroup'
+fi
+ok 'a module with functions' insmod $here/tally_func.ko
+record 0 -a -e kprobe:tally_func_long -c 1 sh -c 'echo inner 20 >/sys/module/tally_func/parameters/run'
+ok 'it says what a probe has missed' grep -q 'long: the kernel missed 20 hits, which have no' said
+ok 'the module goes' rmmod tally_func
 if has_pmu; then
 	record 0 -e cycles:P -c 100000 latelib $here/late.so 200
 	report
