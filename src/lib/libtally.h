@@ -511,9 +511,9 @@ struct libtally_perfdata;
 /*
  * Creates a file for `perf script` and `perf report`, which only its owner may read. A regular file
  * or a link that is there is replaced by a new file; a device or a fifo is opened. /dev/stdout and
- * /dev/fd/N are files that the process has open, although they are links. All events must have been
- * added, with an id, and must stay until libtally_perfdata_close(). Records with an id that is added
- * later get their event's first one.
+ * /dev/fd/N are files that the process has open, although they are links.
+ * All events must have been added, with an id, and must stay until libtally_perfdata_close().
+ * Records with an id that is added later get their event's first one.
  * The path "-" is standard output. That, and a file that cannot seek, gets perf's format for
  * pipes, where features belong in front of the records that need them.
  * Returns NULL with errno: E2BIG if an event has more ids than a pipe has room for; EEXIST if

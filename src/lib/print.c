@@ -2,6 +2,7 @@
 /* Printing of records. */
 #include <stdarg.h>
 #include "libtally_record.h"
+#include "text.h"
 
 #define WORD(x) ((unsigned long long)(x))
 
@@ -33,39 +34,18 @@ static void pid_tid(FILE *file, __u32 pid, __u32 tid)
 	field(file, "tid", "%d", (int)tid);
 }
 
-/*
- * Returns the length of a character of UTF-8 that can be printed; 0 for a control character, which
- * could change the terminal, also one of 0x80 to 0x9f, and for what is no UTF-8.
- */
-static size_t printable(const unsigned char *c)
-{
-	size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;
-	/* A longer form of a shorter character is no UTF-8. */
-	unsigned char least = *c == 0xc2 || *c == 0xe0 ? 0xa0 : *c == 0xf0 ? 0x90 : 0x80;
-	/* Nor are halves of a pair of UTF-16, and what is above U+10FFFF. */
-	unsigned char most = *c == 0xed ? 0x9f : *c == 0xf4 ? 0x8f : 0xbf;
-
-	if (*c < ' ' || *c == 0x7f || *c > 0xf4 || (length > 1 && (c[1] < least || c[1] > most)))
-		return 0;
-	for (i = 1; i < length; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	return length;
-}
-
 static void text(FILE *file, const char *name, const char *value)
 {
-	const unsigned char *c = (const unsigned char *)value;
 	size_t length;
 
 	fprintf(file, "  %s: ", name);
-	while (*c) {
-		length = *c == '\\' ? 0 : printable(c);
+	while (*value) {
+		length = *value == '\\' ? 0 : libtally_printable(value);
 		if (length)
-			fwrite(c, length, 1, file);
+			fwrite(value, length, 1, file);
 		else
-			fprintf(file, "\\x%02x", *c);
-		c += length ? length : 1;
+			fprintf(file, "\\x%02x", (unsigned char)*value);
+		value += length ? length : 1;
 	}
 	putc('\n', file);
 }

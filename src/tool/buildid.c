@@ -369,8 +369,8 @@ static size_t id_of_elf(int fd, __u8 *id)
 }
 
 /*
- * Returns whether an open file is the one that was mapped. Those of btrfs and overlayfs have another
- * device in /proc/PID/maps, and thus in the record; such a device has the major number 0.
+ * Returns whether an open file is the one that was mapped. Those of btrfs and overlayfs have
+ * another device in /proc/PID/maps, and thus in the record; such a device has the major number 0.
  */
 static bool was_mapped(const struct stat *status, const struct mapped_file *file)
 {

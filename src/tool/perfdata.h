@@ -24,15 +24,15 @@ extern const char *const perfdata_usual;
 void perfdata_check_path(struct argp_state *state, const char *path);
 /* Waits until a fifo has a reader, before a command starts that is sampled. */
 void perfdata_wait_for_reader(const char *path);
-/* Whether the path is that of standard output: "-", or a pipe or file that is opened by its name. */
+/* Whether the path is that of standard output: "-", or a pipe or file that is opened as it is. */
 bool perfdata_is_stdout(const char *path);
 /* The name of the file in messages. */
 const char *perfdata_name(const char *path);
 
 /*
  * Creates the file, and exits on failure. A file that is to replace another one has a name of its
- * own until perfdata_publish(), and goes if this command exits before. From now on, a pipe without a
- * reader is an error of the file, and no signal.
+ * own until perfdata_publish(), and goes if this command exits before. From now on, a pipe without
+ * a reader is an error of the file, and no signal.
  */
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
 /*

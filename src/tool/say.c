@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include "text.h"
 #include "tool.h"
 
 const char *tool_name = "tally";
@@ -275,52 +276,14 @@ bool read_line(const char *path, char *line, size_t size)
 	return got;
 }
 
-/* Whether a character shows where it stands, and changes no other one's place. */
-static bool prints(unsigned int c)
-{
-	/* Control characters, invisible ones, those that turn text around; and no characters. */
-	static const struct {
-		unsigned int from, to;
-	} hidden[] = {
-		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e },
-		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xd800, 0xdfff },
-		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
-		{ 0x110000, ~0U },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (c >= hidden[i].from && c <= hidden[i].to)
-			return false;
-	return true;
-}
-
-/* Returns the length of the printable character at the beginning of a text; 0 without one. */
-static int character_length(const unsigned char *c)
-{
-	/* The first characters that need so many bytes */
-	static const unsigned int first[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	int length = *c < 0x80 ? 1 : *c < 0xc0 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;
-	unsigned int character;
-
-	if (!length || *c > 0xf4 || (*c == '\\' && c[1] >= '0' && c[1] <= '7'))
-		return 0;
-	character = length == 1 ? *c : *c & (0x7f >> length);
-	for (i = 1; i < length; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		character = character << 6 | (c[i] & 0x3f);
-	}
-	return character >= first[length] && prints(character) ? length : 0;
-}
-
 char *escape(const char *text)
 {
 	char *escaped = need(malloc(4 * strlen(text) + 1)), *to = escaped;
-	int length;
+	size_t length;
 
 	while (*text) {
-		length = character_length((const unsigned char *)text);
+		length = *text == '\\' && text[1] >= '0' && text[1] <= '7' ? 0 :
+			 libtally_printable(text);
 		if (length)
 			to = mempcpy(to, text, length);
 		else

@@ -701,6 +701,12 @@ static void controls(void)
 		{ "\xc3", "\\xc3" },
 		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
 		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+		/* Turned text, and what cannot be seen */
+		{ "a\xe2\x80\xaehs", "a\\xe2\\x80\\xaehs" },
+		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6" },
+		{ "a\xe2\x80\x8b", "a\\xe2\\x80\\x8b" },
+		{ "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
+		{ "\xf0\x9f\x90\xa7", "\xf0\x9f\x90\xa7" },
 	};
 	struct libtally_record *r;
 	char *text, expected[64];
@@ -722,7 +728,7 @@ static void controls(void)
 		CHECK(strstr(text, expected));
 		free(text);
 	}
-	test_end("control characters are escaped, and other letters are not");
+	test_end("control and hidden characters are escaped, and other letters are not");
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include "../../../src/lib/sample.c"
 #include "../../../src/lib/counts.c"
 #include "../../../src/lib/events.c"
+#include "../../../src/lib/text.c"
 #include "../../../src/lib/print.c"
 #include "../../../src/lib/ring.c"
 #include "../../../src/lib/reader.c"
