@@ -928,10 +928,11 @@ void tally_builder_exclusive(struct tally_builder *b);
  * perf lets a software event, tracepoint or kernel probe exclude anything. It then counts 0 where
  * the event never happens in what is left, as a context switch in user space. And it counts what is
  * excluded where it cannot tell: a clock counts all time, and no such event leaves out the host.
- * tally_build() returns EINVAL in both cases, and for a tracepoint by its number without the kernel:
- * only its name says where it happens. What an event of hardware counts is left to the driver of its
- * PMU. Those of x86's cores take anything, so tally_build() returns EINVAL for these events without
- * user space and the kernel, without the host and its guests, and without the idle task.
+ * tally_build() returns EINVAL in both cases, and for a tracepoint by its number without the
+ * kernel: only its name says where it happens. What an event of hardware counts is left to the
+ * driver of its PMU. Those of x86's cores take anything, so tally_build() returns EINVAL for these
+ * events without user space and the kernel, without the host and its guests, and without the idle
+ * task.
  *
  * Context: Any context.
  */

@@ -224,8 +224,8 @@ static int read_unlocked(struct attempt *a)
  * @estimate: receives the count as tally_event_read_scaled() returns it; may be NULL
  *
  * A program can keep perf from the events of its own tasks for any time, and with that a read
- * of them by perf. So an event of a task is read without perf. Perf reads it if it is inherited, and
- * one with hardware's overflows, as these may be missing (event/silent.c); but only when nobody has
+ * of them by perf. So an event of a task is read without perf. Perf reads an inherited one, and one
+ * with overflows of hardware, as these may be missing (event/silent.c); but only when nobody has
  * the task's events locked. That is tried for 10 milliseconds.
  *
  * Context: Process context, may sleep.
