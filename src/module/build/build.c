@@ -8,7 +8,9 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "base/alias.h"
 #include "base/cgroup.h"
+#include "base/kprobe.h"
 #include "base/ptr.h"
 #include "build/callback.h"
 #include "build/end.h"
@@ -70,6 +72,18 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 }
 
 /*
+ * A gauge counts from 0 to its level at the first read of perf's event. An event that shared perf's
+ * would have the difference to the level of before.
+ */
+static bool is_gauge(const struct tally_event *ev)
+{
+	struct tally_alias alias;
+
+	return ev->attr.type >= PERF_TYPE_MAX && !tally_attr_is_kprobe(&ev->attr) &&
+	       !tally_alias_find(&ev->attr, ev->given, &alias) && alias.snapshot;
+}
+
+/*
  * As in perf's system call, exec_update_lock is held from the permission check to the
  * installation, so that exec() cannot change the task's rights in between.
  */
@@ -82,7 +96,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
 	 * does not share one.
 	 */
-	void *alone = may_be_filtered(b) || !perfmon_capable() ? ev : NULL;
+	void *alone = may_be_filtered(b) || !perfmon_capable() || is_gauge(ev) ? ev : NULL;
 	struct tally_counter *c;
 	int err, cpu = -1;
 
