@@ -729,9 +729,9 @@ struct tally_next {
  * The file has no ring of its own and writes no records: PERF_FORMAT_LOST is 0. It maps the
  * owner's rings if the owner allows that: struct tally_ring_info.
  *
- * A program can keep perf from the events of its own tasks for any time. An inherited event of such
- * a task cannot be read meanwhile: this call, read(2), TALLY_IOC_READ and PERF_EVENT_IOC_RESET are
- * EBUSY after 10 milliseconds.
+ * A program can keep perf from the events of its own tasks for any time. Some events of such a task
+ * cannot be read meanwhile, inherited ones above all: this call, read(2), TALLY_IOC_READ and
+ * PERF_EVENT_IOC_RESET are EBUSY after 10 milliseconds.
  *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
  * event of another process or of a cgroup, for an inherited event, and for any event whose type is
@@ -903,8 +903,9 @@ struct tally_ring_info {
  * ioctl; or at all, before the first call.
  *
  * Errors: EACCES if the file was attached without CAP_PERFMON; ENODEV if the owner has
- * released the event; EINVAL for an event without a budget, a CPU that it does not count on
- * and a size below 8; ENOTTY for a file that is not attached; EFAULT; E2BIG.
+ * released the event; ENODATA if it is in error on this CPU, and counts nothing; EINVAL for an
+ * event without a budget, a CPU that it does not count on and a size below 8; ENOTTY for a file
+ * that is not attached; EFAULT; E2BIG.
  */
 struct tally_budget_info {
 	__u32 size;

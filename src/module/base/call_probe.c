@@ -241,7 +241,7 @@ u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 	do {
 		before = smp_load_acquire(&probe->before); /* tally_call_probe_again() */
 		missed = before & TALLY_CALL_PROBE_LOST ? 0 : kretprobe_missed(probe);
-		smp_rmb(); /* a number that is 0 again is not of the time of @before */
+		smp_rmb(); /* if the number began again at 0, @before has changed */
 	} while (before != READ_ONCE(probe->before));
 	return (before & ~TALLY_CALL_PROBE_LOST) + missed;
 }

@@ -96,7 +96,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
 	 * does not share one.
 	 */
-	void *alone = may_be_filtered(b) || !perfmon_capable() || is_gauge(ev) ? ev : NULL;
+	void *alone = may_be_filtered(b) || !perfmon_capable() || ev->gauge ? ev : NULL;
 	struct tally_counter *c;
 	int err, cpu = -1;
 
@@ -221,6 +221,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	/* A filter reads the tracepoint's record. */
 	if (ev->overflow && may_be_filtered(b))
 		counted.sample_type |= PERF_SAMPLE_RAW;
+	ev->gauge = is_gauge(ev);
 	err = counter_get(ev, b, &counted, target);
 	if (!err && ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate ?: without_rate(b),

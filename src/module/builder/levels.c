@@ -73,13 +73,14 @@ static bool is_of_x86(const struct perf_event_attr *attr)
 }
 
 /* x86's drivers have no control for the idle task, and count nothing if no level is left. */
-static const char *why_of_x86(const struct perf_event_attr *attr)
+static const char *why_of_x86(const struct perf_event_attr *attr, bool counts)
 {
 	if (attr->exclude_user && attr->exclude_kernel)
 		return "the CPU counts in user space and in the kernel, which are excluded";
 	if (attr->exclude_host && attr->exclude_guest)
 		return "the CPU counts in the host and in its guests, which are excluded";
-	return attr->exclude_idle ?
+	/* Samples in the idle task are left out by tally's callback. */
+	return attr->exclude_idle && counts ?
 	       "the CPU counts in the idle task, too, which its driver cannot exclude" : NULL;
 }
 
@@ -103,7 +104,7 @@ const char *tally_levels_why(const struct perf_event_attr *attr, const char *sys
 	    !attr->exclude_idle)
 		return NULL;
 	if (is_of_x86(attr))
-		return why_of_x86(attr);
+		return why_of_x86(attr, counts);
 	place = place_of(attr, system, event);
 	if (place == PLACE_UNNAMED && attr->exclude_kernel)
 		return "of a tracepoint by its number, the kernel is not excluded: give its name";

@@ -300,13 +300,14 @@ void tally_counter_look(struct tally_counter *c)
 }
 
 /*
- * Returns the CPU that the slot is counting on; -1 if there is none.
+ * Returns the CPU that the slot is counting on; -1 if there is none. Called with the counter
+ * locked, or under RCU.
  *
  * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
  * and updates the times and the state. After the second step perf_event_read_value()
  * returns old times, and a look has perhaps returned later ones. So wait for the third.
  */
-static int counting_cpu(const struct tally_slot *s)
+int tally_counter_oncpu(const struct tally_slot *s)
 {
 	struct perf_event *event;
 	unsigned int i;
@@ -323,7 +324,7 @@ static int counting_cpu(const struct tally_slot *s)
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
-	int cpu = c->attr.inherit ? -1 : counting_cpu(s);
+	int cpu = c->attr.inherit ? -1 : tally_counter_oncpu(s);
 
 	lockdep_assert_held(&c->lock);
 	s->looked = false;

@@ -464,35 +464,40 @@ static void counter_end(struct tally_counter *c)
 	atomic_long_dec(&nr_counters);
 }
 
+/* Whether a program keeps perf from the events of the counter, which are those of a task. */
+static bool is_held(const struct tally_counter *c)
+{
+	const struct perf_event *event;
+	bool held = false;
+
+	rcu_read_lock();
+	tally_slot_for_each(&c->slots[0], event)
+		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
+	rcu_read_unlock();
+	return held;
+}
+
 /**
  * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
  * @c: the counter
  *
  * A program can keep perf from the events of its own tasks for any time: it lets a call for such an
- * event read memory that does not come. Who serves others, too, must not wait for that. The event
- * may be taken at the next moment; that lasts as long as it does for one caller on each CPU.
+ * event read memory that does not come. Who serves others, too, must not wait for that. It may
+ * begin right after this has looked: then the caller waits all the same. A program has no more than
+ * that moment, and each caller that it catches costs it a task.
  *
  * Context: Process context, may sleep.
  * Return: whether the counter is locked.
  */
 bool tally_counter_trylock(struct tally_counter *c)
 {
-	const struct perf_event *event;
-	bool held = false;
-
-	if (!c->target.task) {
-		mutex_lock(&c->lock);
-		return true;
-	}
-	if (!mutex_trylock(&c->lock))
+	if (c->target.task && is_held(c))
 		return false;
-	rcu_read_lock();
-	tally_slot_for_each(&c->slots[0], event)
-		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
-	rcu_read_unlock();
-	if (held)
-		mutex_unlock(&c->lock);
-	return !held;
+	mutex_lock(&c->lock);
+	if (!c->target.task || !is_held(c))
+		return true;
+	mutex_unlock(&c->lock);
+	return false;
 }
 
 /**

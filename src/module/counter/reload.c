@@ -61,6 +61,9 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
 {
 	bool clock = tally_attr_is_clock(&c->attr);
 
+	/* Events for each kind of core have the same period. */
+	if (period && s->others)
+		return -EAGAIN;
 	/* perf's overflow of a clock was interrupted, or calls this: stop() would wait for it. */
 	if (tally_pmu_disabled_here(event->pmu) ||
 	    (clock && hrtimer_callback_running(&event->hw.hrtimer)))
@@ -78,31 +81,27 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
  * @cpu: this CPU
  * @period: the new period; 0 for the same as before
  *
- * The event of a CPU that is disabled, or not on the PMU now, begins the period when perf puts it
- * there. An event whose PMU is disabled here is left alone, and so is one that
+ * The event of a CPU that is disabled, or not on the PMU now, begins a period of the same length
+ * when perf puts it there. An event whose PMU is disabled here is left alone, and so is one that
  * perf has throttled, unless it is a software event, which goes on counting.
  *
  * Context: Hard interrupt, not NMI, with interrupts disabled.
- * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if it begins one
- * later; EINVAL if the PMU refuses the period; EAGAIN in all other cases.
+ * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if it begins one of the
+ * same length later; EINVAL if the PMU refuses the period; EAGAIN in all other cases.
  */
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 {
 	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
 	struct perf_event *event = tally_slot_here(s, cpu);
 
-	/* Events for each kind of core have the same period. */
-	if (!event || (period && s->others))
+	if (!event)
 		return -EAGAIN;
 	if (READ_ONCE(event->oncpu) == cpu && READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
 		return reload_counting(c, s, event, period);
 	/* Any CPU may be changing the event of a task. */
-	if (c->target.task || READ_ONCE(event->cpu) != cpu)
+	if (period || c->target.task || READ_ONCE(event->cpu) != cpu)
 		return -EAGAIN;
-	if (period && event->pmu->check_period(event, period))
-		return -EINVAL;
 	/* As perf_event_period(). */
-	set_period(event, period);
 	local64_set(&event->hw.period_left, 0);
 	return 1;
 }

@@ -14,8 +14,9 @@
  * per_cpu: CPU, state, count, nanoseconds enabled and running, and nanoseconds that were not
  *	counted after the CPU came online.
  *
- * budget: CPU, number of its window that goes on, counts in that, number of windows that have
- *	ended, number of those that were exceeded, and the numbers of the latest of these.
+ * budget: CPU, number of its window that goes on, counts in that (- for an event in error), number
+ *	of windows that have ended, number of those that were exceeded, and the numbers of the
+ *	latest of these.
  */
 #include <linux/debugfs.h>
 #include <linux/math64.h>
@@ -337,11 +338,14 @@ static int budget_show(struct seq_file *m, void *v)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (tally_event_budget(ev, cpu, &stats) || tally_windows_used(ev, cpu, &used) ||
-		    !stats.window)
+		if (tally_event_budget(ev, cpu, &stats) || !stats.window)
 			continue;
-		seq_printf(m, "%d %llu %llu %llu %llu", cpu, stats.window, used, stats.windows,
-			   stats.exceeded);
+		seq_printf(m, "%d %llu ", cpu, stats.window);
+		if (tally_windows_used(ev, cpu, &used))
+			seq_puts(m, "-");
+		else
+			seq_printf(m, "%llu", used);
+		seq_printf(m, " %llu %llu", stats.windows, stats.exceeded);
 		for (i = 0; i < TALLY_BUDGET_LATEST && stats.latest[i]; i++)
 			seq_printf(m, "%c%llu", i ? ',' : ' ', stats.latest[i]);
 		seq_puts(m, i ? "\n" : " -\n");

@@ -239,7 +239,7 @@ static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 	f->exceeded = atomic64_read(&w->exceeded);
 	err = tally_windows_used(f->at.ev, info->cpu, &used);
 	if (err)
-		return err;
+		return err == -ENODEV ? -EINVAL : err;
 	info->budget = w->most;
 	info->window_ns = tally_windows_length(w);
 	info->window = stats.window;
@@ -434,14 +434,26 @@ static ssize_t file_read(struct file *file, char __user *buf, size_t size,
 }
 
 #ifdef CONFIG_PROC_FS
+static unsigned int attached_state(struct tally_file *f)
+{
+	unsigned int state = TALLY_IS_RELEASED;
+
+	mutex_lock(&f->at.lock);
+	rcu_read_lock();
+	if (f->at.ev)
+		state = tally_event_state_now(f->at.ev);
+	rcu_read_unlock();
+	mutex_unlock(&f->at.lock);
+	return state;
+}
+
 static void file_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct tally_file *f = file->private_data;
 	struct tally_count count;
-	bool there = true;
 	u64 time_ns;
 
-	/* Who looks at all programs waits for no event. */
+	/* Who looks at all programs waits for no event, and interrupts no CPU. */
 	seq_printf(m, "tally-id:\t%llu\n", f->ev ? f->ev->id : f->at.id);
 	if (f->ev) {
 		seq_printf(m, "tally-name:\t%s\n", f->ev->name);
@@ -451,9 +463,9 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 	} else if (f->at.quiet) {
 		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else {
-		tally_attachment_read(&f->at, &count, &there);
+		count.state = attached_state(f);
 	}
-	if (!there || count.state == TALLY_IS_RELEASED) {
+	if (count.state == TALLY_IS_RELEASED) {
 		seq_puts(m, "tally-state:\treleased\n");
 		return;
 	}

@@ -128,6 +128,7 @@ enum {
  * @starting: the event is on, but slots do not count for it before its set begins;
  *	guarded by tally_counter::lock
  * @of_file: the event was made by a user program, and ends with a file of that
+ * @gauge: the count is a level, as the PMU says
  * @told: state that trace_state() told last; guarded by tally_counter::lock
  * @on: the event is enabled; guarded by tally_counter::lock
  * @gone: the event is being released; guarded by tally_counter::lock
@@ -157,6 +158,7 @@ struct tally_event {
 	bool closed;
 	bool gone;
 	bool of_file;
+	bool gauge;
 	bool starting;
 	bool named;
 	bool unpublished;

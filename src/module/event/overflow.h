@@ -131,7 +131,8 @@ struct tally_overflow_cpu {
  * @work: handler in process context
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
- * @again: after so many jiffies @control came again, as it found perf busy; used by it alone
+ * @again: how many jiffies later @control comes again if it finds perf busy; 0 at first. Used by it
+ *	alone.
  * @resume: ends pauses
  * @limits_next: @left is for the next time that the event is enabled; written under
  *	tally_counter::lock

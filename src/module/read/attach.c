@@ -35,7 +35,7 @@ static void add(struct tally_event *ev, void *attachment)
 	a->nr_slots = ev->counter->nr_slots;
 	a->cpu = ev->counter->target.cpu;
 	a->on_all_cpus = tally_counter_on_all_cpus(ev->counter);
-	a->may_fall = ev->attr.type >= PERF_TYPE_MAX;
+	a->gauge = ev->gauge;
 	list_add(&a->node, &ev->attachments);
 	mutex_unlock(&attachments_lock);
 }
@@ -131,7 +131,7 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
 static void take_off(const struct tally_attachment *a, struct tally_count *count, u64 value,
 		     u64 enabled, u64 running)
 {
-	count->value -= a->may_fall ? value : min(count->value, value);
+	count->value -= a->gauge ? value : min(count->value, value);
 	count->enabled_ns -= min(count->enabled_ns, enabled);
 	count->running_ns -= min(count->running_ns, running);
 }
@@ -158,7 +158,7 @@ static int read_all(struct tally_attachment *a, struct tally_count *count)
 	}
 	tally_attachment_base(a, &base);
 	take_off(a, count, base.value, base.enabled, base.running);
-	if (a->may_fall)
+	if (a->gauge)
 		return 0;
 	a->told = max(a->told, count->value);
 	count->value = a->told;

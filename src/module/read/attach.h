@@ -19,7 +19,7 @@ struct tally_totals;
  * @nr_slots: number of slots of the event's counter
  * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
  * @on_all_cpus: the event counts on all CPUs
- * @may_fall: the event may be a gauge, as some PMUs have them that perf knows by a file only
+ * @gauge: the event's value may fall
  * @ending: the event is being released, and tally_detach() waits
  * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (read/page.h). Set before tally_attach().
@@ -28,8 +28,8 @@ struct tally_totals;
  * @base: count of each slot when the reader attached, 0 with @total; its value when the reader
  *	last reset it
  * @last: count of each slot when the event was released
- * @told: largest value that was returned since @base, so that no later one is smaller; unused if
- *	@may_fall
+ * @told: largest value that was returned since @base, so that no later one is smaller; unused for a
+ *	@gauge
  * @state: state of the event when it was released
  * @gone: called in process context when the event is released, before it is freed
  */
@@ -41,7 +41,7 @@ struct tally_attachment {
 	unsigned int nr_slots;
 	int cpu;
 	bool on_all_cpus;
-	bool may_fall;
+	bool gauge;
 	bool ending;
 	bool quiet;
 	bool total;

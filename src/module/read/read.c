@@ -171,15 +171,35 @@ static void read_there(void *data)
 				  a->count);
 }
 
+/* Returns a number that is another one when perf has changed the times of the slot's events. */
+static u64 stamps(const struct tally_slot *s)
+{
+	const struct perf_event *event;
+	u64 sum = 0;
+
+	tally_slot_for_each(s, event)
+		sum += READ_ONCE(event->tstamp);
+	return sum;
+}
+
+/* Reads an event that does not count, and did not in between. */
 static int read_at_rest(struct attempt *a)
 {
+	const struct tally_slot *s = &a->ev->counter->slots[0];
 	struct tally_count *count = a->count;
 	enum tally_state state;
 	struct tally_totals t;
+	u64 before;
 	int err;
 
 	local_irq_disable();
-	err = tally_event_peek(a->ev, 0, a->whole, -1, &t, &state);
+	before = stamps(s);
+	smp_rmb(); /* before the times, as below */
+	err = tally_counter_oncpu(s) >= 0 ? -EAGAIN :
+	      tally_event_peek(a->ev, 0, a->whole, -1, &t, &state);
+	smp_rmb(); /* after the times */
+	if (!err && (tally_counter_oncpu(s) >= 0 || stamps(s) != before))
+		err = -EAGAIN;
 	count->state = tally_event_state_now(a->ev);
 	local_irq_enable();
 	if (err)
@@ -196,20 +216,22 @@ static int read_at_rest(struct attempt *a)
  */
 static int read_unlocked(struct attempt *a)
 {
-	struct tally_counter *c = a->ev->counter;
+	struct tally_event *ev = a->ev;
 	int cpu;
 
-	if (c->attr.inherit)
+	if (ev->counter->attr.inherit)
 		return -EOPNOTSUPP;
-	if (!read_at_rest(a))
-		return 0;
-	rcu_read_lock();
-	cpu = tally_slot_oncpu(&c->slots[0]);
-	rcu_read_unlock();
-	a->err = -EAGAIN;
-	/* A CPU that has gone has let the task go, too. */
-	if (cpu >= 0 && smp_call_function_single(cpu, read_there, a, true))
-		return -EAGAIN;
+	a->err = read_at_rest(a);
+	if (a->err) {
+		rcu_read_lock();
+		cpu = tally_counter_oncpu(&ev->counter->slots[0]);
+		rcu_read_unlock();
+		/* A CPU that has gone has let the task go, too. */
+		if (cpu < 0 || smp_call_function_single(cpu, read_there, a, true))
+			return -EAGAIN;
+	}
+	if (!a->err && trace_count_enabled())
+		tell(ev, ev->counter->target.cpu, a->count);
 	return a->err;
 }
 

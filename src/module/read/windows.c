@@ -131,18 +131,35 @@ static bool is_exceeded(const struct tally_windows *w, const struct tally_window
 /* The period of perf's event in the rest of a window whose budget is used up */
 #define NEVER	BIT_ULL(62)
 
+static struct perf_event *event_here(const struct tally_windows *w, int cpu)
+{
+	return tally_slot_here(&w->ev->counter->slots[cpu & w->ev->slot_mask], cpu);
+}
+
 /*
- * Keeps perf's event from overflowing until the next window. Some drivers have begun the next
- * period before they call the callback: then there is one more overflow. begin() gives the period
- * back, but not to events for each kind of core; and a filter looks at each overflow.
+ * Keeps perf's event from overflowing until the next window. A driver that has begun the next
+ * period before it calls the callback has one more overflow. Drivers of precise events add the
+ * period to the count.
  */
 static void put_off(const struct tally_windows *w, int cpu)
 {
-	struct tally_slot *s = &w->ev->counter->slots[cpu & w->ev->slot_mask];
-	struct perf_event *event = tally_slot_here(s, cpu);
+	struct perf_event *event = event_here(w, cpu);
 
-	if (event && !s->others && !w->ev->filter)
-		WRITE_ONCE(event->hw.sample_period, NEVER);
+	if (!event || event->attr.precise_ip)
+		return;
+	WRITE_ONCE(event->hw.sample_period, NEVER);
+	/* perf's software events, but for clocks, have their next period here. */
+	if (w->ev->counter->slots[cpu & w->ev->slot_mask].software && !w->inexact)
+		event->hw.last_period = NEVER;
+}
+
+/* Gives the event its period back. Called on the CPU, with interrupts disabled. */
+static void take_back(const struct tally_windows *w, int cpu)
+{
+	struct perf_event *event = event_here(w, cpu);
+
+	if (event && READ_ONCE(event->hw.sample_period) == NEVER)
+		WRITE_ONCE(event->hw.sample_period, w->most + 1);
 }
 
 static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
@@ -153,13 +170,6 @@ static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
 	WRITE_ONCE(wc->exceeded, n + 1);
 	atomic64_inc(&w->exceeded);
 	irq_work_queue(&w->wake);
-}
-
-/* Returns the period for perf's event in a new window; 0 if put_off() leaves it as it is. */
-static u64 period_of(const struct tally_windows *w, int cpu)
-{
-	return w->ev->counter->slots[cpu & w->ev->slot_mask].others || w->ev->filter ?
-	       0 : w->most + 1;
 }
 
 /* How often a count is read until no window has ended meanwhile. */
@@ -193,7 +203,8 @@ static void begin(struct tally_windows *w, int cpu)
 		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
-	WRITE_ONCE(wc->whole, tally_reload_here(w->ev->counter, cpu, period_of(w, cpu)) >= 0);
+	take_back(w, cpu);
+	WRITE_ONCE(wc->whole, tally_reload_here(w->ev->counter, cpu, 0) >= 0);
 	over = false;
 out:
 	barrier();
@@ -337,7 +348,7 @@ int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
 	w->ev = ev;
 	w->most = most;
 	w->ns = window_ns;
-	w->clock = tally_attr_is_clock(&ev->attr);
+	w->inexact = tally_attr_is_clock(&ev->attr) || ev->attr.precise_ip;
 	init_irq_work(&w->wake, wake);
 	mutex_lock(&lengths_lock);
 	w->length = length_get(window_ns);
@@ -395,7 +406,8 @@ void tally_windows_repair(void)
  * perf may not have begun the period with the window: while it throttles the event, if the timer
  * is late, or if the event was off before. Then the overflow proves nothing. The count does, which
  * perf has brought up to date. That of a clock may be a little short of the period, as perf's timer
- * has another clock: there the overflow is believed if the period began with the window.
+ * has another clock, and some drivers count precise events later: there the overflow is believed if
+ * the period began with the window.
  *
  * Context: Any context; called by perf's callback.
  * Return: whether the budget is used up, and was not at the last call in this window.
@@ -412,7 +424,7 @@ bool tally_windows_exceed(struct tally_windows *w)
 	wc = this_cpu_ptr(w->cpus);
 	number = number_at(ktime_get_mono_fast_ns(), w->ns);
 	exceeded = !READ_ONCE(wc->over) && wc->first;
-	if (exceeded && (!w->clock || !READ_ONCE(wc->whole) || number != wc->number))
+	if (exceeded && (!w->inexact || !READ_ONCE(wc->whole) || number != wc->number))
 		exceeded = count_here(w->ev, raw_smp_processor_id(), false, &value) &&
 			   is_exceeded(w, wc, number, value);
 	/* Another overflow may interrupt this one. */
@@ -426,10 +438,10 @@ bool tally_windows_exceed(struct tally_windows *w)
 }
 
 /**
- * tally_windows_begun - note that perf's event has run, or not, without tally's
+ * tally_windows_begun - note that perf's event was on while tally's was off
  * @w: the budget; NULL is ignored
  *
- * The period of perf's event has not begun with the window then.
+ * So perf's event is somewhere in its period, which did not begin with the window.
  *
  * Context: Process context.
  */
@@ -451,8 +463,8 @@ void tally_windows_begun(struct tally_windows *w)
 int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 {
 	struct tally_window_cpu *wc = per_cpu_ptr(ev->windows->cpus, cpu);
-	u64 base = READ_ONCE(wc->base);
 	struct tally_count count;
+	u64 base;
 	int err;
 
 	err = tally_event_read_slot(ev, cpu & ev->slot_mask, true, &count);
@@ -463,9 +475,8 @@ int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 		return -ENODATA;
 	if (count.state == TALLY_STATE_OFFLINE)
 		return 0;
-	/* The window has ended meanwhile: what it counted is counted in the next one. */
-	if (base != READ_ONCE(wc->base))
-		base = READ_ONCE(wc->base);
+	/* If the window has ended since the read, nothing is known of the next one. */
+	base = READ_ONCE(wc->base);
 	*used = count.value > base ? count.value - base : 0;
 	return 0;
 }

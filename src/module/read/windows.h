@@ -42,7 +42,7 @@ struct tally_window_cpu {
  * @ev: the event
  * @most: counts that are allowed in one window on each CPU
  * @ns: length of a window, in nanoseconds
- * @clock: the event is a clock
+ * @inexact: the count may be a little short of the period when perf's event overflows
  * @length: the timers; those of all events with windows of this length. Only they, and who has
  *	their lock, use it: it goes with the last of these budgets, before this.
  * @node: link in the list of @length
@@ -54,7 +54,7 @@ struct tally_windows {
 	struct tally_event *ev;
 	u64 most;
 	u64 ns;
-	bool clock;
+	bool inexact;
 	struct window_length *length;
 	struct list_head node;
 	struct tally_window_cpu __percpu *cpus;

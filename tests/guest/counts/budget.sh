@@ -114,7 +114,8 @@ passed() { [ "$(word "$(of b 1)" 3)" -ge $((first + 5)) ]; }
 ok '5 windows pass' wait_for 60 passed
 calls=$(count calls)
 passed=$(($(word "$(of b 1)" 3) - first))
-between $passed "$calls" $((2 * passed + 4)) "in $passed windows, there are $calls overflows"
+# The host may keep the guest from running for some windows.
+between 1 "$calls" $((2 * passed + 4)) "in $passed windows, there are $calls overflows"
 end_helpers
 is "$(remove calls) $(remove b)" 'OK OK' 'both go'
 
