@@ -203,11 +203,11 @@ for n in 1 2 3 4; do
 	remove p$n >/dev/null
 done
 create_modified() { create "$two$1" cpu=0 name=m"$1" >/dev/null; }
-for m in u k uk h; do
+for m in u k uk uh; do
 	create_modified $m
 done
 ok 'events that take turns are not named' wait_for 60 at_times '' "$three cpu=0 require"
-for m in u k uk h; do
+for m in u k uk uh; do
 	remove m$m >/dev/null
 done
 refused 'none of them was made' test -e $tally/pair
