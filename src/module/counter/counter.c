@@ -299,32 +299,11 @@ void tally_counter_look(struct tally_counter *c)
 			tally_counter_look_slot(c, s - c->slots);
 }
 
-/*
- * Returns the CPU that the slot is counting on; -1 if there is none. Called with the counter
- * locked, or under RCU.
- *
- * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
- * and updates the times and the state. After the second step perf_event_read_value()
- * returns old times, and a look has perhaps returned later ones. So wait for the third.
- */
-int tally_counter_oncpu(const struct tally_slot *s)
-{
-	struct perf_event *event;
-	unsigned int i;
-	int cpu = -1;
-
-	for (i = 0; cpu < 0 && (event = tally_slot_nth(s, i)); i++)
-		while ((cpu = READ_ONCE(event->oncpu)) < 0 &&
-		       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
-			cpu_relax();
-	return cpu;
-}
-
 /* As tally_counter_look(), for one slot. */
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
-	int cpu = c->attr.inherit ? -1 : tally_counter_oncpu(s);
+	int cpu = c->attr.inherit ? -1 : tally_slot_counting_on(s);
 
 	lockdep_assert_held(&c->lock);
 	s->looked = false;
@@ -443,19 +422,21 @@ pid_t tally_counter_pid(const struct tally_counter *c)
 				    task_pid_nr_ns(c->target.task, ns);
 }
 
-/* The probe is freed a grace period after it was taken from the counter, without the lock. */
-static noinline bool probe_is_gone(const struct tally_counter *c, enum tally_state *state)
+/*
+ * Returns the state of a counter whose kernel probe is gone; -1 for another one. The probe is freed
+ * a grace period after it was taken from the counter, without the lock.
+ */
+static noinline int state_without_probe(const struct tally_counter *c)
 {
 	const struct tally_kprobe *kp;
-	bool gone;
+	int state = -1;
 
 	rcu_read_lock();
 	kp = READ_ONCE(c->kprobe);
-	gone = kp && tally_kprobe_is_gone(kp);
-	if (gone)
-		*state = tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
+	if (kp && tally_kprobe_is_gone(kp))
+		state = tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
 	rcu_read_unlock();
-	return gone;
+	return state;
 }
 
 /**
@@ -473,12 +454,15 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	enum tally_state state;
 	bool throttled;
 	unsigned int i;
-	int err;
+	int gone, err;
 
 	if (tally_cgroup_is_removed(c->target.css))
 		return TALLY_STATE_EXITED;
-	if (unlikely(READ_ONCE(c->kprobe)) && probe_is_gone(c, &state))
-		return state;
+	if (unlikely(READ_ONCE(c->kprobe))) {
+		gone = state_without_probe(c);
+		if (gone >= 0)
+			return gone;
+	}
 	if (!event) {
 		err = READ_ONCE(s->err);
 		/* ENODEV: the event is being banked. */

@@ -23,7 +23,6 @@ void tally_counter_look(struct tally_counter *c);
 void tally_counter_look_slot(struct tally_counter *c, unsigned int slot);
 bool tally_counter_counts(const struct tally_counter *c);
 bool tally_counter_ended(const struct tally_counter *c);
-int tally_counter_oncpu(const struct tally_slot *s);
 pid_t tally_counter_pid(const struct tally_counter *c);
 enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot);
 u64 tally_counter_missed(const struct tally_counter *c);

@@ -151,6 +151,27 @@ static inline int tally_slot_oncpu(const struct tally_slot *s)
 	return cpu;
 }
 
+/*
+ * Returns the CPU that the slot is counting on; -1 if there is none. Called with the counter
+ * locked, or under RCU.
+ *
+ * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
+ * and updates the times and the state. After the second step perf_event_read_value()
+ * returns old times, and a look has perhaps returned later ones. So wait for the third.
+ */
+static inline int tally_slot_counting_on(const struct tally_slot *s)
+{
+	const struct perf_event *event;
+	unsigned int i;
+	int cpu = -1;
+
+	for (i = 0; cpu < 0 && (event = tally_slot_nth(s, i)); i++)
+		while ((cpu = READ_ONCE(event->oncpu)) < 0 &&
+		       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
+			cpu_relax();
+	return cpu;
+}
+
 static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 {
 	return !c->target.task && c->target.cpu < 0;

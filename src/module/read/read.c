@@ -195,10 +195,10 @@ static int read_at_rest(struct attempt *a)
 	local_irq_disable();
 	before = stamps(s);
 	smp_rmb(); /* before the times, as below */
-	err = tally_counter_oncpu(s) >= 0 ? -EAGAIN :
+	err = tally_slot_counting_on(s) >= 0 ? -EAGAIN :
 	      tally_event_peek(a->ev, 0, a->whole, -1, &t, &state);
 	smp_rmb(); /* after the times */
-	if (!err && (tally_counter_oncpu(s) >= 0 || stamps(s) != before))
+	if (!err && (tally_slot_counting_on(s) >= 0 || stamps(s) != before))
 		err = -EAGAIN;
 	count->state = tally_event_state_now(a->ev);
 	local_irq_enable();
@@ -224,7 +224,7 @@ static int read_unlocked(struct attempt *a)
 	a->err = read_at_rest(a);
 	if (a->err) {
 		rcu_read_lock();
-		cpu = tally_counter_oncpu(&ev->counter->slots[0]);
+		cpu = tally_slot_counting_on(&ev->counter->slots[0]);
 		rcu_read_unlock();
 		/* A CPU that has gone has let the task go, too. */
 		if (cpu < 0 || smp_call_function_single(cpu, read_there, a, true))
