@@ -9,7 +9,7 @@
 
 /* A number with more hexadecimal digits may be an address, which the kernel hides from most. */
 #define MOST_DIGITS	8
-/* So may one with more decimal or octal digits. */
+/* A number with more decimal or octal digits may be an address, too. */
 #define MOST_DECIMAL	10
 
 /* The counters of each event. */

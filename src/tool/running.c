@@ -130,7 +130,7 @@ void running_say_lacking(const struct running_list *events)
 }
 
 /* The limit may be changed at any time. An older module may not tell it. */
-static void look_for_room(struct running_list *events)
+static void find_room(struct running_list *events)
 {
 	struct tally_info info = { .size = sizeof(info) };
 	int i;
@@ -153,7 +153,7 @@ void running_look(struct running_list *events)
 		raise_file_limit();
 	for (i = 0; i < events->nr; i++)
 		events->list[i]->alive = false;
-	look_for_room(events);
+	find_room(events);
 	while ((more = libtally_device_next(events->device, &about)) > 0) {
 		if (events->no_files && about.of_file)
 			continue;

@@ -218,7 +218,7 @@ static void report(struct watch *w, double value, const char *per)
 }
 
 /* Says once that a kernel probe has missed hits. */
-static void look_for_missed(struct watch *w)
+static void find_missed(struct watch *w)
 {
 	if (w->events.list->missed ||
 	    (strncmp(w->event, "kprobe:", 7) && strncmp(w->event, "kretprobe:", 10)))
@@ -260,7 +260,7 @@ static void watch_rate(struct watch *w)
 		    (since->running || (!since->enabled && !w->events.list->unit.gauge)) &&
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
-		look_for_missed(w);
+		find_missed(w);
 		last = now;
 		if ((w->targets.pids || w->targets.tids || w->targets.cgroups) &&
 		    counters_exited(&w->counters))

@@ -183,7 +183,7 @@ static u64 stamps(const struct tally_slot *s)
 }
 
 /* Reads an event that does not count, and did not in between. */
-static int read_at_rest(struct attempt *a)
+static int read_inactive(struct attempt *a)
 {
 	const struct tally_slot *s = &a->ev->counter->slots[0];
 	struct tally_count *count = a->count;
@@ -221,7 +221,7 @@ static int read_unlocked(struct attempt *a)
 
 	if (ev->counter->attr.inherit)
 		return -EOPNOTSUPP;
-	a->err = read_at_rest(a);
+	a->err = read_inactive(a);
 	if (a->err) {
 		rcu_read_lock();
 		cpu = tally_slot_counting_on(&ev->counter->slots[0]);

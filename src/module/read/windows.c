@@ -154,7 +154,7 @@ static void put_off(const struct tally_windows *w, int cpu)
 }
 
 /* Gives the event its period back. Called on the CPU, with interrupts disabled. */
-static void take_back(const struct tally_windows *w, int cpu)
+static void restore_period(const struct tally_windows *w, int cpu)
 {
 	struct perf_event *event = event_here(w, cpu);
 
@@ -203,7 +203,7 @@ static void begin(struct tally_windows *w, int cpu)
 		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
-	take_back(w, cpu);
+	restore_period(w, cpu);
 	WRITE_ONCE(wc->whole, tally_reload_here(w->ev->counter, cpu, 0) >= 0);
 	over = false;
 out:
@@ -441,7 +441,7 @@ bool tally_windows_exceed(struct tally_windows *w)
  * tally_windows_begun - note that perf's event was on while tally's was off
  * @w: the budget; NULL is ignored
  *
- * So perf's event is somewhere in its period, which did not begin with the window.
+ * perf's event is then somewhere in its period, which did not begin with the window.
  *
  * Context: Process context.
  */

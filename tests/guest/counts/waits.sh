@@ -51,6 +51,16 @@ begin() {
 	begun_pid=$!
 }
 
+# keep COMMAND NAME: starts devwaits, which reads from descriptor 7 and writes to $tmp/COMMAND.
+keep() {
+	mkfifo $tmp/to."$1"
+	"$here/devwaits" "$1" "$child" <$tmp/to."$1" >$tmp/"$1" &
+	kept=$!
+	helpers="$helpers $kept"
+	exec 7>$tmp/to."$1"
+	ok "$2" wait_for 60 test -s $tmp/"$1"
+}
+
 # in_perf FUNCTION: whether any task is in a function of the kernel.
 in_perf() { cat /proc/[0-9]*/task/[0-9]*/stack 2>/dev/null | grep -q "$1"; }
 
@@ -127,12 +137,8 @@ perf_waits() {
 	is "$(cat $tmp/reads)" 'ok one is read' 'and so it is by the reader that is attached'
 
 	# Works of one user find perf busy. Those of others have their turns.
-	mkfifo $tmp/flood
-	"$here/devwaits" floods "$child" <$tmp/flood >$tmp/floods &
-	flood=$!
-	helpers="$helpers $flood"
-	exec 7>$tmp/flood
-	ok 'events with a limit' wait_for 60 test -s $tmp/floods
+	keep floods 'events with a limit'
+	flood=$kept
 	is "$(cat $tmp/floods)" 'ok 300 events with a limit' 'are there'
 	hold "$child"
 	order touch 1
@@ -143,12 +149,8 @@ perf_waits() {
 
 	# The task exits first, and then no event can be made. Somebody waits for its end, and reads
 	# its event.
-	mkfifo $tmp/read
-	"$here/devwaits" file "$child" <$tmp/read >$tmp/file &
-	reader=$!
-	helpers="$helpers $reader"
-	exec 7>$tmp/read
-	ok 'a file of the task' wait_for 60 test -s $tmp/file
+	keep file 'a file of the task'
+	reader=$kept
 	hold "$child"
 	echo >&7
 	exec 7>&-
