@@ -47,8 +47,8 @@ work() {
 	order sleep 10
 }
 
-# same WHEN: checks all counts that are exact.
-same() {
+# unchanged WHEN: checks all counts that are exact.
+unchanged() {
 	is "$(count probe)" $calls "$1: all calls are counted"
 	is "$(count each) $(cat $tally/each/overflows)" "$calls $((calls / 10))" \
 		"$1: and overflow"
@@ -60,7 +60,7 @@ same() {
 # compares afterwards.
 sleep_by() {
 	work
-	same "before $1"
+	unchanged "before $1"
 	total=$(count total)
 	at_least "$total" 500 "before $1: page faults are counted"
 	[ -z "${3-}" ] || echo "+$3" >$alarm
@@ -70,7 +70,7 @@ sleep_by() {
 	done
 	at_least "$(count total)" "$total" "after $1: the total has not fallen"
 	work
-	same "after $1"
+	unchanged "after $1"
 	at_least $(($(count total) - total)) 500 "after $1: page faults are counted"
 }
 

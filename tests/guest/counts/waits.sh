@@ -51,12 +51,11 @@ begin() {
 	begun_pid=$!
 }
 
-# keep COMMAND NAME: starts devwaits, which reads from descriptor 7 and writes to $tmp/COMMAND.
-keep() {
+# begin_devwaits COMMAND NAME: starts the helper devwaits, which reads from descriptor 7 and writes to
+# $tmp/COMMAND.
+begin_devwaits() {
 	mkfifo $tmp/to."$1"
-	"$here/devwaits" "$1" "$child" <$tmp/to."$1" >$tmp/"$1" &
-	kept=$!
-	helpers="$helpers $kept"
+	helper sh -c "exec '$here/devwaits' $1 $child <$tmp/to.$1 >$tmp/$1"
 	exec 7>$tmp/to."$1"
 	ok "$2" wait_for 60 test -s $tmp/"$1"
 }
@@ -137,8 +136,8 @@ perf_waits() {
 	is "$(cat $tmp/reads)" 'ok one is read' 'and so it is by the reader that is attached'
 
 	# Works of one user find perf busy. Those of others have their turns.
-	keep floods 'events with a limit'
-	flood=$kept
+	begin_devwaits floods 'events with a limit'
+	flood=$helper_pid
 	is "$(cat $tmp/floods)" 'ok 300 events with a limit' 'are there'
 	hold "$child"
 	order touch 1
@@ -149,8 +148,8 @@ perf_waits() {
 
 	# The task exits first, and then no event can be made. Somebody waits for its end, and reads
 	# its event.
-	keep file 'a file of the task'
-	reader=$kept
+	begin_devwaits file 'a file of the task'
+	reader=$helper_pid
 	hold "$child"
 	echo >&7
 	exec 7>&-

@@ -20,8 +20,8 @@ calls() {
 	} END { print sum }' /proc/interrupts
 }
 
-# keep CPUS: lets this number of CPUs be online.
-keep() {
+# only CPUS: lets this number of CPUs be online.
+only() {
 	cpu=1
 	while [ $cpu -lt 8 ]; do
 		want=0
@@ -70,10 +70,10 @@ while [ $run -lt "$runs" ]; do
 	run=$((run + 1))
 	note "run $run"
 	for cpus in 8 4 2 1; do
-		ok "$cpus CPUs are online" keep $cpus
+		ok "$cpus CPUs are online" only $cpus
 		measure $cpus
 	done
 done
-ok 'all CPUs are online' keep 8
+ok 'all CPUs are online' only 8
 nothing_left 'they left nothing behind'
 finish
