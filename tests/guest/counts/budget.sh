@@ -188,21 +188,25 @@ timers 0 'with all timers'
 # ---- a clock cannot exceed two windows, even if a timer is late
 
 # x86 without a stable TSC ends windows by another clock than perf's, and a host that is busy stops
-# one of the two.
-never_exceeded() {
-	case $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource) in
-	tsc | arch_sys_counter) is $over 0 "$1" ;;
-	*) skip 'windows end by another clock than that of perf' "$1" ;;
-	esac
+# one of the two: there, one try of five has to show it.
+case $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource) in
+tsc | arch_sys_counter) tries=1 ;;
+*) tries='1 2 3 4 5' ;;
+esac
+# never_exceeds CPU N NAME: checks that none of N windows is exceeded.
+never_exceeds() {
+	for _ in $tries; do
+		windows_pass "$1" "$2"
+		[ $over != 0 ] || break
+	done
+	is $over 0 "$3"
 }
 is "$(create cpu-clock budget=20000000/10ms name=half)" OK 'a budget of 20 ms in 10 ms'
 # perf locks the events of CPU 1 for a moment each time.
 begin_task "$here/task"
 echo 'open 100000000' >&4
-windows_pass 0 30
-never_exceeded 'CPU 0 does not exceed it'
-windows_pass 1 100
-never_exceeded 'nor does CPU 1, while somebody opens events there'
+never_exceeds 0 30 'CPU 0 does not exceed it'
+never_exceeds 1 100 'nor does CPU 1, while somebody opens events there'
 end_helpers
 exec 4>&- 5<&-
 is "$(remove half)" OK 'the event goes'
