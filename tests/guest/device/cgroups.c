@@ -245,7 +245,7 @@ static void equal(void)
  */
 static int agree(uint64_t one, uint64_t other, int e, int nr)
 {
-	uint64_t most = events[e].attr.config == PERF_COUNT_SW_PAGE_FAULTS ? 1 + nr / 250 : 0;
+	uint64_t most = events[e].attr.config == PERF_COUNT_SW_PAGE_FAULTS ? (nr + 249) / 250 : 0;
 
 	return one > other ? one - other <= most : other - one <= most;
 }
