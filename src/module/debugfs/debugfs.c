@@ -42,6 +42,7 @@
 #include "counter/cpus.h"
 #include "debugfs/debugfs.h"
 #include "debugfs/event.h"
+#include "debugfs/spec.h"
 #include "debugfs/set.h"
 #include "debugfs/pmus.h"
 #include "event/event.h"

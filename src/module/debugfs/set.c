@@ -42,9 +42,8 @@
 #include <tally/tally.h>
 #include "build/func.h"
 #include "build/line_set.h"
-#include "builder/name.h"
-#include "debugfs/event.h"
 #include "debugfs/set.h"
+#include "debugfs/spec.h"
 #include "event/event.h"
 
 /* Returns the set; NULL while it is being built. */
@@ -84,20 +83,10 @@ static int spec_show(struct seq_file *m, void *v)
 {
 	struct tally_line_set *ls = m->private;
 	struct tally_set *set = set_of(ls);
-	char what[TALLY_EVENT_LEN];
-	unsigned int i;
 
 	if (!set)
 		return -ENODATA;
-	if (ls->func)
-		seq_printf(m, TALLY_LINE_FUNC "%s", tally_func_symbol(ls->func));
-	for (i = 0; i < tally_set_size(set); i++) {
-		tally_event_what(tally_set_event(set, i), what, sizeof(what));
-		seq_printf(m, "%c%s", i ? ',' : '{', what);
-	}
-	seq_puts(m, "} ");
-	tally_debugfs_show_options(m, tally_set_event(set, 0));
-	seq_printf(m, "name=%s\n", ls->folder.name);
+	tally_spec_show_set(m, ls, set);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
