@@ -36,6 +36,8 @@ const char *native_skips(const char *name)
 
 /* ---- PMUs and their files ---- */
 
+#define CORE	10	/* a PMU of the CPUs */
+
 struct device {
 	const char *name;
 	u32 type;
@@ -54,6 +56,7 @@ static struct device pmus[] = {
 		"config:0-7,32-35", "config:8-15", "config2:4-7,60-63", "config1:0-1",
 		"event=0xcd,umask=0x2", "6.1e-5", "MiB", "event=1,far=?",
 	} },
+	{ "core", CORE, { { "format/event" } }, { "config:0-7" } },
 };
 
 int tally_pmu_type(const char *name)
@@ -125,7 +128,7 @@ bool tally_pmu_has_event(struct device *dev, const char *name)
 
 bool tally_pmu_is_core(u32 type)
 {
-	return false;
+	return type == CORE;
 }
 
 int tally_pmu_check_freq(u64 hz)
@@ -141,12 +144,6 @@ int tally_pmu_max_stack(void)
 int tally_tracepoint_id(const char *system, const char *event)
 {
 	return strcmp(system, "sched") || strcmp(event, "sched_switch") ? -ENOENT : 314;
-}
-
-/* No path of the suites has an escape. */
-bool tally_cgroup_unescape(char *path)
-{
-	return true;
 }
 
 bool tally_tracepoint_is_uprobe(const char *system, const char *event)
@@ -197,25 +194,9 @@ tally_clock_fn tally_clock_of(const struct perf_event_attr *attr)
 	return attr->use_clockid ? NULL : no_time;
 }
 
-int tally_cgroup_by_path(const char *path, u64 *id)
-{
-	return -ENOENT;
-}
-
 int tally_cgroup_by_fd(int fd, u64 *id)
 {
 	return -EBADF;
-}
-
-struct cgroup_subsys_state *tally_cgroup_find(u64 id)
-{
-	return ERR_PTR(-ENOENT);
-}
-
-/* perf is not there: events are only refused. */
-struct tally_event *tally_build(struct tally_builder *b)
-{
-	return ERR_PTR(b->err ?: -EOPNOTSUPP);
 }
 
 const char *tally_event_name(const struct tally_event *ev)
@@ -226,11 +207,6 @@ const char *tally_event_name(const struct tally_event *ev)
 enum tally_state tally_event_state(struct tally_event *ev)
 {
 	return TALLY_STATE_OFF;
-}
-
-int tally_event_release(struct tally_event *ev)
-{
-	return 0;
 }
 
 void tally_kick_init(struct tally_kick *kick, void (*run)(struct tally_kick *kick), bool hard)

@@ -12,7 +12,8 @@ CHECK := address
 here := tests/native
 module := builder/name builder/generic builder/line builder/builder builder/check \
 	  builder/attr builder/levels builder/sampling builder/sample_fields base/terms base/queue \
-	  base/payload base/count base/alias filter/filter filter/match filter/fields record/ring
+	  base/payload base/count base/alias filter/filter filter/match filter/fields record/ring \
+	  build/build build/lines build/line_set debugfs/spec
 suites := name line filter queue queue_race storm ring payload count
 
 sources := $(module:%=src/module/%.c) $(suites:%=tests/kunit/%.c) $(wildcard $(here)/*.c)
@@ -49,7 +50,7 @@ $(OUT)/%.o: %.c $(here)/native.mk | $(OUT)/empty/made
 
 # Empty files for the kernel's headers: they are used where neither shim/ nor this machine
 # has one of the name.
-$(OUT)/empty/made: $(sources) $(wildcard include/tally/*.h src/module/*/*.h tests/kunit/*.h)
+$(OUT)/empty/made: $(here)/native.mk $(sources) $(wildcard include/tally/*.h src/module/*/*.h tests/kunit/*.h)
 	@mkdir -p $(@D)
 	sed -nE 's/^#include <(.*\/.*)>.*/\1/p' $^ | sort -u | while read -r header; do \
 		mkdir -p "$(@D)/$${header%/*}"; \

@@ -63,8 +63,10 @@ typedef __s64 s64;
 #define __force
 #define __must_check	__attribute__((warn_unused_result))
 #define __percpu
+#define __rcu
 #define __printf(nr, first)	__attribute__((format(printf, nr, first)))
 #define __user
+#define __aligned(n)	__attribute__((aligned(n)))
 #define noinline	__attribute__((__noinline__))
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -190,17 +192,23 @@ static inline u32 prandom_u32_state(struct rnd_state *rnd)
 	return z >> 32;
 }
 
+#define pr_err(format, ...)	((void)0)
+#define perfmon_capable()	true
+#define security_locked_down(what)	0
+
 /* ---- memory ---- */
 
 #define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
 #define __GFP_ZERO		0
 #define __GFP_NOWARN		0
+typedef int gfp_t;
 
 #define kmalloc(size, flags)			shim_alloc(size)
 #define kzalloc_node(size, flags, node)		shim_alloc(size)
 #define kvmalloc_node(size, flags, node)	shim_alloc(size)
 #define kvzalloc(size, flags)			shim_alloc(size)
+#define kzalloc(size, flags)			shim_alloc(size)
 #define kvcalloc(n, size, flags)		shim_alloc(array_size(n, size))
 #define kfree(memory)		free((void *)(memory))
 #define kvfree(memory)		kfree(memory)
@@ -208,9 +216,14 @@ static inline u32 prandom_u32_state(struct rnd_state *rnd)
 #define kmemdup(from, size, flags) ({						\
 	void *copy_ = shim_alloc(size);						\
 	copy_ ? memcpy(copy_, from, size) : NULL; })
+#define kasprintf(flags, ...) ({						\
+	char *text_;								\
+	asprintf(&text_, __VA_ARGS__) < 0 ? NULL : text_; })
 #define alloc_percpu(type)	((type *)shim_alloc(sizeof(type)))
 #define free_percpu(memory)	kfree(memory)
 #define this_cpu_ptr(memory)	(memory)
+#define raw_cpu_ptr(variable)	(variable)
+#define DECLARE_PER_CPU(type, name)	extern typeof(type) name
 
 #define VM_READ			1UL
 #define VM_WRITE		2UL
@@ -250,6 +263,8 @@ struct list_head {
 };
 
 #define INIT_LIST_HEAD(head)	((head)->next = (head)->prev = (head))
+#define LIST_HEAD(head)		struct list_head head = { &(head), &(head) }
+#define list_add(node, head)	((void)(node), (void)(head))
 #define list_empty(head)	((head)->next == (head))
 #define list_for_each_entry(at, head, member)					\
 	for (at = container_of((head)->next, typeof(*at), member); &at->member != (head); \
@@ -374,6 +389,7 @@ typedef struct {
 #define cpu_online_mask			NULL
 #define cpumask_first(mask)		0
 #define cpumask_last(mask)		1
+#define cpu_relax()			barrier()
 #define cpu_possible(cpu)		((unsigned int)(cpu) < nr_cpu_ids)
 
 /* ---- threads, locks, timers and works ---- */
@@ -390,18 +406,29 @@ void kthread_stop(struct task_struct *task);
 #define msleep(ms)		usleep((ms) * 1000)
 unsigned long shim_jiffies(void);
 
-/* Nobody looks for tasks. */
+/* Tasks have the numbers of machine.c, and nobody counts references. */
+struct task_struct *shim_task(pid_t nr);
 #define get_task_struct(task)		(task)
-#define find_get_pid(nr)		NULL
-#define get_pid_task(pid, type)		NULL
+#define put_task_struct(task)		((void)(task))
+#define find_get_pid(nr)		((void *)(long)(nr))
+#define get_pid_task(pid, type)		shim_task((long)(pid))
 #define put_pid(pid)			((void)(pid))
 #define down_read_interruptible(lock)	0
 #define up_read(lock)			((void)0)
 
-#define DEFINE_MUTEX(lock)	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER
-#define mutex_lock(lock)	pthread_mutex_lock(lock)
-#define mutex_unlock(lock)	pthread_mutex_unlock(lock)
+struct mutex {
+	pthread_mutex_t libc;
+};
+
+#define DEFINE_MUTEX(lock)	struct mutex lock = { PTHREAD_MUTEX_INITIALIZER }
+#define mutex_lock(lock)	pthread_mutex_lock(&(lock)->libc)
+#define mutex_unlock(lock)	pthread_mutex_unlock(&(lock)->libc)
+#define might_sleep()		((void)0)
 typedef struct { int none; } spinlock_t;
+typedef struct { int none; } wait_queue_head_t;
+typedef struct { int none; } seqcount_latch_t;
+#define raw_read_seqcount_latch(latch)		((void)(latch), 0U)
+#define read_seqcount_latch_retry(latch, seq)	((void)(latch), (void)(seq), false)
 #define spin_lock_init(lock)	((void)(lock))
 
 typedef struct {
@@ -413,14 +440,24 @@ typedef struct {
 #define refcount_inc_not_zero(r)	((r)->n ? (r)->n++ : 0)
 #define refcount_dec_and_test(r)	(!--(r)->n)
 
+typedef struct { int n; } atomic_t;
+typedef struct { long n; } atomic64_t, atomic_long_t;
+#define atomic64_read(a)	READ_ONCE((a)->n)
+
 struct irq_work { int none; };
 struct llist_node { int none; };
+struct hlist_node { int none; };
+struct rb_node { int none; };
 
 struct work_struct {
 	void (*fn)(struct work_struct *work);
 };
 
 struct rcu_work {
+	struct work_struct work;
+};
+
+struct delayed_work {
 	struct work_struct work;
 };
 
@@ -452,8 +489,11 @@ struct hrtimer {
 
 #define PERF_MAX_STACK_DEPTH	127
 
+struct perf_event;
+
 struct pmu {
 	int task_ctx_nr;
+	void (*read)(struct perf_event *event);
 };
 
 struct perf_raw_frag {
@@ -499,7 +539,15 @@ struct perf_event {
 	perf_overflow_handler_t overflow_handler;
 	void *overflow_handler_context;
 	struct { u64 interrupts; } hw;
+	struct pmu *pmu;
+	int oncpu, state, attach_state;
+	u64 tstamp, total_time_enabled, total_time_running;
+	local_t count;
 };
+
+#define PERF_EVENT_STATE_ACTIVE	1
+#define PERF_ATTACH_CONTEXT	1
+#define local64_read(l)		((u64)local_read(l))
 
 #define hw_breakpoint_init(attr)	memset(attr, 0, sizeof(*(attr)))
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu,
@@ -512,6 +560,36 @@ struct device;
 struct attribute {
 	const char *name;
 };
+
+/* ---- files in debugfs ---- */
+
+/**
+ * struct seq_file - a file that is being read
+ * @text: what it shows
+ * @len: bytes of @text
+ */
+struct seq_file {
+	char text[4096];
+	size_t len;
+};
+
+__printf(2, 3) void seq_printf(struct seq_file *m, const char *format, ...);
+#define seq_puts(m, text)	seq_printf(m, "%s", text)
+#define seq_putc(m, c)		seq_printf(m, "%c", c)
+/* Only paths of cgroups are escaped, and all in one way. */
+#define seq_escape_mem(m, text, len, flags, only)				\
+	shim_escape(m, text, (flags) ? (only) : "")
+void shim_escape(struct seq_file *m, const char *text, const char *only);
+#define ESCAPE_OCTAL	1
+#define ESCAPE_NAP	2
+#define ESCAPE_APPEND	4
+
+static inline const char *kbasename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
 
 /* ---- trace events ---- */
 
