@@ -476,6 +476,8 @@ int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr)
 	    check_inherit(b, attr) || check_sampling(b, attr) || check_what(b, attr) ||
 	    check_levels(b, attr))
 		return b->err;
+	/* An event that is enabled at once does not wait for exec(). */
+	attr->enable_on_exec &= attr->disabled;
 	attr->disabled = 1;
 	attr->read_format = 0;
 	return 0;
