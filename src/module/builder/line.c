@@ -236,7 +236,11 @@ int __tally_builder_parse(struct tally_builder *b, const char *line, struct modu
 	if (!copy)
 		return tally_bad(b, -ENOMEM, "out of memory");
 	text = strim(copy);
-	parse_line(b, text);
+	/* A number may end in one, and a spec has one line. */
+	if (strchr(text, '\n'))
+		tally_bad(b, -EINVAL, "a line break in the line");
+	else
+		parse_line(b, text);
 	kfree(copy);
 	return b->err;
 }
