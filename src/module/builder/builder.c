@@ -139,6 +139,8 @@ void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2, u64
 		return;
 	b->attr.config1 = config1;
 	b->attr.config2 = config2;
+	/* The text of a line says no more what is counted. */
+	b->event[0] = '\0';
 	if (!tally_attr_set_config3(&b->attr, config3))
 		tally_bad(b, -EOPNOTSUPP, "this kernel has no config3");
 }
