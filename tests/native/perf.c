@@ -32,20 +32,18 @@ struct tally_set {
 	unsigned int nr;
 };
 
-struct tally_func {
-	char symbol[64];
-};
-
 struct native_made native_made;
 
 /* ---- tasks and cgroups ---- */
 
-static struct task_struct tasks[10];
+static struct task_struct tasks[NATIVE_SELF];
 
-/* Tasks 1 to 9 exist. The writer is one of them, and not the first. */
+/* Tasks 1 to 9 exist. The last is the writer of lines. */
 struct task_struct *shim_task(pid_t nr)
 {
-	return nr > 0 && nr < (pid_t)ARRAY_SIZE(tasks) ? &tasks[nr] : NULL;
+	if (nr == NATIVE_SELF)
+		return current;
+	return nr > 0 && nr < NATIVE_SELF ? &tasks[nr] : NULL;
 }
 
 pid_t tally_counter_pid(const struct tally_counter *c)
@@ -297,6 +295,7 @@ bool tally_event_counts(struct tally_event *ev)
 int tally_event_enable(struct tally_event *ev)
 {
 	ev->on = true;
+	ev->told = TALLY_STATE_ACTIVE;
 	return 0;
 }
 
@@ -452,18 +451,10 @@ struct tally_event *tally_set_event(struct tally_set *set, unsigned int i)
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)
 {
-	struct tally_func *func = calloc(1, sizeof(*func));
-
-	strscpy(func->symbol, symbol, sizeof(func->symbol));
-	return func;
+	return (void *)strdup(symbol);
 }
 
 void tally_func_detach(struct tally_func *func)
 {
 	free(func);
-}
-
-const char *tally_func_symbol(const struct tally_func *func)
-{
-	return func->symbol;
 }

@@ -324,11 +324,6 @@ void tally_funcs_release_owned(struct module *owner)
 		end(func);
 }
 
-const char *tally_func_symbol(const struct tally_func *func)
-{
-	return func->symbol;
-}
-
 u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsigned int bucket)
 {
 	u64 sum = 0;

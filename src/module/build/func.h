@@ -14,7 +14,6 @@ struct tally_set;
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size);
 void tally_func_detach(struct tally_func *func);
-const char *tally_func_symbol(const struct tally_func *func);
 u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsigned int bucket);
 void tally_funcs_module_came(const struct module *mod);
 void tally_funcs_release_owned(struct module *owner);

@@ -67,6 +67,8 @@ static int cut(struct making *m)
 {
 	char *begin = strchr(m->text, '{'), *rest;
 
+	if (strchr(m->text, '\n'))
+		return bad(m, -EINVAL, "a line break in the line");
 	if (!begin)
 		return bad(m, -EINVAL, "expected 'func:FUNCTION{EVENT,...}'");
 	if (begin > m->text)
@@ -150,6 +152,26 @@ static int name_member(struct making *m, struct tally_builder *b, char *member)
 	return 0;
 }
 
+/* Keeps the text, which the names of the members come from, and the exclusions of all. */
+static int keep_what(struct making *m, const char *line)
+{
+	size_t len = strcspn(line, " \t"), size = strlen(line) + 2;
+	char *option;
+
+	m->set->what = kzalloc(size, GFP_KERNEL);
+	if (!m->set->what)
+		return bad(m, -ENOMEM, "out of memory");
+	strscpy(m->set->what, line, len + 1);
+	while ((option = strsep(&m->options, " \t"))) {
+		if (!strstarts(option, "exclude=") && strcmp(option, "pinned") &&
+		    strcmp(option, "exclusive"))
+			continue;
+		strlcat(m->set->what, " ", size);
+		strlcat(m->set->what, option, size);
+	}
+	return 0;
+}
+
 static int parse(struct making *m, const char *line)
 {
 	char *members[TALLY_SET_MOST], *member;
@@ -170,7 +192,7 @@ static int parse(struct making *m, const char *line)
 	err = name_set(m, line);
 	for (i = 0; !err && i < m->nr; i++)
 		err = name_member(m, &m->builders[i], members[i]);
-	return err;
+	return err ?: keep_what(m, line);
 }
 
 static void remove_folder(struct tally_line_set *ls)
@@ -234,6 +256,7 @@ static void release(struct tally_line_set *ls)
 	if (folders)
 		folders->remove_set(ls);
 	tally_registry_unname_folder(&ls->folder);
+	kfree(ls->what);
 	kfree(ls);
 }
 
@@ -281,6 +304,8 @@ int tally_line_set_create(const char *line, char *why, size_t size)
 	err = make(m, line);
 	if (err) {
 		snprintf(why, size, "%s%s%s", m->at ?: "", m->at ? ": " : "", m->why);
+		if (m->set)
+			kfree(m->set->what);
 		kfree(m->set);
 	}
 	kvfree(m->builders);

@@ -17,6 +17,7 @@ struct tally_set;
 /**
  * struct tally_line_set - a set that a line made
  * @folder: name of the set
+ * @what: the part of the line that says what the members count, for kfree()
  * @set: the set; NULL while it is being built
  * @func: counts of a function; NULL for a set alone
  * @of_func: the line asks for @func
@@ -25,6 +26,7 @@ struct tally_set;
  */
 struct tally_line_set {
 	struct tally_folder_name folder;
+	char *what;
 	struct tally_set *set;
 	struct tally_func *func;
 	bool of_func;

@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/cgroup.h"
-#include "build/func.h"
 #include "build/line_set.h"
 #include "builder/builder.h"
 #include "builder/name.h"
@@ -88,12 +87,11 @@ static void show_exclude(struct seq_file *m, const struct perf_event_attr *attr)
 	seq_putc(m, ' ');
 }
 
-/* Shows the options of the line that makes the event again, with a blank behind each. */
+/* Shows the other options of the line, with a blank behind each. */
 static void show_options(struct seq_file *m, struct tally_event *ev)
 {
 	const struct tally_counter *c = ev->counter;
 
-	show_exclude(m, &ev->attr);
 	tally_debugfs_show_pid(m, c);
 	if (c->target.task)
 		seq_putc(m, ' ');
@@ -142,6 +140,7 @@ int tally_spec_show(struct seq_file *m, struct tally_event *ev)
 
 	tally_event_what(ev, what, sizeof(what));
 	seq_printf(m, "%s ", what);
+	show_exclude(m, &ev->attr);
 	show_options(m, ev);
 	seq_printf(m, "name=%s\n", kbasename(ev->name));
 	return 0;
@@ -157,16 +156,7 @@ int tally_spec_show(struct seq_file *m, struct tally_event *ev)
  */
 void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls, struct tally_set *set)
 {
-	char what[TALLY_EVENT_LEN];
-	unsigned int i;
-
-	if (ls->func)
-		seq_printf(m, TALLY_LINE_FUNC "%s", tally_func_symbol(ls->func));
-	for (i = 0; i < tally_set_size(set); i++) {
-		tally_event_what(tally_set_event(set, i), what, sizeof(what));
-		seq_printf(m, "%c%s", i ? ',' : '{', what);
-	}
-	seq_puts(m, "} ");
+	seq_printf(m, "%s ", ls->what);
 	show_options(m, tally_set_event(set, 0));
 	seq_printf(m, "name=%s\n", ls->folder.name);
 }

@@ -51,7 +51,7 @@ fi
 is "$(create "func:tally_func_short{cs,page-faults:k} name=f")" OK 'counts of a function'
 is "$(find $tally/f -mindepth 1 -maxdepth 1 | sed 's|.*/||' | sort | xargs)" \
 	'calls cs hist page-faults:k spec state sums' 'its folder'
-is "$(cat $tally/f/spec)" 'func:tally_func_short{context-switches,page-faults:k} cpu=all name=f' 'its line'
+is "$(cat $tally/f/spec)" 'func:tally_func_short{cs,page-faults:k} cpu=all name=f' 'its line'
 is "$(cat $tally/f/calls)" '0 0 0 0 0 0' 'no call so far'
 run short 10
 is "$(cat $tally/f/calls)" '10 10 0 0 0 0' '10 calls are counted'

@@ -38,7 +38,7 @@ last=$(count three/page-faults)
 between "$(of "$end" 2)" "$last" '' "a member's count goes on from there"
 is "$(cat $tally/three/page-faults/spec)" 'page-faults cpu=0 name=page-faults' \
 	"a member's line makes it alone"
-is "$(cat $tally/three/spec)" '{page-faults,context-switches,dummy} cpu=0 name=three' "the set's line"
+is "$(cat $tally/three/spec)" '{page-faults,cs,dummy} cpu=0 name=three' "the set's line"
 mark
 is "$(remove three/cs)" EPERM 'a member is not removed alone'
 ok 'its sentence' logged 'a member of a set'
@@ -59,7 +59,9 @@ is "$(remove three) $(remove alone)" 'OK OK' 'and both go'
 is "$(create '{page-faults:k,page-faults}:u' cpu=1)" OK 'modifiers of members and of the set'
 name='{page-faults:k,page-faults}:u'
 is "$(cat "$tally/$name/spec")" \
-	"{page-faults:uk,page-faults:u} cpu=1 name=$name" 'they add up'
+	"$name cpu=1 name=$name" 'its line has them as written'
+is "$(cat "$tally/$name/page-faults:k/spec")" \
+	'page-faults:uk cpu=1 name=page-faults:k' 'they add up'
 remove "$name" >/dev/null
 is "$(create '{software/config=2,config1=0/u,cs}' cpu=all disabled name=pmu)" OK \
 	'a PMU with two terms'
