@@ -315,6 +315,13 @@ bool tally_attr_is_known(const struct perf_event_attr *attr)
 	       !(attr->read_format & ~TALLY_FORMAT_KNOWN);
 }
 
+/* Returns whether a counting event has nothing that only records and overflows use. */
+bool tally_attr_is_plain(const struct perf_event_attr *attr)
+{
+	return !(bits_of(attr) & ~BUILT_BITS) && !has_members(attr) && !attr->sample_type &&
+	       !attr->branch_sample_type && !attr->precise_ip && !attr->sigtrap && !attr->sig_data;
+}
+
 /* Only records use the clock. perf checks clockid in its system call only. */
 static int check_clock(struct tally_builder *b, const struct perf_event_attr *attr)
 {

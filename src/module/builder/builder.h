@@ -109,6 +109,7 @@ int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_at
 int tally_builder_check_first(struct tally_builder *b);
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);
 bool tally_attr_is_known(const struct perf_event_attr *attr);
+bool tally_attr_is_plain(const struct perf_event_attr *attr);
 u64 tally_attr_bits(void);
 u64 tally_attr_sample_type(void);
 int tally_check_breakpoint(struct perf_event_attr *attr);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The lines that make an event or a set again, and the targets in them.
+ *
+ * A line of an event makes the same event, or there is none: EOPNOTSUPP. The option "require" is a
+ * condition of the moment, and not part of an event.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
@@ -11,7 +14,9 @@
 #include "base/cgroup.h"
 #include "build/line_set.h"
 #include "builder/builder.h"
+#include "builder/levels.h"
 #include "builder/name.h"
+#include "compat.h"
 #include "debugfs/spec.h"
 #include "event/event.h"
 #include "read/windows.h"
@@ -121,9 +126,51 @@ static void show_options(struct seq_file *m, struct tally_event *ev)
 		seq_puts(m, "remove_on_exec ");
 	if (c->attr.sigtrap)
 		seq_puts(m, "sigtrap ");
-	/* An event with enable_on_exec was built disabled, or it would not wait. */
+	/* An event that waits for exec() was built disabled. */
 	if (!READ_ONCE(ev->on) || c->attr.enable_on_exec)
 		seq_puts(m, "disabled ");
+}
+
+static bool is_extended(const struct perf_event_attr *attr)
+{
+	return attr->config1 || attr->config2 || tally_attr_config3(attr);
+}
+
+/*
+ * Whether a line can say all that the event was built with. Programs and modules may ask for more:
+ * handlers, rings, filters, records, and settings that a line is refused.
+ */
+static bool has_line(const struct tally_event *ev)
+{
+	const struct perf_event_attr *attr = &ev->attr;
+
+	/* The events of lines have a handler, too, which does nothing. */
+	if (ev->overflow)
+		return !ev->of_file && ev->owner == THIS_MODULE;
+	if (!tally_attr_is_plain(attr) || READ_ONCE(ev->filter) || READ_ONCE(ev->output) ||
+	    (ev->of_file && tally_levels_why(attr, "", NULL, true)))
+		return false;
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		return !attr->config && !tally_attr_config3(attr);
+	/* Only the code of a raw event, which stands alone, is for all kinds of cores. */
+	if (attr->type == PERF_TYPE_RAW && is_extended(attr) && !ev->counter->target.one_kind)
+		return false;
+	return !attr->bp_type;
+}
+
+/* Writes what is counted. A raw event of one kind of cores is by the number of raw events. */
+static void write_what(const struct tally_event *ev, char *buf, size_t size)
+{
+	const struct perf_event_attr *attr = &ev->attr;
+	char raw[32];
+
+	if (attr->type != PERF_TYPE_RAW || !ev->counter->target.one_kind || *ev->given ||
+	    is_extended(attr)) {
+		tally_event_what(ev, buf, size);
+		return;
+	}
+	snprintf(raw, sizeof(raw), "%u/config=0x%llx/", attr->type, attr->config);
+	tally_name_format(attr, raw, buf, size);
 }
 
 /**
@@ -132,13 +179,15 @@ static void show_options(struct seq_file *m, struct tally_event *ev)
  * @ev: the event
  *
  * Context: Process context, may sleep.
- * Return: 0.
+ * Return: 0; EOPNOTSUPP, with nothing shown, if no line makes the same event.
  */
 int tally_spec_show(struct seq_file *m, struct tally_event *ev)
 {
 	char what[TALLY_EVENT_LEN];
 
-	tally_event_what(ev, what, sizeof(what));
+	if (!has_line(ev))
+		return -EOPNOTSUPP;
+	write_what(ev, what, sizeof(what));
 	seq_printf(m, "%s ", what);
 	show_exclude(m, &ev->attr);
 	show_options(m, ev);
