@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check: seconds=20
+# check: seconds=50
 #
 # Runs the KUnit suites of what has almost no kernel in it on this machine: all of them
 # with AddressSanitizer and UndefinedBehaviorSanitizer, and the races of the queue and the
@@ -108,5 +108,13 @@ mutant filter-or address tally_filter filter/filter.c \
 	's/go_to\(p, o->is\[false\], p->f->nr\);/go_to(p, o->is[false], p->f->nr + 1);/'
 mutant count-round address tally_count base/count.c 's/last >= 5/last > 5/'
 mutant terms-width address tally_alias base/terms.c 's/value >> width\)/value >> width > 1)/'
+# The specs: each mistake makes another event of the line.
+mutant spec-idle address tally_spec builder/name.c "s/\\*m\\+\\+ = 'I'/(void)0/"
+mutant spec-all-levels address tally_spec debugfs/spec.c '/^\tshow_exclude\(m/d'
+mutant spec-exec address tally_spec builder/check.c '/enable_on_exec &= attr->disabled/d'
+mutant spec-line-break address tally_spec builder/line.c "s/strchr\(text, '.n'\)/false/"
+mutant spec-kind address tally_spec debugfs/spec.c 's/one_kind \|\| \*ev/one_kind || true || *ev/'
+mutant spec-members address tally_spec build/line_set.c 's/strcspn\(line, " .t"\), size/1, size/'
+mutant spec-handlers address tally_spec debugfs/spec.c 's/ && ev->owner == THIS_MODULE//'
 mutant payload-end address tally_payload base/payload.c 's/TALLY_RAW_MOST - size\)/TALLY_RAW_MOST)/'
 finish

@@ -222,8 +222,8 @@ typedef int gfp_t;
 #define alloc_percpu(type)	((type *)shim_alloc(sizeof(type)))
 #define free_percpu(memory)	kfree(memory)
 #define this_cpu_ptr(memory)	(memory)
-#define raw_cpu_ptr(variable)	(variable)
-#define DECLARE_PER_CPU(type, name)	extern typeof(type) name
+#define raw_cpu_ptr(variable)	((void *)(variable))
+#define DECLARE_PER_CPU(type, name)	extern struct shim_per_cpu name
 
 #define VM_READ			1UL
 #define VM_WRITE		2UL
