@@ -9,25 +9,47 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <linux/tally.h>
+#include "doctor.h"
 #include "target.h"
 #include "tool.h"
 
-enum { KEY_PROBE = 256 };
+enum { KEY_PROBE = 256, KEY_SELF_TEST, KEY_HOTPLUG };
 
 static const struct argp_option options[] = {
 	{ "probe", KEY_PROBE, NULL, 0, "Try how many events fit on the PMU at once", 0 },
+	{ "self-test", KEY_SELF_TEST, NULL, 0,
+	  "Count beside perf for some seconds, and print a report that can be sent", 0 },
+	{ "hotplug", KEY_HOTPLUG, NULL, 0, "Let the self-test take a CPU offline for a moment", 0 },
 	{ 0 }
 };
 
-/* Number of findings that keep tally from working. */
-static int bad;
+/* What the command line asks for. */
+struct asked {
+	bool probe, self_test, hotplug;
+};
+
+int doctor_bad;
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
+	struct asked *asked = state->input;
+
 	(void)argument;
 	switch (key) {
 	case KEY_PROBE:
-		*(bool *)state->input = true;
+		asked->probe = true;
+		return 0;
+	case KEY_SELF_TEST:
+		asked->self_test = true;
+		return 0;
+	case KEY_HOTPLUG:
+		asked->hotplug = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (asked->hotplug && !asked->self_test)
+			argp_error(state, "--hotplug belongs to --self-test");
+		if (asked->probe && asked->self_test)
+			argp_error(state, "give one of --probe and --self-test");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "there are no arguments");
@@ -37,11 +59,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-__attribute__((format(printf, 2, 3)))
-static void finding(const char *mark, const char *format, ...)
+void finding(const char *mark, const char *format, ...)
 {
 	va_list arguments;
 
+	doctor_bad += !strcmp(mark, "BAD");
 	printf("%-5s ", mark);
 	va_start(arguments, format);
 	vprintf(format, arguments);
@@ -49,17 +71,12 @@ static void finding(const char *mark, const char *format, ...)
 	putchar('\n');
 }
 
-#define good(...)	finding("ok", __VA_ARGS__)
-#define note(...)	finding("note", __VA_ARGS__)
-#define fault(...)	(bad++, finding("BAD", __VA_ARGS__))
-
 static void remedy(const char *text)
 {
 	printf("      remedy: %s\n", text);
 }
 
-/* Returns a number that a file has; fallback without the file. */
-static long number_in(const char *path, long fallback)
+long number_in(const char *path, long fallback)
 {
 	char line[64];
 
@@ -230,7 +247,7 @@ static void check_rights(int device)
 }
 
 /* The detector that is called "buddy" in the kernel, as arm64's, watches CPUs without a counter. */
-static bool watchdog_counts(void)
+bool watchdog_counts(void)
 {
 	char line[4096];
 	bool found = false;
@@ -246,7 +263,7 @@ static bool watchdog_counts(void)
 	return found;
 }
 
-static bool is_virtual(void)
+bool is_virtual(void)
 {
 	char line[4096];
 	bool found = !access("/sys/hypervisor/type", F_OK);
@@ -397,23 +414,31 @@ int command_doctor(int argc, char **argv)
 		.doc = "Says what works on this machine, and what to do about the rest."
 		       "\vThe exit status is 1 if a line begins with BAD.",
 	};
-	bool probes = false;
+	struct asked asked = { 0 };
 	struct utsname name;
 	int device;
 
-	parse_arguments(&argp, argc, argv, 0, &probes);
+	parse_arguments(&argp, argc, argv, 0, &asked);
 	uname(&name);
 	printf("tally %s on Linux %s, %s\n", TOOL_VERSION, name.release, name.machine);
+	if (asked.self_test)
+		print_machine();
 	device = check_module(&name);
 	if (device >= 0 && check_abi(device)) {
-		check_rights(device);
-		check_pmu(device);
-		if (probes)
+		if (asked.self_test) {
+			self_test(device, asked.hotplug);
+		} else {
+			check_rights(device);
+			check_pmu(device);
+		}
+		if (asked.probe)
 			probe(device);
 	}
 	if (device >= 0)
 		close(device);
-	check_probes();
-	check_files(!access("/sys/module/tally", F_OK));
-	return bad ? STATUS_FAILED : 0;
+	if (!asked.self_test) {
+		check_probes();
+		check_files(!access("/sys/module/tally", F_OK));
+	}
+	return doctor_bad ? STATUS_FAILED : 0;
 }

@@ -24,7 +24,8 @@ TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Ws
 TOOL_LIBS := -lpfm -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
 
 names := main say lines events pfm target child counters metrics stat stat_print running list top \
-	 watch openmetrics export record snapshot buildid tracing doctor
+	 watch openmetrics export record snapshot buildid tracing doctor selftest selftest_machine \
+	 selftest_count selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)
 
 $(OUT)/tally: $(objects) $(LIB)/libtally.a

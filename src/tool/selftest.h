@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The checks of `tally doctor --self-test`.
+ *
+ * Most of them open the same event three times: perf's file, tally's, and perf's again. They are
+ * enabled in this order, and disabled in the reverse one. So tally's window lies in that of the
+ * outer file of perf, and that of the inner one lies in tally's: a count that never falls lies
+ * between perf's two, whatever else the machine does.
+ */
+#ifndef TALLY_TOOL_SELFTEST_H
+#define TALLY_TOOL_SELFTEST_H
+
+#include <stdbool.h>
+#include <libtally.h>
+#include "target.h"
+
+/* Layers of windows, from the outer one to the inner one, and the number of them. */
+enum { OUTER, TALLY, INNER, LAYERS };
+
+/* Greatest number of events in a group. */
+#define MEMBERS		3
+/* Greatest number of events that are named in one line. */
+#define NAMES		256
+
+/**
+ * struct selftest - what the checks share
+ * @device:	open device
+ * @cpu:	CPU that the command runs on
+ * @hotplug:	the caller allows a CPU to be taken offline
+ * @user_only:	the caller may not count the kernel: no event counts it
+ * @on_cpus:	the caller may count CPUs
+ * @event:	name of the hardware event that is sampled; NULL if perf counts none
+ * @attr:	the same
+ * @per_ms:	counts of that in a millisecond of the work
+ * @ids:	ids of tally's events that were made
+ * @nr_ids:	number of these
+ * @times:	number of comparisons of times
+ * @wrong:	the first comparison of times that failed; empty for none
+ * @absent:	names of events that perf does not have here
+ * @why:	sentence of the last failure
+ */
+struct selftest {
+	int device;
+	int cpu;
+	bool hotplug;
+	bool user_only;
+	bool on_cpus;
+	const char *event;
+	struct perf_event_attr attr;
+	double per_ms;
+	__u64 ids[512];
+	int nr_ids;
+	int times;
+	char wrong[160];
+	char absent[NAMES];
+	char why[LIBTALLY_ERROR_SIZE];
+};
+
+/* A count, as read. */
+struct counted {
+	__u64 value, enabled, running;
+};
+
+/* This process, wherever it runs. */
+extern const struct place selftest_own;
+
+/* Sets an event of the caller's rights, disabled, with times in its reads. */
+void selftest_attr(const struct selftest *t, struct perf_event_attr *attr, __u32 type,
+		   __u64 config);
+/* Opens it by perf_event_open(2), or by the device for TALLY. Returns a file or an error. */
+int selftest_open(struct selftest *t, int layer, const struct perf_event_attr *attr,
+		  const struct place *place, int group_fd);
+/* Reads a file of one event, or of a group with the same number of events. */
+bool selftest_read(int fd, struct counted *counted, int nr);
+void selftest_close(int *fds, int nr);
+void selftest_enable(int fd, bool on);
+
+/* Occupies the CPU for so long: it calculates, misses caches, faults, calls and sleeps. */
+void selftest_work(int ms);
+/* The same without sleeping and faulting, so that samples lie in the loop. */
+void selftest_run(int ms);
+/* Returns whether an address is that of the loop. */
+bool selftest_in_loop(__u64 ip);
+/* Runs on a CPU from now on; false if that cannot be. */
+bool selftest_go_to(int cpu);
+
+/* Compares a count with perf's two. @what says what is counted. Prints a line only for BAD. */
+bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high);
+
+/* The checks, each of which prints at least one line. */
+void check_counts(struct selftest *t);
+void check_exclusion(struct selftest *t);
+void check_group(struct selftest *t);
+void check_cpus(struct selftest *t);
+void check_hotplug(struct selftest *t);
+void check_page(struct selftest *t);
+void check_software_samples(struct selftest *t);
+void check_samples(struct selftest *t);
+void check_precise(struct selftest *t);
+void check_nmi_reads(struct selftest *t);
+void check_multiplexing(struct selftest *t);
+
+#endif /* TALLY_TOOL_SELFTEST_H */
