@@ -28,7 +28,7 @@ _tally_options()
 	snapshot) own='-o= --output=' ;;
 	watch) own="-I= --interval= -n= --count= $targets" ;;
 	export) own='--files --listen= --textfile= --interval= --once' ;;
-	doctor) own='--probe' ;;
+	doctor) own='--hotplug --probe --self-test' ;;
 	esac
 	printf '%s %s' "$own" '-? --help --usage'
 }
