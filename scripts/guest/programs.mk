@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Test programs for the guest. Each C file in a folder of tests/guest becomes a static
 # program in $(OUT). Files in bench/bpf do so if BPF_ROOT is a folder with libbpf. Files
-# in fuzz/preload and tool/late become libraries, NAME.so. scripts/lib.sh runs this file in the folder
+# in preload and tool/late become libraries, NAME.so. scripts/lib.sh runs this file in the folder
 # where the project is built.
 
 CC := $(CROSS_COMPILE)gcc
@@ -12,7 +12,7 @@ sources := $(wildcard tests/guest/*/*.c)
 programs := $(patsubst %.c,$(OUT)/%,$(notdir $(sources)))
 vpath %.c $(sort $(dir $(sources)))
 
-libraries := $(wildcard tests/guest/fuzz/preload/*.c tests/guest/tool/late/*.c)
+libraries := $(wildcard tests/guest/*/preload/*.c tests/guest/tool/late/*.c)
 programs += $(patsubst %.c,$(OUT)/%.so,$(notdir $(libraries)))
 vpath %.c $(sort $(dir $(libraries)))
 

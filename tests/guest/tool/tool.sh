@@ -423,6 +423,31 @@ refused 'nothing is switched off' grep -q 'switched off' $out
 run 0 sh -c 'ulimit -n 500; exec tally doctor'
 says '^note  open files: at most 500, the hard limit'
 
+# ---- the self-test
+
+# Whatever this machine has, no check fails, and the report is one page.
+t 0 doctor --self-test --hotplug
+refused 'no line is BAD' grep -q '^BAD' $out
+at_least "$(grep -c '^ok ' $out)" $(($(has_pmu && echo 6) + 14)) 'checks that were made'
+at_least 70 "$(wc -l <$out)" 'lines of the report'
+says '^CPU   '
+says '^ok    hotplug of CPU 3: '
+says '^ok    rest: none of '
+if has_pmu; then
+	says '^ok    cycles: '
+else
+	says '^note  not tried: overflows of a PMU: '
+fi
+refused 'it has no name of the machine' grep -q "$(hostname)" $out
+
+# The self-test finds what is wrong: here reads that return too much, and a file that stays open.
+run 1 env LD_PRELOAD=$here/wrong.so tally doctor --self-test
+says '^BAD   page-faults: tally counted [0-9]*, perf [0-9]* within that and [0-9]* around it'
+says '^BAD   page-faults on all CPUs: '
+says '^BAD   rest: [01] of '
+t 2 doctor --hotplug
+errs 'belongs to --self-test'
+
 # ---- a user without rights
 
 run 1 as nobody tally stat true
@@ -454,6 +479,8 @@ remedied 'its windows cannot be read'
 run 1 as nobody tally snapshot faults
 run 0 as nobody tally doctor
 says '^note  rights: this user may count nothing'
+run 0 as nobody tally doctor --self-test
+says '^note  not tried: all checks: '
 says 'setcap cap_perfmon'
 # Where a module sees the level, users may count their own programs.
 echo 1 >/proc/sys/kernel/perf_event_paranoid
@@ -469,6 +496,9 @@ if as nobody tally stat -e page-faults true 2>/dev/null; then
 	# Without the kernel, where a context switch happens, it is no 0.
 	echo 2 >/proc/sys/kernel/perf_event_paranoid
 	if as nobody tally stat -e page-faults true 2>/dev/null; then
+		run 0 as nobody tally doctor --self-test
+		says '^note  rights: only user space of own programs is counted'
+		says '^ok    page-faults: '
 		run 0 as nobody tally stat -e page-faults,cs,task-clock true
 		errs ' page-faults:u '
 		errs '<not supported> .*cs'
