@@ -22,13 +22,9 @@ const struct place selftest_own = { .pid = 0, .cpu = -1 };
 /* ---- the work that is counted ---- */
 
 #define AREA_BITS	22	/* 4 MiB, more than most second caches have */
-#define STEPS		20000	/* of the loop: less than a millisecond */
+#define STEPS		4000	/* of the loop: less than a millisecond */
 
 static unsigned char area[1 << AREA_BITS];
-
-/* The linker makes these for a section with such a name. */
-extern const char __start_tally_loop[] __attribute__((visibility("hidden")));
-extern const char __stop_tally_loop[] __attribute__((visibility("hidden")));
 
 /* Jumps about in the area, and takes a branch that nobody can predict. */
 __attribute__((noinline, section("tally_loop")))
@@ -86,7 +82,7 @@ void selftest_work(int ms)
 			*(volatile char *)page = 1;
 			madvise(page, size, MADV_DONTNEED);
 		}
-		if (i % 16 == 0)
+		if (i % 8 == 0)
 			poll(NULL, 0, 1);
 	}
 	if (page != MAP_FAILED)

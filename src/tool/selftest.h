@@ -61,6 +61,10 @@ struct counted {
 	__u64 value, enabled, running;
 };
 
+/* The linker makes these for a section with such a name: that of the loop. */
+extern const char __start_tally_loop[] __attribute__((visibility("hidden")));
+extern const char __stop_tally_loop[] __attribute__((visibility("hidden")));
+
 /* This process, wherever it runs. */
 extern const struct place selftest_own;
 

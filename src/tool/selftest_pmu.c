@@ -8,12 +8,12 @@
 #include "selftest.h"
 #include "tool.h"
 
-#define SAMPLE_MS	400	/* time of sampling */
+#define SAMPLE_MS	600	/* time of sampling */
 #define PERIOD_MS	2	/* work between two overflows */
 #define TRIES		4	/* of what another program, or the host, may disturb */
 #define PAGES		16	/* of a ring */
 #define CROWD		12	/* events of perf, and as many of tally, that share the PMU */
-#define CROWD_MS	1500
+#define CROWD_MS	2000
 
 /**
  * struct sampled - an event with a ring
@@ -369,8 +369,8 @@ void check_nmi_reads(struct selftest *t)
 	if (nmis >= 0)
 		nmis = interrupts("NMI:", t->cpu) - nmis;
 	if (tally.falls)
-		fault("reads in overflows: in %llu of %llu samples of tally a count falls, or passes "
-		      "the last one; of perf %llu of %llu", (unsigned long long)tally.falls,
+		fault("reads in overflows: in %llu of %llu samples of tally a count falls, or "
+		      "passes the last one; of perf %llu of %llu", (unsigned long long)tally.falls,
 		      (unsigned long long)tally.records, (unsigned long long)perf.falls,
 		      (unsigned long long)perf.records);
 	else if (!tally.records)
@@ -444,8 +444,8 @@ static void report_crowd(const struct selftest *t, const struct crowd *perf,
 		mark = "BAD";
 	else if (mark[0] == 'n' && perf->spread < 5 && tally->spread < 5)
 		mark = "BAD";
-	finding(mark, "multiplexing: %d + %d of %s: %d of tally's waited, %d never ran, of perf's %d "
-		"and %d; rates %+.1f %% apart (10 are allowed), spread %.1f and %.1f %%", CROWD,
+	finding(mark, "multiplexing: %d + %d of %s: %d of tally's waited, %d never ran, of perf's "
+		"%d and %d; rates %+.1f %% apart (10 are allowed), spread %.1f and %.1f %%", CROWD,
 		CROWD, t->event, tally->waited, tally->idle, perf->waited, perf->idle, apart,
 		tally->spread, perf->spread);
 }
