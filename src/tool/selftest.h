@@ -5,7 +5,9 @@
  * Most of them open the same event three times: perf's file, tally's, and perf's again. They are
  * enabled in this order, and disabled in the reverse one. So tally's window lies in that of the
  * outer file of perf, and that of the inner one lies in tally's: a count that never falls lies
- * between perf's two, whatever else the machine does.
+ * between perf's two, whatever else the machine does. When a task is switched, the PMU stops and
+ * starts all events at once, and task-clock has one time for all; cpu-clock has not, and so it is
+ * not compared.
  */
 #ifndef TALLY_TOOL_SELFTEST_H
 #define TALLY_TOOL_SELFTEST_H
@@ -88,7 +90,10 @@ bool selftest_in_loop(__u64 ip);
 /* Runs on a CPU from now on; false if that cannot be. */
 bool selftest_go_to(int cpu);
 
-/* Compares a count with perf's two. @what says what is counted. Prints a line only for BAD. */
+/*
+ * Compares a count with perf's two. @what says what is counted. Prints a line only if they differ:
+ * BAD, or a note if perf's own two contradict each other.
+ */
 bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high);
 
 /* The checks, each of which prints at least one line. */

@@ -115,7 +115,9 @@ static void add_caps(char *text, const char *pmu)
 	nr = scandir(path, &caps, is_name, alphasort);
 	for (i = 0; i < nr; i++) {
 		snprintf(path, sizeof(path), DEVICES "/%s/caps/%s", pmu, caps[i]->d_name);
-		if (read_line(path, value, sizeof(value)))
+		/* arm64 says by 0x00000000 that it does not know. */
+		if (read_line(path, value, sizeof(value)) &&
+		    (strncmp(value, "0x", 2) || strspn(value, "0x") < strlen(value)))
 			append(text, " %s %s", caps[i]->d_name, value);
 		free(caps[i]);
 	}
