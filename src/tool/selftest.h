@@ -92,7 +92,8 @@ bool selftest_go_to(int cpu);
 
 /*
  * Compares a count with perf's two. @what says what is counted. Prints a line only if they differ:
- * BAD, or a note if perf's own two contradict each other.
+ * BAD, or a note if perf's own two contradict each other, or for less than a thousandth: counters
+ * of one CPU may differ by some counts.
  */
 bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high);
 
