@@ -27,5 +27,7 @@ bool is_virtual(void);
 void self_test(int device, bool hotplug);
 /* Prints the processor, its PMUs and what the kernel says of them: nothing that names a machine. */
 void print_machine(void);
+/* Returns whether the log that print_machine() has read says that the PMU overflows in NMI. */
+bool pmu_uses_nmi(void);
 
 #endif /* TALLY_TOOL_DOCTOR_H */

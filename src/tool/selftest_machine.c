@@ -211,6 +211,13 @@ static void squeeze(char *text)
 	*to = 0;
 }
 
+static bool uses_nmi;
+
+bool pmu_uses_nmi(void)
+{
+	return uses_nmi;
+}
+
 /*
  * Each read of /dev/kmsg returns a record: "6,17,4711,-;text". Programs can write to the log, too;
  * the kernel's own records have a number below 8, and they are no secret.
@@ -234,6 +241,7 @@ static void print_log(void)
 		text[strcspn(text, "\n")] = 0;
 		if (!is_of_pmu(text))
 			continue;
+		uses_nmi |= !!strstr(text, "using NMIs");
 		squeeze(text);
 		print("log", text + 1);
 		lines++;

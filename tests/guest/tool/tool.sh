@@ -495,6 +495,10 @@ if as nobody tally stat -e page-faults true 2>/dev/null; then
 	ok 'a file was written' test -s $tmp/open/perf.data
 	run 0 as nobody tally doctor
 	says '^note  rights: this user may count own programs, with the kernel'
+	run 0 as nobody tally doctor --self-test
+	refused 'no line is BAD' grep -q '^BAD' $out
+	says '^ok    page-faults: '
+	says '^note  not tried: each CPU: '
 	# Without the kernel, where a context switch happens, it is no 0.
 	echo 2 >/proc/sys/kernel/perf_event_paranoid
 	if as nobody tally stat -e page-faults true 2>/dev/null; then
