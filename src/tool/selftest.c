@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tally doctor --self-test: counts beside perf, and prints a report. The checks are in
- * selftest_count.c and selftest_pmu.c; this file has their order, and what they share.
+ * selftest_count.c, selftest_cpus.c and selftest_pmu.c; this file has their order, and what they
+ * share.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -19,6 +19,8 @@
 /* Layers of windows, from the outer one to the inner one, and the number of them. */
 enum { OUTER, TALLY, INNER, LAYERS };
 
+/* Length of a window in which something is counted. */
+#define WINDOW_MS	100
 /* Greatest number of events in a group. */
 #define MEMBERS		3
 /* Greatest number of events that are named in one line. */

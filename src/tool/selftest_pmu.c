@@ -385,8 +385,8 @@ void check_nmi_reads(struct selftest *t)
 		good("reads in NMI, by the log: 3 counts in each of %llu samples, which rise",
 		     (unsigned long long)tally.records);
 	else
-		note("reads in overflows: the 3 counts of %llu samples rise; nothing says that they "
-		     "came in NMI", (unsigned long long)tally.records);
+		note("reads in overflows: the 3 counts of %llu samples rise; nothing says that "
+		     "they came in NMI", (unsigned long long)tally.records);
 }
 
 /* ---- more events than counters ---- */
@@ -450,8 +450,8 @@ static void report_crowd(const struct selftest *t, const struct crowd *perf,
 		mark = "BAD";
 	else if (mark[0] == 'n' && perf->spread < 5 && tally->spread < 5)
 		mark = "BAD";
-	finding(mark, "multiplexing: %d + %d %s: tally: %d waited, %d never ran, %.0f/ms, spread %.1f "
-		"%%; perf: %d, %d, %.0f/ms, %.1f %%; %+.1f %% apart", CROWD, CROWD, t->event,
+	finding(mark, "multiplexing: %d + %d %s: tally: %d waited, %d never ran, %.0f/ms, spread "
+		"%.1f %%; perf: %d, %d, %.0f/ms, %.1f %%; %+.1f %% apart", CROWD, CROWD, t->event,
 		tally->waited, tally->idle, tally->rate, tally->spread, perf->waited, perf->idle,
 		perf->rate, perf->spread, apart);
 }
@@ -467,7 +467,7 @@ void check_multiplexing(struct selftest *t)
 		note("not tried: multiplexing: no hardware event");
 		return;
 	}
-	/* Equal events of tally share a counter, but not those with a period. It does not end here. */
+	/* Equal events of tally share a counter, but not those with a period. It does not end. */
 	attr.sample_period = 1ULL << 40;
 	memset(fds, -1, sizeof(fds));
 	for (i = 0; i < CROWD && opened; i++)

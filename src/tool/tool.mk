@@ -25,7 +25,7 @@ TOOL_LIBS := -lpfm -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
 
 names := main say lines events pfm target child counters metrics stat stat_print running list top \
 	 watch openmetrics export record snapshot buildid tracing doctor selftest selftest_machine \
-	 selftest_count selftest_pmu
+	 selftest_count selftest_cpus selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)
 
 $(OUT)/tally: $(objects) $(LIB)/libtally.a
