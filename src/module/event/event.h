@@ -35,6 +35,7 @@ struct tally_windows;
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
+ * @seen: value of the slot when the event was last read under the lock
  * @mark_overflows: number of overflows before @mark_value was read; see silent.c
  * @mark_value: value of the slot that was read then
  * @mark_period: period that was in effect then
@@ -61,6 +62,7 @@ struct tally_view {
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
+	u64 seen;
 	u64 mark_overflows;
 	u64 mark_value;
 	u64 mark_period;

@@ -23,12 +23,12 @@
 #include "read/read.h"
 
 /* Returns the event's part of a slot as of the last tally_counter_look(). */
-static void view_read(const struct tally_event *ev, unsigned int slot,
-		      struct tally_totals *t)
+static void view_read(struct tally_event *ev, unsigned int slot, struct tally_totals *t)
 {
 	const struct tally_totals *now = &ev->counter->slots[slot].now;
-	const struct tally_view *view = &ev->views[slot];
+	struct tally_view *view = &ev->views[slot];
 
+	view->seen = now->value;
 	*t = view->kept;
 	t->value -= view->zero;
 	if (!ev->on || !view->begins)
@@ -44,8 +44,7 @@ static noinline void tell(struct tally_event *ev, int cpu, const struct tally_co
 	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
 }
 
-static void add_slot(const struct tally_event *ev, unsigned int slot,
-		     struct tally_count *count)
+static void add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
 {
 	struct tally_totals t;
 
@@ -99,7 +98,7 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
  * of its PMU of its own, so each slot is estimated by its own times. Who wants no estimate does not
  * pay for the copies here.
  */
-static noinline u64 scaled(const struct tally_event *ev)
+static noinline u64 scaled(struct tally_event *ev)
 {
 	struct tally_count part;
 	u64 estimate, sum = 0;

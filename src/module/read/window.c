@@ -62,6 +62,28 @@ static void tell_member(struct tally_set *set, unsigned int i,
 		what(set->members[i], slot, totals_of(set, i, slot));
 }
 
+/*
+ * Keeps the counts of a member that is being disabled, as of the last look. Somebody may have read
+ * the member since. No count goes back: then the member keeps the later totals, and the window has
+ * no valid ratio.
+ */
+static void keep_member(struct tally_set *set, unsigned int i)
+{
+	struct tally_event *ev = set->members[i];
+	const struct tally_totals *t, *now;
+	unsigned int slot;
+
+	for (slot = 0; slot < set->nr_slots; slot++) {
+		t = totals_of(set, i, slot);
+		now = &ev->counter->slots[slot].now;
+		if (!ev->gauge && ev->views[slot].seen > t->value) {
+			t = now;
+			set->ragged = true;
+		}
+		tally_event_keep_at(ev, slot, t);
+	}
+}
+
 /* ---- the window ---- */
 
 /*
@@ -195,7 +217,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on) {
-			tell_member(set, i, tally_event_keep_at);
+			keep_member(set, i);
 			tally_event_shut(ev);
 			tally_event_settle(ev);
 		}
