@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 #
 # Each suite and architecture has a private apt root, called SUITE-ARCH, such as
-# trixie-arm64. The host's apt gets no foreign architecture, and its third-party sources
+# trixie-arm64; the root that has the sources of packages is called SUITE+source-ARCH, such as
+# bookworm+source-amd64. The host's apt gets no foreign architecture, and its third-party sources
 # are not used. Package lists are read when a root is first used, and then once an hour.
 
 # shellcheck source=scripts/lib.sh
@@ -38,9 +39,10 @@ sources() {
 	# shellcheck disable=SC2016
 	env -u APT_CONFIG apt-get indextargets 'Created-By: Packages' \
 		--format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' |
-		awk -v key="$keyring" -v own="$own_suite" -v suite="$1" '
+		awk -v key="$keyring" -v own="$own_suite" -v suite="${1%+source}" \
+			-v type="$([[ $1 != *+source ]] && echo deb || echo deb-src)" '
 			function line(uri, release, component) {
-				print "deb [signed-by=" key "]", uri, release, component
+				print type " [signed-by=" key "]", uri, release, component
 			}
 			NF != 4 || $1 != "Debian" && ($1 != "$(ORIGIN)" || index($3, own) != 1) { next }
 			$3 !~ /-/ { archive = $2 }
