@@ -88,6 +88,9 @@ check 'but one that is alone' prints '^ +20 s  lonely debian-6.1' --list debian-
 check 'without words a test runs on its first kernel' prints '^[0-9]+ tests on 2 kernels' --list
 check 'or on two, with a reason' prints '^ +20 s  twice debian-7' --list
 check 'with --all on each one' prints '^ +37 s  count.*debian-6.12|^ +7 s  twice debian-6.12' --list --all
+check 'a kernel on a CPU with a PMU has a guest of its own' prints '^ +30 s  count debian-6.1:amd$' \
+	--list count debian-6.1:amd
+check 'there are three kinds of PMUs' prints 'no test and no kernel is called .debian-6.1:mips.' debian-6.1:mips
 script guest/counts/twice '# test: on=debian-6.1 args=1
 # all: on=debian-6.1 args=2' ''
 check 'a script runs once in a guest' prints '^ +20 s  twice debian-6.1 \(2\)$' --list --all
@@ -102,6 +105,7 @@ echo 'debian-6.1 x86_64 6.1 ready stock'
 END
 cat >"$tree/scripts/vm" <<'END'
 #!/bin/bash
+[[ $1 != --build-only || $* != *:amd* ]] || exit 4
 [ "$1" != --build-only ] || exit 0
 while [ "$1" != each.sh ]; do shift; done
 guest=$(mktemp -d) && trap 'rm -rf "$guest"' EXIT && mkdir "$guest/bin" || exit
@@ -137,6 +141,11 @@ check 'and is told before the last line' grep -qx 'flaky: once debian-6.1, faile
 check 'only what failed runs again' sh -c '[ "$(cat "$0"/once.runs "$0"/good.runs | wc -l)" = 5 ]' "$work"
 check 'its output is kept' run_as 0 '^  not ok [0-9] - once: one$' --flaky
 check 'all of it' run_as 0 '^  note: now$' --flaky once
+script guest/counts/pmu '# test: on=debian-6.1:amd' 'echo "ok 1 - one"; echo 1..1'
+check 'a guest whose QEMU cannot be built now is skipped, and counted' \
+	run_as 0 '^2 passed, 0 failed, 1 skipped' good pmu
+check 'which it says' grep -q 'pmu debian-6.1:amd: the source of QEMU cannot be fetched now' "$work/out"
+rm "$tree/tests/guest/counts/pmu.sh"
 now_and_then once '1 3'
 check 'two in four are not' run_as 1 '^[0-9]+ passed, [1-9] failed' once
 now_and_then once 1

@@ -192,6 +192,8 @@ check_status 'a leak is 126' 126 \
 	"$vm" --kernel debug-arm64 --full --no-build -- 'insmod tally_splat.ko what=leak; rmmod tally_splat; true'
 check_status 'an unknown kernel is 2' 2 "$vm" --kernel no-such-kernel -- true
 check_status 'an unknown option is 2' 2 "$vm" $k --no-such-option -- true
+check_status 'a PMU that nobody made is 2' 2 "$vm" --kernel debian-6.12:mips -- true
+check_status 'a PMU for another architecture is 2' 2 "$vm" --kernel debian-6.12-arm64 --pmu amd -- true
 check_status 'a file that is not there is 2' 2 "$vm" $k --add /no/such/file -- true
 check_status 'coverage of a kernel without gcov is 2' 2 \
 	"$vm" $k --coverage "$work/counts" -- true
