@@ -323,12 +323,23 @@ static void breakpoints(void)
 
 /* ---- a PMU ---- */
 
+/*
+ * What a sibling counts. QEMU's PMU of arm64 has nothing but cycles: their raw number. Branches have
+ * no counter of their own on x86.
+ */
+#if defined(__x86_64__) || defined(__i386__)
+#define SIBLING_TYPE	PERF_TYPE_HARDWARE
+#define SIBLING_CONFIG	PERF_COUNT_HW_BRANCH_INSTRUCTIONS
+#else
+#define SIBLING_TYPE	PERF_TYPE_RAW
+#define SIBLING_CONFIG	0x11
+#endif
+
 static int open_cycles(int leader, unsigned int flags, int pinned)
 {
 	usual();
-	attr.type = leader < 0 ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
-	/* Cycles, which is all that QEMU's PMU has; for a sibling by the raw number. */
-	attr.config = leader < 0 ? PERF_COUNT_HW_CPU_CYCLES : 0x11;
+	attr.type = leader < 0 ? PERF_TYPE_HARDWARE : SIBLING_TYPE;
+	attr.config = leader < 0 ? PERF_COUNT_HW_CPU_CYCLES : SIBLING_CONFIG;
 	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			   PERF_FORMAT_TOTAL_TIME_RUNNING;
 	attr.pinned = pinned;

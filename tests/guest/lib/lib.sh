@@ -290,10 +290,28 @@ find_bits() {
 
 # Whether the CPUs have a hardware PMU.
 has_pmu() {
-	for pmu in /sys/bus/event_source/devices/cpu* /sys/bus/event_source/devices/armv8*; do
-		[ ! -e "$pmu/type" ] || return 0
+	for core_pmu in /sys/bus/event_source/devices/cpu* /sys/bus/event_source/devices/armv8*; do
+		[ ! -e "$core_pmu/type" ] || return 0
 	done
 	return 1
+}
+
+# no_fair_servers: since Linux 6.12, tasks that are not real-time get 50 ms of each second all the
+# same, by a server of their CPU. This switches the servers off until the end of the test. A task of
+# the CPU does so: Linux 6.12 stops a server that an idle CPU has stopped already, and warns
+# (sched_fair_server_write()).
+no_fair_servers() {
+	for server in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do
+		[ -e "$server" ] || continue
+		keep "$server"
+		cpu=${server%/runtime}
+		"$here/as" cpu "${cpu##*/cpu}" sh -c 'echo 0 >"$0"' "$server"
+	done
+}
+
+# pmu_is_nmi: whether the overflows of its counters come in NMIs.
+pmu_is_nmi() {
+	has_pmu && { [ "$(uname -m)" = x86_64 ] || grep -q gicv3_pseudo_nmi=1 /proc/cmdline; }
 }
 
 # need_cpus N: with fewer processors the test would prove less. So this is a failure and no

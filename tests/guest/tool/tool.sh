@@ -4,6 +4,7 @@
 # Stock kernels, as users have them: 6.1 hides the level of perf_event_paranoid, and arm64 has a
 # PMU.
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64 seconds=45
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=45
 #
 # Every command of `tally`: as root, as a user without rights, and without the module. Each error
 # is a sentence with a remedy, and has its exit status. The whole transcript is printed.
@@ -76,7 +77,7 @@ errs 'nothing matches'
 t 0 list --json 'page-f*'
 is "$(cat $out)" '{"event":"page-faults","kind":"software","description":"faults of memory accesses"}' 'as JSON'
 if has_pmu; then
-	t 0 list '*cpu_cycles*'
+	t 0 list '*cpu[_-]cycles*'
 	says '\[PMU\]'
 fi
 # What is listed can be counted, and what is left out cannot.
@@ -413,7 +414,10 @@ fi
 # Probes that are switched off count nothing.
 for file in /proc/sys/kernel/ftrace_enabled /sys/kernel/debug/kprobes/enabled; do
 	[ -e $file ] || continue
-	echo 0 >$file
+	if ! echo 0 >$file 2>/dev/null && [ $file = /proc/sys/kernel/ftrace_enabled ]; then
+		skip 'Linux 7 refuses to switch ftrace off' 'doctor sees that ftrace is switched off'
+		continue
+	fi
 	t 0 doctor
 	says '^note .* switched off'
 	echo 1 >$file

@@ -3,6 +3,8 @@
 #
 # Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
 # test: on=debug-arm64,debian-6.1 seconds=20
+# test: on=debian-6.12:intel seconds=20 also="here the interrupts of a PMU are NMIs of x86"
+# all: on=debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=20
 # soak: on=debug-x86_64,debug-rt,debug-kcsan,debug-clang,debian-6.12 seconds=110
 #
 # Another module's handlers are called: in the right context, as often as the event
@@ -13,7 +15,7 @@
 module=$here/tally_handlers.ko
 with_pmu=0 with_nmi=0
 ! has_pmu || with_pmu=1
-[ $with_pmu = 0 ] || ! grep -q gicv3_pseudo_nmi=1 /proc/cmdline || with_nmi=1
+! pmu_is_nmi || with_nmi=1
 
 # shellcheck disable=SC2119
 load_tally

@@ -4,6 +4,7 @@
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=5 seconds=20
 # test: on=debug-x86_64 args="0 brief" seconds=15 also="lockdep sees whether a read leaves interrupts enabled, KASAN whether a PMU is used that has gone"
 # all: on=debug-x86_64 vm="--smp 4" args=5 seconds=75
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=20
 # soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
 # soak: on=debian-7 args="0 gone" seconds=20
 #
@@ -401,7 +402,12 @@ if [ $raw = 1 ]; then
 	rmmod tally_pmu_reads
 	results ./devpmu written
 fi
-results ./devpmu kinds
+if [ $raw = 0 ] && [ "$(uname -m)" = x86_64 ]; then
+	# The machine's own PMU serves all CPUs, and cycles are counted there a second time.
+	skip 'no CPU is of one kind alone here' 'M2 cycles and inherited events'
+else
+	results ./devpmu kinds
+fi
 rmmod tally_pmu
 nothing_left 'all events are gone'
 finish

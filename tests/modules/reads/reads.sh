@@ -3,6 +3,7 @@
 #
 # Guests with NMIs and a PMU, with KASAN, and with the oldest perf.
 # test: on=debian-6.12-arm64,debian-6.1,debug-x86_64 seconds=35
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=35
 # soak: on=debug-rt,debug-kcsan,debug-clang,debian-6.12,debian-6.12-rt-arm64,debug-arm64 seconds=40
 #
 # Another module reads in any context, and has sets. Its reads interrupt no other CPU.
@@ -14,7 +15,7 @@ module=$here/tally_reads.ko
 chunk=/sys/kernel/debug/tally_reads/chunk
 with_pmu=0 with_nmi=0
 ! has_pmu || with_pmu=1
-[ $with_pmu = 0 ] || ! grep -q gicv3_pseudo_nmi=1 /proc/cmdline || with_nmi=1
+! pmu_is_nmi || with_nmi=1
 
 # shellcheck disable=SC2119
 load_tally

@@ -119,7 +119,7 @@ kinds='kprobe clock software sched irq inherited'
 	done
 	# Breakpoints are NMIs on x86. Cycles are NMIs on x86, and on arm64 with
 	# pseudo-NMIs.
-	if [ "$(uname -m)" = x86_64 ] || grep -q pseudo_nmi=1 /proc/cmdline; then
+	if [ "$(uname -m)" = x86_64 ] || pmu_is_nmi; then
 		echo 'nmi_calls 1000 many of them in NMI'
 	fi
 	for what in checked_direct checked_irq checked_work released_live; do
