@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Counts a loop of known length: n more turns are exactly 2 * n more instructions. The
- * test is for machines whose PMU counts each instruction, such as QEMU's for arm64 and
- * riscv64 with icount and one CPU.
+ * test is for machines whose PMU counts each instruction, such as QEMU's with icount: for arm64
+ * and riscv64 with one CPU, for x86-64 the one of scripts/emulator.
  *
  *	insmod tally_loop.ko n=1000
  *	cat /sys/kernel/debug/tally_loop/results
@@ -12,9 +12,12 @@
  * differ by the instructions of the loop. The same test is made with a set that also has
  * cycles, and with sections of that set.
  *
- * On riscv64 a longer loop is sampled, by tally and then by perf: each overflows once in
- * every period that it counts. The two take turns, as QEMU's PMU counts instructions for
- * one event at a time.
+ * On x86-64 all CPUs do so at a time, too, with short loops, and with loops that are so long that
+ * the emulator runs other CPUs in the middle of them.
+ *
+ * On riscv64 and x86-64 a longer loop is sampled, by tally and then by perf: each overflows once
+ * in every period that it counts. The two take turns, as QEMU's PMU for riscv64 counts
+ * instructions for one event at a time.
  *
  * An interrupt in a window would not cost the same each time. So a window begins right
  * after a tick. If the kernel still handled an interrupt, or switched to another task,
@@ -32,6 +35,8 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <tally/tally.h>
 #include "tap.h"
 #include "kernels.h"
@@ -46,7 +51,7 @@ MODULE_PARM_DESC(n, "How often the loop turns (1000)");
 
 static struct tap tap;
 
-#if defined(CONFIG_ARM64) || defined(CONFIG_RISCV)
+#if defined(CONFIG_ARM64) || defined(CONFIG_RISCV) || defined(CONFIG_X86_64)
 #define LOOP_LENGTH	2
 
 /* Not inlined, so that both windows of a pair run the same instructions. */
@@ -55,9 +60,12 @@ static noinline void turn(unsigned long turns)
 #ifdef CONFIG_ARM64
 	asm volatile("1:	subs	%0, %0, #1\n"
 		     "		b.ne	1b\n" : "+r" (turns) : : "cc");
-#else
+#elif defined(CONFIG_RISCV)
 	asm volatile("1:	addi	%0, %0, -1\n"
 		     "		bnez	%0, 1b\n" : "+r" (turns));
+#else
+	asm volatile("1:	dec	%0\n"
+		     "		jnz	1b\n" : "+r" (turns) : : "cc");
 #endif
 }
 
@@ -246,7 +254,72 @@ static void measure_sets(void)
 	tally_set_release(set);
 }
 
-#ifdef CONFIG_RISCV
+#ifdef CONFIG_X86_64
+#define LONG_TURNS	500000
+
+/* What a CPU measures while the others do, too. */
+struct cpu_run {
+	struct work_struct work;
+	struct tally_event *ev;
+	unsigned long turns;
+	unsigned int exact;
+};
+
+static void measure_on_cpu(struct work_struct *work)
+{
+	struct cpu_run *run = container_of(work, struct cpu_run, work);
+	unsigned int i, thrown_away = 0;
+	u64 empty, full;
+
+	for (i = 0; i < WARM_UPS; i++)
+		window(run->ev, 1 + n * (i % 2), &full);
+	for (i = 0; i < RUNS; i++) {
+		if (quiet_window(run->ev, 1, &empty, &thrown_away) &&
+		    quiet_window(run->ev, 1 + run->turns, &full, &thrown_away))
+			run->exact += full - empty == (u64)run->turns * LOOP_LENGTH;
+	}
+}
+
+static void measure_all_cpus(unsigned long turns)
+{
+	struct cpu_run *runs = kcalloc(nr_cpu_ids, sizeof(*runs), GFP_KERNEL);
+	struct tally_builder b;
+	int cpu;
+
+	if (!tap_ok(&tap, runs, "memory for all CPUs"))
+		return;
+	for_each_online_cpu(cpu) {
+		tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
+		tally_builder_on_cpu(&b, cpu);
+		tally_builder_disabled(&b);
+		runs[cpu].turns = turns;
+		runs[cpu].ev = tally_build(&b);
+		INIT_WORK(&runs[cpu].work, measure_on_cpu);
+	}
+	for_each_online_cpu(cpu) {
+		if (!IS_ERR(runs[cpu].ev))
+			schedule_work_on(cpu, &runs[cpu].work);
+	}
+	for_each_online_cpu(cpu) {
+		flush_work(&runs[cpu].work);
+		if (!IS_ERR(runs[cpu].ev))
+			tally_event_release(runs[cpu].ev);
+		tap_ok(&tap, runs[cpu].exact == RUNS,
+		       "CPU %d, beside the others: %u of %u runs count exactly %llu", cpu,
+		       runs[cpu].exact, RUNS, (u64)turns * LOOP_LENGTH);
+	}
+	kfree(runs);
+}
+#else
+/* QEMU's PMU for arm64 counts the instructions of all CPUs. */
+#define LONG_TURNS	0
+
+static void measure_all_cpus(unsigned long turns)
+{
+}
+#endif
+
+#ifndef CONFIG_ARM64
 /* The brake of tally allows 10,000 overflows in a second of 1,000,000,000 instructions. */
 #define PERIOD		1000000
 #define LONG_LOOP	(10 * PERIOD)
@@ -363,13 +436,15 @@ static void measure(void)
 		measure_pair(ev, i);
 	tally_event_release(ev);
 	measure_sets();
+	measure_all_cpus(n);
+	measure_all_cpus(LONG_TURNS);
 	measure_samples();
 	tap_plan(&tap);
 }
 #else
 static void measure(void)
 {
-	tap_skip_all(&tap, "the loop is written for arm64 and riscv64");
+	tap_skip_all(&tap, "the loop is written for arm64, riscv64 and x86-64");
 }
 #endif
 
