@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_ring FILE: the cost of an overflow that writes a record, for files of perf and of
+ * bench_ring FILE [pmi]: the cost of an overflow that writes a record, for files of perf and of
  * tally; of one whose file has no ring; and of one with an event whose handler does
  * nothing. The last one is made by FILE, "bare" of tests/modules/bench/bare.c. Costs are
  * tenths of an instruction, with icount, and include the trap:
@@ -10,8 +10,12 @@
  * The trap is a write to a watched word where breakpoints can call a handler of the
  * kernel (x86). Elsewhere it is a read of a missing page, for which the kernel maps the
  * zero page and allocates nothing. Each round is checked for a sample of each trap.
+ *
+ * With "pmi", instructions overflow in a loop, by interrupts of the PMU; its figures are called
+ * pmi_ring, and are without the loop.
  */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <linux/hw_breakpoint.h>
 #include "bench.h"
 
@@ -19,7 +23,10 @@
 #define CALLS	64
 #define PAGES	16 /* of a ring; those of a round are less than half of it */
 
+#define PERIOD	200000 /* instructions: 5,000 overflows a second, of which tally stops none */
+
 static const char *bare_path;
+static bool pmi;
 
 /* ---- the trap ---- */
 
@@ -33,6 +40,13 @@ static volatile uint64_t word;
 
 static void trap_setup(void)
 {
+	if (pmi) {
+		attr.type = PERF_TYPE_HARDWARE;
+		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+		attr.sample_period = PERIOD;
+		attr.exclude_kernel = 1;
+		return;
+	}
 	attr.type = PERF_TYPE_BREAKPOINT;
 	attr.bp_type = HW_BREAKPOINT_W;
 	attr.bp_addr = (uintptr_t)&word;
@@ -45,7 +59,13 @@ static void trap_rearm(void)
 
 static inline void trap(int i)
 {
-	word = i;
+	unsigned long turns = PERIOD / 2;
+
+	if (pmi)
+		asm volatile("1:	dec	%0\n"
+			     "		jnz	1b\n" : "+r" (turns) : : "cc");
+	else
+		word = i;
 }
 #else
 static void trap_setup(void)
@@ -112,8 +132,8 @@ static int open_tally(void)
 
 static struct perf_event_mmap_page *page;
 
-/* Checks the CALLS newest samples. The others were checked before. */
-static void look_through(uint64_t before)
+/* Checks the @traps newest samples. The others were checked before. */
+static void look_through(uint64_t before, int traps)
 {
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = attr.write_backward ? head : before;
@@ -126,8 +146,8 @@ static void look_through(uint64_t before)
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof(*h) || end - at < h->size)
 			die("a record of type %u, of %u bytes", h->type, h->size);
 	}
-	if (nr != CALLS)
-		die("%d samples, not %d", nr, CALLS);
+	if (nr != traps)
+		die("%d samples, not %d", nr, traps);
 	if (!attr.write_backward)
 		__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
@@ -141,25 +161,36 @@ static uint64_t count_of(int fd)
 	return count;
 }
 
-static void all_since(int fd, uint64_t before)
+/* Returns the overflows since a count. The instructions around the loops may make one more. */
+static int overflows_since(int fd, uint64_t before)
 {
-	uint64_t traps = count_of(fd) - before;
+	uint64_t period = attr.sample_period, traps = count_of(fd) / period - before / period;
 
-	if (traps != CALLS)
+	if (traps != CALLS && (!pmi || traps != CALLS + 1))
 		die("%llu traps, not %d", (unsigned long long)traps, CALLS);
+	return traps;
 }
 
+/* The time of the traps' own instructions, which is no part of the cost of an overflow. */
+static unsigned long long base;
+
+/* Puts the cost of an overflow, in tenths, into @best if it is smaller. */
 static void one_round(int fd, unsigned long long *best)
 {
 	uint64_t head = page ? page->data_head : 0, before;
 	unsigned long long t;
+	int nr;
 
 	trap_rearm();
 	before = count_of(fd);
 	t = traps(FRAMES);
-	all_since(fd, before);
+	if (t < base)
+		die("%llu ns with overflows, and %llu without", t, base);
+	t -= base;
+	nr = overflows_since(fd, before);
 	if (page)
-		look_through(head);
+		look_through(head, nr);
+	t = t * 10 / nr;
 	if (t < *best)
 		*best = t;
 }
@@ -179,9 +210,10 @@ static void measure(const char *whose, const char *name, int (*open_it)(void), e
 		if (page == MAP_FAILED)
 			die("%s %s: no ring: %m", whose, name);
 	}
-	for (i = 0; i < ROUNDS; i++)
+	for (i = 0; i < (pmi ? 3 : ROUNDS); i++)
 		one_round(fd, &best);
-	printf("# figure ring %s%s%s %llu\n", whose, *name ? "_" : "", name, best * 10 / CALLS);
+	printf("# figure %s %s%s%s %llu\n", pmi ? "pmi_ring" : "ring", whose, *name ? "_" : "",
+	       name, best);
 	if (page)
 		munmap(page, (1 + PAGES) * page_size);
 	close(fd);
@@ -250,7 +282,7 @@ static unsigned long long tails_round(int fd, enum tails tail)
 		trap(i);
 		sum += now_ns() - t;
 	}
-	all_since(fd, before);
+	overflows_since(fd, before);
 	return sum;
 }
 
@@ -295,8 +327,9 @@ int main(int argc, char **argv)
 	};
 	unsigned int i;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: bench_ring FILE\n");
+	pmi = argc == 3 && !strcmp(argv[2], "pmi");
+	if (argc != 2 && !pmi) {
+		fprintf(stderr, "usage: bench_ring FILE [pmi]\n");
 		return 2;
 	}
 	bare_path = argv[1];
@@ -306,15 +339,26 @@ int main(int argc, char **argv)
 	/* The first round takes the page faults that are no trap. */
 	trap_rearm();
 	traps(FRAMES);
+	if (pmi) {
+		base = traps(FRAMES);
+		for (i = 0; i < 2; i++) {
+			unsigned long long t = traps(FRAMES);
+
+			base = t < base ? t : base;
+		}
+	}
 	measure("bare", "", open_bare, NO_RING);
 	/* Each kind has the fields of the kinds before it, too. */
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		attr.sample_type |= kinds[i].type;
-		both(kinds[i].name, RING);
+		if (!pmi || !i || i + 1 == sizeof(kinds) / sizeof(*kinds))
+			both(kinds[i].name, RING);
 	}
-	both("overwrite", OVERWRITE);
-	both("no_ring", NO_RING);
-	tails();
+	if (!pmi) {
+		both("overwrite", OVERWRITE);
+		both("no_ring", NO_RING);
+		tails();
+	}
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN;
 	both("callchain", RING);
 	return 0;

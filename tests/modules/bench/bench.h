@@ -97,7 +97,7 @@ extern struct tap tap;
 extern struct bench bench;
 
 void measure_reads(void);
-void measure_overflows(void);
+void measure_overflows(bool has_pmu);
 void measure_lives(void);
 void measure_lives_alone(void);
 void trace_begin(struct dentry *dir);

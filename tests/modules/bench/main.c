@@ -95,7 +95,7 @@ static int __init bench_init(void)
 	measure_kind("cpu-clock", TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
 	if (has_pmu)
 		measure_kind("instructions", TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
-	measure_overflows();
+	measure_overflows(has_pmu);
 	measure_lives();
 	tap_plan(&tap);
 	tap_show(&tap, "tally_bench");
