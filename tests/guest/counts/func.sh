@@ -6,6 +6,7 @@
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debian-7 args=2000 seconds=20
 # all: on=debug-x86_64 vm="--smp 4" args=2000 seconds=20
 # test: on=debian-6.12-arm64 vm="--icount --smp 1" args="100000 exact" seconds=30 also="only a clock of instructions shows what a call costs its own count"
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=2000 seconds=20
 #
 # func.sh CALLS [exact]: counts of functions of the kernel, of CALLS calls: sums and histograms; as
 # many calls as ftrace counts; nested calls, and calls that sleep or move to another CPU; functions

@@ -4,6 +4,7 @@
 # The races are rare, so the soak runs many cycles. 6.1 has a different perf core.
 # test: on=debug-x86_64 args=3 seconds=50
 # all: on=debian-6.12-arm64,debian-6.1 args=5 seconds=20
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=20
 # soak: on=debug-rt,debug-kcsan args=20 seconds=200
 # soak: on=debug-x86_64,debug-arm64 args=200 seconds=1000
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=100 seconds=400

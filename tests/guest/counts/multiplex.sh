@@ -3,6 +3,7 @@
 #
 # The PMU interrupts by NMI on debug-arm64, and by an ordinary interrupt on debian-6.12-arm64.
 # test: on=debian-6.12-arm64,debug-arm64 seconds=20
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd,debian-6.12:generic seconds=20
 #
 # A PMU without a free counter: events are multiplexed, require fails, and a pinned event
 # is in error, which never looks like a count of 0 (features.md, D.1 #13).

@@ -5,6 +5,8 @@
 # oldest perf core.
 # test: on=debian-6.12-arm64 seconds=20
 # all: on=debian-6.1,debug-arm64 seconds=45
+# test: on=debian-6.12:intel seconds=20 also="here the overflows of counters are NMIs, and precise ones come through a buffer"
+# all: on=debian-6.1:intel,debian-7:intel,debian-6.12:amd,debian-6.12:generic seconds=20
 # soak: on=debug-x86_64,debug-rt,debian-6.12,debian-6.12-arm64 seconds=45
 #
 # Events with a period or a frequency that are made from a line of text. tally counts

@@ -3,6 +3,7 @@
 #
 # perf itself is compared, so one kernel shows most; the soak has the oldest and a PMU.
 # test: on=debian-6.12 vm="--module zram" seconds=25
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd vm="--module zram" seconds=25
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args="soak 10"
 #
 # Counts of tally beside those of perf stat. Two perfs run: the inner one's window lies

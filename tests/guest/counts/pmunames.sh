@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 args=5 seconds=15
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=15
 # soak: on=debug-x86_64,debug-arm64 args=200 seconds=300
 #
 # pmunames.sh [CYCLES]: events by the names and terms that a PMU has in sysfs; what

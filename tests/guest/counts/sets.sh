@@ -3,6 +3,7 @@
 #
 # test: on=debian-6.12,debian-6.1,debug-x86_64 args=5 seconds=10
 # all: on=debian-6.12-arm64 vm="--icount --smp 2" args=5 seconds=20
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=10
 # soak: on=debug-x86_64,debug-arm64,debian-6.12 args=200 seconds=300
 #
 # sets.sh [CYCLES]: sets that lines make: their folders and values, lines that make no set,

@@ -3,6 +3,7 @@
 #
 # The stock kernels have zram, for major faults; arm64 has a different clock.
 # test: on=debian-6.12-arm64 vm="--module zram" seconds=25
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd vm="--module zram" seconds=25
 # soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 vm="--module zram" args=soak
 # soak: on=debug-x86_64,debug-arm64 args=soak
 #

@@ -3,6 +3,7 @@
 #
 # Why these kernels: the oldest one, and one with a PMU.
 # test: on=debian-6.12-arm64 seconds=30
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=30
 # soak: on=debian-6.1,debian-6.12 seconds=45
 #
 # Samples of /dev/tally's rings, of all CPUs and of one task, are written to a perf.data

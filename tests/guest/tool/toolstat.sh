@@ -3,6 +3,7 @@
 #
 # perf is compared; the soak has the oldest one and a PMU.
 # test: on=debian-6.12 seconds=15
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=15
 # soak: on=debian-6.1,debian-6.12-arm64 seconds=30
 #
 # tally stat beside perf stat, on the same load. Three commands are nested: perf stat runs

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 seconds=15
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=15
 #
 # The fields of samples that handlers ask for: weight, data source, physical address, raw data
 # and branches. The PMU tally_precise of tally_pmu.ko makes them up, see made_up.h; tracepoints

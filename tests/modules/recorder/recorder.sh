@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12-arm64,debian-6.1,debug-x86_64 seconds=10
+# all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=10
 # soak: on=debian-6.12,debug-arm64
 #
 # Rings of another module: forward rings and flight recorders, also when memory is short
