@@ -584,7 +584,7 @@ bool tally_pmu_wrmsr(CPUX86State *env, uint32_t msr, uint64_t value, uintptr_t r
 	default:
 		*r.value = value;
 	}
-	/* What was left of another event, or of another count, is of no matter now. */
+	/* A part of another event, or of another count, is dropped. */
 	for (i = 0; i < GENERAL; i++) {
 		if (r.value == &pmu->counter[i].select || r.value == &pmu->counter[i].value)
 			pmu->counter[i].part = 0;

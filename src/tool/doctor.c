@@ -23,7 +23,7 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-/* What the command line asks for. */
+/* These options were given on the command line. */
 struct asked {
 	bool probe, self_test, hotplug;
 };

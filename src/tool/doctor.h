@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of `tally doctor` share. */
+/* The files of `tally doctor` share these functions. */
 #ifndef TALLY_TOOL_DOCTOR_H
 #define TALLY_TOOL_DOCTOR_H
 

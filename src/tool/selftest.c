@@ -349,7 +349,7 @@ static bool is_own(const struct selftest *t, __u64 id)
 	return false;
 }
 
-static void check_rest(const struct selftest *t, int files)
+static void check_left_behind(const struct selftest *t, int files)
 {
 	struct libtally_running event = { .id = 0 };
 	int left = 0;
@@ -388,6 +388,6 @@ void self_test(int device, bool hotplug)
 		check_cpus(&t);
 		check_hotplug(&t);
 	}
-	check_rest(&t, files);
+	check_left_behind(&t, files);
 	printf("      %.1f seconds; BAD: %d\n", (now_ns() - begin) / 1e9, doctor_bad);
 }

@@ -185,7 +185,7 @@ static void print_pmus(void)
 
 /* ---- the kernel ---- */
 
-/* What drivers of core PMUs say of themselves, and of their counters. */
+/* Drivers of core PMUs write such lines about themselves and their counters. */
 static bool is_of_pmu(const char *text)
 {
 	static const char *const parts[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What stands behind tally_build(): events are made as in the kernel, but nothing counts. The
- * last of them is found in native_made.
+ * This file stands for what is behind tally_build(): events are made as in the kernel, but nothing
+ * counts. The last of them is found in native_made.
  */
 #include <linux/perf_event.h>
 #include "base/cgroup.h"

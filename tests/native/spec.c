@@ -226,7 +226,7 @@ static void try_line(struct run *r, const char *line)
 	struct tally_line_set *ls;
 	struct tally_event *ev;
 
-	/* It has failed: a mutant need not be tried any more. */
+	/* The case has failed: a mutant need not be tried any more. */
 	if (r->wrong >= PRINTED)
 		return;
 	r->tried++;

@@ -112,7 +112,7 @@ maybe() {
 		;;
 	EINVAL | ENXIO)
 		# Drivers of x86 refuse what no CPU has, and what needs a register that this one lacks.
-		pmu_is_nmi && [ "$(uname -m)" = x86_64 ] || fail "$1: $maybe_got"
+		has_pmu && [ "$(uname -m)" = x86_64 ] || fail "$1: $maybe_got"
 		lacked=$((lacked + 1))
 		ok "$1 is lacking: $maybe_got" logged "tally: $1 .*\(has no such event\|needs an extra register\)"
 		;;

@@ -324,8 +324,8 @@ static void breakpoints(void)
 /* ---- a PMU ---- */
 
 /*
- * What a sibling counts. QEMU's PMU of arm64 has nothing but cycles: their raw number. Branches have
- * no counter of their own on x86.
+ * A sibling counts this event. QEMU's PMU of arm64 has nothing but cycles: their raw number. Branches
+ * have no counter of their own on x86.
  */
 #if defined(__x86_64__) || defined(__i386__)
 #define SIBLING_TYPE	PERF_TYPE_HARDWARE

@@ -15,9 +15,9 @@ cd "$here" || exit
 pmu='' nmi='' kinds='page-faults cpu-clock'
 if has_pmu; then
 	pmu=pmu=1 kinds="$kinds instructions"
+	# Elsewhere, the emulator's PMU interrupts late.
+	[ "$(uname -m)" != x86_64 ] || nmi=1
 fi
-# Elsewhere, the emulator's PMU interrupts late.
-! pmu_is_nmi || [ "$(uname -m)" != x86_64 ] || nmi=1
 
 # shellcheck disable=SC2119
 load_tally

@@ -122,7 +122,7 @@ static bool measure_hits(u64 *result, unsigned long each)
 	local_irq_disable();
 	for (tries = 0; got < HITS && tries < 3 * HITS; tries++) {
 		between(tries);
-		/* What has overflowed before is over. */
+		/* Interrupts of earlier overflows come now. */
 		if (cause->may_miss)
 			let_interrupts_in();
 		before = calls;

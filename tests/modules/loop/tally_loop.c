@@ -257,7 +257,7 @@ static void measure_sets(void)
 #ifdef CONFIG_X86_64
 #define LONG_TURNS	500000
 
-/* What a CPU measures while the others do, too. */
+/* A CPU measures this while the others do, too. */
 struct cpu_run {
 	struct work_struct work;
 	struct tally_event *ev;
