@@ -308,11 +308,11 @@ void tally_event_settle(struct tally_event *ev)
 	}
 }
 
-/* Forbids local reads of a set's member, until its window opens. */
+/* Forbids reads of a set's member without the lock, until its window opens or has ended. */
 void tally_event_close(struct tally_event *ev)
 {
 	mutex_lock(&ev->counter->lock);
-	ev->closed = true;
+	WRITE_ONCE(ev->closed, true);
 	if (ev->on)
 		set_local(ev, TALLY_LOCAL_NONE);
 	mutex_unlock(&ev->counter->lock);
@@ -324,7 +324,7 @@ void tally_event_open(struct tally_event *ev)
 	unsigned int i;
 
 	lockdep_assert_held(&ev->counter->lock);
-	ev->closed = false;
+	WRITE_ONCE(ev->closed, false);
 	ev->starting = false;
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		ev->views[i].begins = true;
@@ -443,7 +443,7 @@ int tally_event_begin(struct tally_event *ev)
 	int err;
 
 	mutex_lock(&ev->counter->lock);
-	ev->closed = false;
+	WRITE_ONCE(ev->closed, false);
 	err = enable(ev);
 	mutex_unlock(&ev->counter->lock);
 	return err;

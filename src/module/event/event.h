@@ -35,7 +35,7 @@ struct tally_windows;
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
- * @seen: value of the slot when the event was last read under the lock
+ * @seen: totals of the slot when the event was last read under the lock
  * @mark_overflows: number of overflows before @mark_value was read; see silent.c
  * @mark_value: value of the slot that was read then
  * @mark_period: period that was in effect then
@@ -62,7 +62,7 @@ struct tally_view {
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
-	u64 seen;
+	struct tally_totals seen;
 	u64 mark_overflows;
 	u64 mark_value;
 	u64 mark_period;
@@ -135,7 +135,8 @@ enum {
  * @on: the event is enabled; guarded by tally_counter::lock
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
- * @closed: the event cannot be read locally; guarded by tally_counter::lock
+ * @closed: the event is a member whose window is not open: it cannot be read without the lock while
+ *	slots count for it; written under tally_counter::lock
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock

@@ -308,8 +308,8 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
  * perf may be changing the event. Then the totals may be older ones.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
- * Return: 0; EAGAIN if the event is counting on another CPU than @here, or hotplug is taking perf's
- * event out of the slot.
+ * Return: 0; EAGAIN if the event is counting on another CPU than @here, if hotplug is taking perf's
+ * event out of the slot, or if the event is a member whose window begins or ends.
  */
 int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state)
@@ -355,7 +355,9 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 		t->value += local64_read(&event->count);
 		t->running += READ_ONCE(event->total_time_running);
 	}
-	return 0;
+	/* A set closes its members before the last look, which so finds what was read here. */
+	smp_rmb();
+	return READ_ONCE(ev->closed) ? -EAGAIN : 0;
 }
 
 int tally_event_read_local_count(struct tally_event *ev,

@@ -28,7 +28,7 @@ static void view_read(struct tally_event *ev, unsigned int slot, struct tally_to
 	const struct tally_totals *now = &ev->counter->slots[slot].now;
 	struct tally_view *view = &ev->views[slot];
 
-	view->seen = now->value;
+	view->seen = *now;
 	*t = view->kept;
 	t->value -= view->zero;
 	if (!ev->on || !view->begins)

@@ -64,20 +64,20 @@ static void tell_member(struct tally_set *set, unsigned int i,
 
 /*
  * Keeps the counts of a member that is being disabled, as of the last look. Somebody may have read
- * the member since. No count goes back: then the member keeps the later totals, and the window has
- * no valid ratio.
+ * the member since, under the lock. Neither a count nor a time goes back: then the member keeps the
+ * later totals, and the window has no valid ratio.
  */
 static void keep_member(struct tally_set *set, unsigned int i)
 {
 	struct tally_event *ev = set->members[i];
-	const struct tally_totals *t, *now;
+	const struct tally_totals *t, *seen;
 	unsigned int slot;
 
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		t = totals_of(set, i, slot);
-		now = &ev->counter->slots[slot].now;
-		if (!ev->gauge && ev->views[slot].seen > t->value) {
-			t = now;
+		seen = &ev->views[slot].seen;
+		if (seen->enabled > t->enabled || (!ev->gauge && seen->value > t->value)) {
+			t = &ev->counter->slots[slot].now;
 			set->ragged = true;
 		}
 		tally_event_keep_at(ev, slot, t);
@@ -207,7 +207,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 	set->ragged |= members != tally_set_all(set);
 	WRITE_ONCE(set->open, false);
 	set->on &= ~members;
-	/* No local read may return more than the count at the end. */
+	/* No read without the lock may return more than the count at the end. */
 	for (left = members; left; )
 		tally_event_close(set->members[tally_set_next(&left)]);
 	tally_set_look(set, members);
