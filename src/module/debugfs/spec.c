@@ -3,7 +3,8 @@
  * The lines that make an event or a set again, and the targets in them.
  *
  * A line of an event makes the same event, or there is none: EOPNOTSUPP. The option "require" is a
- * condition of the moment, and not part of an event.
+ * condition of the moment, and not part of an event. A task that has exited, or that the reader's
+ * PID namespace does not know, is "pid=?", which no line may have.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
