@@ -12,8 +12,8 @@
  * differ by the instructions of the loop. The same test is made with a set that also has
  * cycles, and with sections of that set.
  *
- * On x86-64 all CPUs do so at a time, too, with short loops, and with loops that are so long that
- * the emulator runs other CPUs in the middle of them.
+ * On x86-64 all CPUs do so at a time, too, with short and with long loops. In the middle of a
+ * window, cpu_relax() lets the emulator run another CPU.
  *
  * On riscv64 and x86-64 a longer loop is sampled, by tally and then by perf: each overflows once
  * in every period that it counts. The two take turns, as QEMU's PMU for riscv64 counts
@@ -25,8 +25,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/hardirq.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
@@ -36,6 +38,7 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <tally/tally.h>
 #include "tap.h"
@@ -74,20 +77,43 @@ static void loop(unsigned long turns)
 	unsigned long flags;
 
 	local_irq_save(flags);
+	turn(1);
+	cpu_relax();
 	turn(turns);
 	local_irq_restore(flags);
 }
 
+/* What an interrupt or another task changes. */
 struct marks {
 	unsigned long interrupts;
 	unsigned long switches;
+#ifdef CONFIG_X86_64
+	/* Those of the local APIC, its timer among them. */
+	u8 local[sizeof(irq_stat)];
+#endif
 };
 
 static void mark(struct marks *m)
 {
 	m->interrupts = kstat_cpu_irqs_sum(raw_smp_processor_id());
 	m->switches = current->nvcsw + current->nivcsw;
+#ifdef CONFIG_X86_64
+	memcpy(m->local, raw_cpu_ptr(&irq_stat), sizeof(m->local));
+#endif
 }
+
+static bool are_same(const struct marks *before, const struct marks *after)
+{
+#ifdef CONFIG_X86_64
+	if (memcmp(before->local, after->local, sizeof(before->local)))
+		return false;
+#endif
+	return before->interrupts == after->interrupts && before->switches == after->switches;
+}
+
+/* Windows that are open now, and the most that were open at a time. */
+static atomic_t open_windows;
+static unsigned int most_windows;
 
 static void wait_for_tick(void)
 {
@@ -102,19 +128,23 @@ static bool window(struct tally_event *ev, unsigned long turns, u64 *count)
 {
 	struct tally_count c;
 	struct marks before, after;
+	unsigned int open;
 
 	tally_event_reset(ev);
 	wait_for_tick();
+	open = atomic_inc_return(&open_windows);
+	if (open > READ_ONCE(most_windows))
+		WRITE_ONCE(most_windows, open);
 	mark(&before);
 	tally_event_enable(ev);
 	loop(turns);
 	tally_event_disable(ev);
 	mark(&after);
+	atomic_dec(&open_windows);
 	if (tally_event_read(ev, &c))
 		return false;
 	*count = c.value;
-	return before.interrupts == after.interrupts &&
-	       before.switches == after.switches;
+	return are_same(&before, &after);
 }
 
 static bool quiet_window(struct tally_event *ev, unsigned long turns,
@@ -166,8 +196,7 @@ static bool set_window(struct tally_set *set, unsigned long turns, u64 *figures)
 	tally_set_read(set, &w, c);
 	figures[0] = c[0].value;
 	figures[1] = c[1].value;
-	return w.ratio_valid && before.interrupts == after.interrupts &&
-	       before.switches == after.switches;
+	return w.ratio_valid && are_same(&before, &after);
 }
 
 /* Measures a section of a set; @figures receives cycles and instructions. */
@@ -185,8 +214,7 @@ static bool section(struct tally_set *set, unsigned long turns, u64 *figures)
 	err = err ?: tally_section_end(set, &section, figures);
 	preempt_enable();
 	mark(&after);
-	return !err && before.interrupts == after.interrupts &&
-	       before.switches == after.switches;
+	return !err && are_same(&before, &after);
 }
 
 typedef bool (*set_fn)(struct tally_set *set, unsigned long turns, u64 *figures);
@@ -288,12 +316,15 @@ static void measure_all_cpus(unsigned long turns)
 
 	if (!tap_ok(&tap, runs, "memory for all CPUs"))
 		return;
+	most_windows = 0;
 	for_each_online_cpu(cpu) {
 		tally_builder_init(&b, TALLY_HARDWARE(PERF_COUNT_HW_INSTRUCTIONS));
 		tally_builder_on_cpu(&b, cpu);
 		tally_builder_disabled(&b);
 		runs[cpu].turns = turns;
 		runs[cpu].ev = tally_build(&b);
+		tap_ok(&tap, !IS_ERR(runs[cpu].ev), "an event on CPU %d: error %d", cpu,
+		       PTR_ERR_OR_ZERO(runs[cpu].ev));
 		INIT_WORK(&runs[cpu].work, measure_on_cpu);
 	}
 	for_each_online_cpu(cpu) {
@@ -308,6 +339,8 @@ static void measure_all_cpus(unsigned long turns)
 		       "CPU %d, beside the others: %u of %u runs count exactly %llu", cpu,
 		       runs[cpu].exact, RUNS, (u64)turns * LOOP_LENGTH);
 	}
+	tap_ok(&tap, most_windows == num_online_cpus(), "%u windows were open at a time",
+	       most_windows);
 	kfree(runs);
 }
 #else
