@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Usage: insert.pl FOLDER. Puts pmu.c and its calls into the source of QEMU in a folder.
 #
-# Each place is found by its meaning: by a file, a function of it and an expression for what this
-# file changes there. A place that is not found exactly once ends this with a sentence, and QEMU is not
-# built.
+# Each place is named by a file, a function of it, and a regular expression for the text there. If a
+# place is not found exactly once, this ends with a sentence, and QEMU is not built.
 
 use strict;
 use warnings;
@@ -35,12 +34,12 @@ sub change {
 		while ($$text =~ /^[A-Za-z](?:[^\n;{}=]*[ *])?\Q$name\E\((?:[^;{}]*)\)\s*\n\{.*?^\}\n/msg) {
 			push @found, [$-[0], $+[0]];
 		}
-		die "insert.pl: $file has ", scalar @found, " functions $name(), and not one\n" if @found != 1;
+		die "insert.pl: $file has ", scalar @found, " functions $name(); it must have one\n" if @found != 1;
 		($begin, $end) = @{$found[0]};
 	}
 	my $part = substr($$text, $begin, $end - $begin);
 	my $n = () = $part =~ /$from/g;
-	die "insert.pl: $file", $name ? ", $name()" : '', ": there are $n places $what, and not one\n"
+	die "insert.pl: $file", $name ? ", $name()" : '', ": $n places were found $what; there must be one\n"
 		if $n != 1;
 	$part =~ s/$from/$to->()/e;
 	substr($$text, $begin, $end - $begin) = $part;

@@ -13,15 +13,19 @@
  * executed, exactly. Without it, it counts the nanoseconds in which its CPU was not halted. Other
  * events are a fraction of that, so that they move.
  *
- * A counter is brought up to date only when somebody reads it, when the ring changes, and when a
- * timer expires at the moment that was predicted for its overflow. All of this happens in the
- * thread of the CPU; the timer only queues work for it.
+ * A counter is brought up to date only when the guest reads or writes a register of the PMU, when
+ * the ring changes, when the CPU halts or wakes, and when a timer expires at the moment that was
+ * predicted for the counter's overflow. All of this happens in the thread of the CPU; the timer only
+ * queues work for it.
  *
  * A record of PEBS has the registers of the moment at which the overflow is found: if that is at a
  * change of the ring, some of them may be of the other ring.
  *
- * There is no LBR, no IBS, no uncore PMU, no AnyThread, no edge detection, and no migration: a
- * guest with this PMU cannot be saved.
+ * INIT, with which a CPU comes back online, clears the registers as a reset does; real CPUs keep
+ * them.
+ *
+ * There is no LBR, no IBS, no uncore PMU, no AnyThread and no edge detection. A guest must not be
+ * saved: QEMU would leave the counters out.
  */
 #include "qemu/osdep.h"
 #include "qemu/timer.h"
