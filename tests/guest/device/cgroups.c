@@ -188,11 +188,26 @@ static int is_counted(unsigned int e, unsigned int g)
 	return events[e].attr.type != PERF_TYPE_HARDWARE || g == 0 || g == 2;
 }
 
+/*
+ * Whether the condition becomes true in time. waitpid() returns before the last instructions and the
+ * last switch of a task that exits: of two sums, one may be read before these, and the other after
+ * them. Once the task is gone, the sums stand still.
+ */
+#define in_time(condition) ({			\
+	int turn;				\
+						\
+	for (turn = 0; !(condition) && turn < 10000; turn++)	\
+		usleep(1000);			\
+	turn < 10000;				\
+})
+
 static void compare(unsigned int e, unsigned int g)
 {
-	uint64_t perf = sum_of(&counts[e][g][PERF]), tally = sum_of(&counts[e][g][TALLY]);
+	uint64_t perf, tally;
 
-	tell(perf == tally && (perf || strstr(events[e].name, "cpu-migrations") ||
+	tell(in_time((perf = sum_of(&counts[e][g][PERF])) ==
+		     (tally = sum_of(&counts[e][g][TALLY]))) &&
+	     (perf || strstr(events[e].name, "cpu-migrations") ||
 	     strstr(events[e].name, "switches:u")),
 	     "%s of t%s: perf %llu, tally %llu", events[e].name, cgroups[g],
 	     (unsigned long long)perf, (unsigned long long)tally);
@@ -257,7 +272,7 @@ static void moves(char **arguments)
 	struct counted sums[2][NR(to)][2];
 	struct worker workers[WORKERS];
 	int nr = atoi(arguments[0]), n, i, kind, e;
-	uint64_t parts, whole;
+	uint64_t parts, whole, perf, tally;
 
 	for (i = 0; i < WORKERS; i++)
 		workers[i] = begin_worker(to[i % 2]);
@@ -278,19 +293,21 @@ static void moves(char **arguments)
 		end_worker(&workers[i]);
 	for (e = 0; e < 2; e++) {
 		for (kind = PERF; kind <= TALLY; kind++) {
-			parts = sum_of(&sums[e][0][kind]) + sum_of(&sums[e][1][kind]);
-			whole = sum_of(&sums[e][2][kind]);
-			tell(agree(parts, whole, e, n) && sum_of(&sums[e][0][kind]) &&
+			tell(in_time((parts = sum_of(&sums[e][0][kind]) +
+					      sum_of(&sums[e][1][kind]),
+				      whole = sum_of(&sums[e][2][kind]),
+				      agree(parts, whole, e, n))) && sum_of(&sums[e][0][kind]) &&
 			     sum_of(&sums[e][1][kind]),
 			     "%s: %d moves, %s: a and c have %llu, both have %llu",
 			     events[e].name, n, maker(kind), (unsigned long long)parts,
 			     (unsigned long long)whole);
 		}
 		for (i = 0; i < (int)NR(to); i++)
-			tell(agree(sum_of(&sums[e][i][PERF]), sum_of(&sums[e][i][TALLY]), e, n),
+			tell(in_time((perf = sum_of(&sums[e][i][PERF]),
+				      tally = sum_of(&sums[e][i][TALLY]),
+				      agree(perf, tally, e, n))),
 			     "%s of t%s: perf %llu, tally %llu", events[e].name, to[i],
-			     (unsigned long long)sum_of(&sums[e][i][PERF]),
-			     (unsigned long long)sum_of(&sums[e][i][TALLY]));
+			     (unsigned long long)perf, (unsigned long long)tally);
 	}
 }
 
