@@ -398,7 +398,7 @@ void tally_registry_let_line(struct tally_event *ev)
 
 /* ---- sets ---- */
 
-/* Refuses what build/set.c refuses. */
+/* Refuses a part of what build/set.c refuses. */
 struct tally_set *tally_set_build(struct tally_builder *builders, unsigned int n)
 {
 	struct tally_set *set = calloc(1, sizeof(*set));

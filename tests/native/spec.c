@@ -469,7 +469,8 @@ static void describe_file(struct tally_builder *b)
 	tally_builder_name(b, "file");
 }
 
-static void init(struct tally_builder *b, char *line)
+/* Returns whether the event is that of a line. */
+static bool init(struct tally_builder *b, char *line)
 {
 	const struct tally_what what[] = {
 		TALLY_HARDWARE(below(10)), TALLY_SOFTWARE(below(12)), TALLY_RAW(any_number()),
@@ -490,13 +491,14 @@ static void init(struct tally_builder *b, char *line)
 		add_any_event(line);
 		strcat(strcat(line, one_of(before)), " name=x");
 		__tally_builder_parse(b, line, OTHER);
-		break;
+		return true;
 	case 2:
 		describe_file(b);
 		break;
 	default:
 		__tally_builder_init(b, what[below(ARRAY_SIZE(what))], OTHER);
 	}
+	return false;
 }
 
 static void change_event(struct tally_builder *b)
@@ -601,14 +603,16 @@ static void spec_builders(struct kunit *test)
 	struct run r = { };
 	char line[1024];
 	unsigned int n;
+	bool has_line;
 
 	for (r.tried = 0; r.tried < 150000 && r.wrong < PRINTED; r.tried++) {
 		*line = '\0';
-		init(&b, line);
-		for (n = below(3); n; n--)
+		has_line = init(&b, line);
+		for (n = below(3); n; n--, has_line = false)
 			change_event(&b);
 		/* The device gives its events nothing of these. */
-		for (n = b.flags & TALLY_BUILDER_FILE || below(3) ? 0 : below(4); n; n--)
+		n = b.flags & TALLY_BUILDER_FILE || below(3) ? 0 : below(4);
+		for (; n; n--, has_line = false)
 			change_samples(&b);
 		ev = tally_build(&b);
 		if (IS_ERR(ev))
@@ -616,7 +620,7 @@ static void spec_builders(struct kunit *test)
 		snprintf(line, sizeof(line), "builder %u: type %u, config %#llx, event '%s'",
 			 r.tried, b.attr.type, (u64)b.attr.config, b.event);
 		r.made++;
-		remake(&r, ev, line, true);
+		remake(&r, ev, line, !has_line);
 		tally_event_destroy(ev);
 	}
 	finish(test, &r, 150000, 36000, 10000);
