@@ -93,6 +93,7 @@ remove k >/dev/null
 # maybe EVENT [SPEC]: checks that the event is made and has the spec, or that the machine
 # lacks it.
 had=0 lacked=0
+perf_counts() { perf stat -a -x, -e "$1" true 2>&1 | grep -q '^[0-9]'; }
 maybe() {
 	mark
 	maybe_got=$(create "$1" name=x)
@@ -114,6 +115,7 @@ maybe() {
 		# Drivers of x86 refuse what no CPU has, and what needs a register that this one lacks.
 		has_pmu && [ "$(uname -m)" = x86_64 ] || fail "$1: $maybe_got"
 		lacked=$((lacked + 1))
+		refused "perf does not count $1 either" perf_counts "$1"
 		ok "$1 is lacking: $maybe_got" logged "tally: $1 .*\(has no such event\|needs an extra register\)"
 		;;
 	*)
@@ -154,6 +156,7 @@ maybe rFF rff
 note "hardware: $had had, $lacked lacking"
 if has_pmu; then
 	at_least $had 5 'a PMU has some of them'
+	ok 'perf counts cycles' perf_counts cycles
 	is "$(create cycles)" OK 'and cycles for sure'
 	echo 'spin 50' | task >/dev/null
 	at_least "$(count cycles)" 1000000 'which count'
