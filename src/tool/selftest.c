@@ -90,13 +90,68 @@ void selftest_work(int ms)
 		munmap(page, size);
 }
 
+/* ---- CPUs ---- */
+
+/* The kernel has 8192 CPUs at most, and a cpu_set_t has room for 1024. */
+#define MAX_CPUS	8192
+#define SETS		(MAX_CPUS / CPU_SETSIZE)
+
 bool selftest_go_to(int cpu)
 {
-	cpu_set_t set;
+	cpu_set_t mask[SETS];
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
+	CPU_ZERO_S(sizeof(mask), mask);
+	CPU_SET_S(cpu, sizeof(mask), mask);
+	return !sched_setaffinity(0, sizeof(mask), mask);
+}
+
+struct search {
+	int cpu;
+	bool found;
+};
+
+static void compare_cpu(void *data, int cpu)
+{
+	struct search *search = data;
+
+	search->found |= cpu == search->cpu;
+}
+
+bool selftest_lists(const char *name, int cpu)
+{
+	struct search search = { .cpu = cpu };
+	char path[64], list[4096];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/%s", name);
+	/* An empty list may read "(null)". */
+	if (read_line(path, list, sizeof(list)))
+		each_number(list, compare_cpu, &search);
+	return search.found;
+}
+
+/* ---- failures ---- */
+
+void selftest_fail(struct selftest *t, int layer, int error, const char *why)
+{
+	t->failed = layer;
+	t->error = error;
+	snprintf(t->why, sizeof(t->why), "%s%s%s", why, error ? ": " : "",
+		 error ? strerror(error) : "");
+}
+
+const char *selftest_mark(const struct selftest *t)
+{
+	bool no_right = geteuid() && (t->error == EACCES || t->error == EPERM);
+
+	return t->failed == TALLY && !no_right ? "BAD" : "note";
+}
+
+void selftest_refused(const struct selftest *t, const char *what)
+{
+	const char *mark = selftest_mark(t);
+
+	finding(mark, "%s%s: %s%s", mark[0] == 'n' ? "not tried: " : "", what,
+		t->failed == TALLY ? "tally: " : t->failed < LAYERS ? "perf: " : "", t->why);
 }
 
 /* ---- files ---- */
@@ -120,26 +175,30 @@ int selftest_open(struct selftest *t, int layer, const struct perf_event_attr *a
 	target.via = layer == TALLY ? LIBTALLY_VIA_DEVICE : LIBTALLY_VIA_PERF;
 	target.group_fd = group_fd;
 	fd = libtally_open_event(attr, &target);
-	if (fd < 0)
+	if (fd < 0) {
+		selftest_fail(t, layer, -fd, "");
 		strcpy(t->why, target.error);
-	else if (layer == TALLY && t->nr_ids < (int)(sizeof(t->ids) / sizeof(t->ids[0])))
+	} else if (layer == TALLY && t->nr_ids < (int)(sizeof(t->ids) / sizeof(t->ids[0]))) {
 		t->ids[t->nr_ids++] = target.id;
+	}
 	return fd;
 }
 
-bool selftest_read(int fd, struct counted *counted, int nr)
+bool selftest_read(struct selftest *t, int layer, int fd, struct counted *counted, int nr)
 {
 	__u64 format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 		       (nr > 1 ? PERF_FORMAT_GROUP : 0);
 	struct libtally_count_entry entry;
 	struct libtally_counts counts;
 	__u64 buffer[64];
-	int i;
+	int i, error;
 
 	memset(counted, 0, nr * sizeof(*counted));
-	if (libtally_read_counts(fd, buffer, sizeof(buffer), format, &counts) ||
-	    counts.nr != (__u64)nr)
+	error = libtally_read_counts(fd, buffer, sizeof(buffer), format, &counts);
+	if (error || counts.nr != (__u64)nr) {
+		selftest_fail(t, layer, -error, "read(2) failed, or was short");
 		return false;
+	}
 	for (i = 0; i < nr; i++) {
 		libtally_counts_get(&counts, i, &entry);
 		counted[i].value = entry.value;
@@ -163,21 +222,31 @@ void selftest_enable(int fd, bool on)
 	ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high)
+const char *selftest_compare(char *text, const char *what, __u64 low, __u64 value, __u64 high)
 {
 	__u64 slack = value / 1000;
 
 	if (low <= value && value <= high)
-		return true;
-	if (low > high)
-		note("%s: not compared: perf counted %llu, and within that %llu", what,
-		     (unsigned long long)high, (unsigned long long)low);
-	else
-		finding(value + slack >= low && value - slack <= high ? "note" : "BAD",
-			"%s: tally counted %llu, perf %llu within that and %llu around it", what,
-			(unsigned long long)value, (unsigned long long)low,
-			(unsigned long long)high);
-	return false;
+		return "ok";
+	if (low > high) {
+		snprintf(text, LINE_SIZE, "%s: not compared: perf counted %llu, and within that "
+			 "%llu", what, (unsigned long long)high, (unsigned long long)low);
+		return "note";
+	}
+	snprintf(text, LINE_SIZE, "%s: tally counted %llu, perf %llu within that and %llu around "
+		 "it", what, (unsigned long long)value, (unsigned long long)low,
+		 (unsigned long long)high);
+	return value + slack >= low && value - slack <= high ? "note" : "BAD";
+}
+
+bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high)
+{
+	char text[LINE_SIZE] = "";
+	const char *mark = selftest_compare(text, what, low, value, high);
+
+	if (text[0])
+		finding(mark, "%s", text);
+	return !text[0];
 }
 
 /* ---- before the checks ---- */
@@ -194,17 +263,27 @@ static bool opens(struct selftest *t, int layer, const struct place *place)
 	return fd >= 0;
 }
 
+/* Returns whether both count at a place. A line says where tally refuses what it has to grant. */
+static bool both_open(struct selftest *t, const char *what, const struct place *place)
+{
+	if (opens(t, OUTER, place) && opens(t, TALLY, place))
+		return true;
+	if (!strcmp(selftest_mark(t), "BAD"))
+		selftest_refused(t, what);
+	return false;
+}
+
 /* Finds out what the caller may count. Returns false if that is nothing. */
 static bool find_rights(struct selftest *t)
 {
 	const struct place cpu = { .pid = -1, .cpu = t->cpu };
 
-	t->on_cpus = opens(t, OUTER, &cpu) && opens(t, TALLY, &cpu);
-	if (opens(t, OUTER, &selftest_own) && opens(t, TALLY, &selftest_own))
+	t->on_cpus = both_open(t, "rights: a CPU", &cpu);
+	if (both_open(t, "rights: own task", &selftest_own))
 		return true;
 	t->user_only = true;
-	if (!opens(t, OUTER, &selftest_own) || !opens(t, TALLY, &selftest_own)) {
-		note("not tried: all checks: run it as root: %s", t->why);
+	if (!both_open(t, "rights: own task, user space", &selftest_own)) {
+		note("not tried: all checks: %s%s", geteuid() ? "run it as root: " : "", t->why);
 		return false;
 	}
 	note("rights: only user space of own programs is counted: run it as root for the rest");
@@ -224,7 +303,7 @@ static double try_event(struct selftest *t, __u64 config)
 	selftest_enable(fd, true);
 	selftest_run(20);
 	selftest_enable(fd, false);
-	if (!selftest_read(fd, &c, 1) || !c.running)
+	if (!selftest_read(t, OUTER, fd, &c, 1) || !c.running)
 		c.value = 0;
 	close(fd);
 	return c.value ? c.value * 1e6 / c.running : 0;
@@ -243,14 +322,14 @@ static void find_event(struct selftest *t)
 		{ "instructions", PERF_COUNT_HW_INSTRUCTIONS },
 		{ "cycles", PERF_COUNT_HW_CPU_CYCLES },
 	};
-	cpu_set_t may;
 	int i, cpu, first = -1;
+	cpu_set_t may[SETS];
 
-	if (sched_getaffinity(0, sizeof(may), &may))
-		CPU_ZERO(&may);
+	if (sched_getaffinity(0, sizeof(may), may))
+		CPU_ZERO_S(sizeof(may), may);
 	for (i = 0; i < 2 && !t->event; i++) {
-		for (cpu = 0; cpu < CPU_SETSIZE && !t->event; cpu++) {
-			if (!CPU_ISSET(cpu, &may) || !selftest_go_to(cpu))
+		for (cpu = 0; cpu < MAX_CPUS && !t->event; cpu++) {
+			if (!CPU_ISSET_S(cpu, sizeof(may), may) || !selftest_go_to(cpu))
 				continue;
 			if (first < 0)
 				first = cpu;
@@ -283,45 +362,57 @@ static bool wait_for_page(const void *page, __u64 moment, struct libtally_value 
 	return false;
 }
 
+/* Compares the page with read(2) while the event counts, and after the end. */
+static void compare_page(struct selftest *t, int fd, const void *page)
+{
+	struct libtally_value value = { 0 };
+	struct counted before, after, last;
+	bool shown, read;
+
+	selftest_enable(fd, true);
+	selftest_work(20);
+	read = selftest_read(t, TALLY, fd, &before, 1);
+	shown = wait_for_page(page, now_ns(), &value);
+	read &= selftest_read(t, TALLY, fd, &after, 1);
+	selftest_enable(fd, false);
+	read &= selftest_read(t, TALLY, fd, &last, 1);
+	if (!read)
+		selftest_refused(t, "page of counts");
+	else if (!shown && selftest_lists("nohz_full", t->cpu))
+		note("page of counts: no timer updates the page on CPU %d, which is in nohz_full",
+		     t->cpu);
+	else if (!shown)
+		fault("page of counts: the page was not updated within a second");
+	else
+		finding(value.value >= before.value && value.value <= after.value ? "ok" : "BAD",
+			"page of counts: the page has %llu; read(2) returned %llu before, and %llu "
+			"after", (unsigned long long)value.value, (unsigned long long)before.value,
+			(unsigned long long)after.value);
+	if (read && (libtally_page_values(page, &value, 1, NULL) != 1 || value.value != last.value))
+		fault("page of counts: after the end, the page has %llu, and read(2) returns %llu",
+		      (unsigned long long)value.value, (unsigned long long)last.value);
+}
+
 void check_page(struct selftest *t)
 {
-	struct counted before, behind, last;
 	struct perf_event_attr attr;
-	struct libtally_value value;
-	char isolated[64] = "";
 	const void *page;
-	bool shown;
-	int fd;
+	int fd, error;
 
 	selftest_attr(t, &attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	fd = selftest_open(t, TALLY, t->event ? &t->attr : &attr, &selftest_own, -1);
-	if (fd < 0 || libtally_page_map(fd, &page)) {
-		fault("page of counts: %s", fd < 0 ? t->why : "it cannot be mapped");
-		selftest_close(&fd, 1);
+	if (fd < 0) {
+		selftest_refused(t, "page of counts");
 		return;
 	}
-	selftest_enable(fd, true);
-	selftest_work(20);
-	selftest_read(fd, &before, 1);
-	shown = wait_for_page(page, now_ns(), &value);
-	selftest_read(fd, &behind, 1);
-	read_line("/sys/devices/system/cpu/nohz_full", isolated, sizeof(isolated));
-	if (shown && value.value >= before.value && value.value <= behind.value)
-		good("page of counts: without a system call %llu, between read(2)'s %llu and %llu",
-		     (unsigned long long)value.value, (unsigned long long)before.value,
-		     (unsigned long long)behind.value);
-	else if (shown || !isolated[0] || isolated[0] == '(')
-		fault("page of counts: %llu%s, read(2) %llu before that and %llu behind",
-		      (unsigned long long)value.value, shown ? "" : " for a second",
-		      (unsigned long long)before.value, (unsigned long long)behind.value);
-	else
-		note("page of counts: no timer publishes on CPUs of nohz_full");
-	selftest_enable(fd, false);
-	if (selftest_read(fd, &last, 1) && libtally_page_values(page, &value, 1, NULL) == 1 &&
-	    value.value != last.value)
-		fault("page of counts: %llu after the end, read(2) %llu",
-		      (unsigned long long)value.value, (unsigned long long)last.value);
-	libtally_page_unmap(page);
+	error = libtally_page_map(fd, &page);
+	if (error) {
+		selftest_fail(t, TALLY, -error, "the page cannot be mapped");
+		selftest_refused(t, "page of counts");
+	} else {
+		compare_page(t, fd, page);
+		libtally_page_unmap(page);
+	}
 	close(fd);
 }
 

@@ -2,12 +2,12 @@
 /*
  * The checks of `tally doctor --self-test`.
  *
- * Most of them open the same event three times: perf's file, tally's, and perf's again. They are
- * enabled in this order, and disabled in the reverse one. So tally's window lies in that of the
- * outer file of perf, and that of the inner one lies in tally's: a count that never falls lies
- * between perf's two, whatever else the machine does. When a task is switched, the PMU stops and
- * starts all events at once, and task-clock has one time for all; cpu-clock has not, and so it is
- * not compared.
+ * Those of events by name, of a group, of user and kernel and of each CPU open the same event
+ * three times: perf's file, tally's, and perf's again. They are enabled in this order, and disabled
+ * in the reverse one. So tally's window lies in that of the outer file of perf, and that of the
+ * inner one lies in tally's: a count that never falls lies between perf's two, whatever else the
+ * machine does. When a task is switched, the PMU stops and starts all events at once, and
+ * task-clock has one time for all; cpu-clock has not, and so it is not compared.
  */
 #ifndef TALLY_TOOL_SELFTEST_H
 #define TALLY_TOOL_SELFTEST_H
@@ -25,6 +25,8 @@ enum { OUTER, TALLY, INNER, LAYERS };
 #define MEMBERS		3
 /* Greatest number of events that are named in one line. */
 #define NAMES		256
+/* Room for a line of the report. */
+#define LINE_SIZE	256
 
 /**
  * struct selftest - what the checks share
@@ -41,7 +43,9 @@ enum { OUTER, TALLY, INNER, LAYERS };
  * @times:	number of comparisons of times
  * @wrong:	the first comparison of times that failed; empty for none
  * @absent:	names of events that perf does not have here
- * @why:	sentence of the last failure
+ * @failed:	layer of the last failure; LAYERS for neither perf nor tally
+ * @error:	its errno; 0 for none
+ * @why:	its sentence
  */
 struct selftest {
 	int device;
@@ -57,6 +61,8 @@ struct selftest {
 	int times;
 	char wrong[160];
 	char absent[NAMES];
+	int failed;
+	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 };
 
@@ -79,7 +85,16 @@ void selftest_attr(const struct selftest *t, struct perf_event_attr *attr, __u32
 int selftest_open(struct selftest *t, int layer, const struct perf_event_attr *attr,
 		  const struct place *place, int group_fd);
 /* Reads a file of one event, or of a group with the same number of events. */
-bool selftest_read(int fd, struct counted *counted, int nr);
+bool selftest_read(struct selftest *t, int layer, int fd, struct counted *counted, int nr);
+/* Records the failure of a layer, with a sentence, as selftest_open() and selftest_read() do. */
+void selftest_fail(struct selftest *t, int layer, int error, const char *why);
+/*
+ * Returns the mark of the last failure: BAD for tally's. It is a note if tally has not failed, or
+ * if it refuses a right to a user who is not root: by design, it grants less than perf to some.
+ */
+const char *selftest_mark(const struct selftest *t);
+/* Prints a line about the last failure. */
+void selftest_refused(const struct selftest *t, const char *what);
 void selftest_close(int *fds, int nr);
 void selftest_enable(int fd, bool on);
 
@@ -91,12 +106,16 @@ void selftest_run(int ms);
 bool selftest_in_loop(__u64 ip);
 /* Runs on a CPU from now on; false if that cannot be. */
 bool selftest_go_to(int cpu);
+/* Returns whether a list in /sys/devices/system/cpu, such as "nohz_full", has a CPU. */
+bool selftest_lists(const char *name, int cpu);
 
 /*
- * Compares a count with perf's two. @what says what is counted. Prints a line only if they differ:
- * BAD, or a note if perf's own two contradict each other, or for less than a thousandth: counters
- * of one CPU may differ by some counts.
+ * Compares a count with perf's two. @what says what is counted. Returns "ok"; "BAD"; or "note" if
+ * perf's own two contradict each other, or for less than a thousandth: counters of one CPU may
+ * differ by some counts. The text of LINE_SIZE bytes says what differs.
  */
+const char *selftest_compare(char *text, const char *what, __u64 low, __u64 value, __u64 high);
+/* The same; prints the text if they differ. Returns whether the count lies between perf's. */
 bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high);
 
 /* The checks, each of which prints at least one line. */

@@ -55,17 +55,18 @@ static int open_nested(struct selftest *t, struct nested *n, int fds[LAYERS][MEM
 }
 
 /* Reads the inner layer first: the others are read later, and so are at least as great. */
-static bool read_nested(int fds[LAYERS][MEMBERS], struct counted counts[LAYERS][MEMBERS], int nr)
+static bool read_nested(struct selftest *t, int fds[LAYERS][MEMBERS],
+			struct counted counts[LAYERS][MEMBERS], int nr)
 {
-	bool good = true;
 	int layer;
 
 	for (layer = INNER; layer >= OUTER; layer--)
-		good &= selftest_read(fds[layer][0], counts[layer], nr);
-	return good;
+		if (!selftest_read(t, layer, fds[layer][0], counts[layer], nr))
+			return false;
+	return true;
 }
 
-/* Returns 0, or the error of n->failed, with a sentence in t->why. */
+/* Returns 0, or the error of a layer, with a sentence in t->why. */
 static int run_nested(struct selftest *t, struct nested *n)
 {
 	int fds[LAYERS][MEMBERS], error, layer;
@@ -77,15 +78,12 @@ static int run_nested(struct selftest *t, struct nested *n)
 		for (layer = OUTER; layer < LAYERS; layer++)
 			selftest_enable(fds[layer][0], true);
 		selftest_work(WINDOW_MS / 2);
-		read = read_nested(fds, n->live, n->nr);
+		read = read_nested(t, fds, n->live, n->nr);
 		selftest_work(WINDOW_MS / 2);
 		for (layer = INNER; layer >= OUTER; layer--)
 			selftest_enable(fds[layer][0], false);
-		read &= read_nested(fds, n->last, n->nr);
-		if (!read) {
-			strcpy(t->why, "read(2) failed, or was short");
+		if (!read || !read_nested(t, fds, n->last, n->nr))
 			error = -EIO;
-		}
 	}
 	for (layer = OUTER; layer < LAYERS; layer++) {
 		selftest_close(fds[layer], n->nr);
@@ -146,47 +144,48 @@ static const struct {
 	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
 };
 
-/* Counts the work by one file alone. Returns false if it cannot; a rate is in counts per ms. */
+/* Counts the work by one file alone, in counts per ms. Returns false if that fails. */
 static bool count_alone(struct selftest *t, int layer, const struct perf_event_attr *attr,
 			double *rate)
 {
-	struct counted c = { 0 };
 	int fd = selftest_open(t, layer, attr, &selftest_own, -1);
+	struct counted c;
+	bool done;
 
 	if (fd < 0)
 		return false;
 	selftest_enable(fd, true);
 	selftest_work(WINDOW_MS);
 	selftest_enable(fd, false);
-	selftest_read(fd, &c, 1);
+	done = selftest_read(t, layer, fd, &c, 1);
 	close(fd);
+	if (done && !c.running) {
+		selftest_fail(t, layer, 0, "its only file did not get the PMU");
+		return false;
+	}
 	*rate = c.value * 1e6 / c.running;
-	return c.running;
+	return done;
 }
 
 /*
- * The three windows found no room on the PMU together: some events have one counter. So they take
- * turns, and the work is only about the same each time.
+ * The PMU has no room for the three files at once: some events have one counter. So the files count
+ * one after the other, and the work is only about the same each time.
  */
 static void compare_in_turn(struct selftest *t, const struct perf_event_attr *attr,
 			    const char *name)
 {
 	double first, own, last, low, high;
 
-	if (!count_alone(t, OUTER, attr, &first) ||
-	    !count_alone(t, INNER, attr, &last)) {
-		note("%s: perf does not get the PMU for it: others hold it", name);
-		return;
-	}
-	if (!count_alone(t, TALLY, attr, &own)) {
-		fault("%s: tally counted for 0 ns, and perf for some, each alone", name);
+	if (!count_alone(t, OUTER, attr, &first) || !count_alone(t, INNER, attr, &last) ||
+	    !count_alone(t, TALLY, attr, &own)) {
+		selftest_refused(t, name);
 		return;
 	}
 	low = (first < last ? first : last) * 0.8;
 	high = (first > last ? first : last) * 1.2;
 	finding(low <= own && own <= high ? "ok" : "note",
-		"%s: in turn, no room for three: tally %.0f/ms, perf %.0f/ms and %.0f/ms", name,
-		own, first, last);
+		"%s: the files counted in turn: tally counted %.0f/ms, perf %.0f/ms and %.0f/ms",
+		name, own, first, last);
 }
 
 /* Says why an event was not counted. Both may refuse it, but not one alone. */
@@ -195,8 +194,8 @@ static void report_refusal(struct selftest *t, const char *name, const struct ne
 	int fd;
 
 	if (n->failed != OUTER) {
-		finding(n->failed == INNER ? "note" : "BAD", "%s: perf opens it, %s does not: %s",
-			name, n->failed == INNER ? "and again it" : "tally", t->why);
+		finding(selftest_mark(t), "%s: perf opens it%s: %s", name,
+			n->failed == INNER ? " once, and not twice" : ", tally does not", t->why);
 		return;
 	}
 	fd = selftest_open(t, TALLY, &n->attrs[0], &n->place, -1);
@@ -220,7 +219,7 @@ static void check_event(struct selftest *t, const char *name, __u32 type, __u64 
 		return;
 	}
 	if (error) {
-		fault("%s: %s", name, t->why);
+		selftest_refused(t, name);
 		return;
 	}
 	compare_times(t, &n, name);
@@ -254,58 +253,89 @@ void check_counts(struct selftest *t)
 /* ---- user and kernel ---- */
 
 /* The files: perf's of all, tally's of user space and of the kernel, and perf's of all again. */
-static bool open_halves(struct selftest *t, int *fds, const struct perf_event_attr *all)
-{
-	static const int layers[] = { OUTER, TALLY, TALLY, INNER };
-	struct perf_event_attr attr;
-	int i;
+enum { USER = 1, KERNEL, HALVES = 4 };
 
-	for (i = 0; i < 4; i++) {
-		attr = *all;
-		attr.exclude_kernel = i == 1;
-		attr.exclude_hv = i == 1;
-		attr.exclude_user = i == 2;
-		fds[i] = selftest_open(t, layers[i], &attr, &selftest_own, -1);
+static const int half_layers[HALVES] = { OUTER, TALLY, TALLY, INNER };
+
+static void set_half(const struct selftest *t, struct perf_event_attr *attr, int i)
+{
+	*attr = t->attr;
+	attr->exclude_kernel = i == USER;
+	attr->exclude_hv = i == USER;
+	attr->exclude_user = i == KERNEL;
+}
+
+static bool open_halves(struct selftest *t, int *fds)
+{
+	struct perf_event_attr attr;
+	int i, fd;
+
+	for (i = 0; i < HALVES; i++) {
+		set_half(t, &attr, i);
+		/* Where perf does not open a half, tally need not. */
+		fd = selftest_open(t, OUTER, &attr, &selftest_own, -1);
+		if (fd < 0)
+			return false;
+		close(fd);
+		fds[i] = selftest_open(t, half_layers[i], &attr, &selftest_own, -1);
 		if (fds[i] < 0)
 			return false;
 	}
 	return true;
 }
 
+/* Says that tally counted nothing of a half, which is BAD only if perf counts some. */
+static void report_zero(struct selftest *t, int half)
+{
+	struct perf_event_attr attr;
+	double rate;
+
+	set_half(t, &attr, half);
+	if (count_alone(t, OUTER, &attr, &rate))
+		finding(rate > 0 ? "BAD" : "note",
+			"user and kernel: tally counted 0 of %s:%c, and perf alone %.0f/ms",
+			t->event, half == USER ? 'u' : 'k', rate);
+	else
+		selftest_refused(t, "user and kernel");
+}
+
 void check_exclusion(struct selftest *t)
 {
-	struct counted c[4];
-	int fds[4] = { -1, -1, -1, -1 }, i;
-	bool shared = false;
+	struct counted c[HALVES];
+	int fds[HALVES] = { -1, -1, -1, -1 }, i;
+	bool shared = false, read = true;
 
 	if (!t->event || t->user_only) {
 		note("not tried: user and kernel: %s", t->event ? "no right to count the kernel" :
 							  "no hardware event");
 		return;
 	}
-	if (!open_halves(t, fds, &t->attr)) {
-		fault("user and kernel: %s", t->why);
-		selftest_close(fds, 4);
+	if (!open_halves(t, fds)) {
+		selftest_refused(t, "user and kernel");
+		selftest_close(fds, HALVES);
 		return;
 	}
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < HALVES; i++)
 		selftest_enable(fds[i], true);
 	selftest_work(WINDOW_MS);
-	for (i = 3; i >= 0; i--) {
+	for (i = HALVES - 1; i >= 0; i--) {
 		selftest_enable(fds[i], false);
-		shared |= !selftest_read(fds[i], &c[i], 1) || c[i].running < c[i].enabled;
+		read = read && selftest_read(t, half_layers[i], fds[i], &c[i], 1);
+		shared |= read && c[i].running < c[i].enabled;
 	}
-	selftest_close(fds, 4);
-	if (shared)
-		note("not tried: user and kernel: there is no room for four files on the PMU");
-	else if (!c[1].value || !c[2].value)
-		fault("user and kernel: tally counted %llu %s:u and %llu %s:k",
-		      (unsigned long long)c[1].value, t->event, (unsigned long long)c[2].value,
-		      t->event);
-	else if (selftest_lies("user and kernel", c[3].value, c[1].value + c[2].value, c[0].value))
+	selftest_close(fds, HALVES);
+	if (!read)
+		selftest_refused(t, "user and kernel");
+	else if (shared)
+		note("not tried: user and kernel: the PMU has no room for four files");
+	else if (!c[USER].value || !c[KERNEL].value)
+		report_zero(t, c[USER].value ? KERNEL : USER);
+	else if (selftest_lies("user and kernel", c[3].value, c[USER].value + c[KERNEL].value,
+			       c[0].value))
 		good("%s: tally :u %llu and :k %llu, between perf's %llu and %llu of both",
-		     t->event, (unsigned long long)c[1].value, (unsigned long long)c[2].value,
-		     (unsigned long long)c[3].value, (unsigned long long)c[0].value);
+		     t->event, (unsigned long long)c[USER].value,
+		     (unsigned long long)c[KERNEL].value, (unsigned long long)c[3].value,
+		     (unsigned long long)c[0].value);
 }
 
 /* ---- a group ---- */
@@ -324,12 +354,11 @@ void check_group(struct selftest *t)
 						      PERF_COUNT_SW_CONTEXT_SWITCHES);
 	error = run_nested(t, &n);
 	if (error) {
-		finding(n.failed == OUTER || n.failed == INNER ? "note" : "BAD", "group: %s: %s",
-			n.failed == OUTER || n.failed == INNER ? "perf" : "tally", t->why);
+		selftest_refused(t, "group");
 		return;
 	}
 	if (n.shared) {
-		note("not tried: group: no room for three groups on the PMU");
+		note("not tried: group: the PMU has no room for three groups");
 		return;
 	}
 	for (i = 0; i < n.nr; i++) {

@@ -82,7 +82,8 @@ static void work_on(const struct on_cpus *o)
 }
 
 /* Compares the part of one CPU. Returns 1, 0 if it is not to be compared, or -1. */
-static int compare_on(const struct on_cpus *o, int i, const char *name, __u64 *sum)
+static int compare_on(struct selftest *t, const struct on_cpus *o, int i, const char *name,
+		      __u64 *sum)
 {
 	struct counted outer, inner;
 	struct libtally_value part;
@@ -96,25 +97,25 @@ static int compare_on(const struct on_cpus *o, int i, const char *name, __u64 *s
 		return -1;
 	}
 	*sum += part.value;
-	if (!selftest_read(o->perf[OUTER][i], &outer, 1) ||
-	    !selftest_read(o->perf[INNER][i], &inner, 1) || outer.running < outer.enabled ||
+	if (!selftest_read(t, OUTER, o->perf[OUTER][i], &outer, 1) ||
+	    !selftest_read(t, INNER, o->perf[INNER][i], &inner, 1) || outer.running < outer.enabled ||
 	    inner.running < inner.enabled || part.running < part.enabled)
 		return 0;
 	return selftest_lies(what, inner.value, part.value, outer.value) ? 1 : -1;
 }
 
-static void compare_all(const struct on_cpus *o, const char *name)
+static void compare_all(struct selftest *t, const struct on_cpus *o, const char *name)
 {
 	int i, result, same = 0, wrong = 0;
 	struct counted all;
 	__u64 sum = 0;
 
 	for (i = 0; i < o->nr; i++) {
-		result = compare_on(o, i, name, &sum);
+		result = compare_on(t, o, i, name, &sum);
 		same += result > 0;
 		wrong += result < 0;
 	}
-	if (!selftest_read(o->tally, &all, 1) || (!o->more && all.value != sum))
+	if (!selftest_read(t, TALLY, o->tally, &all, 1) || (!o->more && all.value != sum))
 		fault("%s on all CPUs: read(2) returns %llu, and the sum of the CPUs is %llu", name,
 		      (unsigned long long)all.value, (unsigned long long)sum);
 	else if (!wrong)
@@ -141,7 +142,7 @@ static void check_on_cpus(struct selftest *t, struct on_cpus *o, const char *nam
 		enable_on(o, INNER, false);
 		selftest_enable(o->tally, false);
 		enable_on(o, OUTER, false);
-		compare_all(o, name);
+		compare_all(t, o, name);
 	}
 	selftest_close(&o->tally, 1);
 	selftest_close(o->perf[OUTER], o->nr);
@@ -226,7 +227,7 @@ static const char *unplug(struct selftest *t, int fd, int cpu, struct libtally_v
 	selftest_enable(perf, true);
 	work_and_read(t, fd, cpu, &part[2]);
 	selftest_enable(perf, false);
-	if (perf >= 0 && selftest_read(perf, &c, 1))
+	if (perf >= 0 && selftest_read(t, INNER, perf, &c, 1))
 		*inner = c.value;
 	selftest_close(&perf, 1);
 	libtally_values_read(fd, cpu, &part[2], 1, NULL);

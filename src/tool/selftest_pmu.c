@@ -22,8 +22,7 @@
  * @nr:		number of these
  * @id:		id of the event
  * @ring:	its ring
- * @count:	count at the end
- * @counts:	of these, and of the members'
+ * @counts:	its count at the end, and those of the members
  * @records:	samples in the ring
  * @in_loop:	of these, with an ip in the loop
  * @lost:	samples without room in the ring
@@ -67,7 +66,7 @@ static bool open_sampled(struct selftest *t, int layer, const struct perf_event_
 	}
 	error = libtally_ring_map(&s->ring, s->fds[0], PAGES, 0, 0);
 	if (error)
-		snprintf(t->why, sizeof(t->why), "a ring: %s", strerror(-error));
+		selftest_fail(t, layer, -error, "its ring cannot be mapped");
 	return !error;
 }
 
@@ -128,10 +127,12 @@ static void read_overflows(const struct selftest *t, struct sampled *s)
 	s->throttled += event.throttled;
 }
 
-/* Samples the work by perf and tally at the same time. Returns false, with t->why. */
+/* Samples the work by perf and tally at the same time. Returns false if a layer has failed. */
 static bool sample(struct selftest *t, const struct perf_event_attr *attrs, int nr,
 		   void (*work)(int ms), struct sampled *perf, struct sampled *tally)
 {
+	bool read;
+
 	memset(tally->fds, -1, sizeof(tally->fds));
 	tally->ring.page = NULL;
 	if (!open_sampled(t, OUTER, attrs, nr, perf) || !open_sampled(t, TALLY, attrs, nr, tally)) {
@@ -144,14 +145,14 @@ static bool sample(struct selftest *t, const struct perf_event_attr *attrs, int 
 	work(SAMPLE_MS);
 	selftest_enable(tally->fds[0], false);
 	selftest_enable(perf->fds[0], false);
-	selftest_read(perf->fds[0], perf->counts, nr);
-	selftest_read(tally->fds[0], tally->counts, nr);
+	read = selftest_read(t, OUTER, perf->fds[0], perf->counts, nr) &&
+	       selftest_read(t, TALLY, tally->fds[0], tally->counts, nr);
 	read_overflows(t, tally);
 	read_ring(perf, &attrs[0]);
 	read_ring(tally, &attrs[0]);
 	close_sampled(perf);
 	close_sampled(tally);
-	return true;
+	return read;
 }
 
 /* ---- overflows and records ---- */
@@ -214,14 +215,14 @@ void check_software_samples(struct selftest *t)
 	if (sample(t, &attr, 1, selftest_work, &perf, &tally))
 		report_overflows("page-faults", 7, &perf, &tally);
 	else
-		fault("page-faults, overflows: %s", t->why);
+		selftest_refused(t, "page-faults, overflows");
 	selftest_attr(t, &attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	set_sampled(&attr, PERIOD_MS * 1000000);
 	attr.exclude_kernel = 1;
 	if (sample(t, &attr, 1, selftest_run, &perf, &tally))
 		report_ips("cpu-clock:u", &perf, &tally);
 	else
-		fault("cpu-clock:u, ips: %s", t->why);
+		selftest_refused(t, "cpu-clock:u, ips");
 }
 
 /* Sets the hardware event of the samples: in user space, where the loop runs. */
@@ -252,8 +253,7 @@ void check_samples(struct selftest *t)
 	snprintf(name, sizeof(name), "%s:u", t->event);
 	do {
 		if (!sample(t, &attr, 1, selftest_run, &perf, &tally)) {
-			finding(tally.nr ? "BAD" : "note", "%s, overflows: %s", name,
-				t->why);
+			selftest_refused(t, name);
 			return;
 		}
 	} while (--tries && !is_whole(tally.records + tally.lost, tally.counts[0].value, period));
@@ -267,11 +267,15 @@ void check_samples(struct selftest *t)
 
 /* ---- precise events ---- */
 
-/* Samples at a level. Adds what came of it to a text, and returns whether perf has the level. */
-static bool try_precise(struct selftest *t, int level, char *text, size_t size, bool *good)
+/*
+ * Samples at a level. Adds what came of it to a text, and changes the mark if that is not "ok".
+ * Returns whether perf has the level.
+ */
+static bool try_precise(struct selftest *t, int level, char *text, size_t size, const char **mark)
 {
-	struct sampled perf, tally;
 	struct perf_event_attr attr;
+	struct sampled perf, tally;
+	const char *result = "ok";
 	int fd;
 
 	set_event(t, &attr);
@@ -288,33 +292,36 @@ static bool try_precise(struct selftest *t, int level, char *text, size_t size, 
 		return false;
 	close(fd);
 	if (!sample(t, &attr, 1, selftest_run, &perf, &tally)) {
-		snprintf(text, size, " level %d: %s;", level, t->why);
-		*good = false;
-		return true;
+		snprintf(text, size, " level %d: %s: %s;", level,
+			 t->failed == TALLY ? "tally" : "perf", t->why);
+		result = selftest_mark(t);
+	} else {
+		snprintf(text, size, " level %d: tally %llu samples, perf %llu;", level,
+			 (unsigned long long)tally.records, (unsigned long long)perf.records);
+		if (perf.records && !tally.records)
+			result = "BAD";
 	}
-	snprintf(text, size, " level %d: tally %llu samples, perf %llu;", level,
-		 (unsigned long long)tally.records, (unsigned long long)perf.records);
-	*good &= !perf.records || tally.records;
+	if (!strcmp(*mark, "ok") || !strcmp(result, "BAD"))
+		*mark = result;
 	return true;
 }
 
 void check_precise(struct selftest *t)
 {
+	const char *mark = "ok";
 	char text[400] = "";
-	bool good = true;
 	size_t length;
 	int level;
 
 	for (level = 1; level <= 3 && t->event; level++) {
 		length = strlen(text);
-		if (!try_precise(t, level, text + length, sizeof(text) - length, &good))
+		if (!try_precise(t, level, text + length, sizeof(text) - length, &mark))
 			break;
 	}
 	if (!text[0])
 		note("not tried: precise: perf has no precise event here");
 	else
-		finding(good ? "ok" : "BAD", "precise:%.*s",
-			(int)strlen(text) - 1, text);
+		finding(mark, "precise:%.*s", (int)strlen(text) - 1, text);
 }
 
 /* ---- counts that are read in NMI ---- */
@@ -366,7 +373,7 @@ void check_nmi_reads(struct selftest *t)
 	attrs[2].read_format = attrs[0].read_format;
 	nmis = interrupts("NMI:", t->cpu);
 	if (!sample(t, attrs, MEMBERS, selftest_work, &perf, &tally)) {
-		finding(tally.nr ? "BAD" : "note", "reads in overflows: %s", t->why);
+		selftest_refused(t, "reads in overflows");
 		return;
 	}
 	if (nmis >= 0)
@@ -404,7 +411,8 @@ struct crowd {
 	int waited, idle, wrong;
 };
 
-static void sum_up(const int *fds, struct crowd *crowd)
+/* Returns false if a file cannot be read. */
+static bool sum_up(struct selftest *t, int layer, const int *fds, struct crowd *crowd)
 {
 	double rates[CROWD], distance;
 	struct counted c;
@@ -412,7 +420,9 @@ static void sum_up(const int *fds, struct crowd *crowd)
 
 	memset(crowd, 0, sizeof(*crowd));
 	for (i = 0; i < CROWD; i++) {
-		if (!selftest_read(fds[i], &c, 1) || !c.running) {
+		if (!selftest_read(t, layer, fds[i], &c, 1))
+			return false;
+		if (!c.running) {
 			crowd->idle++;
 			continue;
 		}
@@ -429,6 +439,7 @@ static void sum_up(const int *fds, struct crowd *crowd)
 		if (distance > crowd->spread)
 			crowd->spread = distance;
 	}
+	return true;
 }
 
 static void report_crowd(const struct selftest *t, const struct crowd *perf,
@@ -443,7 +454,11 @@ static void report_crowd(const struct selftest *t, const struct crowd *perf,
 		return;
 	}
 	if (!tally->waited && !perf->waited) {
-		note("not tried: multiplexing: the PMU has room for %d events", 2 * CROWD);
+		if (tally->idle || perf->idle)
+			note("not tried: multiplexing: no event gave the PMU to another: %d of "
+			     "tally and %d of perf never ran", tally->idle, perf->idle);
+		else
+			note("not tried: multiplexing: the PMU has room for %d events", 2 * CROWD);
 		return;
 	}
 	if (tally->idle > perf->idle)
@@ -461,7 +476,7 @@ void check_multiplexing(struct selftest *t)
 	struct perf_event_attr attr = t->attr;
 	struct crowd perf, tally;
 	int fds[LAYERS][CROWD], i, layer;
-	bool opened = true;
+	bool good = true;
 
 	if (!t->event) {
 		note("not tried: multiplexing: no hardware event");
@@ -470,22 +485,23 @@ void check_multiplexing(struct selftest *t)
 	/* Equal events of tally share a counter, but not those with a period. It does not end. */
 	attr.sample_period = 1ULL << 40;
 	memset(fds, -1, sizeof(fds));
-	for (i = 0; i < CROWD && opened; i++)
-		for (layer = OUTER; layer <= TALLY && opened; layer++) {
+	for (i = 0; i < CROWD && good; i++)
+		for (layer = OUTER; layer <= TALLY && good; layer++) {
 			fds[layer][i] = selftest_open(t, layer, &attr, &selftest_own, -1);
-			opened = fds[layer][i] >= 0;
+			good = fds[layer][i] >= 0;
 		}
-	if (opened) {
+	if (good) {
 		for (i = 0; i < CROWD; i++)
 			for (layer = OUTER; layer <= TALLY; layer++)
 				selftest_enable(fds[layer][i], true);
 		selftest_run(CROWD_MS);
-		sum_up(fds[OUTER], &perf);
-		sum_up(fds[TALLY], &tally);
-		report_crowd(t, &perf, &tally);
-	} else {
-		fault("multiplexing: %s", t->why);
+		good = sum_up(t, OUTER, fds[OUTER], &perf) &&
+			 sum_up(t, TALLY, fds[TALLY], &tally);
 	}
+	if (good)
+		report_crowd(t, &perf, &tally);
+	else
+		selftest_refused(t, "multiplexing");
 	selftest_close(fds[OUTER], CROWD);
 	selftest_close(fds[TALLY], CROWD);
 }
