@@ -81,9 +81,12 @@ static void work_on(const struct on_cpus *o)
 			waitpid(children[i], NULL, 0);
 }
 
-/* Compares the part of one CPU. Returns 1, 0 if it is not to be compared, or -1. */
-static int compare_on(struct selftest *t, const struct on_cpus *o, int i, const char *name,
-		      __u64 *sum)
+/*
+ * Compares the part of one CPU. Returns the mark of what it writes to the text, "ok" without one;
+ * NULL if the PMU was shared, so that the three counts are estimates.
+ */
+static const char *compare_on(struct selftest *t, const struct on_cpus *o, int i, const char *name,
+			      __u64 *sum, char *text)
 {
 	struct counted outer, inner;
 	struct libtally_value part;
@@ -93,47 +96,83 @@ static int compare_on(struct selftest *t, const struct on_cpus *o, int i, const 
 	snprintf(what, sizeof(what), "%s on CPU %d", name, o->cpus[i]);
 	error = libtally_values_read(o->tally, o->cpus[i], &part, 1, NULL);
 	if (error < 0) {
-		fault("%s: tally cannot read it: %s", what, strerror(-error));
-		return -1;
+		snprintf(text, LINE_SIZE, "%s: tally cannot read it: %s", what, strerror(-error));
+		return "BAD";
 	}
 	*sum += part.value;
 	if (!selftest_read(t, OUTER, o->perf[OUTER][i], &outer, 1) ||
-	    !selftest_read(t, INNER, o->perf[INNER][i], &inner, 1) || outer.running < outer.enabled ||
-	    inner.running < inner.enabled || part.running < part.enabled)
-		return 0;
-	return selftest_lies(what, inner.value, part.value, outer.value) ? 1 : -1;
+	    !selftest_read(t, INNER, o->perf[INNER][i], &inner, 1)) {
+		snprintf(text, LINE_SIZE, "%s: perf: %s", what, t->why);
+		return "note";
+	}
+	if (outer.running < outer.enabled || inner.running < inner.enabled ||
+	    part.running < part.enabled)
+		return NULL;
+	return selftest_compare(text, what, inner.value, part.value, outer.value);
 }
 
+/* Prints how many CPUs are as they should be, and how many of the others are why not. */
+static void print_cpus(const struct on_cpus *o, const char *name, int same, int deviating,
+		       int shared)
+{
+	char rest[LINE_SIZE] = "";
+	size_t length;
+
+	if (deviating)
+		snprintf(rest, sizeof(rest), "; %d deviate", deviating);
+	length = strlen(rest);
+	if (shared)
+		snprintf(rest + length, sizeof(rest) - length, "; others share the PMU of %d",
+			 shared);
+	length = strlen(rest);
+	if (o->more)
+		snprintf(rest + length, sizeof(rest) - length, "; %d were left out", o->more);
+	finding(same && !deviating ? "ok" : "note",
+		"%s on all CPUs: tally's part lies between perf's two on %d of %d CPUs%s", name,
+		same, o->nr + o->more, rest);
+}
+
+/* A line is about the first CPU that deviates, and one about all. */
 static void compare_all(struct selftest *t, const struct on_cpus *o, const char *name)
 {
-	int i, result, same = 0, wrong = 0;
+	char text[LINE_SIZE] = "", first[LINE_SIZE] = "";
+	int i, same = 0, deviating = 0, shared = 0;
+	const char *mark, *worst = "ok";
 	struct counted all;
 	__u64 sum = 0;
 
 	for (i = 0; i < o->nr; i++) {
-		result = compare_on(t, o, i, name, &sum);
-		same += result > 0;
-		wrong += result < 0;
+		mark = compare_on(t, o, i, name, &sum, text);
+		if (!mark) {
+			shared++;
+		} else if (!strcmp(mark, "ok")) {
+			same++;
+		} else if (!deviating++ || (!strcmp(mark, "BAD") && strcmp(worst, "BAD"))) {
+			worst = mark;
+			strcpy(first, text);
+		}
 	}
-	if (!selftest_read(t, TALLY, o->tally, &all, 1) || (!o->more && all.value != sum))
+	if (deviating)
+		finding(worst, "%s", first);
+	if (!selftest_read(t, TALLY, o->tally, &all, 1))
+		fault("%s on all CPUs: tally: %s", name, t->why);
+	else if (!o->more && all.value != sum)
 		fault("%s on all CPUs: read(2) returns %llu, and the sum of the CPUs is %llu", name,
 		      (unsigned long long)all.value, (unsigned long long)sum);
-	else if (!wrong)
-		finding(same ? "ok" : "note", "%s on all CPUs: on %d of %d CPUs, tally's part lies "
-			"between perf's two%s", name, same, o->nr + o->more,
-			same < o->nr ? "; others share the PMU" : "");
+	else
+		print_cpus(o, name, same, deviating, shared);
 }
 
 static void check_on_cpus(struct selftest *t, struct on_cpus *o, const char *name)
 {
 	const struct place all = { .pid = -1, .cpu = -1 };
+	char what[64];
 
+	snprintf(what, sizeof(what), "%s on all CPUs", name);
 	memset(o->perf, -1, sizeof(o->perf));
 	o->tally = selftest_open(t, TALLY, &o->attr, &all, -1);
-	if (o->tally < 0) {
-		fault("%s on all CPUs: %s", name, t->why);
-	} else if (!open_on(t, o, OUTER) || !open_on(t, o, INNER)) {
-		note("not tried: %s on all CPUs: perf: %s", name, t->why);
+	if (o->tally < 0 || !open_on(t, o, OUTER) || !open_on(t, o, INNER)) {
+		selftest_refused(t, what);
 	} else {
 		enable_on(o, OUTER, true);
 		selftest_enable(o->tally, true);
