@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The self-test's checks of events on all CPUs: each CPU beside perf, and one that goes offline. */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,7 +125,7 @@ static void print_cpus(const struct on_cpus *o, const char *name, int same, int 
 		snprintf(rest, sizeof(rest), "; %d deviate", deviating);
 	length = strlen(rest);
 	if (shared)
-		snprintf(rest + length, sizeof(rest) - length, "; others share the PMU of %d",
+		snprintf(rest + length, sizeof(rest) - length, "; others share the PMU on %d",
 			 shared);
 	length = strlen(rest);
 	if (o->more)
@@ -206,6 +209,29 @@ void check_cpus(struct selftest *t)
 
 /* ---- hotplug ---- */
 
+/**
+ * struct unplugged - what was counted of a CPU that went offline and came back
+ * @before:	tally's part before that
+ * @offline:	the same while the CPU was offline
+ * @returned:	the same after the return
+ * @last:	the same after some work
+ * @inner:	perf's count of that work
+ */
+struct unplugged {
+	struct libtally_value before, offline, returned, last;
+	struct counted inner;
+};
+
+/* Reads tally's part of a CPU. */
+static bool read_part(struct selftest *t, int fd, int cpu, struct libtally_value *part)
+{
+	int nr = libtally_values_read(fd, cpu, part, 1, NULL);
+
+	if (nr != 1)
+		selftest_fail(t, TALLY, nr < 0 ? -nr : 0, "the part of the CPU cannot be read");
+	return nr == 1;
+}
+
 static bool set_online(int cpu, bool online)
 {
 	char path[64];
@@ -220,85 +246,152 @@ static bool set_online(int cpu, bool online)
 	return done;
 }
 
-static void find_last(void *data, int cpu)
+/* Waits until the command lets go of the pipe, or is stopped for long. Then brings the CPU back. */
+static void guard(int cpu, int end)
 {
-	*(int *)data = cpu;
+	struct pollfd pipe = { .fd = end };
+	__u64 deadline;
+
+	setsid();
+	poll(&pipe, 1, 60000);
+	deadline = now_ns() + 10000000000ULL;
+	/* Another program may keep CPUs from coming and going for a moment. */
+	while (!set_online(cpu, true) && now_ns() < deadline)
+		poll(NULL, 0, 100);
+	_exit(0);
 }
 
-/* Works on a CPU, and reads tally's part of it there. */
-static bool work_and_read(const struct selftest *t, int fd, int cpu, struct libtally_value *part)
+/*
+ * Takes the CPU offline, reads tally's part, and brings the CPU back. The caller has blocked all
+ * signals, but SIGKILL ends the command all the same: then the pipe ends, whose write end nobody
+ * else has, and the guard goes on. So the guard always brings the CPU back. Returns false, with
+ * t->why, if the CPU was not offline or the part cannot be read.
+ */
+static bool go_offline(struct selftest *t, int fd, int cpu, struct unplugged *u)
 {
-	bool there = selftest_go_to(cpu);
+	bool done = false;
+	pid_t child;
+	int ends[2];
 
+	selftest_fail(t, LAYERS, 0, "it cannot be taken offline");
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	fflush(NULL);
+	child = fork();
+	if (!child) {
+		close(ends[1]);
+		guard(cpu, ends[0]);
+	}
+	if (child > 0 && set_online(cpu, false))
+		done = read_part(t, fd, cpu, &u->offline);
+	close(ends[1]);
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	return done;
+}
+
+/* Works on a CPU, and reads tally's part of it. */
+static bool work_and_read(struct selftest *t, int fd, int cpu, struct libtally_value *part)
+{
+	if (!selftest_go_to(cpu)) {
+		selftest_fail(t, LAYERS, errno, "the command cannot run there");
+		return false;
+	}
 	selftest_work(WINDOW_MS);
 	selftest_go_to(t->cpu);
-	return libtally_values_read(fd, cpu, part, 1, NULL) == 1 && there;
+	return read_part(t, fd, cpu, part);
 }
 
-/* Waits until tally counts on a CPU again, as soon as a second later. */
-static void wait_active(int fd, int cpu)
+/* Waits until tally counts on a CPU again, for at most a second. */
+static void wait_active(int fd, int cpu, struct libtally_value *part)
 {
-	struct libtally_value part = { .state = LIBTALLY_IS_OFFLINE };
 	__u64 end = now_ns() + 1000000000ULL;
 
-	while (part.state != LIBTALLY_IS_ACTIVE && now_ns() < end)
-		libtally_values_read(fd, cpu, &part, 1, NULL);
+	while (part->state != LIBTALLY_IS_ACTIVE && now_ns() < end)
+		libtally_values_read(fd, cpu, part, 1, NULL);
 }
 
-/* Returns NULL, or what failed. */
-static const char *unplug(struct selftest *t, int fd, int cpu, struct libtally_value *part,
-			  __u64 *inner)
+/* Counts the CPU that has come back, by tally and by a new file of perf. */
+static bool count_again(struct selftest *t, int fd, int cpu, struct unplugged *u)
 {
 	const struct place place = { .pid = -1, .cpu = cpu };
-	struct perf_event_attr attr = t->attr;
-	struct counted c = { 0 };
+	bool done;
 	int perf;
 
-	if (!work_and_read(t, fd, cpu, &part[0]))
-		return "its part cannot be read";
-	if (!set_online(cpu, false))
-		return "it cannot be taken offline";
-	libtally_values_read(fd, cpu, &part[1], 1, NULL);
-	if (!set_online(cpu, true))
-		return "it stays offline";
-	wait_active(fd, cpu);
-	perf = selftest_open(t, INNER, &attr, &place, -1);
+	wait_active(fd, cpu, &u->returned);
+	perf = selftest_open(t, INNER, &t->attr, &place, -1);
+	if (perf < 0)
+		return false;
 	selftest_enable(perf, true);
-	work_and_read(t, fd, cpu, &part[2]);
+	done = work_and_read(t, fd, cpu, &u->last);
 	selftest_enable(perf, false);
-	if (perf >= 0 && selftest_read(t, INNER, perf, &c, 1))
-		*inner = c.value;
-	selftest_close(&perf, 1);
-	libtally_values_read(fd, cpu, &part[2], 1, NULL);
-	return NULL;
+	done = done && selftest_read(t, INNER, perf, &u->inner, 1);
+	close(perf);
+	/* Tally's part is read again, behind the end of perf's window. */
+	return done && read_part(t, fd, cpu, &u->last);
 }
 
-static void compare_unplugged(int cpu, const struct libtally_value *part, __u64 inner)
+static void compare_unplugged(int cpu, const struct unplugged *u)
 {
-	if (part[1].state != LIBTALLY_IS_OFFLINE || part[1].value < part[0].value)
+	__u64 more = u->last.value - u->offline.value;
+	__u64 running = u->last.running - u->returned.running;
+
+	if (u->offline.state != LIBTALLY_IS_OFFLINE || u->offline.value < u->before.value)
 		fault("hotplug of CPU %d: offline, tally says %s and %llu, and before %llu", cpu,
-		      libtally_state_name(part[1].state), (unsigned long long)part[1].value,
-		      (unsigned long long)part[0].value);
-	else if (part[2].state != LIBTALLY_IS_ACTIVE || part[2].value - part[1].value < inner)
+		      libtally_state_name(u->offline.state), (unsigned long long)u->offline.value,
+		      (unsigned long long)u->before.value);
+	else if (u->inner.running < u->inner.enabled || !u->inner.running ||
+		 (running && running < u->last.enabled - u->returned.enabled))
+		note("hotplug of CPU %d: not compared: others share its PMU", cpu);
+	else if (u->last.state != LIBTALLY_IS_ACTIVE ||
+		 u->last.value < u->offline.value + u->inner.value)
 		fault("hotplug of CPU %d: back, tally says %s and counted %llu more, perf %llu",
-		      cpu, libtally_state_name(part[2].state),
-		      (unsigned long long)(part[2].value - part[1].value),
-		      (unsigned long long)inner);
+		      cpu, libtally_state_name(u->last.state), (unsigned long long)more,
+		      (unsigned long long)u->inner.value);
 	else
 		good("hotplug of CPU %d: offline at %llu; back, tally counted %llu more, perf %llu "
-		     "of these", cpu, (unsigned long long)part[1].value,
-		     (unsigned long long)(part[2].value - part[1].value),
-		     (unsigned long long)inner);
+		     "of these", cpu, (unsigned long long)u->offline.value,
+		     (unsigned long long)more, (unsigned long long)u->inner.value);
+}
+
+static void find_last(void *data, int cpu)
+{
+	if (!selftest_lists("isolated", cpu) && !selftest_lists("nohz_full", cpu))
+		*(int *)data = cpu;
+}
+
+/* Takes the CPU offline while tally's file counts it. */
+static void unplug(struct selftest *t, int fd, int cpu)
+{
+	struct unplugged u;
+	sigset_t all, before;
+	char text[96];
+	bool done;
+
+	memset(&u, 0, sizeof(u));
+	selftest_enable(fd, true);
+	done = work_and_read(t, fd, cpu, &u.before);
+	/* Nobody ends or stops the command while the CPU is offline. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	done = done && go_offline(t, fd, cpu, &u);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	snprintf(text, sizeof(text), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	if (!number_in(text, 1) && !set_online(cpu, true)) {
+		fault("hotplug of CPU %d: it stays offline: as root: echo 1 >%s", cpu, text);
+		return;
+	}
+	snprintf(text, sizeof(text), "hotplug of CPU %d", cpu);
+	if (done && count_again(t, fd, cpu, &u))
+		compare_unplugged(cpu, &u);
+	else
+		selftest_refused(t, text);
 }
 
 void check_hotplug(struct selftest *t)
 {
 	const struct place all = { .pid = -1, .cpu = -1 };
-	struct libtally_value part[3];
-	const char *failed;
-	char path[64];
-	__u64 inner = 0;
-	sigset_t signals;
 	int cpu = 0, fd;
 
 	if (!t->hotplug || geteuid() || !t->on_cpus) {
@@ -308,28 +401,16 @@ void check_hotplug(struct selftest *t)
 	}
 	each_online(find_last, &cpu);
 	if (cpu <= 0) {
-		note("not tried: hotplug: there is only CPU 0");
+		note("not tried: hotplug: only CPU 0 is neither isolated nor in nohz_full");
 		return;
 	}
-	memset(part, 0, sizeof(part));
 	if (!t->event)
 		selftest_attr(t, &t->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	fd = selftest_open(t, TALLY, &t->attr, &all, -1);
 	if (fd < 0) {
-		fault("hotplug: %s", t->why);
+		selftest_refused(t, "hotplug");
 		return;
 	}
-	selftest_enable(fd, true);
-	/* Nobody ends the command while the CPU is offline. */
-	block_signals(&signals);
-	failed = unplug(t, fd, cpu, part, &inner);
-	sigprocmask(SIG_UNBLOCK, &signals, NULL);
-	selftest_close(&fd, 1);
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	if (failed && !number_in(path, 1))
-		fault("hotplug of CPU %d: %s", cpu, failed);
-	else if (failed)
-		note("not tried: hotplug of CPU %d: %s", cpu, failed);
-	else
-		compare_unplugged(cpu, part, inner);
+	unplug(t, fd, cpu);
+	close(fd);
 }
