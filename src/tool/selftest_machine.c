@@ -4,6 +4,7 @@
  * kernel says of them. The report is sent to strangers: nothing here names the machine or its
  * users.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static void print_processors(void)
 {
 	char kinds[KINDS][LINE] = { "" }, text[LINE] = "", line[4096];
 	FILE *file = fopen("/proc/cpuinfo", "re");
-	int counts[KINDS] = { 0 }, i;
+	int counts[KINDS] = { 0 }, others = 0, i;
 	bool more = file;
 
 	while (more) {
@@ -80,11 +81,13 @@ static void print_processors(void)
 			continue;
 		}
 		/* An empty line, or the end, is behind each processor. */
-		for (i = 0; text[0] && i < KINDS - 1 && kinds[i][0] && strcmp(kinds[i], text); i++)
+		for (i = 0; text[0] && i < KINDS && kinds[i][0] && strcmp(kinds[i], text); i++)
 			;
-		if (text[0]) {
+		if (text[0] && i < KINDS) {
 			strcpy(kinds[i], text);
 			counts[i]++;
+		} else if (text[0]) {
+			others++;
 		}
 		text[0] = 0;
 	}
@@ -93,6 +96,10 @@ static void print_processors(void)
 	for (i = 0; i < KINDS && kinds[i][0]; i++) {
 		snprintf(line, LINE, "%d x %s%s", counts[i], kinds[i],
 			 is_virtual() ? ", hypervisor" : "");
+		print("CPU", line);
+	}
+	if (others) {
+		snprintf(line, LINE, "and %d others", others);
 		print("CPU", line);
 	}
 }
@@ -149,17 +156,31 @@ static void print_core(const char *pmu)
 	print("PMU", text);
 }
 
+/*
+ * Returns whether a text is a number, maybe of hex digits: that of smmuv3_pmcg_2b420 is a physical
+ * address. The df of amd_df is none.
+ */
+static bool is_hex(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length && strspn(text, "0123456789abcdef") == length &&
+	       (length > 3 || strpbrk(text, "0123456789"));
+}
+
 /* Adds the name of another PMU; of several with a number, only the first one's, with a star. */
 static void add_other(char *text, char *last, const char *pmu)
 {
-	char name[256];
-	size_t length;
+	char name[256], *end;
 
 	snprintf(name, sizeof(name), "%s", pmu);
-	length = strlen(name);
-	while (length && strchr("0123456789abcdef_", name[length - 1]) &&
-	       strpbrk(name + length - 1, "0123456789"))
-		name[--length] = 0;
+	end = strrchr(name, '_');
+	if (end && is_hex(end + 1)) {
+		*end = 0;
+	} else {
+		for (end = name + strlen(name); end > name && isdigit((unsigned char)end[-1]);)
+			*--end = 0;
+	}
 	if (strcmp(name, last))
 		append(text, "%s%s%s", *text ? " " : "", name, strcmp(name, pmu) ? "*" : "");
 	strcpy(last, name);
@@ -228,7 +249,12 @@ static void print_log(void)
 	char record[8192], *text;
 	ssize_t length;
 
-	while (file >= 0 && lines < 5) {
+	if (file < 0) {
+		snprintf(record, LINE, "/dev/kmsg: %s", strerror(errno));
+		print("log", record);
+		return;
+	}
+	while (lines < 5) {
 		length = read(file, record, sizeof(record) - 1);
 		if (length < 0 && errno == EPIPE)
 			continue;
@@ -246,10 +272,9 @@ static void print_log(void)
 		print("log", text + 1);
 		lines++;
 	}
-	if (file >= 0)
-		close(file);
+	close(file);
 	if (!lines)
-		print("log", file >= 0 ? "nothing of a PMU (any more)" : "only root can read it");
+		print("log", "nothing of a PMU (any more)");
 }
 
 void print_machine(void)
