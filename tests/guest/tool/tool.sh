@@ -430,12 +430,13 @@ says '^note  open files: at most 500, the hard limit'
 # ---- the self-test
 
 # Whatever this machine has, no check fails, and the report is one page.
+echo secret-host >/proc/sys/kernel/hostname
 t 0 doctor --self-test --hotplug
 refused 'no line is BAD' grep -q '^BAD' $out
 least=12
 ! has_pmu || least=17
 at_least "$(grep -c '^ok ' $out)" $least 'checks that were made'
-at_least 70 "$(wc -l <$out)" 'lines of the report'
+between '' "$(wc -l <$out)" 70 'lines of the report'
 says '^CPU   '
 says '^ok    hotplug of CPU 3: '
 says '^ok    rest: none of '
@@ -444,7 +445,7 @@ if has_pmu; then
 else
 	says '^note  not tried: overflows of a PMU: '
 fi
-refused 'it has no name of the machine' grep -q "$(hostname)" $out
+refused 'it has no name of the machine' grep -q secret-host $out
 
 # The self-test finds what is wrong: here reads that return too much, and a file that stays open.
 run 1 env LD_PRELOAD=$here/wrong.so tally doctor --self-test

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wrong.so: a library for LD_PRELOAD with which files of tally are wrong: a read of one event
- * returns twice the count, and the first of them is never closed.
+ * wrong.so: a library for LD_PRELOAD that makes tally look wrong to a program. read(2) of a file
+ * of tally that has one event returns twice the count, and the first file of tally that the program
+ * closes stays open.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,7 +24,10 @@ ssize_t read(int fd, void *buffer, size_t size)
 	ssize_t (*libc_read)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
 	ssize_t got = libc_read(fd, buffer, size);
 
-	/* The number of events stands first in a read of a group. */
+	/*
+	 * A file of one event returns its count and two times. A group returns more words, of which
+	 * the first is the number of its events.
+	 */
 	if (got == 3 * sizeof(uint64_t) && is_tally(fd))
 		*(uint64_t *)buffer *= 2;
 	return got;
