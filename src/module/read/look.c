@@ -42,23 +42,25 @@ static void look_here(void *arg)
 	unsigned int slot = cpu & set->slot_mask;
 	struct tally_set_look *look = &set->looks[slot];
 	struct tally_totals *now = &set->now[slot * set->room];
-	u64 left = set->looking;
+	u64 time = local_clock(), left = set->looking, looked = 0, throttled = 0;
 	struct perf_event *event;
 	struct tally_slot *s;
 	unsigned int i;
 
-	look->time = local_clock();
 	while (left) {
 		i = tally_set_next(&left);
 		s = tally_slot_on(set->members[i], cpu);
 		event = tally_slot_here(s, cpu);
 		if (!event || READ_ONCE(event->oncpu) != cpu)
 			continue;
-		tally_local_totals(s, event, look->time, &now[i]);
-		look->looked |= BIT_ULL(i);
+		tally_local_totals(s, event, time, &now[i]);
+		looked |= BIT_ULL(i);
 		if (!set->plain && tally_pmu_throttled(event))
-			look->throttled |= BIT_ULL(i);
+			throttled |= BIT_ULL(i);
 	}
+	look->time = time;
+	look->looked = looked;
+	look->throttled = throttled;
 }
 
 /* Returns the CPU on which a member is counting in the slot; -1 if none is. */

@@ -396,28 +396,14 @@ static bool ran_throughout(const struct tally_set *set, unsigned int i,
 		tally_event_throttled(set->members[i]) == set->throttled[i]);
 }
 
-/* Whether some members have ended by themselves, by a limit or exec(), and some not. */
-static bool some_have_ended(const struct tally_set *set, const struct tally_count *counts)
-{
-	u64 left = set->on, ended = 0;
-	unsigned int i;
-
-	while (left) {
-		i = tally_set_next(&left);
-		if (counts[i].state == TALLY_STATE_OFF ||
-		    counts[i].state == TALLY_STATE_EXITED)
-			ended |= BIT_ULL(i);
-	}
-	return ended && ended != set->on;
-}
-
 static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
+	bool valid = !set->ragged || set->nr == 1;
 	struct tally_set_look *look;
+	u64 time = 0, ended = 0;
 	unsigned int i;
-	u64 time = 0;
 
 	for (look = &set->looks[first]; look <= &set->looks[last]; look++) {
 		time = max(time, look->time);
@@ -425,18 +411,21 @@ static void read_slots(struct tally_set *set, unsigned int first,
 			look->seen |= look->looked;
 	}
 	window->time_ns = time ?: local_clock();
-	window->ratio_valid = !set->ragged || set->nr == 1;
 	for (i = 0; i < set->nr; i++) {
 		if (first != last || !read_seen(set, i, first, &counts[i]))
 			add_slots(set, i, first, last, &counts[i]);
+		if (counts[i].state == TALLY_STATE_OFF || counts[i].state == TALLY_STATE_EXITED)
+			ended |= BIT_ULL(i);
 		if (has_counted(set, first, last, i, &counts[i])) {
-			window->ratio_valid &= ran_throughout(set, i, &counts[i]);
+			valid &= ran_throughout(set, i, &counts[i]);
 			continue;
 		}
-		window->ratio_valid = false;
+		valid = false;
 		counts[i].value = TALLY_NOT_COUNTED;
 	}
-	window->ratio_valid &= !some_have_ended(set, counts);
+	/* Of the members that are on, some may have ended by themselves, by a limit or exec(). */
+	ended &= set->on;
+	window->ratio_valid = valid && (!ended || ended == set->on);
 }
 
 /* Reads slots of the set, and again if the members were not read at one moment. */
