@@ -143,7 +143,7 @@ help:
 	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
 	@echo '  make lib-install   install libtally and its Python module below PREFIX [/usr/local],'
 	@echo '                     or DESTDIR; PYTHONDIR=DIR for the module'
-	@echo '  make install-tool  install the command, its manual pages and its completion'
+	@echo '  make install-tool  install the command, its completion and all manual pages'
 	@echo '  make dkms-install  hand it to dkms, which rebuilds it for new kernels'
 	@echo '  make dkms-remove   take it back'
 	@echo 'In virtual machines; these install Debian packages and build kernels:'

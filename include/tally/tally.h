@@ -729,7 +729,7 @@ int __tally_builder_parse(struct tally_builder *b, const char *line,
  * tally_builder_parse - begin from a line of text
  * @b: the builder
  * @line: an event by perf's name, then options, separated by blanks:
- *	"cycles:k cpu=1 name=kcycles". The README lists all of them.
+ *	"cycles:k cpu=1 name=kcycles". tally-events(7) lists all of them.
  *
  * Without name= the event gets a unique name, as after tally_builder_init(): any number
  * of events can be built from the same line. tally_build() looks up pid= in the caller's

@@ -27,6 +27,9 @@ names := main say lines events pfm target child counters metrics stat stat_print
 	 watch openmetrics export record snapshot buildid tracing doctor selftest selftest_machine \
 	 selftest_count selftest_cpus selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)
+# Manual pages of the commands, and of the module.
+pages := $(wildcard $(here)*.1 $(here)../man/*.[1-8])
+sections := $(sort $(subst .,,$(suffix $(pages))))
 
 $(OUT)/tally: $(objects) $(LIB)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LIB)/libtally.a $(root_libs) $(TOOL_LIBS)
@@ -37,9 +40,9 @@ $(OUT)/tool-%.o: $(here)%.c $(wildcard $(here)*.h $(here)../lib/*.h) $(here)tool
 
 
 install: $(OUT)/tally
-	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(COMPDIR)'
+	install -d '$(DESTDIR)$(BINDIR)' $(sections:%='$(DESTDIR)$(MANDIR)/man%') '$(DESTDIR)$(COMPDIR)'
 	install -m 755 $(OUT)/tally '$(DESTDIR)$(BINDIR)'
-	install -m 644 $(wildcard $(here)*.1) '$(DESTDIR)$(MANDIR)/man1'
+	$(foreach n,$(sections),install -m 644 $(filter %.$n,$(pages)) '$(DESTDIR)$(MANDIR)/man$n' &&) true
 	install -m 644 $(here)completion.bash '$(DESTDIR)$(COMPDIR)/tally'
 
 .PHONY: install

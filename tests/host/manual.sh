@@ -24,6 +24,9 @@ installs() {
 			printf './usr/%s\n' bin/tally share/bash-completion/completions/tally \
 				share/man/man1/tally.1
 			printf './usr/share/man/man1/tally-%s.1\n' "${commands[@]}"
+			for page in "${module_pages[@]}"; do
+				printf './usr/share/man/man%s/%s\n' "${page##*.}" "${page##*/}"
+			done
 		} | sort
 	)
 }
@@ -93,9 +96,12 @@ lists_commands() {
 refers_to_pages() {
 	local page
 	while read -r page; do
-		[ -f "src/tool/$page.1" ] || { echo "there is no $page(1)"; return 1; }
-	done < <(sed -nE 's/^\.Xr (tally-?[a-z]*) 1.*/\1/p' "$@")
+		[ -f "src/tool/$page" ] || [ -f "src/man/$page" ] || { echo "there is no $page"; return 1; }
+	done < <(sed -nE 's/^\.Xr (tally(-[a-z]+)?) ([0-9]).*/\1.\3/p' "$@")
 }
+
+# Pages of the module have lines of at most 80 bytes.
+is_narrow() { ! LC_ALL=C grep -nE '^.{81}' "$1"; }
 
 # The options of a line that the module takes
 line_options() {
@@ -104,8 +110,8 @@ line_options() {
 }
 
 page_has_line_options() {
-	diff <(line_options) <(sed -nE '/^\.Sh LINE OPTIONS/,/^\.Sh FILES/s/^\.It Cm ([a-z_]+=?).*/\1/p' \
-		src/tool/tally-create.1 | sort)
+	diff <(line_options) <(sed -nE '/^\.Sh OPTIONS/,/^\.Sh EXAMPLES/s/^\.It Cm ([a-z_]+=?).*/\1/p' \
+		src/man/tally-events.7 | sort)
 }
 
 # bad SED COMMAND PAGE: a page that sed has changed is noticed.
@@ -119,14 +125,19 @@ bad_lint() {
 	! lint "$work/bad.1" >/dev/null
 }
 
+bad_reference() {
+	sed 's/^\.Xr tally-events 7.*/.Xr tally-events 5/' src/tool/tally-list.1 >"$work/bad.1"
+	! refers_to_pages "$work/bad.1" >/dev/null
+}
+
 bad_synopsis() {
 	sed 's/^\.Op Fl giq/.Op Fl giqz/' src/tool/tally-record.1 >"$work/bad.1"
 	! synopsis record "$work/bad.1" >/dev/null
 }
 
-# An installed page is rendered, from the folder that .so is relative to.
+# renders NAME SECTION: an installed page is rendered, from the folder that .so is relative to.
 renders() {
-	(cd "$work/dest/usr/share/man" && mandoc -T ascii "man1/$1.1") | col -b >"$work/rendered" &&
+	(cd "$work/dest/usr/share/man" && mandoc -T ascii "man$2/$1.$2") | col -b >"$work/rendered" &&
 		grep -q '^NAME' "$work/rendered" && grep -q "^     .*$1" "$work/rendered"
 }
 
@@ -256,15 +267,20 @@ check 'the command builds' build
 [ -x "$work/tool/tally" ] || finish
 mapfile -t commands < <("$work/tool/tally" help | sed -nE 's/^  ([a-z]+) .*/\1/p')
 check 'it has commands' test "${#commands[@]}" -ge 12
+module_pages=(src/man/*.[1-8])
 check 'make install' installs
 
-for page in src/tool/*.1; do
+for page in src/tool/*.1 "${module_pages[@]}"; do
 	check "${page##*/}: mandoc has no warning" lint "$page"
 done
 check 'mandoc notices a wrong page' bad_lint
 check 'tally.1 has all commands' lists_commands
-check 'pages refer to pages that exist' refers_to_pages src/tool/*.1
-check 'tally-create.1 has the options of a line' page_has_line_options
+check 'pages refer to pages that exist' refers_to_pages src/tool/*.1 "${module_pages[@]}"
+check 'a reference to no page is noticed' bad_reference
+check 'tally-events.7 has the options of a line' page_has_line_options
+for page in "${module_pages[@]}"; do
+	check "${page##*/}: lines of at most 80 bytes" is_narrow "$page"
+done
 for command in "${commands[@]}"; do
 	page=$(page_of "$command")
 	check "tally-$command.1 has the options of --help" same_options "$command" "$page"
@@ -276,9 +292,13 @@ check 'an option that --help lacks is noticed' \
 check 'another name of a value is noticed' bad 's/Ns Ar ms/Ns Ar n/' stat src/tool/tally-stat.1
 check 'a wrong synopsis is noticed' bad_synopsis
 for command in "${commands[@]}"; do
-	check "tally-$command.1 is rendered" renders "tally-$command"
+	check "tally-$command.1 is rendered" renders "tally-$command" 1
 done
-check 'tally.1 is rendered' renders tally
+check 'tally.1 is rendered' renders tally 1
+for page in "${module_pages[@]}"; do
+	name=${page##*/}
+	check "$name is rendered" renders "${name%.*}" "${name##*.}"
+done
 
 stub
 completion

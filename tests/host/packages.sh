@@ -85,11 +85,11 @@ has_sources() {
 		has_only tally-dkms "${copied[@]/#/usr/src/tally-$version/}"
 }
 
-# Each program page has its place, and so has the completion.
+# Each manual page has its place, and so has the completion.
 has_pages() {
 	local page
-	for page in $(git ls-files 'src/tool/*.1'); do
-		files_of tally | grep -x "usr/share/man/man1/${page##*/}.gz" || return
+	for page in $(git ls-files 'src/tool/*.1' src/man); do
+		files_of tally | grep -x "usr/share/man/man${page##*.}/${page##*/}.gz" || return
 	done
 }
 

@@ -208,7 +208,7 @@ static const char *page_name(__u64 size)
 
 	if (!size)
 		return "N/A";
-	/* A sample that the kernel wrote wrongly may have any number (see README). */
+	/* A sample that the kernel wrote wrongly may have any number (see src/lib/README.md). */
 	if (size >= 1 << 30)
 		snprintf(name, sizeof(name), "%lluG", U(size >> 30));
 	else if (size >= 1 << 20)
