@@ -15,7 +15,7 @@ DKMS_SOURCES := Kbuild Makefile dkms.conf COPYING README.md include src/module
 DKMS_DIR = $(DESTDIR)/usr/src/tally-$(VERSION)
 
 # kbuild splits the path of its folder at blanks and colons.
-ifneq ($(filter-out help demo check test test-all soak matrix fuzz bench lib lib-install lib-abi fuzz-lib tool install-tool deb,$(or $(MAKECMDGOALS),modules)),)
+ifneq ($(filter-out help demo check test test-all soak matrix fuzz bench lib lib-install lib-abi fuzz-lib tool install-tool deb doc,$(or $(MAKECMDGOALS),modules)),)
 ifneq ($(words $(subst :, ,$(CURDIR))),1)
 $(error kbuild cannot build in a folder with a blank or colon in its path: $(CURDIR))
 endif
@@ -24,7 +24,7 @@ endif
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
 
 .PHONY: modules install dkms-install dkms-remove clean check test test-all soak matrix fuzz bench demo help
-.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources deb
+.PHONY: lib lib-install lib-abi fuzz-lib tool install-tool dkms-sources deb doc
 
 modules: | $(KDIR)
 	$(KBUILD) modules
@@ -108,6 +108,10 @@ lib-abi:
 deb:
 	@scripts/debian-package/build $(if $(OUT),'$(OUT)')
 
+# Manual pages and HTML of include/tally/tally.h, in the folder OUT.
+doc:
+	@scripts/doc $(if $(OUT),'$(OUT)')
+
 # The command `tally`.
 tool: lib
 	@$(MAKE) -f src/tool/tool.mk VERSION=$(VERSION)
@@ -138,12 +142,14 @@ help:
 	@echo '  make tool          build src/tool/tally, the command; needs libpfm4-dev libjson-c-dev'
 	@echo '                     libmicrohttpd-dev libncurses-dev'
 	@echo '  make deb           build Debian packages in OUT [~/.cache/tally/deb]; needs debhelper'
-	@echo '                     dh-dkms and what the command needs'
+	@echo '                     dh-dkms and what the command and make doc need'
+	@echo '  make doc           manual pages and HTML of the functions for other modules, in OUT'
+	@echo '                     [~/.cache/tally/doc]; needs mandoc linux-source-6.12'
 	@echo 'As root:'
 	@echo '  make install       install it below /lib/modules, or INSTALL_MOD_PATH'
 	@echo '  make lib-install   install libtally and its Python module below PREFIX [/usr/local],'
 	@echo '                     or DESTDIR; PYTHONDIR=DIR for the module'
-	@echo '  make install-tool  install the command, its completion and all manual pages'
+	@echo '  make install-tool  install the command, its completion and manual pages, not those of doc'
 	@echo '  make dkms-install  hand it to dkms, which rebuilds it for new kernels'
 	@echo '  make dkms-remove   take it back'
 	@echo 'In virtual machines; these install Debian packages and build kernels:'

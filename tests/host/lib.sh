@@ -42,3 +42,6 @@ finish() {
 	echo "1..$tests"
 	exit $failed
 }
+
+# Prints the functions for other modules. That of a macro begins with "__".
+exported() { grep -rohP '^EXPORT_SYMBOL_TALLY\((__)?\K\w+' src/module | sort; }

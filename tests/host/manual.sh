@@ -4,7 +4,8 @@
 # check: seconds=10
 #
 # The manual pages and the completion of the command tally: they have the options that
-# --help prints, and no others; and the installation.
+# --help prints, and no others; and the installation. And the pages that make doc makes of
+# include/tally/tally.h.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -139,6 +140,46 @@ bad_synopsis() {
 renders() {
 	(cd "$work/dest/usr/share/man" && mandoc -T ascii "man$2/$1.$2") | col -b >"$work/rendered" &&
 		grep -q '^NAME' "$work/rendered" && grep -q "^     .*$1" "$work/rendered"
+}
+
+# ---- pages of the functions for other modules -----------------------------
+
+makes_doc() { SOURCE_DATE_EPOCH=86400 make -s doc OUT="$work/doc"; }
+
+# has_functions FOLDER: each exported function is the name of one page, and its file has this name.
+has_functions() {
+	local name=/^\.SH\ NAME/'{n;s/ .*//p}'
+	diff /dev/null <(exported | comm -23 - <(sed -n "$name" "$1"/*.9 | sort | uniq -u)) &&
+		diff <(for page in "$1"/*.9; do basename "$page" .9; done) <(sed -n "$name" "$1"/*.9)
+}
+
+# As lint, but names of C keep their case in a title, and lines are as long as in the header.
+lint_doc() {
+	! mandoc -T lint -W all "$1"/*.9 | grep -vE 'STYLE: (lower case character in document title|input text line longer)'
+}
+
+# No page has the date of today.
+doc_has_date() {
+	! grep -L "^\.TH .* 9 1970-01-02 \"tally $(sed -n 's/^PACKAGE_VERSION=//p' dkms.conf | tr -d '"')\"" \
+		"$work/doc/man9"/*.9 | grep .
+}
+
+# The index has each page, and no other.
+doc_has_index() {
+	diff <(grep -oP 'href="\K[^"]+' "$work/doc/html/index.html" | sort) \
+		<(for page in "$work/doc/man9"/*.9; do basename "$page" .9; done | sed 's/$/.html/' | sort) &&
+		(cd "$work/doc/html" && grep -ohP 'href="\K[^"#]+' -- *.html | sort -u | xargs ls)
+}
+
+# bad_doc COMMAND...: with this done to a copy of the pages, one is missing or too many.
+bad_doc() {
+	rm -rf "$work/bad" && cp -r "$work/doc/man9" "$work/bad" && (cd "$work/bad" && "$@") &&
+		! has_functions "$work/bad" >/dev/null
+}
+
+bad_lint_doc() {
+	mkdir "$work/lint" && sed 's/^\.B struct.*/&\n.BX/' "$work/doc/man9/tally_build.9" >"$work/lint/a.9" &&
+		! lint_doc "$work/lint"
 }
 
 # ---- completion -----------------------------------------------------------
@@ -299,6 +340,16 @@ for page in "${module_pages[@]}"; do
 	name=${page##*/}
 	check "$name is rendered" renders "${name%.*}" "${name##*.}"
 done
+
+check 'make doc' makes_doc
+check 'functions are exported' test "$(exported | wc -l)" -ge 80
+check 'each of them has a page' has_functions "$work/doc/man9"
+check 'a page that is missing is noticed' bad_doc rm tally_build.9
+check 'a second page is noticed' bad_doc cp tally_build.9 tally_built.9
+check 'mandoc has no warning of the pages' lint_doc "$work/doc/man9"
+check 'mandoc notices a wrong one' bad_lint_doc
+check 'they have the date that is given' doc_has_date
+check 'the index has each of them' doc_has_index
 
 stub
 completion
