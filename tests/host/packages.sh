@@ -74,7 +74,7 @@ has_only() {
 	diff <(printf '%s\n' "$@" | sort) \
 		<(files_of "$package" | sed 's/\.gz$//; s|^lib/|usr/lib/|' |
 			grep -vxE "usr/share/doc/$package/(changelog|copyright)" |
-			grep -vE '^usr/share/(man|bash-completion)/' | sort)
+			grep -vE '^usr/share/(man|bash-completion|doc/[^/]+/html)/' | sort)
 }
 
 # The package has what `make dkms-install` copies, but for built files.
@@ -91,6 +91,15 @@ has_pages() {
 	for page in $(git ls-files 'src/tool/*.1' src/man); do
 		files_of tally | grep -x "usr/share/man/man${page##*.}/${page##*/}.gz" || return
 	done
+}
+
+# The package with include/tally/tally.h has a page and HTML for each exported function, and man
+# finds it.
+has_api_pages() {
+	local dest=$work/dkms
+	dpkg-deb -x "$work/new/tally-dkms"_*.deb "$dest" && [ -f "$dest/usr/src/tally-$version/include/tally/tally.h" ] &&
+		exported | sed "s|.*|$dest/usr/share/man/man9/&.9.gz\n$dest/usr/share/doc/tally-dkms/html/&.html|" |
+		xargs -d '\n' ls && man -M "$dest/usr/share/man" tally_build | grep 'tally_build - '
 }
 
 has_completion() { files_of tally | grep -x usr/share/bash-completion/completions/tally; }
@@ -335,6 +344,7 @@ check 'an older version' builds_other
 [ $failed = 0 ] || finish
 check 'lintian' lintian_accepts
 check 'tally-dkms has what make dkms-install copies' has_sources
+check 'tally-dkms has pages of the functions for other modules' has_api_pages
 check 'the files of libtally0' has_only libtally0 "usr/lib/$triplet/libtally.so.0"
 check 'the files of python3-tally' has_only python3-tally usr/lib/python3/dist-packages/tally.py
 check 'the files of libtally-dev' has_only libtally-dev usr/include/libtally{,_record}.h \
