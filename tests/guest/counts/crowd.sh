@@ -61,7 +61,10 @@ cycle() {
 	echo 0 >/sys/devices/system/cpu/cpu"$last"/online && usleep 100000 &&
 		echo 1 >/sys/devices/system/cpu/cpu"$last"/online && usleep 300000
 }
-record_perf() { perf record -q -a -F 500 -e cycles,page-faults -o $tmp/perf.data sleep 0.3; }
+# perf gives up if a CPU goes while it opens its files.
+record_perf() {
+	perf record -q -C 0-$((last - 1)) -F 500 -e cycles,page-faults -o $tmp/perf.data sleep 0.3
+}
 record_tally() { "$here/tally" record -a -F 500 -e cycles,page-faults -o $tmp/tally.data sleep 0.3; }
 
 helper as nice "$here/load" -b
