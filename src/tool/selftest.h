@@ -2,12 +2,12 @@
 /*
  * The checks of `tally doctor --self-test`.
  *
- * Those of events by name, of a group and of each CPU open the same event three times: perf's file,
- * tally's, and perf's again. They are enabled in this order, and disabled in the reverse one. So
- * tally's window lies in that of the outer file of perf, and that of the inner one lies in tally's:
- * a count that never falls lies between perf's two, whatever else the machine does. When a task is
- * switched, the PMU stops and starts all events at once, and task-clock has one time for all;
- * cpu-clock has not, and so it is not compared.
+ * The checks of events by name, of a group and of each CPU open the same event three times: perf's
+ * file, tally's, and perf's again. They are enabled in this order, and disabled in the reverse one.
+ * So tally's window lies in that of the outer file of perf, and that of the inner one lies in
+ * tally's: a count that never falls lies between perf's two, whatever else the machine does. When a
+ * task is switched, the PMU stops and starts all events at once, and task-clock has one time for
+ * all; cpu-clock has not, and so it is not compared.
  */
 #ifndef TALLY_TOOL_SELFTEST_H
 #define TALLY_TOOL_SELFTEST_H

@@ -423,7 +423,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		valid = false;
 		counts[i].value = TALLY_NOT_COUNTED;
 	}
-	/* Of the members that are on, some may have ended by themselves, by a limit or exec(). */
+	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->ratio_valid = valid && (!ended || ended == set->on);
 }

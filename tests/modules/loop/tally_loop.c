@@ -83,12 +83,12 @@ static void loop(unsigned long turns)
 	local_irq_restore(flags);
 }
 
-/* What an interrupt or another task changes. */
+/* An interrupt or another task changes one of these. */
 struct marks {
 	unsigned long interrupts;
 	unsigned long switches;
 #ifdef CONFIG_X86_64
-	/* Those of the local APIC, its timer among them. */
+	/* The kernel counts interrupts of the local APIC, such as its timer, here. */
 	u8 local[sizeof(irq_stat)];
 #endif
 };
