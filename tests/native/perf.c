@@ -351,48 +351,35 @@ void tally_registry_add(struct tally_event *ev)
 	native_made.ev = ev;
 }
 
-int tally_registry_name_folder(struct tally_folder_name *folder)
+int tally_registry_name_set(struct tally_entry *entry)
 {
 	return 0;
 }
 
-void tally_registry_list_folder(struct tally_folder_name *folder)
+void tally_registry_list_set(struct tally_entry *entry)
 {
-	native_made.ls = container_of(folder, struct tally_line_set, folder);
+	native_made.ls = container_of(entry, struct tally_line_set, entry);
 }
 
-void tally_registry_unname_folder(struct tally_folder_name *folder)
+void tally_registry_unname(struct tally_entry *entry)
 {
 }
 
-struct tally_folder_name *tally_registry_take_folder(const char *name)
+/* Sets are removed by tally_line_sets_release() alone. */
+struct tally_entry *tally_registry_take_line(const char *name, const char **why)
 {
 	struct tally_line_set *ls = native_made.ls;
 
 	native_made.ls = NULL;
-	return ls ? &ls->folder : NULL;
+	return ls ? &ls->entry : ERR_PTR(-ENOENT);
 }
 
-struct tally_folder_name *tally_registry_hold_folder(const char *name)
+struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 {
-	return NULL;
+	return ERR_PTR(-ENOENT);
 }
 
-void tally_registry_let_folder(struct tally_folder_name *folder)
-{
-}
-
-int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why)
-{
-	return -ENOENT;
-}
-
-int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why)
-{
-	return -ENOENT;
-}
-
-void tally_registry_let_line(struct tally_event *ev)
+void tally_registry_let_line(struct tally_entry *entry)
 {
 }
 

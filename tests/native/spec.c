@@ -138,7 +138,7 @@ static const char *set_differs(struct tally_line_set *a, struct tally_line_set *
 
 	if (tally_set_size(a->set) != tally_set_size(b->set))
 		return "number of members";
-	if (strcmp(a->folder.name, b->folder.name))
+	if (strcmp(a->name, b->name))
 		return "name of the set";
 	if (a->of_func != b->of_func)
 		return "function";
@@ -216,7 +216,7 @@ static void remake_set(struct run *r, struct tally_line_set *ls, const char *fro
 		field = set_differs(ls, native_made.ls);
 		if (field)
 			wrong(r, from, "spec '%s': another %s", spec.text, field);
-		tally_line_set_remove("");
+		tally_line_sets_release();
 	}
 }
 
@@ -238,7 +238,7 @@ static void try_line(struct run *r, const char *line)
 	if (ls) {
 		remake_set(r, ls, line);
 		native_made.ls = ls;
-		tally_line_set_remove("");
+		tally_line_sets_release();
 	} else {
 		remake(r, ev, line, false);
 		tally_event_destroy(ev);

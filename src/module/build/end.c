@@ -92,7 +92,7 @@ static void finish(struct tally_event *ev)
 	tally_output_free(ev->output);
 	if (ev->counter)
 		tally_counter_put(ev->counter);
-	tally_registry_unname(ev);
+	tally_registry_unname(&ev->entry);
 	kvfree(ev->shared);
 	kvfree(ev);
 }

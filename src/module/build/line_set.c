@@ -119,7 +119,7 @@ static int parse_member(struct making *m, char *member)
 static int name_set(struct making *m, const char *line)
 {
 	const struct tally_builder *b = m->builders;
-	char *name = m->set->folder.name;
+	char *name = m->set->name;
 	size_t len = strcspn(line, " \t");
 
 	if (!(b->given & TALLY_GIVEN_NAME) || b->given & TALLY_GIVEN_EVENT) {
@@ -130,7 +130,7 @@ static int name_set(struct making *m, const char *line)
 	} else {
 		strscpy(name, b->name, TALLY_NAME_LEN);
 	}
-	if (tally_registry_name_folder(&m->set->folder))
+	if (tally_registry_name_set(&m->set->entry))
 		return bad(m, -EEXIST, "the name is taken");
 	return 0;
 }
@@ -144,7 +144,7 @@ static int name_member(struct making *m, struct tally_builder *b, char *member)
 	strreplace(member, '/', ':');
 	for (len = strlen(member); len && member[len - 1] == ':'; len--)
 		member[len - 1] = '\0';
-	if (snprintf(b->name, sizeof(b->name), "%s/%s", m->set->folder.name, member) >=
+	if (snprintf(b->name, sizeof(b->name), "%s/%s", m->set->name, member) >=
 	    sizeof(b->name))
 		return bad(m, -ENAMETOOLONG, "the names of set and member are too long together");
 	b->given |= TALLY_GIVEN_NAME;
@@ -245,7 +245,8 @@ static int build(struct making *m)
 	return bad(m, PTR_ERR(set), "%s", m->builders[failed].why);
 }
 
-static void release(struct tally_line_set *ls)
+/* Removes a set that tally_registry_take_line() has returned. Process context. */
+void tally_line_set_release(struct tally_line_set *ls)
 {
 	const struct tally_folder_ops *folders = tally_folders();
 
@@ -255,7 +256,7 @@ static void release(struct tally_line_set *ls)
 	tally_set_release(ls->set);
 	if (folders)
 		folders->remove_set(ls);
-	tally_registry_unname_folder(&ls->folder);
+	tally_registry_unname(&ls->entry);
 	kfree(ls->what);
 	kfree(ls);
 }
@@ -266,12 +267,12 @@ static int make(struct making *m, const char *line)
 
 	if (!m->set || !m->text || !m->builders)
 		return bad(m, -ENOMEM, "out of memory");
-	INIT_LIST_HEAD(&m->set->folder.node);
+	m->set->entry.name = m->set->name;
 	err = parse(m, line) ?: build(m);
 	if (err)
-		tally_registry_unname_folder(&m->set->folder);
+		tally_registry_unname(&m->set->entry);
 	else
-		tally_registry_list_folder(&m->set->folder);
+		tally_registry_list_set(&m->set->entry);
 	return err;
 }
 
@@ -314,45 +315,12 @@ int tally_line_set_create(const char *line, char *why, size_t size)
 	return err;
 }
 
-/* Removes the set of this name; returns whether there is one. Process context. */
-bool tally_line_set_remove(const char *name)
-{
-	struct tally_folder_name *folder = tally_registry_take_folder(name);
-
-	if (folder)
-		release(container_of(folder, struct tally_line_set, folder));
-	return folder;
-}
-
-/**
- * tally_line_set_enable - enable or disable the set of this name
- * @name: the name
- * @on: enable it
- * @err: receives the result of tally_set_enable()
- *
- * Context: Process context, may sleep. Who removes the set waits meanwhile.
- * Return: whether there is such a set.
- */
-bool tally_line_set_enable(const char *name, bool on, int *err)
-{
-	struct tally_folder_name *folder = tally_registry_hold_folder(name);
-	struct tally_line_set *ls;
-
-	if (!folder)
-		return false;
-	ls = container_of(folder, struct tally_line_set, folder);
-	*err = 0;
-	if (on)
-		*err = tally_set_enable(ls->set);
-	else
-		tally_set_disable(ls->set);
-	tally_registry_let_folder(folder);
-	return true;
-}
-
 /* Removes all sets that lines made. */
 void tally_line_sets_release(void)
 {
-	while (tally_line_set_remove(NULL))
-		;
+	struct tally_entry *entry;
+	const char *why;
+
+	while (!IS_ERR(entry = tally_registry_take_line(NULL, &why)))
+		tally_line_set_release(container_of(entry, struct tally_line_set, entry));
 }

@@ -16,7 +16,8 @@ struct tally_set;
 
 /**
  * struct tally_line_set - a set that a line made
- * @folder: name of the set
+ * @entry: the set in the table of names
+ * @name: name of the set, and of its folder
  * @what: the part of the line that says what the members count, for kfree()
  * @set: the set; NULL while it is being built
  * @func: counts of a function; NULL for a set alone
@@ -25,7 +26,8 @@ struct tally_set;
  * @files: files in @dir that read the set
  */
 struct tally_line_set {
-	struct tally_folder_name folder;
+	struct tally_entry entry;
+	char name[TALLY_NAME_LEN];
 	char *what;
 	struct tally_set *set;
 	struct tally_func *func;
@@ -35,8 +37,7 @@ struct tally_line_set {
 };
 
 int tally_line_set_create(const char *line, char *why, size_t size);
-bool tally_line_set_enable(const char *name, bool on, int *err);
-bool tally_line_set_remove(const char *name);
+void tally_line_set_release(struct tally_line_set *ls);
 void tally_line_sets_release(void);
 
 #endif /* TALLY_LINE_SET_H */

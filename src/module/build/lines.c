@@ -63,28 +63,32 @@ int tally_line_create(const char *line, char *why, size_t size)
  */
 int tally_line_remove(const char *name, char *why, size_t size)
 {
-	const char *text = "";
-	LIST_HEAD(doomed);
-	int err = 0;
+	struct tally_entry *entry;
+	const char *text;
 
-	if (!tally_line_set_remove(name))
-		err = tally_registry_take_line(name, &doomed, &text);
-	tally_events_destroy(&doomed);
-	strscpy(why, text, size);
-	return err;
+	entry = tally_registry_take_line(name, &text);
+	strscpy(why, text ?: "", size);
+	if (IS_ERR(entry))
+		return PTR_ERR(entry);
+	if (entry->is_set)
+		tally_line_set_release(container_of(entry, struct tally_line_set, entry));
+	else
+		tally_event_destroy(container_of(entry, struct tally_event, entry));
+	return 0;
 }
 
-/* Enables or disables an event that is held, and lets it go. */
-static int enable(struct tally_event *ev, bool on)
+static int enable(struct tally_entry *entry, bool on)
 {
-	int err = 0;
+	struct tally_event *ev = container_of(entry, struct tally_event, entry);
+	struct tally_line_set *ls = container_of(entry, struct tally_line_set, entry);
 
 	if (on)
-		err = tally_event_enable(ev);
+		return entry->is_set ? tally_set_enable(ls->set) : tally_event_enable(ev);
+	if (entry->is_set)
+		tally_set_disable(ls->set);
 	else
 		tally_event_disable(ev);
-	tally_registry_let_line(ev);
-	return err;
+	return 0;
 }
 
 /**
@@ -100,20 +104,21 @@ static int enable(struct tally_event *ev, bool on)
  */
 int tally_line_enable(const char *name, bool on, char *why, size_t size)
 {
-	const char *text = "";
-	struct tally_event *ev;
+	struct tally_entry *entry;
+	const char *text;
 	int err;
 
-	if (!tally_line_set_enable(name, on, &err)) {
-		err = tally_registry_hold_line(name, &ev, &text);
-		if (!err)
-			err = enable(ev, on);
+	entry = tally_registry_hold_line(name, &text);
+	err = PTR_ERR_OR_ZERO(entry);
+	if (!err) {
+		err = enable(entry, on);
+		tally_registry_let_line(entry);
 	}
 	if (err == -ESRCH)
 		text = "the task has exited, or the cgroup is removed";
 	else if (err == -ENODATA)
 		text = "other events have the PMU: a pinned event has no room";
-	strscpy(why, text, size);
+	strscpy(why, text ?: "", size);
 	return err;
 }
 

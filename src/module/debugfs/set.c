@@ -186,7 +186,7 @@ int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root)
 	struct dentry *file;
 	size_t i, n = 0;
 
-	ls->dir = debugfs_create_dir(ls->folder.name, root);
+	ls->dir = debugfs_create_dir(ls->name, root);
 	if (IS_ERR(ls->dir))
 		return PTR_ERR(ls->dir);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {

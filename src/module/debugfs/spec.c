@@ -208,5 +208,5 @@ void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls, struct t
 {
 	seq_printf(m, "%s ", ls->what);
 	show_options(m, tally_set_event(set, 0));
-	seq_printf(m, "name=%s\n", ls->folder.name);
+	seq_printf(m, "name=%s\n", ls->name);
 }

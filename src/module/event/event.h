@@ -9,6 +9,7 @@
 #include "base/count.h"
 #include "counter/counter.h"
 #include "event/overflow.h"
+#include "event/registry.h"
 #include "base/pmu.h"
 
 struct dentry;
@@ -118,7 +119,7 @@ enum {
  * @node: link in a list of events that are being released
  * @user_node: link in tally_counter::users
  * @missed: hits that the counter's kernel probe had missed when the event was made
- * @name_node: link in the table of names
+ * @entry: the event in the table of names; listed while it is built and not being released
  * @id_node: link in the tree of ids
  * @id: number that no other event has while the module is loaded, and none of perf's
  * @attr: attributes that the event was built with, and its period
@@ -140,9 +141,6 @@ enum {
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
- * @listed: the event is built and not being released; guarded by the registry's lock
- * @busy: a line enables or disables the event, which is not released meanwhile; guarded by the
- *	registry's lock
  * @holders: how many use the event, which is not freed meanwhile; guarded by the registry's
  *	lock, see tally_registry_hold()
  * @name: name that is unique among existing events
@@ -178,15 +176,13 @@ struct tally_event {
 	struct list_head node;
 	struct list_head user_node;
 	u64 missed;
-	struct hlist_node name_node;
+	struct tally_entry entry;
 	struct rb_node id_node;
 	u64 id;
 	struct perf_event_attr attr;
 	char given[TALLY_EVENT_NAME_LEN];
 	u64 hz;
 	u32 max_rate;
-	bool listed;
-	bool busy;
 	unsigned int holders;
 	char name[TALLY_NAME_LEN];
 	struct tally_file *file;

@@ -20,19 +20,18 @@
 #include "event/registry.h"
 
 /*
- * This lock guards the events, their names, the folders, and listed and busy of both. Nothing
- * that waits for perf is done under it: a program can hold perf's locks of its own tasks for any
- * time. So it is never held while tally_counter::lock is taken: who works on an event that may
- * go holds the event, see tally_registry_hold().
+ * This lock guards the events, the entries of the table of names, and what is listed and busy.
+ * Nothing that waits for perf is done under it: a program can hold perf's locks of its own tasks
+ * for any time. So it is never held while tally_counter::lock is taken: who works on an event that
+ * may go holds the event, see tally_registry_hold().
  */
 static DEFINE_MUTEX(events_lock);
 /* By their ids. */
 static struct rb_root events = RB_ROOT;
 static DEFINE_HASHTABLE(names, 10);
-static LIST_HEAD(folders);
 static unsigned long nr_events;
 
-/* Counts how often an event or a folder stopped to be busy, and wakes who waits for that. */
+/* Counts how often an entry stopped to be busy, and wakes who waits for that. */
 static atomic_t changes;
 static DECLARE_WAIT_QUEUE_HEAD(waits);
 
@@ -48,29 +47,37 @@ static u32 name_key(const char *name)
 	return full_name_hash(NULL, name, strlen(name));
 }
 
-static struct tally_event *find_keyed(const char *name, u32 key)
+static struct tally_entry *find_keyed(const char *name, u32 key)
 {
-	struct tally_event *ev;
+	struct tally_entry *entry;
 
-	hash_for_each_possible(names, ev, name_node, key)
-		if (!strcmp(ev->name, name))
-			return ev;
+	hash_for_each_possible(names, entry, node, key)
+		if (!strcmp(entry->name, name))
+			return entry;
 	return NULL;
 }
 
-static struct tally_event *name_find(const char *name)
+static struct tally_entry *find(const char *name)
 {
+	lockdep_assert_held(&events_lock);
 	return find_keyed(name, name_key(name));
 }
 
-static struct tally_folder_name *find_folder(const char *name)
+/* Returns any set that is listed. */
+static struct tally_entry *find_set(void)
 {
-	struct tally_folder_name *folder;
+	struct tally_entry *entry;
+	int bucket;
 
-	list_for_each_entry(folder, &folders, node)
-		if (!strcmp(folder->name, name))
-			return folder;
+	hash_for_each(names, bucket, entry, node)
+		if (entry->is_set && entry->listed)
+			return entry;
 	return NULL;
+}
+
+static struct tally_event *event_of(struct tally_entry *entry)
+{
+	return container_of(entry, struct tally_event, entry);
 }
 
 /* Writes "file.NUMBER" in a tenth of snprintf()'s time: programs open many files. */
@@ -112,6 +119,7 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		given = false;
 	if (given)
 		strscpy(ev->name, b->name, sizeof(ev->name));
+	ev->entry.name = ev->name;
 	mutex_lock(&events_lock);
 	do {
 		ev->id = IDS_BEGIN + ++last_number;
@@ -120,140 +128,56 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 		else if (!given)
 			name_after(ev, last_number);
 		key = name_key(ev->name);
-		err = find_keyed(ev->name, key) || find_folder(ev->name) ? -EEXIST : 0;
+		err = find_keyed(ev->name, key) ? -EEXIST : 0;
 	} while (!given && err);
 	if (!err)
-		hash_add(names, &ev->name_node, key);
+		hash_add(names, &ev->entry.node, key);
 	mutex_unlock(&events_lock);
 	return err;
 }
 
-void tally_registry_unname(struct tally_event *ev)
+/* Takes a set or an event out of the table of names. */
+void tally_registry_unname(struct tally_entry *entry)
 {
 	mutex_lock(&events_lock);
-	hash_del(&ev->name_node);
+	hash_del(&entry->node);
 	mutex_unlock(&events_lock);
 }
 
 /**
- * tally_registry_name_folder - give a folder its name
- * @folder: the folder, with the name that it is to have
+ * tally_registry_name_set - give a set of a line its name
+ * @entry: entry of the set, with the name that it is to have
  *
  * Context: Process context, may sleep.
- * Return: 0; EEXIST if an event or a folder has the name.
+ * Return: 0; EEXIST if an event or a set has the name.
  */
-int tally_registry_name_folder(struct tally_folder_name *folder)
+int tally_registry_name_set(struct tally_entry *entry)
 {
-	int err = -EEXIST;
+	u32 key = name_key(entry->name);
+	int err = 0;
 
+	entry->is_set = true;
 	mutex_lock(&events_lock);
-	if (!name_find(folder->name) && !find_folder(folder->name)) {
-		folder->listed = false;
-		list_add_tail(&folder->node, &folders);
-		err = 0;
-	}
+	if (find_keyed(entry->name, key))
+		err = -EEXIST;
+	else
+		hash_add(names, &entry->node, key);
 	mutex_unlock(&events_lock);
 	return err;
 }
 
-/* From here on, tally_registry_take_folder() finds the folder. */
-void tally_registry_list_folder(struct tally_folder_name *folder)
+/* From here on, tally_registry_take_line() finds the set. */
+void tally_registry_list_set(struct tally_entry *entry)
 {
 	mutex_lock(&events_lock);
-	folder->listed = true;
+	entry->listed = true;
 	mutex_unlock(&events_lock);
-}
-
-/*
- * Waits until an event or a set of a line is not busy any more, after @seen was read from
- * changes. Returns 0, or an error if the caller is being killed.
- */
-static int wait_for_line(int seen)
-{
-	return wait_event_killable(waits, atomic_read(&changes) != seen);
 }
 
 static void tell(void)
 {
 	atomic_inc(&changes);
 	wake_up_all(&waits);
-}
-
-/* Finds a folder, and waits while its set is busy. Returns with events_lock held. */
-static struct tally_folder_name *wait_folder(const char *name)
-{
-	struct tally_folder_name *folder, *found;
-	int seen;
-
-	for (;;) {
-		seen = atomic_read(&changes);
-		found = NULL;
-		mutex_lock(&events_lock);
-		list_for_each_entry(folder, &folders, node)
-			if (folder->listed && (!name || !strcmp(folder->name, name)))
-				found = folder;
-		if (!found || !found->busy)
-			return found;
-		mutex_unlock(&events_lock);
-		if (wait_for_line(seen)) {
-			mutex_lock(&events_lock);
-			return NULL;
-		}
-	}
-}
-
-/**
- * tally_registry_take_folder - take a folder that is to be removed
- * @name: name of the folder; NULL for any
- *
- * The name stays taken until tally_registry_unname_folder().
- *
- * Context: Process context, may sleep.
- * Return: the folder, which nobody else takes; NULL if there is none, or the caller is being
- * killed.
- */
-struct tally_folder_name *tally_registry_take_folder(const char *name)
-{
-	struct tally_folder_name *folder = wait_folder(name);
-
-	if (folder)
-		folder->listed = false;
-	mutex_unlock(&events_lock);
-	return folder;
-}
-
-/**
- * tally_registry_hold_folder - keep a folder from being taken
- * @name: name of the folder
- *
- * tally_registry_let_folder() must follow.
- *
- * Context: Process context, may sleep.
- * Return: the folder; NULL if there is none, or the caller is being killed.
- */
-struct tally_folder_name *tally_registry_hold_folder(const char *name)
-{
-	struct tally_folder_name *folder = wait_folder(name);
-
-	if (folder)
-		folder->busy = true;
-	mutex_unlock(&events_lock);
-	return folder;
-}
-
-void tally_registry_let_folder(struct tally_folder_name *folder)
-{
-	mutex_lock(&events_lock);
-	folder->busy = false;
-	mutex_unlock(&events_lock);
-	tell();
-}
-
-void tally_registry_unname_folder(struct tally_folder_name *folder)
-{
-	mutex_lock(&events_lock);
-	list_del_init(&folder->node);
-	mutex_unlock(&events_lock);
 }
 
 static bool is_before(struct rb_node *node, const struct rb_node *of)
@@ -282,7 +206,7 @@ void tally_registry_add(struct tally_event *ev)
 {
 	mutex_lock(&events_lock);
 	rb_add(&ev->id_node, &events, is_before);
-	ev->listed = true;
+	ev->entry.listed = true;
 	nr_events++;
 	mutex_unlock(&events_lock);
 }
@@ -292,7 +216,7 @@ static void unlist(struct tally_event *ev)
 {
 	lockdep_assert_held(&events_lock);
 	rb_erase(&ev->id_node, &events);
-	ev->listed = false;
+	ev->entry.listed = false;
 	nr_events--;
 }
 
@@ -345,6 +269,13 @@ void tally_registry_wait(struct tally_event *ev)
 	wait_event(waits, !smp_load_acquire(&ev->holders)); /* of tally_registry_let() */
 }
 
+static struct tally_event *find_event(const char *name)
+{
+	struct tally_entry *entry = find(name);
+
+	return entry && !entry->is_set ? event_of(entry) : NULL;
+}
+
 /**
  * tally_registry_find - find an event, and call a function before it can be released
  * @id: id of the event; 0 to find it by @name
@@ -364,8 +295,11 @@ int tally_registry_find(u64 id, const char *name,
 	int err = -ENOENT;
 
 	mutex_lock(&events_lock);
-	found = id ? find_from(id) : name_find(name);
-	if (found && found->listed && (!id || found->id == id))
+	if (id)
+		found = find_from(id);
+	else
+		found = find_event(name);
+	if (found && found->entry.listed && (!id || found->id == id))
 		err = may(found);
 	if (!err)
 		what(found, data);
@@ -395,101 +329,97 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 	return next ? 0 : -ENOENT;
 }
 
-/* Returns the event of a line that has this name; else the error, EBUSY if it is busy. */
-static struct tally_event *find_line(const char *name, int *err, const char **why)
+/* Returns why a line may not take an event; NULL if it may. */
+static const char *not_of_line(const struct tally_event *ev)
 {
-	struct tally_event *ev = name_find(name);
-
-	lockdep_assert_held(&events_lock);
-	if (!ev || !ev->listed) {
-		*why = "no such event";
-		*err = -ENOENT;
-		return NULL;
-	}
-	*err = -EPERM;
-	if (strchr(name, '/'))
-		*why = "a member of a set, which is taken as a whole";
-	else if (ev->owner != THIS_MODULE)
-		*why = "another module's event";
-	else if (ev->of_file)
-		*why = "the event of an open file";
-	else
-		*err = ev->busy ? -EBUSY : 0;
-	return *err ? NULL : ev;
+	if (strchr(ev->name, '/'))
+		return "a member of a set, which is taken as a whole";
+	if (ev->owner != THIS_MODULE)
+		return "another module's event";
+	return ev->of_file ? "the event of an open file" : NULL;
 }
 
-/* The same, and waits while it is busy. Returns with events_lock held. */
-static struct tally_event *wait_line(const char *name, int *err, const char **why)
+/*
+ * Finds what a line made, by its name, and waits while it is busy. Any set has the name NULL.
+ * Returns with events_lock held.
+ */
+static struct tally_entry *wait_line(const char *name, const char **why)
 {
-	struct tally_event *ev;
+	struct tally_entry *entry;
 	int seen;
 
 	for (;;) {
 		seen = atomic_read(&changes);
 		mutex_lock(&events_lock);
-		ev = find_line(name, err, why);
-		if (*err != -EBUSY)
-			return ev;
+		entry = name ? find(name) : find_set();
+		if (!entry || !entry->listed) {
+			*why = "no such event";
+			return ERR_PTR(-ENOENT);
+		}
+		*why = entry->is_set ? NULL : not_of_line(event_of(entry));
+		if (*why)
+			return ERR_PTR(-EPERM);
+		if (!entry->busy)
+			return entry;
 		mutex_unlock(&events_lock);
-		if (!wait_for_line(seen))
+		if (!wait_event_killable(waits, atomic_read(&changes) != seen))
 			continue;
-		*err = -EINTR;
 		*why = "the caller is being killed";
 		mutex_lock(&events_lock);
-		return NULL;
+		return ERR_PTR(-EINTR);
 	}
 }
 
 /**
- * tally_registry_hold_line - keep an event that was made from a line from being removed
- * @name: name of the event
- * @found: receives the event, which tally_registry_let_line() must follow
+ * tally_registry_hold_line - keep an event or a set that a line made from being removed
+ * @name: name of the event or the set
  * @why: receives a sentence on failure
+ *
+ * tally_registry_let_line() must follow.
  *
  * Context: Process context, may sleep.
  * Return: as tally_registry_take_line().
  */
-int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why)
+struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 {
-	int err;
+	struct tally_entry *entry = wait_line(name, why);
 
-	*found = wait_line(name, &err, why);
-	if (*found)
-		(*found)->busy = true;
+	if (!IS_ERR(entry))
+		entry->busy = true;
 	mutex_unlock(&events_lock);
-	return err;
+	return entry;
 }
 
-void tally_registry_let_line(struct tally_event *ev)
+void tally_registry_let_line(struct tally_entry *entry)
 {
 	mutex_lock(&events_lock);
-	ev->busy = false;
+	entry->busy = false;
 	mutex_unlock(&events_lock);
 	tell();
 }
 
 /**
- * tally_registry_take_line - take an event that was made from a line off the list
- * @name: name of the event
- * @doomed: list that receives the event
+ * tally_registry_take_line - take an event or a set that a line made, which is to be removed
+ * @name: its name; NULL for any set
  * @why: receives a sentence on failure
  *
+ * The name stays taken until tally_registry_unname().
+ *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such event; EPERM if it is a member of a set, or belongs to
- * an open file, or to another module, which holds a pointer to it; EINTR.
+ * Return: the entry, which nobody else takes; or an ERR_PTR: ENOENT if there is no such event;
+ * EPERM if it is a member of a set, or belongs to an open file, or to another module, which holds a
+ * pointer to it; EINTR if the caller is being killed.
  */
-int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why)
+struct tally_entry *tally_registry_take_line(const char *name, const char **why)
 {
-	struct tally_event *ev;
-	int err;
+	struct tally_entry *entry = wait_line(name, why);
 
-	ev = wait_line(name, &err, why);
-	if (ev) {
-		unlist(ev);
-		list_add(&ev->node, doomed);
-	}
+	if (!IS_ERR(entry) && entry->is_set)
+		entry->listed = false;
+	else if (!IS_ERR(entry))
+		unlist(event_of(entry));
 	mutex_unlock(&events_lock);
-	return err;
+	return entry;
 }
 
 /* Moves the events that @owner has left behind from the list to @doomed. */

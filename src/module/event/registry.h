@@ -11,24 +11,26 @@ struct tally_builder;
 struct tally_event;
 
 /**
- * struct tally_folder_name - name of a folder that has events
- * @node: link in the list of these
- * @listed: the folder is complete, and can be taken by its name
- * @busy: the set is being enabled or disabled, and is not to be taken
- * @name: the name, which no event and no other folder has. Its events have names that begin
- *	with it and a slash.
+ * struct tally_entry - an event, or a set that a line made, in the table of names
+ * @node: link in the table
+ * @name: the name, which no other entry has. Members of a set have names that begin with that of
+ *	the set and a slash.
+ * @is_set: the entry is a part of a struct tally_line_set, and not of an event
+ * @listed: the event or the set is complete, and can be found by its name
+ * @busy: a line enables or disables it, and it is not removed meanwhile
  *
- * Guarded by the lock of the list.
+ * Guarded by the lock of the registry.
  */
-struct tally_folder_name {
-	struct list_head node;
+struct tally_entry {
+	struct hlist_node node;
+	const char *name;
+	bool is_set;
 	bool listed;
 	bool busy;
-	char name[TALLY_NAME_LEN];
 };
 
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
-void tally_registry_unname(struct tally_event *ev);
+void tally_registry_unname(struct tally_entry *entry);
 void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
 struct tally_event *tally_registry_hold(u64 id);
@@ -40,14 +42,10 @@ int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data);
 int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data), void *data);
-int tally_registry_name_folder(struct tally_folder_name *folder);
-void tally_registry_list_folder(struct tally_folder_name *folder);
-struct tally_folder_name *tally_registry_take_folder(const char *name);
-struct tally_folder_name *tally_registry_hold_folder(const char *name);
-void tally_registry_let_folder(struct tally_folder_name *folder);
-void tally_registry_unname_folder(struct tally_folder_name *folder);
-int tally_registry_hold_line(const char *name, struct tally_event **found, const char **why);
-void tally_registry_let_line(struct tally_event *ev);
-int tally_registry_take_line(const char *name, struct list_head *doomed, const char **why);
+int tally_registry_name_set(struct tally_entry *entry);
+void tally_registry_list_set(struct tally_entry *entry);
+struct tally_entry *tally_registry_hold_line(const char *name, const char **why);
+void tally_registry_let_line(struct tally_entry *entry);
+struct tally_entry *tally_registry_take_line(const char *name, const char **why);
 
 #endif /* TALLY_REGISTRY_H */
