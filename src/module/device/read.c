@@ -22,25 +22,9 @@
 #include "read/page.h"
 #include "read/read.h"
 #include "record/output.h"
+#include "record/read_format.h"
 
 /* ---- read ---- */
-
-static unsigned int values_of(u64 format, unsigned int nr)
-{
-	unsigned int entry = 1, head = 0;
-
-	if (format & PERF_FORMAT_ID)
-		entry++;
-	if (format & PERF_FORMAT_LOST)
-		entry++;
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		head++;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		head++;
-	if (format & PERF_FORMAT_GROUP)
-		return 1 + head + entry * nr;
-	return head + entry;
-}
 
 /* As in perf, an event that never counted reads as 0, with a time of 0. */
 static u64 value_of(const struct tally_count *count)
@@ -49,27 +33,9 @@ static u64 value_of(const struct tally_count *count)
 	       0 : count->value;
 }
 
-static u64 *put_id(u64 *v, u64 format, u64 id, u64 lost)
-{
-	if (format & PERF_FORMAT_ID)
-		*v++ = id;
-	if (format & PERF_FORMAT_LOST)
-		*v++ = lost;
-	return v;
-}
-
 static u64 lost_by(const struct tally_event *ev)
 {
 	return tally_output_lost(READ_ONCE(ev->output));
-}
-
-static u64 *put_times(u64 *v, u64 format, const struct tally_count *count)
-{
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		*v++ = count->enabled_ns;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		*v++ = count->running_ns;
-	return v;
 }
 
 static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
@@ -98,11 +64,11 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 	/* As in perf, an event in the error state reads as the end of the file. */
 	if (count.state == TALLY_STATE_ERROR)
 		return 0;
-	if (size < values_of(f->read_format, 1) * sizeof(*v))
+	if (size < tally_read_format_size(f->read_format, 1))
 		return -ENOSPC;
 	*v++ = count.value;
-	v = put_times(v, f->read_format, &count);
-	v = put_id(v, f->read_format, id, lost);
+	v = tally_read_format_times(v, f->read_format, count.enabled_ns, count.running_ns);
+	v = tally_read_format_id(v, f->read_format, id, lost);
 	size = (v - values) * sizeof(*v);
 	return copy_to_user(buf, values, size) ? -EFAULT : size;
 }
@@ -156,29 +122,28 @@ static void put_values(u64 *v, u64 format, const struct group_counts *g)
 	unsigned int i;
 
 	*v++ = g->nr;
-	v = put_times(v, format, &g->counts[0]);
+	v = tally_read_format_times(v, format, g->counts[0].enabled_ns, g->counts[0].running_ns);
 	for (i = 0; i < g->nr; i++) {
 		*v++ = value_of(&g->counts[i]);
-		v = put_id(v, format, g->ids[i], g->lost[i]);
+		v = tally_read_format_id(v, format, g->ids[i], g->lost[i]);
 	}
 }
 
 static ssize_t copy_group(u64 format, const struct group_counts *g,
 			  char __user *buf, size_t size)
 {
-	unsigned int nr = values_of(format, g->nr);
+	unsigned int bytes = tally_read_format_size(format, g->nr);
 	u64 few[3 + 3 * FEW], *values = few;
 	ssize_t ret;
 
-	if (size < nr * sizeof(u64))
+	if (size < bytes)
 		return -ENOSPC;
 	if (g->nr > FEW)
-		values = kvmalloc_array(nr, sizeof(u64), GFP_KERNEL);
+		values = kvmalloc(bytes, GFP_KERNEL);
 	if (!values)
 		return -ENOMEM;
 	put_values(values, format, g);
-	size = nr * sizeof(u64);
-	ret = copy_to_user(buf, values, size) ? -EFAULT : size;
+	ret = copy_to_user(buf, values, bytes) ? -EFAULT : bytes;
 	if (values != few)
 		kvfree(values);
 	return ret;
@@ -213,20 +178,19 @@ static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
  */
 static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *memory)
 {
-	u64 *v = memory, *values = memory + values_of(format, set->nr) - set->nr;
+	u64 *v = memory, *values;
 	struct tally_totals first;
 	unsigned int i;
 
+	values = memory + tally_read_format_size(format, set->nr) / sizeof(*v) - set->nr;
 	if (!tally_set_read_values(set, &first, values))
 		return 0;
 	*v++ = set->nr;
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		*v++ = first.enabled;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		*v++ = first.running;
+	v = tally_read_format_times(v, format, first.enabled, first.running);
 	for (i = 0; i < set->nr; i++) {
 		*v++ = values[i];
-		v = put_id(v, format, set->members[i]->id, lost_by(set->members[i]));
+		v = tally_read_format_id(v, format, set->members[i]->id,
+					 lost_by(set->members[i]));
 	}
 	return v - memory;
 }
@@ -239,8 +203,7 @@ static ssize_t read_group(struct tally_file *f, char __user *buf, size_t size)
 	ssize_t ret;
 
 	if (set->nr > FEW)
-		memory = kmalloc_array(values_of(f->read_format, set->nr), sizeof(*memory),
-				       GFP_KERNEL);
+		memory = kmalloc(tally_read_format_size(f->read_format, set->nr), GFP_KERNEL);
 	if (memory)
 		nr = read_simple_group(set, f->read_format, memory);
 	if (!nr) {

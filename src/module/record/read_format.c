@@ -9,7 +9,7 @@
  * if the context allows it; in an NMI that has interrupted perf itself, for example, their
  * counts are those of their last update.
  *
- * Ordering, beside local.c (I to K):
+ * Ordering:
  *
  * V. tally_output::set is stored, with release, after the event has become a member, and
  *    is load-acquired; it is cleared before the event leaves. tally_set::members is stored,
@@ -37,7 +37,7 @@
 /* ---- members ---- */
 
 /**
- * tally_read_format_size - the size of the counts in a sample
+ * tally_read_format_size - the size of the counts in a sample, or in an answer of read()
  * @format: perf_event_attr's read_format
  * @nr: number of events
  *
@@ -161,24 +161,6 @@ static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
 
 /* ---- the words ---- */
 
-static u64 *put_times(u64 *to, u64 format, const struct tally_totals *t)
-{
-	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		*to++ = t->enabled;
-	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		*to++ = t->running;
-	return to;
-}
-
-static u64 *put_id(u64 *to, u64 format, u64 id, u64 lost)
-{
-	if (format & PERF_FORMAT_ID)
-		*to++ = id;
-	if (format & PERF_FORMAT_LOST)
-		*to++ = lost;
-	return to;
-}
-
 /* As perf: with interrupts off, no member is taken off the PMU in between. */
 static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 			const struct tally_read_members *r)
@@ -194,8 +176,8 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 	for (i = 0; i < r->nr; i++) {
 		ev = r->members[i];
 		*to++ = ev == out->ev ? value : value_here(ev, cpu, irqs_off);
-		to = put_id(to, out->read_format, ev->id,
-			    tally_output_lost(READ_ONCE(ev->output)));
+		to = tally_read_format_id(to, out->read_format, ev->id,
+					  tally_output_lost(READ_ONCE(ev->output)));
 	}
 	local_irq_restore(flags);
 	return to;
@@ -220,10 +202,10 @@ u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
 	totals_here(out, event, &t);
 	if (format & PERF_FORMAT_GROUP) {
 		*to++ = r->nr;
-		to = put_times(to, format, &t);
+		to = tally_read_format_times(to, format, t.enabled, t.running);
 		return put_members(out, to, t.value, r);
 	}
 	*to++ = t.value;
-	to = put_times(to, format, &t);
-	return put_id(to, format, out->id, tally_output_lost(out));
+	to = tally_read_format_times(to, format, t.enabled, t.running);
+	return tally_read_format_id(to, format, out->id, tally_output_lost(out));
 }

@@ -21,6 +21,26 @@ struct tally_read_members {
 	struct tally_event *members[TALLY_SET_MOST];
 };
 
+/* Writes what an answer or a sample has of the times of an event; returns the end. */
+static inline u64 *tally_read_format_times(u64 *to, u64 format, u64 enabled, u64 running)
+{
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		*to++ = enabled;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		*to++ = running;
+	return to;
+}
+
+/* Writes what stands behind the value of an event; returns the end. */
+static inline u64 *tally_read_format_id(u64 *to, u64 format, u64 id, u64 lost)
+{
+	if (format & PERF_FORMAT_ID)
+		*to++ = id;
+	if (format & PERF_FORMAT_LOST)
+		*to++ = lost;
+	return to;
+}
+
 unsigned int tally_read_format_size(u64 format, unsigned int nr);
 void tally_read_format_find(const struct tally_output *out, struct tally_read_members *r);
 u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
