@@ -5,6 +5,7 @@
 #include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/overflow.h>
 #include "base/ptr.h"
 #include "compat.h"
@@ -70,43 +71,6 @@ const char *tally_state_name(enum tally_state state)
 }
 EXPORT_SYMBOL_TALLY(tally_state_name);
 
-/* A number of 128 bits, from the lowest word on. */
-struct wide {
-	u32 words[4];
-};
-
-static void wide_multiply(struct wide *w, u64 a, u64 b)
-{
-	u64 low = (u64)(u32)a * (u32)b;
-	u64 mid = (a >> 32) * (u32)b + (low >> 32);
-	u64 other = (u64)(u32)a * (b >> 32) + (u32)mid;
-	u64 high = (a >> 32) * (b >> 32) + (mid >> 32) + (other >> 32);
-
-	w->words[0] = low;
-	w->words[1] = other;
-	w->words[2] = high;
-	w->words[3] = high >> 32;
-}
-
-/* Divides by 10 and returns the remainder. */
-static unsigned int wide_divide(struct wide *w)
-{
-	u32 rest = 0;
-	int i;
-
-	for (i = 3; i >= 0; i--)
-		w->words[i] = div_u64_rem((u64)rest << 32 | w->words[i], 10, &rest);
-	return rest;
-}
-
-static void wide_increment(struct wide *w)
-{
-	unsigned int i;
-
-	for (i = 0; i < 4 && !++w->words[i]; i++)
-		;
-}
-
 /* Parses a decimal number, as "6.1e-5", into @mantissa times 10 to the power of @exponent. */
 static int parse_scale(const char *text, u64 *mantissa, int *exponent)
 {
@@ -135,6 +99,40 @@ static int parse_scale(const char *text, u64 *mantissa, int *exponent)
 	return *exponent < -99 || *exponent > 99 ? -EINVAL : 0;
 }
 
+/* The greatest power of 10 in 64 bits that leaves room for a factor of 10. */
+#define DIGITS_MOST	18
+
+/* Writes a count times @mantissa / 10^(@digits + 3). */
+static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_t size)
+{
+	u64 unit = 1, thousandths;
+	bool exact;
+	u32 digit;
+	int i;
+
+	for (; digits < 0; digits++)
+		if (check_mul_overflow(mantissa, 10ULL, &mantissa))
+			return -ERANGE;
+	for (i = 0; i < min(digits, DIGITS_MOST); i++)
+		unit *= 10;
+	/* The quotient of the second term fits: it is below the count. */
+	if (check_mul_overflow(value, div64_u64(mantissa, unit), &thousandths) ||
+	    check_add_overflow(thousandths, mul_u64_u64_div_u64(value, mantissa % unit, unit),
+			       &thousandths))
+		return -ERANGE;
+	exact = thousandths * unit == value * mantissa;
+	for (; digits > DIGITS_MOST; digits--) {
+		thousandths = div_u64_rem(thousandths, 10, &digit);
+		exact = exact && !digit;
+	}
+	if (exact && !(thousandths % 1000))
+		snprintf(buf, size, "%llu", div_u64(thousandths, 1000));
+	else
+		snprintf(buf, size, "%llu.%02llu", div_u64(thousandths + 5, 1000),
+			 div_u64(thousandths + 5, 10) % 100);
+	return 0;
+}
+
 /**
  * tally_count_decimal - write a count times a factor, as perf stat prints it
  * @value: the count
@@ -143,39 +141,27 @@ static int parse_scale(const char *text, u64 *mantissa, int *exponent)
  * @size: bytes of room in @buf; TALLY_DECIMAL_LEN is enough
  *
  * Context: Any context.
- * Return: 0; EINVAL for a factor that is no such number.
+ * Return: 0; EINVAL for a factor that is no such number; ERANGE for a product that is too large:
+ * 2^64 of a whole factor, 2^54 of another one.
  */
 int tally_count_decimal(u64 value, const char *scale, char *buf, size_t size)
 {
-	char digits[TALLY_DECIMAL_LEN];
-	unsigned int last = 0, cents;
-	char *at = digits + sizeof(digits);
-	bool whole = true;
-	struct wide w;
+	int exponent, err;
 	u64 mantissa;
-	int exponent;
 
-	if (parse_scale(scale, &mantissa, &exponent))
-		return -EINVAL;
-	wide_multiply(&w, value, mantissa);
-	for (; exponent < -2; exponent++) {
-		last = wide_divide(&w);
-		whole = whole && !last;
-	}
-	if (last >= 5)
-		wide_increment(&w);
-	cents = exponent <= -2 ? wide_divide(&w) : 0;
-	cents += exponent <= -1 ? 10 * wide_divide(&w) : 0;
-	*--at = '\0';
-	for (; exponent > 0 && (w.words[0] | w.words[1] | w.words[2] | w.words[3]); exponent--)
-		*--at = '0';
-	do {
-		*--at = '0' + wide_divide(&w);
-	} while (w.words[0] | w.words[1] | w.words[2] | w.words[3]);
-	if (whole && !cents)
-		snprintf(buf, size, "%s", at);
-	else
-		snprintf(buf, size, "%s.%02u", at, cents);
+	err = parse_scale(scale, &mantissa, &exponent);
+	if (err)
+		return err;
+	if (!value)
+		mantissa = 0;
+	if (exponent < 0)
+		return put_thousandths(value, mantissa, -exponent - 3, buf, size);
+	for (; exponent; exponent--)
+		if (check_mul_overflow(mantissa, 10ULL, &mantissa))
+			return -ERANGE;
+	if (check_mul_overflow(value, mantissa, &value))
+		return -ERANGE;
+	snprintf(buf, size, "%llu", value);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_count_decimal);

@@ -5,7 +5,7 @@
 #include <tally/tally.h>
 
 /* Room for the longest product: 20 digits, times 18 digits and an exponent of 99. */
-#define TALLY_DECIMAL_LEN 160
+#define TALLY_DECIMAL_LEN 24
 
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
 int tally_count_decimal(u64 value, const char *scale, char *buf, size_t size);
