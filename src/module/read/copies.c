@@ -7,7 +7,7 @@
  * the writer finds a whole copy, too. A writer that interrupts another one on its CPU writes
  * nothing: the counts of the other one are as new.
  *
- * Ordering, beside local.c (I to K) and window.c (L):
+ * Ordering:
  *
  * N. publish_page::number says which copy to read. A writer stores it with release after
  *    the copy is written. A write barrier follows, before the next write, which is to the
@@ -15,11 +15,11 @@
  *    copy, and reads the number again after a read barrier. If the number has changed,
  *    the reader begins again. A reader that has read anything of that next write sees
  *    the number that was stored before it.
- * O. A writer takes the page when it exchanges @writing for true, with a full barrier,
- *    and stores false with release. A timer or an overflow that finds the page taken
- *    writes nothing: the counts that are being written are as new. Other writers wait,
- *    and hold nothing that a timer needs. @taken of tally_shared, which is taken before
- *    the page, is the same.
+ *
+ * A writer takes the page when it exchanges @writing for true, with a full barrier, and stores false
+ * with release. A timer or an overflow that finds the page taken writes nothing: the counts that
+ * are being written are as new. Other writers wait, and hold nothing that a timer needs. @taken of
+ * tally_shared, which is taken before the page, is the same.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -87,12 +87,12 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	struct tally_count count;
 	int err;
 
-	err = tally_local_read(ev, cpu, true, p->mapped, now, &count);
+	err = tally_local_read(ev, cpu, true, p->mapping, now, &count);
 	if (err) {
 		store_old(new, i, old, TALLY_STATE_INACTIVE);
 		/* The tasks of a cgroup may always be away when the timer runs. */
-		if (p->mapped || ev->counter->target.css)
-			write_at_rest(ev, cpu & ev->slot_mask, p->mapped, old, new, i);
+		if (p->mapping || ev->counter->target.css)
+			write_at_rest(ev, cpu & ev->slot_mask, p->mapping, old, new, i);
 		return err;
 	}
 	store_count(new, i, &count);
@@ -178,13 +178,13 @@ static struct tally_shared *shared_of(const struct tally_publisher *p, unsigned 
 /* Locks the shared count for a moment. Returns false if another writer has it. */
 static bool lock_shared(struct tally_shared *shared)
 {
-	return !shared || !xchg(&shared->taken, true); /* O */
+	return !shared || !xchg(&shared->taken, true);
 }
 
 static void unlock_shared(struct tally_shared *shared)
 {
 	if (shared)
-		smp_store_release(&shared->taken, false); /* O */
+		smp_store_release(&shared->taken, false); /* lock_shared() */
 }
 
 /*
@@ -219,24 +219,25 @@ static void share(struct tally_shared *shared, const struct publish_copy *old,
 }
 
 /*
- * Publishes a slot of a publisher with a mapped page, from another CPU than the slot's,
- * or for a task that is not running. Nothing is published if all members are counting.
- * Called with interrupts disabled.
+ * Publishes a slot from another CPU than the slot's, or for a task that is not running. Nothing is
+ * published if all members are counting. Returns whether all members were read. Called with
+ * interrupts disabled.
  */
-void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
+bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 {
 	struct publish_page *page = p->pages[slot];
 	struct tally_shared *shared = shared_of(p, slot);
 	struct publish_copy *old, *new;
-	bool any = false;
+	bool any = false, all = true;
 	unsigned int i;
+	int err;
 
 	if (is_fresh(p, page))
-		return;
+		return true;
 	/* Another CPU takes both for a moment only, with interrupts disabled. */
 	while (!lock_shared(shared))
 		cpu_relax();
-	while (xchg(&page->writing, true)) /* O */
+	while (xchg(&page->writing, true))
 		cpu_relax();
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
@@ -247,15 +248,18 @@ void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
 		store_old(new, i, old, old->states[i]);
-		any |= !write_at_rest(p->members[i], slot, true, old, new, i);
+		err = write_at_rest(p->members[i], slot, p->mapping, old, new, i);
+		any |= !err;
+		all &= !err;
 	}
 	if (any) {
 		share(shared, old, new, true);
 		turn_over(p, page, slot);
 	}
 out:
-	smp_store_release(&page->writing, false); /* O */
+	smp_store_release(&page->writing, false); /* the next xchg() */
 	unlock_shared(shared);
+	return all;
 }
 
 /*
@@ -275,7 +279,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 
 	/* A task's page is written by its CPU or, while it is not running, by any CPU. */
 	if (c->target.task && c->target.task != current) {
-		if (p->mapped) {
+		if (p->mapping) {
 			tally_publish_at_rest(p, 0);
 			tally_publish_mapped(p);
 		}
@@ -283,7 +287,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	}
 	if (is_fresh(p, page) || !lock_shared(shared))
 		return;
-	if (xchg(&page->writing, true)) { /* O */
+	if (xchg(&page->writing, true)) {
 		unlock_shared(shared);
 		return;
 	}
@@ -304,30 +308,13 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	 * publisher begins with a count that was read: its first copy is the base.
 	 */
 	any |= !!c->target.css && !p->quiet;
-	if (all && (any || (p->mapped && (!p->quiet || page->number)))) {
+	if (all && (any || (p->mapping && (!p->quiet || page->number)))) {
 		share(shared, old, new, any);
 		turn_over(p, page, cpu & c->slot_mask);
 	}
 out:
-	smp_store_release(&page->writing, false); /* O */
+	smp_store_release(&page->writing, false); /* the next xchg() */
 	unlock_shared(shared);
-	if (p->mapped)
+	if (p->mapping)
 		tally_publish_mapped(p);
-}
-
-/* Publishes a slot of a CPU that is offline. The caller has taken the page. */
-void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
-			struct publish_page *page)
-{
-	struct publish_copy *new = &page->copies[~page->number & 1];
-	struct tally_count count;
-	unsigned int i;
-
-	for (i = 0; i < p->nr; i++) {
-		if (tally_event_read_slot(p->members[i], slot, false, &count))
-			return;
-		store_count(new, i, &count);
-	}
-	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
-	turn_over(p, page, slot);
 }

@@ -8,7 +8,7 @@
  * that updates the count, puts the event on the PMU, or takes it off. A read in that
  * place recognises this, and returns an error.
  *
- * Ordering, beside queue.c (A to D) and callback.c (E to H):
+ * Ordering:
  *
  * I. tally_view::event is stored with release after the rest of the view, and
  *    tally_event::local after all views. A read load-acquires one of both before it reads

@@ -3,7 +3,7 @@
  * A look at the members of a set: one interrupt on each CPU reads all members that are
  * counting there, at one moment of one clock.
  *
- * Ordering, beside local.c (I to K) and window.c (L):
+ * Ordering:
  *
  * Z. tally_slot_changes is incremented, with release, after a slot has changed, and is
  *    load-acquired before slots are found blank. So a reader that misses a change finds

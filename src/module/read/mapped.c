@@ -7,13 +7,11 @@
  * page, but not more often than twice in an interval if there are several slots. page.c does
  * the same at once when the events have changed. Programs read the page without a system call.
  *
- * Ordering, beside copies.c (N, O) and publish.c (P):
- *
- * Q. perf_event_mmap_page::lock is odd while the page is written. Write barriers separate
- *    the two writes of the lock from the writes of the counts. A reader in the kernel has
- *    read barriers, as programs have. There is one writer at a
- *    time, with interrupts disabled. A timer that finds another writer leaves the page to
- *    that one; page.c waits for it.
+ * Ordering: perf_event_mmap_page::lock is odd while tally_mapped_write() or tally_mapped_zero()
+ * writes the page. Write barriers separate the two writes of the lock from the writes of the counts.
+ * tally_mapped_read() has read barriers, as programs have. There is one writer at a time, with
+ * interrupts disabled. A timer that finds another writer leaves the page to that one; page.c waits
+ * for it.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -24,6 +22,7 @@
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "event/event.h"
+#include "read/page.h"
 #include "read/publisher.h"
 
 /* The values follow struct tally_page. Programs find them by its size. */
@@ -77,7 +76,8 @@ static void take_off(u64 *from, u64 what)
 /* Adds up all slots. The caller has set @writing. */
 void tally_mapped_add_up(struct tally_publisher *p)
 {
-	struct publish_copy *sum = &p->mapped->sum, *one = &p->mapped->one;
+	struct publish_copy *sum = &p->sums[0], *one = &p->sums[1];
+	struct tally_mapping *m = p->mapping;
 	const struct tally_totals *base;
 	unsigned int slot, i;
 
@@ -98,10 +98,10 @@ void tally_mapped_add_up(struct tally_publisher *p)
 	}
 	if (!sum->time_ns)
 		memset(sum->states, TALLY_STATE_INACTIVE, sizeof(sum->states));
-	if (p->mapped->attached) {
-		take_off(&sum->totals[0].value, p->mapped->base.value);
-		take_off(&sum->totals[0].enabled, p->mapped->base.enabled);
-		take_off(&sum->totals[0].running, p->mapped->base.running);
+	if (m->attached) {
+		take_off(&sum->totals[0].value, m->base.value);
+		take_off(&sum->totals[0].enabled, m->base.enabled);
+		take_off(&sum->totals[0].running, m->base.running);
 		return;
 	}
 	for (i = 0; i < p->nr; i++)
@@ -114,14 +114,13 @@ void tally_mapped_add_up(struct tally_publisher *p)
  */
 void tally_mapped_write(struct tally_publisher *p)
 {
-	struct publish_mapped *m = p->mapped;
-	struct perf_event_mmap_page *page = m->page;
+	struct perf_event_mmap_page *page = page_address(p->mapping->page);
 	struct page_counts *counts = counts_of(page);
-	const struct publish_copy *sum = &m->sum;
+	const struct publish_copy *sum = &p->sums[0];
 	unsigned int i;
 
 	WRITE_ONCE(page->lock, page->lock + 1);
-	smp_wmb(); /* Q */
+	smp_wmb(); /* tally_mapped_read() */
 	page->offset = sum->totals[0].value;
 	page->time_enabled = sum->totals[0].enabled;
 	page->time_running = sum->totals[0].running;
@@ -134,9 +133,9 @@ void tally_mapped_write(struct tally_publisher *p)
 		counts->values[i].id = p->members[i]->id;
 		counts->values[i].state = sum->states[i];
 	}
-	smp_wmb(); /* Q */
+	smp_wmb(); /* tally_mapped_read() */
 	WRITE_ONCE(page->lock, page->lock + 1);
-	WRITE_ONCE(m->written, ktime_get_mono_fast_ns());
+	WRITE_ONCE(p->mapping->written, ktime_get_mono_fast_ns());
 }
 
 /* Reads the first count of the page as a program does. */
@@ -148,13 +147,13 @@ void tally_mapped_read(struct perf_event_mmap_page *page, struct tally_count *co
 
 	do {
 		seq = READ_ONCE(page->lock);
-		smp_rmb(); /* Q */
+		smp_rmb(); /* tally_mapped_write() */
 		count->value = READ_ONCE(counts->values[0].value);
 		count->enabled_ns = READ_ONCE(counts->values[0].enabled_ns);
 		count->running_ns = READ_ONCE(counts->values[0].running_ns);
 		count->state = READ_ONCE(counts->values[0].state);
 		*time_ns = READ_ONCE(counts->head.time_ns);
-		smp_rmb(); /* Q */
+		smp_rmb(); /* tally_mapped_write() */
 	} while (seq & 1 || READ_ONCE(page->lock) != seq);
 }
 
@@ -163,10 +162,10 @@ void tally_mapped_zero(struct perf_event_mmap_page *page)
 {
 	local_irq_disable();
 	WRITE_ONCE(page->lock, page->lock + 1);
-	smp_wmb(); /* Q */
+	smp_wmb(); /* tally_mapped_read() */
 	page->offset = 0;
 	counts_of(page)->values[0].value = 0;
-	smp_wmb(); /* Q */
+	smp_wmb(); /* tally_mapped_read() */
 	WRITE_ONCE(page->lock, page->lock + 1);
 	local_irq_enable();
 }
@@ -175,14 +174,14 @@ void tally_mapped_zero(struct perf_event_mmap_page *page)
 static bool is_due(const struct tally_publisher *p)
 {
 	return p->nr_slots == 1 ||
-	       ktime_get_mono_fast_ns() - READ_ONCE(p->mapped->written) >=
+	       ktime_get_mono_fast_ns() - READ_ONCE(p->mapping->written) >=
 	       tally_publisher_interval(p) / 2;
 }
 
 /* Adds up and writes, unless another writer does. Called with interrupts disabled. */
 void tally_publish_mapped(struct tally_publisher *p)
 {
-	struct publish_mapped *m = p->mapped;
+	struct tally_mapping *m = p->mapping;
 
 	if (!is_due(p) || xchg(&m->writing, 1))
 		return;

@@ -4,6 +4,8 @@
  *
  * Counts are published in the page while a program has it mapped. mapped.c writes it.
  */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/irqflags.h>
@@ -23,18 +25,10 @@
 #include "read/publish.h"
 #include "read/publisher.h"
 
-/*
- * Guards the list of publishers with a mapped page, their members and their timers.
- * Taken inside the mmap lock of a program, so perf's locks must not be taken inside it:
- * perf copies to user memory, which may take the mmap lock, while it holds them.
- */
-static DEFINE_MUTEX(mapped_lock);
-static LIST_HEAD(mapped);
-
 /* Size of the memory for a mapped page in bytes, without one page for each CPU. */
 size_t tally_publisher_memory(void)
 {
-	return sizeof(struct publish_mapped) + TALLY_SET_MOST * sizeof(void *) +
+	return 2 * sizeof(struct publish_copy) + TALLY_SET_MOST * sizeof(void *) +
 	       sizeof(struct tally_publisher) +
 	       num_possible_cpus() * sizeof(struct publish_cpu);
 }
@@ -45,13 +39,13 @@ static void set_interval(struct tally_publisher *p)
 	unsigned int work = max(DIV_ROUND_UP(p->nr, 8),
 				DIV_ROUND_UP(p->nr * p->nr_slots, 64));
 
-	p->interval = max(p->asked, TALLY_PUBLISH_SHORTEST * work);
+	p->interval = max(p->mapping->interval, TALLY_PUBLISH_SHORTEST * work);
 	if (p->budget)
 		atomic_add(work - p->work, &p->budget->published);
 	p->work = work;
 }
 
-/* Called with mapped_lock. */
+/* Called with the publishers' lock. */
 static void stop_publisher(struct tally_publisher *p)
 {
 	list_del(&p->node);
@@ -60,22 +54,31 @@ static void stop_publisher(struct tally_publisher *p)
 		atomic_sub(p->work, &p->budget->published);
 }
 
+static void begin_write(struct tally_mapping *m)
+{
+	lockdep_assert_held(&tally_publishers_lock);
+	while (xchg(&m->writing, 1))
+		cpu_relax();
+}
+
+static void end_write(struct tally_mapping *m)
+{
+	/* Pairs with the exchange by the next writer. */
+	smp_store_release(&m->writing, 0);
+}
+
 /*
  * Publishes all counts and writes the page. This CPU reads the events that are not
  * counting; each other one is read by the CPU on which it counts, and for a quiet publisher
  * not at all if that is another CPU. @writing is set throughout, so no timer adds up a part
  * of this.
  */
-static void publish_now(struct tally_publisher *p, const struct tally_totals *base)
+static void publish_now(struct tally_publisher *p)
 {
-	struct publish_mapped *m = p->mapped;
+	struct tally_mapping *m = p->mapping;
 	unsigned int slot;
 
-	lockdep_assert_held(&mapped_lock);
-	while (xchg(&m->writing, 1))
-		cpu_relax();
-	if (base)
-		m->base = *base;
+	begin_write(m);
 	m->refreshed = ktime_get_mono_fast_ns();
 	local_irq_disable();
 	for (slot = 0; slot < p->nr_slots; slot++)
@@ -87,187 +90,113 @@ static void publish_now(struct tally_publisher *p, const struct tally_totals *ba
 	tally_mapped_add_up(p);
 	tally_mapped_write(p);
 	local_irq_enable();
-	/* Pairs with the exchange by the next writer. */
-	smp_store_release(&m->writing, 0);
+	end_write(m);
 }
 
-/**
- * publisher_refresh - write the current counts to a mapped page
- * @p: publisher from publisher_map(); NULL is ignored
- * @base: totals from before the program attached, or from before its last reset, which it
- *	does not see; NULL to keep those given before
- *
- * Context: Process context, may sleep.
- */
-static void publisher_refresh(struct tally_publisher *p,
-			      const struct tally_totals *base)
+/* Writes the current counts to the page, if that is published. */
+static void refresh(struct tally_mapping *m)
 {
-	if (!p)
+	lockdep_assert_held(&m->lock);
+	if (!m->publisher)
 		return;
-	mutex_lock(&mapped_lock);
-	publish_now(p, base);
-	mutex_unlock(&mapped_lock);
+	mutex_lock(&tally_publishers_lock);
+	publish_now(m->publisher);
+	mutex_unlock(&tally_publishers_lock);
 }
 
-/* Sets the value that the program sees to 0. Publishes nothing. */
-static void publisher_zero(struct tally_publisher *p)
+/* How often a slot at rest is published until no set begins or ends its window meanwhile. */
+#define TRIES	10
+
+/* Publishes the last counts of CPUs that are offline. Those of a task are on none. */
+static void publish_offline(struct tally_publisher *p)
 {
-	struct publish_mapped *m = p->mapped;
+	unsigned int slot, tries;
+	bool done;
+	int cpu;
 
-	mutex_lock(&mapped_lock);
-	while (xchg(&m->writing, 1))
-		cpu_relax();
-	local_irq_disable();
-	tally_mapped_add_up(p);
-	m->base.value += m->sum.totals[0].value;
-	m->sum.totals[0].value = 0;
-	tally_mapped_write(p);
-	local_irq_enable();
-	/* Pairs with the exchange by the next writer. */
-	smp_store_release(&m->writing, 0);
-	mutex_unlock(&mapped_lock);
+	if (p->members[0]->counter->target.task)
+		return;
+	for (slot = 0; slot < p->nr_slots; slot++) {
+		cpu = p->nr_slots > 1 ? slot : tally_publisher_cpu(p);
+		done = !p->pages[slot];
+		for (tries = TRIES; !done && tries && !cpu_online(cpu); tries--) {
+			local_irq_disable();
+			done = tally_publish_at_rest(p, slot);
+			local_irq_enable();
+			if (!done)
+				usleep_range(500, 1000);
+		}
+	}
 }
 
-/* Publishes again after CPUs came or went, in mapped pages and elsewhere. */
+/* Publishes again after CPUs came or went, in mapped pages and elsewhere. May sleep. */
 void tally_pages_repair(void)
 {
 	struct tally_publisher *p;
 
-	tally_publish_repair();
-	mutex_lock(&mapped_lock);
-	list_for_each_entry(p, &mapped, node) {
+	mutex_lock(&tally_publishers_lock);
+	list_for_each_entry(p, &tally_publishers, node) {
 		tally_publisher_start(p);
-		publish_now(p, NULL);
+		if (p->mapping) {
+			publish_now(p);
+		} else {
+			publish_offline(p);
+			tally_publish_counting(p);
+		}
 	}
-	mutex_unlock(&mapped_lock);
+	mutex_unlock(&tally_publishers_lock);
 }
 
-/**
- * publisher_map - publish in a page that a user program maps
- * @m: the mapping, with its page, which is zeroed or from an earlier publisher
- *
- * Many members lengthen the interval, and so do many pages of one user, unless the interval is
- * below the default, which takes CAP_PERFMON.
- *
- * The owners of the members may publish them by tally_publish() all the same.
- *
- * Context: Process context, may sleep.
- * Return: the publisher; NULL if there is no memory.
+/*
+ * Publishes in the page of a mapping, which is zeroed or from an earlier publisher. Many members
+ * lengthen the interval, and so do many pages of one user. The owners of the members may publish
+ * them by tally_publish() all the same. Returns 0 or ENOMEM.
  */
-static struct tally_publisher *publisher_map(const struct tally_mapping *m)
+static int start_publisher(struct tally_mapping *m)
 {
 	struct tally_publisher *p;
 
 	p = tally_publisher_new(m->members, m->nr, TALLY_SET_MOST, m->interval);
 	if (!p)
-		return NULL;
-	p->quiet = m->quiet;
-	p->mapped = kzalloc(sizeof(*p->mapped), GFP_KERNEL_ACCOUNT);
-	if (!p->mapped) {
+		return -ENOMEM;
+	p->sums = kcalloc(2, sizeof(*p->sums), GFP_KERNEL_ACCOUNT);
+	if (!p->sums) {
 		tally_publisher_free(p);
-		return NULL;
+		return -ENOMEM;
 	}
-	p->mapped->page = page_address(m->page);
-	if (m->attached) {
-		p->mapped->attached = true;
-		p->mapped->base = m->base;
-	}
-	tally_mapped_init(p->mapped->page);
-	if (m->interval >= TALLY_PUBLISH_DEFAULT)
-		p->budget = m->budget;
-	mutex_lock(&mapped_lock);
+	p->quiet = m->quiet;
+	p->mapping = m;
+	p->budget = m->budget;
+	tally_mapped_init(page_address(m->page));
+	mutex_lock(&tally_publishers_lock);
 	set_interval(p);
-	list_add(&p->node, &mapped);
+	list_add(&p->node, &tally_publishers);
 	tally_publisher_start(p);
-	publish_now(p, NULL);
-	mutex_unlock(&mapped_lock);
-	return p;
+	publish_now(p);
+	mutex_unlock(&tally_publishers_lock);
+	m->publisher = p;
+	return 0;
 }
 
-/**
- * publisher_change - publish other events in the same page
- * @p: publisher from publisher_map(); NULL is ignored
- * @members: the events, on the same target; they are not freed before the publisher
- * @nr: number of @members
- *
- * Context: Process context, may sleep.
- */
-static void publisher_change(struct tally_publisher *p,
-			     struct tally_event **members, unsigned int nr)
+/* Stops writing the page. */
+static void unpublish(struct tally_mapping *m)
 {
-	unsigned int slot;
+	struct tally_publisher *p = m->publisher;
 
 	if (!p)
 		return;
-	mutex_lock(&mapped_lock);
-	tally_publisher_stop(p);
-	/* The counts of the previous members go. */
-	for (slot = 0; slot < p->nr_slots; slot++)
-		if (p->pages[slot])
-			clear_page(p->pages[slot]);
-	memcpy(p->members, members, nr * sizeof(*members));
-	p->nr = nr;
-	set_interval(p);
-	tally_publisher_start(p);
-	publish_now(p, NULL);
-	mutex_unlock(&mapped_lock);
-}
-
-/**
- * publisher_last - write the last count to a mapped page
- * @p: publisher from publisher_map(), of one event; freed. NULL is ignored.
- * @count: last count that the program sees; NULL for a quiet publisher, which has it
- *
- * Context: Process context, may sleep.
- */
-static void publisher_last(struct tally_publisher *p,
-			   const struct tally_count *count)
-{
-	struct publish_mapped *m;
-
-	if (!p)
-		return;
-	m = p->mapped;
-	mutex_lock(&mapped_lock);
+	m->publisher = NULL;
+	mutex_lock(&tally_publishers_lock);
 	stop_publisher(p);
-	if (count) {
-		m->sum.totals[0].value = count->value;
-		m->sum.totals[0].enabled = count->enabled_ns;
-		m->sum.totals[0].running = count->running_ns;
-	} else {
-		/* No copy is too new. The event is counting nowhere. */
-		p->interval = 0;
-		publish_now(p, NULL);
-	}
-	m->sum.states[0] = TALLY_IS_RELEASED;
-	local_irq_disable();
-	tally_mapped_write(p);
-	local_irq_enable();
-	mutex_unlock(&mapped_lock);
-	tally_publisher_free(p);
-}
-
-/**
- * publisher_unmap - stop writing a mapped page
- * @p: publisher from publisher_map(); freed. NULL is ignored.
- *
- * Context: Process context, may sleep.
- */
-static void publisher_unmap(struct tally_publisher *p)
-{
-	if (!p)
-		return;
-	mutex_lock(&mapped_lock);
-	stop_publisher(p);
-	mutex_unlock(&mapped_lock);
+	mutex_unlock(&tally_publishers_lock);
 	tally_publisher_free(p);
 }
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget)
 {
 	mutex_init(&m->lock);
-	m->budget = budget;
 	m->interval = interval ?: TALLY_PUBLISH_DEFAULT;
+	m->budget = m->interval >= TALLY_PUBLISH_DEFAULT ? budget : NULL;
 }
 
 /* Frees the page. No program has it mapped, and none can map it any more. */
@@ -281,7 +210,7 @@ void tally_mapping_strip(struct tally_mapping *m)
 /* As tally_mapping_strip(), before the mapping's memory is freed. */
 void tally_mapping_end(struct tally_mapping *m)
 {
-	publisher_unmap(m->publisher);
+	unpublish(m);
 	tally_mapping_strip(m);
 	mutex_destroy(&m->lock);
 }
@@ -290,10 +219,8 @@ void tally_mapping_end(struct tally_mapping *m)
 static void stop_unmapped(struct tally_mapping *m)
 {
 	lockdep_assert_held(&m->lock);
-	if (m->maps || m->quiet)
-		return;
-	publisher_unmap(m->publisher);
-	m->publisher = NULL;
+	if (!m->maps && !m->quiet)
+		unpublish(m);
 }
 
 static void mapping_opened(struct vm_area_struct *vma)
@@ -336,36 +263,89 @@ static const struct vm_operations_struct mapping_ops = {
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 			unsigned int nr)
 {
+	struct tally_publisher *p = m->publisher;
+	unsigned int slot;
+
 	lockdep_assert_held(&m->lock);
 	m->members = members;
 	m->nr = nr;
-	publisher_change(m->publisher, members, nr);
+	if (!p)
+		return;
+	mutex_lock(&tally_publishers_lock);
+	tally_publisher_stop(p);
+	/* The counts of the previous members go. */
+	for (slot = 0; slot < p->nr_slots; slot++)
+		if (p->pages[slot])
+			clear_page(p->pages[slot]);
+	memcpy(p->members, members, nr * sizeof(*members));
+	p->nr = nr;
+	set_interval(p);
+	tally_publisher_start(p);
+	publish_now(p);
+	mutex_unlock(&tally_publishers_lock);
 }
 
-/* Sets the part of the only event's totals that the program does not see. */
+/*
+ * Sets the part of the only event's totals that the program does not see: that from before it
+ * attached, or from before its last reset.
+ */
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base)
 {
 	mutex_lock(&m->lock);
+	mutex_lock(&tally_publishers_lock);
+	begin_write(m);
 	m->attached = true;
 	m->base = *base;
-	publisher_refresh(m->publisher, base);
+	end_write(m);
+	if (m->publisher)
+		publish_now(m->publisher);
+	mutex_unlock(&tally_publishers_lock);
 	mutex_unlock(&m->lock);
 }
 
 void tally_mapping_refresh(struct tally_mapping *m)
 {
 	mutex_lock(&m->lock);
-	publisher_refresh(m->publisher, NULL);
+	refresh(m);
 	mutex_unlock(&m->lock);
 }
 
-/* The only event is being released. The page keeps its last count; see publisher_last(). */
+/* Writes the last count to the page, and publishes no more. */
+static void publish_last(struct tally_mapping *m, const struct tally_count *count)
+{
+	struct tally_publisher *p = m->publisher;
+	struct publish_copy *sum = p->sums;
+
+	mutex_lock(&tally_publishers_lock);
+	stop_publisher(p);
+	if (count) {
+		sum->totals[0].value = count->value;
+		sum->totals[0].enabled = count->enabled_ns;
+		sum->totals[0].running = count->running_ns;
+	} else {
+		/* No copy is too new. The event is counting nowhere. */
+		p->interval = 0;
+		publish_now(p);
+	}
+	sum->states[0] = TALLY_IS_RELEASED;
+	local_irq_disable();
+	tally_mapped_write(p);
+	local_irq_enable();
+	mutex_unlock(&tally_publishers_lock);
+	tally_publisher_free(p);
+	m->publisher = NULL;
+}
+
+/*
+ * The only event is being released. The page keeps its last count: @count, or if that is NULL, as
+ * for a quiet page, the one that is published.
+ */
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
 {
 	mutex_lock(&m->lock);
 	m->nr = 0;
-	publisher_last(m->publisher, count);
-	m->publisher = NULL;
+	if (m->publisher)
+		publish_last(m, count);
 	mutex_unlock(&m->lock);
 }
 
@@ -376,10 +356,7 @@ static int start(struct tally_mapping *m)
 		return 0;
 	if (!m->nr)
 		return -ENODEV;
-	if (m->members[0]->attr.inherit)
-		return -EINVAL;
-	m->publisher = publisher_map(m);
-	return m->publisher ? 0 : -ENOMEM;
+	return m->members[0]->attr.inherit ? -EINVAL : start_publisher(m);
 }
 
 static int start_page(struct tally_mapping *m)
@@ -424,18 +401,33 @@ int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
  */
 void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 *time_ns)
 {
-	struct tally_publisher *p;
-
 	memset(count, 0, sizeof(*count));
 	count->state = TALLY_IS_RELEASED;
 	*time_ns = 0;
 	mutex_lock(&m->lock);
-	p = m->publisher;
-	if (p && ktime_get_mono_fast_ns() - p->mapped->refreshed >= p->interval)
-		publisher_refresh(p, NULL);
+	if (m->publisher &&
+	    ktime_get_mono_fast_ns() - m->refreshed >= m->publisher->interval)
+		refresh(m);
 	if (m->page)
 		tally_mapped_read(page_address(m->page), count, time_ns);
 	mutex_unlock(&m->lock);
+}
+
+/* Makes the published value 0 that the program sees. Publishes nothing. */
+static void zero(struct tally_mapping *m)
+{
+	struct tally_publisher *p = m->publisher;
+
+	mutex_lock(&tally_publishers_lock);
+	begin_write(m);
+	local_irq_disable();
+	tally_mapped_add_up(p);
+	m->base.value += p->sums->totals[0].value;
+	p->sums->totals[0].value = 0;
+	tally_mapped_write(p);
+	local_irq_enable();
+	end_write(m);
+	mutex_unlock(&tally_publishers_lock);
 }
 
 /* The value of a quiet page begins again at 0, from what is published. */
@@ -443,7 +435,7 @@ void tally_mapping_reset(struct tally_mapping *m)
 {
 	mutex_lock(&m->lock);
 	if (m->publisher)
-		publisher_zero(m->publisher);
+		zero(m);
 	else if (m->page)
 		tally_mapped_zero(page_address(m->page));
 	mutex_unlock(&m->lock);

@@ -18,20 +18,24 @@ struct vm_area_struct;
 
 /**
  * struct tally_mapping - page with counts that programs map
- * @lock: lock of all members; taken inside tally_set::lock, tally_attachment::lock and
- *	the mmap lock of a program, so perf's functions are not called inside it
+ * @lock: lock of the members; taken inside tally_set::lock, tally_attachment::lock and the mmap
+ *	lock of a program, so perf's functions are not called inside it
  * @page: the page; NULL before the first mapping
  * @maps: number of mappings
  * @publisher: publisher that writes the page; NULL while the page is not mapped
  * @interval: time between two updates, in nanoseconds
- * @budget: account of the user whom the file is charged to; NULL for none. The page is not
- *	published when the charge is given back.
+ * @budget: account of the user whom the file is charged to; NULL for none, and for an interval
+ *	below the default, which takes CAP_PERFMON. The page is not published when the charge is
+ *	given back.
  * @members: events whose counts the page shows
  * @nr: number of @members; 0 when they are gone
- * @attached: the only event has another owner
+ * @attached: the only event has another owner, whose resets are ignored
  * @base: part of that event's totals that the program does not see
  * @quiet: no CPU is interrupted for the page. The only event is published from
  *	tally_mapping_publish() on, whether the page is mapped or not.
+ * @writing: 1 while a writer uses @page, @base and tally_publisher::sums
+ * @written: time of the last write in nanoseconds, by ktime_get_mono_fast_ns()
+ * @refreshed: time of the last publication by page.c, by the same clock
  */
 struct tally_mapping {
 	struct mutex lock; /* all of it */
@@ -43,8 +47,11 @@ struct tally_mapping {
 	struct tally_event **members;
 	unsigned int nr;
 	bool attached;
-	struct tally_totals base;
 	bool quiet;
+	u32 writing;
+	struct tally_totals base;
+	u64 written;
+	u64 refreshed;
 };
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget);

@@ -6,14 +6,11 @@
  * Timers on each CPU read the events that are counting there (timers.c), and so does an
  * overflow. Both write to a page of the CPU, or of the task (copies.c).
  *
- * Ordering, beside copies.c (N and O):
- *
- * P. A publisher is used by its timers, and through its members' pointers. The pointers
- *    are stored with release when the publisher is complete, and are followed by an
- *    address dependency. At the end the pointers are cleared, and then the timers are
- *    cancelled. A grace period later no overflow and no reader uses the publisher.
+ * A publisher is used by its timers, and through its members' pointers. tell_member() stores the
+ * pointers with release when the publisher is complete; tally_publish_overflow() and
+ * tally_published() follow them by an address dependency. At the end the pointers are cleared, and
+ * then the timers are cancelled. A grace period later no overflow and no reader uses the publisher.
  */
-#include <linux/cpu.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -34,9 +31,8 @@
 #define SHORTEST_NS	TALLY_PUBLISH_SHORTEST
 #define LONGEST_NS	TALLY_PUBLISH_LONGEST
 
-/* Guards @publishers, and writes of tally_event::publisher and ::unpublished. */
-static DEFINE_MUTEX(publishers_lock);
-static LIST_HEAD(publishers);
+DEFINE_MUTEX(tally_publishers_lock);
+LIST_HEAD(tally_publishers);
 
 /**
  * tally_publish_overflow - publish the counts of this CPU at an overflow
@@ -46,7 +42,7 @@ static LIST_HEAD(publishers);
  */
 void tally_publish_overflow(struct tally_event *ev)
 {
-	struct tally_publisher *p = READ_ONCE(ev->publisher); /* P */
+	struct tally_publisher *p = READ_ONCE(ev->publisher);
 	unsigned long flags;
 
 	if (!p)
@@ -55,55 +51,6 @@ void tally_publish_overflow(struct tally_event *ev)
 	local_irq_save(flags);
 	tally_publish_here(p, raw_smp_processor_id());
 	local_irq_restore(flags);
-}
-
-/* Whether the CPU has a page of its own. A task has one page for all CPUs. */
-static bool has_page(const struct tally_publisher *p, int cpu)
-{
-	return p->nr_slots > 1 ||
-	       (!p->members[0]->counter->target.task && tally_publisher_cpu(p) == cpu);
-}
-
-/*
- * Publishes the last counts of a CPU that is offline. If the CPU comes back meanwhile,
- * its timer finds the page taken.
- */
-static void publish_offline(struct tally_publisher *p, int cpu)
-{
-	unsigned int slot = cpu & p->members[0]->counter->slot_mask;
-	struct publish_page *page = p->pages[slot];
-	bool offline;
-
-	cpus_read_lock();
-	offline = !cpu_online(cpu);
-	if (offline)
-		WRITE_ONCE(page->writing, true);
-	cpus_read_unlock();
-	if (!offline)
-		return;
-	tally_publish_slot(p, slot, page);
-	smp_store_release(&page->writing, false); /* O */
-}
-
-/**
- * tally_publish_repair - publish again after CPUs came or went
- *
- * Context: Process context, may sleep; no lock of a counter is held.
- */
-void tally_publish_repair(void)
-{
-	struct tally_publisher *p;
-	int cpu;
-
-	mutex_lock(&publishers_lock);
-	list_for_each_entry(p, &publishers, node) {
-		for_each_possible_cpu(cpu)
-			if (has_page(p, cpu))
-				publish_offline(p, cpu);
-		tally_publisher_start(p);
-		tally_publish_counting(p);
-	}
-	mutex_unlock(&publishers_lock);
 }
 
 /**
@@ -120,7 +67,7 @@ void tally_publisher_free(struct tally_publisher *p)
 	for (i = 0; p->pages && i < p->nr_slots; i++)
 		free_page((unsigned long)p->pages[i]);
 	kvfree(p->pages);
-	kfree(p->mapped);
+	kfree(p->sums);
 	free_percpu(p->cpus);
 	kfree(p);
 }
@@ -136,7 +83,6 @@ struct tally_publisher *tally_publisher_new(struct tally_event **members,
 	if (!p)
 		return NULL;
 	p->interval = interval;
-	p->asked = interval;
 	p->nr = nr;
 	memcpy(p->members, members, nr * sizeof(*members));
 	p->nr_slots = members[0]->counter->nr_slots;
@@ -162,7 +108,7 @@ free:
 /* Sets the publisher of a member. Overflows use it only with TALLY_SPECIAL_PUBLISH. */
 static void tell_member(struct tally_event *ev, struct tally_publisher *p)
 {
-	smp_store_release(&ev->publisher, p); /* P */
+	smp_store_release(&ev->publisher, p); /* tally_published() */
 	if (ev->overflow)
 		tally_overflow_special(ev->overflow, p ? TALLY_SPECIAL_PUBLISH : 0,
 				       p ? 0 : TALLY_SPECIAL_PUBLISH);
@@ -193,7 +139,7 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	p = tally_publisher_new(members, nr, nr, interval);
 	if (!p)
 		return -ENOMEM;
-	mutex_lock(&publishers_lock);
+	mutex_lock(&tally_publishers_lock);
 	for (i = 0; i < nr; i++) {
 		if (members[i]->unpublished)
 			err = -ESRCH;
@@ -203,18 +149,18 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	if (!err) {
 		for (i = 0; i < nr; i++)
 			tell_member(members[i], p);
-		list_add(&p->node, &publishers);
+		list_add(&p->node, &tally_publishers);
 		tally_publisher_start(p);
 		tally_publish_counting(p);
 	}
-	mutex_unlock(&publishers_lock);
+	mutex_unlock(&tally_publishers_lock);
 	if (err)
 		tally_publisher_free(p);
 	return err;
 }
 
 /*
- * Called under publishers_lock. Returns the publisher of these members; NULL if they are
+ * Called under tally_publishers_lock. Returns the publisher of these members; NULL if they are
  * not published, or only together with others.
  */
 static struct tally_publisher *publisher_stop(struct tally_event **members,
@@ -248,11 +194,11 @@ struct tally_publisher *tally_publisher_end(struct tally_event **members,
 	struct tally_publisher *p;
 	unsigned int i;
 
-	mutex_lock(&publishers_lock);
+	mutex_lock(&tally_publishers_lock);
 	for (i = 0; i < nr; i++)
 		members[i]->unpublished = true;
 	p = publisher_stop(members, nr);
-	mutex_unlock(&publishers_lock);
+	mutex_unlock(&tally_publishers_lock);
 	return p;
 }
 
@@ -301,7 +247,7 @@ int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 		return -EINVAL;
 	/* The publisher is freed after a grace period, which waits for this. */
 	preempt_disable_notrace();
-	p = READ_ONCE(first->publisher); /* P */
+	p = READ_ONCE(first->publisher);
 	page = p ? p->pages[cpu & c->slot_mask] : NULL;
 	if (!p || p->nr != nr || !READ_ONCE(page->number)) {
 		err = -ENODATA;
@@ -327,9 +273,9 @@ int tally_publish(struct tally_event **members, unsigned int nr, u64 interval)
 
 	if (interval)
 		return publisher_start(members, nr, interval);
-	mutex_lock(&publishers_lock);
+	mutex_lock(&tally_publishers_lock);
 	p = publisher_stop(members, nr);
-	mutex_unlock(&publishers_lock);
+	mutex_unlock(&tally_publishers_lock);
 	if (p)
 		synchronize_rcu();
 	tally_publisher_free(p);

@@ -22,6 +22,5 @@ void tally_publisher_free(struct tally_publisher *p);
 void tally_publish_overflow(struct tally_event *ev);
 int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 		    struct tally_count *counts, u64 *age);
-void tally_publish_repair(void);
 
 #endif /* TALLY_PUBLISH_H */

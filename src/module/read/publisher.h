@@ -15,6 +15,8 @@
 #include "base/budget.h"
 #include "event/event.h"
 
+struct tally_mapping;
+
 /**
  * struct publish_copy - counts at one moment
  * @time_ns: time of that moment in nanoseconds, by ktime_get_mono_fast_ns()
@@ -64,9 +66,8 @@ struct publish_cpu {
 
 /**
  * struct tally_publisher - publisher of an event or a set
- * @node: link in the list of publishers, or of those with a mapped page
+ * @node: link in the list of publishers
  * @interval: least interval of the timers, and least age of a quiet copy, in nanoseconds
- * @asked: interval that was asked for, in nanoseconds
  * @work: work of publishing once: 1 for up to eight members
  * @budget: account of the user whose pages share a rate; NULL for none
  * @quiet: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
@@ -77,14 +78,14 @@ struct publish_cpu {
  * @start: work that starts the deferrable timers
  * @cpus: timers on each CPU
  * @pages: page for each slot
- * @mapped: page with the sums, for user programs; NULL if there is none
+ * @mapping: page with the sums, for user programs; NULL if there is none
+ * @sums: memory for the sum of all slots, and for a copy of one slot, with @mapping
  * @nr: number of members
  * @members: the events, which are not freed before the publisher
  */
 struct tally_publisher {
 	struct list_head node;
 	u64 interval;
-	u64 asked;
 	unsigned int work;
 	struct tally_budget *budget;
 	bool quiet;
@@ -93,31 +94,10 @@ struct tally_publisher {
 	struct work_struct start;
 	struct publish_cpu __percpu *cpus;
 	struct publish_page **pages;
-	struct publish_mapped *mapped;
+	struct tally_mapping *mapping;
+	struct publish_copy *sums;
 	unsigned int nr;
 	struct tally_event *members[];
-};
-
-/**
- * struct publish_mapped - page that user programs map
- * @page: the page
- * @base: part of the only member's totals that the program does not see, with @attached
- * @attached: the only member has another owner, whose resets are ignored
- * @writing: 1 while a writer uses @page, @sum and @one
- * @written: time of the last write in nanoseconds, by ktime_get_mono_fast_ns()
- * @refreshed: time of the last publication by page.c, by the same clock
- * @sum: sum of all slots
- * @one: copy of one slot, for @sum
- */
-struct publish_mapped {
-	struct perf_event_mmap_page *page;
-	struct tally_totals base;
-	bool attached;
-	u32 writing;
-	u64 written;
-	u64 refreshed;
-	struct publish_copy sum;
-	struct publish_copy one;
 };
 
 /**
@@ -178,6 +158,15 @@ static inline void tally_publish_store(struct publish_copy *new, unsigned int i,
 	WRITE_ONCE(new->states[i], state);
 }
 
+/*
+ * Guards the list of publishers, their members and their timers, and writes of
+ * tally_event::publisher and ::unpublished. Taken inside the mmap lock of a program, so perf's locks
+ * must not be taken inside it: perf copies to user memory, which may take the mmap lock, while it
+ * holds them.
+ */
+extern struct mutex tally_publishers_lock;
+extern struct list_head tally_publishers;
+
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
@@ -188,9 +177,7 @@ void tally_publisher_stop(struct tally_publisher *p);
 int tally_publisher_cpu(const struct tally_publisher *p);
 void tally_publish_counting(struct tally_publisher *p);
 void tally_publish_here(struct tally_publisher *p, int cpu);
-void tally_publish_at_rest(struct tally_publisher *p, unsigned int slot);
-void tally_publish_slot(struct tally_publisher *p, unsigned int slot,
-			struct publish_page *page);
+bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot);
 void tally_publish_mapped(struct tally_publisher *p);
 void tally_mapped_add_up(struct tally_publisher *p);
 void tally_mapped_write(struct tally_publisher *p);

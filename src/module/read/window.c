@@ -6,7 +6,7 @@
  * is enabled, disabled or reset, the windows of its members begin or end at that moment.
  * perf's times show whether all members were on the PMU for the whole window.
  *
- * Ordering, beside local.c (I to K):
+ * Ordering:
  *
  * L. tally_set::open is stored with release after the members have begun.
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
