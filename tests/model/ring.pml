@@ -27,9 +27,9 @@
  * found.
  *
  * The memory of this model is sequentially consistent. So the model presumes the barriers
- * with letters in src/module/record/ring.c: R and S between the writer and the reader, T
- * (a CPU sees its own accesses in order) and U (the lock of the wait queue). BAD_POLL is
- * U in the wrong order. The model does not find any other missing barrier.
+ * that src/module/record/ring.c describes: R and S between the writer and the reader, those
+ * of writers (a CPU sees its own accesses in order) and U (the lock of the wait queue).
+ * BAD_POLL is U in the wrong order. The model does not find any other missing barrier.
  */
 
 #ifndef N

@@ -22,12 +22,12 @@
  *
  * Ordering:
  *
- * M. tally_kick() is called after the reason for the work was written, and then reads
- *    @held. The brake clears KICK_WAITS before it queues the work. So a work that runs
- *    after the brake sees the reasons of all calls that found KICK_WAITS set.
- * W. tally_kick() puts a work on the list of a brake before it reads again whether the
- *    brake holds works, and the brake stops that before it empties the list: a work that
- *    comes while the brake ends is queued by one of both.
+ * - tally_kick() is called after the reason for the work was written, and then reads @held.
+ *   let_go() clears KICK_WAITS before it queues the work. So a work that runs after the brake sees
+ *   the reasons of all calls that found KICK_WAITS set.
+ * - tally_kick() puts a work on the list of a brake before it reads again whether the brake holds
+ *   works, and brake_ended() stops that before it empties the list: a work that comes while the
+ *   brake ends is queued by one of both.
  *
  * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it, and
  * whoever takes it off the list clears KICK_LISTED last.
@@ -102,7 +102,7 @@ static void let_go(struct brake *b, bool now)
 	list = llist_del_all(&b->held);
 	llist_for_each_entry_safe(kick, next, list, node) {
 		WRITE_ONCE(kick->held, KICK_LISTED);
-		smp_mb(); /* M */
+		smp_mb(); /* tally_kick() writes the reason before */
 		if (now)
 			kick->run(kick);
 		else
@@ -123,7 +123,7 @@ static enum hrtimer_restart brake_ended(struct hrtimer *timer)
 		b->ran = 0;
 	}
 	WRITE_ONCE(b->on, false);
-	smp_mb(); /* W */
+	smp_mb(); /* tally_kick() lists a work before it reads @on */
 	let_go(b, false);
 	return HRTIMER_NORESTART;
 }
@@ -138,7 +138,7 @@ void tally_kick(struct tally_kick *kick)
 {
 	struct brake *b = brake_of(kick);
 
-	smp_mb(); /* M */
+	smp_mb(); /* let_go() clears @held before it queues the work */
 	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
 		return;
 	if (likely(!holds(b)) ||
@@ -147,7 +147,7 @@ void tally_kick(struct tally_kick *kick)
 		return;
 	}
 	llist_add(&kick->node, &b->held);
-	smp_mb(); /* W */
+	smp_mb(); /* brake_ended() clears @on before it reads the list */
 	if (unlikely(!holds(b)))
 		let_go(b, false);
 }

@@ -23,15 +23,13 @@
  *
  * Ordering:
  *
- * A. A writer fills a place and then stores @head with release. The first stage loads
- *    @head with acquire and then reads the place.
- * B. The first stage reads a place and then stores its @done with release. The second
- *    stage loads that with acquire and then reads the place. A orders this after the
- *    writer.
- * C. The last stage reads a place and then stores its @done with release. A writer loads
- *    that with acquire and then fills the place again.
- * D. Writers are on one CPU, and one that interrupts another has ended when the other
- *    goes on: compiler barriers are enough between them.
+ * - leave() stores @head with release when places are filled. tally_queue_peek() of the first
+ *   stage load-acquires it before it returns a place.
+ * - tally_queue_pop() stores @done of its stage with release when a place was read. Of the first
+ *   stage, tally_queue_peek() of the second one load-acquires it, and so sees what the writer
+ *   filled in. Of the last stage, tally_queue_reserve() does, before the place is filled again.
+ * - Writers are on one CPU, and one that interrupts another has ended when the other goes on.
+ *   Compiler barriers are enough between them: those of tally_queue_reserve() and leave().
  */
 #include <linux/atomic.h>
 #include <linux/log2.h>
@@ -102,20 +100,20 @@ static void leave(struct tally_queue *q)
 	unsigned int head;
 
 	if (nest > 1) {
-		barrier(); /* D */
+		barrier(); /* the place is filled */
 		WRITE_ONCE(q->nest, nest - 1);
 		return;
 	}
 	for (;;) {
 		head = READ_ONCE(q->reserved);
-		smp_store_release(&q->head, head); /* A */
-		barrier(); /* D */
+		smp_store_release(&q->head, head); /* tally_queue_peek() */
+		barrier(); /* writers publish before they leave */
 		WRITE_ONCE(q->nest, 0);
-		barrier(); /* D: a writer that comes now publishes for itself */
+		barrier(); /* a writer that comes now publishes for itself */
 		if (READ_ONCE(q->reserved) == head)
 			return;
 		WRITE_ONCE(q->nest, 1);
-		barrier(); /* D */
+		barrier(); /* a writer that comes now leaves publishing to this one */
 	}
 }
 
@@ -133,11 +131,11 @@ struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 	unsigned int pos, old;
 
 	WRITE_ONCE(q->nest, q->nest + 1);
-	barrier(); /* D */
+	barrier(); /* a writer that comes now leaves publishing to this one */
 	old = READ_ONCE(q->reserved);
 	do {
 		pos = old;
-		if (pos - smp_load_acquire(&q->done[q->last]) > q->mask) { /* C */
+		if (pos - smp_load_acquire(&q->done[q->last]) > q->mask) { /* tally_queue_pop() */
 			local_inc(&q->missed);
 			local_inc(&q->untold);
 			leave(q);
@@ -176,9 +174,9 @@ const struct tally_sample *tally_queue_peek(const struct tally_queue *q,
 	unsigned int end;
 
 	if (stage == q->first)
-		end = smp_load_acquire(&q->head); /* A */
+		end = smp_load_acquire(&q->head); /* leave() */
 	else
-		end = smp_load_acquire(&q->done[q->first]); /* B */
+		end = smp_load_acquire(&q->done[q->first]); /* tally_queue_pop() */
 	return pos == end ? NULL : &q->samples[pos & q->mask];
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_peek);
@@ -192,6 +190,6 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_peek);
  */
 void tally_queue_pop(struct tally_queue *q, enum tally_stage stage)
 {
-	smp_store_release(&q->done[stage], q->done[stage] + 1); /* B, C */
+	smp_store_release(&q->done[stage], q->done[stage] + 1); /* peek, reserve */
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_pop);

@@ -14,19 +14,18 @@
  * listens to the tracepoint tally:overflow. The callback decides by tally_overflow::special
  * of the event and @gate of the CPU.
  *
- * Ordering, beside queue.c (A to D):
+ * Ordering:
  *
  * E. The writer of a flag of tally_overflow::special first writes what the flag refers
  *    to, then stores the flag with release. overflowed() load-acquires the flags. The
  *    other two ways use nothing that is written after the event was built: they need no
  *    order.
- * F. @busy and the members that it guards are used on one CPU only: compiler barriers
- *    order them.
- * G. A sample is committed before its work is kicked. M in base/kick.c orders both before
- *    the work runs, also if the brake of base/kick.c delays the work.
- * H. The callback sets @paused before it calls tally_overflow_kick(), which orders that
- *    before the control work, where @paused is read. @resume clears @paused and needs no
- *    order: an overflow that still sees @paused is only counted.
+ *
+ * @busy and the members that it guards are used on one CPU only: compiler barriers order them.
+ * enqueue() commits a sample before it kicks the work, and tally_kick() orders both before the work
+ * runs. look() sets @paused before it calls tally_overflow_kick(), which orders that before the
+ * control work, where @paused is read. @resume clears @paused and needs no order: an overflow that
+ * still sees @paused is only counted.
  */
 #include <linux/hardirq.h>
 #include <linux/percpu.h>
@@ -143,7 +142,7 @@ static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 	oc->in_window += of->reload;
 	if (oc->in_window < of->batch)
 		return;
-	WRITE_ONCE(oc->paused, 1); /* H */
+	WRITE_ONCE(oc->paused, 1);
 	local_inc(&oc->throttled);
 	tally_overflow_kick(of);
 }
@@ -195,7 +194,7 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 	s->sequence = oc->sample.sequence;
 	s->missed = local_read(&q->untold) ? local_xchg(&q->untold, 0) : 0;
 	tally_queue_commit(q);
-	tally_kick(&oc->announce); /* G */
+	tally_kick(&oc->announce);
 }
 
 /*
@@ -275,7 +274,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 	}
 
 	WRITE_ONCE(oc->busy, 1);
-	barrier(); /* F */
+	barrier(); /* an overflow that interrupts this sees @busy */
 	oc->sample.sequence++;
 	/* Before the handler: overflows that interrupt it are queued behind this one. */
 	if (special & TALLY_SPECIAL_DEFER)
@@ -288,7 +287,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
 	if (special & TALLY_SPECIAL_PUBLISH)
 		tally_publish_overflow(of->ev);
-	barrier(); /* F */
+	barrier(); /* as above */
 	WRITE_ONCE(oc->busy, 0);
 }
 
@@ -304,13 +303,13 @@ static noinline void recorded(struct perf_event *event, struct perf_sample_data 
 	/* Before @busy is set: overflows that interrupt this write their records, too. */
 	tally_record_sample(of->output, event, data, regs);
 	WRITE_ONCE(oc->busy, 1);
-	barrier(); /* F */
+	barrier(); /* an overflow that interrupts this sees @busy */
 	oc->sample.sequence++;
 	if (unlikely(!--oc->look_in))
 		look_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
-	barrier(); /* F */
+	barrier(); /* as above */
 	WRITE_ONCE(oc->busy, 0);
 }
 
@@ -346,13 +345,13 @@ void tally_overflow_callback(struct perf_event *event, struct perf_sample_data *
 		return;
 	}
 	WRITE_ONCE(oc->busy, 1);
-	barrier(); /* F */
+	barrier(); /* an overflow that interrupts this sees @busy */
 	oc->sample.sequence++;
 	fill(&oc->sample, data, regs);
 	if (unlikely(!--oc->look_in))
 		look_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
-	barrier(); /* F */
+	barrier(); /* as above */
 	WRITE_ONCE(oc->busy, 0);
 }

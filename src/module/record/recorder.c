@@ -10,15 +10,12 @@
  * interrupted a writer; so it sets @paused and waits for nothing. The reader waits for a
  * grace period instead: then all writers that have not seen @paused are through.
  *
- * Ordering, beside ring.c (R to U):
- *
- * X. tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
- *    again, and starts over if it was cleared. tally_event_resume() clears @frozen, then
- *    @paused of each ring, then reads @frozen again, and sets @paused if it was set. Full
- *    barriers stand in between: when both are through, the rings are paused if the
- *    recorder is frozen, and only then. A reader that sees @frozen sets @paused once
- *    more, because the freezing context may not have come to it yet. Writers have
- *    preemption off, and are gone a grace period later.
+ * Ordering: tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
+ * again, and starts over if it was cleared. tally_event_resume() clears @frozen, then @paused of
+ * each ring, then reads @frozen again, and sets @paused if it was set. Full barriers stand in
+ * between: when both are through, the rings are paused if the recorder is frozen, and only then. A
+ * reader that sees @frozen sets @paused once more, because the freezing context may not have come to
+ * it yet. Writers have preemption off, and are gone a grace period later.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -195,9 +192,9 @@ static void freeze(struct tally_recorder *rec)
 	rcu_read_lock();
 	do {
 		WRITE_ONCE(rec->frozen, true);
-		smp_mb(); /* X */
+		smp_mb(); /* tally_event_resume() */
 		pause(rec, true);
-		smp_mb(); /* X */
+		smp_mb(); /* tally_event_resume() */
 		/* tally_event_resume() came in between: this call is later. */
 	} while (!READ_ONCE(rec->frozen));
 	rcu_read_unlock();
@@ -246,7 +243,7 @@ static void settle(struct tally_recorder *rec)
 	lockdep_assert_held(&rec->lock);
 	if (rec->settled)
 		return;
-	pause(rec, true); /* X */
+	pause(rec, true);
 	synchronize_rcu();
 	rec->settled = true;
 }
@@ -281,9 +278,9 @@ static void resume(struct tally_recorder *rec)
 {
 	rec->settled = false;
 	WRITE_ONCE(rec->frozen, false);
-	smp_mb(); /* X */
+	smp_mb(); /* tally_event_snapshot() */
 	pause(rec, false);
-	smp_mb(); /* X */
+	smp_mb(); /* tally_event_snapshot() */
 	if (READ_ONCE(rec->frozen))
 		pause(rec, true);
 }

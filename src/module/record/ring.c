@@ -38,10 +38,11 @@
  *    the bytes and writing data_tail.
  * S. A writer writes the bytes before it stores data_head, with a store-release that
  *    pairs with the reader's load-acquire of data_head.
- * T. Writers of a ring are on one CPU: compiler barriers order them. When the task of a
- *    ring moves to another CPU, the scheduler orders the writers before and after.
  * U. A writer publishes the head before it sets @told and wakes the reader. The reader
  *    is in the wait queue before it clears @told. The queue's lock orders both.
+ *
+ * Writers of a ring are on one CPU: compiler barriers order them. When the task of a ring moves to
+ * another CPU, the scheduler orders the writers before and after.
  */
 #include <linux/gfp.h>
 #include <linux/minmax.h>

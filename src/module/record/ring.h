@@ -188,7 +188,7 @@ static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r
 	unsigned long head, end;
 
 	WRITE_ONCE(r->nest, nest + 1); /* [enter] */
-	barrier(); /* T */
+	barrier(); /* a writer that comes now leaves publishing to this one */
 	if (unlikely(local_read(&r->lost) || READ_ONCE(r->paused)))
 		goto rest;
 	head = local_read(&r->head);
@@ -209,13 +209,13 @@ static __always_inline unsigned long tally_ring_publish(struct tally_ring *r)
 {
 	unsigned long head;
 
-	barrier(); /* T */
+	barrier(); /* all that is reserved is filled in */
 	head = local_read(&r->head);
 	smp_store_release(&r->page->data_head, /* S [publish] */
 			  (u64)(r->backward ? -head : head));
-	barrier(); /* T */
+	barrier(); /* writers publish before they leave */
 	WRITE_ONCE(r->nest, 0); /* [last] */
-	barrier(); /* T */
+	barrier(); /* a writer that comes now publishes for itself */
 	return head;
 }
 
@@ -232,7 +232,7 @@ static __always_inline void tally_ring_commit(struct tally_ring *r)
 {
 	unsigned int nest;
 
-	barrier(); /* T */
+	barrier(); /* the record is filled in */
 	nest = r->nest;
 	if (unlikely(nest > 1)) {
 		WRITE_ONCE(r->nest, nest - 1); /* [leave] */
