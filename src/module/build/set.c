@@ -26,8 +26,7 @@
 #include "read/windows.h"
 #include "build/set.h"
 
-/* Guards @sets. */
-static DEFINE_MUTEX(sets_lock);
+/* Guarded by the lock of the registry. */
 static LIST_HEAD(sets);
 
 /* ---- building ---- */
@@ -329,9 +328,9 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 		destroy(set);
 		return ERR_PTR(err);
 	}
-	mutex_lock(&sets_lock);
+	mutex_lock(&tally_events_lock);
 	list_add(&set->node, &sets);
-	mutex_unlock(&sets_lock);
+	mutex_unlock(&tally_events_lock);
 	return set;
 }
 EXPORT_SYMBOL_TALLY(tally_set_build);
@@ -393,9 +392,9 @@ int tally_set_release(struct tally_set *set)
 		if (tally_overflow_inside(set->members[i]->overflow))
 			return -EDEADLK;
 	might_sleep();
-	mutex_lock(&sets_lock);
+	mutex_lock(&tally_events_lock);
 	list_del(&set->node);
-	mutex_unlock(&sets_lock);
+	mutex_unlock(&tally_events_lock);
 	destroy(set);
 	return 0;
 }
@@ -407,11 +406,11 @@ void tally_sets_forget(struct module *owner)
 	struct tally_set *set, *next;
 	LIST_HEAD(left);
 
-	mutex_lock(&sets_lock);
+	mutex_lock(&tally_events_lock);
 	list_for_each_entry_safe(set, next, &sets, node)
 		if (set->owner == owner)
 			list_move(&set->node, &left);
-	mutex_unlock(&sets_lock);
+	mutex_unlock(&tally_events_lock);
 	list_for_each_entry_safe(set, next, &left, node) {
 		pr_warn("%s left a set of %u behind: released\n",
 			module_name(owner), set->nr);

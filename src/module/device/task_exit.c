@@ -24,15 +24,8 @@
 #include "device/task_exit.h"
 #include "record/task_members.h"
 
-/*
- * Guards the list, and the private members of each waiter. A tracepoint takes this lock
- * with other locks held, so no lock is taken inside.
- */
-static DEFINE_RAW_SPINLOCK(due_lock);
+/* Guarded by tally_members_lock, as the private members of each waiter. */
 static LIST_HEAD(due);
-
-/* Held while waiters are asked. Outside of all locks that a waiter takes. */
-static DEFINE_MUTEX(asking_lock);
 
 static void ask(struct work_struct *work);
 static DECLARE_DELAYED_WORK(asking, ask);
@@ -52,17 +45,16 @@ static struct irq_work kicked = IRQ_WORK_INIT_HARD(kick);
 static void task_ended(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
 	struct tally_task_exit *w = container_of(listener, struct tally_task_exit, listener);
-	unsigned long flags;
 	bool ask;
 
-	raw_spin_lock_irqsave(&due_lock, flags);
+	raw_spin_lock(&tally_members_lock);
 	ask = !w->done && list_empty(&w->due);
 	if (ask) {
 		list_add_tail(&w->due, &due);
 		w->next = jiffies;
 		w->delay = 1;
 	}
-	raw_spin_unlock_irqrestore(&due_lock, flags);
+	raw_spin_unlock(&tally_members_lock);
 	if (ask)
 		irq_work_queue(&kicked);
 }
@@ -75,7 +67,7 @@ static struct tally_task_exit *next_of(struct list_head *round, unsigned long *s
 
 	/* There may be very many: the lock is dropped after each. */
 	do {
-		raw_spin_lock_irq(&due_lock);
+		raw_spin_lock(&tally_members_lock);
 		w = list_first_entry_or_null(round, struct tally_task_exit, due);
 		waits = w && time_before(jiffies, w->next);
 		if (waits) {
@@ -85,31 +77,31 @@ static struct tally_task_exit *next_of(struct list_head *round, unsigned long *s
 		} else if (w) {
 			list_del_init(&w->due);
 		}
-		raw_spin_unlock_irq(&due_lock);
+		raw_spin_unlock(&tally_members_lock);
 	} while (waits);
 	return w;
 }
 
 /*
  * The time between two asks doubles, up to a second. A waiter may become due again while it
- * is asked.
+ * is asked, and may be given up.
  */
 static void ask_one(struct tally_task_exit *w, unsigned long *soonest)
 {
 	bool ended = w->ended(w);
 
-	raw_spin_lock_irq(&due_lock);
+	raw_spin_lock(&tally_members_lock);
 	if (ended) {
 		w->done = true;
 		list_del_init(&w->due);
-	} else if (list_empty(&w->due)) {
+	} else if (!w->done && list_empty(&w->due)) {
 		list_add_tail(&w->due, &due);
 		w->next = jiffies + w->delay;
 		w->delay = min_t(unsigned long, w->delay * 2, HZ);
 		if (time_before(w->next, *soonest))
 			*soonest = w->next;
 	}
-	raw_spin_unlock_irq(&due_lock);
+	raw_spin_unlock(&tally_members_lock);
 }
 
 static void ask(struct work_struct *work)
@@ -118,16 +110,14 @@ static void ask(struct work_struct *work)
 	struct tally_task_exit *w;
 	LIST_HEAD(round);
 
-	mutex_lock(&asking_lock);
-	raw_spin_lock_irq(&due_lock);
+	raw_spin_lock(&tally_members_lock);
 	list_splice_init(&due, &round);
-	raw_spin_unlock_irq(&due_lock);
+	raw_spin_unlock(&tally_members_lock);
 	while ((w = next_of(&round, &soonest)))
 		ask_one(w, &soonest);
 	if (!list_empty_careful(&due))
 		queue_delayed_work(tally_percpu_wq, &asking,
 				   max_t(long, soonest - jiffies, 1));
-	mutex_unlock(&asking_lock);
 }
 
 /**
@@ -212,12 +202,12 @@ void tally_task_exit_unwatch(struct tally_task_exit *w)
 {
 	if (!w->listener.kinds)
 		return;
-	mutex_lock(&asking_lock);
-	raw_spin_lock_irq(&due_lock);
+	raw_spin_lock(&tally_members_lock);
 	w->done = true;
 	list_del_init(&w->due);
-	raw_spin_unlock_irq(&due_lock);
-	mutex_unlock(&asking_lock);
+	raw_spin_unlock(&tally_members_lock);
+	/* A round that goes on may be asking the waiter. */
+	flush_work(&asking.work);
 	tally_task_events_leave(&w->listener);
 }
 

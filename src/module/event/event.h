@@ -146,7 +146,7 @@ enum {
  * @name: name that is unique among existing events
  * @file: file of the event, if it is one of several files of a group; written under
  *	tally_set::lock
- * @attachments: attachments that read the event; guarded by their lock
+ * @attachments: attachments that read the event; guarded by the registry's lock
  * @shared: for each slot the count that quiet publishers have; NULL before the first of these, and
  *	never changed after that
  * @views: one view for each slot of @counter

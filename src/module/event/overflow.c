@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
+#include "event/registry.h"
 
 /* Every 64th call is timed, and every 64th overflow looks at the rate. */
 #define LOOK_EVERY	64
@@ -35,8 +36,7 @@
 /* Default limit of overflows per second for clocks and hardware; others have none. */
 #define DEFAULT_RATE	10000
 
-/* Guards @overflows, and @retired: statistics of events that were released. */
-static DEFINE_MUTEX(overflows_lock);
+/* All states, and the statistics of events that were released. Guarded by the registry's lock. */
 static LIST_HEAD(overflows);
 static struct tally_overflow_stats retired;
 static struct workqueue_struct *bottom_wq;
@@ -319,9 +319,9 @@ struct tally_overflow *tally_overflow_new(const struct tally_builder *b,
 		if (init_cpu(of, cpu, b, attr->sample_type, counted))
 			goto free;
 	}
-	mutex_lock(&overflows_lock);
+	mutex_lock(&tally_events_lock);
 	list_add(&of->node, &overflows);
-	mutex_unlock(&overflows_lock);
+	mutex_unlock(&tally_events_lock);
 	return of;
 
 free:
@@ -437,11 +437,11 @@ void tally_overflow_stats_all(struct tally_overflow_stats *stats)
 {
 	struct tally_overflow *of;
 
-	mutex_lock(&overflows_lock);
+	mutex_lock(&tally_events_lock);
 	*stats = retired;
 	list_for_each_entry(of, &overflows, node)
 		tally_overflow_stats(of, stats);
-	mutex_unlock(&overflows_lock);
+	mutex_unlock(&tally_events_lock);
 }
 
 /* After tally_overflow_drain(), or if perf has had no event with this state. */
@@ -450,10 +450,10 @@ void tally_overflow_free(struct tally_overflow *of)
 	int cpu;
 
 	if (of->cpus) {
-		mutex_lock(&overflows_lock);
+		mutex_lock(&tally_events_lock);
 		tally_overflow_stats(of, &retired);
 		list_del(&of->node);
-		mutex_unlock(&overflows_lock);
+		mutex_unlock(&tally_events_lock);
 		for_each_possible_cpu(cpu) {
 			tally_queue_destroy(&per_cpu_ptr(of->cpus, cpu)->queue);
 			kvfree(per_cpu_ptr(of->cpus, cpu)->sample.payload);

@@ -20,12 +20,13 @@
 #include "event/registry.h"
 
 /*
- * This lock guards the events, the entries of the table of names, and what is listed and busy.
+ * This lock guards the events, the entries of the table of names, what is listed and busy, the
+ * attachments of each event, the list of sets, and that of overflow states.
  * Nothing that waits for perf is done under it: a program can hold perf's locks of its own tasks
  * for any time. So it is never held while tally_counter::lock is taken: who works on an event that
  * may go holds the event, see tally_registry_hold().
  */
-static DEFINE_MUTEX(events_lock);
+DEFINE_MUTEX(tally_events_lock);
 /* By their ids. */
 static struct rb_root events = RB_ROOT;
 static DEFINE_HASHTABLE(names, 10);
@@ -59,7 +60,7 @@ static struct tally_entry *find_keyed(const char *name, u32 key)
 
 static struct tally_entry *find(const char *name)
 {
-	lockdep_assert_held(&events_lock);
+	lockdep_assert_held(&tally_events_lock);
 	return find_keyed(name, name_key(name));
 }
 
@@ -120,7 +121,7 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 	if (given)
 		strscpy(ev->name, b->name, sizeof(ev->name));
 	ev->entry.name = ev->name;
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	do {
 		ev->id = IDS_BEGIN + ++last_number;
 		if (!given && ev->of_file)
@@ -132,16 +133,16 @@ int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 	} while (!given && err);
 	if (!err)
 		hash_add(names, &ev->entry.node, key);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return err;
 }
 
 /* Takes a set or an event out of the table of names. */
 void tally_registry_unname(struct tally_entry *entry)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	hash_del(&entry->node);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 }
 
 /**
@@ -157,21 +158,21 @@ int tally_registry_name_set(struct tally_entry *entry)
 	int err = 0;
 
 	entry->is_set = true;
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	if (find_keyed(entry->name, key))
 		err = -EEXIST;
 	else
 		hash_add(names, &entry->node, key);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return err;
 }
 
 /* From here on, tally_registry_take_line() finds the set. */
 void tally_registry_list_set(struct tally_entry *entry)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	entry->listed = true;
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 }
 
 static void tell(void)
@@ -192,7 +193,7 @@ static struct tally_event *find_from(u64 id)
 	struct rb_node *node = events.rb_node;
 	struct tally_event *ev, *found = NULL;
 
-	lockdep_assert_held(&events_lock);
+	lockdep_assert_held(&tally_events_lock);
 	while (node) {
 		ev = rb_entry(node, struct tally_event, id_node);
 		if (ev->id >= id)
@@ -204,17 +205,17 @@ static struct tally_event *find_from(u64 id)
 
 void tally_registry_add(struct tally_event *ev)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	rb_add(&ev->id_node, &events, is_before);
 	ev->entry.listed = true;
 	nr_events++;
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 }
 
 /* Nobody finds the event from here on. */
 static void unlist(struct tally_event *ev)
 {
-	lockdep_assert_held(&events_lock);
+	lockdep_assert_held(&tally_events_lock);
 	rb_erase(&ev->id_node, &events);
 	ev->entry.listed = false;
 	nr_events--;
@@ -222,9 +223,9 @@ static void unlist(struct tally_event *ev)
 
 void tally_registry_del(struct tally_event *ev)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	unlist(ev);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 }
 
 unsigned long tally_registry_count(void)
@@ -246,20 +247,20 @@ struct tally_event *tally_registry_hold(u64 id)
 {
 	struct tally_event *ev;
 
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	ev = find_from(id);
 	if (ev)
 		ev->holders++;
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return ev;
 }
 
 void tally_registry_let(struct tally_event *ev)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	/* Pairs with tally_registry_wait(): nothing here uses the event after this. */
 	smp_store_release(&ev->holders, ev->holders - 1);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	tell();
 }
 
@@ -294,7 +295,7 @@ int tally_registry_find(u64 id, const char *name,
 	struct tally_event *found;
 	int err = -ENOENT;
 
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	if (id)
 		found = find_from(id);
 	else
@@ -303,7 +304,7 @@ int tally_registry_find(u64 id, const char *name,
 		err = may(found);
 	if (!err)
 		what(found, data);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return err;
 }
 
@@ -321,11 +322,11 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 {
 	struct tally_event *next;
 
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	next = id < U64_MAX ? find_from(id + 1) : NULL;
 	if (next)
 		what(next, data);
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return next ? 0 : -ENOENT;
 }
 
@@ -341,7 +342,7 @@ static const char *not_of_line(const struct tally_event *ev)
 
 /*
  * Finds what a line made, by its name, and waits while it is busy. Any set has the name NULL.
- * Returns with events_lock held.
+ * Returns with tally_events_lock held.
  */
 static struct tally_entry *wait_line(const char *name, const char **why)
 {
@@ -350,7 +351,7 @@ static struct tally_entry *wait_line(const char *name, const char **why)
 
 	for (;;) {
 		seen = atomic_read(&changes);
-		mutex_lock(&events_lock);
+		mutex_lock(&tally_events_lock);
 		entry = name ? find(name) : find_set();
 		if (!entry || !entry->listed) {
 			*why = "no such event";
@@ -361,11 +362,11 @@ static struct tally_entry *wait_line(const char *name, const char **why)
 			return ERR_PTR(-EPERM);
 		if (!entry->busy)
 			return entry;
-		mutex_unlock(&events_lock);
+		mutex_unlock(&tally_events_lock);
 		if (!wait_event_killable(waits, atomic_read(&changes) != seen))
 			continue;
 		*why = "the caller is being killed";
-		mutex_lock(&events_lock);
+		mutex_lock(&tally_events_lock);
 		return ERR_PTR(-EINTR);
 	}
 }
@@ -386,15 +387,15 @@ struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 
 	if (!IS_ERR(entry))
 		entry->busy = true;
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return entry;
 }
 
 void tally_registry_let_line(struct tally_entry *entry)
 {
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	entry->busy = false;
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	tell();
 }
 
@@ -418,7 +419,7 @@ struct tally_entry *tally_registry_take_line(const char *name, const char **why)
 		entry->listed = false;
 	else if (!IS_ERR(entry))
 		unlist(event_of(entry));
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 	return entry;
 }
 
@@ -428,7 +429,7 @@ void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 	struct tally_event *ev;
 	u64 id = 0;
 
-	mutex_lock(&events_lock);
+	mutex_lock(&tally_events_lock);
 	while ((ev = find_from(id))) {
 		id = ev->id + 1;
 		if (ev->owner != owner)
@@ -439,5 +440,5 @@ void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
 			pr_warn("%s left event %s behind: released\n",
 				module_name(owner), ev->name);
 	}
-	mutex_unlock(&events_lock);
+	mutex_unlock(&tally_events_lock);
 }

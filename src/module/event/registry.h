@@ -7,6 +7,7 @@
 #include <tally/tally.h>
 
 struct module;
+struct mutex;
 struct tally_builder;
 struct tally_event;
 
@@ -28,6 +29,8 @@ struct tally_entry {
 	bool listed;
 	bool busy;
 };
+
+extern struct mutex tally_events_lock;
 
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b);
 void tally_registry_unname(struct tally_entry *entry);

@@ -27,8 +27,6 @@ struct tally_filter_strings {
 	char text[4][TALLY_FILTER_STRING];
 };
 
-/* Held while @strings are allocated. */
-static DEFINE_MUTEX(strings_lock);
 static struct tally_filter_strings __percpu *strings;
 
 struct record {
@@ -373,11 +371,14 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_filter_match);
  */
 struct tally_filter_strings __percpu *tally_filter_strings(void)
 {
-	mutex_lock(&strings_lock);
-	if (!strings)
-		strings = alloc_percpu(struct tally_filter_strings);
-	mutex_unlock(&strings_lock);
-	return strings;
+	struct tally_filter_strings __percpu *new;
+
+	if (!READ_ONCE(strings)) {
+		new = alloc_percpu(struct tally_filter_strings);
+		if (new && cmpxchg(&strings, NULL, new))
+			free_percpu(new);
+	}
+	return READ_ONCE(strings);
 }
 
 /* Frees that memory; no filter is left. */

@@ -15,12 +15,6 @@
 #include "event/registry.h"
 #include "read/read.h"
 
-/*
- * Guards tally_event::attachments of all events. Taken inside the lock of the registry. Neither is
- * held while an event is read, which may wait for its task for any time.
- */
-static DEFINE_MUTEX(attachments_lock);
-
 /* tally_detach() waits here for tally_attachments_end(). */
 static DECLARE_WAIT_QUEUE_HEAD(endings);
 
@@ -29,7 +23,6 @@ static void add(struct tally_event *ev, void *attachment)
 {
 	struct tally_attachment *a = attachment;
 
-	mutex_lock(&attachments_lock);
 	a->ev = ev;
 	a->id = ev->id;
 	a->nr_slots = ev->counter->nr_slots;
@@ -37,7 +30,6 @@ static void add(struct tally_event *ev, void *attachment)
 	a->on_all_cpus = tally_counter_on_all_cpus(ev->counter);
 	a->gauge = ev->gauge;
 	list_add(&a->node, &ev->attachments);
-	mutex_unlock(&attachments_lock);
 }
 
 /*
@@ -101,9 +93,9 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
  */
 void tally_detach(struct tally_attachment *a)
 {
-	mutex_lock(&attachments_lock);
+	mutex_lock(&tally_events_lock);
 	list_del_init(&a->node);
-	mutex_unlock(&attachments_lock);
+	mutex_unlock(&tally_events_lock);
 	wait_event(endings, !smp_load_acquire(&a->ending)); /* of tally_attachments_end() */
 	mutex_destroy(&a->lock);
 	kvfree(a->base);
@@ -234,13 +226,13 @@ static struct tally_attachment *take_first(struct tally_event *ev)
 {
 	struct tally_attachment *a;
 
-	mutex_lock(&attachments_lock);
+	mutex_lock(&tally_events_lock);
 	a = list_first_entry_or_null(&ev->attachments, struct tally_attachment, node);
 	if (a) {
 		list_del_init(&a->node);
 		a->ending = true;
 	}
-	mutex_unlock(&attachments_lock);
+	mutex_unlock(&tally_events_lock);
 	return a;
 }
 

@@ -12,7 +12,7 @@ struct tally_totals;
 /**
  * struct tally_attachment - reader of an event that has another owner
  * @lock: lock of @ev, @base, @last, @told and @state; taken outside tally_counter::lock
- * @node: link in tally_event::attachments; guarded by the lock of all these lists
+ * @node: link in tally_event::attachments; guarded by the lock of the registry
  * @ev: the event; NULL once its owner has released it, a grace period before an event
  *	that has a ring is freed
  * @id: id of the event

@@ -26,8 +26,8 @@
 
 /*
  * Guards the ring of each slot, the outputs and mappings of each ring, the followers of
- * each output, and tally_event::output once the event exists. It is taken with a
- * program's mmap lock held: nothing that may fault is called under it.
+ * each output, tally_event::output once the event exists, and the list of recorders that a panic
+ * freezes. It is taken with a program's mmap lock held: nothing that may fault is called under it.
  */
 DEFINE_MUTEX(tally_outputs_lock);
 

@@ -408,8 +408,7 @@ int tally_recorder_mmap(struct tally_event *const *at, struct vm_area_struct *vm
 
 /* ---- a panic ---- */
 
-/* Serialises changes of the list, which a panic reads under RCU. */
-static DEFINE_MUTEX(panic_lock);
+/* Changed under the outputs' lock. A panic reads it under RCU. */
 LIST_HEAD(tally_flight_recorders);
 
 /* All other CPUs have stopped, perhaps with a lock held: this takes none. */
@@ -428,17 +427,17 @@ static struct notifier_block panic_notifier = {
 
 static void add_to_freeze(struct tally_recorder *rec)
 {
-	mutex_lock(&panic_lock);
+	mutex_lock(&tally_outputs_lock);
 	rec->panics = true;
 	list_add_tail_rcu(&rec->node, &tally_flight_recorders);
-	mutex_unlock(&panic_lock);
+	mutex_unlock(&tally_outputs_lock);
 }
 
 static void del_to_freeze(struct tally_recorder *rec)
 {
-	mutex_lock(&panic_lock);
+	mutex_lock(&tally_outputs_lock);
 	list_del_rcu(&rec->node);
-	mutex_unlock(&panic_lock);
+	mutex_unlock(&tally_outputs_lock);
 }
 
 void tally_recorder_init(void)

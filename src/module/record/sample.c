@@ -50,8 +50,6 @@ struct scratch {
 	u64 ips[CONTEXTS][CHAIN_MOST + TALLY_CHAIN_MARKS];
 };
 
-/* Held while @scratch is allocated. */
-static DEFINE_MUTEX(scratch_lock);
 static struct scratch __percpu *scratch;
 
 /**
@@ -503,17 +501,16 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
  */
 int tally_record_prepare(const struct perf_event_attr *attr)
 {
-	int err = 0;
+	struct scratch __percpu *new;
 
-	if (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN))
+	if (!(attr->sample_type & PERF_SAMPLE_CALLCHAIN) || READ_ONCE(scratch))
 		return 0;
-	mutex_lock(&scratch_lock);
-	if (!scratch)
-		scratch = alloc_percpu(struct scratch);
-	if (!scratch)
-		err = -ENOMEM;
-	mutex_unlock(&scratch_lock);
-	return err;
+	new = alloc_percpu(struct scratch);
+	if (!new)
+		return -ENOMEM;
+	if (cmpxchg(&scratch, NULL, new))
+		free_percpu(new);
+	return 0;
 }
 
 /* Frees that memory; no event is left. */

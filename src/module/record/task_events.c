@@ -50,8 +50,7 @@
 #include "record/task_members.h"
 #include "base/tracepoint.h"
 
-/* Guards the writers of the lists of CPUs, which are read under RCU. */
-static DEFINE_SPINLOCK(listeners_lock);
+/* Changed under tally_members_lock, and read under RCU. */
 static DEFINE_PER_CPU(struct hlist_head, on_cpu);
 static HLIST_HEAD(on_all);
 
@@ -188,8 +187,10 @@ static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 /* TRACE_CGROUP_PATH_LEN, the size of the path at the tracepoint, is private. */
 #define PATH_SIZE	1024
 
-/* Guards the body, which is too large for the stack. */
-static DEFINE_RAW_SPINLOCK(path_lock);
+/*
+ * The body is too large for the stack. One CPU uses it at a time: cgroups of the kernel write the
+ * path to one buffer for all, and hold a lock while they call tracepoints with it.
+ */
 static struct {
 	u64 id;
 	char path[PATH_SIZE];
@@ -206,17 +207,14 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 		.data = &cgroup_body,
 		.size = offsetof(typeof(cgroup_body), path) + size,
 	};
-	unsigned long flags;
 
 	if (!tally_cgroup_has_perf(cgroup))
 		return;
-	raw_spin_lock_irqsave(&path_lock, flags);
 	cgroup_body.id = cgroup_id(cgroup);
 	memcpy(cgroup_body.path, path, length);
 	memset(cgroup_body.path + length, 0, size - length);
 	tell_cpu(&e);
 	tell_task(current, &e);
-	raw_spin_unlock_irqrestore(&path_lock, flags);
 }
 
 /* ---- tracepoints ---- */
@@ -334,9 +332,9 @@ int tally_task_events_add(struct tally_task_listener *listener)
 	if (err)
 		return err;
 	if (!task) {
-		spin_lock(&listeners_lock);
+		raw_spin_lock(&tally_members_lock);
 		hlist_add_head_rcu(&listener->node, list_of(listener));
-		spin_unlock(&listeners_lock);
+		raw_spin_unlock(&tally_members_lock);
 		return 0;
 	}
 	err = tally_members_add(listener);
@@ -367,9 +365,9 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 	if (listener->task) {
 		tally_members_remove(listener);
 	} else {
-		spin_lock(&listeners_lock);
+		raw_spin_lock(&tally_members_lock);
 		hlist_del_rcu(&listener->node);
-		spin_unlock(&listeners_lock);
+		raw_spin_unlock(&tally_members_lock);
 	}
 	stop_probes(no_longer_needed(listener));
 }

@@ -8,7 +8,7 @@
  *
  * A switch, fork, exec or exit of a task without a listener does not depend on the number
  * of tasks that have one. A switch or a fork looks up only tasks that perf has a context
- * for. exit() and exec() look up each task, and take members_lock only if they find it.
+ * for. exit() and exec() look up each task, and take the lock only if they find it.
  *
  * The user of a listener is charged for each member. A child beyond the limit is missed.
  */
@@ -48,11 +48,8 @@ struct member {
 	struct rcu_head rcu;
 };
 
-/*
- * Guards the writers of all lists and counters below; the table is read under RCU. No lock
- * is taken inside.
- */
-static DEFINE_RAW_SPINLOCK(members_lock);
+/* Also guards the writers of the counters below. The table is read under RCU. */
+DEFINE_RAW_SPINLOCK(tally_members_lock);
 static struct hlist_head *members __read_mostly;
 static unsigned int members_bits __read_mostly;
 
@@ -91,7 +88,7 @@ void tally_members_tell(const struct task_struct *task, const struct tally_task_
 static void link_member(struct member *m, struct tally_task_listener *listener,
 			const struct task_struct *task)
 {
-	lockdep_assert_held(&members_lock);
+	lockdep_assert_held(&tally_members_lock);
 	m->listener = listener;
 	m->task = task;
 	list_add(&m->of_listener, &listener->members);
@@ -100,7 +97,7 @@ static void link_member(struct member *m, struct tally_task_listener *listener,
 
 static void drop_member(struct member *m)
 {
-	lockdep_assert_held(&members_lock);
+	lockdep_assert_held(&tally_members_lock);
 	hlist_del_init_rcu(&m->node);
 	list_del(&m->of_listener);
 	tally_budget_give(m->listener->budget, sizeof(*m));
@@ -116,13 +113,13 @@ static void refill(struct work_struct *work)
 		m = kmalloc(sizeof(*m), GFP_KERNEL);
 		if (!m)
 			return;
-		raw_spin_lock(&members_lock);
+		raw_spin_lock(&tally_members_lock);
 		more = nr_inheriting && nr_spares < SPARES;
 		if (more) {
 			list_add(&m->of_listener, &spares);
 			nr_spares++;
 		}
-		raw_spin_unlock(&members_lock);
+		raw_spin_unlock(&tally_members_lock);
 	} while (more);
 	kfree(m);
 }
@@ -132,14 +129,14 @@ static struct member *take_spare(void)
 	struct member *m;
 	bool low;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	m = list_first_entry_or_null(&spares, struct member, of_listener);
 	if (m) {
 		list_del(&m->of_listener);
 		nr_spares--;
 	}
 	low = nr_spares < SPARES / 2;
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	if (low)
 		schedule_work(&refilling);
 	return m;
@@ -171,12 +168,12 @@ static void join(struct tally_task_listener *listener, const struct task_struct 
 				    task->comm, task->pid);
 		return;
 	}
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	if (!listener->gone) {
 		link_member(m, listener, task);
 		m = NULL;
 	}
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	if (m) {
 		tally_budget_give(listener->budget, sizeof(*m));
 		kfree_rcu(m, rcu);
@@ -210,12 +207,12 @@ static void leave(struct member *m)
 	struct tally_task_listener *listener = m->listener;
 	bool last = false;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	if (!hlist_unhashed(&m->node)) {
 		drop_member(m);
 		last = list_empty(&listener->members);
 	}
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	if (last)
 		tally_member_tell(listener, &end);
 }
@@ -255,9 +252,9 @@ bool tally_members_gone(const struct tally_task_listener *listener)
 {
 	bool gone;
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	gone = list_empty(&listener->members);
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	return gone;
 }
 
@@ -286,11 +283,11 @@ int tally_members_add(struct tally_task_listener *listener)
 	atomic_long_set(&listener->missed, 0);
 	listener->gone = false;
 	get_task_struct(listener->task);
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	link_member(m, listener, listener->task);
 	if (listener->inherit)
 		nr_inheriting++;
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	if (listener->inherit)
 		refill(NULL);
 	return 0;
@@ -302,12 +299,12 @@ static void drop_all(struct tally_task_listener *listener)
 	struct member *m;
 
 	do {
-		raw_spin_lock(&members_lock);
+		raw_spin_lock(&tally_members_lock);
 		listener->gone = true;
 		m = list_first_entry_or_null(&listener->members, struct member, of_listener);
 		if (m)
 			drop_member(m);
-		raw_spin_unlock(&members_lock);
+		raw_spin_unlock(&tally_members_lock);
 	} while (m);
 }
 
@@ -316,12 +313,12 @@ static void drop_spares(void)
 	struct member *m, *next;
 	LIST_HEAD(old);
 
-	raw_spin_lock(&members_lock);
+	raw_spin_lock(&tally_members_lock);
 	if (!--nr_inheriting) {
 		list_splice_init(&spares, &old);
 		nr_spares = 0;
 	}
-	raw_spin_unlock(&members_lock);
+	raw_spin_unlock(&tally_members_lock);
 	list_for_each_entry_safe(m, next, &old, of_listener)
 		kfree(m);
 }

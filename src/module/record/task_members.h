@@ -3,6 +3,7 @@
 #define TALLY_TASK_MEMBERS_H
 
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include "record/task_events.h"
 
@@ -16,6 +17,12 @@ static inline void tally_member_tell(struct tally_task_listener *listener,
 	    (listener->cpu < 0 || listener->cpu == smp_processor_id()))
 		listener->notify(listener, e);
 }
+
+/*
+ * Guards the writers of all lists of listeners, of their tasks and of waiters. Tracepoints take it
+ * with other locks held, so no lock is taken inside.
+ */
+extern raw_spinlock_t tally_members_lock;
 
 int tally_members_add(struct tally_task_listener *listener);
 void tally_members_remove(struct tally_task_listener *listener);
