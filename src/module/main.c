@@ -15,12 +15,12 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include "arch/chain.h"
-#include "build/end.h"
-#include "build/func.h"
-#include "build/line_set.h"
-#include "build/lines.h"
+#include "life/end.h"
+#include "life/func.h"
+#include "life/line_set.h"
+#include "life/lines.h"
 #include "event/control.h"
-#include "counter/cpus.h"
+#include "counter/counter.h"
 #include "counter/slot.h"
 #include "debugfs/debugfs.h"
 #include "device/device.h"
@@ -39,7 +39,7 @@
 #include "record/recorder.h"
 #include "event/registry.h"
 #include "record/ring.h"
-#include "build/set.h"
+#include "life/set.h"
 #include "record/task_events.h"
 #include "record/task_members.h"
 
@@ -183,7 +183,7 @@ static int __init tally_init(void)
 	if (err)
 		goto exit_ring;
 	tally_slot_init(tally_event_slot_changed);
-	err = tally_cpus_init(&cpus_work);
+	err = tally_hotplug_init(&cpus_work);
 	if (err)
 		goto exit_members;
 	tally_pmu_init();
@@ -205,7 +205,7 @@ unregister:
 	unregister_module_notifier(&module_notifier);
 exit_cpus:
 	tally_recorder_exit();
-	tally_cpus_exit();
+	tally_hotplug_exit();
 exit_members:
 	tally_members_exit();
 exit_ring:
@@ -231,7 +231,7 @@ static void __exit tally_exit(void)
 	tally_debugfs_exit();
 	unregister_module_notifier(&module_notifier);
 	tally_recorder_exit();
-	tally_cpus_exit();
+	tally_hotplug_exit();
 	tally_kprobe_exit();
 	tally_task_events_exit();
 	tally_ring_exit();

@@ -13,7 +13,7 @@ here := tests/native
 module := builder/name builder/generic builder/line builder/builder builder/check \
 	  builder/attr builder/levels builder/sampling builder/sample_fields base/terms base/queue \
 	  base/payload base/count base/alias filter/filter filter/match filter/fields record/ring \
-	  build/build build/lines build/line_set debugfs/spec
+	  life/build life/lines life/line_set debugfs/spec
 suites := name line filter queue queue_race storm ring payload count
 
 sources := $(module:%=src/module/%.c) $(suites:%=tests/kunit/%.c) $(wildcard $(here)/*.c)

@@ -6,16 +6,15 @@
 #include <linux/perf_event.h>
 #include "base/cgroup.h"
 #include "base/kprobe.h"
-#include "build/callback.h"
-#include "build/end.h"
-#include "build/func.h"
-#include "build/holder.h"
-#include "build/line_set.h"
+#include "life/callback.h"
+#include "life/end.h"
+#include "life/func.h"
+#include "life/holder.h"
+#include "life/line_set.h"
 #include "builder/builder.h"
 #include "builder/name.h"
 #include "builder/rights.h"
 #include "counter/counter.h"
-#include "counter/cpus.h"
 #include "event/control.h"
 #include "event/event.h"
 #include "event/registry.h"
@@ -24,7 +23,6 @@
 #include "record/output.h"
 #include "record/record.h"
 #include "record/recorder.h"
-#include "record/task_records.h"
 #include "native.h"
 
 struct tally_set {
@@ -385,7 +383,7 @@ void tally_registry_let_line(struct tally_entry *entry)
 
 /* ---- sets ---- */
 
-/* Refuses a part of what build/set.c refuses. */
+/* Refuses a part of what life/set.c refuses. */
 struct tally_set *tally_set_build(struct tally_builder *builders, unsigned int n)
 {
 	struct tally_set *set = calloc(1, sizeof(*set));

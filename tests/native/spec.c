@@ -8,9 +8,9 @@
  */
 #include <kunit/test.h>
 #include <linux/err.h>
-#include "build/end.h"
-#include "build/line_set.h"
-#include "build/lines.h"
+#include "life/end.h"
+#include "life/line_set.h"
+#include "life/lines.h"
 #include "builder/builder.h"
 #include "counter/counter.h"
 #include "debugfs/spec.h"

@@ -16,7 +16,7 @@
  * by turns are held, too. On PREEMPT_RT a CPU has one brake for works in interrupt and
  * another one for works in its thread.
  *
- * The limit of overflows (tally_builder_max_rate(), see build/callback.c) is no part of
+ * The limit of overflows (tally_builder_max_rate(), see life/callback.c) is no part of
  * this. It switches perf's event off, which costs the CPU its time also where no work
  * follows an overflow; users set it, and see it as the state "throttled".
  *

@@ -25,7 +25,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include "compat.h"
-#include "counter/cgroup.h"
+#include "counter/counter.h"
 
 #ifdef CONFIG_CGROUP_PERF
 

@@ -1,576 +1,417 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A counter as a whole: its perf events are enabled, disabled, changed and read, and
- * their states are returned.
- *
- * Each function goes through the slots under the counter's lock. A slot without an event,
- * or with an event that perf detached, is left to the work in cpus.c.
+ * Counters: their table, their references, and their ends. hotplug.c follows CPUs that come and go.
  */
-#include <linux/cpu.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/lockdep.h>
-#include <linux/pid_namespace.h>
-#include <linux/rcupdate.h>
+#include <linux/cpumask.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
-#include <linux/smp.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
 #include "base/cgroup.h"
-#include "base/count.h"
-#include "base/pmu.h"
 #include "compat.h"
 #include "counter/counter.h"
-#include "counter/slot.h"
 
 /*
- * Enables perf's events that are off or in error. A slot that could get no event tries
- * again. The error of a pinned event is cleared: its CPU may have room for it now.
+ * Guards @counters, @cpu_counters and tally_counter::refs. perf's events are neither created
+ * nor released inside: either may wait for grace periods, and for a task. A new counter is
+ * filled under its own lock, and those who found it in the table wait for that.
  */
-void tally_counter_retry(struct tally_counter *c)
-{
-	struct perf_event *event;
-	struct tally_slot *s;
-	int state;
+static DEFINE_MUTEX(counters_lock);
+static DEFINE_HASHTABLE(counters, 10);
+static LIST_HEAD(cpu_counters);
+static atomic_long_t nr_counters;
 
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		/* The slot was in the state ERROR until now. That time is not counted as a gap. */
-		if (!s->event && s->err)
-			tally_slot_repair(c, s, 0);
-		if (!tally_slot_lives(c, s) || s->paused || s->spent)
-			continue;
-		tally_slot_for_each(s, event) {
-			state = READ_ONCE(event->state);
-			if (state == PERF_EVENT_STATE_ERROR ||
-			    state == PERF_EVENT_STATE_OFF)
-				perf_event_enable(event);
-		}
-	}
-}
-
-/* Called for each event that is enabled. */
-void tally_counter_on(struct tally_counter *c)
+static u32 counter_key(const struct perf_event_attr *attr, const struct tally_target *target)
 {
-	c->users_on++;
-	tally_counter_retry(c);
-}
+	/* These differ for most counters. */
+	u64 cpu = target->cpu;
 
-/* As tally_counter_on(), but perf enables its event when the task calls exec(). */
-void tally_counter_on_exec(struct tally_counter *c)
-{
-	lockdep_assert_held(&c->lock);
-	c->users_on++;
-}
-
-void tally_counter_off(struct tally_counter *c)
-{
-	c->users_on--;
-	tally_counter_quieten(c);
+	return hash_64(attr->config ^ (u64)attr->type << 32 ^ cpu << 44, 32) ^
+	       hash_ptr(target->task, 32) ^ hash_ptr(target->css, 32);
 }
 
 /*
- * As tally_counter_off(), for an event that ends. tally_counter_end() follows, and
- * disables perf's events if no other event has them enabled.
+ * Whether several events may share the counter. Not shared are counters that overflow;
+ * inherited ones, as their children are not known apart; exclusive ones; pinned ones, as
+ * enabling clears their error for all users; those that exec() enables or removes; and
+ * breakpoints, as perf asks for more than CAP_PERFMON for them.
  */
-void tally_counter_leave(struct tally_counter *c)
+static bool shareable(const struct perf_event_attr *attr)
 {
-	lockdep_assert_held(&c->lock);
-	c->users_on--;
-}
-
-/**
- * tally_counter_pause - switch a slot off while its counter stays on
- * @c: the counter, which is not shared
- * @slot: the slot
- * @spent: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
- */
-void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
-{
-	struct tally_slot *s = &c->slots[slot];
-
-	lockdep_assert_held(&c->lock);
-	if (spent)
-		s->spent = true;
-	else
-		s->paused = true;
-	if (tally_slot_lives(c, s))
-		tally_slot_disable(s);
+	return !attr->sample_period && !attr->inherit && !attr->exclusive &&
+	       !attr->pinned && !attr->enable_on_exec &&
+	       !attr->remove_on_exec && attr->type != PERF_TYPE_BREAKPOINT;
 }
 
 /*
- * Disables perf's events if no event of the counter is enabled. exec() may have enabled
- * them although the event that waited for exec() was disabled: perf cannot take that
- * order back.
+ * A new event of a task that has exited fails; it does not share an old counter. Nor does that of a
+ * function whose module has gone, or of a PMU that has: another one may have the address, or the
+ * number.
  */
-void tally_counter_quieten(struct tally_counter *c)
+static bool usable(const struct tally_counter *c)
 {
-	struct tally_slot *s;
+	const struct perf_event *event = tally_counter_any(c);
 
-	lockdep_assert_held(&c->lock);
-	if (c->users_on)
-		return;
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (tally_slot_lives(c, s))
-			tally_slot_disable(s);
+	return !c->dead && (!c->kprobe || tally_kprobe_stays(c->kprobe)) &&
+	       (!event || !tally_slot_revoked(event)) &&
+	       (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED);
 }
 
-static void slot_continue(struct tally_counter *c, struct tally_slot *s)
+static struct tally_counter *counter_find(const struct perf_event_attr *attr,
+					  const struct tally_target *target, u32 key)
 {
-	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->spent)
-		tally_slot_enable(s);
-}
+	struct tally_counter *c;
 
-void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-
-	lockdep_assert_held(&c->lock);
-	if (!s->paused)
-		return;
-	s->paused = false;
-	slot_continue(c, s);
-}
-
-void tally_counter_arm(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-
-	lockdep_assert_held(&c->lock);
-	if (!s->spent)
-		return;
-	s->spent = false;
-	slot_continue(c, s);
-}
-
-/* Whether perf's event is enabled: neither off nor waiting for exec(). */
-static bool slot_is_on(const struct tally_slot *s)
-{
-	return READ_ONCE(s->event->state) >= PERF_EVENT_STATE_INACTIVE;
-}
-
-/*
- * perf begins the new period at once. But a software event, unless it is a clock, would
- * overflow at its first count, as if that was the whole period. It does not if it is
- * scheduled again.
- */
-static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
-			   u64 period)
-{
-	struct perf_event *event;
-	unsigned int i;
-	bool again;
-	int err = 0;
-
-	if (!tally_slot_lives(c, s))
-		return 0;
-	again = slot_is_on(s) && s->software && !tally_attr_is_clock(&c->attr);
-	if (again)
-		tally_slot_disable(s);
-	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
-		err = perf_event_period(event, period);
-	if (again)
-		tally_slot_enable(s);
-	return err;
-}
-
-/**
- * tally_counter_set_period - change the period or frequency of overflows
- * @c: the counter, which is not shared
- * @period: number of counts for one overflow; overflows per second for a counter with a
- *	frequency
- *
- * Return: 0, or the error of perf_event_period(). On error nothing has changed.
- */
-int tally_counter_set_period(struct tally_counter *c, u64 period)
-{
-	struct tally_slot *s;
-	int err = 0;
-
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++)
-		err = slot_set_period(c, s, period);
-	if (!err) {
-		c->attr.sample_period = period;
-		return 0;
-	}
-	while (--s >= c->slots)
-		slot_set_period(c, s, c->attr.sample_period);
-	return err;
-}
-
-static bool slot_was_on(const struct tally_counter *c,
-			const struct tally_slot *s)
-{
-	return tally_slot_lives(c, s) && slot_is_on(s);
-}
-
-static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
-		       const struct perf_event_attr *to, bool on)
-{
-	struct perf_event_attr attr = *to;
-
-	if (!tally_slot_lives(c, s))
-		return 0;
-	/* perf enables the event if this is 0, and only then. */
-	attr.disabled = !on;
-	return modify_user_hw_breakpoint(s->event, &attr);
-}
-
-/**
- * tally_counter_modify - move a breakpoint
- * @c: counter of the breakpoint, which is not shared
- * @attr: attributes with the new address, length and access
- *
- * perf checks the caller's rights when it moves one of its events, so the counter needs
- * at least one.
- *
- * Return: 0; ENODEV while the counter has no event of perf, or the error of
- * modify_user_hw_breakpoint(). On error nothing has changed.
- */
-int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr)
-{
-	struct tally_slot *s;
-	bool on = false, any = false;
-	int err = 0;
-
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++) {
-		any |= tally_slot_lives(c, s);
-		on = slot_was_on(c, s);
-		err = slot_modify(c, s, attr, on);
-	}
-	if (!any)
-		return -ENODEV;
-	if (!err) {
-		c->attr.bp_addr = attr->bp_addr;
-		c->attr.bp_len = attr->bp_len;
-		c->attr.bp_type = attr->bp_type;
-		return 0;
-	}
-	/* The event that failed may be off now. */
-	slot_modify(c, --s, &c->attr, on);
-	while (--s >= c->slots)
-		slot_modify(c, s, &c->attr, slot_was_on(c, s));
-	return err;
-}
-
-static bool can_look(int cpu, void *counter)
-{
-	const struct tally_counter *c = counter;
-	const struct perf_event *event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
-
-	return event && READ_ONCE(event->oncpu) == cpu;
-}
-
-static void look_here(void *counter)
-{
-	struct tally_counter *c = counter;
-	int cpu = smp_processor_id();
-	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
-
-	/* The event may have left this CPU since, even for another one. */
-	if (!can_look(cpu, c))
-		return;
-	tally_local_totals(s, tally_slot_here(s, cpu), local_clock(), &s->now);
-	s->looked = true;
-}
-
-/**
- * tally_counter_look - read all slots
- * @c: the counter
- *
- * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
- * one interrupt, all of them at the same time. Events that are not on the PMU, and
- * inherited events, are read by perf.
- */
-void tally_counter_look(struct tally_counter *c)
-{
-	struct tally_slot *s;
-
-	if (!tally_counter_on_all_cpus(c)) {
-		tally_counter_look_slot(c, 0);
-		return;
-	}
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		s->looked = false;
-	on_each_cpu_cond(can_look, look_here, c, true);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (!s->looked)
-			tally_counter_look_slot(c, s - c->slots);
-}
-
-/* As tally_counter_look(), for one slot. */
-void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-	int cpu = c->attr.inherit ? -1 : tally_slot_counting_on(s);
-
-	lockdep_assert_held(&c->lock);
-	s->looked = false;
-	if (cpu >= 0)
-		smp_call_function_single(cpu, look_here, c, true);
-	if (!s->looked)
-		tally_slot_read(s, &s->now);
-}
-
-/* Returns one of perf's events; NULL while the counter has none. */
-const struct perf_event *tally_counter_any(const struct tally_counter *c)
-{
-	const struct tally_slot *s;
-
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (s->event)
-			return s->event;
+	hash_for_each_possible(counters, c, node, key)
+		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
+		    tally_target_is_same(&c->target, target) &&
+		    c->target.one_kind == target->one_kind)
+			return c;
 	return NULL;
 }
 
-/* Whether perf has the events of both, which are on one target, in one context. */
-bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
-{
-	const struct perf_event *event;
-	const struct pmu *pmu;
-	bool same;
-
-	/* Two counters are never locked at the same time. */
-	mutex_lock(&a->lock);
-	event = tally_counter_any(a);
-	pmu = event ? event->pmu : NULL;
-	mutex_unlock(&a->lock);
-	mutex_lock(&b->lock);
-	event = tally_counter_any(b);
-	same = pmu && event && tally_pmus_share_context(pmu, event->pmu);
-	mutex_unlock(&b->lock);
-	return same;
-}
-
-/* Whether overflows interrupt any code, as those of clocks and of hardware do. */
-bool tally_counter_interrupts(struct tally_counter *c)
-{
-	const struct tally_slot *s;
-	bool software = false;
-
-	mutex_lock(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		software |= s->event && s->software;
-	mutex_unlock(&c->lock);
-	return !software || tally_attr_is_clock(&c->attr);
-}
-
 /*
- * Returns the state of an inherited event. When perf switches between a task and its
- * child, and all their events are inherited, perf swaps the events. So the first event
- * may belong to any of the tasks, and end with any. Only the flags of the task itself
- * show whether it has exited.
+ * Releases perf's events, without the lock: perf may wait for the task, which may wait for
+ * the lock. Handlers that still run read the last totals from the bank. The events are
+ * disabled, so no local read adds such an event to the bank.
  */
-static enum tally_state inherited_state(const struct tally_counter *c,
-					const struct perf_event *event)
+static void release_slots(struct tally_counter *c)
 {
-	const struct task_struct *task = c->target.task;
-	int state = READ_ONCE(event->state);
+	struct perf_event *event;
+	struct tally_totals t;
+	struct tally_slot *s;
 
-	if (READ_ONCE(task->flags) & PF_EXITING)
-		return TALLY_STATE_EXITED;
-	/* exec() of a program with more rights ended the event, which has no child. */
-	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
-		return TALLY_STATE_EXITED;
-	if (state == PERF_EVENT_STATE_ERROR)
-		return TALLY_STATE_ERROR;
-	/*
-	 * Without a child, perf has swapped nothing: the event is the task's own, and is off only
-	 * until exec(). With a child that was forked before, it may be the child's.
-	 */
-	if (state == PERF_EVENT_STATE_OFF && c->attr.enable_on_exec &&
-	    list_empty(&event->child_list))
-		return TALLY_STATE_OFF;
-	if (state == PERF_EVENT_STATE_ACTIVE || tally_task_is_running(task))
-		return TALLY_STATE_ACTIVE;
-	return TALLY_STATE_INACTIVE;
-}
-
-static __always_inline enum tally_state perf_state(const struct tally_counter *c,
-						   const struct perf_event *event)
-{
-	int state;
-
-	if (c->attr.inherit)
-		return inherited_state(c, event);
-	state = READ_ONCE(event->state);
-	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
-		return TALLY_STATE_EXITED;
-	switch (state) {
-	case PERF_EVENT_STATE_ACTIVE:
-		return TALLY_STATE_ACTIVE;
-	case PERF_EVENT_STATE_INACTIVE:
-		return TALLY_STATE_INACTIVE;
-	case PERF_EVENT_STATE_ERROR:
-		return TALLY_STATE_ERROR;
-	default:
-		return TALLY_STATE_OFF;
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		mutex_lock(&c->lock);
+		if (c->handler)
+			tally_slot_read(s, &t);
+		event = tally_slot_take(c, s);
+		if (c->handler)
+			s->bank = t;
+		/* The slot gets no other event, whatever such a handler calls. */
+		s->absent = true;
+		s->err = 0;
+		mutex_unlock(&c->lock);
+		tally_slot_free(s, event);
 	}
 }
 
-/*
- * Returns the PID of the counter's task in the caller's namespace; 0 if the task has none there.
- * Only the first namespace still knows the PID of a task that was reaped.
- */
-pid_t tally_counter_pid(const struct tally_counter *c)
+static void counter_free(struct tally_counter *c)
 {
-	struct pid_namespace *ns = task_active_pid_ns(current);
+	if (c->target.task)
+		put_task_struct(c->target.task);
+	tally_cgroup_put(c->target.css);
+	/* Only the single slot of a task has some. */
+	kfree(c->slots[0].others);
+	mutex_destroy(&c->lock);
+	kvfree(c);
+}
 
-	return ns == &init_pid_ns ? task_pid_nr(c->target.task) :
-				    task_pid_nr_ns(c->target.task, ns);
+/* Makes the trace event of a counter of a kernel probe. */
+static int counter_probe(struct tally_counter *c)
+{
+	struct tally_kprobe *kp;
+
+	if (!tally_attr_is_kprobe(&c->attr))
+		return 0;
+	kp = tally_kprobe_create(&c->attr);
+	if (IS_ERR(kp))
+		return PTR_ERR(kp);
+	c->kprobe = kp;
+	return 0;
 }
 
 /*
- * Returns the state of a counter whose kernel probe is gone; -1 for another one. The probe is freed
- * a grace period after it was taken from the counter, without the lock.
+ * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
+ * PMU does not serve stay empty; it has to serve one. If a CPU comes online meanwhile, the
+ * work that it queues finds the counter in the list, waits for its lock, and creates its
+ * event.
  */
-static noinline int state_without_probe(const struct tally_counter *c)
+static int counter_fill(struct tally_counter *c, int *err_cpu)
 {
-	const struct tally_kprobe *kp;
-	int state = -1;
+	bool all = tally_counter_on_all_cpus(c);
+	int first = 0, filled = 0, err;
+	struct tally_slot *s;
 
-	rcu_read_lock();
-	kp = READ_ONCE(c->kprobe);
-	if (kp && tally_kprobe_is_gone(kp))
-		state = tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
-	rcu_read_unlock();
-	return state;
+	err = counter_probe(c);
+	if (err)
+		return err;
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		*err_cpu = tally_slot_cpu(c, s);
+		if (all && !cpu_online(*err_cpu))
+			continue;
+		err = tally_slot_create(c, s);
+		if (!err) {
+			filled++;
+			continue;
+		}
+		if (!all || !tally_slot_refused(err))
+			return err;
+		s->absent = true;
+		/* If all refuse, this error says most. */
+		if (!first || err == -EINVAL)
+			first = err;
+	}
+	if (filled)
+		return 0;
+	*err_cpu = -1;
+	return first ?: -ENODEV;
+}
+
+static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
+					   const struct tally_target *target,
+					   perf_overflow_handler_t handler, void *context)
+{
+	unsigned int nr = tally_target_slots(target);
+	struct tally_counter *c;
+
+	/* Not accounted: a cgroup at its limit would hold up all who wait for counters_lock. */
+	c = kvzalloc(struct_size(c, slots, nr), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	mutex_init(&c->lock);
+	refcount_set(&c->holds, 1);
+	INIT_LIST_HEAD(&c->users);
+	INIT_LIST_HEAD(&c->cpu_node);
+	c->target = *target;
+	if (target->task)
+		get_task_struct(target->task);
+	tally_cgroup_get(target->css);
+	c->attr = *attr;
+	c->handler = handler;
+	c->context = context;
+	c->nr_slots = nr;
+	c->slot_mask = tally_counter_on_all_cpus(c) ? ~0U : 0;
+	return c;
+}
+
+/* Finds a counter, or adds an empty one, locked. */
+static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
+					 const struct tally_target *target,
+					 perf_overflow_handler_t handler, void *context,
+					 bool *found)
+{
+	u32 key = counter_key(attr, target);
+	struct tally_counter *c = NULL;
+
+	mutex_lock(&counters_lock);
+	if (!context && shareable(attr))
+		c = counter_find(attr, target, key);
+	*found = c;
+	if (c) {
+		refcount_inc(&c->holds);
+	} else {
+		c = counter_alloc(attr, target, handler, context);
+		if (!c)
+			goto unlock;
+		/* Nobody else knows the counter yet, so this does not wait. */
+		mutex_lock(&c->lock);
+		hash_add(counters, &c->node, key);
+		/* perf moves the events of a task between CPUs by itself. */
+		if (!target->task && attr->type == PERF_TYPE_SOFTWARE)
+			list_add_tail(&c->cpu_node, &cpu_counters); /* its events may wait */
+		else if (!target->task)
+			list_add(&c->cpu_node, &cpu_counters);
+		atomic_long_inc(&nr_counters);
+	}
+	c->refs++;
+unlock:
+	mutex_unlock(&counters_lock);
+	return c;
+}
+
+/* Gives up a counter that is of no use: no other event finds it any more. */
+static void counter_drop(struct tally_counter *c)
+{
+	mutex_lock(&counters_lock);
+	hash_del(&c->node);
+	mutex_unlock(&counters_lock);
+	tally_counter_end(c);
+	tally_counter_put(c);
 }
 
 /**
- * tally_counter_state - find out the state of a slot
- * @c: the counter, locked; or not, and then the state may be that of a moment ago
- * @slot: the slot
+ * tally_counter_get - get a counter, new or shared
+ * @attr: attributes, checked and complete, with the disabled bit set
+ * @target: target to count on
+ * @handler: perf's callback for overflows; NULL for a counter that does not overflow
+ * @context: argument for @handler in perf's event; a counter that has one is not shared
+ * @at_once: the caller enables the counter next
+ * @err_cpu: receives, on failure, the CPU that failed; -1 if no single one did
  *
- * Context: Any context; without the lock, under RCU.
- * Return: the state.
+ * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
+ * cpu_hotplug_lock held.
+ * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; or the error of
+ * perf_event_create_kernel_counter() or tally_kprobe_create().
  */
-enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot)
+struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
+					const struct tally_target *target,
+					perf_overflow_handler_t handler,
+					void *context, bool at_once, int *err_cpu)
 {
-	const struct tally_slot *s = &c->slots[slot];
-	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
-	enum tally_state state;
-	bool throttled;
-	unsigned int i;
-	int gone, err;
+	struct tally_counter *c;
+	bool found;
+	int err;
 
-	if (tally_cgroup_is_removed(c->target.css))
-		return TALLY_STATE_EXITED;
-	if (unlikely(READ_ONCE(c->kprobe))) {
-		gone = state_without_probe(c);
-		if (gone >= 0)
-			return gone;
+	*err_cpu = -1;
+	/* perf returns this error for a new counter only, not for a shared one. */
+	if (!target->task && target->cpu >= 0 && !cpu_online(target->cpu)) {
+		*err_cpu = target->cpu;
+		return ERR_PTR(-ENODEV);
 	}
-	if (!event) {
-		err = READ_ONCE(s->err);
-		/* ENODEV: the event is being banked. */
-		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+	while ((c = find_or_add(attr, target, handler, context, &found)) && found) {
+		/* The counter may still be created: its lock waits for that. */
+		mutex_lock(&c->lock);
+		if (usable(c)) {
+			/* Not all counts so far are of the event that is enabled first. */
+			c->fresh = false;
+			return c;
+		}
+		mutex_unlock(&c->lock);
+		counter_drop(c);
 	}
-	if (!c->target.task && tally_slot_detached(event))
-		return tally_slot_revoked(event) ? TALLY_STATE_EXITED : TALLY_STATE_OFFLINE;
-	state = perf_state(c, event);
-	throttled = tally_pmu_throttled(event);
-	for (i = 0; s->others && s->others[i]; i++) {
-		state = tally_state_worse(state, perf_state(c, s->others[i]));
-		throttled |= tally_pmu_throttled(s->others[i]);
-	}
-	if (state == TALLY_STATE_OFF && READ_ONCE(s->paused))
-		return TALLY_STATE_THROTTLED;
-	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
-		return TALLY_STATE_THROTTLED;
-	return state;
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->at_once = at_once;
+	err = counter_fill(c, err_cpu);
+	c->at_once = false;
+	c->fresh = at_once;
+	/* This additional user keeps perf's event enabled until it is released. */
+	if (!err && attr->inherit)
+		c->users_on++;
+	if (!err)
+		return c;
+	c->dead = true;
+	mutex_unlock(&c->lock);
+	counter_drop(c);
+	return ERR_PTR(err);
 }
 
-/* Returns how many hits the kernel probe of a counter has missed; 0 without one. */
-u64 tally_counter_missed(const struct tally_counter *c)
+/* Ends a counter that no event counts with any more. */
+static void counter_end(struct tally_counter *c)
 {
 	struct tally_kprobe *kp;
-	u64 missed = 0;
-
-	rcu_read_lock();
-	kp = READ_ONCE(c->kprobe);
-	if (kp)
-		missed = tally_kprobe_missed(kp);
-	rcu_read_unlock();
-	return missed;
-}
-
-static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
-{
-	/* The slot has overflowed, so it has counted. */
-	if (c->slots[slot].spent)
-		return true;
-	switch (tally_counter_state(c, slot)) {
-	case TALLY_STATE_ACTIVE:
-	case TALLY_STATE_THROTTLED:
-	case TALLY_STATE_OFFLINE:
-		return true;
-	case TALLY_STATE_INACTIVE:
-		/* Another task, or one of a cgroup, may just not be running. */
-		return c->target.css || (c->target.task && c->target.task != current);
-	default:
-		return false;
-	}
-}
-
-/* Whether all slots are counting now, except those that cannot at the moment. */
-bool tally_counter_counts(const struct tally_counter *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->nr_slots; i++)
-		if (!slot_counts_now(c, i))
-			return false;
-	return true;
-}
-
-/*
- * Whether the task has exited, and no child of the task is counting any more. Called as
- * tally_counter_state().
- */
-bool tally_counter_ended(const struct tally_counter *c)
-{
-	const struct perf_event *event;
-
-	if (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED)
-		return false;
-	if (!c->attr.inherit)
-		return true;
-	tally_slot_for_each(&c->slots[0], event)
-		if (READ_ONCE(event->state) > PERF_EVENT_STATE_EXIT ||
-		    !list_empty(&event->child_list))
-			return false;
-	return true;
-}
-
-/*
- * Whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
- * tally_counter_state().
- */
-bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
-{
-	if (!tally_counter_on_all_cpus(c))
-		return true;
-	/* A CPU that another one serves now still shows the counts that were banked. */
-	return cpu_possible(slot) &&
-	       (!READ_ONCE(c->slots[slot].absent) ||
-		data_race(c->slots[slot].bank.enabled)); /* without the lock */
-}
-
-/* Returns on how many CPUs perf counts, of those in @online that are online. */
-unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online)
-{
-	unsigned int served = 0;
 	struct tally_slot *s;
 
 	mutex_lock(&c->lock);
-	cpus_read_lock();
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		served += tally_slot_lives(c, s);
-	*online = num_online_cpus();
-	cpus_read_unlock();
+	c->dead = true;
+	for (s = c->slots; c->handler && s < c->slots + c->nr_slots; s++)
+		if (tally_slot_lives(c, s))
+			tally_slot_disable(s);
 	mutex_unlock(&c->lock);
-	return served;
+	release_slots(c);
+	kp = c->kprobe;
+	WRITE_ONCE(c->kprobe, NULL);
+	if (kp)
+		tally_kprobe_delete(kp);
+	atomic_long_dec(&nr_counters);
+}
+
+/* Whether a program keeps perf from the events of the counter, which are those of a task. */
+static bool is_held(const struct tally_counter *c)
+{
+	const struct perf_event *event;
+	bool held = false;
+
+	rcu_read_lock();
+	tally_slot_for_each(&c->slots[0], event)
+		held |= mutex_is_locked(&READ_ONCE(event->ctx)->mutex);
+	rcu_read_unlock();
+	return held;
+}
+
+/**
+ * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
+ * @c: the counter
+ *
+ * A program can keep perf from the events of its own tasks for any time: it lets a call for such an
+ * event read memory that does not come. Who serves others, too, must not wait for that. It may
+ * begin right after this has looked: then the caller waits all the same. A program has no more than
+ * that moment, and each caller that it catches costs it a task.
+ *
+ * Context: Process context, may sleep.
+ * Return: whether the counter is locked.
+ */
+bool tally_counter_trylock(struct tally_counter *c)
+{
+	if (c->target.task && is_held(c))
+		return false;
+	mutex_lock(&c->lock);
+	if (!c->target.task || !is_held(c))
+		return true;
+	mutex_unlock(&c->lock);
+	return false;
+}
+
+/**
+ * tally_counter_end - end the use of a counter by an event
+ * @c: the counter
+ *
+ * After the last use perf's events are released. A callback of theirs may still run, and
+ * read what was counted. tally_counter_put() must follow.
+ */
+void tally_counter_end(struct tally_counter *c)
+{
+	bool last;
+
+	mutex_lock(&counters_lock);
+	last = !--c->refs;
+	if (last) {
+		hash_del(&c->node);
+		list_del_init(&c->cpu_node);
+	}
+	mutex_unlock(&counters_lock);
+	if (last) {
+		counter_end(c);
+		return;
+	}
+	mutex_lock(&c->lock);
+	/* The event may have left perf's events enabled. */
+	c->fresh = false;
+	tally_counter_quieten(c);
+	mutex_unlock(&c->lock);
+}
+
+/* Drops an event's reference, after tally_counter_end(). */
+void tally_counter_put(struct tally_counter *c)
+{
+	if (refcount_dec_and_test(&c->holds))
+		counter_free(c);
+}
+
+/**
+ * tally_counters_visit - call a function for every counter that counts on CPUs
+ * @fn: the function; the counter is not freed meanwhile
+ * @changed: given to @fn
+ *
+ * A counter that is added meanwhile needs no visit for the CPUs that came or went before: it finds
+ * those as they are now.
+ *
+ * Context: Process context, may sleep; one caller at a time.
+ */
+void tally_counters_visit(void (*fn)(struct tally_counter *c, const struct cpumask *changed),
+			  const struct cpumask *changed)
+{
+	struct tally_counter *c;
+	LIST_HEAD(left);
+
+	mutex_lock(&counters_lock);
+	list_splice_init(&cpu_counters, &left);
+	while (!list_empty(&left)) {
+		c = list_first_entry(&left, struct tally_counter, cpu_node);
+		list_move_tail(&c->cpu_node, &cpu_counters);
+		refcount_inc(&c->holds);
+		mutex_unlock(&counters_lock);
+		fn(c, changed);
+		tally_counter_put(c);
+		mutex_lock(&counters_lock);
+	}
+	mutex_unlock(&counters_lock);
+}
+
+void tally_counter_stats(struct tally_counter_stats *out)
+{
+	out->counters = atomic_long_read(&nr_counters);
+	tally_slot_stats(&out->slots);
 }

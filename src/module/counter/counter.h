@@ -2,9 +2,41 @@
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 
+#include <linux/perf_event.h>
 #include <tally/tally.h>
 #include "counter/slot.h"
 
+struct cgroup_subsys_state;
+struct cpumask;
+struct work_struct;
+
+/**
+ * struct tally_counter_stats - numbers of all counters
+ * @counters: number of counters
+ * @slots: numbers of all their slots
+ */
+struct tally_counter_stats {
+	unsigned long counters;
+	struct tally_slot_stats slots;
+};
+
+/* counter.c */
+struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
+					const struct tally_target *target,
+					perf_overflow_handler_t handler,
+					void *context, bool at_once, int *err_cpu);
+void tally_counter_end(struct tally_counter *c);
+void tally_counter_put(struct tally_counter *c);
+bool tally_counter_trylock(struct tally_counter *c);
+void tally_counters_visit(void (*fn)(struct tally_counter *c, const struct cpumask *changed),
+			  const struct cpumask *changed);
+void tally_counter_stats(struct tally_counter_stats *stats);
+
+/* hotplug.c */
+int tally_hotplug_init(struct work_struct *after_repair);
+void tally_hotplug_exit(void);
+
+/* control.c */
 void tally_counter_on(struct tally_counter *c);
 void tally_counter_on_exec(struct tally_counter *c);
 void tally_counter_retry(struct tally_counter *c);
@@ -28,5 +60,14 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 u64 tally_counter_missed(const struct tally_counter *c);
 unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online);
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
+
+/* reload.c */
+int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
+
+/* cgroup.c */
+struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
+				       struct cgroup_subsys_state *css,
+				       perf_overflow_handler_t handler, void *context);
+void tally_cgroup_exit(void);
 
 #endif /* TALLY_COUNTER_H */

@@ -13,7 +13,7 @@
 #include <linux/smp.h>
 #include "base/pmu.h"
 #include "compat.h"
-#include "counter/reload.h"
+#include "counter/counter.h"
 #include "counter/slot.h"
 
 static void set_period(struct perf_event *event, u64 period)

@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include "compat.h"
-#include "counter/cgroup.h"
+#include "counter/counter.h"
 #include "counter/slot.h"
 
 DEFINE_PER_CPU(const void *, tally_reading);

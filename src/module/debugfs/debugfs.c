@@ -37,9 +37,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include "build/end.h"
-#include "build/lines.h"
-#include "counter/cpus.h"
+#include "life/end.h"
+#include "life/lines.h"
+#include "counter/counter.h"
 #include "debugfs/debugfs.h"
 #include "debugfs/event.h"
 #include "debugfs/spec.h"
@@ -143,9 +143,9 @@ DEFINE_SEQ_ATTRIBUTE(events);
 static int stats_show(struct seq_file *m, void *v)
 {
 	struct tally_overflow_stats overflows;
-	struct tally_cpus_stats stats;
+	struct tally_counter_stats stats;
 
-	tally_cpus_stats(&stats);
+	tally_counter_stats(&stats);
 	tally_overflow_stats_all(&overflows);
 	seq_printf(m, "events %lu\n", tally_registry_count());
 	seq_printf(m, "counters %lu\n", stats.counters);

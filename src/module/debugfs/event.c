@@ -25,7 +25,7 @@
 #include <linux/string.h>
 #include "base/alias.h"
 #include "base/count.h"
-#include "counter/cpus.h"
+#include "counter/counter.h"
 #include "debugfs/event.h"
 #include "debugfs/spec.h"
 #include "event/event.h"

@@ -40,8 +40,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "build/func.h"
-#include "build/line_set.h"
+#include "life/func.h"
+#include "life/line_set.h"
 #include "debugfs/set.h"
 #include "debugfs/spec.h"
 #include "event/event.h"
@@ -49,7 +49,7 @@
 /* Returns the set; NULL while it is being built. */
 static struct tally_set *set_of(struct tally_line_set *ls)
 {
-	/* Pairs with build() in build/line_set.c. */
+	/* Pairs with build() in life/line_set.c. */
 	return smp_load_acquire(&ls->set);
 }
 

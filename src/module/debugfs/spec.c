@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/cgroup.h"
-#include "build/line_set.h"
+#include "life/line_set.h"
 #include "builder/builder.h"
 #include "builder/levels.h"
 #include "builder/name.h"

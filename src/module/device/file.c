@@ -15,7 +15,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <uapi/linux/tally.h>
-#include "build/end.h"
+#include "life/end.h"
 #include "builder/builder.h"
 #include "event/event.h"
 #include "device/file.h"

@@ -13,7 +13,7 @@
 #include <uapi/linux/tally.h>
 #include "base/alias.h"
 #include "base/copyin.h"
-#include "build/lines.h"
+#include "life/lines.h"
 #include "builder/name.h"
 #include "builder/rights.h"
 #include "device/explain.h"

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
-#include "build/holder.h"
+#include "life/holder.h"
 #include "builder/builder.h"
 #include "builder/rights.h"
 #include "event/event.h"

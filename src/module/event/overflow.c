@@ -3,7 +3,7 @@
  * The overflows of an event, beside its count: the state that perf's callback works on,
  * the bottom halves that the callback starts, and statistics.
  *
- * Ordering: E of build/callback.c.
+ * Ordering: E of life/callback.c.
  */
 #include <linux/cpu.h>
 #include <linux/hardirq.h>

@@ -38,7 +38,7 @@ static DECLARE_WAIT_QUEUE_HEAD(waits);
 
 /*
  * perf's ids count from 1, and a program may read records of both from one ring. Bit 63 is
- * for the stream ids of children: record/words.h.
+ * for the stream ids of children: record/record.h.
  */
 #define IDS_BEGIN	BIT_ULL(62)
 static u64 last_number;

@@ -16,7 +16,7 @@
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "compat.h"
-#include "counter/cpus.h"
+#include "counter/counter.h"
 #include "event/event.h"
 #include "event/silent.h"
 #include "read/local.h"

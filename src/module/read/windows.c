@@ -25,7 +25,7 @@
 #include <linux/timekeeping.h>
 #include "base/ptr.h"
 #include "compat.h"
-#include "counter/reload.h"
+#include "counter/counter.h"
 #include "event/event.h"
 #include "read/local.h"
 #include "read/read.h"

@@ -14,7 +14,6 @@
 #include "record/output.h"
 #include "record/record.h"
 #include "record/ring.h"
-#include "record/words.h"
 
 /* A task that has been reaped has no number any more: -1, as perf has it. */
 static u32 number(const struct tally_output *out, struct task_struct *p, enum pid_type type)

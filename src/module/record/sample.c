@@ -32,7 +32,6 @@
 #include "record/read_format.h"
 #include "record/record.h"
 #include "record/ring.h"
-#include "record/words.h"
 
 /* The default length of a call chain, that of kernel.perf_event_max_stack. */
 #define CHAIN_MOST	PERF_MAX_STACK_DEPTH

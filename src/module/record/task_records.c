@@ -27,7 +27,6 @@
 #include "record/output.h"
 #include "record/record.h"
 #include "record/task_events.h"
-#include "record/task_records.h"
 
 static void write_comm(struct tally_output *out, const struct tally_task_event *e)
 {

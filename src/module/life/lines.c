@@ -11,9 +11,9 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "build/end.h"
-#include "build/line_set.h"
-#include "build/lines.h"
+#include "life/end.h"
+#include "life/line_set.h"
+#include "life/lines.h"
 #include "event/event.h"
 #include "event/registry.h"
 

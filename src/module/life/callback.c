@@ -39,7 +39,7 @@
 #include "base/payload.h"
 #include "base/pmu.h"
 #include "base/trace.h"
-#include "build/callback.h"
+#include "life/callback.h"
 #include "event/event.h"
 #include "event/overflow.h"
 #include "filter/apply.h"

@@ -8,9 +8,9 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include "build/end.h"
+#include "life/end.h"
 #include "compat.h"
-#include "counter/cpus.h"
+#include "counter/counter.h"
 #include "event/control.h"
 #include "event/event.h"
 #include "event/overflow.h"

@@ -18,9 +18,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "build/end.h"
-#include "build/func.h"
-#include "build/line_set.h"
+#include "life/end.h"
+#include "life/func.h"
+#include "life/line_set.h"
 #include "builder/builder.h"
 #include "builder/name.h"
 #include "event/registry.h"

@@ -15,7 +15,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include "build/holder.h"
+#include "life/holder.h"
 #include "builder/builder.h"
 #include "builder/rights.h"
 #include "counter/counter.h"

@@ -14,8 +14,8 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "base/ptr.h"
-#include "build/end.h"
-#include "build/holder.h"
+#include "life/end.h"
+#include "life/holder.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -24,7 +24,7 @@
 #include "event/registry.h"
 #include "read/window.h"
 #include "read/windows.h"
-#include "build/set.h"
+#include "life/set.h"
 
 /* Guarded by the lock of the registry. */
 static LIST_HEAD(sets);

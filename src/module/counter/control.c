@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A counter as a whole: its perf events are enabled, disabled, changed and read, and
+ * their states are returned.
+ *
+ * Each function goes through the slots under the counter's lock. A slot without an event,
+ * or with an event that perf detached, is left to the work in hotplug.c.
+ */
+#include <linux/cpu.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/lockdep.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include "base/cgroup.h"
+#include "base/count.h"
+#include "base/pmu.h"
+#include "compat.h"
+#include "counter/counter.h"
+#include "counter/slot.h"
+
+/*
+ * Enables perf's events that are off or in error. A slot that could get no event tries
+ * again. The error of a pinned event is cleared: its CPU may have room for it now.
+ */
+void tally_counter_retry(struct tally_counter *c)
+{
+	struct perf_event *event;
+	struct tally_slot *s;
+	int state;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		/* The slot was in the state ERROR until now. That time is not counted as a gap. */
+		if (!s->event && s->err)
+			tally_slot_repair(c, s, 0);
+		if (!tally_slot_lives(c, s) || s->paused || s->spent)
+			continue;
+		tally_slot_for_each(s, event) {
+			state = READ_ONCE(event->state);
+			if (state == PERF_EVENT_STATE_ERROR ||
+			    state == PERF_EVENT_STATE_OFF)
+				perf_event_enable(event);
+		}
+	}
+}
+
+/* Called for each event that is enabled. */
+void tally_counter_on(struct tally_counter *c)
+{
+	c->users_on++;
+	tally_counter_retry(c);
+}
+
+/* As tally_counter_on(), but perf enables its event when the task calls exec(). */
+void tally_counter_on_exec(struct tally_counter *c)
+{
+	lockdep_assert_held(&c->lock);
+	c->users_on++;
+}
+
+void tally_counter_off(struct tally_counter *c)
+{
+	c->users_on--;
+	tally_counter_quieten(c);
+}
+
+/*
+ * As tally_counter_off(), for an event that ends. tally_counter_end() follows, and
+ * disables perf's events if no other event has them enabled.
+ */
+void tally_counter_leave(struct tally_counter *c)
+{
+	lockdep_assert_held(&c->lock);
+	c->users_on--;
+}
+
+/**
+ * tally_counter_pause - switch a slot off while its counter stays on
+ * @c: the counter, which is not shared
+ * @slot: the slot
+ * @spent: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
+ */
+void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
+{
+	struct tally_slot *s = &c->slots[slot];
+
+	lockdep_assert_held(&c->lock);
+	if (spent)
+		s->spent = true;
+	else
+		s->paused = true;
+	if (tally_slot_lives(c, s))
+		tally_slot_disable(s);
+}
+
+/*
+ * Disables perf's events if no event of the counter is enabled. exec() may have enabled
+ * them although the event that waited for exec() was disabled: perf cannot take that
+ * order back.
+ */
+void tally_counter_quieten(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	if (c->users_on)
+		return;
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (tally_slot_lives(c, s))
+			tally_slot_disable(s);
+}
+
+static void slot_continue(struct tally_counter *c, struct tally_slot *s)
+{
+	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->spent)
+		tally_slot_enable(s);
+}
+
+void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_slot *s = &c->slots[slot];
+
+	lockdep_assert_held(&c->lock);
+	if (!s->paused)
+		return;
+	s->paused = false;
+	slot_continue(c, s);
+}
+
+void tally_counter_arm(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_slot *s = &c->slots[slot];
+
+	lockdep_assert_held(&c->lock);
+	if (!s->spent)
+		return;
+	s->spent = false;
+	slot_continue(c, s);
+}
+
+/* Whether perf's event is enabled: neither off nor waiting for exec(). */
+static bool slot_is_on(const struct tally_slot *s)
+{
+	return READ_ONCE(s->event->state) >= PERF_EVENT_STATE_INACTIVE;
+}
+
+/*
+ * perf begins the new period at once. But a software event, unless it is a clock, would
+ * overflow at its first count, as if that was the whole period. It does not if it is
+ * scheduled again.
+ */
+static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
+			   u64 period)
+{
+	struct perf_event *event;
+	unsigned int i;
+	bool again;
+	int err = 0;
+
+	if (!tally_slot_lives(c, s))
+		return 0;
+	again = slot_is_on(s) && s->software && !tally_attr_is_clock(&c->attr);
+	if (again)
+		tally_slot_disable(s);
+	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
+		err = perf_event_period(event, period);
+	if (again)
+		tally_slot_enable(s);
+	return err;
+}
+
+/**
+ * tally_counter_set_period - change the period or frequency of overflows
+ * @c: the counter, which is not shared
+ * @period: number of counts for one overflow; overflows per second for a counter with a
+ *	frequency
+ *
+ * Return: 0, or the error of perf_event_period(). On error nothing has changed.
+ */
+int tally_counter_set_period(struct tally_counter *c, u64 period)
+{
+	struct tally_slot *s;
+	int err = 0;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++)
+		err = slot_set_period(c, s, period);
+	if (!err) {
+		c->attr.sample_period = period;
+		return 0;
+	}
+	while (--s >= c->slots)
+		slot_set_period(c, s, c->attr.sample_period);
+	return err;
+}
+
+static bool slot_was_on(const struct tally_counter *c,
+			const struct tally_slot *s)
+{
+	return tally_slot_lives(c, s) && slot_is_on(s);
+}
+
+static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
+		       const struct perf_event_attr *to, bool on)
+{
+	struct perf_event_attr attr = *to;
+
+	if (!tally_slot_lives(c, s))
+		return 0;
+	/* perf enables the event if this is 0, and only then. */
+	attr.disabled = !on;
+	return modify_user_hw_breakpoint(s->event, &attr);
+}
+
+/**
+ * tally_counter_modify - move a breakpoint
+ * @c: counter of the breakpoint, which is not shared
+ * @attr: attributes with the new address, length and access
+ *
+ * perf checks the caller's rights when it moves one of its events, so the counter needs
+ * at least one.
+ *
+ * Return: 0; ENODEV while the counter has no event of perf, or the error of
+ * modify_user_hw_breakpoint(). On error nothing has changed.
+ */
+int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr)
+{
+	struct tally_slot *s;
+	bool on = false, any = false;
+	int err = 0;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++) {
+		any |= tally_slot_lives(c, s);
+		on = slot_was_on(c, s);
+		err = slot_modify(c, s, attr, on);
+	}
+	if (!any)
+		return -ENODEV;
+	if (!err) {
+		c->attr.bp_addr = attr->bp_addr;
+		c->attr.bp_len = attr->bp_len;
+		c->attr.bp_type = attr->bp_type;
+		return 0;
+	}
+	/* The event that failed may be off now. */
+	slot_modify(c, --s, &c->attr, on);
+	while (--s >= c->slots)
+		slot_modify(c, s, &c->attr, slot_was_on(c, s));
+	return err;
+}
+
+static bool can_look(int cpu, void *counter)
+{
+	const struct tally_counter *c = counter;
+	const struct perf_event *event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
+
+	return event && READ_ONCE(event->oncpu) == cpu;
+}
+
+static void look_here(void *counter)
+{
+	struct tally_counter *c = counter;
+	int cpu = smp_processor_id();
+	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
+
+	/* The event may have left this CPU since, even for another one. */
+	if (!can_look(cpu, c))
+		return;
+	tally_local_totals(s, tally_slot_here(s, cpu), local_clock(), &s->now);
+	s->looked = true;
+}
+
+/**
+ * tally_counter_look - read all slots
+ * @c: the counter
+ *
+ * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
+ * one interrupt, all of them at the same time. Events that are not on the PMU, and
+ * inherited events, are read by perf.
+ */
+void tally_counter_look(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	if (!tally_counter_on_all_cpus(c)) {
+		tally_counter_look_slot(c, 0);
+		return;
+	}
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		s->looked = false;
+	on_each_cpu_cond(can_look, look_here, c, true);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (!s->looked)
+			tally_counter_look_slot(c, s - c->slots);
+}
+
+/* As tally_counter_look(), for one slot. */
+void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_slot *s = &c->slots[slot];
+	int cpu = c->attr.inherit ? -1 : tally_slot_counting_on(s);
+
+	lockdep_assert_held(&c->lock);
+	s->looked = false;
+	if (cpu >= 0)
+		smp_call_function_single(cpu, look_here, c, true);
+	if (!s->looked)
+		tally_slot_read(s, &s->now);
+}
+
+/* Returns one of perf's events; NULL while the counter has none. */
+const struct perf_event *tally_counter_any(const struct tally_counter *c)
+{
+	const struct tally_slot *s;
+
+	lockdep_assert_held(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (s->event)
+			return s->event;
+	return NULL;
+}
+
+/* Whether perf has the events of both, which are on one target, in one context. */
+bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
+{
+	const struct perf_event *event;
+	const struct pmu *pmu;
+	bool same;
+
+	/* Two counters are never locked at the same time. */
+	mutex_lock(&a->lock);
+	event = tally_counter_any(a);
+	pmu = event ? event->pmu : NULL;
+	mutex_unlock(&a->lock);
+	mutex_lock(&b->lock);
+	event = tally_counter_any(b);
+	same = pmu && event && tally_pmus_share_context(pmu, event->pmu);
+	mutex_unlock(&b->lock);
+	return same;
+}
+
+/* Whether overflows interrupt any code, as those of clocks and of hardware do. */
+bool tally_counter_interrupts(struct tally_counter *c)
+{
+	const struct tally_slot *s;
+	bool software = false;
+
+	mutex_lock(&c->lock);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		software |= s->event && s->software;
+	mutex_unlock(&c->lock);
+	return !software || tally_attr_is_clock(&c->attr);
+}
+
+/*
+ * Returns the state of an inherited event. When perf switches between a task and its
+ * child, and all their events are inherited, perf swaps the events. So the first event
+ * may belong to any of the tasks, and end with any. Only the flags of the task itself
+ * show whether it has exited.
+ */
+static enum tally_state inherited_state(const struct tally_counter *c,
+					const struct perf_event *event)
+{
+	const struct task_struct *task = c->target.task;
+	int state = READ_ONCE(event->state);
+
+	if (READ_ONCE(task->flags) & PF_EXITING)
+		return TALLY_STATE_EXITED;
+	/* exec() of a program with more rights ended the event, which has no child. */
+	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
+		return TALLY_STATE_EXITED;
+	if (state == PERF_EVENT_STATE_ERROR)
+		return TALLY_STATE_ERROR;
+	/*
+	 * Without a child, perf has swapped nothing: the event is the task's own, and is off only
+	 * until exec(). With a child that was forked before, it may be the child's.
+	 */
+	if (state == PERF_EVENT_STATE_OFF && c->attr.enable_on_exec &&
+	    list_empty(&event->child_list))
+		return TALLY_STATE_OFF;
+	if (state == PERF_EVENT_STATE_ACTIVE || tally_task_is_running(task))
+		return TALLY_STATE_ACTIVE;
+	return TALLY_STATE_INACTIVE;
+}
+
+static __always_inline enum tally_state perf_state(const struct tally_counter *c,
+						   const struct perf_event *event)
+{
+	int state;
+
+	if (c->attr.inherit)
+		return inherited_state(c, event);
+	state = READ_ONCE(event->state);
+	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
+		return TALLY_STATE_EXITED;
+	switch (state) {
+	case PERF_EVENT_STATE_ACTIVE:
+		return TALLY_STATE_ACTIVE;
+	case PERF_EVENT_STATE_INACTIVE:
+		return TALLY_STATE_INACTIVE;
+	case PERF_EVENT_STATE_ERROR:
+		return TALLY_STATE_ERROR;
+	default:
+		return TALLY_STATE_OFF;
+	}
+}
+
+/*
+ * Returns the PID of the counter's task in the caller's namespace; 0 if the task has none there.
+ * Only the first namespace still knows the PID of a task that was reaped.
+ */
+pid_t tally_counter_pid(const struct tally_counter *c)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+
+	return ns == &init_pid_ns ? task_pid_nr(c->target.task) :
+				    task_pid_nr_ns(c->target.task, ns);
+}
+
+/*
+ * Returns the state of a counter whose kernel probe is gone; -1 for another one. The probe is freed
+ * a grace period after it was taken from the counter, without the lock.
+ */
+static noinline int state_without_probe(const struct tally_counter *c)
+{
+	const struct tally_kprobe *kp;
+	int state = -1;
+
+	rcu_read_lock();
+	kp = READ_ONCE(c->kprobe);
+	if (kp && tally_kprobe_is_gone(kp))
+		state = tally_kprobe_may_return(kp) ? TALLY_STATE_OFFLINE : TALLY_STATE_EXITED;
+	rcu_read_unlock();
+	return state;
+}
+
+/**
+ * tally_counter_state - find out the state of a slot
+ * @c: the counter, locked; or not, and then the state may be that of a moment ago
+ * @slot: the slot
+ *
+ * Context: Any context; without the lock, under RCU.
+ * Return: the state.
+ */
+enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int slot)
+{
+	const struct tally_slot *s = &c->slots[slot];
+	const struct perf_event *event = smp_load_acquire(&s->event); /* K */
+	enum tally_state state;
+	bool throttled;
+	unsigned int i;
+	int gone, err;
+
+	if (tally_cgroup_is_removed(c->target.css))
+		return TALLY_STATE_EXITED;
+	if (unlikely(READ_ONCE(c->kprobe))) {
+		gone = state_without_probe(c);
+		if (gone >= 0)
+			return gone;
+	}
+	if (!event) {
+		err = READ_ONCE(s->err);
+		/* ENODEV: the event is being banked. */
+		return err && err != -ENODEV ? TALLY_STATE_ERROR : TALLY_STATE_OFFLINE;
+	}
+	if (!c->target.task && tally_slot_detached(event))
+		return tally_slot_revoked(event) ? TALLY_STATE_EXITED : TALLY_STATE_OFFLINE;
+	state = perf_state(c, event);
+	throttled = tally_pmu_throttled(event);
+	for (i = 0; s->others && s->others[i]; i++) {
+		state = tally_state_worse(state, perf_state(c, s->others[i]));
+		throttled |= tally_pmu_throttled(s->others[i]);
+	}
+	if (state == TALLY_STATE_OFF && READ_ONCE(s->paused))
+		return TALLY_STATE_THROTTLED;
+	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
+		return TALLY_STATE_THROTTLED;
+	return state;
+}
+
+/* Returns how many hits the kernel probe of a counter has missed; 0 without one. */
+u64 tally_counter_missed(const struct tally_counter *c)
+{
+	struct tally_kprobe *kp;
+	u64 missed = 0;
+
+	rcu_read_lock();
+	kp = READ_ONCE(c->kprobe);
+	if (kp)
+		missed = tally_kprobe_missed(kp);
+	rcu_read_unlock();
+	return missed;
+}
+
+static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
+{
+	/* The slot has overflowed, so it has counted. */
+	if (c->slots[slot].spent)
+		return true;
+	switch (tally_counter_state(c, slot)) {
+	case TALLY_STATE_ACTIVE:
+	case TALLY_STATE_THROTTLED:
+	case TALLY_STATE_OFFLINE:
+		return true;
+	case TALLY_STATE_INACTIVE:
+		/* Another task, or one of a cgroup, may just not be running. */
+		return c->target.css || (c->target.task && c->target.task != current);
+	default:
+		return false;
+	}
+}
+
+/* Whether all slots are counting now, except those that cannot at the moment. */
+bool tally_counter_counts(const struct tally_counter *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_slots; i++)
+		if (!slot_counts_now(c, i))
+			return false;
+	return true;
+}
+
+/*
+ * Whether the task has exited, and no child of the task is counting any more. Called as
+ * tally_counter_state().
+ */
+bool tally_counter_ended(const struct tally_counter *c)
+{
+	const struct perf_event *event;
+
+	if (!c->target.task || tally_counter_state(c, 0) != TALLY_STATE_EXITED)
+		return false;
+	if (!c->attr.inherit)
+		return true;
+	tally_slot_for_each(&c->slots[0], event)
+		if (READ_ONCE(event->state) > PERF_EVENT_STATE_EXIT ||
+		    !list_empty(&event->child_list))
+			return false;
+	return true;
+}
+
+/*
+ * Whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
+ * tally_counter_state().
+ */
+bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
+{
+	if (!tally_counter_on_all_cpus(c))
+		return true;
+	/* A CPU that another one serves now still shows the counts that were banked. */
+	return cpu_possible(slot) &&
+	       (!READ_ONCE(c->slots[slot].absent) ||
+		data_race(c->slots[slot].bank.enabled)); /* without the lock */
+}
+
+/* Returns on how many CPUs perf counts, of those in @online that are online. */
+unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online)
+{
+	unsigned int served = 0;
+	struct tally_slot *s;
+
+	mutex_lock(&c->lock);
+	cpus_read_lock();
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		served += tally_slot_lives(c, s);
+	*online = num_online_cpus();
+	cpus_read_unlock();
+	mutex_unlock(&c->lock);
+	return served;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters through CPU hotplug.
+ *
+ * perf detaches the events of a CPU that goes offline, and never attaches them again. An
+ * event that is enabled after its CPU has come back looks alive and counts nothing. A
+ * hotplug callback can neither create nor release events: both may take cpu_hotplug_lock,
+ * which the caller of the callback holds.
+ *
+ * So the two callbacks only queue a work. The work waits until the hotplug operation is
+ * over, and then visits every counter. It reads each event that perf detached for the
+ * last time, banks the totals, and has the event released. It creates an event for each
+ * CPU that is online and has none. Until then readers see the final count of the detached
+ * event. So nothing is lost, and no total ever falls.
+ *
+ * A CPU that came may run tasks before its events count. To keep that gap small, a real-time
+ * thread does the work, and visits the counters once before the operation is over, too. It
+ * does that on the CPU that comes, which runs no other tasks yet. perf creates software events
+ * only after the operation: perf_swevent_init() takes cpu_hotplug_lock.
+ */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/kthread.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/sched/isolation.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+#include "compat.h"
+#include "counter/counter.h"
+
+static enum cpuhp_state hotplug_state;
+/* tally_hotplug_init()'s argument; set before there is any counter. */
+static struct work_struct *repaired;
+
+/*
+ * Whether perf has detached the slot's event for good, and another one can have its place. While no
+ * CPU comes or goes, no driver moves an event, so a detached event stays detached. That of a PMU
+ * which has gone keeps its slot: another PMU may have the number by now.
+ */
+static bool is_lost(const struct tally_slot *s)
+{
+	bool lost;
+
+	/* A CPU that goes offline after this queues the work again. */
+	if (!s->event || !tally_slot_detached(s->event) || tally_slot_revoked(s->event))
+		return false;
+	cpus_read_lock();
+	lost = tally_slot_detached(s->event);
+	cpus_read_unlock();
+	return lost;
+}
+
+/* CPUs that have come or gone since the last repair; the time at which each came, else 0. */
+static struct cpumask changed_cpus;
+static DEFINE_PER_CPU(u64, came_ns);
+
+static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
+{
+	struct tally_slot *s;
+	bool has_changed;
+	int cpu;
+
+	mutex_lock(&c->lock);
+	if (c->dead)
+		goto unlock;
+	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (is_lost(s))
+			tally_slot_bank(c, s);
+	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
+		cpu = tally_slot_cpu(c, s);
+		if (!cpu_possible(cpu))
+			continue;
+		/* The CPU may have come since this work began. */
+		has_changed = cpumask_test_cpu(cpu, changed) ||
+			      test_bit_acquire(cpu, cpumask_bits(&changed_cpus));
+		if (has_changed)
+			s->absent = false;
+		tally_slot_repair(c, s, has_changed ? READ_ONCE(per_cpu(came_ns, cpu)) : 0);
+	}
+unlock:
+	mutex_unlock(&c->lock);
+}
+
+static void repair_all(struct kthread_work *work)
+{
+	/* The work never runs twice at a time. */
+	static struct cpumask changed;
+	bool came = false;
+	int cpu;
+
+	cpumask_clear(&changed);
+	for_each_cpu(cpu, &changed_cpus) {
+		if (!cpumask_test_and_clear_cpu(cpu, &changed_cpus))
+			continue;
+		cpumask_set_cpu(cpu, &changed);
+		came |= READ_ONCE(per_cpu(came_ns, cpu));
+	}
+	if (came)
+		tally_counters_visit(counter_repair, &changed);
+	/* At the end of the operation perf has detached events, and drivers serve other CPUs. */
+	cpus_read_lock();
+	cpus_read_unlock();
+	tally_counters_visit(counter_repair, &changed);
+	set_cpus_allowed_ptr(current, housekeeping_cpumask(HK_TYPE_KTHREAD));
+	queue_work(tally_unbound_wq, repaired);
+}
+
+static struct kthread_worker *repairer;
+static DEFINE_KTHREAD_WORK(repair_work, repair_all);
+
+static int queue_repair(unsigned int cpu, u64 now)
+{
+	WRITE_ONCE(per_cpu(came_ns, cpu), now);
+	/* A work that runs may see the CPU in the mask, and then reads the time. */
+	smp_mb__before_atomic();
+	cpumask_set_cpu(cpu, &changed_cpus);
+	kthread_queue_work(repairer, &repair_work);
+	cond_resched();
+	return 0;
+}
+
+/* Called on the CPU. The thread runs there at once, and before tasks of users do. */
+static int cpu_came(unsigned int cpu)
+{
+	static struct cpumask allowed;	/* one CPU comes at a time */
+
+	set_cpus_allowed_ptr(repairer->task, cpumask_of(cpu));
+	queue_repair(cpu, ktime_get_ns());
+	/* From now on the thread can move away from a user's task of higher priority. */
+	cpumask_or(&allowed, cpumask_of(cpu), housekeeping_cpumask(HK_TYPE_KTHREAD));
+	set_cpus_allowed_ptr(repairer->task, &allowed);
+	return 0;
+}
+
+static int cpu_gone(unsigned int cpu)
+{
+	return queue_repair(cpu, 0);
+}
+
+/**
+ * tally_hotplug_init - watch CPUs come and go
+ * @after_repair: work that is queued when all counters have been repaired after a CPU came
+ *	or went
+ *
+ * Return: 0; or the error of kthread_create_worker() or cpuhp_setup_state_nocalls().
+ */
+int tally_hotplug_init(struct work_struct *after_repair)
+{
+	int ret;
+
+	repaired = after_repair;
+	repairer = kthread_create_worker(0, "tally_hotplug");
+	if (IS_ERR(repairer))
+		return PTR_ERR(repairer);
+	sched_set_fifo_low(repairer->task);
+	/* Since Linux 6.14 the worker does not run yet. */
+	wake_up_process(repairer->task);
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "tally:online", cpu_came, cpu_gone);
+	if (ret < 0) {
+		kthread_destroy_worker(repairer);
+		return ret;
+	}
+	hotplug_state = ret;
+	return 0;
+}
+
+void tally_hotplug_exit(void)
+{
+	struct tally_counter_stats left;
+
+	cpuhp_remove_state_nocalls(hotplug_state);
+	kthread_destroy_worker(repairer);
+	cancel_work_sync(repaired);
+	tally_slot_wait_released();
+	tally_counter_stats(&left);
+	WARN_ON_ONCE(left.counters || left.slots.perf_events);
+	tally_cgroup_exit();
+}
