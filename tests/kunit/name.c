@@ -6,7 +6,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 #include "compat.h"
-#include "builder/levels.h"
+#include "builder/builder.h"
 #include "builder/name.h"
 
 #define WHY_LEN 96

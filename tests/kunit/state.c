@@ -10,7 +10,6 @@
 #include <linux/sched/task.h>
 #include "compat.h"
 #include "event/event.h"
-#include "event/silent.h"
 
 #define NR_STATES 8
 

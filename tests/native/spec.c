@@ -8,12 +8,10 @@
  */
 #include <kunit/test.h>
 #include <linux/err.h>
-#include "life/end.h"
-#include "life/line_set.h"
-#include "life/lines.h"
+#include "life/life.h"
 #include "builder/builder.h"
 #include "counter/counter.h"
-#include "debugfs/spec.h"
+#include "debugfs/debugfs.h"
 #include "event/event.h"
 #include "read/windows.h"
 #include "native.h"

@@ -3,9 +3,14 @@
 #define TALLY_BUILDER_H
 
 #include <linux/stddef.h>
-#include <tally/tally.h>
+#include <linux/types.h>
 #include <uapi/linux/tally.h>
+#include <tally/tally.h>
 #include "base/target.h"
+
+struct file;
+struct perf_event_attr;
+struct task_struct;
 
 /* Bits of tally_builder::given: settings that the builder was given. */
 #define TALLY_GIVEN_CPU		BIT(0)
@@ -116,5 +121,19 @@ int tally_check_breakpoint(struct perf_event_attr *attr);
 int tally_breakpoint_failed(struct tally_builder *b, int err);
 int tally_builder_target(struct tally_builder *b, struct tally_target *target);
 int tally_builder_failed(struct tally_builder *b, int err, int cpu);
+
+/* generic.c */
+bool tally_generic_parse(struct perf_event_attr *attr, const char *text);
+bool tally_generic_format(const struct perf_event_attr *attr, char *buf, size_t size);
+
+/* levels.c */
+const char *tally_levels_why(const struct perf_event_attr *attr, const char *system,
+			     const char *event, bool counts);
+
+/* rights.c */
+bool tally_perfmon_capable(void);
+bool tally_perfmon_opened(const struct file *file);
+int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *attr);
+int tally_builder_allow_task(struct tally_builder *b, struct task_struct *task);
 
 #endif /* TALLY_BUILDER_H */

@@ -11,7 +11,6 @@
 #include <linux/string.h>
 #include "arch/breakpoint.h"
 #include "builder/builder.h"
-#include "builder/levels.h"
 #include "builder/sample_fields.h"
 #include "compat.h"
 #include "base/payload.h"

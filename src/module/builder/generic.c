@@ -6,7 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
-#include "builder/generic.h"
+#include "builder/builder.h"
 
 static const char *const hardware_names[][2] = {
 	[PERF_COUNT_HW_CPU_CYCLES] = { "cycles", "cpu-cycles" },

@@ -13,7 +13,7 @@
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include "base/pmu.h"
-#include "builder/levels.h"
+#include "builder/builder.h"
 #include "compat.h"
 
 enum place {

@@ -22,8 +22,7 @@
 #include <linux/string.h>
 #include <tally/tally.h>
 #include "compat.h"
-#include "builder/generic.h"
-#include "builder/levels.h"
+#include "builder/builder.h"
 #include "builder/name.h"
 #include "base/kprobe.h"
 #include "base/pmu.h"

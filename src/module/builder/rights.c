@@ -31,7 +31,6 @@
 #include <linux/sched/signal.h>
 #include <linux/user_namespace.h>
 #include "builder/builder.h"
-#include "builder/rights.h"
 #include "compat.h"
 
 static bool perfmon;

@@ -37,7 +37,7 @@
 #include "base/alias.h"
 #include "base/pmu.h"
 #include "base/pmu_files.h"
-#include "debugfs/pmus.h"
+#include "debugfs/debugfs.h"
 
 /**
  * struct folder - a PMU that is on the bus

@@ -40,10 +40,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "life/func.h"
-#include "life/line_set.h"
-#include "debugfs/set.h"
-#include "debugfs/spec.h"
+#include "life/life.h"
+#include "debugfs/debugfs.h"
 #include "event/event.h"
 
 /* Returns the set; NULL while it is being built. */

@@ -13,12 +13,11 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "base/cgroup.h"
-#include "life/line_set.h"
+#include "life/life.h"
 #include "builder/builder.h"
-#include "builder/levels.h"
 #include "builder/name.h"
 #include "compat.h"
-#include "debugfs/spec.h"
+#include "debugfs/debugfs.h"
 #include "event/event.h"
 #include "read/windows.h"
 

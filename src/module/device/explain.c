@@ -6,7 +6,7 @@
 #include <uapi/linux/tally.h>
 #include "base/copyin.h"
 #include "builder/builder.h"
-#include "device/explain.h"
+#include "device/device.h"
 
 /* The least size that an ioctl takes: that of the struct in the first header of this ABI. */
 #define ERROR_SIZE_1	offsetofend(struct tally_error, text)

@@ -15,11 +15,10 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <uapi/linux/tally.h>
-#include "life/end.h"
+#include "life/life.h"
 #include "builder/builder.h"
 #include "event/event.h"
 #include "device/file.h"
-#include "device/group.h"
 #include "record/output.h"
 #include "event/overflow.h"
 #include "read/page.h"

@@ -9,14 +9,17 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/wait.h>
-#include "read/attach.h"
-#include "device/task_exit.h"
 #include "base/kick.h"
-#include "read/window.h"
 #include "device/quota.h"
+#include "device/task_exit.h"
+#include "read/attach.h"
+#include "read/window.h"
 
 struct fasync_struct;
 struct perf_event_attr;
+struct tally_budget;
+struct tally_builder;
+struct tally_event;
 struct tally_sample;
 
 /**
@@ -109,5 +112,65 @@ void tally_file_overflow(struct tally_event *ev, const struct tally_sample *samp
 bool tally_file_has_ended(struct tally_file *f);
 void tally_file_end(struct tally_file *f);
 void tally_file_put(struct tally_set *set);
+
+/* read.c */
+ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size);
+long tally_file_ioc_read(struct tally_file *f, void __user *arg);
+
+/* ioctl.c */
+extern const struct file_operations tally_file_ops;
+
+struct tally_file *tally_file_get(struct file *file);
+
+/* open.c */
+/**
+ * struct tally_file_how - properties of a new file
+ * @id_at: where the program wants the id of a new event
+ * @read_format: PERF_FORMAT_* bits for read()
+ * @interval: time between two updates of the page, in nanoseconds; 0 for the default
+ * @flags: flags of the descriptor
+ * @wanted: whether the event counts as soon as its leader does
+ * @require: whether a wanted event must be on the PMU at once, or is refused
+ * @total: an attached file begins with all that the event has counted, and not at 0
+ * @follows: whether the event is pinned only because its leader is
+ * @awaits: whether the event waits for exec() only because its leader does
+ * @given: attributes as the program passed them
+ * @output: file whose rings the event writes to; NULL for its own
+ */
+struct tally_file_how {
+	u64 __user *id_at;
+	u64 read_format;
+	u64 interval;
+	int flags;
+	bool wanted;
+	bool require;
+	bool total;
+	bool follows;
+	bool awaits;
+	const struct perf_event_attr *given;
+	struct tally_file *output;
+};
+
+void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
+		       struct tally_file_how *how);
+int tally_file_new(struct tally_session *s, struct tally_event *ev,
+		   struct tally_file *leader, struct tally_charge *charge,
+		   const struct tally_file_how *how, struct tally_builder *b);
+int tally_file_add(struct tally_event *ev, struct tally_file *leader,
+		   const struct tally_file_how *how, struct tally_builder *b);
+int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
+		      const struct tally_file_how *how, struct tally_builder *b);
+
+/* group.c */
+int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
+		     struct tally_budget *budget);
+bool tally_group_put(struct tally_set *set);
+void tally_group_strip(struct tally_set *set);
+int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);
+bool tally_group_leave(struct tally_set *set, struct tally_event *ev);
+u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev);
+void tally_group_update(struct tally_set *set);
+void tally_group_enable(struct tally_set *set, u64 members);
+void tally_group_disable(struct tally_set *set, u64 members);
 
 #endif /* TALLY_FILE_H */

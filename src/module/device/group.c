@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include "compat.h"
 #include "event/event.h"
-#include "device/group.h"
+#include "device/file.h"
 #include "record/output.h"
 #include "read/page.h"
 #include "read/window.h"

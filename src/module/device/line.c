@@ -13,11 +13,10 @@
 #include <uapi/linux/tally.h>
 #include "base/alias.h"
 #include "base/copyin.h"
-#include "life/lines.h"
+#include "life/life.h"
 #include "builder/name.h"
-#include "builder/rights.h"
-#include "device/explain.h"
-#include "device/line.h"
+#include "builder/builder.h"
+#include "device/device.h"
 
 /* Keeps the cause of a failure. Returns @err. */
 static int bad(struct tally_error *e, u32 stage, u32 field, int err, const char *why)

@@ -13,14 +13,10 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
-#include "life/holder.h"
+#include "life/life.h"
 #include "builder/builder.h"
-#include "builder/rights.h"
 #include "event/event.h"
 #include "device/file.h"
-#include "device/group.h"
-#include "device/ioctl.h"
-#include "device/open.h"
 #include "record/output.h"
 #include "read/page.h"
 #include "record/recorder.h"

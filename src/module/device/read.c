@@ -17,8 +17,6 @@
 #include "base/copyin.h"
 #include "event/event.h"
 #include "device/file.h"
-#include "device/group.h"
-#include "device/read.h"
 #include "read/page.h"
 #include "read/read.h"
 #include "record/output.h"

@@ -21,10 +21,8 @@
 #include "builder/builder.h"
 #include "counter/counter.h"
 #include "compat.h"
-#include "event/control.h"
-#include "event/event.h"
 #include "event/overflow.h"
-#include "event/silent.h"
+#include "event/event.h"
 #include "base/pmu.h"
 
 /* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */

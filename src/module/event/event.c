@@ -13,7 +13,6 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "event/silent.h"
 #include "builder/name.h"
 
 /* For views that cannot be read locally: it is on no CPU, so readers refuse it. */

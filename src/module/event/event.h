@@ -7,10 +7,10 @@
 #include <linux/seqlock.h>
 #include <linux/types.h>
 #include "base/count.h"
+#include "base/pmu.h"
 #include "counter/counter.h"
 #include "event/overflow.h"
 #include "event/registry.h"
-#include "base/pmu.h"
 
 struct dentry;
 struct tally_file;
@@ -233,5 +233,14 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
+
+/* silent.c */
+/* Called under tally_counter::lock, of events that overflow. */
+void tally_silent_begin(struct tally_event *ev, unsigned int slot);
+void tally_silent_forget(struct tally_event *ev);
+void tally_silent_look(struct tally_event *ev, unsigned int first, unsigned int nr);
+void tally_silent_read(struct tally_event *ev);
+
+bool tally_silent_passed(u64 counted, u64 period, bool freq);
 
 #endif /* TALLY_EVENT_H */

@@ -11,6 +11,7 @@
 #include "base/kick.h"
 #include "base/queue.h"
 
+struct tally_event;
 struct tally_output;
 struct tally_overflow;
 struct tally_target;
@@ -190,5 +191,12 @@ bool tally_overflow_is_spent(const struct tally_overflow *of);
 void tally_call_timed(struct tally_calls *calls,
 		      const struct tally_handler *handler,
 		      struct tally_event *ev, const struct tally_sample *s);
+
+/* control.c */
+void tally_control_setup(struct tally_overflow *of);
+int tally_event_limit(struct tally_event *ev, int overflows);
+void tally_control_cancel(struct tally_overflow *of);
+int tally_control_init(void);
+void tally_control_exit(void);
 
 #endif /* TALLY_OVERFLOW_H */

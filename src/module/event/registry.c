@@ -21,10 +21,10 @@
 
 /*
  * This lock guards the events, the entries of the table of names, what is listed and busy, the
- * attachments of each event, the list of sets, and that of overflow states.
- * Nothing that waits for perf is done under it: a program can hold perf's locks of its own tasks
- * for any time. So it is never held while tally_counter::lock is taken: who works on an event that
- * may go holds the event, see tally_registry_hold().
+ * attachments of each event, the list of sets, and that of overflow states. Nothing that waits for
+ * perf is done under it: a program can hold perf's locks of its own tasks for any time. So it is
+ * never held while tally_counter::lock is taken: who works on an event that may go holds the
+ * event, see tally_registry_hold().
  */
 DEFINE_MUTEX(tally_events_lock);
 /* By their ids. */

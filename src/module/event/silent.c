@@ -23,7 +23,6 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "event/silent.h"
 
 /* Some CPUs round short periods up, to 128 counts at most. */
 #define SLACK		256

@@ -6,8 +6,8 @@
  * memory. Outside of the record only strings behind pointers are read, and such a
  * pointer may be wrong.
  */
+#include <linux/atomic.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>

@@ -39,14 +39,13 @@
 #include "base/payload.h"
 #include "base/pmu.h"
 #include "base/trace.h"
-#include "life/callback.h"
+#include "life/life.h"
 #include "event/event.h"
 #include "event/overflow.h"
 #include "filter/apply.h"
 #include "read/publish.h"
 #include "read/windows.h"
 #include "record/output.h"
-#include "record/record.h"
 
 /* Reads all values before it writes any, so that the compiler can pair the accesses. */
 static __always_inline void fill(struct tally_sample *s,

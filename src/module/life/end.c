@@ -8,12 +8,11 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include "life/end.h"
+#include "life/life.h"
 #include "compat.h"
 #include "counter/counter.h"
-#include "event/control.h"
-#include "event/event.h"
 #include "event/overflow.h"
+#include "event/event.h"
 #include "event/registry.h"
 #include "filter/filter.h"
 #include "read/attach.h"

@@ -29,7 +29,7 @@
 #include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/ptr.h"
-#include "life/func.h"
+#include "life/life.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"

@@ -15,9 +15,8 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
-#include "life/holder.h"
+#include "life/life.h"
 #include "builder/builder.h"
-#include "builder/rights.h"
 #include "counter/counter.h"
 #include "counter/slot.h"
 #include "event/event.h"

@@ -18,9 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "life/end.h"
-#include "life/func.h"
-#include "life/line_set.h"
+#include "life/life.h"
 #include "builder/builder.h"
 #include "builder/name.h"
 #include "event/registry.h"

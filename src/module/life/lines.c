@@ -11,9 +11,7 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <tally/tally.h>
-#include "life/end.h"
-#include "life/line_set.h"
-#include "life/lines.h"
+#include "life/life.h"
 #include "event/event.h"
 #include "event/registry.h"
 

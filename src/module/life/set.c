@@ -14,8 +14,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "base/ptr.h"
-#include "life/end.h"
-#include "life/holder.h"
+#include "life/life.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
@@ -24,7 +23,6 @@
 #include "event/registry.h"
 #include "read/window.h"
 #include "read/windows.h"
-#include "life/set.h"
 
 /* Guarded by the lock of the registry. */
 static LIST_HEAD(sets);

@@ -16,10 +16,10 @@
  *    the reader begins again. A reader that has read anything of that next write sees
  *    the number that was stored before it.
  *
- * A writer takes the page when it exchanges @writing for true, with a full barrier, and stores false
- * with release. A timer or an overflow that finds the page taken writes nothing: the counts that
- * are being written are as new. Other writers wait, and hold nothing that a timer needs. @taken of
- * tally_shared, which is taken before the page, is the same.
+ * A writer takes the page when it exchanges @writing for true, with a full barrier, and stores
+ * false with release. A timer or an overflow that finds the page taken writes nothing: the counts
+ * that are being written are as new. Other writers wait, and hold nothing that a timer needs.
+ * @taken of tally_shared, which is taken before the page, is the same.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -33,10 +33,9 @@
 #include <linux/timekeeping.h>
 #include "base/trace.h"
 #include "event/event.h"
-#include "read/local.h"
-#include "read/page.h"
-#include "read/publisher.h"
 #include "read/read.h"
+#include "read/page.h"
+#include "read/publish.h"
 
 static void store_old(struct publish_copy *new, unsigned int i,
 		      const struct publish_copy *old, enum tally_state state)

@@ -38,7 +38,7 @@
 #include "compat.h"
 #include "counter/slot.h"
 #include "event/event.h"
-#include "read/local.h"
+#include "read/read.h"
 #include "event/overflow.h"
 
 /*

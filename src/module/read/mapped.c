@@ -8,10 +8,10 @@
  * the same at once when the events have changed. Programs read the page without a system call.
  *
  * Ordering: perf_event_mmap_page::lock is odd while tally_mapped_write() or tally_mapped_zero()
- * writes the page. Write barriers separate the two writes of the lock from the writes of the counts.
- * tally_mapped_read() has read barriers, as programs have. There is one writer at a time, with
- * interrupts disabled. A timer that finds another writer leaves the page to that one; page.c waits
- * for it.
+ * writes the page. Write barriers separate the two writes of the lock from the writes of the
+ * counts. tally_mapped_read() has read barriers, as programs have. There is one writer at a time,
+ * with interrupts disabled. A timer that finds another writer leaves the page to that one; page.c
+ * waits for it.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -23,7 +23,7 @@
 #include <uapi/linux/tally.h>
 #include "event/event.h"
 #include "read/page.h"
-#include "read/publisher.h"
+#include "read/publish.h"
 
 /* The values follow struct tally_page. Programs find them by its size. */
 struct page_counts {

@@ -23,7 +23,6 @@
 #include "event/event.h"
 #include "read/page.h"
 #include "read/publish.h"
-#include "read/publisher.h"
 
 /* Size of the memory for a mapped page in bytes, without one page for each CPU. */
 size_t tally_publisher_memory(void)

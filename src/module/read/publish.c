@@ -25,12 +25,12 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "read/publish.h"
-#include "read/publisher.h"
 
 /* A shorter interval takes a CPU for the timer alone; nobody waits for a longer one. */
 #define SHORTEST_NS	TALLY_PUBLISH_SHORTEST
 #define LONGEST_NS	TALLY_PUBLISH_LONGEST
 
+/* See publish.h. */
 DEFINE_MUTEX(tally_publishers_lock);
 LIST_HEAD(tally_publishers);
 

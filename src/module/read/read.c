@@ -18,8 +18,6 @@
 #include "compat.h"
 #include "counter/counter.h"
 #include "event/event.h"
-#include "event/silent.h"
-#include "read/local.h"
 #include "read/read.h"
 
 /* Returns the event's part of a slot as of the last tally_counter_look(). */

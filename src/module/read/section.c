@@ -19,7 +19,7 @@
 #include <linux/smp.h>
 #include "compat.h"
 #include "base/ptr.h"
-#include "read/local.h"
+#include "read/read.h"
 #include "event/overflow.h"
 #include "read/window.h"
 

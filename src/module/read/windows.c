@@ -27,7 +27,6 @@
 #include "compat.h"
 #include "counter/counter.h"
 #include "event/event.h"
-#include "read/local.h"
 #include "read/read.h"
 #include "read/windows.h"
 

@@ -15,6 +15,8 @@
 #include "record/task_events.h"
 
 struct pid_namespace;
+struct pt_regs;
+struct tally_budget;
 struct tally_event;
 struct tally_output;
 struct tally_recorder;
@@ -151,6 +153,15 @@ int tally_output_follow(struct tally_event *ev, struct tally_event *leader);
 int tally_output_pause(struct tally_output *out, bool pause);
 __poll_t tally_output_poll(struct tally_output *out);
 void tally_outputs_wake(struct tally_ring *r);
+
+/* sample.c and task_records.c */
+void tally_record_sample(struct tally_output *out, struct perf_event *event,
+			 struct perf_sample_data *data, struct pt_regs *regs);
+int tally_record_prepare(const struct perf_event_attr *attr);
+void tally_record_exit(void);
+unsigned int tally_task_records_kinds(const struct perf_event_attr *attr);
+int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
+			   struct tally_budget *budget);
 
 /* Number of records that found no room. */
 static inline u64 tally_output_lost(const struct tally_output *out)

@@ -29,7 +29,7 @@
 #include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
-#include "read/local.h"
+#include "read/read.h"
 #include "read/window.h"
 #include "record/output.h"
 #include "record/read_format.h"

@@ -14,10 +14,6 @@
 #include "record/output.h"
 #include "record/ring.h"
 
-struct tally_budget;
-
-void tally_record_sample(struct tally_output *out, struct perf_event *event,
-			 struct perf_sample_data *data, struct pt_regs *regs);
 u64 *tally_record_lost(const struct tally_output *out, u64 *to,
 		       const struct perf_event *event, u64 lost);
 void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s,
@@ -26,11 +22,6 @@ void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
 			     struct task_struct *task, const void *body, size_t size);
 u32 tally_output_pid(const struct tally_output *out, struct task_struct *p);
 u32 tally_output_tid(const struct tally_output *out, struct task_struct *p);
-int tally_record_prepare(const struct perf_event_attr *attr);
-void tally_record_exit(void);
-unsigned int tally_task_records_kinds(const struct perf_event_attr *attr);
-int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
-			   struct tally_budget *budget);
 
 /* The words that samples and all other records are made of. */
 

@@ -14,8 +14,8 @@
  * again, and starts over if it was cleared. tally_event_resume() clears @frozen, then @paused of
  * each ring, then reads @frozen again, and sets @paused if it was set. Full barriers stand in
  * between: when both are through, the rings are paused if the recorder is frozen, and only then. A
- * reader that sees @frozen sets @paused once more, because the freezing context may not have come to
- * it yet. Writers have preemption off, and are gone a grace period later.
+ * reader that sees @frozen sets @paused once more, because the freezing context may not have come
+ * to it yet. Writers have preemption off, and are gone a grace period later.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>

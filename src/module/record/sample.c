@@ -12,9 +12,9 @@
  * writes its place: put_head(), put_tail() or put_last(); or, if its length varies, a line
  * in find_parts() and one in put_parts().
  */
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/cgroup.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/ptrace.h>

@@ -104,6 +104,7 @@ typedef __s64 s64;
 #define struct_size(p, member, n)	(sizeof(*(p)) + sizeof(*(p)->member) * (n))
 #define mul_u64_u64_div_u64(a, b, d)	((u64)((__uint128_t)(a) * (b) / (d)))
 #define div64_u64(n, d)			((u64)(n) / (d))
+#define div_u64(n, d)			((u64)(n) / (u32)(d))
 #define div64_u64_rem(n, d, rest) ({						\
 	u64 n_ = (n), d_ = (d);							\
 	*(rest) = n_ % d_;							\
@@ -356,6 +357,7 @@ static inline void shim_point(const void *word)
 #define WRITE_ONCE(x, value)		SHIM_STORE(&(x), value, __ATOMIC_RELAXED)
 #define smp_load_acquire(word)		SHIM_LOAD(word, __ATOMIC_ACQUIRE)
 #define smp_store_release(word, value)	SHIM_STORE(word, value, __ATOMIC_RELEASE)
+#define cmpxchg(word, old, new)		cmpxchg_local(word, old, new)
 #define cmpxchg_local(word, old, new)	SHIM_CHANGE(word, ({			\
 	typeof(*word_) seen_ = (old);						\
 	__atomic_compare_exchange_n(word_, &seen_, new, false,			\

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TALLY_LIFE_H
+#define TALLY_LIFE_H
+
+#include <linux/types.h>
+#include "event/registry.h"
+
+struct dentry;
+struct list_head;
+struct module;
+struct perf_event;
+struct perf_sample_data;
+struct pt_regs;
+struct tally_builder;
+struct tally_event;
+struct tally_func;
+struct tally_line_set;
+struct tally_set;
+
+/**
+ * struct tally_folder_ops - functions that show events in debugfs
+ * @add: gives an event its folder; returns 0 or an error. Process context.
+ * @remove: removes the folder, and waits until nobody reads its files. Process context.
+ * @add_set: gives a set its folder, in which @add makes those of the members; returns 0 or an
+ *	error. Process context.
+ * @end_set: removes the files that read the set, and waits until nobody does. Process context.
+ * @remove_set: removes the folder, after those of the members. Process context.
+ */
+struct tally_folder_ops {
+	int (*add)(struct tally_event *ev);
+	void (*remove)(struct tally_event *ev);
+	int (*add_set)(struct tally_line_set *set);
+	void (*end_set)(struct tally_line_set *set);
+	void (*remove_set)(struct tally_line_set *set);
+};
+
+void tally_folders_init(const struct tally_folder_ops *ops);
+int tally_folder_add(struct tally_event *ev);
+const struct tally_folder_ops *tally_folders(void);
+void tally_event_destroy(struct tally_event *ev);
+void tally_events_destroy(struct list_head *doomed);
+void tally_events_release_owned(struct module *owner);
+
+/* holder.c */
+int tally_build_busy(struct tally_builder *b, struct tally_event *ev);
+
+/* callback.c */
+/* perf's callback. overflow_handler_context is the struct tally_overflow. */
+void tally_overflow_callback(struct perf_event *event,
+			     struct perf_sample_data *data,
+			     struct pt_regs *regs);
+
+/* set.c */
+void tally_sets_forget(struct module *owner);
+
+/* func.c */
+/* Buckets of a histogram: of 0, and of each power of two. */
+#define TALLY_FUNC_BUCKETS	65
+
+struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
+				     struct module *owner, char *why, size_t size);
+void tally_func_detach(struct tally_func *func);
+u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsigned int bucket);
+void tally_funcs_module_came(const struct module *mod);
+void tally_funcs_release_owned(struct module *owner);
+
+/* lines.c */
+/* Bytes of the longest line: an event, a name and all options. */
+#define TALLY_LINE_LEN 1024
+
+/* Bytes of the longest sentence about a line: struct tally_error has as many. */
+#define TALLY_LINE_WHY 112
+
+int tally_line_create(const char *line, char *why, size_t size);
+int tally_line_remove(const char *name, char *why, size_t size);
+int tally_line_enable(const char *name, bool on, char *why, size_t size);
+int tally_line_logged(const char *line, int (*take)(const char *line, char *why, size_t size));
+
+/* line_set.c */
+/* The beginning of a line that asks for counts of a function. */
+#define TALLY_LINE_FUNC	"func:"
+
+/* Most files of a set that are not those of a member. */
+#define TALLY_SET_FILES	5
+
+/**
+ * struct tally_line_set - a set that a line made
+ * @entry: the set in the table of names
+ * @name: name of the set, and of its folder
+ * @what: the part of the line that says what the members count, for kfree()
+ * @set: the set; NULL while it is being built
+ * @func: counts of a function; NULL for a set alone
+ * @of_func: the line asks for @func
+ * @dir: folder in debugfs; NULL without debugfs
+ * @files: files in @dir that read the set
+ */
+struct tally_line_set {
+	struct tally_entry entry;
+	char name[TALLY_NAME_LEN];
+	char *what;
+	struct tally_set *set;
+	struct tally_func *func;
+	bool of_func;
+	struct dentry *dir;
+	struct dentry *files[TALLY_SET_FILES];
+};
+
+int tally_line_set_create(const char *line, char *why, size_t size);
+void tally_line_set_release(struct tally_line_set *ls);
+void tally_line_sets_release(void);
+
+#endif /* TALLY_LIFE_H */
