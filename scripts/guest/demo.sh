@@ -50,7 +50,7 @@ wait $load 2>/dev/null
 for name in cpu-clock context-switches page-faults; do
 	[ -d $tree/$name ] || fail "$name is missing"
 done
-echo "\$ cat $tree/context-switches/per_cpu    # CPU, state, count, ns enabled, running, late"
+echo "\$ cat $tree/context-switches/per_cpu"
 sed 's/^/  /' $tree/context-switches/per_cpu
 
 line='cpu-clock cpu=all freq=100 name=samples'

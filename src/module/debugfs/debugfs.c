@@ -9,6 +9,7 @@
  *	# cat faults/count
  *	4711
  *	# cat faults/per_cpu
+ *	cpu state count enabled_ns running_ns late_ns
  *	0 active 3000 1500123456 1500123456
  *	1 active 1711 1500123456 1500123456
  *	# echo faults > remove

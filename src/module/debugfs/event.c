@@ -111,6 +111,7 @@ static int per_cpu_show(struct seq_file *m, void *v)
 	struct tally_event *ev = m->private;
 	unsigned int i;
 
+	seq_puts(m, "cpu state count enabled_ns running_ns late_ns\n");
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		show_slot(m, ev, i);
 	return 0;
@@ -215,6 +216,7 @@ static int budget_show(struct seq_file *m, void *v)
 	u64 used;
 	int cpu;
 
+	seq_puts(m, "cpu window used windows exceeded latest\n");
 	for_each_possible_cpu(cpu) {
 		if (tally_event_budget(ev, cpu, &stats) || !stats.window)
 			continue;

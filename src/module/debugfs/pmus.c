@@ -3,6 +3,7 @@
  * The folder pmus: what the PMUs of this machine offer.
  *
  *	# cat pmus/list
+ *	pmu number cpus abilities
  *	msr 11 all tasks
  *	armv8_pmuv3_0 9 0-3 overflow,tasks,exclude
  *	# cat pmus/power/events
@@ -144,7 +145,7 @@ static void show_abilities(struct seq_file *m, const struct pmu *pmu)
 static void *list_start(struct seq_file *m, loff_t *pos)
 {
 	mutex_lock(&folders_lock);
-	return seq_list_start(&folders, *pos);
+	return seq_list_start_head(&folders, *pos);
 }
 
 static void *list_next(struct seq_file *m, void *v, loff_t *pos)
@@ -160,9 +161,15 @@ static void list_stop(struct seq_file *m, void *v)
 static int list_show(struct seq_file *m, void *v)
 {
 	const struct folder *folder = list_entry(v, struct folder, node);
-	const struct pmu *pmu = dev_get_drvdata(folder->dev);
-	char *page = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	const struct pmu *pmu;
+	char *page;
 
+	if (v == &folders) {
+		seq_puts(m, "pmu number cpus abilities\n");
+		return 0;
+	}
+	pmu = dev_get_drvdata(folder->dev);
+	page = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;
 	seq_printf(m, "%s %d %s", dev_name(folder->dev), pmu->type, cpus_of(folder->dev, page));

@@ -14,7 +14,12 @@
  *
  *	# echo 'func:vfs_read{cycles,instructions} name=reads' > create
  *	# cat reads/calls
- *	120 118 1 1 0 0
+ *	calls 120
+ *	counted 118
+ *	moved 1
+ *	switched 1
+ *	uncounted 0
+ *	missed 0
  *	# cat reads/sums
  *	cycles 480000
  *	instructions 300000
@@ -104,8 +109,9 @@ static int calls_show(struct seq_file *m, void *v)
 
 	if (err)
 		return err;
-	seq_printf(m, "%llu %llu %llu %llu %llu %llu\n", stats.calls, stats.counted, stats.moved,
-		   stats.switched, stats.uncounted, stats.missed);
+	seq_printf(m, "calls %llu\ncounted %llu\nmoved %llu\nswitched %llu\nuncounted %llu\nmissed %llu\n",
+		   stats.calls, stats.counted, stats.moved, stats.switched, stats.uncounted,
+		   stats.missed);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(calls);

@@ -53,10 +53,11 @@ is "$(cut -d' ' -f6 $tally/events)" '100.00%' 'and that was all of the time'
 
 # ---- per_cpu
 
-is "$(awk '{ print NF }' $tally/f/per_cpu | sort -u)" 6 'per_cpu has six columns'
-is "$(cut -d' ' -f1 $tally/f/per_cpu | tr '\n' ' ')" \
+is "$(head -n 1 $tally/f/per_cpu)" 'cpu state count enabled_ns running_ns late_ns' 'per_cpu says what its columns are'
+is "$(awk '{ print NF }' $tally/f/per_cpu | sort -u)" 6 'and has six'
+is "$(rows f | cut -d' ' -f1 | tr '\n' ' ')" \
 	"$(seq 0 $((cpus - 1)) | tr '\n' ' ')" 'a line for each CPU'
-is "$(cut -d' ' -f2 $tally/f/per_cpu | sort -u)" active 'each with its state'
+is "$(rows f | cut -d' ' -f2 | sort -u)" active 'each with its state'
 before=$(count f)
 parts=$(awk '{ sum += $3 } END { print sum }' $tally/f/per_cpu)
 after=$(count f)
@@ -89,7 +90,7 @@ is "$(grep -c . $tally/events)" 1 'the other one stays'
 
 is "$(create page-faults cpu=1 name=one)" OK 'an event on one CPU'
 is "$(cut -d' ' -f2 $tally/events | tail -n 1)" cpu=1 'is listed with it'
-is "$(cut -d' ' -f1,2 $tally/one/per_cpu)" '1 active' 'and has its line alone'
+is "$(rows one | cut -d' ' -f1,2)" '1 active' 'and has its line alone'
 is "$(cat $tally/one/spec)" 'page-faults cpu=1 name=one' 'and its spec'
 remove one >/dev/null
 
@@ -97,7 +98,7 @@ remove one >/dev/null
 
 is "$(create page-faults disabled name=d)" OK 'a disabled event'
 is "$(state d)" off 'is off'
-is "$(cut -d' ' -f2 $tally/d/per_cpu | sort -u)" off 'on every CPU'
+is "$(rows d | cut -d' ' -f2 | sort -u)" off 'on every CPU'
 is "$(count d) $(cat $tally/d/enabled_ns) $(cat $tally/d/running_ns)" '0 0 0' 'counts nothing'
 is "$(grep '^d ' $tally/events)" "d cpu=all off 0 - 0.00% $cpus of $cpus" 'has nothing to scale'
 is "$(cat $tally/d/spec)" 'page-faults cpu=all disabled name=d' 'and says so in spec'

@@ -28,7 +28,7 @@ states_are() {
 	[ "$possible" = 4 ] || want="$want offline offline"
 	is "$(states probe)" "$want " "$1"
 }
-states() { cut -d' ' -f2 "$tally/$1/per_cpu" | tr '\n' ' '; }
+states() { rows "$1" | cut -d' ' -f2 | tr '\n' ' '; }
 # sum NAME: checks that the count is the sum of all CPUs. Nothing counts meanwhile.
 sum() {
 	is "$(count "$1")" "$(awk '{ sum += $3 } END { print sum }' "$tally/$1/per_cpu")" \

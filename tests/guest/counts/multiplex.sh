@@ -27,7 +27,7 @@ echo 'spin 200' | as cpu 0 task >/dev/null
 at_least $(($(count cycles) - before)) 1000000 'and grow'
 is "$(grep '^cycles ' $tally/events | cut -d' ' -f6)" '100.00%' 'on the PMU all the time'
 is "$(create cycles name=all)" OK 'cycles on all CPUs'
-is "$(cut -d' ' -f2 $tally/all/per_cpu | sort -u)" active 'are counted on each'
+is "$(rows all | cut -d' ' -f2 | sort -u)" active 'are counted on each'
 remove cycles >/dev/null
 remove all >/dev/null
 
@@ -95,7 +95,7 @@ if [ -n "$lost" ]; then
 	between 2 $n 32 'a pinned event without room is in error'
 	is "$(rd $tally/$lost/count)" ENODATA 'its count is an error'
 	is "$(cut -d' ' -f1-5 $tally/events | tail -n 1)" "$lost cpu=0 error - -" 'and a dash in the list'
-	is "$(cut -d' ' -f1-3 $tally/$lost/per_cpu)" '0 error -' 'and in per_cpu'
+	is "$(rows "$lost" | cut -d' ' -f1-3)" '0 error -' 'and in per_cpu'
 	is "$(state p1)" active 'the others count'
 	ok 'and have a count' is_number "$(count p1)"
 	like "$(cat $tally/$lost/spec)" '*D cpu=0 name=p*' 'its spec is that of a pinned event'

@@ -33,7 +33,7 @@ ok 'with a sum' logged 'tally: 2 events started, 1 failed'
 before=$(count faults)
 faults 100
 at_least $(($(count faults) - before)) 100 'faults are counted'
-is "$(cut -d' ' -f2 $tally/faults/per_cpu | sort -u)" active 'on each CPU'
+is "$(rows faults | cut -d' ' -f2 | sort -u)" active 'on each CPU'
 is "$(cat $tally/faults/spec)" 'page-faults cpu=all name=faults' 'spec'
 before=$(count cpu-clock)
 ok 'time passes' wait_for 30 grew cpu-clock "$before"

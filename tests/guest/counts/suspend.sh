@@ -26,7 +26,7 @@ esac
 
 # deep: whether the machine can suspend to RAM. From a suspend to idle nothing would wake it.
 deep() { grep -q '\[deep\]' $power/mem_sleep 2>/dev/null; }
-states() { cut -d' ' -f2 "$tally/$1/per_cpu" | sort -u; }
+states() { rows "$1" | cut -d' ' -f2 | sort -u; }
 all_active() { [ "$(states "$1")" = active ]; }
 # minor PID and switches PID: what the kernel has counted for a task.
 minor() { cut -d' ' -f10 "/proc/$1/stat"; }
@@ -93,7 +93,7 @@ if [ -w $power/pm_test ]; then
 		sleep_by 'a trial of suspend to RAM' mem
 		at_least $(($(stat_of hotplug_repairs) - repairs)) $((3 * (cpus - 1))) \
 			'the CPUs have other events of perf'
-		is "$(awk '$6 > 0' $tally/total/per_cpu | wc -l)" $((cpus - 1)) \
+		is "$(rows total | awk '$6 > 0' | wc -l)" $((cpus - 1)) \
 			'per_cpu tells the gap of each CPU that came back'
 	fi
 	if grep -q freeze $power/state; then

@@ -204,6 +204,8 @@ state_is() { [ "$(state "$1")" = "$2" ]; }
 stat_of() { sed -n "s/^$1 //p" $tally/stats; }
 # cpu_line EVENT CPU: prints the CPU's line of per_cpu, without the CPU's number.
 cpu_line() { sed -n "s/^$2 //p" "$tally/$1/per_cpu"; }
+# rows EVENT: prints the lines of per_cpu, without its head.
+rows() { tail -n +2 "$tally/$1/per_cpu"; }
 
 # same PROGRAM: checks that it prints the same for files of perf and of tally.
 same() {

@@ -5,7 +5,8 @@
  *
  * The first word of a line identifies it from one sample to the next; or its line number,
  * if the first word is one of the columns. A '-' instead of a number is a failure, and so
- * is a file that cannot be read or has no line. The number of samples is printed.
+ * is a file that cannot be read or has no line. A line that begins with "cpu" is a head, and
+ * is left out. The number of samples is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,6 +56,8 @@ static int check_line(const char *file, char *line, int place, int nr,
 	for (word = strtok_r(line, " ", &save); word && n < 16;
 	     word = strtok_r(NULL, " ", &save))
 		words[n++] = word;
+	if (n && !strcmp(words[0], "cpu"))
+		return 0;
 	for (i = 0; i < nr; i++)
 		by_place |= atoi(columns[i]) == 1;
 	if (by_place)

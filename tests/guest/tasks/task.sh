@@ -32,7 +32,7 @@ else
 	skip 'unshare cannot make a PID namespace' 'numbers of another PID namespace'
 fi
 is "$(state f)" inactive 'waiting for the task to run'
-is "$(cut -d' ' -f1 $tally/f/per_cpu)" any 'per_cpu has one line, for any CPU'
+is "$(rows f | cut -d' ' -f1)" any 'per_cpu has one line, for any CPU'
 is "$(count f)" 0 'nothing was counted yet'
 is "$(cat $tally/f/running_ns)" 0 'it never ran yet'
 is "$(cut -d' ' -f5 $tally/events)" - 'so there is nothing to scale'
@@ -93,7 +93,7 @@ at_least "$frozen" 2500 'and is not 0'
 echo 'touch 100' | task >/dev/null
 is "$(count f)" "$frozen" 'it does not change any more'
 is "$(grep '^f ' $tally/events | cut -d' ' -f2-4)" "pid=$child exited $frozen" 'the list says so too'
-is "$(cut -d' ' -f1-3 $tally/f/per_cpu)" "any exited $frozen" 'and per_cpu'
+is "$(rows f | cut -d' ' -f1-3)" "any exited $frozen" 'and per_cpu'
 is "$(create page-faults pid=$child name=late)" ESRCH 'no event for a task that has exited'
 for name in f c t s m; do
 	is "$(remove $name)" OK "an exited task's event is removed: $name"

@@ -35,7 +35,7 @@ raw=1
 ! has_pmu || raw=0
 
 advance() { echo "$1" >$test_pmu/advance; }
-served_by() { cut -d' ' -f1 "$tally/$1/per_cpu" | xargs; }
+served_by() { rows "$1" | cut -d' ' -f1 | xargs; }
 served_are() { [ "$(served_by "$1")" = "$2" ]; }
 online() { echo "$2" >"/sys/devices/system/cpu/cpu$1/online"; }
 # served NAME: "N of M" of the list of events.

@@ -106,7 +106,7 @@ count_on 0 1
 is "$(state one) $(state all)" 'silent silent' 'and silent after them'
 is "$(count one) $(file one overflows)" '2256 0' 'the count is right all the same'
 is "$(grep '^one ' $tally/events | cut -d' ' -f1-4)" 'one cpu=0 silent 2256' 'the list says it, too'
-is "$(cut -d' ' -f2-3 $tally/all/per_cpu | sort | uniq -c | xargs)" "$last active 0 1 silent 2256" \
+is "$(rows all | cut -d' ' -f2-3 | sort | uniq -c | xargs)" "$last active 0 1 silent 2256" \
 	'each CPU that has not counted is active'
 is "$(state hz)" silent 'with a frequency it is silent after ten periods'
 is "$(state idle) $(state off) $(state soft)" 'active off active' 'the others are never silent'
@@ -136,7 +136,7 @@ n=0 seen=''
 while [ $n -lt 100 ]; do
 	n=$((n + 1))
 	count_on $((n % 2)) $((n * n * 7))
-	seen="$seen $(state all) $(state hz) $(cut -d' ' -f2 $tally/all/per_cpu | xargs)"
+	seen="$seen $(state all) $(state hz) $(rows all | cut -d' ' -f2 | xargs)"
 done
 is "$(echo "$seen" | tr ' ' '\n' | sort -u | xargs)" active 'no event is ever silent'
 at_least "$(file all overflows)" 50 'they overflow'
