@@ -3,29 +3,30 @@
 #
 # check: seconds=70
 #
-# Checks the ring's protocol with spin: all states of the model are searched, and each
-# mistake that is put into it is found.
+# Checks the protocols of the ring and of the queue with spin: all states of the models are
+# searched, and each mistake that is put into them is found.
 
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/host/lib.sh
 . scripts/lib.sh
 
-model=$PWD/tests/model/ring.pml
+models=$PWD/tests/model
+model=ring
 
 # A program that finds a mistake ends so soon that compiling it with -O2 would take longer.
 optimize=-O2
 
 mkdir -p "$cache/passed"
-tools=$(cat "$model" tests/model/model.sh; spin -V; gcc --version)
+tools=$(cat "$models"/*.pml tests/model/model.sh; spin -V; gcc --version)
 
 # Prints the result of a search. A search that is not complete, or does not reach a step,
 # fails. A complete one is kept: it gives the same result until the model or a tool changes.
 search() (
 	cd "$work" || exit
-	kept=$cache/passed/$(printf '%s\n' "$tools" "$optimize" "$@" | key_of).pan
+	kept=$cache/passed/$(printf '%s\n' "$tools" "$optimize" "$model" "$@" | key_of).pan
 	cp "$kept" pan.out 2>/dev/null && touch "$kept" && cat pan.out && exit
-	spin -a "$@" "$model" >spin.out 2>&1 ||
+	spin -a "$@" "$models/$model.pml" >spin.out 2>&1 ||
 		{ cat spin.out; exit 1; }
 	# spin's partial order reduction does not work with `provided'.
 	gcc "$optimize" -w -DSAFETY -DNOREDUCE -DMEMLIM=3000 -o pan pan.c || exit
@@ -59,17 +60,17 @@ wrong() {
 	check "found: $name" finds "$@"
 }
 
-# Each label that ring.c names in brackets is in the model.
+# labels FILE...: each label that the files name in brackets is in the model.
 labels() {
 	local label labels
-	labels=$(grep -oE '\[[a-z]+\] \*/' src/module/record/ring.c | tr -d '[]*/ ' | sort -u)
+	labels=$(cat "$@" | grep -oE '\[[a-z]+\] \*/' | tr -d '[]*/ ' | sort -u)
 	[ -n "$labels" ] || return
 	for label in $labels; do
-		grep -q "^$label:" "$model" || { echo "no label $label"; return 1; }
+		grep -q "^$label:" "$models/$model.pml" || { echo "no label $label"; return 1; }
 	done
 }
 
-check 'the labels of src/module/record/ring.c' labels
+check 'the labels of src/module/record/ring.c' labels src/module/record/ring.[ch]
 right 'each record wakes' -DWATERMARK=0 -DR1=1
 right 'half of the ring wakes'
 right 'backward, half of the ring wakes' -DBACKWARD
@@ -107,4 +108,19 @@ wrong 'poll() looks before it waits' -DBAD_POLL
 wrong 'a writer is overtaken' -DBAD_FIRST -DOVERWRITE
 wrong 'a nested writer begins anew' -DBAD_FIRST_NESTED -DOVERWRITE
 wrong 'a reader that does not wait for who was writing' -DBAD_GRACE -DOVERWRITE
+
+model=queue
+check 'the labels of src/module/base/queue.c' labels src/module/base/queue.c
+right 'a queue with both stages'
+right 'with four places' -DN=4
+right 'with one stage' -DONE
+wrong 'queue: nested writers publish' -DBAD_NEST
+wrong 'queue: nobody looks again' -DBAD_AGAIN
+wrong 'queue: the writer is gone when it looks again' -DBAD_OPEN
+wrong 'queue: the writer is gone before it publishes' -DBAD_ORDER
+wrong 'queue: published before it is filled in' -DBAD_EARLY
+wrong 'queue: a place is taken in two steps' -DBAD_CMPXCHG
+wrong 'queue: one place too many' -DBAD_FULL
+wrong 'queue: places that the last stage has not read' -DBAD_LAST
+wrong 'queue: the second stage does not wait for the first' -DBAD_STAGE
 finish

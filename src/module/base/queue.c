@@ -30,6 +30,9 @@
  *   filled in. Of the last stage, tally_queue_reserve() does, before the place is filled again.
  * - Writers are on one CPU, and one that interrupts another has ended when the other goes on.
  *   Compiler barriers are enough between them: those of tally_queue_reserve() and leave().
+ *
+ * tests/model/queue.pml is a model of this file for spin, which names its labels: those in
+ * brackets in the comments.
  */
 #include <linux/atomic.h>
 #include <linux/log2.h>
@@ -101,14 +104,14 @@ static void leave(struct tally_queue *q)
 
 	if (nest > 1) {
 		barrier(); /* the place is filled */
-		WRITE_ONCE(q->nest, nest - 1);
+		WRITE_ONCE(q->nest, nest - 1); /* [leave] */
 		return;
 	}
 	for (;;) {
-		head = READ_ONCE(q->reserved);
+		head = READ_ONCE(q->reserved); /* [again] */
 		smp_store_release(&q->head, head); /* tally_queue_peek() */
 		barrier(); /* writers publish before they leave */
-		WRITE_ONCE(q->nest, 0);
+		WRITE_ONCE(q->nest, 0); /* [last] */
 		barrier(); /* a writer that comes now publishes for itself */
 		if (READ_ONCE(q->reserved) == head)
 			return;
@@ -130,7 +133,7 @@ struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 {
 	unsigned int pos, old;
 
-	WRITE_ONCE(q->nest, q->nest + 1);
+	WRITE_ONCE(q->nest, q->nest + 1); /* [enter] */
 	barrier(); /* a writer that comes now leaves publishing to this one */
 	old = READ_ONCE(q->reserved);
 	do {
@@ -141,7 +144,7 @@ struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 			leave(q);
 			return NULL;
 		}
-		old = cmpxchg_local(&q->reserved, pos, pos + 1);
+		old = cmpxchg_local(&q->reserved, pos, pos + 1); /* [reserve] */
 	} while (old != pos);
 	return &q->samples[pos & q->mask];
 }
