@@ -659,11 +659,11 @@ struct tally_builder {
 	struct perf_event_attr attr;
 	struct module *owner;
 	struct task_struct *task;
-	struct tally_budget *budget;
+	struct tally_account *account;
 	u64 cgroup;
 	u64 period;
 	u64 freq;
-	u64 most;
+	u64 budget;
 	u64 window_ns;
 	struct tally_handler direct;
 	struct tally_handler irq;
@@ -1034,11 +1034,11 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
  * tally_builder_budget - allow so many counts in each window of time
  * @b: the builder; tally_build() returns EINVAL together with a period, a frequency or
  *	tally_builder_one_shot(), and EOPNOTSUPP for an event of a task
- * @most: counts that are allowed in one window, 1 to 2^62
+ * @max: counts that are allowed in one window, 1 to 2^62
  * @window_ns: length of a window in nanoseconds, 100 microseconds to 10 seconds
  *
  * Each CPU has a budget of its own, and windows that begin at multiples of their length on
- * CLOCK_MONOTONIC. If a CPU counts more than @most in a window, the event overflows there,
+ * CLOCK_MONOTONIC. If a CPU counts more than @max in a window, the event overflows there,
  * once in this window, and calls its handlers of any kind. When the window ends, the
  * budget is whole again: a timer in hard interrupt begins a new period on the spot, and no
  * thread has a part in it. All budgets with windows of the same length share one timer of
@@ -1049,7 +1049,7 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
  *
  * Context: Any context.
  */
-void tally_builder_budget(struct tally_builder *b, u64 most, u64 window_ns);
+void tally_builder_budget(struct tally_builder *b, u64 max, u64 window_ns);
 
 /**
  * tally_builder_one_shot - let the event overflow once, until tally_event_rearm()

@@ -25,8 +25,8 @@
 #include "event/event.h"
 #include "filter/filter.h"
 #include "read/page.h"
-#include "read/windows.h"
-#include "base/budget.h"
+#include "read/budget.h"
+#include "base/account.h"
 #include "base/kick.h"
 #include "base/kprobe.h"
 #include "base/pmu.h"
@@ -147,7 +147,7 @@ static void __init say_what_is_off(void)
 /* Called in process context after CPUs came or went, and events follow them. */
 static void cpus_changed(struct work_struct *work)
 {
-	tally_windows_repair();
+	tally_budget_repair();
 	tally_pages_repair();
 }
 
@@ -161,7 +161,7 @@ static int __init tally_init(void)
 	list = kstrdup(events ?: "", GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	tally_budget_init();
+	tally_account_init();
 	tally_chain_init();
 	tally_brakes_init();
 	err = tally_overflow_init();

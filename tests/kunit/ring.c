@@ -303,7 +303,7 @@ static void ring_paused(struct kunit *test)
 /* Returns whether the reader is to be woken, and forgets it. */
 static bool woken(struct tally_ring *r)
 {
-	return xchg(&r->told, 0);
+	return xchg(&r->poll_events, 0);
 }
 
 static void ring_wakes(struct kunit *test)
@@ -457,7 +457,7 @@ static void expect_all(struct kunit *test, struct ring_storm *rs)
 		KUNIT_EXPECT_EQ(test, sent, rs->received + rs->told + lost);
 	KUNIT_EXPECT_EQ(test, r->nest, 0);
 	KUNIT_EXPECT_FALSE(test, r->wake);
-	KUNIT_EXPECT_NE(test, r->told, 0);
+	KUNIT_EXPECT_NE(test, r->poll_events, 0);
 	KUNIT_EXPECT_EQ(test, r->page->data_head,
 			(u64)(r->backward ? -local_read(&r->head) : local_read(&r->head)));
 }

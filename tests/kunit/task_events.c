@@ -11,7 +11,7 @@
 #include <linux/kthread.h>
 #include <linux/pid.h>
 #include <linux/umh.h>
-#include "../../src/module/base/budget.c"
+#include "../../src/module/base/account.c"
 #include "../../src/module/base/tracepoint.c"
 #include "../../src/module/record/task_members.c"
 #include "../../src/module/record/task_events.c"
@@ -317,14 +317,14 @@ static void task_events_inherit(struct kunit *test)
 	struct asker *without = new_asker(test, TALLY_TASK_LIFE | TALLY_TASK_SWITCH);
 	struct asker *threads = new_asker(test, TALLY_TASK_LIFE);
 	struct task_struct *maker = thread_maker(), *before, *after;
-	struct tally_budget budget = { };
+	struct tally_account account = { };
 	struct completion first, second;
 	struct perf_event *event;
 	u32 born, dead;
 
 	KUNIT_ASSERT_NOT_NULL(test, maker);
 	event = give_perf(test, maker);
-	with->out.tasks.budget = &budget;
+	with->out.tasks.account = &account;
 	with->out.tasks.task = maker;
 	with->out.tasks.inherit = true;
 	without->out.tasks.task = maker;
@@ -336,7 +336,7 @@ static void task_events_inherit(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tally_task_events_add(&without->out.tasks), 0);
 	KUNIT_ASSERT_EQ(test, tally_task_events_add(&threads->out.tasks), 0);
 	after = run(test, &second);
-	KUNIT_EXPECT_GE(test, atomic64_read(&budget.bytes), 2 * (s64)sizeof(struct member));
+	KUNIT_EXPECT_GE(test, atomic64_read(&account.bytes), 2 * (s64)sizeof(struct member));
 	wake_up_process(before);
 	wake_up_process(after);
 	wait_for_completion(&first);
@@ -348,7 +348,7 @@ static void task_events_inherit(struct kunit *test)
 	tally_task_events_leave(&threads->out.tasks);
 	synchronize_rcu();
 	perf_event_release_kernel(event);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&budget.bytes), 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&account.bytes), 0);
 	nothing_left(test);
 
 	born = after->pid;

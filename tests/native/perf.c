@@ -14,7 +14,7 @@
 #include "event/event.h"
 #include "event/registry.h"
 #include "filter/apply.h"
-#include "read/windows.h"
+#include "read/budget.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "native.h"
@@ -201,21 +201,16 @@ void tally_control_setup(struct tally_overflow *of)
 {
 }
 
-int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
+int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 {
-	ev->windows = calloc(1, sizeof(*ev->windows));
-	ev->windows->most = most;
-	ev->windows->ns = window_ns;
+	ev->budget = calloc(1, sizeof(*ev->budget));
+	ev->budget->max = max;
+	ev->budget->window_ns = window_ns;
 	return 0;
 }
 
-void tally_windows_begun(struct tally_windows *w)
+void tally_budget_begun(struct tally_budget *b)
 {
-}
-
-u64 tally_windows_length(const struct tally_windows *w)
-{
-	return w->ns;
 }
 
 int tally_record_prepare(const struct perf_event_attr *attr)
@@ -242,7 +237,7 @@ unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
 }
 
 int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
-			   struct tally_budget *budget)
+			   struct tally_account *account)
 {
 	return 0;
 }
@@ -287,7 +282,7 @@ bool tally_event_counts(struct tally_event *ev)
 int tally_event_enable(struct tally_event *ev)
 {
 	ev->on = true;
-	ev->told = TALLY_STATE_ACTIVE;
+	ev->traced_state = TALLY_STATE_ACTIVE;
 	return 0;
 }
 
@@ -306,7 +301,7 @@ void tally_event_destroy(struct tally_event *ev)
 	free(ev->counter);
 	free(ev->overflow);
 	free(ev->output);
-	free(ev->windows);
+	free(ev->budget);
 	free(ev);
 }
 
@@ -358,7 +353,7 @@ void tally_registry_unname(struct tally_entry *entry)
 }
 
 /* Sets are removed by tally_line_sets_release() alone. */
-struct tally_entry *tally_registry_take_line(const char *name, const char **why)
+struct tally_entry *tally_registry_remove_line(const char *name, const char **why)
 {
 	struct tally_line_set *ls = native_made.ls;
 

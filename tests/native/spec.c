@@ -13,7 +13,7 @@
 #include "counter/counter.h"
 #include "debugfs/debugfs.h"
 #include "event/event.h"
-#include "read/windows.h"
+#include "read/budget.h"
 #include "native.h"
 
 /* Differences after which a case ends */
@@ -109,11 +109,13 @@ static const char *overflow_differs(const struct tally_overflow *a,
 	       a->special != b->special ? "one_shot or sample_time" : NULL;
 }
 
-static const char *budget_differs(const struct tally_windows *a, const struct tally_windows *b)
+static const char *budget_differs(const struct tally_budget *a, const struct tally_budget *b)
 {
 	if (!a || !b)
 		return a == b ? NULL : "budget";
-	return a->most != b->most ? "budget" : a->ns != b->ns ? "budget's length" : NULL;
+	if (a->max != b->max)
+		return "budget";
+	return a->window_ns != b->window_ns ? "length of the budget's windows" : NULL;
 }
 
 static const char *event_differs(const struct tally_event *a, const struct tally_event *b)
@@ -122,8 +124,8 @@ static const char *event_differs(const struct tally_event *a, const struct tally
 	       attr_differs(&a->counter->attr, &b->counter->attr) ?:
 	       target_differs(&a->counter->target, &b->counter->target) ?:
 	       overflow_differs(a->overflow, b->overflow) ?:
-	       budget_differs(a->windows, b->windows) ?:
-	       a->on != b->on || a->told != b->told ? "state" :
+	       budget_differs(a->budget, b->budget) ?:
+	       a->on != b->on || a->traced_state != b->traced_state ? "state" :
 	       a->gauge != b->gauge ? "gauge" : a->hz != b->hz ? "frequency" :
 	       a->max_rate != b->max_rate ? "max_rate" : !a->output != !b->output ? "output" : NULL;
 }

@@ -100,7 +100,7 @@ static int parse_scale(const char *text, u64 *mantissa, int *exponent)
 }
 
 /* The greatest power of 10 in 64 bits that leaves room for a factor of 10. */
-#define DIGITS_MOST	18
+#define DIGITS_MAX	18
 
 /* Writes a count times @mantissa / 10^(@digits + 3). */
 static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_t size)
@@ -113,7 +113,7 @@ static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_
 	for (; digits < 0; digits++)
 		if (check_mul_overflow(mantissa, 10ULL, &mantissa))
 			return -ERANGE;
-	for (i = 0; i < min(digits, DIGITS_MOST); i++)
+	for (i = 0; i < min(digits, DIGITS_MAX); i++)
 		unit *= 10;
 	/* The quotient of the second term fits: it is below the count. */
 	if (check_mul_overflow(value, div64_u64(mantissa, unit), &thousandths) ||
@@ -121,7 +121,7 @@ static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_
 			       &thousandths))
 		return -ERANGE;
 	exact = thousandths * unit == value * mantissa;
-	for (; digits > DIGITS_MOST; digits--) {
+	for (; digits > DIGITS_MAX; digits--) {
 		thousandths = div_u64_rem(thousandths, 10, &digit);
 		exact = exact && !digit;
 	}

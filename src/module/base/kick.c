@@ -9,7 +9,7 @@
  * or longer before it is done:
  *
  * - if the work is kicked while this CPU does a work: that one may be its cause;
- * - if ROW_MOST works, or works of STRETCH_NS together, have followed each other within
+ * - if ROW_MAX works, or works of STRETCH_NS together, have followed each other within
  *   GAP_NS. Then all works are held for as long as those ran.
  *
  * No work is lost. The brake is a CPU's and not a work's, so works that cause each other
@@ -48,7 +48,7 @@
 
 /* From one work to the next of a row; more than an interrupt costs in an emulator. */
 #define GAP_NS		(100ULL * NSEC_PER_USEC)
-#define ROW_MOST	64
+#define ROW_MAX	64
 #define STRETCH_NS	(20ULL * NSEC_PER_MSEC)
 #define HOLD_NS		(1ULL * NSEC_PER_MSEC)
 
@@ -204,7 +204,7 @@ static void run(struct irq_work *irq_work)
 	/* The clock may go back a little, and a virtual CPU may stand still. */
 	took = b->ended - begin;
 	b->ran += clamp(took, 0LL, (s64)STRETCH_NS);
-	if (unlikely(++b->row >= ROW_MOST || b->ran >= STRETCH_NS)) {
+	if (unlikely(++b->row >= ROW_MAX || b->ran >= STRETCH_NS)) {
 		WRITE_ONCE(b->on, true);
 		hold(b, max(HOLD_NS, b->ran));
 	} else if (unlikely(!llist_empty(&b->held)) &&

@@ -50,7 +50,7 @@
 
 /* Calls at the same time for each CPU, and the most that the kernel makes room for. */
 #define AT_ONCE		128
-#define AT_ONCE_MOST	4096
+#define AT_ONCE_MAX	4096
 
 /**
  * struct tally_kprobe - trace event of a kernel probe
@@ -64,7 +64,7 @@
  * @addr: address at first
  * @lost: the module is back, and has no such function
  * @missed: hits that were missed before the module was loaded again
- * @told: hits that were missed, as last told
+ * @reported: hits that were missed, as last told
  * @node: link in the list of all
  */
 struct tally_kprobe {
@@ -77,7 +77,7 @@ struct tally_kprobe {
 	unsigned long addr;
 	bool lost;
 	u64 missed;
-	u64 told;
+	u64 reported;
 	struct list_head node;
 };
 
@@ -228,7 +228,7 @@ static void unwatch(struct tally_kprobe *kp)
 
 static unsigned int calls_at_once(void)
 {
-	return min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
+	return min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MAX);
 }
 
 /* Makes the trace event of a probe, and takes a reference to it. */
@@ -392,10 +392,10 @@ static u64 missed_now(const struct tally_kprobe *kp)
 u64 tally_kprobe_missed(struct tally_kprobe *kp)
 {
 	if (mutex_trylock(&kprobes_lock)) {
-		WRITE_ONCE(kp->told, max(kp->told, missed_now(kp)));
+		WRITE_ONCE(kp->reported, max(kp->reported, missed_now(kp)));
 		mutex_unlock(&kprobes_lock);
 	}
-	return READ_ONCE(kp->told);
+	return READ_ONCE(kp->reported);
 }
 
 /* Whether the module with the function is not loaded. Any context. */

@@ -384,7 +384,7 @@ static int check_budget(struct tally_builder *b, struct perf_event_attr *attr)
 		return tally_bad(b, -EOPNOTSUPP, "a budget is for CPUs, not for a task");
 	/* The overflow says that the event has counted more. */
 	attr->freq = 0;
-	attr->sample_period = b->most + 1;
+	attr->sample_period = b->budget + 1;
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static bool parse_number(struct tally_builder *b, const char *key,
 static void parse_budget(struct tally_builder *b, char *text)
 {
 	char *length = strchrnul(text, '/'), *unit;
-	u64 most, number, ns = 0;
+	u64 max, number, ns = 0;
 	size_t i;
 
 	if (*length)
@@ -75,12 +75,12 @@ static void parse_budget(struct tally_builder *b, char *text)
 		if (!strcmp(unit, tally_time_units[i].name))
 			ns = tally_time_units[i].ns;
 	*unit = '\0';
-	if (!ns || kstrtou64(length, 10, &number) || kstrtou64(text, 0, &most))
+	if (!ns || kstrtou64(length, 10, &number) || kstrtou64(text, 0, &max))
 		tally_bad(b, -EINVAL, "budget=: expected N/LENGTH with s, ms, us or ns");
 	else if (check_mul_overflow(number, ns, &ns))
-		tally_builder_budget(b, most, U64_MAX);
+		tally_builder_budget(b, max, U64_MAX);
 	else
-		tally_builder_budget(b, most, ns);
+		tally_builder_budget(b, max, ns);
 }
 
 static void parse_valued(struct tally_builder *b, const char *key, char *text)

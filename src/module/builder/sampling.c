@@ -65,11 +65,11 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_max_rate);
 
-void tally_builder_budget(struct tally_builder *b, u64 most, u64 window_ns)
+void tally_builder_budget(struct tally_builder *b, u64 max, u64 window_ns)
 {
 	if (tally_bad_ptr(b))
 		return;
-	if (!most || most > 1ULL << 62) {
+	if (!max || max > 1ULL << 62) {
 		tally_bad(b, -EINVAL, "a budget is 1 to 2^62 counts");
 		return;
 	}
@@ -77,7 +77,7 @@ void tally_builder_budget(struct tally_builder *b, u64 most, u64 window_ns)
 		tally_bad(b, -ERANGE, "a window has 100 us to 10 s");
 		return;
 	}
-	b->most = most;
+	b->budget = max;
 	b->window_ns = window_ns;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_budget);

@@ -36,7 +36,7 @@ void tally_counter_retry(struct tally_counter *c)
 		/* The slot was in the state ERROR until now. That time is not counted as a gap. */
 		if (!s->event && s->err)
 			tally_slot_repair(c, s, 0);
-		if (!tally_slot_lives(c, s) || s->paused || s->spent)
+		if (!tally_slot_lives(c, s) || s->paused || s->disarmed)
 			continue;
 		tally_slot_for_each(s, event) {
 			state = READ_ONCE(event->state);
@@ -64,7 +64,7 @@ void tally_counter_on_exec(struct tally_counter *c)
 void tally_counter_off(struct tally_counter *c)
 {
 	c->users_on--;
-	tally_counter_quieten(c);
+	tally_counter_disable_unused(c);
 }
 
 /*
@@ -81,15 +81,15 @@ void tally_counter_leave(struct tally_counter *c)
  * tally_counter_pause - switch a slot off while its counter stays on
  * @c: the counter, which is not shared
  * @slot: the slot
- * @spent: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
+ * @disarm: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
  */
-void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
+void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm)
 {
 	struct tally_slot *s = &c->slots[slot];
 
 	lockdep_assert_held(&c->lock);
-	if (spent)
-		s->spent = true;
+	if (disarm)
+		s->disarmed = true;
 	else
 		s->paused = true;
 	if (tally_slot_lives(c, s))
@@ -101,7 +101,7 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool spent)
  * them although the event that waited for exec() was disabled: perf cannot take that
  * order back.
  */
-void tally_counter_quieten(struct tally_counter *c)
+void tally_counter_disable_unused(struct tally_counter *c)
 {
 	struct tally_slot *s;
 
@@ -115,7 +115,7 @@ void tally_counter_quieten(struct tally_counter *c)
 
 static void slot_continue(struct tally_counter *c, struct tally_slot *s)
 {
-	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->spent)
+	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->disarmed)
 		tally_slot_enable(s);
 }
 
@@ -135,9 +135,9 @@ void tally_counter_arm(struct tally_counter *c, unsigned int slot)
 	struct tally_slot *s = &c->slots[slot];
 
 	lockdep_assert_held(&c->lock);
-	if (!s->spent)
+	if (!s->disarmed)
 		return;
-	s->spent = false;
+	s->disarmed = false;
 	slot_continue(c, s);
 }
 
@@ -253,7 +253,7 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 	return err;
 }
 
-static bool can_look(int cpu, void *counter)
+static bool is_counting(int cpu, void *counter)
 {
 	const struct tally_counter *c = counter;
 	const struct perf_event *event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
@@ -261,55 +261,55 @@ static bool can_look(int cpu, void *counter)
 	return event && READ_ONCE(event->oncpu) == cpu;
 }
 
-static void look_here(void *counter)
+static void read_here(void *counter)
 {
 	struct tally_counter *c = counter;
 	int cpu = smp_processor_id();
 	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
 
 	/* The event may have left this CPU since, even for another one. */
-	if (!can_look(cpu, c))
+	if (!is_counting(cpu, c))
 		return;
 	tally_local_totals(s, tally_slot_here(s, cpu), local_clock(), &s->now);
-	s->looked = true;
+	s->was_read = true;
 }
 
 /**
- * tally_counter_look - read all slots
+ * tally_counter_read - read all slots
  * @c: the counter
  *
  * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
  * one interrupt, all of them at the same time. Events that are not on the PMU, and
  * inherited events, are read by perf.
  */
-void tally_counter_look(struct tally_counter *c)
+void tally_counter_read(struct tally_counter *c)
 {
 	struct tally_slot *s;
 
 	if (!tally_counter_on_all_cpus(c)) {
-		tally_counter_look_slot(c, 0);
+		tally_counter_read_slot(c, 0);
 		return;
 	}
 	lockdep_assert_held(&c->lock);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		s->looked = false;
-	on_each_cpu_cond(can_look, look_here, c, true);
+		s->was_read = false;
+	on_each_cpu_cond(is_counting, read_here, c, true);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (!s->looked)
-			tally_counter_look_slot(c, s - c->slots);
+		if (!s->was_read)
+			tally_counter_read_slot(c, s - c->slots);
 }
 
-/* As tally_counter_look(), for one slot. */
-void tally_counter_look_slot(struct tally_counter *c, unsigned int slot)
+/* As tally_counter_read(), for one slot. */
+void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
 	int cpu = c->attr.inherit ? -1 : tally_slot_counting_on(s);
 
 	lockdep_assert_held(&c->lock);
-	s->looked = false;
+	s->was_read = false;
 	if (cpu >= 0)
-		smp_call_function_single(cpu, look_here, c, true);
-	if (!s->looked)
+		smp_call_function_single(cpu, read_here, c, true);
+	if (!s->was_read)
 		tally_slot_read(s, &s->now);
 }
 
@@ -500,7 +500,7 @@ u64 tally_counter_missed(const struct tally_counter *c)
 static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 {
 	/* The slot has overflowed, so it has counted. */
-	if (c->slots[slot].spent)
+	if (c->slots[slot].disarmed)
 		return true;
 	switch (tally_counter_state(c, slot)) {
 	case TALLY_STATE_ACTIVE:

@@ -86,7 +86,7 @@ static void release_slots(struct tally_counter *c)
 		mutex_lock(&c->lock);
 		if (c->handler)
 			tally_slot_read(s, &t);
-		event = tally_slot_take(c, s);
+		event = tally_slot_detach(c, s);
 		if (c->handler)
 			s->bank = t;
 		/* The slot gets no other event, whatever such a handler calls. */
@@ -265,7 +265,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		mutex_lock(&c->lock);
 		if (usable(c)) {
 			/* Not all counts so far are of the event that is enabled first. */
-			c->fresh = false;
+			c->unused = false;
 			return c;
 		}
 		mutex_unlock(&c->lock);
@@ -276,7 +276,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	c->at_once = at_once;
 	err = counter_fill(c, err_cpu);
 	c->at_once = false;
-	c->fresh = at_once;
+	c->unused = at_once;
 	/* This additional user keeps perf's event enabled until it is released. */
 	if (!err && attr->inherit)
 		c->users_on++;
@@ -368,8 +368,8 @@ void tally_counter_end(struct tally_counter *c)
 	}
 	mutex_lock(&c->lock);
 	/* The event may have left perf's events enabled. */
-	c->fresh = false;
-	tally_counter_quieten(c);
+	c->unused = false;
+	tally_counter_disable_unused(c);
 	mutex_unlock(&c->lock);
 }
 

@@ -26,7 +26,7 @@ static void (*slot_changed)(struct tally_counter *c, unsigned int slot, u64 gap_
 atomic_long_t tally_slot_changes = ATOMIC_LONG_INIT(1);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
 
-static void tell_change(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns)
+static void slot_has_changed(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns)
 {
 	slot_changed(c, s - c->slots, gap_ns);
 	if (c->nr_slots > 1)
@@ -136,7 +136,7 @@ static bool can_overflow(struct perf_event *event)
  * does nothing. Such a PMU cannot count without a period: the driver refuses an event
  * without one, or takes a period out of its config.
  */
-static bool is_late(const struct tally_counter *c, struct perf_event *event, int cpu)
+static bool updates_on_overflow(const struct tally_counter *c, struct perf_event *event, int cpu)
 {
 	struct perf_event_attr attr = event->attr;
 	struct perf_event *trial;
@@ -257,12 +257,12 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	}
 	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
 						       event->pmu->read;
-	s->still = tally_pmu_is_still(event->pmu);
-	s->late = is_late(c, event, cpu);
+	s->up_to_date = tally_pmu_is_still(event->pmu);
+	s->update_on_overflow = updates_on_overflow(c, event, cpu);
 	s->software = event->pmu->task_ctx_nr == perf_sw_context;
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
-	tell_change(c, s, 0);
+	slot_has_changed(c, s, 0);
 	atomic_long_inc(&nr_perf_events);
 	return 0;
 }
@@ -272,14 +272,14 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
  * event before this keeps interrupts disabled: perf frees the event after a grace period,
  * and cannot take it off a CPU that is reading it.
  */
-struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s)
+struct perf_event *tally_slot_detach(struct tally_counter *c, struct tally_slot *s)
 {
 	struct perf_event *event = s->event;
 
 	if (!event)
 		return NULL;
 	WRITE_ONCE(s->event, NULL);
-	tell_change(c, s, 0);
+	slot_has_changed(c, s, 0);
 	return event;
 }
 
@@ -344,7 +344,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	smp_store_release(&s->event, NULL); /* Z */
 	s->bank = t;
 	smp_store_release(&s->err, 0); /* Z */
-	tell_change(c, s, 0);
+	slot_has_changed(c, s, 0);
 	/* A probe cannot go, nor another event have the debug register, before the event goes. */
 	if (c->kprobe || c->attr.type == PERF_TYPE_BREAKPOINT)
 		perf_event_release_kernel(event);
@@ -366,7 +366,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns)
 {
 	int cpu = tally_slot_cpu(c, s);
-	bool on = c->users_on && !s->spent;
+	bool on = c->users_on && !s->disarmed;
 	u64 gap_ns = 0;
 	int err;
 
@@ -395,7 +395,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 		tally_slot_enable(s);
 		gap_ns = came_ns ? ktime_get_ns() - came_ns : 0;
 	}
-	tell_change(c, s, gap_ns);
+	slot_has_changed(c, s, gap_ns);
 }
 
 /* The first event is enabled first and disabled last: no other one runs while it is off. */
@@ -471,7 +471,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
-	tell_change(c, s, 0);
+	slot_has_changed(c, s, 0);
 	if (on || is_on(old))
 		perf_event_enable(event);
 	perf_event_release_kernel(old);

@@ -31,33 +31,33 @@ struct tally_totals {
  *	@event, and never changed.
  * @read: function that brings the count of @event up to date, on the CPU that it is
  *	counting on
- * @still: the count of @event is always up to date
- * @late: the count of @event is brought up to date by overflows only
+ * @up_to_date: the count of @event is always up to date
+ * @update_on_overflow: the count of @event is brought up to date by overflows only
  * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
- * @looked: the CPU has read @now in the current tally_counter_look()
- * @now: totals that the last tally_counter_look() found
+ * @was_read: the CPU has read @now in the current tally_counter_read()
+ * @now: totals that the last tally_counter_read() found
  * @err: error because of which an online CPU has no event; 0 if there is none
  * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
  *	has come or gone
  * @paused: the event is disabled because it overflowed too often
- * @spent: the event is disabled until it is armed again
+ * @disarmed: the event is disabled until it is armed again
  */
 struct tally_slot {
 	struct perf_event *event;
 	struct perf_event **others;
 	tally_read_fn read;
-	bool still;
-	bool late;
+	bool up_to_date;
+	bool update_on_overflow;
 	bool software;
 	struct tally_totals bank;
-	bool looked;
+	bool was_read;
 	struct tally_totals now;
 	int err;
 	bool absent;
 	bool paused;
-	bool spent;
+	bool disarmed;
 };
 
 /**
@@ -74,7 +74,7 @@ struct tally_slot {
  *	inherited counter
  * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
- * @fresh: perf's events were enabled from their creation on, and no event of the counter
+ * @unused: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
  * @attr: attributes of perf's events
@@ -100,7 +100,7 @@ struct tally_counter {
 	unsigned int users_on;
 	bool dead;
 	bool at_once;
-	bool fresh;
+	bool unused;
 	struct tally_target target;
 	struct perf_event_attr attr;
 	struct tally_kprobe *kprobe;
@@ -157,7 +157,7 @@ static inline int tally_slot_oncpu(const struct tally_slot *s)
  *
  * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
  * and updates the times and the state. After the second step perf_event_read_value()
- * returns old times, and a look has perhaps returned later ones. So wait for the third.
+ * returns old times, and a read on the CPU has perhaps returned later ones. So wait for the third.
  */
 static inline int tally_slot_counting_on(const struct tally_slot *s)
 {
@@ -209,7 +209,7 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 	return !READ_ONCE(event->pmu);
 }
 
-/* Number of changes of slots. Each change may give counts to a blank slot; see look.c. */
+/* Number of changes of slots. Each change may give counts to a blank slot; see read/row.c. */
 extern atomic_long_t tally_slot_changes;
 
 /*
@@ -274,7 +274,7 @@ static inline u64 tally_local_value(const struct tally_slot *s, struct perf_even
 	struct tally_totals others = { };
 	const void **reading, *outer;
 
-	if (!s->still) {
+	if (!s->up_to_date) {
 		reading = raw_cpu_ptr(&tally_reading);
 		outer = *reading;
 		WRITE_ONCE(*reading, outer ? (const void *)reading : event);
@@ -332,7 +332,7 @@ static inline bool tally_slot_refused(int err)
 /* Called under tally_counter::lock. */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s);
-struct perf_event *tally_slot_take(struct tally_counter *c, struct tally_slot *s);
+struct perf_event *tally_slot_detach(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_free(struct tally_slot *s, struct perf_event *event);
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);

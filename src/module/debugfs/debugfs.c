@@ -164,8 +164,8 @@ DEFINE_SHOW_ATTRIBUTE(stats);
  * Takes one line of what was written, so that each line has its own result. The write
  * returns the length of that line, and the writer writes the rest again.
  */
-static ssize_t take_line(const char __user *from, size_t size,
-			 int (*take)(const char *line, char *why, size_t size))
+static ssize_t parse_line(const char __user *from, size_t size,
+			  int (*take)(const char *line, char *why, size_t size))
 {
 	size_t len = min_t(size_t, size, TALLY_LINE_LEN);
 	char *text, *line, *end;
@@ -213,7 +213,7 @@ static ssize_t create_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_line_create);
+	return err ?: parse_line(from, size, tally_line_create);
 }
 
 static ssize_t remove_write(struct file *file, const char __user *from,
@@ -221,7 +221,7 @@ static ssize_t remove_write(struct file *file, const char __user *from,
 {
 	int err = may_write(file);
 
-	return err ?: take_line(from, size, tally_line_remove);
+	return err ?: parse_line(from, size, tally_line_remove);
 }
 
 static const struct file_operations create_fops = {

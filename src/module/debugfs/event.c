@@ -30,7 +30,7 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "read/read.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
 static int count_show(struct seq_file *m, void *v)
 {
@@ -221,7 +221,7 @@ static int budget_show(struct seq_file *m, void *v)
 		if (tally_event_budget(ev, cpu, &stats) || !stats.window)
 			continue;
 		seq_printf(m, "%d %llu ", cpu, stats.window);
-		if (tally_windows_used(ev, cpu, &used))
+		if (tally_budget_used(ev, cpu, &used))
 			seq_puts(m, "-");
 		else
 			seq_printf(m, "%llu", used);
@@ -236,7 +236,7 @@ DEFINE_SHOW_ATTRIBUTE(budget);
 
 static bool has_budget(const struct tally_event *ev)
 {
-	return ev->windows;
+	return ev->budget;
 }
 
 static bool has_overflows(const struct tally_event *ev)

@@ -13,13 +13,9 @@
  * Counts of a function have other files than values:
  *
  *	# echo 'func:vfs_read{cycles,instructions} name=reads' > create
- *	# cat reads/calls
+ *	# cat reads/calls | head -n 2
  *	calls 120
  *	counted 118
- *	moved 1
- *	switched 1
- *	uncounted 0
- *	missed 0
  *	# cat reads/sums
  *	cycles 480000
  *	instructions 300000

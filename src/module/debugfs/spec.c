@@ -19,7 +19,7 @@
 #include "compat.h"
 #include "debugfs/debugfs.h"
 #include "event/event.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
 /* Shows the task, if there is one, as the reader's PID namespace knows it. */
 void tally_debugfs_show_pid(struct seq_file *m, const struct tally_counter *c)
@@ -50,14 +50,14 @@ void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t,
 }
 
 /* Shows a budget as a line has it, in the longest unit that gives a whole number. */
-static void show_budget(struct seq_file *m, const struct tally_windows *w)
+static void show_budget(struct seq_file *m, const struct tally_budget *b)
 {
 	const struct tally_time_unit *unit = tally_time_units;
-	u64 ns = tally_windows_length(w), rest;
+	u64 ns = b->window_ns, rest;
 
 	for (; div64_u64_rem(ns, unit->ns, &rest), rest; unit++)
 		;
-	seq_printf(m, "budget=%llu/%llu%s ", w->most, div64_u64(ns, unit->ns), unit->name);
+	seq_printf(m, "budget=%llu/%llu%s ", b->max, div64_u64(ns, unit->ns), unit->name);
 }
 
 /*
@@ -111,8 +111,8 @@ static void show_options(struct seq_file *m, struct tally_event *ev)
 		seq_puts(m, "inherit_thread ");
 	if (ev->hz)
 		seq_printf(m, "freq=%llu ", ev->hz);
-	else if (ev->windows)
-		show_budget(m, ev->windows);
+	else if (ev->budget)
+		show_budget(m, ev->budget);
 	else if (ev->attr.sample_period)
 		seq_printf(m, "%s=%llu ", ev->attr.freq ? "freq" : "period",
 			   ev->attr.sample_period);

@@ -302,7 +302,7 @@ static int charge(struct opening *op, struct tally_file *leader)
 	unsigned int nr = perf_events(&op->o);
 	bool member = op->o.flags & TALLY_OPEN_MEMBER;
 	u64 each = sizeof(struct perf_event) + sizeof(struct tally_view) +
-		   sizeof(struct tally_slot) + sizeof(struct tally_set_look) +
+		   sizeof(struct tally_slot) + sizeof(struct tally_set_row) +
 		   sizeof(struct tally_totals);
 	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
 
@@ -326,7 +326,7 @@ static int open_member(struct opening *op, struct tally_file *leader)
 	struct tally_event *ev;
 	int err;
 
-	op->b.budget = tally_quota_budget(&leader->charge);
+	op->b.account = tally_quota_account(&leader->charge);
 	ev = tally_build(&op->b);
 	err = PTR_ERR_OR_ZERO(ev) ?: tally_file_add(ev, leader, &op->how, &op->b);
 	if (err)
@@ -354,7 +354,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 		return err;
 	if (op->o.flags & TALLY_OPEN_MEMBER)
 		return open_member(op, leader);
-	op->b.budget = tally_quota_budget(&op->charge);
+	op->b.account = tally_quota_account(&op->charge);
 	ev = tally_build(&op->b);
 	if (IS_ERR(ev)) {
 		tally_quota_uncharge(&op->charge);

@@ -155,8 +155,8 @@ void tally_file_overflow(struct tally_event *ev, const struct tally_sample *samp
 
 	if (!f || !READ_ONCE(f->fasync))
 		return;
-	if (tally_overflow_is_spent(ev->overflow))
-		WRITE_ONCE(f->spent, true);
+	if (tally_overflow_at_limit(ev->overflow))
+		WRITE_ONCE(f->last_signal, true);
 	tally_kick(&f->signal);
 }
 
@@ -165,10 +165,10 @@ static void signal_readers(struct tally_kick *kick)
 {
 	struct tally_file *f = container_of(kick, struct tally_file, signal);
 
-	kill_fasync(&f->fasync, SIGIO, xchg(&f->spent, false) ? POLL_HUP : POLL_IN);
+	kill_fasync(&f->fasync, SIGIO, xchg(&f->last_signal, false) ? POLL_HUP : POLL_IN);
 }
 
-static void tell_end(struct tally_file *f)
+static void report_end(struct tally_file *f)
 {
 	wake_up_interruptible_poll(&f->wait, EPOLLHUP);
 	kill_fasync(&f->fasync, SIGIO, POLL_HUP);
@@ -186,7 +186,7 @@ static bool task_ended(struct tally_task_exit *w)
 	if (!f->ev)
 		mutex_unlock(&f->at.lock);
 	if (ended)
-		tell_end(f);
+		report_end(f);
 	return ended;
 }
 
@@ -197,10 +197,10 @@ static void event_gone(struct tally_attachment *a)
 	struct tally_count count;
 	bool there;
 
-	if (!a->quiet)
+	if (!a->unprivileged)
 		tally_attachment_read(a, &count, &there);
-	tally_mapping_last(&f->at_mapping, a->quiet ? NULL : &count);
-	tell_end(f);
+	tally_mapping_last(&f->at_mapping, a->unprivileged ? NULL : &count);
+	report_end(f);
 }
 
 /* ---- its memory ---- */
@@ -245,8 +245,8 @@ static void move_home(struct tally_set *from, struct tally_event *ev)
 	mutex_unlock(&f->own.lock);
 }
 
-static void take_out(struct tally_set *set, struct tally_event *ev,
-		     struct list_head *doomed)
+static void detach(struct tally_set *set, struct tally_event *ev,
+		   struct list_head *doomed)
 {
 	tally_group_leave(set, ev);
 	tally_registry_del(ev);
@@ -271,9 +271,9 @@ static void release_event(struct tally_file *f)
 		if (set->members[1]->file)
 			move_home(set, set->members[1]);
 		else
-			take_out(set, set->members[1], &doomed);
+			detach(set, set->members[1], &doomed);
 	}
-	take_out(set, f->ev, &doomed);
+	detach(set, f->ev, &doomed);
 	/* Files that had joined still refer to the set. Only its struct is kept for them. */
 	if (set == &f->own && refcount_read(&set->refs) > 1)
 		tally_group_strip(set);

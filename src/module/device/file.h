@@ -17,7 +17,7 @@
 
 struct fasync_struct;
 struct perf_event_attr;
-struct tally_budget;
+struct tally_account;
 struct tally_builder;
 struct tally_event;
 struct tally_sample;
@@ -52,7 +52,7 @@ struct tally_session {
  * @given: attributes of a breakpoint as the program passed them, else NULL; guarded by
  *	tally_set::lock
  * @signal: sends SIGIO for an overflow
- * @spent: whether the next signal is for the last overflow of PERF_EVENT_IOC_REFRESH
+ * @last_signal: whether the next signal is for the last overflow of PERF_EVENT_IOC_REFRESH
  * @session: session that the file was made with; NULL for none
  * @node: node in tally_session::files
  * @charge: charge for the event, the file, and members without a file
@@ -75,7 +75,7 @@ struct tally_file {
 	u64 read_format;
 	struct perf_event_attr *given;
 	struct tally_kick signal;
-	bool spent;
+	bool last_signal;
 	struct tally_session *session;
 	struct list_head node;
 	struct tally_charge charge;
@@ -163,7 +163,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 
 /* group.c */
 int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
-		     struct tally_budget *budget);
+		     struct tally_account *account);
 bool tally_group_put(struct tally_set *set);
 void tally_group_strip(struct tally_set *set);
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);

@@ -40,7 +40,7 @@ static int grow(struct tally_set *set)
 		set->room = 1;
 		return 0;
 	}
-	/* @now need not be copied, because each look fills it before it is used. */
+	/* @now need not be copied, because each read fills it before it is used. */
 	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL_ACCOUNT);
 	if (!memory)
 		return -ENOMEM;
@@ -59,9 +59,9 @@ static void free_room(struct tally_set *set)
 	free_now(set);
 	set->now = NULL;
 	set->throttled = NULL;
-	if (set->looks != &set->look)
-		kvfree(set->looks);
-	set->looks = NULL;
+	if (set->rows != &set->row_memory)
+		kvfree(set->rows);
+	set->rows = NULL;
 }
 
 /**
@@ -70,28 +70,28 @@ static void free_room(struct tally_set *set)
  * @ev: an event, which does not join yet
  * @interval: time between two updates of the leader's page, in nanoseconds; 0 for the
  *	default
- * @budget: account of the user whom the leader's file is charged to
+ * @account: account of the user whom the leader's file is charged to
  *
  * The new group has room for one member.
  *
  * Return: 0, or ENOMEM. tally_group_put() must follow in both cases.
  */
 int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
-		     struct tally_budget *budget)
+		     struct tally_account *account)
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
 	seqcount_init(&set->changes);
-	tally_mapping_init(&set->mapping, interval, budget);
+	tally_mapping_init(&set->mapping, interval, account);
 	set->owner = ev->owner;
-	set->plain = true;
+	set->only_counts = true;
 	set->nr_slots = ev->counter->nr_slots;
 	set->slot_mask = ev->slot_mask;
 	set->members = set->few;
-	set->looks = &set->look;
+	set->rows = &set->row_memory;
 	if (set->nr_slots > 1)
-		set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);
-	return set->looks ? grow(set) : -ENOMEM;
+		set->rows = kvcalloc(set->nr_slots, sizeof(*set->rows), GFP_KERNEL_ACCOUNT);
+	return set->rows ? grow(set) : -ENOMEM;
 }
 
 /* Drops a reference. After the last one it returns true, and the caller frees @set. */
@@ -222,12 +222,12 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	if (wanted)
 		set->wanted |= BIT_ULL(i);
 	if (ev->attr.inherit)
-		set->apart |= BIT_ULL(i);
+		set->inherited |= BIT_ULL(i);
 	if (ev->overflow)
-		set->plain = false;
+		set->only_counts = false;
 	set->throttled[i] = 0;
 	/* Counts that began at different times have no ratio. */
-	set->ragged |= i && (set->begun || ev->on);
+	set->staggered |= i && (set->begun || ev->on);
 	set->begun |= ev->on;
 	mutex_lock(&set->mapping.lock);
 	begin_change(set);
@@ -266,9 +266,9 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 
 	set->on = without(set->on, i);
 	set->wanted = without(set->wanted, i);
-	set->apart = without(set->apart, i);
+	set->inherited = without(set->inherited, i);
 	for (slot = 0; slot < set->nr_slots; slot++)
-		set->looks[slot].seen = without(set->looks[slot].seen, i);
+		set->rows[slot].counted = without(set->rows[slot].counted, i);
 	mutex_lock(&set->mapping.lock);
 	if (ev->sampled && samples_group(ev))
 		WRITE_ONCE(ev->output->set, NULL); /* V */

@@ -32,13 +32,13 @@
 #include "record/output.h"
 #include "record/recorder.h"
 #include "read/page.h"
-#include "read/windows.h"
+#include "read/budget.h"
 #include "filter/apply.h"
 #include "filter/filter.h"
 
 /* ---- perf's ioctls ---- */
 
-static void tell(struct tally_file *f, unsigned int cmd, u64 flags)
+static void control(struct tally_file *f, unsigned int cmd, u64 flags)
 {
 	struct tally_set *set = tally_file_lock(f);
 
@@ -183,7 +183,7 @@ static int reset_attached(struct tally_file *f)
 	struct tally_totals base;
 	int err;
 
-	if (f->at.quiet) {
+	if (f->at.unprivileged) {
 		tally_mapping_reset(&f->at_mapping);
 		return 0;
 	}
@@ -214,15 +214,15 @@ static int ring_info(struct tally_file *f, void __user *arg)
 }
 
 /* Returns the budget of the attached event; NULL if it has none or has ended. */
-static struct tally_windows *windows_of(struct tally_file *f)
+static struct tally_budget *budget_of(struct tally_file *f)
 {
 	lockdep_assert_held(&f->at.lock);
-	return f->at.ev ? f->at.ev->windows : NULL;
+	return f->at.ev ? f->at.ev->budget : NULL;
 }
 
 static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 {
-	struct tally_windows *w = windows_of(f);
+	struct tally_budget *b = budget_of(f);
 	struct tally_budget_stats stats;
 	u64 used = 0;
 	int err;
@@ -233,12 +233,12 @@ static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 	if (err)
 		return err;
 	/* Before the numbers are read: poll tells of any that follow. */
-	f->exceeded = atomic64_read(&w->exceeded);
-	err = tally_windows_used(f->at.ev, info->cpu, &used);
+	f->exceeded = atomic64_read(&b->exceeded);
+	err = tally_budget_used(f->at.ev, info->cpu, &used);
 	if (err)
 		return err == -ENODEV ? -EINVAL : err;
-	info->budget = w->most;
-	info->window_ns = tally_windows_length(w);
+	info->budget = b->max;
+	info->window_ns = b->window_ns;
 	info->window = stats.window;
 	info->used = used;
 	info->windows = stats.windows;
@@ -259,7 +259,7 @@ static int budget(struct tally_file *f, void __user *arg)
 				   offsetofend(struct tally_budget_info, cpu), sizeof(info), &size);
 	if (err)
 		return err;
-	if (f->at.quiet)
+	if (f->at.unprivileged)
 		return -EACCES;
 	mutex_lock(&f->at.lock);
 	err = fill_budget(f, &info);
@@ -269,12 +269,12 @@ static int budget(struct tally_file *f, void __user *arg)
 
 static __poll_t poll_budget(struct tally_file *f)
 {
-	struct tally_windows *w;
+	struct tally_budget *b;
 	__poll_t mask = 0;
 
 	mutex_lock(&f->at.lock);
-	w = windows_of(f);
-	if (w && atomic64_read(&w->exceeded) != f->exceeded)
+	b = budget_of(f);
+	if (b && atomic64_read(&b->exceeded) != f->exceeded)
 		mask = EPOLLPRI;
 	mutex_unlock(&f->at.lock);
 	return mask;
@@ -313,7 +313,7 @@ static long own_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case PERF_EVENT_IOC_ENABLE:
 	case PERF_EVENT_IOC_DISABLE:
 	case PERF_EVENT_IOC_RESET:
-		tell(f, cmd, arg);
+		control(f, cmd, arg);
 		return 0;
 	case PERF_EVENT_IOC_REFRESH:
 		return refresh(f, (int)arg);
@@ -386,12 +386,12 @@ static __poll_t file_poll(struct file *file, poll_table *wait)
 	struct tally_output *out;
 
 	poll_wait(file, &f->wait, wait);
-	if (!f->ev && !f->at.quiet)
-		poll_wait(file, &tally_windows_wait, wait);
+	if (!f->ev && !f->at.unprivileged)
+		poll_wait(file, &tally_budget_wait, wait);
 	if (tally_file_has_ended(f))
 		return EPOLLHUP;
 	if (!f->ev)
-		return f->at.quiet ? 0 : poll_budget(f);
+		return f->at.unprivileged ? 0 : poll_budget(f);
 	out = READ_ONCE(f->ev->output);
 	return out ? tally_output_poll(out) : 0;
 }
@@ -457,7 +457,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 		rcu_read_lock();
 		count.state = tally_event_state_now(f->ev);
 		rcu_read_unlock();
-	} else if (f->at.quiet) {
+	} else if (f->at.unprivileged) {
 		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else {
 		count.state = attached_state(f);

@@ -33,7 +33,7 @@ static int bad_request(struct tally_error *e, u32 field, int err, const char *wh
 }
 
 /* Copies a text; @stripped is not empty, and has one line. The caller frees the text. */
-static char *take_text(u64 address, struct tally_error *e, char **stripped)
+static char *copy_text(u64 address, struct tally_error *e, char **stripped)
 {
 	char *text = strndup_user(u64_to_user_ptr(address), TALLY_LINE_LEN);
 	const char *why = NULL;
@@ -73,7 +73,7 @@ static int answer(void *request, u64 error, int (*take)(void *request, struct ta
 
 /* ---- TALLY_IOC_LINE ---- */
 
-static int take_line(u32 op, const char *line, char *why, size_t size)
+static int do_op(u32 op, const char *line, char *why, size_t size)
 {
 	switch (op) {
 	case TALLY_LINE_CREATE:
@@ -97,10 +97,10 @@ static int do_line(void *request, struct tally_error *e)
 	if (!tally_perfmon_capable())
 		return bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, -EACCES,
 			   "an event that outlives its program needs CAP_PERFMON");
-	text = take_text(l->line, e, &line);
+	text = copy_text(l->line, e, &line);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = take_line(l->op, line, e->text, TALLY_LINE_WHY);
+	err = do_op(l->op, line, e->text, TALLY_LINE_WHY);
 	kfree(text);
 	return err;
 }
@@ -195,7 +195,7 @@ static int do_parse(void *request, struct tally_error *e)
 
 	if (p->reserved)
 		return bad_request(e, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
-	text = take_text(p->name, e, &name);
+	text = copy_text(p->name, e, &name);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	err = allow_probe(name, e) ?: parse(name, &attr, e);

@@ -48,7 +48,7 @@ static int watch(struct tally_file *f, struct tally_event *ev)
 
 	if (!task)
 		return 0;
-	err = tally_task_exit_watch(&f->exit, task, &ev->attr, tally_quota_budget(&f->charge));
+	err = tally_task_exit_watch(&f->exit, task, &ev->attr, tally_quota_account(&f->charge));
 	if (!err && tally_event_ended(ev))
 		tally_task_exit_left(&f->exit);
 	return err == -EOPNOTSUPP ? 0 : err;
@@ -90,7 +90,7 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 static int join(struct tally_set *set, struct tally_event *ev,
 		const struct tally_file_how *how, struct tally_builder *b)
 {
-	bool ragged = set->ragged;
+	bool staggered = set->staggered;
 	int err;
 
 	err = tally_group_join(set, ev, how->wanted);
@@ -110,7 +110,7 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	b->stage = TALLY_STAGE_PERF;
 	err = tally_build_busy(b, ev);
 	tally_group_leave(set, ev);
-	set->ragged = ragged;
+	set->staggered = staggered;
 	return err;
 }
 
@@ -223,13 +223,13 @@ end:
 
 static struct tally_file *file_for(const struct tally_event *ev,
 				   const struct tally_file_how *how,
-				   struct tally_budget *budget)
+				   struct tally_account *account)
 {
 	struct tally_file *f = tally_file_alloc(how->read_format, false);
 
 	if (!f)
 		return NULL;
-	if (!tally_group_init(&f->own, ev, how->interval, budget) &&
+	if (!tally_group_init(&f->own, ev, how->interval, account) &&
 	    !keep_given(f, how->given))
 		return f;
 	tally_file_put(&f->own);
@@ -253,7 +253,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
 		   const struct tally_file_how *how, struct tally_builder *b)
 {
-	struct tally_file *f = file_for(ev, how, tally_quota_budget(charge));
+	struct tally_file *f = file_for(ev, how, tally_quota_account(charge));
 	bool wanted = how->wanted && !leader;
 	int err;
 
@@ -365,9 +365,9 @@ static int begin_attached(struct tally_file *f)
 	mutex_lock(&f->at.lock);
 	if (f->at.ev) {
 		/* Samples may hold addresses of the kernel. */
-		f->at_ring = tally_recorder_is_shared(f->at.ev) && !f->at.quiet;
+		f->at_ring = tally_recorder_is_shared(f->at.ev) && !f->at.unprivileged;
 		f->at_event = f->at.ev;
-		if (f->at.quiet)
+		if (f->at.unprivileged)
 			err = tally_mapping_publish(&f->at_mapping, &f->at_event);
 		else
 			show_attached(f);
@@ -399,11 +399,11 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
-	f->at.quiet = !tally_perfmon_capable();
+	f->at.unprivileged = !tally_perfmon_capable();
 	f->at.total = how->total;
-	tally_mapping_init(&f->at_mapping, how->interval, tally_quota_budget(charge));
+	tally_mapping_init(&f->at_mapping, how->interval, tally_quota_account(charge));
 	/* A file that only sees copies knows what was counted since the first one. */
-	err = f->at.quiet && f->at.total ? -EACCES :
+	err = f->at.unprivileged && f->at.total ? -EACCES :
 	      tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {
 		tally_quota_uncharge(charge);

@@ -14,7 +14,7 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <uapi/linux/tally.h>
-#include "base/budget.h"
+#include "base/account.h"
 #include "builder/builder.h"
 #include "device/quota.h"
 
@@ -33,8 +33,8 @@ MODULE_PARM_DESC(events_per_user, "perf events that the files of one user may ha
  * @charges: number of charges; the last one that is given back frees the quota
  * @files: number of files
  * @events: number of perf events
- * @budget: memory: of the charges, and of what files take later
- * @rcu: frees the quota after the tracepoints that may still charge @budget
+ * @account: memory: of the charges, and of what files take later
+ * @rcu: frees the quota after the tracepoints that may still charge @account
  */
 struct tally_quota {
 	struct list_head node;
@@ -42,7 +42,7 @@ struct tally_quota {
 	unsigned long charges;
 	u64 files;
 	u64 events;
-	struct tally_budget budget;
+	struct tally_account account;
 	struct rcu_head rcu;
 };
 
@@ -109,9 +109,9 @@ static int grow(struct tally_quota *q, unsigned int more_files, unsigned int mor
 		return exceeds(q, q->files + more_files, "files_per_user", files, b);
 	if (events && more_events && q->events + more_events > events)
 		return exceeds(q, q->events + more_events, "events_per_user", events, b);
-	if (!tally_budget_take(&q->budget, more_bytes))
-		return exceeds(q, (atomic64_read(&q->budget.bytes) + more_bytes) >> 10,
-			       "kbytes_per_user", tally_budget_limit() >> 10, b);
+	if (!tally_account_charge(&q->account, more_bytes))
+		return exceeds(q, (atomic64_read(&q->account.bytes) + more_bytes) >> 10,
+			       "kbytes_per_user", tally_account_limit() >> 10, b);
 	q->files += more_files;
 	q->events += more_events;
 	return 0;
@@ -197,7 +197,7 @@ void tally_quota_sub(struct tally_charge *charge, unsigned int events, u64 bytes
 	charge->events -= events;
 	charge->bytes -= bytes;
 	charge->quota->events -= events;
-	tally_budget_give(&charge->quota->budget, bytes);
+	tally_account_uncharge(&charge->quota->account, bytes);
 	spin_unlock(&quotas_lock);
 }
 
@@ -212,21 +212,21 @@ void tally_quota_uncharge(struct tally_charge *charge)
 	q->charges--;
 	q->files -= charge->files;
 	q->events -= charge->events;
-	tally_budget_give(&q->budget, charge->bytes);
+	tally_account_uncharge(&q->account, charge->bytes);
 	forget_unused(q);
 	spin_unlock(&quotas_lock);
 	charge->quota = NULL;
 }
 
 /* The account for memory that is taken later, and given back before @charge is. */
-struct tally_budget *tally_quota_budget(const struct tally_charge *charge)
+struct tally_account *tally_quota_account(const struct tally_charge *charge)
 {
-	return charge->quota ? &charge->quota->budget : NULL;
+	return charge->quota ? &charge->quota->account : NULL;
 }
 
 void tally_quota_limits(struct tally_info *info)
 {
 	info->files_per_user = READ_ONCE(files_per_user);
 	info->events_per_user = READ_ONCE(events_per_user);
-	info->memory_per_user = tally_budget_limit();
+	info->memory_per_user = tally_account_limit();
 }

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-struct tally_budget;
+struct tally_account;
 struct tally_builder;
 struct tally_info;
 struct tally_quota;
@@ -29,7 +29,7 @@ int tally_quota_add(struct tally_charge *charge, unsigned int events, u64 bytes,
 		    struct tally_builder *b);
 void tally_quota_sub(struct tally_charge *charge, unsigned int events, u64 bytes);
 void tally_quota_uncharge(struct tally_charge *charge);
-struct tally_budget *tally_quota_budget(const struct tally_charge *charge);
+struct tally_account *tally_quota_account(const struct tally_charge *charge);
 void tally_quota_limits(struct tally_info *info);
 
 #endif /* TALLY_QUOTA_H */

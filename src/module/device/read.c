@@ -52,7 +52,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		mutex_unlock(&set->lock);
 		id = f->ev->id;
 		lost = lost_by(f->ev);
-	} else if (f->at.quiet) {
+	} else if (f->at.unprivileged) {
 		tally_mapping_read(&f->at_mapping, &count, &time_ns);
 	} else {
 		err = tally_attachment_read(&f->at, &count, &there);
@@ -107,7 +107,7 @@ static int read_group_counts(struct tally_set *set, unsigned int first,
 		g->ids = g->memory + g->nr * sizeof(*g->counts);
 		g->lost = g->ids + g->nr;
 	}
-	tally_set_look_and_read(set, first, last, &g->window, g->counts);
+	tally_set_read_slots(set, first, last, &g->window, g->counts);
 	for (i = 0; i < g->nr; i++) {
 		g->ids[i] = set->members[i]->id;
 		g->lost[i] = lost_by(set->members[i]);
@@ -275,9 +275,9 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	bool there = true;
 	int err = 0;
 
-	if (f->at.quiet && r->cpu >= 0)
+	if (f->at.unprivileged && r->cpu >= 0)
 		err = -EACCES;
-	else if (f->at.quiet)
+	else if (f->at.unprivileged)
 		tally_mapping_read(&f->at_mapping, &count, &r->time_ns);
 	else if (r->cpu >= 0)
 		err = tally_attachment_read_cpu(&f->at, r->cpu, &count, &there);
@@ -289,7 +289,7 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	r->flags = 0;
 	if (!there)
 		count.state = TALLY_IS_RELEASED;
-	if (!f->at.quiet)
+	if (!f->at.unprivileged)
 		r->time_ns = local_clock();
 	if (!room)
 		return -ENOSPC;

@@ -126,7 +126,7 @@ static void ask(struct work_struct *work)
  * @task: the task of the event
  * @attr: the attributes of the event, which say whether it ends with the last child of
  *	@task, or by exec()
- * @budget: account of the user who is charged for the tasks
+ * @account: account of the user who is charged for the tasks
  *
  * A task that is exiting already is noticed, too. If exec() may have removed the event
  * before, the caller calls tally_task_exit_left().
@@ -135,7 +135,7 @@ static void ask(struct work_struct *work)
  * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, EDQUOT, ENOMEM.
  */
 int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
-			  const struct perf_event_attr *attr, struct tally_budget *budget)
+			  const struct perf_event_attr *attr, struct tally_account *account)
 {
 	int err;
 
@@ -147,7 +147,7 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	w->listener.inherit_thread = attr->inherit_thread;
 	w->listener.remove_on_exec = attr->remove_on_exec;
 	w->listener.notify = task_ended;
-	w->listener.budget = budget;
+	w->listener.account = account;
 	err = tally_task_events_add(&w->listener);
 	if (err) {
 		w->listener.kinds = 0;

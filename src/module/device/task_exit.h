@@ -7,7 +7,7 @@
 #include "record/task_events.h"
 
 struct perf_event_attr;
-struct tally_budget;
+struct tally_account;
 
 /**
  * struct tally_task_exit - a waiter for the end of a task's event
@@ -31,7 +31,7 @@ struct tally_task_exit {
 };
 
 int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
-			  const struct perf_event_attr *attr, struct tally_budget *budget);
+			  const struct perf_event_attr *attr, struct tally_account *account);
 void tally_task_exit_left(struct tally_task_exit *w);
 bool tally_task_exit_seen(const struct tally_task_exit *w);
 void tally_task_exit_unwatch(struct tally_task_exit *w);

@@ -33,7 +33,7 @@ static struct workqueue_struct *control_wq;
  * jiffies. The task's user decides how long perf is busy, and the queue has room for a number of
  * works of all users: so none of them waits.
  */
-#define AGAIN_MOST	(HZ / 10)
+#define AGAIN_MAX	(HZ / 10)
 
 /*
  * Switches the slots of CPUs off where the event overflowed too often. @resume is queued
@@ -57,7 +57,7 @@ static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 	}
 	if (any)
 		queue_delayed_work(control_wq, &of->resume,
-				   max(nsecs_to_jiffies(of->window_ns), 1UL));
+				   max(nsecs_to_jiffies(of->rate_window_ns), 1UL));
 }
 
 static void resume(struct work_struct *work)
@@ -69,7 +69,7 @@ static void resume(struct work_struct *work)
 	int cpu;
 
 	if (!tally_counter_trylock(c)) {
-		queue_delayed_work(control_wq, &of->resume, AGAIN_MOST);
+		queue_delayed_work(control_wq, &of->resume, AGAIN_MAX);
 		return;
 	}
 	for_each_possible_cpu(cpu) {
@@ -95,7 +95,7 @@ static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 {
 	if (atomic_xchg(&of->rearm, 0)) {
 		tally_counter_pause(c, 0, true);
-		tally_event_take_period(of->ev);
+		tally_event_apply_period(of->ev);
 		atomic_set(&of->armed, 1);
 		tally_counter_arm(c, 0);
 	} else if (!atomic_read(&of->armed)) {
@@ -114,7 +114,7 @@ static void control(struct work_struct *work)
 	struct tally_counter *c = ev->counter;
 
 	if (!tally_counter_trylock(c)) {
-		of->again = clamp(2 * of->again, 1U, (unsigned int)AGAIN_MOST);
+		of->again = clamp(2 * of->again, 1U, (unsigned int)AGAIN_MAX);
 		queue_delayed_work(control_wq, &of->control, of->again);
 		return;
 	}
@@ -125,11 +125,11 @@ static void control(struct work_struct *work)
 	    atomic64_read(&of->left) <= 0)
 		tally_event_off(ev);
 	if (!ev->on)
-		tally_counter_quieten(c);
+		tally_counter_disable_unused(c);
 	else if (READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		arm_or_stop(of, c);
 	else if (atomic_xchg(&of->rearm, 0))
-		tally_event_take_period(ev);
+		tally_event_apply_period(ev);
 	pause_slots(of, c);
 unlock:
 	mutex_unlock(&c->lock);
@@ -195,7 +195,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	c = ev->counter;
 	might_sleep();
 	/* The period of a budget is the budget. */
-	if (!ev->attr.sample_period || ev->windows)
+	if (!ev->attr.sample_period || ev->budget)
 		return -EINVAL;
 	if (c->attr.inherit)
 		return -EOPNOTSUPP;

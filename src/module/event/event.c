@@ -23,7 +23,7 @@ struct tally_view tally_view_nowhere = { .event = &nowhere };
 static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	bool plain = s->event && !s->others && !s->late && local == TALLY_LOCAL_PLAIN;
+	bool plain = s->event && !s->others && !s->update_on_overflow && local == TALLY_LOCAL_PLAIN;
 	struct tally_view *view = &ev->views[slot];
 	struct tally_totals offset = view->kept;
 
@@ -41,10 +41,10 @@ static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 	view->offset[1] = offset;
 	view->zeroed[1] = view->zero;
 	view->begun[1] = view->begins;
-	WRITE_ONCE(view->plain, offset.value + s->bank.value);
+	WRITE_ONCE(view->value_offset, offset.value + s->bank.value);
 	if (s->event) {
 		WRITE_ONCE(view->read, s->read);
-		WRITE_ONCE(view->still, s->still);
+		WRITE_ONCE(view->up_to_date, s->up_to_date);
 	}
 	smp_store_release(&view->event, plain ? s->event : &nowhere); /* I */
 }
@@ -62,16 +62,16 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 	}
 }
 
-/* For tally_event_tell(). */
-void tally_event_tell_changed(struct tally_event *ev, enum tally_state state)
+/* For tally_event_trace_state(). */
+void tally_event_trace_change(struct tally_event *ev, enum tally_state state)
 {
 	lockdep_assert_held(&ev->counter->lock);
-	trace_state(ev->name, ev->counter->target.cpu, ev->told, state);
-	ev->told = state;
+	trace_state(ev->name, ev->counter->target.cpu, ev->traced_state, state);
+	ev->traced_state = state;
 }
 
 /* Tells that a CPU came or went. */
-static void tell_slot(struct tally_event *ev, unsigned int slot)
+static void trace_slot(struct tally_event *ev, unsigned int slot)
 {
 	enum tally_state state = tally_event_slot_state(ev, slot);
 	struct tally_view *view = &ev->views[slot];
@@ -82,9 +82,9 @@ static void tell_slot(struct tally_event *ev, unsigned int slot)
 		return;
 	view->offline = offline;
 	if (!tally_counter_on_all_cpus(ev->counter))
-		tally_event_tell(ev, state);
+		tally_event_trace_state(ev, state);
 	else if (offline)
-		trace_state(ev->name, slot, ev->told, state);
+		trace_state(ev->name, slot, ev->traced_state, state);
 	else
 		trace_state(ev->name, slot, TALLY_STATE_OFFLINE, state);
 }
@@ -105,7 +105,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 		if (!ev->on)
 			continue;
 		WRITE_ONCE(ev->views[slot].gap_ns, ev->views[slot].gap_ns + gap_ns);
-		tell_slot(ev, slot);
+		trace_slot(ev, slot);
 	}
 }
 
@@ -178,7 +178,7 @@ static void begin_at(struct tally_event *ev, unsigned int slot,
 }
 
 /* Sets the period of tally_event_rearm(). perf starts a period even if it is the same. */
-void tally_event_take_period(struct tally_event *ev)
+void tally_event_apply_period(struct tally_event *ev)
 {
 	struct tally_overflow *of = ev->overflow;
 	struct tally_counter *c = ev->counter;
@@ -198,9 +198,9 @@ static void open_overflow(struct tally_overflow *of)
 {
 	/* tally_event_rearm() was called while the event was off: the period is left. */
 	if (atomic_xchg(&of->rearm, 0))
-		tally_event_take_period(of->ev);
+		tally_event_apply_period(of->ev);
 	atomic_set(&of->armed, 1);
-	tally_overflow_special(of, 0, TALLY_SPECIAL_SHUT);
+	tally_overflow_special(of, 0, TALLY_SPECIAL_DISABLED);
 }
 
 /* Begins all views. They are published once, by set_local(). */
@@ -212,9 +212,9 @@ static void begin_views(struct tally_event *ev)
 	for (i = 0; i < c->nr_slots; i++)
 		tally_counter_arm(c, i);
 	/* All that a fresh counter has counted is this event's, for which it was made. */
-	if (!c->fresh)
-		tally_counter_look(c);
-	c->fresh = false;
+	if (!c->unused)
+		tally_counter_read(c);
+	c->unused = false;
 	for (i = 0; i < c->nr_slots; i++) {
 		begin_at(ev, i, &c->slots[i].now);
 		if (ev->overflow)
@@ -248,7 +248,7 @@ int tally_event_on(struct tally_event *ev)
 		tally_counter_retry(c);
 	}
 	state = tally_event_state_now(ev);
-	tally_event_tell(ev, state);
+	tally_event_trace_state(ev, state);
 	if (state == TALLY_STATE_ERROR)
 		return -ENODATA;
 	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
@@ -330,10 +330,10 @@ void tally_event_open(struct tally_event *ev)
 	set_local(ev, local_reads(ev));
 }
 
-static void tell_off(struct tally_event *ev)
+static void trace_off(struct tally_event *ev)
 {
-	if (ev->told != TALLY_STATE_EXITED && ev->told != TALLY_STATE_OFFLINE)
-		tally_event_tell(ev, TALLY_STATE_OFF);
+	if (ev->traced_state != TALLY_STATE_EXITED && ev->traced_state != TALLY_STATE_OFFLINE)
+		tally_event_trace_state(ev, TALLY_STATE_OFF);
 }
 
 /* Disables an event. The caller keeps its count, before or after. */
@@ -344,9 +344,9 @@ void tally_event_shut(struct tally_event *ev)
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_off(ev->counter);
 	WRITE_ONCE(ev->on, false);
-	tell_off(ev);
+	trace_off(ev);
 	if (ev->overflow)
-		tally_overflow_special(ev->overflow, TALLY_SPECIAL_SHUT, 0);
+		tally_overflow_special(ev->overflow, TALLY_SPECIAL_DISABLED, 0);
 }
 
 /* Disables an event and keeps its count. The counter stops first: no count is lost. */
@@ -356,7 +356,7 @@ void tally_event_off(struct tally_event *ev)
 	unsigned int i;
 
 	tally_event_shut(ev);
-	tally_counter_look(c);
+	tally_counter_read(c);
 	for (i = 0; i < c->nr_slots; i++)
 		tally_event_keep_at(ev, i, &c->slots[i].now);
 	tally_event_settle(ev);
@@ -370,7 +370,7 @@ void tally_event_abandon(struct tally_event *ev)
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
 	WRITE_ONCE(ev->on, false);
-	tell_off(ev);
+	trace_off(ev);
 }
 
 bool tally_event_counts(struct tally_event *ev)
@@ -384,16 +384,16 @@ bool tally_event_counts(struct tally_event *ev)
 }
 
 /* Who has seen the last overflow of a limit may be here before the control work. */
-static void end_spent(struct tally_event *ev)
+static void end_at_limit(struct tally_event *ev)
 {
-	if (ev->on && ev->overflow && tally_overflow_is_spent(ev->overflow))
+	if (ev->on && ev->overflow && tally_overflow_at_limit(ev->overflow))
 		tally_event_off(ev);
 }
 
 /* A limit of overflows is dropped, unless it was set for this time. */
 static int enable(struct tally_event *ev)
 {
-	end_spent(ev);
+	end_at_limit(ev);
 	if (ev->overflow && !ev->on && !ev->overflow->limits_next)
 		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
 	if (ev->overflow)
@@ -429,7 +429,7 @@ int tally_event_retry(struct tally_event *ev, bool *began)
 	int err;
 
 	mutex_lock(&ev->counter->lock);
-	end_spent(ev);
+	end_at_limit(ev);
 	*began |= !ev->on;
 	err = enable(ev);
 	mutex_unlock(&ev->counter->lock);
@@ -484,7 +484,7 @@ void tally_event_reset(struct tally_event *ev)
 	c = ev->counter;
 	might_sleep();
 	mutex_lock(&c->lock);
-	tally_counter_look(c);
+	tally_counter_read(c);
 	for (i = 0; i < c->nr_slots; i++) {
 		if (ev->on)
 			tally_event_rebase_at(ev, i, &c->slots[i].now);
@@ -508,7 +508,7 @@ enum tally_state tally_event_state(struct tally_event *ev)
 	if (ev->overflow)
 		tally_silent_read(ev);
 	state = tally_event_state_now(ev);
-	tally_event_tell(ev, state);
+	tally_event_trace_state(ev, state);
 	mutex_unlock(&ev->counter->lock);
 	return state;
 }

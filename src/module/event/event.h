@@ -17,15 +17,15 @@ struct tally_file;
 struct tally_filter;
 struct tally_output;
 struct tally_publisher;
-struct tally_windows;
+struct tally_budget;
 
 /**
  * struct tally_view - the part of a slot's totals that belongs to one event
  * @event: perf's event, if it can be read locally whenever it is on the PMU; else an
  *	event that never is
  * @read: function that brings the count of @event up to date
- * @still: the count of @event is always up to date
- * @plain: value of the event minus the count of @event
+ * @up_to_date: the count of @event is always up to date
+ * @value_offset: value of the event minus the count of @event
  * @latch: sequence of @offset, @zeroed and @begun: one copy of each is always whole
  * @offset: totals of the event minus those of the slot; totals of the event if @begun is
  *	false. Two copies.
@@ -36,7 +36,7 @@ struct tally_windows;
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
- * @seen: totals of the slot when the event was last read under the lock
+ * @last_read: totals of the slot when the event was last read under the lock
  * @mark_overflows: number of overflows before @mark_value was read; see silent.c
  * @mark_value: value of the slot that was read then
  * @mark_period: period that was in effect then
@@ -50,8 +50,8 @@ struct tally_windows;
 struct tally_view {
 	struct perf_event *event;
 	tally_read_fn read;
-	u64 plain;
-	bool still;
+	u64 value_offset;
+	bool up_to_date;
 	seqcount_latch_t latch;
 	struct tally_totals offset[2];
 	u64 zeroed[2];
@@ -63,7 +63,7 @@ struct tally_view {
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
-	struct tally_totals seen;
+	struct tally_totals last_read;
 	u64 mark_overflows;
 	u64 mark_value;
 	u64 mark_period;
@@ -113,7 +113,7 @@ enum {
  *	tally_counter::lock; the callback reads it after TALLY_SPECIAL_FILTER.
  * @publisher: publisher of the counts of the event or of its set; NULL if there is none
  * @retired: former @publisher, while the event is being released
- * @windows: budget of the event; NULL if it has none. Set while the event is built.
+ * @budget: budget of the event; NULL if it has none. Set while the event is built.
  * @owner: module that built the event; when it is unloaded, the event is released
  * @dir: folder in debugfs; NULL if there is none
  * @node: link in a list of events that are being released
@@ -132,7 +132,7 @@ enum {
  *	guarded by tally_counter::lock
  * @of_file: the event was made by a user program, and ends with a file of that
  * @gauge: the count is a level, as the PMU says
- * @told: state that trace_state() told last; guarded by tally_counter::lock
+ * @traced_state: state that trace_state() told last; guarded by tally_counter::lock
  * @on: the event is enabled; guarded by tally_counter::lock
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
@@ -147,14 +147,14 @@ enum {
  * @file: file of the event, if it is one of several files of a group; written under
  *	tally_set::lock
  * @attachments: attachments that read the event; guarded by the registry's lock
- * @shared: for each slot the count that quiet publishers have; NULL before the first of these, and
- *	never changed after that
+ * @shared: for each slot the count that unprivileged publishers have; NULL before the first of
+ *	these, and never changed after that
  * @views: one view for each slot of @counter
  */
 struct tally_event {
 	unsigned int slot_mask;
 	u8 local;
-	u8 told;
+	u8 traced_state;
 	bool on;
 	bool closed;
 	bool gone;
@@ -170,7 +170,7 @@ struct tally_event {
 	struct tally_filter *filter;
 	struct tally_publisher *publisher;
 	struct tally_publisher *retired;
-	struct tally_windows *windows;
+	struct tally_budget *budget;
 	struct module *owner;
 	struct dentry *dir;
 	struct list_head node;
@@ -191,13 +191,13 @@ struct tally_event {
 	struct tally_view views[];
 };
 
-void tally_event_tell_changed(struct tally_event *ev, enum tally_state state);
+void tally_event_trace_change(struct tally_event *ev, enum tally_state state);
 
 /* Tells the state of an event as a whole, if that has changed. tally_counter::lock is held. */
-static inline void tally_event_tell(struct tally_event *ev, enum tally_state state)
+static inline void tally_event_trace_state(struct tally_event *ev, enum tally_state state)
 {
-	if (unlikely(ev->told != state))
-		tally_event_tell_changed(ev, state);
+	if (unlikely(ev->traced_state != state))
+		tally_event_trace_change(ev, state);
 }
 
 /* Returns whether nothing has been counted on the slot so far. */
@@ -208,7 +208,7 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 }
 
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
-void tally_event_take_period(struct tally_event *ev);
+void tally_event_apply_period(struct tally_event *ev);
 u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
@@ -238,7 +238,7 @@ void tally_event_wait_for_exec(struct tally_event *ev);
 /* Called under tally_counter::lock, of events that overflow. */
 void tally_silent_begin(struct tally_event *ev, unsigned int slot);
 void tally_silent_forget(struct tally_event *ev);
-void tally_silent_look(struct tally_event *ev, unsigned int first, unsigned int nr);
+void tally_silent_check(struct tally_event *ev, unsigned int first, unsigned int nr);
 void tally_silent_read(struct tally_event *ev);
 
 bool tally_silent_passed(u64 counted, u64 period, bool freq);

@@ -24,10 +24,10 @@
 #include "event/registry.h"
 
 /* Every 64th call is timed, and every 64th overflow looks at the rate. */
-#define LOOK_EVERY	64
+#define CHECK_EVERY	64
 
-/* The rate is measured over WINDOW_NS, but a rate below SMALL_RATE over a second. */
-#define WINDOW_NS	(10 * NSEC_PER_MSEC)
+/* The rate is measured over RATE_WINDOW_NS, but a rate below SMALL_RATE over a second. */
+#define RATE_WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SMALL_RATE	1000
 
 /* Samples that one interrupt hands to its handler. */
@@ -82,7 +82,7 @@ void tally_overflow_kick(struct tally_overflow *of)
 }
 
 /* Whether the event has had all overflows of its limit. Any context. */
-bool tally_overflow_is_spent(const struct tally_overflow *of)
+bool tally_overflow_at_limit(const struct tally_overflow *of)
 {
 	return READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
 	       atomic64_read(&of->left) <= 0;
@@ -92,7 +92,7 @@ static void call(struct tally_overflow_cpu *oc, enum tally_stage stage,
 		 struct tally_calls *calls, const struct tally_handler *handler,
 		 const struct tally_sample *s)
 {
-	if (calls->calls % LOOK_EVERY)
+	if (calls->calls % CHECK_EVERY)
 		handler->fn(oc->of->ev, s, handler->context);
 	else
 		tally_call_timed(calls, handler, oc->of->ev, s);
@@ -191,7 +191,7 @@ static u32 special_of(const struct tally_builder *b,
 		      const struct perf_event_attr *attr,
 		      const struct tally_event *ev)
 {
-	u32 special = TALLY_SPECIAL_SHUT;
+	u32 special = TALLY_SPECIAL_DISABLED;
 
 	if (b->flags & TALLY_BUILDER_ONE_SHOT)
 		special |= TALLY_SPECIAL_ONE_SHOT;
@@ -210,7 +210,7 @@ static u32 special_of(const struct tally_builder *b,
 	if (b->irq.fn || b->work.fn)
 		special |= TALLY_SPECIAL_DEFER;
 	if (!b->direct.fn)
-		special |= TALLY_SPECIAL_QUIET;
+		special |= TALLY_SPECIAL_NO_DIRECT;
 	if (ev->output)
 		special |= TALLY_SPECIAL_RECORD;
 	if (b->window_ns)
@@ -236,12 +236,12 @@ void tally_overflow_set_rate(struct tally_overflow *of, u32 rate, bool interrupt
 {
 	if (!rate)
 		rate = interrupts ? DEFAULT_RATE : TALLY_RATE_UNLIMITED;
-	of->reload = LOOK_EVERY;
+	of->reload = CHECK_EVERY;
 	if (rate == TALLY_RATE_UNLIMITED)
 		return;
-	of->window_ns = rate < SMALL_RATE ? NSEC_PER_SEC : WINDOW_NS;
-	of->batch = div_u64(rate * of->window_ns, NSEC_PER_SEC);
-	of->reload = of->batch / DIV_ROUND_UP(of->batch, LOOK_EVERY);
+	of->rate_window_ns = rate < SMALL_RATE ? NSEC_PER_SEC : RATE_WINDOW_NS;
+	of->batch = div_u64(rate * of->rate_window_ns, NSEC_PER_SEC);
+	of->reload = of->batch / DIV_ROUND_UP(of->batch, CHECK_EVERY);
 }
 
 /* Memory for what a direct handler gets, and for the copies in the queue. */
@@ -267,7 +267,7 @@ static int init_cpu(struct tally_overflow *of, int cpu, const struct tally_build
 
 	oc->of = of;
 	oc->sample.cpu = cpu;
-	oc->look_in = 1;
+	oc->check_in = 1;
 	tally_kick_init(&oc->announce, announced, true);
 	INIT_WORK(&oc->bottom, bottom_half);
 	/* The event cannot overflow on a CPU that is not counted: one place is enough. */

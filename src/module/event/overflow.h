@@ -20,7 +20,7 @@ struct tally_target;
  * Flags of tally_overflow::special: reasons why an overflow is more than a call of the
  * direct handler. Changed by tally_overflow_special().
  */
-#define TALLY_SPECIAL_SHUT	BIT(0)	/* the event is disabled */
+#define TALLY_SPECIAL_DISABLED	BIT(0)	/* the event is disabled */
 #define TALLY_SPECIAL_LIMITED	BIT(1)	/* the event goes off after @left overflows */
 #define TALLY_SPECIAL_ONE_SHOT	BIT(2)	/* the event goes off after each overflow */
 #define TALLY_SPECIAL_LIMITS	(TALLY_SPECIAL_LIMITED | TALLY_SPECIAL_ONE_SHOT)
@@ -31,7 +31,7 @@ struct tally_target;
 #define TALLY_SPECIAL_INHERIT	BIT(7)	/* the overflow may be a child's */
 #define TALLY_SPECIAL_PRECISE	BIT(8)	/* the instruction pointer may be exact */
 #define TALLY_SPECIAL_BRANCHES	BIT(9)	/* samples have branches */
-#define TALLY_SPECIAL_QUIET	BIT(10)	/* the event has no direct handler */
+#define TALLY_SPECIAL_NO_DIRECT	BIT(10)	/* the event has no direct handler */
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* overflows publish the count */
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* @output may have a ring */
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* the event has a filter */
@@ -64,14 +64,14 @@ struct tally_calls {
  *	tally_overflow::resume
  * @gate: @busy and @paused, for the callback to read both at once. They are words, which
  *	x86 writes with one instruction.
- * @in_window: number of overflows since @window_start (c)
- * @look_in: number of overflows until the rate is looked at next (c)
+ * @in_rate_window: number of overflows since @rate_window_start (c)
+ * @check_in: number of overflows until the rate is looked at next (c)
  * @passed: number of records that passed the filter since the last overflow
  * @skipped: number of overflows without a call of the direct handler, because it was
  *	running or @paused was set; counted in any context
  * @throttled: number of times that perf or @paused stopped the event; as @skipped
  * @guest: number of overflows in a guest of KVM; as @skipped
- * @window_start: time at which the rate was last found to be low enough (c)
+ * @rate_window_start: time at which the rate was last found to be low enough (c)
  * @direct: time that the direct handler took (c)
  * @irq: time that the handler in interrupt took; written by @announce
  * @work: time that the handler in process context took; written by @bottom
@@ -92,13 +92,13 @@ struct tally_overflow_cpu {
 		};
 		u64 gate;
 	};
-	u32 in_window;
-	u32 look_in;
+	u32 in_rate_window;
+	u32 check_in;
 	local_t passed;
 	local_t skipped;
 	local_t throttled;
 	local_t guest;
-	u64 window_start;
+	u64 rate_window_start;
 	struct tally_calls direct;
 	struct tally_calls irq;
 	struct tally_calls work;
@@ -121,8 +121,8 @@ struct tally_overflow_cpu {
  * @filter_one: the event is of one task or CPU and uses @passed, not that of each CPU
  * @passed: number of records that passed since the last overflow
  * @cpus: overflow state on each CPU
- * @batch: number of overflows in one window that are too many; 0 without a limit
- * @window_ns: length of a window, in nanoseconds
+ * @batch: number of overflows in one window of the rate that are too many; 0 without a limit
+ * @rate_window_ns: length of a window of the rate, in nanoseconds
  * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED;
  *	negative without it if tally_event_limit() has such a sum
  * @armed: 1 if the next overflow is delivered, with TALLY_SPECIAL_ONE_SHOT
@@ -155,7 +155,7 @@ struct tally_overflow {
 	local_t passed;
 	struct tally_overflow_cpu __percpu *cpus;
 	u32 batch;
-	u64 window_ns;
+	u64 rate_window_ns;
 	atomic64_t left;
 	atomic_t armed;
 	atomic_t rearm;
@@ -187,7 +187,7 @@ int tally_overflow_init(void);
 void tally_overflow_exit(void);
 
 void tally_overflow_kick(struct tally_overflow *of);
-bool tally_overflow_is_spent(const struct tally_overflow *of);
+bool tally_overflow_at_limit(const struct tally_overflow *of);
 void tally_call_timed(struct tally_calls *calls,
 		      const struct tally_handler *handler,
 		      struct tally_event *ev, const struct tally_sample *s);

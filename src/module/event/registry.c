@@ -167,7 +167,7 @@ int tally_registry_name_set(struct tally_entry *entry)
 	return err;
 }
 
-/* From here on, tally_registry_take_line() finds the set. */
+/* From here on, tally_registry_remove_line() finds the set. */
 void tally_registry_list_set(struct tally_entry *entry)
 {
 	mutex_lock(&tally_events_lock);
@@ -175,7 +175,7 @@ void tally_registry_list_set(struct tally_entry *entry)
 	mutex_unlock(&tally_events_lock);
 }
 
-static void tell(void)
+static void wake_waiters(void)
 {
 	atomic_inc(&changes);
 	wake_up_all(&waits);
@@ -261,7 +261,7 @@ void tally_registry_let(struct tally_event *ev)
 	/* Pairs with tally_registry_wait(): nothing here uses the event after this. */
 	smp_store_release(&ev->holders, ev->holders - 1);
 	mutex_unlock(&tally_events_lock);
-	tell();
+	wake_waiters();
 }
 
 /* Waits until nobody holds an event, which nobody finds any more. */
@@ -379,7 +379,7 @@ static struct tally_entry *wait_line(const char *name, const char **why)
  * tally_registry_let_line() must follow.
  *
  * Context: Process context, may sleep.
- * Return: as tally_registry_take_line().
+ * Return: as tally_registry_remove_line().
  */
 struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 {
@@ -396,11 +396,11 @@ void tally_registry_let_line(struct tally_entry *entry)
 	mutex_lock(&tally_events_lock);
 	entry->busy = false;
 	mutex_unlock(&tally_events_lock);
-	tell();
+	wake_waiters();
 }
 
 /**
- * tally_registry_take_line - take an event or a set that a line made, which is to be removed
+ * tally_registry_remove_line - take an event or a set that a line made, which is to be removed
  * @name: its name; NULL for any set
  * @why: receives a sentence on failure
  *
@@ -411,7 +411,7 @@ void tally_registry_let_line(struct tally_entry *entry)
  * EPERM if it is a member of a set, or belongs to an open file, or to another module, which holds a
  * pointer to it; EINTR if the caller is being killed.
  */
-struct tally_entry *tally_registry_take_line(const char *name, const char **why)
+struct tally_entry *tally_registry_remove_line(const char *name, const char **why)
 {
 	struct tally_entry *entry = wait_line(name, why);
 
@@ -424,7 +424,7 @@ struct tally_entry *tally_registry_take_line(const char *name, const char **why)
 }
 
 /* Moves the events that @owner has left behind from the list to @doomed. */
-void tally_registry_take_owned(struct module *owner, struct list_head *doomed)
+void tally_registry_remove_owned(struct module *owner, struct list_head *doomed)
 {
 	struct tally_event *ev;
 	u64 id = 0;

@@ -40,7 +40,7 @@ struct tally_event *tally_registry_hold(u64 id);
 void tally_registry_let(struct tally_event *ev);
 void tally_registry_wait(struct tally_event *ev);
 unsigned long tally_registry_count(void);
-void tally_registry_take_owned(struct module *owner, struct list_head *doomed);
+void tally_registry_remove_owned(struct module *owner, struct list_head *doomed);
 int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data);
@@ -49,6 +49,6 @@ int tally_registry_name_set(struct tally_entry *entry);
 void tally_registry_list_set(struct tally_entry *entry);
 struct tally_entry *tally_registry_hold_line(const char *name, const char **why);
 void tally_registry_let_line(struct tally_entry *entry);
-struct tally_entry *tally_registry_take_line(const char *name, const char **why);
+struct tally_entry *tally_registry_remove_line(const char *name, const char **why);
 
 #endif /* TALLY_REGISTRY_H */

@@ -50,7 +50,7 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
 	if (ev->filter)
 		return READ_ONCE(ev->overflow->filter_period);
 	/* Or, once the budget of a window is used up, not at all. */
-	if (ev->windows)
+	if (ev->budget)
 		return ev->attr.sample_period;
 	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
 	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
@@ -76,12 +76,12 @@ static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
 
 	if (s->software || s->others)
 		return false;
-	if (special & (TALLY_SPECIAL_SHUT | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT |
+	if (special & (TALLY_SPECIAL_DISABLED | TALLY_SPECIAL_NO_IDLE | TALLY_SPECIAL_INHERIT |
 		       TALLY_SPECIAL_BUDGET))
 		return false;
 	if (special & TALLY_SPECIAL_ONE_SHOT && !atomic_read(&of->armed))
 		return false;
-	return !tally_overflow_is_spent(of);
+	return !tally_overflow_at_limit(of);
 }
 
 static u64 overflows_on(const struct tally_overflow *of, int cpu)
@@ -167,7 +167,7 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 }
 
 /**
- * tally_silent_look - find out which slots of an event are silent
+ * tally_silent_check - find out which slots of an event are silent
  * @ev: the event, which overflows; tally_slot::now of the slots is new
  * @first: the first slot
  * @nr: number of slots
@@ -177,7 +177,7 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
  *
  * Context: Process context, may sleep; under tally_counter::lock.
  */
-void tally_silent_look(struct tally_event *ev, unsigned int first, unsigned int nr)
+void tally_silent_check(struct tally_event *ev, unsigned int first, unsigned int nr)
 {
 	bool overdue = false;
 	unsigned int i;
@@ -191,7 +191,7 @@ void tally_silent_look(struct tally_event *ev, unsigned int first, unsigned int 
 		ev->views[i].silent = is_overdue(ev, i);
 }
 
-/* As tally_silent_look(), for a caller that has not read the slots. */
+/* As tally_silent_check(), for a caller that has not read the slots. */
 void tally_silent_read(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
@@ -201,6 +201,6 @@ void tally_silent_read(struct tally_event *ev)
 		return;
 	for (i = 0; i < c->nr_slots; i++)
 		if (c->slots[i].event && is_watched(ev, &c->slots[i]))
-			tally_counter_look_slot(c, i);
-	tally_silent_look(ev, 0, c->nr_slots);
+			tally_counter_read_slot(c, i);
+	tally_silent_check(ev, 0, c->nr_slots);
 }

@@ -50,7 +50,7 @@ static void count_passing(struct perf_event *event, struct perf_sample_data *dat
 }
 
 /**
- * tally_filter_take - whether a record passes the filter and ends a period
+ * tally_filter_passes - whether a record passes the filter and ends a period
  * @of: overflow state of the event, with TALLY_SPECIAL_FILTER
  * @oc: the part of @of on this CPU
  * @event: perf's event, or that of a child
@@ -58,8 +58,8 @@ static void count_passing(struct perf_event *event, struct perf_sample_data *dat
  *
  * Context: Any context, with preemption disabled.
  */
-bool tally_filter_take(struct tally_overflow *of, struct tally_overflow_cpu *oc,
-		       struct perf_event *event, struct perf_sample_data *data)
+bool tally_filter_passes(struct tally_overflow *of, struct tally_overflow_cpu *oc,
+			 struct perf_event *event, struct perf_sample_data *data)
 {
 	s64 period = READ_ONCE(of->filter_period);
 	local_t *passed = of->filter_one ? &of->passed : &oc->passed;

@@ -22,7 +22,7 @@
 #include "record/recorder.h"
 #include "event/registry.h"
 #include "filter/apply.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
 /*
  * Returns whether perf may enable its events when it creates them. It may not if they
@@ -224,16 +224,16 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	return err;
 }
 
-static int give_windows(struct tally_event *ev, struct tally_builder *b)
+static int give_budget(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = b->window_ns ? tally_windows_new(ev, b->most, b->window_ns) : 0;
+	int err = b->window_ns ? tally_budget_new(ev, b->budget, b->window_ns) : 0;
 
 	return err ? tally_builder_failed(b, err, -1) : 0;
 }
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = ev->output ? tally_task_records_add(ev->output, &b->attr, b->budget) : 0;
+	int err = ev->output ? tally_task_records_add(ev->output, &b->attr, b->account) : 0;
 
 	return err ? tally_builder_failed(b, err, -1) : 0;
 }
@@ -265,7 +265,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	if (!err)
 		err = give_counter(ev, b, target);
 	if (!err)
-		err = give_windows(ev, b);
+		err = give_budget(ev, b);
 	if (!err)
 		err = give_task_records(ev, b);
 	if (!err)
@@ -307,7 +307,7 @@ static int try_only(struct tally_event *ev, struct tally_builder *b)
 	mutex_lock(&c->lock);
 	tally_counter_off(c);
 	mutex_unlock(&c->lock);
-	tally_windows_begun(ev->windows);
+	tally_budget_begun(ev->budget);
 	return err;
 }
 

@@ -21,11 +21,11 @@
  *    other two ways use nothing that is written after the event was built: they need no
  *    order.
  *
- * @busy and the members that it guards are used on one CPU only: compiler barriers order them.
+ * busy and the members that it guards are used on one CPU only: compiler barriers order them.
  * enqueue() commits a sample before it kicks the work, and tally_kick() orders both before the work
- * runs. look() sets @paused before it calls tally_overflow_kick(), which orders that before the
- * control work, where @paused is read. @resume clears @paused and needs no order: an overflow that
- * still sees @paused is only counted.
+ * runs. check_rate() sets @paused before it calls tally_overflow_kick(), which orders that before
+ * the control work, where @paused is read. @resume clears @paused and needs no order: an overflow
+ * that still sees @paused is only counted.
  */
 #include <linux/hardirq.h>
 #include <linux/percpu.h>
@@ -44,7 +44,7 @@
 #include "event/overflow.h"
 #include "filter/apply.h"
 #include "read/publish.h"
-#include "read/windows.h"
+#include "read/budget.h"
 #include "record/output.h"
 
 /* Reads all values before it writes any, so that the compiler can pair the accesses. */
@@ -125,33 +125,33 @@ static void fill_special(struct tally_sample *s, u32 special,
  * Compares the rate of overflows on this CPU with its limit. If the rate is too high,
  * overflows on this CPU are only counted, and the control work switches the event off.
  */
-static void look(struct tally_overflow *of, struct tally_overflow_cpu *oc)
+static void check_rate(struct tally_overflow *of, struct tally_overflow_cpu *oc)
 {
 	u64 now;
 
-	oc->look_in = of->reload;
+	oc->check_in = of->reload;
 	if (!of->batch)
 		return;
 	now = ktime_get_mono_fast_ns();
-	if (now - oc->window_start >= of->window_ns) {
-		oc->window_start = now;
-		oc->in_window = 0;
+	if (now - oc->rate_window_start >= of->rate_window_ns) {
+		oc->rate_window_start = now;
+		oc->in_rate_window = 0;
 		return;
 	}
-	oc->in_window += of->reload;
-	if (oc->in_window < of->batch)
+	oc->in_rate_window += of->reload;
+	if (oc->in_rate_window < of->batch)
 		return;
 	WRITE_ONCE(oc->paused, 1);
 	local_inc(&oc->throttled);
 	tally_overflow_kick(of);
 }
 
-static noinline void look_and_call(struct tally_overflow *of,
-				   struct tally_overflow_cpu *oc)
+static noinline void check_and_call(struct tally_overflow *of,
+				    struct tally_overflow_cpu *oc)
 {
 	if (of->direct.fn)
 		tally_call_timed(&oc->direct, &of->direct, of->ev, &oc->sample);
-	look(of, oc);
+	check_rate(of, oc);
 }
 
 static noinline void trace(const struct tally_overflow *of, const struct tally_overflow_cpu *oc,
@@ -200,7 +200,7 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
  * Returns whether the limits allow this overflow. The control work, which switches the
  * event off, is kicked by the last overflow that they allow.
  */
-static bool take(struct tally_overflow *of, u32 special)
+static bool limits_allow(struct tally_overflow *of, u32 special)
 {
 	bool armed;
 	s64 left;
@@ -236,9 +236,9 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 {
 	u32 special = smp_load_acquire(&of->special); /* E */
 
-	if (special & TALLY_SPECIAL_FILTER && !tally_filter_take(of, oc, event, data))
+	if (special & TALLY_SPECIAL_FILTER && !tally_filter_passes(of, oc, event, data))
 		return;
-	if (special & TALLY_SPECIAL_SHUT) {
+	if (special & TALLY_SPECIAL_DISABLED) {
 		/* In perf, children stay on. Any other event is to be switched off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
 			tally_overflow_kick(of);
@@ -248,7 +248,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		local_inc(&oc->throttled);
 	if (special & TALLY_SPECIAL_NO_IDLE && is_idle_task(current))
 		return;
-	if (special & TALLY_SPECIAL_BUDGET && !tally_windows_exceed(of->ev->windows))
+	if (special & TALLY_SPECIAL_BUDGET && !tally_budget_exceed(of->ev->budget))
 		return;
 	/* Limits count only overflows that all handlers can get. */
 	if (READ_ONCE(oc->paused) ||
@@ -257,7 +257,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		count_lost(oc, special);
 		return;
 	}
-	if (!take(of, special))
+	if (!limits_allow(of, special))
 		return;
 	traced(of, oc, data, regs);
 	if (in_guest(regs))
@@ -278,11 +278,11 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 	/* Before the handler: overflows that interrupt it are queued behind this one. */
 	if (special & TALLY_SPECIAL_DEFER)
 		enqueue(of, oc, special, event, data, regs);
-	if (!(special & TALLY_SPECIAL_QUIET))
+	if (!(special & TALLY_SPECIAL_NO_DIRECT))
 		fill_special(&oc->sample, special, event, data, regs);
-	if (!--oc->look_in)
-		look_and_call(of, oc);
-	else if (!(special & TALLY_SPECIAL_QUIET))
+	if (!--oc->check_in)
+		check_and_call(of, oc);
+	else if (!(special & TALLY_SPECIAL_NO_DIRECT))
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
 	if (special & TALLY_SPECIAL_PUBLISH)
 		tally_publish_overflow(of->ev);
@@ -304,8 +304,8 @@ static noinline void recorded(struct perf_event *event, struct perf_sample_data 
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* an overflow that interrupts this sees @busy */
 	oc->sample.sequence++;
-	if (unlikely(!--oc->look_in))
-		look_and_call(of, oc);
+	if (unlikely(!--oc->check_in))
+		check_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
 	barrier(); /* as above */
@@ -347,8 +347,8 @@ void tally_overflow_callback(struct perf_event *event, struct perf_sample_data *
 	barrier(); /* an overflow that interrupts this sees @busy */
 	oc->sample.sequence++;
 	fill(&oc->sample, data, regs);
-	if (unlikely(!--oc->look_in))
-		look_and_call(of, oc);
+	if (unlikely(!--oc->check_in))
+		check_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
 	barrier(); /* as above */

@@ -17,7 +17,7 @@
 #include "filter/filter.h"
 #include "read/attach.h"
 #include "read/publish.h"
-#include "read/windows.h"
+#include "read/budget.h"
 #include "record/output.h"
 #include "record/recorder.h"
 
@@ -50,7 +50,7 @@ int tally_folder_add(struct tally_event *ev)
 }
 
 /* Returns whether anybody may still read the last count. No new reader can come. */
-static bool is_looked_at(const struct tally_event *ev)
+static bool has_readers(const struct tally_event *ev)
 {
 	return ev->overflow || ev->retired || !list_empty_careful(&ev->attachments);
 }
@@ -71,7 +71,7 @@ static void stop(struct tally_event *ev)
 	mutex_lock(&c->lock);
 	if (ev->overflow)
 		WRITE_ONCE(ev->overflow->closing, true);
-	if (ev->on && is_looked_at(ev))
+	if (ev->on && has_readers(ev))
 		tally_event_off(ev);
 	else if (ev->on)
 		tally_event_abandon(ev);
@@ -84,7 +84,7 @@ static void stop(struct tally_event *ev)
 static void finish(struct tally_event *ev)
 {
 	tally_publisher_free(ev->retired);
-	tally_windows_free(ev->windows);
+	tally_budget_free(ev->budget);
 	if (ev->overflow)
 		tally_overflow_free(ev->overflow);
 	tally_filter_free(ev->filter);
@@ -131,7 +131,7 @@ void tally_events_destroy(struct list_head *doomed)
 	list_for_each_entry(ev, doomed, node) {
 		tally_registry_wait(ev);
 		ev->retired = tally_publisher_end(&ev, 1);
-		tally_windows_end(ev->windows);
+		tally_budget_end(ev->budget);
 		stop(ev);
 		tally_attachments_end(ev);
 		end_records(ev->output);
@@ -181,6 +181,6 @@ void tally_events_release_owned(struct module *owner)
 {
 	LIST_HEAD(doomed);
 
-	tally_registry_take_owned(owner, &doomed);
+	tally_registry_remove_owned(owner, &doomed);
 	tally_events_destroy(&doomed);
 }

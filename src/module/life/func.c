@@ -37,7 +37,7 @@
 
 /* Calls that can go on at the same time, for each CPU; tasks may sleep in the function. */
 #define AT_ONCE		128
-#define AT_ONCE_MOST	8192
+#define AT_ONCE_MAX	8192
 
 /**
  * struct func_cpu - calls on one CPU
@@ -211,7 +211,7 @@ static struct tally_func *func_new(struct tally_set *set, const char *symbol,
 	func->probe.entered = entered;
 	func->probe.returned = returned;
 	func->probe.data_size = call_size(set);
-	func->probe.at_once = min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MOST);
+	func->probe.at_once = min_t(unsigned int, AT_ONCE * num_possible_cpus(), AT_ONCE_MAX);
 	func->set = set;
 	func->owner = owner;
 	strscpy(func->symbol, symbol, sizeof(func->symbol));

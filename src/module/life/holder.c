@@ -89,7 +89,7 @@ static void name(struct holder *h, const struct perf_event *event)
 }
 
 /* Looks at all events of a CPU or of a task. */
-static void look_at_all(struct holder *h, struct perf_event_context *ctx)
+static void check_all(struct holder *h, struct perf_event_context *ctx)
 {
 	struct perf_event *event;
 
@@ -110,7 +110,7 @@ static void look_at_all(struct holder *h, struct perf_event_context *ctx)
 }
 
 /* The event of a task does not know the list of the CPU, but an event there does. */
-static void look_at_cpu(struct holder *h)
+static void check_cpu(struct holder *h)
 {
 	struct perf_event_attr attr = {
 		.type = h->mine->attr.type,
@@ -125,12 +125,12 @@ static void look_at_cpu(struct holder *h)
 	there = perf_event_create_kernel_counter(&attr, h->cpu, NULL, NULL, NULL);
 	if (IS_ERR(there))
 		return;
-	look_at_all(h, there->ctx);
+	check_all(h, there->ctx);
 	perf_event_release_kernel(there);
 }
 
 /* Looks at the first CPU on which the event does not count. */
-static void look_at_perf(struct holder *h, const struct tally_counter *c)
+static void check_perf(struct holder *h, const struct tally_counter *c)
 {
 	const struct task_struct *task = c->target.task;
 	enum tally_state state;
@@ -145,12 +145,12 @@ static void look_at_perf(struct holder *h, const struct tally_counter *c)
 		return;
 	h->pmu = h->mine->pmu;
 	h->cpu = task ? task_cpu(task) : tally_slot_cpu(c, &c->slots[i - 1]);
-	look_at_all(h, h->mine->ctx);
+	check_all(h, h->mine->ctx);
 	if (task)
-		look_at_cpu(h);
+		check_cpu(h);
 }
 
-static void look_at_event(struct holder *h, const struct tally_event *ev)
+static void check_event(struct holder *h, const struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 	struct perf_event *event;
@@ -165,7 +165,7 @@ static void look_at_event(struct holder *h, const struct tally_event *ev)
 }
 
 /* Names one of tally's events rather than another one of the same kind. */
-static void look_at_ours(struct holder *h)
+static void check_ours(struct holder *h)
 {
 	struct tally_event *ev;
 	u64 id = 0;
@@ -174,7 +174,7 @@ static void look_at_ours(struct holder *h)
 		id = ev->id + 1;
 		if (ev->attr.exclusive ||
 		    (ev->attr.pinned && !h->exclusive && !h->watchdog))
-			look_at_event(h, ev);
+			check_event(h, ev);
 		tally_registry_let(ev);
 	}
 }
@@ -197,10 +197,10 @@ int tally_build_busy(struct tally_builder *b, struct tally_event *ev)
 	if (b->err || !may_know)
 		return tally_builder_failed(b, -EBUSY, -1);
 	mutex_lock(&ev->counter->lock);
-	look_at_perf(&h, ev->counter);
+	check_perf(&h, ev->counter);
 	mutex_unlock(&ev->counter->lock);
 	if (h.nr)
-		look_at_ours(&h);
+		check_ours(&h);
 	else if (ev->attr.exclusive)
 		return tally_bad(b, -EBUSY,
 				 "the PMU is taken, and an exclusive event shares it with pinned ones only");

@@ -243,7 +243,7 @@ static int build(struct making *m)
 	return bad(m, PTR_ERR(set), "%s", m->builders[failed].why);
 }
 
-/* Removes a set that tally_registry_take_line() has returned. Process context. */
+/* Removes a set that tally_registry_remove_line() has returned. Process context. */
 void tally_line_set_release(struct tally_line_set *ls)
 {
 	const struct tally_folder_ops *folders = tally_folders();
@@ -319,6 +319,6 @@ void tally_line_sets_release(void)
 	struct tally_entry *entry;
 	const char *why;
 
-	while (!IS_ERR(entry = tally_registry_take_line(NULL, &why)))
+	while (!IS_ERR(entry = tally_registry_remove_line(NULL, &why)))
 		tally_line_set_release(container_of(entry, struct tally_line_set, entry));
 }

@@ -64,7 +64,7 @@ int tally_line_remove(const char *name, char *why, size_t size)
 	struct tally_entry *entry;
 	const char *text;
 
-	entry = tally_registry_take_line(name, &text);
+	entry = tally_registry_remove_line(name, &text);
 	strscpy(why, text ?: "", size);
 	if (IS_ERR(entry))
 		return PTR_ERR(entry);

@@ -22,7 +22,7 @@
 #include "read/publish.h"
 #include "event/registry.h"
 #include "read/window.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
 /* Guarded by the lock of the registry. */
 static LIST_HEAD(sets);
@@ -77,14 +77,14 @@ static int build_members(struct tally_set *set, struct tally_builder *builders,
 	struct tally_builder *b = builders;
 	struct tally_event *ev;
 
-	set->plain = true;
+	set->only_counts = true;
 	for (; b < builders + n; b++) {
 		ev = build_member(set, b);
 		if (IS_ERR(ev))
 			return PTR_ERR(ev);
 		ev->closed = true;
 		set->members[set->nr++] = ev;
-		set->plain &= !ev->overflow;
+		set->only_counts &= !ev->overflow;
 		if (!same_target(ev, set->members[0])) {
 			tally_bad(b, -EINVAL,
 				  "not on the target of the first member");
@@ -96,7 +96,7 @@ static int build_members(struct tally_set *set, struct tally_builder *builders,
 }
 
 /*
- * Returns whether a member counts, and was counting at the last look wherever any member
+ * Returns whether a member counts, and was counting in the last rows wherever any member
  * was. A member that is multiplexed with the others does not pass.
  */
 static bool counted(struct tally_set *set, unsigned int i)
@@ -110,8 +110,8 @@ static bool counted(struct tally_set *set, unsigned int i)
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		s = &c->slots[slot];
 		/* A slot that overflows have switched off was counting, and will be. */
-		if (set->looks[slot].looked && s->event && !s->spent && !s->paused)
-			there &= !!(set->looks[slot].looked & BIT_ULL(i));
+		if (set->rows[slot].counting && s->event && !s->disarmed && !s->paused)
+			there &= !!(set->rows[slot].counting & BIT_ULL(i));
 	}
 	mutex_unlock(&c->lock);
 	return there && tally_event_counts(set->members[i]);
@@ -121,7 +121,7 @@ static int find_missing(struct tally_set *set)
 {
 	unsigned int i;
 
-	tally_set_look(set, tally_set_all(set));
+	tally_set_read_rows(set, tally_set_all(set));
 	for (i = 0; i < set->nr; i++)
 		if (!counted(set, i))
 			return i;
@@ -130,7 +130,7 @@ static int find_missing(struct tally_set *set)
 
 /*
  * Checks that all members, which are enabled, count together. A CPU that comes online or
- * goes offline may be missing in one look, so a second one is taken.
+ * goes offline may be missing once, so the rows are read again.
  */
 static int all_counted(struct tally_set *set, struct tally_builder *builders)
 {
@@ -177,7 +177,7 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 		mutex_lock(&c->lock);
 		tally_counter_off(c);
 		mutex_unlock(&c->lock);
-		tally_windows_begun(set->members[i]->windows);
+		tally_budget_begun(set->members[i]->budget);
 	}
 	return err;
 }
@@ -212,7 +212,7 @@ static void set_free(struct tally_set *set)
 	kvfree(set->views);
 	kvfree(set->throttled);
 	kvfree(set->now);
-	kvfree(set->looks);
+	kvfree(set->rows);
 	mutex_destroy(&set->lock);
 	kvfree(set);
 }
@@ -275,7 +275,7 @@ static int views_fill(struct tally_set *set)
 			set->views[slot * set->nr + i] =
 				set->fast ? &set->members[i]->views[slot] :
 					    &tally_view_nowhere;
-	set->row = set->nr_slots > 1 ? set->nr * sizeof(*set->views) : 0;
+	set->views_size = set->nr_slots > 1 ? set->nr * sizeof(*set->views) : 0;
 	return 0;
 }
 
@@ -283,15 +283,16 @@ static int views_fill(struct tally_set *set)
 static int set_fill(struct tally_set *set)
 {
 	/* The fast path compares times of the context, and a cgroup has a clock of its own. */
-	set->fast = set->plain && !set->members[0]->counter->target.css && has_one_context(set);
+	set->fast = set->only_counts && !set->members[0]->counter->target.css &&
+		    has_one_context(set);
 	set->nr_slots = set->members[0]->counter->nr_slots;
 	set->slot_mask = set->members[0]->slot_mask;
-	set->looks = kvcalloc(set->nr_slots, sizeof(*set->looks), GFP_KERNEL_ACCOUNT);
+	set->rows = kvcalloc(set->nr_slots, sizeof(*set->rows), GFP_KERNEL_ACCOUNT);
 	set->room = set->nr;
 	set->now = kvcalloc(array_size(set->nr_slots, set->room),
 			    sizeof(*set->now), GFP_KERNEL_ACCOUNT);
 	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL_ACCOUNT);
-	if (!set->looks || !set->now || !set->throttled)
+	if (!set->rows || !set->now || !set->throttled)
 		return -ENOMEM;
 	return views_fill(set);
 }

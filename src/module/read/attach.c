@@ -59,7 +59,7 @@ static int begin(struct tally_attachment *a)
 
 /**
  * tally_attach - attach a reader to an event
- * @a: the attachment, zeroed except for @a->gone, @a->quiet and @a->total
+ * @a: the attachment, zeroed except for @a->gone, @a->unprivileged and @a->total
  * @id: id of the event; 0 to find the event by @name
  * @name: name of the event
  * @may: check of the caller's right to read the event; returns 0 or an error
@@ -80,7 +80,7 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 	a->last = kvcalloc(nr_cpu_ids, sizeof(*a->last), GFP_KERNEL_ACCOUNT);
 	if (a->base && a->last)
 		err = tally_registry_find(id, name, may, add, a);
-	if (!err && !a->quiet && !a->total)
+	if (!err && !a->unprivileged && !a->total)
 		err = begin(a);
 	if (err)
 		tally_detach(a);
@@ -120,7 +120,7 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
  * Subtracts the base, down to 0: a set that is disabled keeps the counts of one moment,
  * which may be before the base was read. A gauge may be below 0.
  */
-static void take_off(const struct tally_attachment *a, struct tally_count *count, u64 value,
+static void subtract(const struct tally_attachment *a, struct tally_count *count, u64 value,
 		     u64 enabled, u64 running)
 {
 	count->value -= a->gauge ? value : min(count->value, value);
@@ -149,11 +149,11 @@ static int read_all(struct tally_attachment *a, struct tally_count *count)
 		}
 	}
 	tally_attachment_base(a, &base);
-	take_off(a, count, base.value, base.enabled, base.running);
+	subtract(a, count, base.value, base.enabled, base.running);
 	if (a->gauge)
 		return 0;
-	a->told = max(a->told, count->value);
-	count->value = a->told;
+	a->reported = max(a->reported, count->value);
+	count->value = a->reported;
 	return 0;
 }
 
@@ -195,7 +195,7 @@ int tally_attachment_read_cpu(struct tally_attachment *a, int cpu,
 	else
 		err = tally_event_read_slot(a->ev, slot, true, count);
 	if (!err)
-		take_off(a, count, a->base[slot].value, a->base[slot].enabled_ns,
+		subtract(a, count, a->base[slot].value, a->base[slot].enabled_ns,
 			 a->base[slot].running_ns);
 	*there = a->ev;
 	mutex_unlock(&a->lock);
@@ -217,12 +217,12 @@ int tally_attachment_reset(struct tally_attachment *a, struct tally_totals *base
 		return err;
 	for (i = 0; i < a->nr_slots; i++)
 		a->base[i].value = a->last[i].value;
-	a->told = 0;
+	a->reported = 0;
 	tally_attachment_base(a, base);
 	return 0;
 }
 
-static struct tally_attachment *take_first(struct tally_event *ev)
+static struct tally_attachment *detach_first(struct tally_event *ev)
 {
 	struct tally_attachment *a;
 
@@ -247,7 +247,7 @@ void tally_attachments_end(struct tally_event *ev)
 	/* Nobody finds the event any more, so no attachment is added. */
 	if (list_empty_careful(&ev->attachments))
 		return;
-	while ((a = take_first(ev))) {
+	while ((a = detach_first(ev))) {
 		mutex_lock(&a->lock);
 		tally_event_read_each(ev, a->last);
 		a->state = tally_event_state(ev);

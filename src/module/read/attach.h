@@ -11,7 +11,7 @@ struct tally_totals;
 
 /**
  * struct tally_attachment - reader of an event that has another owner
- * @lock: lock of @ev, @base, @last, @told and @state; taken outside tally_counter::lock
+ * @lock: lock of @ev, @base, @last, @poll_events and @state; taken outside tally_counter::lock
  * @node: link in tally_event::attachments; guarded by the lock of the registry
  * @ev: the event; NULL once its owner has released it, a grace period before an event
  *	that has a ring is freed
@@ -21,15 +21,15 @@ struct tally_totals;
  * @on_all_cpus: the event counts on all CPUs
  * @gauge: the event's value may fall
  * @ending: the event is being released, and tally_detach() waits
- * @quiet: the reader must not interrupt a CPU. The counts below are not used: the reader has
+ * @unprivileged: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (read/page.h). Set before tally_attach().
  * @total: the reader sees all that the event has counted since it was made. Set before
  *	tally_attach().
  * @base: count of each slot when the reader attached, 0 with @total; its value when the reader
  *	last reset it
  * @last: count of each slot when the event was released
- * @told: largest value that was returned since @base, so that no later one is smaller; unused for a
- *	@gauge
+ * @reported: largest value that was returned since @base, so that no later one is smaller; unused
+ *	for a @gauge
  * @state: state of the event when it was released
  * @gone: called in process context when the event is released, before it is freed
  */
@@ -43,11 +43,11 @@ struct tally_attachment {
 	bool on_all_cpus;
 	bool gauge;
 	bool ending;
-	bool quiet;
+	bool unprivileged;
 	bool total;
 	struct tally_count *base;
 	struct tally_count *last;
-	u64 told;
+	u64 reported;
 	enum tally_state state;
 	void (*gone)(struct tally_attachment *a);
 };

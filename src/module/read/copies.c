@@ -98,9 +98,9 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	return 0;
 }
 
-/* Tells the counts that readers find now. */
-static void tell(const struct tally_publisher *p, const struct publish_page *page,
-		 unsigned int slot)
+/* Traces the counts that readers find now. */
+static void trace(const struct tally_publisher *p, const struct publish_page *page,
+		  unsigned int slot)
 {
 	const struct tally_counter *c = p->members[0]->counter;
 	int cpu = tally_counter_on_all_cpus(c) ? slot : c->target.cpu;
@@ -122,12 +122,12 @@ static void tell(const struct tally_publisher *p, const struct publish_page *pag
 static void turn_over(const struct tally_publisher *p, struct publish_page *page,
 		      unsigned int slot)
 {
-	if (p->quiet && !page->number)
+	if (p->unprivileged && !page->number)
 		page->base = page->copies[1].totals[0];
 	smp_store_release(&page->number, page->number + 1 ?: 2); /* N */
 	smp_wmb(); /* N */
 	if (trace_count_enabled())
-		tell(p, page, slot);
+		trace(p, page, slot);
 }
 
 /* Whether it is too early for another copy. */
@@ -135,12 +135,12 @@ static bool is_fresh(const struct tally_publisher *p, const struct publish_page 
 {
 	u32 number = READ_ONCE(page->number);
 
-	return p->quiet && number &&
+	return p->unprivileged && number &&
 	       ktime_get_mono_fast_ns() - READ_ONCE(page->copies[number & 1].time_ns) < p->interval;
 }
 
 /**
- * tally_publish_share - make room for the counts that quiet publishers share
+ * tally_publish_share - make room for the counts that unprivileged publishers share
  * @ev: the event, which is not freed meanwhile
  *
  * Context: Process context, may sleep.
@@ -168,10 +168,10 @@ static void grow(struct tally_totals *to, const struct tally_totals *from)
 	to->running = max(to->running, from->running);
 }
 
-/* Returns the count that the quiet publishers of an event share in a slot; NULL for others. */
+/* Returns the count that unprivileged publishers of an event share in a slot; else NULL. */
 static struct tally_shared *shared_of(const struct tally_publisher *p, unsigned int slot)
 {
-	return p->quiet ? &p->members[0]->shared[slot] : NULL;
+	return p->unprivileged ? &p->members[0]->shared[slot] : NULL;
 }
 
 /* Locks the shared count for a moment. Returns false if another writer has it. */
@@ -303,11 +303,11 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 		all &= err != -EOPNOTSUPP;
 	}
 	/*
-	 * If a member counts, but cannot be read in NMI, the timer publishes all. A quiet
+	 * If a member counts, but cannot be read in NMI, the timer publishes all. An unprivileged
 	 * publisher begins with a count that was read: its first copy is the base.
 	 */
-	any |= !!c->target.css && !p->quiet;
-	if (all && (any || (p->mapping && (!p->quiet || page->number)))) {
+	any |= !!c->target.css && !p->unprivileged;
+	if (all && (any || (p->mapping && (!p->unprivileged || page->number)))) {
 		share(shared, old, new, any);
 		turn_over(p, page, cpu & c->slot_mask);
 	}

@@ -98,7 +98,7 @@ static int check_irqs_off(const struct tally_event *ev,
 			  const struct tally_slot *s, struct perf_event *event)
 {
 	/* The count is always up to date. */
-	if (s->still)
+	if (s->up_to_date)
 		return 0;
 	if (in_nmi() && is_no_matter_for_nmi(event))
 		return -EOPNOTSUPP;
@@ -152,16 +152,16 @@ noinline int tally_local_check(const struct tally_event *ev,
 }
 
 /**
- * tally_local_late - check that the count is not that of an overflow long ago
+ * tally_local_stale - check that the count is not that of an overflow long ago
  * @ev: the event
  * @cpu: this CPU
  *
  * Return: 0; EOPNOTSUPP if only overflows bring the count up to date, but in the event's
  * handler.
  */
-int tally_local_late(const struct tally_event *ev, int cpu)
+int tally_local_stale(const struct tally_event *ev, int cpu)
 {
-	if (likely(!READ_ONCE(ev->counter->slots[cpu & ev->slot_mask].late)) ||
+	if (likely(!READ_ONCE(ev->counter->slots[cpu & ev->slot_mask].update_on_overflow)) ||
 	    (ev->overflow && is_in_its_handler(ev->overflow)))
 		return 0;
 	return -EOPNOTSUPP;
@@ -178,7 +178,7 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	struct tally_totals t = { };
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_late(ev, cpu);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
 	if (err)
 		return err;
 	t.value = tally_local_value(s, event);
@@ -216,7 +216,7 @@ notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 	read(event);
 	barrier(); /* J */
 	WRITE_ONCE(*reading, NULL);
-	*value = local64_read(&event->count) + READ_ONCE(view->plain);
+	*value = local64_read(&event->count) + READ_ONCE(view->value_offset);
 out:
 	local_irq_restore(flags);
 	return err;
@@ -355,7 +355,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 		t->value += local64_read(&event->count);
 		t->running += READ_ONCE(event->total_time_running);
 	}
-	/* A set closes its members before the last look, which so finds what was read here. */
+	/* A set closes its members before its last rows are read: these have what was read here. */
 	smp_rmb();
 	return READ_ONCE(ev->closed) ? -EAGAIN : 0;
 }
@@ -370,7 +370,7 @@ int tally_event_read_local_count(struct tally_event *ev,
 		return -EINVAL;
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
-	err = tally_local_late(ev, cpu) ?:
+	err = tally_local_stale(ev, cpu) ?:
 	      tally_local_read(ev, cpu, raw_irqs_disabled_flags(flags), false, local_clock(),
 			       count);
 	local_irq_restore(flags);

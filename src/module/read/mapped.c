@@ -68,7 +68,7 @@ static bool copy_slot(const struct publish_page *page, unsigned int nr,
 }
 
 /* Subtracts, down to 0: the published count may be older than the base. */
-static void take_off(u64 *from, u64 what)
+static void subtract(u64 *from, u64 what)
 {
 	*from -= min(*from, what);
 }
@@ -99,13 +99,13 @@ void tally_mapped_add_up(struct tally_publisher *p)
 	if (!sum->time_ns)
 		memset(sum->states, TALLY_STATE_INACTIVE, sizeof(sum->states));
 	if (m->attached) {
-		take_off(&sum->totals[0].value, m->base.value);
-		take_off(&sum->totals[0].enabled, m->base.enabled);
-		take_off(&sum->totals[0].running, m->base.running);
+		subtract(&sum->totals[0].value, m->base.value);
+		subtract(&sum->totals[0].enabled, m->base.enabled);
+		subtract(&sum->totals[0].running, m->base.running);
 		return;
 	}
 	for (i = 0; i < p->nr; i++)
-		take_off(&sum->totals[i].value, tally_event_zero(p->members[i]));
+		subtract(&sum->totals[i].value, tally_event_zero(p->members[i]));
 }
 
 /*

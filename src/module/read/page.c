@@ -18,7 +18,7 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
-#include "base/budget.h"
+#include "base/account.h"
 #include "compat.h"
 #include "event/event.h"
 #include "read/page.h"
@@ -39,8 +39,8 @@ static void set_interval(struct tally_publisher *p)
 				DIV_ROUND_UP(p->nr * p->nr_slots, 64));
 
 	p->interval = max(p->mapping->interval, TALLY_PUBLISH_SHORTEST * work);
-	if (p->budget)
-		atomic_add(work - p->work, &p->budget->published);
+	if (p->account)
+		atomic_add(work - p->work, &p->account->published);
 	p->work = work;
 }
 
@@ -49,8 +49,8 @@ static void stop_publisher(struct tally_publisher *p)
 {
 	list_del(&p->node);
 	tally_publisher_stop(p);
-	if (p->budget)
-		atomic_sub(p->work, &p->budget->published);
+	if (p->account)
+		atomic_sub(p->work, &p->account->published);
 }
 
 static void begin_write(struct tally_mapping *m)
@@ -68,7 +68,7 @@ static void end_write(struct tally_mapping *m)
 
 /*
  * Publishes all counts and writes the page. This CPU reads the events that are not
- * counting; each other one is read by the CPU on which it counts, and for a quiet publisher
+ * counting; each other one is read by the CPU on which it counts, and for an unprivileged publisher
  * not at all if that is another CPU. @writing is set throughout, so no timer adds up a part
  * of this.
  */
@@ -163,9 +163,9 @@ static int start_publisher(struct tally_mapping *m)
 		tally_publisher_free(p);
 		return -ENOMEM;
 	}
-	p->quiet = m->quiet;
+	p->unprivileged = m->unprivileged;
 	p->mapping = m;
-	p->budget = m->budget;
+	p->account = m->account;
 	tally_mapped_init(page_address(m->page));
 	mutex_lock(&tally_publishers_lock);
 	set_interval(p);
@@ -191,11 +191,11 @@ static void unpublish(struct tally_mapping *m)
 	tally_publisher_free(p);
 }
 
-void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget)
+void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_account *account)
 {
 	mutex_init(&m->lock);
 	m->interval = interval ?: TALLY_PUBLISH_DEFAULT;
-	m->budget = m->interval >= TALLY_PUBLISH_DEFAULT ? budget : NULL;
+	m->account = m->interval >= TALLY_PUBLISH_DEFAULT ? account : NULL;
 }
 
 /* Frees the page. No program has it mapped, and none can map it any more. */
@@ -218,7 +218,7 @@ void tally_mapping_end(struct tally_mapping *m)
 static void stop_unmapped(struct tally_mapping *m)
 {
 	lockdep_assert_held(&m->lock);
-	if (!m->maps && !m->quiet)
+	if (!m->maps && !m->unprivileged)
 		unpublish(m);
 }
 
@@ -337,7 +337,7 @@ static void publish_last(struct tally_mapping *m, const struct tally_count *coun
 
 /*
  * The only event is being released. The page keeps its last count: @count, or if that is NULL, as
- * for a quiet page, the one that is published.
+ * for an unprivileged page, the one that is published.
  */
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
 {
@@ -368,7 +368,7 @@ static int start_page(struct tally_mapping *m)
 
 /**
  * tally_mapping_publish - publish an event without interrupts on any CPU
- * @m: state of the page, new; it is quiet from now on
+ * @m: state of the page, new; it is unprivileged from now on
  * @member: the event, which has another owner and is not inherited
  *
  * Return: 0; ENOMEM.
@@ -380,7 +380,7 @@ int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
 	if (err)
 		return err;
 	mutex_lock(&m->lock);
-	m->quiet = true;
+	m->unprivileged = true;
 	m->attached = true;
 	m->members = member;
 	m->nr = 1;
@@ -390,7 +390,7 @@ int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
 }
 
 /**
- * tally_mapping_read - read the count of a quiet page
+ * tally_mapping_read - read the count of an unprivileged page
  * @m: state of the page
  * @count: receives the count; its state is TALLY_IS_RELEASED after tally_mapping_last()
  * @time_ns: receives the time of publishing, as the page shows it
@@ -429,7 +429,7 @@ static void zero(struct tally_mapping *m)
 	mutex_unlock(&tally_publishers_lock);
 }
 
-/* The value of a quiet page begins again at 0, from what is published. */
+/* The value of an unprivileged page begins again at 0, from what is published. */
 void tally_mapping_reset(struct tally_mapping *m)
 {
 	mutex_lock(&m->lock);

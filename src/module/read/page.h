@@ -7,7 +7,7 @@
 #include "counter/slot.h"
 
 struct page;
-struct tally_budget;
+struct tally_account;
 struct tally_count;
 struct tally_event;
 struct tally_publisher;
@@ -24,14 +24,14 @@ struct vm_area_struct;
  * @maps: number of mappings
  * @publisher: publisher that writes the page; NULL while the page is not mapped
  * @interval: time between two updates, in nanoseconds
- * @budget: account of the user whom the file is charged to; NULL for none, and for an interval
+ * @account: account of the user whom the file is charged to; NULL for none, and for an interval
  *	below the default, which takes CAP_PERFMON. The page is not published when the charge is
  *	given back.
  * @members: events whose counts the page shows
  * @nr: number of @members; 0 when they are gone
  * @attached: the only event has another owner, whose resets are ignored
  * @base: part of that event's totals that the program does not see
- * @quiet: no CPU is interrupted for the page. The only event is published from
+ * @unprivileged: no CPU is interrupted for the page. The only event is published from
  *	tally_mapping_publish() on, whether the page is mapped or not.
  * @writing: 1 while a writer uses @page, @base and tally_publisher::sums
  * @written: time of the last write in nanoseconds, by ktime_get_mono_fast_ns()
@@ -43,18 +43,18 @@ struct tally_mapping {
 	unsigned int maps;
 	struct tally_publisher *publisher;
 	u64 interval;
-	struct tally_budget *budget;
+	struct tally_account *account;
 	struct tally_event **members;
 	unsigned int nr;
 	bool attached;
-	bool quiet;
+	bool unprivileged;
 	u32 writing;
 	struct tally_totals base;
 	u64 written;
 	u64 refreshed;
 };
 
-void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_budget *budget);
+void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_account *account);
 void tally_mapping_strip(struct tally_mapping *m);
 void tally_mapping_end(struct tally_mapping *m);
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,

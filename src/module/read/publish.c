@@ -6,7 +6,7 @@
  * Timers on each CPU read the events that are counting there (timers.c), and so does an
  * overflow. Both write to a page of the CPU, or of the task (copies.c).
  *
- * A publisher is used by its timers, and through its members' pointers. tell_member() stores the
+ * A publisher is used by its timers, and through its members' pointers. set_publisher() stores the
  * pointers with release when the publisher is complete; tally_publish_overflow() and
  * tally_published() follow them by an address dependency. At the end the pointers are cleared, and
  * then the timers are cancelled. A grace period later no overflow and no reader uses the publisher.
@@ -106,7 +106,7 @@ free:
 }
 
 /* Sets the publisher of a member. Overflows use it only with TALLY_SPECIAL_PUBLISH. */
-static void tell_member(struct tally_event *ev, struct tally_publisher *p)
+static void set_publisher(struct tally_event *ev, struct tally_publisher *p)
 {
 	smp_store_release(&ev->publisher, p); /* tally_published() */
 	if (ev->overflow)
@@ -148,7 +148,7 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	}
 	if (!err) {
 		for (i = 0; i < nr; i++)
-			tell_member(members[i], p);
+			set_publisher(members[i], p);
 		list_add(&p->node, &tally_publishers);
 		tally_publisher_start(p);
 		tally_publish_counting(p);
@@ -172,7 +172,7 @@ static struct tally_publisher *publisher_stop(struct tally_event **members,
 	if (!p || p->nr != nr)
 		return NULL;
 	for (i = 0; i < nr; i++)
-		tell_member(members[i], NULL);
+		set_publisher(members[i], NULL);
 	list_del(&p->node);
 	tally_publisher_stop(p);
 	return p;

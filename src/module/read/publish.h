@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <tally/tally.h>
-#include "base/budget.h"
+#include "base/account.h"
 #include "event/event.h"
 
 struct tally_mapping;
@@ -51,7 +51,7 @@ struct publish_copy {
  * @number: number of copies ever written; the lowest bit is the index of the copy to
  *	read; 0 before the first copy
  * @writing: 1 while a writer has taken the page
- * @base: totals of the only member in the first copy, for a quiet publisher; else 0
+ * @base: totals of the only member in the first copy, for an unprivileged publisher; else 0
  * @copies: the copy to read, and the one to write next
  */
 struct publish_page {
@@ -84,10 +84,10 @@ struct publish_cpu {
 /**
  * struct tally_publisher - publisher of an event or a set
  * @node: link in the list of publishers
- * @interval: least interval of the timers, and least age of a quiet copy, in nanoseconds
+ * @interval: least interval of the timers, and least age of an unprivileged copy, in nanoseconds
  * @work: work of publishing once: 1 for up to eight members
- * @budget: account of the user whose pages share a rate; NULL for none
- * @quiet: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
+ * @account: account of the user whose pages share a rate; NULL for none
+ * @unprivileged: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
  *	no hard timers, and begins to count on a CPU with the first copy there
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
  *	events of CPUs
@@ -104,8 +104,8 @@ struct tally_publisher {
 	struct list_head node;
 	u64 interval;
 	unsigned int work;
-	struct tally_budget *budget;
-	bool quiet;
+	struct tally_account *account;
+	bool unprivileged;
 	int keeper;
 	unsigned int nr_slots;
 	struct work_struct start;
@@ -118,7 +118,7 @@ struct tally_publisher {
 };
 
 /**
- * struct tally_shared - count of an event in a slot, which its quiet publishers share
+ * struct tally_shared - count of an event in a slot, which its unprivileged publishers share
  * @taken: somebody writes or reads the others
  * @time_ns: CLOCK_MONOTONIC of the count; 0 for none
  * @totals: the count
@@ -147,9 +147,9 @@ struct tally_shared {
  */
 static inline u64 tally_publisher_interval(const struct tally_publisher *p)
 {
-	if (!p->budget)
+	if (!p->account)
 		return p->interval;
-	return max(p->interval, TALLY_PUBLISH_SHARE * atomic_read(&p->budget->published));
+	return max(p->interval, TALLY_PUBLISH_SHARE * atomic_read(&p->account->published));
 }
 
 /*

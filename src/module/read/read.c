@@ -20,13 +20,13 @@
 #include "event/event.h"
 #include "read/read.h"
 
-/* Returns the event's part of a slot as of the last tally_counter_look(). */
+/* Returns the event's part of a slot as of the last tally_counter_read(). */
 static void view_read(struct tally_event *ev, unsigned int slot, struct tally_totals *t)
 {
 	const struct tally_totals *now = &ev->counter->slots[slot].now;
 	struct tally_view *view = &ev->views[slot];
 
-	view->seen = *now;
+	view->last_read = *now;
 	*t = view->kept;
 	t->value -= view->zero;
 	if (!ev->on || !view->begins)
@@ -36,8 +36,8 @@ static void view_read(struct tally_event *ev, unsigned int slot, struct tally_to
 	t->running += now->running - view->start.running;
 }
 
-/* Tells a count that is handed out. @cpu is -1 for the sum of all. */
-static noinline void tell(struct tally_event *ev, int cpu, const struct tally_count *count)
+/* Traces a count that is handed out. @cpu is -1 for the sum of all. */
+static noinline void trace(struct tally_event *ev, int cpu, const struct tally_count *count)
 {
 	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
 }
@@ -60,9 +60,9 @@ int tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally
 {
 	if (!tally_counter_serves(ev->counter, slot))
 		return -ENODEV;
-	tally_counter_look_slot(ev->counter, slot);
+	tally_counter_read_slot(ev->counter, slot);
 	if (ev->overflow)
-		tally_silent_look(ev, slot, 1);
+		tally_silent_check(ev, slot, 1);
 	add_slot(ev, slot, count);
 	count->state = tally_state_worse(count->state,
 					 tally_event_slot_state(ev, slot));
@@ -86,13 +86,13 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 		count->value += ev->views[slot].zero;
 	mutex_unlock(&ev->counter->lock);
 	if (trace_count_enabled() && !err)
-		tell(ev, tally_counter_on_all_cpus(ev->counter) ? slot : ev->counter->target.cpu,
-		     count);
+		trace(ev, tally_counter_on_all_cpus(ev->counter) ? slot : ev->counter->target.cpu,
+		      count);
 	return err;
 }
 
 /*
- * Returns the count as of the last look, estimated for all the time enabled. Each CPU has a share
+ * Returns the count as of the last read, estimated for all the time enabled. Each CPU has a share
  * of its PMU of its own, so each slot is estimated by its own times. Who wants no estimate does not
  * pay for the copies here.
  */
@@ -121,9 +121,9 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 	unsigned int i;
 
 	memset(count, 0, sizeof(*count));
-	tally_counter_look(ev->counter);
+	tally_counter_read(ev->counter);
 	if (unlikely(ev->overflow))
-		tally_silent_look(ev, 0, ev->counter->nr_slots);
+		tally_silent_check(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		add_slot(ev, i, count);
 	if (estimate)
@@ -132,10 +132,10 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 		count->value += tally_event_zero(ev);
 	count->state = tally_event_state_now(ev);
 	if (trace_state_enabled())
-		tally_event_tell(ev, count->state);
+		tally_event_trace_state(ev, count->state);
 	mutex_unlock(&ev->counter->lock);
 	if (trace_count_enabled())
-		tell(ev, ev->counter->target.cpu, count);
+		trace(ev, ev->counter->target.cpu, count);
 }
 
 static __always_inline void read_all(struct tally_event *ev, bool whole,
@@ -228,7 +228,7 @@ static int read_unlocked(struct attempt *a)
 			return -EAGAIN;
 	}
 	if (!a->err && trace_count_enabled())
-		tell(ev, ev->counter->target.cpu, a->count);
+		trace(ev, ev->counter->target.cpu, a->count);
 	return a->err;
 }
 
@@ -299,7 +299,7 @@ u64 tally_event_read_gauge(struct tally_event *ev)
 	u64 sum = 0;
 
 	mutex_lock(&c->lock);
-	tally_counter_look(c);
+	tally_counter_read(c);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
 			sum += s->now.value - s->bank.value;
@@ -307,15 +307,15 @@ u64 tally_event_read_gauge(struct tally_event *ev)
 	return sum;
 }
 
-/* Reads each slot, all by one look. Resets of the event are ignored. */
+/* Reads each slot, all by one interrupt on each CPU. Resets of the event are ignored. */
 void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
 {
 	unsigned int i;
 
 	mutex_lock(&ev->counter->lock);
-	tally_counter_look(ev->counter);
+	tally_counter_read(ev->counter);
 	if (ev->overflow)
-		tally_silent_look(ev, 0, ev->counter->nr_slots);
+		tally_silent_check(ev, 0, ev->counter->nr_slots);
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		memset(&counts[i], 0, sizeof(counts[i]));
 		add_slot(ev, i, &counts[i]);

@@ -27,7 +27,7 @@
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 		     struct tally_count *count)
 {
-	int err = tally_local_late(ev, cpu) ?:
+	int err = tally_local_stale(ev, cpu) ?:
 		  tally_local_read(ev, cpu, irqs_off, false, now, count);
 
 	if (err) {
@@ -53,7 +53,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	window->time_ns = local_clock();
-	window->ratio_valid = !set->ragged;
+	window->ratio_valid = !set->staggered;
 	for (i = 0; i < set->nr; i++) {
 		err = read_here(set->members[i], cpu,
 				raw_irqs_disabled_flags(flags), window->time_ns,
@@ -63,7 +63,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 			first = err;
 		window->ratio_valid &= !err &&
 			counts[i].running_ns == counts[i].enabled_ns &&
-			(set->plain ||
+			(set->only_counts ||
 			 tally_event_throttled(set->members[i]) == set->throttled[i]);
 	}
 	local_irq_restore(flags);
@@ -181,7 +181,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	struct perf_event *event = tally_slot_here(s, cpu);
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_late(ev, cpu);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
 	if (err)
 		return err;
 	mark->value = tally_local_value(s, event) - s->bank.value;
@@ -282,7 +282,7 @@ notrace int __tally_section_begin(struct tally_set *set, struct tally_section *s
 		goto bad;
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
-	views = (void *)set->views + (u64)cpu * set->row;
+	views = (void *)set->views + (u64)cpu * set->views_size;
 	reading = raw_cpu_ptr(&tally_reading);
 	/* Keeps the compiler from computing the address again for each use. */
 	OPTIMIZER_HIDE_VAR(reading);

@@ -13,7 +13,7 @@
  * deferrable timers of other CPUs end. When the hard timer finds that the task sleeps, or is
  * elsewhere, or that the CPU is idle, there is no keeper, and all CPUs look again.
  *
- * A quiet publisher has the deferrable timers only.
+ * An unprivileged publisher has the deferrable timers only.
  */
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
@@ -57,11 +57,11 @@ static void publish_here(void *publisher)
 
 /*
  * Publishes the events that are counting, by an interrupt on each CPU that counts; those of
- * a quiet publisher on this CPU alone.
+ * an unprivileged publisher on this CPU alone.
  */
 void tally_publish_counting(struct tally_publisher *p)
 {
-	if (!p->quiet) {
+	if (!p->unprivileged) {
 		on_each_cpu_cond(counts_on, publish_here, p, true);
 		return;
 	}
@@ -117,7 +117,7 @@ static bool is_exact(const struct tally_publisher *p, int cpu)
 {
 	struct task_struct *task = task_of(p);
 
-	if (p->quiet || is_idle_task(current))
+	if (p->unprivileged || is_idle_task(current))
 		return false;
 	return !task || (task_cpu(task) == cpu && tally_task_runnable(task));
 }

@@ -17,7 +17,7 @@
 #include "read/window.h"
 
 /* Reads the first member with its times. @t are the totals of the event. */
-static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t)
+static bool read_first(struct tally_set *set, int cpu, struct tally_totals *t)
 {
 	unsigned int slot = cpu & set->slot_mask;
 	struct tally_event *ev = set->members[0];
@@ -31,7 +31,7 @@ static bool look_at_first(struct tally_set *set, int cpu, struct tally_totals *t
 	return true;
 }
 
-static void look_here(void *arg)
+static void read_here(void *arg)
 {
 	struct tally_set *set = arg;
 	int cpu = smp_processor_id();
@@ -44,7 +44,7 @@ static void look_here(void *arg)
 	struct perf_event *event;
 	tally_read_fn read;
 
-	if (!look_at_first(set, cpu, t))
+	if (!read_first(set, cpu, t))
 		return;
 	reading = this_cpu_ptr(&tally_reading);
 	outer = *reading;
@@ -55,18 +55,18 @@ static void look_here(void *arg)
 		event = smp_load_acquire(&view->event); /* I */
 		if (READ_ONCE(event->oncpu) != cpu)
 			break;
-		if (!READ_ONCE(view->still)) {
+		if (!READ_ONCE(view->up_to_date)) {
 			read = READ_ONCE(view->read);
 			read(event);
 		}
-		(++t)->value = local64_read(&event->count) + READ_ONCE(view->plain);
+		(++t)->value = local64_read(&event->count) + READ_ONCE(view->value_offset);
 	}
 	barrier(); /* J */
 	WRITE_ONCE(*reading, outer);
-	set->looks[slot].looked = ev == end;
+	set->rows[slot].counting = ev == end;
 }
 
-static bool can_look(int cpu, void *arg)
+static bool is_counting(int cpu, void *arg)
 {
 	const struct tally_set *set = arg;
 	const struct tally_event *ev = set->members[0];
@@ -74,16 +74,16 @@ static bool can_look(int cpu, void *arg)
 	return READ_ONCE(ev->views[cpu & set->slot_mask].event)->oncpu == cpu;
 }
 
-static void look(struct tally_set *set, unsigned int nr)
+static void read_rows(struct tally_set *set, unsigned int nr)
 {
 	const struct perf_event *event;
 	unsigned int i;
 	int cpu;
 
 	for (i = 0; i < nr; i++)
-		set->looks[i].looked = 0;
+		set->rows[i].counting = 0;
 	if (nr > 1) {
-		on_each_cpu_cond(can_look, look_here, set, true);
+		on_each_cpu_cond(is_counting, read_here, set, true);
 		return;
 	}
 	/* RCU keeps a perf event whose CPU went offline from being freed here. */
@@ -92,7 +92,7 @@ static void look(struct tally_set *set, unsigned int nr)
 	cpu = READ_ONCE(event->oncpu);
 	rcu_read_unlock();
 	if (cpu >= 0)
-		smp_call_function_single(cpu, look_here, set, true);
+		smp_call_function_single(cpu, read_here, set, true);
 }
 
 /**
@@ -104,7 +104,7 @@ static void look(struct tally_set *set, unsigned int nr)
  * Each other CPU that is counting gets one interrupt.
  *
  * Context: Process context, may sleep.
- * Return: whether the values were read; if not, tally_set_look_and_read() reads them.
+ * Return: whether the values were read; if not, tally_set_read_slots() reads them.
  */
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values)
@@ -113,15 +113,15 @@ bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 	unsigned int slot, i, nr;
 
 	lockdep_assert_held(&set->lock);
-	if (!set->plain || set->apart || set->on != tally_set_all(set))
+	if (!set->only_counts || set->inherited || set->on != tally_set_all(set))
 		return false;
 	nr = tally_set_slots(set);
-	look(set, nr);
+	read_rows(set, nr);
 	memset(first, 0, sizeof(*first));
 	memset(values, 0, set->nr * sizeof(*values));
 	for (slot = 0; slot < nr; slot++) {
 		t = &set->now[slot * set->room];
-		if (!set->looks[slot].looked) {
+		if (!set->rows[slot].counting) {
 			if (set->nr_slots > 1 && tally_set_is_blank(set, slot))
 				continue;
 			return false;

@@ -2,7 +2,7 @@
 /*
  * The window of a set: its beginning, its end, and the counts in it.
  *
- * One look (look.c) reads all members of a CPU at one moment of one clock. When the set
+ * A row is what one CPU reads of all members at one moment of one clock (row.c). When the set
  * is enabled, disabled or reset, the windows of its members begin or end at that moment.
  * perf's times show whether all members were on the PMU for the whole window.
  *
@@ -22,39 +22,39 @@
 #include "event/overflow.h"
 #include "read/read.h"
 #include "read/window.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
-/* ---- results of a look ---- */
+/* ---- what the rows have ---- */
 
-/* Whether the last look found the member throttled. */
+/* Whether the member was throttled in a row. */
 static bool was_throttled(const struct tally_set *set, unsigned int i)
 {
 	unsigned int slot;
 
 	for (slot = 0; slot < set->nr_slots; slot++)
-		if (set->looks[slot].throttled & BIT_ULL(i))
+		if (set->rows[slot].throttled & BIT_ULL(i))
 			return true;
 	return false;
 }
 
 /*
- * Returns the totals of a slot of a member, from the last look or, if that did not find
- * the member counting, read now. Called under the lock of the member's counter.
+ * Returns the totals of a slot of a member, from the last row or, if the member was not counting
+ * in that, read now. Called under the lock of the member's counter.
  */
 static const struct tally_totals *totals_of(struct tally_set *set,
 					    unsigned int i, unsigned int slot)
 {
 	struct tally_counter *c = set->members[i]->counter;
 
-	if (set->looks[slot].looked & BIT_ULL(i))
+	if (set->rows[slot].counting & BIT_ULL(i))
 		return &set->now[slot * set->room + i];
-	tally_counter_look_slot(c, slot);
+	tally_counter_read_slot(c, slot);
 	return &c->slots[slot].now;
 }
 
-static void tell_member(struct tally_set *set, unsigned int i,
-			void (*what)(struct tally_event *ev, unsigned int slot,
-				     const struct tally_totals *t))
+static void at_each_slot(struct tally_set *set, unsigned int i,
+			 void (*what)(struct tally_event *ev, unsigned int slot,
+				      const struct tally_totals *t))
 {
 	unsigned int slot;
 
@@ -63,7 +63,7 @@ static void tell_member(struct tally_set *set, unsigned int i,
 }
 
 /*
- * Keeps the counts of a member that is being disabled, as of the last look. Somebody may have read
+ * Keeps the counts of a member that is being disabled, as of the last rows. Somebody may have read
  * the member since, under the lock. Neither a count nor a time goes back: then the member keeps the
  * later totals, and the window has no valid ratio.
  */
@@ -75,10 +75,10 @@ static void keep_member(struct tally_set *set, unsigned int i)
 
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		t = totals_of(set, i, slot);
-		seen = &ev->views[slot].seen;
+		seen = &ev->views[slot].last_read;
 		if (seen->enabled > t->enabled || (!ev->gauge && seen->value > t->value)) {
 			t = &ev->counter->slots[slot].now;
-			set->ragged = true;
+			set->staggered = true;
 		}
 		tally_event_keep_at(ev, slot, t);
 	}
@@ -99,17 +99,17 @@ static bool begin(struct tally_set *set, u64 members)
 	struct tally_event *ev;
 	unsigned int i;
 
-	tally_set_look(set, members);
+	tally_set_read_rows(set, members);
 	while (left) {
 		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on)
-			tell_member(set, i, tally_event_begin_at);
+			at_each_slot(set, i, tally_event_begin_at);
 		mutex_unlock(&ev->counter->lock);
 	}
 	tally_set_remember(set);
-	return !(members & set->apart) &&
+	return !(members & set->inherited) &&
 	       tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
@@ -121,7 +121,7 @@ static int begin_alone(struct tally_set *set, unsigned int i)
 
 	set->throttled[i] = ev->overflow ? tally_event_throttled(ev) : 0;
 	err = tally_event_begin(ev);
-	set->ragged |= set->nr > 1;
+	set->staggered |= set->nr > 1;
 	set->begun = true;
 	set->on |= BIT_ULL(i);
 	smp_store_release(&set->open, true); /* L */
@@ -146,7 +146,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 	lockdep_assert_held(&set->lock);
 	if (is_power_of_2(members) && !(members & set->on)) {
 		i = __ffs64(members);
-		/* A look finds whether a member is throttled that others may be read with. */
+		/* A row has whether a member is throttled that others may be read with. */
 		if (set->nr == 1 || !set->members[i]->overflow)
 			return begin_alone(set, i);
 	}
@@ -154,7 +154,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		i = tally_set_next(&left);
 		/* A member that has ended by itself begins alone. */
 		err = set->on & BIT_ULL(i) ?
-		      tally_event_retry(set->members[i], &set->ragged) :
+		      tally_event_retry(set->members[i], &set->staggered) :
 		      tally_event_start(set->members[i]);
 		first = first ?: err;
 	}
@@ -169,7 +169,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		together = begin(set, members);
 	/* Counts that began at different moments have no valid ratio. */
 	if (!together || members != tally_set_all(set))
-		set->ragged = true;
+		set->staggered = true;
 	set->begun = true;
 	for (left = members; left; ) {
 		i = tally_set_next(&left);
@@ -179,7 +179,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 			tally_event_open(ev);
 		mutex_unlock(&ev->counter->lock);
 		/* perf's event was on before. */
-		tally_windows_begun(ev->windows);
+		tally_budget_begun(ev->budget);
 		/* The member does not count at the beginning of the window. */
 		if (was_throttled(set, i))
 			set->throttled[i] = U64_MAX;
@@ -204,13 +204,13 @@ void tally_set_off(struct tally_set *set, u64 members)
 	members &= set->on;
 	if (!members)
 		return;
-	set->ragged |= members != tally_set_all(set);
+	set->staggered |= members != tally_set_all(set);
 	WRITE_ONCE(set->open, false);
 	set->on &= ~members;
 	/* No read without the lock may return more than the count at the end. */
 	for (left = members; left; )
 		tally_event_close(set->members[tally_set_next(&left)]);
-	tally_set_look(set, members);
+	tally_set_read_rows(set, members);
 	tally_set_remember(set);
 	for (left = members; left; ) {
 		i = tally_set_next(&left);
@@ -223,7 +223,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 		}
 		mutex_unlock(&ev->counter->lock);
 	}
-	set->ragged |= members & set->apart ||
+	set->staggered |= members & set->inherited ||
 		       !tally_set_of_one_moment(set, 0, set->nr_slots - 1);
 }
 
@@ -234,26 +234,26 @@ void tally_set_off(struct tally_set *set, u64 members)
  */
 void tally_set_zero(struct tally_set *set, u64 members)
 {
-	u64 left = members & set->on & ~set->apart;
+	u64 left = members & set->on & ~set->inherited;
 	u64 rest = members & ~left;
 	struct tally_event *ev;
 	unsigned int i;
 
 	lockdep_assert_held(&set->lock);
 	if (left)
-		tally_set_look(set, left);
+		tally_set_read_rows(set, left);
 	/* If all members are reset and all or none are counting, they begin together. */
-	set->ragged = members != tally_set_all(set) ||
+	set->staggered = members != tally_set_all(set) ||
 		      (set->on && (rest || !tally_set_of_one_moment(set, 0, set->nr_slots - 1)));
 	while (left) {
 		i = tally_set_next(&left);
 		ev = set->members[i];
 		mutex_lock(&ev->counter->lock);
 		if (ev->on) {
-			tell_member(set, i, tally_event_rebase_at);
+			at_each_slot(set, i, tally_event_rebase_at);
 		} else {
 			rest |= BIT_ULL(i);
-			set->ragged = true;
+			set->staggered = true;
 		}
 		mutex_unlock(&ev->counter->lock);
 	}
@@ -312,13 +312,13 @@ static void add(struct tally_count *count, const struct tally_totals *t,
 }
 
 /*
- * Adds slots of a member. The last look has the totals of slots that are counting. Other
+ * Adds slots of a member. The rows have the totals of slots that are counting. Other
  * slots are read from the event, under the counter's lock.
  */
 static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		      unsigned int last, struct tally_count *count)
 {
-	const struct tally_set_look *look = &set->looks[first];
+	const struct tally_set_row *row = &set->rows[first];
 	struct tally_event *ev = set->members[i];
 	/* A limit of its overflows disables the event without the set's lock. */
 	bool locked = ev->overflow, on = true;
@@ -331,11 +331,11 @@ static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		mutex_lock(&ev->counter->lock);
 		on = ev->on;
 	}
-	for (slot = first; slot <= last; slot++, look++) {
-		if (on && set->on & look->looked & BIT_ULL(i)) {
+	for (slot = first; slot <= last; slot++, row++) {
+		if (on && set->on & row->counting & BIT_ULL(i)) {
 			t = set->now[slot * set->room + i];
 			tally_view_translate(&ev->views[slot], &t, false);
-			add(count, &t, look->throttled & BIT_ULL(i) ?
+			add(count, &t, row->throttled & BIT_ULL(i) ?
 				       TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE);
 			continue;
 		}
@@ -349,14 +349,14 @@ static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
 		mutex_unlock(&ev->counter->lock);
 }
 
-/* As add_slots(), for one slot in which the last look found the member counting. */
+/* As add_slots(), for one slot in whose row the member was counting. */
 static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 		      struct tally_count *count)
 {
-	const struct tally_set_look *look = &set->looks[slot];
+	const struct tally_set_row *row = &set->rows[slot];
 	struct tally_totals t;
 
-	if (!(set->on & look->looked & ~look->throttled & BIT_ULL(i)) ||
+	if (!(set->on & row->counting & ~row->throttled & BIT_ULL(i)) ||
 	    set->members[i]->overflow)
 		return false;
 	t = set->now[slot * set->room + i];
@@ -370,7 +370,7 @@ static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 
 /*
  * Whether the member has counted at all. A clock may stand still for a while: a member
- * with a count of 0 has counted if a look found it counting.
+ * with a count of 0 has counted if it was counting in a row.
  */
 static bool has_counted(const struct tally_set *set, unsigned int first,
 			unsigned int last, unsigned int i,
@@ -381,7 +381,7 @@ static bool has_counted(const struct tally_set *set, unsigned int first,
 	if (count->running_ns || count->value)
 		return true;
 	for (slot = first; slot <= last; slot++)
-		if (set->looks[slot].seen & BIT_ULL(i))
+		if (set->rows[slot].counted & BIT_ULL(i))
 			return true;
 	return false;
 }
@@ -392,7 +392,7 @@ static bool ran_throughout(const struct tally_set *set, unsigned int i,
 	return count->running_ns == count->enabled_ns &&
 	       count->state != TALLY_STATE_ERROR &&
 	       count->state != TALLY_STATE_THROTTLED &&
-	       (set->plain ||
+	       (set->only_counts ||
 		tally_event_throttled(set->members[i]) == set->throttled[i]);
 }
 
@@ -400,15 +400,15 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	bool valid = !set->ragged || set->nr == 1;
-	struct tally_set_look *look;
+	bool valid = !set->staggered || set->nr == 1;
+	struct tally_set_row *row;
 	u64 time = 0, ended = 0;
 	unsigned int i;
 
-	for (look = &set->looks[first]; look <= &set->looks[last]; look++) {
-		time = max(time, look->time);
+	for (row = &set->rows[first]; row <= &set->rows[last]; row++) {
+		time = max(time, row->time);
 		if (set->on)
-			look->seen |= look->looked;
+			row->counted |= row->counting;
 	}
 	window->time_ns = time ?: local_clock();
 	for (i = 0; i < set->nr; i++) {
@@ -429,8 +429,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 }
 
 /* Reads slots of the set, and again if the members were not read at one moment. */
-void tally_set_look_and_read(struct tally_set *set, unsigned int first,
-			     unsigned int last, struct tally_set_window *window,
+void tally_set_read_slots(struct tally_set *set, unsigned int first,
+			  unsigned int last, struct tally_set_window *window,
 			     struct tally_count *counts)
 {
 	bool whole = false;
@@ -438,17 +438,17 @@ void tally_set_look_and_read(struct tally_set *set, unsigned int first,
 
 	for (i = 0; i < TRIES && !whole; i++) {
 		if (first == last)
-			tally_set_look_at_slot(set, set->on, first);
+			tally_set_read_row(set, set->on, first);
 		else
-			tally_set_look(set, set->on);
+			tally_set_read_rows(set, set->on);
 		read_slots(set, first, last, window, counts);
 		whole = tally_set_of_one_moment(set, first, last);
 	}
 	window->ratio_valid &= whole;
 }
 
-/* Tells the counts that are handed out, of members that were counted. */
-static void tell(const struct tally_set *set, int cpu, const struct tally_count *counts)
+/* Traces the counts that are handed out, of members that were counted. */
+static void trace_counts(const struct tally_set *set, int cpu, const struct tally_count *counts)
 {
 	unsigned int i;
 
@@ -467,8 +467,8 @@ void tally_set_read(struct tally_set *set, struct tally_set_window *window,
 		return;
 	might_sleep();
 	mutex_lock(&set->lock);
-	tally_set_look_and_read(set, 0, tally_set_slots(set) - 1, window, counts);
-	tell(set, set->members[0]->counter->target.cpu, counts);
+	tally_set_read_slots(set, 0, tally_set_slots(set) - 1, window, counts);
+	trace_counts(set, set->members[0]->counter->target.cpu, counts);
 	mutex_unlock(&set->lock);
 }
 EXPORT_SYMBOL_TALLY(tally_set_read);
@@ -486,8 +486,8 @@ int tally_set_read_cpu(struct tally_set *set, int cpu,
 	if (slot < 0)
 		return slot;
 	mutex_lock(&set->lock);
-	tally_set_look_and_read(set, slot, slot, window, counts);
-	tell(set, cpu, counts);
+	tally_set_read_slots(set, slot, slot, window, counts);
+	trace_counts(set, cpu, counts);
 	mutex_unlock(&set->lock);
 	return 0;
 }

@@ -14,21 +14,20 @@
 #include "read/page.h"
 
 /**
- * struct tally_set_look - last look at one slot of the members
- * @time: time of the look in nanoseconds, by local_clock() of its CPU; 0 if no CPU was
- *	looked at
- * @looked: a bit for each member that was counting
+ * struct tally_set_row - what one CPU last read of the members, all at one moment
+ * @time: that moment in nanoseconds, by local_clock() of the CPU; 0 if no CPU was read
+ * @counting: a bit for each member that was counting
  * @throttled: a bit for each member that was throttled
- * @rest: 1 plus the running times of the members, in nanoseconds, for a set with one slot
+ * @at_rest: 1 plus the running times of the members, in nanoseconds, for a set with one slot
  *	in which no member was counting; else 0
- * @seen: a bit for each member that any look found counting
+ * @counted: a bit for each member that was counting in any row so far
  */
-struct tally_set_look {
+struct tally_set_row {
 	u64 time;
-	u64 looked;
+	u64 counting;
 	u64 throttled;
-	u64 rest;
-	u64 seen;
+	u64 at_rest;
+	u64 counted;
 };
 
 /**
@@ -46,30 +45,30 @@ struct tally_set_look {
  * @fast: sections may take the fast path
  * @open: the members are enabled, and have begun; read without @lock
  * @begun: the set has been enabled
- * @ragged: the members did not begin at the same moment
- * @plain: no member overflows, so none can be throttled
+ * @staggered: the members did not begin at the same moment
+ * @only_counts: no member overflows, so none can be throttled
  * @sampled: samples of a member read all members, or did: an event that is released waits
  *	for them
  * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that is enabled
  * @wanted: a bit for each member of a group that counts while the leader is enabled
- * @looking: a bit for each member that the current look reads
- * @apart: a bit for each inherited member, which also counts in children
- * @looks: last look at each slot
- * @look: memory of @looks, for a group with one slot
+ * @reading: a bit for each member that is read now
+ * @inherited: a bit for each inherited member, which also counts in children
+ * @rows: last row of each slot
+ * @row_memory: memory of @rows, for a group with one slot
  * @one_now: memory of @now, for a group with one slot and one member
  * @one_throttled: memory of @throttled, as @one_now
- * @now: totals that the last look found, @room for each slot
+ * @now: totals of the members in the last row of each slot, @room for each
  * @throttled: number of times that each member had been throttled when the window began;
  *	U64_MAX if it was throttled then
- * @row: size of the part of @views for one CPU, in bytes; 0 if there is one slot
+ * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
  * @mapping: page of the leader's file, for a set that files share
  * @members: the events
  * @few: memory of @members, unless a group has more than TALLY_SET_FEW
  */
 struct tally_set {
-	struct mutex lock; /* looks, members' windows */
+	struct mutex lock; /* rows, windows */
 	struct list_head node;
 	refcount_t refs;
 	struct module *owner;
@@ -82,21 +81,21 @@ struct tally_set {
 	bool fast;
 	bool open;
 	bool begun;
-	bool ragged;
-	bool plain;
+	bool staggered;
+	bool only_counts;
 	bool sampled;
 	seqcount_t changes;
 	u64 on;
 	u64 wanted;
-	u64 looking;
-	u64 apart;
-	struct tally_set_look *looks;
-	struct tally_set_look look;
+	u64 reading;
+	u64 inherited;
+	struct tally_set_row *rows;
+	struct tally_set_row row_memory;
 	struct tally_totals one_now;
 	u64 one_throttled;
 	struct tally_totals *now;
 	u64 *throttled;
-	u32 row;
+	u32 views_size;
 	struct tally_view **views;
 	struct tally_mapping mapping;
 	struct tally_event **members;
@@ -138,18 +137,18 @@ static inline unsigned int tally_set_next(u64 *members)
 	return i;
 }
 
-/* Called under tally_set::lock: they look at members, and begin and end windows. */
-void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slot);
+/* Called under tally_set::lock: they read rows, and begin and end windows. */
+void tally_set_read_row(struct tally_set *set, u64 members, unsigned int slot);
 bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 			     unsigned int last);
 void tally_set_remember(struct tally_set *set);
-void tally_set_look(struct tally_set *set, u64 members);
+void tally_set_read_rows(struct tally_set *set, u64 members);
 int tally_set_on(struct tally_set *set, u64 members);
 void tally_set_off(struct tally_set *set, u64 members);
 void tally_set_zero(struct tally_set *set, u64 members);
 
-void tally_set_look_and_read(struct tally_set *set, unsigned int first,
-			     unsigned int last, struct tally_set_window *window,
+void tally_set_read_slots(struct tally_set *set, unsigned int first,
+			  unsigned int last, struct tally_set_window *window,
 			     struct tally_count *counts);
 
 bool tally_set_is_blank(const struct tally_set *set, unsigned int slot);

@@ -436,8 +436,8 @@ __poll_t tally_output_poll(struct tally_output *out)
 	rcu_read_lock();
 	for (i = 0; i < out->nr_slots; i++) {
 		r = rcu_dereference(out->slots[i].ring);
-		if (r && READ_ONCE(r->told))
-			told |= (__force __poll_t)xchg(&r->told, 0); /* U */
+		if (r && READ_ONCE(r->poll_events))
+			told |= (__force __poll_t)xchg(&r->poll_events, 0); /* U */
 	}
 	rcu_read_unlock();
 	return told;

@@ -16,7 +16,7 @@
 
 struct pid_namespace;
 struct pt_regs;
-struct tally_budget;
+struct tally_account;
 struct tally_event;
 struct tally_output;
 struct tally_recorder;
@@ -161,7 +161,7 @@ int tally_record_prepare(const struct perf_event_attr *attr);
 void tally_record_exit(void);
 unsigned int tally_task_records_kinds(const struct perf_event_attr *attr);
 int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
-			   struct tally_budget *budget);
+			   struct tally_account *account);
 
 /* Number of records that found no room. */
 static inline u64 tally_output_lost(const struct tally_output *out)

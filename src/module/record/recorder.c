@@ -86,7 +86,7 @@ static bool has_records(const struct tally_recorder *rec)
 }
 
 /* Moves whole records to @buf, and returns their bytes; EMSGSIZE if not one fits. */
-static ssize_t take(struct tally_ring *r, void *buf, size_t size)
+static ssize_t dequeue(struct tally_ring *r, void *buf, size_t size)
 {
 	unsigned long head = smp_load_acquire(&r->page->data_head); /* S */
 	unsigned long tail = r->page->data_tail;
@@ -109,8 +109,8 @@ static ssize_t take(struct tally_ring *r, void *buf, size_t size)
 	return n;
 }
 
-/* take() for all rings; the ring whose records did not fit is the first one next time. */
-static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
+/* dequeue() for all rings; the ring whose records did not fit is the first one next time. */
+static ssize_t dequeue_all(struct tally_recorder *rec, void *buf, size_t size)
 {
 	unsigned int i, slot, nr = rec->out->nr_slots, first = rec->next;
 	struct tally_ring *r;
@@ -120,7 +120,7 @@ static ssize_t take_all(struct tally_recorder *rec, void *buf, size_t size)
 	for (i = 0; i < nr; i++) {
 		slot = (first + i) % nr;
 		r = ring_at(rec, slot);
-		n = r ? take(r, buf + all, size - all) : 0;
+		n = r ? dequeue(r, buf + all, size - all) : 0;
 		if (n < 0) {
 			rec->next = slot;
 			return all ?: n;
@@ -146,9 +146,9 @@ ssize_t tally_ring_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 	if (rec->ended)
 		n = -ESRCH;
 	else if (cpu == -1)
-		n = take_all(rec, buf, size);
+		n = dequeue_all(rec, buf, size);
 	else
-		n = take(ring_at(rec, slot), buf, size);
+		n = dequeue(ring_at(rec, slot), buf, size);
 	mutex_unlock(&rec->lock);
 	return n;
 }

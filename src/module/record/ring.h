@@ -34,7 +34,7 @@ struct vm_area_struct;
  * @woken: value of @head at which the reader was last due to be woken
  * @lost: records that found no room, and that no PERF_RECORD_LOST has reported yet
  * @events: samples since @wakeup_events of them last woke the reader
- * @told: events that the next poll() reports, and clears
+ * @poll_events: events that the next poll() reports, and clears
  * @kick: wakes the reader, in irq_work
  * @refs: references: slots that write here, mappings of shared rings, and who holds it
  *	for a moment
@@ -51,8 +51,8 @@ struct vm_area_struct;
  * @wake, @nest, @first, @woken, @events and data_head in @page are written by the CPU that the
  * ring belongs to, or that the task runs on, and by nobody else: by one writer, and by those
  * that interrupt it. The same CPU writes @head and @lost, by local operations. The comment at
- * the top of ring.c says why there is one such CPU. Any CPU writes @paused. Writers set @told,
- * and poll() clears it. A reader writes data_tail in @page.
+ * the top of ring.c says why there is one such CPU. Any CPU writes @paused. Writers set
+ * @poll_events, and poll() clears it. A reader writes data_tail in @page.
  */
 struct tally_ring {
 	void *data;
@@ -69,7 +69,7 @@ struct tally_ring {
 	unsigned long woken;
 	local_t lost;
 	local_t events;
-	int told;
+	int poll_events;
 	struct tally_kick kick;
 	refcount_t refs;
 	unsigned int maps;

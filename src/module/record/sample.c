@@ -34,7 +34,7 @@
 #include "record/ring.h"
 
 /* The default length of a call chain, that of kernel.perf_event_max_stack. */
-#define CHAIN_MOST	PERF_MAX_STACK_DEPTH
+#define CHAIN_MAX	PERF_MAX_STACK_DEPTH
 
 /* Contexts that interrupt each other on a CPU: a task, its softirq, an interrupt, an NMI. */
 #define CONTEXTS	4
@@ -46,7 +46,7 @@
  */
 struct scratch {
 	unsigned int depth;
-	u64 ips[CONTEXTS][CHAIN_MOST + TALLY_CHAIN_MARKS];
+	u64 ips[CONTEXTS][CHAIN_MAX + TALLY_CHAIN_MARKS];
 };
 
 static struct scratch __percpu *scratch;
@@ -233,11 +233,11 @@ static void find_chain(const struct tally_output *out, const struct perf_event *
 		.kernel = out->callchain_kernel && !hides(out, regs),
 		.user = out->callchain_user,
 		.crosstask = event->ctx->task && event->ctx->task != current,
-		.max_stack = out->max_stack ?: CHAIN_MOST,
+		.max_stack = out->max_stack ?: CHAIN_MAX,
 	};
 
 	p->ips = ips;
-	p->nr_ips = ips ? tally_chain(regs, &want, ips, CHAIN_MOST + TALLY_CHAIN_MARKS) : 0;
+	p->nr_ips = ips ? tally_chain(regs, &want, ips, CHAIN_MAX + TALLY_CHAIN_MARKS) : 0;
 }
 
 static const struct perf_raw_frag *next_frag(const struct perf_raw_frag *frag)

@@ -56,7 +56,7 @@ static HLIST_HEAD(on_all);
 
 /* ---- delivery to listeners ---- */
 
-static void tell_cpu(const struct tally_task_event *e)
+static void report_cpu(const struct tally_task_event *e)
 {
 	struct tally_task_listener *listener;
 
@@ -64,9 +64,9 @@ static void tell_cpu(const struct tally_task_event *e)
 	/* Newer kernels leave it enabled at tracepoints. */
 	preempt_disable();
 	hlist_for_each_entry_rcu(listener, this_cpu_ptr(&on_cpu), node)
-		tally_member_tell(listener, e);
+		tally_member_report(listener, e);
 	hlist_for_each_entry_rcu(listener, &on_all, node)
-		tally_member_tell(listener, e);
+		tally_member_report(listener, e);
 	preempt_enable();
 	rcu_read_unlock();
 }
@@ -77,10 +77,10 @@ static bool cpu_has_listeners(void)
 }
 
 /* As in perf, only a task that has events of perf has records. */
-static void tell_task(const struct task_struct *task, const struct tally_task_event *e)
+static void report_task(const struct task_struct *task, const struct tally_task_event *e)
 {
 	if (tally_task_has_perf(task))
-		tally_members_tell(task, e);
+		tally_members_report(task, e);
 }
 
 /* ---- what happens to tasks ---- */
@@ -104,8 +104,8 @@ static void probe_rename(void *data, struct task_struct *task, const char *name)
 		smp_mb(); /* Y */
 		tally_members_leave(current, true);
 	}
-	tell_cpu(&e);
-	tell_task(current, &e);
+	report_cpu(&e);
+	report_task(current, &e);
 }
 
 static void probe_newtask(TALLY_NEWTASK_ARGS)
@@ -116,13 +116,13 @@ static void probe_newtask(TALLY_NEWTASK_ARGS)
 		.task = task,
 	};
 
-	tell_cpu(&e);
-	tell_task(current, &e);
+	report_cpu(&e);
+	report_task(current, &e);
 	tally_members_inherit(current, task, clone_flags);
 }
 
 /* perf writes EXIT, too, when it takes its events from a task that goes on. */
-static void tell_exit(struct task_struct *task, bool exits)
+static void report_exit(struct task_struct *task, bool exits)
 {
 	const struct tally_task_event e = {
 		.kinds = TALLY_TASK_LIFE,
@@ -130,16 +130,16 @@ static void tell_exit(struct task_struct *task, bool exits)
 		.task = task,
 	};
 
-	tally_members_tell(task, &e);
+	tally_members_report(task, &e);
 	if (exits)
-		tell_cpu(&e);
+		report_cpu(&e);
 	tally_members_leave(task, false);
 }
 
 static void probe_exit(TALLY_EXIT_ARGS)
 {
 	smp_mb(); /* Y */
-	tell_exit(task, true);
+	report_exit(task, true);
 }
 
 static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
@@ -147,10 +147,10 @@ static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 {
 	smp_mb(); /* Y */
 	if (!tally_task_has_perf(task))
-		tell_exit(task, false);
+		report_exit(task, false);
 }
 
-static noinline void tell_switch(struct task_struct *prev, struct task_struct *next)
+static noinline void report_switch(struct task_struct *prev, struct task_struct *next)
 {
 	const struct tally_task_event out = {
 		.kinds = TALLY_TASK_SWITCH,
@@ -167,10 +167,10 @@ static noinline void tell_switch(struct task_struct *prev, struct task_struct *n
 		.other = prev,
 	};
 
-	tell_cpu(&out);
-	tell_task(prev, &out);
-	tell_cpu(&in);
-	tell_task(next, &in);
+	report_cpu(&out);
+	report_task(prev, &out);
+	report_cpu(&in);
+	report_task(next, &in);
 }
 
 /*
@@ -181,7 +181,7 @@ static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
 {
 	if (cpu_has_listeners() || tally_task_has_perf(prev) || tally_task_has_perf(next))
-		tell_switch(prev, next);
+		report_switch(prev, next);
 }
 
 /* TRACE_CGROUP_PATH_LEN, the size of the path at the tracepoint, is private. */
@@ -213,8 +213,8 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 	cgroup_body.id = cgroup_id(cgroup);
 	memcpy(cgroup_body.path, path, length);
 	memset(cgroup_body.path + length, 0, size - length);
-	tell_cpu(&e);
-	tell_task(current, &e);
+	report_cpu(&e);
+	report_task(current, &e);
 }
 
 /* ---- tracepoints ---- */

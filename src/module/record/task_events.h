@@ -7,7 +7,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-struct tally_budget;
+struct tally_account;
 struct task_struct;
 
 /* Kinds of events: new names; fork() and exit(); switches; new cgroups. */
@@ -51,13 +51,13 @@ struct tally_task_event {
  *	critical section, on the CPU of the event, in any context but NMI. For a switch
  *	the runqueue is locked and interrupts are off. TALLY_TASK_END may also come in
  *	tally_task_events_add(), with preemption enabled
- * @budget: account of the user who is charged for the tasks; NULL for none
- * @missed: number of children lost for want of memory, or because @budget is used up
+ * @account: account of the user who is charged for the tasks; NULL for none
+ * @missed: number of children lost for want of memory, or because @account is used up
  * @node: private: node in the list of a CPU, or of all CPUs; unused with a task
  * @members: private: list of the tasks
  * @gone: private: true once no task joins any more
  *
- * The members up to @budget are set before tally_task_events_add() and then constant.
+ * The members up to @account are set before tally_task_events_add() and then constant.
  */
 struct tally_task_listener {
 	unsigned int kinds;
@@ -67,7 +67,7 @@ struct tally_task_listener {
 	bool inherit_thread;
 	bool remove_on_exec;
 	void (*notify)(struct tally_task_listener *listener, const struct tally_task_event *e);
-	struct tally_budget *budget;
+	struct tally_account *account;
 	atomic_long_t missed;
 	struct hlist_node node;
 	struct list_head members;

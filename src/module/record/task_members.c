@@ -4,7 +4,7 @@
  *
  *	err = tally_members_add(listener);
  *	...
- *	tally_members_tell(task, &event);
+ *	tally_members_report(task, &event);
  *
  * A switch, fork, exec or exit of a task without a listener does not depend on the number
  * of tasks that have one. A switch or a fork looks up only tasks that perf has a context
@@ -28,7 +28,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include "compat.h"
-#include "base/budget.h"
+#include "base/account.h"
 #include "record/task_members.h"
 
 /**
@@ -72,7 +72,7 @@ static struct hlist_head *bucket_of(const struct task_struct *task)
 }
 
 /* Reports an event to all listeners of a task. */
-void tally_members_tell(const struct task_struct *task, const struct tally_task_event *e)
+void tally_members_report(const struct task_struct *task, const struct tally_task_event *e)
 {
 	struct member *m;
 
@@ -80,7 +80,7 @@ void tally_members_tell(const struct task_struct *task, const struct tally_task_
 	preempt_disable();
 	hlist_for_each_entry_rcu(m, bucket_of(task), node)
 		if (m->task == task)
-			tally_member_tell(m->listener, e);
+			tally_member_report(m->listener, e);
 	preempt_enable();
 	rcu_read_unlock();
 }
@@ -100,7 +100,7 @@ static void drop_member(struct member *m)
 	lockdep_assert_held(&tally_members_lock);
 	hlist_del_init_rcu(&m->node);
 	list_del(&m->of_listener);
-	tally_budget_give(m->listener->budget, sizeof(*m));
+	tally_account_uncharge(m->listener->account, sizeof(*m));
 	kfree_rcu(m, rcu);
 }
 
@@ -124,7 +124,7 @@ static void refill(struct work_struct *work)
 	kfree(m);
 }
 
-static struct member *take_spare(void)
+static struct member *get_spare(void)
 {
 	struct member *m;
 	bool low;
@@ -147,14 +147,14 @@ static struct member *new_member(struct tally_task_listener *listener)
 {
 	struct member *m = NULL;
 
-	if (!tally_budget_take(listener->budget, sizeof(*m)))
+	if (!tally_account_charge(listener->account, sizeof(*m)))
 		return NULL;
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		m = kmalloc(sizeof(*m), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (!m)
-		m = take_spare();
+		m = get_spare();
 	if (!m)
-		tally_budget_give(listener->budget, sizeof(*m));
+		tally_account_uncharge(listener->account, sizeof(*m));
 	return m;
 }
 
@@ -175,7 +175,7 @@ static void join(struct tally_task_listener *listener, const struct task_struct 
 	}
 	raw_spin_unlock(&tally_members_lock);
 	if (m) {
-		tally_budget_give(listener->budget, sizeof(*m));
+		tally_account_uncharge(listener->account, sizeof(*m));
 		kfree_rcu(m, rcu);
 	}
 }
@@ -214,7 +214,7 @@ static void leave(struct member *m)
 	}
 	raw_spin_unlock(&tally_members_lock);
 	if (last)
-		tally_member_tell(listener, &end);
+		tally_member_report(listener, &end);
 }
 
 /* A task leaves its listeners; with @exec, those with remove_on_exec. */
@@ -272,11 +272,11 @@ int tally_members_add(struct tally_task_listener *listener)
 {
 	struct member *m;
 
-	if (!tally_budget_take(listener->budget, sizeof(*m)))
+	if (!tally_account_charge(listener->account, sizeof(*m)))
 		return -EDQUOT;
 	m = kmalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m) {
-		tally_budget_give(listener->budget, sizeof(*m));
+		tally_account_uncharge(listener->account, sizeof(*m));
 		return -ENOMEM;
 	}
 	INIT_LIST_HEAD(&listener->members);

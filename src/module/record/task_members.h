@@ -10,8 +10,8 @@
 struct task_struct;
 
 /* Reports an event to a listener if it wants to know that. */
-static inline void tally_member_tell(struct tally_task_listener *listener,
-				     const struct tally_task_event *e)
+static inline void tally_member_report(struct tally_task_listener *listener,
+				       const struct tally_task_event *e)
 {
 	if (listener->kinds & e->kinds &&
 	    (listener->cpu < 0 || listener->cpu == smp_processor_id()))
@@ -26,7 +26,7 @@ extern raw_spinlock_t tally_members_lock;
 
 int tally_members_add(struct tally_task_listener *listener);
 void tally_members_remove(struct tally_task_listener *listener);
-void tally_members_tell(const struct task_struct *task, const struct tally_task_event *e);
+void tally_members_report(const struct task_struct *task, const struct tally_task_event *e);
 void tally_members_inherit(const struct task_struct *parent, const struct task_struct *child,
 			   unsigned long clone_flags);
 void tally_members_leave(const struct task_struct *task, bool exec);

@@ -137,14 +137,14 @@ unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
  * tally_task_records_add - write the records of tasks that an event asks for
  * @out: the output of the event, which has its counter; tally_task_events_leave() ends this
  * @attr: the attributes of the event
- * @budget: account of the user who is charged for the tasks; NULL for none
+ * @account: account of the user who is charged for the tasks; NULL for none
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0, also if @attr asks for none; EOPNOTSUPP in a kernel that lacks a
  * tracepoint, EDQUOT, ENOMEM.
  */
 int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
-			   struct tally_budget *budget)
+			   struct tally_account *account)
 {
 	const struct tally_target *target = &out->ev->counter->target;
 	struct tally_task_listener *listener = &out->tasks;
@@ -159,7 +159,7 @@ int tally_task_records_add(struct tally_output *out, const struct perf_event_att
 	listener->inherit_thread = attr->inherit_thread;
 	listener->remove_on_exec = attr->remove_on_exec;
 	listener->notify = write_record;
-	listener->budget = budget;
+	listener->account = account;
 	err = tally_task_events_add(listener);
 	if (err)
 		listener->kinds = 0;

@@ -110,7 +110,7 @@ is "$(remove b) $(remove plain)" 'OK OK' 'both go'
 
 is "$(create 'cpu-clock cpu=1 budget=100000/200ms name=b')" OK 'a budget of 1/2000 of the time'
 helper "$here/load" -c 1 -b
-is "$(create 'kprobe:tally_windows_exceed cpu=1 name=calls')" OK 'its overflows are counted'
+is "$(create 'kprobe:tally_budget_exceed cpu=1 name=calls')" OK 'its overflows are counted'
 first=$(word "$(of b 1)" 3)
 passed() { [ "$(word "$(of b 1)" 3)" -ge $((first + 5)) ]; }
 ok '5 windows pass' wait_for 60 passed
@@ -132,7 +132,7 @@ exceeded_reach() { [ "$(word "$(of b 1)" 4)" -ge "$1" ]; }
 # exceeded_by EVENT WHAT
 exceeded_by() {
 	is "$(create "$1 cpu=1 budget=20000/1ms name=b")" OK "$2: a budget of 20 us in each ms"
-	is "$(create 'kprobe:tally_windows_exceed cpu=1 name=calls')" OK "$2: its overflows are counted"
+	is "$(create 'kprobe:tally_budget_exceed cpu=1 name=calls')" OK "$2: its overflows are counted"
 	ok "$2: 300 windows are exceeded" wait_for 120 exceeded_reach 300
 	ok "$2: it overflows 30 times" wait_for 120 calls_reach 30
 	note "$2: $(of b 1)"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A look at the members of a set: one interrupt on each CPU reads all members that are
+ * The rows of a set: one interrupt on each CPU reads all members that are
  * counting there, at one moment of one clock.
  *
  * Ordering:
  *
  * Z. tally_slot_changes is incremented, with release, after a slot has changed, and is
  *    load-acquired before slots are found blank. So a reader that misses a change finds
- *    another number at its next look, and then looks at all slots again. When an event goes,
+ *    another number at its next read, and then reads all slots again. When an event goes,
  *    tally_slot::err is set before the event is cleared, with release, and is cleared with
  *    release after its counts are in the bank.
  */
@@ -20,11 +20,11 @@
 #include "event/event.h"
 #include "read/window.h"
 
-static bool can_look(int cpu, void *arg)
+static bool has_counting(int cpu, void *arg)
 {
 	const struct tally_set *set = arg;
 	const struct perf_event *event;
-	u64 left = set->looking;
+	u64 left = set->reading;
 
 	while (left) {
 		event = tally_slot_here(tally_slot_on(set->members[tally_set_next(&left)], cpu),
@@ -35,14 +35,14 @@ static bool can_look(int cpu, void *arg)
 	return false;
 }
 
-static void look_here(void *arg)
+static void read_here(void *arg)
 {
 	struct tally_set *set = arg;
 	int cpu = smp_processor_id();
 	unsigned int slot = cpu & set->slot_mask;
-	struct tally_set_look *look = &set->looks[slot];
+	struct tally_set_row *row = &set->rows[slot];
 	struct tally_totals *now = &set->now[slot * set->room];
-	u64 time = local_clock(), left = set->looking, looked = 0, throttled = 0;
+	u64 time = local_clock(), left = set->reading, counting = 0, throttled = 0;
 	struct perf_event *event;
 	struct tally_slot *s;
 	unsigned int i;
@@ -54,19 +54,19 @@ static void look_here(void *arg)
 		if (!event || READ_ONCE(event->oncpu) != cpu)
 			continue;
 		tally_local_totals(s, event, time, &now[i]);
-		looked |= BIT_ULL(i);
-		if (!set->plain && tally_pmu_throttled(event))
+		counting |= BIT_ULL(i);
+		if (!set->only_counts && tally_pmu_throttled(event))
 			throttled |= BIT_ULL(i);
 	}
-	look->time = time;
-	look->looked = looked;
-	look->throttled = throttled;
+	row->time = time;
+	row->counting = counting;
+	row->throttled = throttled;
 }
 
 /* Returns the CPU on which a member is counting in the slot; -1 if none is. */
 static int where_it_counts(const struct tally_set *set, unsigned int slot)
 {
-	u64 left = set->looking;
+	u64 left = set->reading;
 	const struct tally_slot *s;
 	int cpu = -1;
 
@@ -84,10 +84,10 @@ static int where_it_counts(const struct tally_set *set, unsigned int slot)
  * Returns 1 plus the running times of all members, which changes whenever the task has
  * run for a while; 0 if a member is counting.
  */
-static u64 rest(const struct tally_set *set)
+static u64 running_at_rest(const struct tally_set *set)
 {
 	const struct perf_event *event;
-	u64 left = set->looking;
+	u64 left = set->reading;
 	const struct tally_slot *s;
 	u64 sum = 1;
 
@@ -133,42 +133,42 @@ unsigned int tally_set_slots(struct tally_set *set)
 	return nr;
 }
 
-void tally_set_look_at_slot(struct tally_set *set, u64 members, unsigned int slot)
+void tally_set_read_row(struct tally_set *set, u64 members, unsigned int slot)
 {
-	struct tally_set_look *look = &set->looks[slot];
+	struct tally_set_row *row = &set->rows[slot];
 	int cpu;
 
-	set->looking = members & ~set->apart;
+	set->reading = members & ~set->inherited;
 	cpu = where_it_counts(set, slot);
-	look->looked = 0;
-	look->throttled = 0;
-	look->time = 0;
-	look->rest = cpu < 0 ? rest(set) : 0;
+	row->counting = 0;
+	row->throttled = 0;
+	row->time = 0;
+	row->at_rest = cpu < 0 ? running_at_rest(set) : 0;
 	if (cpu >= 0)
-		smp_call_function_single(cpu, look_here, set, true);
+		smp_call_function_single(cpu, read_here, set, true);
 }
 
-void tally_set_look(struct tally_set *set, u64 members)
+void tally_set_read_rows(struct tally_set *set, u64 members)
 {
 	unsigned int i, nr = tally_set_slots(set);
 
 	if (nr == 1) {
-		tally_set_look_at_slot(set, members, 0);
+		tally_set_read_row(set, members, 0);
 		return;
 	}
-	set->looking = members & ~set->apart;
+	set->reading = members & ~set->inherited;
 	for (i = 0; i < nr; i++) {
-		set->looks[i].looked = 0;
-		set->looks[i].throttled = 0;
-		set->looks[i].time = 0;
+		set->rows[i].counting = 0;
+		set->rows[i].throttled = 0;
+		set->rows[i].time = 0;
 	}
-	on_each_cpu_cond(can_look, look_here, set, true);
+	on_each_cpu_cond(has_counting, read_here, set, true);
 }
 
-/* Whether a member is counting in this slot that the last look did not find there. */
+/* Whether a member is counting in this slot that was not counting in its row. */
 static bool has_come(const struct tally_set *set, unsigned int slot)
 {
-	u64 left = set->looking & ~set->looks[slot].looked;
+	u64 left = set->reading & ~set->rows[slot].counting;
 	const struct tally_slot *s;
 	bool come = false;
 
@@ -182,31 +182,31 @@ static bool has_come(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Whether the last look, and the reads of single members after it, found the counts of
- * one moment. A member that was not counting at the look may be read later, unless it
+ * Whether the last rows, and the reads of single members after them, have the counts of
+ * one moment. A member that was not counting in a row may be read later, unless it
  * has begun to count in between. The members of a set with one slot may be counting on
- * two CPUs, of which the look saw one.
+ * two CPUs, of which one has a row.
  */
 bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
 			     unsigned int last)
 {
-	const struct tally_set_look *look = &set->looks[first];
+	const struct tally_set_row *row = &set->rows[first];
 	unsigned int slot;
 
-	if (set->nr_slots == 1 && !look->looked)
-		return look->rest && look->rest == rest(set);
-	for (slot = first; slot <= last; slot++, look++)
-		if (look->looked && look->looked != set->looking &&
+	if (set->nr_slots == 1 && !row->counting)
+		return row->at_rest && row->at_rest == running_at_rest(set);
+	for (slot = first; slot <= last; slot++, row++)
+		if (row->counting && row->counting != set->reading &&
 		    has_come(set, slot))
 			return false;
 	return true;
 }
 
-/* Remembers the members that the last look found counting, while the set counts. */
+/* Remembers the members that were counting in the last rows, while the set counts. */
 void tally_set_remember(struct tally_set *set)
 {
 	unsigned int slot, nr = tally_set_slots(set);
 
 	for (slot = 0; slot < nr; slot++)
-		set->looks[slot].seen |= set->looks[slot].looked;
+		set->rows[slot].counted |= set->rows[slot].counting;
 }

@@ -28,7 +28,7 @@
 #include "counter/counter.h"
 #include "event/event.h"
 #include "read/read.h"
-#include "read/windows.h"
+#include "read/budget.h"
 
 /**
  * struct window_timer - timer of one CPU
@@ -61,12 +61,7 @@ static DEFINE_MUTEX(lengths_lock);
 static LIST_HEAD(lengths);
 
 /* Programs that poll wait here for any budget. */
-DECLARE_WAIT_QUEUE_HEAD(tally_windows_wait);
-
-u64 tally_windows_length(const struct tally_windows *w)
-{
-	return w->ns;
-}
+DECLARE_WAIT_QUEUE_HEAD(tally_budget_wait);
 
 /* The number of the window that goes on at a time. The first one since boot has 1. */
 static u64 number_at(u64 time, u64 ns)
@@ -117,22 +112,22 @@ static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
  * If the timer is late by whole windows, nobody knows what was counted in which: then at least one
  * was exceeded if the budgets of all are used up together.
  */
-static bool is_exceeded(const struct tally_windows *w, const struct tally_window_cpu *wc,
+static bool is_exceeded(const struct tally_budget *b, const struct tally_budget_cpu *wc,
 			u64 number, u64 value)
 {
 	s64 used = value - wc->base, passed = number - wc->number;
 
 	if (passed > 1)
 		used = div64_s64(used + passed - 1, passed);
-	return used > (s64)w->most;
+	return used > (s64)b->max;
 }
 
 /* The period of perf's event in the rest of a window whose budget is used up */
 #define NEVER	BIT_ULL(62)
 
-static struct perf_event *event_here(const struct tally_windows *w, int cpu)
+static struct perf_event *event_here(const struct tally_budget *b, int cpu)
 {
-	return tally_slot_here(&w->ev->counter->slots[cpu & w->ev->slot_mask], cpu);
+	return tally_slot_here(&b->ev->counter->slots[cpu & b->ev->slot_mask], cpu);
 }
 
 /*
@@ -140,44 +135,44 @@ static struct perf_event *event_here(const struct tally_windows *w, int cpu)
  * period before it calls the callback has one more overflow. Drivers of precise events add the
  * period to the count.
  */
-static void put_off(const struct tally_windows *w, int cpu)
+static void put_off(const struct tally_budget *b, int cpu)
 {
-	struct perf_event *event = event_here(w, cpu);
+	struct perf_event *event = event_here(b, cpu);
 
 	if (!event || event->attr.precise_ip)
 		return;
 	WRITE_ONCE(event->hw.sample_period, NEVER);
 	/* perf's software events, but for clocks, have their next period here. */
-	if (w->ev->counter->slots[cpu & w->ev->slot_mask].software && !w->inexact)
+	if (b->ev->counter->slots[cpu & b->ev->slot_mask].software && !b->inexact)
 		event->hw.last_period = NEVER;
 }
 
 /* Gives the event its period back. Called on the CPU, with interrupts disabled. */
-static void restore_period(const struct tally_windows *w, int cpu)
+static void restore_period(const struct tally_budget *b, int cpu)
 {
-	struct perf_event *event = event_here(w, cpu);
+	struct perf_event *event = event_here(b, cpu);
 
 	if (event && READ_ONCE(event->hw.sample_period) == NEVER)
-		WRITE_ONCE(event->hw.sample_period, w->most + 1);
+		WRITE_ONCE(event->hw.sample_period, b->max + 1);
 }
 
-static void exceed(struct tally_windows *w, struct tally_window_cpu *wc)
+static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 {
 	u64 n = wc->exceeded;
 
 	WRITE_ONCE(wc->latest[n % TALLY_BUDGET_LATEST], wc->number);
 	WRITE_ONCE(wc->exceeded, n + 1);
-	atomic64_inc(&w->exceeded);
-	irq_work_queue(&w->wake);
+	atomic64_inc(&b->exceeded);
+	irq_work_queue(&b->wake);
 }
 
 /* How often a count is read until no window has ended meanwhile. */
 #define TRIES	8
 
 /* Ends the window of this CPU, and begins the one that goes on. Interrupts are disabled. */
-static void begin(struct tally_windows *w, int cpu)
+static void begin(struct tally_budget *b, int cpu)
 {
-	struct tally_window_cpu *wc = this_cpu_ptr(w->cpus);
+	struct tally_budget_cpu *wc = this_cpu_ptr(b->cpus);
 	/* An overflow in NMI belongs to neither window. The end of the new one shows its counts. */
 	bool over = xchg(&wc->over, true);
 	unsigned int tries = TRIES;
@@ -188,22 +183,22 @@ static void begin(struct tally_windows *w, int cpu)
 	 * a read takes longer than a window, this one goes on until the timer comes again.
 	 */
 	do {
-		number = number_at(ktime_get_ns(), w->ns);
-		if (!tries-- || !count_here(w->ev, cpu, true, &value))
+		number = number_at(ktime_get_ns(), b->window_ns);
+		if (!tries-- || !count_here(b->ev, cpu, true, &value))
 			goto out;
-	} while (number != number_at(ktime_get_ns(), w->ns));
+	} while (number != number_at(ktime_get_ns(), b->window_ns));
 	/* The CPU went and came back in one window. */
 	if (number == wc->number)
 		goto out;
 	/* The interrupt of the overflow did not come before that of the timer. */
-	if (wc->first && !over && is_exceeded(w, wc, number, value))
-		exceed(w, wc);
+	if (wc->first && !over && is_exceeded(b, wc, number, value))
+		exceed(b, wc);
 	if (!wc->first)
 		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
-	restore_period(w, cpu);
-	WRITE_ONCE(wc->whole, tally_reload_here(w->ev->counter, cpu, 0) >= 0);
+	restore_period(b, cpu);
+	WRITE_ONCE(wc->whole, tally_reload_here(b->ev->counter, cpu, 0) >= 0);
 	over = false;
 out:
 	barrier();
@@ -211,21 +206,21 @@ out:
 }
 
 /* Whether the event counts on this CPU, if on any. */
-static bool counts_on(const struct tally_windows *w, int cpu)
+static bool counts_on(const struct tally_budget *b, int cpu)
 {
-	int only = w->ev->counter->target.cpu;
+	int only = b->ev->counter->target.cpu;
 
 	return only < 0 || only == cpu;
 }
 
 static void begin_all(struct window_length *l, int cpu)
 {
-	struct tally_windows *w;
+	struct tally_budget *b;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(w, &l->users, node)
-		if (counts_on(w, cpu))
-			begin(w, cpu);
+	list_for_each_entry_rcu(b, &l->users, node)
+		if (counts_on(b, cpu))
+			begin(b, cpu);
 	rcu_read_unlock();
 }
 
@@ -261,13 +256,13 @@ static void start_timer(void *length)
 }
 
 /* Begins the first window on this CPU, in interrupt. */
-static void begin_here(void *windows)
+static void begin_here(void *budget)
 {
-	struct tally_windows *w = windows;
+	struct tally_budget *b = budget;
 	int cpu = smp_processor_id();
 
-	if (counts_on(w, cpu))
-		begin(w, cpu);
+	if (counts_on(b, cpu))
+		begin(b, cpu);
 }
 
 static struct window_length *length_new(u64 ns)
@@ -323,72 +318,72 @@ static void length_put(struct window_length *l)
 /* Runs in interrupt, on PREEMPT_RT in a thread. */
 static void wake(struct irq_work *work)
 {
-	wake_up_all(&tally_windows_wait);
+	wake_up_all(&tally_budget_wait);
 }
 
 /**
- * tally_windows_new - give an event its budget
+ * tally_budget_new - give an event its budget
  * @ev: the event, which is on CPUs, has a counter and is disabled
- * @most: counts that are allowed in one window
+ * @max: counts that are allowed in one window
  * @window_ns: length of a window, in nanoseconds
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOMEM.
  */
-int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns)
+int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 {
-	struct tally_windows *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	struct tally_budget *b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 
-	if (!w)
+	if (!b)
 		return -ENOMEM;
-	w->cpus = alloc_percpu_gfp(struct tally_window_cpu, GFP_KERNEL_ACCOUNT);
-	if (!w->cpus)
+	b->cpus = alloc_percpu_gfp(struct tally_budget_cpu, GFP_KERNEL_ACCOUNT);
+	if (!b->cpus)
 		goto free;
-	w->ev = ev;
-	w->most = most;
-	w->ns = window_ns;
-	w->inexact = tally_attr_is_clock(&ev->attr) || ev->attr.precise_ip;
-	init_irq_work(&w->wake, wake);
+	b->ev = ev;
+	b->max = max;
+	b->window_ns = window_ns;
+	b->inexact = tally_attr_is_clock(&ev->attr) || ev->attr.precise_ip;
+	init_irq_work(&b->wake, wake);
 	mutex_lock(&lengths_lock);
-	w->length = length_get(window_ns);
-	if (w->length) {
-		ev->windows = w;
-		on_each_cpu(begin_here, w, true);
-		list_add_rcu(&w->node, &w->length->users);
-		on_each_cpu(start_timer, w->length, true);
+	b->length = length_get(window_ns);
+	if (b->length) {
+		ev->budget = b;
+		on_each_cpu(begin_here, b, true);
+		list_add_rcu(&b->node, &b->length->users);
+		on_each_cpu(start_timer, b->length, true);
 	}
 	mutex_unlock(&lengths_lock);
-	if (w->length)
+	if (b->length)
 		return 0;
 free:
-	free_percpu(w->cpus);
-	kfree(w);
+	free_percpu(b->cpus);
+	kfree(b);
 	return -ENOMEM;
 }
 
 /* No timer goes through the budget after a grace period. May sleep. NULL is ignored. */
-void tally_windows_end(struct tally_windows *w)
+void tally_budget_end(struct tally_budget *b)
 {
-	if (!w)
+	if (!b)
 		return;
 	mutex_lock(&lengths_lock);
-	list_del_rcu(&w->node);
-	length_put(w->length);
+	list_del_rcu(&b->node);
+	length_put(b->length);
 	mutex_unlock(&lengths_lock);
 }
 
-/* Frees a budget, a grace period after tally_windows_end(). NULL is ignored. */
-void tally_windows_free(struct tally_windows *w)
+/* Frees a budget, a grace period after tally_budget_end(). NULL is ignored. */
+void tally_budget_free(struct tally_budget *b)
 {
-	if (!w)
+	if (!b)
 		return;
-	irq_work_sync(&w->wake);
-	free_percpu(w->cpus);
-	kfree(w);
+	irq_work_sync(&b->wake);
+	free_percpu(b->cpus);
+	kfree(b);
 }
 
 /* Starts the timers of CPUs that came back. May sleep; no lock of a counter is held. */
-void tally_windows_repair(void)
+void tally_budget_repair(void)
 {
 	struct window_length *l;
 
@@ -399,8 +394,8 @@ void tally_windows_repair(void)
 }
 
 /**
- * tally_windows_exceed - note that the budget of this CPU's window is used up
- * @w: the budget
+ * tally_budget_exceed - note that the budget of this CPU's window is used up
+ * @b: the budget
  *
  * perf may not have begun the period with the window: while it throttles the event, if the timer
  * is late, or if the event was off before. Then the overflow proves nothing. The count does, which
@@ -411,47 +406,47 @@ void tally_windows_repair(void)
  * Context: Any context; called by perf's callback.
  * Return: whether the budget is used up, and was not at the last call in this window.
  */
-bool tally_windows_exceed(struct tally_windows *w)
+bool tally_budget_exceed(struct tally_budget *b)
 {
-	struct tally_window_cpu *wc;
+	struct tally_budget_cpu *wc;
 	unsigned long flags;
 	bool exceeded;
 	u64 number, value;
 
 	/* perf's software events overflow with interrupts enabled. */
 	local_irq_save(flags);
-	wc = this_cpu_ptr(w->cpus);
-	number = number_at(ktime_get_mono_fast_ns(), w->ns);
+	wc = this_cpu_ptr(b->cpus);
+	number = number_at(ktime_get_mono_fast_ns(), b->window_ns);
 	exceeded = !READ_ONCE(wc->over) && wc->first;
-	if (exceeded && (!w->inexact || !READ_ONCE(wc->whole) || number != wc->number))
-		exceeded = count_here(w->ev, raw_smp_processor_id(), false, &value) &&
-			   is_exceeded(w, wc, number, value);
+	if (exceeded && (!b->inexact || !READ_ONCE(wc->whole) || number != wc->number))
+		exceeded = count_here(b->ev, raw_smp_processor_id(), false, &value) &&
+			   is_exceeded(b, wc, number, value);
 	/* Another overflow may interrupt this one. */
 	exceeded = exceeded && !xchg(&wc->over, true);
 	if (exceeded) {
-		exceed(w, wc);
-		put_off(w, raw_smp_processor_id());
+		exceed(b, wc);
+		put_off(b, raw_smp_processor_id());
 	}
 	local_irq_restore(flags);
 	return exceeded;
 }
 
 /**
- * tally_windows_begun - note that perf's event was on while tally's was off
- * @w: the budget; NULL is ignored
+ * tally_budget_begun - note that perf's event was on while tally's was off
+ * @b: the budget; NULL is ignored
  *
  * perf's event is then somewhere in its period, which did not begin with the window.
  *
  * Context: Process context.
  */
-void tally_windows_begun(struct tally_windows *w)
+void tally_budget_begun(struct tally_budget *b)
 {
 	int cpu;
 
-	if (!w)
+	if (!b)
 		return;
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu_ptr(w->cpus, cpu)->whole, false);
+		WRITE_ONCE(per_cpu_ptr(b->cpus, cpu)->whole, false);
 }
 
 /*
@@ -459,9 +454,9 @@ void tally_windows_begun(struct tally_windows *w)
  * Returns ENODEV for a CPU that the PMU does not serve, ENODATA if the event counts nothing there
  * because of an error.
  */
-int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
+int tally_budget_used(struct tally_event *ev, int cpu, u64 *used)
 {
-	struct tally_window_cpu *wc = per_cpu_ptr(ev->windows->cpus, cpu);
+	struct tally_budget_cpu *wc = per_cpu_ptr(ev->budget->cpus, cpu);
 	struct tally_count count;
 	u64 base;
 	int err;
@@ -482,19 +477,19 @@ int tally_windows_used(struct tally_event *ev, int cpu, u64 *used)
 
 static bool has_cpu(const struct tally_event *ev, int cpu)
 {
-	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->windows, cpu) &&
+	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->budget, cpu) &&
 	       tally_counter_serves(ev->counter, cpu & ev->slot_mask);
 }
 
 int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats)
 {
-	const struct tally_window_cpu *wc;
+	const struct tally_budget_cpu *wc;
 	u64 exceeded;
 	unsigned int i;
 
-	if (tally_bad_ptr(ev) || tally_bad_ptr(stats) || !ev->windows || !has_cpu(ev, cpu))
+	if (tally_bad_ptr(ev) || tally_bad_ptr(stats) || !ev->budget || !has_cpu(ev, cpu))
 		return -EINVAL;
-	wc = per_cpu_ptr(ev->windows->cpus, cpu);
+	wc = per_cpu_ptr(ev->budget->cpus, cpu);
 	exceeded = READ_ONCE(wc->exceeded);
 	memset(stats, 0, sizeof(*stats));
 	stats->window = READ_ONCE(wc->number);
@@ -508,16 +503,16 @@ EXPORT_SYMBOL_TALLY(tally_event_budget);
 
 int tally_event_budget_used(struct tally_event *ev, u64 *used)
 {
-	const struct tally_window_cpu *wc;
+	const struct tally_budget_cpu *wc;
 	unsigned long flags;
 	u64 value;
 	int err = -EAGAIN;
 
-	if (tally_bad_ptr(ev) || tally_bad_ptr(used) || !ev->windows)
+	if (tally_bad_ptr(ev) || tally_bad_ptr(used) || !ev->budget)
 		return -EINVAL;
 	local_irq_save(flags);
-	wc = this_cpu_ptr(ev->windows->cpus);
-	if (!counts_on(ev->windows, raw_smp_processor_id()))
+	wc = this_cpu_ptr(ev->budget->cpus);
+	if (!counts_on(ev->budget, raw_smp_processor_id()))
 		err = -EINVAL;
 	else if (read_here(ev, raw_smp_processor_id(), &value))
 		err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_WINDOWS_H
-#define TALLY_WINDOWS_H
+#ifndef TALLY_BUDGET_H
+#define TALLY_BUDGET_H
 
 #include <linux/irq_work.h>
 #include <linux/list.h>
@@ -13,7 +13,7 @@ struct tally_event;
 struct window_length;
 
 /**
- * struct tally_window_cpu - windows of an event on one CPU
+ * struct tally_budget_cpu - windows of an event on one CPU
  * @number: number of the window that goes on; written by the timer
  * @first: number of the first window
  * @base: what the event had counted on the CPU when the window began; written by the timer
@@ -27,7 +27,7 @@ struct window_length;
  * All but @whole are written on the CPU of the windows only, with interrupts disabled. The callback
  * may come in NMI: while the timer writes the other members, @over keeps it away.
  */
-struct tally_window_cpu {
+struct tally_budget_cpu {
 	u64 number;
 	u64 first;
 	u64 base;
@@ -38,10 +38,10 @@ struct tally_window_cpu {
 };
 
 /**
- * struct tally_windows - the budget of an event
+ * struct tally_budget - the budget of an event
  * @ev: the event
- * @most: counts that are allowed in one window on each CPU
- * @ns: length of a window, in nanoseconds
+ * @max: counts that are allowed in one window on each CPU
+ * @window_ns: length of a window, in nanoseconds
  * @inexact: the count may be a little short of the period when perf's event overflows
  * @length: the timers; those of all events with windows of this length. Only they, and who has
  *	their lock, use it: it goes with the last of these budgets, before this.
@@ -50,27 +50,26 @@ struct tally_window_cpu {
  * @exceeded: sum of tally_window_cpu::exceeded, for poll
  * @wake: wakes those who poll
  */
-struct tally_windows {
+struct tally_budget {
 	struct tally_event *ev;
-	u64 most;
-	u64 ns;
+	u64 max;
+	u64 window_ns;
 	bool inexact;
 	struct window_length *length;
 	struct list_head node;
-	struct tally_window_cpu __percpu *cpus;
+	struct tally_budget_cpu __percpu *cpus;
 	atomic64_t exceeded;
 	struct irq_work wake;
 };
 
-extern struct wait_queue_head tally_windows_wait;
+extern struct wait_queue_head tally_budget_wait;
 
-int tally_windows_new(struct tally_event *ev, u64 most, u64 window_ns);
-void tally_windows_end(struct tally_windows *w);
-void tally_windows_free(struct tally_windows *w);
-void tally_windows_repair(void);
-bool tally_windows_exceed(struct tally_windows *w);
-void tally_windows_begun(struct tally_windows *w);
-u64 tally_windows_length(const struct tally_windows *w);
-int tally_windows_used(struct tally_event *ev, int cpu, u64 *used);
+int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns);
+void tally_budget_end(struct tally_budget *b);
+void tally_budget_free(struct tally_budget *b);
+void tally_budget_repair(void);
+bool tally_budget_exceed(struct tally_budget *b);
+void tally_budget_begun(struct tally_budget *b);
+int tally_budget_used(struct tally_event *ev, int cpu, u64 *used);
 
-#endif /* TALLY_WINDOWS_H */
+#endif /* TALLY_BUDGET_H */
