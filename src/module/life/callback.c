@@ -21,7 +21,7 @@
  *    other two ways use nothing that is written after the event was built: they need no
  *    order.
  *
- * busy and the members that it guards are used on one CPU only: compiler barriers order them.
+ * @busy and the members that it guards are used on one CPU only: compiler barriers order them.
  * enqueue() commits a sample before it kicks the work, and tally_kick() orders both before the work
  * runs. check_rate() sets @paused before it calls tally_overflow_kick(), which orders that before
  * the control work, where @paused is read. @resume clears @paused and needs no order: an overflow
