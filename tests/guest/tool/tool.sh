@@ -288,6 +288,10 @@ helpers="$helpers $begun"
 waits_for_reader() { grep -q pipe_write /proc/$begun/stack; }
 ok 'a pipe is full' wait_for 60 waits_for_reader
 kill -TERM $begun
+# Of two signals that are pending, the kernel delivers the lower one first.
+none_is_pending() { grep -q '^ShdPnd:[[:space:]]*0*$' /proc/$begun/status; }
+ok 'the first signal is delivered' wait_for 60 none_is_pending
+ok 'and the command still waits' wait_for 60 waits_for_reader
 kill -HUP $begun
 wait $begun
 is "$?" 129 'the second signal ends what waits for its reader'
