@@ -100,7 +100,7 @@ static noinline void name_after(struct tally_event *ev, u64 number)
 {
 	char what[TALLY_EVENT_LEN];
 
-	tally_event_what(ev, what, sizeof(what));
+	tally_name_format(&ev->attr, ev->given, what, sizeof(what));
 	strreplace(what, '/', ':');
 	if (snprintf(ev->name, sizeof(ev->name), "%s.%s.%llu",
 		     module_name(ev->owner), what, number) >= sizeof(ev->name))
