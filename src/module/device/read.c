@@ -130,7 +130,7 @@ static void put_values(u64 *v, u64 format, const struct group_counts *g)
 static ssize_t copy_group(u64 format, const struct group_counts *g,
 			  char __user *buf, size_t size)
 {
-	unsigned int bytes = tally_read_format_size(format, g->nr);
+	size_t bytes = tally_read_format_size(format, g->nr);
 	u64 few[3 + 3 * FEW], *values = few;
 	ssize_t ret;
 

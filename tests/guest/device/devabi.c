@@ -324,6 +324,14 @@ static void abi_rest(void)
 	expect(syscall(SYS_read, fd, 8, 8), EFAULT, "read(2) to nowhere");
 	expect(read(fd, &value, 7), ENOSPC, "read(2) of 7 bytes");
 	close(fd);
+	usual();
+	attr.read_format = PERF_FORMAT_GROUP;
+	fd = open_it();
+	expect(syscall(SYS_read, fd, 8, 64), EFAULT, "read(2) of a group to nowhere");
+	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "the group is disabled");
+	expect(syscall(SYS_read, fd, 8, 64), EFAULT, "read(2) of a disabled group to nowhere");
+	expect(read(fd, &value, 15), ENOSPC, "read(2) of 15 bytes");
+	close(fd);
 	expect(ioctl(device, PERF_EVENT_IOC_ENABLE, 0), ENOTTY, "the device is no event");
 }
 
