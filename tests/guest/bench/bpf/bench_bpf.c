@@ -199,7 +199,7 @@ static void tally_call(const char *kind)
 	tell(TALLY "create", line);
 	tenths = call();
 	f = fopen(TALLY "bench_bpf/calls", "r");
-	if (!f || fscanf(f, "%llu %llu", &calls, &counted) != 2)
+	if (!f || fscanf(f, "calls %llu counted %llu", &calls, &counted) != 2)
 		die("calls");
 	fclose(f);
 	tell(TALLY "remove", "bench_bpf");
