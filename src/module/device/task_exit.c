@@ -14,7 +14,6 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -24,8 +23,12 @@
 #include "device/task_exit.h"
 #include "record/task_members.h"
 
-/* Guarded by tally_members_lock, as the private members of each waiter. */
+/*
+ * Waiters that are due, and the one that is being asked. Guarded by tally_members_lock, as the
+ * private members of each waiter.
+ */
 static LIST_HEAD(due);
+static struct tally_task_exit *asked;
 
 static void ask(struct work_struct *work);
 static DECLARE_DELAYED_WORK(asking, ask);
@@ -77,6 +80,7 @@ static struct tally_task_exit *next_of(struct list_head *round, unsigned long *s
 		} else if (w) {
 			list_del_init(&w->due);
 		}
+		asked = waits ? NULL : w;
 		raw_spin_unlock(&tally_members_lock);
 	} while (waits);
 	return w;
@@ -91,6 +95,7 @@ static void ask_one(struct tally_task_exit *w, unsigned long *soonest)
 	bool ended = w->ended(w);
 
 	raw_spin_lock(&tally_members_lock);
+	asked = NULL;
 	if (ended) {
 		w->done = true;
 		list_del_init(&w->due);
@@ -200,14 +205,18 @@ bool tally_task_exit_seen(const struct tally_task_exit *w)
  */
 void tally_task_exit_unwatch(struct tally_task_exit *w)
 {
+	bool is_asked;
+
 	if (!w->listener.kinds)
 		return;
 	raw_spin_lock(&tally_members_lock);
 	w->done = true;
 	list_del_init(&w->due);
+	is_asked = asked == w;
 	raw_spin_unlock(&tally_members_lock);
-	/* A round that goes on may be asking the waiter. */
-	flush_work(&asking.work);
+	/* Only then: a work that has not begun may have to wait for its CPU. */
+	if (is_asked)
+		flush_work(&asking.work);
 	tally_task_events_leave(&w->listener);
 }
 
