@@ -125,11 +125,14 @@ static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_
 		thousandths = div_u64_rem(thousandths, 10, &digit);
 		exact = exact && !digit;
 	}
-	if (exact && !(thousandths % 1000))
+	exact = exact && !(thousandths % 1000);
+	if (check_add_overflow(thousandths, 5ULL, &thousandths))
+		return -ERANGE;
+	if (exact)
 		snprintf(buf, size, "%llu", div_u64(thousandths, 1000));
 	else
-		snprintf(buf, size, "%llu.%02llu", div_u64(thousandths + 5, 1000),
-			 div_u64(thousandths + 5, 10) % 100);
+		snprintf(buf, size, "%llu.%02llu", div_u64(thousandths, 1000),
+			 div_u64(thousandths, 10) % 100);
 	return 0;
 }
 
@@ -142,7 +145,7 @@ static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_
  *
  * Context: Any context.
  * Return: 0; EINVAL for a factor that is no such number; ERANGE for a product that is too large:
- * 2^64 of a whole factor, 2^54 of another one.
+ * from 2^64 on for a whole factor, from about 2^54 on for another one.
  */
 int tally_count_decimal(u64 value, const char *scale, char *buf, size_t size)
 {

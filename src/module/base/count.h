@@ -4,7 +4,7 @@
 
 #include <tally/tally.h>
 
-/* Room for the longest product: 20 digits, times 18 digits and an exponent of 99. */
+/* Room for the longest product: 20 digits, or 17 digits, a point and two more. */
 #define TALLY_DECIMAL_LEN 24
 
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b);
