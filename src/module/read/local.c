@@ -32,7 +32,6 @@
 #include <linux/sched/clock.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
-#include "base/cgroup.h"
 #include "base/ptr.h"
 #include "base/pmu.h"
 #include "compat.h"
@@ -42,7 +41,7 @@
 #include "event/overflow.h"
 
 /*
- * Whether the event's context is locked, by the code that this read interrupted or, for
+ * Returns whether the event's context is locked, by the code that this read interrupted or, for
  * a moment, by another CPU. In a kernel without SMP, locks have no state to look at; but
  * there only an NMI can interrupt the holder of the lock.
  */
@@ -53,7 +52,7 @@ static bool is_locked(const struct perf_event *event)
 }
 
 /*
- * Whether this read may have interrupted perf, or another read, that works on the count.
+ * Returns whether this read may have interrupted perf, or another read, that works on the count.
  * This is asked only if interrupts were disabled before: perf and reads disable them.
  *
  * perf reads events and moves them with their context locked, or with the PMU disabled.
@@ -75,7 +74,7 @@ static bool is_in_its_handler(const struct tally_overflow *of)
 }
 
 /*
- * Whether the event cannot be read in NMI, because the driver does more than read a
+ * Returns whether the event cannot be read in NMI, because the driver does more than read a
  * hardware counter. For a PMU that serves several CPUs the driver takes a lock, which
  * the interrupted code may hold. For a precise event it empties the buffer, which the
  * PMU's interrupt may be doing at this moment.
@@ -259,21 +258,6 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 	return 0;
 }
 
-static enum tally_state state_at_rest(const struct tally_counter *c,
-				      const struct perf_event *event)
-{
-	int state = event ? READ_ONCE(event->state) : PERF_EVENT_STATE_DEAD;
-
-	if (tally_cgroup_is_removed(c->target.css))
-		return TALLY_STATE_EXITED;
-	if (!event)
-		return TALLY_STATE_OFFLINE;
-	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
-		return TALLY_STATE_EXITED;
-	return state == PERF_EVENT_STATE_ERROR ? TALLY_STATE_ERROR :
-						 TALLY_STATE_INACTIVE;
-}
-
 /*
  * Nanoseconds that the slot's first event was enabled since perf last updated its times; none
  * while no task of the event's cgroup runs there. An event that is multiplexed stays enabled
@@ -315,22 +299,13 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 		     struct tally_totals *t, enum tally_state *state)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	const struct tally_view *view = &ev->views[slot];
 	struct tally_totals bank;
 	struct perf_event *event;
-	unsigned int seq, i;
-	bool begun;
+	unsigned int i;
 	int oncpu;
 
-	do {
-		seq = raw_read_seqcount_latch(&view->latch); /* I */
-		begun = view->begun[seq & 1];
-		*t = view->offset[seq & 1];
-		if (whole)
-			t->value += view->zeroed[seq & 1];
-	} while (read_seqcount_latch_retry(&view->latch, seq));
 	*state = TALLY_STATE_OFF;
-	if (!begun)
+	if (!tally_view_offset(&ev->views[slot], whole, t))
 		return 0;
 	/* The bank is written while there is no event: this is the one that belongs to @event. */
 	do {
@@ -340,10 +315,11 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 		bank = data_race(s->bank); /* K */
 		smp_rmb(); /* K */
 	} while (READ_ONCE(s->event) != event);
-	t->value += bank.value;
-	t->enabled += bank.enabled;
-	t->running += bank.running;
-	*state = state_at_rest(ev->counter, event);
+	tally_totals_add(t, &bank);
+	*state = tally_counter_state(ev->counter, slot);
+	/* perf sets the state a moment after it took the event off the PMU. */
+	if (*state == TALLY_STATE_ACTIVE)
+		*state = TALLY_STATE_INACTIVE;
 	if (event)
 		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
 	for (i = 0; event; event = tally_slot_nth(s, ++i)) {

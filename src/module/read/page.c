@@ -103,35 +103,35 @@ static void refresh(struct tally_mapping *m)
 	mutex_unlock(&tally_publishers_lock);
 }
 
-/* How often a slot at rest is published until no set begins or ends its window meanwhile. */
-#define TRIES	10
-
-/* Publishes the last counts of CPUs that are offline. Those of a task are on none. */
-static void publish_offline(struct tally_publisher *p)
+/*
+ * Publishes the last counts of CPUs that are offline. Those of a task are on none. Returns
+ * whether all were read: they are not while a set begins or ends its window, nor if the driver of
+ * a PMU that serves several CPUs has moved the event to another one.
+ */
+static bool publish_offline(struct tally_publisher *p)
 {
-	unsigned int slot, tries;
-	bool done;
+	unsigned int slot;
+	bool all = true;
 	int cpu;
 
 	if (p->members[0]->counter->target.task)
-		return;
+		return true;
 	for (slot = 0; slot < p->nr_slots; slot++) {
 		cpu = p->nr_slots > 1 ? slot : tally_publisher_cpu(p);
-		done = !p->pages[slot];
-		for (tries = TRIES; !done && tries && !cpu_online(cpu); tries--) {
-			local_irq_disable();
-			done = tally_publish_at_rest(p, slot);
-			local_irq_enable();
-			if (!done)
-				usleep_range(500, 1000);
-		}
+		if (!p->pages[slot] || cpu_online(cpu))
+			continue;
+		local_irq_disable();
+		all &= tally_publish_at_rest(p, slot);
+		local_irq_enable();
 	}
+	return all;
 }
 
 /* Publishes again after CPUs came or went, in mapped pages and elsewhere. May sleep. */
 void tally_pages_repair(void)
 {
 	struct tally_publisher *p;
+	bool all = true;
 
 	mutex_lock(&tally_publishers_lock);
 	list_for_each_entry(p, &tally_publishers, node) {
@@ -139,10 +139,19 @@ void tally_pages_repair(void)
 		if (p->mapping) {
 			publish_now(p);
 		} else {
-			publish_offline(p);
+			all &= publish_offline(p);
 			tally_publish_counting(p);
 		}
 	}
+	mutex_unlock(&tally_publishers_lock);
+	if (all)
+		return;
+	/* Once more, when a set that began or ended its window has done so. */
+	msleep(20);
+	mutex_lock(&tally_publishers_lock);
+	list_for_each_entry(p, &tally_publishers, node)
+		if (!p->mapping)
+			publish_offline(p);
 	mutex_unlock(&tally_publishers_lock);
 }
 
@@ -309,7 +318,7 @@ void tally_mapping_refresh(struct tally_mapping *m)
 	mutex_unlock(&m->lock);
 }
 
-/* Writes the last count to the page, and publishes no more. */
+/* Writes the last count to the page: @count, or if that is NULL, one that is read now. */
 static void publish_last(struct tally_mapping *m, const struct tally_count *count)
 {
 	struct tally_publisher *p = m->publisher;
@@ -322,7 +331,7 @@ static void publish_last(struct tally_mapping *m, const struct tally_count *coun
 		sum->totals[0].enabled = count->enabled_ns;
 		sum->totals[0].running = count->running_ns;
 	} else {
-		/* No copy is too new. The event is counting nowhere. */
+		/* With an interval of 0, each copy is old enough to be replaced. */
 		p->interval = 0;
 		publish_now(p);
 	}
@@ -412,7 +421,7 @@ void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 
 	mutex_unlock(&m->lock);
 }
 
-/* Makes the published value 0 that the program sees. Publishes nothing. */
+/* Sets the value that the program sees to 0, from what was published last. Reads no event. */
 static void zero(struct tally_mapping *m)
 {
 	struct tally_publisher *p = m->publisher;
@@ -429,7 +438,7 @@ static void zero(struct tally_mapping *m)
 	mutex_unlock(&tally_publishers_lock);
 }
 
-/* The value of an unprivileged page begins again at 0, from what is published. */
+/* Sets the value of an unprivileged page to 0. */
 void tally_mapping_reset(struct tally_mapping *m)
 {
 	mutex_lock(&m->lock);
