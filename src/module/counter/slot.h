@@ -22,6 +22,20 @@ struct tally_totals {
 	u64 running;
 };
 
+static inline void tally_totals_add(struct tally_totals *to, const struct tally_totals *t)
+{
+	to->value += t->value;
+	to->enabled += t->enabled;
+	to->running += t->running;
+}
+
+static inline void tally_totals_subtract(struct tally_totals *from, const struct tally_totals *t)
+{
+	from->value -= t->value;
+	from->enabled -= t->enabled;
+	from->running -= t->running;
+}
+
 /**
  * struct tally_slot - part of a counter on one CPU, or for its task
  * @event: perf's event; NULL if there is none. Reads without the lock have interrupts
@@ -187,13 +201,13 @@ static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Whether perf has detached the event of a slot. perf's list_del_event() clears the bit when
- * a CPU goes offline, under locks of perf. If this read misses it, the work that the
- * hotplug callback queues finds it.
+ * Returns whether perf has detached the event of a slot. perf's list_del_event() clears the bit
+ * when a CPU goes offline, under locks of perf. If this read misses it, the work that the hotplug
+ * callback queues finds it.
  *
- * The event of a PMU that serves several CPUs is also detached while its driver moves it
- * from a CPU that goes offline to another one. Only with cpus_read_lock() held, a detached
- * event stays so.
+ * The event of a PMU that serves several CPUs is also detached while its driver moves it from a
+ * CPU that goes offline to another one. Only with cpus_read_lock() held, a detached event stays
+ * so.
  */
 static inline bool tally_slot_detached(const struct perf_event *event)
 {
@@ -201,8 +215,8 @@ static inline bool tally_slot_detached(const struct perf_event *event)
 }
 
 /*
- * Whether the PMU of an event has gone. Since Linux 6.15 perf then detaches the event, and its
- * pointer to the PMU is NULL.
+ * Returns whether the PMU of an event has gone. Since Linux 6.15 perf then detaches the event,
+ * and its pointer to the PMU is NULL.
  */
 static inline bool tally_slot_revoked(const struct perf_event *event)
 {
@@ -213,8 +227,9 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 extern atomic_long_t tally_slot_changes;
 
 /*
- * Whether the slot has no event, no error and no counts: its CPU was never online. Without the
- * lock this may miss a change that is going on, but never the counts of an event that went.
+ * Returns whether the slot has no event, no error and no counts: its CPU was never online.
+ * Without the lock this may miss a change that is going on, but never the counts of an event that
+ * went.
  */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
@@ -223,8 +238,8 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
 }
 
 /*
- * Whether perf can enable and disable the slot's event. It need not while a driver moves the
- * event: perf_pmu_migrate_context() leaves every event enabled that is not in error.
+ * Returns whether perf can enable and disable the slot's event. It need not while a driver moves
+ * the event: perf_pmu_migrate_context() leaves every event enabled that is not in error.
  */
 static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {
@@ -321,7 +336,7 @@ struct tally_slot_stats {
 };
 
 /*
- * Whether the error of an event is the PMU's answer for a CPU that it does not serve. Each
+ * Returns whether the error of an event is the PMU's answer for a CPU that it does not serve. Each
  * driver of a PMU that serves some CPUs has its own.
  */
 static inline bool tally_slot_refused(int err)

@@ -28,11 +28,8 @@ static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 	struct tally_totals offset = view->kept;
 
 	offset.value -= view->zero;
-	if (view->begins) {
-		offset.value -= view->start.value;
-		offset.enabled -= view->start.enabled;
-		offset.running -= view->start.running;
-	}
+	if (view->begins)
+		tally_totals_subtract(&offset, &view->start);
 	raw_write_seqcount_latch(&view->latch);
 	view->offset[0] = offset;
 	view->zeroed[0] = view->zero;
@@ -70,7 +67,7 @@ void tally_event_trace_change(struct tally_event *ev, enum tally_state state)
 	ev->traced_state = state;
 }
 
-/* Tells that a CPU came or went. */
+/* Traces that a CPU came or went. */
 static void trace_slot(struct tally_event *ev, unsigned int slot)
 {
 	enum tally_state state = tally_event_slot_state(ev, slot);
@@ -91,7 +88,7 @@ static void trace_slot(struct tally_event *ev, unsigned int slot)
 
 /*
  * Publishes the views of a slot that has another event, or none, or another bank. The slot has
- * not counted for @gap_ns, which events that are on are told.
+ * not counted for @gap_ns, which is added to the views of events that are on.
  */
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns)
 {
@@ -211,7 +208,7 @@ static void begin_views(struct tally_event *ev)
 
 	for (i = 0; i < c->nr_slots; i++)
 		tally_counter_arm(c, i);
-	/* All that a fresh counter has counted is this event's, for which it was made. */
+	/* All that an unused counter has counted is this event's, for which it was made. */
 	if (!c->unused)
 		tally_counter_read(c);
 	c->unused = false;
@@ -269,9 +266,8 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct
 {
 	struct tally_view *view = &ev->views[slot];
 
-	view->kept.value += t->value - view->start.value;
-	view->kept.enabled += t->enabled - view->start.enabled;
-	view->kept.running += t->running - view->start.running;
+	tally_totals_add(&view->kept, t);
+	tally_totals_subtract(&view->kept, &view->start);
 	view->start = *t;
 }
 
@@ -423,25 +419,18 @@ int tally_event_start(struct tally_event *ev)
 	return err;
 }
 
-/* Enables a member that should be on; @began becomes true if it was off. */
-int tally_event_retry(struct tally_event *ev, bool *began)
+/*
+ * Enables a member of a set that begins alone. It can be read locally at once. @began becomes true
+ * if the member was off; it may be NULL.
+ */
+int tally_event_begin(struct tally_event *ev, bool *began)
 {
 	int err;
 
 	mutex_lock(&ev->counter->lock);
 	end_at_limit(ev);
-	*began |= !ev->on;
-	err = enable(ev);
-	mutex_unlock(&ev->counter->lock);
-	return err;
-}
-
-/* Enables a member of a set that begins alone. It can be read locally at once. */
-int tally_event_begin(struct tally_event *ev)
-{
-	int err;
-
-	mutex_lock(&ev->counter->lock);
+	if (began)
+		*began |= !ev->on;
 	WRITE_ONCE(ev->closed, false);
 	err = enable(ev);
 	mutex_unlock(&ev->counter->lock);

@@ -74,25 +74,34 @@ struct tally_view {
 extern struct tally_view tally_view_nowhere;
 
 /*
- * Turns the totals @t of a slot into those of the event. With @whole, resets of the event
- * are ignored. Any context.
+ * Copies what turns totals of the slot into those of the event. If the slot does not count for the
+ * event, these are the totals of the event, and the function returns false. With @whole, resets of
+ * the event are ignored. Any context.
  */
-static inline void tally_view_translate(const struct tally_view *view,
-					struct tally_totals *t, bool whole)
+static inline bool tally_view_offset(const struct tally_view *view, bool whole,
+				     struct tally_totals *offset)
 {
-	const struct tally_totals *offset;
-	struct tally_totals sum;
 	unsigned int seq;
+	bool begun;
 
 	do {
 		seq = raw_read_seqcount_latch(&view->latch); /* I */
-		offset = &view->offset[seq & 1];
-		sum.value = t->value + offset->value +
-			    (whole ? view->zeroed[seq & 1] : 0);
-		sum.enabled = t->enabled + offset->enabled;
-		sum.running = t->running + offset->running;
+		begun = view->begun[seq & 1];
+		*offset = view->offset[seq & 1];
+		if (whole)
+			offset->value += view->zeroed[seq & 1];
 	} while (read_seqcount_latch_retry(&view->latch, seq));
-	*t = sum;
+	return begun;
+}
+
+/* Turns the totals @t of a slot that counts for the event into those of the event. Any context. */
+static inline void tally_view_translate(const struct tally_view *view,
+					struct tally_totals *t, bool whole)
+{
+	struct tally_totals offset;
+
+	tally_view_offset(view, whole, &offset);
+	tally_totals_add(t, &offset);
 }
 
 /* Values of tally_event::local: where the event can be read without the lock. */
@@ -193,7 +202,7 @@ struct tally_event {
 
 void tally_event_trace_change(struct tally_event *ev, enum tally_state state);
 
-/* Tells the state of an event as a whole, if that has changed. tally_counter::lock is held. */
+/* Traces the state of the whole event, if it has changed. tally_counter::lock is held. */
 static inline void tally_event_trace_state(struct tally_event *ev, enum tally_state state)
 {
 	if (unlikely(ev->traced_state != state))
@@ -218,8 +227,7 @@ void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct
 void tally_event_rebase_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
 void tally_event_settle(struct tally_event *ev);
 int tally_event_start(struct tally_event *ev);
-int tally_event_begin(struct tally_event *ev);
-int tally_event_retry(struct tally_event *ev, bool *began);
+int tally_event_begin(struct tally_event *ev, bool *began);
 u64 tally_event_zero(const struct tally_event *ev);
 void tally_event_close(struct tally_event *ev);
 void tally_event_open(struct tally_event *ev);

@@ -287,27 +287,37 @@ static int try_enable(struct tally_event *ev, struct tally_builder *b)
 }
 
 /*
- * Tries an event that is to stay disabled. Only the counter is switched on: the event has
- * no count of the trial, and no handler is called.
+ * Begins to try an event that is to stay disabled. Only the counter is switched on: the event has
+ * no count of the trial, and no handler is called. Returns 0, or ESRCH if the task has exited.
+ * tally_trial_end() must follow.
  */
-static int try_only(struct tally_event *ev, struct tally_builder *b)
+int tally_trial_begin(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
-	int err = 0;
+	bool exited;
 
 	mutex_lock(&c->lock);
 	tally_counter_on(c);
-	if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
-		err = -ESRCH;
-	else if (!tally_counter_counts(c))
-		err = -EBUSY;
+	exited = tally_counter_state(c, 0) == TALLY_STATE_EXITED;
 	mutex_unlock(&c->lock);
-	if (err == -EBUSY)
-		err = tally_build_busy(b, ev);
-	mutex_lock(&c->lock);
-	tally_counter_off(c);
-	mutex_unlock(&c->lock);
+	return exited ? -ESRCH : 0;
+}
+
+void tally_trial_end(struct tally_event *ev)
+{
+	mutex_lock(&ev->counter->lock);
+	tally_counter_off(ev->counter);
+	mutex_unlock(&ev->counter->lock);
 	tally_budget_begun(ev->budget);
+}
+
+static int try_only(struct tally_event *ev, struct tally_builder *b)
+{
+	int err = tally_trial_begin(ev);
+
+	if (!err && !tally_event_counts(ev))
+		err = tally_build_busy(b, ev);
+	tally_trial_end(ev);
 	return err;
 }
 

@@ -41,6 +41,10 @@ void tally_event_destroy(struct tally_event *ev);
 void tally_events_destroy(struct list_head *doomed);
 void tally_events_release_owned(struct module *owner);
 
+/* build.c */
+int tally_trial_begin(struct tally_event *ev);
+void tally_trial_end(struct tally_event *ev);
+
 /* holder.c */
 int tally_build_busy(struct tally_builder *b, struct tally_event *ev);
 

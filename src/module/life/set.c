@@ -151,7 +151,6 @@ static int all_counted(struct tally_set *set, struct tally_builder *builders)
  */
 static int try_only(struct tally_set *set, struct tally_builder *builders)
 {
-	struct tally_counter *c;
 	unsigned int i;
 	int err = 0;
 
@@ -163,22 +162,11 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 		builders[i].err = 0;
 		return err;
 	}
-	for (i = 0; i < set->nr; i++) {
-		c = set->members[i]->counter;
-		mutex_lock(&c->lock);
-		tally_counter_on(c);
-		if (tally_counter_state(c, 0) == TALLY_STATE_EXITED)
-			err = -ESRCH;
-		mutex_unlock(&c->lock);
-	}
+	for (i = 0; i < set->nr; i++)
+		err = tally_trial_begin(set->members[i]) ?: err;
 	err = err ?: all_counted(set, builders);
-	for (i = 0; i < set->nr; i++) {
-		c = set->members[i]->counter;
-		mutex_lock(&c->lock);
-		tally_counter_off(c);
-		mutex_unlock(&c->lock);
-		tally_budget_begun(set->members[i]->budget);
-	}
+	for (i = 0; i < set->nr; i++)
+		tally_trial_end(set->members[i]);
 	return err;
 }
 

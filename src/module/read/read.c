@@ -31,9 +31,8 @@ static void view_read(struct tally_event *ev, unsigned int slot, struct tally_to
 	t->value -= view->zero;
 	if (!ev->on || !view->begins)
 		return;
-	t->value += now->value - view->start.value;
-	t->enabled += now->enabled - view->start.enabled;
-	t->running += now->running - view->start.running;
+	tally_totals_add(t, now);
+	tally_totals_subtract(t, &view->start);
 }
 
 /* Traces a count that is handed out. @cpu is -1 for the sum of all. */

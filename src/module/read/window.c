@@ -26,7 +26,7 @@
 
 /* ---- what the rows have ---- */
 
-/* Whether the member was throttled in a row. */
+/* Returns whether the member was throttled in a row. */
 static bool was_throttled(const struct tally_set *set, unsigned int i)
 {
 	unsigned int slot;
@@ -120,7 +120,7 @@ static int begin_alone(struct tally_set *set, unsigned int i)
 	int err;
 
 	set->throttled[i] = ev->overflow ? tally_event_throttled(ev) : 0;
-	err = tally_event_begin(ev);
+	err = tally_event_begin(ev, NULL);
 	set->staggered |= set->nr > 1;
 	set->begun = true;
 	set->on |= BIT_ULL(i);
@@ -146,7 +146,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 	lockdep_assert_held(&set->lock);
 	if (is_power_of_2(members) && !(members & set->on)) {
 		i = __ffs64(members);
-		/* A row has whether a member is throttled that others may be read with. */
+		/* Of others, rows are needed, which also have whether they are throttled. */
 		if (set->nr == 1 || !set->members[i]->overflow)
 			return begin_alone(set, i);
 	}
@@ -154,7 +154,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		i = tally_set_next(&left);
 		/* A member that has ended by itself begins alone. */
 		err = set->on & BIT_ULL(i) ?
-		      tally_event_retry(set->members[i], &set->staggered) :
+		      tally_event_begin(set->members[i], &set->staggered) :
 		      tally_event_start(set->members[i]);
 		first = first ?: err;
 	}
@@ -178,7 +178,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		if (ev->on)
 			tally_event_open(ev);
 		mutex_unlock(&ev->counter->lock);
-		/* perf's event was on before. */
+		/* perf's event was on before the window: its period did not begin with that. */
 		tally_budget_begun(ev->budget);
 		/* The member does not count at the beginning of the window. */
 		if (was_throttled(set, i))
@@ -369,7 +369,7 @@ static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
 }
 
 /*
- * Whether the member has counted at all. A clock may stand still for a while: a member
+ * Returns whether the member has counted at all. A clock may stand still for a while: a member
  * with a count of 0 has counted if it was counting in a row.
  */
 static bool has_counted(const struct tally_set *set, unsigned int first,

@@ -104,23 +104,14 @@ static void totals_of(const struct perf_event *event, struct tally_totals *t)
 		t->running += since;
 }
 
-/* Turns the totals of a slot into those of an event; 0 if that has not begun there. */
+/* Turns the totals of a slot into those of an event, for which it may not count. */
 static void translate(const struct tally_view *view, struct tally_totals *t)
 {
 	struct tally_totals offset;
-	unsigned int seq;
-	bool begun;
 
-	do {
-		seq = raw_read_seqcount_latch(&view->latch); /* I */
-		begun = view->begun[seq & 1];
-		offset = view->offset[seq & 1];
-	} while (read_seqcount_latch_retry(&view->latch, seq));
-	if (!begun)
+	if (!tally_view_offset(view, false, &offset))
 		memset(t, 0, sizeof(*t));
-	t->value += offset.value;
-	t->enabled += offset.enabled;
-	t->running += offset.running;
+	tally_totals_add(t, &offset);
 }
 
 /* The totals of the event that overflows, on this CPU. */
@@ -134,9 +125,7 @@ static void totals_here(const struct tally_output *out, const struct perf_event 
 	totals_of(event, t);
 	if (unlikely(s->others))
 		tally_slot_add_others(s, event, t);
-	t->value += s->bank.value;
-	t->enabled += s->bank.enabled;
-	t->running += s->bank.running;
+	tally_totals_add(t, &s->bank);
 	translate(&ev->views[slot], t);
 }
 
