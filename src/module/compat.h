@@ -56,7 +56,7 @@
 #endif
 
 /*
- * Whether the events of two PMUs are in the same context of a CPU or a task. Where there
+ * Returns whether the events of two PMUs are in the same context of a CPU or a task. Where there
  * is more than one context, PMUs with the same task_ctx_nr share one, as all software PMUs
  * do.
  */
@@ -147,7 +147,7 @@ static inline u64 tally_ctx_time(const struct perf_event *event)
 #endif
 }
 
-/* Whether perf_event_open() knows a level that only CAP_SYS_ADMIN passes. */
+/* Returns whether perf_event_open() knows a level that only CAP_SYS_ADMIN passes. */
 #if defined(TALLY_HAVE_PARANOID_ANY) || defined(CONFIG_SECURITY_PERF_EVENTS_RESTRICT)
 #define TALLY_PARANOID_ANY	1
 #else
@@ -176,7 +176,7 @@ static inline atomic_long_t *tally_user_mlock(struct user_struct *user)
 #endif
 }
 
-/* Whether the kernel knows perf_event_attr::aux_action. */
+/* Returns whether the kernel knows perf_event_attr::aux_action. */
 static inline bool tally_attr_has_aux_action(void)
 {
 #ifdef TALLY_HAVE_ATTR_AUX_ACTION
@@ -294,7 +294,7 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * Whether no page table is freed while a CPU that uses it has interrupts off.
+ * Returns whether no page table is freed while a CPU that uses it has interrupts off.
  * HAVE_FAST_GUP is the name before 6.10.
  */
 #if defined(CONFIG_HAVE_GUP_FAST) || defined(CONFIG_HAVE_FAST_GUP)
@@ -323,7 +323,7 @@ static inline void tally_zap_vma(struct vm_area_struct *vma, unsigned long addr,
 #define tally_unbound_wq	system_unbound_wq
 #endif
 
-/* Whether a sample of perf has a call chain of the task's user space. */
+/* Returns whether a sample of perf has a call chain of the task's user space. */
 static inline bool tally_chain_has_user(struct task_struct *task)
 {
 #ifdef TALLY_HAVE_IS_USER_TASK
@@ -333,7 +333,7 @@ static inline bool tally_chain_has_user(struct task_struct *task)
 #endif
 }
 
-/* Whether a sample of perf has registers of the task's user space. */
+/* Returns whether a sample of perf has registers of the task's user space. */
 static inline bool tally_regs_has_user(struct task_struct *task)
 {
 #ifdef TALLY_HAVE_IS_USER_TASK
@@ -367,7 +367,7 @@ static inline bool tally_is_endbr(u32 instruction)
 }
 
 /*
- * Whether a uprobe at the beginning of a function is being handled: the probed
+ * Returns whether a uprobe at the beginning of a function is being handled: the probed
  * instruction shows it.
  */
 static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
@@ -420,7 +420,7 @@ static inline struct trace_event_call *tally_trace_event(const struct perf_event
 #endif
 }
 
-/* A task that sleeps may stay on the runqueue where there is task_is_runnable(). */
+/* Since kernels have task_is_runnable(), a task that sleeps may stay on the runqueue. */
 static inline bool tally_task_runnable(struct task_struct *task)
 {
 #ifdef TALLY_HAVE_TASK_IS_RUNNABLE
@@ -430,7 +430,7 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
-/* Whether perf has, or has had, events on the task, and has not taken them from it. */
+/* Returns whether perf has, or has had, events on the task, and has not taken them from it. */
 static inline bool tally_task_has_perf(const struct task_struct *task)
 {
 #ifdef TALLY_HAVE_ONE_CONTEXT

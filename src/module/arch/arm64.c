@@ -82,7 +82,7 @@ struct record {
 	u64 lr;
 };
 
-/* Frame records lie further up the stack from one to the next; else the chain ends. */
+/* Each frame record lies above the one before. The chain ends at one that does not. */
 static void walk64(struct tally_chain *chain, const struct pt_regs *regs)
 {
 	u64 fp = regs->regs[29];

@@ -5,7 +5,7 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
-/* Other kernels have no PMU for PERF_TYPE_BREAKPOINT. */
+/* Kernels without CONFIG_HAVE_HW_BREAKPOINT have no PMU for PERF_TYPE_BREAKPOINT. */
 static inline bool tally_breakpoint_exists(void)
 {
 	return IS_ENABLED(CONFIG_HAVE_HW_BREAKPOINT);

@@ -37,7 +37,7 @@
  * other events they do not lie behind the registers that the interrupt saved.
  *
  * Context: Any context.
- * Return: 0; EINVAL for no register, and for one that does not exist.
+ * Return: 0; EINVAL if @mask is 0 or has a register that does not exist.
  */
 int tally_regs_validate(u64 mask)
 {
@@ -95,8 +95,8 @@ u64 *tally_regs_put(u64 *to, struct pt_regs *regs, u64 mask)
 	return to;
 }
 
-/* Bytes from the stack pointer to the end of user space. */
-static u64 above(const struct pt_regs *user)
+/* Returns the bytes from the stack pointer to the end of user space. */
+static u64 stack_bytes(const struct pt_regs *user)
 {
 	unsigned long sp = user_stack_pointer((struct pt_regs *)user);
 
@@ -123,8 +123,9 @@ u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user)
 
 	if (!user || !current->mm)
 		return 0;
-	size = min_t(u64, asked, min_t(u64, above(user), USHRT_MAX));
+	size = min_t(u64, asked, min_t(u64, stack_bytes(user), USHRT_MAX));
 	so_far += 2 * sizeof(u64);
+	/* The record would have 64 KiB or more. */
 	if ((u16)(so_far + size) < so_far)
 		size = round_up((u16)(USHRT_MAX - so_far - sizeof(u64)),
 				sizeof(u64));

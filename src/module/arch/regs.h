@@ -26,7 +26,7 @@ u64 *tally_regs_put(u64 *to, struct pt_regs *regs, u64 mask);
 u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user);
 u16 tally_stack_copy(void *to, struct pt_regs *user, u16 size);
 
-/* Whether a precise event says that the ip is exact: x86 alone has a flag for it. */
+/* Returns whether a precise event says that the ip is exact: x86 alone has a flag for it. */
 static inline bool tally_regs_are_exact(const struct pt_regs *regs)
 {
 #ifdef PERF_EFLAGS_EXACT
@@ -40,7 +40,7 @@ static inline bool tally_regs_are_exact(const struct pt_regs *regs)
 u64 tally_regs_abi(void);
 u64 tally_regs_reserved(void);
 
-/* Whether the architecture has a file of its own, which finds stacks and registers. */
+/* Returns whether the architecture has a file of its own, which finds stacks and registers. */
 static inline bool tally_regs_exist(void)
 {
 	return tally_regs_reserved() != U64_MAX;

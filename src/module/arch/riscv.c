@@ -104,7 +104,7 @@ void __init tally_chain_init(void)
 
 /* ---- call chains ---- */
 
-/* Whether a frame that ends at @fp may lie on the stack of @sp, at or above @sp. */
+/* Returns whether a frame that ends at @fp may lie on the stack of @sp, at or above @sp. */
 static bool is_frame(unsigned long fp, unsigned long sp)
 {
 	return fp >= sp + sizeof(struct stackframe) && fp <= ALIGN(sp, THREAD_SIZE) &&
@@ -160,7 +160,7 @@ static bool user_frame(struct tally_chain *chain, unsigned long *fp, unsigned lo
 	return ra && tally_chain_store(chain, ra);
 }
 
-/* As in perf, the innermost function's return address is the one in its register. */
+/* As in perf, the innermost function's return address comes from ra, not from its frame. */
 void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 {
 	unsigned int first = chain->nr;

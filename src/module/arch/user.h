@@ -43,7 +43,7 @@ static inline bool tally_user_read(void *to, const void __user *from, size_t siz
 
 #ifdef CONFIG_UPROBES
 /*
- * Whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
+ * Returns whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
  * of its own, at the very top unless another mapping was there first, and begins with a
  * breakpoint.
  */

@@ -33,7 +33,7 @@ void __init tally_chain_init(void)
 }
 
 /*
- * Whether an interrupt saved the registers. Those of a software event or a tracepoint are
+ * Returns whether an interrupt saved the registers. Those of a software event or a tracepoint are
  * filled in by perf: they have no flags, and the unwinder begins at their stack pointer.
  */
 static bool from_hardware(const struct pt_regs *regs)
@@ -60,7 +60,9 @@ void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs)
 	}
 }
 
-/* Fails when the page tables that are loaded are not those of the task. */
+/*
+ * Reads without a fault. Returns false if that fails, or if the loaded page tables are another's.
+ */
 static bool read_user(void *to, unsigned long from, size_t size)
 {
 	return !copy_from_user_nmi(to, (const void __user *)from, size);
@@ -246,7 +248,7 @@ u64 tally_regs_reserved(void)
 	return NOT_SAVED | NO_REGISTER;
 }
 
-/* tally_regs_validate() has refused all registers without an offset. */
+/* tally_regs_validate() has refused all registers that have no offset and are not XMM. */
 u64 tally_regs_value(struct pt_regs *regs, unsigned int idx)
 {
 	const struct x86_perf_regs *extended;

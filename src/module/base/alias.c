@@ -74,7 +74,10 @@ static int is_event(struct device *dev, struct attribute *attr, void *data)
 	       config[3] == tally_attr_config3(search->attr);
 }
 
-/* Whether the text of an event has the name of one. Other terms may have changed its bits. */
+/*
+ * Returns whether the text of an event has the name of one. Other terms may have changed its
+ * bits.
+ */
 static bool is_named(struct search *search, const char *given)
 {
 	const char *terms = strchr(given, '/');

@@ -225,7 +225,10 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
 		stop_kretprobe(probe);
 }
 
-/* Whether the module with the function is not loaded. An fprobe is of no module's function. */
+/*
+ * Returns whether the module with the function is not loaded. Functions of modules are probed by
+ * kretprobes alone.
+ */
 bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 {
 	return !probe->by_fprobe && (is_lost(probe) || kretprobe_is_gone(probe));

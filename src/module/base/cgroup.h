@@ -24,7 +24,7 @@ char *tally_cgroup_path(struct cgroup_subsys_state *css);
 u64 tally_cgroup_id(const struct cgroup_subsys_state *css);
 bool tally_cgroup_unescape(char *path);
 
-/* Whether the cgroup, if any, is removed: it has no task any more. Any context. */
+/* Returns whether the cgroup, if any, is removed: it has no task any more. Any context. */
 static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css)
 {
 #ifdef CONFIG_CGROUP_PERF

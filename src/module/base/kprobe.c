@@ -354,9 +354,9 @@ unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns how many calls the probe at the return missed, as too many went on at a time. Probes of
- * tally's at one function have the same room and the same hits, and miss the same calls from the
- * time on when both were there.
+ * Returns how many calls the probe at the return missed because all its instances were in use. All
+ * of tally's probes at the return of one function miss the same calls while they exist, so the
+ * largest number is that of the oldest one.
  */
 static unsigned int missed_returns(const struct tally_kprobe *kp)
 {
@@ -398,19 +398,19 @@ u64 tally_kprobe_missed(struct tally_kprobe *kp)
 	return READ_ONCE(kp->reported);
 }
 
-/* Whether the module with the function is not loaded. Any context. */
+/* Returns whether the module with the function is not loaded. Any context. */
 bool tally_kprobe_is_gone(const struct tally_kprobe *kp)
 {
 	return READ_ONCE(kp->lost) || READ_ONCE(kp->watch.kp.flags) & KPROBE_FLAG_GONE;
 }
 
-/* Whether the kernel probes the function again when its module is loaded again. */
+/* Returns whether the kernel probes the function again when its module is loaded again. */
 bool tally_kprobe_may_return(const struct tally_kprobe *kp)
 {
 	return kp->symbol;
 }
 
-/* Whether the function is where it was when the trace event was made. */
+/* Returns whether the function is where it was when the trace event was made. */
 bool tally_kprobe_stays(const struct tally_kprobe *kp)
 {
 	return !tally_kprobe_is_gone(kp) && (unsigned long)kp->watch.kp.addr == kp->addr;

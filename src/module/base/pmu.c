@@ -83,7 +83,7 @@ void tally_read_task_clock(struct perf_event *event)
 	local64_add(now - before, &event->count);
 }
 
-/* Whether the counts of the PMU's events are always up to date. */
+/* Returns whether the counts of the PMU's events are always up to date. */
 bool tally_pmu_is_still(const struct pmu *pmu)
 {
 	return pmu->read == read_nothing;
@@ -314,7 +314,7 @@ int tally_tracepoint_id(const char *system, const char *event)
 #endif
 }
 
-/* Whether a tracepoint was made of a uprobe. Process context, may sleep. */
+/* Returns whether a tracepoint was made of a uprobe. Process context, may sleep. */
 bool tally_tracepoint_is_uprobe(const char *system, const char *event)
 {
 	bool is_uprobe = false;
@@ -446,7 +446,7 @@ char *tally_module_symbol(u64 addr, u64 *offset)
 	return NULL;
 }
 
-/* Whether a symbol is written as one of the module. */
+/* Returns whether a symbol is written as one of the module. */
 bool tally_symbol_is_in(const char *symbol, const struct module *mod)
 {
 	size_t len = strlen(mod->name);

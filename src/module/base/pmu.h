@@ -35,13 +35,16 @@ void tally_symbol_suggest(const char *symbol, char *text, size_t size);
 char *tally_module_symbol(u64 addr, u64 *offset);
 bool tally_symbol_is_in(const char *symbol, const struct module *mod);
 
-/* Whether perf has throttled the event until the next tick: its MAX_INTERRUPTS. */
+/*
+ * Returns whether perf has throttled the event until the next tick: the number of its interrupts is
+ * then MAX_INTERRUPTS, which perf keeps to itself.
+ */
 static inline bool tally_pmu_throttled(const struct perf_event *event)
 {
 	return data_race(event->hw.interrupts) == ~0ULL; /* perf may write it now */
 }
 
-/* Whether the event is a clock: perf counts and samples clocks in nanoseconds only. */
+/* Returns whether the event is a clock: perf counts and samples clocks in nanoseconds only. */
 static inline bool tally_attr_is_clock(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE &&

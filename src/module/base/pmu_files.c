@@ -125,7 +125,7 @@ static int is_there(struct device *dev, struct attribute *attr, void *data)
 	return 1;
 }
 
-/* Whether a PMU names such an event. Files with a dot in their names belong to events. */
+/* Returns whether a PMU names such an event. Files with a dot in their names belong to events. */
 bool tally_pmu_has_event(struct device *dev, const char *name)
 {
 	const struct walk walk = { "events", name, is_there };

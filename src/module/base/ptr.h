@@ -6,7 +6,7 @@
 #include <linux/err.h>
 
 /*
- * Whether an argument of an exported function is no pointer: NULL, or the error that
+ * Returns whether an argument of an exported function is no pointer: NULL, or the error that
  * another function returned. IS_ERR_OR_NULL() in one comparison.
  */
 static inline bool tally_bad_ptr(const void *ptr)

@@ -20,7 +20,7 @@ struct tally_target {
 	bool one_kind;
 };
 
-/* Whether both count the same tasks on the same CPUs. */
+/* Returns whether both count the same tasks on the same CPUs. */
 static inline bool tally_target_is_same(const struct tally_target *a,
 					const struct tally_target *b)
 {

@@ -147,7 +147,8 @@ static bool is_format(const struct parse *p, const char *key)
 	return p->files->dev && tally_pmu_read(p->files->dev, "format", key, p->files->page);
 }
 
-static int take(const struct parse *p, const char *key, const char *text)
+/* Sets the bits of a term. @text is its value; NULL for a term without one. */
+static int apply_term(const struct parse *p, const char *key, const char *text)
 {
 	unsigned int member, width;
 	u64 bits = U64_MAX, value = 1;
@@ -167,7 +168,7 @@ static int take(const struct parse *p, const char *key, const char *text)
 	return 0;
 }
 
-/* Whether the caller's terms have this one with a value. */
+/* Returns whether the caller's terms have this one with a value. */
 static bool is_given(const char *terms, const char *key)
 {
 	size_t len = strlen(key);
@@ -192,7 +193,7 @@ static int expand(const struct parse *p, const char *event)
 	while (!err && (text = strsep(&rest, ","))) {
 		key = strsep(&text, "=");
 		if (!text || strcmp(text, "?"))
-			err = take(p, key, text);
+			err = apply_term(p, key, text);
 		else if (!is_given(p->text, key))
 			err = bad(p, "%s needs the term '%s=NUMBER'", event, key);
 	}
@@ -211,7 +212,7 @@ static enum kind kind_of(const struct parse *p, const char *key, const char *tex
 	return KIND_TERM;
 }
 
-static int take_event(const struct parse *p, const char *event)
+static int apply_event(const struct parse *p, const char *event)
 {
 	char *name = p->terms->event;
 
@@ -221,7 +222,8 @@ static int take_event(const struct parse *p, const char *event)
 	return expand(p, event);
 }
 
-static int take_kind(const struct parse *p, char *text, enum kind kind)
+/* Applies the terms of one kind. */
+static int apply_kind(const struct parse *p, char *text, enum kind kind)
 {
 	char *term, *key;
 	int err = 0;
@@ -230,7 +232,7 @@ static int take_kind(const struct parse *p, char *text, enum kind kind)
 		key = strsep(&term, "=");
 		if ((!*key && !term) || kind_of(p, key, term) != kind)
 			continue;
-		err = kind == KIND_EVENT ? take_event(p, key) : take(p, key, term);
+		err = kind == KIND_EVENT ? apply_event(p, key) : apply_term(p, key, term);
 	}
 	return err;
 }
@@ -262,7 +264,7 @@ int tally_terms_parse(const struct tally_pmu_files *files, const char *text,
 			bad(&p, "out of memory");
 			return -ENOMEM;
 		}
-		err = take_kind(&p, copy, kind);
+		err = apply_kind(&p, copy, kind);
 		kfree(copy);
 	}
 	return err;

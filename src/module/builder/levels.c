@@ -61,7 +61,7 @@ static enum place place_of(const struct perf_event_attr *attr, const char *syste
 	       PLACE_KERNEL : PLACE_UNKNOWN;
 }
 
-/* Whether the event is of x86's cores. They exist if their driver has found a PMU. */
+/* Returns whether the event is of x86's cores. They exist if their driver has found a PMU. */
 static bool is_of_x86(const struct perf_event_attr *attr)
 {
 	if (!IS_ENABLED(CONFIG_X86))

@@ -187,7 +187,7 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 /* The letters that tally_name_modify() knows */
 #define MODIFIERS "ukhGHIDePp"
 
-/* Whether a name that is no function's is a module's, and @rest begins with a function. */
+/* Returns whether a name that is no function's is a module's, and @rest begins with a function. */
 static bool is_module(const char *name, const char *rest)
 {
 	u64 addr;

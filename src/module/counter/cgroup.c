@@ -66,7 +66,7 @@ static struct pmu forwarder = {
 	.event_init = forward,
 };
 
-/* A machine on which nobody counts a cgroup does not show the PMU in its sysfs. */
+/* Registers the PMU for the first event of a cgroup. Until then sysfs does not show it. */
 static int register_forwarder(void)
 {
 	int err;

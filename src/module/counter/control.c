@@ -141,7 +141,7 @@ void tally_counter_arm(struct tally_counter *c, unsigned int slot)
 	slot_continue(c, s);
 }
 
-/* Whether perf's event is enabled: neither off nor waiting for exec(). */
+/* Returns whether perf's event is enabled: neither off nor waiting for exec(). */
 static bool slot_is_on(const struct tally_slot *s)
 {
 	return READ_ONCE(s->event->state) >= PERF_EVENT_STATE_INACTIVE;
@@ -325,7 +325,7 @@ const struct perf_event *tally_counter_any(const struct tally_counter *c)
 	return NULL;
 }
 
-/* Whether perf has the events of both, which are on one target, in one context. */
+/* Returns whether perf has the events of both, which are on one target, in one context. */
 bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
 {
 	const struct perf_event *event;
@@ -344,7 +344,7 @@ bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b
 	return same;
 }
 
-/* Whether overflows interrupt any code, as those of clocks and of hardware do. */
+/* Returns whether overflows interrupt any code, as those of clocks and of hardware do. */
 bool tally_counter_interrupts(struct tally_counter *c)
 {
 	const struct tally_slot *s;
@@ -515,7 +515,10 @@ static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 	}
 }
 
-/* Whether all slots are counting now, except those that cannot at the moment. */
+/*
+ * Returns false if a slot that could count now does not. CPUs that are offline, and tasks that are
+ * not running, do not matter.
+ */
 bool tally_counter_counts(const struct tally_counter *c)
 {
 	unsigned int i;
@@ -527,7 +530,7 @@ bool tally_counter_counts(const struct tally_counter *c)
 }
 
 /*
- * Whether the task has exited, and no child of the task is counting any more. Called as
+ * Returns whether the task has exited, and no child of the task is counting any more. Called as
  * tally_counter_state().
  */
 bool tally_counter_ended(const struct tally_counter *c)
@@ -546,7 +549,7 @@ bool tally_counter_ended(const struct tally_counter *c)
 }
 
 /*
- * Whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
+ * Returns whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
  * tally_counter_state().
  */
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)

@@ -32,7 +32,7 @@ static u32 counter_key(const struct perf_event_attr *attr, const struct tally_ta
 }
 
 /*
- * Whether several events may share the counter. Not shared are counters that overflow;
+ * Returns whether several events may share the counter. Not shared are counters that overflow;
  * inherited ones, as their children are not known apart; exclusive ones; pinned ones, as
  * enabling clears their error for all users; those that exec() enables or removes; and
  * breakpoints, as perf asks for more than CAP_PERFMON for them.
@@ -308,7 +308,9 @@ static void counter_end(struct tally_counter *c)
 	atomic_long_dec(&nr_counters);
 }
 
-/* Whether a program keeps perf from the events of the counter, which are those of a task. */
+/*
+ * Returns whether a program keeps perf from the events of the counter, which are those of a task.
+ */
 static bool is_held(const struct tally_counter *c)
 {
 	const struct perf_event *event;

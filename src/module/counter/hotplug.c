@@ -35,9 +35,9 @@ static enum cpuhp_state hotplug_state;
 static struct work_struct *repaired;
 
 /*
- * Whether perf has detached the slot's event for good, and another one can have its place. While no
- * CPU comes or goes, no driver moves an event, so a detached event stays detached. That of a PMU
- * which has gone keeps its slot: another PMU may have the number by now.
+ * Returns whether perf has detached the slot's event for good, and another one can have its
+ * place. While no CPU comes or goes, no driver moves an event, so a detached event stays
+ * detached. That of a PMU which has gone keeps its slot: another PMU may have the number by now.
  */
 static bool is_lost(const struct tally_slot *s)
 {
@@ -118,6 +118,7 @@ static int queue_repair(unsigned int cpu, u64 now)
 	smp_mb__before_atomic();
 	cpumask_set_cpu(cpu, &changed_cpus);
 	kthread_queue_work(repairer, &repair_work);
+	/* Lets the thread run now, if it is of this CPU. */
 	cond_resched();
 	return 0;
 }

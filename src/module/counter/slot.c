@@ -39,7 +39,7 @@ int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
 }
 
-/* Whether each kind of core has such an event of its own. */
+/* Returns whether each kind of core has such an event of its own. */
 static bool is_of_cores(const struct tally_counter *c)
 {
 	const struct perf_event_attr *attr = &c->attr;
@@ -99,7 +99,7 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Whether another slot's event already counts what @event would count, as for a PMU that
+ * Returns whether another slot's event already counts what @event would count, as for a PMU that
  * counts for a whole package.
  */
 static bool served_already(const struct tally_counter *c,
@@ -118,7 +118,7 @@ static bool served_already(const struct tally_counter *c,
 }
 
 /*
- * Whether perf calls a handler for overflows. With a period of 1, Intel's driver records
+ * Returns whether perf calls a handler for overflows. With a period of 1, Intel's driver records
  * branches in a buffer that no handler sees. It refuses a change to such a period, so
  * setting the same period again finds that out.
  */
@@ -132,7 +132,7 @@ static bool can_overflow(struct perf_event *event)
 }
 
 /*
- * Whether only overflows bring the count up to date, as for AMD's IBS, whose read function
+ * Returns whether only overflows bring the count up to date, as for AMD's IBS, whose read function
  * does nothing. Such a PMU cannot count without a period: the driver refuses an event
  * without one, or takes a period out of its config.
  */

@@ -196,7 +196,7 @@ static int missed_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(missed);
 
-/* Whether the PMU says how the event's count is to be shown. */
+/* Returns whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
 {
 	/* The CPU's own PMU can have the number of raw events, which stand for all PMUs. */

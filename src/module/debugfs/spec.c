@@ -137,8 +137,8 @@ static bool is_extended(const struct perf_event_attr *attr)
 }
 
 /*
- * Whether a line can say all that the event was built with. Programs and modules may ask for more:
- * handlers, rings, filters, records, and settings that a line is refused.
+ * Returns whether a line can say all that the event was built with. Programs and modules may ask
+ * for more: handlers, rings, filters, records, and settings that a line is refused.
  */
 static bool has_line(const struct tally_event *ev)
 {

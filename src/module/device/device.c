@@ -118,7 +118,7 @@ struct opening {
 	struct tally_file_how how;
 };
 
-/* Whether the event counts a task, and not all tasks or those of a cgroup. */
+/* Returns whether the event counts a task, and not all tasks or those of a cgroup. */
 static bool is_of_task(const struct tally_open *o)
 {
 	return o->pid != -1 && !(o->perf_flags & PERF_FLAG_PID_CGROUP);

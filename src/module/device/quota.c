@@ -85,9 +85,9 @@ static kuid_t payer(void)
 	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
 }
 
-/* Other users do not learn what a user takes. */
-static int exceeds(const struct tally_quota *q, u64 wanted, const char *limit, u64 most,
-		   struct tally_builder *b)
+/* Keeps the error, and returns it. Only the user who pays learns what he takes. */
+static int refuse(const struct tally_quota *q, u64 wanted, const char *limit, u64 most,
+		  struct tally_builder *b)
 {
 	if (!uid_eq(q->uid, payer()))
 		return tally_bad(b, -EDQUOT, "the user of the leader's file would exceed %s=%llu",
@@ -106,11 +106,11 @@ static int grow(struct tally_quota *q, unsigned int more_files, unsigned int mor
 	lockdep_assert_held(&quotas_lock);
 	b->stage = TALLY_STAGE_LIMIT;
 	if (files && more_files && q->files + more_files > files)
-		return exceeds(q, q->files + more_files, "files_per_user", files, b);
+		return refuse(q, q->files + more_files, "files_per_user", files, b);
 	if (events && more_events && q->events + more_events > events)
-		return exceeds(q, q->events + more_events, "events_per_user", events, b);
+		return refuse(q, q->events + more_events, "events_per_user", events, b);
 	if (!tally_account_charge(&q->account, more_bytes))
-		return exceeds(q, (atomic64_read(&q->account.bytes) + more_bytes) >> 10,
+		return refuse(q, (atomic64_read(&q->account.bytes) + more_bytes) >> 10,
 			       "kbytes_per_user", tally_account_limit() >> 10, b);
 	q->files += more_files;
 	q->events += more_events;

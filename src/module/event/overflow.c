@@ -23,10 +23,10 @@
 #include "event/overflow.h"
 #include "event/registry.h"
 
-/* Every 64th call is timed, and every 64th overflow looks at the rate. */
+/* Every 64th call is timed, and every 64th overflow checks the rate. */
 #define CHECK_EVERY	64
 
-/* The rate is measured over RATE_WINDOW_NS, but a rate below SMALL_RATE over a second. */
+/* The window of the rate is RATE_WINDOW_NS long, or a second for rates below SMALL_RATE. */
 #define RATE_WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SMALL_RATE	1000
 
@@ -36,9 +36,11 @@
 /* Default limit of overflows per second for clocks and hardware; others have none. */
 #define DEFAULT_RATE	10000
 
-/* All states, and the statistics of events that were released. Guarded by the registry's lock. */
+/* The overflow states of all events. The registry's lock guards the list and @retired. */
 static LIST_HEAD(overflows);
+/* Sums of events that were released. */
 static struct tally_overflow_stats retired;
+
 static struct workqueue_struct *bottom_wq;
 
 static void account(struct tally_calls *calls, u64 ns)
@@ -81,7 +83,7 @@ void tally_overflow_kick(struct tally_overflow *of)
 		irq_work_queue(&of->kick);
 }
 
-/* Whether the event has had all overflows of its limit. Any context. */
+/* Returns whether the event has had all overflows of its limit. Any context. */
 bool tally_overflow_at_limit(const struct tally_overflow *of)
 {
 	return READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&

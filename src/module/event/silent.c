@@ -56,7 +56,7 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
 	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
 }
 
-/* Whether an event that has counted so much since an overflow should have overflowed. */
+/* Returns whether an event that has counted so much since an overflow should have overflowed. */
 bool tally_silent_passed(u64 counted, u64 period, bool freq)
 {
 	return counted > SLACK &&
@@ -65,9 +65,9 @@ bool tally_silent_passed(u64 counted, u64 period, bool freq)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_silent_passed);
 
 /*
- * Whether each overflow of the slot is counted. Those in the idle task, those above a limit, and
- * later ones in the window of a budget are not. The children of an inherited event, and the
- * events for each kind of core, have periods of their own.
+ * Returns whether each overflow of the slot is counted. Those in the idle task, those above a
+ * limit, and later ones in the window of a budget are not. The children of an inherited event,
+ * and the events for each kind of core, have periods of their own.
  */
 static bool is_watched(const struct tally_event *ev, const struct tally_slot *s)
 {
@@ -168,7 +168,7 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 
 /**
  * tally_silent_check - find out which slots of an event are silent
- * @ev: the event, which overflows; tally_slot::now of the slots is new
+ * @ev: the event, which has an overflow state; tally_slot::now of the slots is new
  * @first: the first slot
  * @nr: number of slots
  *

@@ -26,7 +26,9 @@
 #include "filter/apply.h"
 #include "filter/filter.h"
 
-/* Whether events of this kind have records that a filter can ask, as for perf. */
+/*
+ * Returns whether events of this kind have records that a filter can test. perf filters the same.
+ */
 bool tally_filter_can(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_TRACEPOINT || tally_attr_is_kprobe(attr);

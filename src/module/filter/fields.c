@@ -32,7 +32,7 @@ struct entry {
 
 #define SIGNED_BIT	1
 
-/* This kernel does not have fields with a kind below 0. */
+/* A field whose kind is below 0 is one that this kernel does not have: the search skips it. */
 static const struct {
 	const char *name;
 	struct tally_field field;

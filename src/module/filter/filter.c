@@ -359,7 +359,7 @@ static int open_level(struct parser *p, bool invert)
 	return 0;
 }
 
-/* The last operand of && ended: @o becomes the whole of the &&. */
+/* Makes @o stand for a whole chain of &&, whose last operand it is. */
 static void end_and(struct parser *p, struct level *l, struct operand *o)
 {
 	o->is[false] = join(p, l->and_false, o->is[false]);

@@ -143,7 +143,7 @@ static const char *class(const char *p, unsigned char c, bool *hit)
 	return p;
 }
 
-/* Whether a character matches the first element of a pattern, which is moved on. */
+/* Returns whether a character matches the first element of a pattern, which is moved on. */
 static bool element(const char **pattern, unsigned char c)
 {
 	const char *p = *pattern, *end;
@@ -234,8 +234,8 @@ static bool array(const struct tally_term *t, const struct record *rec)
 	return str && text(t, str, t->size);
 }
 
-/* A string in the record whose offset and length are in the field. */
-static bool loc(const struct tally_term *t, const struct record *rec)
+/* Matches a string in the record, whose offset and length are in the field. */
+static bool located(const struct tally_term *t, const struct record *rec)
 {
 	const void *item = part(rec, t->offset, sizeof(u32));
 	size_t at, len, left;
@@ -330,7 +330,7 @@ static bool is_true(const struct tally_filter *f, const struct tally_term *t,
 		return array(t, rec);
 	case TALLY_TERM_DATA_LOC:
 	case TALLY_TERM_REL_LOC:
-		return loc(t, rec);
+		return located(t, rec);
 	case TALLY_TERM_POINTER:
 	case TALLY_TERM_USER_POINTER:
 		return pointer(f, t, rec);

@@ -78,7 +78,10 @@ static __always_inline bool runs_guest(void)
 	return current->flags & PF_VCPU;
 }
 
-/* Whether code of the task was interrupted, and not the interrupt that ended its guest's turn. */
+/*
+ * Returns whether code of the task was interrupted, and not the interrupt that ended its guest's
+ * turn.
+ */
 static bool in_guest(struct pt_regs *regs)
 {
 	return runs_guest() && !user_mode(regs) && hardirq_count() == HARDIRQ_OFFSET &&
@@ -312,7 +315,7 @@ static noinline void recorded(struct perf_event *event, struct perf_sample_data 
 	WRITE_ONCE(oc->busy, 0);
 }
 
-/* Whether the overflow is marked or traced. */
+/* Returns whether the overflow is marked or traced. */
 static __always_inline bool is_seen(void)
 {
 	return unlikely(runs_guest()) || trace_overflow_enabled();

@@ -57,7 +57,7 @@ int tally_line_create(const char *line, char *why, size_t size)
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such event; EPERM if the event is a member of a set, or
- * belongs to an open file, or to another module, which holds a pointer to it.
+ * belongs to an open file, or to another module, which holds a pointer to it; EINTR.
  */
 int tally_line_remove(const char *name, char *why, size_t size)
 {
@@ -97,7 +97,7 @@ static int enable(struct tally_entry *entry, bool on)
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT and EPERM as tally_line_remove(); ESRCH and ENODATA as
+ * Return: 0; ENOENT, EPERM and EINTR as tally_line_remove(); ESRCH and ENODATA as
  * tally_event_enable().
  */
 int tally_line_enable(const char *name, bool on, char *why, size_t size)

@@ -11,7 +11,7 @@ struct tally_totals;
 
 /**
  * struct tally_attachment - reader of an event that has another owner
- * @lock: lock of @ev, @base, @last, @poll_events and @state; taken outside tally_counter::lock
+ * @lock: lock of @ev, @base, @last, @reported and @state; taken outside tally_counter::lock
  * @node: link in tally_event::attachments; guarded by the lock of the registry
  * @ev: the event; NULL once its owner has released it, a grace period before an event
  *	that has a ring is freed

@@ -108,9 +108,9 @@ static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 }
 
 /*
- * Whether the count @value, read in window @number, is above the budget of the window that goes on.
- * If the timer is late by whole windows, nobody knows what was counted in which: then at least one
- * was exceeded if the budgets of all are used up together.
+ * Returns whether the count @value, read in window @number, is above the budget of the window
+ * that goes on. If the timer is late by whole windows, nobody knows what was counted in which:
+ * then at least one was exceeded if the budgets of all are used up together.
  */
 static bool is_exceeded(const struct tally_budget *b, const struct tally_budget_cpu *wc,
 			u64 number, u64 value)
@@ -205,7 +205,7 @@ out:
 	WRITE_ONCE(wc->over, over);
 }
 
-/* Whether the event counts on this CPU, if on any. */
+/* Returns whether the event counts on this CPU, if on any. */
 static bool counts_on(const struct tally_budget *b, int cpu)
 {
 	int only = b->ev->counter->target.cpu;

@@ -47,7 +47,7 @@ struct tally_budget_cpu {
  *	their lock, use it: it goes with the last of these budgets, before this.
  * @node: link in the list of @length
  * @cpus: windows on each CPU
- * @exceeded: sum of tally_window_cpu::exceeded, for poll
+ * @exceeded: sum of tally_budget_cpu::exceeded, for poll
  * @wake: wakes those who poll
  */
 struct tally_budget {

@@ -130,7 +130,7 @@ static void turn_over(const struct tally_publisher *p, struct publish_page *page
 		trace(p, page, slot);
 }
 
-/* Whether it is too early for another copy. */
+/* Returns whether it is too early for another copy. */
 static bool is_fresh(const struct tally_publisher *p, const struct publish_page *page)
 {
 	u32 number = READ_ONCE(page->number);

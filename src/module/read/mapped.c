@@ -178,7 +178,10 @@ static bool is_due(const struct tally_publisher *p)
 	       tally_publisher_interval(p) / 2;
 }
 
-/* Adds up and writes, unless another writer does. Called with interrupts disabled. */
+/*
+ * Adds up all slots and writes the page, unless it is too early for that or another writer does it.
+ * Called with interrupts disabled.
+ */
 void tally_publish_mapped(struct tally_publisher *p)
 {
 	struct tally_mapping *m = p->mapping;

@@ -103,7 +103,7 @@ static u64 running_at_rest(const struct tally_set *set)
 	return sum;
 }
 
-/* Whether no member has counted in the slot: its CPU was never there, or not served. */
+/* Returns whether no member has counted in the slot: its CPU was never there, or not served. */
 bool tally_set_is_blank(const struct tally_set *set, unsigned int slot)
 {
 	unsigned int i;
@@ -165,7 +165,7 @@ void tally_set_read_rows(struct tally_set *set, u64 members)
 	on_each_cpu_cond(has_counting, read_here, set, true);
 }
 
-/* Whether a member is counting in this slot that was not counting in its row. */
+/* Returns whether a member is counting in this slot that was not counting in its row. */
 static bool has_come(const struct tally_set *set, unsigned int slot)
 {
 	u64 left = set->reading & ~set->rows[slot].counting;
@@ -182,7 +182,7 @@ static bool has_come(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Whether the last rows, and the reads of single members after them, have the counts of
+ * Returns whether the last rows, and the reads of single members after them, have the counts of
  * one moment. A member that was not counting in a row may be read later, unless it
  * has begun to count in between. The members of a set with one slot may be counting on
  * two CPUs, of which one has a row.

@@ -191,7 +191,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	return 0;
 }
 
-/* Whether perf has not changed a member since the section began. */
+/* Returns whether perf has not changed a member since the section began. */
 static bool was_left_alone(const struct tally_section *section,
 			   const struct tally_mark *then, const struct tally_mark *now)
 {

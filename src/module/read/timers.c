@@ -94,7 +94,7 @@ int tally_publisher_cpu(const struct tally_publisher *p)
 	return cpu;
 }
 
-/* Whether the deferrable timer of the CPU has anything to do. */
+/* Returns whether the deferrable timer of the CPU has anything to do. */
 static bool publishes_on(const struct tally_publisher *p, int cpu)
 {
 	const struct tally_counter *c = p->members[0]->counter;
@@ -112,7 +112,7 @@ static bool publishes_on(const struct tally_publisher *p, int cpu)
 	return false;
 }
 
-/* Whether the hard timer runs on this CPU, which is not one of nohz_full=. */
+/* Returns whether the hard timer runs on this CPU, which is not one of nohz_full=. */
 static bool is_exact(const struct tally_publisher *p, int cpu)
 {
 	struct task_struct *task = task_of(p);

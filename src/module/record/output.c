@@ -297,7 +297,7 @@ tally_clock_fn tally_output_clock(const struct tally_event *ev)
 	return out ? out->clock : NULL;
 }
 
-/* Whether a reader can read both from one ring. */
+/* Returns whether a reader can read both from one ring. */
 static bool alike(const struct tally_output *a, const struct tally_output *b)
 {
 	return a->clock == b->clock && a->backward == b->backward;
@@ -430,15 +430,15 @@ int tally_output_pause(struct tally_output *out, bool pause)
 __poll_t tally_output_poll(struct tally_output *out)
 {
 	struct tally_ring *r;
-	__poll_t told = 0;
+	__poll_t events = 0;
 	unsigned int i;
 
 	rcu_read_lock();
 	for (i = 0; i < out->nr_slots; i++) {
 		r = rcu_dereference(out->slots[i].ring);
 		if (r && READ_ONCE(r->poll_events))
-			told |= (__force __poll_t)xchg(&r->poll_events, 0); /* U */
+			events |= (__force __poll_t)xchg(&r->poll_events, 0); /* U */
 	}
 	rcu_read_unlock();
-	return told;
+	return events;
 }

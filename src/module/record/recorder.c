@@ -217,11 +217,11 @@ EXPORT_SYMBOL_TALLY(tally_event_snapshot);
  */
 static const void *newest(const struct tally_ring *r, unsigned long *left)
 {
-	unsigned long told = -(unsigned long)smp_load_acquire(&r->page->data_head); /* S */
-	unsigned long open = local_read(&r->head) - told;
+	unsigned long published = -(unsigned long)smp_load_acquire(&r->page->data_head); /* S */
+	unsigned long open = local_read(&r->head) - published;
 
-	*left = open < r->size ? min(told, r->size - open) : 0;
-	return r->data + (-told & (r->size - 1));
+	*left = open < r->size ? min(published, r->size - open) : 0;
+	return r->data + (-published & (r->size - 1));
 }
 
 static ssize_t copy_newest(const struct tally_ring *r, void *buf, size_t size)
@@ -302,7 +302,7 @@ EXPORT_SYMBOL_TALLY(tally_event_resume);
 
 /* ---- programs that look into the rings ---- */
 
-/* Whether programs may map the rings of an event. */
+/* Returns whether programs may map the rings of an event. */
 bool tally_recorder_is_shared(const struct tally_event *ev)
 {
 	/* Another program's file may be giving the event its output. */

@@ -134,7 +134,7 @@ static inline struct tally_ring *tally_ring_get(struct tally_ring *r)
 
 /* ---- writing; see ring.c for the letters, and for the labels ---- */
 
-/* Whether the @size bytes up to @end may be overwritten. */
+/* Returns whether the @size bytes up to @end may be overwritten. */
 static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsigned long end,
 						unsigned int size)
 {

@@ -93,7 +93,7 @@ static __always_inline u64 time_of(const struct tally_output *out,
 }
 
 /*
- * Whether kernel addresses must be left out: the event excludes the kernel, but the
+ * Returns whether kernel addresses must be left out: the event excludes the kernel, but the
  * overflow was delivered late, when the CPU was in the kernel already.
  */
 static bool hides(const struct tally_output *out, struct pt_regs *regs)
@@ -200,7 +200,7 @@ static void leave_scratch(void)
 }
 
 /*
- * Whether the driver has unwound the call chain. Drivers of precise events do that before
+ * Returns whether the driver has unwound the call chain. Drivers of precise events do that before
  * they write the address of the sample to the registers, whose stack is that of the
  * interrupt.
  */

@@ -136,6 +136,7 @@ static void report_exit(struct task_struct *task, bool exits)
 	tally_members_leave(task, false);
 }
 
+/* TALLY_EXIT_ARGS declares @task. */
 static void probe_exit(TALLY_EXIT_ARGS)
 {
 	smp_mb(); /* Y */
