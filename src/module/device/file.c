@@ -33,7 +33,7 @@ static void refresh_pages(struct tally_set *set)
 	lockdep_assert_held(&set->lock);
 	for (i = 0; i < set->nr; i++)
 		if (set->members[i]->file)
-			tally_mapping_refresh(&set->members[i]->file->own.mapping);
+			tally_mapping_refresh(&set->members[i]->file->mapping);
 }
 
 /* Called with the set locked. */
@@ -199,7 +199,7 @@ static void event_gone(struct tally_attachment *a)
 
 	if (!a->unprivileged)
 		tally_attachment_read(a, &count, &there);
-	tally_mapping_last(&f->at_mapping, a->unprivileged ? NULL : &count);
+	tally_mapping_last(&f->mapping, a->unprivileged ? NULL : &count);
 	report_end(f);
 }
 
@@ -256,8 +256,12 @@ static void detach(struct tally_set *set, struct tally_event *ev,
 /* Drops a reference to the own set of a file. The last one frees the file. */
 void tally_file_put(struct tally_set *set)
 {
-	if (tally_group_put(set))
-		kfree_rcu(container_of(set, struct tally_file, own), rcu);
+	struct tally_file *f = container_of(set, struct tally_file, own);
+
+	if (!tally_group_put(set))
+		return;
+	tally_mapping_end(&f->mapping);
+	kfree_rcu(f, rcu);
 }
 
 /* When a leader goes, siblings with a file stay, and those without go with it. */
@@ -275,8 +279,10 @@ static void release_event(struct tally_file *f)
 	}
 	detach(set, f->ev, &doomed);
 	/* Files that had joined still refer to the set. Only its struct is kept for them. */
-	if (set == &f->own && refcount_read(&set->refs) > 1)
+	if (set == &f->own && refcount_read(&set->refs) > 1) {
+		tally_mapping_strip(&f->mapping);
 		tally_group_strip(set);
+	}
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
 	/* No overflow kicks any more. On PREEMPT_RT this may wait for a grace period. */
@@ -289,7 +295,7 @@ static void release_event(struct tally_file *f)
 static void release_attachment(struct tally_file *f)
 {
 	tally_detach(&f->at);
-	tally_mapping_end(&f->at_mapping);
+	tally_mapping_end(&f->mapping);
 }
 
 void tally_file_end(struct tally_file *f)

@@ -13,6 +13,7 @@
 #include "device/quota.h"
 #include "device/task_exit.h"
 #include "read/attach.h"
+#include "read/page.h"
 #include "read/window.h"
 
 struct fasync_struct;
@@ -44,7 +45,6 @@ struct tally_session {
  *	file ends; NULL for none
  * @at: attachment to the event of another owner
  * @at_event: that event, until its owner releases it
- * @at_mapping: page on which the count of that event is published
  * @at_ring: whether the program may map the rings of that event
  * @exceeded: windows of that event exceeded when the program last asked; guarded by
  *	tally_attachment::lock
@@ -60,6 +60,7 @@ struct tally_session {
  * @fasync: receivers of SIGIO
  * @exit: waits for the end of the task's event
  * @rcu: delays the free of the file: a tracepoint may still look at @exit
+ * @mapping: page on which the count of the file's event, or of its group, is published
  * @own: the set that @ev is in unless it has joined another; its references keep the
  *	file in memory. Not allocated for an attached file
  */
@@ -69,7 +70,6 @@ struct tally_file {
 	struct tally_set *joined;
 	struct tally_attachment at;
 	struct tally_event *at_event;
-	struct tally_mapping at_mapping;
 	bool at_ring;
 	u64 exceeded;
 	u64 read_format;
@@ -83,6 +83,7 @@ struct tally_file {
 	struct fasync_struct *fasync;
 	struct tally_task_exit exit;
 	struct rcu_head rcu;
+	struct tally_mapping mapping;
 	struct tally_set own;
 };
 
@@ -162,8 +163,8 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b);
 
 /* group.c */
-int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
-		     struct tally_account *account);
+int tally_group_init(struct tally_set *set, const struct tally_event *ev,
+		     struct tally_mapping *mapping);
 bool tally_group_put(struct tally_set *set);
 void tally_group_strip(struct tally_set *set);
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);

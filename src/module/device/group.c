@@ -68,21 +68,19 @@ static void free_room(struct tally_set *set)
  * tally_group_init - set up a group of events with the target of @ev
  * @set: the group: zeroed, followed by TALLY_SET_FEW pointers to members
  * @ev: an event, which does not join yet
- * @interval: time between two updates of the leader's page, in nanoseconds; 0 for the
- *	default
- * @account: account of the user whom the leader's file is charged to
+ * @mapping: page of the leader's file
  *
  * The new group has room for one member.
  *
  * Return: 0, or ENOMEM. tally_group_put() must follow in both cases.
  */
-int tally_group_init(struct tally_set *set, const struct tally_event *ev, u64 interval,
-		     struct tally_account *account)
+int tally_group_init(struct tally_set *set, const struct tally_event *ev,
+		     struct tally_mapping *mapping)
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
 	seqcount_init(&set->changes);
-	tally_mapping_init(&set->mapping, interval, account);
+	set->mapping = mapping;
 	set->owner = ev->owner;
 	set->only_counts = true;
 	set->nr_slots = ev->counter->nr_slots;
@@ -99,7 +97,6 @@ bool tally_group_put(struct tally_set *set)
 {
 	if (!refcount_dec_and_test(&set->refs))
 		return false;
-	tally_mapping_end(&set->mapping);
 	free_room(set);
 	if (set->members != set->few)
 		kfree(set->members);
@@ -111,7 +108,6 @@ bool tally_group_put(struct tally_set *set)
 void tally_group_strip(struct tally_set *set)
 {
 	lockdep_assert_held(&set->lock);
-	tally_mapping_strip(&set->mapping);
 	free_room(set);
 }
 
@@ -229,7 +225,7 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	/* Counts that began at different times have no ratio. */
 	set->staggered |= i && (set->begun || ev->on);
 	set->begun |= ev->on;
-	mutex_lock(&set->mapping.lock);
+	mutex_lock(&set->mapping->lock);
 	begin_change(set);
 	set->members[i] = ev;
 	/* Samples that see the number see @members, too. */
@@ -238,8 +234,8 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	/* The member may have counted where the others have not. */
 	set->used_at = 0;
 	show_in_samples(set, ev);
-	tally_mapping_show(&set->mapping, set->members, set->nr);
-	mutex_unlock(&set->mapping.lock);
+	tally_mapping_show(set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping->lock);
 	return 0;
 }
 
@@ -269,7 +265,7 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	set->inherited = without(set->inherited, i);
 	for (slot = 0; slot < set->nr_slots; slot++)
 		set->rows[slot].counted = without(set->rows[slot].counted, i);
-	mutex_lock(&set->mapping.lock);
+	mutex_lock(&set->mapping->lock);
 	if (ev->sampled && samples_group(ev))
 		WRITE_ONCE(ev->output->set, NULL); /* V */
 	begin_change(set);
@@ -277,8 +273,8 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	memmove(&set->members[i], &set->members[i + 1],
 		(set->nr - i) * sizeof(*set->members));
 	end_change(set);
-	tally_mapping_show(&set->mapping, set->members, set->nr);
-	mutex_unlock(&set->mapping.lock);
+	tally_mapping_show(set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping->lock);
 	memmove(&set->throttled[i], &set->throttled[i + 1],
 		(set->nr - i) * sizeof(*set->throttled));
 	return wanted;

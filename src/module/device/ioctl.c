@@ -184,14 +184,14 @@ static int reset_attached(struct tally_file *f)
 	int err;
 
 	if (f->at.unprivileged) {
-		tally_mapping_reset(&f->at_mapping);
+		tally_mapping_reset(&f->mapping);
 		return 0;
 	}
 	/* Both are done under one lock, so that the page shows the later of two resets. */
 	mutex_lock(&f->at.lock);
 	err = tally_attachment_reset(&f->at, &base);
 	if (!err)
-		tally_mapping_rebase(&f->at_mapping, &base);
+		tally_mapping_rebase(&f->mapping, &base);
 	mutex_unlock(&f->at.lock);
 	return err;
 }
@@ -413,7 +413,7 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 			return tally_output_mmap(f->ev, &f->wait, vma);
 		return f->at_ring ? tally_recorder_mmap(&f->at.ev, vma) : -EACCES;
 	}
-	return tally_mapping_mmap(f->ev ? &f->own.mapping : &f->at_mapping, vma);
+	return tally_mapping_mmap(&f->mapping, vma);
 }
 
 /* ---- file operations ---- */
@@ -458,7 +458,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 		count.state = tally_event_state_now(f->ev);
 		rcu_read_unlock();
 	} else if (f->at.unprivileged) {
-		tally_mapping_read(&f->at_mapping, &count, &time_ns);
+		tally_mapping_read(&f->mapping, &count, &time_ns);
 	} else {
 		count.state = attached_state(f);
 	}

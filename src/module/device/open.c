@@ -129,9 +129,9 @@ static int join_leader(struct tally_file *f, struct tally_event *ev,
 		mutex_lock(&f->own.lock);
 		tally_group_leave(&f->own, ev);
 		/* The page of the file shows its own event in any set. */
-		mutex_lock(&f->own.mapping.lock);
-		tally_mapping_show(&f->own.mapping, &f->ev, 1);
-		mutex_unlock(&f->own.mapping.lock);
+		mutex_lock(&f->mapping.lock);
+		tally_mapping_show(&f->mapping, &f->ev, 1);
+		mutex_unlock(&f->mapping.lock);
 		mutex_unlock(&f->own.lock);
 	}
 	set = tally_file_lock(leader);
@@ -229,7 +229,8 @@ static struct tally_file *file_for(const struct tally_event *ev,
 
 	if (!f)
 		return NULL;
-	if (!tally_group_init(&f->own, ev, how->interval, account) &&
+	tally_mapping_init(&f->mapping, how->interval, account);
+	if (!tally_group_init(&f->own, ev, &f->mapping) &&
 	    !keep_given(f, how->given))
 		return f;
 	tally_file_put(&f->own);
@@ -352,10 +353,10 @@ static void show_attached(struct tally_file *f)
 	struct tally_totals base;
 
 	tally_attachment_base(&f->at, &base);
-	tally_mapping_rebase(&f->at_mapping, &base);
-	mutex_lock(&f->at_mapping.lock);
-	tally_mapping_show(&f->at_mapping, &f->at_event, 1);
-	mutex_unlock(&f->at_mapping.lock);
+	tally_mapping_rebase(&f->mapping, &base);
+	mutex_lock(&f->mapping.lock);
+	tally_mapping_show(&f->mapping, &f->at_event, 1);
+	mutex_unlock(&f->mapping.lock);
 }
 
 static int begin_attached(struct tally_file *f)
@@ -368,7 +369,7 @@ static int begin_attached(struct tally_file *f)
 		f->at_ring = tally_recorder_is_shared(f->at.ev) && !f->at.unprivileged;
 		f->at_event = f->at.ev;
 		if (f->at.unprivileged)
-			err = tally_mapping_publish(&f->at_mapping, &f->at_event);
+			err = tally_mapping_publish(&f->mapping, &f->at_event);
 		else
 			show_attached(f);
 		if (!err)
@@ -401,13 +402,13 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	}
 	f->at.unprivileged = !tally_perfmon_capable();
 	f->at.total = how->total;
-	tally_mapping_init(&f->at_mapping, how->interval, tally_quota_account(charge));
+	tally_mapping_init(&f->mapping, how->interval, tally_quota_account(charge));
 	/* A file that only sees copies knows what was counted since the first one. */
 	err = f->at.unprivileged && f->at.total ? -EACCES :
 	      tally_attach(&f->at, id, name, id ? may_read : may_find);
 	if (err) {
 		tally_quota_uncharge(charge);
-		tally_mapping_end(&f->at_mapping);
+		tally_mapping_end(&f->mapping);
 		kfree(f);
 		b->stage = err == -EACCES ? TALLY_STAGE_PERMISSION : TALLY_STAGE_TARGET;
 		return tally_bad_in(b, id ? TALLY_FIELD_ID : TALLY_FIELD_NAME, err,

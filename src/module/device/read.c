@@ -53,7 +53,7 @@ static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 		id = f->ev->id;
 		lost = lost_by(f->ev);
 	} else if (f->at.unprivileged) {
-		tally_mapping_read(&f->at_mapping, &count, &time_ns);
+		tally_mapping_read(&f->mapping, &count, &time_ns);
 	} else {
 		err = tally_attachment_read(&f->at, &count, &there);
 		if (err)
@@ -278,7 +278,7 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	if (f->at.unprivileged && r->cpu >= 0)
 		err = -EACCES;
 	else if (f->at.unprivileged)
-		tally_mapping_read(&f->at_mapping, &count, &r->time_ns);
+		tally_mapping_read(&f->mapping, &count, &r->time_ns);
 	else if (r->cpu >= 0)
 		err = tally_attachment_read_cpu(&f->at, r->cpu, &count, &there);
 	else

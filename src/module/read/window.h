@@ -11,7 +11,8 @@
 #include <tally/tally.h>
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/page.h"
+
+struct tally_mapping;
 
 /**
  * struct tally_set_row - what one CPU last read of the members, all at one moment
@@ -63,7 +64,7 @@ struct tally_set_row {
  *	U64_MAX if it was throttled then
  * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
- * @mapping: page of the leader's file, for a set that files share
+ * @mapping: page of the leader's file, for a set that files share; else NULL
  * @members: the events
  * @few: memory of @members, unless a group has more than TALLY_SET_FEW
  */
@@ -97,7 +98,7 @@ struct tally_set {
 	u64 *throttled;
 	u32 views_size;
 	struct tally_view **views;
-	struct tally_mapping mapping;
+	struct tally_mapping *mapping;
 	struct tally_event **members;
 	struct tally_event *few[];
 };
