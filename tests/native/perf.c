@@ -14,7 +14,7 @@
 #include "event/event.h"
 #include "event/registry.h"
 #include "filter/apply.h"
-#include "read/budget.h"
+#include "set/budget.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "native.h"

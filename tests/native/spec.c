@@ -13,7 +13,7 @@
 #include "counter/counter.h"
 #include "debugfs/debugfs.h"
 #include "event/event.h"
-#include "read/budget.h"
+#include "set/budget.h"
 #include "native.h"
 
 /* Differences after which a case ends */

@@ -223,7 +223,7 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 	return !READ_ONCE(event->pmu);
 }
 
-/* Number of changes of slots. Each change may give counts to a blank slot; see read/row.c. */
+/* Number of changes of slots. Each change may give counts to a blank slot; see set/row.c. */
 extern atomic_long_t tally_slot_changes;
 
 /*

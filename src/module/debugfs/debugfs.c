@@ -45,7 +45,7 @@
 #include "builder/builder.h"
 #include "event/overflow.h"
 #include "event/registry.h"
-#include "read/read.h"
+#include "set/read.h"
 
 static struct dentry *root;
 

@@ -29,8 +29,8 @@
 #include "debugfs/debugfs.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/read.h"
-#include "read/budget.h"
+#include "set/read.h"
+#include "set/budget.h"
 
 static int count_show(struct seq_file *m, void *v)
 {

@@ -19,7 +19,7 @@
 #include "compat.h"
 #include "debugfs/debugfs.h"
 #include "event/event.h"
-#include "read/budget.h"
+#include "set/budget.h"
 
 /* Shows the task, if there is one, as the reader's PID namespace knows it. */
 void tally_debugfs_show_pid(struct seq_file *m, const struct tally_counter *c)

@@ -29,9 +29,9 @@
 #include "device/file.h"
 #include "device/task_exit.h"
 #include "record/output.h"
-#include "read/page.h"
-#include "read/publish.h"
-#include "read/window.h"
+#include "set/page.h"
+#include "set/publish.h"
+#include "set/set.h"
 
 /* The least sizes that an ioctl takes: those of the structs in the first header of this ABI. */
 #define OPEN_SIZE_1	offsetofend(struct tally_open, name)

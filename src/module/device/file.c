@@ -21,7 +21,7 @@
 #include "device/file.h"
 #include "record/output.h"
 #include "event/overflow.h"
-#include "read/page.h"
+#include "set/page.h"
 #include "event/registry.h"
 
 /* ---- members of a group ---- */

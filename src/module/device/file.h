@@ -12,9 +12,9 @@
 #include "base/kick.h"
 #include "device/quota.h"
 #include "device/task_exit.h"
-#include "read/attach.h"
-#include "read/page.h"
-#include "read/window.h"
+#include "set/attach.h"
+#include "set/page.h"
+#include "set/set.h"
 
 struct fasync_struct;
 struct perf_event_attr;

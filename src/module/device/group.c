@@ -17,8 +17,8 @@
 #include "event/event.h"
 #include "device/file.h"
 #include "record/output.h"
-#include "read/page.h"
-#include "read/window.h"
+#include "set/page.h"
+#include "set/set.h"
 
 static void free_now(struct tally_set *set)
 {

@@ -24,8 +24,8 @@
 #include "device/quota.h"
 #include "event/event.h"
 #include "event/registry.h"
-#include "read/page.h"
-#include "read/publish.h"
+#include "set/page.h"
+#include "set/publish.h"
 
 /* Sizes of the structs in the first ABI, the least that an ioctl takes. */
 #define INFO_SIZE_1	offsetofend(struct tally_info, publish_default_ns)

@@ -31,8 +31,8 @@
 #include "device/quota.h"
 #include "record/output.h"
 #include "record/recorder.h"
-#include "read/page.h"
-#include "read/budget.h"
+#include "set/page.h"
+#include "set/budget.h"
 #include "filter/apply.h"
 #include "filter/filter.h"
 

@@ -18,7 +18,7 @@
 #include "event/event.h"
 #include "device/file.h"
 #include "record/output.h"
-#include "read/page.h"
+#include "set/page.h"
 #include "record/recorder.h"
 
 /*

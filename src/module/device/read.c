@@ -17,8 +17,8 @@
 #include "base/copyin.h"
 #include "event/event.h"
 #include "device/file.h"
-#include "read/page.h"
-#include "read/read.h"
+#include "set/page.h"
+#include "set/read.h"
 #include "record/output.h"
 #include "record/read_format.h"
 

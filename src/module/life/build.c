@@ -22,7 +22,7 @@
 #include "record/recorder.h"
 #include "event/registry.h"
 #include "filter/apply.h"
-#include "read/budget.h"
+#include "set/budget.h"
 
 /*
  * Returns whether perf may enable its events when it creates them. It may not if they

@@ -43,8 +43,8 @@
 #include "event/event.h"
 #include "event/overflow.h"
 #include "filter/apply.h"
-#include "read/publish.h"
-#include "read/budget.h"
+#include "set/publish.h"
+#include "set/budget.h"
 #include "record/output.h"
 
 /* Reads all values before it writes any, so that the compiler can pair the accesses. */

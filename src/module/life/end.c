@@ -15,9 +15,9 @@
 #include "event/event.h"
 #include "event/registry.h"
 #include "filter/filter.h"
-#include "read/attach.h"
-#include "read/publish.h"
-#include "read/budget.h"
+#include "set/attach.h"
+#include "set/publish.h"
+#include "set/budget.h"
 #include "record/output.h"
 #include "record/recorder.h"
 

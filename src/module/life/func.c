@@ -3,7 +3,7 @@
  * Counts of a function of the kernel: what the members of a set count between its entry and its
  * return, summed over its calls.
  *
- * A probe (base/call_probe.c) begins a section (read/section.c) at the entry, in memory that
+ * A probe (base/call_probe.c) begins a section (set/section.c) at the entry, in memory that
  * belongs to the call, and ends it at the return. So calls may be nested and recursive: each one
  * counts all that it contains. The members count on CPUs. A call whose task changed the CPU, or
  * was switched away meanwhile, would have counts of others: it is excluded, and counted as such.
@@ -33,7 +33,7 @@
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
-#include "read/window.h"
+#include "set/set.h"
 
 /* Calls that can go on at the same time, for each CPU; tasks may sleep in the function. */
 #define AT_ONCE		128

@@ -2,7 +2,7 @@
 /*
  * Sets: several events on one target, built all or none, and read in one window.
  *
- * perf has no groups of kernel events. So a set builds its members one by one. window.c
+ * perf has no groups of kernel events. So a set builds its members one by one. interval.c
  * makes them begin and end together, and section.c reads them on the CPU that counts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -19,10 +19,10 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/publish.h"
+#include "set/publish.h"
 #include "event/registry.h"
-#include "read/window.h"
-#include "read/budget.h"
+#include "set/set.h"
+#include "set/budget.h"
 
 /* Guarded by the lock of the registry. */
 static LIST_HEAD(sets);

@@ -29,8 +29,8 @@
 #include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
-#include "read/read.h"
-#include "read/window.h"
+#include "set/read.h"
+#include "set/set.h"
 #include "record/output.h"
 #include "record/read_format.h"
 

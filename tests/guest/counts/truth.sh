@@ -8,7 +8,7 @@
 # soak: on=debug-x86_64,debug-arm64 args=soak
 #
 # Counts of tally beside the kernel's own counts, under load, in windows that enclose each
-# other (see window.c).
+# other (see set/interval.c).
 #
 #	truth.sh [soak]	with soak, each window lasts three seconds
 #

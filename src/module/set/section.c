@@ -11,7 +11,7 @@
  * else takes the careful path: reads with interrupts disabled, members that overflow
  * (their view never has an event), members that perf has changed, and errors.
  *
- * Ordering: I to K of local.c, L of window.c.
+ * Ordering: I to K of local.c, L of interval.c.
  */
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
@@ -19,9 +19,9 @@
 #include <linux/smp.h>
 #include "compat.h"
 #include "base/ptr.h"
-#include "read/read.h"
+#include "set/read.h"
 #include "event/overflow.h"
-#include "read/window.h"
+#include "set/set.h"
 
 /* Reads a member on this CPU. If that fails, @count is TALLY_NOT_COUNTED. */
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,

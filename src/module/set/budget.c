@@ -27,8 +27,8 @@
 #include "compat.h"
 #include "counter/counter.h"
 #include "event/event.h"
-#include "read/read.h"
-#include "read/budget.h"
+#include "set/read.h"
+#include "set/budget.h"
 
 /**
  * struct window_timer - timer of one CPU

@@ -24,7 +24,7 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/publish.h"
+#include "set/publish.h"
 
 /* A shorter interval takes a CPU for the timer alone; nobody waits for a longer one. */
 #define SHORTEST_NS	TALLY_PUBLISH_SHORTEST

@@ -32,7 +32,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "event/event.h"
-#include "read/publish.h"
+#include "set/publish.h"
 
 static bool counts_on(int cpu, void *publisher)
 {

@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "counter/counter.h"
 #include "event/event.h"
-#include "read/read.h"
+#include "set/read.h"
 
 /* Returns the event's part of a slot as of the last tally_counter_read(). */
 static void view_read(struct tally_event *ev, unsigned int slot, struct tally_totals *t)

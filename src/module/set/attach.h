@@ -22,7 +22,7 @@ struct tally_totals;
  * @gauge: the event's value may fall
  * @ending: the event is being released, and tally_detach() waits
  * @unprivileged: the reader must not interrupt a CPU. The counts below are not used: the reader has
- *	a page that the event is published in (read/page.h). Set before tally_attach().
+ *	a page that the event is published in (set/page.h). Set before tally_attach().
  * @total: the reader sees all that the event has counted since it was made. Set before
  *	tally_attach().
  * @base: count of each slot when the reader attached, 0 with @total; its value when the reader

@@ -18,7 +18,7 @@
 #include "base/pmu.h"
 #include "compat.h"
 #include "event/event.h"
-#include "read/window.h"
+#include "set/set.h"
 
 static bool has_counting(int cpu, void *arg)
 {

@@ -33,9 +33,9 @@
 #include <linux/timekeeping.h>
 #include "base/trace.h"
 #include "event/event.h"
-#include "read/read.h"
-#include "read/page.h"
-#include "read/publish.h"
+#include "set/read.h"
+#include "set/page.h"
+#include "set/publish.h"
 
 static void store_old(struct publish_copy *new, unsigned int i,
 		      const struct publish_copy *old, enum tally_state state)

@@ -22,8 +22,8 @@
 #include <linux/timekeeping.h>
 #include <uapi/linux/tally.h>
 #include "event/event.h"
-#include "read/page.h"
-#include "read/publish.h"
+#include "set/page.h"
+#include "set/publish.h"
 
 /* The values follow struct tally_page. Programs find them by its size. */
 struct page_counts {

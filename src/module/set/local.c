@@ -37,7 +37,7 @@
 #include "compat.h"
 #include "counter/slot.h"
 #include "event/event.h"
-#include "read/read.h"
+#include "set/read.h"
 #include "event/overflow.h"
 
 /*

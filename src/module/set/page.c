@@ -21,8 +21,8 @@
 #include "base/account.h"
 #include "compat.h"
 #include "event/event.h"
-#include "read/page.h"
-#include "read/publish.h"
+#include "set/page.h"
+#include "set/publish.h"
 
 /* Size of the memory for a mapped page in bytes, without one page for each CPU. */
 size_t tally_publisher_memory(void)

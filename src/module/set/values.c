@@ -3,7 +3,7 @@
  * The values of a set whose members are all counting: what programs usually read of a
  * group.
  *
- * window.c reads all other sets: with members that are disabled, multiplexed, throttled
+ * interval.c reads all other sets: with members that are disabled, multiplexed, throttled
  * or inherited. It also reads the times of each member.
  */
 #include <linux/lockdep.h>
@@ -14,7 +14,7 @@
 #include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
-#include "read/window.h"
+#include "set/set.h"
 
 /* Reads the first member with its times. @t are the totals of the event. */
 static bool read_first(struct tally_set *set, int cpu, struct tally_totals *t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef TALLY_WINDOW_H
-#define TALLY_WINDOW_H
+#ifndef TALLY_SET_H
+#define TALLY_SET_H
 
 #include <linux/bitops.h>
 #include <linux/list.h>
@@ -157,4 +157,4 @@ unsigned int tally_set_slots(struct tally_set *set);
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
 			   u64 *values);
 
-#endif /* TALLY_WINDOW_H */
+#endif /* TALLY_SET_H */

@@ -10,10 +10,10 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/wait.h>
-#include "read/attach.h"
+#include "set/attach.h"
 #include "event/event.h"
 #include "event/registry.h"
-#include "read/read.h"
+#include "set/read.h"
 
 /* tally_detach() waits here for tally_attachments_end(). */
 static DECLARE_WAIT_QUEUE_HEAD(endings);

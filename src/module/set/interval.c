@@ -20,9 +20,9 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "read/read.h"
-#include "read/window.h"
-#include "read/budget.h"
+#include "set/read.h"
+#include "set/set.h"
+#include "set/budget.h"
 
 /* ---- what the rows have ---- */
 
