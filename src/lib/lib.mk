@@ -17,7 +17,7 @@ CFLAGS ?= -O2 -g
 LIB_CFLAGS := -std=gnu99 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fPIC -Wall -Wextra -Wshadow \
 	      -I$(here) -I$(here)../../include/uapi
 
-names := record sample counts events text print ring reader open device perfdata running
+names := format sample counts events text print ring reader open device perfdata running
 soname := libtally.so.0
 objects := $(names:%=$(OUT)/%.o)
 headers := $(wildcard $(here)*.h)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "perfdata.h"
+#include "datafile.h"
 #include "../lib/perfdata.h"
 #include "tool.h"
 

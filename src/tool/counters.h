@@ -4,7 +4,7 @@
 #define TALLY_TOOL_COUNTERS_H
 
 #include <stdbool.h>
-#include "events.h"
+#include "parse.h"
 #include "target.h"
 
 /**

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "pfm.h"
-#include "running.h"
+#include "attached.h"
 #include "tool.h"
 
 #define DEVICES	"/sys/bus/event_source/devices"

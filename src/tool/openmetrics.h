@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include "running.h"
+#include "attached.h"
 
 /*
  * Writes all events as they were read last: in OpenMetrics 1.0, or in the older format of

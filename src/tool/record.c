@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <linux/netlink.h>
 #include "counters.h"
-#include "events.h"
-#include "perfdata.h"
+#include "parse.h"
+#include "datafile.h"
 #include "target.h"
 #include "tool.h"
 

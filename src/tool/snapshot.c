@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/tally.h>
-#include "perfdata.h"
+#include "datafile.h"
 #include "tool.h"
 
 /* Most bytes that writers may have begun in a backward ring: see <linux/tally.h>. */

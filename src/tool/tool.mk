@@ -23,7 +23,7 @@ TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Ws
 	       -I$(here) -I$(here)../lib -I$(here)../../include/uapi $(root_flags)
 TOOL_LIBS := -lpfm -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
 
-names := main say lines events pfm target child counters metrics stat stat_print running list top \
+names := main say lines parse pfm target child counters metrics stat stat_print attached list top \
 	 watch openmetrics export record snapshot buildid tracing doctor selftest selftest_machine \
 	 selftest_count selftest_cpus selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <ncurses.h>
-#include "running.h"
+#include "attached.h"
 #include "tool.h"
 
 enum { KEY_ONCE = 256 };

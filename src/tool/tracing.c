@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "perfdata.h"
+#include "datafile.h"
 #include "tool.h"
 
 #define HEADER_TRACING_DATA	1

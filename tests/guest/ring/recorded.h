@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include "either.h"
 /* Each program of this folder is built from one file, so it includes the library. */
-#include "../../../src/lib/record.c"
+#include "../../../src/lib/format.c"
 #include "../../../src/lib/sample.c"
 #include "../../../src/lib/counts.c"
 #include "../../../src/lib/events.c"

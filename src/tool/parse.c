@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "events.h"
+#include "parse.h"
 #include "pfm.h"
 #include "target.h"
 #include "tool.h"

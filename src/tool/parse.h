@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Events as a command line names them. */
-#ifndef TALLY_TOOL_EVENTS_H
-#define TALLY_TOOL_EVENTS_H
+#ifndef TALLY_TOOL_PARSE_H
+#define TALLY_TOOL_PARSE_H
 
 #include <stdbool.h>
 #include <libtally.h>
@@ -54,4 +54,4 @@ void wanted_restrict(struct wanted_list *events, int device);
 void wanted_counts(struct wanted_list *events);
 void wanted_free(struct wanted_list *events);
 
-#endif /* TALLY_TOOL_EVENTS_H */
+#endif /* TALLY_TOOL_PARSE_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Features of perf.data files, by which perf finds names. */
-#ifndef TALLY_TOOL_PERFDATA_H
-#define TALLY_TOOL_PERFDATA_H
+#ifndef TALLY_TOOL_DATAFILE_H
+#define TALLY_TOOL_DATAFILE_H
 
 #include <argp.h>
 #include <stdbool.h>
 #include <libtally.h>
-#include "events.h"
+#include "parse.h"
 
 /**
  * struct mapped_files - files that programs have mapped
@@ -53,4 +53,4 @@ void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_li
 /* Adds the arguments of this command. */
 void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv);
 
-#endif /* TALLY_TOOL_PERFDATA_H */
+#endif /* TALLY_TOOL_DATAFILE_H */

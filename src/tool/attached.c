@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <linux/tally.h>
-#include "running.h"
+#include "attached.h"
 #include "tool.h"
 
 static void attach(struct running_list *events, struct running *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* All events that are counted now, whoever made them, by their published pages. */
-#ifndef TALLY_TOOL_RUNNING_H
-#define TALLY_TOOL_RUNNING_H
+#ifndef TALLY_TOOL_ATTACHED_H
+#define TALLY_TOOL_ATTACHED_H
 
 #include <stdbool.h>
 #include <libtally.h>
@@ -101,4 +101,4 @@ void running_rate(const struct running *event, char *text, size_t size);
 /* Writes a number with a suffix in at most 8 characters: "12.3K". */
 void short_number(double value, char *text, size_t size);
 
-#endif /* TALLY_TOOL_RUNNING_H */
+#endif /* TALLY_TOOL_ATTACHED_H */
