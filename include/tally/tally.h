@@ -660,6 +660,7 @@ struct tally_builder {
 	struct module *owner;
 	struct task_struct *task;
 	struct tally_account *account;
+	struct tally_event *leader;
 	u64 cgroup;
 	u64 period;
 	u64 freq;
@@ -1174,7 +1175,8 @@ const char *tally_builder_why(const struct tally_builder *b);
  * see builder/rights.c for what modules cannot see. An event that overflows is
  * complete, with its folder in debugfs, before it is enabled. An event that only counts
  * may count a part of its own making. Events that count the same thing on the same
- * target share one counter.
+ * target share one counter. The members of a set behind the first one share theirs only
+ * with those of sets that begin with the same event.
  *
  * Handlers may run before this function returns. They may use the event, but nobody may
  * release it before this function has returned.
@@ -1692,10 +1694,11 @@ int tally_set_failed(const struct tally_builder *builders, unsigned int n);
  * @set: the set; enabling an enabled set does not begin the window anew
  *
  * perf enables one event after the other. When all are enabled, they are read at one
- * moment on each CPU, and the window begins: counts from before that moment are left out.
- * The window of a member that is not on the PMU at that moment begins when the member was
- * enabled, and the ratio is not valid. The ratio is not valid either if a task was
- * scheduled in and out so often that its members could not begin together.
+ * moment on each CPU, and the window begins: counts and overflows from before that moment
+ * are left out. The window of a member that is not on the PMU at that moment begins when
+ * perf reads it next, and the ratio is not valid. The ratio is not valid either if a task
+ * was scheduled in and out so often that its members could not begin together, or if a
+ * member was enabled before: that goes on.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0, or the first error that tally_event_enable() returns for a member.

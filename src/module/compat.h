@@ -430,6 +430,16 @@ static inline bool tally_task_runnable(struct task_struct *task)
 #endif
 }
 
+/* Returns whether a task has one context for the events of all PMUs. */
+static inline bool tally_task_has_one_context(void)
+{
+#ifdef TALLY_HAVE_ONE_CONTEXT
+	return true;
+#else
+	return false;
+#endif
+}
+
 /* Returns whether perf has, or has had, events on the task, and has not taken them from it. */
 static inline bool tally_task_has_perf(const struct task_struct *task)
 {

@@ -126,6 +126,7 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 /* The PMUs know two levels of precision. perf checks breakpoints of files, too. */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
+					struct tally_counter *first,
 					perf_overflow_handler_t handler, void *context,
 					bool at_once, int *err_cpu)
 {
@@ -137,6 +138,8 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	if (attr->type == PERF_TYPE_BREAKPOINT && tally_check_breakpoint(&copy))
 		return ERR_PTR(-EINVAL);
 	c = calloc(1, sizeof(*c));
+	c->first = c;
+	c->locker = c;
 	c->attr = *attr;
 	c->target = *target;
 	return c;

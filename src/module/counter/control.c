@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A counter as a whole: its perf events are enabled, disabled, changed and read, and
- * their states are returned.
+ * A counter as a whole: its perf events are enabled, disabled and changed, and their states are
+ * returned. read.c reads them.
  *
  * Each function goes through the slots under the counter's lock. A slot without an event,
  * or with an event that perf detached, is left to the work in hotplug.c.
@@ -12,8 +12,6 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
-#include <linux/smp.h>
 #include "base/cgroup.h"
 #include "base/count.h"
 #include "base/pmu.h"
@@ -31,7 +29,7 @@ void tally_counter_retry(struct tally_counter *c)
 	struct tally_slot *s;
 	int state;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		/* The slot was in the state ERROR until now. That time is not counted as a gap. */
 		if (!s->event && s->err)
@@ -50,6 +48,10 @@ void tally_counter_retry(struct tally_counter *c)
 /* Called for each event that is enabled. */
 void tally_counter_on(struct tally_counter *c)
 {
+	unsigned int i;
+
+	for (i = 0; i < c->nr_slots; i++)
+		c->slots[i].disarmed = false;
 	c->users_on++;
 	tally_counter_retry(c);
 }
@@ -57,7 +59,7 @@ void tally_counter_on(struct tally_counter *c)
 /* As tally_counter_on(), but perf enables its event when the task calls exec(). */
 void tally_counter_on_exec(struct tally_counter *c)
 {
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	c->users_on++;
 }
 
@@ -73,7 +75,7 @@ void tally_counter_off(struct tally_counter *c)
  */
 void tally_counter_leave(struct tally_counter *c)
 {
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	c->users_on--;
 }
 
@@ -81,13 +83,14 @@ void tally_counter_leave(struct tally_counter *c)
  * tally_counter_pause - switch a slot off while its counter stays on
  * @c: the counter, which is not shared
  * @slot: the slot
- * @disarm: tally_counter_arm() switches the slot on again; else tally_counter_unpause()
+ * @disarm: tally_counter_arm() or tally_counter_on() switches the slot on again; else
+ *	tally_counter_unpause()
  */
 void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm)
 {
 	struct tally_slot *s = &c->slots[slot];
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	if (disarm)
 		s->disarmed = true;
 	else
@@ -105,7 +108,7 @@ void tally_counter_disable_unused(struct tally_counter *c)
 {
 	struct tally_slot *s;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	if (c->users_on)
 		return;
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
@@ -123,7 +126,7 @@ void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	if (!s->paused)
 		return;
 	s->paused = false;
@@ -134,7 +137,7 @@ void tally_counter_arm(struct tally_counter *c, unsigned int slot)
 {
 	struct tally_slot *s = &c->slots[slot];
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	if (!s->disarmed)
 		return;
 	s->disarmed = false;
@@ -185,7 +188,7 @@ int tally_counter_set_period(struct tally_counter *c, u64 period)
 	struct tally_slot *s;
 	int err = 0;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++)
 		err = slot_set_period(c, s, period);
 	if (!err) {
@@ -232,7 +235,7 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 	bool on = false, any = false;
 	int err = 0;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++) {
 		any |= tally_slot_lives(c, s);
 		on = slot_was_on(c, s);
@@ -253,95 +256,16 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 	return err;
 }
 
-static bool is_counting(int cpu, void *counter)
-{
-	const struct tally_counter *c = counter;
-	const struct perf_event *event = tally_slot_here(&c->slots[cpu & c->slot_mask], cpu);
-
-	return event && READ_ONCE(event->oncpu) == cpu;
-}
-
-static void read_here(void *counter)
-{
-	struct tally_counter *c = counter;
-	int cpu = smp_processor_id();
-	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
-
-	/* The event may have left this CPU since, even for another one. */
-	if (!is_counting(cpu, c))
-		return;
-	tally_local_totals(s, tally_slot_here(s, cpu), local_clock(), &s->now);
-	s->was_read = true;
-}
-
-/**
- * tally_counter_read - read all slots
- * @c: the counter
- *
- * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
- * one interrupt, all of them at the same time. Events that are not on the PMU, and
- * inherited events, are read by perf.
- */
-void tally_counter_read(struct tally_counter *c)
-{
-	struct tally_slot *s;
-
-	if (!tally_counter_on_all_cpus(c)) {
-		tally_counter_read_slot(c, 0);
-		return;
-	}
-	lockdep_assert_held(&c->lock);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		s->was_read = false;
-	on_each_cpu_cond(is_counting, read_here, c, true);
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (!s->was_read)
-			tally_counter_read_slot(c, s - c->slots);
-}
-
-/* As tally_counter_read(), for one slot. */
-void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-	int cpu = c->attr.inherit ? -1 : tally_slot_counting_on(s);
-
-	lockdep_assert_held(&c->lock);
-	s->was_read = false;
-	if (cpu >= 0)
-		smp_call_function_single(cpu, read_here, c, true);
-	if (!s->was_read)
-		tally_slot_read(s, &s->now);
-}
-
 /* Returns one of perf's events; NULL while the counter has none. */
 const struct perf_event *tally_counter_any(const struct tally_counter *c)
 {
 	const struct tally_slot *s;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
 			return s->event;
 	return NULL;
-}
-
-/* Returns whether perf has the events of both, which are on one target, in one context. */
-bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b)
-{
-	const struct perf_event *event;
-	const struct pmu *pmu;
-	bool same;
-
-	/* Two counters are never locked at the same time. */
-	mutex_lock(&a->lock);
-	event = tally_counter_any(a);
-	pmu = event ? event->pmu : NULL;
-	mutex_unlock(&a->lock);
-	mutex_lock(&b->lock);
-	event = tally_counter_any(b);
-	same = pmu && event && tally_pmus_share_context(pmu, event->pmu);
-	mutex_unlock(&b->lock);
-	return same;
 }
 
 /* Returns whether overflows interrupt any code, as those of clocks and of hardware do. */
@@ -350,10 +274,10 @@ bool tally_counter_interrupts(struct tally_counter *c)
 	const struct tally_slot *s;
 	bool software = false;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		software |= s->event && s->software;
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return !software || tally_attr_is_clock(&c->attr);
 }
 
@@ -568,12 +492,12 @@ unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online)
 	unsigned int served = 0;
 	struct tally_slot *s;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	cpus_read_lock();
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		served += tally_slot_lives(c, s);
 	*online = num_online_cpus();
 	cpus_read_unlock();
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return served;
 }

@@ -3,6 +3,7 @@
  * Counters: their table, their references, and their ends. hotplug.c follows CPUs that come and go.
  */
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/sched.h>
@@ -15,7 +16,7 @@
 /*
  * Guards @counters, @cpu_counters and tally_counter::refs. perf's events are neither created
  * nor released inside: either may wait for grace periods, and for a task. A new counter is
- * filled under its own lock, and those who found it in the table wait for that.
+ * filled under its lock, and those who found it in the table wait for that.
  */
 static DEFINE_MUTEX(counters_lock);
 static DEFINE_HASHTABLE(counters, 10);
@@ -59,12 +60,14 @@ static bool usable(const struct tally_counter *c)
 }
 
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
-					  const struct tally_target *target, u32 key)
+					  const struct tally_target *target,
+					  const struct tally_counter *first, u32 key)
 {
 	struct tally_counter *c;
 
 	hash_for_each_possible(counters, c, node, key)
-		if (!c->context && !memcmp(&c->attr, attr, sizeof(*attr)) &&
+		if (!c->context && c->first == (first ?: c) &&
+		    !memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    tally_target_is_same(&c->target, target) &&
 		    c->target.one_kind == target->one_kind)
 			return c;
@@ -83,7 +86,7 @@ static void release_slots(struct tally_counter *c)
 	struct tally_slot *s;
 
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		mutex_lock(&c->lock);
+		tally_counter_lock(c);
 		if (c->handler)
 			tally_slot_read(s, &t);
 		event = tally_slot_detach(c, s);
@@ -92,7 +95,7 @@ static void release_slots(struct tally_counter *c)
 		/* The slot gets no other event, whatever such a handler calls. */
 		s->absent = true;
 		s->err = 0;
-		mutex_unlock(&c->lock);
+		tally_counter_unlock(c);
 		tally_slot_free(s, event);
 	}
 }
@@ -105,6 +108,8 @@ static void counter_free(struct tally_counter *c)
 	/* Only the single slot of a task has some. */
 	kfree(c->slots[0].others);
 	mutex_destroy(&c->lock);
+	if (c->first != c)
+		tally_counter_put(c->first);
 	kvfree(c);
 }
 
@@ -161,6 +166,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 
 static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 					   const struct tally_target *target,
+					   struct tally_counter *first,
 					   perf_overflow_handler_t handler, void *context)
 {
 	unsigned int nr = tally_target_slots(target);
@@ -171,6 +177,10 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 	if (!c)
 		return NULL;
 	mutex_init(&c->lock);
+	c->locker = c;
+	c->first = first ?: c;
+	if (first)
+		refcount_inc(&first->holds);
 	refcount_set(&c->holds, 1);
 	INIT_LIST_HEAD(&c->users);
 	INIT_LIST_HEAD(&c->cpu_node);
@@ -189,6 +199,7 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 /* Finds a counter, or adds an empty one, locked. */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
+					 struct tally_counter *first,
 					 perf_overflow_handler_t handler, void *context,
 					 bool *found)
 {
@@ -197,16 +208,16 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 
 	mutex_lock(&counters_lock);
 	if (!context && shareable(attr))
-		c = counter_find(attr, target, key);
+		c = counter_find(attr, target, first, key);
 	*found = c;
 	if (c) {
 		refcount_inc(&c->holds);
 	} else {
-		c = counter_alloc(attr, target, handler, context);
+		c = counter_alloc(attr, target, first, handler, context);
 		if (!c)
 			goto unlock;
 		/* Nobody else knows the counter yet, so this does not wait. */
-		mutex_lock(&c->lock);
+		tally_counter_lock(c);
 		hash_add(counters, &c->node, key);
 		/* perf moves the events of a task between CPUs by itself. */
 		if (!target->task && attr->type == PERF_TYPE_SOFTWARE)
@@ -231,10 +242,21 @@ static void counter_drop(struct tally_counter *c)
 	tally_counter_put(c);
 }
 
+/* Changes from the counter's own lock to that of the set's leader. */
+static void join_lock(struct tally_counter *c)
+{
+	if (c->first == c)
+		return;
+	mutex_lock_nested(&c->first->lock, SINGLE_DEPTH_NESTING);
+	WRITE_ONCE(c->locker, c->first);
+	mutex_unlock(&c->lock);
+}
+
 /**
  * tally_counter_get - get a counter, new or shared
  * @attr: attributes, checked and complete, with the disabled bit set
  * @target: target to count on
+ * @first: tally_counter::first of the leader's counter; NULL for an event that has no leader
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; a counter that has one is not shared
  * @at_once: the caller enables the counter next
@@ -247,6 +269,7 @@ static void counter_drop(struct tally_counter *c)
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
+					struct tally_counter *first,
 					perf_overflow_handler_t handler,
 					void *context, bool at_once, int *err_cpu)
 {
@@ -260,15 +283,15 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		*err_cpu = target->cpu;
 		return ERR_PTR(-ENODEV);
 	}
-	while ((c = find_or_add(attr, target, handler, context, &found)) && found) {
+	while ((c = find_or_add(attr, target, first, handler, context, &found)) && found) {
 		/* The counter may still be created: its lock waits for that. */
-		mutex_lock(&c->lock);
+		tally_counter_lock(c);
 		if (usable(c)) {
 			/* Not all counts so far are of the event that is enabled first. */
 			c->unused = false;
 			return c;
 		}
-		mutex_unlock(&c->lock);
+		tally_counter_unlock(c);
 		counter_drop(c);
 	}
 	if (!c)
@@ -280,10 +303,12 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	/* This additional user keeps perf's event enabled until it is released. */
 	if (!err && attr->inherit)
 		c->users_on++;
-	if (!err)
+	if (!err) {
+		join_lock(c);
 		return c;
+	}
 	c->dead = true;
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	counter_drop(c);
 	return ERR_PTR(err);
 }
@@ -294,12 +319,12 @@ static void counter_end(struct tally_counter *c)
 	struct tally_kprobe *kp;
 	struct tally_slot *s;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	c->dead = true;
 	for (s = c->slots; c->handler && s < c->slots + c->nr_slots; s++)
 		if (tally_slot_lives(c, s))
 			tally_slot_disable(s);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	release_slots(c);
 	kp = c->kprobe;
 	WRITE_ONCE(c->kprobe, NULL);
@@ -323,6 +348,26 @@ static bool is_held(const struct tally_counter *c)
 	return held;
 }
 
+/*
+ * Locks a counter of a task. If the task has two contexts, who has the lock may wait for the other
+ * one, for any time. Then this gives up after a while.
+ */
+static bool lock_soon(struct tally_counter *c)
+{
+	unsigned int tries = 20;
+
+	if (tally_task_has_one_context()) {
+		tally_counter_lock(c);
+		return true;
+	}
+	while (!tally_counter_lock_now(c)) {
+		if (!--tries)
+			return false;
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
 /**
  * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
  * @c: the counter
@@ -337,12 +382,15 @@ static bool is_held(const struct tally_counter *c)
  */
 bool tally_counter_trylock(struct tally_counter *c)
 {
-	if (c->target.task && is_held(c))
-		return false;
-	mutex_lock(&c->lock);
-	if (!c->target.task || !is_held(c))
+	if (!c->target.task) {
+		tally_counter_lock(c);
 		return true;
-	mutex_unlock(&c->lock);
+	}
+	if (is_held(c) || !lock_soon(c))
+		return false;
+	if (!is_held(c))
+		return true;
+	tally_counter_unlock(c);
 	return false;
 }
 
@@ -368,11 +416,11 @@ void tally_counter_end(struct tally_counter *c)
 		counter_end(c);
 		return;
 	}
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	/* The event may have left perf's events enabled. */
 	c->unused = false;
 	tally_counter_disable_unused(c);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 }
 
 /* Drops an event's reference, after tally_counter_end(). */

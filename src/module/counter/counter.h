@@ -23,6 +23,7 @@ struct tally_counter_stats {
 /* counter.c */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
+					struct tally_counter *first,
 					perf_overflow_handler_t handler,
 					void *context, bool at_once, int *err_cpu);
 void tally_counter_end(struct tally_counter *c);
@@ -50,9 +51,6 @@ int tally_counter_set_period(struct tally_counter *c, u64 period);
 int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr);
 const struct perf_event *tally_counter_any(const struct tally_counter *c);
 bool tally_counter_interrupts(struct tally_counter *c);
-bool tally_counter_same_context(struct tally_counter *a, struct tally_counter *b);
-void tally_counter_read(struct tally_counter *c);
-void tally_counter_read_slot(struct tally_counter *c, unsigned int slot);
 bool tally_counter_counts(const struct tally_counter *c);
 bool tally_counter_ended(const struct tally_counter *c);
 pid_t tally_counter_pid(const struct tally_counter *c);
@@ -60,6 +58,12 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 u64 tally_counter_missed(const struct tally_counter *c);
 unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online);
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot);
+
+/* read.c */
+bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
+			 unsigned int first, unsigned int last);
+void tally_counter_read(struct tally_counter *c);
+void tally_counter_read_slot(struct tally_counter *c, unsigned int slot);
 
 /* reload.c */
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period);

@@ -62,7 +62,7 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 	bool has_changed;
 	int cpu;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	if (c->dead)
 		goto unlock;
 	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
@@ -81,7 +81,7 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 		tally_slot_repair(c, s, has_changed ? READ_ONCE(per_cpu(came_ns, cpu)) : 0);
 	}
 unlock:
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 }
 
 static void repair_all(struct kthread_work *work)

@@ -497,7 +497,7 @@ int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr 
 	unsigned int i, made;
 	int err = 0;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	events = kvcalloc(c->nr_slots, sizeof(*events), GFP_KERNEL);
 	if (!events)
 		return -ENOMEM;

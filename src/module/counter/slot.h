@@ -4,6 +4,7 @@
 
 #include <linux/compiler.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -50,8 +51,10 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
- * @was_read: the CPU has read @now in the current tally_counter_read()
- * @now: totals that the last tally_counter_read() found
+ * @was_read: in the last read, the CPU on which the slot was counting has read it
+ * @was_throttled: the slot was throttled then; valid with @was_read, after tally_counters_read()
+ * @time: local_clock() of that CPU then; valid as @was_throttled
+ * @now: totals that the last read found
  * @err: error because of which an online CPU has no event; 0 if there is none
  * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
  *	has come or gone
@@ -67,6 +70,8 @@ struct tally_slot {
 	bool software;
 	struct tally_totals bank;
 	bool was_read;
+	bool was_throttled;
+	u64 time;
 	struct tally_totals now;
 	int err;
 	bool absent;
@@ -77,8 +82,13 @@ struct tally_slot {
 /**
  * struct tally_counter - perf's events with the same attributes on one target
  * @lock: lock of @users, @users_on and @slots, and of the views of the events that use
- *	the counter. Taken outside cpu_hotplug_lock, which perf takes when it creates and
- *	releases events. So a hotplug callback must never take @lock.
+ *	the counter; of all counters that have this one as @locker. Taken outside
+ *	cpu_hotplug_lock, which perf takes when it creates and releases events. So a hotplug
+ *	callback must never take @lock.
+ * @first: counter of the leader of the set that this one was made for, with a reference; the
+ *	counter itself, if that is a leader or in no set
+ * @locker: counter whose @lock is used: the counter itself until its slots are filled, and
+ *	then @first. Changed with both locks held.
  * @node: link in the table of counters that events may share; guarded by the table's lock
  * @cpu_node: link in the list of counters that count on CPUs; guarded by the table's lock
  * @refs: number of events that count with the counter; guarded by the table's lock
@@ -106,6 +116,8 @@ struct tally_slot {
  */
 struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
+	struct tally_counter *first;
+	struct tally_counter *locker;
 	struct hlist_node node;
 	struct list_head cpu_node;
 	unsigned int refs;
@@ -124,6 +136,43 @@ struct tally_counter {
 	unsigned int slot_mask;
 	struct tally_slot slots[];
 };
+
+/* Locks a counter, and with it those of other members of a set. */
+static inline void tally_counter_lock(struct tally_counter *c)
+{
+	struct tally_counter *locker;
+
+	for (;;) {
+		locker = READ_ONCE(c->locker);
+		mutex_lock(&locker->lock);
+		if (likely(locker == c->locker))
+			return;
+		mutex_unlock(&locker->lock);
+	}
+}
+
+/* The same, but returns false if it would have to wait. */
+static inline bool tally_counter_lock_now(struct tally_counter *c)
+{
+	struct tally_counter *locker = READ_ONCE(c->locker);
+
+	if (!mutex_trylock(&locker->lock))
+		return false;
+	if (likely(locker == c->locker))
+		return true;
+	mutex_unlock(&locker->lock);
+	return false;
+}
+
+static inline void tally_counter_unlock(struct tally_counter *c)
+{
+	mutex_unlock(&c->locker->lock);
+}
+
+static inline void tally_counter_assert_locked(const struct tally_counter *c)
+{
+	lockdep_assert_held(&c->locker->lock);
+}
 
 /* For each of perf's events of a slot. */
 #define tally_slot_for_each(s, event)						\

@@ -137,10 +137,10 @@ static int period_show(struct seq_file *m, void *v)
 	struct tally_event *ev = m->private;
 	unsigned int i;
 
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	for (i = 0; i < ev->counter->nr_slots; i++)
 		show_period(m, ev, i);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(period);

@@ -302,8 +302,7 @@ static int charge(struct opening *op, struct tally_file *leader)
 	unsigned int nr = perf_events(&op->o);
 	bool member = op->o.flags & TALLY_OPEN_MEMBER;
 	u64 each = sizeof(struct perf_event) + sizeof(struct tally_view) +
-		   sizeof(struct tally_slot) + sizeof(struct tally_set_row) +
-		   sizeof(struct tally_totals);
+		   sizeof(struct tally_slot);
 	u64 bytes = nr * each + sizeof(struct tally_event) + sizeof(struct tally_counter);
 
 	/* Any event may get rings later, by mmap() or SET_OUTPUT. */
@@ -341,8 +340,10 @@ static int open_event(struct tally_session *s, struct opening *op,
 	int err;
 
 	describe(op);
-	if (leader)
+	if (leader) {
 		tally_file_follow(leader, &op->b.attr, &op->how);
+		op->b.leader = leader->ev;
+	}
 	/* All users share the names, and EEXIST would reveal another user's event. */
 	if (op->o.name[0] && !tally_perfmon_capable()) {
 		op->b.stage = TALLY_STAGE_PERMISSION;

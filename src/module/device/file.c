@@ -279,10 +279,8 @@ static void release_event(struct tally_file *f)
 	}
 	detach(set, f->ev, &doomed);
 	/* Files that had joined still refer to the set. Only its struct is kept for them. */
-	if (set == &f->own && refcount_read(&set->refs) > 1) {
+	if (set == &f->own && refcount_read(&set->refs) > 1)
 		tally_mapping_strip(&f->mapping);
-		tally_group_strip(set);
-	}
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
 	/* No overflow kicks any more. On PREEMPT_RT this may wait for a grace period. */

@@ -162,16 +162,4 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b);
 
-/* group.c */
-int tally_group_init(struct tally_set *set, const struct tally_event *ev,
-		     struct tally_mapping *mapping);
-bool tally_group_put(struct tally_set *set);
-void tally_group_strip(struct tally_set *set);
-int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);
-bool tally_group_leave(struct tally_set *set, struct tally_event *ev);
-u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev);
-void tally_group_update(struct tally_set *set);
-void tally_group_enable(struct tally_set *set, u64 members);
-void tally_group_disable(struct tally_set *set, u64 members);
-
 #endif /* TALLY_FILE_H */

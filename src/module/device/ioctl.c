@@ -27,6 +27,7 @@
 #include "builder/builder.h"
 #include "event/overflow.h"
 #include "event/event.h"
+#include "life/life.h"
 #include "device/file.h"
 #include "device/quota.h"
 #include "record/output.h"

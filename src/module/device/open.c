@@ -230,8 +230,8 @@ static struct tally_file *file_for(const struct tally_event *ev,
 	if (!f)
 		return NULL;
 	tally_mapping_init(&f->mapping, how->interval, account);
-	if (!tally_group_init(&f->own, ev, &f->mapping) &&
-	    !keep_given(f, how->given))
+	tally_group_init(&f->own, ev, &f->mapping);
+	if (!keep_given(f, how->given))
 		return f;
 	tally_file_put(&f->own);
 	return NULL;

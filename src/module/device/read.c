@@ -16,6 +16,7 @@
 #include <uapi/linux/tally.h>
 #include "base/copyin.h"
 #include "event/event.h"
+#include "life/life.h"
 #include "device/file.h"
 #include "set/page.h"
 #include "set/read.h"
@@ -39,17 +40,13 @@ static u64 lost_by(const struct tally_event *ev)
 static ssize_t read_one(struct tally_file *f, char __user *buf, size_t size)
 {
 	struct tally_count count;
-	struct tally_set *set;
 	u64 values[5], *v = values;
 	u64 id = f->at.id, lost = 0, time_ns;
 	bool there;
 	int err;
 
 	if (f->ev) {
-		/* The lock keeps enable, disable and reset of the group out. */
-		set = tally_file_lock(f);
 		tally_event_read_all(f->ev, &count);
-		mutex_unlock(&set->lock);
 		id = f->ev->id;
 		lost = lost_by(f->ev);
 	} else if (f->at.unprivileged) {
@@ -313,9 +310,9 @@ static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
 		return slot;
 	*first = slot;
 	*last = slot;
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	serves = tally_counter_serves(c, *first);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return serves ? 0 : -ENODEV;
 }
 

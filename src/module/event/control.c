@@ -83,7 +83,7 @@ static void resume(struct work_struct *work)
 		if (!c->attr.inherit && of->ev->on)
 			trace_state(of->ev->name, cpu, TALLY_STATE_THROTTLED, TALLY_STATE_ACTIVE);
 	}
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 }
 
 /*
@@ -132,7 +132,7 @@ static void control(struct work_struct *work)
 		tally_event_apply_period(ev);
 	pause_slots(of, c);
 unlock:
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 }
 
 /* Runs in hard interrupt, also on PREEMPT_RT: queueing a work takes raw locks only. */
@@ -202,7 +202,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 	err = period_of(ev, value, &period);
 	if (err)
 		return err;
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	if (ev->filter) {
 		err = 0;
 		if (!(ev->attr.sample_type & PERF_SAMPLE_PERIOD))
@@ -216,7 +216,7 @@ int tally_event_set_period(struct tally_event *ev, u64 value)
 		if (ev->hz)
 			ev->hz = ev->of_file ? 0 : value;
 	}
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_set_period);
@@ -234,9 +234,9 @@ u64 tally_event_period(struct tally_event *ev, int cpu)
 		cpu = 0;
 	if (cpu < 0 || cpu >= c->nr_slots)
 		return 0;
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	period = tally_event_slot_period(ev, cpu);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return period;
 }
 EXPORT_SYMBOL_TALLY(tally_event_period);
@@ -253,7 +253,7 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 	if (!ev->attr.sample_period || !overflows || ev->attr.sigtrap ||
 	    READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		return -EINVAL;
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	if (READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED && ev->on) {
 		atomic64_add(overflows, &of->left);
 	} else {
@@ -261,7 +261,7 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows)
 		tally_overflow_special(of, TALLY_SPECIAL_LIMITED, 0);
 	}
 	err = tally_event_on(ev);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_refresh);
@@ -287,7 +287,7 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 		return -EINVAL;
 	if (!overflows)
 		return 0;
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	if (READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED)
 		adds = ev->on || of->limits_next;
 	else
@@ -302,7 +302,7 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 	else
 		tally_overflow_special(of, 0, TALLY_SPECIAL_LIMITED);
 	of->limits_next = true;
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return 0;
 }
 
@@ -399,7 +399,7 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 	err = ev->of_file ? 0 : tally_check_breakpoint(&attr);
 	if (err)
 		return err;
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	err = tally_counter_modify(c, &attr);
 	if (!err) {
 		ev->attr.bp_addr = attr.bp_addr;
@@ -407,7 +407,7 @@ int tally_event_modify(struct tally_event *ev, unsigned long addr,
 		ev->attr.bp_type = attr.bp_type;
 		ev->given[0] = '\0';
 	}
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_modify);

@@ -62,7 +62,7 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 /* For tally_event_trace_state(). */
 void tally_event_trace_change(struct tally_event *ev, enum tally_state state)
 {
-	lockdep_assert_held(&ev->counter->lock);
+	tally_counter_assert_locked(ev->counter);
 	trace_state(ev->name, ev->counter->target.cpu, ev->traced_state, state);
 	ev->traced_state = state;
 }
@@ -94,7 +94,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 {
 	struct tally_event *ev;
 
-	lockdep_assert_held(&c->lock);
+	tally_counter_assert_locked(c);
 	list_for_each_entry(ev, &c->users, user_node) {
 		ev->views[slot].marked = false;
 		ev->views[slot].silent = false;
@@ -118,7 +118,7 @@ static void set_local(struct tally_event *ev, u8 local)
 
 static u8 local_reads(const struct tally_event *ev)
 {
-	if (ev->attr.inherit || ev->closed)
+	if (ev->attr.inherit)
 		return TALLY_LOCAL_NONE;
 	return ev->overflow ? TALLY_LOCAL_THROTTLES : TALLY_LOCAL_PLAIN;
 }
@@ -167,13 +167,6 @@ enum tally_state tally_event_state_now(const struct tally_event *ev)
 	return failed && state == TALLY_STATE_OFFLINE ? TALLY_STATE_ERROR : state;
 }
 
-static void begin_at(struct tally_event *ev, unsigned int slot,
-		     const struct tally_totals *t)
-{
-	ev->views[slot].start = *t;
-	ev->views[slot].begins = !ev->starting;
-}
-
 /* Sets the period of tally_event_rearm(). perf starts a period even if it is the same. */
 void tally_event_apply_period(struct tally_event *ev)
 {
@@ -200,23 +193,23 @@ static void open_overflow(struct tally_overflow *of)
 	tally_overflow_special(of, 0, TALLY_SPECIAL_DISABLED);
 }
 
-/* Begins all views. They are published once, by set_local(). */
-static void begin_views(struct tally_event *ev)
+/*
+ * Begins to count for an event, at the totals that its slots had when they were last read. Under
+ * tally_counter::lock.
+ */
+void tally_event_begin(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 	unsigned int i;
 
-	for (i = 0; i < c->nr_slots; i++)
-		tally_counter_arm(c, i);
-	/* All that an unused counter has counted is this event's, for which it was made. */
-	if (!c->unused)
-		tally_counter_read(c);
+	tally_counter_assert_locked(c);
 	c->unused = false;
 	for (i = 0; i < c->nr_slots; i++) {
-		begin_at(ev, i, &c->slots[i].now);
+		ev->views[i].start = c->slots[i].now;
+		ev->views[i].begins = true;
+		ev->views[i].offline = !c->slots[i].event;
 		if (ev->overflow)
 			tally_silent_begin(ev, i);
-		ev->views[i].offline = !c->slots[i].event;
 	}
 	WRITE_ONCE(ev->on, true);
 	set_local(ev, local_reads(ev));
@@ -224,60 +217,64 @@ static void begin_views(struct tally_event *ev)
 		open_overflow(ev->overflow);
 }
 
-/*
- * Enables an event. Under tally_counter::lock. Returns 0; ENODATA if perf has put the
- * event in error; ESRCH if its task has exited or its cgroup is removed, or if the event is being
- * released.
- */
-int tally_event_on(struct tally_event *ev)
+/* Begins an event before perf's events are enabled. */
+static void begin_alone(struct tally_event *ev)
 {
-	struct tally_counter *c = ev->counter;
-	enum tally_state state;
+	/* All that an unused counter has counted is this event's, for which it was made. */
+	if (!ev->counter->unused)
+		tally_counter_read(ev->counter);
+	tally_event_begin(ev);
+}
 
-	lockdep_assert_held(&c->lock);
-	/* The caller is a handler that still runs. */
-	if (ev->gone)
-		return -ESRCH;
-	if (!ev->on) {
-		begin_views(ev);
-		tally_counter_on(c);
-	} else {
-		tally_counter_retry(c);
-	}
-	state = tally_event_state_now(ev);
+/*
+ * Traces the state of an event that is enabled. Returns 0; ENODATA if perf has put the event in
+ * error; ESRCH if its task has exited or its cgroup is removed.
+ */
+int tally_event_check(struct tally_event *ev)
+{
+	enum tally_state state = tally_event_state_now(ev);
+
 	tally_event_trace_state(ev, state);
 	if (state == TALLY_STATE_ERROR)
 		return -ENODATA;
 	return state == TALLY_STATE_EXITED ? -ESRCH : 0;
 }
 
-/* A slot with the totals @t begins to count for an event. Under tally_counter::lock. */
-void tally_event_begin_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
-{
-	begin_at(ev, slot, t);
-	view_publish(ev, slot);
-}
-
 /*
- * Adds what a slot with the totals @t has counted for an event that is on to what
- * the event keeps. Under tally_counter::lock.
+ * Enables an event. Under tally_counter::lock. Returns the error of tally_event_check(); ESRCH if
+ * the event is being released.
  */
-void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
+int tally_event_on(struct tally_event *ev)
 {
-	struct tally_view *view = &ev->views[slot];
+	struct tally_counter *c = ev->counter;
 
-	tally_totals_add(&view->kept, t);
-	tally_totals_subtract(&view->kept, &view->start);
-	view->start = *t;
+	tally_counter_assert_locked(c);
+	/* The caller is a handler that still runs. */
+	if (ev->gone)
+		return -ESRCH;
+	if (!ev->on) {
+		begin_alone(ev);
+		tally_counter_on(c);
+	} else {
+		tally_counter_retry(c);
+	}
+	return tally_event_check(ev);
 }
 
-/* Resets an event that is on, on a slot with the totals @t. Under tally_counter::lock. */
-void tally_event_rebase_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t)
+/* Resets an event, as of the last read of its slots. Under tally_counter::lock. */
+void tally_event_rebase(struct tally_event *ev)
 {
-	struct tally_view *view = &ev->views[slot];
+	struct tally_view *view = ev->views;
+	unsigned int i;
+	u64 zero;
 
-	view->zero = view->kept.value + t->value - view->start.value;
-	view_publish(ev, slot);
+	for (i = 0; i < ev->counter->nr_slots; i++, view++) {
+		zero = view->kept.value;
+		if (ev->on)
+			zero += ev->counter->slots[i].now.value - view->start.value;
+		WRITE_ONCE(view->zero, zero);
+		view_publish(ev, i);
+	}
 }
 
 /* Returns the count that the last reset took off, summed over slots. */
@@ -291,39 +288,15 @@ u64 tally_event_zero(const struct tally_event *ev)
 	return zero;
 }
 
-/* Publishes the kept counts of an event that is off: no slot counts for it any more. */
-void tally_event_settle(struct tally_event *ev)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&ev->counter->lock);
-	for (i = 0; i < ev->counter->nr_slots; i++) {
-		ev->views[i].begins = false;
-		view_publish(ev, i);
-	}
-}
-
-/* Forbids reads of a set's member without the lock, until its window opens or has ended. */
+/*
+ * Begins to disable an event. Reads without the lock fail from here on, until tally_event_keep()
+ * keeps the count: none returns more than that. Under tally_counter::lock.
+ */
 void tally_event_close(struct tally_event *ev)
 {
-	mutex_lock(&ev->counter->lock);
-	WRITE_ONCE(ev->closed, true);
-	if (ev->on)
-		set_local(ev, TALLY_LOCAL_NONE);
-	mutex_unlock(&ev->counter->lock);
-}
-
-/* Opens the window of a set's member: slots count for it, and it can be read locally. */
-void tally_event_open(struct tally_event *ev)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&ev->counter->lock);
-	WRITE_ONCE(ev->closed, false);
-	ev->starting = false;
-	for (i = 0; i < ev->counter->nr_slots; i++)
-		ev->views[i].begins = true;
-	set_local(ev, local_reads(ev));
+	tally_counter_assert_locked(ev->counter);
+	WRITE_ONCE(ev->on, false);
+	set_local(ev, TALLY_LOCAL_NONE);
 }
 
 static void trace_off(struct tally_event *ev)
@@ -332,36 +305,43 @@ static void trace_off(struct tally_event *ev)
 		tally_event_trace_state(ev, TALLY_STATE_OFF);
 }
 
-/* Disables an event. The caller keeps its count, before or after. */
-void tally_event_shut(struct tally_event *ev)
+/* Stops perf's events, unless others use them, and the overflows of an event that was closed. */
+void tally_event_stop(struct tally_event *ev)
 {
-	lockdep_assert_held(&ev->counter->lock);
-	ev->starting = false;
-	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_off(ev->counter);
-	WRITE_ONCE(ev->on, false);
 	trace_off(ev);
 	if (ev->overflow)
 		tally_overflow_special(ev->overflow, TALLY_SPECIAL_DISABLED, 0);
 }
 
+/* Keeps the count of an event that was closed, as of the last read of its slots. */
+void tally_event_keep(struct tally_event *ev)
+{
+	struct tally_view *view = ev->views;
+	unsigned int i;
+
+	for (i = 0; i < ev->counter->nr_slots; i++, view++) {
+		tally_totals_add(&view->kept, &ev->counter->slots[i].now);
+		tally_totals_subtract(&view->kept, &view->start);
+		view->counted |= ev->counter->slots[i].was_read;
+		view->begins = false;
+		view_publish(ev, i);
+	}
+}
+
 /* Disables an event and keeps its count. The counter stops first: no count is lost. */
 void tally_event_off(struct tally_event *ev)
 {
-	struct tally_counter *c = ev->counter;
-	unsigned int i;
-
-	tally_event_shut(ev);
-	tally_counter_read(c);
-	for (i = 0; i < c->nr_slots; i++)
-		tally_event_keep_at(ev, i, &c->slots[i].now);
-	tally_event_settle(ev);
+	tally_event_close(ev);
+	tally_event_stop(ev);
+	tally_counter_read(ev->counter);
+	tally_event_keep(ev);
 }
 
 /* Disables an event that is released and that nobody reads any more. */
 void tally_event_abandon(struct tally_event *ev)
 {
-	lockdep_assert_held(&ev->counter->lock);
+	tally_counter_assert_locked(ev->counter);
 	/* A handler of another event that is released may still try. */
 	set_local(ev, TALLY_LOCAL_NONE);
 	tally_counter_leave(ev->counter);
@@ -373,68 +353,36 @@ bool tally_event_counts(struct tally_event *ev)
 {
 	bool all;
 
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	all = tally_counter_counts(ev->counter);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return all;
 }
 
-/* Who has seen the last overflow of a limit may be here before the control work. */
-static void end_at_limit(struct tally_event *ev)
+/*
+ * Prepares an event to be enabled: a limit of overflows is dropped, unless it was set for this
+ * time. Who has seen the last overflow of a limit may be here before the control work.
+ */
+void tally_event_drop_limit(struct tally_event *ev)
 {
-	if (ev->on && ev->overflow && tally_overflow_at_limit(ev->overflow))
-		tally_event_off(ev);
-}
+	struct tally_overflow *of = ev->overflow;
 
-/* A limit of overflows is dropped, unless it was set for this time. */
-static int enable(struct tally_event *ev)
-{
-	end_at_limit(ev);
-	if (ev->overflow && !ev->on && !ev->overflow->limits_next)
-		tally_overflow_special(ev->overflow, 0, TALLY_SPECIAL_LIMITED);
-	if (ev->overflow)
-		ev->overflow->limits_next = false;
-	return tally_event_on(ev);
+	if (!of)
+		return;
+	if (ev->on && tally_overflow_at_limit(of))
+		tally_event_off(ev);
+	if (!ev->on && !of->limits_next)
+		tally_overflow_special(of, 0, TALLY_SPECIAL_LIMITED);
+	of->limits_next = false;
 }
 
 /* Begins an event that perf enables when its task calls exec(). */
 void tally_event_wait_for_exec(struct tally_event *ev)
 {
-	mutex_lock(&ev->counter->lock);
-	begin_views(ev);
+	tally_counter_lock(ev->counter);
+	begin_alone(ev);
 	tally_counter_on_exec(ev->counter);
-	mutex_unlock(&ev->counter->lock);
-}
-
-/* Enables a member of a set. Slots count for it from tally_event_open() on. */
-int tally_event_start(struct tally_event *ev)
-{
-	int err;
-
-	mutex_lock(&ev->counter->lock);
-	if (!ev->on)
-		ev->starting = true;
-	err = enable(ev);
-	mutex_unlock(&ev->counter->lock);
-	return err;
-}
-
-/*
- * Enables a member of a set that begins alone. It can be read locally at once. @began becomes true
- * if the member was off; it may be NULL.
- */
-int tally_event_begin(struct tally_event *ev, bool *began)
-{
-	int err;
-
-	mutex_lock(&ev->counter->lock);
-	end_at_limit(ev);
-	if (began)
-		*began |= !ev->on;
-	WRITE_ONCE(ev->closed, false);
-	err = enable(ev);
-	mutex_unlock(&ev->counter->lock);
-	return err;
+	tally_counter_unlock(ev->counter);
 }
 
 int tally_event_enable(struct tally_event *ev)
@@ -444,9 +392,10 @@ int tally_event_enable(struct tally_event *ev)
 	if (tally_bad_ptr(ev))
 		return -EINVAL;
 	might_sleep();
-	mutex_lock(&ev->counter->lock);
-	err = enable(ev);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
+	tally_event_drop_limit(ev);
+	err = tally_event_on(ev);
+	tally_counter_unlock(ev->counter);
 	return err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_enable);
@@ -456,33 +405,25 @@ void tally_event_disable(struct tally_event *ev)
 	if (tally_bad_ptr(ev))
 		return;
 	might_sleep();
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	if (ev->on)
 		tally_event_off(ev);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 }
 EXPORT_SYMBOL_TALLY(tally_event_disable);
 
 void tally_event_reset(struct tally_event *ev)
 {
 	struct tally_counter *c;
-	unsigned int i;
 
 	if (tally_bad_ptr(ev))
 		return;
 	c = ev->counter;
 	might_sleep();
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	tally_counter_read(c);
-	for (i = 0; i < c->nr_slots; i++) {
-		if (ev->on)
-			tally_event_rebase_at(ev, i, &c->slots[i].now);
-		else
-			ev->views[i].zero = ev->views[i].kept.value;
-	}
-	if (!ev->on)
-		tally_event_settle(ev);
-	mutex_unlock(&c->lock);
+	tally_event_rebase(ev);
+	tally_counter_unlock(c);
 }
 EXPORT_SYMBOL_TALLY(tally_event_reset);
 
@@ -493,12 +434,12 @@ enum tally_state tally_event_state(struct tally_event *ev)
 	if (tally_bad_ptr(ev))
 		return TALLY_STATE_ERROR;
 	might_sleep();
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	if (ev->overflow)
 		tally_silent_read(ev);
 	state = tally_event_state_now(ev);
 	tally_event_trace_state(ev, state);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return state;
 }
 EXPORT_SYMBOL_TALLY(tally_event_state);
@@ -510,9 +451,9 @@ bool tally_event_waits(struct tally_event *ev)
 
 	if (!ev->attr.enable_on_exec)
 		return false;
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	waits = ev->on && tally_event_state_now(ev) == TALLY_STATE_OFF;
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	return waits;
 }
 

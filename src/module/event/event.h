@@ -36,12 +36,12 @@ struct tally_budget;
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
  * @kept: totals of the event from before that
- * @last_read: totals of the slot when the event was last read under the lock
  * @mark_overflows: number of overflows before @mark_value was read; see silent.c
  * @mark_value: value of the slot that was read then
  * @mark_period: period that was in effect then
  * @marked: @mark_value and @mark_period are valid
  * @silent: an overflow has been overdue since
+ * @counted: the slot was counting when the event was read as a member of a set, or kept
  * @gap_ns: nanoseconds from each time that the CPU came online until the slot counted again,
  *	which is the most that the event can have missed; none if the slot was in error then
  *
@@ -59,11 +59,11 @@ struct tally_view {
 	bool begins;
 	bool marked;
 	bool silent;
+	bool counted;
 	bool offline;
 	u64 zero;
 	struct tally_totals start;
 	struct tally_totals kept;
-	struct tally_totals last_read;
 	u64 mark_overflows;
 	u64 mark_value;
 	u64 mark_period;
@@ -137,16 +137,15 @@ enum {
  * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as for clocks;
  *	else 0
  * @named: @name was given, and not made from what the event counts
- * @starting: the event is on, but slots do not count for it before its set begins;
- *	guarded by tally_counter::lock
  * @of_file: the event was made by a user program, and ends with a file of that
  * @gauge: the count is a level, as the PMU says
  * @traced_state: state that trace_state() told last; guarded by tally_counter::lock
- * @on: the event is enabled; guarded by tally_counter::lock
+ * @on: the event is enabled; written under tally_counter::lock. It is false before the count is
+ *	kept, so that reads without the lock fail meanwhile.
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
- * @closed: the event is a member whose window is not open: it cannot be read without the lock while
- *	slots count for it; written under tally_counter::lock
+ * @throttled: number of times that the event had been throttled when the window of its set began;
+ *	U64_MAX if it was throttled then. Written under tally_set::lock.
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
@@ -165,11 +164,9 @@ struct tally_event {
 	u8 local;
 	u8 traced_state;
 	bool on;
-	bool closed;
 	bool gone;
 	bool of_file;
 	bool gauge;
-	bool starting;
 	bool named;
 	bool unpublished;
 	bool sampled;
@@ -185,6 +182,7 @@ struct tally_event {
 	struct list_head node;
 	struct list_head user_node;
 	u64 missed;
+	u64 throttled;
 	struct tally_entry entry;
 	struct rb_node id_node;
 	u64 id;
@@ -222,16 +220,14 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);
 int tally_event_on(struct tally_event *ev);
 void tally_event_off(struct tally_event *ev);
 void tally_event_abandon(struct tally_event *ev);
-void tally_event_begin_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
-void tally_event_keep_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
-void tally_event_rebase_at(struct tally_event *ev, unsigned int slot, const struct tally_totals *t);
-void tally_event_settle(struct tally_event *ev);
-int tally_event_start(struct tally_event *ev);
-int tally_event_begin(struct tally_event *ev, bool *began);
-u64 tally_event_zero(const struct tally_event *ev);
+void tally_event_begin(struct tally_event *ev);
 void tally_event_close(struct tally_event *ev);
-void tally_event_open(struct tally_event *ev);
-void tally_event_shut(struct tally_event *ev);
+void tally_event_stop(struct tally_event *ev);
+void tally_event_keep(struct tally_event *ev);
+void tally_event_rebase(struct tally_event *ev);
+void tally_event_drop_limit(struct tally_event *ev);
+int tally_event_check(struct tally_event *ev);
+u64 tally_event_zero(const struct tally_event *ev);
 u64 tally_event_missed(const struct tally_event *ev);
 bool tally_event_ended(struct tally_event *ev);
 bool tally_event_waits(struct tally_event *ev);
@@ -246,7 +242,8 @@ void tally_event_wait_for_exec(struct tally_event *ev);
 /* Called under tally_counter::lock, of events that overflow. */
 void tally_silent_begin(struct tally_event *ev, unsigned int slot);
 void tally_silent_forget(struct tally_event *ev);
-void tally_silent_check(struct tally_event *ev, unsigned int first, unsigned int nr);
+void tally_silent_check(struct tally_event *const *events, unsigned int nr, unsigned int first,
+			unsigned int last);
 void tally_silent_read(struct tally_event *ev);
 
 bool tally_silent_passed(u64 counted, u64 period, bool freq);

@@ -126,7 +126,7 @@ void tally_silent_forget(struct tally_event *ev)
 {
 	unsigned int i;
 
-	lockdep_assert_held(&ev->counter->lock);
+	tally_counter_assert_locked(ev->counter);
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		ev->views[i].marked = false;
 		ev->views[i].silent = false;
@@ -166,29 +166,43 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 	return false;
 }
 
+/* Returns whether an overflow is overdue in a slot that was not known to be silent. */
+static bool is_newly_overdue(struct tally_event *ev, unsigned int first, unsigned int last)
+{
+	bool overdue = false;
+	unsigned int i;
+
+	for (i = first; ev->overflow && i <= last; i++)
+		overdue |= is_overdue(ev, i) && !ev->views[i].silent;
+	return overdue;
+}
+
 /**
- * tally_silent_check - find out which slots of an event are silent
- * @ev: the event, which has an overflow state; tally_slot::now of the slots is new
+ * tally_silent_check - find out which slots of events are silent
+ * @events: the events, of one set; tally_slot::now of the slots is new
+ * @nr: number of @events
  * @first: the first slot
- * @nr: number of slots
+ * @last: the last slot
  *
  * An interrupt can be late, as long as its CPU has interrupts disabled. In a grace period
  * each CPU that was in such code comes out of it, and takes its interrupts.
  *
  * Context: Process context, may sleep; under tally_counter::lock.
  */
-void tally_silent_check(struct tally_event *ev, unsigned int first, unsigned int nr)
+void tally_silent_check(struct tally_event *const *events, unsigned int nr, unsigned int first,
+			unsigned int last)
 {
 	bool overdue = false;
-	unsigned int i;
+	unsigned int i, slot;
 
-	for (i = first; i < first + nr; i++)
-		overdue |= is_overdue(ev, i) && !ev->views[i].silent;
+	for (i = 0; i < nr; i++)
+		overdue |= is_newly_overdue(events[i], first, last);
 	if (!overdue)
 		return;
 	synchronize_rcu();
-	for (i = first; i < first + nr; i++)
-		ev->views[i].silent = is_overdue(ev, i);
+	for (i = 0; i < nr; i++)
+		for (slot = first; events[i]->overflow && slot <= last; slot++)
+			events[i]->views[slot].silent = is_overdue(events[i], slot);
 }
 
 /* As tally_silent_check(), for a caller that has not read the slots. */
@@ -202,5 +216,5 @@ void tally_silent_read(struct tally_event *ev)
 	for (i = 0; i < c->nr_slots; i++)
 		if (c->slots[i].event && is_watched(ev, &c->slots[i]))
 			tally_counter_read_slot(c, i);
-	tally_silent_check(ev, 0, c->nr_slots);
+	tally_silent_check(&ev, 1, 0, c->nr_slots - 1);
 }

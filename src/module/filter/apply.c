@@ -189,9 +189,9 @@ int tally_event_set_filter(struct tally_event *ev, const char *text)
 	err = tally_target_lock(target);
 	if (err)
 		return err;
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	err = set_filter(ev, text);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	tally_target_unlock(target);
 	return err;
 }

@@ -53,10 +53,14 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 {
 	perf_overflow_handler_t handler = ev->overflow ? tally_overflow_callback : NULL;
 	struct perf_event_attr tried = *attr;
-	struct tally_counter *c;
+	struct tally_counter *c, *first = NULL;
 
+	/* One lock is for all members of a set. */
+	if (b->leader && tally_target_is_same(&b->leader->counter->target, target))
+		first = b->leader->counter->first;
 	for (;; tried.precise_ip--) {
-		c = tally_counter_get(&tried, target, handler, context, at_once(b, attr), cpu);
+		c = tally_counter_get(&tried, target, first, handler, context, at_once(b, attr),
+				      cpu);
 		if (!IS_ERR(c))
 			ev->attr.precise_ip = tried.precise_ip;
 		else if (tried.precise_ip && b->flags & TALLY_BUILDER_PRECISE_MAX &&
@@ -112,7 +116,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		ev->slot_mask = c->slot_mask;
 		ev->missed = tally_counter_missed(c);
 		list_add(&ev->user_node, &c->users);
-		mutex_unlock(&c->lock);
+		tally_counter_unlock(c);
 	}
 	tally_target_unlock(target);
 	return err;
@@ -296,18 +300,18 @@ int tally_trial_begin(struct tally_event *ev)
 	struct tally_counter *c = ev->counter;
 	bool exited;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	tally_counter_on(c);
 	exited = tally_counter_state(c, 0) == TALLY_STATE_EXITED;
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return exited ? -ESRCH : 0;
 }
 
 void tally_trial_end(struct tally_event *ev)
 {
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	tally_counter_off(ev->counter);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	tally_budget_begun(ev->budget);
 }
 

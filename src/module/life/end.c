@@ -68,7 +68,7 @@ static void stop(struct tally_event *ev)
 	/* NULL if building the event failed earlier. */
 	if (!c)
 		return;
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	if (ev->overflow)
 		WRITE_ONCE(ev->overflow->closing, true);
 	if (ev->on && has_readers(ev))
@@ -77,7 +77,7 @@ static void stop(struct tally_event *ev)
 		tally_event_abandon(ev);
 	ev->gone = true;
 	list_del(&ev->user_node);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	tally_counter_end(c);
 }
 

@@ -156,12 +156,12 @@ static void check_event(struct holder *h, const struct tally_event *ev)
 	struct perf_event *event;
 
 	/* Somebody else's task may have it locked for any time. */
-	if (!mutex_trylock(&c->lock))
+	if (!tally_counter_lock_now(c))
 		return;
 	event = tally_slot_here(&c->slots[h->cpu & c->slot_mask], h->cpu);
 	if (event && holds(h, event))
 		snprintf(h->who, sizeof(h->who), "event %s", ev->name);
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 }
 
 /* Names one of tally's events rather than another one of the same kind. */
@@ -196,9 +196,9 @@ int tally_build_busy(struct tally_builder *b, struct tally_event *ev)
 
 	if (b->err || !may_know)
 		return tally_builder_failed(b, -EBUSY, -1);
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	check_perf(&h, ev->counter);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	if (h.nr)
 		check_ours(&h);
 	else if (ev->attr.exclusive)

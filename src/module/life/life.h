@@ -15,6 +15,7 @@ struct tally_builder;
 struct tally_event;
 struct tally_func;
 struct tally_line_set;
+struct tally_mapping;
 struct tally_set;
 
 /**
@@ -53,6 +54,17 @@ int tally_build_busy(struct tally_builder *b, struct tally_event *ev);
 void tally_overflow_callback(struct perf_event *event,
 			     struct perf_sample_data *data,
 			     struct pt_regs *regs);
+
+/* group.c */
+void tally_group_init(struct tally_set *set, const struct tally_event *ev,
+		      struct tally_mapping *mapping);
+bool tally_group_put(struct tally_set *set);
+int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted);
+bool tally_group_leave(struct tally_set *set, struct tally_event *ev);
+u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev);
+void tally_group_update(struct tally_set *set);
+void tally_group_enable(struct tally_set *set, u64 members);
+void tally_group_disable(struct tally_set *set, u64 members);
 
 /* set.c */
 void tally_sets_forget(struct module *owner);

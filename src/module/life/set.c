@@ -13,6 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include "base/pmu.h"
 #include "base/ptr.h"
 #include "life/life.h"
 #include "builder/builder.h"
@@ -34,9 +35,9 @@ static bool same_target(const struct tally_event *a, const struct tally_event *b
 	return tally_target_is_same(&a->counter->target, &b->counter->target);
 }
 
-static int refuse(const struct tally_set *set, struct tally_builder *b)
+static int refuse(const struct tally_builder *first, struct tally_builder *b)
 {
-	if (b->owner != set->owner)
+	if (b->owner != first->owner)
 		return tally_bad(b, -EINVAL,
 				 "not of the module that the first member is of");
 	if (b->attr.inherit)
@@ -50,6 +51,7 @@ static int refuse(const struct tally_set *set, struct tally_builder *b)
 
 /* Builds a disabled member, without a trial: the set tries all members together. */
 static struct tally_event *build_member(const struct tally_set *set,
+					const struct tally_builder *first,
 					struct tally_builder *b)
 {
 	bool disabled = b->attr.disabled;
@@ -58,74 +60,100 @@ static struct tally_event *build_member(const struct tally_set *set,
 	int err;
 
 	/* An earlier error of the builder is reported first: by tally_build(). */
-	err = b->err ? 0 : refuse(set, b);
+	err = b->err ? 0 : refuse(first, b);
 	if (err) {
 		b->err = 0;
 		return ERR_PTR(err);
 	}
 	b->attr.disabled = true;
 	b->flags &= ~TALLY_BUILDER_REQUIRE;
+	b->leader = set->nr ? set->members[0] : NULL;
 	ev = tally_build(b);
+	b->leader = NULL;
 	b->attr.disabled = disabled;
 	b->flags = flags;
 	return ev;
 }
 
+static int add_member(struct tally_set *set, struct tally_event *ev, struct tally_builder *b)
+{
+	int err;
+
+	if (!set->nr) {
+		tally_group_init(set, ev, NULL);
+	} else if (!same_target(ev, set->members[0])) {
+		err = tally_bad(b, -EINVAL, "not on the target of the first member");
+		b->err = 0;
+		return err;
+	}
+	mutex_lock(&set->lock);
+	err = tally_group_join(set, ev, false);
+	mutex_unlock(&set->lock);
+	return err;
+}
+
 static int build_members(struct tally_set *set, struct tally_builder *builders,
 			 unsigned int n)
 {
-	struct tally_builder *b = builders;
 	struct tally_event *ev;
+	unsigned int i;
+	int err = 0;
 
-	set->only_counts = true;
-	for (; b < builders + n; b++) {
-		ev = build_member(set, b);
+	for (i = 0; !err && i < n; i++) {
+		ev = build_member(set, builders, &builders[i]);
 		if (IS_ERR(ev))
 			return PTR_ERR(ev);
-		ev->closed = true;
-		set->members[set->nr++] = ev;
-		set->only_counts &= !ev->overflow;
-		if (!same_target(ev, set->members[0])) {
-			tally_bad(b, -EINVAL,
-				  "not on the target of the first member");
-			b->err = 0;
-			return -EINVAL;
+		err = add_member(set, ev, &builders[i]);
+		if (err) {
+			tally_registry_del(ev);
+			tally_event_destroy(ev);
 		}
 	}
-	return 0;
+	return err;
+}
+
+/* Returns whether any member was counting when a slot was read. */
+static bool any_counted(const struct tally_set *set, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		if (set->members[i]->counter->slots[slot].was_read)
+			return true;
+	return false;
 }
 
 /*
  * Returns whether a member counts, and was counting in the last rows wherever any member
  * was. A member that is multiplexed with the others does not pass.
  */
-static bool counted(struct tally_set *set, unsigned int i)
+static bool counted(const struct tally_set *set, const struct tally_counter *c)
 {
-	struct tally_counter *c = set->members[i]->counter;
 	const struct tally_slot *s;
-	bool there = true;
 	unsigned int slot;
 
-	mutex_lock(&c->lock);
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		s = &c->slots[slot];
 		/* A slot that overflows have switched off was counting, and will be. */
-		if (set->rows[slot].counting && s->event && !s->disarmed && !s->paused)
-			there &= !!(set->rows[slot].counting & BIT_ULL(i));
+		if (s->event && !s->disarmed && !s->paused && !s->was_read &&
+		    any_counted(set, slot))
+			return false;
 	}
-	mutex_unlock(&c->lock);
-	return there && tally_event_counts(set->members[i]);
+	return tally_counter_counts(c);
 }
 
 static int find_missing(struct tally_set *set)
 {
+	struct tally_counter *c = set->members[0]->counter;
 	unsigned int i;
 
-	tally_set_read_rows(set, tally_set_all(set));
+	tally_counter_lock(c);
+	tally_set_read_rows(set, tally_set_all(set), 0, set->nr_slots - 1);
 	for (i = 0; i < set->nr; i++)
-		if (!counted(set, i))
-			return i;
-	return -1;
+		if (!counted(set, set->members[i]->counter))
+			break;
+	tally_counter_unlock(c);
+	return i < set->nr ? i : -1;
 }
 
 /*
@@ -197,12 +225,10 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 /* The members have been destroyed. */
 static void set_free(struct tally_set *set)
 {
+	if (set->members)
+		tally_group_put(set);
 	kvfree(set->views);
-	kvfree(set->throttled);
-	kvfree(set->now);
-	kvfree(set->rows);
-	mutex_destroy(&set->lock);
-	kvfree(set);
+	kfree(set);
 }
 
 static void destroy(struct tally_set *set)
@@ -224,29 +250,22 @@ static void destroy(struct tally_set *set)
 	set_free(set);
 }
 
-static struct tally_set *set_new(struct tally_builder *builders, unsigned int n)
-{
-	struct tally_set *set;
-
-	set = kvzalloc(struct_size(set, few, n), GFP_KERNEL_ACCOUNT);
-	if (!set)
-		return ERR_PTR(-ENOMEM);
-	mutex_init(&set->lock);
-	INIT_LIST_HEAD(&set->node);
-	set->members = set->few;
-	set->owner = builders[0].owner;
-	return set;
-}
-
+/* Returns whether perf has the events of all members, which are on one target, in one context. */
 static bool has_one_context(const struct tally_set *set)
 {
+	struct tally_counter *c = set->members[0]->counter;
+	const struct perf_event *first, *event;
+	bool same = true;
 	unsigned int i;
 
-	for (i = 1; i < set->nr; i++)
-		if (!tally_counter_same_context(set->members[0]->counter,
-						set->members[i]->counter))
-			return false;
-	return true;
+	tally_counter_lock(c);
+	first = tally_counter_any(c);
+	for (i = 0; i < set->nr; i++) {
+		event = tally_counter_any(set->members[i]->counter);
+		same &= first && event && tally_pmus_share_context(first->pmu, event->pmu);
+	}
+	tally_counter_unlock(c);
+	return same;
 }
 
 /* Fills @views, where a section finds all members' views of a CPU side by side. */
@@ -267,21 +286,12 @@ static int views_fill(struct tally_set *set)
 	return 0;
 }
 
-/* Completes a set that has its members: flags, and memory for each slot. */
+/* Completes a set that has its members: sections may find these. */
 static int set_fill(struct tally_set *set)
 {
 	/* The fast path compares times of the context, and a cgroup has a clock of its own. */
 	set->fast = set->only_counts && !set->members[0]->counter->target.css &&
 		    has_one_context(set);
-	set->nr_slots = set->members[0]->counter->nr_slots;
-	set->slot_mask = set->members[0]->slot_mask;
-	set->rows = kvcalloc(set->nr_slots, sizeof(*set->rows), GFP_KERNEL_ACCOUNT);
-	set->room = set->nr;
-	set->now = kvcalloc(array_size(set->nr_slots, set->room),
-			    sizeof(*set->now), GFP_KERNEL_ACCOUNT);
-	set->throttled = kvcalloc(set->nr, sizeof(*set->throttled), GFP_KERNEL_ACCOUNT);
-	if (!set->rows || !set->now || !set->throttled)
-		return -ENOMEM;
 	return views_fill(set);
 }
 
@@ -300,9 +310,10 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 	for (i = 0; i < n; i++)
 		if (!builders[i].err)
 			builders[i].why[0] = '\0';
-	set = set_new(builders, n);
-	if (IS_ERR(set))
-		return set;
+	set = kzalloc(struct_size(set, few, TALLY_SET_FEW), GFP_KERNEL_ACCOUNT);
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&set->node);
 	err = build_members(set, builders, n);
 	if (!err)
 		err = set_fill(set);

@@ -117,8 +117,8 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
 }
 
 /*
- * Subtracts the base, down to 0: a set that is disabled keeps the counts of one moment,
- * which may be before the base was read. A gauge may be below 0.
+ * Subtracts the base, down to 0: what is read without the lock may be a moment older than the
+ * base. A gauge may be below 0.
  */
 static void subtract(const struct tally_attachment *a, struct tally_count *count, u64 value,
 		     u64 enabled, u64 running)

@@ -89,7 +89,7 @@ static bool read_here(struct tally_event *ev, int cpu, u64 *value)
  * Reads the same, also where read_here() cannot: the caller has not interrupted perf while perf
  * changes the event, although perf's lock may be taken. It is a hard interrupt, and @update is
  * true; or perf's callback, before which perf has brought the count up to date. Fails for a moment
- * while hotplug takes the event out of its slot.
+ * while hotplug takes the event out of its slot, or while the event is being disabled.
  */
 static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 {

@@ -2,7 +2,7 @@
 /*
  * The window of a set: its beginning, its end, and the counts in it.
  *
- * A row is what one CPU reads of all members at one moment of one clock (row.c). When the set
+ * A row is what one CPU reads of all members at one moment of one clock. When the set
  * is enabled, disabled or reset, the windows of its members begin or end at that moment.
  * perf's times show whether all members were on the PMU for the whole window.
  *
@@ -12,7 +12,6 @@
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
  *    without the lock. A section relies on the views of the members: I.
  */
-#include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include "base/ptr.h"
@@ -24,108 +23,87 @@
 #include "set/set.h"
 #include "set/budget.h"
 
-/* ---- what the rows have ---- */
-
-/* Returns whether the member was throttled in a row. */
-static bool was_throttled(const struct tally_set *set, unsigned int i)
+/* The counters of all members have one lock. */
+static void lock_counters(const struct tally_set *set)
 {
-	unsigned int slot;
+	lockdep_assert_held(&set->lock);
+	tally_counter_lock(set->members[0]->counter);
+}
 
-	for (slot = 0; slot < set->nr_slots; slot++)
-		if (set->rows[slot].throttled & BIT_ULL(i))
+static void unlock_counters(const struct tally_set *set)
+{
+	tally_counter_unlock(set->members[0]->counter);
+}
+
+/* Returns the bits of members that are on. A limit may have ended a member, or its owner. */
+static u64 members_on(const struct tally_set *set, u64 members)
+{
+	u64 on = 0;
+	unsigned int i;
+
+	while (members) {
+		i = tally_set_next(&members);
+		if (set->members[i]->on)
+			on |= BIT_ULL(i);
+	}
+	return on;
+}
+
+/* Returns whether the event was throttled in a row. */
+static bool was_throttled(const struct tally_event *ev)
+{
+	const struct tally_counter *c = ev->counter;
+	unsigned int i;
+
+	for (i = 0; ev->overflow && i < c->nr_slots; i++)
+		if (c->slots[i].was_read && c->slots[i].was_throttled)
 			return true;
 	return false;
 }
 
-/*
- * Returns the totals of a slot of a member, from the last row or, if the member was not counting
- * in that, read now. Called under the lock of the member's counter.
- */
-static const struct tally_totals *totals_of(struct tally_set *set,
-					    unsigned int i, unsigned int slot)
-{
-	struct tally_counter *c = set->members[i]->counter;
-
-	if (set->rows[slot].counting & BIT_ULL(i))
-		return &set->now[slot * set->room + i];
-	tally_counter_read_slot(c, slot);
-	return &c->slots[slot].now;
-}
-
-static void at_each_slot(struct tally_set *set, unsigned int i,
-			 void (*what)(struct tally_event *ev, unsigned int slot,
-				      const struct tally_totals *t))
-{
-	unsigned int slot;
-
-	for (slot = 0; slot < set->nr_slots; slot++)
-		what(set->members[i], slot, totals_of(set, i, slot));
-}
-
-/*
- * Keeps the counts of a member that is being disabled, as of the last rows. Somebody may have read
- * the member since, under the lock. Neither a count nor a time goes back: then the member keeps the
- * later totals, and the window has no valid ratio.
- */
-static void keep_member(struct tally_set *set, unsigned int i)
-{
-	struct tally_event *ev = set->members[i];
-	const struct tally_totals *t, *seen;
-	unsigned int slot;
-
-	for (slot = 0; slot < set->nr_slots; slot++) {
-		t = totals_of(set, i, slot);
-		seen = &ev->views[slot].last_read;
-		if (seen->enabled > t->enabled || (!ev->gauge && seen->value > t->value)) {
-			t = &ev->counter->slots[slot].now;
-			set->staggered = true;
-		}
-		tally_event_keep_at(ev, slot, t);
-	}
-}
-
 /* ---- the window ---- */
 
-/*
- * How often a window is begun, or read, until that was at one moment for all members.
- * Nobody can read a window before it is open.
- */
-#define TRIES	4
-
-/* Begins the windows of members. Returns whether all began at one moment. */
-static bool begin(struct tally_set *set, u64 members)
+/* Begins the windows of members, whose perf events are enabled, at one moment if that can be. */
+static int begin(struct tally_set *set, u64 members)
 {
-	u64 left = members;
+	bool together = !(members & set->inherited) && members == tally_set_all(set);
 	struct tally_event *ev;
-	unsigned int i;
+	int err, first = 0;
+	u64 left;
 
-	tally_set_read_rows(set, members);
-	while (left) {
-		i = tally_set_next(&left);
-		ev = set->members[i];
-		mutex_lock(&ev->counter->lock);
-		if (ev->on)
-			at_each_slot(set, i, tally_event_begin_at);
-		mutex_unlock(&ev->counter->lock);
+	for (left = members; left; ) {
+		ev = set->members[tally_set_next(&left)];
+		ev->throttled = tally_event_throttled(ev);
 	}
-	tally_set_remember(set);
-	return !(members & set->inherited) &&
-	       tally_set_of_one_moment(set, 0, set->nr_slots - 1);
+	/* Counts that began at different moments have no valid ratio. */
+	together &= tally_set_read_rows(set, members, 0, set->nr_slots - 1);
+	set->staggered |= !together;
+	while (members) {
+		ev = set->members[tally_set_next(&members)];
+		tally_event_begin(ev);
+		err = tally_event_check(ev);
+		first = first ?: err;
+		/* perf's event was on before the window: its period did not begin with that. */
+		tally_budget_begun(ev->budget);
+		if (ev->overflow)
+			tally_silent_forget(ev);
+		/* The member does not count at the beginning of the window. */
+		if (was_throttled(ev) || ev->traced_state == TALLY_STATE_THROTTLED)
+			ev->throttled = U64_MAX;
+	}
+	return first;
 }
 
-/* A member that begins alone needs no moment that is common to several. */
-static int begin_alone(struct tally_set *set, unsigned int i)
+/*
+ * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one. If
+ * that overflows in a set of several, it must be known whether it was throttled when it began.
+ */
+static bool begins_alone(const struct tally_set *set, u64 members, unsigned int i)
 {
-	struct tally_event *ev = set->members[i];
-	int err;
+	const struct tally_event *ev = set->members[i];
 
-	set->throttled[i] = ev->overflow ? tally_event_throttled(ev) : 0;
-	err = tally_event_begin(ev, NULL);
-	set->staggered |= set->nr > 1;
-	set->begun = true;
-	set->on |= BIT_ULL(i);
-	smp_store_release(&set->open, true); /* L */
-	return err;
+	return ev->on || set->on & BIT_ULL(i) ||
+	       (members == BIT_ULL(i) && (set->nr == 1 || !ev->overflow));
 }
 
 /**
@@ -137,53 +115,36 @@ static int begin_alone(struct tally_set *set, unsigned int i)
  */
 int tally_set_on(struct tally_set *set, u64 members)
 {
-	bool together = false;
+	u64 left = members, together = 0;
 	struct tally_event *ev;
-	u64 left = members;
 	int err, first = 0;
 	unsigned int i;
 
-	lockdep_assert_held(&set->lock);
-	if (is_power_of_2(members) && !(members & set->on)) {
-		i = __ffs64(members);
-		/* Of others, rows are needed, which also have whether they are throttled. */
-		if (set->nr == 1 || !set->members[i]->overflow)
-			return begin_alone(set, i);
-	}
+	lock_counters(set);
 	while (left) {
 		i = tally_set_next(&left);
-		/* A member that has ended by itself begins alone. */
-		err = set->on & BIT_ULL(i) ?
-		      tally_event_begin(set->members[i], &set->staggered) :
-		      tally_event_start(set->members[i]);
+		ev = set->members[i];
+		tally_event_drop_limit(ev);
+		if (begins_alone(set, members, i)) {
+			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)));
+			if (!(set->on & BIT_ULL(i)))
+				ev->throttled = tally_event_throttled(ev);
+			err = tally_event_on(ev);
+		} else if (ev->gone) {
+			err = -ESRCH;
+		} else {
+			together |= BIT_ULL(i);
+			tally_counter_on(ev->counter);
+			continue;
+		}
 		first = first ?: err;
 	}
-	members &= ~set->on;
-	if (!members)
-		return first;
-	for (left = members; left; ) {
-		i = tally_set_next(&left);
-		set->throttled[i] = tally_event_throttled(set->members[i]);
+	if (together) {
+		err = begin(set, together);
+		first = first ?: err;
 	}
-	for (i = 0; i < TRIES && !together; i++)
-		together = begin(set, members);
-	/* Counts that began at different moments have no valid ratio. */
-	if (!together || members != tally_set_all(set))
-		set->staggered = true;
+	unlock_counters(set);
 	set->begun = true;
-	for (left = members; left; ) {
-		i = tally_set_next(&left);
-		ev = set->members[i];
-		mutex_lock(&ev->counter->lock);
-		if (ev->on)
-			tally_event_open(ev);
-		mutex_unlock(&ev->counter->lock);
-		/* perf's event was on before the window: its period did not begin with that. */
-		tally_budget_begun(ev->budget);
-		/* The member does not count at the beginning of the window. */
-		if (was_throttled(set, i))
-			set->throttled[i] = U64_MAX;
-	}
 	set->on |= members;
 	smp_store_release(&set->open, true); /* L */
 	return first;
@@ -196,35 +157,24 @@ int tally_set_on(struct tally_set *set, u64 members)
  */
 void tally_set_off(struct tally_set *set, u64 members)
 {
-	struct tally_event *ev;
-	unsigned int i;
-	u64 left;
+	u64 left, on;
 
-	lockdep_assert_held(&set->lock);
 	members &= set->on;
 	if (!members)
 		return;
-	set->staggered |= members != tally_set_all(set);
 	WRITE_ONCE(set->open, false);
 	set->on &= ~members;
-	/* No read without the lock may return more than the count at the end. */
-	for (left = members; left; )
+	lock_counters(set);
+	on = members_on(set, members);
+	for (left = on; left; )
 		tally_event_close(set->members[tally_set_next(&left)]);
-	tally_set_read_rows(set, members);
-	tally_set_remember(set);
-	for (left = members; left; ) {
-		i = tally_set_next(&left);
-		ev = set->members[i];
-		mutex_lock(&ev->counter->lock);
-		if (ev->on) {
-			keep_member(set, i);
-			tally_event_shut(ev);
-			tally_event_settle(ev);
-		}
-		mutex_unlock(&ev->counter->lock);
-	}
-	set->staggered |= members & set->inherited ||
-		       !tally_set_of_one_moment(set, 0, set->nr_slots - 1);
+	set->staggered |= !tally_set_read_rows(set, on, 0, set->nr_slots - 1) ||
+			  members & set->inherited || on != tally_set_all(set);
+	for (left = on; left; )
+		tally_event_keep(set->members[tally_set_next(&left)]);
+	while (on)
+		tally_event_stop(set->members[tally_set_next(&on)]);
+	unlock_counters(set);
 }
 
 /**
@@ -234,31 +184,18 @@ void tally_set_off(struct tally_set *set, u64 members)
  */
 void tally_set_zero(struct tally_set *set, u64 members)
 {
-	u64 left = members & set->on & ~set->inherited;
-	u64 rest = members & ~left;
-	struct tally_event *ev;
-	unsigned int i;
+	bool together = members == tally_set_all(set);
+	u64 on;
 
-	lockdep_assert_held(&set->lock);
-	if (left)
-		tally_set_read_rows(set, left);
+	lock_counters(set);
+	on = members_on(set, members);
 	/* If all members are reset and all or none are counting, they begin together. */
-	set->staggered = members != tally_set_all(set) ||
-		      (set->on && (rest || !tally_set_of_one_moment(set, 0, set->nr_slots - 1)));
-	while (left) {
-		i = tally_set_next(&left);
-		ev = set->members[i];
-		mutex_lock(&ev->counter->lock);
-		if (ev->on) {
-			at_each_slot(set, i, tally_event_rebase_at);
-		} else {
-			rest |= BIT_ULL(i);
-			set->staggered = true;
-		}
-		mutex_unlock(&ev->counter->lock);
-	}
-	while (rest)
-		tally_event_reset(set->members[tally_set_next(&rest)]);
+	together &= !on || (on == members && !(on & set->inherited));
+	together &= tally_set_read_rows(set, on, 0, set->nr_slots - 1);
+	while (members)
+		tally_event_rebase(set->members[tally_set_next(&members)]);
+	set->staggered = !together;
+	unlock_counters(set);
 }
 
 int tally_set_enable(struct tally_set *set)
@@ -299,101 +236,65 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 
 /* ---- reading ---- */
 
-static void add(struct tally_count *count, const struct tally_totals *t,
-		enum tally_state state)
-{
-	count->value += t->value;
-	count->enabled_ns += t->enabled;
-	count->running_ns += t->running;
-	if (count->state == TALLY_STATE_OFFLINE)
-		count->state = state;
-	else if (count->state != state)
-		count->state = tally_state_worse(count->state, state);
-}
-
 /*
- * Adds slots of a member. The rows have the totals of slots that are counting. Other
- * slots are read from the event, under the counter's lock.
+ * Sums slots of a member, as of the last rows. Returns whether it has counted at all. A clock may
+ * stand still for a while: a member with a count of 0 has counted if it was counting in a row.
  */
-static void add_slots(struct tally_set *set, unsigned int i, unsigned int first,
+static bool sum_slots(const struct tally_set *set, unsigned int i, unsigned int first,
 		      unsigned int last, struct tally_count *count)
 {
-	const struct tally_set_row *row = &set->rows[first];
 	struct tally_event *ev = set->members[i];
-	/* A limit of its overflows disables the event without the set's lock. */
-	bool locked = ev->overflow, on = true;
-	struct tally_totals t;
+	struct tally_counter *c = ev->counter;
+	const struct tally_slot *s;
+	bool counted = false;
 	unsigned int slot;
 
 	memset(count, 0, sizeof(*count));
 	count->state = TALLY_STATE_OFFLINE;
-	if (locked) {
-		mutex_lock(&ev->counter->lock);
-		on = ev->on;
-	}
-	for (slot = first; slot <= last; slot++, row++) {
-		if (on && set->on & row->counting & BIT_ULL(i)) {
-			t = set->now[slot * set->room + i];
-			tally_view_translate(&ev->views[slot], &t, false);
-			add(count, &t, row->throttled & BIT_ULL(i) ?
-				       TALLY_STATE_THROTTLED : TALLY_STATE_ACTIVE);
+	for (slot = first; slot <= last; slot++) {
+		s = &c->slots[slot];
+		if (!s->event && (tally_event_is_blank(ev, slot) || !tally_counter_serves(c, slot)))
 			continue;
-		}
-		if (!locked)
-			mutex_lock(&ev->counter->lock);
-		locked = true;
-		if (!tally_event_is_blank(ev, slot))
-			tally_event_add_slot(ev, slot, count);
+		tally_event_add_slot(ev, slot, count);
+		ev->views[slot].counted |= ev->on && s->was_read;
+		counted |= ev->views[slot].counted;
+		if (ev->overflow || !ev->on || !s->was_read)
+			count->state = tally_state_worse(count->state,
+							 tally_event_slot_state(ev, slot));
+		else if (count->state != TALLY_STATE_ERROR)
+			count->state = TALLY_STATE_ACTIVE;
 	}
-	if (locked)
-		mutex_unlock(&ev->counter->lock);
-}
-
-/* As add_slots(), for one slot in whose row the member was counting. */
-static bool read_seen(struct tally_set *set, unsigned int i, unsigned int slot,
-		      struct tally_count *count)
-{
-	const struct tally_set_row *row = &set->rows[slot];
-	struct tally_totals t;
-
-	if (!(set->on & row->counting & ~row->throttled & BIT_ULL(i)) ||
-	    set->members[i]->overflow)
-		return false;
-	t = set->now[slot * set->room + i];
-	tally_view_translate(&set->members[i]->views[slot], &t, false);
-	count->value = t.value;
-	count->enabled_ns = t.enabled;
-	count->running_ns = t.running;
-	count->state = TALLY_STATE_ACTIVE;
-	return true;
-}
-
-/*
- * Returns whether the member has counted at all. A clock may stand still for a while: a member
- * with a count of 0 has counted if it was counting in a row.
- */
-static bool has_counted(const struct tally_set *set, unsigned int first,
-			unsigned int last, unsigned int i,
-			const struct tally_count *count)
-{
-	unsigned int slot;
-
-	if (count->running_ns || count->value)
-		return true;
-	for (slot = first; slot <= last; slot++)
-		if (set->rows[slot].counted & BIT_ULL(i))
-			return true;
-	return false;
+	return counted || count->running_ns || count->value;
 }
 
 static bool ran_throughout(const struct tally_set *set, unsigned int i,
 			   const struct tally_count *count)
 {
+	const struct tally_event *ev = set->members[i];
+
 	return count->running_ns == count->enabled_ns &&
 	       count->state != TALLY_STATE_ERROR &&
 	       count->state != TALLY_STATE_THROTTLED &&
-	       (set->only_counts ||
-		tally_event_throttled(set->members[i]) == set->throttled[i]);
+	       (set->only_counts || tally_event_throttled(ev) == ev->throttled);
+}
+
+/* Returns the latest time at which a row had one of the slots. */
+static u64 time_of(const struct tally_set *set, unsigned int first, unsigned int last)
+{
+	const struct tally_slot *s;
+	unsigned int i, slot;
+	u64 time = 0;
+
+	for (slot = first; slot <= last; slot++) {
+		for (i = 0; i < set->nr; i++) {
+			s = &set->members[i]->counter->slots[slot];
+			if (set->members[i]->on && s->was_read) {
+				time = max(time, s->time);
+				break;
+			}
+		}
+	}
+	return time ?: local_clock();
 }
 
 static void read_slots(struct tally_set *set, unsigned int first,
@@ -401,50 +302,37 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       struct tally_count *counts)
 {
 	bool valid = !set->staggered || set->nr == 1;
-	struct tally_set_row *row;
-	u64 time = 0, ended = 0;
 	unsigned int i;
+	u64 ended = 0;
 
-	for (row = &set->rows[first]; row <= &set->rows[last]; row++) {
-		time = max(time, row->time);
-		if (set->on)
-			row->counted |= row->counting;
-	}
-	window->time_ns = time ?: local_clock();
+	window->time_ns = time_of(set, first, last);
 	for (i = 0; i < set->nr; i++) {
-		if (first != last || !read_seen(set, i, first, &counts[i]))
-			add_slots(set, i, first, last, &counts[i]);
+		if (sum_slots(set, i, first, last, &counts[i])) {
+			valid &= ran_throughout(set, i, &counts[i]);
+		} else {
+			valid = false;
+			counts[i].value = TALLY_NOT_COUNTED;
+		}
 		if (counts[i].state == TALLY_STATE_OFF || counts[i].state == TALLY_STATE_EXITED)
 			ended |= BIT_ULL(i);
-		if (has_counted(set, first, last, i, &counts[i])) {
-			valid &= ran_throughout(set, i, &counts[i]);
-			continue;
-		}
-		valid = false;
-		counts[i].value = TALLY_NOT_COUNTED;
 	}
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->ratio_valid = valid && (!ended || ended == set->on);
 }
 
-/* Reads slots of the set, and again if the members were not read at one moment. */
-void tally_set_read_slots(struct tally_set *set, unsigned int first,
-			  unsigned int last, struct tally_set_window *window,
-			     struct tally_count *counts)
+void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,
+			  struct tally_set_window *window, struct tally_count *counts)
 {
-	bool whole = false;
-	unsigned int i;
+	bool together;
 
-	for (i = 0; i < TRIES && !whole; i++) {
-		if (first == last)
-			tally_set_read_row(set, set->on, first);
-		else
-			tally_set_read_rows(set, set->on);
-		read_slots(set, first, last, window, counts);
-		whole = tally_set_of_one_moment(set, first, last);
-	}
-	window->ratio_valid &= whole;
+	lock_counters(set);
+	together = tally_set_read_rows(set, members_on(set, tally_set_all(set)), first, last);
+	if (!set->only_counts)
+		tally_silent_check(set->members, set->nr, first, last);
+	read_slots(set, first, last, window, counts);
+	unlock_counters(set);
+	window->ratio_valid &= together;
 }
 
 /* Traces the counts that are handed out, of members that were counted. */

@@ -293,7 +293,7 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
  *
  * Context: Any context with interrupts disabled. Takes no lock.
  * Return: 0; EAGAIN if the event is counting on another CPU than @here, if hotplug is taking perf's
- * event out of the slot, or if the event is a member whose window begins or ends.
+ * event out of the slot, or if the event is being disabled.
  */
 int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state)
@@ -331,9 +331,9 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 		t->value += local64_read(&event->count);
 		t->running += READ_ONCE(event->total_time_running);
 	}
-	/* A set closes its members before its last rows are read: these have what was read here. */
+	/* An event that is disabled is closed before its last counts are read. */
 	smp_rmb();
-	return READ_ONCE(ev->closed) ? -EAGAIN : 0;
+	return READ_ONCE(ev->on) ? 0 : -EAGAIN;
 }
 
 int tally_event_read_local_count(struct tally_event *ev,

@@ -105,7 +105,7 @@ static void refresh(struct tally_mapping *m)
 
 /*
  * Publishes the last counts of CPUs that are offline. Those of a task are on none. Returns
- * whether all were read: they are not while a set begins or ends its window, nor if the driver of
+ * whether all were read: they are not while an event is being disabled, nor if the driver of
  * a PMU that serves several CPUs has moved the event to another one.
  */
 static bool publish_offline(struct tally_publisher *p)

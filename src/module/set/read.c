@@ -24,9 +24,8 @@
 static void view_read(struct tally_event *ev, unsigned int slot, struct tally_totals *t)
 {
 	const struct tally_totals *now = &ev->counter->slots[slot].now;
-	struct tally_view *view = &ev->views[slot];
+	const struct tally_view *view = &ev->views[slot];
 
-	view->last_read = *now;
 	*t = view->kept;
 	t->value -= view->zero;
 	if (!ev->on || !view->begins)
@@ -41,7 +40,8 @@ static noinline void trace(struct tally_event *ev, int cpu, const struct tally_c
 	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
 }
 
-static void add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
+/* Adds a slot to @count, as of its last read. Called under tally_counter::lock. */
+void tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
 {
 	struct tally_totals t;
 
@@ -52,38 +52,29 @@ static void add_slot(struct tally_event *ev, unsigned int slot, struct tally_cou
 }
 
 /*
- * Adds one slot to @count. Called under tally_counter::lock. Returns ENODEV for the slot
- * of a CPU that cannot exist, or that the PMU does not serve.
- */
-int tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
-{
-	if (!tally_counter_serves(ev->counter, slot))
-		return -ENODEV;
-	tally_counter_read_slot(ev->counter, slot);
-	if (ev->overflow)
-		tally_silent_check(ev, slot, 1);
-	add_slot(ev, slot, count);
-	count->state = tally_state_worse(count->state,
-					 tally_event_slot_state(ev, slot));
-	return 0;
-}
-
-/*
  * Reads one slot. With @whole, resets of the event are ignored. An error state is no error
- * here: debugfs shows it as a word.
+ * here: debugfs shows it as a word. Returns ENODEV for the slot of a CPU that cannot exist, or that
+ * the PMU does not serve.
  */
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 			  struct tally_count *count)
 {
-	int err;
+	int err = -ENODEV;
 
 	memset(count, 0, sizeof(*count));
 	count->state = TALLY_STATE_OFFLINE;
-	mutex_lock(&ev->counter->lock);
-	err = tally_event_add_slot(ev, slot, count);
-	if (whole)
-		count->value += ev->views[slot].zero;
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
+	if (tally_counter_serves(ev->counter, slot)) {
+		err = 0;
+		tally_counter_read_slot(ev->counter, slot);
+		if (ev->overflow)
+			tally_silent_check(&ev, 1, slot, slot);
+		tally_event_add_slot(ev, slot, count);
+		if (whole)
+			count->value += ev->views[slot].zero;
+		count->state = tally_event_slot_state(ev, slot);
+	}
+	tally_counter_unlock(ev->counter);
 	if (trace_count_enabled() && !err)
 		trace(ev, tally_counter_on_all_cpus(ev->counter) ? slot : ev->counter->target.cpu,
 		      count);
@@ -103,7 +94,7 @@ static noinline u64 scaled(struct tally_event *ev)
 
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		memset(&part, 0, sizeof(part));
-		add_slot(ev, i, &part);
+		tally_event_add_slot(ev, i, &part);
 		estimate = tally_count_scaled(&part);
 		if (estimate == U64_MAX && part.running_ns < part.enabled_ns)
 			return U64_MAX;
@@ -122,9 +113,9 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 	memset(count, 0, sizeof(*count));
 	tally_counter_read(ev->counter);
 	if (unlikely(ev->overflow))
-		tally_silent_check(ev, 0, ev->counter->nr_slots);
+		tally_silent_check(&ev, 1, 0, ev->counter->nr_slots - 1);
 	for (i = 0; i < ev->counter->nr_slots; i++)
-		add_slot(ev, i, count);
+		tally_event_add_slot(ev, i, count);
 	if (estimate)
 		*estimate = scaled(ev);
 	if (whole)
@@ -132,7 +123,7 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 	count->state = tally_event_state_now(ev);
 	if (trace_state_enabled())
 		tally_event_trace_state(ev, count->state);
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 	if (trace_count_enabled())
 		trace(ev, ev->counter->target.cpu, count);
 }
@@ -140,7 +131,7 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 static __always_inline void read_all(struct tally_event *ev, bool whole,
 				     struct tally_count *count, u64 *estimate)
 {
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	read_locked(ev, whole, count, estimate);
 }
 
@@ -297,12 +288,12 @@ u64 tally_event_read_gauge(struct tally_event *ev)
 	struct tally_slot *s;
 	u64 sum = 0;
 
-	mutex_lock(&c->lock);
+	tally_counter_lock(c);
 	tally_counter_read(c);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++)
 		if (s->event)
 			sum += s->now.value - s->bank.value;
-	mutex_unlock(&c->lock);
+	tally_counter_unlock(c);
 	return sum;
 }
 
@@ -311,17 +302,17 @@ void tally_event_read_each(struct tally_event *ev, struct tally_count *counts)
 {
 	unsigned int i;
 
-	mutex_lock(&ev->counter->lock);
+	tally_counter_lock(ev->counter);
 	tally_counter_read(ev->counter);
 	if (ev->overflow)
-		tally_silent_check(ev, 0, ev->counter->nr_slots);
+		tally_silent_check(&ev, 1, 0, ev->counter->nr_slots - 1);
 	for (i = 0; i < ev->counter->nr_slots; i++) {
 		memset(&counts[i], 0, sizeof(counts[i]));
-		add_slot(ev, i, &counts[i]);
+		tally_event_add_slot(ev, i, &counts[i]);
 		counts[i].value += ev->views[i].zero;
 		counts[i].state = tally_event_slot_state(ev, i);
 	}
-	mutex_unlock(&ev->counter->lock);
+	tally_counter_unlock(ev->counter);
 }
 
 static int count_error(const struct tally_count *count)

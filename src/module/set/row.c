@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rows of a set: one interrupt on each CPU reads all members that are
- * counting there, at one moment of one clock.
+ * The rows of a set: what one CPU reads of its members at one moment.
+ *
+ * Of a set whose members are all counting, programs usually read the values, and the times of the
+ * first member. There is a shorter way for these.
  *
  * Ordering:
  *
@@ -11,96 +13,34 @@
  *    tally_slot::err is set before the event is cleared, with release, and is cleared with
  *    release after its counts are in the bank.
  */
+#include <linux/lockdep.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
-#include "base/pmu.h"
+#include <linux/string.h>
 #include "compat.h"
 #include "event/event.h"
 #include "set/set.h"
 
-static bool has_counting(int cpu, void *arg)
-{
-	const struct tally_set *set = arg;
-	const struct perf_event *event;
-	u64 left = set->reading;
-
-	while (left) {
-		event = tally_slot_here(tally_slot_on(set->members[tally_set_next(&left)], cpu),
-					cpu);
-		if (event && READ_ONCE(event->oncpu) == cpu)
-			return true;
-	}
-	return false;
-}
-
-static void read_here(void *arg)
-{
-	struct tally_set *set = arg;
-	int cpu = smp_processor_id();
-	unsigned int slot = cpu & set->slot_mask;
-	struct tally_set_row *row = &set->rows[slot];
-	struct tally_totals *now = &set->now[slot * set->room];
-	u64 time = local_clock(), left = set->reading, counting = 0, throttled = 0;
-	struct perf_event *event;
-	struct tally_slot *s;
-	unsigned int i;
-
-	while (left) {
-		i = tally_set_next(&left);
-		s = tally_slot_on(set->members[i], cpu);
-		event = tally_slot_here(s, cpu);
-		if (!event || READ_ONCE(event->oncpu) != cpu)
-			continue;
-		tally_local_totals(s, event, time, &now[i]);
-		counting |= BIT_ULL(i);
-		if (!set->only_counts && tally_pmu_throttled(event))
-			throttled |= BIT_ULL(i);
-	}
-	row->time = time;
-	row->counting = counting;
-	row->throttled = throttled;
-}
-
-/* Returns the CPU on which a member is counting in the slot; -1 if none is. */
-static int where_it_counts(const struct tally_set *set, unsigned int slot)
-{
-	u64 left = set->reading;
-	const struct tally_slot *s;
-	int cpu = -1;
-
-	/* RCU keeps a perf event whose CPU went offline from being freed here. */
-	rcu_read_lock();
-	while (left && cpu < 0) {
-		s = &set->members[tally_set_next(&left)]->counter->slots[slot];
-		cpu = tally_slot_oncpu(s);
-	}
-	rcu_read_unlock();
-	return cpu;
-}
-
-/*
- * Returns 1 plus the running times of all members, which changes whenever the task has
- * run for a while; 0 if a member is counting.
+/**
+ * tally_set_read_rows - read slots of members
+ * @set: the set; the counters of its members are locked
+ * @members: a bit for each of these members
+ * @first: the first slot
+ * @last: the last slot
+ *
+ * Return: as tally_counters_read().
  */
-static u64 running_at_rest(const struct tally_set *set)
+bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int first,
+			 unsigned int last)
 {
-	const struct perf_event *event;
-	u64 left = set->reading;
-	const struct tally_slot *s;
-	u64 sum = 1;
+	struct tally_counter *counters[TALLY_SET_MOST];
+	unsigned int nr = 0;
 
-	rcu_read_lock();
-	while (left && sum) {
-		s = set->members[tally_set_next(&left)]->counter->slots;
-		tally_slot_for_each(s, event)
-			sum += READ_ONCE(event->total_time_running);
-		if (tally_slot_oncpu(s) >= 0)
-			sum = 0;
-	}
-	rcu_read_unlock();
-	return sum;
+	while (members)
+		counters[nr++] = set->members[tally_set_next(&members)]->counter;
+	return !nr || tally_counters_read(counters, nr, first, last);
 }
 
 /* Returns whether no member has counted in the slot: its CPU was never there, or not served. */
@@ -133,80 +73,117 @@ unsigned int tally_set_slots(struct tally_set *set)
 	return nr;
 }
 
-void tally_set_read_row(struct tally_set *set, u64 members, unsigned int slot)
+/* ---- values ---- */
+
+static struct tally_slot *first_slot(const struct tally_set *set, unsigned int slot)
 {
-	struct tally_set_row *row = &set->rows[slot];
+	return &set->members[0]->counter->slots[slot];
+}
+
+static bool is_counting(int cpu, void *data)
+{
+	const struct tally_set *set = data;
+	const struct tally_event *ev = set->members[0];
+
+	return READ_ONCE(READ_ONCE(ev->views[cpu & set->slot_mask].event)->oncpu) == cpu;
+}
+
+/* Reads the values of all members, and the times of the first. Sets @was_read of the first only. */
+static void read_values_here(void *data)
+{
+	const struct tally_set *set = data;
+	int cpu = smp_processor_id();
+	unsigned int slot = cpu & set->slot_mask;
+	struct tally_event **ev = set->members;
+	struct tally_event **end = ev + set->nr;
+	struct tally_slot *s = first_slot(set, slot);
+	struct perf_event *event = READ_ONCE((*ev)->views[slot].event);
+	const void **reading, *outer;
+
+	if (READ_ONCE(event->oncpu) != cpu)
+		return;
+	tally_local_totals(s, event, local_clock(), &s->now);
+	reading = this_cpu_ptr(&tally_reading);
+	outer = *reading;
+	WRITE_ONCE(*reading, reading);
+	barrier(); /* J */
+	while (++ev < end) {
+		event = READ_ONCE((*ev)->views[slot].event);
+		if (READ_ONCE(event->oncpu) != cpu)
+			break;
+		s = &(*ev)->counter->slots[slot];
+		if (!s->up_to_date)
+			s->read(event);
+		s->now.value = local64_read(&event->count) + s->bank.value;
+	}
+	barrier(); /* J */
+	WRITE_ONCE(*reading, outer);
+	first_slot(set, slot)->was_read = ev == end;
+}
+
+/* Adds a slot of all members, whose counters are locked. */
+static void add_slot(const struct tally_set *set, unsigned int slot, struct tally_totals *first,
+		     u64 *values)
+{
+	const struct tally_event *ev = set->members[0];
+	const struct tally_view *view = &ev->views[slot];
+	unsigned int i;
+
+	tally_totals_add(first, &ev->counter->slots[slot].now);
+	tally_totals_add(first, &view->kept);
+	tally_totals_subtract(first, &view->start);
+	for (i = 0; i < set->nr; i++) {
+		ev = set->members[i];
+		view = &ev->views[slot];
+		values[i] += ev->counter->slots[slot].now.value + view->kept.value -
+			     view->start.value - view->zero;
+	}
+}
+
+static bool add_slots(struct tally_set *set, struct tally_totals *first, u64 *values)
+{
+	unsigned int slot, nr = tally_set_slots(set);
 	int cpu;
 
-	set->reading = members & ~set->inherited;
-	cpu = where_it_counts(set, slot);
-	row->counting = 0;
-	row->throttled = 0;
-	row->time = 0;
-	row->at_rest = cpu < 0 ? running_at_rest(set) : 0;
+	for (slot = 0; slot < nr; slot++)
+		first_slot(set, slot)->was_read = false;
+	cpu = nr == 1 ? tally_slot_oncpu(first_slot(set, 0)) : -1;
 	if (cpu >= 0)
-		smp_call_function_single(cpu, read_here, set, true);
-}
-
-void tally_set_read_rows(struct tally_set *set, u64 members)
-{
-	unsigned int i, nr = tally_set_slots(set);
-
-	if (nr == 1) {
-		tally_set_read_row(set, members, 0);
-		return;
-	}
-	set->reading = members & ~set->inherited;
-	for (i = 0; i < nr; i++) {
-		set->rows[i].counting = 0;
-		set->rows[i].throttled = 0;
-		set->rows[i].time = 0;
-	}
-	on_each_cpu_cond(has_counting, read_here, set, true);
-}
-
-/* Returns whether a member is counting in this slot that was not counting in its row. */
-static bool has_come(const struct tally_set *set, unsigned int slot)
-{
-	u64 left = set->reading & ~set->rows[slot].counting;
-	const struct tally_slot *s;
-	bool come = false;
-
-	rcu_read_lock();
-	while (left && !come) {
-		s = &set->members[tally_set_next(&left)]->counter->slots[slot];
-		come = tally_slot_oncpu(s) >= 0;
-	}
-	rcu_read_unlock();
-	return come;
-}
-
-/*
- * Returns whether the last rows, and the reads of single members after them, have the counts of
- * one moment. A member that was not counting in a row may be read later, unless it
- * has begun to count in between. The members of a set with one slot may be counting on
- * two CPUs, of which one has a row.
- */
-bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
-			     unsigned int last)
-{
-	const struct tally_set_row *row = &set->rows[first];
-	unsigned int slot;
-
-	if (set->nr_slots == 1 && !row->counting)
-		return row->at_rest && row->at_rest == running_at_rest(set);
-	for (slot = first; slot <= last; slot++, row++)
-		if (row->counting && row->counting != set->reading &&
-		    has_come(set, slot))
+		smp_call_function_single(cpu, read_values_here, set, true);
+	else if (nr > 1)
+		on_each_cpu_cond(is_counting, read_values_here, set, true);
+	for (slot = 0; slot < nr; slot++) {
+		if (first_slot(set, slot)->was_read)
+			add_slot(set, slot, first, values);
+		else if (set->nr_slots == 1 || !tally_set_is_blank(set, slot))
 			return false;
+	}
+	first->value = values[0];
 	return true;
 }
 
-/* Remembers the members that were counting in the last rows, while the set counts. */
-void tally_set_remember(struct tally_set *set)
+/**
+ * tally_set_read_values - read the values of a set whose members are all counting
+ * @set: the set, locked
+ * @first: receives the value and the times of the first member
+ * @values: receives the values of all members
+ *
+ * Each other CPU that is counting gets one interrupt.
+ *
+ * Context: Process context, may sleep.
+ * Return: whether the values were read; if not, tally_set_read_slots() reads them.
+ */
+bool tally_set_read_values(struct tally_set *set, struct tally_totals *first, u64 *values)
 {
-	unsigned int slot, nr = tally_set_slots(set);
+	bool counting;
 
-	for (slot = 0; slot < nr; slot++)
-		set->rows[slot].counted |= set->rows[slot].counting;
+	lockdep_assert_held(&set->lock);
+	if (!set->only_counts || set->inherited || set->on != tally_set_all(set))
+		return false;
+	memset(first, 0, sizeof(*first));
+	memset(values, 0, set->nr * sizeof(*values));
+	tally_counter_lock(set->members[0]->counter);
+	counting = add_slots(set, first, values);
+	tally_counter_unlock(set->members[0]->counter);
+	return counting;
 }

@@ -64,7 +64,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 		window->ratio_valid &= !err &&
 			counts[i].running_ns == counts[i].enabled_ns &&
 			(set->only_counts ||
-			 tally_event_throttled(set->members[i]) == set->throttled[i]);
+			 tally_event_throttled(set->members[i]) == set->members[i]->throttled);
 	}
 	local_irq_restore(flags);
 	return any ? 0 : first;

@@ -15,30 +15,13 @@
 struct tally_mapping;
 
 /**
- * struct tally_set_row - what one CPU last read of the members, all at one moment
- * @time: that moment in nanoseconds, by local_clock() of the CPU; 0 if no CPU was read
- * @counting: a bit for each member that was counting
- * @throttled: a bit for each member that was throttled
- * @at_rest: 1 plus the running times of the members, in nanoseconds, for a set with one slot
- *	in which no member was counting; else 0
- * @counted: a bit for each member that was counting in any row so far
- */
-struct tally_set_row {
-	u64 time;
-	u64 counting;
-	u64 throttled;
-	u64 at_rest;
-	u64 counted;
-};
-
-/**
  * struct tally_set - several events on one target
- * @lock: lock of all members that are not read locally; taken outside tally_counter::lock
+ * @lock: lock of the members, and of their window; taken outside tally_counter::lock, which all
+ *	members have in common
  * @node: link in the list of sets
  * @refs: number of references to a set that files share
  * @owner: module that built the set
  * @nr: number of members
- * @room: number of members for which @now has room
  * @nr_slots: number of slots of each member's counter
  * @used: see tally_set_slots()
  * @used_at: tally_slot_changes when @used was found
@@ -53,28 +36,19 @@ struct tally_set_row {
  * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that is enabled
  * @wanted: a bit for each member of a group that counts while the leader is enabled
- * @reading: a bit for each member that is read now
  * @inherited: a bit for each inherited member, which also counts in children
- * @rows: last row of each slot
- * @row_memory: memory of @rows, for a group with one slot
- * @one_now: memory of @now, for a group with one slot and one member
- * @one_throttled: memory of @throttled, as @one_now
- * @now: totals of the members in the last row of each slot, @room for each
- * @throttled: number of times that each member had been throttled when the window began;
- *	U64_MAX if it was throttled then
  * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
  * @mapping: page of the leader's file, for a set that files share; else NULL
  * @members: the events
- * @few: memory of @members, unless a group has more than TALLY_SET_FEW
+ * @few: memory of @members, unless the set has had more than TALLY_SET_FEW
  */
 struct tally_set {
-	struct mutex lock; /* rows, windows */
+	struct mutex lock; /* members, windows */
 	struct list_head node;
 	refcount_t refs;
 	struct module *owner;
 	unsigned int nr;
-	unsigned int room;
 	unsigned int nr_slots;
 	unsigned int used;
 	unsigned long used_at;
@@ -88,14 +62,7 @@ struct tally_set {
 	seqcount_t changes;
 	u64 on;
 	u64 wanted;
-	u64 reading;
 	u64 inherited;
-	struct tally_set_row *rows;
-	struct tally_set_row row_memory;
-	struct tally_totals one_now;
-	u64 one_throttled;
-	struct tally_totals *now;
-	u64 *throttled;
 	u32 views_size;
 	struct tally_view **views;
 	struct tally_mapping *mapping;
@@ -103,7 +70,7 @@ struct tally_set {
 	struct tally_event *few[];
 };
 
-/* A group has memory for so many members until it has more. */
+/* A set has memory for so many members until it has more. */
 #define TALLY_SET_FEW	6
 
 /* Returns the slot of a member that this CPU reads. */
@@ -138,23 +105,16 @@ static inline unsigned int tally_set_next(u64 *members)
 	return i;
 }
 
-/* Called under tally_set::lock: they read rows, and begin and end windows. */
-void tally_set_read_row(struct tally_set *set, u64 members, unsigned int slot);
-bool tally_set_of_one_moment(const struct tally_set *set, unsigned int first,
-			     unsigned int last);
-void tally_set_remember(struct tally_set *set);
-void tally_set_read_rows(struct tally_set *set, u64 members);
+/* Called under tally_set::lock. */
+bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int first,
+			 unsigned int last);
 int tally_set_on(struct tally_set *set, u64 members);
 void tally_set_off(struct tally_set *set, u64 members);
 void tally_set_zero(struct tally_set *set, u64 members);
-
-void tally_set_read_slots(struct tally_set *set, unsigned int first,
-			  unsigned int last, struct tally_set_window *window,
-			     struct tally_count *counts);
-
+void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,
+			  struct tally_set_window *window, struct tally_count *counts);
 bool tally_set_is_blank(const struct tally_set *set, unsigned int slot);
 unsigned int tally_set_slots(struct tally_set *set);
-bool tally_set_read_values(struct tally_set *set, struct tally_totals *first,
-			   u64 *values);
+bool tally_set_read_values(struct tally_set *set, struct tally_totals *first, u64 *values);
 
 #endif /* TALLY_SET_H */

@@ -424,6 +424,8 @@ struct mutex {
 
 #define DEFINE_MUTEX(lock)	struct mutex lock = { PTHREAD_MUTEX_INITIALIZER }
 #define mutex_lock(lock)	pthread_mutex_lock(&(lock)->libc)
+#define mutex_trylock(lock)	(!pthread_mutex_trylock(&(lock)->libc))
+#define lockdep_assert_held(lock)	((void)(lock))
 #define mutex_unlock(lock)	pthread_mutex_unlock(&(lock)->libc)
 #define might_sleep()		((void)0)
 typedef struct { int none; } spinlock_t;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Groups: the sets of files, which grow and shrink.
+ * The members of sets: they join and leave. The sets of files are groups, which grow and shrink; a
+ * set of a module keeps the members that it was built with.
  *
  * As in perf, the first member is the leader. While it is disabled, no member counts.
  * When it is enabled, all members that are enabled themselves begin to count, here at
@@ -14,68 +15,23 @@
 #include <linux/seqlock.h>
 #include <linux/slab.h>
 #include "compat.h"
+#include "builder/builder.h"
 #include "event/event.h"
-#include "device/file.h"
+#include "life/life.h"
 #include "record/output.h"
 #include "set/page.h"
 #include "set/set.h"
 
-static void free_now(struct tally_set *set)
-{
-	if (set->now != &set->one_now)
-		kvfree(set->now);
-}
-
-/* Room for one member at first, and then four times as much at each step. */
-static int grow(struct tally_set *set)
-{
-	unsigned int room = set->room ? min(set->room * 4, (unsigned int)TALLY_SET_MOST) : 1;
-	size_t now = array3_size(set->nr_slots, room, sizeof(*set->now));
-	void *memory;
-	u64 *throttled;
-
-	if (set->nr_slots * room == 1) {
-		set->now = &set->one_now;
-		set->throttled = &set->one_throttled;
-		set->room = 1;
-		return 0;
-	}
-	/* @now need not be copied, because each read fills it before it is used. */
-	memory = kvzalloc(size_add(now, room * sizeof(*throttled)), GFP_KERNEL_ACCOUNT);
-	if (!memory)
-		return -ENOMEM;
-	throttled = memory + now;
-	if (set->nr)
-		memcpy(throttled, set->throttled, set->nr * sizeof(*throttled));
-	free_now(set);
-	set->throttled = throttled;
-	set->now = memory;
-	set->room = room;
-	return 0;
-}
-
-static void free_room(struct tally_set *set)
-{
-	free_now(set);
-	set->now = NULL;
-	set->throttled = NULL;
-	if (set->rows != &set->row_memory)
-		kvfree(set->rows);
-	set->rows = NULL;
-}
-
 /**
- * tally_group_init - set up a group of events with the target of @ev
- * @set: the group: zeroed, followed by TALLY_SET_FEW pointers to members
+ * tally_group_init - set up a set of events with the target of @ev
+ * @set: the set: zeroed, followed by TALLY_SET_FEW pointers to members
  * @ev: an event, which does not join yet
- * @mapping: page of the leader's file
+ * @mapping: page of the leader's file; NULL for the set of a module
  *
- * The new group has room for one member.
- *
- * Return: 0, or ENOMEM. tally_group_put() must follow in both cases.
+ * tally_group_put() must follow.
  */
-int tally_group_init(struct tally_set *set, const struct tally_event *ev,
-		     struct tally_mapping *mapping)
+void tally_group_init(struct tally_set *set, const struct tally_event *ev,
+		      struct tally_mapping *mapping)
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
@@ -86,10 +42,6 @@ int tally_group_init(struct tally_set *set, const struct tally_event *ev,
 	set->nr_slots = ev->counter->nr_slots;
 	set->slot_mask = ev->slot_mask;
 	set->members = set->few;
-	set->rows = &set->row_memory;
-	if (set->nr_slots > 1)
-		set->rows = kvcalloc(set->nr_slots, sizeof(*set->rows), GFP_KERNEL_ACCOUNT);
-	return set->rows ? grow(set) : -ENOMEM;
 }
 
 /* Drops a reference. After the last one it returns true, and the caller frees @set. */
@@ -97,18 +49,10 @@ bool tally_group_put(struct tally_set *set)
 {
 	if (!refcount_dec_and_test(&set->refs))
 		return false;
-	free_room(set);
 	if (set->members != set->few)
 		kfree(set->members);
 	mutex_destroy(&set->lock);
 	return true;
-}
-
-/* Called with the set locked, when it has no member and will have none. */
-void tally_group_strip(struct tally_set *set)
-{
-	lockdep_assert_held(&set->lock);
-	free_room(set);
 }
 
 /* Returns the bit of a member in the masks of the set; 0 if @ev is no member. */
@@ -137,6 +81,8 @@ static void update(struct tally_set *set, u64 again)
 /* A sample may read the members, even in an NMI on this CPU: see read_format.c. */
 static void begin_change(struct tally_set *set)
 {
+	if (set->mapping)
+		mutex_lock(&set->mapping->lock);
 	if (!set->sampled)
 		return;
 	preempt_disable();
@@ -145,10 +91,14 @@ static void begin_change(struct tally_set *set)
 
 static void end_change(struct tally_set *set)
 {
-	if (!set->sampled)
+	if (set->sampled) {
+		raw_write_seqcount_end(&set->changes); /* V */
+		preempt_enable();
+	}
+	if (!set->mapping)
 		return;
-	raw_write_seqcount_end(&set->changes); /* V */
-	preempt_enable();
+	tally_mapping_show(set->mapping, set->members, set->nr);
+	mutex_unlock(&set->mapping->lock);
 }
 
 /* Gives a group memory for as many members as it may have. Samples may go on with @few. */
@@ -186,12 +136,12 @@ static void show_in_samples(struct tally_set *set, struct tally_event *ev)
 }
 
 /**
- * tally_group_join - add a member to a group
- * @set: the group, locked
- * @ev: the event, which is in no group; if it is on, it stays on
+ * tally_group_join - add a member to a set
+ * @set: the set, locked
+ * @ev: the event, which is in no set; if it is on, it stays on
  * @wanted: whether it counts when the leader does, from tally_group_update() on
  *
- * Return: 0; E2BIG if the group is full, ENOMEM. The first member cannot fail.
+ * Return: 0; E2BIG if the set is full, ENOMEM. The first member cannot fail.
  */
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 {
@@ -201,19 +151,14 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	lockdep_assert_held(&set->lock);
 	if (i == TALLY_SET_MOST)
 		return -E2BIG;
-	if (i == set->room) {
-		err = grow(set);
-		if (err)
-			return err;
-	}
+	if (WARN_ON_ONCE(i && ev->counter->locker != set->members[0]->counter->locker))
+		return -EINVAL;
 	if (i == TALLY_SET_FEW && set->members == set->few) {
 		err = move_members(set);
 		if (err)
 			return err;
 	}
-	if (!ev->on)
-		ev->closed = true;
-	else
+	if (ev->on)
 		set->on |= BIT_ULL(i);
 	if (wanted)
 		set->wanted |= BIT_ULL(i);
@@ -221,11 +166,10 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 		set->inherited |= BIT_ULL(i);
 	if (ev->overflow)
 		set->only_counts = false;
-	set->throttled[i] = 0;
+	ev->throttled = 0;
 	/* Counts that began at different times have no ratio. */
 	set->staggered |= i && (set->begun || ev->on);
 	set->begun |= ev->on;
-	mutex_lock(&set->mapping->lock);
 	begin_change(set);
 	set->members[i] = ev;
 	/* Samples that see the number see @members, too. */
@@ -234,8 +178,6 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	/* The member may have counted where the others have not. */
 	set->used_at = 0;
 	show_in_samples(set, ev);
-	tally_mapping_show(set->mapping, set->members, set->nr);
-	mutex_unlock(&set->mapping->lock);
 	return 0;
 }
 
@@ -258,14 +200,10 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 {
 	unsigned int i = __ffs64(tally_group_bit(set, ev));
 	bool wanted = set->wanted & BIT_ULL(i);
-	unsigned int slot;
 
 	set->on = without(set->on, i);
 	set->wanted = without(set->wanted, i);
 	set->inherited = without(set->inherited, i);
-	for (slot = 0; slot < set->nr_slots; slot++)
-		set->rows[slot].counted = without(set->rows[slot].counted, i);
-	mutex_lock(&set->mapping->lock);
 	if (ev->sampled && samples_group(ev))
 		WRITE_ONCE(ev->output->set, NULL); /* V */
 	begin_change(set);
@@ -273,10 +211,6 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	memmove(&set->members[i], &set->members[i + 1],
 		(set->nr - i) * sizeof(*set->members));
 	end_change(set);
-	tally_mapping_show(set->mapping, set->members, set->nr);
-	mutex_unlock(&set->mapping->lock);
-	memmove(&set->throttled[i], &set->throttled[i + 1],
-		(set->nr - i) * sizeof(*set->throttled));
 	return wanted;
 }
 
