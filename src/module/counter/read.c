@@ -26,11 +26,13 @@
  * @counters: the counters, locked, on one target
  * @nr: number of @counters
  * @slot: the slot to read; or SLOT_OF_CPU
+ * @nr_read: number of counters that the CPU has read which read @slot
  */
 struct reading {
 	struct tally_counter *const *counters;
 	unsigned int nr;
 	int slot;
+	unsigned int nr_read;
 };
 
 static bool is_counting(int cpu, void *data)
@@ -49,31 +51,49 @@ static bool is_counting(int cpu, void *data)
 	return false;
 }
 
+/* Reads a slot, and returns true, if it is counting on this CPU. */
+static noinline bool read_if_here(struct tally_slot *s, int cpu, u64 now)
+{
+	struct perf_event *event = tally_slot_here(s, cpu);
+
+	/* The event may have left this CPU since, even for another one. */
+	if (!event || READ_ONCE(event->oncpu) != cpu)
+		return false;
+	tally_local_totals(s, event, now, &s->now);
+	s->time = now;
+	s->was_throttled = tally_pmu_throttled(event);
+	return true;
+}
+
+static void read_slot_here(void *data)
+{
+	struct tally_slot *s = data;
+
+	s->was_read = read_if_here(s, smp_processor_id(), local_clock());
+}
+
 static void read_here(void *data)
 {
-	const struct reading *r = data;
+	struct reading *r = data;
 	int cpu = smp_processor_id();
 	unsigned int slot = r->slot == SLOT_OF_CPU ? cpu : r->slot;
+	unsigned int i, nr_read = 0;
 	u64 now = local_clock();
-	struct perf_event *event;
+	struct tally_counter *c;
 	struct tally_slot *s;
-	unsigned int i;
 
 	for (i = 0; i < r->nr; i++) {
-		s = &r->counters[i]->slots[slot];
-		event = tally_slot_here(s, cpu);
-		/* The event may have left this CPU since, even for another one. */
-		if (!event || READ_ONCE(event->oncpu) != cpu || r->counters[i]->attr.inherit)
-			continue;
-		tally_local_totals(s, event, now, &s->now);
-		s->time = now;
-		s->was_throttled = tally_pmu_throttled(event);
-		s->was_read = true;
+		c = r->counters[i];
+		s = &c->slots[slot];
+		s->was_read = !c->attr.inherit && read_if_here(s, cpu, now);
+		nr_read += s->was_read;
 	}
+	if (r->slot != SLOT_OF_CPU)
+		r->nr_read = nr_read;
 }
 
 /* Returns the CPU on which a counter is counting in the slot; -1 if none is. */
-static __always_inline int where_it_counts(const struct reading *r, unsigned int slot)
+static int where_it_counts(const struct reading *r, unsigned int slot)
 {
 	unsigned int i;
 	int cpu = -1;
@@ -112,7 +132,7 @@ static u64 running_at_rest(const struct reading *r, unsigned int slot)
  * read at one moment: one of those counts by now, or no interrupt has read any, and the running
  * times are not @at_rest any more.
  */
-static __always_inline bool read_rest(const struct reading *r, unsigned int slot, u64 at_rest)
+static bool read_rest(const struct reading *r, unsigned int slot, u64 at_rest)
 {
 	bool row = false, late = false;
 	struct tally_counter *c;
@@ -128,15 +148,13 @@ static __always_inline bool read_rest(const struct reading *r, unsigned int slot
 		if (!c->attr.inherit)
 			late |= tally_slot_counting_on(s) >= 0;
 		tally_slot_read(s, &s->now);
-		if (r->nr > 1 && !c->attr.inherit)
+		if (!c->attr.inherit)
 			late |= tally_slot_counting_on(s) >= 0;
 	}
-	if (r->nr == 1)
-		return true;
 	return !late && (row || at_rest == UNKNOWN || at_rest == running_at_rest(r, slot));
 }
 
-static __always_inline void forget(const struct reading *r, unsigned int slot)
+static void forget(const struct reading *r, unsigned int slot)
 {
 	unsigned int i;
 
@@ -144,7 +162,24 @@ static __always_inline void forget(const struct reading *r, unsigned int slot)
 		r->counters[i]->slots[slot].was_read = false;
 }
 
-static __always_inline bool read_slot(struct reading *r, unsigned int slot)
+/* Reads one slot of a counter. */
+void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_slot *s = &c->slots[slot];
+	int cpu = -1;
+
+	tally_counter_assert_locked(c);
+	s->was_read = false;
+	if (!c->attr.inherit)
+		cpu = tally_slot_counting_on(s);
+	if (cpu >= 0)
+		smp_call_function_single(cpu, read_slot_here, s, true);
+	if (!s->was_read)
+		tally_slot_read(s, &s->now);
+}
+
+/* Reads a slot of several counters until that was at one moment, or TRIES times. */
+static bool read_slot(struct reading *r, unsigned int slot)
 {
 	unsigned int tries = TRIES;
 	u64 at_rest;
@@ -152,25 +187,25 @@ static __always_inline bool read_slot(struct reading *r, unsigned int slot)
 
 	r->slot = slot;
 	do {
-		forget(r, slot);
+		r->nr_read = 0;
 		at_rest = 0;
 		cpu = where_it_counts(r, slot);
-		if (cpu >= 0)
-			smp_call_function_single(cpu, read_here, r, true);
-		else if (r->nr > 1)
+		if (cpu < 0)
 			at_rest = running_at_rest(r, slot);
+		/* A CPU that has gone reads none. */
+		if (cpu < 0 || smp_call_function_single(cpu, read_here, r, true))
+			forget(r, slot);
+		if (r->nr_read == r->nr)
+			break;
 	} while (!read_rest(r, slot, at_rest) && --tries);
 	return tries;
 }
 
-static __always_inline bool read_slots(struct reading *r, unsigned int first, unsigned int last)
+static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
 {
 	bool together = true;
 	unsigned int slot;
 
-	tally_counter_assert_locked(r->counters[0]);
-	if (first == last)
-		return read_slot(r, first);
 	for (slot = first; slot <= last; slot++)
 		forget(r, slot);
 	r->slot = SLOT_OF_CPU;
@@ -199,21 +234,15 @@ bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
 {
 	struct reading r = { counters, nr };
 
-	return read_slots(&r, first, last);
+	tally_counter_assert_locked(counters[0]);
+	return first == last ? read_slot(&r, first) : read_slots(&r, first, last);
 }
 
 /* Reads all slots of a counter. */
 void tally_counter_read(struct tally_counter *c)
 {
-	struct reading r = { &c, 1 };
-
-	read_slots(&r, 0, c->nr_slots - 1);
-}
-
-/* Reads one slot of a counter. */
-void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
-{
-	struct reading r = { &c, 1 };
-
-	read_slot(&r, slot);
+	if (c->nr_slots == 1)
+		tally_counter_read_slot(c, 0);
+	else
+		tally_counters_read(&c, 1, 0, c->nr_slots - 1);
 }

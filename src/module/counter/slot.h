@@ -360,16 +360,19 @@ static inline void tally_local_totals(const struct tally_slot *s,
 				      struct perf_event *event, u64 now,
 				      struct tally_totals *t)
 {
-	s64 since = now + tally_event_offset(event) - event->tstamp;
 	struct tally_totals others = { };
+	s64 since;
 
-	since = max(since, 0LL);
-
-	if (unlikely(s->others))
-		tally_slot_add_others(s, event, &others);
 	t->value = tally_local_value(s, event);
-	t->enabled = s->bank.enabled + event->total_time_enabled + since + others.enabled;
-	t->running = s->bank.running + event->total_time_running + since + others.running;
+	since = now + tally_event_offset(event) - event->tstamp;
+	since = max(since, 0LL);
+	t->enabled = s->bank.enabled + event->total_time_enabled + since;
+	t->running = s->bank.running + event->total_time_running + since;
+	if (unlikely(s->others)) {
+		tally_slot_add_others(s, event, &others);
+		t->enabled += others.enabled;
+		t->running += others.running;
+	}
 }
 
 /**

@@ -214,6 +214,26 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 	       tally_slot_is_blank(&ev->counter->slots[slot]);
 }
 
+/*
+ * Adds the event's part of a slot to @count, as of the slot's last read. Called under
+ * tally_counter::lock, where both copies of the latch are the same.
+ */
+static inline void tally_event_add_slot(const struct tally_event *ev, unsigned int slot,
+					struct tally_count *count)
+{
+	const struct tally_slot *s = &ev->counter->slots[slot];
+	const struct tally_view *view = &ev->views[slot];
+
+	count->value += view->offset[0].value;
+	count->enabled_ns += view->offset[0].enabled;
+	count->running_ns += view->offset[0].running;
+	if (!view->begins)
+		return;
+	count->value += s->now.value;
+	count->enabled_ns += s->now.enabled;
+	count->running_ns += s->now.running;
+}
+
 void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
 void tally_event_apply_period(struct tally_event *ev);
 u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);

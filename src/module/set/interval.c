@@ -14,6 +14,7 @@
  */
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
+#include <linux/string.h>
 #include "base/ptr.h"
 #include "base/trace.h"
 #include "compat.h"
@@ -47,6 +48,18 @@ static u64 members_on(const struct tally_set *set, u64 members)
 			on |= BIT_ULL(i);
 	}
 	return on;
+}
+
+/* Returns how often perf has throttled the event. */
+u64 tally_event_throttled(const struct tally_event *ev)
+{
+	struct tally_overflow_stats stats;
+
+	if (!ev->overflow)
+		return 0;
+	memset(&stats, 0, sizeof(stats));
+	tally_overflow_stats(ev->overflow, &stats);
+	return stats.throttled;
 }
 
 /* Returns whether the event was throttled in a row. */
@@ -237,26 +250,36 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 /* ---- reading ---- */
 
 /*
- * Sums slots of a member, as of the last rows. Returns whether it has counted at all. A clock may
- * stand still for a while: a member with a count of 0 has counted if it was counting in a row.
+ * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later.
+ * Returns whether the member has counted at all. A clock may stand still for a while: a member with
+ * a count of 0 has counted if it was counting in a row.
  */
-static bool sum_slots(const struct tally_set *set, unsigned int i, unsigned int first,
-		      unsigned int last, struct tally_count *count)
+static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int last, u64 *time,
+		      struct tally_count *count)
 {
-	struct tally_event *ev = set->members[i];
 	struct tally_counter *c = ev->counter;
-	const struct tally_slot *s;
+	const struct tally_slot *s = &c->slots[first];
 	bool counted = false;
 	unsigned int slot;
 
 	memset(count, 0, sizeof(*count));
+	/* The usual case is one slot that was counting. */
+	if (likely(first == last && ev->on && !ev->overflow && s->was_read)) {
+		tally_event_add_slot(ev, first, count);
+		ev->views[first].counted = true;
+		*time = max(*time, s->time);
+		count->state = TALLY_STATE_ACTIVE;
+		return true;
+	}
 	count->state = TALLY_STATE_OFFLINE;
-	for (slot = first; slot <= last; slot++) {
-		s = &c->slots[slot];
+	for (slot = first; slot <= last; slot++, s++) {
 		if (!s->event && (tally_event_is_blank(ev, slot) || !tally_counter_serves(c, slot)))
 			continue;
 		tally_event_add_slot(ev, slot, count);
-		ev->views[slot].counted |= ev->on && s->was_read;
+		if (ev->on && s->was_read) {
+			ev->views[slot].counted = true;
+			*time = max(*time, s->time);
+		}
 		counted |= ev->views[slot].counted;
 		if (ev->overflow || !ev->on || !s->was_read)
 			count->state = tally_state_worse(count->state,
@@ -267,34 +290,12 @@ static bool sum_slots(const struct tally_set *set, unsigned int i, unsigned int 
 	return counted || count->running_ns || count->value;
 }
 
-static bool ran_throughout(const struct tally_set *set, unsigned int i,
-			   const struct tally_count *count)
+static bool ran_throughout(const struct tally_event *ev, const struct tally_count *count)
 {
-	const struct tally_event *ev = set->members[i];
-
 	return count->running_ns == count->enabled_ns &&
 	       count->state != TALLY_STATE_ERROR &&
 	       count->state != TALLY_STATE_THROTTLED &&
-	       (set->only_counts || tally_event_throttled(ev) == ev->throttled);
-}
-
-/* Returns the latest time at which a row had one of the slots. */
-static u64 time_of(const struct tally_set *set, unsigned int first, unsigned int last)
-{
-	const struct tally_slot *s;
-	unsigned int i, slot;
-	u64 time = 0;
-
-	for (slot = first; slot <= last; slot++) {
-		for (i = 0; i < set->nr; i++) {
-			s = &set->members[i]->counter->slots[slot];
-			if (set->members[i]->on && s->was_read) {
-				time = max(time, s->time);
-				break;
-			}
-		}
-	}
-	return time ?: local_clock();
+	       (!ev->overflow || tally_event_throttled(ev) == ev->throttled);
 }
 
 static void read_slots(struct tally_set *set, unsigned int first,
@@ -302,13 +303,14 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       struct tally_count *counts)
 {
 	bool valid = !set->staggered || set->nr == 1;
+	u64 time = 0, ended = 0;
+	struct tally_event *ev;
 	unsigned int i;
-	u64 ended = 0;
 
-	window->time_ns = time_of(set, first, last);
 	for (i = 0; i < set->nr; i++) {
-		if (sum_slots(set, i, first, last, &counts[i])) {
-			valid &= ran_throughout(set, i, &counts[i]);
+		ev = set->members[i];
+		if (sum_slots(ev, first, last, &time, &counts[i])) {
+			valid &= ran_throughout(ev, &counts[i]);
 		} else {
 			valid = false;
 			counts[i].value = TALLY_NOT_COUNTED;
@@ -318,16 +320,23 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	}
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
+	window->time_ns = time ?: local_clock();
 	window->ratio_valid = valid && (!ended || ended == set->on);
 }
 
 void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,
 			  struct tally_set_window *window, struct tally_count *counts)
 {
-	bool together;
+	u64 members = tally_set_all(set);
+	bool together = true;
 
 	lock_counters(set);
-	together = tally_set_read_rows(set, members_on(set, tally_set_all(set)), first, last);
+	if (!set->only_counts || members != set->on)
+		members = members_on(set, members);
+	if (set->nr > 1 || first != last)
+		together = tally_set_read_rows(set, members, first, last);
+	else if (members)
+		tally_counter_read_slot(set->members[0]->counter, first);
 	if (!set->only_counts)
 		tally_silent_check(set->members, set->nr, first, last);
 	read_slots(set, first, last, window, counts);

@@ -20,35 +20,10 @@
 #include "event/event.h"
 #include "set/read.h"
 
-/* Returns the event's part of a slot as of the last tally_counter_read(). */
-static void view_read(struct tally_event *ev, unsigned int slot, struct tally_totals *t)
-{
-	const struct tally_totals *now = &ev->counter->slots[slot].now;
-	const struct tally_view *view = &ev->views[slot];
-
-	*t = view->kept;
-	t->value -= view->zero;
-	if (!ev->on || !view->begins)
-		return;
-	tally_totals_add(t, now);
-	tally_totals_subtract(t, &view->start);
-}
-
 /* Traces a count that is handed out. @cpu is -1 for the sum of all. */
 static noinline void trace(struct tally_event *ev, int cpu, const struct tally_count *count)
 {
 	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
-}
-
-/* Adds a slot to @count, as of its last read. Called under tally_counter::lock. */
-void tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count)
-{
-	struct tally_totals t;
-
-	view_read(ev, slot, &t);
-	count->value += t.value;
-	count->enabled_ns += t.enabled;
-	count->running_ns += t.running;
 }
 
 /*

@@ -10,7 +10,6 @@ struct tally_event;
 struct tally_slot;
 struct tally_totals;
 
-void tally_event_add_slot(struct tally_event *ev, unsigned int slot, struct tally_count *count);
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 			  struct tally_count *count);
 u64 tally_event_read_gauge(struct tally_event *ev);

@@ -38,8 +38,13 @@ bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int 
 	struct tally_counter *counters[TALLY_SET_MOST];
 	unsigned int nr = 0;
 
-	while (members)
-		counters[nr++] = set->members[tally_set_next(&members)]->counter;
+	if (members == tally_set_all(set)) {
+		for (; nr < set->nr; nr++)
+			counters[nr] = set->members[nr]->counter;
+	} else {
+		while (members)
+			counters[nr++] = set->members[tally_set_next(&members)]->counter;
+	}
 	return !nr || tally_counters_read(counters, nr, first, last);
 }
 
@@ -121,23 +126,18 @@ static void read_values_here(void *data)
 	first_slot(set, slot)->was_read = ev == end;
 }
 
-/* Adds a slot of all members, whose counters are locked. */
+/* Adds a slot of all members, whose counters are locked: both copies of a latch are the same. */
 static void add_slot(const struct tally_set *set, unsigned int slot, struct tally_totals *first,
 		     u64 *values)
 {
-	const struct tally_event *ev = set->members[0];
-	const struct tally_view *view = &ev->views[slot];
-	unsigned int i;
+	struct tally_event **ev = set->members;
+	struct tally_event **end = ev + set->nr;
 
-	tally_totals_add(first, &ev->counter->slots[slot].now);
-	tally_totals_add(first, &view->kept);
-	tally_totals_subtract(first, &view->start);
-	for (i = 0; i < set->nr; i++) {
-		ev = set->members[i];
-		view = &ev->views[slot];
-		values[i] += ev->counter->slots[slot].now.value + view->kept.value -
-			     view->start.value - view->zero;
-	}
+	tally_totals_add(first, &first_slot(set, slot)->now);
+	tally_totals_add(first, &(*ev)->views[slot].offset[0]);
+	for (; ev < end; ev++)
+		*values++ += (*ev)->counter->slots[slot].now.value +
+			     (*ev)->views[slot].offset[0].value;
 }
 
 static bool add_slots(struct tally_set *set, struct tally_totals *first, u64 *values)

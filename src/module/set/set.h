@@ -7,10 +7,8 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/seqlock.h>
-#include <linux/string.h>
 #include <tally/tally.h>
 #include "event/event.h"
-#include "event/overflow.h"
 
 struct tally_mapping;
 
@@ -79,17 +77,6 @@ static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int
 	return &ev->counter->slots[cpu & ev->slot_mask];
 }
 
-static inline u64 tally_event_throttled(const struct tally_event *ev)
-{
-	struct tally_overflow_stats stats;
-
-	if (!ev->overflow)
-		return 0;
-	memset(&stats, 0, sizeof(stats));
-	tally_overflow_stats(ev->overflow, &stats);
-	return stats.throttled;
-}
-
 /* Returns the bits of all members. */
 static inline u64 tally_set_all(const struct tally_set *set)
 {
@@ -104,6 +91,8 @@ static inline unsigned int tally_set_next(u64 *members)
 	*members &= *members - 1;
 	return i;
 }
+
+u64 tally_event_throttled(const struct tally_event *ev);
 
 /* Called under tally_set::lock. */
 bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int first,
