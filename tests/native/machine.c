@@ -69,6 +69,13 @@ int tally_pmu_type(const char *name)
 	return -ENOENT;
 }
 
+bool tally_attr_is_of(const struct perf_event_attr *attr, const char *pmu)
+{
+	int type = attr->type < PERF_TYPE_MAX ? -ENOENT : tally_pmu_type(pmu);
+
+	return type >= 0 && attr->type == type;
+}
+
 int tally_pmu_files_open(struct tally_pmu_files *files, u32 type)
 {
 	size_t i;

@@ -120,7 +120,7 @@ void seq_printf(struct seq_file *m, const char *format, ...)
 
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 {
-	return (int)attr->type == tally_pmu_type("kprobe");
+	return tally_attr_is_of(attr, "kprobe");
 }
 
 /* The PMUs know two levels of precision. perf checks breakpoints of files, too. */

@@ -43,9 +43,9 @@ static inline bool tally_user_read(void *to, const void __user *from, size_t siz
 
 #ifdef CONFIG_UPROBES
 /*
- * Returns whether @ip is the trampoline of uretprobes, which modules cannot ask for. It is a page
- * of its own, at the very top unless another mapping was there first, and begins with a
- * breakpoint.
+ * Guesses whether @ip is the trampoline of uretprobes: modules cannot ask for its address. It is
+ * the start of a page: the last one of user space, unless another mapping was there first. In any
+ * other page, it is known by the breakpoint that the page begins with.
  */
 static inline bool tally_user_trampoline(u64 ip)
 {
@@ -62,23 +62,27 @@ static inline bool tally_user_trampoline(u64 ip)
 
 /*
  * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
- * stack, by the addresses that it will return to.
+ * stack, by the addresses that it will return to; as perf, also where it was interrupted, at
+ * @first. That address may be a breakpoint of another kind at the start of a page, so the
+ * trampoline is looked for among the return addresses first.
  */
 static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
 {
+	unsigned int at = chain->nr;
 	struct return_instance ri;
-	u64 trampoline = 0;
+	u64 trampoline;
 
 	if (!tally_chain_uretprobe(&ri, tally_uretprobes(current)))
 		return;
+	do {
+		if (at-- == first)
+			return;
+		trampoline = chain->ips[at];
+	} while (!tally_user_trampoline(trampoline));
 	for (; first < chain->nr; first++) {
-		u64 *ip = &chain->ips[first];
-
-		if (!trampoline && tally_user_trampoline(*ip))
-			trampoline = *ip;
-		if (!trampoline || *ip != trampoline)
+		if (chain->ips[first] != trampoline)
 			continue;
-		*ip = ri.orig_ret_vaddr;
+		chain->ips[first] = ri.orig_ret_vaddr;
 		if (!tally_chain_uretprobe(&ri, ri.next))
 			return;
 	}

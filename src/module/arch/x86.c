@@ -61,7 +61,8 @@ void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs)
 }
 
 /*
- * Reads without a fault. Returns false if that fails, or if the loaded page tables are another's.
+ * Reads memory of the task without a page fault. Returns false if that fails, or if the page tables
+ * that are loaded are those of another task.
  */
 static bool read_user(void *to, unsigned long from, size_t size)
 {

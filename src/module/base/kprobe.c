@@ -110,9 +110,10 @@ static void delete_left(void)
 			xa_erase(&left, number);
 }
 
+/* Returns whether the event is of perf's PMU of kernel probes. May sleep. */
 bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 {
-	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe");
+	return tally_attr_is_of(attr, "kprobe");
 }
 
 /*
@@ -252,7 +253,7 @@ static int make_watched(struct tally_kprobe *kp, u64 addr)
 	if (!IS_ERR(kp->file))
 		return 0;
 	unmake(kp->number);
-	/* Without memory for its files, the kernel makes an event that has none. */
+	/* Where memory runs out, the kernel makes the trace event without the file. */
 	return kp->file == ERR_PTR(-EINVAL) ? -ENOMEM : PTR_ERR(kp->file);
 }
 

@@ -157,6 +157,21 @@ int tally_pmu_type(const char *name)
 	return ret;
 }
 
+/**
+ * tally_attr_is_of - check whether an event is of a PMU
+ * @attr: attributes of the event
+ * @pmu: name of a PMU whose number is not the same on all machines
+ *
+ * Context: Process context, may sleep.
+ * Return: true if there is such a PMU, and it has the event's type.
+ */
+bool tally_attr_is_of(const struct perf_event_attr *attr, const char *pmu)
+{
+	int type = attr->type < PERF_TYPE_MAX ? -ENOENT : tally_pmu_type(pmu);
+
+	return type >= 0 && attr->type == type;
+}
+
 static int has_type(struct device *dev, const void *type)
 {
 	const struct pmu *pmu = tally_pmu_lock(dev);
@@ -294,8 +309,8 @@ int tally_pmu_max_stack(void)
  * @event: name of the tracepoint in that folder
  *
  * Context: Process context, may sleep.
- * Return: the number; ENOENT if there is no such tracepoint, EOPNOTSUPP in a
- * kernel without event tracing.
+ * Return: the number; ENOENT if there is no such tracepoint, EBUSY if its module is being unloaded,
+ * EOPNOTSUPP in a kernel without event tracing.
  */
 int tally_tracepoint_id(const char *system, const char *event)
 {

@@ -19,6 +19,7 @@ void tally_pmu_init(void);
 void tally_read_task_clock(struct perf_event *event);
 bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);
+bool tally_attr_is_of(const struct perf_event_attr *attr, const char *pmu);
 bool tally_pmu_is_core(u32 type);
 unsigned int tally_core_pmus(u32 *types);
 struct device *tally_pmu_get(u32 type);

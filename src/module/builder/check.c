@@ -59,7 +59,10 @@ int tally_check_breakpoint(struct perf_event_attr *attr)
 	return breakpoint_why(attr, &why, &field);
 }
 
-/* perf alone checks the breakpoint of a file. If perf refused it, this finds the reason. */
+/*
+ * perf alone checks the breakpoint of an event that a program opens. Says why perf has refused it
+ * with @err. Returns the builder's error, or 0 if no reason was found.
+ */
 int tally_breakpoint_failed(struct tally_builder *b, int err)
 {
 	const char *why;
@@ -97,12 +100,12 @@ static int check_breakpoint(struct tally_builder *b, struct perf_event_attr *att
  */
 static int check_probe(struct tally_builder *b, const struct perf_event_attr *attr)
 {
-	if (attr->type < PERF_TYPE_MAX || !attr->config1)
+	if (!attr->config1)
 		return 0;
-	if ((int)attr->type == tally_pmu_type("kprobe"))
+	if (tally_attr_is_of(attr, "kprobe"))
 		return tally_bad_attr(b, config1, -EOPNOTSUPP,
 				      "a kprobe is by symbol or address: kprobe:SYMBOL");
-	if ((int)attr->type == tally_pmu_type("uprobe"))
+	if (tally_attr_is_of(attr, "uprobe"))
 		return tally_bad_attr(b, config1, -EOPNOTSUPP,
 				      "count a uprobe by its tracepoint: see tracefs' uprobe_events");
 	return 0;

@@ -57,8 +57,7 @@ static enum place place_of(const struct perf_event_attr *attr, const char *syste
 		return place_of_software(attr->config);
 	if (attr->type == PERF_TYPE_TRACEPOINT)
 		return place_of_tracepoint(system, event);
-	return attr->type >= PERF_TYPE_MAX && (int)attr->type == tally_pmu_type("kprobe") ?
-	       PLACE_KERNEL : PLACE_UNKNOWN;
+	return tally_attr_is_of(attr, "kprobe") ? PLACE_KERNEL : PLACE_UNKNOWN;
 }
 
 /* Returns whether the event is of x86's cores. They exist if their driver has found a PMU. */
