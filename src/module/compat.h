@@ -312,7 +312,7 @@ static inline void tally_zap_vma(struct vm_area_struct *vma, unsigned long addr,
 #endif
 }
 
-/* Queues whose works run on the CPU that queued them, and on any CPU. */
+/* Queues of works: percpu runs a work on the CPU that queued it, unbound on any CPU. */
 #ifdef TALLY_HAVE_WQ_PERCPU
 #define TALLY_WQ_PERCPU		WQ_PERCPU
 #define tally_percpu_wq		system_percpu_wq

@@ -369,7 +369,7 @@ struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 	return ERR_PTR(-ENOENT);
 }
 
-void tally_registry_let_line(struct tally_entry *entry)
+void tally_registry_release_line(struct tally_entry *entry)
 {
 }
 

@@ -75,10 +75,10 @@ static int is_event(struct device *dev, struct attribute *attr, void *data)
 }
 
 /*
- * Returns whether the text of an event has the name of one. Other terms may have changed its
- * bits.
+ * Returns whether the text names an event of the PMU, which is then in search->terms. Its bits are
+ * not compared: other terms may have changed them.
  */
-static bool is_named(struct search *search, const char *given)
+static bool names_event(struct search *search, const char *given)
 {
 	const char *terms = strchr(given, '/');
 	char text[128];
@@ -113,7 +113,7 @@ int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 	}
 	err = tally_pmu_files_open(&files, attr->type);
 	if (!err) {
-		if (is_named(&search, given) ||
+		if (names_event(&search, given) ||
 		    tally_pmu_walk(files.dev, "events", is_event, &search))
 			tally_alias_read(files.dev, search.terms.event, alias, files.page);
 		else

@@ -68,7 +68,7 @@ static void copy_raw(struct tally_payload *p, const struct perf_raw_frag *frag)
 	p->raw_full = full;
 }
 
-/* perf calculates the address itself where the driver has none. */
+/* Returns the driver's physical address or, as perf, calculates that of the data; else 0. */
 static u64 phys_of(const struct perf_sample_data *data)
 {
 	if (data->sample_flags & PERF_SAMPLE_PHYS_ADDR)

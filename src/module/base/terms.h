@@ -8,9 +8,9 @@ struct perf_event_attr;
 struct tally_pmu_files;
 
 /**
- * struct tally_terms - what the terms of an event say
+ * struct tally_terms - result of parsing the terms of an event, such as "mem-loads,ldlat=30"
  * @config: members of perf_event_attr: config to config3
- * @event: name of the event that the PMU knows it by; empty if the terms have none
+ * @event: the term that is a name in the PMU's folder events; empty if none is
  */
 struct tally_terms {
 	u64 config[4];

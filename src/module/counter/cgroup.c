@@ -189,7 +189,7 @@ void tally_cgroup_exit(void)
 
 #else /* !CONFIG_CGROUP_PERF */
 
-/* tally_cgroup_find() has found no cgroup to count. */
+/* Never called: without CONFIG_CGROUP_PERF, tally_cgroup_find() fails for each cgroup. */
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
 				       struct cgroup_subsys_state *css,
 				       perf_overflow_handler_t handler, void *context)

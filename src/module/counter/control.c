@@ -473,8 +473,8 @@ bool tally_counter_ended(const struct tally_counter *c)
 }
 
 /*
- * Returns whether the slot is of use: its CPU can exist, and the PMU serves it. Called as
- * tally_counter_state().
+ * Returns false for a slot that has nothing to show: its CPU is not possible, or the PMU does not
+ * count there, and never did. Called as tally_counter_state().
  */
 bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 {

@@ -222,12 +222,12 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
  * @first: the first slot
  * @last: the last slot
  *
- * tally_slot::now of each slot receives the totals. Each other CPU that is counting gets
- * one interrupt, all of them at the same time.
+ * tally_slot::now of each slot receives the totals. The CPUs that are counting are interrupted
+ * together; one whose slot was not read at one moment, a few times more.
  *
  * Context: Process context, may sleep.
- * Return: whether all counters were read at one moment on each CPU. Inherited ones, which perf
- * reads, do not matter.
+ * Return: whether all counters were read at one moment on each CPU, but for inherited ones, which
+ * perf reads.
  */
 bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
 			 unsigned int first, unsigned int last)

@@ -270,7 +270,7 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 		return 0;
 	op->leader = fget(op->o.group_fd);
 	if (op->leader)
-		*leader = tally_file_get(op->leader);
+		*leader = tally_file_of(op->leader);
 	if (!*leader || !(*leader)->ev) {
 		op->b.stage = TALLY_STAGE_TARGET;
 		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD,

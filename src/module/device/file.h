@@ -121,7 +121,7 @@ long tally_file_ioc_read(struct tally_file *f, void __user *arg);
 /* ioctl.c */
 extern const struct file_operations tally_file_ops;
 
-struct tally_file *tally_file_get(struct file *file);
+struct tally_file *tally_file_of(struct file *file);
 
 /* open.c */
 /**

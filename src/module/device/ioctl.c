@@ -130,7 +130,7 @@ static int set_output(struct tally_file *f, unsigned long fd)
 	file = fget(fd);
 	if (!file)
 		return -EBADF;
-	to = tally_file_get(file);
+	to = tally_file_of(file);
 	if (to)
 		err = to->ev ? tally_output_set(f->ev, &f->wait, to->ev) : -EINVAL;
 	fput(file);
@@ -485,8 +485,8 @@ const struct file_operations tally_file_ops = {
 #endif
 };
 
-/* Returns NULL for a file that is not an event's. */
-struct tally_file *tally_file_get(struct file *file)
+/* Returns the event's file of an open file, with no reference of its own; NULL if it has none. */
+struct tally_file *tally_file_of(struct file *file)
 {
 	return file->f_op == &tally_file_ops ? file->private_data : NULL;
 }

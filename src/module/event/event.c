@@ -87,8 +87,8 @@ static void trace_slot(struct tally_event *ev, unsigned int slot)
 }
 
 /*
- * Publishes the views of a slot that has another event, or none, or another bank. The slot has
- * not counted for @gap_ns, which is added to the views of events that are on.
+ * Publishes the views of a slot whose perf event or bank has changed. The slot has not counted for
+ * @gap_ns since its CPU came, which is added to the views of tally's events that are on.
  */
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns)
 {

@@ -376,7 +376,7 @@ static struct tally_entry *wait_line(const char *name, const char **why)
  * @name: name of the event or the set
  * @why: receives a sentence on failure
  *
- * tally_registry_let_line() must follow.
+ * tally_registry_release_line() must follow.
  *
  * Context: Process context, may sleep.
  * Return: as tally_registry_remove_line().
@@ -391,7 +391,8 @@ struct tally_entry *tally_registry_hold_line(const char *name, const char **why)
 	return entry;
 }
 
-void tally_registry_let_line(struct tally_entry *entry)
+/* Ends tally_registry_hold_line(): the entry may be removed. */
+void tally_registry_release_line(struct tally_entry *entry)
 {
 	mutex_lock(&tally_events_lock);
 	entry->busy = false;

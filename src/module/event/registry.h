@@ -48,7 +48,7 @@ int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data
 int tally_registry_name_set(struct tally_entry *entry);
 void tally_registry_list_set(struct tally_entry *entry);
 struct tally_entry *tally_registry_hold_line(const char *name, const char **why);
-void tally_registry_let_line(struct tally_entry *entry);
+void tally_registry_release_line(struct tally_entry *entry);
 struct tally_entry *tally_registry_remove_line(const char *name, const char **why);
 
 #endif /* TALLY_REGISTRY_H */

@@ -95,7 +95,8 @@ static bool counts_unseen(const struct tally_counter *c, struct trace_event_call
 	       str_has_prefix(trace_event_name(call), "sched_wak");
 }
 
-static int filter_counts(struct tally_event *ev)
+/* Makes perf call back at each record of an event that only counts. */
+static int filter_counting(struct tally_event *ev)
 {
 	struct perf_event_attr attr = ev->counter->attr;
 	int err;
@@ -103,7 +104,7 @@ static int filter_counts(struct tally_event *ev)
 	attr.sample_type |= PERF_SAMPLE_RAW;
 	attr.sample_period = 1;
 	err = tally_counter_replace(ev->counter, &attr, count_passing, ev->filter);
-	/* perf lets nobody sample this one. */
+	/* perf lets nobody sample this tracepoint. */
 	return err == -EPERM || err == -EINVAL ? -EOPNOTSUPP : err;
 }
 
@@ -154,7 +155,7 @@ static int set_filter(struct tally_event *ev, const char *text)
 	if (IS_ERR(f))
 		return PTR_ERR(f);
 	ev->filter = f;
-	err = ev->overflow ? filter_overflows(ev) : filter_counts(ev);
+	err = ev->overflow ? filter_overflows(ev) : filter_counting(ev);
 	if (err) {
 		ev->filter = NULL;
 		tally_filter_free(f);

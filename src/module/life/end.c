@@ -21,7 +21,7 @@
 #include "record/output.h"
 #include "record/recorder.h"
 
-/* Functions of debugfs; NULL before debugfs is set up, and without debugfs. */
+/* tally's functions that show events in debugfs; NULL before debugfs is set up, or without it. */
 static const struct tally_folder_ops *folders;
 
 /**
@@ -34,7 +34,7 @@ void tally_folders_init(const struct tally_folder_ops *ops)
 	smp_store_release(&folders, ops);
 }
 
-/* Returns the functions of debugfs; NULL if there is none. */
+/* Returns tally's functions that show events in debugfs, or NULL. */
 const struct tally_folder_ops *tally_folders(void)
 {
 	/* Pairs with tally_folders_init(). */

@@ -120,7 +120,10 @@ static bool samples_group(const struct tally_event *ev)
 	       tally_read_format_of_group(ev->output->type, ev->output->read_format);
 }
 
-/* The samples of the new member may read the group, or samples of others may read it. */
+/*
+ * Marks events whose counts samples may contain: all members if the samples of the new one contain
+ * those of the group, or the new one if samples of another member do.
+ */
 static void show_in_samples(struct tally_set *set, struct tally_event *ev)
 {
 	unsigned int i;

@@ -49,8 +49,9 @@ struct making {
 	char why[sizeof_field(struct tally_builder, why)];
 };
 
+/* Writes why the line is refused. Returns @err. */
 __printf(3, 4)
-static int bad(struct making *m, int err, const char *fmt, ...)
+static int refuse(struct making *m, int err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -66,17 +67,17 @@ static int cut(struct making *m)
 	char *begin = strchr(m->text, '{'), *rest;
 
 	if (strchr(m->text, '\n'))
-		return bad(m, -EINVAL, "a line break in the line");
+		return refuse(m, -EINVAL, "a line break in the line");
 	if (!begin)
-		return bad(m, -EINVAL, "expected 'func:FUNCTION{EVENT,...}'");
+		return refuse(m, -EINVAL, "expected 'func:FUNCTION{EVENT,...}'");
 	if (begin > m->text)
 		m->symbol = m->text + strlen(TALLY_LINE_FUNC);
 	*begin++ = '\0';
 	if (m->symbol && !*m->symbol)
-		return bad(m, -EINVAL, "no function");
+		return refuse(m, -EINVAL, "no function");
 	/* perf checks lockdown for its kprobes, and tally for its own probes. */
 	if (m->symbol && security_locked_down(LOCKDOWN_KPROBES))
-		return bad(m, -EPERM, "a function: the kernel is locked down");
+		return refuse(m, -EPERM, "a function: the kernel is locked down");
 	rest = tally_name_members(begin, &m->members, m->why, sizeof(m->why));
 	if (IS_ERR(rest))
 		return PTR_ERR(rest);
@@ -84,7 +85,7 @@ static int cut(struct making *m)
 	if (*m->options)
 		*m->options++ = '\0';
 	if (*rest && *rest != ':')
-		return bad(m, -EINVAL, "expected ':' or a blank behind the '}'");
+		return refuse(m, -EINVAL, "expected ':' or a blank behind the '}'");
 	m->modifiers = *rest ? rest + 1 : NULL;
 	return 0;
 }
@@ -98,7 +99,7 @@ static int parse_member(struct making *m, char *member)
 
 	line = kasprintf(GFP_KERNEL, "%s %s", member, m->options);
 	if (!line)
-		return bad(m, -ENOMEM, "out of memory");
+		return refuse(m, -ENOMEM, "out of memory");
 	m->at = member;
 	err = tally_builder_parse(b, line);
 	kfree(line);
@@ -107,9 +108,9 @@ static int parse_member(struct making *m, char *member)
 	else if (err)
 		strscpy(m->why, b->why, sizeof(m->why));
 	if (!err && m->symbol && (b->cpu >= 0 || b->given & TALLY_GIVEN_NOT_CPUS))
-		err = bad(m, -EOPNOTSUPP, "counts of a function are on all CPUs");
+		err = refuse(m, -EOPNOTSUPP, "counts of a function are on all CPUs");
 	if (!err && (b->period || b->freq || b->window_ns))
-		err = bad(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
+		err = refuse(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
 	return err;
 }
 
@@ -122,14 +123,15 @@ static int name_set(struct making *m, const char *line)
 
 	if (!(b->given & TALLY_GIVEN_NAME) || b->given & TALLY_GIVEN_EVENT) {
 		if (len >= TALLY_NAME_LEN)
-			return bad(m, -ENAMETOOLONG, "the text is too long for a name: give name=");
+			return refuse(m, -ENAMETOOLONG,
+				      "the text is too long for a name: give name=");
 		strscpy(name, line, len + 1);
 		strreplace(name, '/', ':');
 	} else {
 		strscpy(name, b->name, TALLY_NAME_LEN);
 	}
 	if (tally_registry_name_set(&m->set->entry))
-		return bad(m, -EEXIST, "the name is taken");
+		return refuse(m, -EEXIST, "the name is taken");
 	return 0;
 }
 
@@ -144,7 +146,8 @@ static int name_member(struct making *m, struct tally_builder *b, char *member)
 		member[len - 1] = '\0';
 	if (snprintf(b->name, sizeof(b->name), "%s/%s", m->set->name, member) >=
 	    sizeof(b->name))
-		return bad(m, -ENAMETOOLONG, "the names of set and member are too long together");
+		return refuse(m, -ENAMETOOLONG,
+			      "the names of set and member are too long together");
 	b->given |= TALLY_GIVEN_NAME;
 	b->given &= ~TALLY_GIVEN_EVENT;
 	return 0;
@@ -158,7 +161,7 @@ static int keep_what(struct making *m, const char *line)
 
 	m->set->what = kzalloc(size, GFP_KERNEL);
 	if (!m->set->what)
-		return bad(m, -ENOMEM, "out of memory");
+		return refuse(m, -ENOMEM, "out of memory");
 	strscpy(m->set->what, line, len + 1);
 	while ((option = strsep(&m->options, " \t"))) {
 		if (!strstarts(option, "exclude=") && strcmp(option, "pinned") &&
@@ -179,7 +182,7 @@ static int parse(struct making *m, const char *line)
 	err = cut(m);
 	while (!err && (member = tally_name_next(&m->members, ','))) {
 		if (m->nr == (m->symbol ? TALLY_FUNC_MEMBERS : TALLY_SET_MOST))
-			return bad(m, -E2BIG, "a set has at most %u members", m->nr);
+			return refuse(m, -E2BIG, "a set has at most %u members", m->nr);
 		members[m->nr] = member;
 		err = parse_member(m, member);
 		m->nr += !err;
@@ -222,7 +225,7 @@ static int build(struct making *m)
 	ls->of_func = m->symbol;
 	err = folders ? folders->add_set(ls) : 0;
 	if (err)
-		return bad(m, err, "the folder cannot be made");
+		return refuse(m, err, "the folder cannot be made");
 	set = tally_set_build(m->builders, m->nr);
 	if (!IS_ERR(set) && m->symbol) {
 		ls->func = tally_func_attach(set, m->symbol, THIS_MODULE, m->why,
@@ -238,9 +241,9 @@ static int build(struct making *m)
 	remove_folder(ls);
 	failed = tally_set_failed(m->builders, m->nr);
 	if (failed < 0)
-		return bad(m, PTR_ERR(set), "the set cannot be made");
+		return refuse(m, PTR_ERR(set), "the set cannot be made");
 	m->at = strchr(m->builders[failed].name, '/') + 1;
-	return bad(m, PTR_ERR(set), "%s", m->builders[failed].why);
+	return refuse(m, PTR_ERR(set), "%s", m->builders[failed].why);
 }
 
 /* Removes a set that tally_registry_remove_line() has returned. Process context. */
@@ -264,7 +267,7 @@ static int make(struct making *m, const char *line)
 	int err;
 
 	if (!m->set || !m->text || !m->builders)
-		return bad(m, -ENOMEM, "out of memory");
+		return refuse(m, -ENOMEM, "out of memory");
 	m->set->entry.name = m->set->name;
 	err = parse(m, line) ?: build(m);
 	if (err)

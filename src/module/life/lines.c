@@ -110,7 +110,7 @@ int tally_line_enable(const char *name, bool on, char *why, size_t size)
 	err = PTR_ERR_OR_ZERO(entry);
 	if (!err) {
 		err = enable(entry, on);
-		tally_registry_let_line(entry);
+		tally_registry_release_line(entry);
 	}
 	if (err == -ESRCH)
 		text = "the task has exited, or the cgroup is removed";

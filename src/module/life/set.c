@@ -268,7 +268,7 @@ static bool has_one_context(const struct tally_set *set)
 	return same;
 }
 
-/* Fills @views, where a section finds all members' views of a CPU side by side. */
+/* Makes tally_set::views, where a section finds all members' views of a CPU side by side. */
 static int views_fill(struct tally_set *set)
 {
 	unsigned int slot, i;

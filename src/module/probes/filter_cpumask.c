@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* FILTER_CPUMASK, a type of fields in filters of trace events: 6.6. */
+/* FILTER_CPUMASK, a type of fields in filters of trace events: since 6.6. */
 #include <linux/trace_events.h>
 #include "probes/try.h"
 

@@ -73,7 +73,10 @@ static void attach(struct tally_output_slot *s, struct tally_ring *r)
 	wake_slot(s);
 }
 
-/* Attaches a ring to a slot of an output, and of its followers. */
+/*
+ * Attaches a ring to a slot of an output and of its followers, in place of the one they have. Each
+ * takes a reference. Called under the outputs' lock.
+ */
 void tally_output_attach(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output *f;

@@ -176,7 +176,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
  * tally_read_format_put - write the counts of a sample
  * @out: the output of the event that overflows
  * @to: room for tally_read_format_size() bytes
- * @event: perf's event, which is nobody's child: PERF_SAMPLE_READ cannot be inherited
+ * @event: perf's event, none that a child inherited: tally refuses PERF_SAMPLE_READ with inherit
  * @r: the members; only used if the format has PERF_FORMAT_GROUP
  *
  * Context: Any context, without preemption.

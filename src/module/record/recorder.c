@@ -48,7 +48,7 @@ static struct tally_ring *ring_at(const struct tally_recorder *rec, unsigned int
 	return rcu_dereference_raw(rec->out->slots[slot].ring);
 }
 
-/* The recorder of an event, if its rings are of that kind; else NULL. */
+/* Returns the recorder of an event whose rings are written @backward or not; else NULL. */
 static struct tally_recorder *recorder_of(const struct tally_event *ev, bool backward)
 {
 	const struct tally_output *out = tally_bad_ptr(ev) ? NULL : ev->output;

@@ -112,7 +112,7 @@ static void write_record(struct tally_task_listener *listener, const struct tall
 }
 
 /**
- * tally_task_records_kinds - the records that perf would write for an event
+ * tally_task_records_kinds - find the kinds of records about tasks that an event asks for
  * @attr: the attributes of the event
  *
  * Return: a mask of TALLY_TASK_*. As in perf, records of names and of mappings bring

@@ -238,7 +238,7 @@ static enum hrtimer_restart window_ends(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Runs on the CPU of the timer, in interrupt. */
+/* Starts the timer of this CPU, unless it is active here. Interrupts are disabled. */
 static void start_timer(void *length)
 {
 	struct window_length *l = length;
@@ -372,7 +372,7 @@ void tally_budget_end(struct tally_budget *b)
 	mutex_unlock(&lengths_lock);
 }
 
-/* Frees a budget, a grace period after tally_budget_end(). NULL is ignored. */
+/* Frees a budget. A grace period has passed since tally_budget_end(). NULL is ignored. */
 void tally_budget_free(struct tally_budget *b)
 {
 	if (!b)
@@ -394,14 +394,14 @@ void tally_budget_repair(void)
 }
 
 /**
- * tally_budget_exceed - note that the budget of this CPU's window is used up
+ * tally_budget_exceed - find whether the budget of this CPU's window is used up, and note it
  * @b: the budget
  *
  * perf may not have begun the period with the window: while it throttles the event, if the timer
  * is late, or if the event was off before. Then the overflow proves nothing. The count does, which
- * perf has brought up to date. That of a clock may be a little short of the period, as perf's timer
- * has another clock, and some drivers count precise events later: there the overflow is believed if
- * the period began with the window.
+ * perf has brought up to date. A clock may overflow when its count is a little below the period, as
+ * perf's timer has another clock, and some drivers update the count of a precise event only later.
+ * For both kinds, the overflow suffices if the period began with the window.
  *
  * Context: Any context; called by perf's callback.
  * Return: whether the budget is used up, and was not at the last call in this window.

@@ -160,8 +160,8 @@ int tally_publish_share(struct tally_event *ev)
 	return 0;
 }
 
-/* Keeps the greater totals: what could not be read may be older. */
-static void grow(struct tally_totals *to, const struct tally_totals *from)
+/* Raises totals to those of @from, which may be older where a read has failed. None falls. */
+static void raise_totals(struct tally_totals *to, const struct tally_totals *from)
 {
 	to->value = max(to->value, from->value);
 	to->enabled = max(to->enabled, from->enabled);
@@ -199,7 +199,7 @@ static bool write_shared(const struct tally_publisher *p, const struct tally_sha
 	    ktime_get_mono_fast_ns() - shared->time_ns >= min(p->interval, TALLY_PUBLISH_DEFAULT))
 		return false;
 	t = shared->totals;
-	grow(&t, &old->totals[0]);
+	raise_totals(&t, &old->totals[0]);
 	tally_publish_store(new, 0, t.value, t.enabled, t.running, shared->state);
 	WRITE_ONCE(new->time_ns, shared->time_ns);
 	return true;
@@ -212,7 +212,7 @@ static void share(struct tally_shared *shared, const struct publish_copy *old,
 	if (!shared || !(was_read || memcmp(&old->totals[0], &new->totals[0],
 					    sizeof(new->totals[0]))))
 		return;
-	grow(&shared->totals, &new->totals[0]);
+	raise_totals(&shared->totals, &new->totals[0]);
 	shared->state = new->states[0];
 	shared->time_ns = new->time_ns;
 }

@@ -215,7 +215,7 @@ void tally_mapping_strip(struct tally_mapping *m)
 	m->page = NULL;
 }
 
-/* As tally_mapping_strip(), before the mapping's memory is freed. */
+/* Stops publishing, and frees the page. No program has it mapped. May sleep. */
 void tally_mapping_end(struct tally_mapping *m)
 {
 	unpublish(m);

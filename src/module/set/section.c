@@ -200,6 +200,7 @@ static bool was_left_alone(const struct tally_section *section,
 	return now->stamp == then->stamp;
 }
 
+/* Begins a section whose members may not all be read here: each of them is checked. */
 static int begin_carefully(struct tally_section *section, bool irqs_off)
 {
 	struct tally_set *set = section->set;
