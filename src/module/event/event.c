@@ -268,6 +268,7 @@ void tally_event_rebase(struct tally_event *ev)
 	unsigned int i;
 	u64 zero;
 
+	tally_counter_assert_locked(ev->counter);
 	for (i = 0; i < ev->counter->nr_slots; i++, view++) {
 		zero = view->kept.value;
 		if (ev->on)
@@ -308,6 +309,7 @@ static void trace_off(struct tally_event *ev)
 /* Stops perf's events, unless others use them, and the overflows of an event that was closed. */
 void tally_event_stop(struct tally_event *ev)
 {
+	tally_counter_assert_locked(ev->counter);
 	tally_counter_off(ev->counter);
 	trace_off(ev);
 	if (ev->overflow)
@@ -320,6 +322,7 @@ void tally_event_keep(struct tally_event *ev)
 	struct tally_view *view = ev->views;
 	unsigned int i;
 
+	tally_counter_assert_locked(ev->counter);
 	for (i = 0; i < ev->counter->nr_slots; i++, view++) {
 		tally_totals_add(&view->kept, &ev->counter->slots[i].now);
 		tally_totals_subtract(&view->kept, &view->start);
@@ -341,11 +344,10 @@ void tally_event_off(struct tally_event *ev)
 /* Disables an event that is released and that nobody reads any more. */
 void tally_event_abandon(struct tally_event *ev)
 {
-	tally_counter_assert_locked(ev->counter);
-	/* A handler of another event that is released may still try. */
-	set_local(ev, TALLY_LOCAL_NONE);
+	/* A handler of another event that is released may still read its last count. */
+	tally_event_close(ev);
+	tally_event_keep(ev);
 	tally_counter_leave(ev->counter);
-	WRITE_ONCE(ev->on, false);
 	trace_off(ev);
 }
 

@@ -99,6 +99,61 @@ static bool off_by_calls(struct tally_event *ev)
 	return tally_event_state(ev) == TALLY_STATE_OFF;
 }
 
+/* What a handler has read of the leader of its set. */
+static struct {
+	struct tally_event *leader;
+	struct tally_count last;
+	atomic_t reads;
+	bool fell;
+} reader;
+
+/* Reads the leader until that is released, and once more. */
+static void read_leader(struct tally_event *ev, struct seen *seen)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	struct tally_count count;
+
+	do {
+		tally_event_read(reader.leader, &count);
+		reader.fell |= count.value < reader.last.value ||
+			       count.enabled_ns < reader.last.enabled_ns ||
+			       count.running_ns < reader.last.running_ns ||
+			       count.value >> 63 || count.enabled_ns >> 63;
+		reader.last = count;
+		atomic_inc(&reader.reads);
+		usleep_range(1000, 2000);
+	} while (count.state == TALLY_STATE_ACTIVE && time_before(jiffies, end));
+}
+
+static void test_release_of_leader(void)
+{
+	struct seen *seen = new_seen();
+	struct tally_builder *b = kvcalloc(2, sizeof(*b), GFP_KERNEL);
+	struct tally_set *set;
+
+	tally_builder_init(&b[0], TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
+	tally_builder_init(&b[1], probe());
+	tally_builder_period(&b[1], 1);
+	hand_over(&b[1], BIT(WORK), seen);
+	seen->act = read_leader;
+	seen->act_in = WORK;
+	set = tally_set_build(b, 2);
+	if (!tap_is(&tap, PTR_ERR_OR_ZERO(set), 0, "a set with a handler"))
+		goto out;
+	reader.leader = tally_set_event(set, 0);
+	tally_set_enable(set);
+	call_probed(1);
+	wait_until(&reader.reads, 1);
+	tap_ok(&tap, atomic_read(&reader.reads), "the handler reads the leader");
+	tap_is(&tap, tally_set_release(set), 0, "the set is released meanwhile");
+	tap_ok(&tap, !reader.fell && reader.last.value,
+	       "no count of the leader fell: %llu at last", reader.last.value);
+	tap_ok(&tap, reader.last.state != TALLY_STATE_ACTIVE, "it was read until it had gone");
+out:
+	kvfree(b);
+	kvfree(seen);
+}
+
 static void test_one_shot(void)
 {
 	struct seen *seen = new_seen();
@@ -463,5 +518,6 @@ void test_limits(void)
 	test_feed("sched:sched_waking period=1", WORK, NULL);
 	test_feed("workqueue:workqueue_queue_work period=1", WORK, NULL);
 	test_release_inside();
+	test_release_of_leader();
 	kvfree(seen);
 }
