@@ -1735,7 +1735,8 @@ void tally_set_reset(struct tally_set *set);
  *	PMU has the value TALLY_NOT_COUNTED.
  *
  * Each CPU that is counting is interrupted once, all of them at the same time, for any
- * number of members. If a pointer is NULL or an ERR_PTR, nothing is read.
+ * number of members; once more, up to four times, if a member begins to count meanwhile. If a
+ * pointer is NULL or an ERR_PTR, nothing is read.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */

@@ -18,15 +18,12 @@
 /* For struct reading: each CPU reads its own slot. */
 #define SLOT_OF_CPU	-1
 
-/* For read_rest(): nobody knows what the running times were at first. */
-#define UNKNOWN		U64_MAX
-
 /**
  * struct reading - counters that are read together
  * @counters: the counters, locked, on one target
  * @nr: number of @counters
  * @slot: the slot to read; or SLOT_OF_CPU
- * @nr_read: number of counters that the CPU has read which read @slot
+ * @nr_read: number of @counters that the last interrupt has read; unused with SLOT_OF_CPU
  */
 struct reading {
 	struct tally_counter *const *counters;
@@ -51,25 +48,44 @@ static bool is_counting(int cpu, void *data)
 	return false;
 }
 
+/* Returns for how long the events of a slot have been on the PMU, if none of them is now. */
+static u64 running_at_rest(const struct tally_slot *s)
+{
+	const struct perf_event *event;
+	u64 sum = 0;
+
+	tally_slot_for_each(s, event)
+		sum += READ_ONCE(event->total_time_running);
+	return sum;
+}
+
+/* Marks a slot that is not counting, so that read_rest() finds whether it has counted since. */
+static void mark_at_rest(struct tally_slot *s)
+{
+	s->was_read = false;
+	s->at_rest = running_at_rest(s);
+}
+
 /* Reads a slot, and returns true, if it is counting on this CPU. */
 static noinline bool read_if_here(struct tally_slot *s, int cpu, u64 now)
 {
 	struct perf_event *event = tally_slot_here(s, cpu);
 
 	/* The event may have left this CPU since, even for another one. */
-	if (!event || READ_ONCE(event->oncpu) != cpu)
+	if (!event || READ_ONCE(event->oncpu) != cpu) {
+		mark_at_rest(s);
 		return false;
+	}
 	tally_local_totals(s, event, now, &s->now);
 	s->time = now;
 	s->was_throttled = tally_pmu_throttled(event);
+	s->was_read = true;
 	return true;
 }
 
-static void read_slot_here(void *data)
+static void read_slot_here(void *slot)
 {
-	struct tally_slot *s = data;
-
-	s->was_read = read_if_here(s, smp_processor_id(), local_clock());
+	read_if_here(slot, smp_processor_id(), local_clock());
 }
 
 static void read_here(void *data)
@@ -85,8 +101,8 @@ static void read_here(void *data)
 	for (i = 0; i < r->nr; i++) {
 		c = r->counters[i];
 		s = &c->slots[slot];
-		s->was_read = !c->attr.inherit && read_if_here(s, cpu, now);
-		nr_read += s->was_read;
+		if (!c->attr.inherit)
+			nr_read += read_if_here(s, cpu, now);
 	}
 	if (r->slot != SLOT_OF_CPU)
 		r->nr_read = nr_read;
@@ -105,61 +121,37 @@ static int where_it_counts(const struct reading *r, unsigned int slot)
 }
 
 /*
- * Returns 1 plus the running times of all counters in the slot, which changes whenever they have
- * counted for a while; 0 if one is counting.
+ * Lets perf read the counters that no interrupt has read in the slot. Returns whether all were read
+ * at one moment: those that perf has read have not counted since mark_at_rest().
  */
-static u64 running_at_rest(const struct reading *r, unsigned int slot)
+static bool read_rest(const struct reading *r, unsigned int slot)
 {
-	const struct perf_event *event;
-	const struct tally_slot *s;
-	unsigned int i;
-	u64 sum = 1;
-
-	for (i = 0; i < r->nr; i++) {
-		if (r->counters[i]->attr.inherit)
-			continue;
-		s = &r->counters[i]->slots[slot];
-		tally_slot_for_each(s, event)
-			sum += READ_ONCE(event->total_time_running);
-		if (tally_slot_oncpu(s) >= 0)
-			return 0;
-	}
-	return sum;
-}
-
-/*
- * Lets perf read the counters that no interrupt has read in the slot. Returns false if all were not
- * read at one moment: one of those counts by now, or no interrupt has read any, and the running
- * times are not @at_rest any more.
- */
-static bool read_rest(const struct reading *r, unsigned int slot, u64 at_rest)
-{
-	bool row = false, late = false;
 	struct tally_counter *c;
 	struct tally_slot *s;
+	bool late = false;
 	unsigned int i;
 
 	for (i = 0; i < r->nr; i++) {
 		c = r->counters[i];
 		s = &c->slots[slot];
-		row |= s->was_read;
 		if (s->was_read)
 			continue;
 		if (!c->attr.inherit)
 			late |= tally_slot_counting_on(s) >= 0;
 		tally_slot_read(s, &s->now);
 		if (!c->attr.inherit)
-			late |= tally_slot_counting_on(s) >= 0;
+			late |= tally_slot_counting_on(s) >= 0 || running_at_rest(s) != s->at_rest;
 	}
-	return !late && (row || at_rest == UNKNOWN || at_rest == running_at_rest(r, slot));
+	/* One counter is always of one moment. */
+	return !late || r->nr == 1;
 }
 
-static void forget(const struct reading *r, unsigned int slot)
+static void mark_all_at_rest(const struct reading *r, unsigned int slot)
 {
 	unsigned int i;
 
 	for (i = 0; i < r->nr; i++)
-		r->counters[i]->slots[slot].was_read = false;
+		mark_at_rest(&r->counters[i]->slots[slot]);
 }
 
 /* Reads one slot of a counter. */
@@ -174,30 +166,28 @@ void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
 		cpu = tally_slot_counting_on(s);
 	if (cpu >= 0)
 		smp_call_function_single(cpu, read_slot_here, s, true);
-	if (!s->was_read)
-		tally_slot_read(s, &s->now);
+	if (s->was_read)
+		return;
+	/* The event has left that CPU: its times must be those of the end. */
+	if (cpu >= 0)
+		tally_slot_counting_on(s);
+	tally_slot_read(s, &s->now);
 }
 
-/* Reads a slot of several counters until that was at one moment, or TRIES times. */
+/* Reads a slot of the counters until that was at one moment, or TRIES times. */
 static bool read_slot(struct reading *r, unsigned int slot)
 {
 	unsigned int tries = TRIES;
-	u64 at_rest;
 	int cpu;
 
 	r->slot = slot;
 	do {
 		r->nr_read = 0;
-		at_rest = 0;
 		cpu = where_it_counts(r, slot);
-		if (cpu < 0)
-			at_rest = running_at_rest(r, slot);
 		/* A CPU that has gone reads none. */
 		if (cpu < 0 || smp_call_function_single(cpu, read_here, r, true))
-			forget(r, slot);
-		if (r->nr_read == r->nr)
-			break;
-	} while (!read_rest(r, slot, at_rest) && --tries);
+			mark_all_at_rest(r, slot);
+	} while (r->nr_read != r->nr && !read_rest(r, slot) && --tries);
 	return tries;
 }
 
@@ -207,11 +197,11 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
 	unsigned int slot;
 
 	for (slot = first; slot <= last; slot++)
-		forget(r, slot);
+		mark_all_at_rest(r, slot);
 	r->slot = SLOT_OF_CPU;
 	on_each_cpu_cond(is_counting, read_here, r, true);
 	for (slot = first; slot <= last; slot++)
-		together &= read_rest(r, slot, UNKNOWN) || read_slot(r, slot);
+		together &= read_rest(r, slot) || read_slot(r, slot);
 	return together;
 }
 

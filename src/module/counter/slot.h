@@ -51,9 +51,12 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
- * @was_read: in the last read, the CPU on which the slot was counting has read it
- * @was_throttled: the slot was throttled then; valid with @was_read, after tally_counters_read()
- * @time: local_clock() of that CPU then; valid as @was_throttled
+ * @was_read: in the last read, the CPU on which the slot was counting has read it. This and the
+ *	next four are valid until the counter is unlocked.
+ * @was_throttled: the slot was throttled then; valid with @was_read
+ * @time: local_clock() of that CPU then; valid with @was_read
+ * @at_rest: nanoseconds for which the slot's events had been on the PMU when the last read of
+ *	several counters found that they are not; valid without @was_read
  * @now: totals that the last read found
  * @err: error because of which an online CPU has no event; 0 if there is none
  * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
@@ -72,6 +75,7 @@ struct tally_slot {
 	bool was_read;
 	bool was_throttled;
 	u64 time;
+	u64 at_rest;
 	struct tally_totals now;
 	int err;
 	bool absent;

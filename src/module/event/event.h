@@ -145,7 +145,7 @@ enum {
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
  * @throttled: number of times that the event had been throttled when the window of its set began;
- *	U64_MAX if it was throttled then. Written under tally_set::lock.
+ *	U64_MAX if it was throttled then. Written under tally_set::lock, and read without it.
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
  * @local: TALLY_LOCAL_*; written under tally_counter::lock
@@ -216,7 +216,7 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 
 /*
  * Adds the event's part of a slot to @count, as of the slot's last read. Called under
- * tally_counter::lock, where both copies of the latch are the same.
+ * tally_counter::lock, where both copies of tally_view::latch are the same.
  */
 static inline void tally_event_add_slot(const struct tally_event *ev, unsigned int slot,
 					struct tally_count *count)
@@ -224,6 +224,7 @@ static inline void tally_event_add_slot(const struct tally_event *ev, unsigned i
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	const struct tally_view *view = &ev->views[slot];
 
+	tally_counter_assert_locked(ev->counter);
 	count->value += view->offset[0].value;
 	count->enabled_ns += view->offset[0].enabled;
 	count->running_ns += view->offset[0].running;

@@ -14,6 +14,7 @@
 #include <linux/preempt.h>
 #include <linux/seqlock.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include "compat.h"
 #include "builder/builder.h"
 #include "event/event.h"

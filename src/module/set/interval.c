@@ -20,7 +20,6 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "set/read.h"
 #include "set/set.h"
 #include "set/budget.h"
 
@@ -302,7 +301,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	bool valid = !set->staggered || set->nr == 1;
+	bool valid = tally_set_began_together(set);
 	u64 time = 0, ended = 0;
 	struct tally_event *ev;
 	unsigned int i;
@@ -331,6 +330,7 @@ void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned in
 	bool together = true;
 
 	lock_counters(set);
+	/* Usually all are on. One that its owner has disabled meanwhile can be read, too. */
 	if (!set->only_counts || members != set->on)
 		members = members_on(set, members);
 	if (set->nr > 1 || first != last)

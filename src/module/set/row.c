@@ -126,7 +126,10 @@ static void read_values_here(void *data)
 	first_slot(set, slot)->was_read = ev == end;
 }
 
-/* Adds a slot of all members, whose counters are locked: both copies of a latch are the same. */
+/*
+ * Adds a slot of all members. Their counters are locked: both copies of a tally_view::latch are the
+ * same.
+ */
 static void add_slot(const struct tally_set *set, unsigned int slot, struct tally_totals *first,
 		     u64 *values)
 {

@@ -17,6 +17,7 @@
 #include <linux/preempt.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include "compat.h"
 #include "base/ptr.h"
 #include "set/read.h"
@@ -53,7 +54,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	window->time_ns = local_clock();
-	window->ratio_valid = !set->staggered;
+	window->ratio_valid = tally_set_began_together(set);
 	for (i = 0; i < set->nr; i++) {
 		err = read_here(set->members[i], cpu,
 				raw_irqs_disabled_flags(flags), window->time_ns,
@@ -64,7 +65,8 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 		window->ratio_valid &= !err &&
 			counts[i].running_ns == counts[i].enabled_ns &&
 			(set->only_counts ||
-			 tally_event_throttled(set->members[i]) == set->members[i]->throttled);
+			 tally_event_throttled(set->members[i]) ==
+			 READ_ONCE(set->members[i]->throttled));
 	}
 	local_irq_restore(flags);
 	return any ? 0 : first;

@@ -27,7 +27,7 @@ struct tally_mapping;
  * @fast: sections may take the fast path
  * @open: the members are enabled, and have begun; read without @lock
  * @begun: the set has been enabled
- * @staggered: the members did not begin at the same moment
+ * @staggered: the members did not begin at the same moment; read without @lock
  * @only_counts: no member overflows, so none can be throttled
  * @sampled: samples of a member read all members, or did: an event that is released waits
  *	for them
@@ -75,6 +75,12 @@ struct tally_set {
 static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
 {
 	return &ev->counter->slots[cpu & ev->slot_mask];
+}
+
+/* Returns whether the windows of all members began at one moment. Also without the lock. */
+static inline bool tally_set_began_together(const struct tally_set *set)
+{
+	return !READ_ONCE(set->staggered) || set->nr == 1;
 }
 
 /* Returns the bits of all members. */
