@@ -59,7 +59,7 @@ static u64 running_at_rest(const struct tally_slot *s)
 	return sum;
 }
 
-/* Marks a slot that is not counting, so that read_rest() finds whether it has counted since. */
+/* Marks a slot that is not counting, so that read_by_perf() finds whether it has counted since. */
 static void mark_at_rest(struct tally_slot *s)
 {
 	s->was_read = false;
@@ -124,7 +124,7 @@ static int where_it_counts(const struct reading *r, unsigned int slot)
  * Lets perf read the counters that no interrupt has read in the slot. Returns whether all were read
  * at one moment: those that perf has read have not counted since mark_at_rest().
  */
-static bool read_rest(const struct reading *r, unsigned int slot)
+static bool read_by_perf(const struct reading *r, unsigned int slot)
 {
 	struct tally_counter *c;
 	struct tally_slot *s;
@@ -187,7 +187,7 @@ static bool read_slot(struct reading *r, unsigned int slot)
 		/* A CPU that has gone reads none. */
 		if (cpu < 0 || smp_call_function_single(cpu, read_here, r, true))
 			mark_all_at_rest(r, slot);
-	} while (r->nr_read != r->nr && !read_rest(r, slot) && --tries);
+	} while (r->nr_read != r->nr && !read_by_perf(r, slot) && --tries);
 	return tries;
 }
 
@@ -201,7 +201,7 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
 	r->slot = SLOT_OF_CPU;
 	on_each_cpu_cond(is_counting, read_here, r, true);
 	for (slot = first; slot <= last; slot++)
-		together &= read_rest(r, slot) || read_slot(r, slot);
+		together &= read_by_perf(r, slot) || read_slot(r, slot);
 	return together;
 }
 

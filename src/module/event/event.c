@@ -341,7 +341,7 @@ void tally_event_off(struct tally_event *ev)
 	tally_event_keep(ev);
 }
 
-/* Disables an event that is released and that nobody reads any more. */
+/* Disables an event that is released and has no readers, without a read of its slots. */
 void tally_event_abandon(struct tally_event *ev)
 {
 	/* A handler of another event that is released may still read its last count. */

@@ -55,7 +55,7 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 	struct perf_event_attr tried = *attr;
 	struct tally_counter *c, *first = NULL;
 
-	/* One lock is for all members of a set. */
+	/* The counters of all members of a set have one lock. */
 	if (b->leader && tally_target_is_same(&b->leader->counter->target, target))
 		first = b->leader->counter->first;
 	for (;; tried.precise_ip--) {
