@@ -171,17 +171,22 @@ static struct counts counts_of(int fd)
 	return c;
 }
 
-/* Checks that the whole task was counted: a cycle is a nanosecond of its time. */
-static void check_whole(int fd, const char *what)
+/*
+ * Checks that the whole task was counted since @then: a cycle is a nanosecond of its time. perf's
+ * events are enabled one after the other, and the host may hold the emulator up in between; so
+ * @then is the first read after that.
+ */
+static void check_whole(int fd, const struct counts *then, const char *what)
 {
 	struct counts c = counts_of(fd);
+	uint64_t value = c.value - then->value, enabled = c.enabled - then->enabled,
+		 running = c.running - then->running;
 
-	/* perf's events are enabled one after the other. */
-	tell(c.running <= c.enabled && c.running > c.enabled / 10 * 9,
+	tell(c.running <= c.enabled && running > enabled / 10 * 9,
 	     "%s: it was on a PMU all the time: %llu of %llu ns", what,
-	     (long long)c.running, (long long)c.enabled);
-	tell(c.value > c.running / 10 * 9 && c.value < c.running / 10 * 11,
-	     "%s: all is counted: %llu", what, (long long)c.value);
+	     (long long)running, (long long)enabled);
+	tell(value > running / 10 * 9 && value < running / 10 * 11,
+	     "%s: all is counted: %llu", what, (long long)value);
 }
 
 /* Whether the caller was counted all the time between two reads. */
@@ -193,7 +198,7 @@ static int is_whole(const struct counts *then, const struct counts *now)
 
 static void test_kind(uint32_t type, uint64_t config, int inherit, const char *what)
 {
-	struct counts then, now;
+	struct counts first, then, now;
 	struct tally_value v;
 	uint64_t before;
 	int fd, i, tries;
@@ -207,6 +212,7 @@ static void test_kind(uint32_t type, uint64_t config, int inherit, const char *w
 	tell(fd >= 0, "%s: %s", what, fd < 0 ? why.text : "OK");
 	if (fd < 0)
 		return;
+	first = counts_of(fd);
 	for (i = 0; i < 6; i++) {
 		/* The host may hold the emulator up between two clocks, but not each time. */
 		for (tries = 20; tries; tries--) {
@@ -221,7 +227,7 @@ static void test_kind(uint32_t type, uint64_t config, int inherit, const char *w
 		     i % 2, (long long)(now.value - then.value),
 		     (long long)(now.enabled - then.enabled));
 	}
-	check_whole(fd, what);
+	check_whole(fd, &first, what);
 	tell(read_values(fd, &v, NULL) == 1 && v.state == TALLY_IS_ACTIVE, "%s: it is active",
 	     what);
 	expect(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0, "M2 disabled");
@@ -230,9 +236,10 @@ static void test_kind(uint32_t type, uint64_t config, int inherit, const char *w
 	busy_on(1);
 	tell(value_of(fd) == before, "%s: neither counts when it is off", what);
 	expect(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0, "M2 enabled");
+	first = counts_of(fd);
 	busy_on(0);
 	busy_on(1);
-	check_whole(fd, what);
+	check_whole(fd, &first, what);
 	expect(ioctl(fd, PERF_EVENT_IOC_RESET, 0), 0, "M2 reset");
 	tell(value_of(fd) < now.value, "%s: reset", what);
 	close(fd);
