@@ -44,7 +44,7 @@ each() {
 }
 # interrupt: one of the PMUs on CPU 0, which is in the kernel. An interrupt that another CPU asks
 # for may come when CPU 0 runs a program.
-interrupt() { "$here/as" cpu 0 sh -c "echo 0 >$test_pmu/interrupt"; }
+interrupt() { as cpu 0 wr $test_pmu/interrupt 0 >/dev/null; }
 # overflow N: the N-th overflow of a precise event.
 overflow() {
 	interrupt
