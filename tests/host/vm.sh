@@ -186,6 +186,8 @@ check 'a report of one that does not end is 126' reports_before_its_end
 check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
 check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
 check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
+check_status 'a parameter that a test module does not know is 126' 126 \
+	"$vm" $k -- 'insmod tally_splat.ko what=leak tally=1; true'
 check_status 'a lockdep report is 126' 126 \
 	"$vm" --kernel debug-arm64 --full -- 'insmod tally_splat.ko what=lockdep; true'
 check_status 'a leak is 126' 126 \
