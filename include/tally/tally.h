@@ -114,12 +114,13 @@
  * =========================  ==============  =====================================
  * tally_event_read()         may sleep       as perf_event_read_value(); all CPUs:
  *                                            one interrupt on each, at one time
- * tally_event_read_local()   any             30 more than pmu->read() and a load
+ * tally_event_read_local()   any             30 more than pmu->read() and a load; 65
+ *                                            if the counter's register is read
  * tally_set_read()           may sleep       one interrupt on each CPU, for any
  *                                            number of members
  * tally_set_read_local()     any             200 for each member
  * tally_section_begin/end()  any with a      twice pmu->read() and a load of each
- *                            fixed CPU       member
+ *                            fixed CPU       member, or twice its register
  * tally_event_published()    any             150, no interrupt on any CPU
  * =========================  ==============  =====================================
  *

@@ -257,6 +257,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	}
 	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
 						       event->pmu->read;
+	s->width = s->others ? 0 : tally_register_width(event);
 	s->up_to_date = tally_pmu_is_still(event->pmu);
 	s->update_on_overflow = updates_on_overflow(c, event, cpu);
 	s->software = event->pmu->task_ctx_nr == perf_sw_context;

@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include "base/kprobe.h"
 #include "base/pmu.h"
+#include "base/register.h"
 #include "base/target.h"
 #include "compat.h"
 
@@ -46,6 +47,8 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  *	@event, and never changed.
  * @read: function that brings the count of @event up to date, on the CPU that it is
  *	counting on
+ * @width: bits that count of the register of @event, if local reads read that in place of calling
+ *	@read; else 0
  * @up_to_date: the count of @event is always up to date
  * @update_on_overflow: the count of @event is brought up to date by overflows only
  * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
@@ -68,6 +71,7 @@ struct tally_slot {
 	struct perf_event *event;
 	struct perf_event **others;
 	tally_read_fn read;
+	u32 width;
 	bool up_to_date;
 	bool update_on_overflow;
 	bool software;
@@ -336,7 +340,11 @@ static inline void tally_slot_add_others(const struct tally_slot *s,
 	}
 }
 
-/* Returns the value of the slot. */
+/*
+ * Returns the value of the slot, by the driver: perf's count is up to date then. All that is kept
+ * of a slot, such as the start of an event, is read so, because some later reads have perf's count
+ * only.
+ */
 static inline u64 tally_local_value(const struct tally_slot *s, struct perf_event *event)
 {
 	struct tally_totals others = { };
@@ -359,15 +367,20 @@ static inline u64 tally_local_value(const struct tally_slot *s, struct perf_even
 	return local64_read(&event->count) + others.value + s->bank.value;
 }
 
-/* Reads all totals of the slot. @now is local_clock(). */
-static inline void tally_local_totals(const struct tally_slot *s,
-				      struct perf_event *event, u64 now,
-				      struct tally_totals *t)
+/* Returns the value of the slot for a read that keeps nothing: by its register, if it has one. */
+static inline u64 tally_local_count(const struct tally_slot *s, struct perf_event *event)
+{
+	return s->width ? tally_register_count(event, &s->width) + s->bank.value :
+			  tally_local_value(s, event);
+}
+
+/* Reads the times of the slot, after its value. @now is local_clock(). */
+static inline void tally_local_times(const struct tally_slot *s, struct perf_event *event, u64 now,
+				     struct tally_totals *t)
 {
 	struct tally_totals others = { };
 	s64 since;
 
-	t->value = tally_local_value(s, event);
 	since = now + tally_event_offset(event) - event->tstamp;
 	since = max(since, 0LL);
 	t->enabled = s->bank.enabled + event->total_time_enabled + since;
@@ -377,6 +390,14 @@ static inline void tally_local_totals(const struct tally_slot *s,
 		t->enabled += others.enabled;
 		t->running += others.running;
 	}
+}
+
+/* Reads all totals of the slot by the driver. @now is local_clock(). */
+static inline void tally_local_totals(const struct tally_slot *s, struct perf_event *event, u64 now,
+				      struct tally_totals *t)
+{
+	t->value = tally_local_value(s, event);
+	tally_local_times(s, event, now, t);
 }
 
 /**

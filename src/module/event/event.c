@@ -41,7 +41,7 @@ static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
 	WRITE_ONCE(view->value_offset, offset.value + s->bank.value);
 	if (s->event) {
 		WRITE_ONCE(view->read, s->read);
-		WRITE_ONCE(view->up_to_date, s->up_to_date);
+		WRITE_ONCE(view->width, s->width);
 	}
 	smp_store_release(&view->event, plain ? s->event : &nowhere); /* I */
 }

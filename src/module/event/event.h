@@ -24,7 +24,7 @@ struct tally_budget;
  * @event: perf's event, if it can be read locally whenever it is on the PMU; else an
  *	event that never is
  * @read: function that brings the count of @event up to date
- * @up_to_date: the count of @event is always up to date
+ * @width: as tally_slot::width
  * @value_offset: value of the event minus the count of @event
  * @latch: sequence of @offset, @zeroed and @begun: one copy of each is always whole
  * @offset: totals of the event minus those of the slot; totals of the event if @begun is
@@ -51,7 +51,7 @@ struct tally_view {
 	struct perf_event *event;
 	tally_read_fn read;
 	u64 value_offset;
-	bool up_to_date;
+	u32 width;
 	seqcount_latch_t latch;
 	struct tally_totals offset[2];
 	u64 zeroed[2];
@@ -114,6 +114,7 @@ enum {
 /**
  * struct tally_event - one event as its owner sees it
  * @slot_mask: as tally_counter::slot_mask
+ * @view_step: bytes from a CPU's view to the next CPU's: 0 if there is one view
  * @counter: counter of the event; may be shared
  * @overflow: overflow state; NULL for a counting event
  * @output: destination of records; NULL for an event without records that has had no
@@ -170,6 +171,7 @@ struct tally_event {
 	bool named;
 	bool unpublished;
 	bool sampled;
+	u16 view_step;
 	struct tally_counter *counter;
 	struct tally_overflow *overflow;
 	struct tally_output *output;

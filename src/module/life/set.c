@@ -268,6 +268,18 @@ static bool has_one_context(const struct tally_set *set)
 	return same;
 }
 
+/* Returns whether the register of a member is read in place of its driver. */
+static bool has_register(const struct tally_set *set)
+{
+	unsigned int slot, i;
+
+	for (i = 0; i < set->nr; i++)
+		for (slot = 0; slot < set->nr_slots; slot++)
+			if (READ_ONCE(set->members[i]->counter->slots[slot].width))
+				return true;
+	return false;
+}
+
 /* Makes tally_set::views, where a section finds all members' views of a CPU side by side. */
 static int views_fill(struct tally_set *set)
 {
@@ -283,6 +295,7 @@ static int views_fill(struct tally_set *set)
 				set->fast ? &set->members[i]->views[slot] :
 					    &tally_view_nowhere;
 	set->views_size = set->nr_slots > 1 ? set->nr * sizeof(*set->views) : 0;
+	set->singles = has_register(set) ? set->nr : set->nr & 3;
 	return 0;
 }
 

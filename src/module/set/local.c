@@ -10,7 +10,7 @@
  *
  * Ordering:
  *
- * I. tally_view::event is stored with release after the rest of the view, and
+ * I. tally_view::event is stored with release after its read function, width and offset, and
  *    tally_event::local after all views. A read load-acquires one of both before it reads
  *    a view: the view of an event that is found enabled has the start of that enabling.
  *    The times of a view are in a latch. One copy of the latch is always whole, also for
@@ -18,8 +18,9 @@
  *    the slot before it publishes the view, by an interrupt on the slot's CPU. That
  *    interrupt waits for a local read that is running there. So no read sees a start
  *    that is later than the count it has read.
- * J. @tally_reading (counter/slot.h) is used by its own CPU only: compiler barriers.
- * K. tally_slot::event is stored with release after the slot's read function and bank,
+ * J. @tally_reading (counter/slot.h) is used by its own CPU only: compiler barriers. A read of the
+ *    register needs none: it changes nothing, and an NMI that changes the count is seen by it.
+ * K. tally_slot::event is stored with release after the slot's read function, width and bank,
  *    and is load-acquired. The bank is written again only after the pointer was cleared,
  *    when the CPU had gone offline or the owner released the event. So a bank that is read
  *    between two loads of the same pointer belongs to it: perf frees no event, and no CPU goes
@@ -166,11 +167,13 @@ int tally_local_stale(const struct tally_event *ev, int cpu)
 	return -EOPNOTSUPP;
 }
 
-/* The slow path: for events that overflow, with interrupts disabled, and for errors. */
-static noinline int read_carefully(struct tally_event *ev, int cpu,
-				   unsigned long flags, u64 *value)
+/*
+ * The slow path: for events that overflow, with interrupts disabled, and for errors. Enables
+ * interrupts again, unless @irqs_off.
+ */
+static noinline int read_carefully(struct tally_event *ev, u64 *value, bool irqs_off)
 {
-	bool irqs_off = raw_irqs_disabled_flags(flags);
+	int cpu = raw_smp_processor_id();
 	unsigned int slot = cpu & ev->slot_mask;
 	struct tally_slot *s = &ev->counter->slots[slot];
 	struct perf_event *event = tally_slot_here(s, cpu);
@@ -178,12 +181,14 @@ static noinline int read_carefully(struct tally_event *ev, int cpu,
 	int err;
 
 	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
-	if (err)
-		return err;
-	t.value = tally_local_value(s, event);
-	tally_view_translate(&ev->views[slot], &t, false);
-	*value = t.value;
-	return 0;
+	if (!err) {
+		t.value = tally_local_count(s, event);
+		tally_view_translate(&ev->views[slot], &t, false);
+		*value = t.value;
+	}
+	if (!irqs_off)
+		local_irq_enable();
+	return err;
 }
 
 notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
@@ -193,32 +198,36 @@ notrace int tally_event_read_local(struct tally_event *ev, u64 *value)
 	const void **reading;
 	unsigned long flags;
 	tally_read_fn read;
-	int cpu, err = 0;
+	unsigned int cpu;
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(value))
 		return -EINVAL;
 	local_irq_save(flags);
+	if (unlikely(raw_irqs_disabled_flags(flags)))
+		return read_carefully(ev, value, true);
 	cpu = raw_smp_processor_id();
-	view = &ev->views[cpu & ev->slot_mask];
-	/* Keeps the compiler from computing the address again for each use. */
+	view = (void *)ev->views + cpu * ev->view_step;
+	/* Keeps the compiler from computing the addresses again for each use. */
 	OPTIMIZER_HIDE_VAR(view);
 	event = smp_load_acquire(&view->event); /* I */
-	if (unlikely(READ_ONCE(event->oncpu) != cpu) ||
-	    unlikely(raw_irqs_disabled_flags(flags))) {
-		err = read_carefully(ev, cpu, flags, value);
-		goto out;
+	if (unlikely(READ_ONCE(event->oncpu) != cpu))
+		return read_carefully(ev, value, false);
+	if (unlikely(READ_ONCE(view->width))) {
+		*value = tally_register_count(event, &view->width) + READ_ONCE(view->value_offset);
+		local_irq_enable();
+		return 0;
 	}
 	read = READ_ONCE(view->read);
 	reading = raw_cpu_ptr(&tally_reading);
+	OPTIMIZER_HIDE_VAR(reading);
 	WRITE_ONCE(*reading, event);
 	barrier(); /* J */
 	read(event);
 	barrier(); /* J */
 	WRITE_ONCE(*reading, NULL);
 	*value = local64_read(&event->count) + READ_ONCE(view->value_offset);
-out:
-	local_irq_restore(flags);
-	return err;
+	local_irq_enable();
+	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_read_local);
 
@@ -248,7 +257,8 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
 	/* perf changes the times of an event one after the other, under this lock. */
 	if (irqs_off && is_locked(event))
 		return -EAGAIN;
-	tally_local_totals(s, event, now, &t);
+	t.value = tally_local_count(s, event);
+	tally_local_times(s, event, now, &t);
 	tally_view_translate(&ev->views[slot], &t, whole);
 	count->value = t.value;
 	count->enabled_ns = t.enabled;

@@ -73,60 +73,97 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 }
 EXPORT_SYMBOL_TALLY(tally_set_read_local);
 
-/* Brings a member's count up to date. Returns false if only the careful path can. */
-static __always_inline bool read_view(const struct tally_view *view, int cpu,
-				      struct perf_event **event)
+/*
+ * Reads perf's count of a member, by the driver or, if it has one and @single, by its register.
+ * Returns false if only the careful path can.
+ */
+static __always_inline bool read_view(const struct tally_view *view, int cpu, bool single,
+				      struct perf_event **event, u64 *count)
 {
 	tally_read_fn read;
 
 	*event = smp_load_acquire(&view->event); /* I */
 	if (unlikely(READ_ONCE((*event)->oncpu) != cpu))
 		return false;
+	if (single && READ_ONCE(view->width)) {
+		*count = tally_register_count(*event, &view->width);
+		return true;
+	}
 	read = READ_ONCE(view->read);
 	read(*event);
+	*count = local64_read(&(*event)->count);
 	return true;
+}
+
+/* Begins and ends members one at a time; the last one tells the time. */
+static noinline notrace bool begin_singles(struct tally_section *section,
+					   struct tally_view *const *view, unsigned int nr, int cpu)
+{
+	struct tally_mark *mark = section->marks;
+	struct perf_event *event;
+
+	do {
+		if (!read_view(*view++, cpu, true, &event, &mark->value))
+			return false;
+		mark++;
+	} while (--nr);
+	section->time = tally_ctx_time(event);
+	return true;
+}
+
+static noinline notrace bool end_singles(const struct tally_section *section,
+					 struct tally_view *const *view, unsigned int nr, int cpu,
+					 u64 *out)
+{
+	const struct tally_mark *mark = section->marks;
+	struct perf_event *event;
+	u64 count;
+
+	do {
+		if (!read_view(*view++, cpu, true, &event, &count))
+			return false;
+		*out++ = count - (mark++)->value;
+	} while (--nr);
+	return tally_ctx_time(event) == section->time;
 }
 
 static __always_inline bool begin_member(const struct tally_view *view, int cpu,
 					 struct tally_mark *mark, struct perf_event **event)
 {
-	if (!read_view(view, cpu, event))
-		return false;
-	mark->value = local64_read(&(*event)->count);
-	return true;
+	return read_view(view, cpu, false, event, &mark->value);
 }
 
 static __always_inline bool end_member(const struct tally_view *view, int cpu,
 				       const struct tally_mark *mark, u64 *out,
 				       struct perf_event **event)
 {
-	if (!read_view(view, cpu, event))
+	if (!read_view(view, cpu, false, event, out))
 		return false;
-	*out = local64_read(&(*event)->count) - mark->value;
+	*out -= mark->value;
 	return true;
 }
 
 /*
- * A loop over single members would be a fifth of their cost, so most members are read
- * four at a time. perf updates the time of a context before it changes a member there:
- * if the time is the same at the end, perf has changed no member, or its clock stood still
- * (see tally_section_end()).
+ * A loop over single members would be a fifth of their cost, so members are read four at a
+ * time, but for tally_set::singles. perf updates the time of a context before it changes a
+ * member there: if the time is the same at the end, perf has changed no member, or its clock
+ * stood still (see tally_section_end()).
  */
 static __always_inline bool begin_all(struct tally_section *section,
-				      struct tally_view *const *view, unsigned int nr, int cpu)
+				      struct tally_view *const *view, unsigned int nr,
+				      unsigned int singles, int cpu)
 {
 	struct tally_mark *mark = section->marks;
 	struct perf_event *event;
 
-	if (unlikely(nr & 3)) {
-		do {
-			if (!begin_member(*view++, cpu, mark++, &event))
-				return false;
-		} while (--nr & 3);
-		if (!nr) {
-			section->time = tally_ctx_time(event);
+	if (unlikely(singles)) {
+		if (!begin_singles(section, view, singles, cpu))
+			return false;
+		nr -= singles;
+		if (!nr)
 			return true;
-		}
+		view += singles;
+		mark += singles;
 	}
 	for (;; nr -= 4, view += 4, mark += 4) {
 		if (!begin_member(view[0], cpu, &mark[0], &event) ||
@@ -142,19 +179,21 @@ static __always_inline bool begin_all(struct tally_section *section,
 }
 
 static __always_inline bool end_all(const struct tally_section *section,
-				    struct tally_view *const *view, unsigned int nr, int cpu,
-				    u64 *out)
+				    struct tally_view *const *view, unsigned int nr,
+				    unsigned int singles, int cpu, u64 *out)
 {
 	const struct tally_mark *mark = section->marks;
 	struct perf_event *event;
 
-	if (unlikely(nr & 3)) {
-		do {
-			if (!end_member(*view++, cpu, mark++, out++, &event))
-				return false;
-		} while (--nr & 3);
+	if (unlikely(singles)) {
+		if (!end_singles(section, view, singles, cpu, out))
+			return false;
+		nr -= singles;
 		if (!nr)
-			return tally_ctx_time(event) == section->time;
+			return true;
+		view += singles;
+		mark += singles;
+		out += singles;
 	}
 	for (;; nr -= 4, view += 4, mark += 4, out += 4) {
 		if (!end_member(view[0], cpu, &mark[0], &out[0], &event) ||
@@ -186,7 +225,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
 	if (err)
 		return err;
-	mark->value = tally_local_value(s, event) - s->bank.value;
+	mark->value = tally_local_count(s, event) - s->bank.value;
 	/* Both parts only grow: the sum is the same only if both are. */
 	mark->stamp = event->tstamp + throttled_here(ev);
 	*time = tally_ctx_time(event);
@@ -299,7 +338,7 @@ notrace int __tally_section_begin(struct tally_set *set, struct tally_section *s
 		return begin_slow(section, false);
 	WRITE_ONCE(*reading, reading);
 	barrier(); /* J */
-	if (unlikely(!begin_all(section, views, nr, cpu)))
+	if (unlikely(!begin_all(section, views, nr, set->singles, cpu)))
 		return begin_slow(section, false);
 	barrier(); /* J */
 	WRITE_ONCE(*section->reading, NULL);
@@ -332,7 +371,7 @@ notrace int __tally_section_end(struct tally_set *set, struct tally_section *sec
 	reading = section->reading;
 	WRITE_ONCE(*reading, reading);
 	barrier(); /* J */
-	if (unlikely(!end_all(section, section->views, set->nr, cpu, out)))
+	if (unlikely(!end_all(section, section->views, set->nr, set->singles, cpu, out)))
 		return end_slow(section, out, false);
 	barrier(); /* J */
 	WRITE_ONCE(*section->reading, NULL);

@@ -20,6 +20,8 @@ struct tally_mapping;
  * @refs: number of references to a set that files share
  * @owner: module that built the set
  * @nr: number of members
+ * @singles: number of members that sections read one at a time: all if a register is read, else
+ *	as many as are left over when the others are read four at a time
  * @nr_slots: number of slots of each member's counter
  * @used: see tally_set_slots()
  * @used_at: tally_slot_changes when @used was found
@@ -47,6 +49,7 @@ struct tally_set {
 	refcount_t refs;
 	struct module *owner;
 	unsigned int nr;
+	unsigned int singles;
 	unsigned int nr_slots;
 	unsigned int used;
 	unsigned long used_at;

@@ -537,12 +537,17 @@ struct perf_event;
 typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sample_data *data,
 					struct pt_regs *regs);
 
+struct hw_perf_event {
+	u64 interrupts;
+	local_t prev_count;
+};
+
 /* A breakpoint: it interrupts its thread right after each store to a word. */
 struct perf_event {
 	struct shim_source source;
 	perf_overflow_handler_t overflow_handler;
 	void *overflow_handler_context;
-	struct { u64 interrupts; } hw;
+	struct hw_perf_event hw;
 	struct pmu *pmu;
 	int oncpu, state, attach_state;
 	u64 tstamp, total_time_enabled, total_time_running;
