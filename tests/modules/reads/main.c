@@ -3,7 +3,7 @@
  * tally_reads: reads its events in all contexts. The process that loads it stays on
  * CPU 0.
  *
- *	insmod tally_reads.ko [pmu=1] [nmi=1] [reads=N]
+ *	insmod tally_reads.ko [pmu=1] [nmi=1] [register=1] [reads=N]
  *	cat /sys/kernel/debug/tally_reads/results	TAP
  *	insmod tally_reads.ko mode=hotplug		reads until it is unloaded
  *	insmod tally_reads.ko mode=refused		asks for a set that cannot be
@@ -32,6 +32,10 @@ MODULE_PARM_DESC(pmu, "There is a PMU, with cycles and instructions");
 bool has_nmi;
 module_param_named(nmi, has_nmi, bool, 0444);
 MODULE_PARM_DESC(nmi, "The PMU interrupts by NMI");
+
+static bool has_register;
+module_param_named(register, has_register, bool, 0444);
+MODULE_PARM_DESC(register, "The registers of the PMU can be read");
 
 static char *mode = "";
 module_param(mode, charp, 0444);
@@ -164,6 +168,8 @@ static int __init reads_init(void)
 	test_local();
 	test_sets();
 	test_publish(reads);
+	if (has_pmu)
+		test_register(has_register, has_nmi);
 	tap_plan(&tap);
 	tap_show(&tap, "tally_reads");
 	debugfs_create_file("chunk", 0444, tap.dir, NULL, &chunk_fops);

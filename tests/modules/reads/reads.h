@@ -32,6 +32,7 @@ int measure_section(struct tally_set *set, unsigned int n, u64 *out);
 void test_sections(struct tally_set *set, const char *what);
 void test_stranded(void);
 void test_publish(unsigned long reads);
+void test_register(bool want, bool nmi);
 
 /* Builds and publishes a set; returns 0 or an error. */
 int once_begin(void);
