@@ -95,6 +95,17 @@ static __always_inline bool read_view(const struct tally_view *view, int cpu, bo
 	return true;
 }
 
+/* As read_view(), for what the member has counted since @mark. */
+static __always_inline bool end_member(const struct tally_view *view, int cpu, bool single,
+				       const struct tally_mark *mark, u64 *out,
+				       struct perf_event **event)
+{
+	if (!read_view(view, cpu, single, event, out))
+		return false;
+	*out -= mark->value;
+	return true;
+}
+
 /* Begins and ends members one at a time; the last one tells the time. */
 static noinline notrace bool begin_singles(struct tally_section *section,
 					   struct tally_view *const *view, unsigned int nr, int cpu)
@@ -117,30 +128,12 @@ static noinline notrace bool end_singles(const struct tally_section *section,
 {
 	const struct tally_mark *mark = section->marks;
 	struct perf_event *event;
-	u64 count;
 
 	do {
-		if (!read_view(*view++, cpu, true, &event, &count))
+		if (!end_member(*view++, cpu, true, mark++, out++, &event))
 			return false;
-		*out++ = count - (mark++)->value;
 	} while (--nr);
 	return tally_ctx_time(event) == section->time;
-}
-
-static __always_inline bool begin_member(const struct tally_view *view, int cpu,
-					 struct tally_mark *mark, struct perf_event **event)
-{
-	return read_view(view, cpu, false, event, &mark->value);
-}
-
-static __always_inline bool end_member(const struct tally_view *view, int cpu,
-				       const struct tally_mark *mark, u64 *out,
-				       struct perf_event **event)
-{
-	if (!read_view(view, cpu, false, event, out))
-		return false;
-	*out -= mark->value;
-	return true;
 }
 
 /*
@@ -166,10 +159,10 @@ static __always_inline bool begin_all(struct tally_section *section,
 		mark += singles;
 	}
 	for (;; nr -= 4, view += 4, mark += 4) {
-		if (!begin_member(view[0], cpu, &mark[0], &event) ||
-		    !begin_member(view[1], cpu, &mark[1], &event) ||
-		    !begin_member(view[2], cpu, &mark[2], &event) ||
-		    !begin_member(view[3], cpu, &mark[3], &event))
+		if (!read_view(view[0], cpu, false, &event, &mark[0].value) ||
+		    !read_view(view[1], cpu, false, &event, &mark[1].value) ||
+		    !read_view(view[2], cpu, false, &event, &mark[2].value) ||
+		    !read_view(view[3], cpu, false, &event, &mark[3].value))
 			return false;
 		if (likely(nr == 4))
 			break;
@@ -196,10 +189,10 @@ static __always_inline bool end_all(const struct tally_section *section,
 		out += singles;
 	}
 	for (;; nr -= 4, view += 4, mark += 4, out += 4) {
-		if (!end_member(view[0], cpu, &mark[0], &out[0], &event) ||
-		    !end_member(view[1], cpu, &mark[1], &out[1], &event) ||
-		    !end_member(view[2], cpu, &mark[2], &out[2], &event) ||
-		    !end_member(view[3], cpu, &mark[3], &out[3], &event))
+		if (!end_member(view[0], cpu, false, &mark[0], &out[0], &event) ||
+		    !end_member(view[1], cpu, false, &mark[1], &out[1], &event) ||
+		    !end_member(view[2], cpu, false, &mark[2], &out[2], &event) ||
+		    !end_member(view[3], cpu, false, &mark[3], &out[3], &event))
 			return false;
 		if (likely(nr == 4))
 			break;
