@@ -43,7 +43,8 @@ static unsigned long next_trial = INITIAL_JIFFIES;
  * @event: the event
  * @width: as tally_slot::width
  * @counted: what the driver has counted between the first and the last read
- * @right: each read of the driver was between two of the register, which counted by itself, too
+ * @right: the register answers, and each read of the driver was between two of the register,
+ *	which counted by itself, too
  */
 struct trial {
 	struct perf_event *event;
@@ -111,8 +112,8 @@ static void try_event(const struct pmu *pmu, int cpu, u64 config, struct trial *
 
 /*
  * Tries a PMU on a CPU that it may have, with events that always count there: arm64 has a register
- * of its own for cycles. If neither counts, as when other events have all counters, nothing is
- * found out, and the next trial is a second later at the earliest.
+ * of its own for cycles. If neither counts, as when other events have all counters, only what is
+ * wrong is found out. Otherwise the next trial is a second later at the earliest.
  */
 static void try(const struct pmu *pmu, int cpu)
 {
@@ -120,13 +121,13 @@ static void try(const struct pmu *pmu, int cpu)
 
 	try_event(pmu, cpu, PERF_COUNT_HW_INSTRUCTIONS, &t);
 	try_event(pmu, cpu, PERF_COUNT_HW_CPU_CYCLES, &t);
-	if (!t.counted) {
+	if (t.right && !t.counted) {
 		WRITE_ONCE(next_trial, jiffies + HZ);
 		return;
 	}
 	set_bit(pmu->type, t.right ? passed : failed);
 	if (!t.right)
-		pr_notice("%s: the driver finds another count than its register has, so the driver reads its events\n",
+		pr_notice("%s: the registers do not have what the driver counts, so the driver reads its events\n",
 			  pmu->name);
 }
 

@@ -79,9 +79,11 @@ fi
 insmod tally_pmu.ko domain_cpus=4 raw=$raw
 if [ $raw = 1 ]; then
 	echo 20 >/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms
+	mark
 	is "$(create cycles cpu=0 name=c)" OK 'cycles on x86-64'
 	is "$(create instructions name=i)" OK 'instructions on all CPUs'
 	is "$(state c) $(state i)" 'active active' 'both are counted'
+	ok 'no register has the counts, which is found out at once' logged 'cpu: the registers do not have'
 	before=$(count c)
 	echo 'spin 20' | as cpu 0 task >/dev/null
 	at_least $(($(count c) - before)) 20000000 'one each nanosecond, at least while a task spins'
