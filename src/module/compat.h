@@ -98,43 +98,39 @@ static inline u64 tally_left_out(const struct perf_event *event, const struct pe
 }
 #endif
 
-/*
- * The time of the event, which perf_event::tstamp has, is local_clock() plus this. It is the
- * time of its context, or of its cgroup while that runs.
- */
-static inline u64 tally_event_offset(const struct perf_event *event)
-{
 #ifdef CONFIG_CGROUP_PERF
-	const struct perf_cgroup_info *clock = tally_cgroup_clock(event);
+/*
+ * The time of a cgroup, which stands while none of its tasks runs. Some kernels also start it too
+ * late, when an event counts already that was the first one of the cgroup on its CPU.
+ */
+static inline u64 tally_cgroup_time(const struct perf_event *event,
+				    const struct perf_cgroup_info *clock, u64 now)
+{
+	bool active = smp_load_acquire(&clock->active); /* perf's release */
 
-	if (unlikely(clock))
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
-		return READ_ONCE(clock->timeoffset);
+	return active ? now + READ_ONCE(clock->timeoffset) : READ_ONCE(clock->time);
 #else
-		return READ_ONCE(clock->time.offset) - tally_left_out(event, &clock->timeguest);
-#endif
-#endif
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return tally_ctx_offset(event);
-#else
-	return tally_ctx_offset(event) - tally_left_out(event, &event->ctx->timeguest);
+	return (active ? now + READ_ONCE(clock->time.offset) : READ_ONCE(clock->time.time)) -
+	       tally_left_out(event, &clock->timeguest);
 #endif
 }
+#endif
 
-/* The time of an event that may be at rest, as perf_event_time_now(); @now: local_clock() */
+/* The time of an event, as in perf_event::tstamp and perf_event_time_now(); @now: local_clock() */
 static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 {
 #ifdef CONFIG_CGROUP_PERF
 	const struct perf_cgroup_info *clock = tally_cgroup_clock(event);
 
-	if (unlikely(clock) && !smp_load_acquire(&clock->active)) /* perf's release */
+	if (unlikely(clock))
+		return tally_cgroup_time(event, clock, now);
+#endif
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
-		return READ_ONCE(clock->time);
+	return now + tally_ctx_offset(event);
 #else
-		return READ_ONCE(clock->time.time) - tally_left_out(event, &clock->timeguest);
+	return now + tally_ctx_offset(event) - tally_left_out(event, &event->ctx->timeguest);
 #endif
-#endif
-	return now + tally_event_offset(event);
 }
 
 /* The time of the event's context when perf last updated it. */

@@ -381,7 +381,7 @@ static inline void tally_local_times(const struct tally_slot *s, struct perf_eve
 	struct tally_totals others = { };
 	s64 since;
 
-	since = now + tally_event_offset(event) - event->tstamp;
+	since = tally_event_time(event, now) - event->tstamp;
 	since = max(since, 0LL);
 	t->enabled = s->bank.enabled + event->total_time_enabled + since;
 	t->running = s->bank.running + event->total_time_running + since;

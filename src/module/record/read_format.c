@@ -91,7 +91,7 @@ void tally_read_format_find(const struct tally_output *out, struct tally_read_me
 /* The totals of perf's event at this moment, as perf's calc_timer_values() has them. */
 static void totals_of(const struct perf_event *event, struct tally_totals *t)
 {
-	s64 since = local_clock() + tally_event_offset(event) - event->tstamp;
+	s64 since = tally_event_time(event, local_clock()) - event->tstamp;
 	int state = READ_ONCE(event->state);
 
 	since = max(since, 0LL);

@@ -10,7 +10,7 @@
 #define TALLY_FILTER_STACKTRACE	FILTER_STACKTRACE
 #define TALLY_FILTER_CPUMASK	FILTER_CPUMASK
 #define TALLY_WQ_PERCPU		0
-#define tally_event_offset(event)	((void)(event), 0)
+#define tally_event_time(event, now)	((void)(event), (now))
 
 static inline bool tally_attr_has_aux_action(void)
 {
