@@ -1189,7 +1189,8 @@ const char *tally_builder_why(const struct tally_builder *b);
  * EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
  * while the task is in exec(). From perf: ENOENT for an event that this machine does not
  * have, ENODEV for a CPU that is offline, ENOSPC if no breakpoint is free, EBUSY if the PMU
- * has no room, ENOMEM.
+ * has no room, ENOMEM. EOPNOTSUPP also for what does not work on this kernel, or that an
+ * administrator has switched off: the file tricks in debugfs.
  */
 struct tally_event *__must_check tally_build(struct tally_builder *b);
 
@@ -1282,9 +1283,10 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
  * the event is not counting at this moment: the event is disabled, off the PMU or
  * throttled, its CPU is going offline or coming online, or the caller has interrupted
  * perf at work on the event. ENODEV if the PMU does not serve this CPU. EOPNOTSUPP for an
- * inherited event, because its children count elsewhere; for an event whose PMU brings the
- * count up to date by overflows only, as AMD's IBS does, except in its direct handler; and
- * in NMI for an uncore event, because the driver takes a lock, and for a precise event.
+ * inherited event, because its children count elsewhere; if the file tricks in debugfs has
+ * "times" off or wrong; for an event whose PMU brings the count up to date by overflows only, as
+ * AMD's IBS does, except in its direct handler; and in NMI for an uncore event, because the
+ * driver takes a lock, and for a precise event.
  */
 int tally_event_read_local(struct tally_event *ev, u64 *value);
 

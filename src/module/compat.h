@@ -17,6 +17,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/timer.h>
 #include <linux/topology.h>
 #include <linux/uprobes.h>
@@ -99,10 +100,7 @@ static inline u64 tally_left_out(const struct perf_event *event, const struct pe
 #endif
 
 #ifdef CONFIG_CGROUP_PERF
-/*
- * The time of a cgroup, which stands while none of its tasks runs. Some kernels also start it too
- * late, when an event counts already that was the first one of the cgroup on its CPU.
- */
+/* The time of a cgroup, which stands while none of its tasks runs. */
 static inline u64 tally_cgroup_time(const struct perf_event *event,
 				    const struct perf_cgroup_info *clock, u64 now)
 {
@@ -114,6 +112,26 @@ static inline u64 tally_cgroup_time(const struct perf_event *event,
 	return (active ? now + READ_ONCE(clock->time.offset) : READ_ONCE(clock->time.time)) -
 	       tally_left_out(event, &clock->timeguest);
 #endif
+}
+
+/*
+ * Has the clock of a cgroup go on from now, or stand if the cgroup does not run. @shift is 0, but
+ * for a mutant. Called on the clock's CPU, with interrupts disabled.
+ */
+static inline void tally_cgroup_clock_set(struct perf_cgroup_info *clock, bool runs, u64 shift)
+{
+	u64 now = local_clock();
+
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+	clock->time += runs ? now - clock->timestamp : 0;
+	clock->timestamp = now;
+	WRITE_ONCE(clock->timeoffset, clock->time - now + shift);
+#else
+	clock->time.time += runs ? now - clock->time.stamp : 0;
+	clock->time.stamp = now;
+	WRITE_ONCE(clock->time.offset, clock->time.time - now + shift);
+#endif
+	smp_store_release(&clock->active, runs); /* perf's acquire */
 }
 #endif
 

@@ -123,6 +123,17 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 	return tally_attr_is_of(attr, "kprobe");
 }
 
+/* All tricks work. */
+bool tally_trick_is_off(enum tally_trick trick)
+{
+	return false;
+}
+
+const char *tally_trick_sentence(enum tally_trick trick)
+{
+	return "";
+}
+
 /* The PMUs know two levels of precision. perf checks breakpoints of files, too. */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,

@@ -526,8 +526,10 @@ struct tally_info {
  * EDQUOT	a limit of the user is reached
  * EEXIST	an event has this name
  * EINVAL	a setting is impossible; group_fd is no leader, or has another target
- * EOPNOTSUPP	a module cannot do it: see "Not supported"; the leader is exclusive, which
- *		would keep its siblings off the PMU; the sibling has enable_on_exec and its
+ * EOPNOTSUPP	a module cannot do it: see "Not supported"; what it needs does not work on this
+ *		kernel, or is switched off: see the file tricks in debugfs; the leader is
+ *		exclusive, which would keep its siblings off the PMU; the sibling has
+ *		enable_on_exec and its
  *		leader does not wait for exec()
  */
 struct tally_open {

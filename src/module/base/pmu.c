@@ -21,6 +21,7 @@
 #include <linux/string.h>
 #include <linux/trace_events.h>
 #include "base/pmu.h"
+#include "base/trick.h"
 #include "compat.h"
 
 /*
@@ -77,7 +78,7 @@ void tally_pmu_init(void)
  */
 void tally_read_task_clock(struct perf_event *event)
 {
-	u64 now = local_clock() + tally_ctx_offset(event);
+	u64 now = local_clock() + tally_ctx_offset(event) + tally_mutant(TALLY_TRICK_TASK_CLOCK);
 	u64 before = local64_xchg(&event->hw.prev_count, now);
 
 	local64_add(now - before, &event->count);

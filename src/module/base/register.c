@@ -13,14 +13,11 @@
 #include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
-#include <linux/moduleparam.h>
+#include <linux/ktime.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
 #include "base/register.h"
-
-static bool registers = true;
-module_param(registers, bool, 0444);
-MODULE_PARM_DESC(registers, "Read hardware counters without the driver, where a trial allows it (default on)");
+#include "base/trick.h"
 
 /* Numbers of PMUs, which are small. */
 #define NUMBERS	256
@@ -118,6 +115,7 @@ static void try_event(const struct pmu *pmu, int cpu, u64 config, struct trial *
 static void try(const struct pmu *pmu, int cpu)
 {
 	struct trial t = { .right = true };
+	u64 begun = ktime_get_ns();
 
 	try_event(pmu, cpu, PERF_COUNT_HW_INSTRUCTIONS, &t);
 	try_event(pmu, cpu, PERF_COUNT_HW_CPU_CYCLES, &t);
@@ -126,6 +124,7 @@ static void try(const struct pmu *pmu, int cpu)
 		return;
 	}
 	set_bit(pmu->type, t.right ? passed : failed);
+	tally_trick_note(TALLY_TRICK_REGISTER, t.right, ktime_get_ns() - begun);
 	if (!t.right)
 		pr_notice("%s: the registers do not have what the driver counts, so the driver reads its events\n",
 			  pmu->name);
@@ -142,8 +141,8 @@ unsigned int tally_register_width(struct perf_event *event)
 {
 	const struct pmu *pmu = event->pmu;
 
-	if (!registers || is_sampling_event(event) || !is_of_cores(pmu) ||
-	    !tally_register_exists(event) || test_bit(pmu->type, failed))
+	if (tally_trick_is_forbidden(TALLY_TRICK_REGISTER) || is_sampling_event(event) ||
+	    !is_of_cores(pmu) || !tally_register_exists(event) || test_bit(pmu->type, failed))
 		return 0;
 	if (!test_bit(pmu->type, passed) && time_after_eq(jiffies, READ_ONCE(next_trial)))
 		try(pmu, event->cpu < 0 ? raw_smp_processor_id() : event->cpu);

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include "arch/register.h"
+#include "base/trick.h"
 
 /*
  * Returns the count of an event that is counting on this CPU, with interrupts disabled: perf's
@@ -21,7 +22,7 @@ static __always_inline u64 tally_register_count(const struct perf_event *event, 
 	do {
 		count = local64_read(&event->count);
 		then = local64_read(&hw->prev_count);
-		now = tally_register_read(hw);
+		now = tally_register_read(hw) + tally_mutant(TALLY_TRICK_REGISTER);
 	} while (unlikely(local64_read(&event->count) != count ||
 			  local64_read(&hw->prev_count) != then));
 	/* 64 - width. It is read here, and not before, because x86 has few registers. */

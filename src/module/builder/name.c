@@ -483,7 +483,7 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_name_format);
 int tally_name_check(const char *name, char *why, size_t size)
 {
 	static const char *const own[] = {
-		"events", "stats", "create", "remove", "pmus"
+		"events", "stats", "tricks", "create", "remove", "pmus"
 	};
 	const char *c;
 

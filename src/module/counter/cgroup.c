@@ -20,10 +20,15 @@
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
+#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
+#include "base/trick.h"
 #include "compat.h"
 #include "counter/counter.h"
 
@@ -49,6 +54,9 @@ static int forward(struct perf_event *event)
 {
 	if (READ_ONCE(forwarded.task) != current || event->attr.type != forwarder.type)
 		return -ENOENT;
+	event->attr.type = forwarded.type;
+	if (tally_mutant(TALLY_TRICK_CGROUP))
+		return -ENOENT;
 	/*
 	 * perf drops this reference when it frees the event, also if its creation fails. Before
 	 * Linux 6.12.24 and 6.15 it does not if the next PMU fails (err_ns in perf_event_alloc()),
@@ -56,7 +64,6 @@ static int forward(struct perf_event *event)
 	 */
 	css_get(forwarded.css);
 	event->cgrp = container_of(forwarded.css, struct perf_cgroup, css);
-	event->attr.type = forwarded.type;
 	return -ENOENT;
 }
 
@@ -79,17 +86,48 @@ static int register_forwarder(void)
 	return err;
 }
 
+/**
+ * struct place - where a cgroup is counted
+ * @cpu: the CPU
+ * @css: perf's state of the cgroup
+ * @ctx: perf's context of the CPU
+ */
+struct place {
+	int cpu;
+	struct cgroup_subsys_state *css;
+	struct perf_event_context *ctx;
+};
+
+/* Returns whether an array is where this looks, and has its length there. */
+static int prove_depth(void *data)
+{
+	struct perf_cpu_context *cpuctx = data;
+	unsigned int size = ARRAY_SIZE(cpuctx->heap_default) +
+			    tally_mutant(TALLY_TRICK_CGROUP_DEPTH);
+	bool right;
+
+	raw_spin_lock_irq(&cpuctx->ctx.lock);
+	right = cpuctx->heap_size == size ?
+		cpuctx->heap == cpuctx->heap_default :
+		cpuctx->heap_size > size && cpuctx->heap && cpuctx->heap != cpuctx->heap_default;
+	raw_spin_unlock_irq(&cpuctx->ctx.lock);
+	return !right;
+}
+
 /* @event is on the CPU. As perf_cgroup_ensure_storage(). */
 static int make_room(const struct perf_event *event, const struct cgroup_subsys_state *css)
 {
 	struct perf_cpu_context *cpuctx = container_of(event->ctx, struct perf_cpu_context, ctx);
 	struct perf_event **heap;
-	int size = 1;
+	int size = 1, err;
 
 	for (; css; css = css->parent)
 		size++;
 	if (READ_ONCE(cpuctx->heap_size) >= size)
 		return 0;
+	err = tally_trick_try(TALLY_TRICK_CGROUP_DEPTH, prove_depth, cpuctx);
+	if (err)
+		return err;
 	heap = kmalloc_array_node(size, sizeof(*heap), GFP_KERNEL, cpu_to_node(event->cpu));
 	if (!heap)
 		return -ENOMEM;
@@ -109,8 +147,7 @@ static int make_room(const struct perf_event *event, const struct cgroup_subsys_
  * Prepares the CPU, and finds the PMU. perf refuses a PMU that serves several CPUs: each of
  * them may run another cgroup.
  */
-static const struct pmu *prepare(const struct perf_event_attr *attr, int cpu,
-				 const struct cgroup_subsys_state *css)
+static const struct pmu *prepare(const struct perf_event_attr *attr, struct place *place)
 {
 	struct perf_event_attr still = *attr;
 	struct perf_event *event;
@@ -118,11 +155,13 @@ static const struct pmu *prepare(const struct perf_event_attr *attr, int cpu,
 	int err;
 
 	still.disabled = 1;
-	event = perf_event_create_kernel_counter(&still, cpu, NULL, NULL, NULL);
+	event = perf_event_create_kernel_counter(&still, place->cpu, NULL, NULL, NULL);
 	if (IS_ERR(event))
 		return ERR_CAST(event);
 	pmu = event->pmu;
-	err = pmu->task_ctx_nr == perf_invalid_context ? -EINVAL : make_room(event, css);
+	/* The context is the CPU's, and stays. */
+	place->ctx = event->ctx;
+	err = pmu->task_ctx_nr == perf_invalid_context ? -EINVAL : make_room(event, place->css);
 	perf_event_release_kernel(event);
 	return err ? ERR_PTR(err) : pmu;
 }
@@ -146,6 +185,170 @@ static struct perf_event *create(struct perf_event_attr attr, int cpu,
 	return event;
 }
 
+static const struct perf_event_attr clock_attr = {
+	.type = PERF_TYPE_SOFTWARE,
+	.size = sizeof(clock_attr),
+	.config = PERF_COUNT_SW_CPU_CLOCK,
+};
+
+static u64 value_of(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	return perf_event_read_value(event, &enabled, &running);
+}
+
+static u64 enabled_of(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_read_value(event, &enabled, &running);
+	return enabled;
+}
+
+/* A clock of the kernel may stand for a tick, but not for so many nanoseconds of another clock. */
+#define STANDS	(20 * NSEC_PER_MSEC)
+
+/*
+ * Returns 0 if what @read returns of @event grows, and not faster than what it returns of @all; 1
+ * if not; EAGAIN if @all, an event of the same CPU, does not grow either.
+ */
+static int compare(u64 (*read)(struct perf_event *event), struct perf_event *event,
+		   struct perf_event *all)
+{
+	u64 end = ktime_get_ns() + 10 * STANDS;
+	u64 begun = read(all), first = read(event), last, passed;
+
+	do {
+		last = read(event);
+		passed = read(all) - begun;
+		if (last > first)
+			return last - first > passed;
+	} while (passed < STANDS && ktime_get_ns() < end);
+	if (read(event) > first)
+		return 0;
+	return passed < STANDS ? -EAGAIN : 1;
+}
+
+static int prove_cgroup(void *data)
+{
+	const struct place *place = data;
+	struct perf_event *all = tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, place->cpu), *event;
+	int ret;
+
+	if (IS_ERR(all))
+		return PTR_ERR(all);
+	event = create(clock_attr, place->cpu, place->css, NULL, NULL);
+	ret = PTR_ERR_OR_ZERO(event);
+	if (!ret) {
+		ret = !event->cgrp || &event->cgrp->css != place->css || event->pmu != all->pmu ||
+		      compare(value_of, event, all);
+		perf_event_release_kernel(event);
+	}
+	perf_event_release_kernel(all);
+	return ret;
+}
+
+#ifdef TALLY_HAVE_ONE_CONTEXT
+#define STARTS_LATE true
+/* Returns the cgroup that perf counts on this CPU, where it has an enabled event of a cgroup. */
+static const struct perf_cgroup *cgroup_here(struct perf_event_context *ctx)
+{
+	return container_of(ctx, struct perf_cpu_context, ctx)->cgrp;
+}
+#else
+/* perf starts the clocks in time. */
+#define STARTS_LATE false
+/* Each PMU has a context. All of them follow the task that runs. */
+static const struct perf_cgroup *cgroup_here(struct perf_event_context *ctx)
+{
+	return perf_cgroup_from_task(current, NULL);
+}
+#endif
+
+/* Called on the CPU in interrupt: perf, too, writes the clock with interrupts disabled. */
+static void set_clock_here(void *data)
+{
+	const struct place *place = data;
+	const struct perf_cgroup *cgroup = container_of(place->css, struct perf_cgroup, css), *here;
+	bool runs;
+
+	rcu_read_lock();
+	here = cgroup_here(place->ctx);
+	runs = here && cgroup_is_descendant(here->css.cgroup, cgroup->css.cgroup);
+	rcu_read_unlock();
+	if (!runs || STARTS_LATE)
+		tally_cgroup_clock_set(this_cpu_ptr(cgroup->info), runs,
+				       tally_mutant(TALLY_TRICK_CGROUP_CLOCK));
+}
+
+/*
+ * Sets the clock of a cgroup on a CPU, before and after an event of the cgroup is enabled there.
+ *
+ * perf starts and stops the clocks of cgroups when a CPU goes from one cgroup to another, as long
+ * as the CPU has an enabled event of a cgroup. Since Linux 6.12 it does not start them for the
+ * first such event if the CPU counts other events already (ctx_time_freeze() keeps EVENT_TIME, so
+ * ctx_sched_in() leaves perf_cgroup_set_timestamp() out). No kernel stops them after the last one.
+ * So a clock may stand, or go on from the time at which it was used last. The first call brings
+ * that time up to date; the second one starts the clock if the cgroup runs. If the CPU has gone,
+ * so has the event.
+ */
+static void set_clock(struct place *place)
+{
+	smp_call_function_single(place->cpu, set_clock_here, place, true);
+}
+
+/* Returns 0 if the times of an event of the root go on, and local reads find them. */
+static int prove_clock(void *data)
+{
+	struct place *place = data;
+	struct perf_event *all = tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, place->cpu), *event;
+	int ret;
+
+	if (IS_ERR(all))
+		return PTR_ERR(all);
+	set_clock(place);
+	event = create(clock_attr, place->cpu, place->css, NULL, NULL);
+	ret = PTR_ERR_OR_ZERO(event);
+	if (!ret) {
+		set_clock(place);
+		if (!tally_trick_is_off(TALLY_TRICK_TIMES))
+			ret = tally_times_compare(event, place->cpu);
+		ret = ret ?: compare(enabled_of, event, all);
+		perf_event_release_kernel(event);
+	}
+	perf_event_release_kernel(all);
+	return ret;
+}
+
+/* Proves, under forward_lock, what an event of a cgroup needs. */
+static int prove(const struct place *place)
+{
+	struct place root = *place;
+	int err;
+
+	while (root.css->parent)
+		root.css = root.css->parent;
+	err = register_forwarder() ?: tally_trick_try(TALLY_TRICK_CGROUP, prove_cgroup, &root);
+	/* Without this, the times are those of perf. */
+	if (!err)
+		tally_trick_try(TALLY_TRICK_CGROUP_CLOCK, prove_clock, &root);
+	return err;
+}
+
+/* Enables an event of a cgroup. Process context, may sleep. */
+void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css)
+{
+	struct place place = { event->cpu, css, event->ctx };
+	bool works = tally_trick_works(TALLY_TRICK_CGROUP_CLOCK);
+
+	if (works)
+		set_clock(&place);
+	perf_event_enable(event);
+	if (works)
+		set_clock(&place);
+}
+
 /**
  * tally_cgroup_create - create an event of perf that counts the tasks of a cgroup
  * @attr: attributes of the event
@@ -156,23 +359,29 @@ static struct perf_event *create(struct perf_event_attr attr, int cpu,
  *
  * Context: Process context, may sleep; takes cpu_hotplug_lock.
  * Return: the event; EINVAL for a PMU that counts for several CPUs; ENOENT for a PMU that
- * is not that of the CPU; the error of perf_event_create_kernel_counter() or of
+ * is not that of the CPU; EOPNOTSUPP without TALLY_TRICK_CGROUP, or TALLY_TRICK_CGROUP_DEPTH if
+ * that is needed; the error of perf_event_create_kernel_counter() or of
  * perf_pmu_register().
  */
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
 				       struct cgroup_subsys_state *css,
 				       perf_overflow_handler_t handler, void *context)
 {
-	const struct pmu *pmu = prepare(attr, cpu, css);
+	struct place place = { cpu, css };
+	const struct pmu *pmu = prepare(attr, &place);
 	struct perf_event *event;
 	int err;
 
 	if (IS_ERR(pmu))
 		return ERR_CAST(pmu);
 	mutex_lock(&forward_lock);
-	err = register_forwarder();
+	err = prove(&place);
+	if (tally_trick_works(TALLY_TRICK_CGROUP_CLOCK))
+		set_clock(&place);
 	event = err ? ERR_PTR(err) : create(*attr, cpu, css, handler, context);
 	mutex_unlock(&forward_lock);
+	if (tally_trick_works(TALLY_TRICK_CGROUP_CLOCK))
+		set_clock(&place);
 	if (!IS_ERR(event) && event->pmu != pmu) {
 		perf_event_release_kernel(event);
 		return ERR_PTR(-ENOENT);
@@ -195,6 +404,10 @@ struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int c
 				       perf_overflow_handler_t handler, void *context)
 {
 	return ERR_PTR(-EINVAL);
+}
+
+void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css)
+{
 }
 
 void tally_cgroup_exit(void)

@@ -38,8 +38,11 @@ void tally_counter_retry(struct tally_counter *c)
 			continue;
 		tally_slot_for_each(s, event) {
 			state = READ_ONCE(event->state);
-			if (state == PERF_EVENT_STATE_ERROR ||
-			    state == PERF_EVENT_STATE_OFF)
+			if (state != PERF_EVENT_STATE_ERROR && state != PERF_EVENT_STATE_OFF)
+				continue;
+			if (c->target.css)
+				tally_cgroup_enable(event, c->target.css);
+			else
 				perf_event_enable(event);
 		}
 	}

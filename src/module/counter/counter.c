@@ -264,8 +264,9 @@ static void join_lock(struct tally_counter *c)
  *
  * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
  * cpu_hotplug_lock held.
- * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; or the error of
- * perf_event_create_kernel_counter() or tally_kprobe_create().
+ * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; EOPNOTSUPP for a cgroup that
+ * needs a trick (base/trick.h) which is off; or the error of perf_event_create_kernel_counter() or
+ * tally_kprobe_create().
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
@@ -283,6 +284,14 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		*err_cpu = target->cpu;
 		return ERR_PTR(-ENODEV);
 	}
+	/* Proofs need no lock. Without what these prove, perf does the same. */
+	err = attr->inherit ? 0 : tally_times_work();
+	if (err == -ENOMEM)
+		return ERR_PTR(err);
+	if (attr->sample_period)
+		tally_reload_works();
+	if (tally_attr_is_task_clock(attr))
+		tally_task_clock_works();
 	while ((c = find_or_add(attr, target, first, handler, context, &found)) && found) {
 		/* The counter may still be created: its lock waits for that. */
 		tally_counter_lock(c);
@@ -296,6 +305,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	}
 	if (!c)
 		return ERR_PTR(-ENOMEM);
+	c->by_perf = attr->inherit || err;
 	c->at_once = at_once;
 	err = counter_fill(c, err_cpu);
 	c->at_once = false;

@@ -65,10 +65,18 @@ bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
 void tally_counter_read(struct tally_counter *c);
 void tally_counter_read_slot(struct tally_counter *c, unsigned int slot);
 
+/* trial.c */
+int tally_times_work(void);
+int tally_times_compare(struct perf_event *event, int cpu);
+int tally_task_clock_works(void);
+int tally_hand_over_works(void);
+
 /* reload.c */
+int tally_reload_works(void);
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
 
 /* cgroup.c */
+void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css);
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
 				       struct cgroup_subsys_state *css,
 				       perf_overflow_handler_t handler, void *context);

@@ -3,7 +3,8 @@
  * Reads of counters: of one, or of all counters of a set together.
  *
  * One interrupt on each CPU reads the counters that are counting there: a row, all of it at one
- * moment of one clock. perf reads the others, which are not on the PMU, or are inherited.
+ * moment of one clock. perf reads the others, which are not on the PMU, or which only perf reads
+ * (tally_counter::by_perf).
  */
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
@@ -101,7 +102,7 @@ static void read_here(void *data)
 	for (i = 0; i < r->nr; i++) {
 		c = r->counters[i];
 		s = &c->slots[slot];
-		if (!c->attr.inherit)
+		if (!c->by_perf)
 			nr_read += read_if_here(s, cpu, now);
 	}
 	if (r->slot != SLOT_OF_CPU)
@@ -115,7 +116,7 @@ static int where_it_counts(const struct reading *r, unsigned int slot)
 	int cpu = -1;
 
 	for (i = 0; i < r->nr && cpu < 0; i++)
-		if (!r->counters[i]->attr.inherit)
+		if (!r->counters[i]->by_perf)
 			cpu = tally_slot_counting_on(&r->counters[i]->slots[slot]);
 	return cpu;
 }
@@ -136,10 +137,10 @@ static bool read_by_perf(const struct reading *r, unsigned int slot)
 		s = &c->slots[slot];
 		if (s->was_read)
 			continue;
-		if (!c->attr.inherit)
+		if (!c->by_perf)
 			late |= tally_slot_counting_on(s) >= 0;
 		tally_slot_read(s, &s->now);
-		if (!c->attr.inherit)
+		if (!c->by_perf)
 			late |= tally_slot_counting_on(s) >= 0 || running_at_rest(s) != s->at_rest;
 	}
 	/* One counter is always of one moment. */
@@ -162,7 +163,7 @@ void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
 
 	tally_counter_assert_locked(c);
 	s->was_read = false;
-	if (!c->attr.inherit)
+	if (!c->by_perf)
 		cpu = tally_slot_counting_on(s);
 	if (cpu >= 0)
 		smp_call_function_single(cpu, read_slot_here, s, true);
@@ -216,8 +217,8 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
  * together; one whose slot was not read at one moment, a few times more.
  *
  * Context: Process context, may sleep.
- * Return: whether all counters were read at one moment on each CPU, but for inherited ones, which
- * perf reads.
+ * Return: whether all counters were read at one moment on each CPU, but for those that perf
+ * reads.
  */
 bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
 			 unsigned int first, unsigned int last)

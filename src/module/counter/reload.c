@@ -8,10 +8,14 @@
  * these steps can be left out. All that perf does with an event of a CPU is done on that CPU,
  * with interrupts disabled, so hard interrupts of this CPU see the event at rest.
  */
+#include <linux/err.h>
 #include <linux/hrtimer.h>
+#include <linux/irqflags.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include "base/pmu.h"
+#include "base/trick.h"
 #include "compat.h"
 #include "counter/counter.h"
 #include "counter/slot.h"
@@ -31,7 +35,8 @@ static int reload_software(struct perf_event *event, u64 period)
 
 	set_period(event, period);
 	hwc->last_period = hwc->sample_period;
-	local64_set(&hwc->period_left, -(s64)hwc->sample_period);
+	local64_set(&hwc->period_left,
+		    (s64)tally_mutant(TALLY_TRICK_RELOAD) - (s64)hwc->sample_period);
 	return 0;
 }
 
@@ -48,7 +53,7 @@ static int reload_hardware(struct perf_event *event, u64 period)
 	if (!throttled) {
 		set_period(event, period);
 		event->pmu->stop(event, PERF_EF_UPDATE);
-		local64_set(&event->hw.period_left, 0);
+		local64_set(&event->hw.period_left, tally_mutant(TALLY_TRICK_RELOAD));
 		event->pmu->start(event, PERF_EF_RELOAD);
 	}
 	tally_pmu_enable_here(event->pmu);
@@ -87,14 +92,15 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
  *
  * Context: Hard interrupt, not NMI, with interrupts disabled.
  * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if it begins one of the
- * same length later; EINVAL if the PMU refuses the period; EAGAIN in all other cases.
+ * same length later; EINVAL if the PMU refuses the period; EAGAIN in all other cases, and without
+ * TALLY_TRICK_RELOAD.
  */
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 {
 	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
 	struct perf_event *event = tally_slot_here(s, cpu);
 
-	if (!event)
+	if (!event || !tally_trick_works(TALLY_TRICK_RELOAD))
 		return -EAGAIN;
 	if (READ_ONCE(event->oncpu) == cpu && READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
 		return reload_counting(c, s, event, period);
@@ -104,4 +110,85 @@ int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 	/* As perf_event_period(). */
 	local64_set(&event->hw.period_left, 0);
 	return 1;
+}
+
+/* ---- the proof ---- */
+
+/* No event of the proof counts as much: 18 minutes for a clock. */
+#define PERIOD	BIT_ULL(40)
+
+/* What a period begins with */
+struct begun {
+	u64 period, last, left;
+};
+
+static void look(const struct perf_event *event, struct begun *begun)
+{
+	begun->period = event->attr.sample_period;
+	begun->last = event->hw.last_period;
+	begun->left = local64_read(&event->hw.period_left);
+}
+
+/* perf begins a period of a software event when it enables the event. */
+static int prove_software(void)
+{
+	struct perf_event *event = tally_trick_event(PERF_COUNT_SW_DUMMY, PERIOD, -1);
+	struct begun by_perf, ours;
+	int err;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	err = perf_event_period(event, 2 * PERIOD);
+	perf_event_disable(event);
+	perf_event_enable(event);
+	local_irq_disable();
+	look(event, &by_perf);
+	reload_software(event, PERIOD);
+	reload_software(event, 2 * PERIOD);
+	look(event, &ours);
+	local_irq_enable();
+	perf_event_release_kernel(event);
+	return err ?: !!memcmp(&by_perf, &ours, sizeof(ours));
+}
+
+/* Returns the rest of a clock's period; 0 if the event is not counting on this CPU. */
+static s64 rest_of(struct perf_event *event)
+{
+	if (READ_ONCE(event->oncpu) != smp_processor_id())
+		return 0;
+	return ktime_to_ns(hrtimer_get_remaining(&event->hw.hrtimer));
+}
+
+/* The timer of a clock shows when the period ends. */
+static int prove_clock(void)
+{
+	struct perf_event *event = tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, PERIOD, -1);
+	s64 by_perf, ours = 0;
+	int err;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	err = perf_event_period(event, 2 * PERIOD);
+	local_irq_disable();
+	by_perf = rest_of(event);
+	if (by_perf) {
+		err = err ?: reload_hardware(event, 4 * PERIOD);
+		ours = rest_of(event);
+	}
+	local_irq_enable();
+	perf_event_release_kernel(event);
+	if (err || !by_perf)
+		return err ?: -EAGAIN;
+	return by_perf > 2 * PERIOD || by_perf < PERIOD || ours > 4 * PERIOD || ours < 3 * PERIOD;
+}
+
+static int prove(void *data)
+{
+	return prove_software() ?: prove_clock();
+}
+
+/* Returns 0 if a period can begin in hard interrupt; or as tally_trick_try(). */
+int tally_reload_works(void)
+{
+	return tally_trick_try(TALLY_TRICK_RELOAD, prove, NULL);
 }

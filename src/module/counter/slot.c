@@ -255,8 +255,9 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 		perf_event_release_kernel(event);
 		return -ENOENT;
 	}
-	s->read = tally_attr_is_task_clock(&c->attr) ? tally_read_task_clock :
-						       event->pmu->read;
+	s->read = event->pmu->read;
+	if (tally_attr_is_task_clock(&c->attr) && tally_trick_works(TALLY_TRICK_TASK_CLOCK))
+		s->read = tally_read_task_clock;
 	s->width = s->others ? 0 : tally_register_width(event);
 	s->up_to_date = tally_pmu_is_still(event->pmu);
 	s->update_on_overflow = updates_on_overflow(c, event, cpu);
@@ -457,7 +458,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 		      struct perf_event *event)
 {
 	struct perf_event *old = s->event;
-	u64 enabled, running;
+	struct tally_totals t;
 	bool on;
 
 	if (!may_count(c, s)) {
@@ -466,9 +467,8 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	}
 	on = is_on(old);
 	perf_event_disable(old);
-	local64_set(&event->count, perf_event_read_value(old, &enabled, &running));
-	event->total_time_enabled = enabled;
-	event->total_time_running = running;
+	t.value = perf_event_read_value(old, &t.enabled, &t.running);
+	tally_slot_hand_over(event, &t);
 	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
@@ -488,8 +488,8 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
  * The totals go on. In the few microseconds between its two events a CPU does not count.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOMEM, or the error of perf_event_create_kernel_counter(). On error nothing
- * has changed.
+ * Return: 0; ENOMEM, EOPNOTSUPP without TALLY_TRICK_HAND_OVER, or the error of
+ * perf_event_create_kernel_counter(). On error nothing has changed.
  */
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
 			  perf_overflow_handler_t handler, void *context)
@@ -499,6 +499,8 @@ int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr 
 	int err = 0;
 
 	tally_counter_assert_locked(c);
+	if (!tally_trick_works(TALLY_TRICK_HAND_OVER))
+		return -EOPNOTSUPP;
 	events = kvcalloc(c->nr_slots, sizeof(*events), GFP_KERNEL);
 	if (!events)
 		return -ENOMEM;

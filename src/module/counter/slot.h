@@ -15,6 +15,7 @@
 #include "base/pmu.h"
 #include "base/register.h"
 #include "base/target.h"
+#include "base/trick.h"
 #include "compat.h"
 
 /* Totals of perf: value, and nanoseconds enabled and running. None ever falls. */
@@ -106,6 +107,7 @@ struct tally_slot {
  *	inherited counter
  * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
+ * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES is off
  * @unused: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
@@ -134,6 +136,7 @@ struct tally_counter {
 	unsigned int users_on;
 	bool dead;
 	bool at_once;
+	bool by_perf;
 	bool unused;
 	struct tally_target target;
 	struct perf_event_attr attr;
@@ -381,7 +384,7 @@ static inline void tally_local_times(const struct tally_slot *s, struct perf_eve
 	struct tally_totals others = { };
 	s64 since;
 
-	since = tally_event_time(event, now) - event->tstamp;
+	since = tally_event_time(event, now) + tally_mutant(TALLY_TRICK_TIMES) - event->tstamp;
 	since = max(since, 0LL);
 	t->enabled = s->bank.enabled + event->total_time_enabled + since;
 	t->running = s->bank.running + event->total_time_running + since;
@@ -398,6 +401,14 @@ static inline void tally_local_totals(const struct tally_slot *s, struct perf_ev
 {
 	t->value = tally_local_value(s, event);
 	tally_local_times(s, event, now, t);
+}
+
+/* Gives an event that is disabled the totals of the one before; see tally_counter_replace(). */
+static inline void tally_slot_hand_over(struct perf_event *event, const struct tally_totals *t)
+{
+	local64_set(&event->count, t->value + tally_mutant(TALLY_TRICK_HAND_OVER));
+	event->total_time_enabled = t->enabled;
+	event->total_time_running = t->running;
 }
 
 /**

@@ -38,6 +38,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include "base/trick.h"
 #include "life/life.h"
 #include "counter/counter.h"
 #include "debugfs/debugfs.h"
@@ -159,6 +160,13 @@ static int stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
+
+static int tricks_show(struct seq_file *m, void *v)
+{
+	tally_tricks_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(tricks);
 
 /*
  * Takes one line of what was written, so that each line has its own result. The write
@@ -291,6 +299,7 @@ bool tally_debugfs_init(bool wanted)
 	tally_folders_init(&folder_ops);
 	debugfs_create_file("events", 0444, root, NULL, &events_fops);
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
+	debugfs_create_file("tricks", 0444, root, NULL, &tricks_fops);
 	debugfs_create_file("create", 0200, root, NULL, &create_fops);
 	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
 	tally_debugfs_add_pmus(root);

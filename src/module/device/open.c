@@ -388,7 +388,8 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM; EOPNOTSUPP for an event that
+ * only perf reads.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)

@@ -118,7 +118,7 @@ static void set_local(struct tally_event *ev, u8 local)
 
 static u8 local_reads(const struct tally_event *ev)
 {
-	if (ev->attr.inherit)
+	if (ev->counter->by_perf)
 		return TALLY_LOCAL_NONE;
 	return ev->overflow ? TALLY_LOCAL_THROTTLES : TALLY_LOCAL_PLAIN;
 }

@@ -174,7 +174,8 @@ static int set_filter(struct tally_event *ev, const char *text)
  * Return: 0; EINVAL for another kind of event and for a text that is no filter of
  * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
  * inherited event whose period is not 1, the sched_stat_* tracepoints, sched_wak* of a task
- * on one CPU, one that perf lets nobody sample, and an event whose fields are not known;
+ * on one CPU, one that perf lets nobody sample, an event whose fields are not known, and one
+ * without a period if TALLY_TRICK_HAND_OVER is off;
  * ENODEV while its CPU is offline; ENOMEM; EINTR for a signal while the task is in exec();
  * EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula that is not well
  * formed.
@@ -186,6 +187,11 @@ int tally_event_set_filter(struct tally_event *ev, const char *text)
 
 	if (!tally_filter_can(&ev->attr))
 		return -EINVAL;
+	if (!ev->overflow) {
+		err = tally_hand_over_works();
+		if (err)
+			return err;
+	}
 	/* exec() takes all of perf's events off the task, or none, and not one of two. */
 	err = tally_target_lock(target);
 	if (err)

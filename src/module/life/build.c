@@ -12,6 +12,7 @@
 #include "base/cgroup.h"
 #include "base/kprobe.h"
 #include "base/ptr.h"
+#include "base/trick.h"
 #include "life/life.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -82,6 +83,25 @@ static bool is_gauge(const struct tally_event *ev)
 	       !tally_alias_find(&ev->attr, ev->given, &alias) && alias.snapshot;
 }
 
+/* Records that an event cannot be made without a trick. Returns 0 if that is not why it failed. */
+static int without_trick(struct tally_builder *b, int err, enum tally_trick trick)
+{
+	if (err != -EOPNOTSUPP || !tally_trick_is_off(trick))
+		return 0;
+	return tally_bad(b, err, "%s", tally_trick_sentence(trick));
+}
+
+static int counter_failed(struct tally_builder *b, const struct tally_target *target, int err,
+			  int cpu)
+{
+	int told = tally_breakpoint_failed(b, err);
+
+	if (target->css)
+		told = told ?: without_trick(b, err, TALLY_TRICK_CGROUP) ?:
+			       without_trick(b, err, TALLY_TRICK_CGROUP_DEPTH);
+	return told ?: tally_builder_failed(b, err, cpu);
+}
+
 /*
  * As in perf's system call, exec_update_lock is held from the permission check to the
  * installation, so that exec() cannot change the task's rights in between.
@@ -108,8 +128,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		b->stage = TALLY_STAGE_PERF;
 		c = counter_at_best(ev, b, attr, target, ev->overflow ?: alone, &cpu);
 		if (IS_ERR(c))
-			err = tally_breakpoint_failed(b, PTR_ERR(c)) ?:
-			      tally_builder_failed(b, PTR_ERR(c), cpu);
+			err = counter_failed(b, target, PTR_ERR(c), cpu);
 	}
 	if (!err) {
 		ev->counter = c;
@@ -212,6 +231,14 @@ static u32 without_rate(const struct tally_builder *b)
 	return b->window_ns ? TALLY_RATE_UNLIMITED : 0;
 }
 
+/* Returns whether samples have what a local read finds: times, or counts of other events. */
+static bool samples_row(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_READ &&
+	       attr->read_format & (PERF_FORMAT_TOTAL_TIME_ENABLED |
+				    PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP);
+}
+
 static int give_counter(struct tally_event *ev, struct tally_builder *b,
 			const struct tally_target *target)
 {
@@ -223,6 +250,9 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 		counted.sample_type |= PERF_SAMPLE_RAW;
 	ev->gauge = is_gauge(ev);
 	err = counter_get(ev, b, &counted, target);
+	if (!err && ev->counter->by_perf && samples_row(&b->attr))
+		err = without_trick(b, -EOPNOTSUPP, TALLY_TRICK_TIMES) ?:
+		      tally_builder_failed(b, -EOPNOTSUPP, -1);
 	if (!err && ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate ?: without_rate(b),
 					tally_counter_interrupts(ev->counter));
@@ -233,7 +263,10 @@ static int give_budget(struct tally_event *ev, struct tally_builder *b)
 {
 	int err = b->window_ns ? tally_budget_new(ev, b->budget, b->window_ns) : 0;
 
-	return err ? tally_builder_failed(b, err, -1) : 0;
+	if (!err)
+		return 0;
+	return without_trick(b, err, TALLY_TRICK_RELOAD) ?:
+	       without_trick(b, err, TALLY_TRICK_TIMES) ?: tally_builder_failed(b, err, -1);
 }
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)

@@ -29,6 +29,7 @@
 #include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/ptr.h"
+#include "base/trick.h"
 #include "life/life.h"
 #include "builder/builder.h"
 #include "compat.h"
@@ -248,7 +249,8 @@ static int start(struct tally_func *func)
  * Context: Process context, may sleep.
  * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
  * under lockdown, ENOENT without such a function, EADDRNOTAVAIL if there are several, EINVAL if it
- * cannot be probed, EOPNOTSUPP in a kernel without kretprobes and fprobe, ENOMEM.
+ * cannot be probed, EOPNOTSUPP in a kernel without kretprobes and fprobe, and without
+ * TALLY_TRICK_TIMES, ENOMEM.
  */
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)
@@ -260,6 +262,10 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 	err = may_probe(why, size);
 	if (err)
 		return ERR_PTR(err);
+	if (set->by_perf) {
+		strscpy(why, tally_trick_sentence(TALLY_TRICK_TIMES), size);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
 	if (!tally_symbol_address(symbol, 0, &addr) &&
 	    tally_kprobe_check(symbol, 0, addr) == -EADDRNOTAVAIL) {
 		snprintf(why, size, TALLY_SEVERAL, symbol);

@@ -166,8 +166,8 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 		set->on |= BIT_ULL(i);
 	if (wanted)
 		set->wanted |= BIT_ULL(i);
-	if (ev->attr.inherit)
-		set->inherited |= BIT_ULL(i);
+	if (ev->counter->by_perf)
+		set->by_perf |= BIT_ULL(i);
 	if (ev->overflow)
 		set->only_counts = false;
 	ev->throttled = 0;
@@ -207,7 +207,7 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 
 	set->on = without(set->on, i);
 	set->wanted = without(set->wanted, i);
-	set->inherited = without(set->inherited, i);
+	set->by_perf = without(set->by_perf, i);
 	if (ev->sampled && samples_group(ev))
 		WRITE_ONCE(ev->output->set, NULL); /* V */
 	begin_change(set);

@@ -328,12 +328,16 @@ static void wake(struct irq_work *work)
  * @window_ns: length of a window, in nanoseconds
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOMEM.
+ * Return: 0; ENOMEM; EOPNOTSUPP without TALLY_TRICK_RELOAD or TALLY_TRICK_TIMES.
  */
 int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 {
-	struct tally_budget *b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	struct tally_budget *b;
+	int err = ev->counter->by_perf ? -EOPNOTSUPP : tally_reload_works();
 
+	if (err)
+		return err;
+	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	if (!b)
 		return -ENOMEM;
 	b->cpus = alloc_percpu_gfp(struct tally_budget_cpu, GFP_KERNEL_ACCOUNT);

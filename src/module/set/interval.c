@@ -78,7 +78,7 @@ static bool was_throttled(const struct tally_event *ev)
 /* Begins the windows of members, whose perf events are enabled, at one moment if that can be. */
 static int begin(struct tally_set *set, u64 members)
 {
-	bool together = !(members & set->inherited) && members == tally_set_all(set);
+	bool together = !(members & set->by_perf) && members == tally_set_all(set);
 	struct tally_event *ev;
 	int err, first = 0;
 	u64 left;
@@ -181,7 +181,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 	for (left = on; left; )
 		tally_event_close(set->members[tally_set_next(&left)]);
 	set->staggered |= !tally_set_read_rows(set, on, 0, set->nr_slots - 1) ||
-			  members & set->inherited || on != tally_set_all(set);
+			  members & set->by_perf || on != tally_set_all(set);
 	for (left = on; left; )
 		tally_event_keep(set->members[tally_set_next(&left)]);
 	while (on)
@@ -202,7 +202,7 @@ void tally_set_zero(struct tally_set *set, u64 members)
 	lock_counters(set);
 	on = members_on(set, members);
 	/* If all members are reset and all or none are counting, they begin together. */
-	together &= !on || (on == members && !(on & set->inherited));
+	together &= !on || (on == members && !(on & set->by_perf));
 	together &= tally_set_read_rows(set, on, 0, set->nr_slots - 1);
 	while (members)
 		tally_event_rebase(set->members[tally_set_next(&members)]);

@@ -128,7 +128,7 @@ noinline int tally_local_check(const struct tally_event *ev,
 	const struct tally_target *t = &c->target;
 	int err;
 
-	if (c->attr.inherit)
+	if (c->by_perf)
 		return -EOPNOTSUPP;
 	if (t->task && t->task != current)
 		return -EINVAL;

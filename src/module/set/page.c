@@ -364,7 +364,9 @@ static int start(struct tally_mapping *m)
 		return 0;
 	if (!m->nr)
 		return -ENODEV;
-	return m->members[0]->attr.inherit ? -EINVAL : start_publisher(m);
+	if (m->members[0]->counter->by_perf)
+		return m->members[0]->attr.inherit ? -EINVAL : -EOPNOTSUPP;
+	return start_publisher(m);
 }
 
 static int start_page(struct tally_mapping *m)
@@ -380,7 +382,7 @@ static int start_page(struct tally_mapping *m)
  * @m: state of the page, new; it is unprivileged from now on
  * @member: the event, which has another owner and is not inherited
  *
- * Return: 0; ENOMEM.
+ * Return: 0; ENOMEM; EOPNOTSUPP for an event that only perf reads.
  */
 int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
 {

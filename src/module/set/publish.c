@@ -121,7 +121,7 @@ static void set_publisher(struct tally_event *ev, struct tally_publisher *p)
  * @interval: time between two updates, in nanoseconds
  *
  * Return: 0; ERANGE for an interval that is too short or too long, EOPNOTSUPP for
- * an inherited event, EBUSY if a member is published, ESRCH if a member is being
+ * an event that only perf reads, EBUSY if a member is published, ESRCH if a member is being
  * released, ENOMEM.
  */
 static int publisher_start(struct tally_event **members, unsigned int nr,
@@ -134,7 +134,7 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	if (interval < SHORTEST_NS * DIV_ROUND_UP(nr, 8) || interval > LONGEST_NS)
 		return -ERANGE;
 	for (i = 0; i < nr; i++)
-		if (members[i]->attr.inherit)
+		if (members[i]->counter->by_perf)
 			return -EOPNOTSUPP;
 	p = tally_publisher_new(members, nr, nr, interval);
 	if (!p)

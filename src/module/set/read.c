@@ -181,7 +181,7 @@ static int read_unlocked(struct attempt *a)
 	struct tally_event *ev = a->ev;
 	int cpu;
 
-	if (ev->counter->attr.inherit)
+	if (ev->counter->by_perf)
 		return -EOPNOTSUPP;
 	a->err = read_inactive(a);
 	if (a->err) {
@@ -220,7 +220,7 @@ int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count 
 {
 	struct attempt a = { .ev = ev, .whole = whole, .count = count };
 	struct tally_counter *c = ev->counter;
-	bool by_perf = c->attr.inherit || (ev->overflow && !c->slots[0].software);
+	bool by_perf = c->by_perf || (ev->overflow && !c->slots[0].software);
 	u64 end = ktime_get_ns() + READ_TRY;
 
 	if (!c->target.task) {

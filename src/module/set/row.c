@@ -181,7 +181,7 @@ bool tally_set_read_values(struct tally_set *set, struct tally_totals *first, u6
 	bool counting;
 
 	lockdep_assert_held(&set->lock);
-	if (!set->only_counts || set->inherited || set->on != tally_set_all(set))
+	if (!set->only_counts || set->by_perf || set->on != tally_set_all(set))
 		return false;
 	memset(first, 0, sizeof(*first));
 	memset(values, 0, set->nr * sizeof(*values));

@@ -36,7 +36,7 @@ struct tally_mapping;
  * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that is enabled
  * @wanted: a bit for each member of a group that counts while the leader is enabled
- * @inherited: a bit for each inherited member, which also counts in children
+ * @by_perf: a bit for each member that only perf reads; see tally_counter::by_perf
  * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
  * @mapping: page of the leader's file, for a set that files share; else NULL
@@ -63,7 +63,7 @@ struct tally_set {
 	seqcount_t changes;
 	u64 on;
 	u64 wanted;
-	u64 inherited;
+	u64 by_perf;
 	u32 views_size;
 	struct tally_view **views;
 	struct tally_mapping *mapping;

@@ -16,13 +16,13 @@ mode() { stat -c %a "$tally/$1" 2>/dev/null; }
 
 # ---- the files
 
-for file in events stats; do
+for file in events stats tricks; do
 	is "$(mode $file)" 444 "$file is for reading"
 done
 for file in create remove; do
 	is "$(mode $file)" 200 "$file is for writing"
 done
-is "$(ls $tally | tr '\n' ' ')" 'create events pmus remove stats ' 'nothing else is there'
+is "$(ls $tally | tr '\n' ' ')" 'create events pmus remove stats tricks ' 'nothing else is there'
 is "$(cut -d' ' -f1 $tally/stats | tr '\n' ' ')" \
 	'events counters perf_events hotplug_repairs hotplug_errors overflows skipped missed lost throttled handler_ns handler_max_ns guest ' \
 	'what stats tells'

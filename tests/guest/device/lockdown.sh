@@ -43,7 +43,7 @@ is "$(create page-faults name=late)" 'open: EPERM' 'create does not open'
 is "$(remove mine)" 'open: EPERM' 'remove does not open'
 refused 'nothing was made' test -e $tally/late
 ok 'nothing was removed' test -d $tally/mine
-for file in events stats pmus/list pmus/kprobe/format pmus/kprobe/events mine/count mine/enabled_ns mine/running_ns mine/state \
+for file in events stats tricks pmus/list pmus/kprobe/format pmus/kprobe/events mine/count mine/enabled_ns mine/running_ns mine/state \
 	mine/per_cpu mine/spec mine/period mine/precise mine/overflows mine/skipped mine/missed mine/lost mine/throttled \
 	mine/handler_ns mine/handler_max_ns mine/guest; do
 	if got=$(rd $tally/$file); then

@@ -40,6 +40,24 @@ ok 'a module counts cgroups' load_in_a
 module_results tally_cgroup
 ok 'it goes' rmmod tally_cgroup
 
+# ---- the clock of a cgroup that ran when the last event of any cgroup went
+
+has_run() { [ "$(cat $tally/f/enabled_ns)" -gt 0 ]; }
+is "$(create cpu-clock cpu=1 name=plain)" OK 'CPU 1 counts'
+"$here/as" cpu 1 sh -c "echo 0 >$t/a/cgroup.procs && while :; do :; done" &
+spinner=$!
+is "$(create cpu-clock cgroup=/t/a cpu=1 name=f)" OK 'an event of a cgroup there'
+ok 'which runs' wait_for 60 has_run
+is "$(remove f)" OK 'it goes'
+kill $spinner
+wait $spinner 2>/dev/null
+usleep 300000
+is "$(create cpu-clock cgroup=/t/a cpu=1 name=f)" OK 'another one'
+# perf, too, reads on this CPU only.
+is "$("$here/as" cpu 1 cat $tally/f/count $tally/f/enabled_ns | tr '\n' ' ')" '0 0 ' \
+	'has no time of a cgroup that does not run'
+is "$(remove f) $(remove plain)" 'OK OK' 'both go'
+
 # ---- at a shell
 
 is "$(create 'page-faults:u cgroup=/t/a name=a')" OK 'an event of a cgroup'

@@ -5,6 +5,7 @@
  *
  *	insmod tally_cgroup.ko
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -190,24 +191,74 @@ static void check_sections(void)
 }
 
 /*
- * The first event of a new cgroup, on a CPU that counts already. Linux 6.12 starts the clock of the
- * cgroup when a task of another cgroup runs there, so the event is read before that.
+ * An event of a cgroup on CPUs that count already, and have no other of a cgroup. Linux 6.12 starts
+ * the clock of such a cgroup when a task of another one runs there, and then has it go on from the
+ * time at which it was used last.
  */
-static void check_first(void)
+static void check_first(const char *path)
 {
-	struct tally_event *plain = count_in(NULL), *ev;
-	struct tally_count count;
-	u64 begun = local_clock(), now;
+	/* Each task is in the root or below it, and only this one in another cgroup. */
+	bool is_root = !strcmp(path, "/");
+	unsigned int cpus = is_root ? num_online_cpus() : 1;
+	u64 begun, made, least = 0, most = 0;
+	struct tally_count count = { };
+	struct tally_event *ev;
+	bool right = true;
+	unsigned int i;
 
-	ev = count_in("/t/a");
-	if (tap_ok(&tap, !IS_ERR(plain) && !IS_ERR(ev), "the first event of a cgroup")) {
+	msleep(300);
+	begun = local_clock();
+	ev = count_in(path);
+	made = local_clock();
+	if (!tap_ok(&tap, !IS_ERR(ev), "the first event of %s", path))
+		return;
+	for (i = 0; i < 3 && right; i++) {
+		/* The idle task, which is in the root, runs here. */
+		msleep(20);
+		least = is_root ? cpus * (local_clock() - made) : 0;
 		tally_event_read(ev, &count);
-		now = local_clock();
-		tap_ok(&tap, count.enabled_ns <= nr_cpu_ids * (now - begun),
-		       "it is enabled for no longer than it exists: %llu of %llu ns",
-		       count.enabled_ns, now - begun);
+		most = cpus * (local_clock() - begun);
+		right = least <= count.enabled_ns && count.enabled_ns <= most;
+	}
+	tap_ok(&tap, right, "it is enabled while it exists: %llu <= %llu <= %llu ns",
+	       least, count.enabled_ns, most);
+	tally_event_release(ev);
+}
+
+/* All tasks of this CPU are in the root: no other cgroup ever starts the clock. */
+static void check_root(void)
+{
+	struct tally_event *ev = count_in("/");
+	struct tally_count first, last;
+	u64 begun, ns;
+	int err;
+
+	if (tap_ok(&tap, !IS_ERR(ev), "an event of the root")) {
+		preempt_disable();
+		err = tally_event_read_local_count(ev, &first);
+		begun = local_clock();
+		mdelay(5);
+		ns = local_clock() - begun;
+		err = err ?: tally_event_read_local_count(ev, &last);
+		preempt_enable();
+		tap_ok(&tap, !err && last.enabled_ns - first.enabled_ns >= ns,
+		       "its time goes on: error %d, %llu of %llu ns", err,
+		       last.enabled_ns - first.enabled_ns, ns);
 	}
 	tally_event_release(ev);
+}
+
+static void check_clocks(void)
+{
+	struct tally_event *plain = count_in(NULL);
+
+	if (tap_ok(&tap, !IS_ERR(plain), "all CPUs count")) {
+		check_root();
+		check_first("/t/a");
+		/* The clocks that the last one has left. */
+		check_first("/t/a");
+		check_first("/");
+	}
 	tally_event_release(plain);
 }
 
@@ -218,7 +269,7 @@ static int __init start(void)
 
 	if (err)
 		return err;
-	check_first();
+	check_clocks();
 	none = count_in("/t/none");
 	tap_ok(&tap, none == ERR_PTR(-ENOENT), "no such cgroup is ENOENT");
 	check_fd();

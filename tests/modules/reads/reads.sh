@@ -48,7 +48,7 @@ nothing_left 'nothing is left of all that'
 if [ $with_pmu$with_register = 11 ]; then
 	ok 'tally_reads can be unloaded' rmmod tally_reads
 	unload_tally
-	load_tally registers=off
+	load_tally without=register
 	ok 'tally_reads is loaded while the driver reads' \
 		as cpu 0 insmod "$module" pmu=1 nmi=$with_nmi register=0
 	module_results tally_reads

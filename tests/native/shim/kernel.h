@@ -557,6 +557,7 @@ struct perf_event {
 #define PERF_EVENT_STATE_ACTIVE	1
 #define PERF_ATTACH_CONTEXT	1
 #define local64_read(l)		((u64)local_read(l))
+#define local64_set(l, i)	local_set(l, i)
 
 #define hw_breakpoint_init(attr)	memset(attr, 0, sizeof(*(attr)))
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu,
