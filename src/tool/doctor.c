@@ -350,6 +350,35 @@ static void check_debugfs(bool loaded)
 	}
 }
 
+/*
+ * What relies on how perf works inside is off if it was wrong on this kernel. A line of the file
+ * has a name, a state, a number, and then a sentence. Only root reads the file.
+ */
+static void check_tricks(void)
+{
+	char line[256], name[32], state[16];
+	int at, works = 0, off = 0;
+	FILE *file = fopen("/sys/kernel/debug/tally/tricks", "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		at = 0;
+		line[strcspn(line, "\n")] = 0;
+		if (sscanf(line, "%31s %15s %*u %n", name, state, &at) < 2)
+			continue;
+		works += !strcmp(state, "works");
+		if (!at || !line[at])
+			continue;
+		off++;
+		note("trick %s: %s: %s", name,
+		     strcmp(state, "off") ? "it is wrong on this kernel" : "without= names it",
+		     line + at);
+	}
+	if (file && !off)
+		good("tricks: none was wrong on this kernel; %d were used", works);
+	if (file)
+		fclose(file);
+}
+
 /* A probe that is switched off counts 0, and nobody says so. Only root reads the first file. */
 static void check_probes(void)
 {
@@ -437,6 +466,7 @@ int command_doctor(int argc, char **argv)
 	if (device >= 0)
 		close(device);
 	if (!asked.self_test) {
+		check_tricks();
 		check_probes();
 		check_files(!access("/sys/module/tally", F_OK));
 	}

@@ -428,6 +428,7 @@ for file in /proc/sys/kernel/ftrace_enabled /sys/kernel/debug/kprobes/enabled; d
 done
 t 0 doctor
 refused 'nothing is switched off' grep -q 'switched off' $out
+says '^ok    tricks: none was wrong on this kernel; [1-9]'
 run 0 sh -c 'ulimit -n 500; exec tally doctor'
 says '^note  open files: at most 500, the hard limit'
 
