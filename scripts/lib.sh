@@ -140,13 +140,15 @@ guest_flags=(W=1 KCFLAGS='-Werror -g0' CONFIG_DEBUG_INFO_BTF_MODULES=)
 # build_project KERNEL [make arguments]: brings the build folder up to date. The caller
 # holds build_folder's lock. Afterwards modules.order lists the modules.
 build_project() {
-	local name=$1 folder log
+	local name=$1 folder log mutants=()
 	shift
+	[[ $name != debug-* ]] || mutants=(TALLY_MUTANTS=y)
 	folder=$(build_folder "$name")
 	log=$folder.log
 	prepare "$folder" || return 2
 	if [ -e "$folder/Kbuild" ]; then
-		"$checkout/scripts/kernels" make "$name" M="$folder" TALLY_TESTS=y "${guest_flags[@]}" -j"$(nproc)" "$@" \
+		"$checkout/scripts/kernels" make "$name" M="$folder" TALLY_TESTS=y "${mutants[@]}" "${guest_flags[@]}" \
+			-j"$(nproc)" "$@" \
 			modules >"$log" 2>&1 </dev/null || {
 			cat "$log" >&2
 			say "the modules do not build for $name"
