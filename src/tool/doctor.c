@@ -351,7 +351,7 @@ static void check_debugfs(bool loaded)
 }
 
 /*
- * What relies on how perf works inside is off if it was wrong on this kernel. A line of the file
+ * A trick relies on how perf works inside, and is off if it was wrong here. A line of the file
  * has a name, a state, a number, and then a sentence. Only root reads the file.
  */
 static void check_tricks(void)

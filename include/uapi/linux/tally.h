@@ -529,8 +529,7 @@ struct tally_info {
  * EOPNOTSUPP	a module cannot do it: see "Not supported"; what it needs does not work on this
  *		kernel, or is switched off: see the file tricks in debugfs; the leader is
  *		exclusive, which would keep its siblings off the PMU; the sibling has
- *		enable_on_exec and its
- *		leader does not wait for exec()
+ *		enable_on_exec and its leader does not wait for exec()
  */
 struct tally_open {
 	__u32 size;

@@ -10,8 +10,8 @@ struct perf_event;
 struct seq_file;
 
 /*
- * What relies on how perf works inside, in the order of the file `tricks`. tally-debugfs(5) says
- * what each one is for.
+ * Tricks rely on how perf works inside. They stand in the order of the file `tricks`;
+ * tally-debugfs(5) says what each one is for.
  */
 enum tally_trick {
 	TALLY_TRICK_TIMES,
@@ -35,7 +35,7 @@ struct perf_event *tally_trick_event(u64 config, u64 period, int cpu);
 void tally_tricks_show(struct seq_file *m);
 
 /*
- * What a mutant adds in place of 0, to show that the proof of the trick finds it. Only test builds
+ * A mutant adds this in place of 0, to show that the proof of the trick finds it. Only test builds
  * have mutants: make TALLY_MUTANTS=y.
  */
 #ifdef TALLY_MUTANTS

@@ -117,7 +117,7 @@ int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 /* No event of the proof counts as much: 18 minutes for a clock. */
 #define PERIOD	BIT_ULL(40)
 
-/* What a period begins with */
+/* Numbers that an event has when a period begins */
 struct begun {
 	u64 period, last, left;
 };
@@ -151,8 +151,8 @@ static int prove_software(void)
 	return err ?: !!memcmp(&by_perf, &ours, sizeof(ours));
 }
 
-/* Returns the rest of a clock's period; 0 if the event is not counting on this CPU. */
-static s64 rest_of(struct perf_event *event)
+/* Returns what is left of a clock's period, in nanoseconds; 0 if it does not count on this CPU. */
+static s64 remaining(struct perf_event *event)
 {
 	if (READ_ONCE(event->oncpu) != smp_processor_id())
 		return 0;
@@ -170,10 +170,10 @@ static int prove_clock(void)
 		return PTR_ERR(event);
 	err = perf_event_period(event, 2 * PERIOD);
 	local_irq_disable();
-	by_perf = rest_of(event);
+	by_perf = remaining(event);
 	if (by_perf) {
 		err = err ?: reload_hardware(event, 4 * PERIOD);
-		ours = rest_of(event);
+		ours = remaining(event);
 	}
 	local_irq_enable();
 	perf_event_release_kernel(event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What tally does with its tricks, or without one of them (src/module/base/trick.c):
+ * This program uses what tally does with its tricks, or without one (src/module/base/trick.c):
  *
  *	tricks read|enabled|clock|page|filter|times|hold
  *
