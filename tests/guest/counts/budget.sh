@@ -284,10 +284,12 @@ regulate() {
 	ok 'and is held later' wait_for 120 held "$1"
 	passed=$(($(word "$line" 3) - $(word "$begin" 3)))
 	over=$(($(word "$line" 4) - $(word "$begin" 4)))
-	# Without icount, two windows may be one while the host does not run the guest.
-	[ "$icount" ] || passed=$over
+	most=105
+	# Without icount, two windows may be one while the host does not run the guest, and the load
+	# is held late. It wants more than ten times as much.
+	[ "$icount" ] || passed=$over most=150
 	mean=$(((100 * (faults - counted)) / passed))
-	between $((95 * $1)) $mean $((105 * $1)) "100 of $passed windows have $mean faults, within 5 % of 100 times $1"
+	between $((95 * $1)) $mean $((most * $1)) "100 of $passed windows have $mean faults, 95 to $most % of 100 times $1"
 	is $over $passed "the load wants more in each of $passed windows"
 	ok 'the regulator goes' rmmod tally_regulator
 }
