@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's events of a cgroup.
- *
- * perf_event_create_kernel_counter() has no argument for a cgroup. But perf lets a PMU
- * forward a new event to another PMU: event_init() of the first one changes attr.type and
- * returns ENOENT, and perf_init_event() asks the PMU of that type. All events of a cgroup
- * are created through a PMU of tally's own, which forwards them. Before that, it gives the
- * event its cgroup, as perf_cgroup_connect() does for perf's system call. perf looks at
- * perf_event::cgrp when it accounts for the event, installs it, schedules it and frees it,
- * each of which comes after event_init(). So the event is one of perf's own for cgroups:
- * perf counts, at each switch and when a task moves, what it counts for perf stat -G.
+ * perf's events of a cgroup: forward.c gives them their cgroup.
  *
  * perf_cgroup_connect() does one thing more. When perf schedules the events of a CPU, it
  * merges those of a task's cgroup and of all cgroups above it, in an array that has to be
@@ -21,7 +12,6 @@
 #include <linux/cgroup.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
-#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
@@ -33,58 +23,6 @@
 #include "counter/counter.h"
 
 #ifdef CONFIG_CGROUP_PERF
-
-/*
- * The event that is being created: @task creates it, for the cgroup @css, and a PMU of
- * @type counts it. Written under forward_lock, by the task that event_init() runs in.
- */
-static struct {
-	struct task_struct *task;
-	struct cgroup_subsys_state *css;
-	u32 type;
-} forwarded;
-
-static DEFINE_MUTEX(forward_lock);
-
-static struct pmu forwarder;
-static bool registered;
-
-/* Programs may open events of this PMU, too, which gets them ENOENT. */
-static int forward(struct perf_event *event)
-{
-	if (READ_ONCE(forwarded.task) != current || event->attr.type != forwarder.type)
-		return -ENOENT;
-	event->attr.type = forwarded.type;
-	if (tally_mutant(TALLY_TRICK_CGROUP))
-		return -ENOENT;
-	/*
-	 * perf drops this reference when it frees the event, also if its creation fails. Before
-	 * Linux 6.12.24 and 6.15 it does not if the next PMU fails (err_ns in perf_event_alloc()),
-	 * which nobody outside can tell from a later failure.
-	 */
-	css_get(forwarded.css);
-	event->cgrp = container_of(forwarded.css, struct perf_cgroup, css);
-	return -ENOENT;
-}
-
-static struct pmu forwarder = {
-	.module = THIS_MODULE,
-	.task_ctx_nr = perf_invalid_context,
-	.event_init = forward,
-};
-
-/* Registers the PMU for the first event of a cgroup. Until then sysfs does not show it. */
-static int register_forwarder(void)
-{
-	int err;
-
-	lockdep_assert_held(&forward_lock);
-	if (registered)
-		return 0;
-	err = perf_pmu_register(&forwarder, "tally", -1);
-	registered = !err;
-	return err;
-}
 
 /**
  * struct place - where a cgroup is counted
@@ -166,25 +104,6 @@ static const struct pmu *prepare(const struct perf_event_attr *attr, struct plac
 	return err ? ERR_PTR(err) : pmu;
 }
 
-/* perf changes the attributes that are forwarded. */
-static struct perf_event *create(struct perf_event_attr attr, int cpu,
-				 struct cgroup_subsys_state *css,
-				 perf_overflow_handler_t handler, void *context)
-{
-	struct perf_event *event;
-
-	forwarded.css = css;
-	forwarded.type = attr.type;
-	/* The bits above say which PMU counts, which perf looks up from the type alone. */
-	if (attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE)
-		attr.config &= PERF_HW_EVENT_MASK;
-	attr.type = forwarder.type;
-	WRITE_ONCE(forwarded.task, current);
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, handler, context);
-	WRITE_ONCE(forwarded.task, NULL);
-	return event;
-}
-
 static const struct perf_event_attr clock_attr = {
 	.type = PERF_TYPE_SOFTWARE,
 	.size = sizeof(clock_attr),
@@ -230,6 +149,13 @@ static int compare(u64 (*read)(struct perf_event *event), struct perf_event *eve
 	return passed < STANDS ? -EAGAIN : 1;
 }
 
+static struct perf_event *create(const struct place *place)
+{
+	const struct tally_forward how = { .css = place->css };
+
+	return tally_forward(clock_attr, place->cpu, &how, NULL, NULL);
+}
+
 static int prove_cgroup(void *data)
 {
 	const struct place *place = data;
@@ -238,7 +164,7 @@ static int prove_cgroup(void *data)
 
 	if (IS_ERR(all))
 		return PTR_ERR(all);
-	event = create(clock_attr, place->cpu, place->css, NULL, NULL);
+	event = create(place);
 	ret = PTR_ERR_OR_ZERO(event);
 	if (!ret) {
 		ret = !event->cgrp || &event->cgrp->css != place->css || event->pmu != all->pmu ||
@@ -308,7 +234,7 @@ static int prove_clock(void *data)
 	if (IS_ERR(all))
 		return PTR_ERR(all);
 	set_clock(place);
-	event = create(clock_attr, place->cpu, place->css, NULL, NULL);
+	event = create(place);
 	ret = PTR_ERR_OR_ZERO(event);
 	if (!ret) {
 		set_clock(place);
@@ -321,7 +247,7 @@ static int prove_clock(void *data)
 	return ret;
 }
 
-/* Proves, under forward_lock, what an event of a cgroup needs. */
+/* Proves what an event of a cgroup needs. */
 static int prove(const struct place *place)
 {
 	struct place root = *place;
@@ -329,7 +255,7 @@ static int prove(const struct place *place)
 
 	while (root.css->parent)
 		root.css = root.css->parent;
-	err = register_forwarder() ?: tally_trick_try(TALLY_TRICK_CGROUP, prove_cgroup, &root);
+	err = tally_trick_try(TALLY_TRICK_CGROUP, prove_cgroup, &root);
 	/* Without this, the times are those of perf. */
 	if (!err)
 		tally_trick_try(TALLY_TRICK_CGROUP_CLOCK, prove_clock, &root);
@@ -353,7 +279,7 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * tally_cgroup_create - create an event of perf that counts the tasks of a cgroup
  * @attr: attributes of the event
  * @cpu: CPU of the event
- * @css: perf's state of the cgroup, with a reference; the cgroup may be removed
+ * @how: perf's state of the cgroup, with a reference, which may be removed
  * @handler: perf's callback for overflows, or NULL
  * @context: argument for @handler in perf's event
  *
@@ -364,22 +290,20 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * perf_pmu_register().
  */
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
-				       struct cgroup_subsys_state *css,
+				       const struct tally_forward *how,
 				       perf_overflow_handler_t handler, void *context)
 {
-	struct place place = { cpu, css };
+	struct place place = { cpu, how->css };
 	const struct pmu *pmu = prepare(attr, &place);
 	struct perf_event *event;
 	int err;
 
 	if (IS_ERR(pmu))
 		return ERR_CAST(pmu);
-	mutex_lock(&forward_lock);
 	err = prove(&place);
 	if (tally_trick_works(TALLY_TRICK_CGROUP_CLOCK))
 		set_clock(&place);
-	event = err ? ERR_PTR(err) : create(*attr, cpu, css, handler, context);
-	mutex_unlock(&forward_lock);
+	event = err ? ERR_PTR(err) : tally_forward(*attr, cpu, how, handler, context);
 	if (tally_trick_works(TALLY_TRICK_CGROUP_CLOCK))
 		set_clock(&place);
 	if (!IS_ERR(event) && event->pmu != pmu) {
@@ -389,28 +313,17 @@ struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int c
 	return event;
 }
 
-/* Called when no events are left. */
-void tally_cgroup_exit(void)
-{
-	if (registered)
-		perf_pmu_unregister(&forwarder);
-}
-
 #else /* !CONFIG_CGROUP_PERF */
 
 /* Never called: without CONFIG_CGROUP_PERF, tally_cgroup_find() fails for each cgroup. */
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
-				       struct cgroup_subsys_state *css,
+				       const struct tally_forward *how,
 				       perf_overflow_handler_t handler, void *context)
 {
 	return ERR_PTR(-EINVAL);
 }
 
 void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css)
-{
-}
-
-void tally_cgroup_exit(void)
 {
 }
 

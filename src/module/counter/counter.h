@@ -75,11 +75,27 @@ int tally_hand_over_works(void);
 int tally_reload_works(void);
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
 
+/* forward.c */
+
+/**
+ * struct tally_forward - what perf's event is given that perf's function has no argument for
+ * @task: the task, as for that function; NULL for a CPU
+ * @css: the cgroup; NULL for all
+ */
+struct tally_forward {
+	struct task_struct *task;
+	struct cgroup_subsys_state *css;
+};
+
+struct perf_event *tally_forward(struct perf_event_attr attr, int cpu,
+				 const struct tally_forward *how,
+				 perf_overflow_handler_t handler, void *context);
+void tally_forward_exit(void);
+
 /* cgroup.c */
 void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css);
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
-				       struct cgroup_subsys_state *css,
+				       const struct tally_forward *how,
 				       perf_overflow_handler_t handler, void *context);
-void tally_cgroup_exit(void);
 
 #endif /* TALLY_COUNTER_H */

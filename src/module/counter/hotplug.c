@@ -178,5 +178,5 @@ void tally_hotplug_exit(void)
 	tally_slot_wait_released();
 	tally_counter_stats(&left);
 	WARN_ON_ONCE(left.counters || left.slots.perf_events);
-	tally_cgroup_exit();
+	tally_forward_exit();
 }

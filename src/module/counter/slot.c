@@ -54,13 +54,15 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 				      struct perf_event_attr *attr,
 				      perf_overflow_handler_t handler, void *context)
 {
+	const struct tally_forward how = { .css = c->target.css };
+
 	if (c->kprobe) {
 		attr->type = PERF_TYPE_TRACEPOINT;
 		attr->config = tally_kprobe_id(c->kprobe);
 		attr->kprobe_addr = 0;
 	}
 	if (c->target.css)
-		return tally_cgroup_create(attr, cpu, c->target.css, handler, context);
+		return tally_cgroup_create(attr, cpu, &how, handler, context);
 	return perf_event_create_kernel_counter(attr, cpu, c->target.task, handler, context);
 }
 
