@@ -38,12 +38,10 @@ void tally_counter_retry(struct tally_counter *c)
 			continue;
 		tally_slot_for_each(s, event) {
 			state = READ_ONCE(event->state);
-			if (state != PERF_EVENT_STATE_ERROR && state != PERF_EVENT_STATE_OFF)
-				continue;
-			if (c->target.css)
-				tally_cgroup_enable(event, c->target.css);
-			else
-				perf_event_enable(event);
+			if (state == PERF_EVENT_STATE_ERROR || state == PERF_EVENT_STATE_OFF) {
+				tally_slot_enable(c, s);
+				break;
+			}
 		}
 	}
 }
@@ -122,7 +120,7 @@ void tally_counter_disable_unused(struct tally_counter *c)
 static void slot_continue(struct tally_counter *c, struct tally_slot *s)
 {
 	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->disarmed)
-		tally_slot_enable(s);
+		tally_slot_enable(c, s);
 }
 
 void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
@@ -174,7 +172,7 @@ static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
 		err = perf_event_period(event, period);
 	if (again)
-		tally_slot_enable(s);
+		tally_slot_enable(c, s);
 	return err;
 }
 

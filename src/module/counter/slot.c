@@ -396,19 +396,23 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
 				    cpu, c->attr.type, c->attr.config, err);
 	} else if (!err && on) {
-		tally_slot_enable(s);
+		tally_slot_enable(c, s);
 		gap_ns = came_ns ? ktime_get_ns() - came_ns : 0;
 	}
 	slot_has_changed(c, s, gap_ns);
 }
 
 /* The first event is enabled first and disabled last: no other one runs while it is off. */
-void tally_slot_enable(const struct tally_slot *s)
+void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s)
 {
 	struct perf_event *event;
 
-	tally_slot_for_each(s, event)
-		perf_event_enable(event);
+	tally_slot_for_each(s, event) {
+		if (c->target.css)
+			tally_cgroup_enable(event, c->target.css);
+		else
+			perf_event_enable(event);
+	}
 }
 
 void tally_slot_disable(const struct tally_slot *s)
@@ -476,7 +480,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	smp_store_release(&s->event, event); /* K */
 	slot_has_changed(c, s, 0);
 	if (on || is_on(old))
-		perf_event_enable(event);
+		tally_slot_enable(c, s);
 	perf_event_release_kernel(old);
 }
 

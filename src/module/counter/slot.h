@@ -441,7 +441,7 @@ void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_wait_released(void);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns);
-void tally_slot_enable(const struct tally_slot *s);
+void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s);
 void tally_slot_disable(const struct tally_slot *s);
 
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
