@@ -152,11 +152,18 @@
  *
  * (struct tally_builder is large: allocate the builders of a set with many members.)
  *
- * - perf does not group the kernel's events: it schedules each member on its own. If
- *   all members were on the PMU for the whole window, tally_set_window::ratio_valid is
- *   true. With tally_builder_require(), tally_set_build() fails if the PMU has no room
- *   for all members. The value of a member that has never been on the PMU is
- *   TALLY_NOT_COUNTED, not 0.
+ * - On x86 and arm64, the members that the PMU of the cores counts are a group of perf: they are
+ *   on the PMU together, or none of them is. If the PMU has no counters for all of them,
+ *   tally_set_build() returns EINVAL, and tally_builder::why says how many fit. A set with
+ *   members of several PMUs, and with tally_builder_weak(), is cut into groups instead. As
+ *   in perf, a group that needs a counter which others hold for good never counts.
+ * - Other members are in no group: software events and those of other PMUs, events that
+ *   overflow, pinned, exclusive and inherited ones, and those of a task on a machine with
+ *   several kinds of cores.
+ * - If all members are one group, or were all on the PMU for the whole window,
+ *   tally_set_window::ratio_valid is true. With tally_builder_require(), tally_set_build()
+ *   fails if the PMU has no room for all members at that moment. The value of a member that
+ *   has never been on the PMU is TALLY_NOT_COUNTED, not 0.
  * - The window of a set begins and ends at one moment on each CPU, at which all
  *   members are read. The moments of several CPUs are some microseconds apart.
  * - A section is the caller's variable. tally_section_end() returns EINVAL on another
@@ -967,6 +974,18 @@ void tally_builder_precise(struct tally_builder *b, unsigned int level);
 void tally_builder_require(struct tally_builder *b);
 
 /**
+ * tally_builder_weak - let a set be cut before this member
+ * @b: the builder
+ *
+ * If the group of perf has no room for this member beside those before, the member begins another
+ * group, which takes turns with the first one. tally_set_window::ratio_valid is then false while
+ * they do. Without this, tally_set_build() returns EINVAL.
+ *
+ * Context: Any context.
+ */
+void tally_builder_weak(struct tally_builder *b);
+
+/**
  * tally_builder_on_overflow - call a function at each overflow
  * @b: the builder
  * @fn: the direct handler, which runs in the context that overflowed, NMI included: see
@@ -1176,8 +1195,8 @@ const char *tally_builder_why(const struct tally_builder *b);
  * see builder/rights.c for what modules cannot see. An event that overflows is
  * complete, with its folder in debugfs, before it is enabled. An event that only counts
  * may count a part of its own making. Events that count the same thing on the same
- * target share one counter. The members of a set behind the first one share theirs only
- * with those of sets that begin with the same event.
+ * target share one counter. The members of a set share theirs only with those of an equal
+ * set.
  *
  * Handlers may run before this function returns. They may use the event, but nobody may
  * release it before this function has returned.

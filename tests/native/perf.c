@@ -139,7 +139,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_counter *first,
 					perf_overflow_handler_t handler, void *context,
-					bool at_once, int *err_cpu)
+					unsigned int flags, int *err_cpu)
 {
 	struct perf_event_attr copy = *attr;
 	struct tally_counter *c;
@@ -154,6 +154,16 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	c->attr = *attr;
 	c->target = *target;
 	return c;
+}
+
+int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target)
+{
+	return -1;
+}
+
+const struct tally_counter *tally_group_lead(const struct tally_counter *first, int kind)
+{
+	return NULL;
 }
 
 void tally_counter_on(struct tally_counter *c)

@@ -201,9 +201,16 @@
  * Counting:
  * - PERF_EVENT_IOC_RESET of an inherited event: the children's counts stay / they begin at 0, too /
  *   the value that is read next is 0.
- * - Start of a group: the PMU starts its events together / they are started one after the other,
- *   and all count from the moment the last one is on; the samples of each begin when it is on
- *   itself / events of modules have no group on the PMU.
+ * - Groups: all events are on the PMU together / those of the PMU of the cores are, on x86 and
+ *   arm64. Software events and those of other PMUs, events that overflow, pinned and inherited
+ *   ones, and those of a task where cores differ, are on their own / Linux 6.2 to 6.15 does not
+ *   start a member again that was throttled; a child that is forked between two calls would not
+ *   have all.
+ * - Start of a group: the PMU starts its events together / all count from the moment the last one
+ *   is on; the samples of each begin when it is on itself / some are in no group of perf.
+ * - A group with two equal events of the PMU: each takes a counter / they share one.
+ * - A leader without PERF_FORMAT_GROUP: leads / may share a counter with equal events, and then no
+ *   member is on the PMU together with it / the group would hold up the others.
  * - Generic events of a task, where cores differ: one kind counts / all do / the task is whole.
  * - PERF_EVENT_IOC_MODIFY_ATTRIBUTES while the breakpoint's CPU is offline: succeeds / ENODEV /
  *   there is no event of perf to modify then.
@@ -486,10 +493,13 @@ struct tally_info {
  * REQUIRE	fail with EBUSY if the event cannot count at this moment, rather than wait
  *		for room on the PMU. The event is tried also if it, or its leader, is opened
  *		disabled. EINVAL for an event that waits for exec().
+ * WEAK		where the PMU has no room for the event beside those of its group, it begins
+ *		another group, which takes turns with the first one. Without this: EINVAL.
  */
 #define TALLY_OPEN_ALL_CPUS	(1U << 0)
 #define TALLY_OPEN_MEMBER	(1U << 1)
 #define TALLY_OPEN_REQUIRE	(1U << 2)
+#define TALLY_OPEN_WEAK		(1U << 3)
 
 /**
  * struct tally_open - TALLY_IOC_OPEN: make an event
@@ -513,8 +523,8 @@ struct tally_info {
  *		without blanks and '/'; empty for no folder. A name takes CAP_PERFMON.
  *
  * Returns a file, or with TALLY_OPEN_MEMBER 0. A sibling of a pinned leader is pinned,
- * too. perf puts each event of a group on the PMU by itself: TALLY_READ_RATIO says whether
- * all of them were there at the same time.
+ * too. Some events are on the PMU without the others of their group, see "Differences":
+ * TALLY_READ_RATIO says whether all of them were there at the same time.
  *
  * Errors are those of perf_event_open(2), and:
  * EACCES	the caller lacks a right: see "Rights"; for sigtrap of another process
@@ -525,7 +535,8 @@ struct tally_info {
  * EBUSY	the event cannot count at this moment: TALLY_OPEN_REQUIRE
  * EDQUOT	a limit of the user is reached
  * EEXIST	an event has this name
- * EINVAL	a setting is impossible; group_fd is no leader, or has another target
+ * EINVAL	a setting is impossible; group_fd is no leader, or has another target; the PMU
+ *		has no room for the group, and TALLY_OPEN_WEAK is not set
  * EOPNOTSUPP	a module cannot do it: see "Not supported"; what it needs does not work on this
  *		kernel, or is switched off: see the file tricks in debugfs; the leader is
  *		exclusive, which would keep its siblings off the PMU; the sibling has

@@ -19,11 +19,15 @@ enum tally_trick {
 	TALLY_TRICK_REGISTER,
 	TALLY_TRICK_RELOAD,
 	TALLY_TRICK_HAND_OVER,
+	TALLY_TRICK_GROUP,
 	TALLY_TRICK_CGROUP,
 	TALLY_TRICK_CGROUP_DEPTH,
 	TALLY_TRICK_CGROUP_CLOCK,
 	TALLY_TRICKS
 };
+
+/* A clock of the kernel may stand for a tick, but not for so many nanoseconds of another clock. */
+#define TALLY_CLOCK_STANDS	(20 * NSEC_PER_MSEC)
 
 int tally_trick_try(enum tally_trick trick, int (*prove)(void *data), void *data);
 bool tally_trick_works(enum tally_trick trick);

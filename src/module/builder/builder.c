@@ -330,6 +330,14 @@ void tally_builder_require(struct tally_builder *b)
 }
 EXPORT_SYMBOL_TALLY(tally_builder_require);
 
+void tally_builder_weak(struct tally_builder *b)
+{
+	if (tally_bad_ptr(b))
+		return;
+	b->flags |= TALLY_BUILDER_WEAK;
+}
+EXPORT_SYMBOL_TALLY(tally_builder_weak);
+
 void tally_builder_enable_on_exec(struct tally_builder *b)
 {
 	if (tally_bad_ptr(b))

@@ -34,6 +34,10 @@ struct task_struct;
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
 #define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event is one of the PMU that perf asks */
 #define TALLY_BUILDER_PRECISE_MAX BIT(9)	/* precise_ip is lowered until the PMU accepts it */
+#define TALLY_BUILDER_WEAK	BIT(10)	/* a group that has no room for the event goes without it */
+#define TALLY_BUILDER_MEMBER	BIT(11)	/* the set is enabled or disabled when it has all members */
+#define TALLY_BUILDER_OWN	BIT(12)	/* the event shares no counter */
+#define TALLY_BUILDER_ALONE	BIT(13)	/* the event is in no group of perf */
 
 /* Units of lengths of time in lines, from the longest on. */
 #define TALLY_TIME_UNITS 4

@@ -125,9 +125,6 @@ static u64 enabled_of(struct perf_event *event)
 	return enabled;
 }
 
-/* A clock of the kernel may stand for a tick, but not for so many nanoseconds of another clock. */
-#define STANDS	(20 * NSEC_PER_MSEC)
-
 /*
  * Returns 0 if what @read returns of @event grows, and not faster than what it returns of @all; 1
  * if not; EAGAIN if @all, an event of the same CPU, does not grow either.
@@ -135,7 +132,7 @@ static u64 enabled_of(struct perf_event *event)
 static int compare(u64 (*read)(struct perf_event *event), struct perf_event *event,
 		   struct perf_event *all)
 {
-	u64 end = ktime_get_ns() + 10 * STANDS;
+	u64 end = ktime_get_ns() + 10 * TALLY_CLOCK_STANDS;
 	u64 begun = read(all), first = read(event), last, passed;
 
 	do {
@@ -143,10 +140,10 @@ static int compare(u64 (*read)(struct perf_event *event), struct perf_event *eve
 		passed = read(all) - begun;
 		if (last > first)
 			return last - first > passed;
-	} while (passed < STANDS && ktime_get_ns() < end);
+	} while (passed < TALLY_CLOCK_STANDS && ktime_get_ns() < end);
 	if (read(event) > first)
 		return 0;
-	return passed < STANDS ? -EAGAIN : 1;
+	return passed < TALLY_CLOCK_STANDS ? -EAGAIN : 1;
 }
 
 static struct perf_event *create(const struct place *place)
@@ -279,7 +276,7 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * tally_cgroup_create - create an event of perf that counts the tasks of a cgroup
  * @attr: attributes of the event
  * @cpu: CPU of the event
- * @how: perf's state of the cgroup, with a reference, which may be removed
+ * @how: perf's state of the cgroup, with a reference, which may be removed; and the leader
  * @handler: perf's callback for overflows, or NULL
  * @context: argument for @handler in perf's event
  *

@@ -46,11 +46,22 @@ void tally_counter_retry(struct tally_counter *c)
 	}
 }
 
+/* Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). */
+static void lead_on(struct tally_counter *leader)
+{
+	if (tally_counter_awaits_exec(leader))
+		tally_counter_on_exec(leader);
+	else
+		tally_counter_on(leader);
+}
+
 /* Called for each event that is enabled. */
 void tally_counter_on(struct tally_counter *c)
 {
 	unsigned int i;
 
+	if (c->leader)
+		lead_on(c->leader);
 	for (i = 0; i < c->nr_slots; i++)
 		c->slots[i].disarmed = false;
 	c->users_on++;
@@ -61,12 +72,14 @@ void tally_counter_on(struct tally_counter *c)
 void tally_counter_on_exec(struct tally_counter *c)
 {
 	tally_counter_assert_locked(c);
+	if (c->leader)
+		lead_on(c->leader);
 	c->users_on++;
 }
 
 void tally_counter_off(struct tally_counter *c)
 {
-	c->users_on--;
+	tally_counter_leave(c);
 	tally_counter_disable_unused(c);
 }
 
@@ -78,6 +91,8 @@ void tally_counter_leave(struct tally_counter *c)
 {
 	tally_counter_assert_locked(c);
 	c->users_on--;
+	if (c->leader)
+		tally_counter_off(c->leader);
 }
 
 /**

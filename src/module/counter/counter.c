@@ -61,12 +61,14 @@ static bool usable(const struct tally_counter *c)
 
 static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 					  const struct tally_target *target,
-					  const struct tally_counter *first, u32 key)
+					  const struct tally_counter *first,
+					  enum tally_finder of_group, u32 key)
 {
 	struct tally_counter *c;
 
 	hash_for_each_possible(counters, c, node, key)
-		if (!c->context && c->first == (first ?: c) &&
+		if ((!c->context || c == first) &&
+		    (first ? c->first == first : c->first == c && c->of_group == of_group) &&
 		    !memcmp(&c->attr, attr, sizeof(*attr)) &&
 		    tally_target_is_same(&c->target, target) &&
 		    c->target.one_kind == target->one_kind)
@@ -108,6 +110,8 @@ static void counter_free(struct tally_counter *c)
 	/* Only the single slot of a task has some. */
 	kfree(c->slots[0].others);
 	mutex_destroy(&c->lock);
+	if (c->leader)
+		tally_counter_put(c->leader);
 	if (c->first != c)
 		tally_counter_put(c->first);
 	kvfree(c);
@@ -184,6 +188,9 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 	refcount_set(&c->holds, 1);
 	INIT_LIST_HEAD(&c->users);
 	INIT_LIST_HEAD(&c->cpu_node);
+	INIT_LIST_HEAD(&c->leads);
+	INIT_LIST_HEAD(&c->siblings);
+	INIT_LIST_HEAD(&c->group_node);
 	c->target = *target;
 	if (target->task)
 		get_task_struct(target->task);
@@ -196,26 +203,39 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 	return c;
 }
 
-/* Finds a counter, or adds an empty one, locked. */
+/*
+ * Finds a counter, or adds an empty one, locked. A counter of a set that may be in a group is added
+ * only if nobody else counts with the first one, which may have ended: else EUSERS.
+ */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
 					 struct tally_counter *first,
 					 perf_overflow_handler_t handler, void *context,
-					 bool *found)
+					 int kind, enum tally_finder of_group, bool *found)
 {
 	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;
 
 	mutex_lock(&counters_lock);
 	if (!context && shareable(attr))
-		c = counter_find(attr, target, first, key);
+		c = counter_find(attr, target, first, of_group, key);
 	*found = c;
 	if (c) {
 		refcount_inc(&c->holds);
+	} else if (first && kind >= 0 && (!first->refs || (first->refs > 1 && !first->context))) {
+		c = ERR_PTR(-EUSERS);
+		goto unlock;
 	} else {
 		c = counter_alloc(attr, target, first, handler, context);
-		if (!c)
+		if (!c) {
+			c = ERR_PTR(-ENOMEM);
 			goto unlock;
+		}
+		c->kind = kind;
+		if (!first)
+			c->of_group = of_group;
+		else if (kind >= 0)
+			first->of_group = of_group ?: TALLY_OF_FILES;
 		/* Nobody else knows the counter yet, so this does not wait. */
 		tally_counter_lock(c);
 		hash_add(counters, &c->node, key);
@@ -245,11 +265,46 @@ static void counter_drop(struct tally_counter *c)
 /* Changes from the counter's own lock to that of the set's leader. */
 static void join_lock(struct tally_counter *c)
 {
-	if (c->first == c)
+	if (c->first == c->locker)
 		return;
 	mutex_lock_nested(&c->first->lock, SINGLE_DEPTH_NESTING);
 	WRITE_ONCE(c->locker, c->first);
 	mutex_unlock(&c->lock);
+}
+
+/* Lets a new counter enter its group, and gives it its events. */
+static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
+{
+	bool member = flags & TALLY_COUNTER_MEMBER && c->kind >= 0;
+	int err;
+
+	if (c->kind >= 0) {
+		join_lock(c);
+		tally_group_enter(c, flags & TALLY_COUNTER_WEAK);
+	}
+	c->unused = flags & TALLY_COUNTER_AT_ONCE;
+	c->at_once = c->unused || member;
+	err = counter_fill(c, err_cpu);
+	c->at_once = false;
+	c->filled = !err;
+	if (!err)
+		join_lock(c);
+	return err;
+}
+
+/* Finds tally_counter::kind for a new counter. Returns 0, or ENOMEM. */
+static int find_kind(const struct perf_event_attr *attr, const struct tally_target *target,
+		     const struct tally_counter *first, int *kind)
+{
+	int err;
+
+	*kind = tally_group_kind(attr, target);
+	if (*kind < 0 || !first)
+		return 0;
+	err = tally_groups_work();
+	if (err)
+		*kind = -1;
+	return err == -ENOMEM ? err : 0;
 }
 
 /**
@@ -259,24 +314,25 @@ static void join_lock(struct tally_counter *c)
  * @first: tally_counter::first of the leader's counter; NULL for an event that has no leader
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; a counter that has one is not shared
- * @at_once: the caller enables the counter next
+ * @flags: TALLY_COUNTER_*
  * @err_cpu: receives, on failure, the CPU that failed; -1 if no single one did
  *
  * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
  * cpu_hotplug_lock held.
  * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; EOPNOTSUPP for a cgroup that
- * needs a trick (base/trick.h) which is off; or the error of perf_event_create_kernel_counter() or
- * tally_kprobe_create().
+ * needs a trick (base/trick.h) which is off; E2BIG if the group of its set has no room for it, and
+ * it is not weak; EUSERS if the counter of the set's first member is shared, so that it leads no
+ * group of the set; or the error of perf_event_create_kernel_counter() or tally_kprobe_create().
  */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_counter *first,
 					perf_overflow_handler_t handler,
-					void *context, bool at_once, int *err_cpu)
+					void *context, unsigned int flags, int *err_cpu)
 {
 	struct tally_counter *c;
-	bool found;
-	int err;
+	bool found, again;
+	int err, kind = -1;
 
 	*err_cpu = -1;
 	/* perf returns this error for a new counter only, not for a shared one. */
@@ -292,7 +348,13 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		tally_reload_works();
 	if (tally_attr_is_task_clock(attr))
 		tally_task_clock_works();
-	while ((c = find_or_add(attr, target, first, handler, context, &found)) && found) {
+	/* Only perf reads the times of such an event, or it overflows. */
+	if (!err && !handler && !(flags & TALLY_COUNTER_ALONE) &&
+	    find_kind(attr, target, first, &kind))
+		return ERR_PTR(-ENOMEM);
+	while (!IS_ERR(c = find_or_add(attr, target, first, handler, context, kind,
+				       flags & TALLY_COUNTER_MEMBER ? TALLY_OF_SET : TALLY_OF_ONE,
+				       &found)) && found) {
 		/* The counter may still be created: its lock waits for that. */
 		tally_counter_lock(c);
 		if (usable(c)) {
@@ -303,24 +365,25 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		tally_counter_unlock(c);
 		counter_drop(c);
 	}
-	if (!c)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(c))
+		return c;
 	c->by_perf = attr->inherit || err;
-	c->at_once = at_once;
-	err = counter_fill(c, err_cpu);
-	c->at_once = false;
-	c->unused = at_once;
+	err = fill(c, flags, err_cpu);
 	/* This additional user keeps perf's event enabled until it is released. */
 	if (!err && attr->inherit)
 		c->users_on++;
-	if (!err) {
-		join_lock(c);
+	if (!err)
 		return c;
-	}
 	c->dead = true;
+	/* This one leads the next group of its set. */
+	again = err == -E2BIG && flags & TALLY_COUNTER_WEAK && c->leader && !c->leader->full;
+	if (again)
+		c->leader->full = true;
+	tally_group_exit(c);
 	tally_counter_unlock(c);
 	counter_drop(c);
-	return ERR_PTR(err);
+	return again ? tally_counter_get(attr, target, first, handler, context, flags, err_cpu) :
+		       ERR_PTR(err);
 }
 
 /* Ends a counter that no event counts with any more. */
@@ -331,6 +394,7 @@ static void counter_end(struct tally_counter *c)
 
 	tally_counter_lock(c);
 	c->dead = true;
+	tally_group_exit(c);
 	for (s = c->slots; c->handler && s < c->slots + c->nr_slots; s++)
 		if (tally_slot_lives(c, s))
 			tally_slot_disable(s);

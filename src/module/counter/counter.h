@@ -20,12 +20,18 @@ struct tally_counter_stats {
 	struct tally_slot_stats slots;
 };
 
+/* Flags of tally_counter_get(). */
+#define TALLY_COUNTER_AT_ONCE	BIT(0)	/* the caller enables the counter next */
+#define TALLY_COUNTER_MEMBER	BIT(1)	/* the caller enables or disables it with all of its set */
+#define TALLY_COUNTER_WEAK	BIT(2)	/* a group that has no room for it goes without it */
+#define TALLY_COUNTER_ALONE	BIT(3)	/* in no group */
+
 /* counter.c */
 struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 					const struct tally_target *target,
 					struct tally_counter *first,
 					perf_overflow_handler_t handler,
-					void *context, bool at_once, int *err_cpu);
+					void *context, unsigned int flags, int *err_cpu);
 void tally_counter_end(struct tally_counter *c);
 void tally_counter_put(struct tally_counter *c);
 bool tally_counter_trylock(struct tally_counter *c);
@@ -81,16 +87,29 @@ int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
  * struct tally_forward - what perf's event is given that perf's function has no argument for
  * @task: the task, as for that function; NULL for a CPU
  * @css: the cgroup; NULL for all
+ * @leader: perf's event whose group it joins; NULL for none
  */
 struct tally_forward {
 	struct task_struct *task;
 	struct cgroup_subsys_state *css;
+	struct perf_event *leader;
 };
 
 struct perf_event *tally_forward(struct perf_event_attr attr, int cpu,
 				 const struct tally_forward *how,
 				 perf_overflow_handler_t handler, void *context);
 void tally_forward_exit(void);
+
+/* group.c */
+int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target);
+int tally_groups_work(void);
+const struct tally_counter *tally_group_lead(const struct tally_counter *first, int kind);
+unsigned int tally_group_total(const struct tally_counter *first, bool *cut);
+void tally_group_enter(struct tally_counter *c, bool weak);
+void tally_group_exit(struct tally_counter *c);
+bool tally_counter_awaits_exec(const struct tally_counter *c);
+struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
+					const struct perf_event_attr *attr);
 
 /* cgroup.c */
 void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf's events of a cgroup.
+ * perf's events of a cgroup, and siblings of a group.
  *
- * perf_event_create_kernel_counter() has no argument for a cgroup. But perf lets
+ * perf_event_create_kernel_counter() has no argument for a cgroup or for a leader. But perf lets
  * a PMU forward a new event to another PMU: event_init() of the first one changes attr.type and
  * returns ENOENT, and perf_init_event() asks the PMU of that type. Such events are created through
- * a PMU of tally's own, which forwards them. Before that, it gives the event its cgroup, as
- * perf_cgroup_connect() does. perf looks at perf_event::cgrp when it accounts for the event,
- * installs it, schedules it and frees it, each of which comes after that. So the event is one of
- * perf's own.
+ * a PMU of tally's own, which forwards them. Before that, it gives the event what it asks for: its
+ * cgroup, as perf_cgroup_connect() does, and its leader. perf looks at perf_event::cgrp and
+ * ::group_leader when it locks the leader's context, checks the event with its driver, accounts for
+ * it, installs it, schedules it and frees it, each of which comes after that. So the event is one
+ * of perf's own. What perf's system call checks of a leader is left to the caller.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -77,6 +78,8 @@ static int forward(struct perf_event *event)
 		return -ENOENT;
 	event->attr.type = f->type;
 	give_cgroup(event, f->how->css);
+	if (f->how->leader && !tally_mutant(TALLY_TRICK_GROUP))
+		event->group_leader = f->how->leader;
 	return -ENOENT;
 }
 
@@ -104,10 +107,10 @@ static int register_forwarder(void)
 }
 
 /**
- * tally_forward - create an event of perf with a cgroup
+ * tally_forward - create an event of perf with a cgroup, or in a group
  * @attr: attributes, which perf changes on the way
  * @cpu: as for perf_event_create_kernel_counter()
- * @how: the cgroup
+ * @how: the cgroup and the leader
  * @handler: perf's callback for overflows, or NULL
  * @context: argument for @handler in perf's event
  *

@@ -29,6 +29,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "counter/counter.h"
+#include "counter/slot.h"
 
 static enum cpuhp_state hotplug_state;
 /* tally_hotplug_init()'s argument; set before there is any counter. */
@@ -56,19 +57,13 @@ static bool is_lost(const struct tally_slot *s)
 static struct cpumask changed_cpus;
 static DEFINE_PER_CPU(u64, came_ns);
 
-static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
+/* Gives the slots of a counter new events. Those of a leader stay off: see repair_group(). */
+static void repair(struct tally_counter *c, const struct cpumask *changed)
 {
 	struct tally_slot *s;
 	bool has_changed;
 	int cpu;
 
-	tally_counter_lock(c);
-	if (c->dead)
-		goto unlock;
-	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
-	for (s = c->slots; s < c->slots + c->nr_slots; s++)
-		if (is_lost(s))
-			tally_slot_bank(c, s);
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
 		cpu = tally_slot_cpu(c, s);
 		if (!cpu_possible(cpu))
@@ -80,7 +75,42 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 			s->absent = false;
 		tally_slot_repair(c, s, has_changed ? READ_ONCE(per_cpu(came_ns, cpu)) : 0);
 	}
-unlock:
+}
+
+static void bank_lost(struct tally_counter *c)
+{
+	struct tally_slot *s;
+
+	for (s = c->slots; s < c->slots + c->nr_slots; s++)
+		if (is_lost(s))
+			tally_slot_bank(c, s);
+}
+
+/* Repairs a counter, and with it those that it leads: their new events begin together. */
+static void repair_group(struct tally_counter *c, const struct cpumask *changed)
+{
+	struct tally_counter *sibling;
+	struct tally_slot *s;
+
+	/* Bank all slots first: the PMU may count on another of its CPUs from now on. */
+	bank_lost(c);
+	list_for_each_entry(sibling, &c->siblings, group_node)
+		bank_lost(sibling);
+	c->waits = !list_empty(&c->siblings);
+	repair(c, changed);
+	list_for_each_entry(sibling, &c->siblings, group_node)
+		repair(sibling, changed);
+	for (s = c->slots; c->waits && c->users_on && s < c->slots + c->nr_slots; s++)
+		if (tally_slot_lives(c, s) && READ_ONCE(s->event->state) == PERF_EVENT_STATE_OFF)
+			tally_slot_enable(c, s);
+	c->waits = false;
+}
+
+static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
+{
+	tally_counter_lock(c);
+	if (!c->dead)
+		repair_group(c->leader && !c->leader->dead ? c->leader : c, changed);
 	tally_counter_unlock(c);
 }
 

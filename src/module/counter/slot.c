@@ -55,12 +55,16 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 				      perf_overflow_handler_t handler, void *context)
 {
 	const struct tally_forward how = { .css = c->target.css };
+	struct perf_event *event;
 
 	if (c->kprobe) {
 		attr->type = PERF_TYPE_TRACEPOINT;
 		attr->config = tally_kprobe_id(c->kprobe);
 		attr->kprobe_addr = 0;
 	}
+	event = c->leader ? tally_sibling_create(c, cpu, attr) : NULL;
+	if (event)
+		return event;
 	if (c->target.css)
 		return tally_cgroup_create(attr, cpu, &how, handler, context);
 	return perf_event_create_kernel_counter(attr, cpu, c->target.task, handler, context);
@@ -382,7 +386,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 	}
 
 	/* Handlers use tally_slot::event, so an event with handlers is enabled only after that. */
-	c->at_once = on && !c->handler;
+	c->at_once = on && !c->handler && !c->waits;
 	err = tally_slot_create(c, s);
 	c->at_once = false;
 	s->absent = tally_slot_refused(err) && tally_counter_on_all_cpus(c);
@@ -396,7 +400,8 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 		pr_warn_ratelimited("cpu %d: cannot resume counting type %u config %#llx: error %d\n",
 				    cpu, c->attr.type, c->attr.config, err);
 	} else if (!err && on) {
-		tally_slot_enable(c, s);
+		if (!c->waits)
+			tally_slot_enable(c, s);
 		gap_ns = came_ns ? ktime_get_ns() - came_ns : 0;
 	}
 	slot_has_changed(c, s, gap_ns);

@@ -65,6 +65,7 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  * @err: error because of which an online CPU has no event; 0 if there is none
  * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
  *	has come or gone
+ * @roused: perf's event is enabled for a moment: see rouse_group() in group.c
  * @paused: the event is disabled because it overflowed too often
  * @disarmed: the event is disabled until it is armed again
  */
@@ -84,9 +85,13 @@ struct tally_slot {
 	struct tally_totals now;
 	int err;
 	bool absent;
+	bool roused;
 	bool paused;
 	bool disarmed;
 };
+
+/* Who finds a counter that is no sibling: events alone, sets that are built at once, or nobody. */
+enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
 
 /**
  * struct tally_counter - perf's events with the same attributes on one target
@@ -96,8 +101,19 @@ struct tally_slot {
  *	callback must never take @lock.
  * @first: counter of the leader of the set that this one was made for, with a reference; the
  *	counter itself, if that is a leader or in no set
- * @locker: counter whose @lock is used: the counter itself until its slots are filled, and
- *	then @first. Changed with both locks held.
+ * @locker: counter whose @lock is used: the counter itself at first, and then @first. Changed with
+ *	both locks held.
+ * @of_group: of a counter that is its own @first: who finds it. Guarded by the table's lock
+ * @kind: tally_group_kind(); -1 if it is in no group
+ * @leads: of a counter that is its own @first: those of the set that lead groups, by @group_node
+ * @leader: the counter that leads the group of this one, with a reference; NULL for none. Its event
+ *	in a slot leads that of this one there, see counter/group.c.
+ * @siblings: the counters that this one leads, by @group_node
+ * @nr_siblings: their number
+ * @group_node: link in @leads or @siblings; guarded by @lock
+ * @full: the group had no room for another counter
+ * @waits: its new events stay off until those of its siblings are there
+ * @filled: it has had its first events: where the group has no room for the next one, that is alone
  * @node: link in the table of counters that events may share; guarded by the table's lock
  * @cpu_node: link in the list of counters that count on CPUs; guarded by the table's lock
  * @refs: number of events that count with the counter; guarded by the table's lock
@@ -128,6 +144,16 @@ struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
 	struct tally_counter *first;
 	struct tally_counter *locker;
+	enum tally_finder of_group;
+	int kind;
+	struct list_head leads;
+	struct tally_counter *leader;
+	struct list_head siblings;
+	unsigned int nr_siblings;
+	struct list_head group_node;
+	bool full;
+	bool waits;
+	bool filled;
 	struct hlist_node node;
 	struct list_head cpu_node;
 	unsigned int refs;

@@ -129,7 +129,8 @@ static int check_flags(struct opening *op)
 	const struct tally_open *o = &op->o;
 	struct tally_builder *b = &op->b;
 
-	if (o->flags & ~(TALLY_OPEN_ALL_CPUS | TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE))
+	if (o->flags & ~(TALLY_OPEN_ALL_CPUS | TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE |
+			 TALLY_OPEN_WEAK))
 		return tally_bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown flags");
 	if (o->reserved)
 		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
@@ -229,6 +230,11 @@ static void describe(struct opening *op)
 	op->how.require = o->flags & TALLY_OPEN_REQUIRE;
 	if (op->how.require)
 		b->flags |= TALLY_BUILDER_REQUIRE;
+	if (o->flags & TALLY_OPEN_WEAK)
+		tally_builder_weak(b);
+	/* It will lead a group. */
+	if (op->attr.read_format & PERF_FORMAT_GROUP)
+		b->flags |= TALLY_BUILDER_OWN;
 	/* A sibling is enabled when it has joined its leader. */
 	if (op->how.wanted && o->group_fd < 0)
 		b->flags |= TALLY_BUILDER_AT_ONCE;
@@ -320,13 +326,25 @@ static int charge(struct opening *op, struct tally_file *leader)
 	return tally_quota_charge(&op->charge, 1, nr, bytes, &op->b);
 }
 
+static struct tally_event *build(struct opening *op)
+{
+	struct tally_event *ev = tally_build(&op->b);
+
+	/* The leader shares its counter with other events, which the group would hold up. */
+	if (ev == ERR_PTR(-EUSERS)) {
+		op->b.flags |= TALLY_BUILDER_ALONE;
+		ev = tally_build(&op->b);
+	}
+	return ev == ERR_PTR(-E2BIG) ? ERR_PTR(-EINVAL) : ev;
+}
+
 static int open_member(struct opening *op, struct tally_file *leader)
 {
 	struct tally_event *ev;
 	int err;
 
 	op->b.account = tally_quota_account(&leader->charge);
-	ev = tally_build(&op->b);
+	ev = build(op);
 	err = PTR_ERR_OR_ZERO(ev) ?: tally_file_add(ev, leader, &op->how, &op->b);
 	if (err)
 		tally_quota_sub(&leader->charge, op->charge.events, op->charge.bytes);
@@ -356,7 +374,7 @@ static int open_event(struct tally_session *s, struct opening *op,
 	if (op->o.flags & TALLY_OPEN_MEMBER)
 		return open_member(op, leader);
 	op->b.account = tally_quota_account(&op->charge);
-	ev = tally_build(&op->b);
+	ev = build(op);
 	if (IS_ERR(ev)) {
 		tally_quota_uncharge(&op->charge);
 		return PTR_ERR(ev);

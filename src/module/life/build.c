@@ -55,13 +55,19 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 	perf_overflow_handler_t handler = ev->overflow ? tally_overflow_callback : NULL;
 	struct perf_event_attr tried = *attr;
 	struct tally_counter *c, *first = NULL;
+	unsigned int flags = at_once(b, attr) ? TALLY_COUNTER_AT_ONCE : 0;
 
+	if (b->flags & TALLY_BUILDER_WEAK)
+		flags |= TALLY_COUNTER_WEAK;
+	if (b->flags & TALLY_BUILDER_MEMBER)
+		flags |= TALLY_COUNTER_MEMBER;
+	if (b->flags & TALLY_BUILDER_ALONE)
+		flags |= TALLY_COUNTER_ALONE;
 	/* The counters of all members of a set have one lock. */
 	if (b->leader && tally_target_is_same(&b->leader->counter->target, target))
 		first = b->leader->counter->first;
 	for (;; tried.precise_ip--) {
-		c = tally_counter_get(&tried, target, first, handler, context, at_once(b, attr),
-				      cpu);
+		c = tally_counter_get(&tried, target, first, handler, context, flags, cpu);
 		if (!IS_ERR(c))
 			ev->attr.precise_ip = tried.precise_ip;
 		else if (tried.precise_ip && b->flags & TALLY_BUILDER_PRECISE_MAX &&
@@ -91,11 +97,28 @@ static int without_trick(struct tally_builder *b, int err, enum tally_trick tric
 	return tally_bad(b, err, "%s", tally_trick_sentence(trick));
 }
 
-static int counter_failed(struct tally_builder *b, const struct tally_target *target, int err,
-			  int cpu)
+static int no_room(struct tally_builder *b, const struct perf_event_attr *attr,
+		   const struct tally_target *target)
+{
+	int kind = tally_group_kind(attr, target);
+	struct tally_counter *first = b->leader->counter->first;
+	const struct tally_counter *lead;
+	unsigned int nr;
+
+	tally_counter_lock(first);
+	lead = tally_group_lead(first, kind);
+	nr = lead ? lead->nr_siblings + 1 : 0;
+	tally_counter_unlock(first);
+	return tally_bad(b, -E2BIG, "the PMU has room for %u of these events at once", nr);
+}
+
+static int counter_failed(struct tally_builder *b, const struct perf_event_attr *attr,
+			  const struct tally_target *target, int err, int cpu)
 {
 	int told = tally_breakpoint_failed(b, err);
 
+	if (err == -E2BIG && b->leader)
+		return no_room(b, attr, target);
 	if (target->css)
 		told = told ?: without_trick(b, err, TALLY_TRICK_CGROUP) ?:
 			       without_trick(b, err, TALLY_TRICK_CGROUP_DEPTH);
@@ -115,7 +138,8 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
 	 * does not share one.
 	 */
-	void *alone = may_be_filtered(b) || !perfmon_capable() || ev->gauge ? ev : NULL;
+	void *alone = may_be_filtered(b) || !perfmon_capable() || ev->gauge ||
+		      b->flags & TALLY_BUILDER_OWN ? ev : NULL;
 	struct tally_counter *c;
 	int err, cpu = -1;
 
@@ -128,7 +152,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		b->stage = TALLY_STAGE_PERF;
 		c = counter_at_best(ev, b, attr, target, ev->overflow ?: alone, &cpu);
 		if (IS_ERR(c))
-			err = counter_failed(b, target, PTR_ERR(c), cpu);
+			err = counter_failed(b, attr, target, PTR_ERR(c), cpu);
 	}
 	if (!err) {
 		ev->counter = c;

@@ -30,6 +30,7 @@
  * @text: copy of the line, in which @members, @modifiers and @options are
  * @members: the members, separated by ','
  * @modifiers: modifiers of all members; NULL without any
+ * @weak: the set has the modifier W
  * @options: options of all members
  * @builders: one for each member so far
  * @nr: number of @builders
@@ -42,6 +43,7 @@ struct making {
 	const char *symbol;
 	char *members;
 	char *modifiers;
+	bool weak;
 	char *options;
 	struct tally_builder *builders;
 	unsigned int nr;
@@ -64,7 +66,7 @@ static int refuse(struct making *m, int err, const char *fmt, ...)
 /* Cuts the line into members, modifiers and options. */
 static int cut(struct making *m)
 {
-	char *begin = strchr(m->text, '{'), *rest;
+	char *begin = strchr(m->text, '{'), *rest, *weak;
 
 	if (strchr(m->text, '\n'))
 		return refuse(m, -EINVAL, "a line break in the line");
@@ -87,6 +89,11 @@ static int cut(struct making *m)
 	if (*rest && *rest != ':')
 		return refuse(m, -EINVAL, "expected ':' or a blank behind the '}'");
 	m->modifiers = *rest ? rest + 1 : NULL;
+	/* Of the set, not of its members. */
+	while (m->modifiers && (weak = strchr(m->modifiers, 'W'))) {
+		memmove(weak, weak + 1, strlen(weak));
+		m->weak = true;
+	}
 	return 0;
 }
 
@@ -109,6 +116,8 @@ static int parse_member(struct making *m, char *member)
 		strscpy(m->why, b->why, sizeof(m->why));
 	if (!err && m->symbol && (b->cpu >= 0 || b->given & TALLY_GIVEN_NOT_CPUS))
 		err = refuse(m, -EOPNOTSUPP, "counts of a function are on all CPUs");
+	if (m->weak)
+		tally_builder_weak(b);
 	if (!err && (b->period || b->freq || b->window_ns))
 		err = refuse(m, -EOPNOTSUPP, "a set in a line only counts: it has no period");
 	return err;

@@ -2,8 +2,9 @@
 /*
  * Sets: several events on one target, built all or none, and read in one window.
  *
- * perf has no groups of kernel events. So a set builds its members one by one. interval.c
- * makes them begin and end together, and section.c reads them on the CPU that counts.
+ * A set builds its members one by one. Those on the PMU of the cores become a group of perf
+ * (counter/group.c). interval.c makes all begin and end together, and section.c reads them on the
+ * CPU that counts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -52,7 +53,7 @@ static int refuse(const struct tally_builder *first, struct tally_builder *b)
 /* Builds a disabled member, without a trial: the set tries all members together. */
 static struct tally_event *build_member(const struct tally_set *set,
 					const struct tally_builder *first,
-					struct tally_builder *b)
+					struct tally_builder *b, unsigned int more)
 {
 	bool disabled = b->attr.disabled;
 	u16 flags = b->flags;
@@ -67,6 +68,7 @@ static struct tally_event *build_member(const struct tally_set *set,
 	}
 	b->attr.disabled = true;
 	b->flags &= ~TALLY_BUILDER_REQUIRE;
+	b->flags |= more;
 	b->leader = set->nr ? set->members[0] : NULL;
 	ev = tally_build(b);
 	b->leader = NULL;
@@ -92,15 +94,70 @@ static int add_member(struct tally_set *set, struct tally_event *ev, struct tall
 	return err;
 }
 
-static int build_members(struct tally_set *set, struct tally_builder *builders,
-			 unsigned int n)
+/* Returns whether members are of several PMUs: no group has room for all of them. */
+static bool is_of_several(const struct tally_builder *builders, unsigned int n)
 {
+	struct tally_target target = { .cpu = 0 };
+	const struct perf_event_attr *attr;
+	bool any = false, of_cores;
+	int kind, seen = -1;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		attr = &builders[i].attr;
+		of_cores = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE ||
+			   attr->type == PERF_TYPE_RAW || tally_pmu_is_core(attr->type);
+		target.one_kind = builders[i].flags & TALLY_BUILDER_ONE_KIND;
+		kind = tally_group_kind(attr, &target);
+		/* What is not on a PMU, or alone there, leaves the others their room. */
+		if (of_cores ? kind < 0 : attr->type < PERF_TYPE_MAX || tally_attr_is_kprobe(attr))
+			continue;
+		if (any && kind != seen)
+			return true;
+		any = true;
+		seen = kind;
+	}
+	return false;
+}
+
+/*
+ * Returns whether the set shares counters of one that is not equal: their groups have counters that
+ * are not of its members, or they are cut, and the set is not weak.
+ */
+static bool is_not_equal(const struct tally_set *set, bool weak)
+{
+	struct tally_counter *c = set->members[0]->counter;
+	unsigned int own = 0, total, i, j;
+	bool cut;
+
+	tally_counter_lock(c);
+	total = tally_group_total(c->first, &cut);
+	for (i = 0; i < set->nr; i++) {
+		c = set->members[i]->counter;
+		for (j = 0; j < i && set->members[j]->counter != c; j++)
+			;
+		own += j == i && c->kind >= 0;
+	}
+	tally_counter_unlock(c);
+	return total != own || (cut && !weak);
+}
+
+/* @own: the first member shares no counter, so the set shares none with others. */
+static int build_members(struct tally_set *set, struct tally_builder *builders,
+			 unsigned int n, bool weak, bool own)
+{
+	unsigned int more = own ? TALLY_BUILDER_OWN : 0;
 	struct tally_event *ev;
 	unsigned int i;
 	int err = 0;
 
+	if (n > 1)
+		more |= TALLY_BUILDER_MEMBER;
+	if (weak)
+		more |= TALLY_BUILDER_WEAK;
 	for (i = 0; !err && i < n; i++) {
-		ev = build_member(set, builders, &builders[i]);
+		ev = build_member(set, builders, &builders[i], more);
+		more &= ~TALLY_BUILDER_OWN;
 		if (IS_ERR(ev))
 			return PTR_ERR(ev);
 		err = add_member(set, ev, &builders[i]);
@@ -198,6 +255,21 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 	return err;
 }
 
+/* Disables perf's events: those of groups were created enabled. */
+static void rest(struct tally_set *set)
+{
+	struct tally_counter *c = set->members[0]->counter;
+	unsigned int i;
+
+	tally_counter_lock(c);
+	for (i = 0; i < set->nr; i++) {
+		c = set->members[i]->counter;
+		c->unused = false;
+		tally_counter_disable_unused(c);
+	}
+	tally_counter_unlock(c);
+}
+
 static int start(struct tally_set *set, struct tally_builder *builders)
 {
 	bool require = false;
@@ -208,6 +280,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 		require |= builders[i].flags & TALLY_BUILDER_REQUIRE;
 	if (builders[0].attr.disabled) {
 		err = require ? try_only(set, builders) : 0;
+		rest(set);
 	} else {
 		err = tally_set_on(set, tally_set_all(set));
 		if (!require)
@@ -308,26 +381,25 @@ static int set_fill(struct tally_set *set)
 	return views_fill(set);
 }
 
-struct tally_set *tally_set_build(struct tally_builder *builders,
-				  unsigned int n)
+static struct tally_set *build(struct tally_builder *builders, unsigned int n, bool own)
 {
+	bool weak = is_of_several(builders, n), any_weak = weak;
 	struct tally_set *set;
 	unsigned int i;
 	int err;
 
-	if (tally_bad_ptr(builders))
-		return ERR_PTR(-EINVAL);
-	might_sleep();
-	if (!n || n > TALLY_SET_MOST)
-		return ERR_PTR(-EINVAL);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		any_weak |= builders[i].flags & TALLY_BUILDER_WEAK;
 		if (!builders[i].err)
 			builders[i].why[0] = '\0';
+	}
 	set = kzalloc(struct_size(set, few, TALLY_SET_FEW), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&set->node);
-	err = build_members(set, builders, n);
+	err = build_members(set, builders, n, weak, own);
+	if (!err && is_not_equal(set, any_weak))
+		err = -EUSERS;
 	if (!err)
 		err = set_fill(set);
 	if (!err) {
@@ -335,10 +407,30 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 		err = start(set, builders);
 		mutex_unlock(&set->lock);
 	}
-	if (err) {
-		destroy(set);
-		return ERR_PTR(err);
-	}
+	if (!err)
+		return set;
+	destroy(set);
+	return ERR_PTR(err);
+}
+
+struct tally_set *tally_set_build(struct tally_builder *builders,
+				  unsigned int n)
+{
+	struct tally_set *set;
+
+	if (tally_bad_ptr(builders))
+		return ERR_PTR(-EINVAL);
+	might_sleep();
+	if (!n || n > TALLY_SET_MOST)
+		return ERR_PTR(-EINVAL);
+	set = build(builders, n, false);
+	/* It shares all of its counters, or none. An equal one that ends may take room. */
+	if (set == ERR_PTR(-EUSERS) || set == ERR_PTR(-E2BIG))
+		set = build(builders, n, true);
+	if (set == ERR_PTR(-E2BIG))
+		return ERR_PTR(-EINVAL);
+	if (IS_ERR(set))
+		return set;
 	mutex_lock(&tally_events_lock);
 	list_add(&set->node, &sets);
 	mutex_unlock(&tally_events_lock);

@@ -297,11 +297,24 @@ static bool ran_throughout(const struct tally_event *ev, const struct tally_coun
 	       (!ev->overflow || tally_event_throttled(ev) == ev->throttled);
 }
 
+/* Returns whether all members ran at the same times: they are one group of perf, which has run. */
+static bool ran_together(const struct tally_set *set, unsigned int first, unsigned int last,
+			 const struct tally_count *counts)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr; i++)
+		if (counts[i].running_ns != counts[0].running_ns ||
+		    counts[i].state == TALLY_STATE_ERROR)
+			return false;
+	return counts[0].running_ns && tally_set_is_group(set, first, last);
+}
+
 static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	bool valid = tally_set_began_together(set);
+	bool began = tally_set_began_together(set), valid = true, all = true;
 	u64 time = 0, ended = 0;
 	struct tally_event *ev;
 	unsigned int i;
@@ -311,7 +324,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		if (sum_slots(ev, first, last, &time, &counts[i])) {
 			valid &= ran_throughout(ev, &counts[i]);
 		} else {
-			valid = false;
+			all = false;
 			counts[i].value = TALLY_NOT_COUNTED;
 		}
 		if (counts[i].state == TALLY_STATE_OFF || counts[i].state == TALLY_STATE_EXITED)
@@ -320,7 +333,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->time_ns = time ?: local_clock();
-	window->ratio_valid = valid && (!ended || ended == set->on);
+	valid = all && (valid || ran_together(set, first, last, counts));
+	window->ratio_valid = began && valid && (!ended || ended == set->on);
 }
 
 void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,

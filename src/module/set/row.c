@@ -48,6 +48,27 @@ bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int 
 	return !nr || tally_counters_read(counters, nr, first, last);
 }
 
+/*
+ * Returns whether all members are one group of perf in each of the slots that has their events.
+ * Called with the counters locked, or for the slot of this CPU with interrupts disabled.
+ */
+bool tally_set_is_group(const struct tally_set *set, unsigned int first, unsigned int last)
+{
+	const struct perf_event *leader, *event;
+	unsigned int slot, i;
+
+	for (slot = first; slot <= last; slot++) {
+		for (i = 0; i < set->nr; i++) {
+			event = READ_ONCE(set->members[i]->counter->slots[slot].event);
+			if (!i)
+				leader = event ? READ_ONCE(event->group_leader) : NULL;
+			else if (leader != (event ? READ_ONCE(event->group_leader) : NULL))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Returns whether no member has counted in the slot: its CPU was never there, or not served. */
 bool tally_set_is_blank(const struct tally_set *set, unsigned int slot)
 {

@@ -44,7 +44,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 {
 	int err, first = 0, cpu;
 	unsigned long flags;
-	bool any = false;
+	bool any = false, throughout = true, equal = true;
 	unsigned int i;
 
 	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
@@ -62,12 +62,16 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 		any |= !err;
 		if (!i)
 			first = err;
+		throughout &= counts[i].running_ns == counts[i].enabled_ns;
+		equal &= counts[i].running_ns == counts[0].running_ns;
 		window->ratio_valid &= !err &&
-			counts[i].running_ns == counts[i].enabled_ns &&
 			(set->only_counts ||
 			 tally_event_throttled(set->members[i]) ==
 			 READ_ONCE(set->members[i]->throttled));
 	}
+	if (!throughout)
+		window->ratio_valid &= equal && tally_set_is_group(set, cpu & set->slot_mask,
+								   cpu & set->slot_mask);
 	local_irq_restore(flags);
 	return any ? 0 : first;
 }

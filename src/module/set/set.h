@@ -111,6 +111,7 @@ void tally_set_off(struct tally_set *set, u64 members);
 void tally_set_zero(struct tally_set *set, u64 members);
 void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,
 			  struct tally_set_window *window, struct tally_count *counts);
+bool tally_set_is_group(const struct tally_set *set, unsigned int first, unsigned int last);
 bool tally_set_is_blank(const struct tally_set *set, unsigned int slot);
 unsigned int tally_set_slots(struct tally_set *set);
 bool tally_set_read_values(struct tally_set *set, struct tally_totals *first, u64 *values);

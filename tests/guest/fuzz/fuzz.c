@@ -213,6 +213,8 @@ static int try_open(enum call call)
 		o.flags |= TALLY_OPEN_MEMBER;
 	if (one_in(10))
 		o.flags |= TALLY_OPEN_REQUIRE;
+	if (one_in(10))
+		o.flags |= TALLY_OPEN_WEAK;
 	if (one_in(3))
 		o.perf_flags = PERF_FLAG_FD_CLOEXEC;
 	if (o.group_fd >= 0 && !member && one_in(3))

@@ -65,6 +65,7 @@ ANSWERS(tally_builder_sample_type, ANYWHERE, NOTHING(tally_builder_sample_type(b
 ANSWERS(tally_builder_enable_on_exec, ANYWHERE, NOTHING(tally_builder_enable_on_exec(bad)));
 ANSWERS(tally_builder_remove_on_exec, ANYWHERE, NOTHING(tally_builder_remove_on_exec(bad)));
 ANSWERS(tally_builder_sigtrap, ANYWHERE, NOTHING(tally_builder_sigtrap(bad, 0)));
+ANSWERS(tally_builder_weak, ANYWHERE, NOTHING(tally_builder_weak(bad)));
 ANSWERS(tally_builder_why, ANYWHERE, *tally_builder_why(bad));
 ANSWERS(tally_build, ASLEEP, EINVAL_FROM(PTR_ERR(tally_build(bad))));
 ANSWERS(tally_event_enable, ASLEEP, EINVAL_FROM(tally_event_enable(bad)));

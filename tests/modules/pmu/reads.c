@@ -79,6 +79,7 @@ static struct tally_set *build_set(unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		tally_builder_parse(&b[i], lines[i]);
 		tally_builder_on_cpu(&b[i], 0);
+		tally_builder_weak(&b[i]);
 	}
 	set = tally_set_build(b, nr);
 	if (IS_ERR(set)) {

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups: perf puts the events of a set on the PMU together, or none of them.
+ *
+ * perf has groups of the events of its system call. forward.c gives an event of a module its
+ * leader, too. The first counter of a set that can be in a group leads: its event on a CPU leads
+ * those of the other counters there. So all of them run for the same time, and their ratios are
+ * exact also when the PMU takes turns. Each kind of core has a group of its own. A weak set gets
+ * another group where the one before is full.
+ *
+ * perf's event of a leader that is off keeps its group off the PMU. So a leader is on as long as
+ * one of its siblings is. When perf releases a leader, its siblings go on alone.
+ *
+ * A group counts only where the PMU has room for all that are on. So no counter of another owner is
+ * in it: sets share all of their counters, or none (find_or_add()).
+ *
+ * Events that overflow are alone: Linux 6.2 to 6.15 never starts a sibling again that was throttled
+ * (perf_adjust_freq_unthr_events() goes through leaders only). Inherited ones are alone, too: the
+ * children that are forked before the group is whole would not have it.
+ */
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include "base/pmu.h"
+#include "base/trick.h"
+#include "compat.h"
+#include "counter/counter.h"
+#include "counter/slot.h"
+
+/* Returns whether the event is in the group of @leader, and on its PMU. */
+static bool is_sibling(const struct perf_event *event, const struct perf_event *leader)
+{
+	return READ_ONCE(event->group_leader) == leader && event->pmu == leader->pmu &&
+	       event->ctx == leader->ctx &&
+	       READ_ONCE(leader->attach_state) & PERF_ATTACH_GROUP;
+}
+
+static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
+				  const struct tally_forward *how)
+{
+	return how->css ? tally_cgroup_create(attr, cpu, how, NULL, NULL) :
+			  tally_forward(*attr, cpu, how, NULL, NULL);
+}
+
+/* ---- the proof ---- */
+
+static u64 ran(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_read_value(event, &enabled, &running);
+	return running;
+}
+
+/*
+ * Returns 0 if a clock goes on and stops with its leader, for the same time; 1 if not; EAGAIN if
+ * the leader stood.
+ */
+static int compare(struct perf_event *event, struct perf_event *leader)
+{
+	u64 end = ktime_get_ns() + TALLY_CLOCK_STANDS, begun, leader_begun, passed;
+
+	perf_event_disable(leader);
+	begun = ran(event);
+	leader_begun = ran(leader);
+	perf_event_enable(leader);
+	while (ran(leader) == leader_begun && ktime_get_ns() < end)
+		cond_resched();
+	perf_event_disable(leader);
+	passed = ran(leader) - leader_begun;
+	if (!passed)
+		return -EAGAIN;
+	return ran(event) - begun != passed;
+}
+
+static int prove(void *data)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	struct tally_forward how = { .task = current };
+	struct perf_event *event;
+	int ret;
+
+	how.leader = tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, -1);
+	if (IS_ERR(how.leader))
+		return PTR_ERR(how.leader);
+	event = forward(&attr, -1, &how);
+	ret = PTR_ERR_OR_ZERO(event);
+	if (!ret) {
+		ret = is_sibling(event, how.leader) ? compare(event, how.leader) : 1;
+		perf_event_release_kernel(event);
+	}
+	perf_event_release_kernel(how.leader);
+	return ret;
+}
+
+/* Returns 0 if siblings run with their leader; or as tally_trick_try(). */
+int tally_groups_work(void)
+{
+	return tally_trick_try(TALLY_TRICK_GROUP, prove, NULL);
+}
+
+/* ---- counters ---- */
+
+/* Kind of the generic events of cores of several kinds: perf finds out which PMU counts each. */
+#define ANY_KIND	INT_MAX
+
+/**
+ * tally_group_kind - find out which counters can be in a group with one
+ * @attr: its attributes
+ * @target: its target
+ *
+ * Context: Process context, may sleep.
+ * Return: a number that is the same for these counters; -1 if it has to be alone.
+ */
+int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target)
+{
+	u32 types[TALLY_CORE_PMUS], type = attr->type;
+
+	/* The drivers of other architectures take a group that their PMU has no room for. */
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
+		return -1;
+	if (attr->sample_period || attr->inherit || attr->pinned || attr->exclusive ||
+	    attr->remove_on_exec)
+		return -1;
+	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
+		type = attr->config >> PERF_PMU_TYPE_SHIFT;
+	else if (type == PERF_TYPE_RAW && !target->one_kind)
+		type = 0;
+	else if (type != PERF_TYPE_RAW && !tally_pmu_is_core(type))
+		return -1;
+	if (tally_core_pmus(types) < 2)
+		return 0;
+	/* A task has an event for each kind of core. */
+	if (target->task && target->cpu < 0)
+		return -1;
+	return type ?: ANY_KIND;
+}
+
+static struct tally_counter *find(const struct tally_counter *first, int kind, bool weak)
+{
+	struct tally_counter *lead, *found = NULL;
+
+	list_for_each_entry(lead, &first->leads, group_node)
+		if ((!found || weak) && lead->kind == kind)
+			found = lead;
+	return found;
+}
+
+/*
+ * Returns the counter that leads those of a kind in a set that is not weak; NULL if none does.
+ * Under the lock of the set.
+ */
+const struct tally_counter *tally_group_lead(const struct tally_counter *first, int kind)
+{
+	return find(first, kind, false);
+}
+
+/* Returns how many counters are in groups of the set, and whether it was cut. Under its lock. */
+unsigned int tally_group_total(const struct tally_counter *first, bool *cut)
+{
+	const struct tally_counter *lead;
+	unsigned int nr = 0;
+
+	*cut = false;
+	list_for_each_entry(lead, &first->leads, group_node) {
+		nr += 1 + lead->nr_siblings;
+		*cut |= lead->full;
+	}
+	return nr;
+}
+
+/**
+ * tally_group_enter - let a new counter enter a group of its set, or lead one
+ * @c: the counter, whose @kind is not -1, and which has no events yet; under the lock of its set
+ * @weak: whether it leads another group if that of its set is full
+ */
+void tally_group_enter(struct tally_counter *c, bool weak)
+{
+	struct tally_counter *lead = find(c->first, c->kind, weak);
+
+	tally_counter_assert_locked(c);
+	if (!lead || (weak && lead->full)) {
+		list_add_tail(&c->group_node, &c->first->leads);
+		return;
+	}
+	c->leader = lead;
+	refcount_inc(&lead->holds);
+	list_add_tail(&c->group_node, &lead->siblings);
+	lead->nr_siblings++;
+}
+
+/* Called when a counter ends. Under its lock. */
+void tally_group_exit(struct tally_counter *c)
+{
+	if (list_empty(&c->group_node))
+		return;
+	list_del_init(&c->group_node);
+	if (!c->leader)
+		return;
+	c->leader->nr_siblings--;
+	/* There is room again. */
+	if (c->filled)
+		c->leader->full = false;
+}
+
+/* Returns whether perf will enable the event of the counter, which is used, at exec(). */
+bool tally_counter_awaits_exec(const struct tally_counter *c)
+{
+	const struct perf_event *event = c->slots[0].event;
+
+	return c->users_on && c->attr.enable_on_exec && event && event->attr.enable_on_exec;
+}
+
+static void rouse(struct tally_slot *s)
+{
+	if (!s->event || READ_ONCE(s->event->state) != PERF_EVENT_STATE_OFF)
+		return;
+	s->roused = true;
+	perf_event_enable(s->event);
+}
+
+static void calm(struct tally_slot *s)
+{
+	if (s->roused)
+		perf_event_disable(s->event);
+	s->roused = false;
+}
+
+/*
+ * Enables the events of a leader's group in a slot that are off, or disables these again: drivers
+ * check only the enabled ones when there is a new one. Nobody counts with them meanwhile. But
+ * somebody does with what waits for exec(), or for siblings: then the leader stays off, or if it is
+ * on, what waits does.
+ */
+static void rouse_group(struct tally_counter *leader, unsigned int slot)
+{
+	bool off = READ_ONCE(leader->slots[slot].event->state) == PERF_EVENT_STATE_OFF;
+	bool waits = leader->waits || tally_counter_awaits_exec(leader);
+	struct tally_counter *c;
+
+	list_for_each_entry(c, &leader->siblings, group_node) {
+		waits |= tally_counter_awaits_exec(c);
+		if (off || !tally_counter_awaits_exec(c))
+			rouse(&c->slots[slot]);
+	}
+	if (!waits)
+		rouse(&leader->slots[slot]);
+}
+
+static void calm_group(struct tally_counter *leader, unsigned int slot)
+{
+	struct tally_counter *c;
+
+	calm(&leader->slots[slot]);
+	list_for_each_entry(c, &leader->siblings, group_node)
+		calm(&c->slots[slot]);
+}
+
+/*
+ * Returns perf's event that leads those of a counter in a slot; NULL if none does, or the error of
+ * one that cannot be made now.
+ */
+static struct perf_event *leader_in(const struct tally_slot *s)
+{
+	struct perf_event *leader = s->event;
+
+	if (!leader)
+		return ERR_PTR(s->err);
+	/* perf has removed the event from its group: with its PMU, its task, or its CPU. */
+	if (tally_slot_revoked(leader))
+		return NULL;
+	if (tally_slot_detached(leader))
+		return leader->cpu < 0 ? NULL : ERR_PTR(-ENODEV);
+	return leader;
+}
+
+/*
+ * Returns 0 if perf counts such an event with the PMU and the context of @leader; 1 if not. Nothing
+ * in the attributes says so of a generic event where cores have several PMUs.
+ */
+static int is_elsewhere(const struct tally_counter *c, int cpu, struct perf_event_attr attr,
+			const struct perf_event *leader)
+{
+	struct perf_event *event;
+	int ret;
+
+	if (c->kind != ANY_KIND)
+		return 0;
+	attr.disabled = 1;
+	event = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	ret = event->pmu != leader->pmu || event->ctx != leader->ctx;
+	perf_event_release_kernel(event);
+	return ret;
+}
+
+/*
+ * perf has refused the event as a sibling. Returns why; NULL if it can be alone: a counter that has
+ * had events goes on, whatever a CPU that comes has room for.
+ */
+static struct perf_event *no_room(const struct tally_counter *c, int cpu,
+				  struct perf_event_attr attr)
+{
+	struct perf_event *event;
+
+	attr.disabled = 1;
+	event = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
+	if (IS_ERR(event))
+		return event;
+	perf_event_release_kernel(event);
+	return c->filled ? NULL : ERR_PTR(-E2BIG);
+}
+
+/**
+ * tally_sibling_create - create an event of perf in the group of its counter's leader
+ * @c: the counter, which has a leader, locked
+ * @cpu: CPU of the event; -1 for a task on any CPU
+ * @attr: attributes of the event
+ *
+ * The event is created enabled: drivers check whether a group has room for its enabled events
+ * only.
+ *
+ * Context: Process context, may sleep.
+ * Return: the event; NULL if it has to be alone; E2BIG if the group has no room for it, and the
+ * counter has had no events yet; ENODEV if the CPU has gone; the error of
+ * perf_event_create_kernel_counter().
+ */
+struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
+					const struct perf_event_attr *attr)
+{
+	unsigned int slot = cpu & c->slot_mask;
+	struct tally_forward how = {
+		.task = c->target.task,
+		.css = c->target.css,
+		.leader = leader_in(&c->leader->slots[slot]),
+	};
+	struct perf_event_attr enabled = *attr;
+	struct perf_event *event;
+	int err;
+
+	if (IS_ERR_OR_NULL(how.leader))
+		return how.leader;
+	err = is_elsewhere(c, cpu, *attr, how.leader);
+	if (err)
+		return err < 0 ? ERR_PTR(err) : NULL;
+	enabled.disabled = 0;
+	rouse_group(c->leader, slot);
+	event = forward(&enabled, cpu, &how);
+	if (!IS_ERR(event) && attr->disabled)
+		perf_event_disable(event);
+	calm_group(c->leader, slot);
+	if (event == ERR_PTR(-EINVAL))
+		return no_room(c, cpu, *attr);
+	if (IS_ERR(event) || is_sibling(event, how.leader))
+		return event;
+	/* Its leader must be released after it: that does not know of it. */
+	perf_event_release_kernel(event);
+	return tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
+}
