@@ -439,6 +439,7 @@ struct libtally_target {
 #define LIBTALLY_OPEN_ALL_CPUS	(1U << 0)
 #define LIBTALLY_OPEN_MEMBER	(1U << 1)
 #define LIBTALLY_OPEN_REQUIRE	(1U << 2)
+#define LIBTALLY_OPEN_WEAK	(1U << 3)
 
 #define LIBTALLY_TARGET_INIT { LIBTALLY_VIA_PERF, -1, -1, -1, -1, 0, 0, NULL, "", 0, NULL, NULL }
 

@@ -34,10 +34,15 @@ static int open_one(const struct counters *c, int e, const struct place *place, 
 	}
 	target_at(&target, c->device, place);
 	target.group_fd = leader;
+	if (w->weak)
+		target.flags |= LIBTALLY_OPEN_WEAK;
 	attr.disabled = leader < 0;
 	attr.inherit = c->inherit && of_task(place);
 	attr.enable_on_exec = leader < 0 && place == &itself && !c->delayed;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	/* It tells the module that the event leads a group. */
+	if (c->device >= 0 && w->group >= 0 && leader < 0)
+		attr.read_format |= PERF_FORMAT_GROUP;
 	fd = libtally_open_event(&attr, &target);
 	strcpy(why, fd < 0 ? target.error : "");
 	return fd;

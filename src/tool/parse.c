@@ -124,12 +124,26 @@ static void bad_list(const char *text, const char *at)
 	exit(STATUS_USAGE);
 }
 
+/* Takes W, which is for the set and not for its members. Returns whether it was there. */
+static bool take_weak(char *modifiers)
+{
+	char *from, *to = modifiers;
+
+	for (from = modifiers; *from; from++)
+		if (*from != 'W')
+			*to++ = *from;
+	*to = '\0';
+	return to != from;
+}
+
 /* Adds the events of a group; returns the text behind it. */
 static const char *add_group(struct wanted_list *events, int device, const char *text,
 			     const char *at)
 {
 	int first = events->nr, i;
+	char *modifiers;
 	size_t length;
+	bool weak;
 
 	do {
 		length = event_length(++at);
@@ -142,12 +156,16 @@ static const char *add_group(struct wanted_list *events, int device, const char 
 		bad_list(text, at);
 	at++;
 	length = *at == ':' ? strcspn(at, ",") : 0;
+	modifiers = need(strndup(length ? at + 1 : "", length ? length - 1 : 0));
+	weak = take_weak(modifiers);
 	for (i = first; i < events->nr; i++) {
-		if (length > 1)
-			modify(&events->list[i], device, at + 1, length - 1);
+		if (*modifiers)
+			modify(&events->list[i], device, modifiers, strlen(modifiers));
 		else
 			look_up(&events->list[i], device);
+		events->list[i].weak = weak;
 	}
+	free(modifiers);
 	events->nr_groups++;
 	return at + length;
 }

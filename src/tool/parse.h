@@ -12,6 +12,7 @@
  * @attr:	type, config and modifiers
  * @pfm:	libpfm4 has encoded the name; it always leaves out the hypervisor
  * @group:	number of its group; -1 without one
+ * @weak:	the group may be cut before the event, if the PMU has no room for all
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
@@ -22,6 +23,7 @@ struct wanted {
 	struct perf_event_attr attr;
 	bool pfm;
 	int group;
+	bool weak;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	struct libtally_unit unit;
