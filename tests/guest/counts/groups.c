@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups of /dev/tally beside those of perf_event_open(2):
+ *
+ *	groups random NUMBER SEED	the same groups on both: which member fails, and how
+ *	groups storm CYCLES		groups come and go while a CPU and tasks do
+ *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
+ *
+ * Prints lines "ok TEXT" and "bad TEXT".
+ */
+#define _GNU_SOURCE
+#include "either.h"
+#include <pthread.h>
+#include <signal.h>
+
+#define MOST 10
+
+static int bad;
+
+static void result(int good, const char *text)
+{
+	printf("%s %s\n", good ? "ok" : "bad", text);
+	bad |= !good;
+}
+
+static int below(int n)
+{
+	return rand() % n;
+}
+
+/* ---- the same groups on both ---- */
+
+/* Why the answers of both may differ. */
+enum reason { SAME, ALONE, EQUAL, SOFTWARE, EXCLUSIVE, LEADER_OFF, REASONS };
+
+static const char *const reasons[REASONS] = {
+	[SAME] = "the answer is the same",
+	[ALONE] = "tally takes it: an event that overflows, is pinned or is inherited is in no group",
+	[EQUAL] = "tally takes it: equal events share a counter",
+	[SOFTWARE] = "tally takes it: software events are in no group",
+	[EXCLUSIVE] = "tally refuses it: an exclusive event has no siblings",
+	[LEADER_OFF] = "tally refuses it: perf's drivers do not check events that are off",
+};
+
+static const struct perf_event_attr pool[] = {
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES },
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS },
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_BRANCH_MISSES },
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .exclude_kernel = 1 },
+	{ .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_user = 1 },
+	{ .type = PERF_TYPE_RAW, .config = 0x11 },
+	{ .type = PERF_TYPE_RAW, .config = 0x23 },
+	{ .type = PERF_TYPE_RAW, .config = 0x24, .exclude_kernel = 1 },
+	{ .type = PERF_TYPE_RAW, .config = 0x3c },
+	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK },
+	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS },
+};
+
+struct group {
+	struct perf_event_attr attr[MOST];
+	int nr, cpu, pid;
+	/* What came out: number of events that were opened, and the error of the next one. */
+	int opened[2], error[2];
+	char why[sizeof(why.text)];
+};
+
+static void make(struct group *g)
+{
+	int i, on_cpu = below(2), inherit = !on_cpu && !below(8);
+
+	g->nr = 1 + below(MOST);
+	g->cpu = on_cpu ? 0 : -1;
+	g->pid = on_cpu ? -1 : 0;
+	for (i = 0; i < g->nr; i++) {
+		struct perf_event_attr *a = &g->attr[i];
+
+		*a = pool[below(sizeof(pool) / sizeof(*pool))];
+		a->size = sizeof(*a);
+		a->inherit = inherit;
+		a->disabled = i ? !below(8) : below(2);
+		a->pinned = !below(i ? 64 : 16);
+		a->exclusive = !below(i ? 64 : 16);
+		if (!below(16) && a->type != PERF_TYPE_SOFTWARE)
+			a->sample_period = 1000000000;
+	}
+}
+
+static void open_group(struct group *g, int kind)
+{
+	int fds[MOST], i;
+
+	g->error[kind] = 0;
+	for (i = 0; i < g->nr; i++) {
+		fds[i] = open_event(kind, &g->attr[i], g->pid, g->cpu, i ? fds[0] : -1,
+				    PERF_FLAG_FD_CLOEXEC);
+		if (fds[i] < 0) {
+			g->error[kind] = errno;
+			break;
+		}
+	}
+	g->opened[kind] = i;
+	if (kind == TALLY)
+		memcpy(g->why, why.text, sizeof(g->why));
+	while (i--)
+		close(fds[i]);
+}
+
+/* Returns whether two of the first events of the PMU are one to tally. */
+static int has_equal(const struct group *g, int nr)
+{
+	struct perf_event_attr a, b;
+	int i, j;
+
+	for (i = 0; i < nr; i++) {
+		for (j = 0; j < i; j++) {
+			a = g->attr[i];
+			b = g->attr[j];
+			a.disabled = b.disabled = 0;
+			if (a.type != PERF_TYPE_SOFTWARE && !memcmp(&a, &b, sizeof(a)))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* Returns REASONS if there is none. */
+static enum reason compare(const struct group *g)
+{
+	int perf = g->opened[PERF], tally = g->opened[TALLY], more = tally > perf, i;
+	int alone = 0, software = 0, off = 0;
+
+	if (perf == tally && g->error[PERF] == g->error[TALLY])
+		return SAME;
+	if (g->attr[0].exclusive && tally == 1 && g->error[TALLY] == EOPNOTSUPP)
+		return EXCLUSIVE;
+	for (i = 0; i < g->nr && i <= (more ? perf : tally); i++) {
+		const struct perf_event_attr *a = &g->attr[i];
+
+		software |= a->type == PERF_TYPE_SOFTWARE;
+		alone |= a->sample_period || a->pinned || a->exclusive || a->inherit;
+		off |= a->disabled;
+	}
+	if (!more)
+		return off && g->error[TALLY] == EINVAL ? LEADER_OFF : REASONS;
+	if (g->error[PERF] != EINVAL)
+		return REASONS;
+	if (alone)
+		return ALONE;
+	if (has_equal(g, i))
+		return EQUAL;
+	return software ? SOFTWARE : REASONS;
+}
+
+static void print_group(const struct group *g)
+{
+	int i;
+
+	fprintf(stderr, "perf opens %d (%s), tally %d (%s: %s) of", g->opened[PERF],
+		strerrorname_np(g->error[PERF]) ?: "", g->opened[TALLY],
+		strerrorname_np(g->error[TALLY]) ?: "", g->why);
+	for (i = 0; i < g->nr; i++) {
+		const struct perf_event_attr *a = &g->attr[i];
+
+		fprintf(stderr, " %u:%llx%s%s%s%s%s%s%s", a->type, (unsigned long long)a->config,
+			a->exclude_user ? "/k" : "", a->exclude_kernel ? "/u" : "",
+			a->disabled ? " off" : "", a->pinned ? " pinned" : "",
+			a->exclusive ? " exclusive" : "", a->inherit ? " inherit" : "",
+			a->sample_period ? " overflows" : "");
+	}
+	fprintf(stderr, "\n");
+}
+
+static void compare_random(int nr, unsigned int seed)
+{
+	int times[REASONS + 1] = { 0 }, i;
+	char text[200];
+
+	srand(seed);
+	for (i = 0; i < nr; i++) {
+		struct group g;
+		enum reason reason;
+
+		memset(&g, 0, sizeof(g));
+		make(&g);
+		open_group(&g, PERF);
+		open_group(&g, TALLY);
+		reason = compare(&g);
+		times[reason]++;
+		if (reason == REASONS)
+			print_group(&g);
+	}
+	for (i = 0; i < REASONS; i++)
+		fprintf(stderr, "%d of %d: %s\n", times[i], nr, reasons[i]);
+	snprintf(text, sizeof(text), "%d random groups: perf's answer, or a reason", nr);
+	result(!times[REASONS], text);
+	result(times[SAME] > nr / 2, "most answers are the same");
+}
+
+/* ---- groups come and go ---- */
+
+static volatile int ended;
+
+/* Takes a CPU offline and back, and so often. */
+static void *hotplug(void *cycles)
+{
+	int left = *(int *)cycles;
+
+	while (left--) {
+		set_online(1, 0);
+		wait_ms(5);
+		set_online(1, 1);
+		wait_ms(5);
+	}
+	ended = 1;
+	return NULL;
+}
+
+/* The emulated PMU of arm64 takes any number, but no generic event for each. */
+static const int events[] = { 0x11, 0x23, 0x24 };
+#define NR_EVENTS (sizeof(events) / sizeof(*events))
+
+/* Opens a group; returns how many files it has. */
+static int open_three(int fds[NR_EVENTS], pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .read_format = PERF_FORMAT_GROUP,
+	};
+	unsigned int i;
+
+	for (i = 0; i < NR_EVENTS; i++) {
+		attr.config = events[i];
+		attr.disabled = !i && below(2);
+		fds[i] = open_event(TALLY, &attr, pid, cpu, i ? fds[0] : -1, PERF_FLAG_FD_CLOEXEC);
+		if (fds[i] >= 0)
+			continue;
+		if (errno != ENODEV && errno != ESRCH)
+			fprintf(stderr, "member %u: %s: %s\n", i, strerrorname_np(errno), why.text);
+		bad |= errno != ENODEV && errno != ESRCH;
+		break;
+	}
+	return i;
+}
+
+/* Reads a group. No count falls. */
+static void read_three(int fd, uint64_t last[NR_EVENTS])
+{
+	uint64_t values[1 + NR_EVENTS] = { 0 };
+	unsigned int i;
+
+	if (read(fd, values, sizeof(values)) < 0)
+		return;
+	for (i = 0; i < values[0] && i < NR_EVENTS; i++) {
+		if (values[1 + i] < last[i])
+			fprintf(stderr, "member %u falls from %llu to %llu\n", i,
+				(unsigned long long)last[i], (unsigned long long)values[1 + i]);
+		bad |= values[1 + i] < last[i];
+		last[i] = values[1 + i];
+	}
+}
+
+/* Closes the files in any order. */
+static void close_in_turn(int *fds, int nr)
+{
+	int i;
+
+	while (nr) {
+		i = below(nr);
+		close(fds[i]);
+		fds[i] = fds[--nr];
+	}
+}
+
+static void storm(int cycles)
+{
+	int fds[NR_EVENTS], groups = 0, tasks = 0, nr, i;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, hotplug, &cycles))
+		err(2, "a thread");
+	while (!ended || !groups || !tasks) {
+		uint64_t last[NR_EVENTS] = { 0 };
+		pid_t pid = -1;
+		int cpu = below(3) - 1;
+
+		if (cpu < 0) {
+			pid = fork();
+			if (!pid) {
+				wait_ms(below(10));
+				_exit(0);
+			}
+			tasks++;
+		}
+		nr = open_three(fds, pid, cpu);
+		for (i = 0; nr && i < 4; i++) {
+			ioctl(fds[below(nr)], below(2) ? PERF_EVENT_IOC_ENABLE :
+							 PERF_EVENT_IOC_DISABLE,
+			      below(2) ? PERF_IOC_FLAG_GROUP : 0);
+			read_three(fds[0], last);
+			wait_ms(below(4));
+		}
+		groups += nr == NR_EVENTS;
+		close_in_turn(fds, nr);
+		if (pid > 0) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+		}
+	}
+	pthread_join(thread, NULL);
+	fprintf(stderr, "%d whole groups, %d tasks\n", groups, tasks);
+	result(!bad, "groups come and go: no other error, and no count falls");
+	result(groups && tasks, "there were groups, and tasks that ended");
+}
+
+/* ---- groups that wait for exec() ---- */
+
+/* Opens a group for a child that waits, as perf does for a command; returns how many are open. */
+static int open_for_exec(int kind, pid_t pid, int *fds, int nr, unsigned int flags)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .disabled = 1, .enable_on_exec = 1,
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		struct tally_open r;
+
+		if (i) {
+			attr.type = PERF_TYPE_RAW;
+			attr.config = 0x20 + i;
+			attr.disabled = attr.enable_on_exec = 0;
+		}
+		r = request(&attr, pid, -1, i ? fds[0] : -1, PERF_FLAG_FD_CLOEXEC);
+		if (kind == TALLY)
+			r.flags = flags;
+		fds[i] = open_as(kind, &r);
+		if (fds[i] < 0)
+			break;
+	}
+	return i;
+}
+
+static void test_exec(int room)
+{
+	int fds[2][16], opened[2], go[2], kind, nr, i;
+	uint64_t values[3 + 16] = { 0 };
+	pid_t pid = fork_waiting(go);
+
+	if (!pid) {
+		spin(CLOCK_MONOTONIC, 50);
+		execl("/proc/self/exe", "groups", "spin", NULL);
+		_exit(1);
+	}
+	for (kind = PERF; kind <= TALLY; kind++) {
+		opened[kind] = open_for_exec(kind, pid, fds[kind], room + 2, 0);
+		for (i = 0; i < opened[kind]; i++)
+			close(fds[kind][i]);
+	}
+	fprintf(stderr, "perf opens %d, tally %d: %s\n", opened[PERF], opened[TALLY], why.text);
+	result(opened[PERF] == opened[TALLY] && opened[TALLY] < room + 2,
+	       "exec: a group that is too large gets perf's answer");
+	nr = open_for_exec(TALLY, pid, fds[TALLY], room + 2, TALLY_OPEN_WEAK);
+	result(nr == room + 2, "exec: a weak one is cut");
+	while (nr)
+		close(fds[TALLY][--nr]);
+
+	nr = open_for_exec(TALLY, pid, fds[TALLY], 3, 0);
+	result(nr == 3, "exec: a group of three");
+	/* The others wait for their leader. */
+	ioctl(fds[TALLY][1], PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(fds[TALLY][1], PERF_EVENT_IOC_ENABLE, 0);
+	read(fds[TALLY][0], values, sizeof(values));
+	result(!values[1] && !values[2], "exec: nothing counts before it");
+	let_go_on(go);
+	if (waitpid(pid, NULL, 0) != pid)
+		err(2, "a child");
+	read(fds[TALLY][0], values, sizeof(values));
+	fprintf(stderr, "%llu members, enabled %llu ns, running %llu ns, %llu cycles\n",
+		(unsigned long long)values[0], (unsigned long long)values[1],
+		(unsigned long long)values[2], (unsigned long long)values[3]);
+	result(values[0] == 3 && values[1] && values[2] && values[3], "exec: it counts from there on");
+	while (nr)
+		close(fds[TALLY][--nr]);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "spin")) {
+		spin(CLOCK_MONOTONIC, 20);
+		return 0;
+	}
+
+	need_device();
+	if (argc == 4 && !strcmp(argv[1], "random"))
+		compare_random(atoi(argv[2]), atoi(argv[3]));
+	else if (argc == 3 && !strcmp(argv[1], "storm"))
+		storm(atoi(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "exec"))
+		test_exec(atoi(argv[2]));
+	else
+		return 2;
+	return bad;
+}

@@ -1,0 +1,215 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debian-6.12:intel args="1000 5" seconds=40
+# test: on=debug-x86_64 args="200 10" seconds=60 also="KASAN sees a sibling of a leader that perf has removed"
+# all: on=debug-arm64,debian-7,debian-6.1:intel,debian-7:intel,debian-6.12:amd args="1000 5" seconds=40
+# soak: on=debug-x86_64,debian-6.12,debian-6.12-arm64 args="20000 200" seconds=600
+#
+# groups.sh [NUMBER [CYCLES]]: the members of a set are one group of perf: they are on the PMU
+# together, or none of them. NUMBER random groups (1000) get perf's own answer, and groups come and
+# go through CYCLES cycles of hotplug (5). A machine without a PMU has that of tally_pmu.ko.
+
+. "$(dirname "$0")/lib.sh"
+need_cpus 2
+groups=${1:-1000}
+cycles=${2:-5}
+load_tally
+if ! has_pmu; then
+	insmod tally_pmu.ko raw=1
+	echo 20 >/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms
+fi
+# It holds a counter all the time, so that a group as large as the PMU never counts.
+watchdog=/proc/sys/kernel/nmi_watchdog
+if grep -q '^0*[13579]' $watchdog 2>/dev/null; then
+	setting $watchdog 0
+fi
+
+# Events that differ, so that each has a counter of its own.
+codes='r11 r11:u r11:k r23 r23:u r23:k r24 r24:u r24:k r2b r2b:u r2b:k r3c r3c:u r3c:k r2c r2c:u r2c:k'
+# codes FROM NUMBER: some of them, as members.
+some() { echo $codes | cut -d' ' -f"$1-$(($1 + $2 - 1))" | tr ' ' ,; }
+ratio_valid() { sed 's/.* //' "$tally/$1/values"; }
+# shares_pmu SET: each member has had its turn, and waited for it.
+shares_pmu() {
+	least=$(cat "$tally/$1"/*/running_ns | sort -n | head -n 1)
+	most=$(cat "$tally/$1"/*/enabled_ns | sort -n | tail -n 1)
+	[ "$least" -gt 0 ] && [ $((least * 10)) -lt $((most * 9)) ]
+}
+values() { sed 's/^[0-9]* //' "$tally/$1/values"; }
+have_run() { [ "$(cat $tally/e/running_ns $tally/less/*/running_ns | sort -n | head -n 1)" -gt 0 ]; }
+# times_of SET: how many different times the members have run; the set is disabled.
+times_of() { cat "$tally/$1"/*/running_ns | sort -u | wc -l; }
+
+# The two sets of pair() take turns.
+some=3
+pair() {
+	made="$(create "{$(some 1 $some)}" "$@" name=a) $(create "{$(some $((some + 1)) $some)}" "$@" name=b)"
+	[ "$made" = 'OK OK' ]
+}
+drop() { [ "$(remove a; remove b)" = "$(printf 'OK\nOK')" ]; }
+# often COMMAND...: tries it up to ten times. Each try may wait for something itself.
+often() {
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		! "$@" || return 0
+	done
+	return 1
+}
+# run_together SET...: each shares the PMU, has ratios, and its members run for the same time.
+# A row that is read while the PMU changes its events may miss that moment, and then says so.
+run_together() {
+	for set; do
+		wait_for 60 shares_pmu "$set" && [ "$(ratio_valid "$set")" = 1 ] || return 1
+	done
+	for set; do
+		"$here/tally" disable "$set"
+		[ "$(times_of "$set") $(ratio_valid "$set")" = '1 1' ] || return 1
+	done
+}
+# Each of these begins anew.
+on() {
+	drop
+	pair "$@" && run_together a b
+}
+again() { on cpu=0 && "$here/tally" enable a b && run_together a b; }
+through_hotplug() {
+	drop
+	pair || return 1
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	wait_for 60 is_on_1 offline
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	! wait_for 1 is_on_1 offline && run_together a b
+}
+is_on_1() { [ "$(cpu_line a/r11 1 | cut -d' ' -f1)" = "$1" ]; }
+
+# ---- as many as there is room for
+
+mark
+is "$(create "{$(some 1 18)}" cpu=0 name=large)" EINVAL 'a set with more members than the PMU has counters'
+ok 'the log says how many fit' logged 'the PMU has room for [0-9]* of these events at once'
+room=$(since_mark | sed -n 's/.*the PMU has room for \([0-9]*\) of.*/\1/p')
+between 4 "$room" 9 'there is room for some'
+nothing_left 'nothing is left of it'
+is "$(create "{$(some 1 "$room")}" cpu=0 name=fits)" OK 'so many fit'
+is "$(remove fits)" OK 'and go'
+is "$(create "{$(some 1 $((room + 1)))}" disabled name=large)" EINVAL 'one more does not, disabled on all CPUs'
+is "$(create "{$(some 1 "$room"),cs,page-faults}" cpu=0 name=fits)" OK 'software events need no counter'
+is "$(create "{cs,$(some 1 $((room + 1)))}" cpu=0 name=large)" EINVAL 'and make no room for others'
+is "$(remove fits)" OK 'they go'
+
+# ---- sets that take turns
+
+helper as cpu 0 load -b
+some=$((room - 1))
+ok 'two sets: the members of each run together' often on cpu=0
+ok 'and when they are enabled again' often again
+ok 'they go' drop
+
+# ---- a weak set is cut
+
+cut_in_two() {
+	remove w >/dev/null
+	create "{$(some 1 $((2 * room - 1)))}:W" cpu=0 name=w >/dev/null
+	wait_for 60 shares_pmu w
+	"$here/tally" disable w
+	[ "$(times_of w) $(ratio_valid w)" = '2 0' ]
+}
+ok 'a weak set is cut: the members of each half run together' often cut_in_two
+like "$(cat $tally/w/spec)" '{*}:W cpu=0 disabled name=w' 'its line makes it again'
+is "$(remove w)" OK 'it goes'
+
+# ---- sets that begin with the same event
+
+same_first() {
+	remove a >/dev/null
+	remove b >/dev/null
+	create "{$(some 1 $some)}" cpu=0 name=a >/dev/null
+	create "{r11,$(some $((some + 1)) $((some - 1)))}" cpu=0 name=b >/dev/null
+	run_together a b
+}
+ok 'two sets begin with the same event, and do not fit together' often same_first
+"$here/tally" enable a
+is "$(create "{$(some 1 $some)}" cpu=0 name=c)" OK 'a third one is like the first'
+is "$(stat_of counters)" $((2 * some)) 'and shares its counters'
+is "$(remove a) $(remove b) $(remove c)" 'OK OK OK' 'they go'
+
+is "$(create "{$(some 1 "$room")}" cpu=0 disabled name=off)" OK 'a set that is off'
+is "$(create r11 cpu=0 require name=e)" OK 'its first event alone'
+for code in $(some 8 $some | tr , ' '); do
+	create "$code" cpu=0 require name="$code" || break
+done >$tmp/singles
+is "$(sort -u $tmp/singles)" OK 'leaves the counters of the others free'
+cut -d' ' -f1 $tally/events | sed 's|/.*||' | sort -u | while read -r name; do
+	remove "$name"
+done >$tmp/singles
+nothing_left 'all are gone'
+
+# ---- a group that never has room holds up nobody else
+
+is "$(create r2c:u cpu=0 pinned require name=pinned)" OK 'a counter is taken for good'
+is "$(create "{$(some 1 "$room")}" cpu=0 name=waits)" OK 'a set that needs it'
+is "$(create r11 cpu=0 name=e)" OK 'its first event alone'
+is "$(create "{$(some 1 "$some")}" cpu=0 name=less)" OK 'and a set of one less'
+ok 'have their turns' wait_for 60 have_run
+is "$(cat $tally/waits/*/state | sort -u)" inactive 'the large one waits'
+is "$(values waits)" "$(seq -s ' ' "$room" | sed 's/[0-9]*/-/g') 0" 'and has no count'
+for name in pinned waits e less; do
+	remove $name
+done >$tmp/removed
+is "$(sort -u $tmp/removed)" OK 'they go'
+
+# ---- a CPU goes, and comes back; a task; a cgroup
+
+ok 'a CPU goes and comes: the members run together again' often through_hotplug
+ok 'they go' drop
+end_helpers
+begin_task task
+spin_more() {
+	order spin 20
+	shares_pmu a && shares_pmu b
+}
+on_task() {
+	drop
+	pair pid="$child" && wait_for 60 spin_more && run_together a b
+}
+ok 'two sets on a task: the members of each run together' often on_task
+end_task
+ok 'they go' drop
+top=/sys/fs/cgroup
+if ! { echo +pids >$top/cgroup.subtree_control; } 2>/dev/null; then
+	umount $top
+	mount -t cgroup -o perf_event none $top
+fi
+mkdir $top/group
+helper sh -c "echo \$\$ >$top/group/cgroup.procs; exec as cpu 0 load -b"
+ok 'two sets on a cgroup: the members of each run together' often on cgroup=/group cpu=0
+ok 'they go' drop
+end_helpers
+rmdir $top/group
+
+# ---- the command
+
+"$here/tally" stat -C 0 -e "{$(some 1 $((room + 1)))}" true 2>$tmp/said
+ok 'the command refuses a set that is too large' grep -q "the PMU has room for $room of these" $tmp/said
+ok 'and cuts a weak one' "$here/tally" stat -C 0 -e "{$(some 1 $((room + 1)))}:W" true 2>$tmp/said
+
+# ---- files
+
+results ./groups exec "$room"
+results ./groups random "$groups" 1
+results ./groups storm "$cycles"
+nothing_left 'nothing is left'
+
+# ---- without the trick
+
+unload_tally
+load_tally without=group
+helper as cpu 0 load -b
+ok 'without=group: two sets' pair cpu=0
+ok 'without=group: they share the PMU' wait_for 60 shares_pmu a
+is "$(ratio_valid a)" 0 'without=group: and have no ratios'
+ok 'without=group: they go' drop
+end_helpers
+ok 'tally can be unloaded' unload_tally
+[ ! -d /sys/module/tally_pmu ] || rmmod tally_pmu
+finish
