@@ -40,7 +40,7 @@ static int open_one(const struct counters *c, int e, const struct place *place, 
 	attr.inherit = c->inherit && of_task(place);
 	attr.enable_on_exec = leader < 0 && place == &itself && !c->delayed;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	/* It tells the module that the event leads a group. */
+	/* This says to the module that the event leads a group. */
 	if (c->device >= 0 && w->group >= 0 && leader < 0)
 		attr.read_format |= PERF_FORMAT_GROUP;
 	fd = libtally_open_event(&attr, &target);

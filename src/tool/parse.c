@@ -124,8 +124,8 @@ static void bad_list(const char *text, const char *at)
 	exit(STATUS_USAGE);
 }
 
-/* Takes W, which is for the set and not for its members. Returns whether it was there. */
-static bool take_weak(char *modifiers)
+/* Removes W, which is for the set and not for its members. Returns whether it was there. */
+static bool strip_weak(char *modifiers)
 {
 	char *from, *to = modifiers;
 
@@ -157,7 +157,7 @@ static const char *add_group(struct wanted_list *events, int device, const char 
 	at++;
 	length = *at == ':' ? strcspn(at, ",") : 0;
 	modifiers = need(strndup(length ? at + 1 : "", length ? length - 1 : 0));
-	weak = take_weak(modifiers);
+	weak = strip_weak(modifiers);
 	for (i = first; i < events->nr; i++) {
 		if (*modifiers)
 			modify(&events->list[i], device, modifiers, strlen(modifiers));

@@ -232,7 +232,7 @@ static void describe(struct opening *op)
 		b->flags |= TALLY_BUILDER_REQUIRE;
 	if (o->flags & TALLY_OPEN_WEAK)
 		tally_builder_weak(b);
-	/* It will lead a group. */
+	/* The event will lead a group. */
 	if (op->attr.read_format & PERF_FORMAT_GROUP)
 		b->flags |= TALLY_BUILDER_OWN;
 	/* A sibling is enabled when it has joined its leader. */

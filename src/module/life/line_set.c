@@ -89,7 +89,7 @@ static int cut(struct making *m)
 	if (*rest && *rest != ':')
 		return refuse(m, -EINVAL, "expected ':' or a blank behind the '}'");
 	m->modifiers = *rest ? rest + 1 : NULL;
-	/* Of the set, not of its members. */
+	/* W is a modifier of the set, not of its members. */
 	while (m->modifiers && (weak = strchr(m->modifiers, 'W'))) {
 		memmove(weak, weak + 1, strlen(weak));
 		m->weak = true;

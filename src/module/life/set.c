@@ -109,7 +109,7 @@ static bool is_of_several(const struct tally_builder *builders, unsigned int n)
 			   attr->type == PERF_TYPE_RAW || tally_pmu_is_core(attr->type);
 		target.one_kind = builders[i].flags & TALLY_BUILDER_ONE_KIND;
 		kind = tally_group_kind(attr, &target);
-		/* What is not on a PMU, or alone there, leaves the others their room. */
+		/* A member that is not on a PMU, or alone there, leaves the others their room. */
 		if (of_cores ? kind < 0 : attr->type < PERF_TYPE_MAX || tally_attr_is_kprobe(attr))
 			continue;
 		if (any && kind != seen)
@@ -424,7 +424,7 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 	if (!n || n > TALLY_SET_MOST)
 		return ERR_PTR(-EINVAL);
 	set = build(builders, n, false);
-	/* It shares all of its counters, or none. An equal one that ends may take room. */
+	/* A set shares all of its counters, or none. An equal one that ends may use room. */
 	if (set == ERR_PTR(-EUSERS) || set == ERR_PTR(-E2BIG))
 		set = build(builders, n, true);
 	if (set == ERR_PTR(-E2BIG))

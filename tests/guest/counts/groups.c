@@ -60,7 +60,7 @@ static const struct perf_event_attr pool[] = {
 struct group {
 	struct perf_event_attr attr[MOST];
 	int nr, cpu, pid;
-	/* What came out: number of events that were opened, and the error of the next one. */
+	/* The result: number of events that were opened, and the error of the next one. */
 	int opened[2], error[2];
 	char why[sizeof(why.text)];
 };
