@@ -90,7 +90,7 @@ struct bench {
 	struct tally_set *set;		/* 4 members */
 	struct tally_set *set_of_8;
 	u64 out[4];
-	struct perf_event *bare[4];	/* the PMU has room for these and tally's */
+	struct perf_event *bare[3];	/* a PMU with room for 5 has it for these and tally's */
 };
 
 extern struct tap tap;

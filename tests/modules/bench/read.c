@@ -47,7 +47,7 @@ static void bare_four(void)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		sink = bare_one(bench.bare[i]);
+		sink = bare_one(bench.bare[i % ARRAY_SIZE(bench.bare)]);
 }
 
 static void perf_read(void)
@@ -63,7 +63,8 @@ static void perf_four(void)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		sink = perf_event_read_value(bench.bare[i], &enabled, &running);
+		sink = perf_event_read_value(bench.bare[i % ARRAY_SIZE(bench.bare)], &enabled,
+					     &running);
 }
 
 static void perf_eight(void)
@@ -72,7 +73,7 @@ static void perf_eight(void)
 	int i;
 
 	for (i = 0; i < 8; i++)
-		sink = perf_event_read_value(bench.bare[i % 4], &enabled,
+		sink = perf_event_read_value(bench.bare[i % ARRAY_SIZE(bench.bare)], &enabled,
 					     &running);
 }
 
