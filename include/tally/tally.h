@@ -157,9 +157,11 @@
  *   tally_set_build() returns EINVAL, and tally_builder::why says how many fit. A set with
  *   members of several PMUs, and with tally_builder_weak(), is cut into groups instead. As
  *   in perf, a group that needs a counter which others hold for good never counts.
- * - Other members are in no group: software events and those of other PMUs, events that
- *   overflow, pinned, exclusive and inherited ones, and those of a task on a machine with
- *   several kinds of cores.
+ * - Since Linux 6.2, the software events and tracepoints of a set are in its group, too, unless
+ *   cores are of several kinds. They need no counter of the PMU.
+ * - Other members are in no group: those of other PMUs, breakpoints, events that overflow,
+ *   pinned, exclusive and inherited ones, and those of a task on a machine with several kinds
+ *   of cores.
  * - If all members are one group, or were all on the PMU for the whole window,
  *   tally_set_window::ratio_valid is true. With tally_builder_require(), tally_set_build()
  *   fails if the PMU has no room for all members at that moment. The value of a member that

@@ -161,7 +161,7 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	return -1;
 }
 
-const struct tally_counter *tally_group_lead(const struct tally_counter *first, int kind)
+const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind)
 {
 	return NULL;
 }

@@ -53,6 +53,9 @@ static struct trick tricks[TALLY_TRICKS] = {
 		"hand-over", "an event that only counts cannot get a filter"
 	},
 	[TALLY_TRICK_GROUP] = { "group", "the members of a set are not on the PMU together" },
+	[TALLY_TRICK_GROUP_SOFTWARE] = {
+		"group-software", "the software members of a set are in no group"
+	},
 	[TALLY_TRICK_CGROUP] = { "cgroup", "cgroups cannot be counted on this kernel" },
 	[TALLY_TRICK_CGROUP_DEPTH] = {
 		"cgroup-depth", "cgroups that are deeper than perf has room for cannot be counted"

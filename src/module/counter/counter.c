@@ -294,14 +294,14 @@ static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
 
 /* Finds tally_counter::kind for a new counter. Returns 0, or ENOMEM. */
 static int find_kind(const struct perf_event_attr *attr, const struct tally_target *target,
-		     const struct tally_counter *first, int *kind)
+		     struct tally_counter *first, int *kind)
 {
 	int err;
 
-	*kind = tally_group_kind(attr, target);
+	*kind = first || !tally_attr_is_software(attr) ? tally_group_kind(attr, target) : -1;
 	if (*kind < 0 || !first)
 		return 0;
-	err = tally_groups_work();
+	err = tally_group_check(first, *kind);
 	if (err)
 		*kind = -1;
 	return err == -ENOMEM ? err : 0;

@@ -68,6 +68,15 @@ static void give_cgroup(struct perf_event *event, struct cgroup_subsys_state *cs
 #endif
 }
 
+/* Returns the trick by which an event has its leader. */
+static enum tally_trick trick_of(const struct forwarding *f)
+{
+	bool software = f->type == PERF_TYPE_SOFTWARE || f->type == PERF_TYPE_TRACEPOINT;
+
+	return software && f->how->leader->attr.type != PERF_TYPE_SOFTWARE ?
+	       TALLY_TRICK_GROUP_SOFTWARE : TALLY_TRICK_GROUP;
+}
+
 /* Programs may open events of this PMU, too, which gets them ENOENT. */
 static int forward(struct perf_event *event)
 {
@@ -78,7 +87,7 @@ static int forward(struct perf_event *event)
 		return -ENOENT;
 	event->attr.type = f->type;
 	give_cgroup(event, f->how->css);
-	if (f->how->leader && !tally_mutant(TALLY_TRICK_GROUP))
+	if (f->how->leader && !tally_mutant(trick_of(f)))
 		event->group_leader = f->how->leader;
 	return -ENOENT;
 }

@@ -6,7 +6,8 @@
  * leader, too. The first counter of a set that can be in a group leads: its event on a CPU leads
  * those of the other counters there. So all of them run for the same time, and their ratios are
  * exact also when the PMU takes turns. Each kind of core has a group of its own. A weak set gets
- * another group where the one before is full.
+ * another group where the one before is full. Software events need no room: they are in the first
+ * group of their set, but never lead one, as perf would not take turns with that.
  *
  * perf's event of a leader that is off keeps its group off the PMU. So a leader is on as long as
  * one of its siblings is. When perf releases a leader, its siblings go on alone.
@@ -23,19 +24,48 @@
 #include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
+#include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/trick.h"
 #include "compat.h"
 #include "counter/counter.h"
 #include "counter/slot.h"
 
-/* Returns whether the event is in the group of @leader, and on its PMU. */
+static bool is_software(const struct perf_event *event)
+{
+	const struct pmu *pmu = READ_ONCE(event->pmu);
+
+	return pmu && pmu->task_ctx_nr == perf_sw_context;
+}
+
+/* Returns whether the event is in the group of @leader, and on its PMU unless it needs none. */
 static bool is_sibling(const struct perf_event *event, const struct perf_event *leader)
 {
-	return READ_ONCE(event->group_leader) == leader && event->pmu == leader->pmu &&
-	       event->ctx == leader->ctx &&
+	return READ_ONCE(event->group_leader) == leader && event->ctx == leader->ctx &&
+	       (event->pmu == leader->pmu || is_software(event)) &&
 	       READ_ONCE(leader->attach_state) & PERF_ATTACH_GROUP;
+}
+
+/**
+ * tally_group_catch_up - put an enabled software event on beside its leader
+ * @event: any event of a counter, which is locked
+ *
+ * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
+ * the PMU of its leader is rescheduled.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_group_catch_up(const struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader;
+
+	if (leader == event || READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE ||
+	    READ_ONCE(leader->state) != PERF_EVENT_STATE_ACTIVE || !is_software(event))
+		return;
+	perf_event_disable(leader);
+	perf_event_enable(leader);
 }
 
 static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
@@ -100,16 +130,60 @@ static int prove(void *data)
 	return ret;
 }
 
-/* Returns 0 if siblings run with their leader; or as tally_trick_try(). */
-int tally_groups_work(void)
+/* Returns 1 if a leader is on the PMU, and a sibling is not. */
+static int is_left_behind(const struct perf_event *event, const struct perf_event *leader)
 {
-	return tally_trick_try(TALLY_TRICK_GROUP, prove, NULL);
+	int ret;
+
+	preempt_disable();
+	ret = READ_ONCE(leader->oncpu) >= 0 && READ_ONCE(event->oncpu) < 0;
+	preempt_enable();
+	return ret;
+}
+
+static int prove_software(void *data)
+{
+	const struct perf_event_attr *of_leader = data;
+	struct perf_event_attr attr = *of_leader;
+	struct tally_forward how = { .task = current };
+	struct perf_event *event;
+	int ret;
+
+	attr.disabled = 0;
+	/* It is on the PMU whenever the task runs, or is in error. */
+	attr.pinned = 1;
+	how.leader = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+	if (IS_ERR(how.leader))
+		return PTR_ERR(how.leader);
+	attr = (struct perf_event_attr) {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	event = forward(&attr, -1, &how);
+	ret = PTR_ERR_OR_ZERO(event);
+	if (!ret) {
+		tally_group_catch_up(event);
+		ret = !is_sibling(event, how.leader) || is_left_behind(event, how.leader) ?
+		      1 : compare(event, how.leader);
+		perf_event_release_kernel(event);
+	}
+	perf_event_release_kernel(how.leader);
+	return ret;
 }
 
 /* ---- counters ---- */
 
 /* Kind of the generic events of cores of several kinds: perf finds out which PMU counts each. */
 #define ANY_KIND	INT_MAX
+#define SOFTWARE_KIND	(INT_MAX - 1)
+
+/* Returns whether an event is one of software, which can be in a group without being its leader. */
+bool tally_attr_is_software(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE || attr->type == PERF_TYPE_TRACEPOINT ||
+	       tally_attr_is_kprobe(attr);
+}
 
 /**
  * tally_group_kind - find out which counters can be in a group with one
@@ -129,6 +203,8 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	if (attr->sample_period || attr->inherit || attr->pinned || attr->exclusive ||
 	    attr->remove_on_exec)
 		return -1;
+	if (tally_attr_is_software(attr))
+		return tally_task_has_one_context() ? SOFTWARE_KIND : -1;
 	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE)
 		type = attr->config >> PERF_PMU_TYPE_SHIFT;
 	else if (type == PERF_TYPE_RAW && !target->one_kind)
@@ -143,21 +219,51 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	return type ?: ANY_KIND;
 }
 
-static struct tally_counter *find(const struct tally_counter *first, int kind, bool weak)
+static struct tally_counter *find(struct tally_counter *first, int kind, bool weak)
 {
 	struct tally_counter *lead, *found = NULL;
 
+	if (kind == SOFTWARE_KIND)
+		return list_first_entry_or_null(&first->leads, struct tally_counter, group_node);
 	list_for_each_entry(lead, &first->leads, group_node)
 		if ((!found || weak) && lead->kind == kind)
 			found = lead;
 	return found;
 }
 
+/**
+ * tally_group_check - find out whether a counter that can be in a group may be
+ * @first: tally_counter::first of its set
+ * @kind: its kind
+ *
+ * Context: Process context, may sleep.
+ * Return: 0; ENOENT if no group can have it; or as tally_trick_try().
+ */
+int tally_group_check(struct tally_counter *first, int kind)
+{
+	u32 types[TALLY_CORE_PMUS];
+	struct perf_event_attr attr;
+	struct tally_counter *lead;
+	int err = tally_trick_try(TALLY_TRICK_GROUP, prove, NULL);
+
+	if (err || kind != SOFTWARE_KIND)
+		return err;
+	/* A slot of a leader has no event where its kind of core is not. */
+	if (tally_core_pmus(types) > 1)
+		return -ENOENT;
+	tally_counter_lock(first);
+	lead = find(first, kind, false);
+	if (lead)
+		attr = lead->attr;
+	tally_counter_unlock(first);
+	return lead ? tally_trick_try(TALLY_TRICK_GROUP_SOFTWARE, prove_software, &attr) : -ENOENT;
+}
+
 /*
  * Returns the counter that leads those of a kind in a set that is not weak; NULL if none does.
  * Under the lock of the set.
  */
-const struct tally_counter *tally_group_lead(const struct tally_counter *first, int kind)
+const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind)
 {
 	return find(first, kind, false);
 }
@@ -184,9 +290,14 @@ unsigned int tally_group_total(const struct tally_counter *first, bool *cut)
 void tally_group_enter(struct tally_counter *c, bool weak)
 {
 	struct tally_counter *lead = find(c->first, c->kind, weak);
+	bool leads = c->kind != SOFTWARE_KIND;
 
 	tally_counter_assert_locked(c);
-	if (!lead || (weak && lead->full)) {
+	if (!lead && !leads) {
+		c->kind = -1;
+		return;
+	}
+	if (!lead || (weak && lead->full && leads)) {
 		list_add_tail(&c->group_node, &c->first->leads);
 		return;
 	}
@@ -319,14 +430,33 @@ static struct perf_event *no_room(const struct tally_counter *c, int cpu,
 	return c->filled ? NULL : ERR_PTR(-E2BIG);
 }
 
+/* Creates the event enabled: drivers check whether a group has room for its enabled events only. */
+static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
+					const struct perf_event_attr *attr,
+					const struct tally_forward *how)
+{
+	unsigned int slot = cpu & c->slot_mask;
+	struct perf_event_attr enabled = *attr;
+	struct perf_event *event;
+	int err;
+
+	err = is_elsewhere(c, cpu, *attr, how->leader);
+	if (err)
+		return err < 0 ? ERR_PTR(err) : NULL;
+	enabled.disabled = 0;
+	rouse_group(c->leader, slot);
+	event = forward(&enabled, cpu, how);
+	if (!IS_ERR(event) && attr->disabled)
+		perf_event_disable(event);
+	calm_group(c->leader, slot);
+	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, *attr) : event;
+}
+
 /**
  * tally_sibling_create - create an event of perf in the group of its counter's leader
  * @c: the counter, which has a leader, locked
  * @cpu: CPU of the event; -1 for a task on any CPU
  * @attr: attributes of the event
- *
- * The event is created enabled: drivers check whether a group has room for its enabled events
- * only.
  *
  * Context: Process context, may sleep.
  * Return: the event; NULL if it has to be alone; E2BIG if the group has no room for it, and the
@@ -336,31 +466,23 @@ static struct perf_event *no_room(const struct tally_counter *c, int cpu,
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 					const struct perf_event_attr *attr)
 {
-	unsigned int slot = cpu & c->slot_mask;
-	struct tally_forward how = {
+	const struct tally_forward how = {
 		.task = c->target.task,
 		.css = c->target.css,
-		.leader = leader_in(&c->leader->slots[slot]),
+		.leader = leader_in(&c->leader->slots[cpu & c->slot_mask]),
 	};
-	struct perf_event_attr enabled = *attr;
 	struct perf_event *event;
-	int err;
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
-	err = is_elsewhere(c, cpu, *attr, how.leader);
-	if (err)
-		return err < 0 ? ERR_PTR(err) : NULL;
-	enabled.disabled = 0;
-	rouse_group(c->leader, slot);
-	event = forward(&enabled, cpu, &how);
-	if (!IS_ERR(event) && attr->disabled)
-		perf_event_disable(event);
-	calm_group(c->leader, slot);
-	if (event == ERR_PTR(-EINVAL))
-		return no_room(c, cpu, *attr);
-	if (IS_ERR(event) || is_sibling(event, how.leader))
+	event = c->kind == SOFTWARE_KIND ? forward(attr, cpu, &how) :
+					   create_on_pmu(c, cpu, attr, &how);
+	if (IS_ERR_OR_NULL(event))
 		return event;
+	if (is_sibling(event, how.leader)) {
+		tally_group_catch_up(event);
+		return event;
+	}
 	/* Its leader must be released after it: that does not know of it. */
 	perf_event_release_kernel(event);
 	return tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;

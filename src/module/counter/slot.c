@@ -62,7 +62,7 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 		attr->config = tally_kprobe_id(c->kprobe);
 		attr->kprobe_addr = 0;
 	}
-	event = c->leader ? tally_sibling_create(c, cpu, attr) : NULL;
+	event = c->leader && !handler ? tally_sibling_create(c, cpu, attr) : NULL;
 	if (event)
 		return event;
 	if (c->target.css)
@@ -417,6 +417,7 @@ void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s
 			tally_cgroup_enable(event, c->target.css);
 		else
 			perf_event_enable(event);
+		tally_group_catch_up(event);
 	}
 }
 

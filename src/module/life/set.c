@@ -51,9 +51,9 @@ static int refuse(const struct tally_builder *first, struct tally_builder *b)
 }
 
 /* Builds a disabled member, without a trial: the set tries all members together. */
-static struct tally_event *build_member(const struct tally_set *set,
-					const struct tally_builder *first,
-					struct tally_builder *b, unsigned int more)
+static struct tally_event *build_member(const struct tally_builder *first,
+					struct tally_builder *b, struct tally_event *leader,
+					unsigned int more)
 {
 	bool disabled = b->attr.disabled;
 	u16 flags = b->flags;
@@ -69,7 +69,7 @@ static struct tally_event *build_member(const struct tally_set *set,
 	b->attr.disabled = true;
 	b->flags &= ~TALLY_BUILDER_REQUIRE;
 	b->flags |= more;
-	b->leader = set->nr ? set->members[0] : NULL;
+	b->leader = leader;
 	ev = tally_build(b);
 	b->leader = NULL;
 	b->attr.disabled = disabled;
@@ -142,29 +142,52 @@ static bool is_not_equal(const struct tally_set *set, bool weak)
 	return total != own || (cut && !weak);
 }
 
-/* @own: the first member shares no counter, so the set shares none with others. */
-static int build_members(struct tally_set *set, struct tally_builder *builders,
-			 unsigned int n, bool weak, bool own)
+/*
+ * Builds the events of all members. Those of software come last: perf has them in a group only if
+ * another event leads it. @own: the first one shares no counter, so the set shares none with
+ * others.
+ */
+static int build_events(struct tally_builder *builders, unsigned int n, bool weak, bool own,
+			struct tally_event **events)
 {
 	unsigned int more = own ? TALLY_BUILDER_OWN : 0;
-	struct tally_event *ev;
+	struct tally_event *ev, *leader = NULL;
 	unsigned int i;
-	int err = 0;
+	int software;
 
 	if (n > 1)
 		more |= TALLY_BUILDER_MEMBER;
 	if (weak)
 		more |= TALLY_BUILDER_WEAK;
-	for (i = 0; !err && i < n; i++) {
-		ev = build_member(set, builders, &builders[i], more);
-		more &= ~TALLY_BUILDER_OWN;
-		if (IS_ERR(ev))
-			return PTR_ERR(ev);
-		err = add_member(set, ev, &builders[i]);
-		if (err) {
-			tally_registry_del(ev);
-			tally_event_destroy(ev);
+	for (software = 0; software <= 1; software++) {
+		for (i = 0; i < n; i++) {
+			if (tally_attr_is_software(&builders[i].attr) != software)
+				continue;
+			ev = build_member(builders, &builders[i], leader, more);
+			if (IS_ERR(ev))
+				return PTR_ERR(ev);
+			events[i] = ev;
+			leader = leader ?: ev;
+			more &= ~TALLY_BUILDER_OWN;
 		}
+	}
+	return 0;
+}
+
+static int build_members(struct tally_set *set, struct tally_builder *builders,
+			 unsigned int n, bool weak, bool own)
+{
+	struct tally_event *events[TALLY_SET_MOST] = { };
+	unsigned int i;
+	int err;
+
+	err = build_events(builders, n, weak, own, events);
+	for (i = 0; i < n; i++) {
+		err = err ?: add_member(set, events[i], &builders[i]);
+		if (!err || !events[i])
+			continue;
+		tally_registry_del(events[i]);
+		tally_event_destroy(events[i]);
 	}
 	return err;
 }
