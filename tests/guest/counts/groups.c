@@ -5,6 +5,8 @@
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
  *	groups storm CYCLES		groups come and go while a CPU and tasks do
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
+ *	groups turns ROOM SECONDS	three groups that do not fit together, on both, and the same
+ *					events alone
  *
  * Prints lines "ok TEXT" and "bad TEXT".
  */
@@ -31,13 +33,12 @@ static int below(int n)
 /* ---- the same groups on both ---- */
 
 /* Why the answers of both may differ. */
-enum reason { SAME, ALONE, EQUAL, SOFTWARE, EXCLUSIVE, LEADER_OFF, REASONS };
+enum reason { SAME, ALONE, EQUAL, EXCLUSIVE, LEADER_OFF, REASONS };
 
 static const char *const reasons[REASONS] = {
 	[SAME] = "the answer is the same",
 	[ALONE] = "tally takes it: an event that overflows, is pinned or is inherited is in no group",
 	[EQUAL] = "tally takes it: equal events share a counter",
-	[SOFTWARE] = "tally takes it: software events are in no group",
 	[EXCLUSIVE] = "tally refuses it: an exclusive event has no siblings",
 	[LEADER_OFF] = "tally refuses it: perf's drivers do not check events that are off",
 };
@@ -106,7 +107,7 @@ static void open_group(struct group *g, int kind)
 		close(fds[i]);
 }
 
-/* Returns whether two of the first events of the PMU are one to tally. */
+/* Returns whether two of the first events are one to tally. */
 static int has_equal(const struct group *g, int nr)
 {
 	struct perf_event_attr a, b;
@@ -117,7 +118,7 @@ static int has_equal(const struct group *g, int nr)
 			a = g->attr[i];
 			b = g->attr[j];
 			a.disabled = b.disabled = 0;
-			if (a.type != PERF_TYPE_SOFTWARE && !memcmp(&a, &b, sizeof(a)))
+			if (!memcmp(&a, &b, sizeof(a)))
 				return 1;
 		}
 	}
@@ -128,7 +129,7 @@ static int has_equal(const struct group *g, int nr)
 static enum reason compare(const struct group *g)
 {
 	int perf = g->opened[PERF], tally = g->opened[TALLY], more = tally > perf, i;
-	int alone = 0, software = 0, off = 0;
+	int alone = 0, off = 0;
 
 	if (perf == tally && g->error[PERF] == g->error[TALLY])
 		return SAME;
@@ -137,7 +138,6 @@ static enum reason compare(const struct group *g)
 	for (i = 0; i < g->nr && i <= (more ? perf : tally); i++) {
 		const struct perf_event_attr *a = &g->attr[i];
 
-		software |= a->type == PERF_TYPE_SOFTWARE;
 		alone |= a->sample_period || a->pinned || a->exclusive || a->inherit;
 		off |= a->disabled;
 	}
@@ -147,9 +147,7 @@ static enum reason compare(const struct group *g)
 		return REASONS;
 	if (alone)
 		return ALONE;
-	if (has_equal(g, i))
-		return EQUAL;
-	return software ? SOFTWARE : REASONS;
+	return has_equal(g, i) ? EQUAL : REASONS;
 }
 
 static void print_group(const struct group *g)
@@ -385,6 +383,119 @@ static void test_exec(int room)
 		close(fds[TALLY][--nr]);
 }
 
+/* ---- groups take turns ---- */
+
+#define TURNS 3
+
+struct times {
+	uint64_t value, enabled, running;
+};
+
+/* Opens the events of a group, or these alone. The first two count the same. */
+static void open_turn(int kind, int turn, int grouped, int *fds, int nr)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .disabled = grouped,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		struct tally_open r = request(&attr, -1, 0, i && grouped ? fds[0] : -1, 0);
+
+		attr.type = i < 2 && turn < 2 ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
+		attr.config = i > 1 ? 0x20 + i : turn == 2 ? 0x11 : PERF_COUNT_HW_CPU_CYCLES;
+		attr.exclude_hv = i == 1;
+		attr.exclude_kernel = turn == 1;
+		attr.exclude_user = turn == 2;
+		/* A leader that has a counter for itself. */
+		attr.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+		if (kind == TALLY && grouped && !i)
+			attr.read_format |= PERF_FORMAT_GROUP;
+		fds[i] = must_open(kind, &r);
+		attr.disabled = 0;
+	}
+}
+
+/* Reads an event, and prints it. A leader's read has all members: the first value is its own. */
+static struct times read_turn(const char *who, int fd, int of_group)
+{
+	uint64_t v[3 + 16];
+	struct times t;
+
+	if (read(fd, v, sizeof(v)) < 0)
+		err(2, "read");
+	t.enabled = v[1];
+	t.running = v[2];
+	t.value = v[of_group ? 3 : 0];
+	fprintf(stderr, "%s: %llu, running %llu of %llu ns\n", who, (unsigned long long)t.value,
+		(unsigned long long)t.running, (unsigned long long)t.enabled);
+	return t;
+}
+
+/* Returns whether the members of a group ran for the same time, and shared the PMU. */
+static int is_equal(const struct times *t, int nr)
+{
+	int i;
+
+	for (i = 1; i < nr; i++)
+		if (t[i].running != t[0].running)
+			return 0;
+	return t[0].running && t[0].running < t[0].enabled;
+}
+
+/* Returns whether two members that count the same differ by 1 % at most. */
+static int is_exact(const struct times *t)
+{
+	uint64_t most = t[0].value > t[1].value ? t[0].value : t[1].value;
+	uint64_t least = t[0].value + t[1].value - most;
+
+	return least && (most - least) * 100 <= most;
+}
+
+static void take_turns(int kind, int grouped, int nr, int seconds)
+{
+	static const char *const who[] = { [PERF] = "perf", [TALLY] = "tally" };
+	int fds[TURNS][16], turn, i, equal = 1, exact = 1;
+	struct times t[16];
+	char text[100];
+
+	for (turn = 0; turn < TURNS; turn++)
+		open_turn(kind, turn, grouped, fds[turn], nr);
+	for (turn = 0; turn < TURNS && grouped; turn++)
+		ioctl(fds[turn][0], PERF_EVENT_IOC_ENABLE, 0);
+	spin(CLOCK_MONOTONIC, 1000 * seconds);
+	for (turn = 0; turn < TURNS; turn++)
+		for (i = 0; i < (grouped ? 1 : nr); i++)
+			ioctl(fds[turn][i], PERF_EVENT_IOC_DISABLE, 0);
+	for (turn = 0; turn < TURNS; turn++) {
+		for (i = 0; i < nr; i++)
+			t[i] = read_turn(grouped ? who[kind] : "alone", fds[turn][i],
+					 kind == TALLY && grouped && !i);
+		equal &= is_equal(t, nr);
+		/* Not each PMU counts the raw event. */
+		exact &= turn == 2 || is_exact(t);
+		while (i--)
+			close(fds[turn][i]);
+	}
+	if (!grouped)
+		return;
+	snprintf(text, sizeof(text), "%s: the members of each group ran for the same time", who[kind]);
+	result(equal, text);
+	snprintf(text, sizeof(text), "%s: those that count the same do so to 1 %%", who[kind]);
+	result(exact, text);
+}
+
+static void test_turns(int room, int seconds)
+{
+	need_device();
+	run_on(0);
+	take_turns(TALLY, 1, room - 1, seconds);
+	take_turns(PERF, 1, room - 1, seconds);
+	/* Nothing can be said of these but what was seen. */
+	take_turns(TALLY, 0, room - 1, seconds);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "spin")) {
@@ -399,6 +510,8 @@ int main(int argc, char **argv)
 		storm(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "exec"))
 		test_exec(atoi(argv[2]));
+	else if (argc == 4 && !strcmp(argv[1], "turns"))
+		test_turns(atoi(argv[2]), atoi(argv[3]));
 	else
 		return 2;
 	return bad;

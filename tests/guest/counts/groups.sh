@@ -4,16 +4,18 @@
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debian-6.12:intel args="1000 5" seconds=40
 # test: on=debug-x86_64 args="200 10" seconds=60 also="KASAN sees a sibling of a leader that perf has removed"
 # all: on=debug-arm64,debian-7,debian-6.1:intel,debian-7:intel,debian-6.12:amd args="1000 5" seconds=40
-# soak: on=debug-x86_64,debian-6.12,debian-6.12-arm64 args="20000 200" seconds=600
+# soak: on=debug-x86_64,debian-6.12,debian-6.12-arm64 args="20000 200 10" seconds=700
 #
-# groups.sh [NUMBER [CYCLES]]: the members of a set are one group of perf: they are on the PMU
-# together, or none of them. NUMBER random groups (1000) get perf's own answer, and groups come and
-# go through CYCLES cycles of hotplug (5). A machine without a PMU has that of tally_pmu.ko.
+# groups.sh [NUMBER [CYCLES [SECONDS]]]: the members of a set are one group of perf: they are on the
+# PMU together, or none of them. NUMBER random groups (1000) get perf's own answer, groups come and
+# go through CYCLES cycles of hotplug (5), and three take turns for SECONDS (1). A machine
+# without a PMU has that of tally_pmu.ko.
 
 . "$(dirname "$0")/lib.sh"
 need_cpus 2
 groups=${1:-1000}
 cycles=${2:-5}
+seconds=${3:-1}
 load_tally
 if ! has_pmu; then
 	insmod tally_pmu.ko raw=1
@@ -41,10 +43,12 @@ have_run() { [ "$(cat $tally/e/running_ns $tally/less/*/running_ns | sort -n | h
 # times_of SET: how many different times the members have run; the set is disabled.
 times_of() { cat "$tally/$1"/*/running_ns | sort -u | wc -l; }
 
-# The two sets of pair() take turns.
+# The two sets of pair() take turns. The first member of one is a software event.
 some=3
+software=cpu-clock
+[ "$(uname -r | cut -d. -f1,2)" != 6.1 ] || software=''
 pair() {
-	made="$(create "{$(some 1 $some)}" "$@" name=a) $(create "{$(some $((some + 1)) $some)}" "$@" name=b)"
+	made="$(create "{${software:+$software,}$(some 1 $some)}" "$@" name=a) $(create "{$(some $((some + 1)) $some)${software:+,cs}}" "$@" name=b)"
 	[ "$made" = 'OK OK' ]
 }
 drop() { [ "$(remove a; remove b)" = "$(printf 'OK\nOK')" ]; }
@@ -196,6 +200,7 @@ ok 'and cuts a weak one' "$here/tally" stat -C 0 -e "{$(some 1 $((room + 1)))}:W
 # ---- files
 
 results ./groups exec "$room"
+results ./groups turns "$room" "$seconds"
 results ./groups random "$groups" 1
 results ./groups storm "$cycles"
 nothing_left 'nothing is left'
