@@ -110,38 +110,30 @@ static const struct perf_event_attr clock_attr = {
 	.config = PERF_COUNT_SW_CPU_CLOCK,
 };
 
-static u64 value_of(struct perf_event *event)
+/* Returns the value of a clock, which is the time for which it ran, or the time enabled. */
+static u64 time_of(struct perf_event *event, bool enabled)
 {
-	u64 enabled, running;
+	struct tally_totals t = tally_perf_totals(event);
 
-	return perf_event_read_value(event, &enabled, &running);
-}
-
-static u64 enabled_of(struct perf_event *event)
-{
-	u64 enabled, running;
-
-	perf_event_read_value(event, &enabled, &running);
-	return enabled;
+	return enabled ? t.enabled : t.value;
 }
 
 /*
- * Returns 0 if what @read returns of @event grows, and not faster than what it returns of @all; 1
- * if not; EAGAIN if @all, an event of the same CPU, does not grow either.
+ * Returns 0 if a time of @event grows, and not faster than that of @all; 1 if not; EAGAIN if @all,
+ * an event of the same CPU, does not grow either.
  */
-static int compare(u64 (*read)(struct perf_event *event), struct perf_event *event,
-		   struct perf_event *all)
+static int compare(bool enabled, struct perf_event *event, struct perf_event *all)
 {
 	u64 end = ktime_get_ns() + 10 * TALLY_CLOCK_STANDS;
-	u64 begun = read(all), first = read(event), last, passed;
+	u64 begun = time_of(all, enabled), first = time_of(event, enabled), last, passed;
 
 	do {
-		last = read(event);
-		passed = read(all) - begun;
+		last = time_of(event, enabled);
+		passed = time_of(all, enabled) - begun;
 		if (last > first)
 			return last - first > passed;
 	} while (passed < TALLY_CLOCK_STANDS && ktime_get_ns() < end);
-	if (read(event) > first)
+	if (time_of(event, enabled) > first)
 		return 0;
 	return passed < TALLY_CLOCK_STANDS ? -EAGAIN : 1;
 }
@@ -165,7 +157,7 @@ static int prove_cgroup(void *data)
 	ret = PTR_ERR_OR_ZERO(event);
 	if (!ret) {
 		ret = !event->cgrp || &event->cgrp->css != place->css || event->pmu != all->pmu ||
-		      compare(value_of, event, all);
+		      compare(false, event, all);
 		perf_event_release_kernel(event);
 	}
 	perf_event_release_kernel(all);
@@ -237,7 +229,7 @@ static int prove_clock(void *data)
 		set_clock(place);
 		if (!tally_trick_is_off(TALLY_TRICK_TIMES))
 			ret = tally_times_compare(event, place->cpu);
-		ret = ret ?: compare(enabled_of, event, all);
+		ret = ret ?: compare(true, event, all);
 		perf_event_release_kernel(event);
 	}
 	perf_event_release_kernel(all);

@@ -77,14 +77,6 @@ static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
 
 /* ---- the proof ---- */
 
-static u64 ran(struct perf_event *event)
-{
-	u64 enabled, running;
-
-	perf_event_read_value(event, &enabled, &running);
-	return running;
-}
-
 /*
  * Returns 0 if a clock goes on and stops with its leader, for the same time; 1 if not; EAGAIN if
  * the leader stood.
@@ -94,16 +86,16 @@ static int compare(struct perf_event *event, struct perf_event *leader)
 	u64 end = ktime_get_ns() + TALLY_CLOCK_STANDS, begun, leader_begun, passed;
 
 	perf_event_disable(leader);
-	begun = ran(event);
-	leader_begun = ran(leader);
+	begun = tally_perf_totals(event).running;
+	leader_begun = tally_perf_totals(leader).running;
 	perf_event_enable(leader);
-	while (ran(leader) == leader_begun && ktime_get_ns() < end)
+	while (tally_perf_totals(leader).running == leader_begun && ktime_get_ns() < end)
 		cond_resched();
 	perf_event_disable(leader);
-	passed = ran(leader) - leader_begun;
+	passed = tally_perf_totals(leader).running - leader_begun;
 	if (!passed)
 		return -EAGAIN;
-	return ran(event) - begun != passed;
+	return tally_perf_totals(event).running - begun != passed;
 }
 
 static int prove(void *data)

@@ -307,19 +307,19 @@ void tally_slot_free(struct tally_slot *s, struct perf_event *event)
  */
 void tally_slot_read(const struct tally_slot *s, struct tally_totals *t)
 {
-	u64 enabled, running;
+	struct tally_totals part;
 	unsigned int i;
 
 	*t = s->bank;
 	if (!s->event)
 		return;
 	for (i = 0; s->others && s->others[i]; i++) {
-		t->value += perf_event_read_value(s->others[i], &enabled, &running);
-		t->running += running;
+		part = tally_perf_totals(s->others[i]);
+		t->value += part.value;
+		t->running += part.running;
 	}
-	t->value += perf_event_read_value(s->event, &enabled, &running);
-	t->enabled += enabled;
-	t->running += running;
+	part = tally_perf_totals(s->event);
+	tally_totals_add(t, &part);
 }
 
 /*
@@ -479,7 +479,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	}
 	on = is_on(old);
 	perf_event_disable(old);
-	t.value = perf_event_read_value(old, &t.enabled, &t.running);
+	t = tally_perf_totals(old);
 	tally_slot_hand_over(event, &t);
 	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;

@@ -32,6 +32,15 @@ static inline void tally_totals_add(struct tally_totals *to, const struct tally_
 	to->running += t->running;
 }
 
+/* Reads the totals of an event by perf's own function. Process context, may sleep. */
+static inline struct tally_totals tally_perf_totals(struct perf_event *event)
+{
+	struct tally_totals t;
+
+	t.value = perf_event_read_value(event, &t.enabled, &t.running);
+	return t;
+}
+
 static inline void tally_totals_subtract(struct tally_totals *from, const struct tally_totals *t)
 {
 	from->value -= t->value;

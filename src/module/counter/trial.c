@@ -63,15 +63,15 @@ static void glance(struct glance *g, int cpu)
 int tally_times_compare(struct perf_event *event, int cpu)
 {
 	struct glance before = { .event = event }, after = { .event = event };
-	u64 enabled, running;
+	struct tally_totals t;
 
 	glance(&before, cpu);
-	perf_event_read_value(event, &enabled, &running);
+	t = tally_perf_totals(event);
 	glance(&after, cpu);
 	if (!before.here || !after.here)
 		return -EAGAIN;
-	return before.t.enabled > enabled || enabled > after.t.enabled ||
-	       before.t.running > running || running > after.t.running;
+	return before.t.enabled > t.enabled || t.enabled > after.t.enabled ||
+	       before.t.running > t.running || t.running > after.t.running;
 }
 
 static int prove_times_on(int cpu)
@@ -139,11 +139,11 @@ static int compare_hand_over(struct perf_event *old, struct perf_event *event)
 
 	perf_event_disable(old);
 	perf_event_disable(event);
-	given.value = perf_event_read_value(old, &given.enabled, &given.running);
+	given = tally_perf_totals(old);
 	tally_slot_hand_over(event, &given);
-	taken.value = perf_event_read_value(event, &taken.enabled, &taken.running);
+	taken = tally_perf_totals(event);
 	perf_event_enable(event);
-	later.value = perf_event_read_value(event, &later.enabled, &later.running);
+	later = tally_perf_totals(event);
 	return memcmp(&given, &taken, sizeof(given)) || later.value < given.value ||
 	       later.enabled < given.enabled || later.running < given.running;
 }

@@ -560,6 +560,7 @@ struct perf_event {
 #define local64_set(l, i)	local_set(l, i)
 
 #define hw_breakpoint_init(attr)	memset(attr, 0, sizeof(*(attr)))
+u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running);
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu,
 						    struct task_struct *task,
 						    perf_overflow_handler_t handler,
