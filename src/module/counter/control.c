@@ -46,9 +46,16 @@ void tally_counter_retry(struct tally_counter *c)
 	}
 }
 
-/* Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). */
-static void lead_on(struct tally_counter *leader)
+/*
+ * Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). One
+ * that overflows would do so for nobody.
+ */
+static void lead_on(const struct tally_counter *c)
 {
+	struct tally_counter *leader = c->leader;
+
+	if (!leader || leader->handler)
+		return;
 	if (tally_counter_awaits_exec(leader))
 		tally_counter_on_exec(leader);
 	else
@@ -60,8 +67,7 @@ void tally_counter_on(struct tally_counter *c)
 {
 	unsigned int i;
 
-	if (c->leader)
-		lead_on(c->leader);
+	lead_on(c);
 	for (i = 0; i < c->nr_slots; i++)
 		c->slots[i].disarmed = false;
 	c->users_on++;
@@ -72,8 +78,7 @@ void tally_counter_on(struct tally_counter *c)
 void tally_counter_on_exec(struct tally_counter *c)
 {
 	tally_counter_assert_locked(c);
-	if (c->leader)
-		lead_on(c->leader);
+	lead_on(c);
 	c->users_on++;
 }
 
@@ -91,7 +96,7 @@ void tally_counter_leave(struct tally_counter *c)
 {
 	tally_counter_assert_locked(c);
 	c->users_on--;
-	if (c->leader)
+	if (c->leader && !c->leader->handler)
 		tally_counter_off(c->leader);
 }
 
@@ -418,7 +423,8 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	}
 	if (state == TALLY_STATE_OFF && READ_ONCE(s->paused))
 		return TALLY_STATE_THROTTLED;
-	if (state == TALLY_STATE_ACTIVE && c->handler && throttled)
+	/* Since Linux 6.16, a group is throttled with its leader. */
+	if (state == TALLY_STATE_ACTIVE && (c->handler || c->leader) && throttled)
 		return TALLY_STATE_THROTTLED;
 	return state;
 }

@@ -275,7 +275,7 @@ static void join_lock(struct tally_counter *c)
 /* Lets a new counter enter its group, and gives it its events. */
 static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
 {
-	bool member = flags & TALLY_COUNTER_MEMBER && c->kind >= 0;
+	bool member = flags & TALLY_COUNTER_MEMBER && c->kind >= 0 && !c->handler;
 	int err;
 
 	if (c->kind >= 0) {
@@ -301,7 +301,7 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
 	*kind = first || !tally_attr_is_software(attr) ? tally_group_kind(attr, target) : -1;
 	if (*kind < 0 || !first)
 		return 0;
-	err = tally_group_check(first, *kind);
+	err = tally_group_check(first, attr, *kind);
 	if (err)
 		*kind = -1;
 	return err == -ENOMEM ? err : 0;
@@ -348,9 +348,8 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		tally_reload_works();
 	if (tally_attr_is_task_clock(attr))
 		tally_task_clock_works();
-	/* Only perf reads the times of such an event, or it overflows. */
-	if (!err && !handler && !(flags & TALLY_COUNTER_ALONE) &&
-	    find_kind(attr, target, first, &kind))
+	/* Else only perf reads the times of the event. */
+	if (!err && !(flags & TALLY_COUNTER_ALONE) && find_kind(attr, target, first, &kind))
 		return ERR_PTR(-ENOMEM);
 	while (!IS_ERR(c = find_or_add(attr, target, first, handler, context, kind,
 				       flags & TALLY_COUNTER_MEMBER ? TALLY_OF_SET : TALLY_OF_ONE,

@@ -102,7 +102,7 @@ void tally_forward_exit(void);
 
 /* group.c */
 int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target);
-int tally_group_check(struct tally_counter *first, int kind);
+int tally_group_check(struct tally_counter *first, const struct perf_event_attr *wanted, int kind);
 bool tally_attr_is_software(const struct perf_event_attr *attr);
 const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind);
 unsigned int tally_group_total(const struct tally_counter *first, bool *cut);
@@ -111,7 +111,7 @@ void tally_group_exit(struct tally_counter *c);
 bool tally_counter_awaits_exec(const struct tally_counter *c);
 void tally_group_catch_up(const struct perf_event *event);
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
-					const struct perf_event_attr *attr);
+					struct perf_event_attr attr);
 
 /* cgroup.c */
 void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css);

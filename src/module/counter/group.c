@@ -15,9 +15,10 @@
  * A group counts only where the PMU has room for all that are on. So no counter of another owner is
  * in it: sets share all of their counters, or none (find_or_add()).
  *
- * Events that overflow are alone: Linux 6.2 to 6.15 never starts a sibling again that was throttled
- * (perf_adjust_freq_unthr_events() goes through leaders only). Inherited ones are alone, too: the
- * children that are forked before the group is whole would not have it.
+ * An event that overflows can lead, but is no sibling: Linux 6.2 to 6.15 never starts a sibling
+ * again that was throttled (perf_adjust_freq_unthr_events() goes through leaders only). Such a
+ * leader is on only if its own event is. Inherited events are alone: the children that are forked
+ * before the group is whole would not have it.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -142,6 +143,11 @@ static int prove_software(void *data)
 	int ret;
 
 	attr.disabled = 0;
+	attr.sample_period = 0;
+	attr.freq = 0;
+	attr.precise_ip = 0;
+	attr.exclusive = 0;
+	attr.enable_on_exec = 0;
 	/* It is on the PMU whenever the task runs, or is in error. */
 	attr.pinned = 1;
 	how.leader = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
@@ -192,8 +198,7 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	/* The drivers of other architectures take a group that their PMU has no room for. */
 	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
 		return -1;
-	if (attr->sample_period || attr->inherit || attr->pinned || attr->exclusive ||
-	    attr->remove_on_exec)
+	if (attr->inherit || attr->remove_on_exec)
 		return -1;
 	if (tally_attr_is_software(attr))
 		return tally_task_has_one_context() ? SOFTWARE_KIND : -1;
@@ -223,32 +228,44 @@ static struct tally_counter *find(struct tally_counter *first, int kind, bool we
 	return found;
 }
 
+/* perf has a group pinned, or exclusive, if its leader is, and knows no siblings that are. */
+static bool may_lead(const struct tally_counter *lead, const struct perf_event_attr *attr)
+{
+	return !attr->sample_period && attr->pinned <= lead->attr.pinned &&
+	       attr->exclusive <= lead->attr.exclusive;
+}
+
 /**
  * tally_group_check - find out whether a counter that can be in a group may be
  * @first: tally_counter::first of its set
+ * @wanted: its attributes
  * @kind: its kind
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if no group can have it; or as tally_trick_try().
  */
-int tally_group_check(struct tally_counter *first, int kind)
+int tally_group_check(struct tally_counter *first, const struct perf_event_attr *wanted, int kind)
 {
 	u32 types[TALLY_CORE_PMUS];
 	struct perf_event_attr attr;
 	struct tally_counter *lead;
+	bool follows;
 	int err = tally_trick_try(TALLY_TRICK_GROUP, prove, NULL);
 
-	if (err || kind != SOFTWARE_KIND)
+	if (err)
 		return err;
-	/* A slot of a leader has no event where its kind of core is not. */
-	if (tally_core_pmus(types) > 1)
-		return -ENOENT;
 	tally_counter_lock(first);
 	lead = find(first, kind, false);
-	if (lead)
+	follows = lead && may_lead(lead, wanted);
+	if (follows)
 		attr = lead->attr;
 	tally_counter_unlock(first);
-	return lead ? tally_trick_try(TALLY_TRICK_GROUP_SOFTWARE, prove_software, &attr) : -ENOENT;
+	if (kind != SOFTWARE_KIND)
+		return follows || !lead ? 0 : -ENOENT;
+	/* A slot of a leader has no event where its kind of core is not. */
+	if (!follows || tally_core_pmus(types) > 1)
+		return -ENOENT;
+	return tally_trick_try(TALLY_TRICK_GROUP_SOFTWARE, prove_software, &attr);
 }
 
 /*
@@ -340,7 +357,7 @@ static void calm(struct tally_slot *s)
  * Enables the events of a leader's group in a slot that are off, or disables these again: drivers
  * check only the enabled ones when there is a new one. Nobody counts with them meanwhile. But
  * somebody does with what waits for exec(), or for siblings: then the leader stays off, or if it is
- * on, what waits does.
+ * on, what waits does. A leader that overflows, or that is in error without a counter, stays off.
  */
 static void rouse_group(struct tally_counter *leader, unsigned int slot)
 {
@@ -353,7 +370,7 @@ static void rouse_group(struct tally_counter *leader, unsigned int slot)
 		if (off || !tally_counter_awaits_exec(c))
 			rouse(&c->slots[slot]);
 	}
-	if (!waits)
+	if (!waits && !leader->handler && !leader->attr.pinned)
 		rouse(&leader->slots[slot]);
 }
 
@@ -456,7 +473,7 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
  * perf_event_create_kernel_counter().
  */
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
-					const struct perf_event_attr *attr)
+					struct perf_event_attr attr)
 {
 	const struct tally_forward how = {
 		.task = c->target.task,
@@ -467,8 +484,11 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
-	event = c->kind == SOFTWARE_KIND ? forward(attr, cpu, &how) :
-					   create_on_pmu(c, cpu, attr, &how);
+	/* The leader is. */
+	attr.pinned = 0;
+	attr.exclusive = 0;
+	event = c->kind == SOFTWARE_KIND ? forward(&attr, cpu, &how) :
+					   create_on_pmu(c, cpu, &attr, &how);
 	if (IS_ERR_OR_NULL(event))
 		return event;
 	if (is_sibling(event, how.leader)) {

@@ -101,7 +101,8 @@ static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 	list_for_each_entry(sibling, &c->siblings, group_node)
 		repair(sibling, changed);
 	for (s = c->slots; c->waits && c->users_on && s < c->slots + c->nr_slots; s++)
-		if (tally_slot_lives(c, s) && READ_ONCE(s->event->state) == PERF_EVENT_STATE_OFF)
+		if (tally_slot_lives(c, s) && !s->paused && !s->disarmed &&
+		    READ_ONCE(s->event->state) == PERF_EVENT_STATE_OFF)
 			tally_slot_enable(c, s);
 	c->waits = false;
 }

@@ -62,7 +62,7 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 		attr->config = tally_kprobe_id(c->kprobe);
 		attr->kprobe_addr = 0;
 	}
-	event = c->leader && !handler ? tally_sibling_create(c, cpu, attr) : NULL;
+	event = c->leader && !handler ? tally_sibling_create(c, cpu, *attr) : NULL;
 	if (event)
 		return event;
 	if (c->target.css)

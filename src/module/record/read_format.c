@@ -5,9 +5,9 @@
  *
  * The counts are those that read() of the file would return for the CPU, or the task, that
  * overflowed: of an event on all CPUs, this CPU's part. The event that overflows is up to
- * date, because perf updates it before it calls back. The other members are updated here
- * if the context allows it; in an NMI that has interrupted perf itself, for example, their
- * counts are those of their last update.
+ * date, because perf updates it before it calls back. The members of its group on the PMU are
+ * updated here, as perf does it. So are the others if the context allows it; in an NMI that has
+ * interrupted perf itself, for example, their counts are those of their last update.
  *
  * Ordering:
  *
@@ -129,15 +129,27 @@ static void totals_here(const struct tally_output *out, const struct perf_event 
 	translate(&ev->views[slot], t);
 }
 
+/*
+ * Returns whether the event is on the PMU as a sibling of @leader, which overflows: whatever that
+ * has interrupted, perf reads the sibling then.
+ */
+static bool is_beside(const struct perf_event *event, const struct perf_event *leader)
+{
+	return READ_ONCE(event->group_leader) == leader &&
+	       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
 /* The count of another member; that of its last update, if it cannot be read here. */
-static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
+static u64 value_here(struct tally_event *ev, const struct perf_event *leader, int cpu,
+		      bool irqs_off)
 {
 	unsigned int slot = cpu & ev->slot_mask;
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t = { };
 
-	if (event && !tally_local_check(ev, s, event, cpu, irqs_off)) {
+	if (event && (is_beside(event, leader) ||
+		      !tally_local_check(ev, s, event, cpu, irqs_off))) {
 		t.value = tally_local_value(s, event);
 	} else {
 		if (event && s->others)
@@ -151,8 +163,8 @@ static u64 value_here(struct tally_event *ev, int cpu, bool irqs_off)
 /* ---- the words ---- */
 
 /* As perf: with interrupts off, no member is taken off the PMU in between. */
-static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
-			const struct tally_read_members *r)
+static u64 *put_members(const struct tally_output *out, u64 *to, const struct perf_event *event,
+			u64 value, const struct tally_read_members *r)
 {
 	int cpu = raw_smp_processor_id();
 	struct tally_event *ev;
@@ -164,7 +176,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, u64 value,
 	irqs_off = raw_irqs_disabled_flags(flags);
 	for (i = 0; i < r->nr; i++) {
 		ev = r->members[i];
-		*to++ = ev == out->ev ? value : value_here(ev, cpu, irqs_off);
+		*to++ = ev == out->ev ? value : value_here(ev, event, cpu, irqs_off);
 		to = tally_read_format_id(to, out->read_format, ev->id,
 					  tally_output_lost(READ_ONCE(ev->output)));
 	}
@@ -192,7 +204,7 @@ u64 *tally_read_format_put(const struct tally_output *out, u64 *to,
 	if (format & PERF_FORMAT_GROUP) {
 		*to++ = r->nr;
 		to = tally_read_format_times(to, format, t.enabled, t.running);
-		return put_members(out, to, t.value, r);
+		return put_members(out, to, event, t.value, r);
 	}
 	*to++ = t.value;
 	to = tally_read_format_times(to, format, t.enabled, t.running);

@@ -5,8 +5,8 @@
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
  *	groups storm CYCLES		groups come and go while a CPU and tasks do
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
- *	groups turns ROOM SECONDS	three groups that do not fit together, on both, and the same
- *					events alone
+ *	groups turns ROOM SECONDS HOW	three groups that do not fit together, on both, and the same
+ *					events alone; HOW is samples if the PMU has interrupts
  *
  * Prints lines "ok TEXT" and "bad TEXT".
  */
@@ -37,9 +37,9 @@ enum reason { SAME, ALONE, EQUAL, EXCLUSIVE, LEADER_OFF, REASONS };
 
 static const char *const reasons[REASONS] = {
 	[SAME] = "the answer is the same",
-	[ALONE] = "tally takes it: an event that overflows, is pinned or is inherited is in no group",
+	[ALONE] = "tally takes it: a sibling that overflows, or an inherited event, is in no group",
 	[EQUAL] = "tally takes it: equal events share a counter",
-	[EXCLUSIVE] = "tally refuses it: an exclusive event has no siblings",
+	[EXCLUSIVE] = "tally refuses it: a sibling that is in no group would not be beside an exclusive leader",
 	[LEADER_OFF] = "tally refuses it: perf's drivers do not check events that are off",
 };
 
@@ -138,7 +138,7 @@ static enum reason compare(const struct group *g)
 	for (i = 0; i < g->nr && i <= (more ? perf : tally); i++) {
 		const struct perf_event_attr *a = &g->attr[i];
 
-		alone |= a->sample_period || a->pinned || a->exclusive || a->inherit;
+		alone |= a->inherit || (i && a->sample_period);
 		off |= a->disabled;
 	}
 	if (!more)
@@ -391,27 +391,33 @@ struct times {
 	uint64_t value, enabled, running;
 };
 
+/* What take_turns() opens: events alone, groups, or groups of which the first one samples. */
+enum how { EVENTS, GROUPS, SAMPLES };
+
 /* Opens the events of a group, or these alone. The first two count the same. */
-static void open_turn(int kind, int turn, int grouped, int *fds, int nr)
+static void open_turn(int kind, int turn, enum how how, int *fds, int nr)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .disabled = grouped,
+		.size = sizeof(attr), .disabled = how != EVENTS,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 	};
-	int i;
+	int leads, i;
 
 	for (i = 0; i < nr; i++) {
-		struct tally_open r = request(&attr, -1, 0, i && grouped ? fds[0] : -1, 0);
+		struct tally_open r = request(&attr, -1, 0, i && how != EVENTS ? fds[0] : -1, 0);
 
+		leads = !i && (how == SAMPLES || (how == GROUPS && kind == TALLY));
 		attr.type = i < 2 && turn < 2 ? PERF_TYPE_HARDWARE : PERF_TYPE_RAW;
 		attr.config = i > 1 ? 0x20 + i : turn == 2 ? 0x11 : PERF_COUNT_HW_CPU_CYCLES;
 		attr.exclude_hv = i == 1;
 		attr.exclude_kernel = turn == 1;
 		attr.exclude_user = turn == 2;
-		/* A leader that has a counter for itself. */
+		/* To tally this says that the leader has a counter for itself. */
 		attr.read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
-		if (kind == TALLY && grouped && !i)
+		if (leads)
 			attr.read_format |= PERF_FORMAT_GROUP;
+		attr.sample_period = how == SAMPLES && !turn && !i ? 1000000 : 0;
+		attr.sample_type = attr.sample_period ? PERF_SAMPLE_READ : 0;
 		fds[i] = must_open(kind, &r);
 		attr.disabled = 0;
 	}
@@ -453,47 +459,95 @@ static int is_exact(const struct times *t)
 	return least && (most - least) * 100 <= most;
 }
 
-static void take_turns(int kind, int grouped, int nr, int seconds)
+/*
+ * Reads the samples of a leader. Returns whether each has all members, and the first two, which
+ * count the same, differ by 1 % at most, and by no more than what one counts during the interrupt.
+ */
+static int check_samples(const char *who, struct ring *r, int nr)
+{
+	uint64_t head = head_of(r), last = 0, *v = r->record + 1;
+	int samples = 0, bad_ones = 0, good;
+
+	while (r->tail < head) {
+		struct perf_event_header *h = copy_record(r, r->tail, head);
+
+		if (!h)
+			return 0;
+		r->tail += h->size;
+		if (h->type != PERF_RECORD_SAMPLE)
+			continue;
+		samples++;
+		/* number, enabled, running, values */
+		good = v[0] == (uint64_t)nr && v[3] > last && v[2] <= v[1] &&
+		       v[4] + v[4] / 100 + 200000 > v[3] && v[3] + v[3] / 100 + 200000 > v[4];
+		if (!good)
+			fprintf(stderr, "%s: a sample of %llu: %llu ns, %llu ns, %llu after %llu, %llu\n",
+				who, (unsigned long long)v[0], (unsigned long long)v[1],
+				(unsigned long long)v[2], (unsigned long long)v[3],
+				(unsigned long long)last, (unsigned long long)v[4]);
+		bad_ones += !good;
+		last = v[3];
+	}
+	fprintf(stderr, "%s: %d samples, the last one at %llu and %llu\n", who, samples,
+		(unsigned long long)v[3], (unsigned long long)v[4]);
+	return !bad_ones && samples > 10;
+}
+
+static void take_turns(int kind, enum how how, int nr, int seconds)
 {
 	static const char *const who[] = { [PERF] = "perf", [TALLY] = "tally" };
-	int fds[TURNS][16], turn, i, equal = 1, exact = 1;
+	int fds[TURNS][16], turn, i, equal = 1, exact = 1, sampled = 1;
+	static struct ring ring;
 	struct times t[16];
 	char text[100];
 
 	for (turn = 0; turn < TURNS; turn++)
-		open_turn(kind, turn, grouped, fds[turn], nr);
-	for (turn = 0; turn < TURNS && grouped; turn++)
+		open_turn(kind, turn, how, fds[turn], nr);
+	if (how == SAMPLES)
+		must_map(&ring, fds[0][0], 64);
+	for (turn = 0; turn < TURNS && how != EVENTS; turn++)
 		ioctl(fds[turn][0], PERF_EVENT_IOC_ENABLE, 0);
 	spin(CLOCK_MONOTONIC, 1000 * seconds);
 	for (turn = 0; turn < TURNS; turn++)
-		for (i = 0; i < (grouped ? 1 : nr); i++)
+		for (i = 0; i < (how == EVENTS ? nr : 1); i++)
 			ioctl(fds[turn][i], PERF_EVENT_IOC_DISABLE, 0);
+	if (how == SAMPLES)
+		sampled = check_samples(who[kind], &ring, nr);
 	for (turn = 0; turn < TURNS; turn++) {
 		for (i = 0; i < nr; i++)
-			t[i] = read_turn(grouped ? who[kind] : "alone", fds[turn][i],
-					 kind == TALLY && grouped && !i);
+			t[i] = read_turn(how == EVENTS ? "alone" : who[kind], fds[turn][i],
+					 !i && (how == SAMPLES || (how == GROUPS && kind == TALLY)));
 		equal &= is_equal(t, nr);
 		/* Not each PMU counts the raw event. */
 		exact &= turn == 2 || is_exact(t);
 		while (i--)
 			close(fds[turn][i]);
 	}
-	if (!grouped)
+	if (how == EVENTS)
 		return;
-	snprintf(text, sizeof(text), "%s: the members of each group ran for the same time", who[kind]);
+	snprintf(text, sizeof(text), "%s: the members of each group ran for the same time%s", who[kind],
+		 how == SAMPLES ? ", while one samples" : "");
 	result(equal, text);
-	snprintf(text, sizeof(text), "%s: those that count the same do so to 1 %%", who[kind]);
-	result(exact, text);
+	if (how == SAMPLES)
+		snprintf(text, sizeof(text), "%s: each sample has the counts of its group", who[kind]);
+	else
+		snprintf(text, sizeof(text), "%s: those that count the same do so to 1 %%", who[kind]);
+	result(exact && sampled, text);
 }
 
-static void test_turns(int room, int seconds)
+static void test_turns(int room, int seconds, int samples)
 {
 	need_device();
+	page_size = sysconf(_SC_PAGESIZE);
 	run_on(0);
-	take_turns(TALLY, 1, room - 1, seconds);
-	take_turns(PERF, 1, room - 1, seconds);
+	take_turns(TALLY, GROUPS, room - 1, seconds);
+	take_turns(PERF, GROUPS, room - 1, seconds);
+	if (samples) {
+		take_turns(TALLY, SAMPLES, room - 1, seconds);
+		take_turns(PERF, SAMPLES, room - 1, seconds);
+	}
 	/* Nothing can be said of these but what was seen. */
-	take_turns(TALLY, 0, room - 1, seconds);
+	take_turns(TALLY, EVENTS, room - 1, seconds);
 }
 
 int main(int argc, char **argv)
@@ -510,8 +564,8 @@ int main(int argc, char **argv)
 		storm(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "exec"))
 		test_exec(atoi(argv[2]));
-	else if (argc == 4 && !strcmp(argv[1], "turns"))
-		test_turns(atoi(argv[2]), atoi(argv[3]));
+	else if (argc == 5 && !strcmp(argv[1], "turns"))
+		test_turns(atoi(argv[2]), atoi(argv[3]), !strcmp(argv[4], "samples"));
 	else
 		return 2;
 	return bad;

@@ -17,7 +17,9 @@ groups=${1:-1000}
 cycles=${2:-5}
 seconds=${3:-1}
 load_tally
+samples=samples
 if ! has_pmu; then
+	samples=none
 	insmod tally_pmu.ko raw=1
 	echo 20 >/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms
 fi
@@ -45,7 +47,7 @@ times_of() { cat "$tally/$1"/*/running_ns | sort -u | wc -l; }
 
 # The two sets of pair() take turns. The first member of one is a software event.
 some=3
-software=cpu-clock
+software='cpu-clock'
 [ "$(uname -r | cut -d. -f1,2)" != 6.1 ] || software=''
 pair() {
 	made="$(create "{${software:+$software,}$(some 1 $some)}" "$@" name=a) $(create "{$(some $((some + 1)) $some)${software:+,cs}}" "$@" name=b)"
@@ -108,6 +110,25 @@ some=$((room - 1))
 ok 'two sets: the members of each run together' often on cpu=0
 ok 'and when they are enabled again' often again
 ok 'they go' drop
+
+# ---- pinned and exclusive sets
+
+has_turns() { [ "$(cat $tally/a/*/running_ns | sort -n | head -n 1)" -gt 0 ]; }
+is "$(create "{r3c:u,r3c:k${software:+,$software}}:D" cpu=0 name=pinned)" OK 'a pinned set'
+some=$((room - 2))
+ok 'beside two others' pair cpu=0
+ok 'which share the PMU' wait_for 60 shares_pmu a
+"$here/tally" disable pinned
+is "$(times_of pinned) $(ratio_valid pinned)" '1 1' 'is always on it'
+is "$(cat $tally/pinned/*/running_ns | sort -u)" "$(cat $tally/pinned/*/enabled_ns | sort -u)" 'all the time'
+is "$(remove pinned) $(create '{r3c:u,r3c:k}:e' cpu=0 name=alone)" 'OK OK' 'an exclusive set'
+ok 'has its turns' wait_for 60 shares_pmu alone
+ok 'as the others have' wait_for 60 has_turns
+"$here/tally" disable alone
+is "$(times_of alone) $(ratio_valid alone)" '1 1' 'and its members run together'
+is "$(remove alone)" OK 'it goes'
+ok 'they go' drop
+some=$((room - 1))
 
 # ---- a weak set is cut
 
@@ -200,7 +221,7 @@ ok 'and cuts a weak one' "$here/tally" stat -C 0 -e "{$(some 1 $((room + 1)))}:W
 # ---- files
 
 results ./groups exec "$room"
-results ./groups turns "$room" "$seconds"
+results ./groups turns "$room" "$seconds" $samples
 results ./groups random "$groups" 1
 results ./groups storm "$cycles"
 nothing_left 'nothing is left'
