@@ -203,9 +203,8 @@
  *   the value that is read next is 0.
  * - Groups: all events are on the PMU together / those of the PMU of the cores are, on x86 and
  *   arm64, and since Linux 6.2 the software events that join them. Software events before them,
- *   those of other PMUs, siblings that overflow, inherited events, and those of a task where
- *   cores differ, are on their own / Linux 6.2 to 6.15 does not start a sibling again that was
- *   throttled; a child that is forked between two calls would not have all.
+ *   those of other PMUs, siblings that overflow, and those of a task where cores differ, are on
+ *   their own / Linux 6.2 to 6.15 does not start a sibling again that was throttled.
  * - Start of a group: the PMU starts its events together / all count from the moment the last one
  *   is on; the samples of each begin when it is on itself / some are in no group of perf.
  * - A group with two equal events of the PMU: each takes a counter / they share one.

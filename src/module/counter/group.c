@@ -17,8 +17,7 @@
  *
  * An event that overflows can lead, but is no sibling: Linux 6.2 to 6.15 never starts a sibling
  * again that was throttled (perf_adjust_freq_unthr_events() goes through leaders only). Such a
- * leader is on only if its own event is. Inherited events are alone: the children that are forked
- * before the group is whole would not have it.
+ * leader is on only if its own event is.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -62,6 +61,9 @@ void tally_group_catch_up(const struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader;
 
+	/* A child that is forked meanwhile would never count. The next switch of the task does it. */
+	if (event->attr.inherit)
+		return;
 	if (leader == event || READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE ||
 	    READ_ONCE(leader->state) != PERF_EVENT_STATE_ACTIVE || !is_software(event))
 		return;
@@ -148,6 +150,7 @@ static int prove_software(void *data)
 	attr.precise_ip = 0;
 	attr.exclusive = 0;
 	attr.enable_on_exec = 0;
+	attr.inherit = 0;
 	/* It is on the PMU whenever the task runs, or is in error. */
 	attr.pinned = 1;
 	how.leader = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
@@ -198,7 +201,7 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	/* The drivers of other architectures take a group that their PMU has no room for. */
 	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64))
 		return -1;
-	if (attr->inherit || attr->remove_on_exec)
+	if (attr->remove_on_exec)
 		return -1;
 	if (tally_attr_is_software(attr))
 		return tally_task_has_one_context() ? SOFTWARE_KIND : -1;
@@ -231,8 +234,8 @@ static struct tally_counter *find(struct tally_counter *first, int kind, bool we
 /* perf has a group pinned, or exclusive, if its leader is, and knows no siblings that are. */
 static bool may_lead(const struct tally_counter *lead, const struct perf_event_attr *attr)
 {
-	return !attr->sample_period && attr->pinned <= lead->attr.pinned &&
-	       attr->exclusive <= lead->attr.exclusive;
+	return !attr->sample_period && attr->inherit == lead->attr.inherit &&
+	       attr->pinned <= lead->attr.pinned && attr->exclusive <= lead->attr.exclusive;
 }
 
 /**
@@ -401,25 +404,37 @@ static struct perf_event *leader_in(const struct tally_slot *s)
 	return leader;
 }
 
+/* Creates such an event, which counts nothing, is in no group and is not inherited. */
+static struct perf_event *create_still(const struct tally_counter *c, int cpu,
+				       struct perf_event_attr attr)
+{
+	attr.disabled = 1;
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	return perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
+}
+
 /*
- * Returns 0 if perf counts such an event with the PMU and the context of @leader; 1 if not. Nothing
- * in the attributes says so of a generic event where cores have several PMUs.
+ * Where a sibling might not have the PMU and the context of its leader, such an event is created,
+ * for the caller to release. Nothing in the attributes says which PMU counts a generic event where
+ * cores have several of them. And perf swaps the contexts of a task and of its child if all events
+ * in them are inherited: so it does not as long as this one is there. Returns NULL if none is
+ * needed; EXDEV if PMU or context differ.
  */
-static int is_elsewhere(const struct tally_counter *c, int cpu, struct perf_event_attr attr,
-			const struct perf_event *leader)
+static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
+				       const struct perf_event_attr *attr,
+				       const struct perf_event *leader)
 {
 	struct perf_event *event;
-	int ret;
 
-	if (c->kind != ANY_KIND)
-		return 0;
-	attr.disabled = 1;
-	event = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-	ret = event->pmu != leader->pmu || event->ctx != leader->ctx;
+	if (c->kind != ANY_KIND && !attr->inherit)
+		return NULL;
+	event = create_still(c, cpu, *attr);
+	if (IS_ERR(event) || (event->ctx == READ_ONCE(leader->ctx) &&
+			      (event->pmu == leader->pmu || is_software(event))))
+		return event;
 	perf_event_release_kernel(event);
-	return ret;
+	return ERR_PTR(-EXDEV);
 }
 
 /*
@@ -427,12 +442,10 @@ static int is_elsewhere(const struct tally_counter *c, int cpu, struct perf_even
  * had events goes on, whatever a CPU that comes has room for.
  */
 static struct perf_event *no_room(const struct tally_counter *c, int cpu,
-				  struct perf_event_attr attr)
+				  const struct perf_event_attr *attr)
 {
-	struct perf_event *event;
+	struct perf_event *event = create_still(c, cpu, *attr);
 
-	attr.disabled = 1;
-	event = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
 	if (IS_ERR(event))
 		return event;
 	perf_event_release_kernel(event);
@@ -447,18 +460,14 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 	unsigned int slot = cpu & c->slot_mask;
 	struct perf_event_attr enabled = *attr;
 	struct perf_event *event;
-	int err;
 
-	err = is_elsewhere(c, cpu, *attr, how->leader);
-	if (err)
-		return err < 0 ? ERR_PTR(err) : NULL;
 	enabled.disabled = 0;
 	rouse_group(c->leader, slot);
 	event = forward(&enabled, cpu, how);
 	if (!IS_ERR(event) && attr->disabled)
 		perf_event_disable(event);
 	calm_group(c->leader, slot);
-	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, *attr) : event;
+	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, attr) : event;
 }
 
 /**
@@ -480,22 +489,26 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 		.css = c->target.css,
 		.leader = leader_in(&c->leader->slots[cpu & c->slot_mask]),
 	};
-	struct perf_event *event;
+	struct perf_event *event, *held;
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
+	held = hold_context(c, cpu, &attr, how.leader);
+	if (IS_ERR(held))
+		return held == ERR_PTR(-EXDEV) ? NULL : held;
 	/* The leader is. */
 	attr.pinned = 0;
 	attr.exclusive = 0;
 	event = c->kind == SOFTWARE_KIND ? forward(&attr, cpu, &how) :
 					   create_on_pmu(c, cpu, &attr, &how);
-	if (IS_ERR_OR_NULL(event))
-		return event;
-	if (is_sibling(event, how.leader)) {
+	if (!IS_ERR_OR_NULL(event) && is_sibling(event, how.leader)) {
 		tally_group_catch_up(event);
-		return event;
+	} else if (!IS_ERR_OR_NULL(event)) {
+		/* Its leader must be released after it: that does not know of it. */
+		perf_event_release_kernel(event);
+		event = tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
 	}
-	/* Its leader must be released after it: that does not know of it. */
-	perf_event_release_kernel(event);
-	return tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
+	if (held)
+		perf_event_release_kernel(held);
+	return event;
 }

@@ -5,6 +5,7 @@
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
  *	groups storm CYCLES		groups come and go while a CPU and tasks do
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
+ *	groups inherit ROOM		groups of a task and its children, on both
  *	groups turns ROOM SECONDS HOW	three groups that do not fit together, on both, and the same
  *					events alone; HOW is samples if the PMU has interrupts
  *
@@ -37,7 +38,7 @@ enum reason { SAME, ALONE, EQUAL, EXCLUSIVE, LEADER_OFF, REASONS };
 
 static const char *const reasons[REASONS] = {
 	[SAME] = "the answer is the same",
-	[ALONE] = "tally takes it: a sibling that overflows, or an inherited event, is in no group",
+	[ALONE] = "tally takes it: a sibling that overflows is in no group",
 	[EQUAL] = "tally takes it: equal events share a counter",
 	[EXCLUSIVE] = "tally refuses it: a sibling that is in no group would not be beside an exclusive leader",
 	[LEADER_OFF] = "tally refuses it: perf's drivers do not check events that are off",
@@ -138,7 +139,7 @@ static enum reason compare(const struct group *g)
 	for (i = 0; i < g->nr && i <= (more ? perf : tally); i++) {
 		const struct perf_event_attr *a = &g->attr[i];
 
-		alone |= a->inherit || (i && a->sample_period);
+		alone |= i && a->sample_period;
 		off |= a->disabled;
 	}
 	if (!more)
@@ -550,6 +551,119 @@ static void test_turns(int room, int seconds, int samples)
 	take_turns(TALLY, EVENTS, room - 1, seconds);
 }
 
+/* ---- a task and its children ---- */
+
+static struct perf_event_attr inherited(int i, int group)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x20 + i, .inherit = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.exclude_user = group == 1, .exclude_kernel = group == 2,
+	};
+
+	return attr;
+}
+
+/* Three groups, which do not fit together, count a task with two children. */
+static void count_family(int kind, int room)
+{
+	static const char *const who[] = { [PERF] = "perf", [TALLY] = "tally" };
+	int fds[TURNS][16], go[2], turn, i, equal = 1;
+	pid_t pid = fork_waiting(go);
+	struct times t[16];
+	char text[100];
+
+	if (!pid) {
+		run_on(0);
+		for (i = 0; i < 2; i++) {
+			pid = fork();
+			if (!pid)
+				break;
+		}
+		spin(CLOCK_PROCESS_CPUTIME_ID, 200);
+		while (pid > 0 && wait(NULL) > 0)
+			;
+		_exit(0);
+	}
+	for (turn = 0; turn < TURNS; turn++) {
+		for (i = 0; i < room - 1; i++) {
+			struct perf_event_attr attr = inherited(i, turn);
+			struct tally_open r = request(&attr, pid, -1, i ? fds[turn][0] : -1, 0);
+
+			if (kind == TALLY && !i)
+				attr.read_format |= PERF_FORMAT_GROUP;
+			fds[turn][i] = must_open(kind, &r);
+		}
+	}
+	let_go_on(go);
+	if (waitpid(pid, NULL, 0) != pid)
+		err(2, "a child");
+	for (turn = 0; turn < TURNS; turn++) {
+		for (i = 0; i < room - 1; i++)
+			t[i] = read_turn(who[kind], fds[turn][i], kind == TALLY && !i);
+		equal &= is_equal(t, room - 1);
+		while (i--)
+			close(fds[turn][i]);
+	}
+	snprintf(text, sizeof(text), "%s: the members of inherited groups ran for the same time",
+		 who[kind]);
+	result(equal, text);
+}
+
+/*
+ * Opens groups of a task that forks. perf swaps the contexts of a task and its child: whoever opens
+ * a sibling of a leader in another context is warned of in the kernel's log, and fails this run.
+ */
+static void open_while_forking(void)
+{
+	int fds[NR_EVENTS], go[2], groups = 0;
+	pid_t pid = fork_waiting(go);
+	uint64_t end;
+	unsigned int i;
+
+	if (!pid) {
+		run_on(0);
+		for (end = now_ns() + 1000000000; now_ns() < end; ) {
+			pid = fork();
+			if (!pid) {
+				spin(CLOCK_MONOTONIC, below(2));
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		_exit(0);
+	}
+	let_go_on(go);
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		for (i = 0; i < NR_EVENTS; i++) {
+			struct perf_event_attr attr = inherited(i, 0);
+
+			attr.config = events[i];
+			/* The task may fork, and switch to its child. */
+			wait_ms(below(3));
+			fds[i] = open_event(TALLY, &attr, pid, -1, i ? fds[0] : -1, 0);
+			if (fds[i] >= 0)
+				continue;
+			if (errno != ESRCH && errno != ENODEV)
+				fprintf(stderr, "member %u: %s: %s\n", i, strerrorname_np(errno),
+					why.text);
+			bad |= errno != ESRCH && errno != ENODEV;
+			break;
+		}
+		groups += i == NR_EVENTS;
+		close_in_turn(fds, i);
+	}
+	fprintf(stderr, "%d whole groups\n", groups);
+	result(groups > 0 && !bad, "groups of a task that forks");
+}
+
+static void test_inherit(int room)
+{
+	count_family(TALLY, room);
+	count_family(PERF, room);
+	open_while_forking();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "spin")) {
@@ -564,6 +678,8 @@ int main(int argc, char **argv)
 		storm(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "exec"))
 		test_exec(atoi(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "inherit"))
+		test_inherit(atoi(argv[2]));
 	else if (argc == 5 && !strcmp(argv[1], "turns"))
 		test_turns(atoi(argv[2]), atoi(argv[3]), !strcmp(argv[4], "samples"));
 	else
