@@ -161,8 +161,9 @@
  *   cores are of several kinds. They need no counter of the PMU.
  * - The first member of a group may overflow, be pinned or be exclusive: its group goes on the
  *   PMU first, or alone. The others do not count while one that overflows is disabled.
- * - Other members are in no group: those of other PMUs, breakpoints, others that overflow, and
- *   those of a task on a machine with several kinds of cores.
+ * - Other members are in no group: those of other PMUs (as precise ones on AMD), breakpoints,
+ *   others that overflow, pinned and exclusive ones whose first member is not, those with
+ *   remove_on_exec, and those of a task on a machine with several kinds of cores.
  * - If all members are one group, or were all on the PMU for the whole window,
  *   tally_set_window::ratio_valid is true. With tally_builder_require(), tally_set_build()
  *   fails if the PMU has no room for all members at that moment. The value of a member that

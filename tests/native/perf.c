@@ -161,9 +161,9 @@ int tally_group_kind(const struct perf_event_attr *attr, const struct tally_targ
 	return -1;
 }
 
-const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind)
+unsigned int tally_group_room(struct tally_counter *first, int kind)
 {
-	return NULL;
+	return 0;
 }
 
 void tally_counter_on(struct tally_counter *c)

@@ -203,8 +203,9 @@
  *   the value that is read next is 0.
  * - Groups: all events are on the PMU together / those of the PMU of the cores are, on x86 and
  *   arm64, and since Linux 6.2 the software events that join them. Software events before them,
- *   those of other PMUs, siblings that overflow, and those of a task where cores differ, are on
- *   their own / Linux 6.2 to 6.15 does not start a sibling again that was throttled.
+ *   those of other PMUs (as precise ones on AMD), siblings that overflow, and those of a task where
+ *   cores differ, are on their own / Linux 6.2 to 6.15 does not start a sibling again that was
+ *   throttled.
  * - Start of a group: the PMU starts its events together / all count from the moment the last one
  *   is on; the samples of each begin when it is on itself / some are in no group of perf.
  * - A group with two equal events of the PMU: each takes a counter / they share one.
@@ -538,8 +539,8 @@ struct tally_info {
  *		has no room for the group, and TALLY_OPEN_WEAK is not set
  * EOPNOTSUPP	a module cannot do it: see "Not supported"; what it needs does not work on this
  *		kernel, or is switched off: see the file tricks in debugfs; the leader is
- *		exclusive, which would keep its siblings off the PMU; the sibling has
- *		enable_on_exec and its leader does not wait for exec()
+ *		exclusive, which would keep a sibling off the PMU that is in no group with it;
+ *		the sibling has enable_on_exec and its leader does not wait for exec()
  */
 struct tally_open {
 	__u32 size;

@@ -47,8 +47,8 @@ void tally_counter_retry(struct tally_counter *c)
 }
 
 /*
- * Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). One
- * that overflows would do so for nobody.
+ * Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). A
+ * leader that overflows is not switched on: its own event may be disabled.
  */
 static void lead_on(const struct tally_counter *c)
 {
@@ -343,13 +343,14 @@ static __always_inline enum tally_state perf_state(const struct tally_counter *c
 	state = READ_ONCE(event->state);
 	if (c->target.task && state <= PERF_EVENT_STATE_EXIT)
 		return TALLY_STATE_EXITED;
+	/* A group is in error as a whole. */
+	if (tally_perf_state(event) == PERF_EVENT_STATE_ERROR)
+		return TALLY_STATE_ERROR;
 	switch (state) {
 	case PERF_EVENT_STATE_ACTIVE:
 		return TALLY_STATE_ACTIVE;
 	case PERF_EVENT_STATE_INACTIVE:
 		return TALLY_STATE_INACTIVE;
-	case PERF_EVENT_STATE_ERROR:
-		return TALLY_STATE_ERROR;
 	default:
 		return TALLY_STATE_OFF;
 	}
@@ -445,8 +446,7 @@ u64 tally_counter_missed(const struct tally_counter *c)
 
 static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 {
-	/* The slot has overflowed, so it has counted. */
-	if (c->slots[slot].disarmed)
+	if (tally_slot_rests(c, slot))
 		return true;
 	switch (tally_counter_state(c, slot)) {
 	case TALLY_STATE_ACTIVE:

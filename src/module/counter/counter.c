@@ -298,7 +298,9 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
 {
 	int err;
 
-	*kind = first || !tally_attr_is_software(attr) ? tally_group_kind(attr, target) : -1;
+	/* One that overflows leads only if it is the first: else it would for nobody who knows. */
+	*kind = (first ? attr->sample_period : tally_attr_is_software(attr)) ?
+		-1 : tally_group_kind(attr, target);
 	if (*kind < 0 || !first)
 		return 0;
 	err = tally_group_check(first, attr, *kind);
@@ -348,7 +350,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		tally_reload_works();
 	if (tally_attr_is_task_clock(attr))
 		tally_task_clock_works();
-	/* Else only perf reads the times of the event. */
+	/* Without the times, only perf reads the event: no row of a group is read at one moment. */
 	if (!err && !(flags & TALLY_COUNTER_ALONE) && find_kind(attr, target, first, &kind))
 		return ERR_PTR(-ENOMEM);
 	while (!IS_ERR(c = find_or_add(attr, target, first, handler, context, kind,
@@ -399,6 +401,7 @@ static void counter_end(struct tally_counter *c)
 			tally_slot_disable(s);
 	tally_counter_unlock(c);
 	release_slots(c);
+	tally_group_released(c);
 	kp = c->kprobe;
 	WRITE_ONCE(c->kprobe, NULL);
 	if (kp)

@@ -104,12 +104,14 @@ void tally_forward_exit(void);
 int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target);
 int tally_group_check(struct tally_counter *first, const struct perf_event_attr *wanted, int kind);
 bool tally_attr_is_software(const struct perf_event_attr *attr);
-const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind);
+unsigned int tally_group_room(struct tally_counter *first, int kind);
 unsigned int tally_group_total(const struct tally_counter *first, bool *cut);
 void tally_group_enter(struct tally_counter *c, bool weak);
 void tally_group_exit(struct tally_counter *c);
 bool tally_counter_awaits_exec(const struct tally_counter *c);
-void tally_group_catch_up(const struct perf_event *event);
+void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
+			  struct perf_event *event);
+void tally_group_released(struct tally_counter *c);
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 					struct perf_event_attr attr);
 

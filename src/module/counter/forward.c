@@ -73,7 +73,7 @@ static enum tally_trick trick_of(const struct forwarding *f)
 {
 	bool software = f->type == PERF_TYPE_SOFTWARE || f->type == PERF_TYPE_TRACEPOINT;
 
-	return software && f->how->leader->attr.type != PERF_TYPE_SOFTWARE ?
+	return software && f->how->leader->pmu->task_ctx_nr != perf_sw_context ?
 	       TALLY_TRICK_GROUP_SOFTWARE : TALLY_TRICK_GROUP;
 }
 

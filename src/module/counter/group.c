@@ -7,7 +7,8 @@
  * those of the other counters there. So all of them run for the same time, and their ratios are
  * exact also when the PMU takes turns. Each kind of core has a group of its own. A weak set gets
  * another group where the one before is full. Software events need no room: they are in the first
- * group of their set, but never lead one, as perf would not take turns with that.
+ * group of their set. They never lead one: perf would keep it on the PMU all the time, at the cost
+ * of others.
  *
  * perf's event of a leader that is off keeps its group off the PMU. So a leader is on as long as
  * one of its siblings is. When perf releases a leader, its siblings go on alone.
@@ -48,27 +49,60 @@ static bool is_sibling(const struct perf_event *event, const struct perf_event *
 	       READ_ONCE(leader->attach_state) & PERF_ATTACH_GROUP;
 }
 
-/**
- * tally_group_catch_up - put an enabled software event on beside its leader
- * @event: any event of a counter, which is locked
- *
- * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
- * the PMU of its leader is rescheduled.
- *
- * Context: Process context, may sleep.
- */
-void tally_group_catch_up(const struct perf_event *event)
+/* Puts the group of @leader, of which a sibling may wait, on the PMU anew. */
+static void restart(struct perf_event *event, struct perf_event *leader)
 {
-	struct perf_event *leader = event->group_leader;
-
-	/* A child that is forked meanwhile would never count. The next switch of the task does it. */
-	if (event->attr.inherit)
-		return;
-	if (leader == event || READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE ||
-	    READ_ONCE(leader->state) != PERF_EVENT_STATE_ACTIVE || !is_software(event))
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE ||
+	    READ_ONCE(leader->state) != PERF_EVENT_STATE_ACTIVE)
 		return;
 	perf_event_disable(leader);
 	perf_event_enable(leader);
+}
+
+/**
+ * tally_group_catch_up - put an enabled software event on beside its leader
+ * @c: its counter, locked; any counter
+ * @slot: its slot
+ * @event: the event
+ *
+ * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
+ * the PMU of its leader is rescheduled. That of an inherited event is, when the task is switched: a
+ * child that is forked while the leader is off would never count with it.
+ *
+ * Context: Process context, may sleep.
+ */
+void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
+			  struct perf_event *event)
+{
+	struct perf_event *leader = c->leader ? c->leader->slots[slot].event : NULL;
+
+	/* Only the leader that the lock holds: perf frees others. */
+	if (leader && READ_ONCE(event->group_leader) == leader && is_software(event) &&
+	    !event->attr.inherit)
+		restart(event, leader);
+}
+
+/*
+ * Called when perf has released the events of a counter. Those that they led are alone now. perf
+ * leaves them off the PMU if their leader was, until it reschedules for another reason.
+ */
+void tally_group_released(struct tally_counter *c)
+{
+	struct tally_counter *sibling;
+	struct perf_event *event;
+	unsigned int i;
+
+	tally_counter_lock(c);
+	list_for_each_entry(sibling, &c->siblings, group_node) {
+		for (i = 0; i < sibling->nr_slots && !sibling->attr.inherit; i++) {
+			event = sibling->slots[i].event;
+			if (!event || READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
+				continue;
+			perf_event_disable(event);
+			perf_event_enable(event);
+		}
+	}
+	tally_counter_unlock(c);
 }
 
 static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
@@ -164,8 +198,9 @@ static int prove_software(void *data)
 	event = forward(&attr, -1, &how);
 	ret = PTR_ERR_OR_ZERO(event);
 	if (!ret) {
-		tally_group_catch_up(event);
-		ret = !is_sibling(event, how.leader) || is_left_behind(event, how.leader) ?
+		restart(event, how.leader);
+		ret = READ_ONCE(how.leader->state) == PERF_EVENT_STATE_ERROR ? -EAGAIN :
+		      !is_sibling(event, how.leader) || is_left_behind(event, how.leader) ?
 		      1 : compare(event, how.leader);
 		perf_event_release_kernel(event);
 	}
@@ -231,7 +266,7 @@ static struct tally_counter *find(struct tally_counter *first, int kind, bool we
 	return found;
 }
 
-/* perf has a group pinned, or exclusive, if its leader is, and knows no siblings that are. */
+/* In perf, only leaders are pinned or exclusive, and their whole groups with them. */
 static bool may_lead(const struct tally_counter *lead, const struct perf_event_attr *attr)
 {
 	return !attr->sample_period && attr->inherit == lead->attr.inherit &&
@@ -239,7 +274,7 @@ static bool may_lead(const struct tally_counter *lead, const struct perf_event_a
 }
 
 /**
- * tally_group_check - find out whether a counter that can be in a group may be
+ * tally_group_check - find out whether a new counter goes into a group
  * @first: tally_counter::first of its set
  * @wanted: its attributes
  * @kind: its kind
@@ -271,13 +306,21 @@ int tally_group_check(struct tally_counter *first, const struct perf_event_attr 
 	return tally_trick_try(TALLY_TRICK_GROUP_SOFTWARE, prove_software, &attr);
 }
 
-/*
- * Returns the counter that leads those of a kind in a set that is not weak; NULL if none does.
- * Under the lock of the set.
- */
-const struct tally_counter *tally_group_lead(struct tally_counter *first, int kind)
+/* Returns for how many counters of a kind a group of a set that is not weak has room. */
+unsigned int tally_group_room(struct tally_counter *first, int kind)
 {
-	return find(first, kind, false);
+	const struct tally_counter *lead, *c;
+	unsigned int nr = 0;
+
+	tally_counter_lock(first);
+	lead = find(first, kind, false);
+	if (lead) {
+		nr++;
+		list_for_each_entry(c, &lead->siblings, group_node)
+			nr += c->kind == kind;
+	}
+	tally_counter_unlock(first);
+	return nr;
 }
 
 /* Returns how many counters are in groups of the set, and whether it was cut. Under its lock. */
@@ -305,6 +348,8 @@ void tally_group_enter(struct tally_counter *c, bool weak)
 	bool leads = c->kind != SOFTWARE_KIND;
 
 	tally_counter_assert_locked(c);
+	if (lead && !may_lead(lead, &c->attr))
+		lead = NULL;
 	if (!lead && !leads) {
 		c->kind = -1;
 		return;
@@ -343,7 +388,8 @@ bool tally_counter_awaits_exec(const struct tally_counter *c)
 
 static void rouse(struct tally_slot *s)
 {
-	if (!s->event || READ_ONCE(s->event->state) != PERF_EVENT_STATE_OFF)
+	if (!s->event || READ_ONCE(s->event->state) != PERF_EVENT_STATE_OFF || s->paused ||
+	    s->disarmed)
 		return;
 	s->roused = true;
 	perf_event_enable(s->event);
@@ -360,7 +406,7 @@ static void calm(struct tally_slot *s)
  * Enables the events of a leader's group in a slot that are off, or disables these again: drivers
  * check only the enabled ones when there is a new one. Nobody counts with them meanwhile. But
  * somebody does with what waits for exec(), or for siblings: then the leader stays off, or if it is
- * on, what waits does. A leader that overflows, or that is in error without a counter, stays off.
+ * on, what waits does. So does a pinned one: it would be in error for good if it found no counter.
  */
 static void rouse_group(struct tally_counter *leader, unsigned int slot)
 {
@@ -373,7 +419,7 @@ static void rouse_group(struct tally_counter *leader, unsigned int slot)
 		if (off || !tally_counter_awaits_exec(c))
 			rouse(&c->slots[slot]);
 	}
-	if (!waits && !leader->handler && !leader->attr.pinned)
+	if (!waits && !leader->attr.pinned)
 		rouse(&leader->slots[slot]);
 }
 
@@ -396,6 +442,10 @@ static struct perf_event *leader_in(const struct tally_slot *s)
 
 	if (!leader)
 		return ERR_PTR(s->err);
+	/* AMD's IBS has precise events of the cores. It is another PMU. */
+	if (leader->attr.precise_ip && leader->pmu->type != PERF_TYPE_RAW &&
+	    !tally_pmu_is_core(leader->pmu->type))
+		return NULL;
 	/* perf has removed the event from its group: with its PMU, its task, or its CPU. */
 	if (tally_slot_revoked(leader))
 		return NULL;
@@ -496,13 +546,13 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 	held = hold_context(c, cpu, &attr, how.leader);
 	if (IS_ERR(held))
 		return held == ERR_PTR(-EXDEV) ? NULL : held;
-	/* The leader is. */
+	/* The leader is pinned, or exclusive, for all of the group. */
 	attr.pinned = 0;
 	attr.exclusive = 0;
 	event = c->kind == SOFTWARE_KIND ? forward(&attr, cpu, &how) :
 					   create_on_pmu(c, cpu, &attr, &how);
 	if (!IS_ERR_OR_NULL(event) && is_sibling(event, how.leader)) {
-		tally_group_catch_up(event);
+		tally_group_catch_up(c, cpu & c->slot_mask, event);
 	} else if (!IS_ERR_OR_NULL(event)) {
 		/* Its leader must be released after it: that does not know of it. */
 		perf_event_release_kernel(event);

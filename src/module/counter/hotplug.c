@@ -86,6 +86,23 @@ static void bank_lost(struct tally_counter *c)
 			tally_slot_bank(c, s);
 }
 
+/* Counters are repaired while a CPU comes, and again when it is there. */
+static bool early;
+
+/*
+ * Returns whether to leave a group to the second time: it has software events, which perf creates
+ * only then. Whoever asks for them earlier waits, and so would the counters behind this one.
+ */
+static bool is_for_later(const struct tally_counter *leader)
+{
+	const struct tally_counter *c;
+
+	list_for_each_entry(c, &leader->siblings, group_node)
+		if (early && c->attr.type == PERF_TYPE_SOFTWARE && !tally_attr_is_clock(&c->attr))
+			return true;
+	return false;
+}
+
 /* Repairs a counter, and with it those that it leads: their new events begin together. */
 static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 {
@@ -109,9 +126,12 @@ static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
 {
+	struct tally_counter *leader;
+
 	tally_counter_lock(c);
-	if (!c->dead)
-		repair_group(c->leader && !c->leader->dead ? c->leader : c, changed);
+	leader = c->leader && !c->leader->dead ? c->leader : c;
+	if (!c->dead && !is_for_later(leader))
+		repair_group(leader, changed);
 	tally_counter_unlock(c);
 }
 
@@ -129,8 +149,10 @@ static void repair_all(struct kthread_work *work)
 		cpumask_set_cpu(cpu, &changed);
 		came |= READ_ONCE(per_cpu(came_ns, cpu));
 	}
+	early = true;
 	if (came)
 		tally_counters_visit(counter_repair, &changed);
+	early = false;
 	/* At the end of the operation perf has detached events, and drivers serve other CPUs. */
 	cpus_read_lock();
 	cpus_read_unlock();

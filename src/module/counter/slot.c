@@ -13,6 +13,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include "compat.h"
@@ -417,7 +418,7 @@ void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s
 			tally_cgroup_enable(event, c->target.css);
 		else
 			perf_event_enable(event);
-		tally_group_catch_up(event);
+		tally_group_catch_up(c, s - c->slots, event);
 	}
 }
 
@@ -428,6 +429,23 @@ void tally_slot_disable(const struct tally_slot *s)
 	for (i = 0; s->others && s->others[i]; i++)
 		perf_event_disable(s->others[i]);
 	perf_event_disable(s->event);
+}
+
+/*
+ * Returns the state of an event: its own, or that of its leader if that is off or in error. Any
+ * context. perf frees a leader a grace period after its siblings have none.
+ */
+int tally_perf_state(const struct perf_event *event)
+{
+	int state = READ_ONCE(event->state), of_leader;
+
+	if (state <= PERF_EVENT_STATE_OFF)
+		return state;
+	rcu_read_lock();
+	of_leader = READ_ONCE(READ_ONCE(event->group_leader)->state);
+	rcu_read_unlock();
+	return of_leader == PERF_EVENT_STATE_OFF || of_leader == PERF_EVENT_STATE_ERROR ?
+	       of_leader : state;
 }
 
 /* False if the CPU is offline, the task has exited, or exec() has removed the event. */

@@ -233,7 +233,8 @@ static void describe(struct opening *op)
 	if (o->flags & TALLY_OPEN_WEAK)
 		tally_builder_weak(b);
 	/* The event will lead a group. */
-	if (o->group_fd < 0 && op->attr.read_format & PERF_FORMAT_GROUP)
+	if ((o->group_fd < 0 || o->perf_flags & PERF_FLAG_FD_NO_GROUP) &&
+	    op->attr.read_format & PERF_FORMAT_GROUP)
 		b->flags |= TALLY_BUILDER_OWN;
 	/* A sibling is enabled when it has joined its leader. */
 	if (op->how.wanted && o->group_fd < 0)

@@ -4,7 +4,8 @@
  *
  * An event is a view of a counter, which it may share with other events. For each slot
  * the view keeps the totals at which the event was enabled. So enabling, disabling or
- * resetting one event never changes the count of another.
+ * resetting one event never changes the count of another; but when a member of a group of perf is
+ * enabled, all of the group are off the PMU for some microseconds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

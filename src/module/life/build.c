@@ -100,16 +100,9 @@ static int without_trick(struct tally_builder *b, int err, enum tally_trick tric
 static int no_room(struct tally_builder *b, const struct perf_event_attr *attr,
 		   const struct tally_target *target)
 {
-	int kind = tally_group_kind(attr, target);
-	struct tally_counter *first = b->leader->counter->first;
-	const struct tally_counter *lead;
-	unsigned int nr;
-
-	tally_counter_lock(first);
-	lead = tally_group_lead(first, kind);
-	nr = lead ? lead->nr_siblings + 1 : 0;
-	tally_counter_unlock(first);
-	return tally_bad(b, -E2BIG, "the PMU has room for %u of these events at once", nr);
+	return tally_bad(b, -E2BIG, "the PMU has room for %u of these events at once",
+			 tally_group_room(b->leader->counter->first,
+					  tally_group_kind(attr, target)));
 }
 
 static int counter_failed(struct tally_builder *b, const struct perf_event_attr *attr,
@@ -373,13 +366,33 @@ void tally_trial_end(struct tally_event *ev)
 	tally_budget_begun(ev->budget);
 }
 
+/* Returns the leader that only its own event would switch on; NULL if it is on, or waits. */
+static struct tally_counter *idle_leader(const struct tally_event *ev)
+{
+	struct tally_counter *leader = ev->counter->leader;
+
+	return leader && leader->handler && !leader->users_on ? leader : NULL;
+}
+
 static int try_only(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = tally_trial_begin(ev);
+	struct tally_counter *leader;
+	int err;
 
+	tally_counter_lock(ev->counter);
+	leader = idle_leader(ev);
+	if (leader)
+		tally_counter_on(leader);
+	tally_counter_unlock(ev->counter);
+	err = tally_trial_begin(ev);
 	if (!err && !tally_event_counts(ev))
 		err = tally_build_busy(b, ev);
 	tally_trial_end(ev);
+	if (!leader)
+		return err;
+	tally_counter_lock(leader);
+	tally_counter_off(leader);
+	tally_counter_unlock(leader);
 	return err;
 }
 

@@ -155,6 +155,9 @@ static int build_events(struct tally_builder *builders, unsigned int n, bool wea
 	unsigned int i;
 	int software;
 
+	for (i = 0; i < n; i++)
+		if (builders[i].err)
+			return PTR_ERR(build_member(builders, &builders[i], NULL, 0));
 	if (n > 1)
 		more |= TALLY_BUILDER_MEMBER;
 	if (weak)
@@ -214,8 +217,7 @@ static bool counted(const struct tally_set *set, const struct tally_counter *c)
 
 	for (slot = 0; slot < set->nr_slots; slot++) {
 		s = &c->slots[slot];
-		/* A slot that overflows have switched off was counting, and will be. */
-		if (s->event && !s->disarmed && !s->paused && !s->was_read &&
+		if (s->event && !tally_slot_rests(c, slot) && !s->was_read &&
 		    any_counted(set, slot))
 			return false;
 	}

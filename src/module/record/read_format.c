@@ -130,13 +130,14 @@ static void totals_here(const struct tally_output *out, const struct perf_event 
 }
 
 /*
- * Returns whether the event is on the PMU as a sibling of @leader, which overflows: whatever that
- * has interrupted, perf reads the sibling then.
+ * Returns whether the event is counting on the PMU as a sibling of @leader, which overflows. perf
+ * reads such siblings in each overflow, also in one that has interrupted perf itself.
  */
 static bool is_beside(const struct perf_event *event, const struct perf_event *leader)
 {
 	return READ_ONCE(event->group_leader) == leader &&
-	       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+	       READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE &&
+	       !(READ_ONCE(event->hw.state) & PERF_HES_STOPPED);
 }
 
 /* The count of another member; that of its last update, if it cannot be read here. */

@@ -289,11 +289,10 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 	return counted || count->running_ns || count->value;
 }
 
-static bool ran_throughout(const struct tally_event *ev, const struct tally_count *count)
+/* Returns whether the event counted whenever it was on the PMU. */
+static bool counted_throughout(const struct tally_event *ev, const struct tally_count *count)
 {
-	return count->running_ns == count->enabled_ns &&
-	       count->state != TALLY_STATE_ERROR &&
-	       count->state != TALLY_STATE_THROTTLED &&
+	return count->state != TALLY_STATE_ERROR && count->state != TALLY_STATE_THROTTLED &&
 	       (!ev->overflow || tally_event_throttled(ev) == ev->throttled);
 }
 
@@ -304,8 +303,7 @@ static bool ran_together(const struct tally_set *set, unsigned int first, unsign
 	unsigned int i;
 
 	for (i = 0; i < set->nr; i++)
-		if (counts[i].running_ns != counts[0].running_ns ||
-		    counts[i].state == TALLY_STATE_ERROR)
+		if (counts[i].running_ns != counts[0].running_ns)
 			return false;
 	return counts[0].running_ns && tally_set_is_group(set, first, last);
 }
@@ -314,7 +312,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	bool began = tally_set_began_together(set), valid = true, all = true;
+	bool began = tally_set_began_together(set), always = true, all = true;
 	u64 time = 0, ended = 0;
 	struct tally_event *ev;
 	unsigned int i;
@@ -322,7 +320,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	for (i = 0; i < set->nr; i++) {
 		ev = set->members[i];
 		if (sum_slots(ev, first, last, &time, &counts[i])) {
-			valid &= ran_throughout(ev, &counts[i]);
+			all &= counted_throughout(ev, &counts[i]);
+			always &= counts[i].running_ns == counts[i].enabled_ns;
 		} else {
 			all = false;
 			counts[i].value = TALLY_NOT_COUNTED;
@@ -333,8 +332,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->time_ns = time ?: local_clock();
-	valid = all && (valid || ran_together(set, first, last, counts));
-	window->ratio_valid = began && valid && (!ended || ended == set->on);
+	always = always || ran_together(set, first, last, counts);
+	window->ratio_valid = began && all && always && (!ended || ended == set->on);
 }
 
 void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned int last,

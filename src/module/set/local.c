@@ -281,7 +281,7 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 	unsigned int i;
 	s64 since = 0;
 
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
+	if (tally_perf_state(event) != PERF_EVENT_STATE_INACTIVE)
 		return 0;
 	if (!ev->counter->target.task)
 		since = tally_event_time(event, local_clock()) - READ_ONCE(event->tstamp);

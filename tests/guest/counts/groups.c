@@ -5,6 +5,7 @@
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
  *	groups storm CYCLES		groups come and go while a CPU and tasks do
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
+ *	groups leaders HOW		leaders that go or are off; HOW as below
  *	groups inherit ROOM		groups of a task and its children, on both
  *	groups turns ROOM SECONDS HOW	three groups that do not fit together, on both, and the same
  *					events alone; HOW is samples if the PMU has interrupts
@@ -461,12 +462,13 @@ static int is_exact(const struct times *t)
 }
 
 /*
- * Reads the samples of a leader. Returns whether each has all members, and the first two, which
- * count the same, differ by 1 % at most, and by no more than what one counts during the interrupt.
+ * Reads the samples of a leader, of each million counts. Returns whether each has all members, and
+ * the first two, which count the same, have counted as much since the last sample.
  */
 static int check_samples(const char *who, struct ring *r, int nr)
 {
 	uint64_t head = head_of(r), last = 0, *v = r->record + 1;
+	long long ahead, was_ahead = 0;
 	int samples = 0, bad_ones = 0, good;
 
 	while (r->tail < head) {
@@ -479,8 +481,9 @@ static int check_samples(const char *who, struct ring *r, int nr)
 			continue;
 		samples++;
 		/* number, enabled, running, values */
+		ahead = v[3] - v[4];
 		good = v[0] == (uint64_t)nr && v[3] > last && v[2] <= v[1] &&
-		       v[4] + v[4] / 100 + 200000 > v[3] && v[3] + v[3] / 100 + 200000 > v[4];
+		       llabs(ahead - was_ahead) < 300000;
 		if (!good)
 			fprintf(stderr, "%s: a sample of %llu: %llu ns, %llu ns, %llu after %llu, %llu\n",
 				who, (unsigned long long)v[0], (unsigned long long)v[1],
@@ -488,6 +491,7 @@ static int check_samples(const char *who, struct ring *r, int nr)
 				(unsigned long long)last, (unsigned long long)v[4]);
 		bad_ones += !good;
 		last = v[3];
+		was_ahead = ahead;
 	}
 	fprintf(stderr, "%s: %d samples, the last one at %llu and %llu\n", who, samples,
 		(unsigned long long)v[3], (unsigned long long)v[4]);
@@ -664,6 +668,87 @@ static void test_inherit(int room)
 	open_while_forking();
 }
 
+/* ---- leaders that go, or are off ---- */
+
+/* Opens a leader that samples, or only counts, and two siblings, all on. */
+static void open_led(int samples, int fds[3])
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x11,
+		.read_format = PERF_FORMAT_GROUP, .sample_period = samples ? 1000000 : 0,
+	};
+
+	fds[0] = open_event(TALLY, &attr, -1, 0, -1, 0);
+	attr.sample_period = 0;
+	attr.read_format = 0;
+	attr.config = 0x3c;
+	fds[1] = open_event(TALLY, &attr, -1, 0, fds[0], 0);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	fds[2] = open_event(TALLY, &attr, -1, 0, fds[0], 0);
+	if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
+		err(2, "a group: %s", why.text);
+}
+
+/* Returns whether an event has counted for some of the time from now on. */
+static int goes_on(int fd)
+{
+	uint64_t value = value_of(fd);
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		spin(CLOCK_MONOTONIC, 1);
+		if (value_of(fd) > value)
+			return 1;
+	}
+	return 0;
+}
+
+static void test_leaders(int samples)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x11, .disabled = 1,
+	};
+	struct tally_open r;
+	int fds[3], fd;
+
+	run_on(0);
+	open_led(0, fds);
+	result(goes_on(fds[2]), "a clock counts with its leader");
+	ioctl(fds[2], PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(fds[2], PERF_EVENT_IOC_ENABLE, 0);
+	result(goes_on(fds[2]), "and when it is enabled again");
+	close(fds[0]);
+	result(goes_on(fds[2]), "and without it");
+	close(fds[1]);
+	close(fds[2]);
+	if (!samples)
+		return;
+	open_led(1, fds);
+	result(goes_on(fds[1]) && goes_on(fds[2]), "siblings of a leader that samples count");
+	ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
+	result(!goes_on(fds[1]) && !goes_on(fds[2]), "but not while it is disabled");
+	ioctl(fds[0], PERF_EVENT_IOC_ENABLE, 0);
+	result(goes_on(fds[1]) && goes_on(fds[2]), "and when it is enabled again");
+	close(fds[0]);
+	result(goes_on(fds[1]) && goes_on(fds[2]), "and without it");
+	close(fds[1]);
+	close(fds[2]);
+
+	/* Whether it could count is tried together with a leader that is disabled. */
+	attr.sample_period = 1000000;
+	fds[0] = open_event(TALLY, &attr, -1, 0, -1, 0);
+	attr.sample_period = attr.disabled = 0;
+	attr.config = 0x3c;
+	r = request(&attr, -1, 0, fds[0], 0);
+	r.flags = TALLY_OPEN_REQUIRE;
+	fd = open_as(TALLY, &r);
+	result(fd >= 0, "a required sibling of a disabled leader that samples");
+	result(fd >= 0 && !value_of(fds[0]), "which has not counted");
+	close(fd);
+	close(fds[0]);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "spin")) {
@@ -680,6 +765,8 @@ int main(int argc, char **argv)
 		test_exec(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "inherit"))
 		test_inherit(atoi(argv[2]));
+	else if (argc == 3 && !strcmp(argv[1], "leaders"))
+		test_leaders(!strcmp(argv[2], "samples"));
 	else if (argc == 5 && !strcmp(argv[1], "turns"))
 		test_turns(atoi(argv[2]), atoi(argv[3]), !strcmp(argv[4], "samples"));
 	else

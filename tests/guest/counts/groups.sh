@@ -221,6 +221,7 @@ ok 'and cuts a weak one' "$here/tally" stat -C 0 -e "{$(some 1 $((room + 1)))}:W
 # ---- files
 
 results ./groups exec "$room"
+results ./groups leaders $samples
 results ./groups inherit "$room"
 results ./groups turns "$room" "$seconds" $samples
 results ./groups random "$groups" 1

@@ -47,6 +47,25 @@ made() {
 	echo "$result"
 }
 
+# mixed: whether the software event of a set waits for the PMU, of which pinned events have all.
+mixed() {
+	# The proof needs the PMU.
+	made create "{r11,cpu-clock}" cpu=0 name=f >/dev/null
+	taken=0
+	for code in $(echo $codes | tr , ' '); do
+		[ "$(create "$code" cpu=0 pinned require name="taken$taken")" = OK ] || break
+		taken=$((taken + 1))
+	done
+	create "{r11,cpu-clock}" cpu=0 name=f >/dev/null
+	sleep 0.1
+	[ "$(cat $tally/f/cpu-clock/running_ns)" = 0 ] && echo OK || echo EOPNOTSUPP
+	remove f >/dev/null
+	while [ $taken -gt 0 ]; do
+		taken=$((taken - 1))
+		remove "taken$taken" >/dev/null
+	done
+}
+
 # features: writes to $tmp/features what works, of all that a trick is used for.
 features() {
 	deep=$deep/d
@@ -60,7 +79,7 @@ features() {
 		"func:$(made create "func:$symbol{cs}" name=f)" \
 		"cgroup:$(made create page-faults cgroup=/t name=f)" \
 		"deep:$(made create page-faults cgroup=$deep name=f)" \
-		"mixed:$(made create "{r11,cs}" cpu=0 name=f)" \
+		"mixed:$(mixed)" \
 		"large:$(made create "{$codes}" cpu=0 name=f)" \
 		>$tmp/features
 	[ -z "$register" ] || made create cycles name=f >/dev/null
@@ -75,14 +94,18 @@ lost() {
 	echo "$left"
 }
 
+# There, software events and others are in different contexts of perf.
+[ -z "$two_contexts" ] || all=$(lost mixed)
+
 # needs TRICK: the features that it is for.
 needs() {
 	case $1 in
 	# Its set is not a group, which has to fit on the PMU.
-	times) lost page times budget func | sed s/large:EINVAL/large:OK/ ;;
-	group) lost | sed s/large:EINVAL/large:OK/ ;;
+	times) lost page times budget func mixed | sed s/large:EINVAL/large:OK/ ;;
+	group) lost mixed | sed s/large:EINVAL/large:OK/ ;;
 	reload) lost budget ;;
 	hand-over) lost filter ;;
+	group-software) lost mixed ;;
 	cgroup) lost cgroup deep ;;
 	cgroup-depth) lost deep ;;
 	*) lost ;;

@@ -280,6 +280,8 @@ static void test_starved(void)
 	rival = &b[2];
 	init_hardware(&b[0], PERF_COUNT_HW_CPU_CYCLES);
 	init_software(&b[1], PERF_COUNT_SW_CPU_CLOCK);
+	/* In no group with a member that is not pinned. */
+	tally_builder_pinned(&b[1]);
 	for (i = 0; i < 2; i++)
 		tally_builder_on_cpu(&b[i], 0);
 	set = build_set(b, 2, "cycles and a clock");
