@@ -166,6 +166,11 @@ unsigned int tally_group_room(struct tally_counter *first, int kind)
 	return 0;
 }
 
+struct tally_counter *tally_group_idle_leader(const struct tally_counter *c)
+{
+	return NULL;
+}
+
 void tally_counter_on(struct tally_counter *c)
 {
 }

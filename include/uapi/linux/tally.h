@@ -539,8 +539,9 @@ struct tally_info {
  *		has no room for the group, and TALLY_OPEN_WEAK is not set
  * EOPNOTSUPP	a module cannot do it: see "Not supported"; what it needs does not work on this
  *		kernel, or is switched off: see the file tricks in debugfs; the leader is
- *		exclusive, which would keep a sibling off the PMU that is in no group with it;
- *		the sibling has enable_on_exec and its leader does not wait for exec()
+ *		exclusive, and would keep its sibling off the PMU, because that is in no group
+ *		with it, nor a software event; the sibling has enable_on_exec and its leader does
+ *		not wait for exec()
  */
 struct tally_open {
 	__u32 size;

@@ -319,7 +319,7 @@ static enum tally_state inherited_state(const struct tally_counter *c,
 	/* exec() of a program with more rights ended the event, which has no child. */
 	if (state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list))
 		return TALLY_STATE_EXITED;
-	if (state == PERF_EVENT_STATE_ERROR)
+	if (tally_perf_state(event) == PERF_EVENT_STATE_ERROR)
 		return TALLY_STATE_ERROR;
 	/*
 	 * Without a child, perf has swapped nothing: the event is the task's own, and is off only

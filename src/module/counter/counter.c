@@ -287,8 +287,10 @@ static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
 	err = counter_fill(c, err_cpu);
 	c->at_once = false;
 	c->filled = !err;
-	if (!err)
+	if (!err) {
+		tally_group_settle(c, tally_counter_any(c));
 		join_lock(c);
+	}
 	return err;
 }
 
@@ -298,7 +300,7 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
 {
 	int err;
 
-	/* One that overflows leads only if it is the first: else it would for nobody who knows. */
+	/* One that overflows leads only if it is the first: its siblings stop with it. */
 	*kind = (first ? attr->sample_period : tally_attr_is_software(attr)) ?
 		-1 : tally_group_kind(attr, target);
 	if (*kind < 0 || !first)
@@ -387,6 +389,30 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		       ERR_PTR(err);
 }
 
+/*
+ * Called when perf has released the events of a counter. Those that they led are alone now. If
+ * their leader was off the PMU, perf leaves them off, too, until it reschedules for another reason.
+ */
+static void go_on_alone(struct tally_counter *c)
+{
+	struct tally_counter *sibling;
+	struct tally_slot *s;
+	unsigned int i;
+
+	tally_counter_lock(c);
+	list_for_each_entry(sibling, &c->siblings, group_node) {
+		for (i = 0; i < sibling->nr_slots && !sibling->attr.inherit; i++) {
+			s = &sibling->slots[i];
+			if (!tally_slot_lives(sibling, s) ||
+			    READ_ONCE(s->event->state) != PERF_EVENT_STATE_INACTIVE)
+				continue;
+			tally_slot_disable(s);
+			tally_slot_enable(sibling, s);
+		}
+	}
+	tally_counter_unlock(c);
+}
+
 /* Ends a counter that no event counts with any more. */
 static void counter_end(struct tally_counter *c)
 {
@@ -401,7 +427,7 @@ static void counter_end(struct tally_counter *c)
 			tally_slot_disable(s);
 	tally_counter_unlock(c);
 	release_slots(c);
-	tally_group_released(c);
+	go_on_alone(c);
 	kp = c->kprobe;
 	WRITE_ONCE(c->kprobe, NULL);
 	if (kp)

@@ -107,11 +107,12 @@ bool tally_attr_is_software(const struct perf_event_attr *attr);
 unsigned int tally_group_room(struct tally_counter *first, int kind);
 unsigned int tally_group_total(const struct tally_counter *first, bool *cut);
 void tally_group_enter(struct tally_counter *c, bool weak);
+void tally_group_settle(struct tally_counter *c, const struct perf_event *event);
 void tally_group_exit(struct tally_counter *c);
+struct tally_counter *tally_group_idle_leader(const struct tally_counter *c);
 bool tally_counter_awaits_exec(const struct tally_counter *c);
 void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
 			  struct perf_event *event);
-void tally_group_released(struct tally_counter *c);
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 					struct perf_event_attr attr);
 

@@ -66,8 +66,8 @@ static void restart(struct perf_event *event, struct perf_event *leader)
  * @event: the event
  *
  * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
- * the PMU of its leader is rescheduled. That of an inherited event is, when the task is switched: a
- * child that is forked while the leader is off would never count with it.
+ * the PMU of its leader is rescheduled. This does not do that for inherited events: a child that is
+ * forked while their leader is off would never count. They wait until the task is switched.
  *
  * Context: Process context, may sleep.
  */
@@ -80,29 +80,6 @@ void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
 	if (leader && READ_ONCE(event->group_leader) == leader && is_software(event) &&
 	    !event->attr.inherit)
 		restart(event, leader);
-}
-
-/*
- * Called when perf has released the events of a counter. Those that they led are alone now. perf
- * leaves them off the PMU if their leader was, until it reschedules for another reason.
- */
-void tally_group_released(struct tally_counter *c)
-{
-	struct tally_counter *sibling;
-	struct perf_event *event;
-	unsigned int i;
-
-	tally_counter_lock(c);
-	list_for_each_entry(sibling, &c->siblings, group_node) {
-		for (i = 0; i < sibling->nr_slots && !sibling->attr.inherit; i++) {
-			event = sibling->slots[i].event;
-			if (!event || READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE)
-				continue;
-			perf_event_disable(event);
-			perf_event_enable(event);
-		}
-	}
-	tally_counter_unlock(c);
 }
 
 static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
@@ -364,6 +341,21 @@ void tally_group_enter(struct tally_counter *c, bool weak)
 	lead->nr_siblings++;
 }
 
+/*
+ * Takes a new leader out of its group, which is empty, if its events, of which @event is one, are
+ * not of the cores' PMU: on AMD, the PMU IBS has the precise ones. Under its lock.
+ */
+void tally_group_settle(struct tally_counter *c, const struct perf_event *event)
+{
+	const struct pmu *pmu = event ? READ_ONCE(event->pmu) : NULL;
+
+	if (!c->attr.precise_ip || c->leader || !pmu || pmu->type == PERF_TYPE_RAW ||
+	    tally_pmu_is_core(pmu->type))
+		return;
+	list_del_init(&c->group_node);
+	c->kind = -1;
+}
+
 /* Called when a counter ends. Under its lock. */
 void tally_group_exit(struct tally_counter *c)
 {
@@ -376,6 +368,22 @@ void tally_group_exit(struct tally_counter *c)
 	/* There is room again. */
 	if (c->filled)
 		c->leader->full = false;
+}
+
+/*
+ * Returns the leader of a counter if it overflows, is off, and can be switched on for a trial of
+ * the counter: nobody would count with it. Else NULL. Under its lock.
+ */
+struct tally_counter *tally_group_idle_leader(const struct tally_counter *c)
+{
+	struct tally_counter *leader = c->leader, *sibling;
+
+	if (!leader || !leader->handler || leader->users_on || leader->attr.pinned)
+		return NULL;
+	list_for_each_entry(sibling, &leader->siblings, group_node)
+		if (sibling->users_on)
+			return NULL;
+	return leader;
 }
 
 /* Returns whether perf will enable the event of the counter, which is used, at exec(). */
@@ -405,8 +413,9 @@ static void calm(struct tally_slot *s)
 /*
  * Enables the events of a leader's group in a slot that are off, or disables these again: drivers
  * check only the enabled ones when there is a new one. Nobody counts with them meanwhile. But
- * somebody does with what waits for exec(), or for siblings: then the leader stays off, or if it is
- * on, what waits does. So does a pinned one: it would be in error for good if it found no counter.
+ * somebody would with what waits for exec(), for siblings, or for a leader that overflows: then the
+ * leader stays off; or if it is on, those that wait do. A pinned leader stays off: it would be in
+ * error for good if it found no counter.
  */
 static void rouse_group(struct tally_counter *leader, unsigned int slot)
 {
@@ -415,7 +424,7 @@ static void rouse_group(struct tally_counter *leader, unsigned int slot)
 	struct tally_counter *c;
 
 	list_for_each_entry(c, &leader->siblings, group_node) {
-		waits |= tally_counter_awaits_exec(c);
+		waits |= tally_counter_awaits_exec(c) || (leader->handler && c->users_on);
 		if (off || !tally_counter_awaits_exec(c))
 			rouse(&c->slots[slot]);
 	}
@@ -436,21 +445,18 @@ static void calm_group(struct tally_counter *leader, unsigned int slot)
  * Returns perf's event that leads those of a counter in a slot; NULL if none does, or the error of
  * one that cannot be made now.
  */
-static struct perf_event *leader_in(const struct tally_slot *s)
+static struct perf_event *leader_in(const struct tally_counter *c, unsigned int slot)
 {
+	const struct tally_slot *s = &c->slots[slot];
 	struct perf_event *leader = s->event;
 
 	if (!leader)
 		return ERR_PTR(s->err);
-	/* AMD's IBS has precise events of the cores. It is another PMU. */
-	if (leader->attr.precise_ip && leader->pmu->type != PERF_TYPE_RAW &&
-	    !tally_pmu_is_core(leader->pmu->type))
-		return NULL;
 	/* perf has removed the event from its group: with its PMU, its task, or its CPU. */
 	if (tally_slot_revoked(leader))
 		return NULL;
 	if (tally_slot_detached(leader))
-		return leader->cpu < 0 ? NULL : ERR_PTR(-ENODEV);
+		return c->target.task ? NULL : ERR_PTR(-ENODEV);
 	return leader;
 }
 
@@ -465,11 +471,11 @@ static struct perf_event *create_still(const struct tally_counter *c, int cpu,
 }
 
 /*
- * Where a sibling might not have the PMU and the context of its leader, such an event is created,
- * for the caller to release. Nothing in the attributes says which PMU counts a generic event where
+ * Creates an event that shows which PMU and which context a sibling would have, where these might
+ * not be those of its leader. Nothing in the attributes says which PMU counts a generic event where
  * cores have several of them. And perf swaps the contexts of a task and of its child if all events
- * in them are inherited: so it does not as long as this one is there. Returns NULL if none is
- * needed; EXDEV if PMU or context differ.
+ * in them are inherited: not as long as this event is there, which the caller releases. Returns
+ * NULL if none is needed; EXDEV if PMU or context differ.
  */
 static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 				       const struct perf_event_attr *attr,
@@ -537,12 +543,16 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 	const struct tally_forward how = {
 		.task = c->target.task,
 		.css = c->target.css,
-		.leader = leader_in(&c->leader->slots[cpu & c->slot_mask]),
+		.leader = leader_in(c->leader, cpu & c->slot_mask),
 	};
 	struct perf_event *event, *held;
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
+	/* It could not catch up. A leader that is off waits for exec(). */
+	if (c->kind == SOFTWARE_KIND && attr.inherit &&
+	    READ_ONCE(how.leader->state) != PERF_EVENT_STATE_OFF)
+		return NULL;
 	held = hold_context(c, cpu, &attr, how.leader);
 	if (IS_ERR(held))
 		return held == ERR_PTR(-EXDEV) ? NULL : held;
@@ -556,7 +566,7 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 	} else if (!IS_ERR_OR_NULL(event)) {
 		/* Its leader must be released after it: that does not know of it. */
 		perf_event_release_kernel(event);
-		event = tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
+		event = !how.task && tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
 	}
 	if (held)
 		perf_event_release_kernel(held);

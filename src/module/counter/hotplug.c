@@ -98,7 +98,7 @@ static bool is_for_later(const struct tally_counter *leader)
 	const struct tally_counter *c;
 
 	list_for_each_entry(c, &leader->siblings, group_node)
-		if (early && c->attr.type == PERF_TYPE_SOFTWARE && !tally_attr_is_clock(&c->attr))
+		if (early && tally_attr_is_software(&c->attr) && !tally_attr_is_clock(&c->attr))
 			return true;
 	return false;
 }

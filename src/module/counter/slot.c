@@ -448,6 +448,20 @@ int tally_perf_state(const struct perf_event *event)
 	       of_leader : state;
 }
 
+/*
+ * Returns whether overflows have switched a slot off, or that of its leader, with which it stops.
+ * So the slot has counted, and will. Under the lock.
+ */
+bool tally_slot_rests(const struct tally_counter *c, unsigned int slot)
+{
+	const struct tally_slot *s = &c->slots[slot], *leader;
+
+	if (s->disarmed || s->paused || !s->event || !c->leader)
+		return s->disarmed || s->paused;
+	leader = &c->leader->slots[slot];
+	return (leader->disarmed || leader->paused) && s->event->group_leader == leader->event;
+}
+
 /* False if the CPU is offline, the task has exited, or exec() has removed the event. */
 static bool may_count(const struct tally_counter *c, const struct tally_slot *s)
 {

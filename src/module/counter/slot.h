@@ -318,18 +318,6 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 	return !READ_ONCE(event->pmu);
 }
 
-/*
- * Returns whether overflows have switched a slot off, or that of its leader. So it has counted, and
- * will.
- */
-static inline bool tally_slot_rests(const struct tally_counter *c, unsigned int slot)
-{
-	const struct tally_slot *s = &c->slots[slot];
-	const struct tally_slot *leader = c->leader ? &c->leader->slots[slot] : s;
-
-	return s->disarmed || s->paused || leader->disarmed || leader->paused;
-}
-
 /* Number of changes of slots. Each change may give counts to a blank slot; see set/row.c. */
 extern atomic_long_t tally_slot_changes;
 
@@ -490,6 +478,7 @@ void tally_slot_wait_released(void);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns);
 void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s);
 void tally_slot_disable(const struct tally_slot *s);
+bool tally_slot_rests(const struct tally_counter *c, unsigned int slot);
 int tally_perf_state(const struct perf_event *event);
 
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,

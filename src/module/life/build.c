@@ -366,21 +366,13 @@ void tally_trial_end(struct tally_event *ev)
 	tally_budget_begun(ev->budget);
 }
 
-/* Returns the leader that only its own event would switch on; NULL if it is on, or waits. */
-static struct tally_counter *idle_leader(const struct tally_event *ev)
-{
-	struct tally_counter *leader = ev->counter->leader;
-
-	return leader && leader->handler && !leader->users_on ? leader : NULL;
-}
-
 static int try_only(struct tally_event *ev, struct tally_builder *b)
 {
 	struct tally_counter *leader;
 	int err;
 
 	tally_counter_lock(ev->counter);
-	leader = idle_leader(ev);
+	leader = tally_group_idle_leader(ev->counter);
 	if (leader)
 		tally_counter_on(leader);
 	tally_counter_unlock(ev->counter);

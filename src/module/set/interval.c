@@ -289,7 +289,7 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 	return counted || count->running_ns || count->value;
 }
 
-/* Returns whether the event counted whenever it was on the PMU. */
+/* Returns whether nothing is known to have kept the event from counting while it was on the PMU. */
 static bool counted_throughout(const struct tally_event *ev, const struct tally_count *count)
 {
 	return count->state != TALLY_STATE_ERROR && count->state != TALLY_STATE_THROTTLED &&

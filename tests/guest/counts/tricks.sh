@@ -56,9 +56,13 @@ mixed() {
 		[ "$(create "$code" cpu=0 pinned require name="taken$taken")" = OK ] || break
 		taken=$((taken + 1))
 	done
-	create "{r11,cpu-clock}" cpu=0 name=f >/dev/null
+	made=$(create "{r11,cpu-clock}" cpu=0 name=f)
 	sleep 0.1
-	[ "$(cat $tally/f/cpu-clock/running_ns)" = 0 ] && echo OK || echo EOPNOTSUPP
+	case $taken:$made:$(cat $tally/f/running_ns $tally/f/cpu-clock/running_ns 2>/dev/null | tail -n 1) in
+	[1-9]*:OK:0) echo OK ;;
+	[1-9]*:OK:[1-9]*) echo EOPNOTSUPP ;;
+	*) echo "$taken:$made" ;;
+	esac
 	remove f >/dev/null
 	while [ $taken -gt 0 ]; do
 		taken=$((taken - 1))
