@@ -77,7 +77,9 @@ static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 		return tally_bad_bit(b, ev->attr.pinned ? TALLY_BIT_PINNED :
 							  TALLY_BIT_EXCLUSIVE,
 				     -EINVAL, "only a leader can be pinned or exclusive");
-	if (first->attr.exclusive && !ev->counter->leader && !tally_attr_is_software(&ev->attr))
+	/* Before Linux 6.2, perf does not know that a module's software events need no PMU. */
+	if (first->attr.exclusive && !ev->counter->leader &&
+	    !(tally_task_has_one_context() && tally_attr_is_software(&ev->attr)))
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, -EOPNOTSUPP,
 				    "an exclusive leader would keep this sibling off the PMU");
 	if (ev->attr.enable_on_exec && !how->awaits && !tally_event_waits(first))

@@ -135,7 +135,7 @@ static enum reason compare(const struct group *g)
 
 	if (perf == tally && g->error[PERF] == g->error[TALLY])
 		return SAME;
-	if (g->attr[0].exclusive && tally == 1 && g->error[TALLY] == EOPNOTSUPP)
+	if (g->attr[0].exclusive && g->error[TALLY] == EOPNOTSUPP)
 		return EXCLUSIVE;
 	for (i = 0; i < g->nr && i <= (more ? perf : tally); i++) {
 		const struct perf_event_attr *a = &g->attr[i];

@@ -334,8 +334,12 @@ static void leaders(void)
 	o.group_fd = leader;
 	fd = open_it();
 	touch(100);
-	tell(fd >= 0 && value_of(fd) >= 100, "a sibling that needs no PMU counts: %llu",
-	     (unsigned long long)value_of(fd));
+	if (fd < 0)
+		tell(errno == EOPNOTSUPP && why.field == TALLY_FIELD_GROUP_FD,
+		     "a sibling that perf would keep off is refused: %s", why.text);
+	else
+		tell(value_of(fd) >= 100, "a sibling that needs no PMU counts: %llu",
+		     (unsigned long long)value_of(fd));
 	close(fd);
 	close(leader);
 
