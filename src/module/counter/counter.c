@@ -300,7 +300,7 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
 {
 	int err;
 
-	/* One that overflows leads only if it is the first: its siblings stop with it. */
+	/* An event that overflows leads only if it is the first: its siblings stop with it. */
 	*kind = (first ? attr->sample_period : tally_attr_is_software(attr)) ?
 		-1 : tally_group_kind(attr, target);
 	if (*kind < 0 || !first)

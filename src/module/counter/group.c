@@ -112,30 +112,6 @@ static int compare(struct perf_event *event, struct perf_event *leader)
 	return tally_perf_totals(event).running - begun != passed;
 }
 
-static int prove(void *data)
-{
-	const struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
-	struct tally_forward how = { .task = current };
-	struct perf_event *event;
-	int ret;
-
-	how.leader = tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, -1);
-	if (IS_ERR(how.leader))
-		return PTR_ERR(how.leader);
-	event = forward(&attr, -1, &how);
-	ret = PTR_ERR_OR_ZERO(event);
-	if (!ret) {
-		ret = is_sibling(event, how.leader) ? compare(event, how.leader) : 1;
-		perf_event_release_kernel(event);
-	}
-	perf_event_release_kernel(how.leader);
-	return ret;
-}
-
 /* Returns 1 if a leader is on the PMU, and a sibling is not. */
 static int is_left_behind(const struct perf_event *event, const struct perf_event *leader)
 {
@@ -147,13 +123,42 @@ static int is_left_behind(const struct perf_event *event, const struct perf_even
 	return ret;
 }
 
+/* Proves that a clock runs with its leader, an event of the current task, which this releases. */
+static int prove_beside(struct perf_event *leader)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	const struct tally_forward how = { .task = current, .leader = leader };
+	struct perf_event *event;
+	int ret;
+
+	if (IS_ERR(leader))
+		return PTR_ERR(leader);
+	event = forward(&attr, -1, &how);
+	ret = PTR_ERR_OR_ZERO(event);
+	if (!ret) {
+		restart(event, leader);
+		ret = READ_ONCE(leader->state) == PERF_EVENT_STATE_ERROR ? -EAGAIN :
+		      !is_sibling(event, leader) || is_left_behind(event, leader) ?
+		      1 : compare(event, leader);
+		perf_event_release_kernel(event);
+	}
+	perf_event_release_kernel(leader);
+	return ret;
+}
+
+static int prove(void *data)
+{
+	return prove_beside(tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, -1));
+}
+
 static int prove_software(void *data)
 {
 	const struct perf_event_attr *of_leader = data;
 	struct perf_event_attr attr = *of_leader;
-	struct tally_forward how = { .task = current };
-	struct perf_event *event;
-	int ret;
 
 	attr.disabled = 0;
 	attr.sample_period = 0;
@@ -162,27 +167,9 @@ static int prove_software(void *data)
 	attr.exclusive = 0;
 	attr.enable_on_exec = 0;
 	attr.inherit = 0;
-	/* It is on the PMU whenever the task runs, or is in error. */
+	/* A pinned event is on the PMU whenever the task runs, or is in error. */
 	attr.pinned = 1;
-	how.leader = perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
-	if (IS_ERR(how.leader))
-		return PTR_ERR(how.leader);
-	attr = (struct perf_event_attr) {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
-	event = forward(&attr, -1, &how);
-	ret = PTR_ERR_OR_ZERO(event);
-	if (!ret) {
-		restart(event, how.leader);
-		ret = READ_ONCE(how.leader->state) == PERF_EVENT_STATE_ERROR ? -EAGAIN :
-		      !is_sibling(event, how.leader) || is_left_behind(event, how.leader) ?
-		      1 : compare(event, how.leader);
-		perf_event_release_kernel(event);
-	}
-	perf_event_release_kernel(how.leader);
-	return ret;
+	return prove_beside(perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL));
 }
 
 /* ---- counters ---- */
@@ -549,7 +536,7 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
-	/* It could not catch up. A leader that is off waits for exec(). */
+	/* The event could not catch up. A leader that is off waits for exec(). */
 	if (c->kind == SOFTWARE_KIND && attr.inherit &&
 	    READ_ONCE(how.leader->state) != PERF_EVENT_STATE_OFF)
 		return NULL;

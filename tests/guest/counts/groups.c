@@ -393,7 +393,7 @@ struct times {
 	uint64_t value, enabled, running;
 };
 
-/* What take_turns() opens: events alone, groups, or groups of which the first one samples. */
+/* take_turns() opens events alone, groups, or groups of which the first one samples. */
 enum how { EVENTS, GROUPS, SAMPLES };
 
 /* Opens the events of a group, or these alone. The first two count the same. */
