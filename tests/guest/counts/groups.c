@@ -3,7 +3,6 @@
  * Groups of /dev/tally beside those of perf_event_open(2):
  *
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
- *	groups storm CYCLES		groups come and go while a CPU and tasks do
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
  *	groups leaders HOW		leaders that go or are off; HOW as below
  *	groups inherit ROOM		groups of a task and its children, on both
@@ -197,121 +196,6 @@ static void compare_random(int nr, unsigned int seed)
 	result(times[SAME] > nr / 2, "most answers are the same");
 }
 
-/* ---- groups come and go ---- */
-
-static volatile int ended;
-
-/* Takes a CPU offline and back, and so often. */
-static void *hotplug(void *cycles)
-{
-	int left = *(int *)cycles;
-
-	while (left--) {
-		set_online(1, 0);
-		wait_ms(5);
-		set_online(1, 1);
-		wait_ms(5);
-	}
-	ended = 1;
-	return NULL;
-}
-
-/* The emulated PMU of arm64 takes any number, but no generic event for each. */
-static const int events[] = { 0x11, 0x23, 0x24 };
-#define NR_EVENTS (sizeof(events) / sizeof(*events))
-
-/* Opens a group; returns how many files it has. */
-static int open_three(int fds[NR_EVENTS], pid_t pid, int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW, .size = sizeof(attr), .read_format = PERF_FORMAT_GROUP,
-	};
-	unsigned int i;
-
-	for (i = 0; i < NR_EVENTS; i++) {
-		attr.config = events[i];
-		attr.disabled = !i && below(2);
-		fds[i] = open_event(TALLY, &attr, pid, cpu, i ? fds[0] : -1, PERF_FLAG_FD_CLOEXEC);
-		if (fds[i] >= 0)
-			continue;
-		if (errno != ENODEV && errno != ESRCH)
-			fprintf(stderr, "member %u: %s: %s\n", i, strerrorname_np(errno), why.text);
-		bad |= errno != ENODEV && errno != ESRCH;
-		break;
-	}
-	return i;
-}
-
-/* Reads a group. No count falls. */
-static void read_three(int fd, uint64_t last[NR_EVENTS])
-{
-	uint64_t values[1 + NR_EVENTS] = { 0 };
-	unsigned int i;
-
-	if (read(fd, values, sizeof(values)) < 0)
-		return;
-	for (i = 0; i < values[0] && i < NR_EVENTS; i++) {
-		if (values[1 + i] < last[i])
-			fprintf(stderr, "member %u falls from %llu to %llu\n", i,
-				(unsigned long long)last[i], (unsigned long long)values[1 + i]);
-		bad |= values[1 + i] < last[i];
-		last[i] = values[1 + i];
-	}
-}
-
-/* Closes the files in any order. */
-static void close_in_turn(int *fds, int nr)
-{
-	int i;
-
-	while (nr) {
-		i = below(nr);
-		close(fds[i]);
-		fds[i] = fds[--nr];
-	}
-}
-
-static void storm(int cycles)
-{
-	int fds[NR_EVENTS], groups = 0, tasks = 0, nr, i;
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, hotplug, &cycles))
-		err(2, "a thread");
-	while (!ended || !groups || !tasks) {
-		uint64_t last[NR_EVENTS] = { 0 };
-		pid_t pid = -1;
-		int cpu = below(3) - 1;
-
-		if (cpu < 0) {
-			pid = fork();
-			if (!pid) {
-				wait_ms(below(10));
-				_exit(0);
-			}
-			tasks++;
-		}
-		nr = open_three(fds, pid, cpu);
-		for (i = 0; nr && i < 4; i++) {
-			ioctl(fds[below(nr)], below(2) ? PERF_EVENT_IOC_ENABLE :
-							 PERF_EVENT_IOC_DISABLE,
-			      below(2) ? PERF_IOC_FLAG_GROUP : 0);
-			read_three(fds[0], last);
-			wait_ms(below(4));
-		}
-		groups += nr == NR_EVENTS;
-		close_in_turn(fds, nr);
-		if (pid > 0) {
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-		}
-	}
-	pthread_join(thread, NULL);
-	fprintf(stderr, "%d whole groups, %d tasks\n", groups, tasks);
-	result(!bad, "groups come and go: no other error, and no count falls");
-	result(groups && tasks, "there were groups, and tasks that ended");
-}
-
 /* ---- groups that wait for exec() ---- */
 
 /* Opens a group for a child that waits, as perf does for a command; returns how many are open. */
@@ -452,12 +336,20 @@ static int is_equal(const struct times *t, int nr)
 	return t[0].running && t[0].running < t[0].enabled;
 }
 
-/* Returns whether two members that count the same differ by 1 % at most. */
-static int is_exact(const struct times *t)
+/*
+ * Returns whether two members that count the same differ by 1 % at most. The emulated PMU of arm64
+ * now and then moves a counter from where the driver began it to 0 when another one overflows, which
+ * perf counts, too: such a jump is left out.
+ */
+static int is_exact(const struct times *t, enum how how)
 {
 	uint64_t most = t[0].value > t[1].value ? t[0].value : t[1].value;
 	uint64_t least = t[0].value + t[1].value - most;
 
+#ifdef __aarch64__
+	if (how == SAMPLES)
+		most = least + (most - least) % 0x7fffffff;
+#endif
 	return least && (most - least) * 100 <= most;
 }
 
@@ -521,7 +413,7 @@ static void take_turns(int kind, enum how how, int nr, int seconds)
 					 !i && (how == SAMPLES || (how == GROUPS && kind == TALLY)));
 		equal &= is_equal(t, nr);
 		/* Not each PMU counts the raw event. */
-		exact &= turn == 2 || is_exact(t);
+		exact &= turn == 2 || is_exact(t, how);
 		while (i--)
 			close(fds[turn][i]);
 	}
@@ -633,7 +525,8 @@ static void count_family(int kind, int room)
  */
 static void open_while_forking(void)
 {
-	int fds[NR_EVENTS], go[2], groups = 0, failed = 0;
+	static const int codes[] = { 0x11, 0x23, 0x24 };
+	int fds[3], go[2], groups = 0, failed = 0;
 	pid_t pid = fork_waiting(go);
 	uint64_t end;
 	unsigned int i;
@@ -652,10 +545,10 @@ static void open_while_forking(void)
 	}
 	let_go_on(go);
 	while (!waitpid(pid, NULL, WNOHANG)) {
-		for (i = 0; i < NR_EVENTS; i++) {
+		for (i = 0; i < 3; i++) {
 			struct perf_event_attr attr = inherited(i, 0);
 
-			attr.config = events[i];
+			attr.config = codes[i];
 			/* The task may fork, and switch to its child. */
 			wait_ms(below(3));
 			fds[i] = open_event(TALLY, &attr, pid, -1, i ? fds[0] : -1, 0);
@@ -667,8 +560,9 @@ static void open_while_forking(void)
 			failed |= errno != ESRCH && errno != ENODEV;
 			break;
 		}
-		groups += i == NR_EVENTS;
-		close_in_turn(fds, i);
+		groups += i == 3;
+		while (i--)
+			close(fds[i]);
 	}
 	fprintf(stderr, "%d whole groups\n", groups);
 	result(groups > 0 && !failed, "groups of a task that forks");
@@ -694,7 +588,8 @@ static void open_led(int samples, int fds[3])
 	fds[0] = open_event(TALLY, &attr, -1, 0, -1, 0);
 	attr.sample_period = 0;
 	attr.read_format = 0;
-	attr.config = 0x3c;
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
 	fds[1] = open_event(TALLY, &attr, -1, 0, fds[0], 0);
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -771,8 +666,6 @@ int main(int argc, char **argv)
 	need_device();
 	if (argc == 4 && !strcmp(argv[1], "random"))
 		compare_random(atoi(argv[2]), atoi(argv[3]));
-	else if (argc == 3 && !strcmp(argv[1], "storm"))
-		storm(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "exec"))
 		test_exec(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "inherit"))

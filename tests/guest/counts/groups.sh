@@ -18,8 +18,10 @@ cycles=${2:-5}
 seconds=${3:-1}
 load_tally
 samples=samples
+overflows=1
 if ! has_pmu; then
 	samples=none
+	overflows=0
 	insmod tally_pmu.ko raw=1
 	echo 20 >/sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms
 fi
@@ -34,9 +36,11 @@ codes='r11 r11:u r11:k r23 r23:u r23:k r24 r24:u r24:k r2b r2b:u r2b:k r3c r3c:u
 # codes FROM NUMBER: some of them, as members.
 some() { echo $codes | cut -d' ' -f"$1-$(($1 + $2 - 1))" | tr ' ' ,; }
 ratio_valid() { sed 's/.* //' "$tally/$1/values"; }
+# least_running SET: for how long the member with the least time has run.
+least_running() { cat "$tally/$1"/*/running_ns | sort -n | head -n 1; }
 # shares_pmu SET: each member has had its turn, and waited for it.
 shares_pmu() {
-	least=$(cat "$tally/$1"/*/running_ns | sort -n | head -n 1)
+	least=$(least_running "$1")
 	most=$(cat "$tally/$1"/*/enabled_ns | sort -n | tail -n 1)
 	[ "$least" -gt 0 ] && [ $((least * 10)) -lt $((most * 9)) ]
 }
@@ -113,7 +117,7 @@ ok 'they go' drop
 
 # ---- pinned and exclusive sets
 
-has_turns() { [ "$(cat $tally/a/*/running_ns | sort -n | head -n 1)" -gt 0 ]; }
+has_turns() { [ "$(least_running a)" -gt 0 ]; }
 is "$(create "{r3c:u,r3c:k${software:+,$software}}:D" cpu=0 name=pinned)" OK 'a pinned set'
 some=$((room - 2))
 ok 'beside two others' pair cpu=0
@@ -208,9 +212,41 @@ fi
 mkdir $top/group
 helper sh -c "echo \$\$ >$top/group/cgroup.procs; exec as cpu 0 load -b"
 ok 'two sets on a cgroup: the members of each run together' often on cgroup=/group cpu=0
+"$here/tally" enable a b
+end_helpers
+ok 'the cgroup is removed while they count' wait_for 60 rmdir $top/group
+is "$(cat $tally/a/*/state $tally/b/*/state | sort -u)" exited 'they say so'
+counts=$(values a; values b)
+mkdir $top/group
+helper sh -c "echo \$\$ >$top/group/cgroup.procs; exec as cpu 0 load -b"
+is "$(create "{$(some 2 $some)}" cgroup=/group cpu=0 name=c)" OK 'a set on the next one of its name'
+has_run() { [ "$(least_running "$1")" -gt "${2:-0}" ]; }
+ok 'counts' wait_for 60 has_run c
+is "$(values a; values b)" "$counts" 'the others have their last counts'
+is "$(remove c)" OK 'it goes'
 ok 'they go' drop
 end_helpers
 rmdir $top/group
+
+# ---- a module goes while its set counts
+
+helper as cpu 0 load -b
+# module_goes HOW...
+module_goes() {
+	is "$(create "{$(some 4 $some)}" name=b)" OK 'a set'
+	ok 'that of a module' insmod tally_owner.ko kind=group "$@"
+	ok 'takes turns with it' wait_for 60 shares_pmu b
+	ok 'the module goes' rmmod tally_owner
+	ok 'and its set' [ ! -e $tally/owned ]
+	is "$(stat_of counters)" $some 'and its counters'
+	ok 'the other set counts on' wait_for 60 has_run b "$(least_running b)"
+	"$here/tally" disable b
+	is "$(times_of b) $(ratio_valid b)" '1 1' 'as a group'
+	is "$(remove b)" OK 'it goes'
+}
+module_goes
+module_goes forget=1
+end_helpers
 
 # ---- the command
 
@@ -225,7 +261,7 @@ results ./groups leaders $samples
 results ./groups inherit "$room"
 results ./groups turns "$room" "$seconds" $samples
 results ./groups random "$groups" 1
-results ./groups storm "$cycles"
+results ./groupstorm "$cycles" $overflows
 nothing_left 'nothing is left'
 
 # ---- without the trick

@@ -2,7 +2,7 @@
 /*
  * Builds an event, "owned", and releases it when the module is unloaded.
  *
- *	insmod tally_owner.ko kind=event|set|overflow [forget=1]
+ *	insmod tally_owner.ko kind=event|set|group|overflow [forget=1]
  *
  * With forget, the module does not release the event: tally does when it is unloaded.
  */
@@ -15,7 +15,7 @@
 
 static char *kind = "event";
 module_param(kind, charp, 0444);
-MODULE_PARM_DESC(kind, "event (default), set or overflow");
+MODULE_PARM_DESC(kind, "event (default), set, group or overflow");
 
 static bool forget;
 module_param(forget, bool, 0444);
@@ -23,7 +23,7 @@ MODULE_PARM_DESC(forget, "Do not release it");
 
 static struct tally_event *event;
 static struct tally_set *set;
-static struct tally_builder builders[2];
+static struct tally_builder builders[3];
 
 static void count(struct tally_event *ev, const struct tally_sample *sample,
 		  void *context)
@@ -39,6 +39,14 @@ static int __init owner_init(void)
 	if (!strcmp(kind, "set")) {
 		tally_builder_init(b + 1, TALLY_SOFTWARE(PERF_COUNT_SW_CPU_CLOCK));
 		set = tally_set_build(b, 2);
+		return PTR_ERR_OR_ZERO(set);
+	}
+	if (!strcmp(kind, "group")) {
+		tally_builder_init(b, TALLY_RAW(0x11));
+		tally_builder_init(b + 1, TALLY_RAW(0x23));
+		tally_builder_init(b + 2, TALLY_RAW(0x24));
+		tally_builder_name(b, "owned");
+		set = tally_set_build(b, 3);
 		return PTR_ERR_OR_ZERO(set);
 	}
 	if (!strcmp(kind, "overflow")) {
