@@ -77,18 +77,41 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 }
 
 /*
- * Releases perf's events, without the lock: perf may wait for the task, which may wait for
- * the lock. Handlers that still run read the last totals from the bank. The events are
- * disabled, so no local read adds such an event to the bank.
+ * Called when perf has released an event that led others, which are alone now. If it was off the
+ * PMU, perf leaves them off, too, until it reschedules for another reason.
+ */
+static void go_on_alone(struct tally_counter *c, unsigned int slot)
+{
+	struct tally_counter *sibling;
+	struct tally_slot *s;
+
+	list_for_each_entry(sibling, &c->siblings, group_node) {
+		s = &sibling->slots[slot];
+		if (!tally_slot_lives(sibling, s) ||
+		    READ_ONCE(s->event->state) != PERF_EVENT_STATE_INACTIVE)
+			continue;
+		tally_slot_disable(s);
+		tally_slot_enable(sibling, s);
+	}
+}
+
+/*
+ * Releases perf's events. The lock is not held meanwhile: perf may wait for a task that waits for
+ * the lock. Handlers that still run read the last totals from the bank. Events that overflow are
+ * disabled before that, so that no local read adds them to the bank. Inherited ones stay on, which
+ * only perf reads: to disable them would reach no child, and would take siblings off the PMU until
+ * the task is switched.
  */
 static void release_slots(struct tally_counter *c)
 {
+	bool inherited = c->attr.inherit;
 	struct perf_event *event;
 	struct tally_totals t;
 	struct tally_slot *s;
 
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		tally_counter_lock(c);
+		if (c->handler && !inherited && tally_slot_lives(c, s))
+			tally_slot_disable(s);
 		if (c->handler)
 			tally_slot_read(s, &t);
 		event = tally_slot_detach(c, s);
@@ -97,8 +120,13 @@ static void release_slots(struct tally_counter *c)
 		/* The slot gets no other event, whatever such a handler calls. */
 		s->absent = true;
 		s->err = 0;
+		if (!event)
+			continue;
 		tally_counter_unlock(c);
 		tally_slot_free(s, event);
+		tally_counter_lock(c);
+		if (!inherited)
+			go_on_alone(c, s - c->slots);
 	}
 }
 
@@ -389,45 +417,16 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		       ERR_PTR(err);
 }
 
-/*
- * Called when perf has released the events of a counter. Those that they led are alone now. If
- * their leader was off the PMU, perf leaves them off, too, until it reschedules for another reason.
- */
-static void go_on_alone(struct tally_counter *c)
-{
-	struct tally_counter *sibling;
-	struct tally_slot *s;
-	unsigned int i;
-
-	tally_counter_lock(c);
-	list_for_each_entry(sibling, &c->siblings, group_node) {
-		for (i = 0; i < sibling->nr_slots && !sibling->attr.inherit; i++) {
-			s = &sibling->slots[i];
-			if (!tally_slot_lives(sibling, s) ||
-			    READ_ONCE(s->event->state) != PERF_EVENT_STATE_INACTIVE)
-				continue;
-			tally_slot_disable(s);
-			tally_slot_enable(sibling, s);
-		}
-	}
-	tally_counter_unlock(c);
-}
-
 /* Ends a counter that no event counts with any more. */
 static void counter_end(struct tally_counter *c)
 {
 	struct tally_kprobe *kp;
-	struct tally_slot *s;
 
 	tally_counter_lock(c);
 	c->dead = true;
 	tally_group_exit(c);
-	for (s = c->slots; c->handler && s < c->slots + c->nr_slots; s++)
-		if (tally_slot_lives(c, s))
-			tally_slot_disable(s);
-	tally_counter_unlock(c);
 	release_slots(c);
-	go_on_alone(c);
+	tally_counter_unlock(c);
 	kp = c->kprobe;
 	WRITE_ONCE(c->kprobe, NULL);
 	if (kp)

@@ -443,7 +443,7 @@ static struct perf_event *leader_in(const struct tally_counter *c, unsigned int 
 	if (tally_slot_revoked(leader))
 		return NULL;
 	if (tally_slot_detached(leader))
-		return c->target.task ? NULL : ERR_PTR(-ENODEV);
+		return c->target.task || c->dead ? NULL : ERR_PTR(-ENODEV);
 	return leader;
 }
 
