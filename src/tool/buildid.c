@@ -17,6 +17,7 @@
 /* perf's numbers of features */
 #define HEADER_BUILD_ID	2
 #define HEADER_CMDLINE	11
+#define HEADER_GROUP_DESC	17
 
 /* perf's record of a build id, which is no record of the kernel's */
 #define RECORD_BUILD_ID		67
@@ -512,6 +513,44 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
 	if (fclose(f))
 		need(NULL);
 	libtally_perfdata_feature(data, HEADER_BUILD_ID, content, size);
+	free(content);
+}
+
+void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_list *events,
+			 const int *numbers)
+{
+	static const char name[] = "{anon_group}";
+	__u32 size = padded_size(name), groups = 0, numbered, nr;
+	int e, first = 0;
+	char *content = NULL;
+	size_t length;
+	FILE *f = need(open_memstream(&content, &length));
+
+	fwrite(&groups, sizeof(groups), 1, f);
+	for (; first < events->nr; first = e) {
+		nr = 0;
+		numbered = 0;
+		for (e = first; e < events->nr; e++) {
+			if (e > first && (events->list[e].group < 0 ||
+					  events->list[e].group != events->list[first].group))
+				break;
+			nr++;
+			numbered += numbers[e] >= 0 && numbers[e] == numbers[first] + e - first;
+		}
+		/* perf takes members one behind the other, and none that is not there. */
+		if (nr < 2 || numbered < nr)
+			continue;
+		fwrite(&size, sizeof(size), 1, f);
+		write_padded(f, name);
+		fwrite(&numbers[first], sizeof(numbers[first]), 1, f);
+		fwrite(&nr, sizeof(nr), 1, f);
+		groups++;
+	}
+	if (fclose(f))
+		need(NULL);
+	memcpy(content, &groups, sizeof(groups));
+	if (groups)
+		libtally_perfdata_feature(data, HEADER_GROUP_DESC, content, length);
 	free(content);
 }
 

@@ -45,7 +45,7 @@ static int open_one(const struct counters *c, int e, const struct place *place, 
 		attr.read_format |= PERF_FORMAT_GROUP;
 	fd = libtally_open_event(&attr, &target);
 	strcpy(why, fd < 0 ? target.error : "");
-	return fd;
+	return fd == -ENODEV && leader >= 0 && has_exited(leader) ? -ESRCH : fd;
 }
 
 /* Returns the first file of an event's group at a place; -1 without one. */

@@ -50,6 +50,9 @@ void mapped_files_add(void *files, const struct perf_event_header *record);
 void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files);
 /* Adds formats of the tracepoints among the events; without any, nothing. */
 void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_list *events);
+/* Adds which events are sets. numbers has those of the events in the file; -1 for one without. */
+void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_list *events,
+			 const int *numbers);
 /* Adds the arguments of this command. */
 void perfdata_add_command(struct libtally_perfdata *data, int argc, char **argv);
 

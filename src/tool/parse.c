@@ -124,13 +124,13 @@ static void bad_list(const char *text, const char *at)
 	exit(STATUS_USAGE);
 }
 
-/* Removes W, which is for the set and not for its members. Returns whether it was there. */
-static bool strip_weak(char *modifiers)
+/* Removes a modifier that is for the set and not for its members. Returns whether it was there. */
+static bool strip(char *modifiers, char modifier)
 {
 	char *from, *to = modifiers;
 
 	for (from = modifiers; *from; from++)
-		if (*from != 'W')
+		if (*from != modifier)
 			*to++ = *from;
 	*to = '\0';
 	return to != from;
@@ -142,8 +142,8 @@ static const char *add_group(struct wanted_list *events, int device, const char 
 {
 	int first = events->nr, i;
 	char *modifiers;
+	bool weak, leader_samples;
 	size_t length;
-	bool weak;
 
 	do {
 		length = event_length(++at);
@@ -157,13 +157,15 @@ static const char *add_group(struct wanted_list *events, int device, const char 
 	at++;
 	length = *at == ':' ? strcspn(at, ",") : 0;
 	modifiers = need(strndup(length ? at + 1 : "", length ? length - 1 : 0));
-	weak = strip_weak(modifiers);
+	weak = strip(modifiers, 'W');
+	leader_samples = strip(modifiers, 'S');
 	for (i = first; i < events->nr; i++) {
 		if (*modifiers)
 			modify(&events->list[i], device, modifiers, strlen(modifiers));
 		else
 			look_up(&events->list[i], device);
 		events->list[i].weak = weak;
+		events->list[i].leader_samples = leader_samples;
 	}
 	free(modifiers);
 	events->nr_groups++;

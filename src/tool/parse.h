@@ -13,6 +13,7 @@
  * @pfm:	libpfm4 has encoded the name; it always leaves out the hypervisor
  * @group:	number of its group; -1 without one
  * @weak:	the group may be cut before the event, if the PMU has no room for all
+ * @leader_samples: the first event of the group samples, with the counts of all its events
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
@@ -24,6 +25,7 @@ struct wanted {
 	bool pfm;
 	int group;
 	bool weak;
+	bool leader_samples;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	struct libtally_unit unit;

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tally record: writes samples to a file for perf report. tally's events have no records of
- * mappings, names, symbols and BPF programs; those come from a companion, an event of perf that
- * counts nothing, on the same clock.
+ * tally record: writes samples to a file for perf report. The names of programs, and what they have
+ * mapped, come from its companion, an event of perf.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <linux/netlink.h>
+#include "companion.h"
 #include "counters.h"
-#include "parse.h"
 #include "datafile.h"
+#include "parse.h"
 #include "target.h"
 #include "tool.h"
 
@@ -46,19 +44,21 @@ static const struct argp_child children[] = { { &target_argp, 0, "Targets:", 3 }
 /* A file of an event of the command line: the last one that was opened at a place */
 struct opened {
 	int event;
+	const struct place *place;
 	int file;
 };
 
 /**
  * struct record - a run of `tally record`
+ * @parts:	places of @targets for sets: perf's tools tell the counts of CPUs apart by the ids
+ *		of files, so each CPU has a file for each member
  * @lists:	-e, @nr_lists of them
  * @period:	-c; 0 without
  * @freq:	-F; 0 without
  * @chains:	-g
  * @pages:	-m
  * @numbers:	numbers of the events in @reader; -1 before the first file
- * @companion:	the same of the companion
- * @uevents:	socket on which the kernel says which CPUs come online; or -1
+ * @companion:	the event of perf, whose records are in @reader, too
  * @reader:	rings of all events
  * @opened:	files in @reader
  * @last_file:	the last one, if it was opened
@@ -74,6 +74,7 @@ struct opened {
  */
 struct record {
 	struct targets targets;
+	struct targets parts;
 	struct wanted_list events;
 	const char *lists[64];
 	int nr_lists;
@@ -85,8 +86,7 @@ struct record {
 	const char *output;
 	int device;
 	int *numbers;
-	int companion;
-	int uevents;
+	struct companion companion;
 	struct child child;
 	struct libtally_reader *reader;
 	struct opened *opened;
@@ -177,6 +177,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
+/* Returns the event that leads the group of event e; -1 if it leads one, or is in none. */
+static int leader_of(const struct record *r, int e)
+{
+	const struct wanted *list = r->events.list;
+	int first = e;
+
+	while (first && list[e].group >= 0 && list[first - 1].group == list[e].group)
+		first--;
+	return first < e ? first : -1;
+}
+
 static void set_up(const struct record *r, struct wanted *w)
 {
 	char line[32];
@@ -188,12 +199,20 @@ static void set_up(const struct record *r, struct wanted *w)
 	w->attr.disabled = 1;
 	if (r->chains)
 		w->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (w->group >= 0) {
+		w->attr.sample_type |= PERF_SAMPLE_READ;
+		w->attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	}
 	if (r->pages >= 4) {
 		w->attr.watermark = 1;
 		w->attr.wakeup_watermark = r->pages * sysconf(_SC_PAGESIZE) / 4;
 	}
 	if (w->attr.type == PERF_TYPE_TRACEPOINT)
 		w->attr.sample_type |= PERF_SAMPLE_RAW;
+	if (leader_of(r, w - r->events.list) >= 0) {
+		w->attr.disabled = 0;
+		return;
+	}
 	if (r->period || (!r->freq && (w->attr.type == PERF_TYPE_TRACEPOINT ||
 				       w->attr.type == PERF_TYPE_BREAKPOINT))) {
 		w->attr.sample_period = r->period ? r->period : 1;
@@ -230,7 +249,7 @@ static int open_file(const struct perf_event_attr *attr, struct libtally_target 
 
 /* Opens files of event e; the first ones make the event in the reader. */
 static int open_files(struct record *r, int e, const struct perf_event_attr *attr,
-		      struct libtally_target *target)
+		      const struct place *place, struct libtally_target *target)
 {
 	int number;
 
@@ -243,36 +262,82 @@ static int open_files(struct record *r, int e, const struct perf_event_attr *att
 	r->numbers[e] = number;
 	r->opened = need(realloc(r->opened, (r->nr_opened + 1) * sizeof(*r->opened)));
 	r->opened[r->nr_opened].event = e;
+	r->opened[r->nr_opened].place = place;
 	r->opened[r->nr_opened++].file = r->last_file;
 	return number;
+}
+
+/* The module has no samples of children with the counts of a set. */
+static bool is_inherited(const struct record *r, int e)
+{
+	return r->inherit && r->events.list[e].group < 0;
+}
+
+/* Returns the file of an event at a place; -1 without one. */
+static int file_of(const struct record *r, int e, const struct place *place)
+{
+	int i;
+
+	for (i = 0; i < r->nr_opened; i++)
+		if (r->opened[i].event == e && r->opened[i].place == place)
+			return r->opened[i].file;
+	return -1;
 }
 
 static int open_at(struct record *r, int e, const struct place *place, char *why)
 {
 	struct perf_event_attr attr = r->events.list[e].attr;
+	int number, leader = leader_of(r, e);
 	struct libtally_target target;
-	int number;
 
 	target_at(&target, r->device, place);
-	attr.inherit = r->inherit && place->pid >= 0 && !place->cgroup;
-	number = open_files(r, e, &attr, &target);
+	target.flags |= r->events.list[e].weak ? LIBTALLY_OPEN_WEAK : 0;
+	if (leader >= 0) {
+		target.group_fd = file_of(r, leader, place);
+		if (target.group_fd < 0)
+			return -ESRCH;
+	}
+	attr.inherit = is_inherited(r, e) && place->pid >= 0 && !place->cgroup;
+	number = open_files(r, e, &attr, place, &target);
 	/* The PMU may have no such precision. */
 	while (number < 0 && attr.precise_ip) {
 		attr.precise_ip--;
-		number = open_files(r, e, &attr, &target);
+		number = open_files(r, e, &attr, place, &target);
 	}
 	if (number < 0)
 		explain(r, number, target.error, why);
-	return number;
+	return number == -ENODEV && leader >= 0 && has_exited(target.group_fd) ? -ESRCH : number;
+}
+
+/*
+ * Whether an event may be missing at one of several places: the task has ended, the leader of its
+ * set is not there; or of all CPUs, this one is offline, or has cores of another kind.
+ */
+static bool may_miss(const struct record *r, int e, int error)
+{
+	return error == -ESRCH || ((error == -ENODEV || error == -ENOENT) && !r->targets.cpus &&
+				   r->events.list[e].group >= 0);
 }
 
 /* ---- a command, which opens its events itself ---- */
 
-/* The event that the child opens now, for each online CPU if it is inherited. */
+static const struct place itself = { .pid = 0, .cpu = -1 };
+
+/**
+ * struct opening - what the child opens
+ * @attr:	the event that it opens now, for each online CPU if that is inherited
+ * @flags:	flags of its file
+ * @socket:	where its files go
+ * @follows:	it is in the group of @leader
+ * @leader:	file of the last event that leads a group, which stays open until exec()
+ */
 struct opening {
 	const struct record *record;
 	struct perf_event_attr attr;
+	__u32 flags;
 	int socket;
+	bool follows;
+	int leader;
 };
 
 static void open_and_send(void *data, int cpu)
@@ -283,13 +348,18 @@ static void open_and_send(void *data, int cpu)
 	int fd;
 
 	target_at(&target, o->record->device, &place);
+	target.flags |= o->flags;
+	if (o->follows)
+		target.group_fd = o->leader;
 	fd = libtally_open_event(&o->attr, &target);
 	while (fd < 0 && o->attr.precise_ip) {
 		o->attr.precise_ip--;
 		fd = libtally_open_event(&o->attr, &target);
 	}
 	child_send(o->socket, fd, target.error);
-	if (fd >= 0)
+	if (!o->follows && o->attr.read_format & PERF_FORMAT_GROUP)
+		o->leader = fd;
+	else if (fd >= 0)
 		close(fd);
 }
 
@@ -301,9 +371,11 @@ static void open_itself(void *data, int socket)
 
 	for (e = 0; e < r->events.nr; e++) {
 		o.attr = r->events.list[e].attr;
-		o.attr.inherit = r->inherit;
-		o.attr.enable_on_exec = 1;
-		if (r->inherit)
+		o.flags = r->events.list[e].weak ? LIBTALLY_OPEN_WEAK : 0;
+		o.follows = leader_of(r, e) >= 0;
+		o.attr.inherit = is_inherited(r, e);
+		o.attr.enable_on_exec = !o.follows;
+		if (o.attr.inherit)
 			each_online(open_and_send, &o);
 		else
 			open_and_send(&o, -1);
@@ -312,15 +384,14 @@ static void open_itself(void *data, int socket)
 
 static int receive_event(struct record *r, int e, char *why)
 {
-	const struct place itself = { .pid = 0, .cpu = -1 };
 	struct perf_event_attr attr = r->events.list[e].attr;
 	struct libtally_target target;
 	int number;
 
 	target_at(&target, r->device, &itself);
-	attr.inherit = r->inherit;
-	attr.enable_on_exec = 1;
-	number = open_files(r, e, &attr, &target);
+	attr.inherit = is_inherited(r, e);
+	attr.enable_on_exec = leader_of(r, e) < 0;
+	number = open_files(r, e, &attr, &itself, &target);
 	if (number < 0)
 		explain(r, number, target.error, why);
 	return number;
@@ -338,26 +409,65 @@ static void fail(const struct wanted *w, int error, const char *why)
 	exit(STATUS_FAILED);
 }
 
-/* Returns 0, or the error of an event that may be replaced by a clock. */
+/* Returns the event behind event e; of a set, the one behind its last member. */
+static int next_of(const struct record *r, int e)
+{
+	do
+		e++;
+	while (e < r->events.nr && leader_of(r, e) >= 0);
+	return e;
+}
+
+/*
+ * Opens events first to last - 1, which are a set if they are several, at all their places. Returns
+ * 0, or the error of an event that may be replaced by a clock.
+ */
+static int open_set(struct record *r, int first, int last)
+{
+	bool is_set = r->events.list[first].group >= 0;
+	const struct targets *t = is_set ? &r->parts : &r->targets;
+	int p, e, got = 0, nr = t->nr ? t->nr : 1, missed = 0;
+	char why[LIBTALLY_ERROR_SIZE] = "";
+
+	for (p = 0; p < nr; p++) {
+		for (e = first; e < last; e++) {
+			got = t->nr ? open_at(r, e, &t->places[p], why) : receive_event(r, e, why);
+			if (got < 0 && falls_back(r, got))
+				return got;
+			if (got < 0 && !(nr > 1 && may_miss(r, e, got)))
+				fail(&r->events.list[e], got, why);
+			if (got < 0 && got != -ESRCH)
+				missed = got;
+		}
+	}
+	for (e = first; e < last; e++)
+		if (r->numbers[e] < 0 && missed)
+			fail(&r->events.list[e], missed, why);
+	return 0;
+}
+
+/* Says what the samples of a set lack that those of other events have. */
+static void say_alone(const struct record *r)
+{
+	const struct targets *t = &r->targets;
+
+	if (r->inherit && !t->all && !t->cpus && !t->cgroups)
+		say("a set is not sampled in children, nor in threads that begin later");
+}
+
+/* Returns as open_set(). */
 static int open_events(struct record *r)
 {
-	char why[LIBTALLY_ERROR_SIZE];
-	int e, p, got, nr = r->targets.nr ? r->targets.nr : 1;
+	int e, got = 0;
 
 	r->child.out_is_err = perfdata_is_stdout(r->output);
 	if (r->targets.command)
 		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
-	for (e = 0; e < r->events.nr; e++) {
-		for (p = 0; p < nr; p++) {
-			got = r->targets.nr ? open_at(r, e, &r->targets.places[p], why) :
-					      receive_event(r, e, why);
-			if (got < 0 && falls_back(r, got))
-				return got;
-			if (got < 0 && !(got == -ESRCH && nr > 1))
-				fail(&r->events.list[e], got, why);
-		}
-	}
-	return 0;
+	for (e = 0; e < r->events.nr && !got; e = next_of(r, e))
+		got = open_set(r, e, next_of(r, e));
+	if (r->events.nr_groups)
+		say_alone(r);
+	return got;
 }
 
 /* Chooses the events of -e, or without any the given one. */
@@ -374,8 +484,8 @@ static void choose_events(struct record *r, const char *usual)
 	for (w = r->events.list; w < r->events.list + r->events.nr; w++) {
 		if (w->error)
 			fail(w, w->error, w->why);
-		if (w->group >= 0)
-			fail(w, -EINVAL, "a set is counted, and not sampled");
+		if (w->group >= 0 && !w->leader_samples)
+			fail(w, -EINVAL, "a set is sampled by its first event: write {...}:S");
 		set_up(r, w);
 	}
 	wanted_restrict(&r->events, r->device);
@@ -387,124 +497,6 @@ static void choose_events(struct record *r, const char *usual)
 	r->numbers = need(malloc((r->events.nr + 1) * sizeof(*r->numbers)));
 	for (i = 0; i < r->events.nr; i++)
 		r->numbers[i] = -1;
-}
-
-/*
- * Opens the companion at a place: records of mappings, names, symbols and BPF programs. A user
- * who may not have it gets samples without names of functions.
- */
-static int open_companion(struct record *r, const struct place *place)
-{
-	struct libtally_target target = LIBTALLY_TARGET_INIT;
-	struct perf_event_attr attr;
-	int got;
-
-	libtally_attr_init(&attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			   PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
-	attr.sample_period = 1;
-	attr.mmap = 1;
-	attr.mmap2 = 1;
-	attr.build_id = 1;
-	attr.comm = 1;
-	attr.comm_exec = 1;
-	attr.task = 1;
-	attr.ksymbol = !geteuid();
-	attr.bpf_event = attr.ksymbol;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-	attr.inherit = place->pid >= 0 && !place->cgroup && r->inherit;
-	if (!place->cgroup) {
-		target.pid = place->pid;
-		target.cpu = place->cpu;
-	}
-	got = libtally_reader_share(r->reader, r->companion, &attr, &target, r->pages, "dummy:u");
-	if (got == -EINVAL && attr.ksymbol) {
-		attr.ksymbol = 0;
-		attr.bpf_event = 0;
-		got = libtally_reader_share(r->reader, r->companion, &attr, &target, r->pages,
-					    "dummy:u");
-	}
-	if (got >= 0)
-		r->companion = got;
-	/* A task may have ended, and a CPU that came online may be offline again. */
-	else if (got != -ESRCH && (got != -ENODEV || r->companion < 0))
-		say("no names of programs and their functions: perf: %s", target.error);
-	return got;
-}
-
-static void open_companions(struct record *r)
-{
-	struct place child = { .pid = r->child.pid, .cpu = -1 };
-	int p, got;
-
-	if (!r->targets.nr) {
-		open_companion(r, &child);
-		return;
-	}
-	for (p = 0; p < r->targets.nr; p++) {
-		/* One companion is enough for all cgroups. */
-		if (p && r->targets.places[p].cgroup)
-			return;
-		got = open_companion(r, &r->targets.places[p]);
-		if (got < 0 && got != -ESRCH)
-			return;
-	}
-}
-
-/*
- * ---- CPUs that come online ----
- *
- * Events of tally count there, but perf's companion on a CPU ends with that, and does not come
- * back.
- */
-
-static int open_uevents(void)
-{
-	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			NETLINK_KOBJECT_UEVENT);
-
-	if (fd < 0 || !bind(fd, (const struct sockaddr *)&kernel, sizeof(kernel)))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static bool samples_cpu(const struct targets *t, int cpu)
-{
-	int p;
-
-	for (p = 0; p < t->nr; p++)
-		if (t->places[p].cgroup || (t->places[p].pid < 0 &&
-					    (t->places[p].cpu < 0 || t->places[p].cpu == cpu)))
-			return true;
-	return false;
-}
-
-/* Returns false without a message. The error of lost ones comes before those that are there. */
-static bool next_uevent(const struct record *r, char *message, size_t size)
-{
-	ssize_t got = recv(r->uevents, message, size - 1, 0);
-
-	if (got < 0 && errno == ENOBUFS) {
-		say("the kernel lost messages: programs on a CPU that came online may lack names");
-		got = recv(r->uevents, message, size - 1, 0);
-	}
-	if (got > 0)
-		message[got] = 0;
-	return got > 0;
-}
-
-static void follow_cpus(struct record *r)
-{
-	struct place place = { .pid = -1 };
-	char message[4096];
-
-	while (next_uevent(r, message, sizeof(message)))
-		if (sscanf(message, "online@/devices/system/cpu/cpu%d", &place.cpu) == 1 &&
-		    r->companion >= 0 && samples_cpu(&r->targets, place.cpu))
-			open_companion(r, &place);
 }
 
 /* Makes the file one that perf reads, whatever ends this command. */
@@ -611,7 +603,7 @@ static int read_all(struct record *r)
 			kill(r->child.pid, stopped > 1 ? SIGKILL : SIGTERM);
 			told = stopped;
 		}
-		follow_cpus(r);
+		companion_follow(&r->companion);
 		ready = libtally_reader_poll(r->reader, 200);
 		drain(r, 100000);
 		if (now_ns() - r->flushed_ns >= FLUSH_NS)
@@ -640,8 +632,9 @@ static void create_file(struct record *r, int argc, char **argv)
 	r->data = perfdata_create(r->output, libtally_reader_events(r->reader));
 	perfdata_add_command(r->data, argc, argv);
 	perfdata_add_formats(r->data, &r->events);
+	perfdata_add_groups(r->data, &r->events, r->numbers);
 	/* The child is no program yet, so nobody needs its files; the kernel records the others. */
-	if (!r->targets.nr && r->companion >= 0)
+	if (!r->targets.nr && r->companion.number >= 0)
 		write_running(r, r->child.pid);
 	libtally_perfdata_watch(r->data, note_record, r);
 	if (r->targets.nr)
@@ -686,7 +679,7 @@ static int run(struct record *r, int argc, char **argv)
 		exit(status);
 	r->error = perfdata_publish(r->output);
 	/* Nothing but /proc has the names then, and these are of the moment. */
-	if (!r->targets.nr && r->companion < 0)
+	if (!r->targets.nr && r->companion.number < 0)
 		write_running(r, r->child.pid);
 	status = read_all(r);
 	libtally_reader_ioctl(r->reader, PERF_EVENT_IOC_DISABLE);
@@ -742,7 +735,7 @@ int command_record(int argc, char **argv)
 	};
 	struct record r = {
 		.pages = USUAL_PAGES, .output = perfdata_usual, .inherit = true,
-		.child = { .pid = -1 }, .companion = -1,
+		.child = { .pid = -1 },
 	};
 	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	int status, error;
@@ -751,9 +744,13 @@ int command_record(int argc, char **argv)
 	r.device = device_or_die();
 	raise_file_limit();
 	targets_find(&r.targets);
+	targets_split(&r.targets, &r.parts);
 	begin(&r);
-	r.uevents = open_uevents();
-	open_companions(&r);
+	r.companion.reader = r.reader;
+	r.companion.targets = &r.targets;
+	r.companion.pages = r.pages;
+	r.companion.inherit = r.inherit;
+	companion_open(&r.companion, r.child.pid);
 	perfdata_wait_for_reader(r.output);
 	catch_signals(&action);
 	/* A file that grows too large is an error of write(2). */
@@ -772,5 +769,6 @@ int command_record(int argc, char **argv)
 	libtally_reader_free(r.reader);
 	free(r.opened);
 	targets_free(&r.targets);
+	targets_free(&r.parts);
 	return status;
 }

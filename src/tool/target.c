@@ -219,6 +219,40 @@ void targets_find(struct targets *t)
 	exit(STATUS_USAGE);
 }
 
+/* What targets_split() does: a place gets parts. */
+struct split {
+	const struct place *place;
+	struct targets *parts;
+};
+
+/* Adds the part of a place on a CPU. */
+static void add_part(void *data, int cpu)
+{
+	const struct split *s = data;
+	int pid = s->place->pid;
+
+	if (s->place->cgroup) {
+		pid = fcntl(pid, F_DUPFD_CLOEXEC, 0);
+		if (pid < 0)
+			die("%s: %s", s->place->cgroup, strerror(errno));
+	}
+	add(s->parts, pid, cpu, s->place->cgroup);
+}
+
+void targets_split(const struct targets *t, struct targets *parts)
+{
+	struct split s = { .parts = parts };
+	int i;
+
+	for (i = 0; i < t->nr; i++) {
+		s.place = &t->places[i];
+		if (s.place->cpu < 0 && (s.place->pid < 0 || s.place->cgroup))
+			each_online(add_part, &s);
+		else
+			add_part(&s, s.place->cpu);
+	}
+}
+
 void targets_free(struct targets *t)
 {
 	int i;
@@ -242,6 +276,6 @@ void target_at(struct libtally_target *target, int device, const struct place *p
 	target->cpu = place->cpu;
 	if (place->cgroup) {
 		target->perf_flags = PERF_FLAG_PID_CGROUP;
-		target->flags = LIBTALLY_OPEN_ALL_CPUS;
+		target->flags = place->cpu < 0 ? LIBTALLY_OPEN_ALL_CPUS : 0;
 	}
 }

@@ -46,6 +46,8 @@ extern const struct argp target_argp;
 
 /* Finds the places. Exits for a target that does not exist. */
 void targets_find(struct targets *targets);
+/* Adds the places of targets to others: for one on all CPUs, one on each CPU that is online. */
+void targets_split(const struct targets *targets, struct targets *parts);
 void targets_free(struct targets *targets);
 
 /* Prepares a call of libtally_open_event() or libtally_reader_open() for a place. */

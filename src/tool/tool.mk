@@ -24,8 +24,8 @@ TOOL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Wall -Wextra -Ws
 TOOL_LIBS := -lpfm -ljson-c -lmicrohttpd -lncursesw -ltinfo -lm
 
 names := main say lines parse pfm target child counters metrics stat stat_print attached list top \
-	 watch openmetrics export record snapshot buildid tracing doctor selftest selftest_machine \
-	 selftest_count selftest_cpus selftest_pmu
+	 watch openmetrics export record companion snapshot buildid tracing doctor selftest \
+	 selftest_machine selftest_count selftest_cpus selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)
 # Manual pages of the commands, and of the module.
 pages := $(wildcard $(here)*.1 $(here)../man/*.[1-8])

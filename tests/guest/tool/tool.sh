@@ -337,7 +337,7 @@ for event in cs:u '{page-faults,cs}:u' page-faults:h sched:sched_switch:u task-c
 	run 1 tally stat -e "$event" true
 	errs 'happens only in\|a clock counts in'
 done
-t 0 stat -e '{page-faults:u,task-clock}' true
+t 0 stat -e '{page-faults:u,task-clock}:S' true
 errs ' page-faults:u .*/sec'
 # Modifiers of a set are no digits of an address.
 t 0 stat -e '{mem:0x404040}:D,{page-faults:u}:D' true
@@ -391,7 +391,7 @@ errs 'No such file or directory'
 t 127 record -q -o $tmp/perf.data -e cs no-such-program
 is "$(head -c 8 $tmp/perf.data)" PERFILE2 'the file of before is still there'
 t 1 record -e '{cs,page-faults}' true
-errs 'a set is counted, and not sampled'
+errs 'a set is sampled by its first event: write {...}:S'
 t 1 record -o $tmp/perf.data -e no-such-event true
 t 2 record -m 3 true
 t 2 record --call-graph dwarf true

@@ -8,8 +8,8 @@
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints
-# with their fields; build ids; pipes; rings that tasks share; CPUs that come online; the flight
-# recorder of a module.
+# with their fields; build ids; pipes; rings that tasks share; CPUs that come online; sets; the
+# flight recorder of a module.
 #
 #	toolrecord.sh [KILLS]	so many recordings are killed at a random moment
 
@@ -385,6 +385,56 @@ if has_pmu; then
 	ok 'cycles are of the library' grep -q 'late\.so.* late_function' report
 fi
 record 3 -e page-faults sh -c 'exit 3'
+
+# ---- sets, which their first event samples
+
+# set_counts EVENT: what the samples of an event count, by perf script.
+set_counts() { awk -v event="$1:" '$NF == event { sum += $(NF - 1) } END { print sum + 0 }' script; }
+# A fault is one of minor-faults after its sample.
+record 0 -e '{page-faults,minor-faults}:S' -c 1 dd if=/dev/zero of=/dev/null bs=512k count=1
+at_least "$samples" 128 'a command is sampled by the first event of a set'
+is "$(perf evlist -g -i data | head -n 1)" '{page-faults,minor-faults}' 'perf knows the set'
+script -F comm,period,event
+is "$(set_counts page-faults)" "$samples" 'its counts are those of its samples'
+between $((samples - 8)) "$(set_counts minor-faults)" "$samples" 'which have the counts of the other'
+record 0 -a -e '{page-faults,minor-faults}:S,cs' -c 1 sh -c "
+	$here/as cpu 0 dd if=/dev/zero of=/dev/null bs=512k count=1
+	$here/as cpu 1 dd if=/dev/zero of=/dev/null bs=512k count=1"
+script -F cpu,period,event
+at_least "$(sed 's/].*//' script | sort -u | wc -l)" 2 'all CPUs'
+refused 'each has counts of its own: none falls from one sample to the next' \
+	grep -q ' 18446744' script
+report
+ok 'perf report has a column for each' grep -q "Samples.* of events 'anon group { page-faults, minor-faults }'" report
+tally record -o - -C 1 -e '{page-faults,minor-faults}:S' -c 1 $here/as cpu 1 \
+	dd if=/dev/zero of=/dev/null bs=512k count=1 2>said >pipe
+cat pipe | perf script -F comm,period,event >script 2>errors
+at_least "$(set_counts minor-faults)" 128 'the same through a pipe'
+cat pipe | perf report --stdio -i - >report 2>errors
+ok 'which has the set' grep -q "Samples.* of events 'anon group { page-faults, minor-faults }'" report
+record 0 -e '{page-faults}:S,cs' -c 1 dd if=/dev/zero of=/dev/null bs=512k count=1
+ok 'a set of one' grep -q 'a set is not sampled in children, nor in threads that begin later' said
+script -F comm,period,event
+at_least "$(set_counts page-faults)" 128 'has its counts'
+record 0 -G / -e '{page-faults,minor-faults}:S' -c 1 dd if=/dev/zero of=/dev/null bs=512k count=1
+script -F comm,period,event
+at_least "$(set_counts minor-faults)" 128 'a cgroup'
+sh -c 'while :; do :; done' &
+helpers="$helpers $!"
+record 0 -p $! -e '{cpu-clock,task-clock}:S' -c 1000000 sleep 0.3
+script -F comm,period,event
+at_least "$(set_counts task-clock)" 1000000 'a process'
+end_helpers
+if has_pmu; then
+	record 0 -e '{cycles,instructions}:S' -c 100000 latelib $here/late.so 200
+	script -F comm,period,event
+	is "$(grep -c ' cycles:' script)" "$samples" 'cycles sample'
+	at_least "$(set_counts instructions)" 100000 'and have instructions'
+	large='r11,r11:u,r11:k,r23,r23:u,r23:k,r24,r24:u,r24:k,r2b,r2b:u,r2b:k'
+	record 1 -C 0 -e "{$large}:S" -c 100000000 true
+	ok 'a set that is too large' grep -q 'the PMU has room for [0-9]* of these' said
+	record 0 -C 0 -e "{$large}:WS" -c 100000000 true
+fi
 
 # ---- the flight recorder of a module
 
