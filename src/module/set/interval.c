@@ -169,7 +169,9 @@ int tally_set_on(struct tally_set *set, u64 members)
  */
 void tally_set_off(struct tally_set *set, u64 members)
 {
-	u64 left, on;
+	u64 left, on, stopped = 0;
+	unsigned int i;
+	bool group;
 
 	members &= set->on;
 	if (!members)
@@ -178,14 +180,23 @@ void tally_set_off(struct tally_set *set, u64 members)
 	set->on &= ~members;
 	lock_counters(set);
 	on = members_on(set, members);
-	for (left = on; left; )
-		tally_event_close(set->members[tally_set_next(&left)]);
+	group = tally_set_is_group(set, 0, set->nr_slots - 1);
+	for (left = on; left; ) {
+		i = tally_set_next(&left);
+		tally_event_close(set->members[i]);
+		/* No sample shows more than the last count. */
+		if (set->members[i]->overflow) {
+			tally_event_stop(set->members[i]);
+			stopped |= BIT_ULL(i);
+		}
+	}
 	set->staggered |= !tally_set_read_rows(set, on, 0, set->nr_slots - 1) ||
-			  members & set->by_perf || on != tally_set_all(set);
+			  members & set->by_perf || on != tally_set_all(set) ||
+			  (stopped && !group);
 	for (left = on; left; )
 		tally_event_keep(set->members[tally_set_next(&left)]);
-	while (on)
-		tally_event_stop(set->members[tally_set_next(&on)]);
+	for (left = on & ~stopped; left; )
+		tally_event_stop(set->members[tally_set_next(&left)]);
 	unlock_counters(set);
 }
 
