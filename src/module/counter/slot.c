@@ -439,7 +439,7 @@ int tally_perf_state(const struct perf_event *event)
 {
 	int state = READ_ONCE(event->state), of_leader;
 
-	if (state <= PERF_EVENT_STATE_OFF)
+	if (state <= PERF_EVENT_STATE_OFF || READ_ONCE(event->group_leader) == event)
 		return state;
 	rcu_read_lock();
 	of_leader = READ_ONCE(READ_ONCE(event->group_leader)->state);
