@@ -103,7 +103,7 @@
  *   the module's memory is freed. So the exit function must not free what a handler
  *   uses without releasing the event first.
  * - An event that overflows more often than tally_builder_max_rate() allows is stopped
- *   for some milliseconds. Meanwhile its state is TALLY_STATE_THROTTLED.
+ *   for 10 ms, or for a second. Meanwhile its state is TALLY_STATE_THROTTLED.
  */
 
 /**
@@ -426,7 +426,7 @@ enum tally_ring_flags {
  *	tally_builder_remove_on_exec(); or the cgroup or the PMU is removed; or a kernel probe, of
  *	which only the address is known, was in a module that is unloaded. The final count stays
  *	readable, and that of an inherited event may grow as long as there are children
- * @TALLY_STATE_THROTTLED: stopped for some milliseconds after too many overflows
+ * @TALLY_STATE_THROTTLED: stopped for 10 ms, or for a second, after too many overflows
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
  *	tally_event_state() find this out, within three calls. Not of inherited events, and

@@ -8,12 +8,12 @@
 #include <linux/types.h>
 
 /**
- * struct tally_kick - a work that is done in interrupt
+ * struct tally_kick - a work that is done in interrupt; a brake may delay it, see kick.c
  * @run: does the work
  * @irq_work: calls @run
  * @hard: @run is called in hard interrupt also on PREEMPT_RT
- * @held: state while the CPU's brake holds the work; 0 if it does not
- * @node: link in the list of the brake that holds the work
+ * @held: KICK_* flags while a CPU's brake holds the work back; else 0
+ * @node: link in the list of that brake
  */
 struct tally_kick {
 	void (*run)(struct tally_kick *kick);

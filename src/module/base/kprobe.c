@@ -8,22 +8,22 @@
  * kprobe_events does. Its probe is registered once for all events of perf that have its
  * number, and calls those of the CPU that hits it.
  *
- * Events on one CPU and for a task are of such a trace event, too. A probe at a return has room for
- * a number of calls at a time, and perf's PMU asks for two for each CPU, and at least ten, though
- * tasks may sleep in the function. And perf's PMU knows an address only, at which a module may be
- * that was loaded after the one that was probed. A trace event knows the name, by which the kernel
- * probes a module again that was unloaded and is loaded again.
+ * Events on one CPU and events of a task use such a trace event, too, for two reasons. perf's PMU
+ * gives a kretprobe the default maxactive (two for each CPU, at least ten), which is too few if
+ * tasks sleep in the function. And perf's PMU knows only the address: when the module is unloaded,
+ * another one may be loaded there. A trace event has the name, so the kernel probes the function
+ * again when its module is loaded again.
  *
- * Beside the trace event's probe there is one of tally's own at the same address, which is always
- * disabled: the watch. The kernel hides the probe of a trace event, but treats both alike. When the
- * module with the function goes, the kernel marks both. And a hit that comes within the handler of
- * a probe is missed, and counted as missed for all probes of the address.
+ * The kernel hides the kprobe of a trace event. So tally registers another kprobe at the same
+ * address, which is always disabled: the watch. It shows two things. When the module of the
+ * function goes, the kernel sets KPROBE_FLAG_GONE in all kprobes of the address. When a hit comes
+ * within the handler of a kprobe, the kernel misses it, and increments nmissed of all of them.
  *
  * The trace event shows in tracefs as events/tally/probeNUMBER while tally counts. Its name
  * has no address, which not everybody who sees the name may know.
  *
- * Somebody else may use the trace event, too, and longer than tally. It then stays until the
- * next creation of one, or the end of the module, at which nobody uses it.
+ * Somebody else may still use the trace event when tally has finished with it. It then stays. tally
+ * tries to remove it again when it makes the next one, and when the module is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

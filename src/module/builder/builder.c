@@ -105,7 +105,10 @@ void __tally_builder_init_attr(struct tally_builder *b,
 	}
 	b->attr = *attr;
 	b->attr.size = sizeof(b->attr);
-	/* As perf: only the name of a raw event stands for all kinds of cores. */
+	/*
+	 * As in perf_event_open(2), PERF_TYPE_RAW is for one kind of cores. TALLY_RAW(), and
+	 * rCODE in a line, are for all kinds.
+	 */
 	if (attr->type == PERF_TYPE_RAW)
 		b->flags |= TALLY_BUILDER_ONE_KIND;
 }

@@ -31,7 +31,7 @@ static enum place place_of_software(u64 config)
 	case PERF_COUNT_SW_CPU_MIGRATIONS:
 	case PERF_COUNT_SW_CGROUP_SWITCHES:
 		return PLACE_KERNEL;
-	/* These are for other records than counts. */
+	/* perf never counts these: they are for other records, and for output of BPF programs. */
 	case PERF_COUNT_SW_DUMMY:
 	case PERF_COUNT_SW_BPF_OUTPUT:
 		return PLACE_UNKNOWN;
@@ -84,14 +84,15 @@ static const char *why_of_x86(const struct perf_event_attr *attr, bool counts)
 }
 
 /**
- * tally_levels_why - find out whether the levels of an event mean what they say
+ * tally_levels_why - check that an event can leave out the levels that it excludes
  * @attr: attributes of the event
  * @system: the system of a tracepoint
  * @event: its name there; NULL for a tracepoint by its number, and for other events
- * @counts: the event counts; if not, it may also have only samples
+ * @counts: true if the event counts or has a budget; false if it samples, or if that is not known
+ *	yet: samples can leave out more than counts
  *
  * Context: Process context, may sleep.
- * Return: NULL if they do, or if the event's PMU decides; else a sentence that says why not.
+ * Return: NULL if it can, or if the PMU's driver decides; else a sentence that says why not.
  */
 const char *tally_levels_why(const struct perf_event_attr *attr, const char *system,
 			     const char *event, bool counts)

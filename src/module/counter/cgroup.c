@@ -268,7 +268,8 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * tally_cgroup_create - create an event of perf that counts the tasks of a cgroup
  * @attr: attributes of the event
  * @cpu: CPU of the event
- * @how: perf's state of the cgroup, with a reference, which may be removed; and the leader
+ * @how: perf's state of the cgroup, of which the caller has a reference, though the cgroup may have
+ *	been removed; and the leader
  * @handler: perf's callback for overflows, or NULL
  * @context: argument for @handler in perf's event
  *

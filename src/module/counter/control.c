@@ -20,10 +20,11 @@
 #include "counter/slot.h"
 
 /*
- * Enables perf's events that are off or in error. A slot that could get no event tries
- * again. The error of a pinned event is cleared: its CPU may have room for it now.
+ * Enables perf's event in each slot where it is off or in error: when an event of the counter is
+ * enabled, and when it is again, to clear the error of a pinned event. A slot that could get no
+ * event tries again.
  */
-void tally_counter_retry(struct tally_counter *c)
+void tally_counter_enable_slots(struct tally_counter *c)
 {
 	struct perf_event *event;
 	struct tally_slot *s;
@@ -71,7 +72,7 @@ void tally_counter_on(struct tally_counter *c)
 	for (i = 0; i < c->nr_slots; i++)
 		c->slots[i].disarmed = false;
 	c->users_on++;
-	tally_counter_retry(c);
+	tally_counter_enable_slots(c);
 }
 
 /* As tally_counter_on(), but perf enables its event when the task calls exec(). */
@@ -121,9 +122,8 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm
 }
 
 /*
- * Disables perf's events if no event of the counter is enabled. exec() may have enabled
- * them although the event that waited for exec() was disabled: perf cannot take that
- * order back.
+ * Disables perf's events if no event of the counter is enabled. perf cannot clear enable_on_exec of
+ * an event, so exec() may have enabled perf's event after the event that waited was disabled.
  */
 void tally_counter_disable_unused(struct tally_counter *c)
 {

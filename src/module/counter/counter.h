@@ -46,7 +46,7 @@ void tally_hotplug_exit(void);
 /* control.c */
 void tally_counter_on(struct tally_counter *c);
 void tally_counter_on_exec(struct tally_counter *c);
-void tally_counter_retry(struct tally_counter *c);
+void tally_counter_enable_slots(struct tally_counter *c);
 void tally_counter_off(struct tally_counter *c);
 void tally_counter_leave(struct tally_counter *c);
 void tally_counter_disable_unused(struct tally_counter *c);

@@ -28,7 +28,10 @@ static void set_period(struct perf_event *event, u64 period)
 	event->hw.sample_period = period;
 }
 
-/* The event overflows when perf's own counter of it passes zero, and no PMU does. */
+/*
+ * No register counts a software event: it overflows when hw.period_left, which perf increments,
+ * passes zero. So a new period begins when that is written.
+ */
 static int reload_software(struct perf_event *event, u64 period)
 {
 	struct hw_perf_event *hwc = &event->hw;

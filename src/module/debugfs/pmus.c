@@ -196,7 +196,8 @@ static struct folder *find(const struct device *dev)
 	return NULL;
 }
 
-static struct dentry *make_files(struct device *dev)
+/* Makes the folder of a PMU with its files. Returns the folder, or an ERR_PTR with nothing left. */
+static struct dentry *make_folder(struct device *dev)
 {
 	struct dentry *dir = debugfs_create_dir(dev_name(dev), pmus);
 	struct dentry *file;
@@ -222,7 +223,7 @@ static int add(struct device *dev, void *unused)
 		return 0;
 	}
 	folder->dev = get_device(dev);
-	folder->dir = make_files(dev);
+	folder->dir = make_folder(dev);
 	if (IS_ERR(folder->dir))
 		pr_err("no folder for the PMU %s (%pe)\n", dev_name(dev), folder->dir);
 	list_add_tail(&folder->node, &folders);

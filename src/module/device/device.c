@@ -339,6 +339,7 @@ static struct tally_event *build(struct opening *op)
 	return ev == ERR_PTR(-E2BIG) ? ERR_PTR(-EINVAL) : ev;
 }
 
+/* The caller has charged @leader; a failure gives that back. */
 static int open_member(struct opening *op, struct tally_file *leader)
 {
 	struct tally_event *ev;

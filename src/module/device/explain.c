@@ -19,7 +19,7 @@ int tally_bad_request(struct tally_builder *b, u32 field, int err, const char *w
 }
 
 /**
- * tally_explain_check - check the address for the cause of a failure
+ * tally_explain_check - check the address to which a failing ioctl writes its cause
  * @address: the program's address; 0 for none
  * @size: receives the size of the program's struct; 0 without one
  *

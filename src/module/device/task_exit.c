@@ -87,8 +87,9 @@ static struct tally_task_exit *next_of(struct list_head *round, unsigned long *s
 }
 
 /*
- * The time between two asks doubles, up to a second. A waiter may become due again while it
- * is asked, and may be given up.
+ * Calls w->ended(). If the event has not ended, this plans the next call: the delay doubles each
+ * time, up to a second. Meanwhile a report may put the waiter on the list again, and
+ * tally_task_exit_unwatch() may set w->done.
  */
 static void ask_one(struct tally_task_exit *w, unsigned long *soonest)
 {

@@ -29,9 +29,9 @@
 static struct workqueue_struct *control_wq;
 
 /*
- * A work that finds perf busy with the events of its task comes again, after at most so many
- * jiffies. The task's user decides how long perf is busy, and the queue has room for a number of
- * works of all users: so none of them waits.
+ * A work must not sleep for the lock of a counter: its holder may wait in perf for a task, for as
+ * long as the task's user likes, and the works of all users share the queue's limit of running
+ * works. A work that finds the lock taken queues itself again, at most this many jiffies later.
  */
 #define AGAIN_MAX	(HZ / 10)
 

@@ -257,7 +257,7 @@ int tally_event_on(struct tally_event *ev)
 		begin_alone(ev);
 		tally_counter_on(c);
 	} else {
-		tally_counter_retry(c);
+		tally_counter_enable_slots(c);
 	}
 	return tally_event_check(ev);
 }

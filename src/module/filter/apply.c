@@ -7,10 +7,11 @@
  * tally. So perf's event overflows at each record, and the callback takes one off perf's
  * count for a record that does not pass. The callback runs on the CPU that has just added
  * it. For that moment the record is counted: a reader may see it, and if the event is
- * reset or enabled then, its count begins at -1. The event's own period is counted here.
+ * reset or enabled then, its count begins at -1. perf's event has a period of 1;
+ * tally_filter_passes() counts the period that the user asked for.
  *
- * An event that only counts has no callback until it gets its filter: then it goes on
- * with other events of perf, which have one.
+ * The perf events of an event that only counts have no callback. When it gets a filter,
+ * tally_counter_replace() replaces them by events that have one.
  */
 #include <linux/err.h>
 #include <linux/mutex.h>

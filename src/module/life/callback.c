@@ -200,10 +200,11 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 }
 
 /*
- * Returns whether the limits allow this overflow. The control work, which switches the
- * event off, is kicked by the last overflow that they allow.
+ * Takes an overflow from the event's limits: disarms a one-shot event, and decrements @left. Kicks
+ * the control work, which switches the event off: at each overflow of a one-shot event, and at the
+ * last one that @left allows. Returns whether the overflow is delivered.
  */
-static bool limits_allow(struct tally_overflow *of, u32 special)
+static bool take_from_limits(struct tally_overflow *of, u32 special)
 {
 	bool armed;
 	s64 left;
@@ -260,7 +261,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		count_lost(oc, special);
 		return;
 	}
-	if (!limits_allow(of, special))
+	if (!take_from_limits(of, special))
 		return;
 	traced(of, oc, data, regs);
 	if (in_guest(regs))

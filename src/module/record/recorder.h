@@ -23,7 +23,7 @@ struct vm_area_struct;
  * @nr_pages: data pages of each ring
  * @next: slot at which the next read of all rings begins
  * @ended: the event is being released, and its rings are going
- * @settled: no writer has been in the middle of a record since the rings were frozen
+ * @settled: settle() has waited, after the last freeze, for writers in the middle of a record
  * @frozen: tally_event_snapshot() was called; written in any context
  * @shared: programs may map the rings
  * @panics: the recorder is in tally_flight_recorders

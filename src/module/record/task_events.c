@@ -143,6 +143,10 @@ static void probe_exit(TALLY_EXIT_ARGS)
 	report_exit(task, true);
 }
 
+/*
+ * If perf has taken its events from the task, as it does when a program with more rights is
+ * executed, the task leaves those that listen: they get an EXIT record, though the task goes on.
+ */
 static void probe_exec(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {

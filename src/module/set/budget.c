@@ -131,9 +131,9 @@ static struct perf_event *event_here(const struct tally_budget *b, int cpu)
 }
 
 /*
- * Keeps perf's event from overflowing until the next window. A driver that has begun the next
- * period before it calls the callback has one more overflow. Drivers of precise events add the
- * period to the count.
+ * Keeps perf's event from overflowing until the next window. If the driver begins the next period
+ * before it calls the callback, there is one more overflow. Precise events are left alone, and go
+ * on overflowing: their drivers add hw.sample_period to the count, which would then be wrong.
  */
 static void put_off(const struct tally_budget *b, int cpu)
 {

@@ -262,8 +262,8 @@ out:
 }
 
 /*
- * Publishes the events that are counting on this CPU. Without a mapped page, nothing is
- * published if none is. Called with interrupts disabled.
+ * Publishes the events that are counting on this CPU. If none of them counts here, nothing is
+ * published, unless a program has mapped the page. Called with interrupts disabled.
  */
 void tally_publish_here(struct tally_publisher *p, int cpu)
 {

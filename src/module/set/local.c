@@ -80,7 +80,7 @@ static bool is_in_its_handler(const struct tally_overflow *of)
  * the interrupted code may hold. For a precise event it empties the buffer, which the
  * PMU's interrupt may be doing at this moment.
  */
-static bool is_no_matter_for_nmi(const struct perf_event *event)
+static bool is_unreadable_in_nmi(const struct perf_event *event)
 {
 	return event->pmu->task_ctx_nr == perf_invalid_context ||
 	       event->attr.precise_ip;
@@ -100,7 +100,7 @@ static int check_irqs_off(const struct tally_event *ev,
 	/* The count is always up to date. */
 	if (s->up_to_date)
 		return 0;
-	if (in_nmi() && is_no_matter_for_nmi(event))
+	if (in_nmi() && is_unreadable_in_nmi(event))
 		return -EOPNOTSUPP;
 	if (is_being_counted(event))
 		return -EAGAIN;

@@ -110,7 +110,7 @@ static __always_inline bool end_member(const struct tally_view *view, int cpu, b
 	return true;
 }
 
-/* Begins and ends members one at a time; the last one tells the time. */
+/* Reads members one at a time; the last one tells the time. Returns as read_view(). */
 static noinline notrace bool begin_singles(struct tally_section *section,
 					   struct tally_view *const *view, unsigned int nr, int cpu)
 {
@@ -126,6 +126,7 @@ static noinline notrace bool begin_singles(struct tally_section *section,
 	return true;
 }
 
+/* As begin_singles(). Returns false also if perf may have changed a member since then. */
 static noinline notrace bool end_singles(const struct tally_section *section,
 					 struct tally_view *const *view, unsigned int nr, int cpu,
 					 u64 *out)
