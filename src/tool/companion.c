@@ -79,11 +79,11 @@ void companion_open(struct companion *c, pid_t pid)
 		return;
 	}
 	for (p = 0; p < c->targets->nr; p++) {
-		/* One companion is enough for all cgroups. */
+		/* All cgroups have one companion. */
 		if (p && c->targets->places[p].cgroup)
 			return;
 		got = open_at(c, &c->targets->places[p]);
-		/* Of many places, a task has ended, or a CPU is offline. */
+		/* A task may have ended, and a CPU may be offline. */
 		if (got < 0 && got != -ESRCH && (got != -ENODEV || c->number < 0))
 			return;
 	}

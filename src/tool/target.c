@@ -219,7 +219,7 @@ void targets_find(struct targets *t)
 	exit(STATUS_USAGE);
 }
 
-/* What targets_split() does: a place gets parts. */
+/* targets_split() gives a place its parts. */
 struct split {
 	const struct place *place;
 	struct targets *parts;

@@ -450,7 +450,7 @@ int tally_perf_state(const struct perf_event *event)
 
 /*
  * Returns whether overflows have switched a slot off, or that of its leader, with which it stops.
- * So the slot has counted, and will. The caller has the lock.
+ * Such a slot has counted, and will count again. The caller has the lock.
  */
 bool tally_slot_rests(const struct tally_counter *c, unsigned int slot)
 {

@@ -200,11 +200,11 @@ static void enqueue(struct tally_overflow *of, struct tally_overflow_cpu *oc,
 }
 
 /*
- * Takes an overflow from the event's limits: disarms a one-shot event, and decrements @left. Kicks
- * the control work, which switches the event off: at each overflow of a one-shot event, and at the
- * last one that @left allows. Returns whether the overflow is delivered.
+ * Counts an overflow against the event's limits: disarms a one-shot event, and decrements @left.
+ * Kicks the control work, which switches the event off: at each overflow of a one-shot event, and
+ * at the last one that @left allows. Returns whether the overflow is delivered.
  */
-static bool take_from_limits(struct tally_overflow *of, u32 special)
+static bool count_against_limits(struct tally_overflow *of, u32 special)
 {
 	bool armed;
 	s64 left;
@@ -261,7 +261,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		count_lost(oc, special);
 		return;
 	}
-	if (!take_from_limits(of, special))
+	if (!count_against_limits(of, special))
 		return;
 	traced(of, oc, data, regs);
 	if (in_guest(regs))

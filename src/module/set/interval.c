@@ -171,7 +171,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 {
 	u64 left, on, stopped = 0;
 	unsigned int i;
-	bool group;
+	bool apart;
 
 	members &= set->on;
 	if (!members)
@@ -180,7 +180,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 	set->on &= ~members;
 	lock_counters(set);
 	on = members_on(set, members);
-	group = tally_set_is_group(set, 0, set->nr_slots - 1);
+	apart = !set->only_counts && !tally_set_is_group(set, 0, set->nr_slots - 1);
 	for (left = on; left; ) {
 		i = tally_set_next(&left);
 		tally_event_close(set->members[i]);
@@ -191,8 +191,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 		}
 	}
 	set->staggered |= !tally_set_read_rows(set, on, 0, set->nr_slots - 1) ||
-			  members & set->by_perf || on != tally_set_all(set) ||
-			  (stopped && !group);
+			  members & set->by_perf || on != tally_set_all(set) || apart;
 	for (left = on; left; )
 		tally_event_keep(set->members[tally_set_next(&left)]);
 	for (left = on & ~stopped; left; )

@@ -39,7 +39,7 @@ static void *hotplug(void *cycles)
 static const int events[] = { 0x11, 0x23, 0x24 };
 #define NR_EVENTS (sizeof(events) / sizeof(*events))
 
-/* What a group of the storm has besides events that count. */
+/* A group of the storm has one of these besides events that count. */
 enum kind_of_group { PLAIN, SOFTWARE, SAMPLES, INHERITED, KINDS };
 
 /* Opens a group; returns how many files it has. */
