@@ -520,25 +520,21 @@ void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_lis
 			 const int *numbers)
 {
 	static const char name[] = "{anon_group}";
-	__u32 size = padded_size(name), groups = 0, numbered, nr;
-	int e, first = 0;
+	__u32 size = padded_size(name), groups = 0, nr;
+	int e, first, behind;
 	char *content = NULL;
 	size_t length;
 	FILE *f = need(open_memstream(&content, &length));
 
 	fwrite(&groups, sizeof(groups), 1, f);
-	for (; first < events->nr; first = e) {
-		nr = 0;
-		numbered = 0;
-		for (e = first; e < events->nr; e++) {
-			if (e > first && (events->list[e].group < 0 ||
-					  events->list[e].group != events->list[first].group))
-				break;
-			nr++;
-			numbered += numbers[e] >= 0 && numbers[e] == numbers[first] + e - first;
-		}
+	for (first = 0; first < events->nr; first = behind) {
+		behind = wanted_behind(events, first);
+		nr = behind - first;
 		/* perf takes members one behind the other, and none that is not there. */
-		if (nr < 2 || numbered < nr)
+		for (e = first; e < behind; e++)
+			if (numbers[e] < 0 || numbers[e] != numbers[first] + e - first)
+				nr = 0;
+		if (nr < 2)
 			continue;
 		fwrite(&size, sizeof(size), 1, f);
 		write_padded(f, name);

@@ -14,6 +14,12 @@
 #include "companion.h"
 #include "tool.h"
 
+/* Whether the place is gone: its task has ended, or a CPU that was online has gone offline. */
+static bool is_gone(const struct companion *c, int error)
+{
+	return error == -ESRCH || (error == -ENODEV && c->number >= 0);
+}
+
 /* Opens the event at a place. Who may not have it gets samples without names of functions. */
 static int open_at(struct companion *c, const struct place *place)
 {
@@ -49,8 +55,7 @@ static int open_at(struct companion *c, const struct place *place)
 	}
 	if (got >= 0)
 		c->number = got;
-	/* A task may have ended, and a CPU that came online may be offline again. */
-	else if (got != -ESRCH && (got != -ENODEV || c->number < 0))
+	else if (!is_gone(c, got))
 		say("no names of programs and their functions: perf: %s", target.error);
 	return got;
 }
@@ -83,8 +88,7 @@ void companion_open(struct companion *c, pid_t pid)
 		if (p && c->targets->places[p].cgroup)
 			return;
 		got = open_at(c, &c->targets->places[p]);
-		/* A task may have ended, and a CPU may be offline. */
-		if (got < 0 && got != -ESRCH && (got != -ENODEV || c->number < 0))
+		if (got < 0 && !is_gone(c, got))
 			return;
 	}
 }

@@ -45,7 +45,7 @@ static int open_one(const struct counters *c, int e, const struct place *place, 
 		attr.read_format |= PERF_FORMAT_GROUP;
 	fd = libtally_open_event(&attr, &target);
 	strcpy(why, fd < 0 ? target.error : "");
-	return fd == -ENODEV && leader >= 0 && has_exited(leader) ? -ESRCH : fd;
+	return result_of_member(fd, leader);
 }
 
 /* Returns the first file of an event's group at a place; -1 without one. */
@@ -339,6 +339,11 @@ bool has_exited(int file)
 
 	return libtally_values_read(file, -1, values, MEMBERS, NULL) > 0 &&
 	       (values[0].state == LIBTALLY_IS_EXITED || values[0].state == LIBTALLY_IS_RELEASED);
+}
+
+int result_of_member(int got, int leader)
+{
+	return got == -ENODEV && leader >= 0 && has_exited(leader) ? -ESRCH : got;
 }
 
 bool counters_exited(const struct counters *c)

@@ -195,6 +195,24 @@ void wanted_add(struct wanted_list *events, int device, const char *text)
 	}
 }
 
+int wanted_leader(const struct wanted_list *events, int e)
+{
+	const struct wanted *list = events->list;
+	int first = e;
+
+	while (first && list[e].group >= 0 && list[first - 1].group == list[e].group)
+		first--;
+	return first < e ? first : -1;
+}
+
+int wanted_behind(const struct wanted_list *events, int e)
+{
+	do
+		e++;
+	while (e < events->nr && wanted_leader(events, e) >= 0);
+	return e;
+}
+
 void wanted_add_pfm(struct wanted_list *events, const char *text)
 {
 	struct wanted *w = add(events, text, strlen(text), -1);

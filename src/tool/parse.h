@@ -58,4 +58,9 @@ void wanted_restrict(struct wanted_list *events, int device);
 void wanted_counts(struct wanted_list *events);
 void wanted_free(struct wanted_list *events);
 
+/* Returns the event that leads the group of event e; -1 if it leads one, or is in none. */
+int wanted_leader(const struct wanted_list *events, int e);
+/* Returns the event behind event e; of a group, the one behind its last member. */
+int wanted_behind(const struct wanted_list *events, int e);
+
 #endif /* TALLY_TOOL_PARSE_H */

@@ -177,17 +177,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-/* Returns the event that leads the group of event e; -1 if it leads one, or is in none. */
-static int leader_of(const struct record *r, int e)
-{
-	const struct wanted *list = r->events.list;
-	int first = e;
-
-	while (first && list[e].group >= 0 && list[first - 1].group == list[e].group)
-		first--;
-	return first < e ? first : -1;
-}
-
 static void set_up(const struct record *r, struct wanted *w)
 {
 	char line[32];
@@ -209,7 +198,7 @@ static void set_up(const struct record *r, struct wanted *w)
 	}
 	if (w->attr.type == PERF_TYPE_TRACEPOINT)
 		w->attr.sample_type |= PERF_SAMPLE_RAW;
-	if (leader_of(r, w - r->events.list) >= 0) {
+	if (wanted_leader(&r->events, w - r->events.list) >= 0) {
 		w->attr.disabled = 0;
 		return;
 	}
@@ -273,13 +262,13 @@ static bool is_inherited(const struct record *r, int e)
 	return r->inherit && r->events.list[e].group < 0;
 }
 
-/* Returns the file of an event at a place; -1 without one. */
-static int file_of(const struct record *r, int e, const struct place *place)
+/* Returns the file of a group's leader at a place, whose files were opened last; -1 without one. */
+static int leader_at(const struct record *r, int leader, const struct place *place)
 {
-	int i;
+	int i = r->nr_opened;
 
-	for (i = 0; i < r->nr_opened; i++)
-		if (r->opened[i].event == e && r->opened[i].place == place)
+	while (i-- && r->opened[i].place == place)
+		if (r->opened[i].event == leader)
 			return r->opened[i].file;
 	return -1;
 }
@@ -287,13 +276,13 @@ static int file_of(const struct record *r, int e, const struct place *place)
 static int open_at(struct record *r, int e, const struct place *place, char *why)
 {
 	struct perf_event_attr attr = r->events.list[e].attr;
-	int number, leader = leader_of(r, e);
+	int number, leader = wanted_leader(&r->events, e);
 	struct libtally_target target;
 
 	target_at(&target, r->device, place);
 	target.flags |= r->events.list[e].weak ? LIBTALLY_OPEN_WEAK : 0;
 	if (leader >= 0) {
-		target.group_fd = file_of(r, leader, place);
+		target.group_fd = leader_at(r, leader, place);
 		if (target.group_fd < 0)
 			return -ESRCH;
 	}
@@ -306,7 +295,7 @@ static int open_at(struct record *r, int e, const struct place *place, char *why
 	}
 	if (number < 0)
 		explain(r, number, target.error, why);
-	return number == -ENODEV && leader >= 0 && has_exited(target.group_fd) ? -ESRCH : number;
+	return result_of_member(number, target.group_fd);
 }
 
 /*
@@ -372,7 +361,7 @@ static void open_itself(void *data, int socket)
 	for (e = 0; e < r->events.nr; e++) {
 		o.attr = r->events.list[e].attr;
 		o.flags = r->events.list[e].weak ? LIBTALLY_OPEN_WEAK : 0;
-		o.follows = leader_of(r, e) >= 0;
+		o.follows = wanted_leader(&r->events, e) >= 0;
 		o.attr.inherit = is_inherited(r, e);
 		o.attr.enable_on_exec = !o.follows;
 		if (o.attr.inherit)
@@ -390,7 +379,7 @@ static int receive_event(struct record *r, int e, char *why)
 
 	target_at(&target, r->device, &itself);
 	attr.inherit = is_inherited(r, e);
-	attr.enable_on_exec = leader_of(r, e) < 0;
+	attr.enable_on_exec = wanted_leader(&r->events, e) < 0;
 	number = open_files(r, e, &attr, &itself, &target);
 	if (number < 0)
 		explain(r, number, target.error, why);
@@ -407,15 +396,6 @@ static void fail(const struct wanted *w, int error, const char *why)
 {
 	say_failed(w->name, error, why);
 	exit(STATUS_FAILED);
-}
-
-/* Returns the event behind event e; of a set, the one behind its last member. */
-static int next_of(const struct record *r, int e)
-{
-	do
-		e++;
-	while (e < r->events.nr && leader_of(r, e) >= 0);
-	return e;
 }
 
 /*
@@ -463,8 +443,8 @@ static int open_events(struct record *r)
 	r->child.out_is_err = perfdata_is_stdout(r->output);
 	if (r->targets.command)
 		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
-	for (e = 0; e < r->events.nr && !got; e = next_of(r, e))
-		got = open_set(r, e, next_of(r, e));
+	for (e = 0; e < r->events.nr && !got; e = wanted_behind(&r->events, e))
+		got = open_set(r, e, wanted_behind(&r->events, e));
 	if (r->events.nr_groups)
 		say_alone(r);
 	return got;
