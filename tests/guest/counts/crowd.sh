@@ -93,7 +93,7 @@ enough() {
 		[ "$(cat $tmp/rounds.$worker)" -ge 3 ] 2>/dev/null || return 1
 	done
 }
-ok 'each of them three times' wait_for 300 enough
+ok 'each of them three times' wait_for 1000 enough
 ok 'each event overflows' wait_for 300 all_overflow
 waited=$(awk '/^e[0-9]/ { n += $6 + 0 < 100 } END { print n }' $tally/events)
 at_least "$waited" 12 'events that waited for a counter'

@@ -344,16 +344,17 @@ static int is_equal(const struct times *t, int nr)
 
 /*
  * Returns whether two members that count the same differ by 1 % at most. The emulated PMU of arm64
- * now and then moves a counter from where the driver began it to 0 when another one overflows, which
- * perf counts, too: such a jump is left out.
+ * now and then moves a counter to 0 when another one overflows. perf, too, then counts 2^31 - 1 less
+ * what the counter had counted: so nothing is said of a member that is so far ahead.
  */
 static int is_exact(const struct times *t, int samples)
 {
-	const uint64_t jump = samples && IS_ARM64 ? 0x7fffffff : UINT64_MAX;
 	uint64_t most = t[0].value > t[1].value ? t[0].value : t[1].value;
-	uint64_t least = t[0].value + t[1].value - most, more = (most - least) % jump;
+	uint64_t least = t[0].value + t[1].value - most;
 
-	return least && (more < jump - more ? more : jump - more) * 100 <= most;
+	if (samples && IS_ARM64 && most - least > 1U << 30)
+		return 1;
+	return least && (most - least) * 100 <= most;
 }
 
 /*

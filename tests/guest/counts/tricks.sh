@@ -15,11 +15,7 @@ case $(uname -m) in
 x86_64) symbol=__x64_sys_getppid ;;
 *) symbol=__arm64_sys_getppid ;;
 esac
-top=/sys/fs/cgroup
-if ! { echo +pids >$top/cgroup.subtree_control; } 2>/dev/null; then
-	umount $top
-	mount -t cgroup -o perf_event none $top
-fi
+begin_cgroups
 # The registers of tally_pmu.ko do not have its counts.
 two_contexts=''
 [ "$(uname -r | cut -d. -f1,2)" != 6.1 ] || two_contexts=1
@@ -191,4 +187,5 @@ while [ "$deep" != / ]; do
 	rmdir $top$deep
 	deep=$(dirname "$deep")
 done
+end_cgroups
 finish

@@ -338,6 +338,24 @@ end_perf_hierarchy() {
 }
 perf_in_cgroup2() { [ "$(awk '$1 == "perf_event" { print $2 }' /proc/cgroups)" = 0 ]; }
 
+# begin_cgroups: the children of $top can have events. In cgroup2, children have perf's controller
+# once any controller was enabled for them; debug kernels have no other controller, so there it is
+# mounted as cgroup1.
+top=/sys/fs/cgroup
+begin_cgroups() {
+	! { echo +pids >$top/cgroup.subtree_control; } 2>/dev/null || return 0
+	umount $top
+	mount -t cgroup -o perf_event none $top
+}
+
+# end_cgroups: undoes that, after the last child of $top was removed. The next script of the guest
+# finds cgroup2 there.
+end_cgroups() {
+	! { echo -pids >$top/cgroup.subtree_control; } 2>/dev/null || return 0
+	end_perf_hierarchy $top
+	mount -t cgroup2 none $top
+}
+
 # keep FILE: the end of the test restores the file's present value.
 kept=''
 keep() {

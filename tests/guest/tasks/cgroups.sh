@@ -18,15 +18,8 @@ need_cpus 2
 moves=${1:-1000}
 # shellcheck disable=SC2119
 load_tally
-top=/sys/fs/cgroup
 t=$top/t
-
-# In cgroup2, the children of a cgroup have perf's controller once any controller was enabled
-# for them. The debug kernels have no other controller, so there it is mounted as cgroup1.
-if ! { echo +pids >$top/cgroup.subtree_control; } 2>/dev/null; then
-	umount $top
-	mount -t cgroup -o perf_event none $top
-fi
+begin_cgroups
 mkdir -p $t/a/b $t/c
 
 in_b() { "$here/cgroups" work /a/b "$1"; }
@@ -263,8 +256,5 @@ for name in a b c again; do
 done
 ok 'and so are the cgroups' wait_for 60 rmdir $t/a $t
 nothing_left 'nothing is left'
-if ! { echo -pids >$top/cgroup.subtree_control; } 2>/dev/null; then
-	end_perf_hierarchy $top
-	mount -t cgroup2 none $top
-fi
+end_cgroups
 finish
