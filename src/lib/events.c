@@ -104,12 +104,13 @@ int libtally_events_add_id(struct libtally_events *events, int number, __u64 id)
 	return 0;
 }
 
-static void remove_ids(struct libtally_events *events, int number)
+/* Removes all ids but the first @nr that were added. */
+static void remove_ids(struct libtally_events *events, size_t nr)
 {
 	size_t from, to = 0;
 
 	for (from = 0; from < events->nr_ids; from++)
-		if (events->ids[from].number != number)
+		if (events->ids[from].place < nr)
 			events->ids[to++] = events->ids[from];
 	events->nr_ids = to;
 }
@@ -155,15 +156,13 @@ static int time_differs(const struct libtally_events *events, const struct libta
 	       events->trailer_time != libtally_format_trailer_time(format);
 }
 
-void libtally_events_cut(struct libtally_events *events, int nr)
+void libtally_events_cut(struct libtally_events *events, int nr, size_t nr_ids)
 {
 	int i;
 
-	while (events->nr > nr) {
-		events->nr--;
-		remove_ids(events, events->nr);
-		empty(&events->list[events->nr]);
-	}
+	remove_ids(events, nr_ids);
+	while (events->nr > nr)
+		empty(&events->list[--events->nr]);
 	events->times_differ = 0;
 	for (i = 0; i < events->nr; i++)
 		events->times_differ |= time_differs(events, events->list[i].format);
@@ -173,8 +172,8 @@ int libtally_events_add(struct libtally_events *events, const struct perf_event_
 			const __u64 *ids, size_t nr_ids, const char *name)
 {
 	int error, number = events->nr;
+	size_t i, had = events->nr_ids;
 	struct event *list;
-	size_t i;
 
 	list = realloc(events->list, (number + 1) * sizeof(*list));
 	if (!list)
@@ -192,7 +191,7 @@ int libtally_events_add(struct libtally_events *events, const struct perf_event_
 	for (i = 0; i < nr_ids; i++) {
 		error = libtally_events_add_id(events, number, ids[i]);
 		if (error) {
-			libtally_events_cut(events, number);
+			libtally_events_cut(events, number, had);
 			return error;
 		}
 	}

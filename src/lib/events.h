@@ -54,7 +54,7 @@ struct libtally_events {
 int libtally_events_find_late(const struct libtally_events *events,
 			      const struct perf_event_header *record, size_t nr, __u64 *first);
 
-/* Removes all events but the first nr. */
-void libtally_events_cut(struct libtally_events *events, int nr);
+/* Removes all events but the first nr, and all ids but the first nr_ids that were added. */
+void libtally_events_cut(struct libtally_events *events, int nr, size_t nr_ids);
 
 #endif /* LIBTALLY_EVENTS_H */

@@ -35,7 +35,7 @@ struct libtally_reader *libtally_reader_new(void)
 struct reader_mark libtally_reader_mark(const struct libtally_reader *reader)
 {
 	struct reader_mark mark = { reader->nr, reader->nr_files, reader->nr_polled,
-				    libtally_events_nr(reader->events) };
+				    libtally_events_nr(reader->events), reader->events->nr_ids };
 
 	return mark;
 }
@@ -66,7 +66,7 @@ void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mar
 	while (reader->nr_files > mark->nr_files)
 		close(reader->files[--reader->nr_files]);
 	reader->nr_polled = mark->nr_polled;
-	libtally_events_cut(reader->events, mark->nr_events);
+	libtally_events_cut(reader->events, mark->nr_events, mark->nr_ids);
 }
 
 void libtally_reader_free(struct libtally_reader *reader)

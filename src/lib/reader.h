@@ -66,6 +66,7 @@ struct reader_mark {
 	int nr_files;
 	int nr_polled;
 	int nr_events;
+	size_t nr_ids;
 };
 
 struct reader_mark libtally_reader_mark(const struct libtally_reader *reader);

@@ -33,13 +33,16 @@ static void attach(struct running_list *events, struct running *r)
 		r->fd = -1;
 		return;
 	}
-	events->files++;
 	/* An inherited event has no page, and is read by a call. */
 	r->error = libtally_page_map(r->fd, &r->page);
-	if (r->error == -EINVAL)
-		r->error = 0;
-	else if (r->error)
+	if (r->error && r->error != -EINVAL) {
 		snprintf(r->why, sizeof(r->why), "%s", strerror(-r->error));
+		close(r->fd);
+		r->fd = -1;
+		return;
+	}
+	r->error = 0;
+	events->files++;
 }
 
 static void detach(struct running *r)

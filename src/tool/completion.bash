@@ -170,8 +170,9 @@ _tally_offer()
 # The same for the last part of a list, behind a comma or brace.
 _tally_offer_list()
 {
-	local word part=${cur##*[,\{]} slashes=${cur//[!\/]/}
-	# Terms of a PMU stand between slashes.
+	local word part=${cur##*[,\{]} slashes
+	# Terms of a PMU stand between slashes, the length of a breakpoint behind one.
+	slashes=$(sed -E 's/(^|[,{])mem:[^,}]*//g; s/[^/]//g' <<<"$cur")
 	((${#slashes} % 2 == 0)) || return
 	while IFS= read -r word; do
 		[[ $word != "$part"* ]] || COMPREPLY+=("${cur%"$part"}$word")

@@ -82,17 +82,19 @@ static bool is_unsupported(int error)
 	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENXIO;
 }
 
-/* Takes a new file, or its error. A task of many may have ended meanwhile. */
+/* Keeps a new file, or its error. A task of many may have ended meanwhile. */
 static void take(struct counters *c, int p, int e, int fd, const char *why)
 {
 	struct wanted *w = &c->events->list[e];
 
 	c->files[p * c->events->nr + e] = fd < 0 ? -1 : fd;
-	if (fd >= 0 || (fd == -ESRCH && c->nr_places > 1))
+	if (fd >= 0)
 		return;
-	if (is_unsupported(fd)) {
-		c->errors[e] = fd;
-		strcpy(w->why, why);
+	if (is_unsupported(fd) || (fd == -ESRCH && c->nr_places > 1)) {
+		if (fd != -ESRCH || !c->errors[e]) {
+			c->errors[e] = fd;
+			strcpy(w->why, why);
+		}
 		return;
 	}
 	say_failed(w->name, fd, why);
@@ -167,16 +169,25 @@ static void add_rows(struct counters *c)
 		add_row(c, c->targets->places[p].cpu, c->targets->places[p].cgroup);
 }
 
-/* An event is not supported if no place has it. */
+/* An event is not supported if no place has it. Exits if all tasks have ended. */
 static void keep_errors(struct counters *c)
 {
-	int e, p, files;
+	int e, p, files, all = 0, ended = -1;
+	struct wanted *w;
 
 	for (e = 0; e < c->events->nr; e++) {
 		for (p = 0, files = 0; p < c->nr_places; p++)
 			files += c->files[p * c->events->nr + e] >= 0;
-		if (!files)
+		all += files;
+		if (c->errors[e] == -ESRCH)
+			ended = e;
+		else if (!files)
 			c->events->list[e].error = c->errors[e];
+	}
+	if (!all && ended >= 0) {
+		w = &c->events->list[ended];
+		say_failed(w->name, -ESRCH, w->why);
+		exit(STATUS_FAILED);
 	}
 	free(c->errors);
 	c->errors = NULL;

@@ -99,7 +99,7 @@ void counters_read(struct counters *counters);
 bool has_exited(int file);
 /* The same of all files. */
 bool counters_exited(const struct counters *counters);
-/* Returns what opening a member returned: ESRCH, as perf's, if the task of its leader has exited. */
+/* Returns what opening a member returned: as perf's, ESRCH if the task of its leader has exited. */
 int result_of_member(int got, int leader);
 /* Returns what the kernel probe of a file has missed; 0 if there is none, or it is not known. */
 __u64 missed_by(int device, int file);

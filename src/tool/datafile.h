@@ -48,8 +48,11 @@ void mapped_files_add(void *files, const struct perf_event_header *record);
  * build id are opened.
  */
 void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files *files);
-/* Adds formats of the tracepoints among the events; without any, nothing. */
-void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_list *events);
+/*
+ * Adds formats of the tracepoints among the events; without any, nothing. Exits if a format cannot
+ * be read in tracefs: perf reads no samples of any event then.
+ */
+void perfdata_add_formats(struct libtally_perfdata *data, struct wanted_list *events);
 /* Adds which events are sets. numbers has those of the events in the file; -1 for one without. */
 void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_list *events,
 			 const int *numbers);

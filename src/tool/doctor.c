@@ -401,11 +401,11 @@ static void check_files(bool loaded)
 	    !access("/sys/kernel/debug/tracing/events", R_OK)) {
 		good("tracefs: tracepoints can be listed");
 	} else if (geteuid()) {
-		note("tracefs: only root can read it: tracepoints are not listed, and samples of "
-		     "them have no fields");
+		note("tracefs: only root can read it: tracepoints are not listed, and "
+		     "`tally record' refuses them");
 	} else {
-		note("tracefs: not readable: tracepoints are not listed, and samples of them "
-		     "have no fields");
+		note("tracefs: not readable: tracepoints are not listed, and `tally record' "
+		     "refuses them");
 		remedy("mount -t tracefs none /sys/kernel/tracing");
 	}
 	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_max < 1024) {

@@ -103,14 +103,17 @@ static void modify(struct wanted *w, int device, const char *modifiers, size_t l
 	free(plain);
 }
 
-/* Returns the length of the event at the beginning of a list. */
+/*
+ * Returns the length of the event at the beginning of a list. The terms of a PMU are between
+ * slashes; the length of a breakpoint is behind one.
+ */
 static size_t event_length(const char *text)
 {
 	size_t length;
 	bool inside = false;
 
 	for (length = 0; text[length]; length++) {
-		if (text[length] == '/')
+		if (text[length] == '/' && strncmp(text, "mem:", 4))
 			inside = !inside;
 		else if (!inside && strchr(",{}", text[length]))
 			break;
@@ -213,11 +216,13 @@ int wanted_behind(const struct wanted_list *events, int e)
 	return e;
 }
 
-void wanted_add_pfm(struct wanted_list *events, const char *text)
+void wanted_add_pfm(struct wanted_list *events, int device, const char *text)
 {
 	struct wanted *w = add(events, text, strlen(text), -1);
 
-	if (!ask_pfm(w))
+	if (ask_pfm(w))
+		set_unit(w, device);
+	else
 		w->error = -ENOENT;
 }
 

@@ -14,6 +14,7 @@
  * @group:	number of its group; -1 without one
  * @weak:	the group may be cut before the event, if the PMU has no room for all
  * @leader_samples: the first event of the group samples, with the counts of all its events
+ * @has_format:	of a tracepoint: its format is in the data file
  * @error:	negative errno if this machine does not have the event; 0
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
@@ -26,6 +27,7 @@ struct wanted {
 	int group;
 	bool weak;
 	bool leader_samples;
+	bool has_format;
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	struct libtally_unit unit;
@@ -47,7 +49,7 @@ void wanted_add(struct wanted_list *events, int device, const char *text);
 bool is_clock(const struct perf_event_attr *attr);
 
 /* Adds an event by a name of libpfm4. */
-void wanted_add_pfm(struct wanted_list *events, const char *text);
+void wanted_add_pfm(struct wanted_list *events, int device, const char *text);
 /*
  * Lets events count user space only that the caller may not count in the kernel, not even of
  * this process, as perf does. Their names get the modifier u. What never happens in user space gets

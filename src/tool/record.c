@@ -416,7 +416,7 @@ static int open_set(struct record *r, int first, int last)
 				return got;
 			if (got < 0 && !(nr > 1 && may_miss(r, e, got)))
 				fail(&r->events.list[e], got, why);
-			if (got < 0 && got != -ESRCH)
+			if (got < 0 && (got != -ESRCH || !missed))
 				missed = got;
 		}
 	}
@@ -441,6 +441,8 @@ static int open_events(struct record *r)
 	int e, got = 0;
 
 	r->child.out_is_err = perfdata_is_stdout(r->output);
+	if (r->events.nr_groups)
+		targets_split(&r->targets, &r->parts);
 	if (r->targets.command)
 		child_start(&r->child, r->targets.command, r->targets.nr ? NULL : open_itself, r);
 	for (e = 0; e < r->events.nr && !got; e = wanted_behind(&r->events, e))
@@ -724,7 +726,6 @@ int command_record(int argc, char **argv)
 	r.device = device_or_die();
 	raise_file_limit();
 	targets_find(&r.targets);
-	targets_split(&r.targets, &r.parts);
 	begin(&r);
 	r.companion.reader = r.reader;
 	r.companion.targets = &r.targets;

@@ -224,7 +224,10 @@ static void write_ring(struct snapshot *s, int fd, __u32 ring)
 static void write_all(struct snapshot *s, int fd)
 {
 	struct mapped_files none = { 0 };
-	struct wanted event = { .attr = { .type = s->about.type, .config = s->about.config } };
+	struct wanted event = {
+		.name = s->about.name,
+		.attr = { .type = s->about.type, .config = s->about.config },
+	};
 	struct wanted_list events = { .list = &event, .nr = 1 };
 	__u32 ring;
 	int error;
@@ -232,10 +235,10 @@ static void write_all(struct snapshot *s, int fd)
 	s->size = (size_t)s->info.pages * sysconf(_SC_PAGESIZE);
 	s->copy = need(malloc(2 * s->size));
 	s->data = perfdata_create(s->output, s->events);
+	perfdata_add_formats(s->data, &events);
 	error = perfdata_publish(s->output);
 	if (error)
 		die("%s: %s", perfdata_name(s->output), strerror(-error));
-	perfdata_add_formats(s->data, &events);
 	error = libtally_perfdata_write_running(s->data, -1);
 	if (error)
 		die("%s: %s", perfdata_name(s->output), strerror(-error));

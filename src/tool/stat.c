@@ -174,7 +174,7 @@ static void add_events(struct stat *s)
 		}
 		list = need(strdup(s->lists[i]));
 		for (rest = list; (name = strsep(&rest, ",")); )
-			wanted_add_pfm(&s->events, name);
+			wanted_add_pfm(&s->events, s->device, name);
 		free(list);
 	}
 	if (!s->nr_lists)

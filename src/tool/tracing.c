@@ -65,19 +65,24 @@ static bool has_id(const char *system, const char *event, __u64 id)
 	return read_line(path, line, sizeof(line)) && strtoull(line, NULL, 10) == id;
 }
 
-static bool is_wanted(const struct wanted_list *events, const char *system, const char *event)
+/* Returns whether the event is wanted, and marks those that are the same. */
+static bool is_wanted(struct wanted_list *events, const char *system, const char *event)
 {
-	int e;
+	bool wanted = false;
+	struct wanted *w;
 
-	for (e = 0; e < events->nr; e++)
-		if (events->list[e].attr.type == PERF_TYPE_TRACEPOINT &&
-		    has_id(system, event, events->list[e].attr.config))
-			return true;
-	return false;
+	for (w = events->list; w < events->list + events->nr; w++) {
+		if (w->attr.type != PERF_TYPE_TRACEPOINT ||
+		    !has_id(system, event, w->attr.config))
+			continue;
+		w->has_format = true;
+		wanted = true;
+	}
+	return wanted;
 }
 
 /* Writes the formats of a system's wanted events. Returns their number. */
-static __u32 write_system(FILE *f, const struct wanted_list *events, const char *system)
+static __u32 write_system(FILE *f, struct wanted_list *events, const char *system)
 {
 	char path[512], *formats = NULL;
 	struct dirent *entry;
@@ -110,7 +115,7 @@ static __u32 write_system(FILE *f, const struct wanted_list *events, const char 
 	return nr;
 }
 
-static void write_systems(FILE *f, const struct wanted_list *events)
+static void write_systems(FILE *f, struct wanted_list *events)
 {
 	char path[512], *systems = NULL;
 	struct dirent *entry;
@@ -133,25 +138,28 @@ static void write_systems(FILE *f, const struct wanted_list *events)
 	free(systems);
 }
 
-static bool any_tracepoint(const struct wanted_list *events)
+/* Returns the first tracepoint that has no format; NULL if there is none. */
+static const struct wanted *first_without(const struct wanted_list *events)
 {
 	int e;
 
 	for (e = 0; e < events->nr; e++)
-		if (events->list[e].attr.type == PERF_TYPE_TRACEPOINT)
-			return true;
-	return false;
+		if (events->list[e].attr.type == PERF_TYPE_TRACEPOINT &&
+		    !events->list[e].has_format)
+			return &events->list[e];
+	return NULL;
 }
 
-void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_list *events)
+void perfdata_add_formats(struct libtally_perfdata *data, struct wanted_list *events)
 {
 	static const char magic[] = { 23, 8, 68, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
 	static const __u16 one = 1;
+	const struct wanted *w;
 	char *content = NULL;
 	size_t size;
 	FILE *f;
 
-	if (!any_tracepoint(events))
+	if (!first_without(events))
 		return;
 	tracing = tracefs();
 	f = need(open_memstream(&content, &size));
@@ -176,4 +184,10 @@ void perfdata_add_formats(struct libtally_perfdata *data, const struct wanted_li
 		need(NULL);
 	libtally_perfdata_feature(data, HEADER_TRACING_DATA, content, size);
 	free(content);
+	w = first_without(events);
+	if (!w)
+		return;
+	say("%s: its format cannot be read in tracefs, and perf reads nothing without it", w->name);
+	fprintf(stderr, "  remedy: make %s/events readable\n", tracing);
+	exit(STATUS_FAILED);
 }

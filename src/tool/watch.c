@@ -234,9 +234,20 @@ static bool is_over(const struct watch *w)
 	return tool_stopped || (w->most && w->passed >= w->most);
 }
 
+/* Each cgroup has a row. */
+static struct total sum_of_rows(const struct counters *c)
+{
+	struct total sum = { 0 };
+	int r;
+
+	for (r = 0; r < c->nr_rows; r++)
+		total_add(&sum, &c->rows[r].totals[0]);
+	return sum;
+}
+
 static void watch_rate(struct watch *w)
 {
-	const struct total *since;
+	struct total since;
 	__u64 last = now_ns(), next = last, now;
 	struct timespec until;
 	double value;
@@ -251,13 +262,13 @@ static void watch_rate(struct watch *w)
 			;
 		counters_read(&w->counters);
 		now = now_ns();
-		since = &w->counters.rows[0].totals[0];
-		value = since->scaled * w->events.list->unit.scale;
+		since = sum_of_rows(&w->counters);
+		value = since.scaled * w->events.list->unit.scale;
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
 		/* A task that did not run has the rate 0; it has no level, and no PMU no rate. */
-		if (!tool_stopped && !since->failed &&
-		    (since->running || (!since->enabled && !w->events.list->unit.gauge)) &&
+		if (!tool_stopped && !since.failed &&
+		    (since.running || (!since.enabled && !w->events.list->unit.gauge)) &&
 		    is_passed(w, value))
 			report(w, value, w->per_interval ? "" : "/s");
 		find_missed(w);
@@ -325,22 +336,36 @@ static void open_event(struct watch *w, int device)
 	}
 }
 
-/* Sums what the CPUs have exceeded; returns the error of all CPUs if none has a budget. */
-static int exceeded(int fd, __u64 *sum)
+/**
+ * struct excess - how often all CPUs have exceeded a budget
+ * @fd:		file of the event
+ * @sum:	number of windows
+ * @error:	0 if a CPU has a budget; else the error of the CPUs
+ */
+struct excess {
+	int fd;
+	__u64 sum;
+	int error;
+};
+
+static void add_excess(void *data, int cpu)
 {
 	struct libtally_budget budget;
-	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
-	int result = -EINVAL, error;
+	struct excess *e = data;
+	int error = libtally_budget_read(e->fd, cpu, &budget);
 
-	*sum = 0;
-	for (cpu = 0; cpu < nr; cpu++) {
-		error = libtally_budget_read(fd, cpu, &budget);
-		if (!error)
-			*sum += budget.exceeded;
-		if (!error || (result && error != -EINVAL))
-			result = error;
-	}
-	return result;
+	if (!error)
+		e->sum += budget.exceeded;
+	if (!error || (e->error && error != -EINVAL))
+		e->error = error;
+}
+
+static struct excess excess_of(int fd)
+{
+	struct excess e = { .fd = fd, .error = -EINVAL };
+
+	each_possible(add_excess, &e);
+	return e;
 }
 
 /* Waits for windows that exceed the budget of an event that exists. */
@@ -349,34 +374,36 @@ static int watch_budget(struct watch *w, int device)
 	char why[LIBTALLY_ERROR_SIZE];
 	int fd = libtally_device_attach(device, 0, w->event, 0, why);
 	struct pollfd polled = { .fd = fd, .events = POLLPRI };
-	__u64 before, now;
-	int error;
+	struct excess before, now;
 
 	if (fd < 0) {
 		say_no_event(w->event, fd, why);
 		return STATUS_FAILED;
 	}
-	error = exceeded(fd, &before);
-	if (error == -EINVAL) {
+	before = excess_of(fd);
+	if (before.error == -EINVAL) {
 		say("%s: the event has no budget", w->event);
 		fprintf(stderr, "  remedy: give a condition, such as '%s > 1000/s'\n", w->event);
 		return STATUS_FAILED;
 	}
-	if (error) {
-		say_failed(w->event, error, "its windows cannot be read");
+	if (before.error) {
+		say_failed(w->event, before.error, "its windows cannot be read");
 		return STATUS_FAILED;
 	}
 	while (!is_over(w)) {
-		/* A signal may have come since the last look. */
-		if (poll(&polled, 1, 1000) <= 0)
+		/*
+		 * A signal may have come before poll(). A window of one CPU that ended while
+		 * another one's was read wakes nobody, so it is found when the time is over.
+		 */
+		if (poll(&polled, 1, 1000) < 0)
 			continue;
 		if (polled.revents & (POLLHUP | POLLERR)) {
 			say("%s: the event was released", w->event);
 			return STATUS_FAILED;
 		}
-		exceeded(fd, &now);
-		if (now > before)
-			report(w, now - before, " windows above the budget");
+		now = excess_of(fd);
+		if (now.sum > before.sum)
+			report(w, now.sum - before.sum, " windows above the budget");
 		before = now;
 	}
 	close(fd);

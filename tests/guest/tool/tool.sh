@@ -153,6 +153,7 @@ t 0 export --once
 says '^tally_event_total{event="clock",what="task-clock",owner="tally",cpu="0",unit="seconds"} [0-9]*\.[0-9]\{9\}$'
 t 0 remove clock
 t 0 create cs cpu=0 period=1 name=often
+ok 'it overflows' as cpu 0 usleep 1000
 t 0 export --once
 says '^tally_event_overflows_total{event="often",.*,cpu="0"} [1-9]'
 # A quarter of a user's files is left to other programs.
@@ -190,6 +191,15 @@ t 2 stat -e cs -G ,/ true
 errs 'a path in the list of cgroups is empty'
 t 1 stat -p 4194000
 remedied 'there is no such process'
+t 1 stat -t 4194001,4194002 -e cs,page-faults
+errs 'no such'
+t 1 record -o $tmp/nobody -t 4194001,4194002 -e page-faults
+errs 'no such'
+t 1 watch -t 4194001,4194002 'cs > 0'
+errs 'no such'
+is "$(tally stat -x, -e mem:0x404040/4:w,cs true 2>&1 | grep -c '^[0-9].*,\(mem:0x404040/4:w\|cs\),')" 2 \
+	'the length of a breakpoint in a list'
+t 0 stat -e '{mem:0x404040/4:w,cs}' true
 t 1 stat -G /none true
 remedied 'there is no such cgroup'
 t 1 stat -C 99 true
@@ -367,6 +377,14 @@ sleeper=$!
 t 0 watch -p $sleeper -I 300 'task-clock < 1M/s'
 says '^.* task-clock [0-9]*\.[0-9][0-9] msec/s$'
 refused 'it ended with the task' kill -0 $sleeper
+begin_cgroups
+mkdir $top/idle $top/busy
+helper sh -c "echo 0 >$top/busy/cgroup.procs; exec load -b"
+t 0 watch -G idle,busy -n 1 -I 100 'task-clock > 0'
+says ' task-clock '
+end_helpers
+ok 'the cgroups go' wait_for 60 rmdir $top/idle $top/busy
+end_cgroups
 t 2 watch 'cs > '
 t 2 watch 'cs > 5/fortnight'
 t 1 watch faults

@@ -385,6 +385,15 @@ if has_pmu; then
 	ok 'cycles are of the library' grep -q 'late\.so.* late_function' report
 fi
 record 3 -e page-faults sh -c 'exit 3'
+# A tracefs without formats
+mount -t tmpfs none /sys/kernel/tracing
+mkdir /sys/kernel/tracing/events
+mv data before
+record 1 -e sched:sched_switch,page-faults true
+ok 'it says that there are no formats' grep -q 'sched:sched_switch: its format cannot be read' said
+refused 'there is no file' test -e data
+umount /sys/kernel/tracing
+mv before data
 
 # ---- sets, which their first event samples
 
