@@ -293,27 +293,26 @@ static int read_attached(struct tally_file *f, struct tally_read *r)
 	return put_value(r, 0, &count, f->at.id);
 }
 
-/* Finds the slots of a CPU; ENODEV if the PMU of the first member does not count there. */
-static int find_slots(struct tally_set *set, int cpu, unsigned int *first,
+/* Finds the slots of a CPU; ENODEV if no PMU of @members counts there. */
+static int find_slots(struct tally_set *set, u64 members, int cpu, unsigned int *first,
 		      unsigned int *last)
 {
-	struct tally_counter *c = set->members[0]->counter;
-	bool serves;
+	unsigned int i;
 	int slot;
 
 	*first = 0;
 	*last = tally_set_slots(set) - 1;
 	if (cpu < 0)
 		return 0;
-	slot = tally_counter_slot_of(c, cpu);
+	slot = tally_counter_slot_of(set->members[0]->counter, cpu);
 	if (slot < 0)
 		return slot;
 	*first = slot;
 	*last = slot;
-	tally_counter_lock(c);
-	serves = tally_counter_serves(c, *first);
-	tally_counter_unlock(c);
-	return serves ? 0 : -ENODEV;
+	for (i = 0; i < set->nr; i++)
+		if (members & BIT_ULL(i) && tally_counter_serves(set->members[i]->counter, slot))
+			return 0;
+	return -ENODEV;
 }
 
 static int put_values_from(const struct tally_read *r, const struct group_counts *g,
@@ -330,14 +329,13 @@ static int put_values_from(const struct tally_read *r, const struct group_counts
 static int read_members(struct tally_file *f, struct tally_read *r)
 {
 	struct tally_set *set = tally_file_lock(f);
-	unsigned int first, last, room = r->nr, own;
+	unsigned int first, last, room = r->nr, own = __ffs64(tally_group_bit(set, f->ev));
 	struct group_counts g;
 	int err;
 
-	err = find_slots(set, r->cpu, &first, &last);
+	err = find_slots(set, own ? BIT_ULL(own) : tally_set_all(set), r->cpu, &first, &last);
 	if (!err)
 		err = read_group_counts(set, first, last, &g);
-	own = __ffs64(tally_group_bit(set, f->ev));
 	mutex_unlock(&set->lock);
 	if (err)
 		return err;

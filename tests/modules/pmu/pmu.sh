@@ -224,6 +224,13 @@ for refusal in 2:ENOENT 19:ENODEV 22:EINVAL; do
 	is "$(create tally_foreign/config=1/ name=f)" $word "M1 $word on all CPUs: its error"
 done
 
+# The members of a set are counted where each of them is, on CPUs that the first one has not, too.
+echo 0 >$test_pmu/served
+"$here/tally" stat -a -A -x, -o $tmp/served -e '{tally_foreign/config=1/,cpu-clock}' sleep 0.1
+is "$(grep -c '^CPU[0-9]*,[0-9].*,cpu-clock,' $tmp/served)" $nr 'M1 a set with another PMU: all CPUs are counted'
+is "$(grep -c '^CPU[0-9]*,[0-9].*,tally_foreign/config=1/,' $tmp/served)" 1 \
+	'M1 a set with another PMU: the first member is counted where it is served'
+
 # An error that is no answer about the CPU: no memory, for one CPU that comes online.
 echo 0-$((last - 1)) >$test_pmu/served
 online $last 0
