@@ -419,7 +419,8 @@ enum tally_ring_flags {
  *	not running, or other events hold the PMU
  * @TALLY_STATE_ACTIVE: counting
  * @TALLY_STATE_ERROR: a pinned event lost its place on the PMU, or perf could not make
- *	the part for a CPU that came online; tally_event_enable() tries again
+ *	the part for a CPU that came online, which is the state of that part, and of the event
+ *	if it has no other; tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline, or a kernel probe is in a module that is not loaded;
  *	counting resumes with the CPU or the module
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
@@ -433,7 +434,7 @@ enum tally_ring_flags {
  *	not if the idle task is excluded.
  *
  * The state of an event on all CPUs is the first of these that one of its parts has:
- * error, silent, throttled, active, inactive, off, offline. 7 is %TALLY_IS_RELEASED.
+ * error, silent, throttled, active, inactive, off, exited, offline. 7 is %TALLY_IS_RELEASED.
  */
 enum tally_state {
 	TALLY_STATE_OFF,
@@ -1058,7 +1059,8 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 /**
  * tally_builder_budget - allow so many counts in each window of time
  * @b: the builder; tally_build() returns EINVAL together with a period, a frequency or
- *	tally_builder_one_shot(), and EOPNOTSUPP for an event of a task
+ *	tally_builder_one_shot(), ERANGE for another @window_ns, and EOPNOTSUPP for an event of
+ *	a task
  * @max: counts that are allowed in one window, 1 to 2^62
  * @window_ns: length of a window in nanoseconds, 100 microseconds to 10 seconds
  *
@@ -1207,8 +1209,9 @@ const char *tally_builder_why(const struct tally_builder *b);
  *
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
- * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL,
- * ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES and EPERM without the right,
+ * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL, ERANGE,
+ * EADDRNOTAVAIL, ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES and EPERM without
+ * the right,
  * EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
  * while the task is in exec(). From perf: ENOENT for an event that this machine does not
  * have, ENODEV for a CPU that is offline, ENOSPC if no breakpoint is free, EBUSY if the PMU
@@ -1746,7 +1749,8 @@ void tally_set_disable(struct tally_set *set);
  * tally_set_reset - set the values of all members to 0
  * @set: the set; its times go on
  *
- * The values begin at one moment on each CPU, so that their ratios are valid again.
+ * The values begin at one moment on each CPU, so that their ratios are valid again, unless a member
+ * has waited for the PMU, before that or after.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -1859,7 +1863,8 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
  * interrupts no CPU.
  * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set does not
  * count, and for a section with fewer members than the set; EAGAIN if a member is not
- * counting at this moment. After an error tally_section_end() returns EINVAL.
+ * counting at this moment; EOPNOTSUPP for a member that cannot be read here, and ENODEV on a CPU
+ * that its PMU does not serve. After an error tally_section_end() returns EINVAL.
  */
 #define tally_section_begin(set, section)				\
 ({									\
@@ -1919,8 +1924,10 @@ struct tally_func;
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: the counts, for tally_func_release(); or an ERR_PTR, with a sentence in the builder
  * at fault: EACCES without CAP_PERFMON, EPERM under lockdown, ENOENT without such a function,
- * EINVAL if it cannot be probed or a member is not on all CPUs, E2BIG, EOPNOTSUPP in a kernel
- * without kretprobes and fprobe, ENOMEM, and the errors of tally_set_build().
+ * EADDRNOTAVAIL if several have the name, EINVAL if it cannot be probed, a member is not on all
+ * CPUs or counts a cgroup, or the first builder is disabled, E2BIG, EDEADLK in any event's handler,
+ * EOPNOTSUPP in a kernel without kretprobes and fprobe, ENOMEM, and the errors of
+ * tally_set_build().
  */
 struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
 				    const char *symbol);
@@ -1946,8 +1953,9 @@ int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64
  * Calls that have not returned are not counted any more.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
+ * Return: 0; EDEADLK in any event's handler or in atomic context: the counts go on.
  */
-void tally_func_release(struct tally_func *func);
+int tally_func_release(struct tally_func *func);
 
 /**
  * tally_set_size - return the number of members
@@ -2002,8 +2010,8 @@ u64 tally_count_scaled(const struct tally_count *count);
  * @state: the state
  *
  * Context: Any context.
- * Return: "off", "inactive", "active", "error", "offline", "exited" or
- * "throttled".
+ * Return: "off", "inactive", "active", "error", "offline", "exited", "throttled" or "silent";
+ * "unknown" for another number.
  */
 const char *tally_state_name(enum tally_state state);
 

@@ -457,7 +457,8 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 	return (void *)strdup(symbol);
 }
 
-void tally_func_detach(struct tally_func *func)
+int tally_func_release(struct tally_func *func)
 {
 	free(func);
+	return 0;
 }

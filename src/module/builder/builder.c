@@ -239,6 +239,8 @@ void tally_builder_period(struct tally_builder *b, u64 period)
 		tally_bad(b, -EINVAL, "period above 2^63 - 1");
 		return;
 	}
+	b->attr.sample_period = 0;
+	b->attr.freq = 0;
 	b->period = period;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_period);
@@ -247,6 +249,8 @@ void tally_builder_freq(struct tally_builder *b, u64 hz)
 {
 	if (tally_bad_ptr(b))
 		return;
+	b->attr.sample_period = 0;
+	b->attr.freq = 0;
 	b->freq = hz;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_freq);
@@ -444,6 +448,8 @@ static const char *reason(const struct tally_builder *b, int err)
 							    "the PMU refuses these settings";
 	case -EEXIST:
 		return "the name is taken";
+	case -EINTR:
+		return "a signal came while the task was in exec()";
 	default:
 		return "perf refused";
 	}

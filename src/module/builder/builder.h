@@ -58,6 +58,15 @@ __printf(4, 5)
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...);
 
 #define tally_bad(b, err, ...) tally_bad_in(b, TALLY_FIELD_NONE, err, __VA_ARGS__)
+/* The same for what is not a fault of the settings: a second call with the builder may succeed. */
+#define tally_refuse(b, error, ...)						\
+({										\
+	struct tally_builder *__b = (b);					\
+	int __before = __b->err, __error = tally_bad(__b, error, __VA_ARGS__);	\
+										\
+	__b->err = __before;							\
+	__error;								\
+})
 #define tally_bad_attr(b, member, err, ...)					\
 	tally_bad_in(b, TALLY_FIELD_ATTR_AT(offsetof(struct perf_event_attr, member)), \
 		     err, __VA_ARGS__)
@@ -113,6 +122,8 @@ static inline bool tally_read_format_of_group(u64 sample_type, u64 read_format)
 }
 
 void tally_builder_clear(struct tally_builder *b, struct module *owner);
+int tally_builder_parse_member(struct tally_builder *b, const char *line, const char *more,
+			       struct module *owner);
 int tally_builder_check(struct tally_builder *b, struct perf_event_attr *attr);
 int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_attr *attr);
 int tally_builder_check_first(struct tally_builder *b);

@@ -315,8 +315,6 @@ static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
  */
 static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 {
-	if (attr->sample_type & PERF_SAMPLE_TIME && !(b->flags & TALLY_BUILDER_RECORDS))
-		b->flags |= TALLY_BUILDER_TIME;
 	if (!(b->flags & TALLY_BUILDER_RECORDS))
 		attr->sample_type &= PERF_SAMPLE_ADDR | PERF_SAMPLE_BRANCH_STACK |
 				     TALLY_PAYLOAD_FIELDS;

@@ -185,7 +185,25 @@ static void keep_event(struct tally_builder *b, const char *event, size_t len)
 		strscpy(b->event, event, len + 1);
 }
 
-static void parse_event(struct tally_builder *b, char *event)
+/* Parses all modifiers of a member again, with those of its set: levels add up. */
+static int add_modifiers(struct tally_builder *b, const char *own, const char *more, char *why,
+			 size_t size)
+{
+	char *all = kasprintf(GFP_KERNEL, "%s%s", own, more);
+	int err;
+
+	if (!all) {
+		strscpy(why, "out of memory", size);
+		return -ENOMEM;
+	}
+	b->attr.precise_ip = 0;
+	err = tally_name_modify(&b->attr, all, why, size);
+	kfree(all);
+	return err;
+}
+
+/* @more: modifiers beside those of the text; NULL without any. */
+static void parse_event(struct tally_builder *b, char *event, const char *more)
 {
 	char why[sizeof(b->why)];
 	size_t modifiers_at;
@@ -198,11 +216,13 @@ static void parse_event(struct tally_builder *b, char *event)
 		return;
 	}
 	err = tally_name_parse(&b->attr, copy, &modifiers_at, why, sizeof(why));
+	if (!err)
+		keep_event(b, event, modifiers_at);
+	if (!err && more)
+		err = add_modifiers(b, event + modifiers_at, more, why, sizeof(why));
 	if (err)
 		tally_bad(b, err, "%s", why);
-	else
-		keep_event(b, event, modifiers_at);
-	if (!err && strchr(event + modifiers_at, 'P'))
+	else if (strchr(event + modifiers_at, 'P') || (more && strchr(more, 'P')))
 		tally_builder_precise(b, TALLY_PRECISE_MAX);
 	/* A PMU's name stands for that PMU, even if it has the number of raw events. */
 	if (b->attr.type == PERF_TYPE_RAW && strchr(event, '/'))
@@ -210,12 +230,12 @@ static void parse_event(struct tally_builder *b, char *event)
 	kfree(copy);
 }
 
-static void parse_line(struct tally_builder *b, char *line)
+static void parse_line(struct tally_builder *b, char *line, const char *more)
 {
 	char *event = strsep(&line, " \t");
 	char *option;
 
-	parse_event(b, event);
+	parse_event(b, event, more);
 	while ((option = strsep(&line, " \t")))
 		if (*option)
 			parse_option(b, option);
@@ -223,7 +243,18 @@ static void parse_line(struct tally_builder *b, char *line)
 		name_after(b, event);
 }
 
-int __tally_builder_parse(struct tally_builder *b, const char *line, struct module *owner)
+/**
+ * tally_builder_parse_member - begin from a line of text, for a member of a set
+ * @b: the builder
+ * @line: the line
+ * @more: modifiers of the set; NULL without any. Options of the line may change them.
+ * @owner: the module that will own the event
+ *
+ * Context: Process context, may sleep.
+ * Return: as tally_builder_parse().
+ */
+int tally_builder_parse_member(struct tally_builder *b, const char *line, const char *more,
+			       struct module *owner)
 {
 	char *copy, *text;
 
@@ -240,8 +271,13 @@ int __tally_builder_parse(struct tally_builder *b, const char *line, struct modu
 	if (strchr(text, '\n'))
 		tally_bad(b, -EINVAL, "a line break in the line");
 	else
-		parse_line(b, text);
+		parse_line(b, text, more);
 	kfree(copy);
 	return b->err;
+}
+
+int __tally_builder_parse(struct tally_builder *b, const char *line, struct module *owner)
+{
+	return tally_builder_parse_member(b, line, NULL, owner);
 }
 EXPORT_SYMBOL_TALLY(__tally_builder_parse);

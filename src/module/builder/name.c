@@ -35,19 +35,9 @@
 #define MODIFIER_HOST	BIT(4)
 #define MODIFIER_LEVELS	(MODIFIER_USER | MODIFIER_KERNEL | MODIFIER_HV)
 
-/* Returns the levels that modifiers have named already: a set has modifiers, too. */
-static unsigned int levels_of(const struct perf_event_attr *attr)
-{
-	if (!attr->exclude_user && !attr->exclude_kernel && !attr->exclude_hv)
-		return 0;
-	return (attr->exclude_user ? 0 : MODIFIER_USER) |
-	       (attr->exclude_kernel ? 0 : MODIFIER_KERNEL) |
-	       (attr->exclude_hv ? 0 : MODIFIER_HV);
-}
-
 /**
  * tally_name_modify - parse modifiers
- * @attr: attributes of an event, which may have modifiers already
+ * @attr: attributes of an event
  * @text: the modifiers
  * @why: receives a sentence on failure
  * @size: bytes of room in @why
@@ -57,7 +47,7 @@ static unsigned int levels_of(const struct perf_event_attr *attr)
  */
 int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why, size_t size)
 {
-	unsigned int seen = levels_of(attr);
+	unsigned int seen = 0;
 
 	for (; *text; text++) {
 		switch (*text) {

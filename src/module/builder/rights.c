@@ -145,7 +145,7 @@ int tally_builder_allow_task(struct tally_builder *b, struct task_struct *task)
  * As perf's system call, this asks before anybody looks for the target.
  *
  * Context: Process context, may sleep.
- * Return: 0; EACCES, or the error of a security module; ENOMEM.
+ * Return: 0; EACCES, or the error of a security module; EPERM under lockdown; ENOMEM.
  */
 int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -153,6 +153,12 @@ int tally_builder_allow(struct tally_builder *b, const struct perf_event_attr *a
 	bool kernel = shows_kernel(attr) || shows_kernel(&b->attr);
 	int err;
 
+	if (b->attr.sample_type & PERF_SAMPLE_REGS_INTR) {
+		err = security_locked_down(LOCKDOWN_PERF);
+		if (err)
+			return tally_bad_attr(b, sample_type, err,
+					      "PERF_SAMPLE_REGS_INTR: the kernel is locked down");
+	}
 	if (!level_opens())
 		return tally_bad(b, -EACCES, perfmon_capable() ?
 				 "needs CAP_SYS_ADMIN, or kernel.perf_event_paranoid below 2" :

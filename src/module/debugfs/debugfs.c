@@ -186,8 +186,8 @@ static ssize_t parse_line(const char __user *from, size_t size,
 	if (end) {
 		*end = '\0';
 		len = end - text + 1;
-	} else if (size > TALLY_LINE_LEN) {
-		pr_err("a line has at most %d characters\n", TALLY_LINE_LEN);
+	} else if (size >= TALLY_LINE_LEN) {
+		pr_err("a line has at most %d characters\n", TALLY_LINE_LEN - 1);
 		ret = -E2BIG;
 		goto out;
 	}

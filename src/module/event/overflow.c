@@ -197,7 +197,8 @@ static u32 special_of(const struct tally_builder *b,
 
 	if (b->flags & TALLY_BUILDER_ONE_SHOT)
 		special |= TALLY_SPECIAL_ONE_SHOT;
-	if (b->flags & TALLY_BUILDER_TIME)
+	if (b->flags & TALLY_BUILDER_TIME || (b->attr.sample_type & PERF_SAMPLE_TIME &&
+					      !(b->flags & TALLY_BUILDER_RECORDS)))
 		special |= TALLY_SPECIAL_TIME;
 	if (attr->exclude_kernel)
 		special |= TALLY_SPECIAL_STRIP;

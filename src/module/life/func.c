@@ -34,6 +34,7 @@
 #include "builder/builder.h"
 #include "compat.h"
 #include "event/event.h"
+#include "event/overflow.h"
 #include "set/set.h"
 
 /* Calls that can go on at the same time, for each CPU; tasks may sleep in the function. */
@@ -247,7 +248,7 @@ static int start(struct tally_func *func)
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: the counts, for tally_func_detach(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
+ * Return: the counts, for tally_func_release(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
  * under lockdown, ENOENT without such a function, EADDRNOTAVAIL if there are several, EINVAL if it
  * cannot be probed, EOPNOTSUPP in a kernel without kretprobes and fprobe, and without
  * TALLY_TRICK_TIMES, ENOMEM.
@@ -292,17 +293,6 @@ static void end(struct tally_func *func)
 	func_free(func);
 }
 
-/* Ends the counts, before their set ends. NULL is ignored. May sleep. */
-void tally_func_detach(struct tally_func *func)
-{
-	if (!func)
-		return;
-	mutex_lock(&funcs_lock);
-	list_del(&func->node);
-	mutex_unlock(&funcs_lock);
-	end(func);
-}
-
 /* A module comes: its functions are probed that were probed when it went. */
 void tally_funcs_module_came(const struct module *mod)
 {
@@ -343,22 +333,30 @@ u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsign
 struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
 				    const char *symbol)
 {
+	char why[sizeof_field(struct tally_builder, why)] = "";
+	const struct tally_counter *c;
 	struct tally_func *func;
 	struct tally_set *set;
-	char why[sizeof_field(struct tally_builder, why)] = "";
 
 	if (tally_bad_ptr(builders) || tally_bad_ptr(symbol))
 		return ERR_PTR(-EINVAL);
+	/* A set that is no use for the function could not be released. */
+	if (tally_overflow_inside(NULL))
+		return ERR_PTR(tally_refuse(builders, -EDEADLK, "not in a handler"));
 	might_sleep();
 	if (nr > TALLY_FUNC_MEMBERS)
-		return ERR_PTR(tally_bad(&builders[0], -E2BIG,
-					 "counts of a function have at most %u members",
-					 TALLY_FUNC_MEMBERS));
+		return ERR_PTR(tally_refuse(builders, -E2BIG,
+					    "counts of a function have at most %u members",
+					    TALLY_FUNC_MEMBERS));
+	if (builders->attr.disabled)
+		return ERR_PTR(tally_refuse(builders, -EINVAL,
+					    "nobody could enable the set of a function"));
 	set = tally_set_build(builders, nr);
 	if (IS_ERR(set))
 		return ERR_CAST(set);
-	if (tally_counter_on_all_cpus(set->members[0]->counter))
-		func = tally_func_attach(set, symbol, builders[0].owner, why, sizeof(why));
+	c = set->members[0]->counter;
+	if (tally_counter_on_all_cpus(c) && !c->target.css)
+		func = tally_func_attach(set, symbol, builders->owner, why, sizeof(why));
 	else
 		func = ERR_PTR(-EINVAL);
 	if (!IS_ERR(func)) {
@@ -366,8 +364,8 @@ struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int
 		return func;
 	}
 	tally_set_release(set);
-	tally_bad(&builders[0], PTR_ERR(func), "%s",
-		  *why ? why : "counts of a function are on all CPUs");
+	tally_refuse(builders, PTR_ERR(func), "%s",
+		     *why ? why : "counts of a function are on all CPUs");
 	return func;
 }
 EXPORT_SYMBOL_TALLY(tally_func_build);
@@ -399,11 +397,17 @@ int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64
 }
 EXPORT_SYMBOL_TALLY(tally_func_read);
 
-void tally_func_release(struct tally_func *func)
+int tally_func_release(struct tally_func *func)
 {
 	if (tally_bad_ptr(func))
-		return;
+		return 0;
+	if (tally_set_inside(func->set))
+		return -EDEADLK;
 	might_sleep();
-	tally_func_detach(func);
+	mutex_lock(&funcs_lock);
+	list_del(&func->node);
+	mutex_unlock(&funcs_lock);
+	end(func);
+	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_func_release);

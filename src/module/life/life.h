@@ -67,6 +67,7 @@ void tally_group_enable(struct tally_set *set, u64 members);
 void tally_group_disable(struct tally_set *set, u64 members);
 
 /* set.c */
+bool tally_set_inside(const struct tally_set *set);
 void tally_sets_forget(struct module *owner);
 
 /* func.c */
@@ -75,13 +76,12 @@ void tally_sets_forget(struct module *owner);
 
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size);
-void tally_func_detach(struct tally_func *func);
 u64 tally_func_bucket(const struct tally_func *func, unsigned int member, unsigned int bucket);
 void tally_funcs_module_came(const struct module *mod);
 void tally_funcs_release_owned(struct module *owner);
 
 /* lines.c */
-/* Bytes of the longest line: an event, a name and all options. */
+/* Bytes of the longest line, an event, a name and all options, with its line feed or NUL. */
 #define TALLY_LINE_LEN 1024
 
 /* Bytes of the longest sentence about a line: struct tally_error has as many. */

@@ -67,6 +67,7 @@ static int refuse(struct making *m, int err, const char *fmt, ...)
 static int cut(struct making *m)
 {
 	char *begin = strchr(m->text, '{'), *rest, *weak;
+	struct perf_event_attr none = { };
 
 	if (strchr(m->text, '\n'))
 		return refuse(m, -EINVAL, "a line break in the line");
@@ -94,7 +95,8 @@ static int cut(struct making *m)
 		memmove(weak, weak + 1, strlen(weak));
 		m->weak = true;
 	}
-	return 0;
+	/* A mistake in them is none of a member. */
+	return m->modifiers ? tally_name_modify(&none, m->modifiers, m->why, sizeof(m->why)) : 0;
 }
 
 /* Parses a member with the options of the set. The name is one of these, or the default. */
@@ -108,11 +110,9 @@ static int parse_member(struct making *m, char *member)
 	if (!line)
 		return refuse(m, -ENOMEM, "out of memory");
 	m->at = member;
-	err = tally_builder_parse(b, line);
+	err = tally_builder_parse_member(b, line, m->modifiers, THIS_MODULE);
 	kfree(line);
-	if (!err && m->modifiers)
-		err = tally_name_modify(&b->attr, m->modifiers, m->why, sizeof(m->why));
-	else if (err)
+	if (err)
 		strscpy(m->why, b->why, sizeof(m->why));
 	if (!err && m->symbol && (b->cpu >= 0 || b->given & TALLY_GIVEN_NOT_CPUS))
 		err = refuse(m, -EOPNOTSUPP, "counts of a function are on all CPUs");
@@ -190,8 +190,10 @@ static int parse(struct making *m, const char *line)
 
 	err = cut(m);
 	while (!err && (member = tally_name_next(&m->members, ','))) {
-		if (m->nr == (m->symbol ? TALLY_FUNC_MEMBERS : TALLY_SET_MOST))
+		if (m->nr == (m->symbol ? TALLY_FUNC_MEMBERS : TALLY_SET_MOST)) {
+			m->at = NULL;
 			return refuse(m, -E2BIG, "a set has at most %u members", m->nr);
+		}
 		members[m->nr] = member;
 		err = parse_member(m, member);
 		m->nr += !err;
@@ -209,8 +211,6 @@ static void remove_folder(struct tally_line_set *ls)
 {
 	const struct tally_folder_ops *folders = tally_folders();
 
-	if (folders)
-		folders->end_set(ls);
 	if (folders)
 		folders->remove_set(ls);
 }
@@ -262,7 +262,7 @@ void tally_line_set_release(struct tally_line_set *ls)
 
 	if (folders)
 		folders->end_set(ls);
-	tally_func_detach(ls->func);
+	tally_func_release(ls->func);
 	tally_set_release(ls->set);
 	if (folders)
 		folders->remove_set(ls);

@@ -81,13 +81,10 @@ static int add_member(struct tally_set *set, struct tally_event *ev, struct tall
 {
 	int err;
 
-	if (!set->nr) {
+	if (!set->nr)
 		tally_group_init(set, ev, NULL);
-	} else if (!same_target(ev, set->members[0])) {
-		err = tally_bad(b, -EINVAL, "not on the target of the first member");
-		b->err = 0;
-		return err;
-	}
+	else if (!same_target(ev, set->members[0]))
+		return tally_refuse(b, -EINVAL, "not on the target of the first member");
 	mutex_lock(&set->lock);
 	err = tally_group_join(set, ev, false);
 	mutex_unlock(&set->lock);
@@ -264,14 +261,10 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < set->nr; i++) {
-		if (!builders[i].attr.sigtrap)
-			continue;
-		err = tally_bad(&builders[i], -EOPNOTSUPP,
-				"sigtrap: to try the set would send it");
-		builders[i].err = 0;
-		return err;
-	}
+	for (i = 0; i < set->nr; i++)
+		if (builders[i].attr.sigtrap)
+			return tally_refuse(&builders[i], -EOPNOTSUPP,
+					    "sigtrap: to try the set would send it");
 	for (i = 0; i < set->nr; i++)
 		err = tally_trial_begin(set->members[i]) ?: err;
 	err = err ?: all_counted(set, builders);
@@ -510,15 +503,23 @@ struct tally_event *tally_set_event(struct tally_set *set, unsigned int index)
 }
 EXPORT_SYMBOL_TALLY(tally_set_event);
 
-int tally_set_release(struct tally_set *set)
+/* As tally_overflow_inside(), of all members. */
+bool tally_set_inside(const struct tally_set *set)
 {
 	unsigned int i;
 
-	if (IS_ERR_OR_NULL(set))
-		return 0;
 	for (i = 0; i < set->nr; i++)
 		if (tally_overflow_inside(set->members[i]->overflow))
-			return -EDEADLK;
+			return true;
+	return false;
+}
+
+int tally_set_release(struct tally_set *set)
+{
+	if (IS_ERR_OR_NULL(set))
+		return 0;
+	if (tally_set_inside(set))
+		return -EDEADLK;
 	might_sleep();
 	mutex_lock(&tally_events_lock);
 	list_del(&set->node);

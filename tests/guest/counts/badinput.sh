@@ -189,9 +189,10 @@ is "$(wr $tally/create '')" EINVAL 'no byte at all is no event'
 is "$(wr $tally/create "$(long 1025)")" E2BIG 'a line that is too long'
 is "$(wr $tally/create "page-faults $(long 2000)")" E2BIG 'even if its head is good'
 is "$(wr $tally/create "page-faults$(printf '%2000s' '') name=x")" E2BIG 'or blank'
-bad ENOENT "$(long 1024)"
+bad ENOENT "$(long 1023)"
+is "$(wr $tally/create "$(long 1024)")" E2BIG 'one more'
 is "$( (long 1023; echo) | wr $tally/create)" ENOENT 'one that just fits'
-is "$( (long 1024; echo) | wr $tally/create)" E2BIG 'one more'
+is "$( (long 1024; echo) | wr $tally/create)" E2BIG 'one more, with a line feed'
 is "$( (long 3000; echo) | wr $tally/remove)" E2BIG 'remove: a line that is too long'
 is "$(printf 'page-faults\0name=x' | wr $tally/create)" EINVAL 'a NUL inside'
 is "$(printf 'page-faults name=x\0' | wr $tally/create)" EINVAL 'a NUL at the end'

@@ -64,6 +64,19 @@ is "$(cat "$tally/$name/spec")" \
 is "$(cat "$tally/$name/page-faults:k/spec")" \
 	'page-faults:uk cpu=1 name=page-faults:k' 'they add up'
 remove "$name" >/dev/null
+# as_alone SET EVENT: the member of a set counts what the event alone does.
+what_of() { sed 's/ *name=.*//' "$tally/$1/spec"; }
+as_alone() {
+	is "$(create "$1 cpu=1 name=set"; create "$2 cpu=1 name=alone")" "$(printf 'OK\nOK')" "$1 and $2"
+	is "$(what_of "set/$3")" "$(what_of alone)" 'are the same'
+	remove set >/dev/null
+	remove alone >/dev/null
+}
+as_alone '{page-faults}:k exclude=kernel' 'page-faults:k exclude=kernel' page-faults
+as_alone '{page-faults}:u exclude=hv' 'page-faults:u exclude=hv' page-faults
+as_alone '{page-faults:u}:H' 'page-faults:uH' page-faults:u
+as_alone '{dummy:G}:H' dummy:GH dummy:G
+as_alone '{dummy:H}:G' dummy:GH dummy:H
 is "$(create '{software/config=2,config1=0/u,cs}' cpu=all disabled name=pmu)" OK \
 	'a PMU with two terms'
 is "$(names)" 'pmu/software:config=2,config1=0:u pmu/cs' 'a comma between slashes does not separate'

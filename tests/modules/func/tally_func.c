@@ -235,6 +235,45 @@ static void refused(struct tally_builder *b, unsigned int nr, const char *symbol
 
 static struct tally_builder builders[9];
 
+static DECLARE_COMPLETION(handled);
+static int in_handler, build_in_handler;
+
+static void handler(struct tally_event *ev, const struct tally_sample *sample, void *func)
+{
+	static struct tally_builder b[2];
+
+	if (completion_done(&handled))
+		return;
+	in_handler = tally_func_release(func);
+	prepare(b);
+	build_in_handler = PTR_ERR_OR_ZERO(tally_func_build(b, 2, "tally_func_nested"));
+	complete(&handled);
+}
+
+/* A handler cannot end the counts: they go on. */
+static void release_in_handler(struct tally_func *func)
+{
+	struct tally_func_stats stats = {};
+	struct tally_builder *b = &builders[8];
+	struct tally_event *ev;
+	u64 sums[2];
+
+	tally_builder_init(b, TALLY_SOFTWARE(PERF_COUNT_SW_CONTEXT_SWITCHES));
+	tally_builder_period(b, 1);
+	tally_builder_on_overflow_work(b, handler, func);
+	ev = tally_build(b);
+	tap_ok(&tap, !IS_ERR(ev), "an event with a handler: %s", tally_builder_why(b));
+	if (IS_ERR(ev))
+		return;
+	wait_for_completion(&handled);
+	tap_is(&tap, in_handler, -EDEADLK, "the handler cannot end the counts");
+	tap_is(&tap, build_in_handler, -EDEADLK, "nor begin others");
+	tap_is(&tap, tally_event_release(ev), 0, "the event goes");
+	tally_func_nested(1);
+	tally_func_read(func, &stats, sums);
+	tap_is(&tap, stats.calls, 8, "they go on");
+}
+
 static void use_it(void)
 {
 	struct tally_func_stats stats;
@@ -258,10 +297,17 @@ static void use_it(void)
 	tap_is(&tap, sums[1], 0, "and faulted nowhere");
 	tap_is(&tap, tally_func_read(func, NULL, sums), -EINVAL, "nowhere for the numbers");
 	tap_is(&tap, tally_func_read(func, &stats, NULL), -EINVAL, "nowhere for the sums");
-	tally_func_release(func);
+	release_in_handler(func);
+	tap_is(&tap, tally_func_release(func), 0, "they end");
 
 	prepare(builders);
 	refused(builders, 2, "no_such_function_at_all", -ENOENT, "no such function");
+	func = tally_func_build(builders, 2, "tally_func_nested");
+	tap_ok(&tap, !IS_ERR(func), "the same builders, and a function that there is");
+	tally_func_release(func);
+	prepare(builders);
+	tally_builder_disabled(&builders[0]);
+	refused(builders, 2, "tally_func_nested", -EINVAL, "a set that is not enabled");
 	prepare(builders);
 	tally_builder_on_cpu(&builders[0], 0);
 	tally_builder_on_cpu(&builders[1], 0);
