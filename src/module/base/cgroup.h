@@ -34,4 +34,15 @@ static inline bool tally_cgroup_is_removed(const struct cgroup_subsys_state *css
 #endif
 }
 
+/* Returns whether a task is in the cgroup or below it; true for NULL. Under RCU. */
+static inline bool tally_cgroup_has(const struct cgroup_subsys_state *css, struct task_struct *task)
+{
+#ifdef CONFIG_CGROUP_PERF
+	return !css || cgroup_is_descendant(task_css_check(task, perf_event_cgrp_id, true)->cgroup,
+					    css->cgroup);
+#else
+	return true;
+#endif
+}
+
 #endif /* TALLY_CGROUP_H */

@@ -23,6 +23,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include "base/cgroup.h"
 #include "event/event.h"
 #include "record/output.h"
 #include "record/record.h"
@@ -83,16 +84,25 @@ static void write_switch(struct tally_output *out, const struct tally_task_event
 				&body, sizeof(body));
 }
 
+/* Returns whether the event begins with exec(), which its task has not called. */
+static bool waits_for_exec(const struct tally_event *ev)
+{
+	return ev->attr.enable_on_exec && tally_counter_state(ev->counter, 0) == TALLY_STATE_OFF;
+}
+
 /*
  * A record is written while the program wants the event enabled. The state of perf's
- * event is no guide, for it may have ended before its task.
+ * event is no guide but for exec(), for it may have ended before its task.
  */
 static void write_record(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
 	struct tally_output *out = container_of(listener, struct tally_output, tasks);
+	const struct tally_event *ev = out->ev;
+	struct task_struct *task = e->type == PERF_RECORD_SWITCH ? e->task : current;
 
 	/* perf has no events on a CPU that goes offline, and a reader may not be woken. */
-	if (!READ_ONCE(out->ev->on) || unlikely(!cpu_active(smp_processor_id())))
+	if (!READ_ONCE(ev->on) || unlikely(!cpu_active(smp_processor_id())) || waits_for_exec(ev) ||
+	    !tally_cgroup_has(ev->counter->target.css, task))
 		return;
 	switch (e->type) {
 	case PERF_RECORD_COMM:

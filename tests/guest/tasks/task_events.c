@@ -122,12 +122,13 @@ static void take_apart(struct record *r, const struct perf_event_header *h)
 }
 
 /* Reads the records between the names "task begin" and "task end" of this task. */
-static void read_ring(struct ring *ring, struct records *records)
+/* Reads what a task did between two names that it had; or with @whole all. */
+static void read_ring(struct ring *ring, struct records *records, int whole)
 {
 	const struct perf_event_header *h;
 	uint64_t head = head_of(ring);
 	struct record r;
-	int on = 0;
+	int on = whole;
 
 	records->nr = 0;
 	records->lost = 0;
@@ -145,7 +146,7 @@ static void read_ring(struct ring *ring, struct records *records)
 		if (on && records->nr < MAX_RECORDS)
 			records->of[records->nr++] = r;
 		if (named(&r, "task end"))
-			on = 0;
+			on = whole;
 	}
 }
 
@@ -562,7 +563,7 @@ static void record_both(const struct shape *s, int kind)
 	for (i = 0; i < 2; i++) {
 		if (ioctl(rings[i].fd, PERF_EVENT_IOC_DISABLE, 0))
 			err(2, "disable");
-		read_ring(&rings[i], &told[i]);
+		read_ring(&rings[i], &told[i], 0);
 		unmap_ring(&rings[i]);
 	}
 	for (i = 0; i < 2; i++) {
@@ -648,6 +649,109 @@ static void inside(int kind)
 	exit(0);
 }
 
+/* ---- events that do not see all of a task, or of a CPU ---- */
+
+/* Opens rings of perf and of tally, as set_attr() and @o say. */
+static void begin_two(struct ring *rings)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		must_map(&rings[i], must_open(i ? TALLY : PERF, &o), DATA_PAGES);
+}
+
+static void end_two(struct ring *rings)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		read_ring(&rings[i], &told[i], 1);
+		unmap_ring(&rings[i]);
+	}
+}
+
+static int go[2];
+
+static void child_executes(void)
+{
+	char c;
+
+	name("before");
+	if (read(go[0], &c, 1) == 1)
+		execl(program, program, "bye", NULL);
+}
+
+/* What a task does before exec() is not recorded. */
+static void from_exec(void)
+{
+	const char *const kinds[] = { "perf", "tally" };
+	struct ring rings[2] = { 0 };
+	unsigned int i, before;
+	pid_t pid;
+
+	if (pipe(go))
+		err(2, "a pipe");
+	run_on(0);
+	pid = child(child_executes);
+	set_attr(&shapes[0]);
+	attr.disabled = 1;
+	attr.enable_on_exec = 1;
+	o.pid = pid;
+	begin_two(rings);
+	yields(20);
+	if (write(go[1], "", 1) != 1)
+		err(2, "a pipe");
+	waitpid(pid, NULL, 0);
+	end_two(rings);
+	for (i = 0; i < 2; i++) {
+		for (before = 0; before < told[i].nr; before++)
+			if (told[i].of[before].misc & PERF_RECORD_MISC_COMM_EXEC)
+				break;
+		tell(!before && told[i].nr > 1, "%s: %u of %u records are from before exec()",
+		     kinds[i], before, told[i].nr);
+	}
+}
+
+/* Of a CPU, only the tasks of the cgroup are recorded. */
+static void of_cgroup(void)
+{
+	const char *const kinds[] = { "perf", "tally" };
+	struct ring rings[2] = { 0 };
+	pid_t inside, outside;
+	unsigned int i, j, others;
+	char path[200];
+	FILE *f;
+
+	run_on(0);
+	if (mkdir(CGROUP, 0755))
+		err(2, CGROUP);
+	inside = child(child_yields);
+	outside = child(child_yields);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", CGROUP);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "%d", inside) < 0 || fclose(f))
+		err(2, "%s", path);
+	set_attr(&shapes[4]);
+	o.pid = open(CGROUP, O_RDONLY);
+	o.cpu = 0;
+	o.perf_flags |= PERF_FLAG_PID_CGROUP;
+	begin_two(rings);
+	yields(50);
+	kill(outside, SIGKILL);
+	waitpid(outside, NULL, 0);
+	end_two(rings);
+	kill(inside, SIGKILL);
+	waitpid(inside, NULL, 0);
+	close(o.pid);
+	rmdir(CGROUP);
+	for (i = 0; i < 2; i++) {
+		for (j = 0, others = 0; j < told[i].nr; j++)
+			others += told[i].of[j].trailer.tid != (uint32_t)inside;
+		tell(!others && told[i].nr > 10, "%s: %u of %u records are of others than the cgroup",
+		     kinds[i], others, told[i].nr);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int i;
@@ -671,6 +775,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[2], "broken"))
 		broken();
+	else if (!strcmp(argv[2], "exec"))
+		from_exec();
+	else if (!strcmp(argv[2], "cgroup"))
+		of_cgroup();
 	else if (!strcmp(argv[2], "inside"))
 		inside(kind);
 	else

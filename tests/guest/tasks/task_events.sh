@@ -26,6 +26,10 @@ for shape in own names task threads cpu inside; do
 	results task_events "$with" $shape
 done
 
+if [ "$with" != perf ]; then
+	results task_events tally exec
+	results task_events tally cgroup
+fi
 end_perf_hierarchy /tmp/perf_event
 [ "$with" = perf ] || nothing_left 'nothing is left'
 finish
