@@ -241,6 +241,7 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 perf_overflow_handler_t handler, void *context,
 					 int kind, enum tally_finder of_group, bool *found)
 {
+	bool software = !target->task && tally_attr_is_software(attr);
 	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;
 
@@ -268,7 +269,7 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 		tally_counter_lock(c);
 		hash_add(counters, &c->node, key);
 		/* perf moves the events of a task between CPUs by itself. */
-		if (!target->task && attr->type == PERF_TYPE_SOFTWARE)
+		if (software)
 			list_add_tail(&c->cpu_node, &cpu_counters); /* its events may wait */
 		else if (!target->task)
 			list_add(&c->cpu_node, &cpu_counters);

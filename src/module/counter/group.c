@@ -437,8 +437,9 @@ static struct perf_event *leader_in(const struct tally_counter *c, unsigned int 
 	const struct tally_slot *s = &c->slots[slot];
 	struct perf_event *leader = s->event;
 
+	/* Where the leader has still to be repaired, its siblings follow. */
 	if (!leader)
-		return ERR_PTR(s->err);
+		return s->absent || c->dead ? NULL : ERR_PTR(s->err ?: -ENODEV);
 	/* perf has removed the event from its group: with its PMU, its task, or its CPU. */
 	if (tally_slot_revoked(leader))
 		return NULL;
@@ -501,6 +502,8 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 					const struct tally_forward *how)
 {
 	unsigned int slot = cpu & c->slot_mask;
+	const struct tally_slot *leader = &c->leader->slots[slot];
+	bool failed = READ_ONCE(leader->event->state) == PERF_EVENT_STATE_ERROR;
 	struct perf_event_attr enabled = *attr;
 	struct perf_event *event;
 
@@ -510,6 +513,9 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 	if (!IS_ERR(event) && attr->disabled)
 		perf_event_disable(event);
 	calm_group(c->leader, slot);
+	/* A pinned leader that counts is in error if not all found a counter for a moment. */
+	if (!failed && READ_ONCE(leader->event->state) == PERF_EVENT_STATE_ERROR)
+		perf_event_enable(leader->event);
 	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, attr) : event;
 }
 

@@ -45,22 +45,25 @@ static int reload_software(struct perf_event *event, u64 period)
 
 static int reload_hardware(struct perf_event *event, u64 period)
 {
-	bool throttled;
+	int err = -EAGAIN;
 
 	tally_pmu_disable_here(event->pmu);
 	/*
-	 * No interrupt of the PMU throttles the event from here on. If one has, perf starts it
-	 * again, and warns if it finds it started.
+	 * If an interrupt of the PMU has throttled the event, perf starts it again, and warns if it
+	 * finds it started. An overflow of before may do so until the event is stopped.
 	 */
-	throttled = tally_pmu_throttled(event);
-	if (!throttled) {
-		set_period(event, period);
-		event->pmu->stop(event, PERF_EF_UPDATE);
-		local64_set(&event->hw.period_left, tally_mutant(TALLY_TRICK_RELOAD));
-		event->pmu->start(event, PERF_EF_RELOAD);
-	}
+	if (tally_pmu_throttled(event))
+		goto out;
+	set_period(event, period);
+	event->pmu->stop(event, PERF_EF_UPDATE);
+	if (tally_pmu_throttled(event))
+		goto out;
+	local64_set(&event->hw.period_left, tally_mutant(TALLY_TRICK_RELOAD));
+	event->pmu->start(event, PERF_EF_RELOAD);
+	err = 0;
+out:
 	tally_pmu_enable_here(event->pmu);
-	return throttled ? -EAGAIN : 0;
+	return err;
 }
 
 /* The event is on the PMU of this CPU. */

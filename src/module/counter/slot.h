@@ -338,7 +338,8 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
  */
 static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {
-	return s->event && (c->target.task || !tally_slot_detached(s->event));
+	return s->event && !tally_slot_revoked(s->event) &&
+	       (c->target.task || !tally_slot_detached(s->event));
 }
 
 /*

@@ -206,11 +206,7 @@ on_task() {
 ok 'two sets on a task: the members of each run together' often on_task
 end_task
 ok 'they go' drop
-top=/sys/fs/cgroup
-if ! { echo +pids >$top/cgroup.subtree_control; } 2>/dev/null; then
-	umount $top
-	mount -t cgroup -o perf_event none $top
-fi
+begin_cgroups
 mkdir $top/group
 helper sh -c "echo \$\$ >$top/group/cgroup.procs; exec as cpu 0 load -b"
 ok 'two sets on a cgroup: the members of each run together' often on cgroup=/group cpu=0
@@ -229,6 +225,7 @@ is "$(remove c)" OK 'it goes'
 ok 'they go' drop
 end_helpers
 rmdir $top/group
+end_cgroups
 
 # ---- a module goes while its set counts
 
@@ -263,7 +260,7 @@ results ./groups leaders $samples
 results ./groups inherit "$room"
 results ./groups turns "$room" "$seconds" $samples
 results ./groups random "$groups" 1
-results ./groupstorm "$cycles" $overflows
+results ./groupstorm "$cycles" $overflows "$room"
 nothing_left 'nothing is left'
 
 # ---- two kinds of cores: each has groups of its own

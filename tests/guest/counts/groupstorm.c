@@ -2,7 +2,8 @@
 /*
  * Groups of /dev/tally come and go while a CPU and tasks do:
  *
- *	groupstorm CYCLES SAMPLES	CYCLES of the CPU; SAMPLES is 1 if the PMU has interrupts
+ *	groupstorm CYCLES SAMPLES ROOM	CYCLES of the CPU; SAMPLES is 1 if the PMU has interrupts; and
+ *					a group that is pinned, on a PMU with ROOM counters
  *
  * Prints lines "ok TEXT" and "bad TEXT".
  */
@@ -119,16 +120,51 @@ static pid_t begin_task(int ends)
 	_exit(0);
 }
 
+/*
+ * A pinned group that counts, on a PMU without room for all of its siblings that are off: it goes on
+ * when another one is opened.
+ */
+static void pinned(int room)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x20, .pinned = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	struct tally_open alone = request(&attr, -1, 0, -1, 0);
+	int fds[16], other, counts, i;
+	uint64_t v[3 + 16];
+
+	other = must_open(TALLY, &alone);
+	attr.read_format |= PERF_FORMAT_GROUP;
+	for (i = 0; i < room; i++) {
+		struct tally_open r = request(&attr, -1, 0, i ? fds[0] : -1, 0);
+
+		attr.config = 0x21 + i;
+		fds[i] = must_open(TALLY, &r);
+		attr.pinned = 0;
+		attr.disabled = 1;
+	}
+	/* A group in error reads as the end of the file. */
+	counts = read(fds[0], v, sizeof(v)) > 0 && v[0] == (uint64_t)room && v[2] && v[2] == v[1];
+	bad |= !counts;
+	printf("%s a pinned group counts on when a sibling is opened that is off\n",
+	       counts ? "ok" : "bad");
+	while (i--)
+		close(fds[i]);
+	close(other);
+}
+
 int main(int argc, char **argv)
 {
 	int fds[NR_EVENTS], of_kind[KINDS] = { 0 }, tasks = 0, nr, i, cycles, samples, all = 0;
 	pthread_t thread;
 
-	if (argc != 3)
+	if (argc != 4)
 		return 2;
 	cycles = atoi(argv[1]);
 	samples = atoi(argv[2]);
 	need_device();
+	pinned(atoi(argv[3]));
 	if (pthread_create(&thread, NULL, hotplug, &cycles))
 		err(2, "a thread");
 	while (!ended || tasks < 5 * cycles || !all) {
