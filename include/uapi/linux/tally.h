@@ -145,7 +145,7 @@
  *   poll(2) for all. Other files have one ring, at 0.
  * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events write to
  *   another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions; both files count
- *   on all CPUs, or neither does.
+ *   on all CPUs, or neither does. Only the rings that are mapped at that moment are shared.
  * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
  *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
  *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID. Ids of events
@@ -153,7 +153,7 @@
  * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events, wakeup_watermark),
  *   however much the ring holds. epoll_ctl(2) polls, too, and consumes a wake-up: a program adds a
  *   file to an epoll set before it enables the event. With O_ASYNC, each overflow and each wake-up
- *   by a record of a task sends a signal.
+ *   by a record of a task sends a signal, but for those of events without a file of their own.
  *
  * Page of counts
  * - A mapping of one page, PROT_READ and MAP_SHARED, has the file's counts: see struct tally_page.
@@ -232,6 +232,8 @@
  *   its reader for ever.
  * - POLL_HUP of O_ASYNC for the last overflow that PERF_EVENT_IOC_REFRESH allows: once / on all
  *   CPUs maybe twice, or just before another signal / overflows of several CPUs share one signal.
+ * - POLL_HUP of O_ASYNC when the task has exited, or an attached event is released: none, but for
+ *   one that is due / one / a program that waits for signals learns the end.
  * - PERF_EVENT_IOC_REFRESH of an event with sigtrap: limits the signals / EINVAL / perf sends them.
  * Rings and records:
  * - PERF_EVENT_IOC_PAUSE_OUTPUT: returns while a record may still be written / returns when no
@@ -255,6 +257,8 @@
  *   task's events / before or after it, at no fixed distance / the tracepoint's place differs
  *   between kernels. EXIT at exec() of a program that may not be dumped: for the task and for each
  *   CPU / for the task / modules see this exec() only of a task that has an event.
+ * - Records of tasks of a sibling: while it is enabled / while its leader is, too / a sibling is on
+ *   only with its leader.
  * - Records of a child: while its own copy of the event is enabled / while the event is enabled /
  *   modules do not see the copy.
  * - CGROUP: of new cgroups, and of all when the controller moves / of new ones, with at most 1023
@@ -625,8 +629,8 @@ struct tally_value {
  *
  * Errors: EINVAL for an unknown flag, for a @value_size below 40 or above 4096, and for a CPU that
  * does not exist or that the event is not on; EACCES for a CPU of a file that was attached
- * without CAP_PERFMON; ENODEV for a CPU that the PMU does not serve; ENOSPC for too short an
- * array, with @nr written.
+ * without CAP_PERFMON; ENODEV for a CPU that the PMUs of all these events do not serve; ENOSPC for
+ * too short an array, with @nr written.
  */
 struct tally_read {
 	__u32 size;
@@ -917,7 +921,7 @@ struct tally_ring_info {
  *
  * Errors: EACCES if the file was attached without CAP_PERFMON; ENODEV if the owner has
  * released the event; ENODATA if it is in error on this CPU, and counts nothing; EINVAL for an
- * event without a budget, a CPU that it does not count on and a size below 8; ENOTTY for a file
+ * event without a budget, a CPU that it does not count on and a size below 120; ENOTTY for a file
  * that is not attached; EFAULT; E2BIG.
  */
 struct tally_budget_info {

@@ -292,6 +292,8 @@ static void release_event(struct tally_file *f)
 
 static void release_attachment(struct tally_file *f)
 {
+	/* Once it is detached, the owner may free the event that the timers of the page read. */
+	tally_mapping_last(&f->mapping, NULL);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->mapping);
 }

@@ -225,16 +225,17 @@ static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 {
 	struct tally_budget *b = budget_of(f);
 	struct tally_budget_stats stats;
-	u64 used = 0;
+	u64 used = 0, exceeded;
 	int err;
 
 	if (!f->at.ev)
 		return -ENODEV;
+	/* Before the numbers are read: poll(2) reports any that follow. */
+	exceeded = b ? tally_budget_nr_exceeded(b) : 0;
 	err = tally_event_budget(f->at.ev, info->cpu, &stats);
 	if (err)
 		return err;
-	/* Before the numbers are read: poll tells of any that follow. */
-	f->exceeded = atomic64_read(&b->exceeded);
+	f->exceeded = exceeded;
 	err = tally_budget_used(f->at.ev, info->cpu, &used);
 	if (err)
 		return err == -ENODEV ? -EINVAL : err;
@@ -275,7 +276,7 @@ static __poll_t poll_budget(struct tally_file *f)
 
 	mutex_lock(&f->at.lock);
 	b = budget_of(f);
-	if (b && atomic64_read(&b->exceeded) != f->exceeded)
+	if (b && tally_budget_nr_exceeded(b) != f->exceeded)
 		mask = EPOLLPRI;
 	mutex_unlock(&f->at.lock);
 	return mask;

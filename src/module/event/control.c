@@ -332,14 +332,9 @@ static int reload_here(struct tally_event *ev, u64 period)
 	return err;
 }
 
-/* Begins a new period here and now, or has the control work do that. */
-static int reload(struct tally_event *ev, u64 period)
+/* Has the control work begin a new period. */
+static int reload_later(struct tally_overflow *of, u64 period)
 {
-	struct tally_overflow *of = ev->overflow;
-	int err = reload_here(ev, period);
-
-	if (err != -EAGAIN)
-		return err;
 	WRITE_ONCE(of->rearm_period, period);
 	/* Orders the period before @rearm, and both before the work. */
 	atomic_set_release(&of->rearm, 1);
@@ -350,13 +345,15 @@ static int reload(struct tally_event *ev, u64 period)
 int tally_event_reload(struct tally_event *ev, u64 period)
 {
 	struct tally_overflow *of = tally_bad_ptr(ev) ? NULL : ev->overflow;
+	int err;
 
 	if (!of || !period || period >> 63 || ev->attr.freq || ev->hz ||
 	    READ_ONCE(of->special) & (TALLY_SPECIAL_ONE_SHOT | TALLY_SPECIAL_BUDGET))
 		return -EINVAL;
 	if (ev->attr.inherit)
 		return -EOPNOTSUPP;
-	return reload(ev, period);
+	err = reload_here(ev, period);
+	return err == -EAGAIN ? reload_later(of, period) : err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_reload);
 
@@ -368,13 +365,14 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
-	/* First, as the new period may be short. Else the work does both again. */
-	if (in_hardirq())
+	/* First, as the new period may be short. */
+	if (in_hardirq() && !in_nmi())
 		was = atomic_xchg(&of->armed, 1);
-	err = reload(ev, period);
+	err = reload_here(ev, period);
+	/* The period that ends is still the old one. The work arms the event with the new one. */
 	if (err && !was)
 		atomic_set(&of->armed, 0);
-	return err;
+	return err == -EAGAIN ? reload_later(of, period) : err;
 }
 EXPORT_SYMBOL_TALLY(tally_event_rearm);
 

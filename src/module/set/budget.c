@@ -161,7 +161,8 @@ static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 	u64 n = wc->exceeded;
 
 	WRITE_ONCE(wc->latest[n % TALLY_BUDGET_LATEST], wc->number);
-	WRITE_ONCE(wc->exceeded, n + 1);
+	smp_store_release(&wc->exceeded, n + 1); /* tally_event_budget() */
+	smp_mb__before_atomic(); /* tally_budget_nr_exceeded() */
 	atomic64_inc(&b->exceeded);
 	irq_work_queue(&b->wake);
 }
@@ -193,10 +194,10 @@ static void begin(struct tally_budget *b, int cpu)
 	/* The interrupt of the overflow did not come before that of the timer. */
 	if (wc->first && !over && is_exceeded(b, wc, number, value))
 		exceed(b, wc);
-	if (!wc->first)
-		wc->first = number;
 	WRITE_ONCE(wc->base, value);
 	WRITE_ONCE(wc->number, number);
+	if (!wc->first)
+		smp_store_release(&wc->first, number); /* tally_event_budget() */
 	restore_period(b, cpu);
 	WRITE_ONCE(wc->whole, tally_reload_here(b->ev->counter, cpu, 0) >= 0);
 	over = false;
@@ -328,13 +329,20 @@ static void wake(struct irq_work *work)
  * @window_ns: length of a window, in nanoseconds
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOMEM; EOPNOTSUPP without TALLY_TRICK_RELOAD or TALLY_TRICK_TIMES.
+ * Return: 0; ENOMEM; EOPNOTSUPP without TALLY_TRICK_RELOAD or TALLY_TRICK_TIMES, and for an event
+ * whose count only overflows bring up to date.
  */
 int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 {
+	const struct tally_counter *c = ev->counter;
 	struct tally_budget *b;
-	int err = ev->counter->by_perf ? -EOPNOTSUPP : tally_reload_works();
+	unsigned int i;
+	int err = c->by_perf ? -EOPNOTSUPP : tally_reload_works();
 
+	/* What such an event counts after an overflow shows only in the next window. */
+	for (i = 0; i < c->nr_slots; i++)
+		if (c->slots[i].update_on_overflow)
+			err = -EOPNOTSUPP;
 	if (err)
 		return err;
 	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
@@ -485,19 +493,29 @@ static bool has_cpu(const struct tally_event *ev, int cpu)
 	       tally_counter_serves(ev->counter, cpu & ev->slot_mask);
 }
 
+/* Returns how many windows were exceeded on all CPUs, which tally_event_budget() then knows of. */
+u64 tally_budget_nr_exceeded(const struct tally_budget *b)
+{
+	u64 exceeded = atomic64_read(&b->exceeded);
+
+	smp_rmb(); /* exceed() */
+	return exceeded;
+}
+
 int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats)
 {
 	const struct tally_budget_cpu *wc;
-	u64 exceeded;
+	u64 exceeded, first;
 	unsigned int i;
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(stats) || !ev->budget || !has_cpu(ev, cpu))
 		return -EINVAL;
 	wc = per_cpu_ptr(ev->budget->cpus, cpu);
-	exceeded = READ_ONCE(wc->exceeded);
+	exceeded = smp_load_acquire(&wc->exceeded); /* exceed() */
+	first = smp_load_acquire(&wc->first); /* begin() */
 	memset(stats, 0, sizeof(*stats));
 	stats->window = READ_ONCE(wc->number);
-	stats->windows = stats->window - READ_ONCE(wc->first);
+	stats->windows = first ? stats->window - first : 0;
 	stats->exceeded = exceeded;
 	for (i = 0; i < min_t(u64, exceeded, TALLY_BUDGET_LATEST); i++)
 		stats->latest[i] = READ_ONCE(wc->latest[(exceeded - 1 - i) % TALLY_BUDGET_LATEST]);

@@ -69,6 +69,7 @@ void tally_budget_end(struct tally_budget *b);
 void tally_budget_free(struct tally_budget *b);
 void tally_budget_repair(void);
 bool tally_budget_exceed(struct tally_budget *b);
+u64 tally_budget_nr_exceeded(const struct tally_budget *b);
 void tally_budget_begun(struct tally_budget *b);
 int tally_budget_used(struct tally_event *ev, int cpu, u64 *used);
 

@@ -207,6 +207,7 @@ void tally_set_off(struct tally_set *set, u64 members)
 void tally_set_zero(struct tally_set *set, u64 members)
 {
 	bool together = members == tally_set_all(set);
+	struct tally_event *ev;
 	u64 on;
 
 	lock_counters(set);
@@ -214,8 +215,11 @@ void tally_set_zero(struct tally_set *set, u64 members)
 	/* If all members are reset and all or none are counting, they begin together. */
 	together &= !on || (on == members && !(on & set->by_perf));
 	together &= tally_set_read_rows(set, on, 0, set->nr_slots - 1);
-	while (members)
-		tally_event_rebase(set->members[tally_set_next(&members)]);
+	while (members) {
+		ev = set->members[tally_set_next(&members)];
+		tally_event_rebase(ev);
+		ev->throttled = was_throttled(ev) ? U64_MAX : tally_event_throttled(ev);
+	}
 	set->staggered = !together;
 	unlock_counters(set);
 }

@@ -79,11 +79,12 @@ static void publish_now(struct tally_publisher *p)
 
 	begin_write(m);
 	m->refreshed = ktime_get_mono_fast_ns();
-	local_irq_disable();
-	for (slot = 0; slot < p->nr_slots; slot++)
+	for (slot = 0; slot < p->nr_slots; slot++) {
+		local_irq_disable();
 		if (p->pages[slot])
 			tally_publish_at_rest(p, slot);
-	local_irq_enable();
+		local_irq_enable();
+	}
 	tally_publish_counting(p);
 	local_irq_disable();
 	tally_mapped_add_up(p);
@@ -307,6 +308,9 @@ void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *ba
 	end_write(m);
 	if (m->publisher)
 		publish_now(m->publisher);
+	/* The owner has released the event. */
+	else if (m->page && !m->nr)
+		tally_mapped_zero(page_address(m->page));
 	mutex_unlock(&tally_publishers_lock);
 	mutex_unlock(&m->lock);
 }

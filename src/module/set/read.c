@@ -74,6 +74,8 @@ static noinline u64 scaled(struct tally_event *ev)
 		if (estimate == U64_MAX && part.running_ns < part.enabled_ns)
 			return U64_MAX;
 		/* The value of a gauge may fall, so a part may be less than 0. */
+		if (!ev->gauge && sum + estimate < sum)
+			return U64_MAX;
 		sum += estimate;
 	}
 	return sum;
