@@ -1211,8 +1211,7 @@ const char *tally_builder_why(const struct tally_builder *b);
  * with cpu_hotplug_lock held: perf takes it for software events.
  * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL, ERANGE,
  * EADDRNOTAVAIL, ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES and EPERM without
- * the right,
- * EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
+ * the right, EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
  * while the task is in exec(). From perf: ENOENT for an event that this machine does not
  * have, ENODEV for a CPU that is offline, ENOSPC if no breakpoint is free, EBUSY if the PMU
  * has no room, ENOMEM. EOPNOTSUPP also for what does not work on this kernel, or that an

@@ -90,7 +90,7 @@ static void hear(struct tally_task_listener *listener, const struct tally_task_e
 
 static struct asker *new_asker(struct kunit *test, unsigned int kinds)
 {
-	/* Of no cgroup. Its slots are not looked at. */
+	/* The counter is of no cgroup, and no test reads its slots. */
 	static struct tally_counter counter;
 	static struct tally_event enabled = { .counter = &counter, .on = true };
 	struct asker *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);

@@ -339,7 +339,7 @@ int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 	unsigned int i;
 	int err = c->by_perf ? -EOPNOTSUPP : tally_reload_works();
 
-	/* What such an event counts after an overflow shows only in the next window. */
+	/* The count shows what came after an overflow only in the next window. */
 	for (i = 0; i < c->nr_slots; i++)
 		if (c->slots[i].update_on_overflow)
 			err = -EOPNOTSUPP;

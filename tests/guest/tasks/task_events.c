@@ -681,7 +681,7 @@ static void child_executes(void)
 		execl(program, program, "bye", NULL);
 }
 
-/* What a task does before exec() is not recorded. */
+/* An event that begins with exec() records nothing that the task did before. */
 static void from_exec(void)
 {
 	const char *const kinds[] = { "perf", "tally" };
@@ -712,7 +712,7 @@ static void from_exec(void)
 	}
 }
 
-/* Of a CPU, only the tasks of the cgroup are recorded. */
+/* An event of a cgroup records the tasks of that alone. */
 static void of_cgroup(void)
 {
 	const char *const kinds[] = { "perf", "tally" };
