@@ -241,6 +241,7 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 perf_overflow_handler_t handler, void *context,
 					 int kind, enum tally_finder of_group, bool *found)
 {
+	/* Found without the lock: it looks for the PMU of kernel probes. */
 	bool software = !target->task && tally_attr_is_software(attr);
 	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;

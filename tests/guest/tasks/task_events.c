@@ -121,8 +121,7 @@ static void take_apart(struct record *r, const struct perf_event_header *h)
 	}
 }
 
-/* Reads the records between the names "task begin" and "task end" of this task. */
-/* Reads what a task did between two names that it had; or with @whole all. */
+/* Reads the records between the names "task begin" and "task end"; with @whole, all records. */
 static void read_ring(struct ring *ring, struct records *records, int whole)
 {
 	const struct perf_event_header *h;
@@ -651,6 +650,8 @@ static void inside(int kind)
 
 /* ---- events that do not see all of a task, or of a CPU ---- */
 
+static const char *const kinds[] = { "perf", "tally" };
+
 /* Opens rings of perf and of tally, as set_attr() and @o say. */
 static void begin_two(struct ring *rings)
 {
@@ -684,7 +685,6 @@ static void child_executes(void)
 /* An event that begins with exec() records nothing that the task did before. */
 static void from_exec(void)
 {
-	const char *const kinds[] = { "perf", "tally" };
 	struct ring rings[2] = { 0 };
 	unsigned int i, before;
 	pid_t pid;
@@ -715,7 +715,6 @@ static void from_exec(void)
 /* An event of a cgroup records the tasks of that alone. */
 static void of_cgroup(void)
 {
-	const char *const kinds[] = { "perf", "tally" };
 	struct ring rings[2] = { 0 };
 	pid_t inside, outside;
 	unsigned int i, j, others;
