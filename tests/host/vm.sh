@@ -25,12 +25,24 @@ prints_exactly() {
 	printf "$2" | cmp - "$work/out"
 }
 
+# What the kernel prints when fault injection lets the memory for a new chunk of per-CPU
+# memory fail: two traces.
+cat >"$work/traces" <<END
+FAULT_INJECTION: forcing a failure.
+failnth: vmalloc error: size 20480, vm_struct allocation failed
+Call Trace:
+percpu: allocation failed, size=8192 align=4 atomic=0, failed to allocate new chunk
+Call Trace:
+END
+
 # Tries the options that do not affect each other in one guest.
 has_arguments_files_and_log() {
 	echo one >"$work/one"
 	echo two >"$work/a two"
-	"$vm" $k --add "$work/one" --add "$work/a two:/deep/two" --log "$work/log" -- sh -c '
+	"$vm" $k --add "$work/one" --add "$work/a two:/deep/two" --add "$work/traces" \
+		--log "$work/log" -- sh -c '
 		echo into-the-log >/dev/kmsg
+		while read -r line; do echo "$line" >/dev/kmsg; done <traces
 		printf "<%s>" "$@" && cat one /deep/two' sh 'a  b' '' "c'd" \
 		>"$work/out" 2>/dev/null
 }
@@ -186,6 +198,9 @@ check 'a report of one that does not end is 126' reports_before_its_end
 check_status 'a panic is 125' 125 "$vm" $k -- 'insmod tally_splat.ko what=panic'
 check_status 'a lost guest is 125' 125 "$vm" $k -- 'poweroff -f; sleep 100'
 check_status 'a WARN is 126' 126 "$vm" $k -- 'insmod tally_splat.ko what=warn'
+check_status 'a third trace of one failed allocation is 126' 126 \
+	"$vm" $k --add "$work/traces" -- \
+	'{ cat traces; tail -n 2 traces; } | while read -r line; do echo "$line" >/dev/kmsg; done'
 check_status 'a parameter that a test module does not know is 126' 126 \
 	"$vm" $k -- 'insmod tally_splat.ko what=leak tally=1; true'
 check_status 'a lockdep report is 126' 126 \
@@ -202,7 +217,8 @@ check_status 'coverage of a kernel without gcov is 2' 2 \
 }
 check 'output is passed on byte by byte, and so are errors' prints_exactly \
 	'printf "a\\nb\\001\\r\\n\\tc"; echo error >&2' 'a\nb\001\r\n\tcerror\n'
-check 'a command with arguments is run' has_arguments_files_and_log
+check 'arguments are passed on, and two traces of one failed allocation are no report' \
+	has_arguments_files_and_log
 printf '<a  b><><c'\''d>one\ntwo\n' >"$work/expected"
 check 'arguments keep their blanks, and files are added' cmp "$work/expected" "$work/out"
 check 'the kernel log has a file of its own' grep -q into-the-log "$work/log"
