@@ -151,6 +151,16 @@ static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 #endif
 }
 
+/* The same when perf last updated the time of the event's context. */
+static inline u64 tally_event_time_then(const struct perf_event *event)
+{
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+	return READ_ONCE(event->ctx->time);
+#else
+	return READ_ONCE(event->ctx->time.time) - tally_left_out(event, &event->ctx->timeguest);
+#endif
+}
+
 /* The time of the event's context when perf last updated it. */
 static inline u64 tally_ctx_time(const struct perf_event *event)
 {

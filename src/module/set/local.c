@@ -272,22 +272,44 @@ int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
  * Nanoseconds that the slot's first event was enabled since perf last updated its times; none
  * while no task of the event's cgroup runs there. An event that is multiplexed stays enabled
  * while it is off the PMU, and so does a task's event while the task runs on another kind of
- * core: when the task leaves, perf updates the times of the event for that kind.
+ * core: when the task leaves, perf updates the times of the event for that kind. The time of a
+ * task's context is the one when perf last updated it: it stands while the task does not run, and
+ * is a tick old while the task does.
  */
 static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 		  const struct perf_event *event)
 {
 	const struct perf_event *other;
 	unsigned int i;
-	s64 since = 0;
+	s64 since;
 
 	if (tally_perf_state(event) != PERF_EVENT_STATE_INACTIVE)
 		return 0;
-	if (!ev->counter->target.task)
-		since = tally_event_time(event, local_clock()) - READ_ONCE(event->tstamp);
+	since = ev->counter->target.task ? tally_event_time_then(event) :
+					   tally_event_time(event, local_clock());
+	since -= READ_ONCE(event->tstamp);
 	for (i = 1; (other = tally_slot_nth(s, i)); i++)
 		since = max_t(s64, since, READ_ONCE(other->tstamp) - READ_ONCE(event->tstamp));
 	return max(since, 0LL);
+}
+
+/*
+ * Returns for how long the slot's first event was enabled. perf changes the times of an event one
+ * after the other, with the context locked: those of a task's event perhaps on another CPU. Then
+ * @moves receives true.
+ */
+static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
+		      const struct perf_event *event, bool *moves)
+{
+	u64 stamp = READ_ONCE(event->tstamp), enabled;
+
+	*moves = is_locked(event);
+	smp_rmb(); /* the lock of the context */
+	enabled = READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
+	smp_rmb(); /* the lock of the context */
+	*moves |= is_locked(event) || READ_ONCE(event->tstamp) != stamp;
+	*moves &= !!ev->counter->target.task;
+	return enabled;
 }
 
 /**
@@ -299,11 +321,13 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
  * @t: receives the totals, those of @here without the time since perf last updated it
  * @state: receives the state
  *
- * perf may be changing the event. Then the totals may be older ones.
+ * perf may be changing the event. Then the totals may be older ones; and with @here, which the
+ * caller may have interrupted in that, the time for which the event was enabled may be any.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
  * Return: 0; EAGAIN if the event is counting on another CPU than @here, if hotplug is taking perf's
- * event out of the slot, or if the event is being disabled.
+ * event out of the slot, if the event is being disabled, or, without @here, if perf may be changing
+ * the times of a task's event.
  */
 int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state)
@@ -311,6 +335,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 	const struct tally_slot *s = &ev->counter->slots[slot];
 	struct tally_totals bank;
 	struct perf_event *event;
+	bool moves = false;
 	unsigned int i;
 	int oncpu;
 
@@ -331,7 +356,9 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 	if (*state == TALLY_STATE_ACTIVE)
 		*state = TALLY_STATE_INACTIVE;
 	if (event)
-		t->enabled += READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
+		t->enabled += enabled_of(ev, s, event, &moves);
+	if (moves && here < 0)
+		return -EAGAIN;
 	for (i = 0; event; event = tally_slot_nth(s, ++i)) {
 		oncpu = READ_ONCE(event->oncpu);
 		if (oncpu >= 0 && oncpu != here)

@@ -204,6 +204,19 @@ on_task() {
 	pair pid="$child" && wait_for 60 spin_more && run_together a b
 }
 ok 'two sets on a task: the members of each run together' often on_task
+# The list is read without perf, and the files by perf. The task sleeps.
+listed_as_read() {
+	for member in "$tally"/a/* "$tally"/b/*; do
+		[ -e "$member/running_ns" ] || continue
+		share=$(($(cat "$member/running_ns") * 100 / $(cat "$member/enabled_ns")))
+		listed=$(awk -v name="${member#"$tally"/}" '$1 == name { print int($6) }' $tally/events)
+		[ $((listed - share)) -ge -1 ] && [ $((listed - share)) -le 1 ] || return 1
+	done
+}
+ok 'they go' drop
+ok 'they take turns' pair pid="$child"
+ok 'while the task runs' wait_for 60 spin_more
+ok 'their shares are listed as they are read' listed_as_read
 end_task
 ok 'they go' drop
 begin_cgroups
