@@ -55,8 +55,8 @@ static void store_count(struct publish_copy *new, unsigned int i,
 /*
  * Writes a member that is not counting in this slot. The caller has stored its old totals
  * in @new. They stay if the totals that are read are smaller: while a CPU goes offline, or
- * perf takes the member off the PMU, they may be too small for a moment. Returns EAGAIN for
- * a member that is counting.
+ * perf takes the member off the PMU, they may be too small for a moment. But a gauge may fall.
+ * Returns EAGAIN for a member that is counting.
  */
 static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 			 const struct publish_copy *old,
@@ -69,8 +69,8 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 	err = tally_event_peek(ev, slot, whole, -1, &t, &state);
 	if (err)
 		return err;
-	if ((whole && t.value < old->totals[i].value) || t.enabled < old->totals[i].enabled ||
-	    t.running < old->totals[i].running)
+	if ((whole && !ev->gauge && t.value < old->totals[i].value) ||
+	    t.enabled < old->totals[i].enabled || t.running < old->totals[i].running)
 		WRITE_ONCE(new->states[i], state);
 	else
 		tally_publish_store(new, i, t.value, t.enabled, t.running, state);

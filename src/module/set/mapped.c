@@ -73,6 +73,15 @@ static void subtract(u64 *from, u64 what)
 	*from -= min(*from, what);
 }
 
+/* The same of a value: that of a gauge may be below 0. */
+static void subtract_value(const struct tally_event *ev, u64 *from, u64 what)
+{
+	if (ev->gauge)
+		*from -= what;
+	else
+		subtract(from, what);
+}
+
 /* Adds up all slots. The caller has set @writing. */
 void tally_mapped_add_up(struct tally_publisher *p)
 {
@@ -99,13 +108,14 @@ void tally_mapped_add_up(struct tally_publisher *p)
 	if (!sum->time_ns)
 		memset(sum->states, TALLY_STATE_INACTIVE, sizeof(sum->states));
 	if (m->attached) {
-		subtract(&sum->totals[0].value, m->base.value);
+		subtract_value(p->members[0], &sum->totals[0].value, m->base.value);
 		subtract(&sum->totals[0].enabled, m->base.enabled);
 		subtract(&sum->totals[0].running, m->base.running);
 		return;
 	}
 	for (i = 0; i < p->nr; i++)
-		subtract(&sum->totals[i].value, tally_event_zero(p->members[i]));
+		subtract_value(p->members[i], &sum->totals[i].value,
+			       tally_event_zero(p->members[i]));
 }
 
 /*
