@@ -87,20 +87,32 @@ static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_
 	return r;
 }
 
-static int map_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r,
-		    struct vm_area_struct *vma)
+/* Counts one more mapping of a ring, which the slot has or gets. */
+static void use_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output_slot *s = &out->slots[slot];
-	int err;
 
 	lockdep_assert_held(&tally_outputs_lock);
-	err = tally_ring_map(r, vma);
-	if (err)
-		return err;
 	if (tally_output_ring(s) != r)
 		tally_output_attach(out, slot, r);
 	s->maps++;
 	r->maps++;
+}
+
+/*
+ * Maps the ring that use_ring() has counted. Without the lock: page tables are charged to the
+ * program's cgroup, where an allocation may take long.
+ */
+static int map_ring(struct tally_output_slot *s, struct tally_ring *r, struct vm_area_struct *vma)
+{
+	int err = tally_ring_map(r, vma);
+
+	if (err) {
+		mutex_lock(&tally_outputs_lock);
+		unmap(s);
+		mutex_unlock(&tally_outputs_lock);
+		return err;
+	}
 	vma->vm_private_data = s;
 	vma->vm_ops = &mapping_ops;
 	return 0;
@@ -159,7 +171,7 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)
 {
 	struct tally_ring *r, *fresh = NULL;
-	int slot, err;
+	int slot, err = 0;
 
 	slot = check_mapping(out, vma);
 	if (slot < 0)
@@ -180,11 +192,12 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 		err = PTR_ERR(r);
 	} else {
 		WRITE_ONCE(out->wait, wait);
-		err = map_ring(out, slot, r, vma);
+		use_ring(out, slot, r);
 	}
 	mutex_unlock(&tally_outputs_lock);
+	err = err ?: map_ring(&out->slots[slot], r, vma);
 	if (!IS_ERR_OR_NULL(fresh)) {
-		if (err || r != fresh)
+		if (r != fresh)
 			tally_munlock(&fresh->mlock);
 		tally_ring_put(fresh);
 	}
