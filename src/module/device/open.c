@@ -327,8 +327,6 @@ static int may_read(const struct tally_event *ev)
 {
 	const struct tally_target *target = &ev->counter->target;
 
-	if (tally_perfmon_capable())
-		return 0;
 	if (ev->attr.inherit || target->css ||
 	    (target->task && !same_thread_group(target->task, current)))
 		return -EACCES;
@@ -397,6 +395,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)
 {
 	struct tally_file *f = tally_file_alloc(how->read_format, true);
+	int (*may)(const struct tally_event *ev) = NULL;
 	int err;
 
 	if (!f) {
@@ -407,8 +406,9 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	f->at.total = how->total;
 	tally_mapping_init(&f->mapping, how->interval, tally_quota_account(charge));
 	/* A file that only sees copies knows what was counted since the first one. */
-	err = f->at.unprivileged && f->at.total ? -EACCES :
-	      tally_attach(&f->at, id, name, id ? may_read : may_find);
+	if (f->at.unprivileged)
+		may = id ? may_read : may_find;
+	err = f->at.unprivileged && f->at.total ? -EACCES : tally_attach(&f->at, id, name, may);
 	if (err) {
 		tally_quota_uncharge(charge);
 		tally_mapping_end(&f->mapping);

@@ -281,7 +281,7 @@ static struct tally_event *find_event(const char *name)
  * tally_registry_find - find an event, and call a function before it can be released
  * @id: id of the event; 0 to find it by @name
  * @name: name of the event
- * @may: returns 0 if @what is to be called, or an error
+ * @may: returns 0 if @what is to be called, or an error; NULL if it is called for each event
  * @what: function to call; under the lock of the registry
  * @data: argument of @what
  *
@@ -301,7 +301,7 @@ int tally_registry_find(u64 id, const char *name,
 	else
 		found = find_event(name);
 	if (found && found->entry.listed && (!id || found->id == id))
-		err = may(found);
+		err = may ? may(found) : 0;
 	if (!err)
 		what(found, data);
 	mutex_unlock(&tally_events_lock);

@@ -62,7 +62,8 @@ static int begin(struct tally_attachment *a)
  * @a: the attachment, zeroed except for @a->gone, @a->unprivileged and @a->total
  * @id: id of the event; 0 to find the event by @name
  * @name: name of the event
- * @may: check of the caller's right to read the event; returns 0 or an error
+ * @may: check of the caller's right to read the event; returns 0 or an error. NULL for a caller
+ *	who may read all events.
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such event, EBUSY if a program keeps perf from it, ENOMEM, or
