@@ -269,6 +269,8 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->up_to_date = tally_pmu_is_still(event->pmu);
 	s->update_on_overflow = updates_on_overflow(c, event, cpu);
 	s->software = event->pmu->task_ctx_nr == perf_sw_context;
+	if (event->pmu->task_ctx_nr == perf_invalid_context)
+		WRITE_ONCE(c->moves, true);
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
 	slot_has_changed(c, s, 0);

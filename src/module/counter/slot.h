@@ -133,6 +133,7 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES is off
+ * @moves: the PMU may serve several CPUs, and its driver move an event from one to another
  * @unused: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
@@ -172,6 +173,7 @@ struct tally_counter {
 	bool dead;
 	bool at_once;
 	bool by_perf;
+	bool moves;
 	bool unused;
 	struct tally_target target;
 	struct perf_event_attr attr;

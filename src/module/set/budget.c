@@ -72,13 +72,14 @@ static u64 number_at(u64 time, u64 ns)
 /* Reads what the event has counted on this CPU so far. Resets are ignored. */
 static bool read_here(struct tally_event *ev, int cpu, u64 *value)
 {
+	unsigned int slot = cpu & ev->slot_mask;
 	struct tally_count count;
 	enum tally_state state;
 	struct tally_totals t;
 
-	if (!tally_local_read(ev, cpu, true, true, local_clock(), &count))
+	if (!tally_local_read(ev, slot, true, true, local_clock(), &count))
 		*value = count.value;
-	else if (!tally_event_peek(ev, cpu & ev->slot_mask, true, -1, &t, &state))
+	else if (!tally_event_peek(ev, slot, true, -1, &t, &state))
 		*value = t.value;
 	else
 		return false;

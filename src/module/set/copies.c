@@ -78,7 +78,7 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 }
 
 /* Writes a member. If it cannot be read here, the old totals stay, as inactive. */
-static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
+static int write_member(struct tally_publisher *p, unsigned int i, unsigned int slot,
 			u64 now, const struct publish_copy *old,
 			struct publish_copy *new)
 {
@@ -86,12 +86,12 @@ static int write_member(struct tally_publisher *p, unsigned int i, int cpu,
 	struct tally_count count;
 	int err;
 
-	err = tally_local_read(ev, cpu, true, p->mapping, now, &count);
+	err = tally_local_read(ev, slot, true, p->mapping, now, &count);
 	if (err) {
 		store_old(new, i, old, TALLY_STATE_INACTIVE);
 		/* The tasks of a cgroup may always be away when the timer runs. */
 		if (p->mapping || ev->counter->target.css)
-			write_at_rest(ev, cpu & ev->slot_mask, p->mapping, old, new, i);
+			write_at_rest(ev, slot, p->mapping, old, new, i);
 		return err;
 	}
 	store_count(new, i, &count);
@@ -261,15 +261,12 @@ out:
 	return all;
 }
 
-/*
- * Publishes the events that are counting on this CPU. If none of them counts here, nothing is
- * published, unless a program has mapped the page. Called with interrupts disabled.
- */
-void tally_publish_here(struct tally_publisher *p, int cpu)
+/* Publishes a slot from the CPU where its events count. Returns whether its page may have changed. */
+static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 {
 	const struct tally_counter *c = p->members[0]->counter;
-	struct publish_page *page = p->pages[cpu & c->slot_mask];
-	struct tally_shared *shared = shared_of(p, cpu & c->slot_mask);
+	struct publish_page *page = p->pages[slot];
+	struct tally_shared *shared = shared_of(p, slot);
 	struct publish_copy *old, *new;
 	u64 now = local_clock();
 	bool any = false, all = true;
@@ -278,27 +275,25 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 
 	/* A task's page is written by its CPU or, while it is not running, by any CPU. */
 	if (c->target.task && c->target.task != current) {
-		if (p->mapping) {
+		if (p->mapping)
 			tally_publish_at_rest(p, 0);
-			tally_publish_mapped(p);
-		}
-		return;
+		return p->mapping;
 	}
 	if (is_fresh(p, page) || !lock_shared(shared))
-		return;
+		return false;
 	if (xchg(&page->writing, true)) {
 		unlock_shared(shared);
-		return;
+		return false;
 	}
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
 	if (write_shared(p, shared, old, new)) {
-		turn_over(p, page, cpu & c->slot_mask);
+		turn_over(p, page, slot);
 		goto out;
 	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
 	for (i = 0; i < p->nr; i++) {
-		err = write_member(p, i, cpu, now, old, new);
+		err = write_member(p, i, slot, now, old, new);
 		any |= !err;
 		all &= err != -EOPNOTSUPP;
 	}
@@ -309,11 +304,26 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	any |= !!c->target.css && !p->unprivileged;
 	if (all && (any || (p->mapping && (!p->unprivileged || page->number)))) {
 		share(shared, old, new, any);
-		turn_over(p, page, cpu & c->slot_mask);
+		turn_over(p, page, slot);
 	}
 out:
 	smp_store_release(&page->writing, false); /* the next xchg() */
 	unlock_shared(shared);
-	if (p->mapping)
+	return true;
+}
+
+/*
+ * Publishes the events that are counting on this CPU. If none of them counts here, nothing is
+ * published, unless a program has mapped the page. Called with interrupts disabled.
+ */
+void tally_publish_here(struct tally_publisher *p, int cpu)
+{
+	bool any = publish_slot(p, cpu & p->members[0]->counter->slot_mask);
+	unsigned int slot;
+
+	for (slot = 0; p->moves && slot < p->nr_slots; slot++)
+		if (tally_publisher_moved(p, slot, cpu))
+			any |= publish_slot(p, slot);
+	if (any && p->mapping)
 		tally_publish_mapped(p);
 }

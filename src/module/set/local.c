@@ -234,7 +234,7 @@ EXPORT_SYMBOL_TALLY(tally_event_read_local);
 /**
  * tally_local_read - read the count of an event with its times on this CPU
  * @ev: the event
- * @cpu: this CPU; interrupts are disabled
+ * @slot: slot of the event; interrupts are disabled
  * @irqs_off: interrupts were disabled before the caller disabled them
  * @whole: resets of the event are ignored
  * @now: local_clock()
@@ -242,10 +242,10 @@ EXPORT_SYMBOL_TALLY(tally_event_read_local);
  *
  * Return: 0, or an error of tally_event_read_local().
  */
-int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
+int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count)
 {
-	unsigned int slot = cpu & ev->counter->slot_mask;
+	int cpu = raw_smp_processor_id();
 	struct tally_slot *s = &ev->counter->slots[slot];
 	struct perf_event *event = tally_slot_here(s, cpu);
 	struct tally_totals t;
@@ -384,8 +384,8 @@ int tally_event_read_local_count(struct tally_event *ev,
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
 	err = tally_local_stale(ev, cpu) ?:
-	      tally_local_read(ev, cpu, raw_irqs_disabled_flags(flags), false, local_clock(),
-			       count);
+	      tally_local_read(ev, cpu & ev->slot_mask, raw_irqs_disabled_flags(flags), false,
+			       local_clock(), count);
 	local_irq_restore(flags);
 	return err;
 }

@@ -286,8 +286,7 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 	for (slot = 0; slot < p->nr_slots; slot++)
 		if (p->pages[slot])
 			clear_page(p->pages[slot]);
-	memcpy(p->members, members, nr * sizeof(*members));
-	p->nr = nr;
+	tally_publisher_show(p, members, nr);
 	set_interval(p);
 	tally_publisher_start(p);
 	publish_now(p);

@@ -92,6 +92,7 @@ struct publish_cpu {
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
  *	events of CPUs
  * @nr_slots: number of slots of each member's counter
+ * @moves: the driver of a member's PMU may move an event to the CPU of another slot
  * @start: work that starts the deferrable timers
  * @cpus: timers on each CPU
  * @pages: page for each slot
@@ -108,6 +109,7 @@ struct tally_publisher {
 	bool unprivileged;
 	int keeper;
 	unsigned int nr_slots;
+	bool moves;
 	struct work_struct start;
 	struct publish_cpu __percpu *cpus;
 	struct publish_page **pages;
@@ -187,10 +189,13 @@ extern struct list_head tally_publishers;
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
+void tally_publisher_show(struct tally_publisher *p, struct tally_event **members,
+			  unsigned int nr);
 int tally_publish_share(struct tally_event *ev);
 void tally_publisher_init(struct tally_publisher *p);
 void tally_publisher_start(struct tally_publisher *p);
 void tally_publisher_stop(struct tally_publisher *p);
+bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, int cpu);
 int tally_publisher_cpu(const struct tally_publisher *p);
 void tally_publish_counting(struct tally_publisher *p);
 void tally_publish_here(struct tally_publisher *p, int cpu);

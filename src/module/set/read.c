@@ -131,8 +131,7 @@ static void read_there(void *data)
 {
 	struct attempt *a = data;
 
-	a->err = tally_local_read(a->ev, smp_processor_id(), false, a->whole, local_clock(),
-				  a->count);
+	a->err = tally_local_read(a->ev, 0, false, a->whole, local_clock(), a->count);
 }
 
 /* Returns a number that is another one when perf has changed the times of the slot's events. */

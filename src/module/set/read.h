@@ -22,7 +22,7 @@ void tally_event_read_each(struct tally_event *ev, struct tally_count *counts);
 int tally_local_check(const struct tally_event *ev, const struct tally_slot *s,
 		      struct perf_event *event, int cpu, bool irqs_off);
 
-int tally_local_read(struct tally_event *ev, int cpu, bool irqs_off, bool whole,
+int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count);
 
 int tally_local_stale(const struct tally_event *ev, int cpu);

@@ -29,7 +29,7 @@ static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 		     struct tally_count *count)
 {
 	int err = tally_local_stale(ev, cpu) ?:
-		  tally_local_read(ev, cpu, irqs_off, false, now, count);
+		  tally_local_read(ev, cpu & ev->slot_mask, irqs_off, false, now, count);
 
 	if (err) {
 		memset(count, 0, sizeof(*count));

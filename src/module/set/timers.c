@@ -6,7 +6,8 @@
  * CPU, and interrupts none. It starts the other one, a hard timer that keeps the interval.
  * The hard timer ends when it finds its CPU idle. So an idle CPU is left alone until a tick
  * finds it busy. CPUs of nohz_full= have no timers: a tick there is what they avoid. Nor
- * have CPUs that the PMU does not serve.
+ * have CPUs that the PMU does not serve. When the driver of a PMU that serves several CPUs has
+ * moved an event to another CPU, that one publishes it, in the page of the CPU before.
  *
  * A task is published where it runs. All CPUs look for it at their ticks, and the one that
  * finds it starts its hard timer and becomes the keeper. While there is a keeper, the
@@ -34,6 +35,33 @@
 #include "event/event.h"
 #include "set/publish.h"
 
+/*
+ * Returns whether the driver of a PMU that serves several CPUs has moved an event of the slot of
+ * another CPU to this one.
+ */
+bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, int cpu)
+{
+	const struct perf_event *event;
+	unsigned int i;
+
+	for (i = 0; slot != cpu && i < p->nr; i++) {
+		event = READ_ONCE(p->members[i]->counter->slots[slot].event);
+		if (event && READ_ONCE(event->cpu) == cpu)
+			return true;
+	}
+	return false;
+}
+
+static bool any_moved(const struct tally_publisher *p, int cpu)
+{
+	unsigned int slot;
+
+	for (slot = 0; p->moves && slot < p->nr_slots; slot++)
+		if (tally_publisher_moved(p, slot, cpu))
+			return true;
+	return false;
+}
+
 static bool counts_on(int cpu, void *publisher)
 {
 	const struct tally_publisher *p = publisher;
@@ -47,7 +75,7 @@ static bool counts_on(int cpu, void *publisher)
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}
-	return false;
+	return any_moved(p, cpu);
 }
 
 static void publish_here(void *publisher)
@@ -109,7 +137,7 @@ static bool publishes_on(const struct tally_publisher *p, int cpu)
 	for (i = 0; i < p->nr; i++)
 		if (!READ_ONCE(p->members[i]->counter->slots[cpu].absent))
 			return true;
-	return false;
+	return any_moved(p, cpu);
 }
 
 /* Returns whether the hard timer runs on this CPU, which is not one of nohz_full=. */

@@ -100,6 +100,45 @@ static void advance(const char *by)
 	write_to(PMU_FILE("advance"), by);
 }
 
+/*
+ * Each domain has one event. That of the last CPU counts on another one while its CPU is away, and
+ * the page of all CPUs goes on. No file is read meanwhile: a read would publish.
+ */
+static void test_moved_page(void)
+{
+	const struct perf_event_mmap_page *page;
+	int64_t each, want;
+	int fd, i;
+
+	usual();
+	attr.type = type_of("tally_uncore");
+	attr.config = 1;
+	o.pid = -1;
+	o.flags = TALLY_OPEN_ALL_CPUS;
+	fd = open_it();
+	page = map(fd, PROT_READ);
+	if (page == MAP_FAILED)
+		err(2, "page: %s", why.text);
+	advance("1");
+	each = value_of(fd);
+	want = each;
+	/* The first time, the repair after hotplug may publish it. */
+	for (i = 0; i < 6; i++) {
+		if (i % 3 == 0)
+			set_online(last, i / 3);
+		advance("7");
+		want += 7 * each;
+		while_busy(read_page(page).value == want);
+		tell(each && read_page(page).value == want, "M4 page: CPU %d is %s: %lld of %lld",
+		     last, i < 3 ? "away" : "back", (long long)read_page(page).value,
+		     (long long)want);
+	}
+	tell(value_of(fd) == (uint64_t)want, "M4 page: nothing is lost: %llu",
+	     (long long)value_of(fd));
+	munmap((void *)page, page_size);
+	close(fd);
+}
+
 static void test_moves(void)
 {
 	uint64_t before;
@@ -123,6 +162,7 @@ static void test_moves(void)
 	tell(before == 5 && value_of(fd) == 5, "M4 disabled: it stopped: %llu",
 	     (long long)value_of(fd));
 	close(fd);
+	test_moved_page();
 }
 
 /* ---- a list of events ---- */
