@@ -106,6 +106,13 @@ static int begin(struct tally_set *set, u64 members)
 	return first;
 }
 
+/* Returns whether a member has missed a part of the window that others have counted. */
+static bool has_missed(const struct tally_set *set, const struct tally_event *ev)
+{
+	return tally_event_state_now(ev) == TALLY_STATE_ERROR &&
+	       !tally_set_is_group(set, 0, set->nr_slots - 1);
+}
+
 /*
  * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one. If
  * that overflows in a set of several, it must be known whether it was throttled when it began.
@@ -138,7 +145,8 @@ int tally_set_on(struct tally_set *set, u64 members)
 		ev = set->members[i];
 		tally_event_drop_limit(ev);
 		if (begins_alone(set, members, i)) {
-			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)));
+			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)) ||
+							  has_missed(set, ev));
 			if (!(set->on & BIT_ULL(i)))
 				ev->throttled = tally_event_throttled(ev);
 			err = tally_event_on(ev);

@@ -189,6 +189,20 @@ for name in pinned waits e less; do
 done >$tmp/removed
 is "$(sort -u $tmp/removed)" OK 'they go'
 
+# ---- a member that was in error
+
+is "$(create "{$(some 1 "$room")}:D" cpu=0 name=full)" OK 'all counters are taken for good'
+is "$(create '{cpu-clock,r2c:uD}' cpu=0 disabled name=mixed)" OK 'a set with a pinned member'
+states() { cat $tally/"$1"/*/state | sort | xargs; }
+"$here/tally" enable mixed
+is "$(states mixed)" 'active error' 'which has no counter'
+is "$(remove full)" OK 'the counters are free'
+"$here/tally" enable mixed
+is "$(states mixed) $(ratio_valid mixed)" 'active active 0' 'it counts, but has missed a part'
+"$here/tally" reset mixed
+is "$(ratio_valid mixed)" 1 'a reset begins a new window'
+is "$(remove mixed)" OK 'it goes'
+
 # ---- a CPU goes, and comes back; a task; a cgroup
 
 ok 'a CPU goes and comes: the members run together again' often through_hotplug
