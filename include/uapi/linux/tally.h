@@ -251,6 +251,8 @@
  * - Call chains: up to kernel.perf_event_max_stack entries / up to 127, else EOVERFLOW / modules
  *   cannot read the limit. An overflow in a virtual machine: a mark, no addresses / the host's call
  *   chain / only perf learns from KVM that a virtual machine runs.
+ * - PERF_SAMPLE_IP of a 32-bit program on x86 with a code segment of its own: the segment's base is
+ *   in it / is not / a module cannot read the base.
  * - SWITCH and SWITCH_CPU_WIDE: the half of the new task is written when that runs / both halves
  *   are written when the switch begins / there is one tracepoint. COMM, FORK: as perf's / COMM just
  *   before, FORK just after the time of perf's / the tracepoints' places. EXIT: with the end of the
