@@ -105,8 +105,7 @@ void tally_counter_leave(struct tally_counter *c)
  * tally_counter_pause - switch a slot off while its counter stays on
  * @c: the counter, which is not shared
  * @slot: the slot
- * @disarm: tally_counter_arm() or tally_counter_on() switches the slot on again; else
- *	tally_counter_unpause()
+ * @disarm: tally_counter_on() switches the slot on again, too; else tally_counter_go_on() alone
  */
 void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm)
 {
@@ -137,38 +136,18 @@ void tally_counter_disable_unused(struct tally_counter *c)
 			tally_slot_disable(s);
 }
 
-static void slot_continue(struct tally_counter *c, struct tally_slot *s)
+/* Switches a slot on again that tally_counter_pause() has switched off. */
+void tally_counter_go_on(struct tally_counter *c, unsigned int slot, bool disarmed)
 {
+	struct tally_slot *s = &c->slots[slot];
+	bool *off = disarmed ? &s->disarmed : &s->paused;
+
+	tally_counter_assert_locked(c);
+	if (!*off)
+		return;
+	WRITE_ONCE(*off, false); /* tally_counter_state() */
 	if (tally_slot_lives(c, s) && c->users_on && !s->paused && !s->disarmed)
 		tally_slot_enable(c, s);
-}
-
-void tally_counter_unpause(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-
-	tally_counter_assert_locked(c);
-	if (!s->paused)
-		return;
-	s->paused = false;
-	slot_continue(c, s);
-}
-
-void tally_counter_arm(struct tally_counter *c, unsigned int slot)
-{
-	struct tally_slot *s = &c->slots[slot];
-
-	tally_counter_assert_locked(c);
-	if (!s->disarmed)
-		return;
-	s->disarmed = false;
-	slot_continue(c, s);
-}
-
-/* Returns whether perf's event is enabled: neither off nor waiting for exec(). */
-static bool slot_is_on(const struct tally_slot *s)
-{
-	return READ_ONCE(s->event->state) >= PERF_EVENT_STATE_INACTIVE;
 }
 
 /*
@@ -186,7 +165,7 @@ static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 
 	if (!tally_slot_lives(c, s))
 		return 0;
-	again = slot_is_on(s) && s->software && !tally_attr_is_clock(&c->attr);
+	again = tally_perf_is_on(s->event) && s->software && !tally_attr_is_clock(&c->attr);
 	if (again)
 		tally_slot_disable(s);
 	for (i = 0; !err && (event = tally_slot_nth(s, i)); i++)
@@ -221,12 +200,6 @@ int tally_counter_set_period(struct tally_counter *c, u64 period)
 	return err;
 }
 
-static bool slot_was_on(const struct tally_counter *c,
-			const struct tally_slot *s)
-{
-	return tally_slot_lives(c, s) && slot_is_on(s);
-}
-
 static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
 		       const struct perf_event_attr *to, bool on)
 {
@@ -259,7 +232,7 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 	tally_counter_assert_locked(c);
 	for (s = c->slots; s < c->slots + c->nr_slots && !err; s++) {
 		any |= tally_slot_lives(c, s);
-		on = slot_was_on(c, s);
+		on = tally_slot_lives(c, s) && tally_perf_is_on(s->event);
 		err = slot_modify(c, s, attr, on);
 	}
 	if (!any)
@@ -273,7 +246,7 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 	/* The event that failed may be off now. */
 	slot_modify(c, --s, &c->attr, on);
 	while (--s >= c->slots)
-		slot_modify(c, s, &c->attr, slot_was_on(c, s));
+		slot_modify(c, s, &c->attr, s->event && tally_perf_is_on(s->event));
 	return err;
 }
 

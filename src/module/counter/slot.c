@@ -471,11 +471,6 @@ static bool may_count(const struct tally_counter *c, const struct tally_slot *s)
 	       READ_ONCE(s->event->state) > PERF_EVENT_STATE_EXIT;
 }
 
-static bool is_on(const struct perf_event *event)
-{
-	return READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE;
-}
-
 /* Creates the next event of a slot, disabled. Returns NULL if the slot needs none. */
 static struct perf_event *create_next(const struct tally_counter *c,
 				      const struct tally_slot *s,
@@ -511,7 +506,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 		perf_event_release_kernel(event);
 		return;
 	}
-	on = is_on(old);
+	on = tally_perf_is_on(old);
 	perf_event_disable(old);
 	t = tally_perf_totals(old);
 	tally_slot_hand_over(event, &t);
@@ -519,7 +514,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
 	slot_has_changed(c, s, 0);
-	if (on || is_on(old))
+	if (on || tally_perf_is_on(old))
 		tally_slot_enable(c, s);
 	perf_event_release_kernel(old);
 }

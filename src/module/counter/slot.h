@@ -320,6 +320,12 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 	return !READ_ONCE(event->pmu);
 }
 
+/* Returns whether an event of perf is enabled: neither off nor waiting for exec(). */
+static inline bool tally_perf_is_on(const struct perf_event *event)
+{
+	return READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE;
+}
+
 /* Number of changes of slots. Each change may give counts to a blank slot; see set/row.c. */
 extern atomic_long_t tally_slot_changes;
 

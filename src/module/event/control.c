@@ -79,7 +79,7 @@ static void resume(struct work_struct *work)
 		WRITE_ONCE(oc->paused, 0);
 		if (of->closing)
 			continue;
-		tally_counter_unpause(c, cpu & c->slot_mask);
+		tally_counter_go_on(c, cpu & c->slot_mask, false);
 		if (!c->attr.inherit && of->ev->on)
 			trace_state(of->ev->name, cpu, TALLY_STATE_THROTTLED, TALLY_STATE_ACTIVE);
 	}
@@ -93,17 +93,18 @@ static void resume(struct work_struct *work)
  */
 static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 {
-	if (atomic_xchg(&of->rearm, 0)) {
-		tally_counter_pause(c, 0, true);
+	bool rearm = atomic_xchg(&of->rearm, 0);
+
+	if (!rearm && atomic_read(&of->armed))
+		return;
+	tally_counter_pause(c, 0, true);
+	if (rearm) {
 		tally_event_apply_period(of->ev);
 		atomic_set(&of->armed, 1);
-		tally_counter_arm(c, 0);
-	} else if (!atomic_read(&of->armed)) {
-		tally_counter_pause(c, 0, true);
-		/* tally_event_rearm() took effect meanwhile, where the event counted. */
-		if (atomic_read(&of->armed))
-			tally_counter_arm(c, 0);
 	}
+	/* tally_event_rearm() may take effect meanwhile, where the event counted. */
+	if (rearm || atomic_read(&of->armed))
+		tally_counter_go_on(c, 0, true);
 }
 
 static void control(struct work_struct *work)
@@ -121,8 +122,7 @@ static void control(struct work_struct *work)
 	of->again = 0;
 	if (of->closing)
 		goto unlock;
-	if (ev->on && READ_ONCE(of->special) & TALLY_SPECIAL_LIMITED &&
-	    atomic64_read(&of->left) <= 0)
+	if (ev->on && tally_overflow_at_limit(of))
 		tally_event_off(ev);
 	if (!ev->on)
 		tally_counter_disable_unused(c);

@@ -21,10 +21,10 @@ static struct perf_event nowhere = { .oncpu = -1 };
 struct tally_view tally_view_nowhere = { .event = &nowhere };
 
 /* Publishes a view for readers without the lock. @local: current or next of the event. */
-static void publish_as(struct tally_event *ev, unsigned int slot, u8 local)
+static void publish_as(struct tally_event *ev, unsigned int slot, bool local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	bool plain = s->event && !s->others && !s->update_on_overflow && local == TALLY_LOCAL_PLAIN;
+	bool plain = local && s->event && !s->others && !s->update_on_overflow && !ev->overflow;
 	struct tally_view *view = &ev->views[slot];
 	struct tally_totals offset = view->kept;
 
@@ -108,7 +108,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 }
 
 /* Publishes all views, and then whether they can be read locally. */
-static void set_local(struct tally_event *ev, u8 local)
+static void set_local(struct tally_event *ev, bool local)
 {
 	unsigned int i;
 
@@ -117,15 +117,7 @@ static void set_local(struct tally_event *ev, u8 local)
 	smp_store_release(&ev->local, local); /* I */
 }
 
-static u8 local_reads(const struct tally_event *ev)
-{
-	if (ev->counter->by_perf)
-		return TALLY_LOCAL_NONE;
-	return ev->overflow ? TALLY_LOCAL_THROTTLES : TALLY_LOCAL_PLAIN;
-}
-
-static __always_inline enum tally_state slot_state(const struct tally_event *ev,
-						   unsigned int slot)
+enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot)
 {
 	enum tally_state state = tally_counter_state(ev->counter, slot);
 
@@ -136,11 +128,6 @@ static __always_inline enum tally_state slot_state(const struct tally_event *ev,
 	    state == TALLY_STATE_EXITED)
 		return state;
 	return TALLY_STATE_OFF;
-}
-
-enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot)
-{
-	return slot_state(ev, slot);
 }
 
 /*
@@ -156,7 +143,7 @@ enum tally_state tally_event_state_now(const struct tally_event *ev)
 	int err;
 
 	if (!tally_counter_on_all_cpus(c))
-		return slot_state(ev, 0);
+		return tally_event_slot_state(ev, 0);
 	for (i = 0; i < c->nr_slots; i++) {
 		/* A CPU that got no event when it came does not hide the others' counts. */
 		err = READ_ONCE(c->slots[i].err);
@@ -213,7 +200,7 @@ void tally_event_begin(struct tally_event *ev)
 			tally_silent_begin(ev, i);
 	}
 	WRITE_ONCE(ev->on, true);
-	set_local(ev, local_reads(ev));
+	set_local(ev, !ev->counter->by_perf);
 	if (ev->overflow)
 		open_overflow(ev->overflow);
 }
@@ -298,7 +285,7 @@ void tally_event_close(struct tally_event *ev)
 {
 	tally_counter_assert_locked(ev->counter);
 	WRITE_ONCE(ev->on, false);
-	set_local(ev, TALLY_LOCAL_NONE);
+	set_local(ev, false);
 }
 
 static void trace_off(struct tally_event *ev)

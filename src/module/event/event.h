@@ -104,13 +104,6 @@ static inline void tally_view_translate(const struct tally_view *view,
 	tally_totals_add(t, &offset);
 }
 
-/* Values of tally_event::local: where the event can be read without the lock. */
-enum {
-	TALLY_LOCAL_NONE,	/* nowhere */
-	TALLY_LOCAL_PLAIN,	/* where it is on the PMU */
-	TALLY_LOCAL_THROTTLES,	/* where it is on the PMU and not throttled */
-};
-
 /**
  * struct tally_event - one event as its owner sees it
  * @slot_mask: as tally_counter::slot_mask
@@ -149,7 +142,8 @@ enum {
  *	U64_MAX if it was throttled then. Written under tally_set::lock, and read without it.
  * @sampled: samples of members of the event's group may have its count, or had it;
  *	written under tally_set::lock
- * @local: TALLY_LOCAL_*; written under tally_counter::lock
+ * @local: the event can be read without the lock where it is on the PMU and not throttled; written
+ *	under tally_counter::lock
  * @holders: how many use the event, which is not freed meanwhile; guarded by the registry's
  *	lock, see tally_registry_hold()
  * @name: name that is unique among existing events
@@ -162,7 +156,7 @@ enum {
  */
 struct tally_event {
 	unsigned int slot_mask;
-	u8 local;
+	bool local;
 	u8 traced_state;
 	bool on;
 	bool gone;

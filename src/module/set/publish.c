@@ -26,10 +26,6 @@
 #include "event/overflow.h"
 #include "set/publish.h"
 
-/* A shorter interval takes a CPU for the timer alone; nobody waits for a longer one. */
-#define SHORTEST_NS	TALLY_PUBLISH_SHORTEST
-#define LONGEST_NS	TALLY_PUBLISH_LONGEST
-
 /* See publish.h. */
 DEFINE_MUTEX(tally_publishers_lock);
 LIST_HEAD(tally_publishers);
@@ -143,7 +139,8 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 	unsigned int i;
 	int err = 0;
 
-	if (interval < SHORTEST_NS * DIV_ROUND_UP(nr, 8) || interval > LONGEST_NS)
+	if (interval < TALLY_PUBLISH_SHORTEST * DIV_ROUND_UP(nr, 8) ||
+	    interval > TALLY_PUBLISH_LONGEST)
 		return -ERANGE;
 	for (i = 0; i < nr; i++)
 		if (members[i]->counter->by_perf)

@@ -21,7 +21,8 @@ struct tally_publisher;
 
 /*
  * Limits of the publishing interval, in nanoseconds. The shortest one is for up to eight
- * events; each further eight add as much.
+ * events; each further eight add as much. A shorter one takes a CPU for the timer alone; nobody
+ * waits for a longer one.
  */
 #define TALLY_PUBLISH_SHORTEST	10000ULL
 #define TALLY_PUBLISH_LONGEST	3600000000000ULL
