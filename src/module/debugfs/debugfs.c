@@ -216,33 +216,19 @@ static int may_write(struct file *file)
 	return security_locked_down(LOCKDOWN_DEBUGFS);
 }
 
-static ssize_t create_write(struct file *file, const char __user *from,
-			    size_t size, loff_t *pos)
+/* The private data of the file is the function that takes its lines. */
+static ssize_t lines_write(struct file *file, const char __user *from,
+			   size_t size, loff_t *pos)
 {
 	int err = may_write(file);
 
-	return err ?: parse_line(from, size, tally_line_create);
+	return err ?: parse_line(from, size, file->private_data);
 }
 
-static ssize_t remove_write(struct file *file, const char __user *from,
-			    size_t size, loff_t *pos)
-{
-	int err = may_write(file);
-
-	return err ?: parse_line(from, size, tally_line_remove);
-}
-
-static const struct file_operations create_fops = {
+static const struct file_operations lines_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = create_write,
-	.llseek = noop_llseek,
-};
-
-static const struct file_operations remove_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = remove_write,
+	.write = lines_write,
 	.llseek = noop_llseek,
 };
 
@@ -300,8 +286,8 @@ bool tally_debugfs_init(bool wanted)
 	debugfs_create_file("events", 0444, root, NULL, &events_fops);
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);
 	debugfs_create_file("tricks", 0444, root, NULL, &tricks_fops);
-	debugfs_create_file("create", 0200, root, NULL, &create_fops);
-	debugfs_create_file("remove", 0200, root, NULL, &remove_fops);
+	debugfs_create_file("create", 0200, root, tally_line_create, &lines_fops);
+	debugfs_create_file("remove", 0200, root, tally_line_remove, &lines_fops);
 	tally_debugfs_add_pmus(root);
 	return true;
 }

@@ -162,7 +162,7 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 	/* Either exit() finds the listener, or PF_EXITING is seen here. */
 	smp_mb(); /* Y */
 	if (READ_ONCE(task->flags) & PF_EXITING)
-		tally_members_leave_one(&w->listener);
+		tally_members_leave(w->listener.task, &w->listener, false);
 	return 0;
 }
 
@@ -177,7 +177,7 @@ int tally_task_exit_watch(struct tally_task_exit *w, struct task_struct *task,
 void tally_task_exit_left(struct tally_task_exit *w)
 {
 	if (w->listener.kinds)
-		tally_members_leave_one(&w->listener);
+		tally_members_leave(w->listener.task, &w->listener, false);
 }
 
 /**

@@ -102,7 +102,7 @@ static void probe_rename(void *data, struct task_struct *task, const char *name)
 	strscpy(padded, name, sizeof(padded));
 	if (exec) {
 		smp_mb(); /* Y */
-		tally_members_leave(current, true);
+		tally_members_leave(current, NULL, true);
 	}
 	report_cpu(&e);
 	report_task(current, &e);
@@ -133,7 +133,7 @@ static void report_exit(struct task_struct *task, bool exits)
 	tally_members_report(task, &e);
 	if (exits)
 		report_cpu(&e);
-	tally_members_leave(task, false);
+	tally_members_leave(task, NULL, false);
 }
 
 /* TALLY_EXIT_ARGS declares @task. */
@@ -353,7 +353,7 @@ int tally_task_events_add(struct tally_task_listener *listener)
 	/* exit() also takes perf's events, after it has set PF_EXITING. */
 	smp_rmb(); /* Y */
 	if (!(READ_ONCE(task->flags) & PF_EXITING))
-		tally_members_leave_one(listener);
+		tally_members_leave(listener->task, listener, false);
 	return 0;
 }
 

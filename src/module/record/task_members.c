@@ -217,26 +217,16 @@ static void leave(struct member *m)
 		tally_member_report(listener, &end);
 }
 
-/* A task leaves its listeners; with @exec, those with remove_on_exec. */
-void tally_members_leave(const struct task_struct *task, bool exec)
+/* A task leaves its listeners, or @one of them; with @exec, those with remove_on_exec. */
+void tally_members_leave(const struct task_struct *task, const struct tally_task_listener *one,
+			 bool exec)
 {
 	struct member *m;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(m, bucket_of(task), node)
-		if (m->task == task && (!exec || m->listener->remove_on_exec))
-			leave(m);
-	rcu_read_unlock();
-}
-
-/* The first task of a listener leaves it, and no other one. */
-void tally_members_leave_one(struct tally_task_listener *listener)
-{
-	struct member *m;
-
-	rcu_read_lock();
-	hlist_for_each_entry_rcu(m, bucket_of(listener->task), node)
-		if (m->task == listener->task && m->listener == listener)
+		if (m->task == task && (!one || m->listener == one) &&
+		    (!exec || m->listener->remove_on_exec))
 			leave(m);
 	rcu_read_unlock();
 }

@@ -29,8 +29,8 @@ void tally_members_remove(struct tally_task_listener *listener);
 void tally_members_report(const struct task_struct *task, const struct tally_task_event *e);
 void tally_members_inherit(const struct task_struct *parent, const struct task_struct *child,
 			   unsigned long clone_flags);
-void tally_members_leave(const struct task_struct *task, bool exec);
-void tally_members_leave_one(struct tally_task_listener *listener);
+void tally_members_leave(const struct task_struct *task, const struct tally_task_listener *one,
+			 bool exec);
 bool tally_members_gone(const struct tally_task_listener *listener);
 int tally_members_init(void);
 void tally_members_exit(void);
