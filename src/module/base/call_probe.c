@@ -226,8 +226,8 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
 }
 
 /*
- * Returns whether the module with the function is not loaded. Functions of modules are probed by
- * kretprobes alone.
+ * Returns whether the function is not there, or its module is not. Functions of modules are probed
+ * by kretprobes alone.
  */
 bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 {

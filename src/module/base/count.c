@@ -11,7 +11,10 @@
 #include "compat.h"
 #include "base/count.h"
 
-/* The state of an event, parts of which are in the states @a and @b. */
+/*
+ * Returns the state of an event that has parts in the states @a and @b: a part that counts makes
+ * the event active, and one that cannot be relied on makes it that.
+ */
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 {
 	static const u8 rank[] = {

@@ -399,7 +399,7 @@ u64 tally_kprobe_missed(struct tally_kprobe *kp)
 	return READ_ONCE(kp->reported);
 }
 
-/* Returns whether the module with the function is not loaded. Any context. */
+/* Returns whether the function is not there, or its module is not. Any context. */
 bool tally_kprobe_is_gone(const struct tally_kprobe *kp)
 {
 	return READ_ONCE(kp->lost) || READ_ONCE(kp->watch.kp.flags) & KPROBE_FLAG_GONE;

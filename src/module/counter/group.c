@@ -150,7 +150,8 @@ static int prove_beside(struct perf_event *leader)
 	return ret;
 }
 
-static int prove(void *data)
+/* Proves TALLY_TRICK_GROUP: one clock leads another one, for which no PMU is needed. */
+static int prove_group(void *data)
 {
 	return prove_beside(tally_trick_event(PERF_COUNT_SW_CPU_CLOCK, 0, -1));
 }
@@ -252,7 +253,7 @@ int tally_group_check(struct tally_counter *first, const struct perf_event_attr 
 	struct perf_event_attr attr;
 	struct tally_counter *lead;
 	bool follows;
-	int err = tally_trick_try(TALLY_TRICK_GROUP, prove, NULL);
+	int err = tally_trick_try(TALLY_TRICK_GROUP, prove_group, NULL);
 
 	if (err)
 		return err;
@@ -448,7 +449,7 @@ static struct perf_event *leader_in(const struct tally_counter *c, unsigned int 
 	return leader;
 }
 
-/* Creates such an event, which counts nothing, is in no group and is not inherited. */
+/* Creates an event of @attr that is off, in no group and not inherited. */
 static struct perf_event *create_still(const struct tally_counter *c, int cpu,
 				       struct perf_event_attr attr)
 {

@@ -435,7 +435,7 @@ void tally_slot_disable(const struct tally_slot *s)
 
 /*
  * Returns the state of an event: its own, or that of its leader if that is off or in error. Any
- * context. perf frees a leader a grace period after its siblings have none.
+ * context. perf frees a leader a grace period after its siblings have left it.
  */
 int tally_perf_state(const struct perf_event *event)
 {

@@ -341,8 +341,9 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
 }
 
 /*
- * Returns whether perf can enable and disable the slot's event. It need not while a driver moves
- * the event: perf_pmu_migrate_context() leaves every event enabled that is not in error.
+ * Returns whether perf can enable and disable the slot's event. perf need not while a driver moves
+ * the event: perf_pmu_migrate_context() leaves every event enabled that is not in error. For the
+ * event of a task that has exited, perf does nothing.
  */
 static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {

@@ -90,7 +90,7 @@ static int spec_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-/* Returns 0, or ENODATA if the set is gone. */
+/* Returns 0; ENODATA while the set is being built. */
 static int read_calls(struct tally_line_set *ls, struct tally_func_stats *stats)
 {
 	u64 sums[TALLY_FUNC_MEMBERS];

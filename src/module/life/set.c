@@ -390,7 +390,7 @@ static int views_fill(struct tally_set *set)
 	return 0;
 }
 
-/* Completes a set that has its members: sections may find these. */
+/* Sets what sections read of a set that has its members. Returns 0 or ENOMEM. */
 static int set_fill(struct tally_set *set)
 {
 	/* The fast path compares times of the context, and a cgroup has a clock of its own. */

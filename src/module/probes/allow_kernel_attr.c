@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* perf_allow_kernel() with an argument, as a function that modules can call: 6.12.95. */
+/* perf_allow_kernel() with an argument, found as in allow_kernel.c: 6.12.95. */
 #include <linux/perf_event.h>
 #include "probes/try.h"
 

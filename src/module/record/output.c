@@ -306,7 +306,7 @@ static bool alike(const struct tally_output *a, const struct tally_output *b)
 	return a->clock == b->clock && a->backward == b->backward;
 }
 
-/* As perf: EINVAL for events on other CPUs, with another clock or direction. */
+/* As perf: both events have one CPU, or one task, and one clock and direction of records. */
 static bool may_share(const struct tally_event *ev, const struct tally_event *to)
 {
 	const struct tally_target *a = &ev->counter->target, *b = &to->counter->target;

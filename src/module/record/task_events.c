@@ -20,14 +20,13 @@
  * fork() to exit().
  *
  * exec() of a program that may not be dumped, such as a set-user-ID program, takes perf's
- * events from the task. From then on, perf_event_ctxp is NULL: no event of the task is
- * reported, and the task leaves its listeners at the tracepoint that follows.
+ * events from the task. From then on, perf_event_ctxp is NULL: the task's listeners get only an
+ * EXIT, at the tracepoint that follows, where the task leaves them.
  *
  * Ordering:
  *
- * Y. exit() sets PF_EXITING and then looks for listeners, in probe_exit(). A listener for
- *    the end of a task is in the table before it reads PF_EXITING, in
- *    tally_task_exit_watch(). So at least one of both sees the other. The same holds for
+ * Y. exit() sets PF_EXITING and then looks for listeners, in probe_exit().
+ *    tally_task_exit_watch() puts a listener in the table before it reads PF_EXITING. So at least one of both sees the other. The same holds for
  *    exec(), which sets perf_event_ctxp to NULL before probe_exec(), and for
  *    tally_task_events_add(); and for exec(), which ends events with remove_on_exec before
  *    probe_rename(), and for the caller of tally_task_exit_watch().

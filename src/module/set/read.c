@@ -238,6 +238,7 @@ int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count 
 				*estimate = tally_count_scaled(count);
 			return 0;
 		}
+		/* What cannot be read without the lock now is read by perf, if that is free. */
 		by_perf = true;
 		usleep_range(500, 1000);
 	} while (ktime_get_ns() < end && !fatal_signal_pending(current));
