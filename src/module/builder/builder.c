@@ -384,7 +384,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_why);
  * @target: receives the CPU, and the task and the cgroup with a reference
  *
  * Context: Process context.
- * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed.
+ * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed, or perf
+ * has no state for it: before cgroup2 has had any controller.
  */
 int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 {
@@ -397,7 +398,8 @@ int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 	if (b->given & TALLY_GIVEN_CGROUP) {
 		target->css = tally_cgroup_find(b->cgroup);
 		if (IS_ERR(target->css))
-			return tally_bad_in(b, TALLY_FIELD_PID, -ENOENT, "the cgroup is removed");
+			return tally_bad_in(b, TALLY_FIELD_PID, -ENOENT,
+					    "the cgroup is removed, or without a state of perf");
 	} else if (b->given & TALLY_GIVEN_TASK) {
 		target->task = get_task_struct(b->task);
 	} else if (b->given & TALLY_GIVEN_PID && !b->pid) {
