@@ -116,7 +116,7 @@ static inline u64 tally_cgroup_time(const struct perf_event *event,
 
 /*
  * Has the clock of a cgroup go on from now, or stand if the cgroup does not run. @shift is 0, but
- * for a mutant. Called on the clock's CPU, with interrupts disabled.
+ * for tests: see tally_mutant(). Called on the clock's CPU, with interrupts disabled.
  */
 static inline void tally_cgroup_clock_set(struct perf_cgroup_info *clock, bool runs, u64 shift)
 {
@@ -151,7 +151,7 @@ static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 #endif
 }
 
-/* The same when perf last updated the time of the event's context. */
+/* The time of an event without a cgroup, when perf last updated the time of its context. */
 static inline u64 tally_event_time_then(const struct perf_event *event)
 {
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
@@ -171,14 +171,14 @@ static inline u64 tally_ctx_time(const struct perf_event *event)
 #endif
 }
 
-/* Returns whether perf_event_open() knows a level that only CAP_SYS_ADMIN passes. */
+/* 1 if kernel.perf_event_paranoid has a level at which perf_event_open() needs CAP_SYS_ADMIN. */
 #if defined(TALLY_HAVE_PARANOID_ANY) || defined(CONFIG_SECURITY_PERF_EVENTS_RESTRICT)
 #define TALLY_PARANOID_ANY	1
 #else
 #define TALLY_PARANOID_ANY	0
 #endif
 
-/* perf_allow_kernel(), which also asks the security modules; without it, for level 2. */
+/* perf_allow_kernel(). If not exported: its check at level 2, which asks no security module. */
 static inline int tally_allow_kernel(struct perf_event_attr *attr)
 {
 #if defined(TALLY_HAVE_ALLOW_KERNEL)
@@ -229,7 +229,7 @@ static inline u64 tally_attr_config3(const struct perf_event_attr *attr)
 #endif
 }
 
-/* CPUs for which one of them counts. Without a scope, the PMU moves an event there. */
+/* CPUs that one of them counts for. Without pmu::scope just @cpu: the driver moves the events. */
 static inline const struct cpumask *tally_pmu_scope(const struct pmu *pmu, int cpu)
 {
 #ifdef TALLY_HAVE_PMU_SCOPE
@@ -318,14 +318,14 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * Returns whether no page table is freed while a CPU that uses it has interrupts off.
+ * Defined if no page table is freed while a CPU that uses it has interrupts off.
  * HAVE_FAST_GUP is the name before 6.10.
  */
 #if defined(CONFIG_HAVE_GUP_FAST) || defined(CONFIG_HAVE_FAST_GUP)
 #define TALLY_PAGE_TABLES_STAY
 #endif
 
-/* Unmaps a part of a mapping that has no pages of its own. */
+/* Unmaps a part of a mapping with VM_PFNMAP, under its mmap lock. */
 static inline void tally_zap_vma(struct vm_area_struct *vma, unsigned long addr,
 				 unsigned long size)
 {
@@ -509,9 +509,9 @@ static inline bool tally_task_is_running(const struct task_struct *task)
 }
 
 /*
- * The registers that the handlers of fprobe get: tally_fprobe_regs is defined if the kernel has
- * fprobe, and its handlers get memory of the call. Later kernels have room for as many calls
- * as there are.
+ * tally_fprobe_regs, the type of the registers that fprobe's handlers get, is defined if the
+ * handlers also get memory of the call. tally_fprobe_at_once() sets the number of calls that can
+ * have such memory at a time; since Linux 6.14 there is no such limit.
  */
 #if defined(TALLY_HAVE_FPROBE_REGS)
 #define tally_fprobe_regs	ftrace_regs

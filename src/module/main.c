@@ -39,7 +39,7 @@
 
 static char *events;
 
-/* A string of the kernel's own kind has at most 1,024 characters. */
+/* charp, the kernel's own type of a string parameter, takes at most 1,024 characters. */
 static int set_events(const char *value, const struct kernel_param *param)
 {
 	kfree(events);
@@ -72,8 +72,8 @@ module_param_named(debugfs, use_debugfs, bool, 0444);
 MODULE_PARM_DESC(debugfs, "Show events in debugfs (default on)");
 
 /*
- * Releases what a module has left behind, after its exit or its failed init. Probes the functions
- * of one that comes again.
+ * Releases what a module has left behind, after its exit or its failed init. When a module comes,
+ * the functions in it that were probed before it went are probed again.
  */
 static int module_changed(struct notifier_block *nb, unsigned long state,
 			  void *data)
@@ -144,7 +144,7 @@ static void __init say_what_is_off(void)
 				f->option, f->name);
 }
 
-/* Called in process context after CPUs came or went, and events follow them. */
+/* Runs in process context after CPUs came or went and the counters were repaired. */
 static void cpus_changed(struct work_struct *work)
 {
 	tally_budget_repair();

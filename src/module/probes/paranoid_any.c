@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_paranoid_any(), in the kernels of Debian and others: at level 3 of
- * kernel.perf_event_paranoid, perf_event_open() takes CAP_SYS_ADMIN.
+ * perf_paranoid_any(), in the kernels of Debian and others: from level 3 of
+ * kernel.perf_event_paranoid on, perf_event_open() needs CAP_SYS_ADMIN.
  */
 #include <linux/perf_event.h>
 #include "probes/try.h"

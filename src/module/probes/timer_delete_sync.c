@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Linux 6.2 calls del_timer_sync() timer_delete_sync() (9b13df3fb64e). */
+/* timer_delete_sync(), which was del_timer_sync(): 6.2 (9b13df3fb64e). */
 #include <linux/timer.h>
 #include "probes/try.h"
 

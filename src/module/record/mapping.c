@@ -2,10 +2,10 @@
 /*
  * Rings that programs map from the files of their events.
  *
- * The first mapping of a slot makes its ring, unless PERF_EVENT_IOC_SET_OUTPUT has
- * given it another one's. Each mapping counts twice: for the slot of the file that it was
- * made from, and for the ring. The slot's last one detaches the ring from the output and
- * its followers; the ring's last one, from all other outputs.
+ * The first mapping of a struct tally_output_slot makes its ring, unless the slot has the ring of
+ * another event, by PERF_EVENT_IOC_SET_OUTPUT. Each mapping counts twice: for the slot of the file
+ * that it was made from, and for the ring. When the last mapping of a slot goes, its output and
+ * the followers lose the ring; when the last mapping of a ring goes, all other outputs do, too.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -29,7 +29,7 @@ static void mapping_opened(struct vm_area_struct *vma)
 	mutex_unlock(&tally_outputs_lock);
 }
 
-/* No program has the ring mapped any more: no output writes to it from here on. */
+/* Detaches a ring that no program has mapped any more from all outputs, and ends its charge. */
 static void detach_rest(struct tally_ring *r)
 {
 	struct tally_output_slot *s, *next;
@@ -39,7 +39,7 @@ static void detach_rest(struct tally_ring *r)
 	tally_munlock(&r->mlock);
 }
 
-/* Removes one mapping of a slot's ring from its count. */
+/* Takes one mapping off the counts of a slot and its ring. Called under the outputs' lock. */
 static void unmap(struct tally_output_slot *s)
 {
 	struct tally_ring *r = tally_ring_get(tally_output_ring(s));
@@ -77,7 +77,7 @@ static const struct vm_operations_struct mapping_ops = {
 	.pfn_mkwrite = mapping_pfn_mkwrite,
 };
 
-/* The ring of a slot; NULL if there is none, EINVAL if it has another size. */
+/* The ring of a slot; NULL if there is none, ERR_PTR(-EINVAL) if it has not @nr_pages pages. */
 static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_pages)
 {
 	struct tally_ring *r = tally_output_ring(s);
@@ -87,7 +87,7 @@ static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_
 	return r;
 }
 
-/* Counts one more mapping of a ring, which the slot has or gets. */
+/* Counts one more mapping of a ring, and attaches the ring to the slot if that has none. */
 static void use_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output_slot *s = &out->slots[slot];
@@ -100,8 +100,8 @@ static void use_ring(struct tally_output *out, unsigned int slot, struct tally_r
 }
 
 /*
- * Maps the ring that use_ring() has counted. Without the lock: page tables are charged to the
- * program's cgroup, where an allocation may take long.
+ * Maps the ring for which use_ring() has counted a mapping. The outputs' lock is not held: page
+ * tables are charged to the program's cgroup, where an allocation may take long.
  */
 static int map_ring(struct tally_output_slot *s, struct tally_ring *r, struct vm_area_struct *vma)
 {
@@ -181,7 +181,7 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 	mutex_lock(&tally_outputs_lock);
 	r = existing(&out->slots[slot], vma_pages(vma) - 1);
 	if (!r) {
-		/* Without the lock: other programs map theirs meanwhile. */
+		/* The lock is dropped, so that other programs can map rings meanwhile. */
 		mutex_unlock(&tally_outputs_lock);
 		fresh = make(out, out->nr_slots > 1 ? slot : out->cpu, vma);
 		mutex_lock(&tally_outputs_lock);
@@ -212,9 +212,10 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
  *	read them; else new records overwrite the oldest.
  *
  * Context: Process context, with the program's mmap lock.
- * Return: 0; EINVAL for a size that is not 1 + 2^n pages, a size that the ring does not
- * have, an offset that is no CPU's, a private mapping, and an inherited event that is not
- * on one CPU; EPERM for more memory than may be locked, ENOMEM.
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, or is too large for the distance of two
+ * rings, or is not that of the slot's ring; for an offset that is no CPU's, a private mapping, and
+ * an inherited event that is not on one CPU; EPERM for more memory than may be locked; ENOMEM; or
+ * the error of remap_pfn_range().
  */
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)

@@ -86,7 +86,7 @@ void tally_output_attach(struct tally_output *out, unsigned int slot, struct tal
 		attach(&f->slots[slot], r);
 }
 
-/* Detaches whatever ring they have from the same slots. */
+/* Detaches one slot of an output and of its followers. Called under the outputs' lock. */
 void tally_output_detach(struct tally_output *out, unsigned int slot)
 {
 	struct tally_output *f;
@@ -149,11 +149,11 @@ static void describe(struct tally_output *out, const struct perf_event_attr *att
  * tally_output_new - make the output of an event
  * @attr: the attr that the maker gave, with the members that perf's event does not get
  * @target: the task and CPU that the event counts
- * @ev: the event
+ * @ev: the event, which has its attr and its id
  * @gfp: flags of the allocation
  *
  * Context: Process context, may sleep.
- * Return: the output, without a ring; NULL if there is no memory.
+ * Return: the output, without a ring, for tally_output_free(); NULL if there is no memory.
  */
 struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 				      const struct tally_target *target,
@@ -170,7 +170,7 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 	out->nr_slots = nr_slots;
 	out->cpu = target->cpu;
 	out->on_all_cpus = nr_slots > 1 || (!target->task && target->cpu < 0);
-	/* Such a ring would have several writers at a time: it cannot be mapped. */
+	/* Children on several CPUs would write to a ring at the same time: it is not mapped. */
 	out->scattered = ev->attr.inherit && target->cpu < 0;
 	out->slot_mask = nr_slots > 1 ? ~0U : 0;
 	out->id = ev->id;
@@ -186,8 +186,9 @@ struct tally_output *tally_output_new(const struct perf_event_attr *attr,
 }
 
 /*
- * The output of an event. One that only counts gets it when somebody maps a ring from its
- * file, or sends the records of other events there. NULL if there is no memory.
+ * Returns the output of an event; NULL if there is no memory. An event without records gets an
+ * output when a program maps a ring from its file, uses the file in PERF_EVENT_IOC_SET_OUTPUT, or
+ * adds a member that has records to the file.
  */
 struct tally_output *tally_output_of(struct tally_event *ev)
 {
@@ -196,8 +197,8 @@ struct tally_output *tally_output_of(struct tally_event *ev)
 	lockdep_assert_held(&tally_outputs_lock);
 	if (!ev->output) {
 		/*
-		 * Not accounted: a cgroup at its limit would hold up all who wait for the lock.
-		 * Pollers, readers and samples of the group look at it without the lock.
+		 * Unaccounted: a cgroup at its limit would hold up all who wait for the lock.
+		 * Pollers, readers and samples of the group load the pointer without the lock.
 		 */
 		smp_store_release(&ev->output,
 				  tally_output_new(&none, &ev->counter->target, ev,
@@ -292,7 +293,7 @@ static bool same_target(const struct tally_target *a, const struct tally_target 
 	return a->task == b->task && a->cpu == b->cpu;
 }
 
-/* As tally_output::clock, also for an event that has no records yet. */
+/* Returns the clock of an event's records, as tally_output::clock; NULL without an output, too. */
 tally_clock_fn tally_output_clock(const struct tally_event *ev)
 {
 	const struct tally_output *out = READ_ONCE(ev->output);
@@ -300,13 +301,13 @@ tally_clock_fn tally_output_clock(const struct tally_event *ev)
 	return out ? out->clock : NULL;
 }
 
-/* Returns whether a reader can read both from one ring. */
+/* Returns whether one reader can read the records of both outputs from one ring. */
 static bool alike(const struct tally_output *a, const struct tally_output *b)
 {
 	return a->clock == b->clock && a->backward == b->backward;
 }
 
-/* As perf: both events have one CPU, or one task, and one clock and direction of records. */
+/* As perf: the CPU, or the task, of both events is the same; so are clock and direction. */
 static bool may_share(const struct tally_event *ev, const struct tally_event *to)
 {
 	const struct tally_target *a = &ev->counter->target, *b = &to->counter->target;
@@ -348,8 +349,8 @@ static int set_output(struct tally_event *ev, wait_queue_head_t *wait,
  * @to: the other event, which has a ring; NULL to write nowhere
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL where perf has it: a ring of @ev is mapped, @to has none, or one
- * reader could not read both; ENOMEM.
+ * Return: 0; EINVAL if a ring of @ev is mapped, if @to is @ev, has no ring, or has another CPU,
+ * task, clock or direction, or if @ev is inherited and not on one CPU; ENOMEM.
  */
 int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
 		     struct tally_event *to)
@@ -368,7 +369,8 @@ int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
  * @leader: the event whose file it is in
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL if the records have another clock or direction; ENOMEM.
+ * Return: 0, also if @ev has no records or another target; EINVAL if the records have another
+ * clock or direction; ENOMEM.
  */
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 {

@@ -32,8 +32,8 @@ struct vm_area_struct;
  * @node: link in tally_ring::outputs
  * @out: the output that the slot is part of
  * @maps: number of mappings of @ring that were made from this event's file
- * @throttled: the last record of throttling in the ring was PERF_RECORD_THROTTLE; written
- *	by the ring's writers
+ * @throttled: the last of PERF_RECORD_THROTTLE and PERF_RECORD_UNTHROTTLE that was due in @ring,
+ *	written or lost, was PERF_RECORD_THROTTLE
  */
 struct tally_output_slot {
 	struct tally_ring __rcu *ring;
@@ -50,23 +50,23 @@ struct tally_output_slot {
  * @trailer: bytes at the end of records other than samples, for sample_id_all
  * @wakeup_events: samples that wake the reader; 0 if bytes do
  * @variable: fields of @type whose length varies
- * @behind: a sample has words behind the fields of variable length
  * @slot_mask: mask that turns the number of a CPU into that of its slot
- * @id: id of the event
- * @ns: PID namespace of the event's maker
+ * @behind: a sample has words behind the fields of variable length
  * @global: @ns is the initial one
- * @clock: clock of the records, in nanoseconds; NULL for local_clock(), which some kernels
- *	have inline: its address is another one in each file
- * @max_stack: entries of a call chain; 0 for the default
- * @callchain_kernel: call chains include the kernel
- * @callchain_user: call chains include user space
  * @strip: no address of the kernel is written
  * @backward: perf_event_attr's write_backward
+ * @callchain_kernel: call chains include the kernel
+ * @callchain_user: call chains include user space
  * @branch_hw_index: branches come with the hardware index of the newest one
+ * @max_stack: entries of a call chain; 0 for the default
+ * @stack_user: perf_event_attr's sample_stack_user, in bytes
+ * @id: id of the event
+ * @ns: PID namespace of the event's maker
+ * @clock: clock of the records, in nanoseconds; NULL for local_clock(), which some kernels
+ *	have inline: its address is another one in each file
  * @read_format: perf_event_attr's read_format
  * @regs_user: perf_event_attr's sample_regs_user
  * @regs_intr: perf_event_attr's sample_regs_intr
- * @stack_user: perf_event_attr's sample_stack_user, in bytes
  * @watermark: bytes that wake the reader; 0 if samples do
  * @lost: records that found no room
  * @ev: the event
@@ -135,8 +135,8 @@ void tally_output_free(struct tally_output *out);
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma);
 /*
- * Of a slot, or of an output and its followers, with the lock held; for the files of this
- * folder.
+ * The functions up to tally_output_of() are for the files of this folder, and are called with the
+ * lock held. Those that take the number of a slot act on the followers of the output, too.
  */
 extern struct mutex tally_outputs_lock;
 

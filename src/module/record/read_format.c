@@ -53,7 +53,7 @@ unsigned int tally_read_format_size(u64 format, unsigned int nr)
 	return sizeof(u64) * (group + hweight64(format & times) + nr * each);
 }
 
-/* False if the group was being changed. */
+/* Copies the members of a group. Returns false if the group was being changed. */
 static bool copy_members(const struct tally_set *set, struct tally_read_members *r)
 {
 	unsigned int changes = raw_seqcount_begin(&set->changes);
@@ -70,7 +70,7 @@ static bool copy_members(const struct tally_set *set, struct tally_read_members 
 /**
  * tally_read_format_find - find the members of an event's group
  * @out: the output of the event that overflows
- * @r: receives the members; the event alone, if the group is being changed
+ * @r: receives the members; the event alone, if it is in no group or the group is being changed
  *
  * Context: Any context, without preemption.
  */
@@ -104,7 +104,7 @@ static void totals_of(const struct perf_event *event, struct tally_totals *t)
 		t->running += since;
 }
 
-/* Turns the totals of a slot into those of an event, for which it may not count. */
+/* Turns the totals of a slot into those of an event; ignores them unless the slot counts for it. */
 static void translate(const struct tally_view *view, struct tally_totals *t)
 {
 	struct tally_totals offset;
@@ -189,7 +189,7 @@ static u64 *put_members(const struct tally_output *out, u64 *to, const struct pe
  * tally_read_format_put - write the counts of a sample
  * @out: the output of the event that overflows
  * @to: room for tally_read_format_size() bytes
- * @event: perf's event, none that a child inherited: tally refuses PERF_SAMPLE_READ with inherit
+ * @event: perf's event, never that of a child: tally refuses PERF_SAMPLE_READ with inherit
  * @r: the members; only used if the format has PERF_FORMAT_GROUP
  *
  * Context: Any context, without preemption.

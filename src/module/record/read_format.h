@@ -21,7 +21,7 @@ struct tally_read_members {
 	struct tally_event *members[TALLY_SET_MOST];
 };
 
-/* Writes what an answer or a sample has of the times of an event; returns the end. */
+/* Writes those times of an event that the read_format asks for; returns the end. */
 static inline u64 *tally_read_format_times(u64 *to, u64 format, u64 enabled, u64 running)
 {
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)

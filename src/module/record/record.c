@@ -29,7 +29,7 @@ u32 tally_output_pid(const struct tally_output *out, struct task_struct *p)
 	return number(out, p, PIDTYPE_TGID);
 }
 
-/* The same of its thread id. */
+/* The thread id of a task in the PID namespace of the event's maker. */
 u32 tally_output_tid(const struct tally_output *out, struct task_struct *p)
 {
 	return number(out, p, PIDTYPE_PID);
@@ -133,7 +133,7 @@ void tally_record_task_event(struct tally_output *out, u32 type, u16 misc,
 	r = tally_output_here(out, &slot);
 	to = r ? tally_record_reserve(out, r, NULL, whole) : NULL;
 	if (to) {
-		/* A signal for each wake-up; overflows send their own. */
+		/* Each wake-up sends a signal, too; tally_file_overflow() does so for overflows. */
 		signal = READ_ONCE(r->wake) ? READ_ONCE(out->signal) : NULL;
 		*to++ = tally_word_header(type, misc, whole);
 		memcpy(to, body, size);

@@ -73,8 +73,9 @@ static inline unsigned int tally_record_lost_size(const struct tally_output *out
 }
 
 /*
- * Room for a record of @size bytes; NULL if there is none, which is counted. Records that
- * were lost before are reported in front of it, by a PERF_RECORD_LOST.
+ * Reserves room for a record of @size bytes, which the caller fills in before tally_ring_commit().
+ * Returns NULL if there is none: then the record is counted as lost. Records that were lost before
+ * are reported in front of the record, by a PERF_RECORD_LOST.
  */
 static __always_inline u64 *tally_record_reserve(struct tally_output *out,
 						 struct tally_ring *r,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings whose reader is a module: made with the event, and gone with it. A program may
- * map one, read-only, if the module allows it; so what they hold is what our writers
- * put there.
+ * Rings whose reader is a module. They are made with the event, and are detached when it ends. A
+ * program may map a ring, read-only, if the module allows it. So only the kernel writes to these
+ * rings, and the reader trusts what they hold.
  *
  * A forward ring is read as a program would read it. A backward ring, the flight
  * recorder, is overwritten all the time, and has to be frozen before it is read: nothing
@@ -195,7 +195,7 @@ static void freeze(struct tally_recorder *rec)
 		smp_mb(); /* tally_event_resume() */
 		pause(rec, true);
 		smp_mb(); /* tally_event_resume() */
-		/* tally_event_resume() came in between: this call is later. */
+		/* Begins again if tally_event_resume() came in between: this call is later. */
 	} while (!READ_ONCE(rec->frozen));
 	rcu_read_unlock();
 }
@@ -273,7 +273,7 @@ ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t s
 }
 EXPORT_SYMBOL_TALLY(tally_snapshot_read);
 
-/* Under the lock; a freeze may come at any moment. */
+/* Ends a freeze, under the recorder's lock. The next freeze may come at any moment. */
 static void resume(struct tally_recorder *rec)
 {
 	rec->settled = false;
@@ -492,7 +492,7 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 
 /**
  * tally_recorder_end - keep readers from rings that are about to go
- * @rec: the recorder; handlers of the event may call it until it is freed
+ * @rec: the recorder; handlers of the event may freeze it until it is freed
  *
  * Context: Process context, may sleep.
  */

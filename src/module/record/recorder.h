@@ -44,7 +44,7 @@ struct tally_recorder {
 };
 
 /*
- * The recorders with TALLY_RING_PANIC, linked by tally_recorder::node. A crash dump finds
+ * The recorders with TALLY_RING_PANIC, linked by tally_recorder::node. Who reads a crash dump finds
  * them by this symbol: see "Rings" in <tally/tally.h>.
  */
 extern struct list_head tally_flight_recorders;

@@ -19,11 +19,11 @@
  * writer itself. Each writer reserves its bytes by moving the head, fills them in, and
  * commits. The writer that came last ends first; so when the outermost one commits, all
  * that was reserved is filled in, and it publishes all of it to the reader.
- * tests/model/ring.pml is a model of this file for spin, which names its labels: those in
- * brackets in the comments.
+ * tests/model/ring.pml is a model of this protocol for spin. The comments of ring.c and ring.h name
+ * the labels of the model in brackets.
  *
  * The reader is another CPU, or a user program that may write anything to the header page.
- * The kernel reads nothing of that page but data_tail, of which only the place in the ring
+ * Writers read nothing of that page but data_tail, of which only the place in the ring
  * counts, as in perf. A wrong data_tail costs the program its own records only.
  *
  * In overwrite mode writers wait for no reader. But a writer that goes all around the ring
@@ -59,7 +59,7 @@
 
 /* ---- writing ---- */
 
-/* The record is lost; so are the @unreported ones that it was to report. */
+/* Counts the record as lost, and again the @unreported ones that it was to report. */
 static struct tally_room no_room(struct tally_ring *r, u64 unreported)
 {
 	local_add(unreported + 1, &r->lost);
@@ -272,7 +272,7 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 	unsigned int i;
 	int err = 0;
 
-	/* A page that is mapped write-only would fault at each read, for ever. */
+	/* Without VM_READ, data of a write-only mapping would fault at each read, for ever. */
 	if (vma->vm_flags & VM_WRITE)
 		flags |= VM_READ;
 	data = vm_get_page_prot(flags);

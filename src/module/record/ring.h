@@ -27,17 +27,17 @@ struct vm_area_struct;
  * @wake: the outermost writer is to wake the reader
  * @nest: number of writers, each on top of the one that it has interrupted
  * @watermark: bytes that wake the reader
- * @page: the header page, which programs may map writable: its data_tail is the only
- *	word that is read from it
+ * @page: the header page, which programs may map writable: data_tail is the only word that
+ *	writers read from it
  * @head: bytes that have been reserved, ever
  * @first: @head when the outermost writer began
  * @woken: value of @head at which the reader was last due to be woken
  * @lost: records that found no room, and that no PERF_RECORD_LOST has reported yet
- * @events: samples since @wakeup_events of them last woke the reader
+ * @events: samples since tally_output::wakeup_events of them last woke the reader
  * @poll_events: events that the next poll() reports, and clears
  * @kick: wakes the reader, in irq_work
- * @refs: references: slots that write here, mappings of shared rings, and who holds it
- *	for a moment
+ * @refs: number of references: of slots whose outputs write here, of mappings of shared rings, and
+ *	of functions that use the ring for a moment
  * @maps: number of mappings by files whose events write here; guarded by the outputs'
  *	lock
  * @outputs_lock: guards @outputs in interrupts

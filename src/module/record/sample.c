@@ -200,9 +200,9 @@ static void leave_scratch(void)
 }
 
 /*
- * Returns whether the driver has unwound the call chain. Drivers of precise events do that before
- * they write the address of the sample to the registers, whose stack is that of the
- * interrupt.
+ * Returns whether the driver has unwound the call chain. Drivers of precise events unwind from the
+ * registers of the interrupt, before they write the address of the sample to them: that address
+ * does not belong to the stack of the interrupt.
  */
 static bool has_chain(const struct perf_sample_data *data)
 {
@@ -435,7 +435,7 @@ static noinline void sample_variable(struct tally_output *out, struct tally_ring
 		leave_scratch();
 }
 
-/* Apart from sample_variable(), so that only groups take so much of the stack. */
+/* This is not part of sample_variable(), so that only groups take the stack that @group needs. */
 static noinline void sample_group(struct tally_output *out, struct tally_ring *r,
 				  struct perf_event *event,
 				  const struct perf_sample_data *data, struct pt_regs *regs)
@@ -512,7 +512,7 @@ int tally_record_prepare(const struct perf_event_attr *attr)
 	return 0;
 }
 
-/* Frees that memory; no event is left. */
+/* Frees what tally_record_prepare() has allocated. Called when no event is left. */
 void tally_record_exit(void)
 {
 	free_percpu(scratch);

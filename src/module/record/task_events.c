@@ -26,10 +26,11 @@
  * Ordering:
  *
  * Y. exit() sets PF_EXITING and then looks for listeners, in probe_exit().
- *    tally_task_exit_watch() puts a listener in the table before it reads PF_EXITING. So at least one of both sees the other. The same holds for
- *    exec(), which sets perf_event_ctxp to NULL before probe_exec(), and for
- *    tally_task_events_add(); and for exec(), which ends events with remove_on_exec before
- *    probe_rename(), and for the caller of tally_task_exit_watch().
+ *    tally_task_exit_watch() puts a listener in the table before it reads PF_EXITING. So
+ *    exit() finds the listener, or the function sees PF_EXITING. Two other pairs are alike:
+ *    exec() sets perf_event_ctxp to NULL before probe_exec(), and tally_task_events_add() reads
+ *    it last; exec() ends events with remove_on_exec before probe_rename(), and the caller of
+ *    tally_task_exit_watch() asks last whether the event has ended.
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
@@ -60,7 +61,7 @@ static void report_cpu(const struct tally_task_event *e)
 	struct tally_task_listener *listener;
 
 	rcu_read_lock();
-	/* Newer kernels leave it enabled at tracepoints. */
+	/* Newer kernels leave preemption enabled at tracepoints. */
 	preempt_disable();
 	hlist_for_each_entry_rcu(listener, this_cpu_ptr(&on_cpu), node)
 		tally_member_report(listener, e);
@@ -84,7 +85,7 @@ static void report_task(const struct task_struct *task, const struct tally_task_
 
 /* ---- what happens to tasks ---- */
 
-/* @task has its old name yet. In the middle of exec(), only exec() itself renames. */
+/* @task still has its old name. While current is in exec(), only exec() itself renames it. */
 static void probe_rename(void *data, struct task_struct *task, const char *name)
 {
 	bool exec = task == current && current->in_execve;
@@ -178,8 +179,8 @@ static noinline void report_switch(struct task_struct *prev, struct task_struct 
 }
 
 /*
- * The runqueue is locked: no lock may be taken here, and no task woken. Most switches are
- * nobody's.
+ * The runqueue is locked: no lock may be taken here, and no task woken. Most switches have no
+ * listener.
  */
 static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
@@ -192,8 +193,8 @@ static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 #define PATH_SIZE	1024
 
 /*
- * The body is too large for the stack. One CPU uses it at a time: cgroups of the kernel write the
- * path to one buffer for all, and hold a lock while they call tracepoints with it.
+ * The body is too large for the stack. One CPU uses it at a time: the kernel writes the path of any
+ * cgroup to the same buffer, and holds a lock while it calls the tracepoint with that.
  */
 static struct {
 	u64 id;
@@ -247,8 +248,8 @@ static void __maybe_unused check_types(void)
 }
 
 /*
- * To register a probe patches the kernel's code, and programs open and close many files
- * of tasks. So what waits for the end of tasks keeps its probes until the module unloads.
+ * To register a probe patches the kernel's code, and programs open and close many files of tasks.
+ * So a probe that a TALLY_TASK_END listener has used stays until the module unloads: a bit here.
  */
 static unsigned long kept;
 
@@ -269,7 +270,7 @@ static unsigned int needs(const struct tally_task_listener *listener)
 	return mask;
 }
 
-/* Of a listener that leaves. The first one for the end of a task hands its probes over. */
+/* The probes to put as a listener leaves. One for TALLY_TASK_END leaves each first use to @kept. */
 static unsigned int no_longer_needed(const struct tally_task_listener *listener)
 {
 	unsigned int mask = needs(listener);
@@ -376,7 +377,7 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 	stop_probes(no_longer_needed(listener));
 }
 
-/* Before the module goes, and after the last listener has left. */
+/* Called before the module goes, after the last listener has left. Stops the probes of @kept. */
 void tally_task_events_exit(void)
 {
 	stop_probes(kept);

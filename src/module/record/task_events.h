@@ -24,7 +24,7 @@ struct task_struct;
  * @type: PERF_RECORD_* that perf has for it: COMM, FORK, EXIT, SWITCH, CGROUP; 0 for
  *	TALLY_TASK_END, which has no other members
  * @misc: misc bits of perf's record
- * @task: the task: renamed, new, exiting, or switched in or out
+ * @task: the task that is renamed, new, exiting, switched in or out, or makes a cgroup
  * @other: the other task of a switch
  * @data: new name of a COMM, body of a CGROUP record
  * @size: size of @data in bytes, a multiple of 8, with zeros behind the string
@@ -49,8 +49,8 @@ struct tally_task_event {
  * @remove_on_exec: whether a task leaves it by exec()
  * @notify: callback for each event, with preemption disabled, in an RCU read-side
  *	critical section, on the CPU of the event, in any context but NMI. For a switch
- *	the runqueue is locked and interrupts are off. TALLY_TASK_END may also come in
- *	tally_task_events_add(), with preemption enabled
+ *	the runqueue is locked and interrupts are off. TALLY_TASK_END may come with preemption
+ *	enabled, and also from tally_task_events_add() or another caller of tally_members_leave()
  * @account: account of the user who is charged for the tasks; NULL for none
  * @missed: number of children lost for want of memory, or because @account is used up
  * @node: private: node in the list of a CPU, or of all CPUs; unused with a task

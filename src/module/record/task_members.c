@@ -6,8 +6,8 @@
  *	...
  *	tally_members_report(task, &event);
  *
- * A switch, fork, exec or exit of a task without a listener does not depend on the number
- * of tasks that have one. A switch or a fork looks up only tasks that perf has a context
+ * The cost of a switch, fork, exec or exit of a task without a listener does not depend on the
+ * number of tasks that have one. A switch or a fork looks up only tasks that perf has a context
  * for. exit() and exec() look up each task, and take the lock only if they find it.
  *
  * The user of a listener is charged for each member. A child beyond the limit is missed.
@@ -48,7 +48,7 @@ struct member {
 	struct rcu_head rcu;
 };
 
-/* Also guards the writers of the counters below. The table is read under RCU. */
+/* The lock also guards @spares, @nr_spares and @nr_inheriting. @members is read under RCU. */
 DEFINE_RAW_SPINLOCK(tally_members_lock);
 static struct hlist_head *members __read_mostly;
 static unsigned int members_bits __read_mostly;
@@ -142,7 +142,7 @@ static struct member *get_spare(void)
 	return m;
 }
 
-/* As far as possible, the task that forks pays for the member of its child. */
+/* As far as possible, the member of a child is charged to the memory cgroup of its parent. */
 static struct member *new_member(struct tally_task_listener *listener)
 {
 	struct member *m = NULL;
@@ -252,7 +252,7 @@ bool tally_members_gone(const struct tally_task_listener *listener)
  * tally_members_add - add the first member of a listener
  * @listener: the listener, with a task
  *
- * The member holds a reference to its task until tally_members_remove(): the task may exit
+ * The listener holds a reference to its task until tally_members_remove(): the task may exit
  * unseen, and a new task must not have the address that members know.
  *
  * Context: Process context, may sleep.
@@ -337,7 +337,7 @@ int tally_members_init(void)
 	return members ? 0 : -ENOMEM;
 }
 
-/* Before the module goes, and after the last tracepoint. */
+/* Frees the table. Called when no probe runs any more, before the module goes. */
 void tally_members_exit(void)
 {
 	cancel_work_sync(&refilling);

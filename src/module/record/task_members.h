@@ -9,7 +9,7 @@
 
 struct task_struct;
 
-/* Reports an event to a listener if it wants to know that. */
+/* Reports an event to a listener, if the listener wants events of that kind and of this CPU. */
 static inline void tally_member_report(struct tally_task_listener *listener,
 				       const struct tally_task_event *e)
 {
@@ -19,8 +19,9 @@ static inline void tally_member_report(struct tally_task_listener *listener,
 }
 
 /*
- * Guards the writers of all lists of listeners, of their tasks and of waiters. Tracepoints take it
- * with other locks held, so no lock is taken inside.
+ * Guards the writers of all lists of listeners and of their tasks, and the waiters of
+ * device/task_exit.c. Probes take it with other locks held, so no lock is taken inside but those
+ * of kfree_rcu().
  */
 extern raw_spinlock_t tally_members_lock;
 

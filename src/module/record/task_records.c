@@ -84,15 +84,15 @@ static void write_switch(struct tally_output *out, const struct tally_task_event
 				&body, sizeof(body));
 }
 
-/* Returns whether the event begins with exec(), which its task has not called. */
+/* Returns whether the event begins with an exec() that its task has not called yet. */
 static bool waits_for_exec(const struct tally_event *ev)
 {
 	return ev->attr.enable_on_exec && tally_counter_state(ev->counter, 0) == TALLY_STATE_OFF;
 }
 
 /*
- * A record is written while the program wants the event enabled. The state of perf's
- * event is no guide but for exec(), for it may have ended before its task.
+ * A record is written while the program wants the event enabled. Only waits_for_exec() looks at the
+ * state of perf's event, because perf's event may end before its task does.
  */
 static void write_record(struct tally_task_listener *listener, const struct tally_task_event *e)
 {
@@ -145,7 +145,7 @@ unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
 
 /**
  * tally_task_records_add - write the records of tasks that an event asks for
- * @out: the output of the event, which has its counter; tally_task_events_leave() ends this
+ * @out: the output of an event that has its counter; tally_task_events_leave() ends the records
  * @attr: the attributes of the event
  * @account: account of the user who is charged for the tasks; NULL for none
  *
