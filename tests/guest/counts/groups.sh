@@ -202,6 +202,14 @@ is "$(states mixed) $(ratio_valid mixed)" 'active active 0' 'it counts, but has 
 "$here/tally" reset mixed
 is "$(ratio_valid mixed)" 1 'a reset begins a new window'
 is "$(remove mixed)" OK 'it goes'
+is "$(create "{$(some 1 "$room")}:D" cpu=0 name=full)" OK 'all counters are taken again'
+is "$(create '{cpu-clock,r2c:uD}' cpu=0 disabled name=mixed)" OK 'for a set'
+"$here/tally" enable mixed
+"$here/tally" disable mixed
+is "$(remove full)" OK 'the counters are free'
+"$here/tally" enable mixed
+is "$(states mixed) $(ratio_valid mixed)" 'active active 0' 'that was off in between, and has missed a part'
+is "$(remove mixed)" OK 'it goes'
 
 # ---- a CPU goes, and comes back; a task; a cgroup
 

@@ -102,7 +102,8 @@ static void advance(const char *by)
 
 /*
  * Each domain has one event. That of the last CPU counts on another one while its CPU is away, and
- * the page of all CPUs goes on. No file is read meanwhile: a read would publish.
+ * stays there when it is back; the page of all CPUs goes on. No file is read meanwhile: a read would
+ * publish.
  */
 static void test_moved_page(void)
 {
@@ -122,16 +123,21 @@ static void test_moved_page(void)
 	advance("1");
 	each = value_of(fd);
 	want = each;
+	write_to(PMU_FILE("stay"), "1");
 	/* The first time, the repair after hotplug may publish it. */
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 9; i++) {
+		if (i == 6) {
+			write_to(PMU_FILE("stay"), "0");
+			set_online(last, 0);
+		}
 		if (i % 3 == 0)
-			set_online(last, i / 3);
+			set_online(last, i > 0);
 		advance("7");
 		want += 7 * each;
 		while_busy(read_page(page).value == want);
 		tell(each && read_page(page).value == want, "M4 page: CPU %d is %s: %lld of %lld",
-		     last, i < 3 ? "away" : "back", (long long)read_page(page).value,
-		     (long long)want);
+		     last, i < 3 ? "away" : i < 6 ? "back" : "back, with its event",
+		     (long long)read_page(page).value, (long long)want);
 	}
 	tell(value_of(fd) == (uint64_t)want, "M4 page: nothing is lost: %llu",
 	     (long long)value_of(fd));

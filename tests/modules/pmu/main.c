@@ -22,6 +22,7 @@
  *	blocked		Y while one waits
  *	hold		1: events of the PMU tally_uncore that migrate stay on no CPU until it is
  *			0 again, for 15 s at most
+ *	stay		1: they do not migrate when a CPU comes online
  *	migrating	Y while they migrate
  *	migrations	how many times events of the PMU tally_uncore migrated
  *	level		the gauge's value

@@ -4,8 +4,8 @@
  * advances.
  *
  * tally_uncore: domain_cpus CPUs are one domain. The last one that is online reads its
- * counters; events for the others are moved there. When the reader goes offline, or a later
- * CPU comes online, another CPU of the domain reads, and its events migrate.
+ * counters; events for the others are moved there. When the reader goes offline, or, unless they
+ * are to stay, a later CPU comes online, another CPU of the domain reads, and its events migrate.
  *
  * tally_foreign: each CPU is a domain. It refuses events on CPUs that it does not serve.
  */
@@ -41,7 +41,7 @@ struct domain {
 static DEFINE_MUTEX(domains_lock);
 static struct domain *domains, *foreign;
 static struct cpumask served;
-static u32 refusal = ENOENT, hold, migrations;
+static u32 refusal = ENOENT, hold, stay, migrations;
 static bool moving, migrating, block, blocked;
 static int online_state;
 
@@ -175,7 +175,7 @@ static int uncore_online(unsigned int cpu)
 	struct domain *d = &domains[cpu / domain_cpus];
 
 	mutex_lock(&domains_lock);
-	if (d->reader < (int)cpu)
+	if (d->reader < 0 || (!stay && d->reader < (int)cpu))
 		move(d, cpu, cpu);
 	mutex_unlock(&domains_lock);
 	return 0;
@@ -266,6 +266,7 @@ static void make_files(struct dentry *dir)
 	debugfs_create_bool("block", 0600, dir, &block);
 	debugfs_create_bool("blocked", 0400, dir, &blocked);
 	debugfs_create_u32("hold", 0600, dir, &hold);
+	debugfs_create_u32("stay", 0600, dir, &stay);
 	debugfs_create_bool("migrating", 0400, dir, &migrating);
 	debugfs_create_u32("migrations", 0400, dir, &migrations);
 }
