@@ -3,8 +3,8 @@
  * Checks of the bits and members of perf_event_attr, and of sample_type.
  *
  * perf's entry point for the kernel accepts all of them. perf would ignore some, and drop
- * the records that others ask for, as its events have no ring; a later kernel may give
- * reserved bits a meaning. So tally refuses what it cannot do, and names it.
+ * the records that others ask for, as events of the kernel have no ring; a later kernel may
+ * give reserved bits a meaning. So tally refuses what it cannot do, and names it.
  */
 #include <linux/bitops.h>
 #include <linux/limits.h>
@@ -68,7 +68,7 @@ static int check_samples(struct tally_builder *b, const struct perf_event_attr *
 	if (left & PERF_SAMPLE_CALLCHAIN && attr->sample_max_stack > PERF_MAX_STACK_DEPTH)
 		return tally_bad_attr(b, sample_max_stack, -EOVERFLOW,
 				      "sample_max_stack is above %u", PERF_MAX_STACK_DEPTH);
-	/* As perf before 6.12. Later kernels accept it with PERF_SAMPLE_TID. */
+	/* As perf before 6.12. Later, perf accepts PERF_SAMPLE_READ with PERF_SAMPLE_TID here. */
 	if (left & PERF_SAMPLE_READ && attr->inherit)
 		return tally_bad_bit(b, TALLY_BIT_INHERIT, -EINVAL,
 				     "PERF_SAMPLE_READ of an inherited event");
@@ -148,7 +148,7 @@ static_assert(HWEIGHT64(BUILT_BITS | RING_BITS) + ARRAY_SIZE(unbuilt_bits) ==
 #define TASK_BITS	(BIT_ULL(TALLY_BIT_COMM) | BIT_ULL(TALLY_BIT_TASK) |		\
 			 BIT_ULL(TALLY_BIT_CONTEXT_SWITCH) | BIT_ULL(TALLY_BIT_CGROUP))
 
-/* Returns the one-bit members that an event of a file may have, as struct tally_info does. */
+/* Returns the one-bit members that an event of a file may have, for tally_info::attr_bits. */
 u64 tally_attr_bits(void)
 {
 	u64 bits = BUILT_BITS | RING_BITS;
@@ -188,7 +188,7 @@ static u64 from_lowest(u64 bits)
 #endif
 }
 
-/* Returns the word that holds all one-bit members, as a little-endian machine does. */
+/* Returns the word of all one-bit members, in the bit order of a little-endian machine. */
 static u64 bits_of(const struct perf_event_attr *attr)
 {
 	size_t at = offsetofend(struct perf_event_attr, read_format);
@@ -330,7 +330,7 @@ static int check_clock(struct tally_builder *b, const struct perf_event_attr *at
 	return tally_bad_attr(b, clockid, -EINVAL, "this clockid cannot be read in NMI");
 }
 
-/* Only events of files can be members of a group. */
+/* Only the samples of files' events can have the counts of a group. */
 static int check_read_format(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	bool samples = attr->sample_period || b->period || b->freq;
@@ -391,8 +391,9 @@ int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_at
  * @attr: attributes that the builder was given
  *
  * Context: Any context.
- * Return: 0; EINVAL as tally_builder_check_attr(), and for a clock that there is not;
- * EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally cannot do.
+ * Return: 0; EINVAL as tally_builder_check_attr(), for PERF_SAMPLE_READ with inherit and for a
+ * clock that NMI cannot read; EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally
+ * cannot do.
  */
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
 {

@@ -142,7 +142,7 @@ void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2, u64
 		return;
 	b->attr.config1 = config1;
 	b->attr.config2 = config2;
-	/* The text of a line says no more what is counted. */
+	/* The text of a line no longer says what is counted. */
 	b->event[0] = '\0';
 	if (!tally_attr_set_config3(&b->attr, config3))
 		tally_bad(b, -EOPNOTSUPP, "this kernel has no config3");
@@ -383,7 +383,7 @@ EXPORT_SYMBOL_TALLY(tally_builder_why);
  * @b: the builder
  * @target: receives the CPU, and the task and the cgroup with a reference
  *
- * Context: Process context.
+ * Context: Process context, may sleep.
  * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed, or perf
  * has no state for it: before cgroup2 has had any controller.
  */

@@ -32,10 +32,10 @@ struct task_struct;
 #define TALLY_BUILDER_RECORDS	BIT(5)	/* the event may have a ring */
 #define TALLY_BUILDER_PANIC	BIT(6)	/* a panic freezes the ring */
 #define TALLY_BUILDER_SHARED	BIT(7)	/* programs may map the ring */
-#define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event is one of the PMU that perf asks */
+#define TALLY_BUILDER_ONE_KIND	BIT(8)	/* a raw event counts on one kind of cores */
 #define TALLY_BUILDER_PRECISE_MAX BIT(9)	/* precise_ip is lowered until the PMU accepts it */
-#define TALLY_BUILDER_WEAK	BIT(10)	/* a group that has no room for the event goes without it */
-#define TALLY_BUILDER_MEMBER	BIT(11)	/* the set is enabled or disabled when it has all members */
+#define TALLY_BUILDER_WEAK	BIT(10)	/* without room in its group, the event begins another */
+#define TALLY_BUILDER_MEMBER	BIT(11)	/* of a set, which is enabled or disabled when complete */
 #define TALLY_BUILDER_OWN	BIT(12)	/* the event shares no counter */
 #define TALLY_BUILDER_ALONE	BIT(13)	/* the event is in no group of perf */
 
@@ -58,7 +58,7 @@ __printf(4, 5)
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...);
 
 #define tally_bad(b, err, ...) tally_bad_in(b, TALLY_FIELD_NONE, err, __VA_ARGS__)
-/* The same for what is not a fault of the settings: a second call with the builder may succeed. */
+/* As tally_bad(), but leaves @b->err as it was: a second call with the builder may succeed. */
 #define tally_refuse(b, error, ...)						\
 ({										\
 	struct tally_builder *__b = (b);					\

@@ -2,8 +2,8 @@
 /*
  * Checks of a builder's settings, and the perf_event_attr that perf is given.
  *
- * perf's entry point for the kernel trusts its caller. So every check that perf's system
- * call makes is made here.
+ * perf's entry point for the kernel trusts its caller. So tally makes the checks of perf's system
+ * call: those of bits and members are in attr.c, those of the caller's rights in rights.c.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/math64.h>
@@ -48,7 +48,7 @@ static int breakpoint_why(const struct perf_event_attr *attr, const char **why, 
 	return 0;
 }
 
-/* Checks the changed settings of a breakpoint, and sets a length of 0. 0 or the errno. */
+/* Checks a changed breakpoint. One for x whose length is 0 gets a length. Returns 0 or EINVAL. */
 int tally_check_breakpoint(struct perf_event_attr *attr)
 {
 	const char *why;
@@ -202,8 +202,8 @@ static int check_freq(struct tally_builder *b, struct perf_event_attr *attr)
 		return tally_bad_attr(b, sample_freq, -EINVAL,
 				      "a clock has at most one sample in a nanosecond");
 	/*
-	 * perf makes the same conversion, but clears attr.freq: it would take a later
-	 * change of the frequency for nanoseconds. tally remembers the frequency.
+	 * perf makes the same conversion, and would take a later change of the frequency
+	 * for nanoseconds. tally remembers the frequency in tally_event::hz.
 	 */
 	if (clock) {
 		attr->sample_period = div64_u64(NSEC_PER_SEC, attr->sample_freq);
@@ -240,7 +240,7 @@ static void forget_samples(struct perf_event_attr *attr)
 	attr->exclude_callchain_user = 0;
 }
 
-/* Checks a counting event: it has none of the settings for overflows. */
+/* Checks a counting event. Settings for overflows are refused; for a file, they are cleared. */
 static int check_counting(struct tally_builder *b, struct perf_event_attr *attr)
 {
 	attr->freq = 0;
@@ -285,9 +285,9 @@ static int check_one_shot(struct tally_builder *b, const struct perf_event_attr 
 }
 
 /*
- * perf's system call sets sample_max_stack to the limit of the kernel where it is 0. A driver
- * that writes the address of a sample to the registers unwinds the call chain before that, up
- * to so many entries. Later kernels have so many branches in a sample at most.
+ * Where sample_max_stack is 0, perf's system call sets it to the limit of the kernel. A driver
+ * that writes the address of a precise sample to the registers first unwinds the call chain, up
+ * to sample_max_stack entries. Later kernels limit the branches in a sample by it, too.
  */
 static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
 {
@@ -383,7 +383,7 @@ static int check_budget(struct tally_builder *b, struct perf_event_attr *attr)
 		return tally_bad(b, -EINVAL, "one_shot with a budget");
 	if (b->given & (TALLY_GIVEN_TASK | TALLY_GIVEN_PID))
 		return tally_bad(b, -EOPNOTSUPP, "a budget is for CPUs, not for a task");
-	/* The overflow says that the event has counted more. */
+	/* The overflow says that the event has counted more than its budget. */
 	attr->freq = 0;
 	attr->sample_period = b->budget + 1;
 	return 0;
@@ -444,7 +444,7 @@ static int check_given(struct tally_builder *b)
 	return 0;
 }
 
-/* A file's event is as perf has it. */
+/* Refuses levels that an event cannot leave out. As in perf, a file's event may have any. */
 static int check_levels(struct tally_builder *b, const struct perf_event_attr *attr)
 {
 	char copy[sizeof(b->event)];
@@ -462,7 +462,7 @@ static int check_levels(struct tally_builder *b, const struct perf_event_attr *a
 /**
  * tally_builder_check - check all settings that need neither the target nor the PMU
  * @b: the builder
- * @attr: receives the attributes for perf's events, which are created disabled
+ * @attr: receives the attributes for perf's events, with the disabled bit set
  *
  * Context: Process context, may sleep.
  * Return: 0, or the builder's first error.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Levels that an event cannot leave out, or never happens in.
+ * Levels that an event cannot leave out, or never happens in. The levels are those of the
+ * exclude_* bits: user space, kernel, hypervisor, idle task, host and guests.
  *
- * perf takes any levels for such an event. It looks at the registers of the moment whether that is
- * in user space; of tracepoints and probes, only if the kernel is excluded. An event that happens
- * only in the kernel has a count of 0 in user space. Guests, the hypervisor and the idle task are
- * not told apart: the event counts all that happens in the host.
+ * perf accepts any levels for software events, tracepoints and probes. The registers tell perf
+ * whether the event is in user space; of tracepoints and probes, perf asks only if the kernel is
+ * excluded. An event that happens only in the kernel has a count of 0 in user space. Guests, the
+ * hypervisor and the idle task are not told apart: the event counts all that happens in the host.
  *
  * Drivers of PMUs refuse what they cannot leave out, but for those of x86's cores.
  */
@@ -60,7 +61,7 @@ static enum place place_of(const struct perf_event_attr *attr, const char *syste
 	return tally_attr_is_of(attr, "kprobe") ? PLACE_KERNEL : PLACE_UNKNOWN;
 }
 
-/* Returns whether the event is of x86's cores. They exist if their driver has found a PMU. */
+/* Returns whether the event is of x86's cores. Generic and raw ones are if the PMU exists. */
 static bool is_of_x86(const struct perf_event_attr *attr)
 {
 	if (!IS_ENABLED(CONFIG_X86))
@@ -87,7 +88,7 @@ static const char *why_of_x86(const struct perf_event_attr *attr, bool counts)
  * tally_levels_why - check that an event can leave out the levels that it excludes
  * @attr: attributes of the event
  * @system: the system of a tracepoint
- * @event: its name there; NULL for a tracepoint by its number, and for other events
+ * @event: its name there; NULL for a tracepoint by its number. Other events ignore it
  * @counts: true if the event counts or has a budget; false if it samples, or if that is not known
  *	yet: samples can leave out more than counts
  *

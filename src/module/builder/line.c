@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Parses a line of text into a builder. debugfs, the module parameter and other modules
- * write an event by perf's name for it, followed by options:
+ * Parses a line of text into a builder. debugfs, /dev/tally, the module parameter and other
+ * modules write an event by perf's name for it, followed by options:
  *
  *	cycles:k cpu=1 name=kcycles
  *	page-faults pid=4711 inherit
@@ -267,7 +267,7 @@ int tally_builder_parse_member(struct tally_builder *b, const char *line, const 
 	if (!copy)
 		return tally_bad(b, -ENOMEM, "out of memory");
 	text = strim(copy);
-	/* A number may end in one, and a spec has one line. */
+	/* A number may end in a line break, and the file spec in debugfs has one line. */
 	if (strchr(text, '\n'))
 		tally_bad(b, -EINVAL, "a line break in the line");
 	else

@@ -13,7 +13,7 @@
  *
  * with modifiers behind a colon, or behind a PMU's last slash: u k h count only
  * user space, kernel, hypervisor; G H only virtual machines, only the host; I
- * not the idle task; D pinned, e exclusive; p precise.
+ * not the idle task; D pinned, e exclusive; p precise, P as precise as the PMU can.
  */
 #include <linux/ctype.h>
 #include <linux/err.h>
@@ -43,7 +43,7 @@
  * @size: bytes of room in @why
  *
  * Context: Any context.
- * Return: 0; EINVAL for an unknown modifier.
+ * Return: 0; EINVAL for an unknown modifier, and for more than three p.
  */
 int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why, size_t size)
 {
@@ -177,7 +177,7 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 /* The letters that tally_name_modify() knows */
 #define MODIFIERS "ukhGHIDePp"
 
-/* Returns whether a name that is no function's is a module's, and @rest begins with a function. */
+/* Returns whether @name is a module's: no function has it, and @rest is more than modifiers. */
 static bool is_module(const char *name, const char *rest)
 {
 	u64 addr;
@@ -326,8 +326,9 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for a text that cannot be parsed; ENOENT for a name that this machine
- * does not know; EOPNOTSUPP for what this kernel lacks; ENOMEM.
+ * Return: 0; EINVAL for a text that cannot be parsed, and as tally_levels_why() refuses; ENOENT
+ * for a name that this machine does not know; EADDRNOTAVAIL for the name of several functions;
+ * EBUSY if a tracepoint's module is being unloaded; EOPNOTSUPP for what this kernel lacks; ENOMEM.
  */
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size)

@@ -15,11 +15,11 @@
  * only CAP_SYS_ADMIN opens an event. Where perf_allow_kernel() is not exported, tally
  * takes all levels for the strictest.
  *
- * perf_event_open() also asks the security modules. perf_allow_kernel() is the only such
- * question that all callers can be asked, so tally asks it for each event, with CAP_PERFMON
- * if the event does not show the kernel: what a security module forbids is forbidden here,
- * too, and a program that it forbids to watch the kernel has no event at all. perf's check
- * for a whole CPU is not repeated for events that share a counter.
+ * perf_event_open() also asks the security modules. A module can ask them about any caller only
+ * by perf_allow_kernel(). So tally calls that for each event, as if the caller had CAP_PERFMON
+ * where the event does not show the kernel: what a security module forbids is forbidden here, too,
+ * and a program that it does not let watch the kernel has no event at all. perf's check for a
+ * whole CPU is not repeated for events that share a counter.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -138,7 +138,7 @@ int tally_builder_allow_task(struct tally_builder *b, struct task_struct *task)
 }
 
 /**
- * tally_builder_allow - check that the caller may have such an event
+ * tally_builder_allow - check that the caller may have an event with these attributes
  * @b: the builder
  * @attr: attributes for perf's events
  *

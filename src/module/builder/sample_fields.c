@@ -12,8 +12,8 @@
 
 /*
  * A field without a place is in no record: only perf has AUX areas. The fields in shared
- * rings can be parsed by a program that knows only sample_type, and show nothing of other
- * programs but addresses.
+ * rings can be parsed by a program that knows only sample_type, and hold no registers and no
+ * copy of the user stack of other programs.
  */
 static const struct {
 	u64 bit;

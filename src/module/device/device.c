@@ -37,7 +37,7 @@
 #define OPEN_SIZE_1	offsetofend(struct tally_open, name)
 #define ATTACH_SIZE_1	offsetofend(struct tally_attach, name)
 
-/* Programs are built with this layout. It never changes. */
+/* Programs are built with these layouts: a struct may grow at its end, but no member moves. */
 static_assert(sizeof(struct tally_error) == 136);
 static_assert(sizeof(struct tally_info) == 112);
 static_assert(sizeof(struct tally_open) == 128);
@@ -160,7 +160,7 @@ static bool task_exists(pid_t pid)
 	return exists;
 }
 
-/* Allows the same combinations of task, CPU and leader as perf. */
+/* Allows the combinations of task, CPU and leader that perf allows, and all CPUs. */
 static int check_target(struct opening *op, struct tally_file *leader)
 {
 	const struct tally_open *o = &op->o;
@@ -183,8 +183,8 @@ static int check_target(struct opening *op, struct tally_file *leader)
 }
 
 /*
- * perf accepts these bits for a CPU, too, and ignores them, but for sigtrap and for
- * PERF_SAMPLE_READ with inherit.
+ * perf ignores these bits in an event of a CPU. For sigtrap, and for PERF_SAMPLE_READ with
+ * inherit, describe() keeps them, so that the builder refuses the event.
  */
 static void drop_task_bits(struct perf_event_attr *attr)
 {
@@ -297,7 +297,7 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 	return 0;
 }
 
-/* Number of perf events: one for each CPU. */
+/* Returns the number of perf events: with TALLY_OPEN_ALL_CPUS one for each CPU, else one. */
 static unsigned int perf_events(const struct tally_open *o)
 {
 	return o->flags & TALLY_OPEN_ALL_CPUS ? num_possible_cpus() : 1;

@@ -11,7 +11,7 @@
 /* The least size that an ioctl takes: that of the struct in the first header of this ABI. */
 #define ERROR_SIZE_1	offsetofend(struct tally_error, text)
 
-/* Keeps the cause of a failure in the call itself. Returns @err. Any context. */
+/* Records an error of the call itself in @b. Returns the builder's first error. Any context. */
 int tally_bad_request(struct tally_builder *b, u32 field, int err, const char *why)
 {
 	b->stage = TALLY_STAGE_REQUEST;
@@ -50,7 +50,7 @@ int tally_explain_check(u64 address, u32 *size)
  */
 void tally_explain_as(u64 address, u32 size, struct tally_error *e)
 {
-	/* The program may have unmapped it meanwhile. The errno says enough then. */
+	/* An error is ignored: the program may have unmapped the struct, and has the errno. */
 	if (address)
 		tally_copyin_answer(u64_to_user_ptr(address), e, sizeof(*e), size);
 }

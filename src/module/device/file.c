@@ -74,7 +74,7 @@ struct tally_session *tally_session_new(void)
 	return s;
 }
 
-/* A leader takes its members without a file with it. Others have a file of their own. */
+/* Controls the event of a file and, if that is a leader, its members without a file. */
 static void control_own(struct tally_file *f, unsigned int cmd)
 {
 	struct tally_set *set = tally_file_lock(f);
@@ -179,7 +179,7 @@ static bool task_ended(struct tally_task_exit *w)
 	struct tally_file *f = container_of(w, struct tally_file, exit);
 	bool ended;
 
-	/* Who has it locked may wait for perf for any time, and other files wait for this. */
+	/* The holder of at.lock may wait for perf for any time, but no other file must. */
 	if (!f->ev && !mutex_trylock(&f->at.lock))
 		return false;
 	ended = has_ended(f);
@@ -238,7 +238,7 @@ static void move_home(struct tally_set *from, struct tally_event *ev)
 	bool wanted = tally_group_leave(from, ev);
 
 	mutex_lock_nested(&f->own.lock, SINGLE_DEPTH_NESTING);
-	/* The first member cannot fail. */
+	/* tally_group_join() cannot fail for the first member. */
 	tally_group_join(&f->own, ev, wanted);
 	tally_group_update(&f->own);
 	WRITE_ONCE(f->set, &f->own);
@@ -283,7 +283,7 @@ static void release_event(struct tally_file *f)
 		tally_mapping_strip(&f->mapping);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
-	/* No overflow kicks any more. On PREEMPT_RT this may wait for a grace period. */
+	/* Nothing kicks any more. On PREEMPT_RT tally_kick_sync() may wait for a grace period. */
 	if (signals)
 		tally_kick_sync(&f->signal);
 	if (f->joined)
@@ -292,7 +292,7 @@ static void release_event(struct tally_file *f)
 
 static void release_attachment(struct tally_file *f)
 {
-	/* Once it is detached, the owner may free the event that the timers of the page read. */
+	/* Once @f is detached, the owner may free the event that the timers of the page read. */
 	tally_mapping_last(&f->mapping, NULL);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->mapping);

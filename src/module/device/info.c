@@ -102,7 +102,7 @@ struct looking {
 	bool perfmon;
 };
 
-/* The config of other types may reveal a kernel address. */
+/* The config of a type that is not listed here may reveal a kernel address. */
 static bool may_see(const struct tally_event *ev, bool perfmon)
 {
 	switch (ev->attr.type) {
@@ -117,7 +117,7 @@ static bool may_see(const struct tally_event *ev, bool perfmon)
 	}
 }
 
-/* Writes the path; without room, the number of the cgroup, by which it differs, and its end. */
+/* Writes the path. If that is too long, writes the cgroup's unique number and the path's end. */
 static void put_path(struct tally_next *n, const char *path, u64 id)
 {
 	size_t len = strlen(path), used;

@@ -48,7 +48,7 @@ static void control(struct tally_file *f, unsigned int cmd, u64 flags)
 	mutex_unlock(&set->lock);
 }
 
-/* Enables the event for so many overflows more. 0 sets no limit. */
+/* Enables the event for so many more overflows. 0 leaves the limit as it is. */
 static int refresh(struct tally_file *f, int overflows)
 {
 	struct tally_set *set = tally_file_lock(f);
@@ -118,7 +118,7 @@ static int modify(struct tally_file *f, struct perf_event_attr __user *arg)
 	return err;
 }
 
-/* @fd is the file to whose rings the event writes from now on; -1 for none, as a long. */
+/* The event writes to the rings of the file @fd from now on; if @fd is -1UL, to none. */
 static int set_output(struct tally_file *f, unsigned long fd)
 {
 	struct tally_file *to;
@@ -138,8 +138,8 @@ static int set_output(struct tally_file *f, unsigned long fd)
 }
 
 /*
- * As in perf, the text is shorter than a page. perf checks rights again when it takes
- * the filter: those of the program that opened the file, not of the caller.
+ * As in perf, the text is shorter than a page. An event that only counts gets new events of
+ * perf, which checks the rights of the program that opened the file, not of the caller.
  */
 static int set_filter(struct file *file, const char __user *arg)
 {
@@ -157,7 +157,7 @@ static int set_filter(struct file *file, const char __user *arg)
 		kfree(text);
 		return -EINVAL;
 	}
-	/* There is no room for the sentence that @b gets. */
+	/* The sentence that @b receives is dropped: the ioctl has no room for it. */
 	tally_builder_clear(&b, THIS_MODULE);
 	size = tally_filter_size(text);
 	err = tally_quota_add(&f->charge, 0, size, &b);
@@ -188,7 +188,7 @@ static int reset_attached(struct tally_file *f)
 		tally_mapping_reset(&f->mapping);
 		return 0;
 	}
-	/* Both are done under one lock, so that the page shows the later of two resets. */
+	/* The count and the page are reset under one lock: the later of two resets wins. */
 	mutex_lock(&f->at.lock);
 	err = tally_attachment_reset(&f->at, &base);
 	if (!err)
@@ -197,7 +197,7 @@ static int reset_attached(struct tally_file *f)
 	return err;
 }
 
-/* Describes the ring of the owner, which the attached file may map. */
+/* Describes the owner's rings; EACCES if the attached file may not map them. */
 static int ring_info(struct tally_file *f, void __user *arg)
 {
 	struct tally_ring_info info;
@@ -230,7 +230,7 @@ static int fill_budget(struct tally_file *f, struct tally_budget_info *info)
 
 	if (!f->at.ev)
 		return -ENODEV;
-	/* Before the numbers are read: poll(2) reports any that follow. */
+	/* The sum is read first: poll(2) reports each window that is exceeded after that. */
 	exceeded = b ? tally_budget_nr_exceeded(b) : 0;
 	err = tally_event_budget(f->at.ev, info->cpu, &stats);
 	if (err)
@@ -368,10 +368,10 @@ static long file_compat_ioctl(struct file *file, unsigned int cmd,
 		}
 		break;
 	}
-	/* This is all of the -1 that a program of 32 bits gives; perf takes it for a file. */
+	/* -1 of a 32-bit program arrives as U32_MAX, which perf takes for a descriptor. */
 	if (cmd == PERF_EVENT_IOC_SET_OUTPUT && arg == U32_MAX)
 		arg = -1UL;
-	/* Only an ioctl with a direction has an address; others have a number. */
+	/* tally's ioctls and perf's with a direction may have an address; others have a number. */
 	if (_IOC_TYPE(cmd) == TALLY_IOC_MAGIC || _IOC_DIR(cmd))
 		arg = (unsigned long)compat_ptr(arg);
 	return file_ioctl(file, cmd, arg);
@@ -452,7 +452,7 @@ static void file_show_fdinfo(struct seq_file *m, struct file *file)
 	struct tally_count count;
 	u64 time_ns;
 
-	/* Who looks at all programs waits for no event, and interrupts no CPU. */
+	/* A reader may look at all programs: it must not wait for events, nor interrupt CPUs. */
 	seq_printf(m, "tally-id:\t%llu\n", f->ev ? f->ev->id : f->at.id);
 	if (f->ev) {
 		seq_printf(m, "tally-name:\t%s\n", f->ev->name);
@@ -486,7 +486,7 @@ const struct file_operations tally_file_ops = {
 #endif
 };
 
-/* Returns the event's file of an open file, with no reference of its own; NULL if it has none. */
+/* Returns the event's file behind an open file, without a reference; NULL for other files. */
 struct tally_file *tally_file_of(struct file *file)
 {
 	return file->f_op == &tally_file_ops ? file->private_data : NULL;

@@ -54,7 +54,7 @@ static char *copy_text(u64 address, struct tally_error *e, char **stripped)
 	return ERR_PTR(bad_request(e, TALLY_FIELD_LINE, -EINVAL, why));
 }
 
-/* Calls a function that takes an ioctl's struct and has the cause of a failure to write. */
+/* Calls @take with an ioctl's struct. If that fails, writes the cause to the address @error. */
 static int answer(void *request, u64 error, int (*take)(void *request, struct tally_error *e))
 {
 	struct tally_error e = { .cpu = -1 };
@@ -117,7 +117,7 @@ int tally_ioc_line(void __user *arg)
 
 /* ---- TALLY_IOC_PARSE ---- */
 
-/* Size of the struct in the first ABI, the least that the ioctl takes. */
+/* Size of the struct in the first header that had it, the least that the ioctl takes. */
 #define PARSE_SIZE_1	offsetofend(struct tally_parse, error)
 
 static_assert(sizeof_field(struct tally_parse, scale) == sizeof_field(struct tally_alias, scale));
@@ -157,7 +157,7 @@ static int allow_probe(const char *name, struct tally_error *e)
 			 "a kprobe: the kernel is locked down") : 0;
 }
 
-/* Writes the unit that the PMU gives the event, or what perf's tools know. */
+/* Writes the unit and the scale from the PMU's files, or those of perf stat for a clock. */
 static void put_unit(struct tally_parse *p, const struct perf_event_attr *attr, const char *name)
 {
 	struct tally_alias alias;

@@ -54,7 +54,7 @@ static int watch(struct tally_file *f, struct tally_event *ev)
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
-/* perf's rules for a leader and its siblings, and those of a set. */
+/* Checks perf's rules for groups, and those of sets. Called with the leader's set locked. */
 static int check_leader(const struct tally_file *leader, struct tally_event *ev,
 			const struct tally_file_how *how, struct tally_builder *b)
 {
@@ -105,7 +105,7 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	/* The exec() of the leader came before the event had joined. */
 	if (how->awaits && !tally_event_waits(set->members[0]))
 		tally_group_enable(set, tally_group_bit(set, ev));
-	/* TALLY_OPEN_REQUIRE was checked at the build, too: a disabled leader hides it here. */
+	/* With a disabled leader, only the build has tried the event for TALLY_OPEN_REQUIRE. */
 	if (!how->require || !(set->on & set->wanted & tally_group_bit(set, ev)) ||
 	    tally_event_counts(ev))
 		return 0;
@@ -177,7 +177,7 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 	if (ev->output)
 		WRITE_ONCE(ev->output->signal, &f->signal);
 	mutex_lock(&set->lock);
-	/* The first member cannot fail. */
+	/* tally_group_join() cannot fail for the first member. */
 	tally_group_join(set, ev, wanted);
 	/* An event that waits for exec() is on already. An update would turn it off. */
 	if (wanted)
@@ -250,7 +250,8 @@ static struct tally_file *file_for(const struct tally_event *ev,
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EFAULT, EINVAL, EMFILE, ENFILE, ENOMEM.
+ * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EFAULT, EINVAL, EMFILE, ENFILE, ENODEV, ENOMEM,
+ * EOPNOTSUPP.
  */
 int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
@@ -298,7 +299,7 @@ int tally_file_new(struct tally_session *s, struct tally_event *ev,
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: 0; E2BIG, EBUSY, EFAULT, EINVAL, ENOMEM.
+ * Return: 0; E2BIG, EBUSY, EFAULT, EINVAL, ENODEV, ENOMEM, EOPNOTSUPP.
  */
 int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 		   const struct tally_file_how *how, struct tally_builder *b)
@@ -388,8 +389,8 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EMFILE, ENFILE, ENOMEM; EOPNOTSUPP for an event that
- * only perf reads.
+ * Return: a descriptor; or ENOENT, EACCES, EBUSY, EDQUOT, EMFILE, ENFILE, ENOMEM; EOPNOTSUPP
+ * without CAP_PERFMON for an event that only perf reads.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)

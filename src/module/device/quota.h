@@ -10,7 +10,7 @@ struct tally_info;
 struct tally_quota;
 
 /**
- * struct tally_charge - a charge to a user's quota, which may grow: the quota's lock guards it
+ * struct tally_charge - a charge to a user's quota, which may grow: quotas_lock guards it
  * @quota: the quota; NULL if nothing is charged
  * @files: number of files
  * @events: number of perf events

@@ -83,7 +83,7 @@ struct group_counts {
 	void *memory;
 };
 
-/* Reads the slots from @first to @last. */
+/* Reads the slots from @first to @last of all members. The caller frees @g->memory by kvfree(). */
 static int read_group_counts(struct tally_set *set, unsigned int first,
 			     unsigned int last, struct group_counts *g)
 {
@@ -229,7 +229,7 @@ ssize_t tally_file_read(struct tally_file *f, char __user *buf, size_t size)
 #define READ_SIZE_1	offsetofend(struct tally_read, reserved)
 #define VALUE_SIZE_1	offsetofend(struct tally_value, reserved)
 
-/* Programs are built with this layout. It never changes. */
+/* Programs are built with these layouts: a struct may grow at its end, but no member moves. */
 static_assert(sizeof(struct tally_value) == 40);
 static_assert(sizeof(struct tally_read) == 40);
 static_assert(offsetof(struct tally_value, state) == 32);

@@ -7,8 +7,8 @@
  * tracepoints at another place. So a report only makes a waiter due, and a work asks the
  * waiter, again and again, whether its event has ended.
  *
- * A file that is attached to another one's event does not know the children that were there
- * before. If they live longer than the tasks it knows, it is asked once in a second.
+ * A file that is attached to the event of another owner does not know the children that were
+ * forked before. If they outlive the tasks that it knows, the file is asked once a second.
  */
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
@@ -24,8 +24,8 @@
 #include "record/task_members.h"
 
 /*
- * Waiters that are due, and the one that is being asked. Guarded by tally_members_lock, as the
- * private members of each waiter.
+ * Waiters that are due, and the one that is being asked. Guarded by tally_members_lock, as are
+ * the members of each waiter from due to done.
  */
 static LIST_HEAD(due);
 static struct tally_task_exit *asked;
@@ -40,8 +40,8 @@ static void kick(struct irq_work *work)
 }
 
 /*
- * On PREEMPT_RT other irq_works run in a thread of the CPU. If the CPU goes offline, they
- * wait until it is back.
+ * On PREEMPT_RT an irq_work that is not hard runs in a thread of the CPU. If the CPU goes
+ * offline, the irq_work waits until the CPU is back.
  */
 static struct irq_work kicked = IRQ_WORK_INIT_HARD(kick);
 
@@ -62,13 +62,13 @@ static void task_ended(struct tally_task_listener *listener, const struct tally_
 		irq_work_queue(&kicked);
 }
 
-/* Takes the first waiter of a round that is to be asked now. Others become due again. */
+/* Takes the first waiter of a round that is to be asked now. Those before it become due again. */
 static struct tally_task_exit *next_of(struct list_head *round, unsigned long *soonest)
 {
 	struct tally_task_exit *w;
 	bool waits;
 
-	/* There may be very many: the lock is dropped after each. */
+	/* There may be very many waiters: the lock is dropped after each. */
 	do {
 		raw_spin_lock(&tally_members_lock);
 		w = list_first_entry_or_null(round, struct tally_task_exit, due);
@@ -215,13 +215,13 @@ void tally_task_exit_unwatch(struct tally_task_exit *w)
 	list_del_init(&w->due);
 	is_asked = asked == w;
 	raw_spin_unlock(&tally_members_lock);
-	/* Only then: a work that has not begun may have to wait for its CPU. */
+	/* No other work is waited for: one that has not begun may have to wait for its CPU. */
 	if (is_asked)
 		flush_work(&asking.work);
 	tally_task_events_leave(&w->listener);
 }
 
-/* Before the module goes. Nobody waits any more, but a tracepoint may still run. */
+/* Called before the module goes. No file waits any more, but a tracepoint may still run. */
 void tally_task_exit_stop(void)
 {
 	synchronize_rcu();
