@@ -33,8 +33,8 @@ static void add(struct tally_event *ev, void *attachment)
 }
 
 /*
- * Reads each slot of the event, whose owner it may be that keeps perf from it. Returns EBUSY if it
- * does.
+ * Reads each slot of the event, which has not been released. Returns EBUSY if a program keeps perf
+ * from the event of its task.
  */
 static int read_each(struct tally_attachment *a, struct tally_count *counts)
 {
@@ -66,8 +66,8 @@ static int begin(struct tally_attachment *a)
  *	who may read all events.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such event, EBUSY if a program keeps perf from it, ENOMEM, or
- * the error of @may.
+ * Return: 0, and tally_detach() must follow; or an error, and nothing is attached: ENOENT if there
+ * is no such event, EBUSY if a program keeps perf from the event, ENOMEM, or the error of @may.
  */
 int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 		 int (*may)(const struct tally_event *ev))
@@ -90,7 +90,7 @@ int tally_attach(struct tally_attachment *a, u64 id, const char *name,
 
 /**
  * tally_detach - detach a reader
- * @a: the attachment, which nobody uses any more
+ * @a: the attachment, which nobody uses any more, but for a call of @gone, which this waits for
  */
 void tally_detach(struct tally_attachment *a)
 {
@@ -103,7 +103,7 @@ void tally_detach(struct tally_attachment *a)
 	kvfree(a->last);
 }
 
-/* Called with @a locked. Returns the base, summed over slots. */
+/* Called with @a locked. @base receives the base of the attachment, summed over slots. */
 void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base)
 {
 	unsigned int i;
@@ -118,8 +118,8 @@ void tally_attachment_base(struct tally_attachment *a, struct tally_totals *base
 }
 
 /*
- * Subtracts the base, down to 0: what is read without the lock may be a moment older than the
- * base. A gauge may be below 0.
+ * Subtracts the base, down to 0: a count that is read without tally_counter::lock may be a moment
+ * older than the base. A gauge may be below 0.
  */
 static void subtract(const struct tally_attachment *a, struct tally_count *count, u64 value,
 		     u64 enabled, u64 running)
@@ -239,7 +239,7 @@ static struct tally_attachment *detach_first(struct tally_event *ev)
 
 /**
  * tally_attachments_end - detach all readers of an event that is being released
- * @ev: the event, which is in no list and does not count any more
+ * @ev: the event, which is not in the registry, and does not count any more
  */
 void tally_attachments_end(struct tally_event *ev)
 {

@@ -25,13 +25,13 @@ struct tally_totals;
  *	a page that the event is published in (set/page.h). Set before tally_attach().
  * @total: the reader sees all that the event has counted since it was made. Set before
  *	tally_attach().
- * @base: count of each slot when the reader attached, 0 with @total; its value when the reader
- *	last reset it
- * @last: count of each slot when the event was released
- * @reported: largest value that was returned since @base, so that no later one is smaller; unused
- *	for a @gauge
+ * @base: count of each slot that the reader does not see: the count when the reader attached, or 0
+ *	with @total; its value is that of the reader's last reset, if there was one
+ * @last: count of each slot when the event was released; before that, at the reader's last reset
+ * @reported: largest value that tally_attachment_read() has returned since the last reset, so that
+ *	no later value is smaller; unused for a @gauge
  * @state: state of the event when it was released
- * @gone: called in process context when the event is released, before it is freed
+ * @gone: called in process context, without @lock, when the event is released and not yet freed
  */
 struct tally_attachment {
 	struct mutex lock; /* ev, base, last */

@@ -32,7 +32,7 @@
 
 /**
  * struct window_timer - timer of one CPU
- * @timer: fires at the end of each window; never on another CPU
+ * @timer: fires at the end of each window; ends if hotplug has moved it to another CPU
  * @length: the length
  * @cpu: the CPU
  */
@@ -63,7 +63,7 @@ static LIST_HEAD(lengths);
 /* Programs that poll wait here for any budget. */
 DECLARE_WAIT_QUEUE_HEAD(tally_budget_wait);
 
-/* The number of the window that goes on at a time. The first one since boot has 1. */
+/* Returns the number of the window that goes on at @time. The first one since boot has 1. */
 static u64 number_at(u64 time, u64 ns)
 {
 	return div64_u64(time, ns) + 1;
@@ -87,10 +87,10 @@ static bool read_here(struct tally_event *ev, int cpu, u64 *value)
 }
 
 /*
- * Reads the same, also where read_here() cannot: the caller has not interrupted perf while perf
- * changes the event, although perf's lock may be taken. It is a hard interrupt, and @update is
- * true; or perf's callback, before which perf has brought the count up to date. Fails for a moment
- * while hotplug takes the event out of its slot, or while the event is being disabled.
+ * Reads what the event has counted on this CPU, also where read_here() cannot, as perf's lock is
+ * taken. The caller has not interrupted perf at work on the event: it is a hard interrupt, with
+ * @update true, or perf's callback, before which perf has brought the count up to date. Returns
+ * false while hotplug takes the event out of its slot, or while the event is being disabled.
  */
 static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 {
@@ -110,8 +110,8 @@ static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 
 /*
  * Returns whether the count @value, read in window @number, is above the budget of the window
- * that goes on. If the timer is late by whole windows, nobody knows what was counted in which:
- * then at least one was exceeded if the budgets of all are used up together.
+ * @wc->number. If the timer is late by whole windows, nobody knows what was counted in which of
+ * them: then at least one was exceeded if the budgets of all of them are used up together.
  */
 static bool is_exceeded(const struct tally_budget *b, const struct tally_budget_cpu *wc,
 			u64 number, u64 value)
@@ -168,28 +168,28 @@ static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 	irq_work_queue(&b->wake);
 }
 
-/* How often a count is read until no window has ended meanwhile. */
+/* How often a count is read at most, until no window has ended during the read. */
 #define TRIES	8
 
 /* Ends the window of this CPU, and begins the one that goes on. Interrupts are disabled. */
 static void begin(struct tally_budget *b, int cpu)
 {
 	struct tally_budget_cpu *wc = this_cpu_ptr(b->cpus);
-	/* An overflow in NMI belongs to neither window. The end of the new one shows its counts. */
+	/* An overflow in NMI is ignored from here on: the end of either window shows its counts. */
 	bool over = xchg(&wc->over, true);
 	unsigned int tries = TRIES;
 	u64 value, number;
 
 	/*
-	 * The count is of the window that has the number: a hypervisor may have stopped the CPU. If
-	 * a read takes longer than a window, this one goes on until the timer comes again.
+	 * The count is read in window @number, even if a hypervisor stops the CPU meanwhile. If
+	 * each read takes longer than a window, the old window goes on until the timer comes again.
 	 */
 	do {
 		number = number_at(ktime_get_ns(), b->window_ns);
 		if (!tries-- || !count_here(b->ev, cpu, true, &value))
 			goto out;
 	} while (number != number_at(ktime_get_ns(), b->window_ns));
-	/* The CPU went and came back in one window. */
+	/* The CPU went and came back in one window, or begin_here() has begun this window. */
 	if (number == wc->number)
 		goto out;
 	/* The interrupt of the overflow did not come before that of the timer. */
@@ -207,7 +207,7 @@ out:
 	WRITE_ONCE(wc->over, over);
 }
 
-/* Returns whether the event counts on this CPU, if on any. */
+/* Returns whether the target of the event includes @cpu, whether or not the PMU serves it. */
 static bool counts_on(const struct tally_budget *b, int cpu)
 {
 	int only = b->ev->counter->target.cpu;
@@ -248,7 +248,7 @@ static void start_timer(void *length)
 
 	if (hrtimer_active(&wt->timer) && READ_ONCE(wt->timer.base)->cpu_base->cpu == wt->cpu)
 		return;
-	/* It may be about to end on the CPU that took it while this one was offline. */
+	/* The timer may be about to end on the CPU that took it while this one was offline. */
 	while (hrtimer_try_to_cancel(&wt->timer) < 0)
 		cpu_relax();
 	/* No window has begun while the CPU was offline. */
@@ -303,7 +303,7 @@ static struct window_length *length_get(u64 ns)
 	return length_new(ns);
 }
 
-/* Ends the timers if there is no budget with windows of this length any more. */
+/* Ends and frees the timers if there is no budget with windows of this length any more. */
 static void length_put(struct window_length *l)
 {
 	int cpu;
@@ -331,7 +331,7 @@ static void wake(struct irq_work *work)
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOMEM; EOPNOTSUPP without TALLY_TRICK_RELOAD or TALLY_TRICK_TIMES, and for an event
- * whose count only overflows bring up to date.
+ * whose count only overflows bring up to date; or as tally_trick_try().
  */
 int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 {
@@ -374,7 +374,7 @@ free:
 	return -ENOMEM;
 }
 
-/* No timer goes through the budget after a grace period. May sleep. NULL is ignored. */
+/* Ends a budget: a grace period later no timer uses it. May sleep. NULL is ignored. */
 void tally_budget_end(struct tally_budget *b)
 {
 	if (!b)
@@ -463,9 +463,9 @@ void tally_budget_begun(struct tally_budget *b)
 }
 
 /*
- * Finds what the event counted in the present window of any CPU; 0 if that is offline. May sleep.
- * Returns ENODEV for a CPU that the PMU does not serve, ENODATA if the event counts nothing there
- * because of an error.
+ * Finds what an event with a budget counted in the present window of any CPU; 0 if the CPU is
+ * offline. May sleep. Returns ENODEV for a CPU that the PMU does not serve, ENODATA if the event
+ * counts nothing there because of an error.
  */
 int tally_budget_used(struct tally_event *ev, int cpu, u64 *used)
 {
@@ -494,7 +494,7 @@ static bool has_cpu(const struct tally_event *ev, int cpu)
 	       tally_counter_serves(ev->counter, cpu & ev->slot_mask);
 }
 
-/* Returns how many windows were exceeded on all CPUs, which tally_event_budget() then knows of. */
+/* Returns how many windows were exceeded on all CPUs. A later tally_event_budget() counts them. */
 u64 tally_budget_nr_exceeded(const struct tally_budget *b)
 {
 	u64 exceeded = atomic64_read(&b->exceeded);

@@ -43,8 +43,8 @@ struct tally_budget_cpu {
  * @max: counts that are allowed in one window on each CPU
  * @window_ns: length of a window, in nanoseconds
  * @inexact: the count may be a little short of the period when perf's event overflows
- * @length: the timers; those of all events with windows of this length. Only they, and who has
- *	their lock, use it: it goes with the last of these budgets, before this.
+ * @length: timers of all budgets with windows of this length, which are freed when the last of
+ *	these budgets ends. Used under lengths_lock (budget.c) only.
  * @node: link in the list of @length
  * @cpus: windows on each CPU
  * @exceeded: sum of tally_budget_cpu::exceeded, for poll

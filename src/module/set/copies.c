@@ -16,10 +16,10 @@
  *    the reader begins again. A reader that has read anything of that next write sees
  *    the number that was stored before it.
  *
- * A writer takes the page when it exchanges @writing for true, with a full barrier, and stores
- * false with release. A timer or an overflow that finds the page taken writes nothing: the counts
- * that are being written are as new. Other writers wait, and hold nothing that a timer needs.
- * @taken of tally_shared, which is taken before the page, is the same.
+ * A writer takes the page when it exchanges publish_page::writing for true, with a full barrier. It
+ * gives the page back when it stores false with release. A timer or an overflow that finds the page
+ * taken writes nothing: the counts that are being written are as new. Other writers wait, and hold
+ * nothing that a timer needs. tally_shared::taken works alike, and is taken before the page.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -53,10 +53,10 @@ static void store_count(struct publish_copy *new, unsigned int i,
 }
 
 /*
- * Writes a member that is not counting in this slot. The caller has stored its old totals
- * in @new. They stay if the totals that are read are smaller: while a CPU goes offline, or
- * perf takes the member off the PMU, they may be too small for a moment. But a gauge may fall.
- * Returns EAGAIN for a member that is counting.
+ * Writes a member that is not counting in this slot. The caller has stored its old totals in @new.
+ * The old totals stay if the new ones are smaller: new totals may be too small for a moment, while
+ * a CPU goes offline or perf takes the member off the PMU. But the value of a gauge may fall, and a
+ * reset lowers any value without @whole. Returns the error of tally_event_peek().
  */
 static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 			 const struct publish_copy *old,
@@ -77,7 +77,7 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 	return 0;
 }
 
-/* Writes a member. If it cannot be read here, the old totals stay, as inactive. */
+/* Writes a member: as it is read here, or perhaps at rest, or with its old totals as inactive. */
 static int write_member(struct tally_publisher *p, unsigned int i, unsigned int slot,
 			u64 now, const struct publish_copy *old,
 			struct publish_copy *new)
@@ -160,7 +160,7 @@ int tally_publish_share(struct tally_event *ev)
 	return 0;
 }
 
-/* Raises totals to those of @from, which may be older where a read has failed. None falls. */
+/* Raises each total to that in @from, unless it is larger: @from may be the older one. */
 static void raise_totals(struct tally_totals *to, const struct tally_totals *from)
 {
 	to->value = max(to->value, from->value);
@@ -168,7 +168,7 @@ static void raise_totals(struct tally_totals *to, const struct tally_totals *fro
 	to->running = max(to->running, from->running);
 }
 
-/* Returns the count that unprivileged publishers of an event share in a slot; else NULL. */
+/* Returns the count that unprivileged publishers share in a slot; NULL for another publisher. */
 static struct tally_shared *shared_of(const struct tally_publisher *p, unsigned int slot)
 {
 	return p->unprivileged ? &p->members[0]->shared[slot] : NULL;
@@ -187,8 +187,8 @@ static void unlock_shared(struct tally_shared *shared)
 }
 
 /*
- * Writes the shared count, if it is not too old. Returns false for one that is, as each is for a
- * publisher that ends, whose interval is 0.
+ * Writes the shared count to the new copy. Returns false if there is no shared count or it is too
+ * old, as any count is for a publisher that ends, whose interval is 0.
  */
 static bool write_shared(const struct tally_publisher *p, const struct tally_shared *shared,
 			 const struct publish_copy *old, struct publish_copy *new)
@@ -205,7 +205,7 @@ static bool write_shared(const struct tally_publisher *p, const struct tally_sha
 	return true;
 }
 
-/* Shares a new copy, but not one of what was read before. */
+/* Shares a new copy, unless nothing was read for it and its totals are those of the old one. */
 static void share(struct tally_shared *shared, const struct publish_copy *old,
 		  const struct publish_copy *new, bool was_read)
 {
@@ -218,8 +218,8 @@ static void share(struct tally_shared *shared, const struct publish_copy *old,
 }
 
 /*
- * Publishes a slot from another CPU than the slot's, or for a task that is not running. Nothing is
- * published if all members are counting. Returns whether all members were read. Called with
+ * Publishes the members that are not counting in a slot, from any CPU. If all members are counting,
+ * only a shared count is published. Returns false if a member could not be read. Called with
  * interrupts disabled.
  */
 bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
@@ -233,7 +233,7 @@ bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 
 	if (is_fresh(p, page))
 		return true;
-	/* Another CPU takes both for a moment only, with interrupts disabled. */
+	/* Another CPU has the count or the page for a moment only, with interrupts disabled. */
 	while (!lock_shared(shared))
 		cpu_relax();
 	while (xchg(&page->writing, true))
@@ -261,7 +261,7 @@ out:
 	return all;
 }
 
-/* Publishes a slot from the CPU where its events count. Returns whether its page may have changed. */
+/* Publishes a slot from the CPU that counts in it. Returns whether its page may have changed. */
 static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 {
 	const struct tally_counter *c = p->members[0]->counter;
@@ -314,7 +314,7 @@ out:
 
 /*
  * Publishes the events that are counting on this CPU. If none of them counts here, nothing is
- * published, unless a program has mapped the page. Called with interrupts disabled.
+ * published, but for a page with sums and for a cgroup. Called with interrupts disabled.
  */
 void tally_publish_here(struct tally_publisher *p, int cpu)
 {

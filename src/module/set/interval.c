@@ -10,7 +10,7 @@
  *
  * L. tally_set::open is stored with release after the members have begun.
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
- *    without the lock. A section relies on the views of the members: I.
+ *    without the lock. A section relies on the views of the members: see I of local.c.
  */
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
@@ -35,7 +35,7 @@ static void unlock_counters(const struct tally_set *set)
 	tally_counter_unlock(set->members[0]->counter);
 }
 
-/* Returns the bits of members that are on. A limit may have ended a member, or its owner. */
+/* Returns the bits of members that are on. A limit, or its owner, may have ended a member. */
 static u64 members_on(const struct tally_set *set, u64 members)
 {
 	u64 on = 0;
@@ -49,7 +49,7 @@ static u64 members_on(const struct tally_set *set, u64 members)
 	return on;
 }
 
-/* Returns how often perf has throttled the event. */
+/* Returns how often perf, or tally's limit of the rate, has throttled the event. */
 u64 tally_event_throttled(const struct tally_event *ev)
 {
 	struct tally_overflow_stats stats;
@@ -61,7 +61,7 @@ u64 tally_event_throttled(const struct tally_event *ev)
 	return stats.throttled;
 }
 
-/* Returns whether the event was throttled in a row. */
+/* Returns whether the last rows found the event throttled in any slot. */
 static bool was_throttled(const struct tally_event *ev)
 {
 	const struct tally_counter *c = ev->counter;
@@ -114,8 +114,8 @@ static bool has_missed(const struct tally_set *set, const struct tally_event *ev
 }
 
 /*
- * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one. If
- * that overflows in a set of several, it must be known whether it was throttled when it began.
+ * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one of
+ * @members and, in a set of several, does not overflow: else begin() finds if it was throttled.
  */
 static bool begins_alone(const struct tally_set *set, u64 members, unsigned int i)
 {
@@ -220,7 +220,7 @@ void tally_set_zero(struct tally_set *set, u64 members)
 
 	lock_counters(set);
 	on = members_on(set, members);
-	/* If all members are reset and all or none are counting, they begin together. */
+	/* Members begin together if all are reset and all or none are on, unless perf reads one. */
 	together &= !on || (on == members && !(on & set->by_perf));
 	together &= tally_set_read_rows(set, on, 0, set->nr_slots - 1);
 	while (members) {
@@ -273,7 +273,7 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 /*
  * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later.
  * Returns whether the member has counted at all. A clock may stand still for a while: a member with
- * a count of 0 has counted if it was counting in a row.
+ * a count of 0 has counted, too, if any row found it counting.
  */
 static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int last, u64 *time,
 		      struct tally_count *count)

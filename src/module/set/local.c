@@ -18,8 +18,8 @@
  *    the slot before it publishes the view, by an interrupt on the slot's CPU. That
  *    interrupt waits for a local read that is running there. So no read sees a start
  *    that is later than the count it has read.
- * J. @tally_reading (counter/slot.h) is used by its own CPU only: compiler barriers. A read of the
- *    register needs none: it changes nothing, and an NMI that changes the count is seen by it.
+ * J. @tally_reading (counter/slot.h) is used by its own CPU only, so compiler barriers order it. A
+ *    read of the register needs none: it changes nothing, and sees that an NMI changed the count.
  * K. tally_slot::event is stored with release after the slot's read function, width and bank,
  *    and is load-acquired. The bank is written again only after the pointer was cleared,
  *    when the CPU had gone offline or the owner released the event. So a bank that is read
@@ -43,8 +43,8 @@
 
 /*
  * Returns whether the event's context is locked, by the code that this read interrupted or, for
- * a moment, by another CPU. In a kernel without SMP, locks have no state to look at; but
- * there only an NMI can interrupt the holder of the lock.
+ * a moment, by another CPU. In a kernel without SMP, locks have no state to look at: there any NMI
+ * is taken for one that has interrupted the holder of the lock.
  */
 static bool is_locked(const struct perf_event *event)
 {
@@ -156,8 +156,8 @@ noinline int tally_local_check(const struct tally_event *ev,
  * @ev: the event
  * @cpu: this CPU
  *
- * Return: 0; EOPNOTSUPP if only overflows bring the count up to date, but in the event's
- * handler.
+ * Return: 0; EOPNOTSUPP outside the event's direct handler if only overflows bring the count up
+ * to date.
  */
 int tally_local_stale(const struct tally_event *ev, int cpu)
 {
@@ -168,8 +168,8 @@ int tally_local_stale(const struct tally_event *ev, int cpu)
 }
 
 /*
- * The slow path: for events that overflow, with interrupts disabled, and for errors. Enables
- * interrupts again, unless @irqs_off.
+ * The slow path: for callers with interrupts disabled, for events whose views have no event of
+ * perf, as those that overflow, and for errors. Enables interrupts again, unless @irqs_off.
  */
 static noinline int read_carefully(struct tally_event *ev, u64 *value, bool irqs_off)
 {
@@ -240,7 +240,7 @@ EXPORT_SYMBOL_TALLY(tally_event_read_local);
  * @now: local_clock()
  * @count: receives the count; unchanged on error
  *
- * Return: 0, or an error of tally_event_read_local().
+ * Return: 0, or an error of tally_event_read_local(). The caller asks tally_local_stale() itself.
  */
 int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count)
@@ -254,7 +254,7 @@ int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, b
 	err = tally_local_check(ev, s, event, cpu, irqs_off);
 	if (err)
 		return err;
-	/* perf changes the times of an event one after the other, under this lock. */
+	/* perf changes the times of an event one after the other, with its context locked. */
 	if (irqs_off && is_locked(event))
 		return -EAGAIN;
 	t.value = tally_local_count(s, event);
@@ -294,9 +294,9 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 }
 
 /*
- * Returns for how long the slot's first event was enabled. perf changes the times of an event one
- * after the other, with the context locked: those of a task's event perhaps on another CPU. Then
- * @moves receives true.
+ * Returns for how long the slot's first event was enabled, in nanoseconds. perf changes the times
+ * of an event one after the other, with the context locked. @moves receives whether perf may be
+ * doing that now for the event of a task, perhaps on another CPU.
  */
 static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		      const struct perf_event *event, bool *moves)
@@ -317,12 +317,12 @@ static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
  * @ev: the event, which is not inherited
  * @slot: the slot
  * @whole: resets of the event are ignored
- * @here: this CPU, where the count is up to date if the event is counting; -1 elsewhere
- * @t: receives the totals, those of @here without the time since perf last updated it
+ * @here: this CPU, if an event that is counting on it has an up-to-date count; else -1
+ * @t: receives the totals; for an event that is counting, the times as of perf's last update
  * @state: receives the state
  *
- * perf may be changing the event. Then the totals may be older ones; and with @here, which the
- * caller may have interrupted in that, the time for which the event was enabled may be any.
+ * perf may be changing the event. Then the totals may be older ones. With @here, the caller may
+ * have interrupted that change: then the time for which the event was enabled may be wrong.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
  * Return: 0; EAGAIN if the event is counting on another CPU than @here, if hotplug is taking perf's

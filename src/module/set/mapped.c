@@ -73,7 +73,7 @@ static void subtract(u64 *from, u64 what)
 	*from -= min(*from, what);
 }
 
-/* The same of a value: that of a gauge may be below 0. */
+/* Subtracts from a value, as subtract(), but the value of a gauge may fall below 0. */
 static void subtract_value(const struct tally_event *ev, u64 *from, u64 what)
 {
 	if (ev->gauge)
@@ -82,7 +82,7 @@ static void subtract_value(const struct tally_event *ev, u64 *from, u64 what)
 		subtract(from, what);
 }
 
-/* Adds up all slots. The caller has set @writing. */
+/* Adds up all slots into @p->sums[0]. The caller has set tally_mapping::writing. */
 void tally_mapped_add_up(struct tally_publisher *p)
 {
 	struct publish_copy *sum = &p->sums[0], *one = &p->sums[1];
@@ -119,8 +119,8 @@ void tally_mapped_add_up(struct tally_publisher *p)
 }
 
 /*
- * Writes the page. A program reads it under the page's lock, as perf_event_open(2) says,
- * and, unlike a page of perf, on any CPU.
+ * Writes @p->sums[0] to the page. Called with interrupts disabled. A program reads the page under
+ * the page's lock, as perf_event_open(2) says, and, unlike a page of perf, on any CPU.
  */
 void tally_mapped_write(struct tally_publisher *p)
 {

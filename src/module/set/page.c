@@ -2,7 +2,7 @@
 /*
  * The page that a program maps from the file of an event.
  *
- * Counts are published in the page while a program has it mapped. mapped.c writes it.
+ * Counts are published in a page that is mapped or unprivileged (page.h). mapped.c writes the page.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -24,7 +24,7 @@
 #include "set/page.h"
 #include "set/publish.h"
 
-/* Size of the memory for a mapped page in bytes, without one page for each CPU. */
+/* Returns the size of a mapped page's publisher in bytes, without that page and those of CPUs. */
 size_t tally_publisher_memory(void)
 {
 	return 2 * sizeof(struct publish_copy) + TALLY_SET_MOST * sizeof(void *) +
@@ -105,9 +105,9 @@ static void refresh(struct tally_mapping *m)
 }
 
 /*
- * Publishes the last counts of CPUs that are offline. Those of a task are on none. Returns
- * whether all were read: they are not while an event is being disabled, nor if the driver of
- * a PMU that serves several CPUs has moved the event to another one.
+ * Publishes the last counts of CPUs that are offline. The counts of a task are of no CPU. Returns
+ * whether all counts were read: they are not while an event is being disabled, nor if the driver of
+ * a PMU that serves several CPUs has moved the event to another CPU.
  */
 static bool publish_offline(struct tally_publisher *p)
 {
@@ -147,7 +147,7 @@ void tally_pages_repair(void)
 	mutex_unlock(&tally_publishers_lock);
 	if (all)
 		return;
-	/* Once more, when a set that began or ended its window has done so. */
+	/* Tries once more, when an event that was being disabled is off. */
 	msleep(20);
 	mutex_lock(&tally_publishers_lock);
 	list_for_each_entry(p, &tally_publishers, node)
@@ -321,7 +321,7 @@ void tally_mapping_refresh(struct tally_mapping *m)
 	mutex_unlock(&m->lock);
 }
 
-/* Writes the last count to the page: @count, or if that is NULL, one that is read now. */
+/* Frees the publisher. The page keeps @count, or if that is NULL, a count that is read now. */
 static void publish_last(struct tally_mapping *m, const struct tally_count *count)
 {
 	struct tally_publisher *p = m->publisher;
@@ -348,8 +348,8 @@ static void publish_last(struct tally_mapping *m, const struct tally_count *coun
 }
 
 /*
- * The only event is being released. The page keeps its last count: @count, or if that is NULL, as
- * for an unprivileged page, the one that is published.
+ * Ends publishing: the only event is being released, or the file. The page keeps the last count:
+ * @count, or if that is NULL, as for an unprivileged page, one that is read now.
  */
 void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
 {
@@ -383,7 +383,8 @@ static int start_page(struct tally_mapping *m)
 /**
  * tally_mapping_publish - publish an event without interrupts on any CPU
  * @m: state of the page, new; it is unprivileged from now on
- * @member: the event, which has another owner and is not inherited
+ * @member: pointer to the event's pointer, which stays as long as @m; the event has another owner
+ *	and is not inherited
  *
  * Return: 0; ENOMEM; EOPNOTSUPP for an event that only perf reads.
  */
@@ -472,7 +473,8 @@ static int map(struct tally_mapping *m, struct vm_area_struct *vma)
  * @vma: the mapping
  *
  * Return: 0; EINVAL for another size or offset, a private mapping, and an inherited
- * event; EACCES for a writable mapping; ENODEV if the events are gone; ENOMEM.
+ * event; EACCES for a writable mapping; ENODEV if the events are gone; EOPNOTSUPP for an event that
+ * only perf reads; ENOMEM.
  */
 int tally_mapping_mmap(struct tally_mapping *m, struct vm_area_struct *vma)
 {

@@ -18,11 +18,11 @@ struct vm_area_struct;
 
 /**
  * struct tally_mapping - page with counts that programs map
- * @lock: lock of the members; taken inside tally_set::lock, tally_attachment::lock and the mmap
- *	lock of a program, so perf's functions are not called inside it
- * @page: the page; NULL before the first mapping
+ * @lock: lock of the members above @writing; taken inside tally_set::lock, tally_attachment::lock
+ *	and the mmap lock of a program, so perf's functions are not called inside it
+ * @page: the page; NULL before the first mapping or tally_mapping_publish()
  * @maps: number of mappings
- * @publisher: publisher that writes the page; NULL while the page is not mapped
+ * @publisher: publisher that writes the page; NULL while the page is not published
  * @interval: time between two updates, in nanoseconds
  * @account: account of the user whom the file is charged to; NULL for none, and for an interval
  *	below the default, which takes CAP_PERFMON. The page is not published when the charge is
@@ -30,15 +30,15 @@ struct vm_area_struct;
  * @members: events whose counts the page shows
  * @nr: number of @members; 0 when they are gone
  * @attached: the only event has another owner, whose resets are ignored
- * @base: part of that event's totals that the program does not see
  * @unprivileged: no CPU is interrupted for the page. The only event is published from
  *	tally_mapping_publish() on, whether the page is mapped or not.
  * @writing: 1 while a writer uses @page, @base and tally_publisher::sums
+ * @base: part of the attached event's totals that the program does not see
  * @written: time of the last write in nanoseconds, by ktime_get_mono_fast_ns()
  * @refreshed: time of the last publication by page.c, by the same clock
  */
 struct tally_mapping {
-	struct mutex lock; /* all of it */
+	struct mutex lock; /* members above writing */
 	struct page *page;
 	unsigned int maps;
 	struct tally_publisher *publisher;

@@ -169,8 +169,8 @@ static int publisher_start(struct tally_event **members, unsigned int nr,
 }
 
 /*
- * Called under tally_publishers_lock. Returns the publisher of these members; NULL if they are
- * not published, or only together with others.
+ * Stops the publisher of these members, under tally_publishers_lock, and returns it, to be freed
+ * after a grace period; NULL if they are not published, or only together with others.
  */
 static struct tally_publisher *publisher_stop(struct tally_event **members,
 					      unsigned int nr)
@@ -254,7 +254,7 @@ int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 	    cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu) :
 	    cpu >= 0 && cpu != c->target.cpu)
 		return -EINVAL;
-	/* The publisher is freed after a grace period, which waits for this. */
+	/* The publisher is freed after a grace period, which waits until preemption is enabled. */
 	preempt_disable_notrace();
 	p = READ_ONCE(first->publisher);
 	page = p ? p->pages[cpu & c->slot_mask] : NULL;

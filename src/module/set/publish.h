@@ -86,7 +86,7 @@ struct publish_cpu {
  * struct tally_publisher - publisher of an event or a set
  * @node: link in the list of publishers
  * @interval: least interval of the timers, and least age of an unprivileged copy, in nanoseconds
- * @work: work of publishing once: 1 for up to eight members
+ * @work: work of publishing once, with @mapping: 1 for up to eight members on eight CPUs
  * @account: account of the user whose pages share a rate; NULL for none
  * @unprivileged: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
  *	no hard timers, and begins to count on a CPU with the first copy there
@@ -122,8 +122,8 @@ struct tally_publisher {
 
 /**
  * struct tally_shared - count of an event in a slot, which its unprivileged publishers share
- * @taken: somebody writes or reads the others
- * @time_ns: CLOCK_MONOTONIC of the count; 0 for none
+ * @taken: somebody writes or reads the other members
+ * @time_ns: time of the count in nanoseconds, by ktime_get_mono_fast_ns(); 0 for none
  * @totals: the count
  * @state: state of the event
  *

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads of an event that may sleep. They take the lock of the counter and interrupt each
- * CPU that is counting. perf returns the counts of all other slots.
+ * Reads of an event that may sleep. They take the lock of the counter and interrupt each CPU that
+ * is counting. perf returns the counts of all other slots. tally_event_try_read() reads an event
+ * of a task without the lock if it can.
  */
 #include <linux/delay.h>
 #include <linux/mutex.h>
@@ -20,7 +21,7 @@
 #include "event/event.h"
 #include "set/read.h"
 
-/* Traces a count that is handed out. @cpu is -1 for the sum of all. */
+/* Traces a count that is handed out. @cpu is -1 for all CPUs, and for a task on any CPU. */
 static noinline void trace(struct tally_event *ev, int cpu, const struct tally_count *count)
 {
 	trace_count(ev->name, cpu, count->value, count->enabled_ns, count->running_ns);
@@ -145,7 +146,7 @@ static u64 stamps(const struct tally_slot *s)
 	return sum;
 }
 
-/* Reads an event that does not count, and did not in between. */
+/* Reads an event that is not counting. Returns EAGAIN if it counts, or has counted meanwhile. */
 static int read_inactive(struct attempt *a)
 {
 	const struct tally_slot *s = &a->ev->counter->slots[0];
@@ -174,8 +175,8 @@ static int read_inactive(struct attempt *a)
 }
 
 /*
- * Reads an event of a task without a lock, where it is counting or at rest. Returns EAGAIN if it
- * moves meanwhile, EOPNOTSUPP if it is inherited: perf alone finds the events of children.
+ * Reads an event of a task without a lock, where it is counting or at rest. Returns EOPNOTSUPP for
+ * tally_counter::by_perf; EAGAIN, or another error of tally_local_read(), if the event moves.
  */
 static int read_unlocked(struct attempt *a)
 {
@@ -198,7 +199,7 @@ static int read_unlocked(struct attempt *a)
 	return a->err;
 }
 
-/* For how long a read is tried, in nanoseconds. A list may have very many such events. */
+/* Nanoseconds for which a read is tried: not long, as a list may have many events that fail. */
 #define READ_TRY	(10 * NSEC_PER_MSEC)
 
 /**
@@ -208,10 +209,10 @@ static int read_unlocked(struct attempt *a)
  * @count: receives the count, or after an error only the state
  * @estimate: receives the count as tally_event_read_scaled() returns it; may be NULL
  *
- * A program can keep perf from the events of its own tasks for any time, and with that a read
- * of them by perf. So an event of a task is read without perf. Perf reads an inherited one, and one
- * with overflows of hardware, as these may be missing (event/silent.c); but only when nobody has
- * the task's events locked. That is tried for 10 milliseconds.
+ * A program can keep perf from the events of its own tasks for any time, and a read by perf would
+ * wait for that. So the event of a task is read without perf if possible. perf reads an inherited
+ * event, and one of hardware that overflows, whose overflows may be missing (event/silent.c), but
+ * only while nobody has the task's events locked. The read is tried for 10 milliseconds.
  *
  * Context: Process context, may sleep.
  * Return: 0; EBUSY if the event cannot be read now.
@@ -238,7 +239,7 @@ int tally_event_try_read(struct tally_event *ev, bool whole, struct tally_count 
 				*estimate = tally_count_scaled(count);
 			return 0;
 		}
-		/* What cannot be read without the lock now is read by perf, if that is free. */
+		/* The next tries let perf read the event, if no program keeps perf from it. */
 		by_perf = true;
 		usleep_range(500, 1000);
 	} while (ktime_get_ns() < end && !fatal_signal_pending(current));

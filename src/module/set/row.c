@@ -114,7 +114,7 @@ static bool is_counting(int cpu, void *data)
 	return READ_ONCE(READ_ONCE(ev->views[cpu & set->slot_mask].event)->oncpu) == cpu;
 }
 
-/* Reads the values of all members, and the times of the first. Sets @was_read of the first only. */
+/* Reads all members' values, and the first one's times. Sets its @was_read if all count here. */
 static void read_values_here(void *data)
 {
 	const struct tally_set *set = data;

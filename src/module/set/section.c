@@ -7,9 +7,9 @@
  * function interrupts another CPU. The set keeps no trace of its sections: an abandoned
  * section costs nothing, and a section is as private to its caller as any other variable.
  *
- * The fast path reads sets whose members only count, while interrupts are enabled. All
- * else takes the careful path: reads with interrupts disabled, members that overflow
- * (their view never has an event), members that perf has changed, and errors.
+ * The fast path reads sets with tally_set::fast, whose members only count, while interrupts are
+ * enabled. All else takes the careful path: other sets (tally_set::views has nothing to read for
+ * them), reads with interrupts disabled, members that perf has changed, and errors.
  *
  * Ordering: I to K of local.c, L of interval.c.
  */
@@ -78,8 +78,8 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 EXPORT_SYMBOL_TALLY(tally_set_read_local);
 
 /*
- * Reads perf's count of a member, by the driver or, if it has one and @single, by its register.
- * Returns false if only the careful path can.
+ * Reads perf's count of a member: with @single by the member's register, if that can be read, else
+ * by the driver. Returns false if only the careful path can read the member.
  */
 static __always_inline bool read_view(const struct tally_view *view, int cpu, bool single,
 				      struct perf_event **event, u64 *count)
@@ -126,7 +126,7 @@ static noinline notrace bool begin_singles(struct tally_section *section,
 	return true;
 }
 
-/* As begin_singles(). Returns false also if perf may have changed a member since then. */
+/* As begin_singles(). Returns false also if perf may have changed a member since the beginning. */
 static noinline notrace bool end_singles(const struct tally_section *section,
 					 struct tally_view *const *view, unsigned int nr, int cpu,
 					 u64 *out)

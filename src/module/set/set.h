@@ -23,18 +23,18 @@ struct tally_mapping;
  * @singles: number of members that sections read one at a time: all if a register is read, else
  *	as many as are left over when the others are read four at a time
  * @nr_slots: number of slots of each member's counter
- * @used: see tally_set_slots()
+ * @used: number of slots up to the last one that was not blank; see tally_set_slots()
  * @used_at: tally_slot_changes when @used was found
  * @slot_mask: tally_counter::slot_mask of each member's counter
- * @fast: sections may take the fast path
+ * @fast: sections may take the fast path of section.c
  * @open: the members are enabled, and have begun; read without @lock
- * @begun: the set has been enabled
- * @staggered: the members did not begin at the same moment; read without @lock
- * @only_counts: no member overflows, so none can be throttled
- * @sampled: samples of a member read all members, or did: an event that is released waits
- *	for them
+ * @begun: a member is enabled, or has been
+ * @staggered: the members did not begin, or not end, at one moment; read without @lock
+ * @only_counts: the set has never had a member that overflows, so none can be throttled
+ * @sampled: samples of a member contain the counts of all members, or did: the release of a
+ *	member waits for samples that are being written
  * @changes: sequence of changes of @nr and @members, with @sampled
- * @on: a bit for each member that is enabled
+ * @on: a bit for each member that the set has enabled; a limit may have ended the member since
  * @wanted: a bit for each member of a group that counts while the leader is enabled
  * @by_perf: a bit for each member that only perf reads; see tally_counter::by_perf
  * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
@@ -71,16 +71,16 @@ struct tally_set {
 	struct tally_event *few[];
 };
 
-/* A set has memory for so many members until it has more. */
+/* Number of members in tally_set::few; a set with more members allocates an array for them. */
 #define TALLY_SET_FEW	6
 
-/* Returns the slot of a member that this CPU reads. */
+/* Returns the slot in which an event counts on @cpu. */
 static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
 {
 	return &ev->counter->slots[cpu & ev->slot_mask];
 }
 
-/* Returns whether the windows of all members began at one moment. Also without the lock. */
+/* Returns whether the windows of all members began, and ended, at one moment. Needs no lock. */
 static inline bool tally_set_began_together(const struct tally_set *set)
 {
 	return !READ_ONCE(set->staggered) || set->nr == 1;
@@ -92,7 +92,7 @@ static inline u64 tally_set_all(const struct tally_set *set)
 	return GENMASK_ULL(set->nr - 1, 0);
 }
 
-/* Removes the lowest bit from @members, and returns its number. */
+/* Removes the lowest bit from @members, which must have one, and returns the bit's number. */
 static inline unsigned int tally_set_next(u64 *members)
 {
 	unsigned int i = __ffs64(*members);
@@ -103,7 +103,7 @@ static inline unsigned int tally_set_next(u64 *members)
 
 u64 tally_event_throttled(const struct tally_event *ev);
 
-/* Called under tally_set::lock. */
+/* Called under tally_set::lock; tally_set_is_group() also without it: see there. */
 bool tally_set_read_rows(const struct tally_set *set, u64 members, unsigned int first,
 			 unsigned int last);
 int tally_set_on(struct tally_set *set, u64 members);

@@ -7,7 +7,7 @@
  * The hard timer ends when it finds its CPU idle. So an idle CPU is left alone until a tick
  * finds it busy. CPUs of nohz_full= have no timers: a tick there is what they avoid. Nor
  * have CPUs that the PMU does not serve. When the driver of a PMU that serves several CPUs has
- * moved an event to another CPU, that one publishes it, in the page of the CPU before.
+ * moved an event to another CPU, that CPU publishes the event, in the page of the event's slot.
  *
  * A task is published where it runs. All CPUs look for it at their ticks, and the one that
  * finds it starts its hard timer and becomes the keeper. While there is a keeper, the
@@ -133,14 +133,14 @@ static bool publishes_on(const struct tally_publisher *p, int cpu)
 		return false;
 	if (!tally_counter_on_all_cpus(c))
 		return c->target.cpu < 0 || tally_publisher_cpu(p) == cpu;
-	/* A slot that has no event for another reason may get one when it is enabled. */
+	/* A slot that has no event, but is not @absent, may get one when its member is enabled. */
 	for (i = 0; i < p->nr; i++)
 		if (!READ_ONCE(p->members[i]->counter->slots[cpu].absent))
 			return true;
 	return any_moved(p, cpu);
 }
 
-/* Returns whether the hard timer runs on this CPU, which is not one of nohz_full=. */
+/* Returns whether the hard timer is to run on this CPU, which is not one of nohz_full=. */
 static bool is_exact(const struct tally_publisher *p, int cpu)
 {
 	struct task_struct *task = task_of(p);
@@ -151,9 +151,9 @@ static bool is_exact(const struct tally_publisher *p, int cpu)
 }
 
 /*
- * Starts the deferrable timer of a CPU, unless it is pending or has nothing to do. The timer
- * itself decides here, too: under the lock, so that it sees that there is no keeper any more,
- * or who has found that out sees that it is not pending.
+ * Starts the deferrable timer of a CPU, unless it is pending or has nothing to do. The timer calls
+ * this to go on, and start_work() when a keeper has ended: under the lock, either the timer sees
+ * that there is no keeper any more, or start_work() sees that the timer is not pending.
  */
 static void start_tick(struct publish_cpu *pc)
 {
@@ -208,7 +208,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Called with interrupts disabled. */
+/* Starts the hard timer of this CPU if it is to run. Called with interrupts disabled. */
 static void start_exact(struct publish_cpu *pc)
 {
 	struct tally_publisher *p = pc->publisher;
@@ -231,7 +231,7 @@ static void ticked(struct timer_list *timer)
 
 	local_irq_save(flags);
 	if (pc->cpu == smp_processor_id()) {
-		/* Read first: what is published of a task that has exited is final. */
+		/* exit_state is read first: what is published of a task after its exit is final. */
 		task = task_of(p);
 		exited = task && READ_ONCE(task->exit_state);
 		if (publishes_on(p, pc->cpu) && !hrtimer_active(&pc->timer)) {
