@@ -116,9 +116,10 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
  * tally_addr_page_size - the size of the page that an address is in
  * @addr: an address of the current task, or of the kernel
  *
- * A kernel thread uses the page tables of another task. On x86 and riscv64 these map the
- * whole kernel; on other architectures perf looks into the kernel's own tables, which a
- * module cannot find. While a kernel thread is being switched out, it has no page tables.
+ * For a kernel thread, perf looks into the kernel's own page tables, which a module cannot find.
+ * This function looks into those that the thread borrows from a task. On x86 and riscv64 they map
+ * the whole kernel; elsewhere the size that is found for an address of the kernel means nothing.
+ * While a kernel thread is being switched out, it has no page tables.
  *
  * Context: An overflow handler, NMI included.
  * Return: bytes; 0 if no page maps the address.

@@ -59,7 +59,7 @@ unsigned int tally_chain(struct pt_regs *regs,
 /* The most nested functions with a uretprobe that are looked at. */
 #define TALLY_CHAIN_URETPROBES	64
 
-/* Copies one; false if there is none. It may be freed: the task may be doing that. */
+/* Copies a return_instance, which the task may be freeing now. Returns false if there is none. */
 static inline bool tally_chain_uretprobe(struct return_instance *to,
 					 const struct return_instance *from)
 {

@@ -44,8 +44,8 @@ static inline bool tally_register_answers(const struct hw_perf_event *hw)
 }
 
 /*
- * Without precise events, whose counts are in a buffer, those that others reload (config2), and
- * slots and the metrics of them, which share a register.
+ * Returns false for a precise event, whose counts are in a buffer; for one that other events reload
+ * (config2); and for the topdown events, slots and metrics, which share a register.
  */
 static inline bool tally_register_exists(const struct perf_event *event)
 {
@@ -72,7 +72,7 @@ static inline bool tally_register_answers(const struct hw_perf_event *hw)
 	return true;
 }
 
-/* Without events that may have two registers, and without PMUs of other makes. */
+/* Returns false for an event that may have two registers, and where the PMU is no PMUv3. */
 static inline bool tally_register_exists(const struct perf_event *event)
 {
 	return !(event->hw.flags & ARMPMU_EVT_64BIT) && pmuv3_implemented(read_pmuver());

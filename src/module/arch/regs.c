@@ -105,7 +105,7 @@ static u64 stack_bytes(const struct pt_regs *user)
 
 /**
  * tally_stack_room - the room that a sample has for the user stack
- * @asked: perf_event_attr's sample_stack_user: bytes, a multiple of 8 below 65,528
+ * @asked: perf_event_attr's sample_stack_user: bytes, a multiple of 8 up to 65,528
  * @so_far: bytes of the record from its header to the field of the stack
  * @user: registers of tally_regs_user(); NULL if there are none
  *

@@ -7,7 +7,7 @@
  * frame without faults. It differs in two points:
  * - The unwinder stops at an address that is no code. Here every address between the first
  *   function and the end of the kernel, and every one where modules may be, is code.
- * - The function graph tracer replaces return addresses. Here these stay its trampoline.
+ * - The function graph tracer replaces return addresses. Here its trampoline stays in their place.
  */
 #include <linux/align.h>
 #include <linux/bits.h>
@@ -191,7 +191,7 @@ u64 tally_regs_value(struct pt_regs *regs, unsigned int idx)
 	return idx < PERF_REG_RISCV_MAX ? ((unsigned long *)regs)[idx] : 0;
 }
 
-/* As in perf, that of a 32-bit task too. */
+/* As in perf, a 32-bit task has the 64-bit ABI, too. */
 u64 tally_regs_abi(void)
 {
 	return PERF_SAMPLE_REGS_ABI_64;

@@ -14,7 +14,7 @@ static unsigned int kbytes_per_user = UINT_MAX;
 module_param(kbytes_per_user, uint, 0644);
 MODULE_PARM_DESC(kbytes_per_user, "Memory that the files of one user may take, in KiB (default 65536, or 1024 for each CPU if that is more; 0: any amount)");
 
-/* An event on all CPUs takes some KiB for each: sets the limit that was not given. */
+/* Sets the limit if none was given. It grows with the CPUs: an event takes some KiB for each. */
 void __init tally_account_init(void)
 {
 	if (kbytes_per_user == UINT_MAX)

@@ -53,7 +53,7 @@ void tally_alias_read(struct device *dev, const char *event, struct tally_alias 
  * struct search - a search for the name of an event
  * @files: the PMU
  * @attr: attributes of the event
- * @terms: what the terms say of the event that is looked at; the name, once it is found
+ * @terms: the parsed terms, and the name, of the event that the search looks at
  */
 struct search {
 	const struct tally_pmu_files *files;
@@ -97,7 +97,8 @@ static bool names_event(struct search *search, const char *given)
  * @alias: receives it
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if the PMU says nothing; ENOMEM.
+ * Return: 0, also if the PMU says nothing of its event: @alias is then empty; ENOENT if there is no
+ * such PMU, or it names no such event; ENOMEM.
  */
 int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 		     struct tally_alias *alias)

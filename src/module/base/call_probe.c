@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes of the entries and the returns of a function: by fprobe where the kernel has it and it
- * can, by a kretprobe elsewhere.
+ * Probes of the entries and the returns of a function: by fprobe if the kernel has fprobe and that
+ * can probe the function, else by a kretprobe.
  *
  * A kretprobe misses calls within the handler of any probe: those of interrupts, too. fprobe
  * misses those that its own handlers make. It cannot probe what ftrace does not know. Before
@@ -34,7 +34,7 @@ static void fprobe_returned(struct fprobe *fp, unsigned long entry, unsigned lon
 	probe->returned(probe, data);
 }
 
-/* Finds out whether there is one such function, outside of modules; a kretprobe may have it. */
+/* Returns whether a function outside of modules has the name, and can be probed. */
 static bool is_of_kernel(const char *symbol)
 {
 	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
@@ -91,7 +91,7 @@ static u64 fprobe_missed(const struct tally_call_probe *probe)
 #endif
 
 #ifdef CONFIG_KRETPROBES
-/* NULL while the probe is being unregistered. */
+/* Returns the probe of a call; NULL while the probe is being unregistered. */
 static struct tally_call_probe *probe_of(struct kretprobe_instance *ri)
 {
 	struct kretprobe *kretprobe = get_kretprobe(ri);
@@ -204,9 +204,9 @@ void tally_call_probe_again(struct tally_call_probe *probe, const char *symbol)
 	tally_call_probe_stop(probe);
 	missed = tally_call_probe_missed(probe);
 	WRITE_ONCE(probe->before, missed | TALLY_CALL_PROBE_LOST);
-	smp_wmb(); /* before the kretprobe's own number is 0 again; tally_call_probe_missed() */
+	smp_wmb(); /* before kretprobe.nmissed is 0 again; tally_call_probe_missed() */
 	if (!start_kretprobe(probe, symbol))
-		smp_store_release(&probe->before, missed); /* after that number */
+		smp_store_release(&probe->before, missed); /* after nmissed is 0 */
 }
 
 /**
@@ -234,7 +234,7 @@ bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 	return !probe->by_fprobe && (is_lost(probe) || kretprobe_is_gone(probe));
 }
 
-/* Returns the number of entries that were missed: within handlers, or too many at a time. */
+/* Returns how many entries the kernel counts as missed: in handlers, or without room for a call. */
 u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 {
 	u64 before, missed;
@@ -244,7 +244,7 @@ u64 tally_call_probe_missed(const struct tally_call_probe *probe)
 	do {
 		before = smp_load_acquire(&probe->before); /* tally_call_probe_again() */
 		missed = before & TALLY_CALL_PROBE_LOST ? 0 : kretprobe_missed(probe);
-		smp_rmb(); /* if the number began again at 0, @before has changed */
+		smp_rmb(); /* if nmissed began again at 0, @before has changed */
 	} while (before != READ_ONCE(probe->before));
 	return (before & ~TALLY_CALL_PROBE_LOST) + missed;
 }

@@ -7,16 +7,17 @@
 #include <linux/types.h>
 #include "compat.h"
 
-/* There is no kretprobe: the function's module is back, and has no such function. */
+/* No kretprobe is registered: the module is back, but its function could not be probed. */
 #define TALLY_CALL_PROBE_LOST	BIT_ULL(63)
 
 /**
  * struct tally_call_probe - probe of the entries and the returns of a function
  * @entered: called at each entry, with memory for the call
- * @returned: called at the return of that call, with the same memory
+ * @returned: called at the return of that call, with the same memory. Since Linux 6.14, also called
+ *	for a call of an earlier probe at the same address, with that call's memory or NULL.
  * @data_size: bytes of memory for a call
  * @at_once: calls that can go on at the same time
- * @by_fprobe: fprobe calls the two, not a kretprobe
+ * @by_fprobe: fprobe calls @entered and @returned; else a kretprobe does
  * @before: entries that were missed before the module was loaded again, and TALLY_CALL_PROBE_LOST
  * @fprobe: used with @by_fprobe
  * @kretprobe: used otherwise

@@ -2,8 +2,8 @@
 /*
  * Cgroups of the hierarchy that has perf's controller: cgroup2, or a hierarchy of cgroup1.
  *
- * The kernel exports no search by path or file for cgroup1. All searches here go through
- * the controller's cgroups, under RCU, and compare.
+ * The kernel exports no search by path or file for cgroup1. The searches by path and by number here
+ * go through the controller's cgroups, under RCU, and compare.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -28,7 +28,7 @@ bool tally_cgroup_unescape(char *path)
 
 #ifdef CONFIG_CGROUP_PERF
 
-/* The state of the root, which perf's controller keeps in each hierarchy. */
+/* Returns perf's state of the root: the same one, whichever hierarchy has perf's controller. */
 static struct cgroup_subsys_state *root_state(void)
 {
 	return task_css_check(&init_task, perf_event_cgrp_id, 1);
@@ -105,8 +105,9 @@ int tally_cgroup_by_path(const char *path, u64 *id)
  * @id: receives the number of the cgroup
  *
  * Context: Process context, may sleep.
- * Return: 0; EBADF if it is no directory of a cgroup; ENOENT if the cgroup is removed or
- * perf's controller is in another hierarchy; EINVAL in a kernel without CONFIG_CGROUP_PERF.
+ * Return: 0, also for a removed cgroup that is not freed yet, which tally_cgroup_find() refuses;
+ * EBADF if @fd is no directory of a cgroup; ENOENT if the cgroup is freed, or perf's controller is
+ * in another hierarchy; EINVAL in a kernel without CONFIG_CGROUP_PERF.
  */
 int tally_cgroup_by_fd(int fd, u64 *id)
 {

@@ -14,7 +14,7 @@
  *
  * Context: Any context.
  * Return: a function that reads the clock, in nanoseconds and in any context; NULL if
- * there is no such clock, or if it cannot be read in any context.
+ * there is no such clock, or if some context cannot read it.
  */
 tally_clock_fn tally_clock_of(const struct perf_event_attr *attr)
 {

@@ -29,8 +29,8 @@ static int copy(void *to, size_t known, const void __user *from, u32 size,
  * @user: the program's attributes
  *
  * Context: Process context, may sleep.
- * Return: 0; E2BIG for a size that no header had, or for attributes that this kernel does
- * not know; EFAULT.
+ * Return: 0; E2BIG for a size below PERF_ATTR_SIZE_VER0 or above a page, or for attributes that
+ * this kernel does not know; EFAULT.
  */
 int tally_copyin_attr(struct perf_event_attr *attr,
 		      struct perf_event_attr __user *user)

@@ -12,8 +12,8 @@
 #include "base/count.h"
 
 /*
- * Returns the state of an event that has parts in the states @a and @b: a part that counts makes
- * the event active, and one that cannot be relied on makes it that.
+ * Returns the state of an event that has parts in the states @a and @b. A part that counts makes
+ * the event active; a part that is throttled, silent or in error gives the event its own state.
  */
 enum tally_state tally_state_worse(enum tally_state a, enum tally_state b)
 {

@@ -5,8 +5,8 @@
  *
  * An event may count that work itself: the tracepoint of a signal, a probe in a function
  * that wakes, the end of an interrupt. Then each work causes the next one, and the CPU
- * would do nothing else for ever. So each CPU has a brake, which holds a work for HOLD_NS
- * or longer before it is done:
+ * would do nothing else for ever. So each CPU has a brake, which holds a work until a timer
+ * of HOLD_NS or longer has ended:
  *
  * - if the work is kicked while this CPU does a work: that one may be its cause;
  * - if ROW_MAX works, or works of STRETCH_NS together, have followed each other within
@@ -17,17 +17,17 @@
  * another one for works in its thread.
  *
  * The limit of overflows (tally_builder_max_rate(), see life/callback.c) is no part of
- * this. It switches perf's event off, which costs the CPU its time also where no work
- * follows an overflow; users set it, and see it as the state "throttled".
+ * this. The limit switches perf's event off, because overflows cost the CPU time also where
+ * no work follows them. Users set the limit, and see it as the state "throttled".
  *
  * Ordering:
  *
- * - tally_kick() is called after the reason for the work was written, and then reads @held.
+ * - tally_kick() is called after the reason for the work was written, and reads tally_kick::held.
  *   let_go() clears KICK_WAITS before it queues the work. So a work that runs after the brake sees
  *   the reasons of all calls that found KICK_WAITS set.
  * - tally_kick() puts a work on the list of a brake before it reads again whether the brake holds
- *   works, and brake_ended() stops that before it empties the list: a work that comes while the
- *   brake ends is queued by one of both.
+ *   works, and brake_ended() clears brake::on before it empties the list: one of the two queues a
+ *   work that comes while the brake ends.
  *
  * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it, and
  * whoever takes it off the list clears KICK_LISTED last.
@@ -65,7 +65,7 @@
  * @held: works that are held, by tally_kick::node
  * @timer: lets the works go
  *
- * Written by its CPU; by another one if the CPU went offline with @timer running.
+ * The brake's CPU writes it; another CPU does if that one went offline with @timer running.
  */
 struct brake {
 	bool inside;
@@ -102,7 +102,7 @@ static void let_go(struct brake *b, bool now)
 	list = llist_del_all(&b->held);
 	llist_for_each_entry_safe(kick, next, list, node) {
 		WRITE_ONCE(kick->held, KICK_LISTED);
-		smp_mb(); /* tally_kick() writes the reason before */
+		smp_mb(); /* the reason was written before tally_kick() read @held */
 		if (now)
 			kick->run(kick);
 		else
@@ -138,7 +138,7 @@ void tally_kick(struct tally_kick *kick)
 {
 	struct brake *b = brake_of(kick);
 
-	smp_mb(); /* let_go() clears @held before it queues the work */
+	smp_mb(); /* let_go() clears KICK_WAITS before it queues the work */
 	if (unlikely(READ_ONCE(kick->held) & KICK_WAITS))
 		return;
 	if (likely(!holds(b)) ||
@@ -257,7 +257,7 @@ void tally_brakes_init(void)
 	}
 }
 
-/* No work is left. */
+/* Called when no work is left. */
 void tally_brakes_exit(void)
 {
 	int cpu, i;

@@ -10,9 +10,9 @@
  *
  * Events on one CPU and events of a task use such a trace event, too, for two reasons. perf's PMU
  * gives a kretprobe the default maxactive (two for each CPU, at least ten), which is too few if
- * tasks sleep in the function. And perf's PMU knows only the address: when the module is unloaded,
- * another one may be loaded there. A trace event has the name, so the kernel probes the function
- * again when its module is loaded again.
+ * tasks sleep in the function. And tally can give perf's PMU only the address: when the module is
+ * unloaded, another one may be loaded there. A trace event has the name, so the kernel probes the
+ * function again when its module is loaded again.
  *
  * The kernel hides the kprobe of a trace event. So tally registers another kprobe at the same
  * address, which is always disabled: the watch. It shows two things. When the module of the
@@ -23,7 +23,7 @@
  * has no address, which not everybody who sees the name may know.
  *
  * Somebody else may still use the trace event when tally has finished with it. It then stays. tally
- * tries to remove it again when it makes the next one, and when the module is unloaded.
+ * tries to remove it again when it makes the next one, and when tally is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -56,13 +56,13 @@
  * struct tally_kprobe - trace event of a kernel probe
  * @file: the trace event, with a reference: nobody else removes it
  * @number: number in the name of the trace event
- * @watch: disabled probe at the same address, registered unless @lost; if it is at a return, by a
- *	kretprobe
+ * @watch: disabled probe at the same address, registered unless @lost: as a kretprobe if
+ *	@at_return, else as a kprobe
  * @at_return: the probe is at the return of the function
  * @symbol: function of a module, as MODULE:NAME; NULL if the kernel knows the address only
  * @offset: offset in that function
- * @addr: address at first
- * @lost: the module is back, and has no such function
+ * @addr: address of the probe when the trace event was made
+ * @lost: the module is back, but its function cannot be watched
  * @missed: hits that were missed before the module was loaded again
  * @reported: hits that were missed, as last told
  * @node: link in the list of all
@@ -83,7 +83,7 @@ struct tally_kprobe {
 
 /*
  * Guards all below. Locks of tracing and of kprobes are taken inside, and grace periods are waited
- * for, as the kernel does in its own locks of these. No lock of tally or of perf is.
+ * for, as in the kernel's own locks. No lock of tally or of perf is taken inside.
  */
 static DEFINE_MUTEX(kprobes_lock);
 static LIST_HEAD(kprobes);
@@ -117,9 +117,9 @@ bool tally_attr_is_kprobe(const struct perf_event_attr *attr)
 }
 
 /*
- * Makes a trace event: @kind as "p", @place as a line in kprobe_events has it. A trace event that
- * somebody still used when the module was unloaded may be there, and the kernel would add a second
- * probe to one of the same name.
+ * Makes a trace event: @kind is "p" or "rMAXACTIVE", and @place is as in a line of kprobe_events.
+ * The number is a free one: a trace event that was used when tally was unloaded may still be there,
+ * and the kernel would add a second probe to one of the same name.
  */
 static int make(unsigned int *number, const char *kind, const char *place)
 {
@@ -174,9 +174,9 @@ static int try_make(const char *place)
  * @offset: offset in the function
  * @addr: address that tally_symbol_address() has found
  *
- * The kernel looks for a second function of the name when it makes a trace event by that, as perf's
- * PMU does for a probe by name. Its error is EINVAL, so a trace event by the address is made, too:
- * if the kernel refuses both, that is for another reason.
+ * The kernel makes no trace event by a name that several functions have, as perf's PMU makes no
+ * probe by it. The error may be EINVAL, which has other causes, too. So a trace event by the
+ * address is made as well: if the kernel refuses both trace events, the name is not the cause.
  *
  * Context: As tally_kprobe_create(), and waits for grace periods.
  * Return: 0; EADDRNOTAVAIL if several functions have the name; ENOMEM.
@@ -214,7 +214,7 @@ static int watch(struct tally_kprobe *kp, u64 addr)
 	}
 	if (!kp->at_return)
 		return register_kprobe(probe);
-	/* No call ever takes it. */
+	/* The least: a disabled probe takes no instance. */
 	kp->watch.maxactive = 1;
 	return register_kretprobe(&kp->watch);
 }
@@ -338,7 +338,7 @@ void tally_kprobe_delete(struct tally_kprobe *kp)
 	list_del(&kp->node);
 	trace_put_event_file(kp->file);
 	unmake(kp->number);
-	/* Waits for a grace period, too. */
+	/* unwatch() waits for a grace period, too. */
 	if (!kp->lost)
 		unwatch(kp);
 	else
@@ -355,9 +355,9 @@ unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns how many calls the probe at the return missed because all its instances were in use. All
- * of tally's probes at the return of one function miss the same calls while they exist, so the
- * largest number is that of the oldest one.
+ * Returns how many calls the oldest of tally's probes at the return missed because all its
+ * instances were in use: the largest number. The kernel hides which of them is the probe of @kp;
+ * all miss the same calls while they exist.
  */
 static unsigned int missed_returns(const struct tally_kprobe *kp)
 {
@@ -386,9 +386,10 @@ static u64 missed_now(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns the number of hits that were missed, on all CPUs: within handlers, or too many. While
- * somebody makes or removes a probe, which may take long, this is the number that was found last.
- * Called under RCU, in process context.
+ * Returns how many hits were missed on all CPUs, within handlers or because all instances were in
+ * use. At a return, that may include misses from before @kp was made, so callers take differences.
+ * While somebody makes or removes a probe, which may take long, the function returns the number
+ * that was found last. Called under RCU, in process context.
  */
 u64 tally_kprobe_missed(struct tally_kprobe *kp)
 {
@@ -423,7 +424,7 @@ static void watch_again(struct tally_kprobe *kp)
 	bool lost = kp->lost;
 
 	kp->missed = missed_now(kp);
-	/* Who looks at the watch does so under RCU, and not after the grace period of unwatch(). */
+	/* A reader under RCU that saw @lost false has ended when unwatch() returns. */
 	WRITE_ONCE(kp->lost, true);
 	if (!lost)
 		unwatch(kp);
@@ -442,7 +443,7 @@ void tally_kprobes_module_came(const struct module *mod)
 	mutex_unlock(&kprobes_lock);
 }
 
-/* Before the module goes, and after the last counter. */
+/* Called when tally is unloaded, after the last counter has ended. */
 void tally_kprobe_exit(void)
 {
 	unsigned long number;

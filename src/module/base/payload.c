@@ -110,7 +110,7 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_payload_fill);
 
 /**
  * tally_payload_keep_branches - copy the branches of a sample to its own memory
- * @s: the sample, whose branches are perf's
+ * @s: the sample, whose branches are perf's, and whose payload has room for branches
  *
  * Context: Any context, NMI included.
  */

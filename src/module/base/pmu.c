@@ -59,7 +59,7 @@ void tally_pmu_init(void)
 	if (IS_ERR(dummy))
 		return;
 	read_nothing = dummy->pmu->read;
-	/* The PMUs of clocks have a marker in place of a device, that of dummies has one. */
+	/* The PMUs of clocks have a marker in place of a device; that of dummies has a device. */
 	if (dummy->pmu->dev)
 		pmu_bus = dummy->pmu->dev->bus;
 	perf_event_release_kernel(dummy);
@@ -93,7 +93,7 @@ bool tally_pmu_is_still(const struct pmu *pmu)
 /* The numbers of PMUs of cores, as far as they are known. Numbers are small. */
 static DECLARE_BITMAP(core_numbers, 256);
 
-/* Returns whether the PMU counts the generic events of some cores. */
+/* Notes a PMU that counts the generic events of some cores. Returns whether it does. */
 static bool note_core(const struct pmu *pmu)
 {
 	if (pmu->task_ctx_nr != perf_hw_context ||
@@ -262,7 +262,7 @@ unsigned int tally_core_pmus(u32 *types)
  * it for new events of its system call only.
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL above the limit.
+ * Return: 0; EINVAL above the limit; or the error of perf_event_create_kernel_counter().
  */
 int tally_pmu_check_freq(u64 hz)
 {
@@ -368,7 +368,7 @@ static int try_kprobe(struct kprobe *kp)
  * perf's kprobe PMU takes names from user memory only.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such function; EINVAL if there can be no probe at
+ * Return: 0; ENOENT if there is no such function; EINVAL or EILSEQ if there can be no probe at
  * that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)

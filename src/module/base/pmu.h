@@ -12,7 +12,7 @@ struct notifier_block;
 
 typedef void (*tally_read_fn)(struct perf_event *event);
 
-/* Most kinds of cores that a machine has; a machine with more is served as far. */
+/* The most kinds of cores that tally_core_pmus() finds; it leaves further ones out. */
 #define TALLY_CORE_PMUS 8
 
 void tally_pmu_init(void);

@@ -125,7 +125,7 @@ static int is_there(struct device *dev, struct attribute *attr, void *data)
 	return 1;
 }
 
-/* Returns whether a PMU names such an event. Files with a dot in their names belong to events. */
+/* Returns whether a PMU has an event of the name. A file with a dot in its name is no event. */
 bool tally_pmu_has_event(struct device *dev, const char *name)
 {
 	const struct walk walk = { "events", name, is_there };
@@ -138,7 +138,8 @@ bool tally_pmu_has_event(struct device *dev, const char *name)
  * @files: receives the PMU, and memory
  * @type: number of the PMU
  *
- * Context: Process context, may sleep. tally_pmu_files_close() follows, also after an error.
+ * Context: Process context, may sleep. The PMU's device is locked until tally_pmu_files_close(),
+ * which follows also after an error: nothing in between may look for a PMU.
  * Return: 0; ENOENT if there is no such PMU; ENOMEM.
  */
 int tally_pmu_files_open(struct tally_pmu_files *files, u32 type)
@@ -156,7 +157,7 @@ int tally_pmu_files_open(struct tally_pmu_files *files, u32 type)
 		return -ENOMEM;
 	}
 	pmu = tally_pmu_lock(dev);
-	/* The driver's code is called. */
+	/* Reads call the driver's code, which must not be unloaded. */
 	if (pmu && try_module_get(pmu->module)) {
 		files->dev = dev;
 		return 0;

@@ -25,9 +25,9 @@
  *
  * - leave() stores @head with release when places are filled. tally_queue_peek() of the first
  *   stage load-acquires it before it returns a place.
- * - tally_queue_pop() stores @done of its stage with release when a place was read. Of the first
- *   stage, tally_queue_peek() of the second one load-acquires it, and so sees what the writer
- *   filled in. Of the last stage, tally_queue_reserve() does, before the place is filled again.
+ * - tally_queue_pop() stores @done of its stage with release when a place was read. The second
+ *   stage's tally_queue_peek() load-acquires the first stage's @done, and so sees what the writer
+ *   filled in. tally_queue_reserve() load-acquires the last stage's before a place is filled again.
  * - Writers are on one CPU, and one that interrupts another has ended when the other goes on.
  *   Compiler barriers are enough between them: those of tally_queue_reserve() and leave().
  *
@@ -165,7 +165,7 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_commit);
 /**
  * tally_queue_peek - find the next sample for a stage
  * @q: the queue
- * @stage: the stage of the caller, which is the only one of its stage
+ * @stage: the stage of the caller, which is its only reader
  *
  * Context: Any context.
  * Return: the sample, valid until tally_queue_pop(); NULL if there is none.

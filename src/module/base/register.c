@@ -108,9 +108,9 @@ static void try_event(const struct pmu *pmu, int cpu, u64 config, struct trial *
 }
 
 /*
- * Tries a PMU on a CPU that it may have, with events that always count there: arm64 has a register
- * of its own for cycles. A trial in which nothing was wrong, but neither counted, as when other
- * events have all counters, has found nothing out: the next is a second later at the earliest.
+ * Tries a PMU on a CPU, which may be of another PMU, with two events that always count: arm64 has a
+ * register of its own for cycles. A trial in which nothing was wrong, but neither event counted, as
+ * when others have all counters, has found nothing out: the next is a second later at the earliest.
  */
 static void try(const struct pmu *pmu, int cpu)
 {

@@ -9,9 +9,9 @@
 /**
  * struct tally_target - what an event counts on
  * @task: the task; NULL for all tasks
- * @cpu: the CPU; -1 for all CPUs
- * @one_kind: a raw event counts on the kind of core only that perf asks for it
  * @css: perf's state of the cgroup whose tasks count; NULL for all tasks
+ * @cpu: the CPU; -1 for all CPUs
+ * @one_kind: a raw event counts only on the one kind of cores that perf asks for it
  */
 struct tally_target {
 	struct task_struct *task;
@@ -20,7 +20,7 @@ struct tally_target {
 	bool one_kind;
 };
 
-/* Returns whether both count the same tasks on the same CPUs. */
+/* Returns whether two targets are the same tasks on the same CPUs. */
 static inline bool tally_target_is_same(const struct tally_target *a,
 					const struct tally_target *b)
 {

@@ -98,7 +98,7 @@ static u64 spread(u64 value, u64 bits)
 /**
  * struct list - a list of names at the end of a sentence
  * @p: the sentence
- * @title: what comes before the first name
+ * @title: what comes before the next name: at first the title of the list, then ","
  */
 struct list {
 	const struct parse *p;
@@ -278,7 +278,7 @@ int tally_terms_parse(const struct tally_pmu_files *files, const char *text,
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL; EOPNOTSUPP for config3 in a kernel without; ENOMEM.
+ * Return: 0; EINVAL; EOPNOTSUPP for a config3 in a kernel that has no such member; ENOMEM.
  */
 int tally_terms_apply(struct perf_event_attr *attr, const char *text, char *why, size_t size)
 {
@@ -287,7 +287,7 @@ int tally_terms_apply(struct perf_event_attr *attr, const char *text, char *why,
 	int err;
 
 	err = tally_pmu_files_open(&files, attr->type);
-	/* The PMU itself refuses an event later. */
+	/* A type without a device has config to config3 only. perf may refuse the type later. */
 	if (!err || err == -ENOENT)
 		err = tally_terms_parse(&files, text, &terms, why, size);
 	else

@@ -3,7 +3,7 @@
  * Tracepoints of tally's own, for ftrace, perf, bpf and triggers in tracefs.
  *
  * @event is the name of the event. @cpu is -1 for what concerns all CPUs of the event together,
- * or a task, which has no CPU of its own. While nobody listens, each costs one static branch.
+ * or a task, which has no CPU of its own. While nobody listens, a tracepoint costs a static branch.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM tally
@@ -25,8 +25,8 @@
  *
  * @ip is the instruction pointer of the interrupted code; 0 if the event excludes the kernel and
  * the overflow came late, in the kernel. @period is what perf counted for this overflow. @missed
- * is how many overflows of the event found no handler on this CPU so far: the direct one, or the
- * others if there is no direct one.
+ * is how many overflows of the event on this CPU so far did not get to the direct handler or,
+ * without a direct handler, to the queue of the other handlers.
  *
  * Called by perf's callback, also in NMI. A software event, a tracepoint or a probe overflows
  * while perf guards itself against recursion: ftrace and bpf's raw tracepoints see that, but perf
@@ -51,9 +51,9 @@ TRACE_EVENT(overflow,
 /*
  * trace_state - the state of an event changed
  *
- * Told when tally changes the state: the event is enabled, disabled or removed, a CPU comes or
- * goes, or too many overflows pause the event on a CPU. What perf changes on its own (the task
- * has exited, the PMU has no room) is told by the next read that sees it.
+ * tally reports its own changes at once: the event is enabled, disabled or removed, a CPU comes or
+ * goes, or too many overflows pause the event on a CPU. The next read reports what perf has changed
+ * on its own (the task has exited, the PMU has no room).
  *
  * Called with tally_counter::lock held.
  */
@@ -74,9 +74,9 @@ TRACE_EVENT(state,
 /*
  * trace_count - a count was published: a read returned it, or it was copied to memory
  *
- * Reads by files of debugfs, by programs and by modules are told, of events and of members of
- * sets; and each copy of tally_event_publish(), tally_set_publish() and mapped pages. Reads that
- * run in any context are not. @value is not scaled.
+ * Reads by files of debugfs, by programs and by modules report counts, of events and of members of
+ * sets, and so does each copy of tally_event_publish(), tally_set_publish() and mapped pages. Reads
+ * that run in any context report none. @value is not scaled.
  *
  * Called with interrupts disabled for copies, also in NMI; else in process context.
  */

@@ -65,7 +65,7 @@ static struct trick tricks[TALLY_TRICKS] = {
 	},
 };
 
-/* How often a trick is tried that is wrong, or that could not be tried. */
+/* How often a proof is made that is wrong, or that something else disturbs. */
 #define TRIES	4
 
 static int find(const char *name)
@@ -172,7 +172,7 @@ bool tally_trick_note(enum tally_trick trick, bool works, u64 ns)
  *	found out; EAGAIN if something else disturbed it
  * @data: argument of @prove
  *
- * A busy machine may disturb a proof. So a trick is off only after several wrong results.
+ * A busy machine may disturb a proof. So a wrong or disturbed one is repeated, up to TRIES in all.
  *
  * Context: Process context, may sleep.
  * Return: 0 if the trick works; EOPNOTSUPP if it is off; or the error of @prove, and then the trick
@@ -241,7 +241,7 @@ struct perf_event *tally_trick_event(u64 config, u64 period, int cpu)
 	return perf_event_create_kernel_counter(&attr, cpu, cpu < 0 ? current : NULL, NULL, NULL);
 }
 
-/* Shows a trick in a line: name, state, microseconds, and the sentence of one that is off. */
+/* Shows each trick in a line: name, state, microseconds, and the sentence of one that is off. */
 void tally_tricks_show(struct seq_file *m)
 {
 	const struct trick *t;

@@ -40,8 +40,8 @@ struct perf_event *tally_trick_event(u64 config, u64 period, int cpu);
 void tally_tricks_show(struct seq_file *m);
 
 /*
- * A mutant adds this in place of 0, to show that the proof of the trick finds it. Only test builds
- * have mutants: make TALLY_MUTANTS=y.
+ * Returns 0; in a mutant of the trick, the wrong amount that the trick adds to its result, and that
+ * its proof has to find. Only test builds have mutants: make TALLY_MUTANTS=y.
  */
 #ifdef TALLY_MUTANTS
 extern int tally_mutated;

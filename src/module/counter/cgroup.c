@@ -36,7 +36,7 @@ struct place {
 	struct perf_event_context *ctx;
 };
 
-/* Returns whether an array is where this looks, and has its length there. */
+/* Returns 0 if perf's array and its length are where make_room() looks for them; 1 if not. */
 static int prove_depth(void *data)
 {
 	struct perf_cpu_context *cpuctx = data;
@@ -52,7 +52,7 @@ static int prove_depth(void *data)
 	return !right;
 }
 
-/* @event is on the CPU. As perf_cgroup_ensure_storage(). */
+/* Makes the array of @event's CPU long enough for @css, as perf_cgroup_ensure_storage() does. */
 static int make_room(const struct perf_event *event, const struct cgroup_subsys_state *css)
 {
 	struct perf_cpu_context *cpuctx = container_of(event->ctx, struct perf_cpu_context, ctx);
@@ -82,8 +82,8 @@ static int make_room(const struct perf_event *event, const struct cgroup_subsys_
 }
 
 /*
- * Prepares the CPU, and finds the PMU. perf refuses a PMU that serves several CPUs: each of
- * them may run another cgroup.
+ * Prepares the CPU, and returns the PMU. As perf, this refuses a PMU that serves several CPUs: each
+ * of them may run another cgroup.
  */
 static const struct pmu *prepare(const struct perf_event_attr *attr, struct place *place)
 {
@@ -110,7 +110,7 @@ static const struct perf_event_attr clock_attr = {
 	.config = PERF_COUNT_SW_CPU_CLOCK,
 };
 
-/* Returns the value of a clock, which is the time for which it ran, or the time enabled. */
+/* Returns the time for which a clock was enabled or, if not @enabled, ran: that is its value. */
 static u64 time_of(struct perf_event *event, bool enabled)
 {
 	struct tally_totals t = tally_perf_totals(event);
@@ -166,7 +166,7 @@ static int prove_cgroup(void *data)
 
 #ifdef TALLY_HAVE_ONE_CONTEXT
 #define STARTS_LATE true
-/* Returns the cgroup that perf counts on this CPU, where it has an enabled event of a cgroup. */
+/* Returns the cgroup that perf counts on this CPU; NULL if it has no enabled event of a cgroup. */
 static const struct perf_cgroup *cgroup_here(struct perf_event_context *ctx)
 {
 	return container_of(ctx, struct perf_cpu_context, ctx)->cgrp;
@@ -276,8 +276,8 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * Context: Process context, may sleep; takes cpu_hotplug_lock.
  * Return: the event; EINVAL for a PMU that counts for several CPUs; ENOENT for a PMU that
  * is not that of the CPU; EOPNOTSUPP without TALLY_TRICK_CGROUP, or TALLY_TRICK_CGROUP_DEPTH if
- * that is needed; the error of perf_event_create_kernel_counter() or of
- * perf_pmu_register().
+ * that is needed; ENOMEM; EAGAIN if something disturbed a proof; the error of
+ * perf_event_create_kernel_counter() or of perf_pmu_register().
  */
 struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
 				       const struct tally_forward *how,

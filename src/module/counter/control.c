@@ -3,8 +3,8 @@
  * A counter as a whole: its perf events are enabled, disabled and changed, and their states are
  * returned. read.c reads them.
  *
- * Each function goes through the slots under the counter's lock. A slot without an event,
- * or with an event that perf detached, is left to the work in hotplug.c.
+ * Each function that changes perf's events is called under the counter's lock. It leaves a slot
+ * without an event, or with an event that perf detached, to the work in hotplug.c.
  */
 #include <linux/cpu.h>
 #include <linux/hw_breakpoint.h>
@@ -20,9 +20,9 @@
 #include "counter/slot.h"
 
 /*
- * Enables perf's event in each slot where it is off or in error: when an event of the counter is
- * enabled, and when it is again, to clear the error of a pinned event. A slot that could get no
- * event tries again.
+ * Enables perf's event in each slot where it is off or in error, unless the slot is paused or
+ * disarmed. A caller that enables an event once more clears the error of a pinned event. A slot
+ * that got no event because of an error asks perf for one again.
  */
 void tally_counter_enable_slots(struct tally_counter *c)
 {
@@ -48,8 +48,8 @@ void tally_counter_enable_slots(struct tally_counter *c)
 }
 
 /*
- * Without its leader a counter does not count; as in perf, it waits for one that awaits exec(). A
- * leader that overflows is not switched on: its own event may be disabled.
+ * Switches the leader of a counter on or, as perf does, lets it wait for exec(). A leader that
+ * overflows is left alone: its own event may be disabled, and then the counter does not count.
  */
 static void lead_on(const struct tally_counter *c)
 {
@@ -63,7 +63,7 @@ static void lead_on(const struct tally_counter *c)
 		tally_counter_on(leader);
 }
 
-/* Called for each event that is enabled. */
+/* Adds a user that is on: an event that is enabled, a sibling, or a trial. Arms all slots. */
 void tally_counter_on(struct tally_counter *c)
 {
 	unsigned int i;
@@ -342,8 +342,8 @@ pid_t tally_counter_pid(const struct tally_counter *c)
 }
 
 /*
- * Returns the state of a counter whose kernel probe is gone; -1 for another one. The probe is freed
- * a grace period after it was taken from the counter, without the lock.
+ * Returns the state of a counter whose kernel probe is gone, else -1. A counter that ends loses
+ * its probe without the lock, and the probe is freed a grace period later.
  */
 static noinline int state_without_probe(const struct tally_counter *c)
 {
@@ -403,7 +403,7 @@ enum tally_state tally_counter_state(const struct tally_counter *c, unsigned int
 	return state;
 }
 
-/* Returns how many hits the kernel probe of a counter has missed; 0 without one. */
+/* Returns how many hits a counter's kernel probe has missed; 0 without one. Process context. */
 u64 tally_counter_missed(const struct tally_counter *c)
 {
 	struct tally_kprobe *kp;
@@ -436,7 +436,7 @@ static bool slot_counts_now(const struct tally_counter *c, unsigned int slot)
 
 /*
  * Returns false if a slot that could count now does not. CPUs that are offline, and tasks that are
- * not running, do not matter.
+ * not running, do not matter. Called with the counter locked.
  */
 bool tally_counter_counts(const struct tally_counter *c)
 {
@@ -481,7 +481,7 @@ bool tally_counter_serves(const struct tally_counter *c, unsigned int slot)
 		data_race(c->slots[slot].bank.enabled)); /* without the lock */
 }
 
-/* Returns on how many CPUs perf counts, of those in @online that are online. */
+/* Returns on how many CPUs perf counts. @online receives the number of CPUs that are online. */
 unsigned int tally_counter_served(struct tally_counter *c, unsigned int *online)
 {
 	unsigned int served = 0;

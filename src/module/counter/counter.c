@@ -14,8 +14,8 @@
 #include "counter/counter.h"
 
 /*
- * Guards @counters, @cpu_counters and tally_counter::refs. perf's events are neither created
- * nor released inside: either may wait for grace periods, and for a task. A new counter is
+ * Guards @counters, @cpu_counters, tally_counter::refs and ::of_group. perf's events are neither
+ * created nor released inside: either may wait for grace periods, and for a task. A new counter is
  * filled under its lock, and those who found it in the table wait for that.
  */
 static DEFINE_MUTEX(counters_lock);
@@ -46,9 +46,9 @@ static bool shareable(const struct perf_event_attr *attr)
 }
 
 /*
- * A new event of a task that has exited fails; it does not share an old counter. Nor does that of a
- * function whose module has gone, or of a PMU that has: another one may have the address, or the
- * number.
+ * Returns whether a new event may share a counter that was found. It may not if the task has
+ * exited, as the event has to fail, nor if the PMU or the module of a probed function has gone:
+ * another one may have the number, or the address, by now.
  */
 static bool usable(const struct tally_counter *c)
 {
@@ -77,8 +77,8 @@ static struct tally_counter *counter_find(const struct perf_event_attr *attr,
 }
 
 /*
- * Called when perf has released an event that led others, which are alone now. If it was off the
- * PMU, perf leaves them off, too, until it reschedules for another reason.
+ * Puts the siblings of an event that perf has released on the PMU again, alone. If their leader was
+ * off the PMU, perf leaves them off, too, until it reschedules for another reason.
  */
 static void go_on_alone(struct tally_counter *c, unsigned int slot)
 {
@@ -96,11 +96,11 @@ static void go_on_alone(struct tally_counter *c, unsigned int slot)
 }
 
 /*
- * Releases perf's events. The lock is not held meanwhile: perf may wait for a task that waits for
- * the lock. Handlers that still run read the last totals from the bank. Events that overflow are
- * disabled before that, so that no local read adds them to the bank. Inherited ones stay on, which
- * only perf reads: to disable them would reach no child, and would take siblings off the PMU until
- * the task is switched.
+ * Releases perf's events, each without the lock: perf may wait for a task that waits for the lock.
+ * Handlers that still run read the last totals from the bank. So events that overflow are disabled
+ * first: no local read may add what they count to a bank that has it already. Inherited ones stay
+ * on, as only perf reads them: to disable them would reach no child, and would take siblings off
+ * the PMU until the task is switched.
  */
 static void release_slots(struct tally_counter *c)
 {
@@ -117,7 +117,7 @@ static void release_slots(struct tally_counter *c)
 		event = tally_slot_detach(c, s);
 		if (c->handler)
 			s->bank = t;
-		/* The slot gets no other event, whatever such a handler calls. */
+		/* The slot gets no other event, whatever a handler that still runs calls. */
 		s->absent = true;
 		s->err = 0;
 		if (!event)
@@ -135,7 +135,7 @@ static void counter_free(struct tally_counter *c)
 	if (c->target.task)
 		put_task_struct(c->target.task);
 	tally_cgroup_put(c->target.css);
-	/* Only the single slot of a task has some. */
+	/* Only the single slot of a task has others. */
 	kfree(c->slots[0].others);
 	mutex_destroy(&c->lock);
 	if (c->leader)
@@ -186,7 +186,7 @@ static int counter_fill(struct tally_counter *c, int *err_cpu)
 		if (!all || !tally_slot_refused(err))
 			return err;
 		s->absent = true;
-		/* If all refuse, this error says most. */
+		/* If all refuse, EINVAL says more than other errors. */
 		if (!first || err == -EINVAL)
 			first = err;
 	}
@@ -232,8 +232,8 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 }
 
 /*
- * Finds a counter, or adds an empty one, locked. A counter of a set that may be in a group is added
- * only if nobody else counts with the first one, which may have ended: else EUSERS.
+ * Finds a counter, not locked, or adds an empty one, locked. Fails with EUSERS for a new counter
+ * that may be in a group, if other events share the first one of its set, or that one has ended.
  */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
@@ -271,7 +271,7 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 		hash_add(counters, &c->node, key);
 		/* perf moves the events of a task between CPUs by itself. */
 		if (software)
-			list_add_tail(&c->cpu_node, &cpu_counters); /* its events may wait */
+			list_add_tail(&c->cpu_node, &cpu_counters); /* creation may wait */
 		else if (!target->task)
 			list_add(&c->cpu_node, &cpu_counters);
 		atomic_long_inc(&nr_counters);
@@ -292,7 +292,7 @@ static void counter_drop(struct tally_counter *c)
 	tally_counter_put(c);
 }
 
-/* Changes from the counter's own lock to that of the set's leader. */
+/* Changes from the counter's own lock to that of the first counter of its set. */
 static void join_lock(struct tally_counter *c)
 {
 	if (c->first == c->locker)
@@ -345,7 +345,7 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
  * tally_counter_get - get a counter, new or shared
  * @attr: attributes, checked and complete, with the disabled bit set
  * @target: target to count on
- * @first: tally_counter::first of the leader's counter; NULL for an event that has no leader
+ * @first: tally_counter::first of the set's first member; NULL for that one, and without a set
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
  * @context: argument for @handler in perf's event; a counter that has one is not shared
  * @flags: TALLY_COUNTER_*
@@ -374,7 +374,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		*err_cpu = target->cpu;
 		return ERR_PTR(-ENODEV);
 	}
-	/* Proofs need no lock. Without what these prove, perf does the same. */
+	/* Proofs need no lock. Without the tricks that are proved here, perf does the work. */
 	err = attr->inherit ? 0 : tally_times_work();
 	if (err == -ENOMEM)
 		return ERR_PTR(err);
@@ -388,7 +388,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	while (!IS_ERR(c = find_or_add(attr, target, first, handler, context, kind,
 				       flags & TALLY_COUNTER_MEMBER ? TALLY_OF_SET : TALLY_OF_ONE,
 				       &found)) && found) {
-		/* The counter may still be created: its lock waits for that. */
+		/* The counter may be in creation still: its lock waits for that. */
 		tally_counter_lock(c);
 		if (usable(c)) {
 			/* Not all counts so far are of the event that is enabled first. */
@@ -408,7 +408,7 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	if (!err)
 		return c;
 	c->dead = true;
-	/* This one leads the next group of its set. */
+	/* Tried again, the counter leads the next group of its set. */
 	again = err == -E2BIG && flags & TALLY_COUNTER_WEAK && c->leader && !c->leader->full;
 	if (again)
 		c->leader->full = true;
@@ -437,7 +437,7 @@ static void counter_end(struct tally_counter *c)
 }
 
 /*
- * Returns whether a program keeps perf from the events of the counter, which are those of a task.
+ * Returns whether perf's context of an event, that of a task, is locked: a program may keep it so.
  */
 static bool is_held(const struct tally_counter *c)
 {
@@ -452,8 +452,9 @@ static bool is_held(const struct tally_counter *c)
 }
 
 /*
- * Locks a counter of a task. If the task has two contexts, who has the lock may wait for the other
- * one, for any time. Then this gives up after a while.
+ * Locks a counter of a task. Where a task has two contexts, the holder of the lock may wait for
+ * the one that is_held() does not look at, for any time: there, this gives up after a while.
+ * Returns whether the counter is locked.
  */
 static bool lock_soon(struct tally_counter *c)
 {
@@ -476,9 +477,9 @@ static bool lock_soon(struct tally_counter *c)
  * @c: the counter
  *
  * A program can keep perf from the events of its own tasks for any time: it lets a call for such an
- * event read memory that does not come. Who serves others, too, must not wait for that. It may
- * begin right after this has looked: then the caller waits all the same. A program has no more than
- * that moment, and each caller that it catches costs it a task.
+ * event read memory that does not come. Who serves others, too, must not wait for that. If the
+ * program begins right after this has looked, the caller waits all the same. A program has no more
+ * than that moment, and each caller that it catches costs it a task.
  *
  * Context: Process context, may sleep.
  * Return: whether the counter is locked.
@@ -501,8 +502,8 @@ bool tally_counter_trylock(struct tally_counter *c)
  * tally_counter_end - end the use of a counter by an event
  * @c: the counter
  *
- * After the last use perf's events are released. A callback of theirs may still run, and
- * read what was counted. tally_counter_put() must follow.
+ * After the last use perf's events are released. A callback of theirs may still run, and read what
+ * was counted. Called without the counter's lock. tally_counter_put() must follow.
  */
 void tally_counter_end(struct tally_counter *c)
 {
@@ -526,7 +527,7 @@ void tally_counter_end(struct tally_counter *c)
 	tally_counter_unlock(c);
 }
 
-/* Drops an event's reference, after tally_counter_end(). */
+/* Drops a reference to a counter. An event drops its own after tally_counter_end(). */
 void tally_counter_put(struct tally_counter *c)
 {
 	if (refcount_dec_and_test(&c->holds))

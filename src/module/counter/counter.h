@@ -83,10 +83,10 @@ int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
 /* forward.c */
 
 /**
- * struct tally_forward - what perf's event is given that perf's function has no argument for
- * @task: the task, as for that function; NULL for a CPU
- * @css: the cgroup; NULL for all
- * @leader: perf's event whose group it joins; NULL for none
+ * struct tally_forward - what an event of perf gets from tally_forward()
+ * @task: the task, as for perf_event_create_kernel_counter(); NULL for a CPU
+ * @css: perf's state of the cgroup; NULL for all tasks
+ * @leader: perf's event whose group the event joins; NULL for none
  */
 struct tally_forward {
 	struct task_struct *task;

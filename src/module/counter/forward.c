@@ -5,8 +5,8 @@
  * perf_event_create_kernel_counter() has no argument for a cgroup or for a leader. But perf lets
  * a PMU forward a new event to another PMU: event_init() of the first one changes attr.type and
  * returns ENOENT, and perf_init_event() asks the PMU of that type. Such events are created through
- * a PMU of tally's own, which forwards them. Before that, it gives the event what it asks for: its
- * cgroup, as perf_cgroup_connect() does, and its leader. perf looks at perf_event::cgrp and
+ * a PMU of tally's own. It first gives the event its cgroup, as perf_cgroup_connect() does, and its
+ * leader, and then forwards the event. perf looks at perf_event::cgrp and
  * ::group_leader when it locks the leader's context, checks the event with its driver, accounts for
  * it, installs it, schedules it and frees it, each of which comes after that. So the event is one
  * of perf's own. What perf's system call checks of a leader is left to the caller.
@@ -117,7 +117,7 @@ static int register_forwarder(void)
 
 /**
  * tally_forward - create an event of perf with a cgroup, or in a group
- * @attr: attributes, which perf changes on the way
+ * @attr: attributes; this function changes its copy
  * @cpu: as for perf_event_create_kernel_counter()
  * @how: the cgroup and the leader
  * @handler: perf's callback for overflows, or NULL
@@ -136,7 +136,7 @@ struct perf_event *tally_forward(struct perf_event_attr attr, int cpu,
 
 	if (err)
 		return ERR_PTR(err);
-	/* The bits above say which PMU counts, which perf looks up from the type alone. */
+	/* The bits above the mask name the PMU. perf does not take them off a forwarded event. */
 	if (attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_HW_CACHE)
 		attr.config &= PERF_HW_EVENT_MASK;
 	attr.type = forwarder.type;

@@ -49,7 +49,7 @@ static bool is_sibling(const struct perf_event *event, const struct perf_event *
 	       READ_ONCE(leader->attach_state) & PERF_ATTACH_GROUP;
 }
 
-/* Puts the group of @leader, of which a sibling may wait, on the PMU anew. */
+/* Puts the group of @leader on the PMU anew if its sibling @event is enabled, but not there. */
 static void restart(struct perf_event *event, struct perf_event *leader)
 {
 	if (READ_ONCE(event->state) != PERF_EVENT_STATE_INACTIVE ||
@@ -66,8 +66,8 @@ static void restart(struct perf_event *event, struct perf_event *leader)
  * @event: the event
  *
  * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
- * the PMU of its leader is rescheduled. This does not do that for inherited events: a child that is
- * forked while their leader is off would never count. They wait until the task is switched.
+ * the PMU of its leader is rescheduled. Inherited events are left alone: a child that is forked
+ * while this switches their leader off would never count. They wait until the task is switched.
  *
  * Context: Process context, may sleep.
  */
@@ -76,7 +76,7 @@ void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
 {
 	struct perf_event *leader = c->leader ? c->leader->slots[slot].event : NULL;
 
-	/* Only the leader that the lock holds: perf frees others. */
+	/* The lock keeps only this leader: perf may free another one meanwhile. */
 	if (leader && READ_ONCE(event->group_leader) == leader && is_software(event) &&
 	    !event->attr.inherit)
 		restart(event, leader);
@@ -187,12 +187,12 @@ bool tally_attr_is_software(const struct perf_event_attr *attr)
 }
 
 /**
- * tally_group_kind - find out which counters can be in a group with one
- * @attr: its attributes
- * @target: its target
+ * tally_group_kind - find out with which other counters a counter can be in a group
+ * @attr: attributes of the counter
+ * @target: target of the counter
  *
  * Context: Process context, may sleep.
- * Return: a number that is the same for these counters; -1 if it has to be alone.
+ * Return: its kind; a group has counters of one kind, and of software; -1 if it has to be alone.
  */
 int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target)
 {
@@ -244,7 +244,7 @@ static bool may_lead(const struct tally_counter *lead, const struct perf_event_a
  * @wanted: its attributes
  * @kind: its kind
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep; takes the lock of @first.
  * Return: 0; ENOENT if no group can have it; or as tally_trick_try().
  */
 int tally_group_check(struct tally_counter *first, const struct perf_event_attr *wanted, int kind)
@@ -288,7 +288,7 @@ unsigned int tally_group_room(struct tally_counter *first, int kind)
 	return nr;
 }
 
-/* Returns how many counters are in groups of the set, and whether it was cut. Under its lock. */
+/* Returns how many counters the set's groups have; @cut: whether one is full. Under its lock. */
 unsigned int tally_group_total(const struct tally_counter *first, bool *cut)
 {
 	const struct tally_counter *lead;
@@ -344,7 +344,7 @@ void tally_group_settle(struct tally_counter *c, const struct perf_event *event)
 	c->kind = -1;
 }
 
-/* Called when a counter ends. Under its lock. */
+/* Takes a counter out of its group: it ends, or its creation failed. Under its lock. */
 void tally_group_exit(struct tally_counter *c)
 {
 	if (list_empty(&c->group_node))
@@ -374,7 +374,7 @@ struct tally_counter *tally_group_idle_leader(const struct tally_counter *c)
 	return leader;
 }
 
-/* Returns whether perf will enable the event of the counter, which is used, at exec(). */
+/* Returns whether the counter is on, and its event waits for exec(), where perf enables it. */
 bool tally_counter_awaits_exec(const struct tally_counter *c)
 {
 	const struct perf_event *event = c->slots[0].event;
@@ -399,11 +399,11 @@ static void calm(struct tally_slot *s)
 }
 
 /*
- * Enables the events of a leader's group in a slot that are off, or disables these again: drivers
- * check only the enabled ones when there is a new one. Nobody counts with them meanwhile. But
- * somebody would with what waits for exec(), for siblings, or for a leader that overflows: then the
- * leader stays off; or if it is on, those that wait do. A pinned leader stays off: it would be in
- * error for good if it found no counter.
+ * Enables the events of a leader's group in a slot that are off, until calm_group(): drivers check
+ * only enabled events when a new one joins. Nobody counts with these meanwhile. But somebody would
+ * count with an event that waits for exec(), for siblings, or for a leader that overflows. If there
+ * is one, a leader that is off stays off; beside one that is on, events that wait for exec() stay
+ * off. A pinned leader stays off: it would be in error for good if it found no hardware counter.
  */
 static void rouse_group(struct tally_counter *leader, unsigned int slot)
 {
@@ -430,8 +430,8 @@ static void calm_group(struct tally_counter *leader, unsigned int slot)
 }
 
 /*
- * Returns perf's event that leads those of a counter in a slot; NULL if none does, or the error of
- * one that cannot be made now.
+ * Returns the event of @c, a leader, in a slot, which the event of a sibling can join; NULL if that
+ * has to be alone; or an error, with which the sibling waits for the leader's event.
  */
 static struct perf_event *leader_in(const struct tally_counter *c, unsigned int slot)
 {
@@ -543,7 +543,7 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 
 	if (IS_ERR_OR_NULL(how.leader))
 		return how.leader;
-	/* The event could not catch up. A leader that is off waits for exec(). */
+	/* An inherited event does not catch up, unless with a leader that is off until exec(). */
 	if (c->kind == SOFTWARE_KIND && attr.inherit &&
 	    READ_ONCE(how.leader->state) != PERF_EVENT_STATE_OFF)
 		return NULL;
@@ -558,7 +558,7 @@ struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 	if (!IS_ERR_OR_NULL(event) && is_sibling(event, how.leader)) {
 		tally_group_catch_up(c, cpu & c->slot_mask, event);
 	} else if (!IS_ERR_OR_NULL(event)) {
-		/* Its leader must be released after it: that does not know of it. */
+		/* The leader does not know of this event, so the event must be released first. */
 		perf_event_release_kernel(event);
 		event = !how.task && tally_slot_detached(how.leader) ? ERR_PTR(-ENODEV) : NULL;
 	}

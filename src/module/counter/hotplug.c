@@ -86,12 +86,12 @@ static void bank_lost(struct tally_counter *c)
 			tally_slot_bank(c, s);
 }
 
-/* Counters are repaired while a CPU comes, and again when it is there. */
+/* Counters are being repaired while a CPU comes. They are repaired again when it is there. */
 static bool early;
 
 /*
- * Returns whether to leave a group to the second time: it has software events, which perf creates
- * only then. Whoever asks for them earlier waits, and so would the counters behind this one.
+ * Returns whether to repair a group only when the CPU is there: it has software events, which perf
+ * creates only then. Who asks for one earlier waits, and so would the counters behind this one.
  */
 static bool is_for_later(const struct tally_counter *leader)
 {

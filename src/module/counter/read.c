@@ -122,8 +122,8 @@ static int where_it_counts(const struct reading *r, unsigned int slot)
 }
 
 /*
- * Lets perf read the counters that no interrupt has read in the slot. Returns whether all were read
- * at one moment: those that perf has read have not counted since mark_at_rest().
+ * Lets perf read the counters that no interrupt has read in the slot. Returns whether all, but for
+ * those with by_perf, were of one moment: those read here did not count since mark_at_rest().
  */
 static bool read_by_perf(const struct reading *r, unsigned int slot)
 {
@@ -169,7 +169,7 @@ void tally_counter_read_slot(struct tally_counter *c, unsigned int slot)
 		smp_call_function_single(cpu, read_slot_here, s, true);
 	if (s->was_read)
 		return;
-	/* The event has left that CPU: its times must be those of the end. */
+	/* The event has left that CPU: this waits until perf has updated its times. */
 	if (cpu >= 0)
 		tally_slot_counting_on(s);
 	tally_slot_read(s, &s->now);
@@ -217,7 +217,7 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
  * together; one whose slot was not read at one moment, a few times more.
  *
  * Context: Process context, may sleep.
- * Return: whether all counters were read at one moment on each CPU, but for those that perf
+ * Return: whether all counters were read at one moment on each CPU, but for those that only perf
  * reads.
  */
 bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,

@@ -50,7 +50,7 @@ static int reload_hardware(struct perf_event *event, u64 period)
 	tally_pmu_disable_here(event->pmu);
 	/*
 	 * If an interrupt of the PMU has throttled the event, perf starts it again, and warns if it
-	 * finds it started. An overflow of before may do so until the event is stopped.
+	 * finds it started. A pending overflow may still throttle the event until it is stopped.
 	 */
 	if (tally_pmu_throttled(event))
 		goto out;
@@ -92,8 +92,8 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
  * @cpu: this CPU
  * @period: the new period; 0 for the same as before
  *
- * The event of a CPU that is disabled, or not on the PMU now, begins a period of the same length
- * when perf puts it there. An event whose PMU is disabled here is left alone, and so is one that
+ * If a CPU's event is disabled, or not on the PMU now, it begins a period of the same length when
+ * perf puts it on the PMU. An event whose PMU is disabled here is left alone, and so is one that
  * perf has throttled, unless it is a software event, which goes on counting.
  *
  * Context: Hard interrupt, not NMI, with interrupts disabled.

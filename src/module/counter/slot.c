@@ -40,7 +40,7 @@ int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s)
 	return tally_counter_on_all_cpus(c) ? s - c->slots : c->target.cpu;
 }
 
-/* Returns whether each kind of core has such an event of its own. */
+/* Returns whether the counter's attributes stand for an event of each kind of core. */
 static bool is_of_cores(const struct tally_counter *c)
 {
 	const struct perf_event_attr *attr = &c->attr;
@@ -170,7 +170,7 @@ static bool updates_on_overflow(const struct tally_counter *c, struct perf_event
 /* Returns why an event that perf has created is of no use; 0 if it is. */
 static int check(const struct tally_counter *c, struct perf_event *event)
 {
-	/* Such a PMU counts only with a buffer that perf's own files map. */
+	/* A PMU with AUX buffers counts only with a buffer that perf's own files map. */
 	if (event->pmu->setup_aux || (c->handler && !can_overflow(event)))
 		return -EOPNOTSUPP;
 	return 0;
@@ -234,9 +234,9 @@ static int create_others(struct tally_counter *c, struct tally_slot *s,
  * @s: the slot, which has no event
  *
  * Return: 0; ENOENT if the PMU counts on another CPU for this one; EOPNOTSUPP for a PMU with
- * AUX buffers, or one that cannot overflow if it should; the error of
- * perf_event_create_kernel_counter(). tally_slot_refused() says which errors mean that the
- * PMU does not serve this CPU, if it serves others.
+ * AUX buffers, or one that cannot overflow if it should; ENOMEM; the error of
+ * perf_event_create_kernel_counter(), tally_sibling_create() or tally_cgroup_create().
+ * tally_slot_refused() says which mean that the PMU does not serve this CPU, if it serves others.
  */
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
@@ -254,8 +254,8 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	}
 
 	/*
-	 * Before Linux 6.12 a PMU that serves several CPUs on one of them moved the event
-	 * there. That CPU has a slot of its own; a second event would count twice.
+	 * A PMU that serves several CPUs on one of them moves the event there, unless it has a
+	 * scope (Linux 6.12). That CPU has a slot of its own; a second event would count twice.
 	 */
 	if (tally_counter_on_all_cpus(c) &&
 	    (READ_ONCE(event->cpu) != cpu || served_already(c, event, cpu))) {
@@ -388,7 +388,7 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 		return;
 	}
 
-	/* Handlers use tally_slot::event, so an event with handlers is enabled only after that. */
+	/* Handlers use tally_slot::event: an event with a handler is enabled once it is there. */
 	c->at_once = on && !c->handler && !c->waits;
 	err = tally_slot_create(c, s);
 	c->at_once = false;
@@ -452,7 +452,7 @@ int tally_perf_state(const struct perf_event *event)
 
 /*
  * Returns whether overflows have switched a slot off, or that of its leader, with which it stops.
- * Such a slot has counted, and will count again. The caller has the lock.
+ * Such a slot has counted, and may count again. The caller has the lock.
  */
 bool tally_slot_rests(const struct tally_counter *c, unsigned int slot)
 {
@@ -464,7 +464,7 @@ bool tally_slot_rests(const struct tally_counter *c, unsigned int slot)
 	return (leader->disarmed || leader->paused) && s->event->group_leader == leader->event;
 }
 
-/* False if the CPU is offline, the task has exited, or exec() has removed the event. */
+/* Returns false if the CPU is offline, the PMU or task has gone, or exec() removed the event. */
 static bool may_count(const struct tally_counter *c, const struct tally_slot *s)
 {
 	return tally_slot_lives(c, s) &&
@@ -575,8 +575,8 @@ void tally_slot_stats(struct tally_slot_stats *stats)
 
 /**
  * tally_slot_init - set the hook for changes of slots, before the first counter
- * @changed: called under tally_counter::lock whenever the event of a slot changes; its
- *	argument gap_ns is for how long the slot has not counted since its CPU came online
+ * @changed: called under tally_counter::lock whenever the event or bank of a slot changes; gap_ns:
+ *	nanoseconds from when its CPU came online until the slot counted again, or 0
  */
 void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns))
 {

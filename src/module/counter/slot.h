@@ -18,7 +18,7 @@
 #include "base/trick.h"
 #include "compat.h"
 
-/* Totals of perf: value, and nanoseconds enabled and running. None ever falls. */
+/* Totals of perf: the value, and the nanoseconds enabled and running. The times never fall. */
 struct tally_totals {
 	u64 value;
 	u64 enabled;
@@ -50,18 +50,18 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
 
 /**
  * struct tally_slot - part of a counter on one CPU, or for its task
- * @event: perf's event; NULL if there is none. Reads without the lock have interrupts
- *	disabled, so the event is not freed meanwhile.
- * @others: perf's events for the task on other kinds of cores, before a NULL; NULL if
- *	@event counts on all cores. Each counts while the others are on no PMU. Written before
- *	@event, and never changed.
+ * @event: perf's event; NULL if there is none. A read without the lock disables interrupts or is
+ *	under RCU, so the event is not freed meanwhile.
+ * @others: array of perf's events for the task on other kinds of cores, with a NULL at its end;
+ *	NULL if @event counts on all cores. Of these and @event, one at most is on a PMU at a
+ *	time. Written before @event, and never changed.
  * @read: function that brings the count of @event up to date, on the CPU that it is
  *	counting on
- * @width: bits that count of the register of @event, if local reads read that in place of calling
- *	@read; else 0
+ * @width: number of bits of the register that counts @event, if local reads read that register
+ *	and do not call @read; else 0
  * @up_to_date: the count of @event is always up to date
  * @update_on_overflow: the count of @event is brought up to date by overflows only
- * @software: no PMU counts @event: perf calls it where it happens, or it is a clock
+ * @software: a software PMU of perf counts @event, as for clocks, tracepoints and breakpoints
  * @bank: totals of events that were released, when their CPU went offline or when the
  *	counter ended; written while @event is NULL
  * @was_read: in the last read, the CPU on which the slot was counting has read it. This and the
@@ -71,9 +71,10 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  * @at_rest: nanoseconds for which the slot's events had been on the PMU when the last read of
  *	several counters found that they are not; valid without @was_read
  * @now: totals that the last read found
- * @err: error because of which an online CPU has no event; 0 if there is none
- * @absent: the PMU does not count on this CPU; no other event is asked of it until the CPU
- *	has come or gone
+ * @err: error that keeps an online CPU without an event; 0 if there is none; ENODEV for the moment
+ *	in which the totals of an event go to @bank
+ * @absent: the PMU does not count on this CPU, or the counter has ended; the slot gets no event
+ *	until the CPU has come or gone, or any slot of the counter is banked
  * @roused: perf's event is enabled for a moment: see rouse_group() in group.c
  * @paused: the event is disabled because it overflowed too often
  * @disarmed: the event is disabled until it is armed again
@@ -99,7 +100,7 @@ struct tally_slot {
 	bool disarmed;
 };
 
-/* Who finds a counter that is no sibling: events alone, sets that are built at once, or nobody. */
+/* Who finds a counter that is its own first: events alone, sets built at once, or nobody. */
 enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
 
 /**
@@ -108,8 +109,8 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  *	the counter; of all counters that have this one as @locker. Taken outside
  *	cpu_hotplug_lock, which perf takes when it creates and releases events. So a hotplug
  *	callback must never take @lock.
- * @first: counter of the leader of the set that this one was made for, with a reference; the
- *	counter itself, if that is a leader or in no set
+ * @first: counter of the first member of the set that this one was made for, with a reference; the
+ *	counter itself, if it is that counter or in no set
  * @locker: counter whose @lock is used: the counter itself at first, and then @first. Changed with
  *	both locks held.
  * @of_group: of a counter that is its own @first: who finds it. Guarded by the table's lock
@@ -122,17 +123,18 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  * @group_node: link in @leads or @siblings; guarded by @lock
  * @full: the group had no room for another counter
  * @waits: its new events stay off until those of its siblings are there
- * @filled: it has had its first events: where the group has no room for the next one, that is alone
+ * @filled: the counter has had its first events; later ones without room in the group are alone
  * @node: link in the table of counters that events may share; guarded by the table's lock
  * @cpu_node: link in the list of counters that count on CPUs; guarded by the table's lock
  * @refs: number of events that count with the counter; guarded by the table's lock
- * @holds: number of events that may still read the counter
+ * @holds: number of references: of events that may still read the counter, of counters that have it
+ *	as @first or @leader, and of tally_counters_visit()
  * @users: events that use the counter, by tally_event::user_node
- * @users_on: number of events that use the counter and are enabled; one more for an
- *	inherited counter
+ * @users_on: number of enabled events that use the counter or, without @handler, its siblings; one
+ *	more for an inherited counter, and during a trial (life/build.c)
  * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
- * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES is off
+ * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES was not proved
  * @moves: the PMU may serve several CPUs, and its driver move an event from one to another
  * @unused: perf's events were enabled from their creation on, and no event of the counter
  *	has been enabled yet
@@ -199,7 +201,7 @@ static inline void tally_counter_lock(struct tally_counter *c)
 	}
 }
 
-/* The same, but returns false if it would have to wait. */
+/* Locks a counter as tally_counter_lock(), but returns false if that would have to wait. */
 static inline bool tally_counter_lock_now(struct tally_counter *c)
 {
 	struct tally_counter *locker = READ_ONCE(c->locker);
@@ -234,8 +236,8 @@ static inline struct perf_event *tally_slot_nth(const struct tally_slot *s, unsi
 }
 
 /*
- * Returns the event of the slot that is on the PMU of @cpu. If none of them is, it returns the
- * first one, which is then on another CPU or on none.
+ * Returns the slot's event that is on the PMU of @cpu. If none is, it returns the first one, which
+ * may be on another CPU or on none; NULL if the slot has no event.
  */
 static inline struct perf_event *tally_slot_here(const struct tally_slot *s, int cpu)
 {
@@ -288,7 +290,7 @@ static inline bool tally_counter_on_all_cpus(const struct tally_counter *c)
 	return !c->target.task && c->target.cpu < 0;
 }
 
-/* The slot of a CPU; EINVAL if there is no such CPU, or the counter does not count there. */
+/* Returns the slot of a CPU; EINVAL if no such CPU can be, or the counter has no slot for it. */
 static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu) ||
@@ -298,9 +300,9 @@ static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Returns whether perf has detached the event of a slot. perf's list_del_event() clears the bit
- * when a CPU goes offline, under locks of perf. If this read misses it, the work that the hotplug
- * callback queues finds it.
+ * Returns whether perf has detached the event of a slot. perf's list_del_event() clears
+ * PERF_ATTACH_CONTEXT when a CPU goes offline, under locks of perf. If this read misses that, the
+ * work that the hotplug callback queues finds it.
  *
  * The event of a PMU that serves several CPUs is also detached while its driver moves it from a
  * CPU that goes offline to another one. Only with cpus_read_lock() held, a detached event stays
@@ -320,19 +322,19 @@ static inline bool tally_slot_revoked(const struct perf_event *event)
 	return !READ_ONCE(event->pmu);
 }
 
-/* Returns whether an event of perf is enabled: neither off nor waiting for exec(). */
+/* Returns whether an event of perf is enabled: not off, waiting for exec(), in error or exited. */
 static inline bool tally_perf_is_on(const struct perf_event *event)
 {
 	return READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE;
 }
 
-/* Number of changes of slots. Each change may give counts to a blank slot; see set/row.c. */
+/* Number of changes of slots, if a counter has several. Each may fill a blank slot: set/row.c. */
 extern atomic_long_t tally_slot_changes;
 
 /*
- * Returns whether the slot has no event, no error and no counts: its CPU was never online.
- * Without the lock this may miss a change that is going on, but never the counts of an event that
- * went.
+ * Returns whether the slot has no event, no error and no counts: its CPU was never online, or the
+ * PMU has not counted there. Without the lock this may miss a change that is going on, but never
+ * the counts of an event that went.
  */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
@@ -341,9 +343,9 @@ static inline bool tally_slot_is_blank(const struct tally_slot *s)
 }
 
 /*
- * Returns whether perf can enable and disable the slot's event. perf need not while a driver moves
- * the event: perf_pmu_migrate_context() leaves every event enabled that is not in error. For the
- * event of a task that has exited, perf does nothing.
+ * Returns whether perf can enable and disable the slot's event. It cannot while a driver moves the
+ * event, and need not: perf_pmu_migrate_context() then enables every event that is not in error.
+ * For the event of a task that has exited, perf does nothing.
  */
 static inline bool tally_slot_lives(const struct tally_counter *c, const struct tally_slot *s)
 {
@@ -352,8 +354,8 @@ static inline bool tally_slot_lives(const struct tally_counter *c, const struct 
 }
 
 /*
- * Local reads. They run on the CPU that @event, of @s, is counting on, with interrupts
- * disabled, and where tally_local_check() allows it.
+ * Local reads. They run on the CPU that @event, of @s, is counting on, with interrupts disabled.
+ * Code that may have interrupted perf at its work on @event calls tally_local_check() first.
  */
 
 /*
@@ -460,7 +462,7 @@ static inline void tally_slot_hand_over(struct perf_event *event, const struct t
  * struct tally_slot_stats - numbers of all counters' slots
  * @perf_events: number of perf's events
  * @repairs: number of events whose totals were banked because their CPU went offline
- * @repair_errors: number of attempts to create an event for a CPU that came that failed
+ * @repair_errors: number of failed attempts to create an event for a CPU that has come online
  */
 struct tally_slot_stats {
 	unsigned long perf_events;
@@ -477,7 +479,7 @@ static inline bool tally_slot_refused(int err)
 	return err == -ENOENT || err == -ENODEV || err == -EINVAL;
 }
 
-/* Called under tally_counter::lock. */
+/* Under tally_counter::lock, except tally_slot_free(), _wait_released() and tally_perf_state(). */
 int tally_slot_cpu(const struct tally_counter *c, const struct tally_slot *s);
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s);
 struct perf_event *tally_slot_detach(struct tally_counter *c, struct tally_slot *s);

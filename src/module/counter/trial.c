@@ -39,7 +39,7 @@ static void glance_here(void *data)
 		tally_local_times(&s, g->event, local_clock(), &g->t);
 }
 
-/* The task that calls this runs on @cpu, or is the event's. */
+/* Looks at the times on @cpu; on this CPU if @cpu is -1, for an event of the current task. */
 static void glance(struct glance *g, int cpu)
 {
 	if (cpu >= 0) {

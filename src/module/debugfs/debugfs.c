@@ -10,8 +10,8 @@
  *	4711
  *	# cat faults/per_cpu
  *	cpu state count enabled_ns running_ns late_ns
- *	0 active 3000 1500123456 1500123456
- *	1 active 1711 1500123456 1500123456
+ *	0 active 3000 1500123456 1500123456 0
+ *	1 active 1711 1500123456 1500123456 0
  *	# echo faults > remove
  *
  * event.c has the files of an event, set.c those of a set, pmus.c those of a PMU.
@@ -281,7 +281,7 @@ bool tally_debugfs_init(bool wanted)
 			root);
 		return false;
 	}
-	/* Before the file by which events are made. */
+	/* This comes before the file create, by which events are made. */
 	tally_folders_init(&folder_ops);
 	debugfs_create_file("events", 0444, root, NULL, &events_fops);
 	debugfs_create_file("stats", 0444, root, NULL, &stats_fops);

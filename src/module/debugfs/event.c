@@ -3,7 +3,7 @@
  * The files of an event in debugfs: a folder named after the event.
  *
  * Where the PMU says so, the file value has the count as perf stat prints it: with the PMU's
- * scale and unit, or the last value of a gauge.
+ * scale and unit. Of a gauge, that is the last value.
  *
  * The folder of an event with a period also has files for the number of overflows, those
  * that came in a guest of KVM, those that its handlers skipped or missed, lost records, the
@@ -15,8 +15,8 @@
  *	counted after the CPU came online.
  *
  * budget: CPU, number of its window that goes on, counts in that (- for an event in error), number
- *	of windows that have ended, number of those that were exceeded, and the numbers of the
- *	latest of these.
+ *	of windows that have ended, number of windows that were exceeded, the one that goes on
+ *	included, and the numbers of the latest of the exceeded ones (- if there is none).
  */
 #include <linux/debugfs.h>
 #include <linux/sched.h>
@@ -184,7 +184,7 @@ DEFINE_SHOW_OVERFLOWS(handler_ns);
 DEFINE_SHOW_OVERFLOWS(handler_max_ns);
 DEFINE_SHOW_OVERFLOWS(guest);
 
-/* Overflows without a call of the handlers, and hits that a kernel probe missed. */
+/* Shows overflows that deferred handlers missed, plus hits that the event's kernel probe missed. */
 static int missed_show(struct seq_file *m, void *v)
 {
 	struct tally_overflow_stats stats = { };
@@ -199,7 +199,7 @@ DEFINE_SHOW_ATTRIBUTE(missed);
 /* Returns whether the PMU says how the event's count is to be shown. */
 static bool is_described(const struct tally_event *ev)
 {
-	/* The CPU's own PMU can have the number of raw events, which stand for all PMUs. */
+	/* The cpu PMU may have the type PERF_TYPE_RAW: only a '/' names that PMU itself. */
 	bool of_pmu = ev->attr.type >= PERF_TYPE_MAX || strchr(ev->given, '/');
 	struct tally_alias alias;
 
@@ -207,7 +207,7 @@ static bool is_described(const struct tally_event *ev)
 	       (alias.scale[0] || alias.unit[0] || alias.snapshot);
 }
 
-/* The number of the window on a CPU, and what it has counted; of all, and those exceeded. */
+/* Shows each CPU's present window and its count, and how many windows ended and were exceeded. */
 static int budget_show(struct seq_file *m, void *v)
 {
 	struct tally_event *ev = m->private;

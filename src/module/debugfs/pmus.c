@@ -12,10 +12,10 @@
  *	umask config:8-15
  *
  * list: name, number, CPUs, abilities; '-' stands for none. The CPUs are those of the PMU's
- *	file cpus or cpumask, and "all" without such a file. Abilities are what the PMU does
- *	not say that it lacks: overflow: it has interrupts; tasks: it counts tasks, not only
- *	CPUs; exclude: it can exclude levels; and aux: it has AUX buffers, which tally does
- *	not serve.
+ *	file cpus or cpumask, and "all" without such a file. Of the abilities, a PMU has the
+ *	first three unless it denies them: overflow: it has interrupts; tasks: it counts
+ *	tasks, not only CPUs; exclude: it can exclude levels; and aux: it has AUX buffers,
+ *	which tally does not serve.
  * events: name of an event, its terms, and what the PMU says of the count.
  * format: name of a term, and its bits.
  *
@@ -53,8 +53,8 @@ struct folder {
 };
 
 /*
- * Held while a PMU is removed from the list, so that it stays while a row is shown. Held by
- * all of the first walk over the bus, so that no PMU is added that was removed before.
+ * Guards @folders, so that a PMU stays while its row is shown. The first walk over the bus holds
+ * the lock throughout, and so adds no PMU whose removal was reported before.
  */
 static DEFINE_MUTEX(folders_lock);
 static LIST_HEAD(folders);
@@ -86,7 +86,7 @@ static int show_event(struct device *dev, struct attribute *attr, void *data)
 	struct seq_file *m = data;
 	char *page;
 
-	/* Files with a dot belong to the event of the name before it. */
+	/* A file with a dot in its name belongs to the event that is named before the dot. */
 	if (strchr(attr->name, '.'))
 		return 0;
 	page = kmalloc(PAGE_SIZE, GFP_KERNEL);

@@ -2,9 +2,9 @@
 /*
  * The lines that make an event or a set again, and the targets in them.
  *
- * A line of an event makes the same event, or there is none: EOPNOTSUPP. The option "require" is a
- * condition of the moment, and not part of an event. A task that has exited, or that the reader's
- * PID namespace does not know, is "pid=?", which no line may have.
+ * The line of an event makes the same event; if no line does, the read returns EOPNOTSUPP. The
+ * option "require" is a condition of the moment, and not part of an event. A task that the reader's
+ * PID namespace does not know, or no longer knows, is "pid=?", which tally refuses in a line.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
@@ -61,8 +61,8 @@ static void show_budget(struct seq_file *m, const struct tally_budget *b)
 }
 
 /*
- * Modifiers name what is left. If that is nothing, only this option says so, which stands for all
- * of them.
+ * Modifiers name the levels that are counted. If there is none, only the option exclude= says so:
+ * it names all levels that are not counted.
  */
 static void show_exclude(struct seq_file *m, const struct perf_event_attr *attr)
 {
@@ -92,7 +92,7 @@ static void show_exclude(struct seq_file *m, const struct perf_event_attr *attr)
 	seq_putc(m, ' ');
 }
 
-/* Shows the other options of the line, with a blank behind each. */
+/* Shows all options but exclude= and name=, with a blank behind each. */
 static void show_options(struct seq_file *m, struct tally_event *ev)
 {
 	const struct tally_counter *c = ev->counter;
@@ -152,13 +152,13 @@ static bool has_line(const struct tally_event *ev)
 		return false;
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return !attr->config && !tally_attr_config3(attr);
-	/* Only the code of a raw event, which stands alone, is for all kinds of cores. */
+	/* A line has a raw event for all kinds of cores only as rCODE, without other terms. */
 	if (attr->type == PERF_TYPE_RAW && is_extended(attr) && !ev->counter->target.one_kind)
 		return false;
 	return !attr->bp_type;
 }
 
-/* Writes what is counted. A raw event of one kind of cores is by the number of raw events. */
+/* Writes what is counted. A raw event of one kind of cores is written by number: 4/config=N/. */
 static void write_what(const struct tally_event *ev, char *buf, size_t size)
 {
 	const struct perf_event_attr *attr = &ev->attr;

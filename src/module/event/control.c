@@ -25,7 +25,7 @@
 #include "event/event.h"
 #include "base/pmu.h"
 
-/* Works run on any CPU, as theirs may have no time left, and not behind any handlers. */
+/* Unbound: the CPU of an overflow may have no time left. Works of handlers have another queue. */
 static struct workqueue_struct *control_wq;
 
 /*
@@ -36,9 +36,9 @@ static struct workqueue_struct *control_wq;
 #define AGAIN_MAX	(HZ / 10)
 
 /*
- * Switches the slots of CPUs off where the event overflowed too often. @resume is queued
- * also if the event has been disabled since: it clears @paused before the event is
- * enabled again.
+ * Switches the slots of CPUs off where the event overflowed too often. @resume is queued also if
+ * the event has been disabled since: only @resume clears tally_overflow_cpu::paused, which would
+ * stay set when the event is enabled again.
  */
 static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 {
@@ -49,7 +49,7 @@ static void pause_slots(struct tally_overflow *of, struct tally_counter *c)
 		if (!READ_ONCE(per_cpu_ptr(of->cpus, cpu)->paused))
 			continue;
 		any = true;
-		/* perf could not enable the children again. */
+		/* perf would not stop the children, and those forked meanwhile would stay off. */
 		if (!c->attr.inherit && of->ev->on) {
 			tally_counter_pause(c, cpu & c->slot_mask, false);
 			trace_state(of->ev->name, cpu, TALLY_STATE_ACTIVE, TALLY_STATE_THROTTLED);
@@ -151,7 +151,7 @@ void tally_control_setup(struct tally_overflow *of)
 	INIT_DELAYED_WORK(&of->resume, resume);
 }
 
-/* Nothing that starts the work runs any more. */
+/* Called when nothing starts the control work any more. May sleep. */
 void tally_control_cancel(struct tally_overflow *of)
 {
 	irq_work_sync(&of->kick);
@@ -160,8 +160,9 @@ void tally_control_cancel(struct tally_overflow *of)
 }
 
 /*
- * The period for perf: a frequency of a clock is a period for perf. As in perf, a program
- * sets a new period in nanoseconds then.
+ * Finds the period or frequency for perf. A clock with a frequency has a period in perf: a module
+ * gives @value in Hz for it, and a program, as in perf, in nanoseconds. Returns 0; EINVAL; or the
+ * error of tally_pmu_check_freq().
  */
 static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 {
@@ -308,7 +309,7 @@ int tally_event_limit(struct tally_event *ev, int overflows)
 
 /*
  * Begins a new period at once if this is hard interrupt on a CPU that the event counts on.
- * Returns an error of tally_reload_here().
+ * Returns 0, or an error of tally_reload_here(); after EAGAIN reload_later() can begin the period.
  */
 static int reload_here(struct tally_event *ev, u64 period)
 {
@@ -336,7 +337,7 @@ static int reload_here(struct tally_event *ev, u64 period)
 static int reload_later(struct tally_overflow *of, u64 period)
 {
 	WRITE_ONCE(of->rearm_period, period);
-	/* Orders the period before @rearm, and both before the work. */
+	/* Orders the period before @rearm. tally_overflow_kick() orders both before the work. */
 	atomic_set_release(&of->rearm, 1);
 	tally_overflow_kick(of);
 	return 0;
@@ -365,11 +366,11 @@ int tally_event_rearm(struct tally_event *ev, u64 period)
 	if (!of || !(READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT) ||
 	    period >> 63)
 		return -EINVAL;
-	/* First, as the new period may be short. */
+	/* The event is armed first, as the new period may be short. */
 	if (in_hardirq() && !in_nmi())
 		was = atomic_xchg(&of->armed, 1);
 	err = reload_here(ev, period);
-	/* The period that ends is still the old one. The work arms the event with the new one. */
+	/* No new period: an overflow is of the old one. After EAGAIN the work arms the event. */
 	if (err && !was)
 		atomic_set(&of->armed, 0);
 	return err == -EAGAIN ? reload_later(of, period) : err;

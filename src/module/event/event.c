@@ -2,10 +2,11 @@
 /*
  * The event: its state, and enabling, disabling and resetting it.
  *
- * An event is a view of a counter, which it may share with other events. For each slot
- * the view keeps the totals at which the event was enabled. So enabling, disabling or
- * resetting one event never changes the count of another; but when a member of a group of perf is
- * enabled, all of the group are off the PMU for some microseconds.
+ * An event counts with a counter, which it may share with other events. A counter has a slot for
+ * each CPU, or a single one. For each slot the event has a view, which keeps the totals of the slot
+ * at which the event was enabled. So enabling, disabling or resetting one event never changes the
+ * count of another; but when a member of a group of perf is enabled, all members of the group are
+ * off the PMU for some microseconds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,11 +17,11 @@
 #include "event/overflow.h"
 #include "builder/name.h"
 
-/* For views that cannot be read locally: it is on no CPU, so readers refuse it. */
+/* The event of views that cannot be read locally: it is on no CPU, so readers refuse it. */
 static struct perf_event nowhere = { .oncpu = -1 };
 struct tally_view tally_view_nowhere = { .event = &nowhere };
 
-/* Publishes a view for readers without the lock. @local: current or next of the event. */
+/* Publishes a view for readers without the lock. @local: tally_event::local, or its next value. */
 static void publish_as(struct tally_event *ev, unsigned int slot, bool local)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
@@ -75,7 +76,7 @@ static void trace_slot(struct tally_event *ev, unsigned int slot)
 	struct tally_view *view = &ev->views[slot];
 	bool offline = state == TALLY_STATE_OFFLINE;
 
-	/* perf's event is made, and is enabled next. */
+	/* TALLY_STATE_OFF: perf's event was just made, and is enabled next. */
 	if (offline == view->offline || state == TALLY_STATE_OFF)
 		return;
 	view->offline = offline;
@@ -88,8 +89,8 @@ static void trace_slot(struct tally_event *ev, unsigned int slot)
 }
 
 /*
- * Publishes the views of a slot whose perf event or bank has changed. The slot has not counted for
- * @gap_ns since its CPU came, which is added to the views of tally's events that are on.
+ * Publishes the views of a slot whose perf event or tally_slot::bank has changed. The slot has not
+ * counted for @gap_ns since its CPU came, which is added to the views of tally events that are on.
  */
 void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns)
 {
@@ -131,8 +132,8 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 }
 
 /*
- * Returns the state of an event as a whole, without looking whether it is silent. Called as
- * tally_counter_state().
+ * Returns the state of an event as a whole; silent slots are those that the last
+ * tally_silent_check() found. Called with the counter locked, or under RCU.
  */
 enum tally_state tally_event_state_now(const struct tally_event *ev)
 {
@@ -155,7 +156,7 @@ enum tally_state tally_event_state_now(const struct tally_event *ev)
 	return failed && state == TALLY_STATE_OFFLINE ? TALLY_STATE_ERROR : state;
 }
 
-/* Sets the period of tally_event_rearm(). perf starts a period even if it is the same. */
+/* Begins the period that tally_event_rearm() or tally_event_reload() asked for, or the old one. */
 void tally_event_apply_period(struct tally_event *ev)
 {
 	struct tally_overflow *of = ev->overflow;
@@ -174,7 +175,7 @@ void tally_event_apply_period(struct tally_event *ev)
 /* Lets overflows through, of an event that is being enabled. */
 static void open_overflow(struct tally_overflow *of)
 {
-	/* tally_event_rearm() was called while the event was off: the period is left. */
+	/* The event was off at tally_event_rearm() or _reload(): its period is not set yet. */
 	if (atomic_xchg(&of->rearm, 0))
 		tally_event_apply_period(of->ev);
 	atomic_set(&of->armed, 1);
@@ -215,8 +216,8 @@ static void begin_alone(struct tally_event *ev)
 }
 
 /*
- * Traces the state of an event that is enabled. Returns 0; ENODATA if perf has put the event in
- * error; ESRCH if its task has exited or its cgroup is removed.
+ * Traces the state of an event that is enabled. Under tally_counter::lock. Returns 0; ENODATA in
+ * TALLY_STATE_ERROR; ESRCH in TALLY_STATE_EXITED.
  */
 int tally_event_check(struct tally_event *ev)
 {
@@ -266,7 +267,7 @@ void tally_event_rebase(struct tally_event *ev)
 	}
 }
 
-/* Returns the count that the last reset took off, summed over slots. */
+/* Returns what resets have taken off the count, summed over slots. Also without the lock. */
 u64 tally_event_zero(const struct tally_event *ev)
 {
 	unsigned int i;
@@ -279,7 +280,7 @@ u64 tally_event_zero(const struct tally_event *ev)
 
 /*
  * Begins to disable an event. Reads without the lock fail from here on, until tally_event_keep()
- * keeps the count: none returns more than that. Under tally_counter::lock.
+ * keeps the count: no read returns more than what is kept. Under tally_counter::lock.
  */
 void tally_event_close(struct tally_event *ev)
 {
@@ -294,7 +295,7 @@ static void trace_off(struct tally_event *ev)
 		tally_event_trace_state(ev, TALLY_STATE_OFF);
 }
 
-/* Stops perf's events, unless others use them, and the overflows of an event that was closed. */
+/* Stops overflows after tally_event_close(), and perf's events unless other events use them. */
 void tally_event_stop(struct tally_event *ev)
 {
 	tally_counter_assert_locked(ev->counter);
@@ -304,7 +305,7 @@ void tally_event_stop(struct tally_event *ev)
 		tally_overflow_special(ev->overflow, TALLY_SPECIAL_DISABLED, 0);
 }
 
-/* Keeps the count of an event that was closed, as of the last read of its slots. */
+/* Keeps the count of an event after tally_event_close(), as of the last read of its slots. */
 void tally_event_keep(struct tally_event *ev)
 {
 	struct tally_view *view = ev->views;
@@ -332,7 +333,7 @@ void tally_event_off(struct tally_event *ev)
 /* Disables an event that is released and has no readers, without a read of its slots. */
 void tally_event_abandon(struct tally_event *ev)
 {
-	/* A handler of another event that is released may still read its last count. */
+	/* A handler of another event that is released may still read this event's last count. */
 	tally_event_close(ev);
 	tally_event_keep(ev);
 	tally_counter_leave(ev->counter);
@@ -350,8 +351,9 @@ bool tally_event_counts(struct tally_event *ev)
 }
 
 /*
- * Prepares an event to be enabled: a limit of overflows is dropped, unless it was set for this
- * time. Who has seen the last overflow of a limit may be here before the control work.
+ * Prepares to enable an event: one that is off, or at its limit of overflows, loses the limit,
+ * unless tally_event_limit() has set it for this time. The caller may have seen the last overflow
+ * of a limit, and be here before the control work (control.c). Under tally_counter::lock.
  */
 void tally_event_drop_limit(struct tally_event *ev)
 {
@@ -456,8 +458,8 @@ u64 tally_event_missed(const struct tally_event *ev)
 }
 
 /*
- * Returns whether the count is final: the task and its children have exited. Takes no lock, as one
- * task may wait for the events of many.
+ * Returns whether the count of a task's event is final: the event is in TALLY_STATE_EXITED, and no
+ * child counts any more. Takes no lock, as one task may wait for the events of many.
  */
 bool tally_event_ended(struct tally_event *ev)
 {

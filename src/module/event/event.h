@@ -21,8 +21,8 @@ struct tally_budget;
 
 /**
  * struct tally_view - the part of a slot's totals that belongs to one event
- * @event: perf's event, if it can be read locally whenever it is on the PMU; else an
- *	event that never is
+ * @event: perf's event, if it can be read locally whenever it is on the PMU; else a
+ *	stand-in that is never on any CPU
  * @read: function that brings the count of @event up to date
  * @width: as tally_slot::width
  * @value_offset: value of the event minus the count of @event
@@ -32,20 +32,21 @@ struct tally_budget;
  * @begun: two copies of @begins
  * @zeroed: two copies of @zero
  * @begins: the slot counts for the event
- * @offline: the slot had no event of perf when its state was last told
+ * @offline: the slot was offline when its state was last traced
  * @zero: count of the event when it was last reset
  * @start: totals of the slot when the event was last enabled
- * @kept: totals of the event from before that
+ * @kept: totals of the event; if @begins, those from before @start
  * @mark_overflows: number of overflows before @mark_value was read; see silent.c
- * @mark_value: value of the slot that was read then
- * @mark_period: period that was in effect then
+ * @mark_value: value of the slot when the mark was made
+ * @mark_period: period that was in effect when the mark was made
  * @marked: @mark_value and @mark_period are valid
- * @silent: an overflow has been overdue since
- * @counted: the slot was counting when the event was read as a member of a set, or kept
- * @gap_ns: nanoseconds from each time that the CPU came online until the slot counted again,
- *	which is the most that the event can have missed; none if the slot was in error then
+ * @silent: an overflow is overdue: the slot is in TALLY_STATE_SILENT
+ * @counted: the slot was counting at a read of the event's set, or at tally_event_keep()
+ * @gap_ns: sum of the nanoseconds from when the CPU came online until the slot counted again,
+ *	the most that the event can have missed; without times at which the slot was in error
  *
- * Written under tally_counter::lock. Members above @begins are read without it.
+ * Written under tally_counter::lock. Members above @begins are read without it, and so are
+ * @silent, @zero, @gap_ns and a part of @kept.
  */
 struct tally_view {
 	struct perf_event *event;
@@ -74,9 +75,9 @@ struct tally_view {
 extern struct tally_view tally_view_nowhere;
 
 /*
- * Copies what turns totals of the slot into those of the event. If the slot does not count for the
- * event, these are the totals of the event, and the function returns false. With @whole, resets of
- * the event are ignored. Any context.
+ * Copies to @offset what turns totals of the slot into those of the event, and returns true. If
+ * the slot does not count for the event, @offset receives the totals of the event, and the function
+ * returns false. With @whole, resets of the event are ignored. Any context.
  */
 static inline bool tally_view_offset(const struct tally_view *view, bool whole,
 				     struct tally_totals *offset)
@@ -118,24 +119,24 @@ static inline void tally_view_translate(const struct tally_view *view,
  * @retired: former @publisher, while the event is being released
  * @budget: budget of the event; NULL if it has none. Set while the event is built.
  * @owner: module that built the event; when it is unloaded, the event is released
- * @dir: folder in debugfs; NULL if there is none
+ * @dir: folder in debugfs; NULL or an ERR_PTR if there is none
  * @node: link in a list of events that are being released
  * @user_node: link in tally_counter::users
  * @missed: hits that the counter's kernel probe had missed when the event was made
- * @entry: the event in the table of names; listed while it is built and not being released
+ * @entry: the event in the table of names; listed from when the event is complete to its release
  * @id_node: link in the tree of ids
  * @id: number that no other event has while the module is loaded, and none of perf's
- * @attr: attributes that the event was built with, and its period
+ * @attr: attributes that the event was built with; period, precision and breakpoint are current
  * @given: text of what the event counts, without modifiers; empty if only @attr says it
  * @max_rate: limit of overflows per second, as the builder was given it
  * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as for clocks;
  *	else 0
  * @named: @name was given, and not made from what the event counts
- * @of_file: the event was made by a user program, and ends with a file of that
+ * @of_file: the event was made by a user program, and is released with a file of the program
  * @gauge: the count is a level, as the PMU says
- * @traced_state: state that trace_state() told last; guarded by tally_counter::lock
- * @on: the event is enabled; written under tally_counter::lock. It is false before the count is
- *	kept, so that reads without the lock fail meanwhile.
+ * @traced_state: state of the whole event that was last traced; guarded by tally_counter::lock
+ * @on: the event is enabled; written under tally_counter::lock. It is cleared before
+ *	tally_event_keep() is called, so that reads without the lock fail in between.
  * @gone: the event is being released; guarded by tally_counter::lock
  * @unpublished: the event is never published again; guarded by the publishers' lock
  * @throttled: number of times that the event had been throttled when the window of its set began;
@@ -144,11 +145,11 @@ static inline void tally_view_translate(const struct tally_view *view,
  *	written under tally_set::lock
  * @local: the event can be read without the lock where it is on the PMU and not throttled; written
  *	under tally_counter::lock
- * @holders: how many use the event, which is not freed meanwhile; guarded by the registry's
+ * @holders: number of users that keep the event from being freed; guarded by the registry's
  *	lock, see tally_registry_hold()
  * @name: name that is unique among existing events
- * @file: file of the event, if it is one of several files of a group; written under
- *	tally_set::lock
+ * @file: the event's own file; NULL if the event has none. Written once, before the event joins
+ *	a set.
  * @attachments: attachments that read the event; guarded by the registry's lock
  * @shared: for each slot the count that unprivileged publishers have; NULL before the first of
  *	these, and never changed after that
@@ -203,7 +204,7 @@ static inline void tally_event_trace_state(struct tally_event *ev, enum tally_st
 		tally_event_trace_change(ev, state);
 }
 
-/* Returns whether nothing has been counted on the slot so far. */
+/* Returns whether the slot has no perf event, no error and no count, and the event kept none. */
 static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)
 {
 	return !data_race(ev->views[slot].kept.enabled) && /* without the lock */
@@ -212,7 +213,7 @@ static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned i
 
 /*
  * Adds the event's part of a slot to @count, as of the slot's last read. Called under
- * tally_counter::lock, where both copies of tally_view::latch are the same.
+ * tally_counter::lock, where both copies of tally_view::offset are the same.
  */
 static inline void tally_event_add_slot(const struct tally_event *ev, unsigned int slot,
 					struct tally_count *count)
@@ -256,7 +257,7 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
 
 /* silent.c */
-/* Called under tally_counter::lock, of events that overflow. */
+/* Called under tally_counter::lock; all but tally_silent_check() only for events that overflow. */
 void tally_silent_begin(struct tally_event *ev, unsigned int slot);
 void tally_silent_forget(struct tally_event *ev);
 void tally_silent_check(struct tally_event *const *events, unsigned int nr, unsigned int first,

@@ -23,7 +23,7 @@
 #include "event/overflow.h"
 #include "event/registry.h"
 
-/* Every 64th call is timed, and every 64th overflow checks the rate. */
+/* At least every 64th call is timed, and at least every 64th overflow checks the rate. */
 #define CHECK_EVERY	64
 
 /* The window of the rate is RATE_WINDOW_NS long, or a second for rates below SMALL_RATE. */
@@ -69,9 +69,9 @@ void tally_call_timed(struct tally_calls *calls,
  * tally_overflow_kick - start the control work of an event
  * @of: overflow state, with a member changed that the work looks at
  *
- * The irq_work is not queued again until the work has begun. If the event is of the end
- * of an interrupt, that of the irq_work itself overflows: each irq_work would queue the
- * next one, and the CPU would do nothing else for ever.
+ * The irq_work is not queued again until the work has begun. An event that counts the ends of
+ * interrupts overflows at the end of the irq_work itself, too: each irq_work would queue the next
+ * one, and the CPU would do nothing else for ever.
  *
  * Context: Any context, NMI included.
  */
@@ -117,10 +117,9 @@ static void irq_half(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Runs in hard interrupt, also on PREEMPT_RT, on the CPU of @oc. If that CPU went offline
- * while its brake held the work, this runs on another CPU: then samples for the handler in
- * interrupt stay in the queue until the next overflow on their CPU, or until the event
- * ends.
+ * Runs in hard interrupt, also on PREEMPT_RT, on the CPU of @oc. If that CPU went offline while
+ * its brake (base/kick.c) held @announce, this runs on another CPU: then samples for the handler
+ * in interrupt stay in the queue until the next overflow on their CPU, or until the event ends.
  */
 static void announced(struct tally_kick *kick)
 {
@@ -154,8 +153,8 @@ static void bottom_half(struct work_struct *work)
  * @busy shows those.
  *
  * Context: Any context.
- * Return: true in atomic context, and in a handler: the release would wait for the end
- * of its caller.
+ * Return: true in interrupt, with interrupts or bottom halves disabled, and in a handler: the
+ * release would wait for the end of its caller. Disabled preemption alone is not noticed.
  */
 bool tally_overflow_inside(const struct tally_overflow *of)
 {
@@ -177,8 +176,8 @@ bool tally_overflow_inside(const struct tally_overflow *of)
 }
 
 /*
- * The caller writes what a flag refers to before, and changes perf's events after this. Several
- * callers may change different flags at a time.
+ * Sets the flags @set of tally_overflow::special, and clears @clear. The caller writes what a flag
+ * refers to before this. Several callers may change different flags at a time. Any context.
  */
 void tally_overflow_special(struct tally_overflow *of, u32 set, u32 clear)
 {
@@ -247,7 +246,7 @@ void tally_overflow_set_rate(struct tally_overflow *of, u32 rate, bool interrupt
 	of->reload = of->batch / DIV_ROUND_UP(of->batch, CHECK_EVERY);
 }
 
-/* Memory for what a direct handler gets, and for the copies in the queue. */
+/* Allocates payloads for the direct handler's sample, and for the copies in the queue. */
 static int add_payloads(struct tally_overflow *of, struct tally_overflow_cpu *oc, u64 fields,
 			int node)
 {

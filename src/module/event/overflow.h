@@ -24,7 +24,7 @@ struct tally_target;
 #define TALLY_SPECIAL_LIMITED	BIT(1)	/* the event goes off after @left overflows */
 #define TALLY_SPECIAL_ONE_SHOT	BIT(2)	/* the event goes off after each overflow */
 #define TALLY_SPECIAL_LIMITS	(TALLY_SPECIAL_LIMITED | TALLY_SPECIAL_ONE_SHOT)
-#define TALLY_SPECIAL_STRIP	BIT(3)	/* samples have no kernel registers */
+#define TALLY_SPECIAL_STRIP	BIT(3)	/* samples show nothing of the kernel */
 #define TALLY_SPECIAL_NO_IDLE	BIT(4)	/* overflows of idle tasks are ignored */
 #define TALLY_SPECIAL_TIME	BIT(5)	/* samples of the direct handler have the time */
 #define TALLY_SPECIAL_DEFER	BIT(6)	/* the event has bottom halves */
@@ -35,7 +35,7 @@ struct tally_target;
 #define TALLY_SPECIAL_PUBLISH	BIT(11)	/* overflows publish the count */
 #define TALLY_SPECIAL_RECORD	BIT(12)	/* @output may have a ring */
 #define TALLY_SPECIAL_FILTER	BIT(13)	/* the event has a filter */
-#define TALLY_SPECIAL_FILL	BIT(14)	/* beside @output, a handler that reads samples */
+#define TALLY_SPECIAL_FILL	BIT(14)	/* handlers may read samples, beside @output */
 #define TALLY_SPECIAL_BUDGET	BIT(15)	/* one overflow in each window is delivered */
 #define TALLY_SPECIAL_PAYLOAD	BIT(16)	/* samples have a payload */
 
@@ -69,8 +69,8 @@ struct tally_calls {
  * @passed: number of records that passed the filter since the last overflow
  * @skipped: number of overflows without a call of the direct handler, because it was
  *	running or @paused was set; counted in any context
- * @throttled: number of times that perf or @paused stopped the event; as @skipped
- * @guest: number of overflows in a guest of KVM; as @skipped
+ * @throttled: number of times that perf or @paused stopped the event; counted in any context
+ * @guest: number of overflows in a guest of KVM; counted in any context
  * @rate_window_start: time at which the rate was last found to be low enough (c)
  * @direct: time that the direct handler took (c)
  * @irq: time that the handler in interrupt took; written by @announce
@@ -123,22 +123,23 @@ struct tally_overflow_cpu {
  * @cpus: overflow state on each CPU
  * @batch: number of overflows in one window of the rate that are too many; 0 without a limit
  * @rate_window_ns: length of a window of the rate, in nanoseconds
- * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED;
- *	negative without it if tally_event_limit() has such a sum
+ * @left: number of overflows until the event goes off, with TALLY_SPECIAL_LIMITED; without that
+ *	flag, a negative number is one that the next tally_event_limit() adds to
  * @armed: 1 if the next overflow is delivered, with TALLY_SPECIAL_ONE_SHOT
- * @rearm: 1 after a call of tally_event_rearm(), until @control has seen it
- * @rearm_period: period of that call; 0 for the same as before
+ * @rearm: 1 from when tally_event_rearm() or tally_event_reload() leaves a new period to @control,
+ *	until @control, or the next enabling of the event, begins that period
+ * @rearm_period: length of the period that @rearm asks for; 0 for the same as before
  * @irq: handler in hard interrupt
  * @work: handler in process context
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
- * @again: how many jiffies later @control comes again if it finds perf busy; 0 at first. Used by it
- *	alone.
+ * @again: jiffies for which @control last put itself off because the counter was locked; 0 if it
+ *	was not. Used by @control alone.
  * @resume: ends pauses
  * @limits_next: @left is for the next time that the event is enabled; written under
  *	tally_counter::lock
  * @closing: the event is being released; written under tally_counter::lock
- * @node: link in the list of all
+ * @node: link in the list of all overflow states; guarded by the registry's lock
  *
  * perf's events point to the state. It is freed a grace period after the last of them was
  * released, or detached for good, when all works have ended; see tally_events_destroy().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry: all events by their ids and by their names.
+ * The registry: all events by their ids, and all events and sets of lines by their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,13 +32,13 @@ static struct rb_root events = RB_ROOT;
 static DEFINE_HASHTABLE(names, 10);
 static unsigned long nr_events;
 
-/* Counts how often an entry stopped to be busy, and wakes who waits for that. */
+/* The number of holds of events and entries that have ended, and who waits for such an end. */
 static atomic_t changes;
 static DECLARE_WAIT_QUEUE_HEAD(waits);
 
 /*
- * perf's ids count from 1, and a program may read records of both from one ring. Bit 63 is
- * for the stream ids of children: record/record.h.
+ * perf's ids count from 1. A program may use events of perf and of tally: no two have the same id.
+ * Bit 63 is for the stream ids of children: record/record.h.
  */
 #define IDS_BEGIN	BIT_ULL(62)
 static u64 last_number;
@@ -95,7 +95,7 @@ static void name_file(char *to, u64 number)
 	*to = '\0';
 }
 
-/* Names an event by its module and what it counts; by its module only if that is long. */
+/* Names an event MODULE.WHAT.NUMBER, or MODULE.NUMBER if that is too long for a name. */
 static noinline void name_after(struct tally_event *ev, u64 number)
 {
 	char what[TALLY_EVENT_LEN];
@@ -108,7 +108,7 @@ static noinline void name_after(struct tally_event *ev, u64 number)
 			 module_name(ev->owner), number);
 }
 
-/* Names an event that nobody else can see yet. Returns 0 or EEXIST. */
+/* Gives an event that nobody else can see yet its id and its name. Returns 0 or EEXIST. */
 int tally_registry_name(struct tally_event *ev, const struct tally_builder *b)
 {
 	bool given = b->given & TALLY_GIVEN_NAME;
@@ -281,7 +281,7 @@ static struct tally_event *find_event(const char *name)
  * tally_registry_find - find an event, and call a function before it can be released
  * @id: id of the event; 0 to find it by @name
  * @name: name of the event
- * @may: returns 0 if @what is to be called, or an error; NULL if it is called for each event
+ * @may: returns 0 if @what is to be called, or an error; NULL if @what is called for any event
  * @what: function to call; under the lock of the registry
  * @data: argument of @what
  *
@@ -310,7 +310,7 @@ int tally_registry_find(u64 id, const char *name,
 
 /**
  * tally_registry_after - find the event with the next id, and call a function
- * @id: id before it
+ * @id: the event has the least id above this one
  * @what: function to call; under the lock of the registry
  * @data: argument of @what
  *
@@ -341,8 +341,8 @@ static const char *not_of_line(const struct tally_event *ev)
 }
 
 /*
- * Finds what a line made, by its name, and waits while it is busy. Any set has the name NULL.
- * Returns with tally_events_lock held.
+ * Finds the event or set that a line made by its name, or any set if @name is NULL, and waits while
+ * it is busy. Returns with tally_events_lock held, also on failure, when @why receives a sentence.
  */
 static struct tally_entry *wait_line(const char *name, const char **why)
 {
@@ -424,7 +424,7 @@ struct tally_entry *tally_registry_remove_line(const char *name, const char **wh
 	return entry;
 }
 
-/* Moves the events that @owner has left behind from the list to @doomed. */
+/* Moves the events that @owner has left behind from the tree of ids to @doomed. */
 void tally_registry_remove_owned(struct module *owner, struct list_head *doomed)
 {
 	struct tally_event *ev;

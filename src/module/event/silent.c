@@ -6,14 +6,15 @@
  * The callback does nothing for this. A read that sleeps compares: each view has a mark, which
  * is the number of overflows at one moment and a count of a later moment. If the slot has
  * counted more than two periods since the mark, and the number of overflows is the same, the
- * event is silent there. If the number is another one, the next read makes a new mark. So an
- * event that never overflowed is found by the first read after two periods, and one that
- * stopped to overflow by the second read after that.
+ * event is silent there. If the number is another one, the read keeps it, and the next read adds
+ * the count. So the first read after two periods finds an event that never overflowed. For one
+ * that has stopped overflowing, two reads make a new mark, and the first read two periods later
+ * finds it.
  *
- * perf changes the period of a frequency at each tick. Such an event is silent only as long as it
- * has not overflowed at all since it was enabled.
+ * perf changes the period of an event with a frequency at each tick. Such an event is silent only
+ * as long as it has not overflowed at all since it was enabled.
  *
- * Software overflows where it counts, without an interrupt: it is never silent.
+ * Software events overflow where they are counted, clocks by the kernel's timers: none is silent.
  */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -49,14 +50,14 @@ u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot)
 	/* perf's event overflows at each record. */
 	if (ev->filter)
 		return READ_ONCE(ev->overflow->filter_period);
-	/* Or, once the budget of a window is used up, not at all. */
+	/* perf's event has a period without an end once the budget of a window is used up. */
 	if (ev->budget)
 		return ev->attr.sample_period;
 	period = READ_ONCE(tally_slot_here(s, tally_slot_oncpu(s))->hw.sample_period);
 	return tally_attr_is_clock(&ev->attr) ? max(period, CLOCK_PERIOD_MIN) : period;
 }
 
-/* Returns whether an event that has counted so much since an overflow should have overflowed. */
+/* Returns whether an event that counted @counted since an overflow should have overflowed again. */
 bool tally_silent_passed(u64 counted, u64 period, bool freq)
 {
 	return counted > SLACK &&
@@ -121,7 +122,7 @@ void tally_silent_begin(struct tally_event *ev, unsigned int slot)
 	mark(ev, slot);
 }
 
-/* The period begins anew, on all slots. */
+/* Drops the marks of all slots: the period begins anew. */
 void tally_silent_forget(struct tally_event *ev)
 {
 	unsigned int i;
@@ -133,7 +134,7 @@ void tally_silent_forget(struct tally_event *ev)
 	}
 }
 
-/* Returns whether an overflow of the slot is overdue. */
+/* Returns whether an overflow of the slot is overdue. Makes or drops the slot's mark if need be. */
 static bool is_overdue(struct tally_event *ev, unsigned int slot)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
@@ -150,7 +151,7 @@ static bool is_overdue(struct tally_event *ev, unsigned int slot)
 	if (!view->marked)
 		mark(ev, slot);
 	period = view->mark_period;
-	/* tally_event_reload() may have made it longer. That of a frequency follows the count. */
+	/* tally_event_reload() may have made the period longer. A frequency's follows the count. */
 	if (!ev->attr.freq)
 		period = max(period, tally_event_slot_period(ev, slot));
 	if (!tally_silent_passed(s->now.value - view->mark_value, period, ev->attr.freq))
@@ -179,7 +180,7 @@ static bool is_newly_overdue(struct tally_event *ev, unsigned int first, unsigne
 
 /**
  * tally_silent_check - find out which slots of events are silent
- * @events: the events, of one set; tally_slot::now of the slots is new
+ * @events: the events, of one set; tally_slot::now of the slots has just been read
  * @nr: number of @events
  * @first: the first slot
  * @last: the last slot

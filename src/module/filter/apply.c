@@ -80,7 +80,7 @@ bool tally_filter_passes(struct tally_overflow *of, struct tally_overflow_cpu *o
 	return true;
 }
 
-/* These say how many nanoseconds they count, of which perf makes as many overflows. */
+/* Returns whether one record counts as nanoseconds, for each of which perf overflows once. */
 static bool counts_by_itself(struct trace_event_call *call)
 {
 	return str_has_prefix(trace_event_name(call), "sched_stat_");
@@ -172,14 +172,14 @@ static int set_filter(struct tally_event *ev, const char *text)
  * The count goes on from what it is. The filter ends with the event.
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for another kind of event and for a text that is no filter of
- * its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an
- * inherited event whose period is not 1, the sched_stat_* tracepoints, sched_wak* of a task
- * on one CPU, one that perf lets nobody sample, an event whose fields are not known, and one
- * without a period if TALLY_TRICK_HAND_OVER is off;
- * ENODEV while its CPU is offline; ENOMEM; EINTR for a signal while the task is in exec();
- * EPERM, ENOENT and ESRCH as the kernel's parser returns for a formula that is not well
- * formed.
+ * Return: 0; EINVAL for another kind of event and for a text that is no filter of its fields;
+ * EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an inherited event whose
+ * period is not 1, the sched_stat_* tracepoints, sched_wak* of a task on one CPU, a tracepoint that
+ * perf lets nobody sample, an event whose fields are not known, and one without a period if
+ * TALLY_TRICK_HAND_OVER is off; ENODEV while its CPU is offline; ENOMEM; EINTR for a signal while
+ * the task is in exec(); E2BIG for too many comparisons; EPERM, ENOENT and ESRCH as the kernel's
+ * parser returns for a formula that is not well formed; or another error of
+ * tally_hand_over_works(), tally_counter_replace() or tally_counter_set_period().
  */
 int tally_event_set_filter(struct tally_event *ev, const char *text)
 {
@@ -193,7 +193,7 @@ int tally_event_set_filter(struct tally_event *ev, const char *text)
 		if (err)
 			return err;
 	}
-	/* exec() takes all of perf's events off the task, or none, and not one of two. */
+	/* exec() removes perf's events before the first of them is replaced, or after the last. */
 	err = tally_target_lock(target);
 	if (err)
 		return err;

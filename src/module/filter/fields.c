@@ -163,7 +163,7 @@ static bool list_is_table(struct trace_event_call *call)
 }
 
 /*
- * Every kernel has task_newtask, with a signed and an unsigned number, a string, and
+ * Every kernel has task_newtask, with signed and unsigned numbers, a string, and at least
  * three sizes of fields. A wrong guess does not fit all of its fields by accident.
  */
 static bool list_is_known(void)

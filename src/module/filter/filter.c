@@ -559,8 +559,8 @@ size_t tally_filter_size(const char *text)
  *
  * Context: Process context, may sleep.
  * Return: the filter, or an ERR_PTR: the kernel's error number for a text that the
- * kernel refuses, EINVAL for sets of CPUs and functions, EOPNOTSUPP for ftrace:function
- * and for an event whose list of fields is not known, ENOMEM.
+ * kernel refuses, EINVAL for sets of CPUs and functions, E2BIG above MAX_TERMS, EOPNOTSUPP
+ * for ftrace:function and for an event whose list of fields is not known, ENOMEM.
  */
 struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text)
 {

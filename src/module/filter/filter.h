@@ -11,7 +11,7 @@
 struct tally_filter_strings;
 struct trace_event_call;
 
-/* The parser tries them in this order: "<=" before "<". */
+/* The operators, in the order in which the parser tries them: "<=" before "<". */
 enum tally_filter_op {
 	TALLY_OP_GLOB,
 	TALLY_OP_NE,
@@ -31,8 +31,8 @@ enum tally_term_kind {
 	/* From here on, strings. */
 	TALLY_TERM_COMM,
 	TALLY_TERM_ARRAY,
-	TALLY_TERM_DATA_LOC,	/* in the record, so many bytes behind its start */
-	TALLY_TERM_REL_LOC,	/* in the record, so many bytes behind the field */
+	TALLY_TERM_DATA_LOC,	/* in the record, at an offset from the record's start */
+	TALLY_TERM_REL_LOC,	/* in the record, at an offset from the field's end */
 	TALLY_TERM_POINTER,
 	TALLY_TERM_USER_POINTER,
 };

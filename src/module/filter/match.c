@@ -2,9 +2,9 @@
 /*
  * The matching of records with filters.
  *
- * The callback matches in any context, so nothing here sleeps, takes a lock or allocates
- * memory. Outside of the record only strings behind pointers are read, and such a
- * pointer may be wrong.
+ * The callback matches in any context, so tally_filter_match() does not sleep, take a lock or
+ * allocate memory. Outside of the record it reads only the name of the task and strings behind
+ * pointers, and such a pointer may be wrong.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>
@@ -381,7 +381,7 @@ struct tally_filter_strings __percpu *tally_filter_strings(void)
 	return READ_ONCE(strings);
 }
 
-/* Frees that memory; no filter is left. */
+/* Frees what tally_filter_strings() allocated; no filter is left. */
 void tally_filter_exit(void)
 {
 	free_percpu(strings);
