@@ -39,12 +39,15 @@ static void detach_rest(struct tally_ring *r)
 	tally_munlock(&r->mlock);
 }
 
-/* Takes one mapping off the counts of a slot and its ring. Called under the outputs' lock. */
-static void unmap(struct tally_output_slot *s)
+/*
+ * Takes one mapping off the counts of a slot and its ring. With the last one, the slot loses the
+ * ring, unless @keep. Called under the outputs' lock.
+ */
+static void unmap(struct tally_output_slot *s, bool keep)
 {
 	struct tally_ring *r = tally_ring_get(tally_output_ring(s));
 
-	if (!--s->maps)
+	if (!--s->maps && !keep)
 		tally_output_detach(s->out, s - s->out->slots);
 	if (!--r->maps)
 		detach_rest(r);
@@ -54,7 +57,7 @@ static void unmap(struct tally_output_slot *s)
 static void mapping_closed(struct vm_area_struct *vma)
 {
 	mutex_lock(&tally_outputs_lock);
-	unmap(vma->vm_private_data);
+	unmap(vma->vm_private_data, false);
 	mutex_unlock(&tally_outputs_lock);
 }
 
@@ -87,29 +90,35 @@ static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_
 	return r;
 }
 
-/* Counts one more mapping of a ring, and attaches the ring to the slot if that has none. */
-static void use_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r)
+/*
+ * Counts one more mapping of a ring, and attaches the ring to the slot if that has none. Returns
+ * whether the slot had it.
+ */
+static bool use_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
 	struct tally_output_slot *s = &out->slots[slot];
+	bool had = tally_output_ring(s) == r;
 
 	lockdep_assert_held(&tally_outputs_lock);
-	if (tally_output_ring(s) != r)
+	if (!had)
 		tally_output_attach(out, slot, r);
 	s->maps++;
 	r->maps++;
+	return had;
 }
 
 /*
- * Maps the ring for which use_ring() has counted a mapping. The outputs' lock is not held: page
- * tables are charged to the program's cgroup, where an allocation may take long.
+ * Maps the ring for which use_ring() has counted a mapping, and returned @had. The outputs' lock is
+ * not held: page tables are charged to the program's cgroup, where an allocation may take long.
  */
-static int map_ring(struct tally_output_slot *s, struct tally_ring *r, struct vm_area_struct *vma)
+static int map_ring(struct tally_output_slot *s, struct tally_ring *r, bool had,
+		    struct vm_area_struct *vma)
 {
 	int err = tally_ring_map(r, vma);
 
 	if (err) {
 		mutex_lock(&tally_outputs_lock);
-		unmap(s);
+		unmap(s, had);
 		mutex_unlock(&tally_outputs_lock);
 		return err;
 	}
@@ -171,6 +180,7 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)
 {
 	struct tally_ring *r, *fresh = NULL;
+	bool had = false;
 	int slot, err = 0;
 
 	slot = check_mapping(out, vma);
@@ -192,10 +202,10 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
 		err = PTR_ERR(r);
 	} else {
 		WRITE_ONCE(out->wait, wait);
-		use_ring(out, slot, r);
+		had = use_ring(out, slot, r);
 	}
 	mutex_unlock(&tally_outputs_lock);
-	err = err ?: map_ring(&out->slots[slot], r, vma);
+	err = err ?: map_ring(&out->slots[slot], r, had, vma);
 	if (!IS_ERR_OR_NULL(fresh)) {
 		if (r != fresh)
 			tally_munlock(&fresh->mlock);

@@ -77,17 +77,25 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 	return 0;
 }
 
-/* Writes a member: as it is read here, or perhaps at rest, or with its old totals as inactive. */
+/*
+ * Writes a member: as it is read here, or perhaps at rest, or with its old totals as inactive. If
+ * it counts on another CPU, that one writes it: returns EXDEV.
+ */
 static int write_member(struct tally_publisher *p, unsigned int i, unsigned int slot,
 			u64 now, const struct publish_copy *old,
 			struct publish_copy *new)
 {
 	struct tally_event *ev = p->members[i];
 	struct tally_count count;
-	int err;
+	int err, cpu;
 
 	err = tally_local_read(ev, slot, true, p->mapping, now, &count);
 	if (err) {
+		cpu = p->moved ? tally_slot_oncpu(&ev->counter->slots[slot]) : -1;
+		if (cpu >= 0 && cpu != raw_smp_processor_id()) {
+			store_old(new, i, old, old->states[i]);
+			return -EXDEV;
+		}
 		store_old(new, i, old, TALLY_STATE_INACTIVE);
 		/* The tasks of a cgroup may always be away when the timer runs. */
 		if (p->mapping || ev->counter->target.css)
@@ -268,8 +276,8 @@ static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 	struct publish_page *page = p->pages[slot];
 	struct tally_shared *shared = shared_of(p, slot);
 	struct publish_copy *old, *new;
+	bool any = false, all = true, mapped = false;
 	u64 now = local_clock();
-	bool any = false, all = true;
 	unsigned int i;
 	int err;
 
@@ -296,13 +304,14 @@ static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 		err = write_member(p, i, slot, now, old, new);
 		any |= !err;
 		all &= err != -EOPNOTSUPP;
+		mapped |= p->mapping && err != -EXDEV;
 	}
 	/*
 	 * If a member counts, but cannot be read in NMI, the timer publishes all. An unprivileged
 	 * publisher begins with a count that was read: its first copy is the base.
 	 */
 	any |= !!c->target.css && !p->unprivileged;
-	if (all && (any || (p->mapping && (!p->unprivileged || page->number)))) {
+	if (all && (any || (mapped && (!p->unprivileged || page->number)))) {
 		share(shared, old, new, any);
 		turn_over(p, page, slot);
 	}
@@ -321,7 +330,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	bool any = publish_slot(p, cpu & p->members[0]->counter->slot_mask);
 	unsigned int slot;
 
-	for (slot = 0; p->moves && slot < p->nr_slots; slot++)
+	for (slot = 0; p->moved && slot < p->nr_slots; slot++)
 		if (tally_publisher_moved(p, slot, cpu))
 			any |= publish_slot(p, slot);
 	if (any && p->mapping)

@@ -283,7 +283,9 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 	unsigned int i;
 	s64 since;
 
-	if (tally_perf_state(event) != PERF_EVENT_STATE_INACTIVE)
+	/* While a driver moves an event, the stamp is not yet of the new context's clock. */
+	if (tally_perf_state(event) != PERF_EVENT_STATE_INACTIVE ||
+	    (!ev->counter->target.task && tally_slot_detached(event)))
 		return 0;
 	since = ev->counter->target.task ? tally_event_time_then(event) :
 					   tally_event_time(event, local_clock());
@@ -295,19 +297,28 @@ static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
 
 /*
  * Returns for how long the slot's first event was enabled, in nanoseconds. perf changes the times
- * of an event one after the other, with the context locked. @moves receives whether perf may be
- * doing that now for the event of a task, perhaps on another CPU.
+ * of an event one after the other, with the context locked: for that of a task perhaps on another
+ * CPU, which takes a moment. @moves receives whether perf may still be doing that.
  */
 static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		      const struct perf_event *event, bool *moves)
 {
-	u64 stamp = READ_ONCE(event->tstamp), enabled;
+	unsigned int tries = ev->counter->target.task && !in_nmi() ? 100 : 1;
+	u64 stamp, enabled;
 
-	*moves = is_locked(event);
-	smp_rmb(); /* the lock of the context */
-	enabled = READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
-	smp_rmb(); /* the lock of the context */
-	*moves |= is_locked(event) || READ_ONCE(event->tstamp) != stamp;
+	for (; tries; tries--, cpu_relax()) {
+		stamp = READ_ONCE(event->tstamp);
+		smp_rmb(); /* perf stores it before it unlocks the context */
+		*moves = is_locked(event);
+		smp_rmb(); /* perf locks the context before it stores the times */
+		enabled = READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
+		smp_rmb(); /* perf stores the times before it unlocks the context */
+		*moves |= is_locked(event);
+		smp_rmb(); /* perf locks the context before it stores the stamp */
+		*moves |= READ_ONCE(event->tstamp) != stamp;
+		if (!*moves)
+			break;
+	}
 	*moves &= !!ev->counter->target.task;
 	return enabled;
 }

@@ -286,7 +286,8 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 	for (slot = 0; slot < p->nr_slots; slot++)
 		if (p->pages[slot])
 			clear_page(p->pages[slot]);
-	tally_publisher_show(p, members, nr);
+	memcpy(p->members, members, nr * sizeof(*members));
+	p->nr = nr;
 	set_interval(p);
 	tally_publisher_start(p);
 	publish_now(p);

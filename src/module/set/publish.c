@@ -68,19 +68,6 @@ void tally_publisher_free(struct tally_publisher *p)
 	kfree(p);
 }
 
-/* Sets the members of a publisher whose timers do not run. */
-void tally_publisher_show(struct tally_publisher *p, struct tally_event **members,
-			  unsigned int nr)
-{
-	unsigned int i;
-
-	memcpy(p->members, members, nr * sizeof(*members));
-	p->nr = nr;
-	p->moves = false;
-	for (i = 0; p->nr_slots > 1 && i < nr; i++)
-		p->moves |= READ_ONCE(members[i]->counter->moves);
-}
-
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval)
@@ -92,8 +79,9 @@ struct tally_publisher *tally_publisher_new(struct tally_event **members,
 	if (!p)
 		return NULL;
 	p->interval = interval;
+	p->nr = nr;
+	memcpy(p->members, members, nr * sizeof(*members));
 	p->nr_slots = members[0]->counter->nr_slots;
-	tally_publisher_show(p, members, nr);
 	p->cpus = alloc_percpu_gfp(struct publish_cpu, GFP_KERNEL_ACCOUNT);
 	p->pages = kvcalloc(p->nr_slots, sizeof(*p->pages), GFP_KERNEL_ACCOUNT);
 	if (!p->cpus || !p->pages)

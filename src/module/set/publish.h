@@ -93,7 +93,7 @@ struct publish_cpu {
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
  *	events of CPUs
  * @nr_slots: number of slots of each member's counter
- * @moves: the driver of a member's PMU may move an event to the CPU of another slot
+ * @moved: the driver of a PMU has moved an event of a slot to the CPU of another slot
  * @start: work that starts the deferrable timers
  * @cpus: timers on each CPU
  * @pages: page for each slot
@@ -110,7 +110,7 @@ struct tally_publisher {
 	bool unprivileged;
 	int keeper;
 	unsigned int nr_slots;
-	bool moves;
+	bool moved;
 	struct work_struct start;
 	struct publish_cpu __percpu *cpus;
 	struct publish_page **pages;
@@ -190,8 +190,6 @@ extern struct list_head tally_publishers;
 struct tally_publisher *tally_publisher_new(struct tally_event **members,
 					    unsigned int nr, unsigned int room,
 					    u64 interval);
-void tally_publisher_show(struct tally_publisher *p, struct tally_event **members,
-			  unsigned int nr);
 int tally_publish_share(struct tally_event *ev);
 void tally_publisher_init(struct tally_publisher *p);
 void tally_publisher_start(struct tally_publisher *p);

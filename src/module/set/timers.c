@@ -35,10 +35,7 @@
 #include "event/event.h"
 #include "set/publish.h"
 
-/*
- * Returns whether the driver of a PMU that serves several CPUs has moved an event of the slot of
- * another CPU to this one.
- */
+/* Returns whether the driver of a PMU has moved an event of another slot to this CPU. */
 bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, int cpu)
 {
 	const struct perf_event *event;
@@ -56,10 +53,30 @@ static bool any_moved(const struct tally_publisher *p, int cpu)
 {
 	unsigned int slot;
 
-	for (slot = 0; p->moves && slot < p->nr_slots; slot++)
+	for (slot = 0; p->moved && slot < p->nr_slots; slot++)
 		if (tally_publisher_moved(p, slot, cpu))
 			return true;
 	return false;
+}
+
+/* Drivers move events during hotplug only. After that, tally_pages_repair() starts the timers. */
+static bool has_moved(const struct tally_publisher *p)
+{
+	const struct perf_event *event;
+	unsigned int slot, i;
+	bool moved = false;
+
+	if (!tally_counter_on_all_cpus(p->members[0]->counter))
+		return false;
+	rcu_read_lock();
+	for (i = 0; i < p->nr; i++) {
+		for (slot = 0; slot < p->nr_slots; slot++) {
+			event = READ_ONCE(p->members[i]->counter->slots[slot].event);
+			moved |= event && READ_ONCE(event->cpu) != slot;
+		}
+	}
+	rcu_read_unlock();
+	return moved;
 }
 
 static bool counts_on(int cpu, void *publisher)
@@ -265,6 +282,7 @@ void tally_publisher_start(struct tally_publisher *p)
 {
 	int cpu;
 
+	WRITE_ONCE(p->moved, has_moved(p));
 	/* A timer may be on the CPU that took it while its own one was offline. */
 	for_each_possible_cpu(cpu)
 		tally_timer_delete_sync(&per_cpu_ptr(p->cpus, cpu)->tick);
