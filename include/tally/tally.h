@@ -4,7 +4,7 @@
  *
  * A builder describes what to count, where and how. tally_build() checks the
  * description and makes an event. An event counts until it is released. CPUs may go
- * offline and come online, and tasks may exit, while it counts; its totals never fall.
+ * offline and come online, and tasks may exit, while it counts: its totals do not fall then.
  *
  *	struct tally_builder b;
  *	struct tally_event *ev;
@@ -23,9 +23,10 @@
  *	...
  *	tally_event_release(ev);
  *
- * A function that receives NULL or an ERR_PTR instead of an object returns EINVAL, or
- * does nothing if it returns nothing, unless its description says otherwise. A builder
- * keeps the error for tally_build().
+ * Functions return negative errors: this file says EINVAL for -EINVAL. A function that
+ * receives NULL or an ERR_PTR instead of an object returns EINVAL, or does nothing if it
+ * returns nothing, unless its description says otherwise. A builder keeps the error for
+ * tally_build().
  *
  * All functions are exported to GPL modules in the symbol namespace TALLY: a module
  * that uses them has MODULE_IMPORT_NS(TALLY), or MODULE_IMPORT_NS("TALLY") from
@@ -68,16 +69,16 @@
  * tally_event_rearm()    yes                  yes               yes
  * tally_event_snapshot() yes                  yes               yes
  * read_local, published  yes                  yes               yes
- * other tally_event_*()  no                   no                yes
+ * others that may sleep  no                   no                yes
  * tally_event_release()  no: EDEADLK          no: EDEADLK       no: EDEADLK
  * read sample->regs      yes, if not NULL     NULL              NULL
  * =====================  ===================  ================  ===================
  *
- * - A direct handler (on_overflow) runs in NMI for hardware events, and for kernel
- *   breakpoints of x86. It runs in hard interrupt for clocks. For software events and
- *   tracepoints it runs in any context that they happen in; the scheduler's happen with
- *   a runqueue locked. So write each direct handler as for NMI. TALLY_SAMPLE_NMI is
- *   set in the samples of overflows in NMI.
+ * - A direct handler (on_overflow) runs in the PMU's interrupt for hardware events, which is
+ *   an NMI on x86. It runs in NMI for kernel breakpoints of x86, and in hard interrupt for
+ *   clocks. For software events and tracepoints it runs in any context that they happen in;
+ *   the scheduler's happen with a runqueue locked. So write each direct handler as for NMI.
+ *   TALLY_SAMPLE_NMI is set in the samples of overflows in NMI.
  * - Also on PREEMPT_RT, on_overflow_irq runs in hard interrupt, with interrupts disabled,
  *   and so do the direct handlers of clocks. A handler that has to wake a wait queue, to
  *   take a spinlock_t or to allocate there uses queue_work() or irq_work_queue(): an
@@ -95,15 +96,15 @@
  *   first, and the sample stays in the queue until both have handled it.
  * - These two handlers may still be called for some time after
  *   tally_event_disable(). tally_event_release() waits until all queued samples are
- *   handled; no handler is called after it.
+ *   handled; no handler is called after that.
  * - An event is disabled until tally_build() is about to return. Its handlers may run
  *   before the caller has stored the pointer to the event, and get it as an argument.
  * - A handler is a function of the module that built the event. When a module is
  *   unloaded, the events that its exit function did not release are released before
  *   the module's memory is freed. So the exit function must not free what a handler
  *   uses without releasing the event first.
- * - An event that overflows more often than tally_builder_max_rate() allows is stopped
- *   for 10 ms, or for a second. Meanwhile its state is TALLY_STATE_THROTTLED.
+ * - An event that overflows more often on a CPU than tally_builder_max_rate() allows is stopped
+ *   there for 10 ms, or for a second. Meanwhile its state is TALLY_STATE_THROTTLED.
  */
 
 /**
@@ -129,8 +130,8 @@
  * returns an old count: it returns EAGAIN if the event is not counting at this moment,
  * or if the caller has interrupted perf at work on the event. A caller in NMI, in a
  * kprobe or at a tracepoint may have interrupted perf; the NMI of an event may have,
- * right after the event was enabled. Any other caller gets EAGAIN from an event that is
- * counting for moments only, while another CPU has perf work on the same task or CPU.
+ * right after the event was enabled. Any other caller gets EAGAIN for an event that counts, too,
+ * but only while another CPU makes perf work on the same task or CPU.
  *
  * A set has several events on one target. Either all of them are built or none:
  *
@@ -154,18 +155,19 @@
  *
  * - On x86 and arm64, the members that the PMU of the cores counts are a group of perf: they are
  *   on the PMU together, or none of them is. If the PMU has no counters for all of them,
- *   tally_set_build() returns EINVAL, and tally_builder::why says how many fit. A set with
- *   members of several PMUs, and with tally_builder_weak(), is cut into groups instead. As
- *   in perf, a group that needs a counter which others hold for good never counts.
- * - Since Linux 6.2, the software events and tracepoints of a set are in its group, too, unless
- *   cores are of several kinds. They need no counter of the PMU.
+ *   tally_set_build() returns EINVAL, and tally_builder_why() of the member that has no room says
+ *   how many fit. A set with members of several PMUs, and with tally_builder_weak(), is cut into
+ *   groups instead. As in perf, a group that needs a counter which others hold for good never
+ *   counts.
+ * - Since Linux 6.2, the software events, tracepoints and kernel probes of a set are in its group,
+ *   too, unless cores are of several kinds. They need no counter of the PMU.
  * - The first member of a group may overflow, be pinned or be exclusive: its group goes on the
- *   PMU first, or alone. The others do not count while one that overflows is disabled.
+ *   PMU first, or alone. The others do not count while a first member that overflows is disabled.
  * - Other members are in no group: those of other PMUs (as precise ones on AMD), breakpoints,
  *   others that overflow, pinned and exclusive ones whose first member is not, those with
  *   remove_on_exec, and those of a task on a machine with several kinds of cores.
- * - If all members are one group, or were all on the PMU for the whole window,
- *   tally_set_window::ratio_valid is true. With tally_builder_require(), tally_set_build()
+ * - If all members are one group, or were all on the PMU for the whole window, their ratios are
+ *   valid: see struct tally_set_window. With tally_builder_require(), tally_set_build()
  *   fails if the PMU has no room for all members at that moment. The value of a member that
  *   has never been on the PMU is TALLY_NOT_COUNTED, not 0.
  * - The window of a set begins and ends at one moment on each CPU, at which all
@@ -231,9 +233,9 @@
  *
  * - A ring has whole records, in the order in which they were written. An overflow that
  *   is not recorded because its ring is full or frozen is counted in
- *   tally_overflow_stats::lost. The next record of that ring, of either kind, has a
+ *   tally_overflow_stats::lost. In forward and backward rings, the next record has a
  *   PERF_RECORD_LOST before it. An overflow that comes while the event is throttled is
- *   neither recorded nor counted there; it is counted in tally_overflow_stats::skipped
+ *   neither recorded nor counted as lost; it is counted in tally_overflow_stats::skipped
  *   if the event has a direct handler.
  * - The record is written before the event's handlers are called.
  * - With TALLY_RING_PANIC, a kernel panic freezes the rings, and a dump of the memory has
@@ -418,23 +420,26 @@ enum tally_ring_flags {
  * @TALLY_STATE_INACTIVE: enabled, but not counting at this moment: its task is
  *	not running, or other events hold the PMU
  * @TALLY_STATE_ACTIVE: counting
- * @TALLY_STATE_ERROR: a pinned event lost its place on the PMU, or perf could not make
- *	the part for a CPU that came online, which is the state of that part, and of the event
- *	if it has no other; tally_event_enable() tries again
+ * @TALLY_STATE_ERROR: a pinned event has no place on the PMU; or perf could not make the part
+ *	for a CPU that came online: then that part is in this state, and the whole event only if
+ *	all its other CPUs are offline. tally_event_enable() tries again
  * @TALLY_STATE_OFFLINE: the CPU is offline, or a kernel probe is in a module that is not loaded;
  *	counting resumes with the CPU or the module
  * @TALLY_STATE_EXITED: the task has exited, or called exec() with
- *	tally_builder_remove_on_exec(); or the cgroup or the PMU is removed; or a kernel probe, of
- *	which only the address is known, was in a module that is unloaded. The final count stays
- *	readable, and that of an inherited event may grow as long as there are children
- * @TALLY_STATE_THROTTLED: stopped for 10 ms, or for a second, after too many overflows
+ *	tally_builder_remove_on_exec(), or of a program with more rights; or the cgroup or the PMU
+ *	is removed; or a kernel probe, of which only the address is known, was in a module that is
+ *	unloaded. The final count stays readable, and that of an inherited event may grow as long
+ *	as there are children
+ * @TALLY_STATE_THROTTLED: stopped after too many overflows: by tally for 10 ms or a second, or
+ *	by perf until the next tick
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
  *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
- *	tally_event_state() find this out, within three calls. Not of inherited events, and
- *	not if the idle task is excluded.
+ *	tally_event_state() find this out, within three calls. Not for inherited events and
+ *	budgets, and not if the idle task is excluded.
  *
- * The state of an event on all CPUs is the first of these that one of its parts has:
- * error, silent, throttled, active, inactive, off, exited, offline. 7 is %TALLY_IS_RELEASED.
+ * The state of an event on all CPUs is the first of these that one of its parts has: error (of
+ * a pinned event), silent, throttled, active, inactive, off, exited, offline. 7 is
+ * %TALLY_IS_RELEASED.
  */
 enum tally_state {
 	TALLY_STATE_OFF,
@@ -498,17 +503,17 @@ enum tally_sample_flags {
 
 /**
  * struct tally_payload - fields of a sample that tally_builder_sample_type() asks for
- * @present:	PERF_SAMPLE_WEIGHT, PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_DATA_SRC,
- *		PERF_SAMPLE_PHYS_ADDR and PERF_SAMPLE_RAW of the fields that the sample has.
- *		All other fields are absent, and 0.
+ * @present:	fields that the sample has, as bits: PERF_SAMPLE_WEIGHT,
+ *		PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_PHYS_ADDR and
+ *		PERF_SAMPLE_RAW. All other fields are absent, and 0.
  * @weight:	cost of the access, in the PMU's unit; with PERF_SAMPLE_WEIGHT_STRUCT a
  *		union perf_sample_weight
  * @data_src:	source of the data, a union perf_mem_data_src
  * @phys_addr:	physical address of tally_sample::addr. It is absent for memory of vmalloc(),
- *		for memory of a user that is not mapped at that moment, and in a part that the
- *		event excludes.
+ *		for memory of a user that is not mapped at that moment, and in the kernel if the
+ *		event excludes it.
  * @raw_size:	bytes in @raw
- * @raw_full:	bytes of raw data that there were
+ * @raw_full:	bytes of raw data that perf had; more than @raw_size if they were cut
  * @raw:	raw data; of a tracepoint, the entry that its format in tracefs describes,
  *		with padding
  */
@@ -526,7 +531,7 @@ struct tally_payload {
 
 /**
  * struct tally_sample - one overflow
- * @ip:		instruction pointer of the CPU; 0 in a part that the event excludes
+ * @ip:		instruction pointer of the CPU; 0 in the kernel if the event excludes it
  * @addr:	address of the data, if TALLY_SAMPLE_ADDR is set, else 0
  * @period:	number of counts that the overflow stands for
  * @sequence:	number of the overflow among those of the event on this CPU, from 1 on;
@@ -542,11 +547,12 @@ struct tally_payload {
  * @tid:	thread that was running, in the initial PID namespace; 0 for the idle task
  * @pid:	process of that thread
  * @regs:	registers of the CPU, valid until a direct handler returns; NULL in copies,
- *		and in a part that the event excludes
- * @branches:	last branches; NULL if the PMU recorded none, in a part that the event
- *		excludes, and without tally_builder_branches()
- * @payload:	what tally_builder_sample_type() asks for; NULL if nothing. As @branches, it is
- *		valid until the handler returns.
+ *		and in the kernel if the event excludes it
+ * @branches:	last branches; NULL if the PMU recorded none, in the kernel if the event
+ *		excludes it, and without tally_builder_branches()
+ * @payload:	fields of struct tally_payload that tally_builder_sample_type() asks for; if it
+ *		asks for none, NULL, or in copies with branches a payload with @present 0. As
+ *		@branches, it is valid until the handler returns.
  */
 struct tally_sample {
 	u64 ip;
@@ -592,7 +598,8 @@ struct tally_handler {
 /**
  * struct tally_overflow_stats - statistics of an event's overflows, summed over CPUs
  * @overflows:	 number of overflows, without those after the limit of
- *		 tally_event_refresh(), and those of the idle task if it is excluded
+ *		 tally_event_refresh(), later ones in the window of a budget, and those of the
+ *		 idle task if it is excluded
  * @skipped:	 number of overflows without a call of the direct handler, because it
  *		 was running on the same CPU or the event was throttled
  * @missed:	 number of overflows without a call of the handlers in interrupt and in
@@ -615,7 +622,7 @@ struct tally_overflow_stats {
 	u64 guest;
 };
 
-/* define TALLY_FUNC_MEMBERS - Most members of tally_func_build(). */
+/* define TALLY_FUNC_MEMBERS - The greatest number of members of tally_func_build(). */
 #define TALLY_FUNC_MEMBERS 8
 
 /**
@@ -625,8 +632,8 @@ struct tally_overflow_stats {
  * @moved: calls that are left out, because they returned on another CPU
  * @switched: calls that are left out, because their task was switched away meanwhile
  * @uncounted: calls that are left out, because a member was not counting
- * @missed: calls that were not seen: within the handler of a probe, or too many at a time.
- *	Interrupts that come in such a handler are in there.
+ * @missed: calls that were not seen: within the handler of a probe, or too many at a time. A
+ *	kretprobe also misses those of interrupts that come in such a handler.
  * @state: TALLY_STATE_ACTIVE; TALLY_STATE_OFFLINE while the function's module is not loaded
  *
  * @calls is the sum of the next four and of the calls that have not returned yet.
@@ -641,7 +648,7 @@ struct tally_func_stats {
 	enum tally_state state;
 };
 
-/* define TALLY_BUDGET_LATEST - Windows that struct tally_budget_stats has the numbers of. */
+/* define TALLY_BUDGET_LATEST - Number of windows whose numbers struct tally_budget_stats has. */
 #define TALLY_BUDGET_LATEST 8
 
 /**
@@ -761,7 +768,7 @@ int __tally_builder_parse(struct tally_builder *b, const char *line,
  * tally_builder_name - set the name of the event
  * @b: the builder
  * @name: the name, also of the event's folder in debugfs: fewer than TALLY_NAME_LEN
- *	printable characters, no blank and no '/'. The name is copied.
+ *	printable ASCII characters, no blank and no '/'. The name is copied.
  *
  * tally_build() returns EEXIST for a name that is taken. Without this call the event
  * gets a unique name that consists of its module, the thing it counts and a number.
@@ -788,8 +795,8 @@ void tally_builder_config(struct tally_builder *b, u64 config1, u64 config2,
  * @b: the builder
  * @cpu: number of the CPU
  *
- * With a task, the event counts the task while it runs on @cpu. tally_build() returns
- * EINVAL for a CPU that cannot exist, and ENODEV for a CPU that is offline.
+ * With a task, the event counts the task while it runs on @cpu. tally_build() returns EINVAL
+ * for a CPU that cannot exist and, without a task, ENODEV for a CPU that is offline.
  *
  * Context: Any context.
  */
@@ -854,7 +861,8 @@ void tally_builder_on_cgroup(struct tally_builder *b, const char *path);
  * @b: the builder
  * @fd: descriptor of the cgroup's directory, of the calling task
  *
- * tally_build() returns EBADF for a descriptor of anything else.
+ * tally_build() returns EBADF for a descriptor of anything else, and ENOENT also for a cgroup
+ * of another hierarchy.
  *
  * Context: Process context, may sleep.
  */
@@ -939,14 +947,15 @@ void tally_builder_exclusive(struct tally_builder *b);
  * @mask: flags of enum tally_exclude, instead of the default; 0 counts everything.
  *	tally_build() returns EINVAL for unknown bits.
  *
- * perf lets a software event, tracepoint or kernel probe exclude anything. It then counts 0 where
- * the event never happens in what is left, as a context switch in user space. And it counts what is
- * excluded where it cannot tell: a clock counts all time, and no such event leaves out the host.
- * tally_build() returns EINVAL in both cases, and for a tracepoint by its number without the
- * kernel: only its name says where it happens. What an event of hardware counts is left to the
- * driver of its PMU. Those of x86's cores take anything, so tally_build() returns EINVAL for these
- * events without user space and the kernel, without the host and its guests, and without the idle
- * task.
+ * perf lets a software event, tracepoint or kernel probe exclude anything. Its count is then 0 if
+ * the event never happens in what is left, as a context switch in user space. Or perf counts what
+ * is excluded, because it cannot tell: a clock counts all time, and no such event leaves out the
+ * host. tally_build() returns EINVAL where perf would count 0 or too much, and for a tracepoint by
+ * its number that excludes the kernel: only its name says where it happens. A clock that samples
+ * may exclude user space, the kernel or the idle task. What a hardware event counts is left to the
+ * driver of its PMU. Those of x86's cores take anything, so tally_build() returns EINVAL if such an
+ * event excludes both user space and the kernel, both the host and its guests or, unless it
+ * samples, the idle task.
  *
  * Context: Any context.
  */
@@ -984,7 +993,7 @@ void tally_builder_require(struct tally_builder *b);
  *
  * If the group of perf has no room for this member beside those before, the member begins another
  * group, which takes turns with the first one. tally_set_window::ratio_valid is then false while
- * they do. Without this, tally_set_build() returns EINVAL.
+ * they do. For a member without this setting, tally_set_build() returns EINVAL.
  *
  * Context: Any context.
  */
@@ -1007,8 +1016,8 @@ void tally_builder_on_overflow(struct tally_builder *b, tally_overflow_fn fn,
  * tally_builder_on_overflow_irq - call a function in hard interrupt
  * @b: the builder
  * @fn: the handler, which gets a copy of each sample, on the same CPU, shortly
- *	after the overflow, in hard interrupt also on PREEMPT_RT; as for
- *	tally_builder_on_overflow()
+ *	after the overflow, in hard interrupt also on PREEMPT_RT. NULL, and a function of
+ *	another module, as for tally_builder_on_overflow()
  * @context: last argument of @fn
  *
  * Context: Any context.
@@ -1019,8 +1028,8 @@ void tally_builder_on_overflow_irq(struct tally_builder *b,
 /**
  * tally_builder_on_overflow_work - call a function in process context
  * @b: the builder
- * @fn: the handler, which gets a copy of each sample, in an unbound workqueue, and
- *	may sleep; as for tally_builder_on_overflow()
+ * @fn: the handler, which gets a copy of each sample, in an unbound workqueue, and may sleep.
+ *	NULL, and a function of another module, as for tally_builder_on_overflow()
  * @context: last argument of @fn
  *
  * Context: Any context.
@@ -1032,7 +1041,7 @@ void tally_builder_on_overflow_work(struct tally_builder *b,
  * tally_builder_queue - set the size of the queues of samples
  * @b: the builder
  * @samples: size of each CPU's queue in samples, 1 to 65536, rounded up to a power of
- *	two; 0 for the default, 256
+ *	two; 0 for the default, 256. tally_build() returns EINVAL without a handler that reads it.
  *
  * A queue holds the samples that wait for the handlers of
  * tally_builder_on_overflow_irq() and tally_builder_on_overflow_work().
@@ -1059,8 +1068,8 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 /**
  * tally_builder_budget - allow so many counts in each window of time
  * @b: the builder; tally_build() returns EINVAL together with a period, a frequency or
- *	tally_builder_one_shot(), ERANGE for another @window_ns, and EOPNOTSUPP for an event of
- *	a task
+ *	tally_builder_one_shot() and for another @max, ERANGE for another @window_ns, and
+ *	EOPNOTSUPP for an event of a task
  * @max: counts that are allowed in one window, 1 to 2^62
  * @window_ns: length of a window in nanoseconds, 100 microseconds to 10 seconds
  *
@@ -1070,9 +1079,9 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
  * budget is whole again: a timer in hard interrupt begins a new period on the spot, and no
  * thread has a part in it. All budgets with windows of the same length share one timer of
  * each CPU. If interrupts are off for whole windows, these count as one that has their number of
- * budgets: at most one of them is found exceeded. An excess that is found at the end of the window
- * only calls no handler: while perf throttles the event, or if the budget is used up in the few
- * steps in which the window begins.
+ * budgets: at most one of them is found exceeded. No handler is called for an excess that is found
+ * only at the end of the window: while perf throttles the event, or if the budget is used up in the
+ * few steps in which the window begins.
  *
  * Context: Any context.
  */
@@ -1133,12 +1142,12 @@ void tally_builder_ring(struct tally_builder *b, size_t bytes, u32 flags);
  * @b: the builder
  * @sample_type: PERF_SAMPLE_*, instead of those of tally_builder_init_attr() and
  *	tally_builder_branches(). tally_build() returns EINVAL for unknown bits, and
- *	EOPNOTSUPP for fields that records do not have, or without
+ *	EOPNOTSUPP for fields that records do not have or, without
  *	tally_builder_ring(), that struct tally_sample does not have.
  *
  * PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT, PERF_SAMPLE_DATA_SRC,
  * PERF_SAMPLE_PHYS_ADDR and PERF_SAMPLE_RAW give the handlers a struct tally_payload. A PMU
- * or a tracepoint need not have such data: fields of a sample are marked as present. For
+ * or a tracepoint need not have such data: tally_payload::present has the fields of a sample. For
  * PERF_SAMPLE_PHYS_ADDR tally_build() returns EACCES where perf does. Each place of
  * the queue has memory for the payload, with PERF_SAMPLE_RAW of TALLY_RAW_MOST bytes.
  *
@@ -1188,8 +1197,8 @@ void tally_builder_sigtrap(struct tally_builder *b, u64 data);
  * @b: the builder, after tally_build() or tally_builder_parse() failed
  *
  * Context: Any context.
- * Return: the description, without a full stop; "" if there was no error, "no builder" if
- * @b is none.
+ * Return: the description, without a full stop; "" if there was no error, "no builder" for NULL
+ * and ERR_PTRs.
  */
 const char *tally_builder_why(const struct tally_builder *b);
 
@@ -1210,12 +1219,12 @@ const char *tally_builder_why(const struct tally_builder *b);
  * Context: Process context, may sleep. Not from a CPU hotplug callback, and not
  * with cpu_hotplug_lock held: perf takes it for software events.
  * Return: the event, or an ERR_PTR, which tally_builder_why() describes: EINVAL, ERANGE,
- * EADDRNOTAVAIL, ENAMETOOLONG, EOVERFLOW and EOPNOTSUPP for settings, EACCES and EPERM without
- * the right, EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a signal
- * while the task is in exec(). From perf: ENOENT for an event that this machine does not
+ * EADDRNOTAVAIL, ENAMETOOLONG, EOVERFLOW, EBADF and EOPNOTSUPP for settings, EACCES and EPERM
+ * without the right, EEXIST for a name that is taken, ESRCH for a task that has exited, EINTR for a
+ * signal while the task is in exec(). From perf: ENOENT for an event that this machine does not
  * have, ENODEV for a CPU that is offline, ENOSPC if no breakpoint is free, EBUSY if the PMU
- * has no room, ENOMEM. EOPNOTSUPP also for what does not work on this kernel, or that an
- * administrator has switched off: the file tricks in debugfs.
+ * has no room, ENOMEM, and others. EOPNOTSUPP also for what does not work on this kernel, or what
+ * an administrator has switched off: see the file tricks in debugfs.
  */
 struct tally_event *__must_check tally_build(struct tally_builder *b);
 
@@ -1227,8 +1236,8 @@ struct tally_event *__must_check tally_build(struct tally_builder *b);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0, also while the CPU is offline: counting starts when it comes online.
- * ENODATA if the event is in the error state, ESRCH if its task has exited or its cgroup is
- * removed.
+ * ENODATA if the event is in the error state, ESRCH if it is in the state TALLY_STATE_EXITED, or is
+ * being released.
  */
 int tally_event_enable(struct tally_event *ev);
 
@@ -1272,8 +1281,8 @@ int tally_event_read(struct tally_event *ev, struct tally_count *count);
  * @estimate: receives the sum of tally_count_scaled() of all CPUs; U64_MAX if it is larger than
  *	that. A CPU on which the event had no part of the PMU adds 0.
  *
- * Each CPU shares its PMU among other events. So tally_count_scaled() of the sum over CPUs is wrong
- * by as much as their shares differ.
+ * On each CPU, the event may have another share of the PMU. So tally_count_scaled() of the sum over
+ * CPUs is wrong by as much as these shares differ.
  *
  * Context: As tally_event_read().
  * Return: As tally_event_read().
@@ -1288,9 +1297,9 @@ int tally_event_read_scaled(struct tally_event *ev, struct tally_count *count, u
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Interrupts the CPU if it is counting.
- * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not exist or
- * that the event does not count on, ENODEV for a CPU that its PMU does not serve,
- * ENODATA as tally_event_read().
+ * Return: 0, also for a CPU that is offline; EINVAL for a CPU that does not exist or that the
+ * event does not count on, and for an event of a task on any CPU; ENODEV for a CPU that its
+ * PMU does not serve, ENODATA as tally_event_read().
  */
 int tally_event_read_cpu(struct tally_event *ev, int cpu,
 			 struct tally_count *count);
@@ -1346,8 +1355,8 @@ int tally_event_read_local_count(struct tally_event *ev,
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; ERANGE for another interval, EBUSY if the event is published already,
- * EOPNOTSUPP for an inherited event, because its children count elsewhere, ESRCH if the
- * event is being released, ENOMEM.
+ * EOPNOTSUPP for an inherited event, because its children count elsewhere, and if the file tricks
+ * in debugfs has "times" off or wrong; ESRCH if the event is being released, ENOMEM.
  */
 int tally_event_publish(struct tally_event *ev, u64 interval_ns);
 
@@ -1413,8 +1422,8 @@ int tally_event_set_period(struct tally_event *ev, u64 value);
  * least 10,000 nanoseconds. The driver of a PMU may still round the period that it is given.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: number of counts from one overflow to the next; 0 for an event that only counts,
- * for a CPU that the event does not count on, NULL and ERR_PTRs.
+ * Return: number of counts from one overflow to the next; 0 for an event that only counts, for
+ * a CPU that is offline or that the event does not count on, NULL and ERR_PTRs.
  */
 u64 tally_event_period(struct tally_event *ev, int cpu);
 
@@ -1437,8 +1446,9 @@ unsigned int tally_event_precise(const struct tally_event *ev);
  * @overflows: number of overflows, on all CPUs together. If the event is enabled, the
  *	number is added to the rest of an earlier call.
  *
- * The handlers are called exactly that often. The event is disabled some time after the
- * last overflow, in the state TALLY_STATE_OFF; its count may go on until then.
+ * The direct handler is called exactly that often, and so are the others unless a queue is full.
+ * The event is disabled some time after the last overflow, in the state TALLY_STATE_OFF; its count
+ * may go on until then.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0; EINVAL for 0, and for an event that only counts, is one-shot, or sends
@@ -1452,13 +1462,12 @@ int tally_event_refresh(struct tally_event *ev, unsigned int overflows);
  * @period: counts until the overflow, from when the call takes effect; 0 for as many as
  *	before
  *
- * The call takes effect at once in hard interrupt on the CPU that the event counts on, until
- * the event is switched off after its overflow: so in the handlers of
- * tally_builder_on_overflow_irq(). Elsewhere it takes effect shortly after its return, from
- * a work of high priority. An
- * event that is armed and has not overflowed begins a new period. Of two calls before
- * the work runs, the later one takes effect. If the PMU refuses the period then, there is
- * a line in the log and the period stays as it was. A disabled event stays disabled, and
+ * In hard interrupt, on the CPU that the event counts on, the call takes effect at once unless the
+ * event has been switched off after its overflow; so it does in the handler of
+ * tally_builder_on_overflow_irq(). Elsewhere it takes effect shortly after its return, from a work
+ * of high priority. An event that is armed and has not overflowed begins a new period. Of two calls
+ * before the work runs, the later one takes effect. If the PMU refuses the period in the work,
+ * there is a line in the log and the period stays as it was. A disabled event stays disabled, and
  * has the period when it is enabled.
  *
  * Context: Any context, NMI and the event's own handlers included.
@@ -1475,8 +1484,8 @@ int tally_event_rearm(struct tally_event *ev, u64 period);
  * In hard interrupt, on a CPU that the event counts on, the call takes effect at once, on
  * this CPU. Other CPUs keep their period; a CPU that comes online gets the latest. Elsewhere
  * it takes effect shortly after its return, on all CPUs, from a work of high priority; if
- * the PMU refuses the period then, there is a line in the log and the period stays as it
- * was.
+ * the PMU refuses the period in the work, there is a line in the log and the period stays
+ * as it was.
  *
  * Context: Any context, NMI and the event's own handlers included.
  * Return: 0; EINVAL for an event that only counts, has a frequency or a budget or is
@@ -1489,7 +1498,7 @@ int tally_event_reload(struct tally_event *ev, u64 period);
  * tally_event_budget - return the windows of an event with a budget
  * @ev: the event, see tally_builder_budget()
  * @cpu: the CPU
- * @stats: receives them
+ * @stats: receives the windows
  *
  * Context: Any context.
  * Return: 0; EINVAL for an event without a budget, and for a CPU that it does not count on.
@@ -1578,8 +1587,9 @@ int tally_ring_wait(struct tally_event *ev, unsigned long timeout);
  * @ev: the event, built with tally_builder_ring() and TALLY_RING_BACKWARD
  *
  * No record is overwritten from now on, on any CPU. Records that come until
- * tally_event_resume() are lost, and counted. If a handler of @ev calls this function,
- * the record of its own overflow is in the ring. A frozen recorder stays frozen.
+ * tally_event_resume() are lost, and counted. If the direct handler of @ev calls this function,
+ * the record of its own overflow is in the ring; if another handler does, newer records may have
+ * overwritten that record. A frozen recorder stays frozen.
  *
  * Context: Any context, NMI included, and handlers of this event and of others.
  * Return: 0; EINVAL for an event without such a ring.
@@ -1628,8 +1638,9 @@ int tally_event_resume(struct tally_event *ev);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback, and not under a
  * lock that a handler of the event waits for, or a user of a file in its folder.
- * Return: 0; EDEADLK in a handler of any event and in atomic context, where the release
- * would wait for the caller: the event then goes on.
+ * Return: 0; EDEADLK in interrupt, with interrupts or softirqs disabled, in a handler in process
+ * context of any event, and in the direct handler of @ev, where the release would wait for the
+ * caller: the event then goes on. Other atomic contexts are not recognized.
  */
 int tally_event_release(struct tally_event *ev);
 
@@ -1643,9 +1654,9 @@ int tally_event_release(struct tally_event *ev);
  * struct tally_set_window - the window that the counts of a set have in common
  * @time_ns: time at which the counts were read, by local_clock() of the CPU that counts;
  *	the latest of these for a set on all CPUs
- * @ratio_valid: all members were on the PMU for the whole time that the set was enabled,
- *	and none was throttled: their values have the same window, and can be divided by
- *	each other
+ * @ratio_valid: all members are one group of perf, or were on the PMU for the whole time that the
+ *	set was enabled; they began at one moment, and none was throttled: their values have the
+ *	same window, and can be divided by each other
  */
 struct tally_set_window {
 	u64 time_ns;
@@ -1713,7 +1724,7 @@ struct tally_set *__must_check tally_set_build(struct tally_builder *builders,
  *
  * Context: Any context.
  * Return: the index of the builder, whose error tally_builder_why() describes; -1 if no
- * builder has an error, and if @builders is none.
+ * builder has an error, and for NULL and ERR_PTRs.
  */
 int tally_set_failed(const struct tally_builder *builders, unsigned int n);
 
@@ -1723,10 +1734,10 @@ int tally_set_failed(const struct tally_builder *builders, unsigned int n);
  *
  * perf enables one event after the other. When all are enabled, they are read at one
  * moment on each CPU, and the window begins: counts and overflows from before that moment
- * are left out. The window of a member that is not on the PMU at that moment begins when
- * perf reads it next, and the ratio is not valid. The ratio is not valid either if a task
- * was scheduled in and out so often that its members could not begin together, or if a
- * member was enabled before: that goes on.
+ * are left out. If a member is not on the PMU at that moment, the ratio is not valid unless
+ * all members are one group. The ratio is not valid either if a task was scheduled in and out
+ * so often that its members could not begin together, or if a member was enabled before: that
+ * member goes on.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: 0, or the first error that tally_event_enable() returns for a member.
@@ -1737,8 +1748,9 @@ int tally_set_enable(struct tally_set *set);
  * tally_set_disable - end the window, and keep the counts
  * @set: the set
  *
- * All members are read at one moment on each CPU, and the window ends. Then perf disables
- * one member after the other. Each member may overflow until it is disabled.
+ * perf disables the members that overflow first. Then all members are read at one moment on each
+ * CPU, the window ends, and perf disables the others. If any member overflows, the ratios stay
+ * valid only if all members are one group.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -1749,7 +1761,7 @@ void tally_set_disable(struct tally_set *set);
  * @set: the set; its times go on
  *
  * The values begin at one moment on each CPU, so that their ratios are valid again, unless a member
- * has waited for the PMU, before that or after.
+ * has waited for the PMU while others counted, before that or after.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  */
@@ -1860,10 +1872,10 @@ int __tally_section_end(struct tally_set *set, struct tally_section *section, u6
  * tally_section_end(): with preemption disabled, in hard interrupts, in NMI. On PREEMPT_RT
  * neither spin_lock() nor local_bh_disable() disables preemption. Takes no lock and
  * interrupts no CPU.
- * Return: 0; EINVAL with preemption enabled, on a CPU or in a task that the set does not
- * count, and for a section with fewer members than the set; EAGAIN if a member is not
- * counting at this moment; EOPNOTSUPP for a member that cannot be read here, and ENODEV on a CPU
- * that its PMU does not serve. After an error tally_section_end() returns EINVAL.
+ * Return: 0; EINVAL with preemption enabled (in a kernel with CONFIG_PREEMPT_COUNT), on a CPU or in
+ * a task that the set does not count, and for a section with fewer members than the set; EAGAIN if
+ * a member is not counting at this moment; EOPNOTSUPP for a member that cannot be read here, and
+ * ENODEV on a CPU that its PMU does not serve. After an error tally_section_end() returns EINVAL.
  */
 #define tally_section_begin(set, section)				\
 ({									\
@@ -1922,11 +1934,11 @@ struct tally_func;
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
  * Return: the counts, for tally_func_release(); or an ERR_PTR, with a sentence in the builder
- * at fault: EACCES without CAP_PERFMON, EPERM under lockdown, ENOENT without such a function,
- * EADDRNOTAVAIL if several have the name, EINVAL if it cannot be probed, a member is not on all
- * CPUs or counts a cgroup, or the first builder is disabled, E2BIG, EDEADLK in any event's handler,
- * EOPNOTSUPP in a kernel without kretprobes and fprobe, ENOMEM, and the errors of
- * tally_set_build().
+ * of the member at fault, or in the first one: EACCES without CAP_PERFMON, EPERM under lockdown,
+ * ENOENT without such a function, EADDRNOTAVAIL if several have the name, EINVAL if it cannot be
+ * probed, a member is not on all CPUs or counts a cgroup, or the first builder is disabled, E2BIG
+ * for too many members, EDEADLK in interrupt and in handlers in process context, EOPNOTSUPP in a
+ * kernel without kretprobes and fprobe, ENOMEM, and the errors of tally_set_build().
  */
 struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
 				    const char *symbol);
@@ -1952,7 +1964,7 @@ int tally_func_read(struct tally_func *func, struct tally_func_stats *stats, u64
  * Calls that have not returned are not counted any more.
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback.
- * Return: 0; EDEADLK in any event's handler or in atomic context: the counts go on.
+ * Return: 0; EDEADLK as tally_event_release(), of any member: the counts go on.
  */
 int tally_func_release(struct tally_func *func);
 
@@ -1986,7 +1998,7 @@ struct tally_event *tally_set_event(struct tally_set *set, unsigned int index);
  *
  * Context: Process context, may sleep; not from a CPU hotplug callback. Nobody else uses
  * the set, or a section of it, any more.
- * Return: 0; EDEADLK in any event's handler or in atomic context.
+ * Return: 0; EDEADLK as tally_event_release(), of any member: the set goes on.
  */
 int tally_set_release(struct tally_set *set);
 

@@ -146,8 +146,8 @@
  * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events write to
  *   another file's rings after PERF_EVENT_IOC_SET_OUTPUT, under perf's conditions; both files count
  *   on all CPUs, or neither does. Only the rings that are mapped at that moment are shared.
- * - Records have perf's layouts: PERF_RECORD_SAMPLE with every bit of sample_type but
- *   PERF_SAMPLE_AUX, LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
+ * - Records have perf's layouts: PERF_RECORD_SAMPLE (with every bit of sample_type but
+ *   PERF_SAMPLE_AUX), LOST, THROTTLE, UNTHROTTLE, and the records of tasks: COMM, FORK, EXIT,
  *   SWITCH, SWITCH_CPU_WIDE and CGROUP. Their ids are those of PERF_EVENT_IOC_ID. Ids of events
  *   are greater than 1 << 62, and perf's count from 1: one reader can tell records of both apart.
  * - poll(2) returns EPOLLIN | EPOLLRDNORM once for each wake-up (wakeup_events, wakeup_watermark),
@@ -159,7 +159,7 @@
  * - A mapping of one page, PROT_READ and MAP_SHARED, has the file's counts: see struct tally_page.
  *   Counts are published while at least one program has the page mapped. EACCES for a mapping with
  *   PROT_WRITE; EINVAL for a private mapping and for an inherited event; ENODEV for an attached
- *   file whose event was released.
+ *   file whose event was released; EOPNOTSUPP if debugfs' file tricks has "times" off or wrong.
  * - A timer of each busy CPU publishes what the CPU has counted; for the event of a task, of the
  *   CPU that the task runs on. The timer ends when it finds the CPU idle, and begins again at a
  *   tick that finds the CPU busy, an interval later at the earliest. CPUs of nohz_full= have no
@@ -174,9 +174,9 @@
  *   sched:sched_wak* of a task on one CPU, which perf also counts while the task does not run. It
  *   is EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function ==
  *   schedule").
- * - A record that does not pass the filter: never counted / counted for a moment, until tally takes
- *   it off / modules see a record only after perf has counted it. If the event is enabled or reset
- *   at that moment, its count begins at -1.
+ * - A record that does not pass the filter is counted for a moment, until tally takes it off:
+ *   modules see a record only after perf has counted it. If the event is enabled or reset at that
+ *   moment, its count begins at -1.
  *
  * Not supported
  * The kernel gives modules no access to what these need, so they are EOPNOTSUPP:
@@ -337,8 +337,8 @@
 
 /*
  * struct tally_error's field: the member that was refused. It is a member of the struct
- * that the call was given, or of its perf_event_attr; LINE is the text of TALLY_IOC_LINE and
- * TALLY_IOC_PARSE, and FLAGS the op of the former: ATTR_AT(offset) has the offset in
+ * that the call was given, or of its perf_event_attr. LINE is the text of TALLY_IOC_LINE and
+ * TALLY_IOC_PARSE, and FLAGS also the op of TALLY_IOC_LINE. ATTR_AT(offset) has the offset in
  * bytes, ATTR_BIT(number) the number of a one-bit member, from 0 for "disabled" on;
  * precise_ip is 15 and 16.
  */
@@ -490,8 +490,8 @@ struct tally_info {
  * struct tally_open's flags.
  *
  * ALL_CPUS	count on every CPU, with pid and cpu -1; CPUs may come and go. read(2)
- *		returns the sum, TALLY_IOC_READ each CPU's part. An event that is in the error
- *		state on one CPU is so for read(2), which returns 0 bytes.
+ *		returns the sum, TALLY_IOC_READ each CPU's part. A pinned event that is in the
+ *		error state on one CPU is so for read(2), which returns 0 bytes.
  * MEMBER	add the event to the file group_fd, without a file of its own. The call
  *		returns 0, and the event is known by its id. It ends with the file, writes to
  *		the file's rings, and is charged to the user of the file. EINVAL with
@@ -573,8 +573,10 @@ struct tally_open {
  * ERROR	a pinned event without room on the PMU, or a CPU that refused its part
  * OFFLINE	the CPU is offline, or the module with the function of a kernel probe is not
  *		loaded; the event counts again when it is back
- * EXITED	the task has exited, or the cgroup or the PMU is removed; the count is final
- * THROTTLED	off for some milliseconds after too many overflows
+ * EXITED	the task has exited, exec() has removed the event, or the cgroup, the PMU or the
+ *		module of a kernel probe is removed for good; the count is final, unless an
+ *		inherited event still has children
+ * THROTTLED	off for a while after too many overflows: milliseconds, or up to a second
  * RELEASED	the owner has released the event; the count is final
  * SILENT	counting, but no overflow has come in two periods: a PMU without interrupts
  */
@@ -623,16 +625,16 @@ struct tally_value {
  * @values:	address of an array of struct tally_value, for the file's event; for a
  *		leader, all members of the group follow in the order of their making
  * @time_ns:	written: time of the reading in nanoseconds, by local_clock() of the CPU that
- *		counts; the latest of several CPUs. Of a file that was attached without
- *		CAP_PERFMON: see struct tally_attach.
+ *		counts; the latest of several CPUs. Of an attached file: by that of the caller's
+ *		CPU, and without CAP_PERFMON as struct tally_attach says.
  * @value_size:	size of an element of @values in bytes, as the program knows struct tally_value.
  *		The kernel writes as much of an element as it knows, and fills the rest with 0.
  * @reserved:	0
  *
  * Errors: EINVAL for an unknown flag, for a @value_size below 40 or above 4096, and for a CPU that
  * does not exist or that the event is not on; EACCES for a CPU of a file that was attached
- * without CAP_PERFMON; ENODEV for a CPU that the PMUs of all these events do not serve; ENOSPC for
- * too short an array, with @nr written.
+ * without CAP_PERFMON; ENODEV for a CPU that no PMU of these events serves; ENOSPC for too short an
+ * array, with @nr written; EBUSY as struct tally_attach says.
  */
 struct tally_read {
 	__u32 size;
@@ -754,8 +756,8 @@ struct tally_next {
  *
  * Returns a file. Errors: ENOENT without such an event; without CAP_PERFMON, EACCES for an
  * event of another process or of a cgroup, for an inherited event, and for any event whose type is
- * not hardware, software or cache, and for TALLY_ATTACH_TOTAL; EBUSY; EDQUOT; EINVAL, also for an
- * unknown flag; ENOMEM.
+ * not hardware, software or cache, and for TALLY_ATTACH_TOTAL, and EOPNOTSUPP if the file tricks in
+ * debugfs has "times" off or wrong; EBUSY; EDQUOT; EINVAL, also for an unknown flag; ENOMEM.
  */
 struct tally_attach {
 	__u32 size;
@@ -913,7 +915,7 @@ struct tally_ring_info {
  * @window_ns:		written: length of a window, in nanoseconds
  * @window:		written: number of the window that goes on: CLOCK_MONOTONIC divided by
  *			@window_ns, plus 1
- * @used:		written: what was counted in that
+ * @used:		written: counts in the window that goes on
  * @windows:		written: number of windows that have ended
  * @exceeded:		written: number of windows that counted more than @budget
  * @latest:		written: numbers of the latest of these, the last one first; 0 for none

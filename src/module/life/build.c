@@ -43,8 +43,8 @@ static bool may_be_filtered(const struct tally_builder *b)
 }
 
 /*
- * Gets a counter. If the PMU may choose the precision, it is asked for the highest level
- * first. Drivers have different errors for a level that they do not know.
+ * Gets a counter, and locks it. If the PMU may choose the precision, it is asked for the highest
+ * level first. Drivers have different errors for a level that they do not know.
  */
 static struct tally_counter *counter_at_best(struct tally_event *ev,
 					     const struct tally_builder *b,
@@ -78,8 +78,8 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 }
 
 /*
- * A gauge counts from 0 to its level at the first read of perf's event. An event that shared perf's
- * would have the difference to the level of before.
+ * Returns whether the count is a level, such as a temperature. The first read of perf's event
+ * counts from 0 to the level. A second event that shared perf's would count only later changes.
  */
 static bool is_gauge(const struct tally_event *ev)
 {
@@ -89,7 +89,7 @@ static bool is_gauge(const struct tally_event *ev)
 	       !tally_alias_find(&ev->attr, ev->given, &alias) && alias.snapshot;
 }
 
-/* Records that an event cannot be made without a trick. Returns 0 if that is not why it failed. */
+/* Records that a trick (base/trick.h) is off. Returns the error; 0 if that is not why it came. */
 static int without_trick(struct tally_builder *b, int err, enum tally_trick trick)
 {
 	if (err != -EOPNOTSUPP || !tally_trick_is_off(trick))
@@ -127,9 +127,9 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct tally_target *target)
 {
 	/*
-	 * A filter changes the counter, so a counter that may get one is not shared. perf
+	 * A filter changes the counter, so a counter that may get a filter is not shared. perf
 	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
-	 * does not share one.
+	 * shares no counter.
 	 */
 	void *alone = may_be_filtered(b) || !perfmon_capable() || ev->gauge ||
 		      b->flags & TALLY_BUILDER_OWN ? ev : NULL;
@@ -331,7 +331,7 @@ static struct tally_event *event_new(struct tally_builder *b,
 	return ERR_PTR(err);
 }
 
-/* Enables the event. Returns 0 if it counts, EBUSY if not, ESRCH without a task. */
+/* Enables the event. Returns 0 if it counts, EBUSY if not; ESRCH as tally_event_enable(). */
 static int try_enable(struct tally_event *ev, struct tally_builder *b)
 {
 	int err = tally_event_enable(ev);
@@ -342,9 +342,9 @@ static int try_enable(struct tally_event *ev, struct tally_builder *b)
 }
 
 /*
- * Begins to try an event that is to stay disabled. Only the counter is switched on: the event has
- * no count of the trial, and no handler is called. Returns 0, or ESRCH if the task has exited.
- * tally_trial_end() must follow.
+ * Begins to try an event that is to stay disabled. Only the counter is switched on: the event
+ * counts nothing in the trial, and no handler is called. Returns 0, or ESRCH if the task has exited
+ * or the cgroup or the PMU is removed. tally_trial_end() must follow, also after an error.
  */
 int tally_trial_begin(struct tally_event *ev)
 {

@@ -3,10 +3,10 @@
  * perf's callback: counts and records an overflow, and calls the handlers of the event.
  *
  * The callback runs in any context, NMI included, also while it is running on the same
- * CPU for the same event. It writes state of its own CPU only. Each member of that is a
- * local_t, or is written while @busy is set: a callback that interrupts another one sees
- * @busy and does not write such members. So the callback needs no lock, and no atomic
- * operation that involves other CPUs, except for limits on the number of overflows.
+ * CPU for the same event. It writes the struct tally_overflow_cpu of its own CPU only. Each
+ * member of that is a local_t, or is written while @busy is set: a callback that interrupts
+ * another one sees @busy and does not write such members. So the callback itself needs no lock,
+ * and no atomic operation that involves other CPUs, except for limits on the number of overflows.
  *
  * There are three ways. An event with nothing but a direct handler takes the short way in
  * tally_overflow_callback(). An event of a file with nothing but a ring takes recorded().
@@ -72,15 +72,15 @@ static __always_inline void fill(struct tally_sample *s,
 	s->regs = regs;
 }
 
-/* KVM sets this while the task runs a guest. perf's own way to ask is not exported. */
+/* KVM sets PF_VCPU while the task runs a guest. perf's own way to ask is not exported. */
 static __always_inline bool runs_guest(void)
 {
 	return current->flags & PF_VCPU;
 }
 
 /*
- * Returns whether code of the task was interrupted, and not the interrupt that ended its guest's
- * turn.
+ * Returns whether the overflow interrupted the guest that the task runs. PF_VCPU stays set in the
+ * handler of the interrupt that ended the guest's turn: an overflow there is none of the guest.
  */
 static bool in_guest(struct pt_regs *regs)
 {
@@ -167,8 +167,8 @@ static noinline void trace(const struct tally_overflow *of, const struct tally_o
 }
 
 /*
- * An event may count this tracepoint, and overflow in it. The callback for that comes here
- * again, but perf drops what it would count then: its context is taken.
+ * An event may count the tracepoint, and overflow in it. The callback for that overflow calls the
+ * tracepoint again, but perf then drops the hit: perf's recursion context is taken.
  */
 static __always_inline void traced(const struct tally_overflow *of,
 				   const struct tally_overflow_cpu *oc,
@@ -233,7 +233,7 @@ static void count_lost(struct tally_overflow_cpu *oc, u32 special)
 		local_inc(&oc->queue.missed);
 }
 
-/* The order of the arguments is that of tally_overflow_callback(), which then moves none. */
+/* The first arguments are those of tally_overflow_callback(), which then moves no register. */
 static noinline void overflowed(struct perf_event *event, struct perf_sample_data *data,
 				struct pt_regs *regs, struct tally_overflow *of,
 				struct tally_overflow_cpu *oc)
@@ -243,7 +243,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 	if (special & TALLY_SPECIAL_FILTER && !tally_filter_passes(of, oc, event, data))
 		return;
 	if (special & TALLY_SPECIAL_DISABLED) {
-		/* In perf, children stay on. Any other event is to be switched off. */
+		/* perf's inherited event stays on. Any other one is to be switched off. */
 		if (!(special & TALLY_SPECIAL_INHERIT))
 			tally_overflow_kick(of);
 		return;
@@ -266,7 +266,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 	traced(of, oc, data, regs);
 	if (in_guest(regs))
 		local_inc(&oc->guest);
-	/* The record is also written if this interrupts a handler of the event. */
+	/* The record is also written if the overflow interrupts a handler of the event. */
 	if (special & TALLY_SPECIAL_RECORD)
 		tally_record_sample(of->output, event, data, regs);
 	if (READ_ONCE(oc->busy)) {
@@ -290,7 +290,7 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
 	if (special & TALLY_SPECIAL_PUBLISH)
 		tally_publish_overflow(of->ev);
-	barrier(); /* as above */
+	barrier(); /* what @busy guards is written before */
 	WRITE_ONCE(oc->busy, 0);
 }
 
@@ -303,7 +303,7 @@ static noinline void recorded(struct perf_event *event, struct perf_sample_data 
 			      struct pt_regs *regs, struct tally_overflow *of,
 			      struct tally_overflow_cpu *oc)
 {
-	/* Before @busy is set: overflows that interrupt this write their records, too. */
+	/* Before @busy is set: an overflow that interrupts the writing takes this way, too. */
 	tally_record_sample(of->output, event, data, regs);
 	WRITE_ONCE(oc->busy, 1);
 	barrier(); /* an overflow that interrupts this sees @busy */
@@ -312,11 +312,11 @@ static noinline void recorded(struct perf_event *event, struct perf_sample_data 
 		check_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
-	barrier(); /* as above */
+	barrier(); /* what @busy guards is written before */
 	WRITE_ONCE(oc->busy, 0);
 }
 
-/* Returns whether the overflow is marked or traced. */
+/* Returns whether the overflow is traced, or may have interrupted a guest. */
 static __always_inline bool is_seen(void)
 {
 	return unlikely(runs_guest()) || trace_overflow_enabled();
@@ -337,7 +337,7 @@ void tally_overflow_callback(struct perf_event *event, struct perf_sample_data *
 	struct tally_overflow_cpu *oc = this_cpu_ptr(of->cpus);
 	unsigned long special = READ_ONCE(of->special);
 
-	/* Others only clear bits of @gate. Interrupts that set them have ended. */
+	/* Other CPUs only clear bits of @gate. Interrupts of this CPU that set some have ended. */
 	if (unlikely(special | data_race(oc->gate)) ||
 	    unlikely(tally_pmu_throttled(event)) || is_seen()) {
 		if ((special & ~OF_SAMPLES) == TALLY_SPECIAL_RECORD &&
@@ -355,6 +355,6 @@ void tally_overflow_callback(struct perf_event *event, struct perf_sample_data *
 		check_and_call(of, oc);
 	else
 		of->direct.fn(of->ev, &oc->sample, of->direct.context);
-	barrier(); /* as above */
+	barrier(); /* what @busy guards is written before */
 	WRITE_ONCE(oc->busy, 0);
 }

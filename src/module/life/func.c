@@ -37,7 +37,7 @@
 #include "event/overflow.h"
 #include "set/set.h"
 
-/* Calls that can go on at the same time, for each CPU; tasks may sleep in the function. */
+/* Calls that can go on at the same time: for each CPU, and at most. Tasks may sleep in them. */
 #define AT_ONCE		128
 #define AT_ONCE_MAX	8192
 
@@ -49,7 +49,7 @@
  * @switched: calls in which the task was switched away
  * @uncounted: calls at whose entry or return a member was not counting
  * @sums: sum of each member
- * @buckets: histogram of each member; of values with so many bits
+ * @buckets: histogram of each member: bucket n has the number of calls whose value has n bits
  *
  * Written by this_cpu operations only.
  */
@@ -68,8 +68,8 @@ struct func_cpu {
  * @probe: the probe
  * @number: number that no other func has
  * @set: the members
- * @owned: the set ends with this
- * @owner: module that asked for this; when it is unloaded, this is released
+ * @owned: the set ends with the struct
+ * @owner: module that asked for the counts; when it is unloaded, they are released
  * @node: link in the list of all
  * @cpus: calls on each CPU
  * @place: the function as MODULE:NAME; NULL if it is not in a module
@@ -94,11 +94,11 @@ static DEFINE_MUTEX(funcs_lock);
 static LIST_HEAD(funcs);
 
 /*
- * A call that goes on. There is memory for as many members as the set has; since Linux 6.14, for
- * few in all, so the first members are small.
+ * A call that goes on. It has as many marks as the set has members. Since Linux 6.14, fprobe has at
+ * most 120 bytes for a call, so the members in front of @section are small.
  *
- * Since then, a call may also return to a func that was made after the one that it entered, at the
- * same address, as fprobe knows a probe by that. The number says so: no other func has it.
+ * Since then, a call may also return to a struct tally_func that is in the memory of the one which
+ * it entered, because fprobe knows a probe by its address. @number tells the two apart.
  */
 struct call {
 	u32 number;
@@ -152,7 +152,7 @@ static void returned(struct tally_call_probe *probe, void *data)
 	struct call *call = data;
 	int err;
 
-	/* Nothing else of another func's call is looked at: it may have no other memory. */
+	/* The call may be of another func, and may have memory for the number alone. */
 	if (!call || call->number != func->number)
 		return;
 	/* First: what stands below is not measured. */
@@ -193,7 +193,7 @@ static int say_why(int err, const char *symbol, char *why, size_t size)
 		snprintf(why, size, "'%.40s' cannot be probed", symbol);
 	if (err == -ENOENT)
 		tally_symbol_suggest(symbol, why, size);
-	/* register_kretprobe() has this for names that are not those of functions, too. */
+	/* register_kretprobe() returns these, too, for names that are not those of functions. */
 	return err == -EADDRNOTAVAIL || err == -EILSEQ ? -EINVAL : err;
 }
 
@@ -340,7 +340,7 @@ struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int
 
 	if (tally_bad_ptr(builders) || tally_bad_ptr(symbol))
 		return ERR_PTR(-EINVAL);
-	/* A set that is no use for the function could not be released. */
+	/* After a failure, a handler could not release the set. */
 	if (tally_overflow_inside(NULL))
 		return ERR_PTR(tally_refuse(builders, -EDEADLK, "not in a handler"));
 	might_sleep();

@@ -226,8 +226,8 @@ void tally_group_update(struct tally_set *set)
 }
 
 /*
- * Called with the group locked. If @members includes the leader, members that wait for
- * exec() only because the leader did begin to count now.
+ * Called with the group locked. If @members includes the leader, all members that wait for
+ * exec() begin to count now, too.
  */
 void tally_group_enable(struct tally_set *set, u64 members)
 {

@@ -30,9 +30,9 @@
  * @mine: perf's event that cannot count
  * @pmu: its PMU
  * @cpu: the CPU
- * @nr: number of events that hold it
+ * @nr: number of events that hold the PMU there
  * @exclusive: one of them is exclusive
- * @watchdog: one of them is that of the NMI watchdog, which a sysctl ends
+ * @watchdog: one of them is that of the NMI watchdog, which kernel.nmi_watchdog ends
  * @who: the exclusive event, or that of the watchdog, or a pinned one; empty if there is none
  */
 struct holder {
@@ -63,7 +63,7 @@ static bool is_watchdog(const struct perf_event *event)
 
 /*
  * Names an event as perf knows it. perf clears the owner when that exits. A process chooses its
- * name, which a terminal may get.
+ * name, which may reach a terminal: it is escaped.
  */
 static void name(struct holder *h, const struct perf_event *event)
 {
@@ -155,7 +155,7 @@ static void check_event(struct holder *h, const struct tally_event *ev)
 	struct tally_counter *c = ev->counter;
 	struct perf_event *event;
 
-	/* Somebody else's task may have it locked for any time. */
+	/* The counter of somebody else's task may stay locked for any time. */
 	if (!tally_counter_lock_now(c))
 		return;
 	event = tally_slot_here(&c->slots[h->cpu & c->slot_mask], h->cpu);

@@ -81,10 +81,10 @@ void tally_funcs_module_came(const struct module *mod);
 void tally_funcs_release_owned(struct module *owner);
 
 /* lines.c */
-/* Bytes of the longest line, an event, a name and all options, with its line feed or NUL. */
+/* Bytes of the longest line (an event, a name and all options), its line feed or NUL included. */
 #define TALLY_LINE_LEN 1024
 
-/* Bytes of the longest sentence about a line: struct tally_error has as many. */
+/* Bytes of the longest sentence about a line, with its NUL; as many as tally_error::text has. */
 #define TALLY_LINE_WHY 112
 
 int tally_line_create(const char *line, char *why, size_t size);
@@ -96,7 +96,7 @@ int tally_line_logged(const char *line, int (*take)(const char *line, char *why,
 /* The beginning of a line that asks for counts of a function. */
 #define TALLY_LINE_FUNC	"func:"
 
-/* Most files of a set that are not those of a member. */
+/* Greatest number of files of a set, without those of its members. */
 #define TALLY_SET_FILES	5
 
 /**

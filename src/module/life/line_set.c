@@ -26,8 +26,8 @@
 /**
  * struct making - a line while its set is made
  * @set: the set
+ * @text: copy of the line, in which @symbol, @members, @modifiers and @options are
  * @symbol: name of the function whose counts are asked for; NULL for a set alone
- * @text: copy of the line, in which @members, @modifiers and @options are
  * @members: the members, separated by ','
  * @modifiers: modifiers of all members; NULL without any
  * @weak: the set has the modifier W
@@ -95,11 +95,11 @@ static int cut(struct making *m)
 		memmove(weak, weak + 1, strlen(weak));
 		m->weak = true;
 	}
-	/* A mistake in them is none of a member. */
+	/* A mistake in the modifiers is the set's, not a member's: it is found here. */
 	return m->modifiers ? tally_name_modify(&none, m->modifiers, m->why, sizeof(m->why)) : 0;
 }
 
-/* Parses a member with the options of the set. The name is one of these, or the default. */
+/* Parses a member with the options of the set, whose name= is then that of the builder. */
 static int parse_member(struct making *m, char *member)
 {
 	struct tally_builder *b = &m->builders[m->nr];
@@ -162,7 +162,7 @@ static int name_member(struct making *m, struct tally_builder *b, char *member)
 	return 0;
 }
 
-/* Keeps the text, which the names of the members come from, and the exclusions of all. */
+/* Keeps the text of the members, and the options exclude=, pinned and exclusive of all. */
 static int keep_what(struct making *m, const char *line)
 {
 	size_t len = strcspn(line, " \t"), size = strlen(line) + 2;
@@ -297,7 +297,8 @@ static int make(struct making *m, const char *line)
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
- * taken; EOPNOTSUPP for a period; EPERM for a function where lockdown forbids kprobes; ENOMEM;
+ * taken; EOPNOTSUPP for a period, and for a function that is not counted on all CPUs; EPERM for a
+ * function where lockdown forbids kprobes; ENOMEM;
  * the error of tally_builder_parse(), of tally_set_build() or of tally_func_attach().
  */
 int tally_line_set_create(const char *line, char *why, size_t size)

@@ -135,7 +135,7 @@ int tally_line_logged(const char *line, int (*take)(const char *line, char *why,
 	char why[TALLY_LINE_WHY];
 	int err = take(line, why, sizeof(why));
 
-	/* Both may have bytes of the writer's choice: they are escaped. */
+	/* The line and the sentence may have bytes of the writer's choice: they are escaped. */
 	if (err)
 		pr_err("%s%*pE: %*pE (%pe)\n", take == tally_line_remove ? "remove " : "",
 		       (int)min_t(size_t, strlen(line), 128), line, (int)strlen(why), why,

@@ -118,8 +118,8 @@ static bool is_of_several(const struct tally_builder *builders, unsigned int n)
 }
 
 /*
- * Returns whether the set shares counters of one that is not equal: their groups have counters that
- * are not of its members, or they are cut, and the set is not weak.
+ * Returns whether the set shares counters of another set that is not equal: the groups of its
+ * counters have counters of no member, too, or are cut although the set is not weak.
  */
 static bool is_not_equal(const struct tally_set *set, bool weak)
 {
@@ -204,7 +204,7 @@ static bool any_counted(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Returns whether a member counts, and was counting in the last rows wherever any member
+ * Returns whether a member counts, and was counting at the last read wherever any member
  * was. A member that is multiplexed with the others does not pass.
  */
 static bool counted(const struct tally_set *set, const struct tally_counter *c)
@@ -237,7 +237,7 @@ static int find_missing(struct tally_set *set)
 
 /*
  * Checks that all members, which are enabled, count together. A CPU that comes online or
- * goes offline may be missing once, so the rows are read again.
+ * goes offline may be missing once, so the members are read again.
  */
 static int all_counted(struct tally_set *set, struct tally_builder *builders)
 {
@@ -442,7 +442,7 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 	if (!n || n > TALLY_SET_MOST)
 		return ERR_PTR(-EINVAL);
 	set = build(builders, n, false);
-	/* A set shares all of its counters, or none. An equal one that ends may use room. */
+	/* A set shares all of its counters, or none. An equal set that ends may fill the group. */
 	if (set == ERR_PTR(-EUSERS) || set == ERR_PTR(-E2BIG))
 		set = build(builders, n, true);
 	if (set == ERR_PTR(-E2BIG))
