@@ -837,8 +837,9 @@ struct tally_line {
  * Errors: EACCES for a kprobe without CAP_PERFMON, and EPERM under lockdown for confidentiality;
  * EINVAL for a text that is no event, for a software event, tracepoint or kprobe that never happens
  * in what its modifiers leave (cs:u), for @reserved and for a size of attr below 64; ENOENT for an
- * event that this machine does not have; EOPNOTSUPP; E2BIG for an event that uses what attr's size
- * leaves out; EFAULT; ENOMEM.
+ * event that this machine does not have; EADDRNOTAVAIL for a kprobe of a name that several
+ * functions have; EBUSY for a tracepoint of a module that is being unloaded; EOPNOTSUPP; E2BIG for
+ * an event that uses what attr's size leaves out; EFAULT; ENOMEM.
  */
 struct tally_parse {
 	__u32 size;

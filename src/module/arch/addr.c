@@ -117,12 +117,11 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
  * @addr: an address of the current task, or of the kernel
  *
  * For a kernel thread, perf looks into the kernel's own page tables, which a module cannot find.
- * This function looks into those that the thread borrows from a task. On x86 and riscv64 they map
- * the whole kernel; elsewhere the size that is found for an address of the kernel means nothing.
- * While a kernel thread is being switched out, it has no page tables.
+ * This function looks into those that the thread borrows from a task, which on x86 and riscv64 map
+ * the whole kernel. While a kernel thread is being switched out, it has no page tables.
  *
  * Context: An overflow handler, NMI included.
- * Return: bytes; 0 if no page maps the address.
+ * Return: bytes; 0 if no page maps the address, or nothing is known.
  */
 u64 tally_addr_page_size(u64 addr)
 {
@@ -130,7 +129,8 @@ u64 tally_addr_page_size(u64 addr)
 	unsigned long flags;
 	u64 size;
 
-	if (!addr || !mm)
+	if (!addr || !mm ||
+	    !(current->mm || IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_RISCV)))
 		return 0;
 	local_irq_save(flags);
 	size = leaf_size(mm, addr);

@@ -172,7 +172,8 @@ bool tally_trick_note(enum tally_trick trick, bool works, u64 ns)
  *	found out; EAGAIN if something else disturbed it
  * @data: argument of @prove
  *
- * A busy machine may disturb a proof. So a wrong or disturbed one is repeated, up to TRIES in all.
+ * A busy machine may disturb a proof. So a wrong or disturbed one is repeated, up to TRIES in all,
+ * and the trick is off only if each was wrong.
  *
  * Context: Process context, may sleep.
  * Return: 0 if the trick works; EOPNOTSUPP if it is off; or the error of @prove, and then the trick
@@ -181,7 +182,7 @@ bool tally_trick_note(enum tally_trick trick, bool works, u64 ns)
 int tally_trick_try(enum tally_trick trick, int (*prove)(void *data), void *data)
 {
 	enum state state = READ_ONCE(tricks[trick].state);
-	unsigned int tries = TRIES;
+	unsigned int tries = TRIES, wrong = 0;
 	u64 begun;
 	int ret;
 
@@ -190,9 +191,12 @@ int tally_trick_try(enum tally_trick trick, int (*prove)(void *data), void *data
 	begun = ktime_get_ns();
 	do {
 		ret = prove(data);
+		wrong += ret > 0;
 	} while ((ret > 0 || ret == -EAGAIN) && --tries);
 	if (ret < 0)
 		return ret;
+	if (ret && wrong < TRIES)
+		return -EAGAIN;
 	return tally_trick_note(trick, !ret, ktime_get_ns() - begun) ? 0 : -EOPNOTSUPP;
 }
 

@@ -122,6 +122,8 @@ static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 		    READ_ONCE(s->event->state) == PERF_EVENT_STATE_OFF)
 			tally_slot_enable(c, s);
 	c->waits = false;
+	/* The driver of a PMU that moves an event enables the event, too. */
+	tally_counter_disable_unused(c);
 }
 
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)

@@ -95,6 +95,7 @@ static int join(struct tally_set *set, struct tally_event *ev,
 	bool staggered = set->staggered;
 	int err;
 
+	ev->awaits = how->awaits;
 	err = tally_group_join(set, ev, how->wanted);
 	if (err == -E2BIG)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
@@ -400,6 +401,7 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 	int err;
 
 	if (!f) {
+		b->stage = TALLY_STAGE_FILE;
 		tally_quota_uncharge(charge);
 		return tally_builder_failed(b, -ENOMEM, -1);
 	}
@@ -426,6 +428,10 @@ int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		tally_quota_sub(&f->charge, 0, PAGE_SIZE * (num_possible_cpus() - 1));
 	err = begin_attached(f);
 	if (err) {
+		b->stage = err == -EOPNOTSUPP ? TALLY_STAGE_PERMISSION : TALLY_STAGE_FILE;
+		if (err == -EOPNOTSUPP)
+			tally_bad_in(b, TALLY_FIELD_NONE, err,
+				     "only perf reads this event, which takes CAP_PERFMON");
 		tally_builder_failed(b, err, -1);
 		tally_file_end(f);
 		return err;

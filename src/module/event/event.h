@@ -133,6 +133,7 @@ static inline void tally_view_translate(const struct tally_view *view,
  *	else 0
  * @named: @name was given, and not made from what the event counts
  * @of_file: the event was made by a user program, and is released with a file of the program
+ * @awaits: the event waits for exec() only because its leader does
  * @gauge: the count is a level, as the PMU says
  * @traced_state: state of the whole event that was last traced; guarded by tally_counter::lock
  * @on: the event is enabled; written under tally_counter::lock. It is cleared before
@@ -162,6 +163,7 @@ struct tally_event {
 	bool on;
 	bool gone;
 	bool of_file;
+	bool awaits;
 	bool gauge;
 	bool named;
 	bool unpublished;

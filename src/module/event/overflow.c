@@ -154,14 +154,16 @@ static void bottom_half(struct work_struct *work)
  *
  * Context: Any context.
  * Return: true in interrupt, with interrupts or bottom halves disabled, and in a handler: the
- * release would wait for the end of its caller. Disabled preemption alone is not noticed.
+ * release would wait for the end of its caller. Disabled preemption alone, as in the direct handler
+ * of another software event, is noticed if the kernel counts it.
  */
 bool tally_overflow_inside(const struct tally_overflow *of)
 {
 	const struct work_struct *work;
 	bool busy;
 
-	if (in_interrupt() || irqs_disabled())
+	if (in_interrupt() || irqs_disabled() ||
+	    (IS_ENABLED(CONFIG_PREEMPT_COUNT) && !preemptible()))
 		return true;
 	work = current_work();
 	if (work && work->func == bottom_half)

@@ -226,13 +226,19 @@ void tally_group_update(struct tally_set *set)
 }
 
 /*
- * Called with the group locked. If @members includes the leader, all members that wait for
- * exec() begin to count now, too.
+ * Called with the group locked. If @members includes the leader, members that wait for exec() only
+ * because it did begin to count now, too.
  */
 void tally_group_enable(struct tally_set *set, u64 members)
 {
+	u64 again = members;
+	unsigned int i;
+
+	for (i = 0; members & 1 && i < set->nr; i++)
+		if (set->members[i]->awaits || !tally_event_waits(set->members[i]))
+			again |= BIT_ULL(i);
 	set->wanted |= members;
-	update(set, members & 1 ? ~0ULL : members);
+	update(set, again);
 }
 
 void tally_group_disable(struct tally_set *set, u64 members)

@@ -237,6 +237,27 @@ static struct tally_attachment *detach_first(struct tally_event *ev)
 	return a;
 }
 
+/*
+ * Keeps the last counts of an event that is off. No lock is taken: its holder may wait for perf for
+ * any time, and poll(2) for the attachment's lock.
+ */
+static void keep_last(struct tally_attachment *a, const struct tally_event *ev)
+{
+	struct tally_totals t;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < a->nr_slots; i++) {
+		tally_view_offset(&ev->views[i], true, &t);
+		a->last[i].value = t.value;
+		a->last[i].enabled_ns = t.enabled;
+		a->last[i].running_ns = t.running;
+		a->last[i].state = tally_event_slot_state(ev, i);
+	}
+	a->state = tally_event_state_now(ev);
+	rcu_read_unlock();
+}
+
 /**
  * tally_attachments_end - detach all readers of an event that is being released
  * @ev: the event, which is not in the registry, and does not count any more
@@ -250,8 +271,7 @@ void tally_attachments_end(struct tally_event *ev)
 		return;
 	while ((a = detach_first(ev))) {
 		mutex_lock(&a->lock);
-		tally_event_read_each(ev, a->last);
-		a->state = tally_event_state(ev);
+		keep_last(a, ev);
 		WRITE_ONCE(a->ev, NULL);
 		mutex_unlock(&a->lock);
 		a->gone(a);

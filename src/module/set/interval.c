@@ -106,11 +106,18 @@ static int begin(struct tally_set *set, u64 members)
 	return first;
 }
 
-/* Returns whether a member has missed a part of the window that others have counted. */
+/*
+ * Returns whether a member misses a part of the window that others count: it is in error on a CPU.
+ * In one group of perf, all are. Called before the member is enabled again, which clears the error.
+ */
 static bool has_missed(const struct tally_set *set, const struct tally_event *ev)
 {
-	return tally_event_state_now(ev) == TALLY_STATE_ERROR &&
-	       !tally_set_is_group(set, 0, set->nr_slots - 1);
+	unsigned int slot;
+
+	for (slot = 0; slot < set->nr_slots; slot++)
+		if (tally_event_slot_state(ev, slot) == TALLY_STATE_ERROR)
+			return !tally_set_is_group(set, 0, set->nr_slots - 1);
+	return false;
 }
 
 /*
@@ -189,6 +196,8 @@ void tally_set_off(struct tally_set *set, u64 members)
 	lock_counters(set);
 	on = members_on(set, members);
 	apart = !set->only_counts && !tally_set_is_group(set, 0, set->nr_slots - 1);
+	for (left = on; left && set->nr > 1; )
+		apart |= has_missed(set, set->members[tally_set_next(&left)]);
 	for (left = on; left; ) {
 		i = tally_set_next(&left);
 		tally_event_close(set->members[i]);
@@ -272,15 +281,16 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 
 /*
  * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later.
- * Returns whether the member has counted at all. A clock may stand still for a while: a member with
- * a count of 0 has counted, too, if any row found it counting.
+ * @all becomes false if perf could not make the event for a CPU that came, which does not hide the
+ * counts of others. Returns whether the member has counted at all. A clock may stand still for a
+ * while: a member with a count of 0 has counted, too, if any row found it counting.
  */
 static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int last, u64 *time,
-		      struct tally_count *count)
+		      bool *all, struct tally_count *count)
 {
 	struct tally_counter *c = ev->counter;
 	const struct tally_slot *s = &c->slots[first];
-	bool counted = false;
+	bool counted = false, failed = false;
 	unsigned int slot;
 
 	memset(count, 0, sizeof(*count));
@@ -302,12 +312,17 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 			*time = max(*time, s->time);
 		}
 		counted |= ev->views[slot].counted;
-		if (ev->overflow || !ev->on || !s->was_read)
+		if (s->err)
+			failed = true;
+		else if (ev->overflow || !ev->on || !s->was_read)
 			count->state = tally_state_worse(count->state,
 							 tally_event_slot_state(ev, slot));
 		else if (count->state != TALLY_STATE_ERROR)
 			count->state = TALLY_STATE_ACTIVE;
 	}
+	*all &= !failed;
+	if (failed && count->state == TALLY_STATE_OFFLINE)
+		count->state = TALLY_STATE_ERROR;
 	return counted || count->running_ns || count->value;
 }
 
@@ -341,7 +356,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 
 	for (i = 0; i < set->nr; i++) {
 		ev = set->members[i];
-		if (sum_slots(ev, first, last, &time, &counts[i])) {
+		if (sum_slots(ev, first, last, &time, &all, &counts[i])) {
 			all &= counted_throughout(ev, &counts[i]);
 			always &= counts[i].running_ns == counts[i].enabled_ns;
 		} else {

@@ -78,7 +78,7 @@ static void publish_now(struct tally_publisher *p)
 	unsigned int slot;
 
 	begin_write(m);
-	m->refreshed = ktime_get_mono_fast_ns();
+	WRITE_ONCE(m->refreshed, ktime_get_mono_fast_ns());
 	for (slot = 0; slot < p->nr_slots; slot++) {
 		local_irq_disable();
 		if (p->pages[slot])
@@ -421,7 +421,7 @@ void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 
 	*time_ns = 0;
 	mutex_lock(&m->lock);
 	if (m->publisher &&
-	    ktime_get_mono_fast_ns() - m->refreshed >= m->publisher->interval)
+	    ktime_get_mono_fast_ns() - READ_ONCE(m->refreshed) >= m->publisher->interval)
 		refresh(m);
 	if (m->page)
 		tally_mapped_read(page_address(m->page), count, time_ns);
