@@ -229,7 +229,7 @@ static void __exit tally_exit(void)
 	tally_kprobe_exit();
 	tally_task_events_exit();
 	tally_ring_exit();
-	tally_record_exit();
+	tally_chains_free();
 	tally_filter_exit();
 	tally_control_exit();
 	tally_overflow_exit();

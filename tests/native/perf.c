@@ -242,7 +242,7 @@ void tally_budget_begun(struct tally_budget *b)
 {
 }
 
-int tally_record_prepare(const struct perf_event_attr *attr)
+int tally_chains_alloc(const struct perf_event_attr *attr)
 {
 	return 0;
 }

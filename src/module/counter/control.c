@@ -251,7 +251,7 @@ int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *
 }
 
 /* Returns one of perf's events; NULL while the counter has none. */
-const struct perf_event *tally_counter_any(const struct tally_counter *c)
+const struct perf_event *tally_counter_any_event(const struct tally_counter *c)
 {
 	const struct tally_slot *s;
 

@@ -52,7 +52,7 @@ static bool shareable(const struct perf_event_attr *attr)
  */
 static bool usable(const struct tally_counter *c)
 {
-	const struct perf_event *event = tally_counter_any(c);
+	const struct perf_event *event = tally_counter_any_event(c);
 
 	return !c->dead && (!c->kprobe || tally_kprobe_stays(c->kprobe)) &&
 	       (!event || !tally_slot_revoked(event)) &&
@@ -318,7 +318,7 @@ static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
 	c->at_once = false;
 	c->filled = !err;
 	if (!err) {
-		tally_group_settle(c, tally_counter_any(c));
+		tally_group_settle(c, tally_counter_any_event(c));
 		join_lock(c);
 	}
 	return err;

@@ -54,7 +54,7 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm
 void tally_counter_go_on(struct tally_counter *c, unsigned int slot, bool disarmed);
 int tally_counter_set_period(struct tally_counter *c, u64 period);
 int tally_counter_modify(struct tally_counter *c, const struct perf_event_attr *attr);
-const struct perf_event *tally_counter_any(const struct tally_counter *c);
+const struct perf_event *tally_counter_any_event(const struct tally_counter *c);
 bool tally_counter_interrupts(struct tally_counter *c);
 bool tally_counter_counts(const struct tally_counter *c);
 bool tally_counter_ended(const struct tally_counter *c);

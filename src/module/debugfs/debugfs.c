@@ -112,7 +112,7 @@ static void *events_start(struct seq_file *m, loff_t *pos)
 
 static void *events_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	tally_registry_let(v);
+	tally_registry_put(v);
 	++*pos;
 	return events_start(m, pos);
 }
@@ -120,7 +120,7 @@ static void *events_next(struct seq_file *m, void *v, loff_t *pos)
 static void events_stop(struct seq_file *m, void *v)
 {
 	if (v)
-		tally_registry_let(v);
+		tally_registry_put(v);
 }
 
 static int events_show(struct seq_file *m, void *v)

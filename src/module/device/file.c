@@ -75,7 +75,7 @@ struct tally_session *tally_session_new(void)
 }
 
 /* Controls the event of a file and, if that is a leader, its members without a file. */
-static void control_own(struct tally_file *f, unsigned int cmd)
+static void control_with_members(struct tally_file *f, unsigned int cmd)
 {
 	struct tally_set *set = tally_file_lock(f);
 	u64 members = tally_group_bit(set, f->ev);
@@ -103,7 +103,7 @@ void tally_session_enable(struct tally_session *s, bool enable)
 
 	mutex_lock(&s->lock);
 	list_for_each_entry(f, &s->files, node)
-		control_own(f, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+		control_with_members(f, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
 	mutex_unlock(&s->lock);
 }
 
@@ -199,7 +199,7 @@ static void event_gone(struct tally_attachment *a)
 
 	if (!a->unprivileged)
 		tally_attachment_read(a, &count, &there);
-	tally_mapping_last(&f->mapping, a->unprivileged ? NULL : &count);
+	tally_mapping_finish(&f->mapping, a->unprivileged ? NULL : &count);
 	report_end(f);
 }
 
@@ -280,7 +280,7 @@ static void release_event(struct tally_file *f)
 	detach(set, f->ev, &doomed);
 	/* Files that had joined still refer to the set. Only its struct is kept for them. */
 	if (set == &f->own && refcount_read(&set->refs) > 1)
-		tally_mapping_strip(&f->mapping);
+		tally_mapping_free_page(&f->mapping);
 	mutex_unlock(&set->lock);
 	tally_events_destroy(&doomed);
 	/* Nothing kicks any more. On PREEMPT_RT tally_kick_sync() may wait for a grace period. */
@@ -293,7 +293,7 @@ static void release_event(struct tally_file *f)
 static void release_attachment(struct tally_file *f)
 {
 	/* Once @f is detached, the owner may free the event that the timers of the page read. */
-	tally_mapping_last(&f->mapping, NULL);
+	tally_mapping_finish(&f->mapping, NULL);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->mapping);
 }

@@ -93,11 +93,11 @@ int tally_ioc_info(void __user *arg)
 /* ---- TALLY_IOC_NEXT ---- */
 
 /**
- * struct looking - one TALLY_IOC_NEXT
+ * struct next_query - one TALLY_IOC_NEXT
  * @next: the answer
  * @perfmon: the caller has CAP_PERFMON
  */
-struct looking {
+struct next_query {
 	struct tally_next next;
 	bool perfmon;
 };
@@ -160,7 +160,7 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 static void describe_next(struct tally_event *ev, void *to)
 {
 	const struct tally_target *target = &ev->counter->target;
-	struct looking *l = to;
+	struct next_query *l = to;
 	struct tally_next *n = &l->next;
 	bool see = may_see(ev, l->perfmon);
 
@@ -185,7 +185,7 @@ static void describe_next(struct tally_event *ev, void *to)
 
 int tally_ioc_next(struct tally_next __user *arg)
 {
-	struct looking l;
+	struct next_query l;
 	struct tally_next *n = &l.next;
 	u64 after;
 	u32 size;

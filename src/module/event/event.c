@@ -268,7 +268,7 @@ void tally_event_rebase(struct tally_event *ev)
 }
 
 /* Returns what resets have taken off the count, summed over slots. Also without the lock. */
-u64 tally_event_zero(const struct tally_event *ev)
+u64 tally_event_reset_total(const struct tally_event *ev)
 {
 	unsigned int i;
 	u64 zero = 0;

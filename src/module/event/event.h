@@ -247,7 +247,7 @@ void tally_event_keep(struct tally_event *ev);
 void tally_event_rebase(struct tally_event *ev);
 void tally_event_drop_limit(struct tally_event *ev);
 int tally_event_check(struct tally_event *ev);
-u64 tally_event_zero(const struct tally_event *ev);
+u64 tally_event_reset_total(const struct tally_event *ev);
 u64 tally_event_missed(const struct tally_event *ev);
 bool tally_event_ended(struct tally_event *ev);
 bool tally_event_waits(struct tally_event *ev);

@@ -237,7 +237,7 @@ unsigned long tally_registry_count(void)
  * tally_registry_hold - find the event with the next id, and keep it from being freed
  * @id: the least id that the event may have
  *
- * Ids grow in the order in which events are made. tally_registry_let() must follow, and the
+ * Ids grow in the order in which events are made. tally_registry_put() must follow, and the
  * release of the event waits for it.
  *
  * Context: Process context, may sleep.
@@ -255,7 +255,7 @@ struct tally_event *tally_registry_hold(u64 id)
 	return ev;
 }
 
-void tally_registry_let(struct tally_event *ev)
+void tally_registry_put(struct tally_event *ev)
 {
 	mutex_lock(&tally_events_lock);
 	/* Pairs with tally_registry_wait(): nothing here uses the event after this. */
@@ -267,7 +267,7 @@ void tally_registry_let(struct tally_event *ev)
 /* Waits until nobody holds an event, which nobody finds any more. */
 void tally_registry_wait(struct tally_event *ev)
 {
-	wait_event(waits, !smp_load_acquire(&ev->holders)); /* of tally_registry_let() */
+	wait_event(waits, !smp_load_acquire(&ev->holders)); /* of tally_registry_put() */
 }
 
 static struct tally_event *find_event(const char *name)

@@ -37,7 +37,7 @@ void tally_registry_unname(struct tally_entry *entry);
 void tally_registry_add(struct tally_event *ev);
 void tally_registry_del(struct tally_event *ev);
 struct tally_event *tally_registry_hold(u64 id);
-void tally_registry_let(struct tally_event *ev);
+void tally_registry_put(struct tally_event *ev);
 void tally_registry_wait(struct tally_event *ev);
 unsigned long tally_registry_count(void);
 void tally_registry_remove_owned(struct module *owner, struct list_head *doomed);

@@ -146,7 +146,7 @@ static int set_filter(struct tally_event *ev, const char *text)
 	if (ev->attr.freq || ev->attr.sigtrap)
 		return -EOPNOTSUPP;
 	/* Any event of perf's knows the tracepoint. */
-	event = tally_counter_any(c);
+	event = tally_counter_any_event(c);
 	call = event ? tally_trace_event(event) : NULL;
 	if (!call)
 		return -ENODEV;

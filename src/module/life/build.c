@@ -178,7 +178,7 @@ static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
 
 	if (b->flags & TALLY_BUILDER_RECORDS &&
 	    (ev->attr.sample_period || has_records(&b->attr))) {
-		if (tally_record_prepare(&b->attr))
+		if (tally_chains_alloc(&b->attr))
 			return -ENOMEM;
 		ev->output = tally_output_new(&b->attr, target, ev, GFP_KERNEL_ACCOUNT);
 		if (!ev->output)

@@ -175,7 +175,7 @@ static void check_ours(struct holder *h)
 		if (ev->attr.exclusive ||
 		    (ev->attr.pinned && !h->exclusive && !h->watchdog))
 			check_event(h, ev);
-		tally_registry_let(ev);
+		tally_registry_put(ev);
 	}
 }
 

@@ -121,7 +121,7 @@ static bool is_of_several(const struct tally_builder *builders, unsigned int n)
  * Returns whether the set shares counters of another set that is not equal: the groups of its
  * counters have counters of no member, too, or are cut although the set is not weak.
  */
-static bool is_not_equal(const struct tally_set *set, bool weak)
+static bool shares_with_unequal(const struct tally_set *set, bool weak)
 {
 	struct tally_counter *c = set->members[0]->counter;
 	unsigned int own = 0, total, i, j;
@@ -207,7 +207,7 @@ static bool any_counted(const struct tally_set *set, unsigned int slot)
  * Returns whether a member counts, and was counting at the last read wherever any member
  * was. A member that is multiplexed with the others does not pass.
  */
-static bool counted(const struct tally_set *set, const struct tally_counter *c)
+static bool counts_with_others(const struct tally_set *set, const struct tally_counter *c)
 {
 	const struct tally_slot *s;
 	unsigned int slot;
@@ -229,7 +229,7 @@ static int find_missing(struct tally_set *set)
 	tally_counter_lock(c);
 	tally_set_read_rows(set, tally_set_all(set), 0, set->nr_slots - 1);
 	for (i = 0; i < set->nr; i++)
-		if (!counted(set, set->members[i]->counter))
+		if (!counts_with_others(set, set->members[i]->counter))
 			break;
 	tally_counter_unlock(c);
 	return i < set->nr ? i : -1;
@@ -274,7 +274,7 @@ static int try_only(struct tally_set *set, struct tally_builder *builders)
 }
 
 /* Disables perf's events: those of groups were created enabled. */
-static void rest(struct tally_set *set)
+static void disable_unused(struct tally_set *set)
 {
 	struct tally_counter *c = set->members[0]->counter;
 	unsigned int i;
@@ -298,7 +298,7 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 		require |= builders[i].flags & TALLY_BUILDER_REQUIRE;
 	if (builders[0].attr.disabled) {
 		err = require ? try_only(set, builders) : 0;
-		rest(set);
+		disable_unused(set);
 	} else {
 		err = tally_set_on(set, tally_set_all(set));
 		if (!require)
@@ -350,9 +350,9 @@ static bool has_one_context(const struct tally_set *set)
 	unsigned int i;
 
 	tally_counter_lock(c);
-	first = tally_counter_any(c);
+	first = tally_counter_any_event(c);
 	for (i = 0; i < set->nr; i++) {
-		event = tally_counter_any(set->members[i]->counter);
+		event = tally_counter_any_event(set->members[i]->counter);
 		same &= first && event && tally_pmus_share_context(first->pmu, event->pmu);
 	}
 	tally_counter_unlock(c);
@@ -416,7 +416,7 @@ static struct tally_set *build(struct tally_builder *builders, unsigned int n, b
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&set->node);
 	err = build_members(set, builders, n, weak, own);
-	if (!err && is_not_equal(set, any_weak))
+	if (!err && shares_with_unequal(set, any_weak))
 		err = -EUSERS;
 	if (!err)
 		err = set_fill(set);

@@ -30,7 +30,7 @@ static void mapping_opened(struct vm_area_struct *vma)
 }
 
 /* Detaches a ring that no program has mapped any more from all outputs, and ends its charge. */
-static void detach_rest(struct tally_ring *r)
+static void detach_unmapped(struct tally_ring *r)
 {
 	struct tally_output_slot *s, *next;
 
@@ -50,7 +50,7 @@ static void unmap(struct tally_output_slot *s, bool keep)
 	if (!--s->maps && !keep)
 		tally_output_detach(s->out, s - s->out->slots);
 	if (!--r->maps)
-		detach_rest(r);
+		detach_unmapped(r);
 	tally_ring_put(r);
 }
 

@@ -157,8 +157,8 @@ void tally_outputs_wake(struct tally_ring *r);
 /* sample.c and task_records.c */
 void tally_record_sample(struct tally_output *out, struct perf_event *event,
 			 struct perf_sample_data *data, struct pt_regs *regs);
-int tally_record_prepare(const struct perf_event_attr *attr);
-void tally_record_exit(void);
+int tally_chains_alloc(const struct perf_event_attr *attr);
+void tally_chains_free(void);
 unsigned int tally_task_records_kinds(const struct perf_event_attr *attr);
 int tally_task_records_add(struct tally_output *out, const struct perf_event_attr *attr,
 			   struct tally_account *account);

@@ -490,7 +490,7 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
 /* ---- memory for call chains ---- */
 
 /**
- * tally_record_prepare - allocate what the samples of an event need
+ * tally_chains_alloc - allocate what the samples of an event need
  * @attr: the event's
  *
  * The memory is shared by all events, and is freed with the module.
@@ -498,7 +498,7 @@ void tally_record_sample(struct tally_output *out, struct perf_event *event,
  * Context: Process context, may sleep.
  * Return: 0, or ENOMEM.
  */
-int tally_record_prepare(const struct perf_event_attr *attr)
+int tally_chains_alloc(const struct perf_event_attr *attr)
 {
 	struct scratch __percpu *new;
 
@@ -512,8 +512,8 @@ int tally_record_prepare(const struct perf_event_attr *attr)
 	return 0;
 }
 
-/* Frees what tally_record_prepare() has allocated. Called when no event is left. */
-void tally_record_exit(void)
+/* Frees what tally_chains_alloc() has allocated. Called when no event is left. */
+void tally_chains_free(void)
 {
 	free_percpu(scratch);
 }

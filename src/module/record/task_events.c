@@ -251,7 +251,7 @@ static void __maybe_unused check_types(void)
  * To register a probe patches the kernel's code, and programs open and close many files of tasks.
  * So a probe that a TALLY_TASK_END listener has used stays until the module unloads: a bit here.
  */
-static unsigned long kept;
+static unsigned long kept_probes;
 
 static unsigned int needs(const struct tally_task_listener *listener)
 {
@@ -270,7 +270,7 @@ static unsigned int needs(const struct tally_task_listener *listener)
 	return mask;
 }
 
-/* The probes to put as a listener leaves. One for TALLY_TASK_END leaves each first use to @kept. */
+/* Returns the probes to stop as a listener leaves. TALLY_TASK_END has its own kept_probes. */
 static unsigned int no_longer_needed(const struct tally_task_listener *listener)
 {
 	unsigned int mask = needs(listener);
@@ -279,7 +279,7 @@ static unsigned int no_longer_needed(const struct tally_task_listener *listener)
 	if (!(listener->kinds & TALLY_TASK_END))
 		return mask;
 	for (i = 0; i < NR_PROBES; i++)
-		if (mask & BIT(i) && !test_and_set_bit(i, &kept))
+		if (mask & BIT(i) && !test_and_set_bit(i, &kept_probes))
 			mask &= ~BIT(i);
 	return mask;
 }
@@ -377,10 +377,10 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 	stop_probes(no_longer_needed(listener));
 }
 
-/* Called before the module goes, after the last listener has left. Stops the probes of @kept. */
+/* Stops @kept_probes. Called before the module goes, after the last listener has left. */
 void tally_task_events_exit(void)
 {
-	stop_probes(kept);
+	stop_probes(kept_probes);
 	tracepoint_synchronize_unregister();
 	tally_members_exit();
 }

@@ -152,14 +152,14 @@ noinline int tally_local_check(const struct tally_event *ev,
 }
 
 /**
- * tally_local_stale - check that the count is not that of an overflow long ago
+ * tally_local_check_stale - check that the count is not that of an overflow long ago
  * @ev: the event
  * @cpu: this CPU
  *
  * Return: 0; EOPNOTSUPP outside the event's direct handler if only overflows bring the count up
  * to date.
  */
-int tally_local_stale(const struct tally_event *ev, int cpu)
+int tally_local_check_stale(const struct tally_event *ev, int cpu)
 {
 	if (likely(!READ_ONCE(ev->counter->slots[cpu & ev->slot_mask].update_on_overflow)) ||
 	    (ev->overflow && is_in_its_handler(ev->overflow)))
@@ -180,7 +180,7 @@ static noinline int read_carefully(struct tally_event *ev, u64 *value, bool irqs
 	struct tally_totals t = { };
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_check_stale(ev, cpu);
 	if (!err) {
 		t.value = tally_local_count(s, event);
 		tally_view_translate(&ev->views[slot], &t, false);
@@ -240,7 +240,7 @@ EXPORT_SYMBOL_TALLY(tally_event_read_local);
  * @now: local_clock()
  * @count: receives the count; unchanged on error
  *
- * Return: 0, or an error of tally_event_read_local(). The caller asks tally_local_stale() itself.
+ * Return: 0, or an error of tally_event_read_local(). The caller calls tally_local_check_stale().
  */
 int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count)
@@ -276,8 +276,8 @@ int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, b
  * task's context is the one when perf last updated it: it stands while the task does not run, and
  * is a tick old while the task does.
  */
-static u64 waited(const struct tally_event *ev, const struct tally_slot *s,
-		  const struct perf_event *event)
+static u64 enabled_since_update(const struct tally_event *ev, const struct tally_slot *s,
+				const struct perf_event *event)
 {
 	const struct perf_event *other;
 	unsigned int i;
@@ -311,7 +311,7 @@ static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		smp_rmb(); /* perf stores it before it unlocks the context */
 		*moves = is_locked(event);
 		smp_rmb(); /* perf locks the context before it stores the times */
-		enabled = READ_ONCE(event->total_time_enabled) + waited(ev, s, event);
+		enabled = READ_ONCE(event->total_time_enabled) + enabled_since_update(ev, s, event);
 		smp_rmb(); /* perf stores the times before it unlocks the context */
 		*moves |= is_locked(event);
 		smp_rmb(); /* perf locks the context before it stores the stamp */
@@ -394,7 +394,7 @@ int tally_event_read_local_count(struct tally_event *ev,
 		return -EINVAL;
 	local_irq_save(flags);
 	cpu = raw_smp_processor_id();
-	err = tally_local_stale(ev, cpu) ?:
+	err = tally_local_check_stale(ev, cpu) ?:
 	      tally_local_read(ev, cpu & ev->slot_mask, raw_irqs_disabled_flags(flags), false,
 			       local_clock(), count);
 	local_irq_restore(flags);

@@ -115,7 +115,7 @@ void tally_mapped_add_up(struct tally_publisher *p)
 	}
 	for (i = 0; i < p->nr; i++)
 		subtract_value(p->members[i], &sum->totals[i].value,
-			       tally_event_zero(p->members[i]));
+			       tally_event_reset_total(p->members[i]));
 }
 
 /*

@@ -209,7 +209,7 @@ void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_acco
 }
 
 /* Frees the page. No program has it mapped, and none can map it any more. */
-void tally_mapping_strip(struct tally_mapping *m)
+void tally_mapping_free_page(struct tally_mapping *m)
 {
 	if (m->page)
 		put_page(m->page);
@@ -220,7 +220,7 @@ void tally_mapping_strip(struct tally_mapping *m)
 void tally_mapping_end(struct tally_mapping *m)
 {
 	unpublish(m);
-	tally_mapping_strip(m);
+	tally_mapping_free_page(m);
 	mutex_destroy(&m->lock);
 }
 
@@ -352,7 +352,7 @@ static void publish_last(struct tally_mapping *m, const struct tally_count *coun
  * Ends publishing: the only event is being released, or the file. The page keeps the last count:
  * @count, or if that is NULL, as for an unprivileged page, one that is read now.
  */
-void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count)
+void tally_mapping_finish(struct tally_mapping *m, const struct tally_count *count)
 {
 	mutex_lock(&m->lock);
 	m->nr = 0;
@@ -408,7 +408,7 @@ int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member)
 /**
  * tally_mapping_read - read the count of an unprivileged page
  * @m: state of the page
- * @count: receives the count; its state is TALLY_IS_RELEASED after tally_mapping_last()
+ * @count: receives the count; its state is TALLY_IS_RELEASED after tally_mapping_finish()
  * @time_ns: receives the time of publishing, as the page shows it
  *
  * The count is one that programs see in the page. If the page was not refreshed for an

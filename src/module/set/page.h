@@ -55,13 +55,13 @@ struct tally_mapping {
 };
 
 void tally_mapping_init(struct tally_mapping *m, u64 interval, struct tally_account *account);
-void tally_mapping_strip(struct tally_mapping *m);
+void tally_mapping_free_page(struct tally_mapping *m);
 void tally_mapping_end(struct tally_mapping *m);
 void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 			unsigned int nr);
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base);
 void tally_mapping_refresh(struct tally_mapping *m);
-void tally_mapping_last(struct tally_mapping *m, const struct tally_count *count);
+void tally_mapping_finish(struct tally_mapping *m, const struct tally_count *count);
 int tally_mapping_publish(struct tally_mapping *m, struct tally_event **member);
 void tally_mapping_read(struct tally_mapping *m, struct tally_count *count, u64 *time_ns);
 void tally_mapping_reset(struct tally_mapping *m);

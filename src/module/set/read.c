@@ -97,7 +97,7 @@ static __always_inline void read_locked(struct tally_event *ev, bool whole,
 	if (estimate)
 		*estimate = scaled(ev);
 	if (whole)
-		count->value += tally_event_zero(ev);
+		count->value += tally_event_reset_total(ev);
 	count->state = tally_event_state_now(ev);
 	if (trace_state_enabled())
 		tally_event_trace_state(ev, count->state);

@@ -25,7 +25,7 @@ int tally_local_check(const struct tally_event *ev, const struct tally_slot *s,
 int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, bool whole,
 		     u64 now, struct tally_count *count);
 
-int tally_local_stale(const struct tally_event *ev, int cpu);
+int tally_local_check_stale(const struct tally_event *ev, int cpu);
 int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state);
 

@@ -28,7 +28,7 @@
 static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 		     struct tally_count *count)
 {
-	int err = tally_local_stale(ev, cpu) ?:
+	int err = tally_local_check_stale(ev, cpu) ?:
 		  tally_local_read(ev, cpu & ev->slot_mask, irqs_off, false, now, count);
 
 	if (err) {
@@ -220,7 +220,7 @@ static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 	struct perf_event *event = tally_slot_here(s, cpu);
 	int err;
 
-	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_stale(ev, cpu);
+	err = tally_local_check(ev, s, event, cpu, irqs_off) ?: tally_local_check_stale(ev, cpu);
 	if (err)
 		return err;
 	mark->value = tally_local_count(s, event) - s->bank.value;

@@ -158,7 +158,7 @@ static bool publishes_on(const struct tally_publisher *p, int cpu)
 }
 
 /* Returns whether the hard timer is to run on this CPU, which is not one of nohz_full=. */
-static bool is_exact(const struct tally_publisher *p, int cpu)
+static bool wants_hard_timer(const struct tally_publisher *p, int cpu)
 {
 	struct task_struct *task = task_of(p);
 
@@ -213,7 +213,7 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 	/* The timer of a CPU that went offline was moved to another CPU, and ends there. */
 	if (pc->cpu == smp_processor_id()) {
 		tally_publish_here(p, pc->cpu);
-		if (is_exact(p, pc->cpu)) {
+		if (wants_hard_timer(p, pc->cpu)) {
 			hrtimer_forward_now(timer, ns_to_ktime(tally_publisher_interval(p)));
 			return HRTIMER_RESTART;
 		}
@@ -226,11 +226,11 @@ static enum hrtimer_restart fired(struct hrtimer *timer)
 }
 
 /* Starts the hard timer of this CPU if it is to run. Called with interrupts disabled. */
-static void start_exact(struct publish_cpu *pc)
+static void start_hard_timer(struct publish_cpu *pc)
 {
 	struct tally_publisher *p = pc->publisher;
 
-	if (!is_exact(p, pc->cpu) ||
+	if (!wants_hard_timer(p, pc->cpu) ||
 	    (task_of(p) && cmpxchg(&p->keeper, -1, pc->cpu) != -1))
 		return;
 	hrtimer_start(&pc->timer, ns_to_ktime(tally_publisher_interval(p)),
@@ -253,7 +253,7 @@ static void ticked(struct timer_list *timer)
 		exited = task && READ_ONCE(task->exit_state);
 		if (publishes_on(p, pc->cpu) && !hrtimer_active(&pc->timer)) {
 			tally_publish_here(p, pc->cpu);
-			start_exact(pc);
+			start_hard_timer(pc);
 		}
 		if (!exited)
 			start_tick(pc);
