@@ -100,7 +100,7 @@ static void forget_dead(struct running_list *events)
 	events->nr = to;
 }
 
-/* A limit may be raised, and memory may come. */
+/* running_look() attaches again after these errors: a limit may be raised, memory may be freed. */
 bool running_lacks_room(const struct running *r)
 {
 	return r->error == -EMFILE || r->error == -ENFILE || r->error == -EDQUOT ||
@@ -132,7 +132,7 @@ void running_say_lacking(const struct running_list *events)
 	say_failed(what, lacking->error, lacking->why);
 }
 
-/* The limit may be changed at any time. An older module may not tell it. */
+/* The limit may be changed at any time; 0 stands for none. An older module may not tell it. */
 static void find_room(struct running_list *events)
 {
 	struct tally_info info = { .size = sizeof(info) };

@@ -15,17 +15,17 @@
  * struct running - an event of any owner
  * @about:	what the device says of it
  * @unit:	unit and scale of the count
- * @fd:		file that is attached to it; -1 if the caller may not read it
- * @error:	negative errno of the attaching
+ * @fd:		file that is attached to the event; -1 if the attaching failed
+ * @error:	negative errno of the attaching; 0 with a file
  * @why:	sentence for @error
  * @page:	its mapped page of counts; NULL without a file, and for an inherited event
  * @begins_now: the count begins with the attaching, and not when the event was made
  * @value:	count as last read
  * @time:	CLOCK_MONOTONIC of the last publishing, in nanoseconds; 0 before the first
- * @seen:	CLOCK_MONOTONIC of the last reading
+ * @seen:	CLOCK_MONOTONIC of the last reading, in nanoseconds; 0 before the first
  * @rate:	units per second between the last two readings; below 0 if not known yet, and for a
  *		gauge
- * @history:	earlier rates, @nr_history of them, the last one at the end
+ * @history:	the last rates, @nr_history of them, with @rate at the end
  * @alive:	the event existed at the last look
  */
 struct running {
@@ -51,7 +51,7 @@ struct running {
  * @totals:	read what the events have counted since they were made, if the caller may
  * @nr:		number of events
  * @files:	number of files that are attached
- * @most_files:	number of files that may be: a quarter of files_per_user is left to this user's
+ * @most_files:	greatest value of @files: a quarter of files_per_user is left to this user's
  *		other programs
  */
 struct running_list {
@@ -63,15 +63,15 @@ struct running_list {
 	unsigned int files, most_files;
 };
 
-/* Attaches to events that are new, and forgets those that were released. */
+/* Attaches to new events and to those that lacked room; frees released ones. Exits on an error. */
 void running_look(struct running_list *events);
-/* Reads all pages, which interrupts no CPU, and inherited events, which have none. */
+/* Reads all pages, which interrupts no CPU. An inherited event has no page: a call reads it. */
 void running_read(struct running_list *events);
 /* Returns whether a limit, and not a right, keeps this user from the counts. */
 bool running_lacks_room(const struct running *event);
-/* Returns the number of these events; @lacking, if there is one, receives one of them. */
+/* Returns for how many events running_lacks_room() is true; *lacking is set to the last, if any. */
 int running_lacking(const struct running_list *events, const struct running **lacking);
-/* Says how many these are, if there are any. */
+/* Prints for how many events running_lacks_room() is true, and a remedy; nothing for none. */
 void running_say_lacking(const struct running_list *events);
 void running_free(struct running_list *events);
 
@@ -82,7 +82,7 @@ void running_target(const struct running *event, char *text);
 /* Room for running_state() */
 #define RUNNING_STATE	16
 
-/* Writes the state, with a '!' if a kernel probe has missed hits, or a handler overflows. */
+/* Writes the state, with a '!' if a kernel probe missed hits, or a handler was not called. */
 void running_state(const struct running *event, char *text);
 
 /* Returns the last count in its unit. A gauge may be below 0. */
@@ -95,10 +95,10 @@ static inline double running_count(const struct running *event)
 	return value * event->unit.scale;
 }
 
-/* Writes the rate as text: "-" if it is not known, and "gauge" for what has none. */
+/* Writes the rate as text: "-" if it is not known, and "gauge" for a gauge, which has none. */
 void running_rate(const struct running *event, char *text, size_t size);
 
-/* Writes a number with a suffix in at most 8 characters: "12.3K". */
+/* Writes a number in at most 8 characters, and a '-' if it is below 0: "9.5", "99999", "100.0K". */
 void short_number(double value, char *text, size_t size);
 
 #endif /* TALLY_TOOL_ATTACHED_H */

@@ -33,13 +33,13 @@ struct build_id_record {
 };
 
 /*
- * Files that programs have mapped are anybody's, so this command reads no more of them than this,
- * whatever they say. Larger notes, and those of a program with more parts, have no build id.
+ * Any user may have written a file that a program has mapped. So this command skips a segment with
+ * more bytes of notes, and finds no build id in a file with more program headers (parts).
  */
 #define MOST_NOTES	65536
 #define MOST_PARTS	128
 
-/* Mapped files that are kept before the first look for those that are there twice. */
+/* Number of mapped files that are kept before unite() first removes those that are there twice. */
 #define MANY		4096
 
 const char *perfdata_name(const char *path)
@@ -172,14 +172,14 @@ int perfdata_publish(const char *path)
 /**
  * struct mapped_file - a file that a program has mapped
  * @path:	path as the program sees it
- * @device:	device of its file system, and
- * @ino:	number of its inode, as the record says; 0 beside a build id
+ * @device:	device of its file system, as the record says; 0 if the record has a build id
+ * @ino:	number of its inode, as the record says; 0 if the record has a build id
  * @begin:	address of the mapping
  * @end:	address behind it
  * @offset:	place in the file at @begin, in bytes
- * @pid:	the program
- * @size:	size of @id; 0 if the record has none
- * @id:		build id, which the kernel has read from the file that is mapped
+ * @pid:	process of the program
+ * @size:	size of @id in bytes; 0 without a build id
+ * @id:		build id, from the record, or from the file by id_of_file()
  */
 struct mapped_file {
 	char *path;
@@ -258,15 +258,15 @@ void mapped_files_add(void *data, const struct perf_event_header *record)
 /**
  * struct elf - the form of an ELF file
  * @fd:		the file
- * @is_64:	its numbers are those of 64 bits
- * @is_big:	their most significant byte is the first one
+ * @is_64:	the file is of ELFCLASS64, and not of ELFCLASS32
+ * @is_big:	the most significant byte of a number is the first one
  */
 struct elf {
 	int fd;
 	bool is_64, is_big;
 };
 
-/* Returns the number of so many bytes. */
+/* Returns the number that is stored in size bytes. */
 static __u64 number(const struct elf *elf, const __u8 *at, size_t size)
 {
 	__u64 value = 0;
@@ -277,7 +277,7 @@ static __u64 number(const struct elf *elf, const __u8 *at, size_t size)
 	return value;
 }
 
-/* Returns a number that has as many bits as the form, and another place in each. */
+/* Returns a number that has 64 or 32 bits, as the form of the file, and an offset in each form. */
 static __u64 word(const struct elf *elf, const __u8 *at, size_t offset_64, size_t offset_32)
 {
 	return elf->is_64 ? number(elf, at + offset_64, 8) : number(elf, at + offset_32, 4);
@@ -370,8 +370,9 @@ static size_t id_of_elf(int fd, __u8 *id)
 }
 
 /*
- * Returns whether an open file is the one that was mapped. Those of btrfs and overlayfs have
- * another device in /proc/PID/maps, and thus in the record; such a device has the major number 0.
+ * Returns whether an open file is the one that was mapped. The record has the device of
+ * /proc/PID/maps. On btrfs and overlayfs, stat(2) returns another device, with the major number 0;
+ * then a file with the same inode number that is large enough for the mapping is taken for it.
  */
 static bool was_mapped(const struct stat *status, const struct mapped_file *file)
 {
@@ -395,9 +396,9 @@ static bool leads_to(const char *link, const struct mapped_file *file)
 }
 
 /*
- * Opens a path if it is that of a file that was mapped. The path may be that of a device, and
- * opening that may have an effect. Nor does this wait for the owner of a lease to give it up.
- * is_mapping: the path is the kernel's link to what a program has mapped there now.
+ * Opens a path if it leads to the regular file that was mapped; returns -1 if not. O_PATH looks at
+ * the path first, because opening a device may have an effect. With O_NONBLOCK, open(2) does not
+ * wait for the owner of a lease. is_mapping: the path is the kernel's link to what is mapped now.
  */
 static int open_mapped(const char *path, const struct mapped_file *file, bool is_mapping)
 {
@@ -409,7 +410,7 @@ static int open_mapped(const char *path, const struct mapped_file *file, bool is
 	if (at < 0)
 		return -1;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", at);
-	/* overlayfs may have another number of the inode there, too. */
+	/* On overlayfs, stat(2) may also return another number of the inode than the record has. */
 	if (!fstat(at, &status) && S_ISREG(status.st_mode) &&
 	    (was_mapped(&status, file) ||
 	     (is_mapping && !major(status.st_dev) && leads_to(name, file))))
@@ -419,9 +420,10 @@ static int open_mapped(const char *path, const struct mapped_file *file, bool is
 }
 
 /*
- * Reads the build id for a record without one: of a file that the kernel had not read, or that was
- * mapped before. Root finds the file by the mapping. Else, and if that has gone, this tries the
- * path as the program sees it; the program may have ended.
+ * Reads the build id of a file whose record has none: the kernel could not read it, or the file was
+ * mapped before the recording. Returns its size; 0 without one. Root opens the link to the mapping.
+ * For another user, or if the mapping is gone, the path is opened in the root of the program; and
+ * if the program has ended, in the root of this command.
  */
 static size_t id_of_file(const struct mapped_file *file, __u8 *id)
 {
@@ -530,7 +532,7 @@ void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_lis
 	for (first = 0; first < events->nr; first = behind) {
 		behind = wanted_behind(events, first);
 		nr = behind - first;
-		/* perf takes members one behind the other, and none that is not there. */
+		/* perf's groups are of consecutive events: a set with a gap is left out. */
 		for (e = first; e < behind; e++)
 			if (numbers[e] < 0 || numbers[e] != numbers[first] + e - first)
 				nr = 0;

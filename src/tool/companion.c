@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The companion of `tally record`. tally's events have no records of mappings, names, symbols and
- * BPF programs; those come from an event of perf that counts nothing, on the same clock. On a CPU
- * that comes online, events of tally count, but perf's ended with the CPU and does not come back:
- * it is opened anew there.
+ * The companion of `tally record`. tally's events have no records of mappings, symbols and BPF
+ * programs. These records, and those of names of programs, come from an event of perf that counts
+ * nothing, on the same clock. On a CPU that comes online, events of tally count, but perf's event
+ * ended with the CPU and does not come back: it is opened anew there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool is_gone(const struct companion *c, int error)
 	return error == -ESRCH || (error == -ENODEV && c->number >= 0);
 }
 
-/* Opens the event at a place. Who may not have it gets samples without names of functions. */
+/* Opens the event at a place. If that fails, samples lack names of programs and functions. */
 static int open_at(struct companion *c, const struct place *place)
 {
 	struct libtally_target target = LIBTALLY_TARGET_INIT;
@@ -104,7 +104,7 @@ static bool samples_cpu(const struct targets *t, int cpu)
 	return false;
 }
 
-/* Returns false without a message. The error of lost ones comes before those that are there. */
+/* Returns false without a message. The error for lost messages comes before those that are left. */
 static bool next_uevent(const struct companion *c, char *message, size_t size)
 {
 	ssize_t got = recv(c->uevents, message, size - 1, 0);

@@ -26,9 +26,9 @@ struct companion {
 	int uevents;
 };
 
-/* Opens it at all places; without any, for the process of the command. */
+/* Opens the companion at all places; without any, for the process of the command. */
 void companion_open(struct companion *c, pid_t pid);
-/* Opens it on CPUs that came online. */
+/* Opens the companion on CPUs that came online since the last call. */
 void companion_follow(struct companion *c);
 
 #endif /* TALLY_TOOL_COMPANION_H */

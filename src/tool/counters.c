@@ -254,7 +254,7 @@ static void add_value(struct total *total, struct part *part, const struct libta
 	part->value = v->value;
 	part->enabled = v->enabled;
 	part->running = v->running;
-	/* The value of a gauge may fall. */
+	/* The value of a gauge may be below 0. */
 	since.scaled = (__s64)since.value;
 	if (!gauge && since.running && since.running < since.enabled)
 		since.scaled *= (double)since.enabled / since.running;
@@ -263,7 +263,7 @@ static void add_value(struct total *total, struct part *part, const struct libta
 	total_add(total, &since);
 }
 
-/* Reads an event, and with a leader its group, into a row: on a CPU, or with -1 the sum. */
+/* Reads an event, and if it is a leader, its group, into a row: on a CPU, or for -1 the sum. */
 static void read_part(const struct counters *c, int p, int e, int cpu, struct row *row)
 {
 	const int *files = c->files + p * c->events->nr;

@@ -53,11 +53,11 @@ struct row {
  * @targets:	where they count
  * @nr_places:	number of places; 1 for a command alone
  * @files:	file of event e at place p: [p * events->nr + e]; -1 without one
- * @parts:	what counters_read() has read of each file on each CPU, at the CPU's place from
- *		@files' place times @nr_cpus on; the first one is for a sum
- * @nr_cpus:	the highest number of a CPU, plus 1
- * @errors:	for each event why a place does not have it, while they are opened
- * @delayed:	a command does not enable its own events, either
+ * @parts:	last values of event e at place p on a CPU: [(p * events->nr + e) * nr_cpus + cpu];
+ *		a sum over CPUs is at CPU 0's place
+ * @nr_cpus:	the highest number of a possible CPU, plus 1; 1 if no file is read by CPU
+ * @errors:	for each event the negative errno of a place that lacks it, while files are opened
+ * @delayed:	exec() does not enable the events of a command: counters_enable() does
  * @inherit:	children of a task are counted, too
  * @on_cpus:	the only file can be read for each of its CPUs
  * @per_cpu:	the output has a row for each CPU
@@ -81,35 +81,36 @@ struct counters {
 };
 
 /*
- * Opens all events, disabled; those of a command in that child. An event that this machine
- * cannot count gets an error, and the others go on. Exits for what the caller may not count.
+ * Opens all events, disabled. Forks the child of a command, which waits for child_go(); without a
+ * target, the child opens the events for itself. An event that this machine cannot count gets an
+ * error, and the others go on. Exits for what the caller may not count.
  */
 void counters_open(struct counters *counters, struct child *child);
-/* Makes room for the parts; with all, of each CPU. */
+/* Makes room for the last values of each file: one part, or with all, a part for each CPU. */
 void counters_begin(struct counters *counters, bool all);
-/* Enables or disables all events that no command enables. */
+/* Enables or disables all events, but for those that exec() of a command enables. */
 void counters_enable(const struct counters *counters, bool on);
 /*
  * Reads all events: fills in the totals of the rows, since the last call or the opening; of a gauge
- * the value now. Each CPU
- * has a share of its PMU of its own, so its count is estimated by that, and not by all CPUs'.
+ * the value now. Events share the PMU of each CPU differently, so each CPU's count is scaled by the
+ * times of that CPU.
  */
 void counters_read(struct counters *counters);
 /* Returns whether a file's task has exited, its cgroup is removed, or its event was released. */
 bool has_exited(int file);
-/* The same of all files. */
+/* Returns whether has_exited() is true for all files; true without a file. */
 bool counters_exited(const struct counters *counters);
-/* Returns what opening a member returned: as perf's, ESRCH if the task of its leader has exited. */
+/* Returns got, the result of opening; as perf, ESRCH for ENODEV if the leader's task has exited. */
 int result_of_member(int got, int leader);
 /* Returns what the kernel probe of a file has missed; 0 if there is none, or it is not known. */
 __u64 missed_by(int device, int file);
-/* Adds what the kernel probes of the files have missed to that of the events. */
+/* Adds the hits that the kernel probes of the files have missed to wanted::missed of the events. */
 void counters_add_missed(const struct counters *counters);
 /* Says which events have missed hits. */
 void counters_say_missed(const struct counters *counters);
 void counters_close(struct counters *counters);
 
-/* Adds a total of another time. */
+/* Adds a total of another part, row or run to a sum. */
 void total_add(struct total *sum, const struct total *total);
 
 #endif /* TALLY_TOOL_COUNTERS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Features of perf.data files, by which perf finds names. */
+/* perf.data files: their creation, and their features, by which perf finds names. */
 #ifndef TALLY_TOOL_DATAFILE_H
 #define TALLY_TOOL_DATAFILE_H
 
@@ -10,34 +10,34 @@
 
 /**
  * struct mapped_files - files that programs have mapped
- * @most: when there are so many, each is kept once
+ * @most: number of files in the list at which those that are there twice are removed
  */
 struct mapped_files {
 	struct mapped_file *list;
 	size_t nr, most;
 };
 
-/* The name of the file without -o: the pointer says that no -o gave it. */
+/* The name of the file without -o. A path that is this pointer was given by no -o. */
 extern const char *const perfdata_usual;
 
-/* Refuses a terminal, and no name, as the argument of -o. */
+/* Calls argp_error() if the path is empty or that of a terminal. */
 void perfdata_check_path(struct argp_state *state, const char *path);
 /* Waits until a fifo has a reader, before a command starts that is sampled. */
 void perfdata_wait_for_reader(const char *path);
-/* Whether the path is that of standard output: "-", or a pipe or file that is opened as it is. */
+/* Returns whether the path is "-", or is opened as it is and is standard output's pipe or file. */
 bool perfdata_is_stdout(const char *path);
-/* The name of the file in messages. */
+/* Returns the name of the file for messages. */
 const char *perfdata_name(const char *path);
 
 /*
- * Creates the file, and exits on failure. A file that is to replace another one has a name of its
- * own until perfdata_publish(), and goes if this command exits before. From now on, a pipe without
- * a reader is an error of the file, and no signal.
+ * Creates the file, and exits on failure. A new regular file has another name until
+ * perfdata_publish(), and is removed if this command exits before. From now on, a pipe without a
+ * reader is an error of the file, and no signal.
  */
 struct libtally_perfdata *perfdata_create(const char *path, const struct libtally_events *events);
 /*
- * Gives the file its name, and keeps what had it before with .old behind its name. Returns 0 or a
- * negative errno.
+ * Gives a new regular file its name. What had the name before gets .old behind its name, unless it
+ * is an empty file. Returns 0 or a negative errno.
  */
 int perfdata_publish(const char *path);
 /* Keeps the file of a record MMAP2 in a struct mapped_files. */
@@ -53,7 +53,7 @@ void perfdata_add_build_ids(struct libtally_perfdata *data, struct mapped_files 
  * be read in tracefs: perf reads no samples of any event then.
  */
 void perfdata_add_formats(struct libtally_perfdata *data, struct wanted_list *events);
-/* Adds which events are sets. numbers has those of the events in the file; -1 for one without. */
+/* Adds which events are sets. numbers has each event's number in the file; -1 for none. */
 void perfdata_add_groups(struct libtally_perfdata *data, const struct wanted_list *events,
 			 const int *numbers);
 /* Adds the arguments of this command. */

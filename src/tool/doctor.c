@@ -246,7 +246,7 @@ static void check_rights(int device)
 				   "for CPUs");
 }
 
-/* The detector that is called "buddy" in the kernel, as arm64's, watches CPUs without a counter. */
+/* The kernel's "buddy" detector holds no counter; only perf's has watchdog_overflow_callback(). */
 bool watchdog_counts(void)
 {
 	char line[4096];
@@ -351,8 +351,9 @@ static void check_debugfs(bool loaded)
 }
 
 /*
- * A trick relies on how perf works inside, and is off if it was wrong here. A line of the file
- * has a name, a state, a number, and then a sentence. Only root reads the file.
+ * A trick relies on how perf works inside, and is not used if it proved wrong here. A line of the
+ * file has a name, a state and a number, and for a trick that is not used a sentence. Only root
+ * reads the file.
  */
 static void check_tricks(void)
 {

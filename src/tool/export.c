@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tally export: serves the counts of all events to Prometheus, or writes them to a file for
- * node_exporter. A scrape reads published pages, so it interrupts no CPU.
+ * node_exporter. A scrape reads published pages, which interrupts no CPU; only an inherited event
+ * has no page.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +29,7 @@
 /* First file that systemd hands over: SD_LISTEN_FDS_START */
 #define SYSTEMD_FD	3
 
-/* Connections at a time. Of more, the oldest one ends. */
+/* Greatest number of connections. One more ends the oldest one. */
 #define MOST_CLIENTS	32
 
 /* A connection ends after this time, however slowly its bytes come. */
@@ -73,9 +74,9 @@ struct client {
 
 /**
  * struct export - a run of `tally export`
- * @written:	a file was written, or could have been
- * @lacks_room:	it was said that counts are missing
- * @begins_now:	it was said that counts are not served from the beginning
+ * @written:	the first try to write a file is over: a failure no longer ends the command
+ * @lacks_room:	a message has said that some events have no count for want of room
+ * @begins_now:	a message has said that a count is not served from its beginning
  * @answers:	the last ones, in Prometheus' format and in OpenMetrics
  * @lock:	for @clients: the server's thread changes the list, the main thread ends clients
  */
@@ -127,8 +128,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /*
- * Says once that this user may read events, but a limit leaves no room for their counts; and that
- * counts are served from now on only, which the reader of a counter takes for its whole.
+ * Says that a limit leaves no room for the counts of some events, and again only after there was
+ * room. Says once that counts are served from now on only: a scraper takes them for whole counts.
  */
 static void say_what_is_missing(struct export *e)
 {
@@ -295,7 +296,7 @@ static bool is_at_loopback(struct MHD_Connection *connection)
 		(IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == IN_LOOPBACKNET));
 }
 
-/* Whether a Host header, "127.0.0.1:9868" or "[::1]", has no name but this machine's. */
+/* Whether a Host header is "localhost", this machine's name or an address such as "[::1]:9868". */
 static bool is_address(const char *host)
 {
 	size_t brackets = *host == '[', size = strcspn(host + brackets, brackets ? "]" : ":");
@@ -428,7 +429,7 @@ static int listen_at_port(const char *address)
 		exit(STATUS_FAILED);
 	}
 	fd = listen_at_one(found);
-	/* A machine without the newer protocol */
+	/* The machine has no IPv6. */
 	if (fd < 0 && !*host && errno == EAFNOSUPPORT) {
 		hints.ai_family = AF_INET;
 		freeaddrinfo(found);

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 
 /**
  * struct list - what is listed
- * @pattern:	shell pattern of the names; a text without '*' is looked for inside of names
+ * @pattern:	shell pattern of the names; '*' is around an argument without '*', '?' and '['
  * @running:	--running
  * @json:	--json
  * @names:	--names
@@ -97,8 +97,8 @@ static void print(struct list *l, const char *name, const char *kind, const char
 }
 
 /*
- * Asks the kernel whether a PMU counts an event. Who may not count at all gets no answer, and
- * sees the event.
+ * Returns whether the kernel says that no PMU counts an event. It does not say so to a user who may
+ * not count at all: the event is listed then.
  */
 static bool is_refused(__u32 type, __u64 config)
 {

@@ -55,7 +55,7 @@ static bool can_divide(const struct counters *c, const struct row *row, const st
 	return whole(&totals[a]) && whole(&totals[b]);
 }
 
-/* Returns the number of an event with these levels; -1 without one. */
+/* Returns the number of an event that excludes the same levels as like; -1 without one. */
 static int find(const struct counters *c, const struct perf_event_attr *like, __u32 type,
 		__u64 config)
 {
@@ -70,7 +70,7 @@ static int find(const struct counters *c, const struct perf_event_attr *like, __
 	return -1;
 }
 
-/* Returns the number of a clock, whatever it excludes: clocks exclude nothing. */
+/* Returns the number of a clock with any levels, as its count excludes nothing; -1 without one. */
 static int find_clock(const struct counters *c)
 {
 	int e;

@@ -18,9 +18,10 @@ struct metric {
 };
 
 /*
- * Computes the metric of event e in a row, of which totals are those of the interval. elapsed is
- * the wall-clock time in seconds. There is none if the ratio is not valid: if one of both events
- * had the PMU for a part of the time only, and both are in no set that was there as a whole.
+ * Computes the metric of event e in a row. totals has the totals of the row, of an interval or of
+ * all runs, and elapsed their wall-clock time in seconds. There is no metric if the ratio is not
+ * valid: one of the two events had the PMU for a part of the time only, and they are in no set that
+ * was on the PMU as a whole.
  */
 struct metric metric_of(const struct counters *counters, const struct row *row,
 			const struct total *totals, int e, double elapsed);

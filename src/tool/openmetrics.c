@@ -7,7 +7,7 @@
 
 #define NR_STATES	(LIBTALLY_IS_SILENT + 1)
 
-/* A number with more hexadecimal digits may be an address, which the kernel hides from most. */
+/* A number with more hexadecimal digits may be an address, which most users must not see. */
 #define MOST_DIGITS	8
 /* A number with more decimal or octal digits may be an address, too. */
 #define MOST_DECIMAL	10
@@ -35,7 +35,7 @@ static const struct base {
 	{ "msec", "seconds", 0.001 }, { "Joules", "joules", 1 }, { "MiB", "bytes", 1048576 },
 };
 
-/* Returns the base of a unit; a base without a name if it stays as it is. */
+/* Returns the base of a unit; a base without a name for a unit that stays as it is. */
 static const struct base *base_of(const char *unit)
 {
 	static const struct base itself = { .factor = 1 };
@@ -103,8 +103,8 @@ static void hide_addresses(char *text)
 }
 
 /*
- * Writes the labels, without the closing brace. A name is unique; the id is for names that are
- * hidden or hold an address.
+ * Writes the labels, without the closing brace. The label "event" has the name, which is unique; or
+ * the id, if the name is hidden or holds an address.
  */
 static void write_labels(FILE *f, const struct running *r)
 {
@@ -161,7 +161,7 @@ static void write_value(FILE *f, const struct running *r, size_t counter)
 		fprintf(f, "} %llu\n", (unsigned long long)of_event[counter]);
 }
 
-/* A count that was not read, or is none, is no 0. */
+/* Returns whether the event has a count: it was read, and the event is not in the error state. */
 static bool has_count(const struct running *r)
 {
 	return r->seen && r->about.state != LIBTALLY_IS_ERROR;

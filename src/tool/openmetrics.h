@@ -8,8 +8,8 @@
 #include "attached.h"
 
 /*
- * Writes all events as they were read last: in OpenMetrics 1.0, or in the older format of
- * Prometheus, which node_exporter's textfile collector takes.
+ * Writes all events as they were read last: with open in OpenMetrics 1.0, else in the older format
+ * of Prometheus, which node_exporter's textfile collector takes.
  */
 void openmetrics_write(FILE *file, const struct running_list *events, bool open);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of a command line. The module parses their names, so that they are those of its other
- * places; libpfm4 knows the events that only one model of CPU has.
+ * Events of a command line. The module parses their names, as it parses those in debugfs and in its
+ * parameter events=; libpfm4 knows the events that only one model of CPU has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void set_unit(struct wanted *w, int device)
 	libtally_device_unit(device, is_clock(&w->attr) ? "cpu-clock" : w->name, &w->unit, why);
 }
 
-/* Asks libpfm4 for the event. Returns whether it knows it. */
+/* Asks libpfm4 for the event. Returns whether libpfm4 knows the event; if not, w->why says why. */
 static bool ask_pfm(struct wanted *w)
 {
 	const char *why;
@@ -69,8 +69,9 @@ static void look_up(struct wanted *w, int device)
 }
 
 /*
- * Returns a name with more modifiers, for free(): behind a colon, or if glued behind modifiers that
- * it has. NULL if it has none: what stands behind a colon is also a part of a name, or a number.
+ * Returns a name with more modifiers, for free(): behind a colon; or if glued, right behind the
+ * modifiers that the name has. If glued, returns NULL for a name without modifiers: what stands
+ * behind its last colon may be a part of the name, or a number.
  */
 static char *modified(const char *name, const char *modifiers, size_t length, bool glued)
 {
@@ -227,8 +228,8 @@ void wanted_add_pfm(struct wanted_list *events, int device, const char *text)
 }
 
 /*
- * Whether the event can leave out the kernel, and no modifier says what to count. The device does
- * not tell of libpfm4's software events which ones never happen in user space.
+ * Returns whether the event can leave out the kernel, and no modifier says what to count. The
+ * device cannot say which of libpfm4's software events never happen in user space.
  */
 static bool can_restrict(const struct wanted *w)
 {
@@ -240,8 +241,8 @@ static bool can_restrict(const struct wanted *w)
 }
 
 /*
- * Gives the event's name the modifier u. libpfm4 has names of its own, with colons, that the device
- * does not know. Returns false for an event that never happens in user space.
+ * Gives the event's name the modifier u; also a name of libpfm4, which has colons, and which the
+ * device does not know. Returns false for an event that never happens in user space.
  */
 static bool name_restricted(struct wanted *w, int device)
 {

@@ -10,12 +10,12 @@
  * struct wanted - an event of a command line
  * @name:	text as given, with the modifiers of its group
  * @attr:	type, config and modifiers
- * @pfm:	libpfm4 has encoded the name; it always leaves out the hypervisor
+ * @pfm:	libpfm4 has encoded the name, and always leaves out the hypervisor
  * @group:	number of its group; -1 without one
  * @weak:	the group may be cut before the event, if the PMU has no room for all
  * @leader_samples: the first event of the group samples, with the counts of all its events
  * @has_format:	of a tracepoint: its format is in the data file
- * @error:	negative errno if this machine does not have the event; 0
+ * @error:	negative errno if the event cannot be counted here; else 0
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
  * @missed:	hits that the event's kernel probe has missed; 0 for other events
@@ -51,12 +51,12 @@ bool is_clock(const struct perf_event_attr *attr);
 /* Adds an event by a name of libpfm4. */
 void wanted_add_pfm(struct wanted_list *events, int device, const char *text);
 /*
- * Lets events count user space only that the caller may not count in the kernel, not even of
- * this process, as perf does. Their names get the modifier u. What never happens in user space gets
- * an error.
+ * Restricts events without modifiers to user space, as perf does, if the caller may not count them
+ * in the kernel, not even of this process. Their names get the modifier u. An event that never
+ * happens in user space gets an error.
  */
 void wanted_restrict(struct wanted_list *events, int device);
-/* Gives clocks that are to leave something out an error: they can for samples only. */
+/* Gives an error to each clock that is to exclude something: it excludes samples, but no counts. */
 void wanted_counts(struct wanted_list *events);
 void wanted_free(struct wanted_list *events);
 

@@ -61,16 +61,16 @@ struct opened {
  * @companion:	the event of perf, whose records are in @reader, too
  * @reader:	rings of all events
  * @opened:	files in @reader
- * @last_file:	the last one, if it was opened
- * @data:	the file
+ * @last_file:	result of the last open_file(): a file or a negative errno
+ * @data:	the file that is written
  * @files:	mapped files that records name
  * @draining:	records of the rings are being written
  * @error:	negative errno of the first failure to write
  * @samples:	number of samples written
  * @lost:	number of records that found no room
- * @bytes:	size of the records written
- * @flushed:	size of those that the file has whatever happens
- * @flushed_ns:	when this was found
+ * @bytes:	size of the records written, in bytes
+ * @flushed:	@bytes at the last flush
+ * @flushed_ns:	CLOCK_MONOTONIC of the last flush, in nanoseconds
  */
 struct record {
 	struct targets targets;
@@ -256,7 +256,7 @@ static int open_files(struct record *r, int e, const struct perf_event_attr *att
 	return number;
 }
 
-/* The module has no samples of children with the counts of a set. */
+/* Whether children are sampled, too: the module has no samples of children with counts of a set. */
 static bool is_inherited(const struct record *r, int e)
 {
 	return r->inherit && r->events.list[e].group < 0;
@@ -299,8 +299,8 @@ static int open_at(struct record *r, int e, const struct place *place, char *why
 }
 
 /*
- * Whether an event may be missing at one of several places: the task has ended, the leader of its
- * set is not there; or of all CPUs, this one is offline, or has cores of another kind.
+ * Returns whether an event may be missing at one of several places: its task has ended, or the
+ * leader of its set is missing; or its set is on each CPU, and this one is offline or differs.
  */
 static bool may_miss(const struct record *r, int e, int error)
 {
@@ -315,9 +315,9 @@ static const struct place itself = { .pid = 0, .cpu = -1 };
 /**
  * struct opening - what the child opens
  * @attr:	the event that it opens now, for each online CPU if that is inherited
- * @flags:	flags of its file
- * @socket:	where its files go
- * @follows:	it is in the group of @leader
+ * @flags:	LIBTALLY_OPEN_* of @attr
+ * @socket:	where the child sends its files
+ * @follows:	@attr is in the group of @leader
  * @leader:	file of the last event that leads a group, which stays open until exec()
  */
 struct opening {
@@ -435,7 +435,7 @@ static void say_alone(const struct record *r)
 		say("a set is not sampled in children, nor in threads that begin later");
 }
 
-/* Returns as open_set(). */
+/* Opens all events, and starts the child that is to be the command. Returns as open_set(). */
 static int open_events(struct record *r)
 {
 	int e, got = 0;
@@ -518,8 +518,8 @@ static void drain(struct record *r, unsigned long most)
 }
 
 /*
- * Takes note of a record that was written. One of what runs already is not from a ring: there are
- * many, and the companion's rings must not overflow meanwhile.
+ * Takes note of a record that was written. A record of write_running() is not from a ring: there
+ * are many of these, and the companion's rings must not overflow meanwhile.
  */
 static void note_record(void *data, const struct perf_event_header *header)
 {
@@ -593,14 +593,14 @@ static int read_all(struct record *r)
 		show_progress(r, false);
 		if (r->child.pid <= 0 && (ready == -EPIPE || are_cgroups_gone(r)))
 			break;
-		/* All files have hung up, but the command goes on: it ends soon. */
+		/* All files have hung up, so no poll(2) waits any more, but the command goes on. */
 		if (ready == -EPIPE)
 			usleep(10000);
 	}
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Writes what existed before the companion, whose rings have what it saw since it was opened. */
+/* Writes the names and mappings of now; the companion's rings have those since it was opened. */
 static void write_running(struct record *r, int pid)
 {
 	int error = libtally_perfdata_write_running(r->data, pid);
@@ -615,7 +615,7 @@ static void create_file(struct record *r, int argc, char **argv)
 	perfdata_add_command(r->data, argc, argv);
 	perfdata_add_formats(r->data, &r->events);
 	perfdata_add_groups(r->data, &r->events, r->numbers);
-	/* The child is no program yet, so nobody needs its files; the kernel records the others. */
+	/* Until exec(), the child maps this command's files: nobody needs their build ids. */
 	if (!r->targets.nr && r->companion.number >= 0)
 		write_running(r, r->child.pid);
 	libtally_perfdata_watch(r->data, note_record, r);
@@ -660,7 +660,7 @@ static int run(struct record *r, int argc, char **argv)
 	if (status)
 		exit(status);
 	r->error = perfdata_publish(r->output);
-	/* Nothing but /proc has the names then, and these are of the moment. */
+	/* Without a companion, only /proc has names, and only those of this moment. */
 	if (!r->targets.nr && r->companion.number < 0)
 		write_running(r, r->child.pid);
 	status = read_all(r);
@@ -684,7 +684,7 @@ static void begin(struct record *r)
 		die("neither cycles nor cpu-clock can be sampled");
 }
 
-/* Hits that a kernel probe has missed have no sample, not even one that was lost. */
+/* Says how many hits kernel probes have missed: these have no sample, and are not in r->lost. */
 static void say_missed(const struct record *r)
 {
 	__u64 missed;
@@ -737,7 +737,7 @@ int command_record(int argc, char **argv)
 	/* A file that grows too large is an error of write(2). */
 	signal(SIGXFSZ, SIG_IGN);
 	status = run(&r, argc, argv);
-	/* Build ids are read from files that may be anybody's. */
+	/* Build ids are read from files that may be anybody's: first, the records are made safe. */
 	libtally_perfdata_flush(r.data);
 	perfdata_add_build_ids(r.data, &r.files);
 	error = libtally_perfdata_close(r.data);

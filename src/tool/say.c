@@ -71,7 +71,7 @@ static const struct {
 	{ EPROTO, "install a command and a module of one version" },
 };
 
-/* Prints a probe for each function that has the name of one, by /proc/kallsyms. */
+/* Prints a probe by address for each function of /proc/kallsyms that has the name in a probe. */
 static void print_candidates(const char *probe)
 {
 	size_t prefix = strncmp(probe, "kret", 4) ? strlen("kprobe:") : strlen("kretprobe:");
@@ -235,14 +235,14 @@ void allow_signals(void)
 
 	catch_signals(&action);
 	block_signals(&set);
-	/* Signals that came together end the wait, and not the output behind it. */
+	/* Signals that came with the one that ended the wait do not end the output, too. */
 	while (tool_stopped && sigtimedwait(&set, NULL, &now) > 0)
 		;
 	tool_writes = true;
 	change_mask(SIG_UNBLOCK, &set);
 }
 
-/* The limit of before; all zero if it was not raised. */
+/* The limit before raise_file_limit(); all zero if it was not raised. */
 static struct rlimit file_limit;
 
 void raise_file_limit(void)

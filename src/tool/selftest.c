@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tally doctor --self-test: counts beside perf, and prints a report. The checks are in
- * selftest_count.c, selftest_cpus.c and selftest_pmu.c; this file has their order, and what they
- * share.
+ * selftest_count.c, selftest_cpus.c and selftest_pmu.c; this file has their order, what they share,
+ * and the checks of the page of counts and of what is left behind.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -263,7 +263,7 @@ static bool opens(struct selftest *t, int layer, const struct place *place)
 	return fd >= 0;
 }
 
-/* Returns whether both count at a place. A line says where tally refuses what it has to grant. */
+/* Returns whether perf and tally count at a place. Prints tally's refusal of what perf grants. */
 static bool both_open(struct selftest *t, const char *what, const struct place *place)
 {
 	if (opens(t, OUTER, place) && opens(t, TALLY, place))
@@ -349,7 +349,7 @@ static void find_event(struct selftest *t)
 
 /* ---- the page of counts ---- */
 
-/* Works until the page shows counts of after a moment. Returns false after a second without. */
+/* Works until the page was published later than a moment. Returns false after a second. */
 static bool wait_for_page(const void *page, __u64 moment, struct libtally_value *value)
 {
 	__u64 time = 0, end = moment + 1000000000ULL;
@@ -464,7 +464,7 @@ void self_test(int device, bool hotplug)
 	fill_area();
 	find_event(&t);
 	if (find_rights(&t)) {
-		/* Again, with the kernel or without. */
+		/* t->user_only is known now, and decides whether the event counts the kernel. */
 		t.event = NULL;
 		find_event(&t);
 		check_counts(&t);

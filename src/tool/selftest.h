@@ -23,9 +23,9 @@ enum { OUTER, TALLY, INNER, LAYERS };
 #define WINDOW_MS	100
 /* Greatest number of events in a group. */
 #define MEMBERS		3
-/* Greatest number of events that are named in one line. */
+/* Room for the names of events in one line, in bytes. */
 #define NAMES		256
-/* Room for a line of the report. */
+/* Room for a line of the report, in bytes. */
 #define LINE_SIZE	256
 
 /**
@@ -36,8 +36,8 @@ enum { OUTER, TALLY, INNER, LAYERS };
  * @user_only:	the caller may not count the kernel: no event counts it
  * @on_cpus:	the caller may count CPUs
  * @event:	name of the hardware event that is sampled; NULL if perf counts none
- * @attr:	the same
- * @per_ms:	counts of that in a millisecond of the work
+ * @attr:	attributes of @event
+ * @per_ms:	counts of @event in a millisecond of the work
  * @ids:	ids of tally's events that were made
  * @nr_ids:	number of these
  * @times:	number of comparisons of times
@@ -71,22 +71,22 @@ struct counted {
 	__u64 value, enabled, running;
 };
 
-/* The linker makes these for a section with such a name: that of the loop. */
+/* Bounds of the section tally_loop, which has the loop; the linker sets them by its name. */
 extern const char __start_tally_loop[] __attribute__((visibility("hidden")));
 extern const char __stop_tally_loop[] __attribute__((visibility("hidden")));
 
 /* This process, wherever it runs. */
 extern const struct place selftest_own;
 
-/* Sets an event of the caller's rights, disabled, with times in its reads. */
+/* Sets a disabled event with times in its reads; without the kernel if t->user_only. */
 void selftest_attr(const struct selftest *t, struct perf_event_attr *attr, __u32 type,
 		   __u64 config);
-/* Opens it by perf_event_open(2), or by the device for TALLY. Returns a file or an error. */
+/* Opens an event by perf_event_open(2), for TALLY by the device. Returns a file or an error. */
 int selftest_open(struct selftest *t, int layer, const struct perf_event_attr *attr,
 		  const struct place *place, int group_fd);
-/* Reads a file of one event, or of a group with the same number of events. */
+/* Reads a file with nr events: one, or a whole group. Returns false, with t->why, on failure. */
 bool selftest_read(struct selftest *t, int layer, int fd, struct counted *counted, int nr);
-/* Records the failure of a layer, with a sentence, as selftest_open() and selftest_read() do. */
+/* Records a layer's failure: a positive errno or 0, and a sentence for t->why. */
 void selftest_fail(struct selftest *t, int layer, int error, const char *why);
 /*
  * Returns the mark of the last failure: BAD for tally's. It is a note if tally has not failed, or
@@ -100,9 +100,9 @@ void selftest_enable(int fd, bool on);
 
 /* Occupies the CPU for so long: it calculates, misses caches, faults, calls and sleeps. */
 void selftest_work(int ms);
-/* The same without sleeping and faulting, so that samples lie in the loop. */
+/* Works in the loop alone, so that samples lie in it: no faults, system calls and sleeps. */
 void selftest_run(int ms);
-/* Returns whether an address is that of the loop. */
+/* Returns whether an address lies in the loop. */
 bool selftest_in_loop(__u64 ip);
 /* Runs on a CPU from now on; false if that cannot be. */
 bool selftest_go_to(int cpu);
@@ -112,10 +112,10 @@ bool selftest_lists(const char *name, int cpu);
 /*
  * Compares a count with perf's two. @what says what is counted. Returns "ok"; "BAD"; or "note" if
  * perf's own two contradict each other, or for less than a thousandth: counters of one CPU may
- * differ by some counts. The text of LINE_SIZE bytes says what differs.
+ * differ by some counts. The text of LINE_SIZE bytes, which "ok" leaves alone, says what differs.
  */
 const char *selftest_compare(char *text, const char *what, __u64 low, __u64 value, __u64 high);
-/* The same; prints the text if they differ. Returns whether the count lies between perf's. */
+/* As selftest_compare(), but prints the text. Returns whether the count lies between perf's. */
 bool selftest_lies(const char *what, __u64 low, __u64 value, __u64 high);
 
 /* The checks, each of which prints at least one line. */

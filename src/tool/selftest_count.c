@@ -66,7 +66,7 @@ static bool read_nested(struct selftest *t, int fds[LAYERS][MEMBERS],
 	return true;
 }
 
-/* Returns 0, or the error of a layer, with a sentence in t->why. */
+/* Counts the work by all layers. Returns 0, or the error of one, with a sentence in t->why. */
 static int run_nested(struct selftest *t, struct nested *n)
 {
 	int fds[LAYERS][MEMBERS], error, layer;
@@ -100,7 +100,7 @@ static void compare_times(struct selftest *t, const struct nested *n, const char
 	t->times++;
 	if (t->wrong[0])
 		return;
-	/* Where three have no room on the PMU, tally's may never run, as perf's. */
+	/* Where the PMU has no room for three files, any of them may never run. */
 	if (own->enabled < inner->enabled || own->enabled > outer->enabled ||
 	    own->running > own->enabled)
 		snprintf(t->wrong, sizeof(t->wrong),
@@ -188,7 +188,7 @@ static void compare_in_turn(struct selftest *t, const struct perf_event_attr *at
 		name, own, first, last);
 }
 
-/* Says why an event was not counted. Both may refuse it, but not one alone. */
+/* Says why an event was not counted. Perf and tally may both refuse it, but not one alone. */
 static void report_refusal(struct selftest *t, const char *name, const struct nested *n, int error)
 {
 	int fd;

@@ -85,8 +85,8 @@ static void work_on(const struct on_cpus *o)
 }
 
 /*
- * Compares the part of one CPU. Returns the mark of what it writes to the text, "ok" without one;
- * NULL if the PMU was shared, so that the three counts are estimates.
+ * Compares the part of one CPU, and adds it to the sum. Returns the mark of what it writes to text;
+ * "ok" if it writes nothing; NULL if the PMU was shared, so that the counts are of different times.
  */
 static const char *compare_on(struct selftest *t, const struct on_cpus *o, int i, const char *name,
 			      __u64 *sum, char *text)
@@ -114,7 +114,7 @@ static const char *compare_on(struct selftest *t, const struct on_cpus *o, int i
 	return selftest_compare(text, what, inner.value, part.value, outer.value);
 }
 
-/* Prints how many CPUs are as they should be, and how many of the others are why not. */
+/* Prints on how many CPUs tally's part is right, deviates, cannot be compared or was left out. */
 static void print_cpus(const struct on_cpus *o, const char *name, int same, int deviating,
 		       int shared)
 {
@@ -135,7 +135,7 @@ static void print_cpus(const struct on_cpus *o, const char *name, int same, int 
 		same, o->nr + o->more, rest);
 }
 
-/* A line is about the first CPU that deviates, and one about all. */
+/* Prints a line about the first CPU that is BAD, or else deviates; and one about all CPUs. */
 static void compare_all(struct selftest *t, const struct on_cpus *o, const char *name)
 {
 	char text[LINE_SIZE] = "", first[LINE_SIZE] = "";
@@ -246,7 +246,7 @@ static bool set_online(int cpu, bool online)
 	return done;
 }
 
-/* Waits until the command lets go of the pipe, or is stopped for long. Then brings the CPU back. */
+/* Waits until the command lets go of the pipe, for at most a minute. Then brings the CPU back. */
 static void guard(int cpu, int end)
 {
 	struct pollfd pipe = { .fd = end };

@@ -206,7 +206,7 @@ static void print_pmus(void)
 
 /* ---- the kernel ---- */
 
-/* Drivers of core PMUs write such lines about themselves and their counters. */
+/* Whether a line of the log is one that drivers of core PMUs write about themselves. */
 static bool is_of_pmu(const char *text)
 {
 	static const char *const parts[] = {
@@ -241,7 +241,7 @@ bool pmu_uses_nmi(void)
 
 /*
  * Each read of /dev/kmsg returns a record: "6,17,4711,-;text". Programs can write to the log, too;
- * the kernel's own records have a number below 8, and they are no secret.
+ * the first number of the kernel's own records is below 8, and these are no secret.
  */
 static void print_log(void)
 {

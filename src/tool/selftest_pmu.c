@@ -185,7 +185,7 @@ static void report_overflows(const char *name, __u64 period, const struct sample
 			whole ? "" : perf_whole ? "" : ": some were late for both");
 }
 
-/* The share of the samples with an ip in the loop, in per cent. */
+/* Returns the share of the samples with an ip in the loop, in per cent. */
 static int share(const struct sampled *s)
 {
 	return s->records ? 100 * s->in_loop / s->records : 0;
@@ -225,7 +225,7 @@ void check_software_samples(struct selftest *t)
 		selftest_refused(t, "cpu-clock:u, ips");
 }
 
-/* Sets the hardware event of the samples: in user space, where the loop runs. */
+/* Sets the sampled hardware event, in user space, where the loop runs. Returns its period. */
 static __u64 set_event(const struct selftest *t, struct perf_event_attr *attr)
 {
 	__u64 period = t->per_ms * PERIOD_MS;
@@ -279,7 +279,7 @@ static bool try_precise(struct selftest *t, int level, char *text, size_t size, 
 	int fd;
 
 	set_event(t, &attr);
-	/* Precise events are cycles or instructions; AMD's tell user space and kernel not apart. */
+	/* Each precise PMU has cycles; AMD's does not tell user space and kernel apart. */
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
 	attr.precise_ip = level;
 	fd = selftest_open(t, OUTER, &attr, &selftest_own, -1);
@@ -402,7 +402,7 @@ void check_nmi_reads(struct selftest *t)
  * struct crowd - events of one kind
  * @rate:	mean of the counts in a millisecond in which an event ran
  * @spread:	the greatest distance of one from that, in per cent
- * @waited:	events that did not run all the time
+ * @waited:	events that ran, but not all the time
  * @idle:	events that never ran
  * @wrong:	events that ran for longer than they were enabled
  */
@@ -411,7 +411,7 @@ struct crowd {
 	int waited, idle, wrong;
 };
 
-/* Returns false if a file cannot be read. */
+/* Reads the files of one kind, and sums them up. Returns false if a file cannot be read. */
 static bool sum_up(struct selftest *t, int layer, const int *fds, struct crowd *crowd)
 {
 	double rates[CROWD], distance;
@@ -428,7 +428,7 @@ static bool sum_up(struct selftest *t, int layer, const int *fds, struct crowd *
 		}
 		crowd->waited += c.running < c.enabled;
 		crowd->wrong += c.running > c.enabled;
-		/* Some are enabled earlier than others, so their estimates differ. */
+		/* Some are enabled earlier than others: only their rates can be compared. */
 		rates[nr] = c.value * 1e6 / c.running;
 		crowd->rate += rates[nr++];
 	}
@@ -482,7 +482,7 @@ void check_multiplexing(struct selftest *t)
 		note("not tried: multiplexing: no hardware event");
 		return;
 	}
-	/* Equal events of tally share a counter, but not those with a period. It does not end. */
+	/* Equal events of tally share a counter, but not with a period: this one never ends. */
 	attr.sample_period = 1ULL << 40;
 	memset(fds, -1, sizeof(fds));
 	for (i = 0; i < CROWD && good; i++)

@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
  * struct snapshot - a run of `tally snapshot`
  * @about:	the event
  * @info:	its rings
- * @events:	the event for the parser
+ * @events:	the event, for the writer of the file
  * @size:	size of a ring's data in bytes
  * @copy:	copy of a ring's data, twice in a row, so that each record is in one piece
  */
@@ -85,7 +85,7 @@ static void describe(struct snapshot *s)
 	struct perf_event_attr attr;
 	int number;
 
-	/* Their layout follows from other members of attr, which the module does not tell. */
+	/* The layout of these fields depends on members of attr that the module does not tell. */
 	if (s->info.sample_type & unknown)
 		die("%s: samples with counts, branches, registers or stacks cannot be written",
 		    s->name);

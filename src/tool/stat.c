@@ -11,7 +11,7 @@
 #include "stat.h"
 #include "tool.h"
 
-/* perf stat's own default */
+/* perf stat's default, without the events that it adds on some PMUs only */
 #define USUAL	"task-clock,context-switches,cpu-migrations,page-faults," \
 		"cycles,instructions,branches,branch-misses"
 
@@ -222,7 +222,7 @@ static void add_attached(struct stat *s)
 	w->name = need(strdup(s->attach));
 }
 
-/* The event that is attached has a counter of its own, without opening. */
+/* Sets up the counters with a file that is attached to the event, in place of counters_open(). */
 static void attach(struct stat *s)
 {
 	struct counters *c = &s->counters;
@@ -257,7 +257,7 @@ static double seconds(__u64 ns)
 	return ns / 1e9;
 }
 
-/* Sets the totals since the last call. */
+/* Sets s->now to the counts since the last call, or since the opening; of a gauge, the value. */
 static void take_interval(struct stat *s)
 {
 	struct counters *c = &s->counters;
@@ -301,7 +301,7 @@ static int wait_until(const sigset_t *set, __u64 deadline)
 	return signal < 0 ? 0 : signal;
 }
 
-/* The child may only have been stopped. */
+/* Returns whether the child has ended: SIGCHLD also comes when it was only stopped. */
 static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -330,8 +330,8 @@ static __u64 earlier(__u64 a, __u64 b)
 }
 
 /*
- * Waits for the end: of the command, of all tasks, or a signal, or until a limit is reached. Prints
- * the intervals meanwhile. Without a command, tasks that have exited, and cgroups that are
+ * Waits for the end of the command or of all tasks, for a signal or for a limit. Prints the
+ * intervals meanwhile. Without a command, tasks that have exited, and cgroups that are
  * removed, are looked for twice a second.
  */
 static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 begin)
@@ -597,7 +597,7 @@ int command_stat(int argc, char **argv)
 	}
 	s.options.what = describe(&s);
 	status = count(&s);
-	/* main() closes it for all commands. */
+	/* check_output() of main.c reports failures of standard output, for all commands. */
 	if (s.options.file == stdout)
 		return status;
 	if (ferror(s.options.file) | (s.output ? fclose(s.options.file) : 0)) {

@@ -114,7 +114,7 @@ static void add(struct targets *t, int pid, int cpu, const char *cgroup)
 {
 	int i;
 
-	/* A place that is named twice is counted once. */
+	/* A CPU or task that is named twice is counted once; each cgroup has a file of its own. */
 	for (i = 0; !cgroup && i < t->nr; i++)
 		if (t->places[i].pid == pid && t->places[i].cpu == cpu)
 			return;
@@ -190,7 +190,7 @@ static void add_cgroups(struct targets *t)
 	char *path, *rest = t->cgroups;
 
 	while ((path = strsep(&rest, ","))) {
-		/* As a path below the root, it would be the whole machine. */
+		/* An empty path below the root of cgroups would be the whole machine. */
 		if (!*path) {
 			say("a path in the list of cgroups is empty; / is the whole machine");
 			exit(STATUS_USAGE);
@@ -219,7 +219,7 @@ void targets_find(struct targets *t)
 	exit(STATUS_USAGE);
 }
 
-/* targets_split() gives a place its parts. */
+/* For targets_split(): a place, and the targets that its parts are added to. */
 struct split {
 	const struct place *place;
 	struct targets *parts;

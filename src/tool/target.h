@@ -10,7 +10,7 @@
 
 /**
  * struct place - one task, one CPU or all CPUs
- * @pid:	task; -1 for all tasks; with @cgroup a directory of that
+ * @pid:	task; -1 for all tasks; with @cgroup an open file of its directory
  * @cpu:	CPU; -1 for all CPUs, or for those that the task runs on
  * @cgroup:	path of the cgroup as given; NULL for none
  */
@@ -44,9 +44,9 @@ struct targets {
 /* Options of all commands that have a target; state->input is a struct targets. */
 extern const struct argp target_argp;
 
-/* Finds the places. Exits for a target that does not exist. */
+/* Finds the places. Exits for a wrong list, and if a process or cgroup does not exist. */
 void targets_find(struct targets *targets);
-/* Adds the places of targets to others: for one on all CPUs, one on each CPU that is online. */
+/* Adds the places of targets to parts; in place of one on all CPUs, one on each online CPU. */
 void targets_split(const struct targets *targets, struct targets *parts);
 void targets_free(struct targets *targets);
 
@@ -70,13 +70,13 @@ struct child {
 };
 
 /*
- * Forks a child. It calls prepare(data, socket), which may open events for itself and send them
- * by child_send(), and then waits for child_go(). A program may count itself without any right;
- * so the child opens the events, and not its parent.
+ * Forks a child. It calls prepare(data, socket) unless that is NULL, which may open events for
+ * itself and send them by child_send(), and then waits for child_go(). A program may count itself
+ * without any right; so the child opens the events, and not its parent.
  */
 void child_start(struct child *child, char **command, void (*prepare)(void *data, int socket),
 		 void *data);
-/* Lets the child execute its command. Returns 0, or the errno of that. */
+/* Lets the child execute its command. Returns 0, or the positive errno of execvp(). */
 int child_go(struct child *child);
 /* Ends a child that will not execute its command. */
 void child_abandon(struct child *child);
@@ -88,7 +88,7 @@ int child_receive(int socket, char *why);
 
 /* Calls a function for each CPU that is online. Exits if their list cannot be read. */
 void each_online(void (*call)(void *data, int cpu), void *data);
-/* The same for each CPU that may ever be online. */
+/* As each_online(), for each CPU that may ever be online. */
 void each_possible(void (*call)(void *data, int cpu), void *data);
 
 /* Reads a list such as "0-2,5"; calls a function for each number. False for another text. */

@@ -10,8 +10,8 @@
 #include <libtally.h>
 
 /*
- * Exit statuses, beside 0. `tally stat` and `tally record` with a command return its own
- * status, or these two of the shell's.
+ * Exit statuses, beside 0. `tally stat` and `tally record` with a command return the command's
+ * status, or 126 or 127 as the shell does.
  */
 enum status {
 	STATUS_FAILED = 1,	/* something could not be done; a sentence says what */
@@ -22,23 +22,23 @@ enum status {
 
 /* Name of the command that runs, for messages: "tally stat". */
 extern const char *tool_name;
-/* Signals that were blocked at the start, and are so for commands. */
+/* Signals that were blocked at the start, and are blocked in the commands that are executed. */
 extern sigset_t tool_mask;
-/* Number of signals that have come to end the command. */
+/* Not 0 when a signal has come to end the command; stop_tool() counts the signals. */
 extern volatile sig_atomic_t tool_stopped;
 /* The command writes, maybe to a reader that does not read. */
 extern volatile sig_atomic_t tool_writes;
 
 /* Prints a sentence on standard error, with the name of the command. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, and exits with STATUS_FAILED. */
+/* Prints a sentence as say() does, and exits with STATUS_FAILED. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The same for want of memory, if pointer is NULL. */
+/* Returns the pointer; calls die() for want of memory if it is NULL. */
 void *need(void *pointer);
-/* Prints why something failed, and what to do about it, if anything is known. */
+/* Prints why something failed, by an errno of any sign or by why, and a remedy if one is known. */
 void say_failed(const char *what, int error, const char *why);
 
-/* The same for the name of an event of others. */
+/* As say_failed(), for the name of an event that another owner may have made. */
 void say_no_event(const char *name, int error, const char *why);
 
 /* Opens /dev/tally, or exits with a sentence. */
@@ -52,18 +52,18 @@ long number_argument(struct argp_state *state, const char *text, long least, lon
 
 /* A handler: notes a signal in tool_stopped. A second one ends a command that writes. */
 void stop_tool(int signal);
-/* Catches SIGINT, SIGTERM and SIGHUP, but what was ignored at the start, as in the background. */
+/* Catches SIGINT, SIGTERM and SIGHUP, except those that are ignored, as in the background. */
 void catch_signals(const struct sigaction *action);
-/* Lets them end a child, before it executes a command. */
+/* Lets the signals of catch_signals() end a child, before it executes a command. */
 void uncatch_signals(void);
-/* Blocks the same signals, to wait for them; the set receives them. */
+/* Blocks the signals of catch_signals(), so that they can be waited for; set receives them. */
 void block_signals(sigset_t *set);
-/* Lets them come again, to stop_tool(), while the command writes. */
+/* Unblocks the signals of block_signals() while the command writes; stop_tool() handles them. */
 void allow_signals(void);
 
 /* Raises the limit of open files as far as this user may: each event takes one on each target. */
 void raise_file_limit(void);
-/* Sets the limit of before again, in a child, for the command that it executes. */
+/* Undoes raise_file_limit() in a child, for the command that it executes. */
 void restore_file_limit(void);
 
 /* Reads the first line of a file; false if there is none. */

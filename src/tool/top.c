@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * tally top: live rates of everything that is counted. It reads the pages that the kernel
- * publishes, so it interrupts no CPU.
+ * publishes, which interrupts no CPU. Only inherited events, which have no page, take a call.
  */
 #include <errno.h>
 #include <langinfo.h>
@@ -165,7 +165,7 @@ static void pause_for(__u64 ns)
 	nanosleep(&time, NULL);
 }
 
-/* Returns the share of one CPU that this process has used since the start. */
+/* Returns the share of one CPU that this process has used since the start, in per cent. */
 static double own_share(const struct top *t)
 {
 	struct timespec used;
@@ -289,7 +289,7 @@ static bool take_key(struct top *t, int key)
 	return true;
 }
 
-/* Whether the terminal has no key for ever: something can be read, and getch() had nothing. */
+/* Whether the terminal is gone for ever: poll(2) reports input, but getch() returns no key. */
 static bool is_gone(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };

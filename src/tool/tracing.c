@@ -65,7 +65,7 @@ static bool has_id(const char *system, const char *event, __u64 id)
 	return read_line(path, line, sizeof(line)) && strtoull(line, NULL, 10) == id;
 }
 
-/* Returns whether the event is wanted, and marks those that are the same. */
+/* Returns whether a tracepoint is among the wanted events, and marks each of those that it is. */
 static bool is_wanted(struct wanted_list *events, const char *system, const char *event)
 {
 	bool wanted = false;

@@ -266,7 +266,7 @@ static void watch_rate(struct watch *w)
 		value = since.scaled * w->events.list->unit.scale;
 		if (!w->per_interval)
 			value = value * 1e9 / (now - last);
-		/* A task that did not run has the rate 0; it has no level, and no PMU no rate. */
+		/* A task off the CPU has rate 0; its gauge, and an event off the PMU, have none. */
 		if (!tool_stopped && !since.failed &&
 		    (since.running || (!since.enabled && !w->events.list->unit.gauge)) &&
 		    is_passed(w, value))
@@ -325,7 +325,7 @@ static void open_event(struct watch *w, int device)
 	if (!e->error) {
 		char **command = w->targets.command;
 
-		/* The command does not run while its events are opened, but for each report. */
+		/* counters_open() would start the command, which runs for each report instead. */
 		w->targets.command = NULL;
 		counters_open(&w->counters, NULL);
 		w->targets.command = command;
