@@ -105,7 +105,7 @@ static void multiply(__u64 a, __u64 b, __u64 *high, __u64 *low)
 	*high = a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/* Long division, a bit at a time; high is less than by. */
+/* Divides two words by one, a bit at a time; high is less than by. */
 static __u64 divide(__u64 high, __u64 low, __u64 by)
 {
 	__u64 result = 0;

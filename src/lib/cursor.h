@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * The unread rest of a record. The parser reads a record through take() and take_copy()
- * alone, which return nothing outside of it.
+ * The unread rest of a record. The parser reads nothing outside of it: take() and take_copy()
+ * check the end, and functions that move the cursor themselves stay between its ends.
  */
 #ifndef LIBTALLY_CURSOR_H
 #define LIBTALLY_CURSOR_H
@@ -30,7 +30,7 @@ static inline const void *take(struct cursor *c, __u64 size)
 	return at;
 }
 
-/* Returns nr elements of a size each; nr * size may be above the largest number. */
+/* Returns nr elements of size bytes each; NULL if fewer are left. nr * size may overflow. */
 static inline const void *take_array(struct cursor *c, __u64 nr, size_t size)
 {
 	if (nr > left(c) / size)

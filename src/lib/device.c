@@ -90,7 +90,7 @@ int libtally_device_unit(int device, const char *name, struct libtally_unit *uni
 
 	memset(unit, 0, sizeof(*unit));
 	unit->scale = 1;
-	/* A probe has no unit, and the module would look for its place by making one. */
+	/* A kernel probe has no unit, and the module would make a probe to check the name. */
 	if (!strncmp(name, "kprobe:", 7) || !strncmp(name, "kretprobe:", 10))
 		return 0;
 	result = parse(device, &p, sizeof(p), name, &attr, sizeof(attr), error);

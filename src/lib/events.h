@@ -26,8 +26,8 @@ struct event_id {
 
 /**
  * struct libtally_events - events in the same rings
- * @sample_place:	place of the id in all samples, in bytes
- * @trailer_place:	place of the id in other records, in bytes before the end
+ * @sample_place:	place of the id in all samples, in bytes; -1 without an id
+ * @trailer_place:	place of the id in other records, in bytes before the end; or -1
  * @sample_time:	place of the time in all samples, in bytes; -1 without a time
  * @trailer_time:	place of the time in other records, in bytes before the end; or -1
  * @times_differ:	1 if @sample_time or @trailer_time is not the same for all events
@@ -48,8 +48,8 @@ struct libtally_events {
 };
 
 /*
- * Finds a record with an id that was added behind the first nr. Returns where the id stands in the
- * record, and sets first to the event's first id; returns -1 for other records.
+ * If the id in a record was added behind the first nr ids, returns its place in the record, in
+ * bytes, and sets first to the first id of the same event. Returns -1 for other records.
  */
 int libtally_events_find_late(const struct libtally_events *events,
 			      const struct perf_event_header *record, size_t nr, __u64 *first);

@@ -206,7 +206,7 @@ static int take_text_poke(struct cursor *c, struct libtally_text_poke *t)
 	t->new_bytes = take(c, t->new_len);
 	if (!t->old_bytes || !t->new_bytes)
 		return LIBTALLY_RECORD_BAD_LENGTH;
-	/* The kernel pads these bytes, too. */
+	/* The kernel pads with zeros to a multiple of 8. */
 	c->at = c->end;
 	return 0;
 }

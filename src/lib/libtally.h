@@ -43,20 +43,20 @@ extern "C" {
  *
  * READ_ONLY	map the ring for reading only: the kernel overwrites the oldest records and
  *		waits for no reader. libtally_ring_snapshot() reads the ring of an event with
- *		write_backward. Other rings are followed, and what the kernel has overwritten
- *		meanwhile is skipped.
+ *		write_backward. libtally_ring_next() follows other rings, copies each record,
+ *		and skips to data_head when it is more than half of the ring behind.
  * BACKWARD	the event has write_backward; READ_ONLY is needed, too
  * TWICE	map the data twice, one mapping behind the other: no record is in two
- *		pieces, and nothing is copied
+ *		pieces, and without READ_ONLY no record is copied
  * PAUSE_WAITS	PERF_EVENT_IOC_PAUSE_OUTPUT of the file returns when no record is being
  *		written, as it does for /dev/tally and not for perf: a snapshot has the whole
  *		ring then. libtally_reader_open() sets the flag; other callers set it
  *		themselves.
  *
- * The page of an overwritten ring does not say how far its writers are. So the library skips
- * the older half of such a ring unless it is paused. If writers pass half of the ring before
- * data_head moves, which takes a storm of interrupts during one record of a task, the
- * returned records may be torn.
+ * The page of an overwritten ring does not say how far its writers are. So the library takes the
+ * older half for overwritten, unless libtally_ring_snapshot() has stopped the writers. If writers
+ * pass half of the ring before data_head moves, which takes a storm of interrupts during one
+ * record of a task, the returned records may be torn.
  */
 #define LIBTALLY_RING_READ_ONLY	(1U << 0)
 #define LIBTALLY_RING_BACKWARD	(1U << 1)
@@ -74,8 +74,9 @@ extern "C" {
  * @error:	reason why libtally_ring_next() last returned NULL: 0 for an empty ring;
  *		LIBTALLY_RECORD_BAD_SIZE for bytes that are no record, which are skipped up to
  *		data_head, or for a data_head that is no place of a record, where nothing is
- *		skipped; or a negative errno
- * @skipped:	bytes skipped because they were overwritten or no records
+ *		skipped; -EOVERFLOW for overwritten records, which are skipped up to data_head
+ * @skipped:	number of bytes that were skipped because they were no records, or may have been
+ *		overwritten
  */
 struct libtally_ring {
 	struct perf_event_mmap_page *page;
@@ -88,7 +89,7 @@ struct libtally_ring {
 	const unsigned char *base;
 	__u64 mask;
 	__u64 at;	/* place of the next record */
-	__u64 edge;	/* end of the records that libtally_ring_next() returns by itself */
+	__u64 edge;	/* end of the records that need no libtally_ring_next_slow() */
 
 	__u64 head;
 	__u64 tail;	/* data_tail as last written */
@@ -110,7 +111,7 @@ struct libtally_ring {
  */
 int libtally_ring_map(struct libtally_ring *ring, int fd, size_t data_pages, __u64 at,
 		      unsigned int flags);
-/* The same for a mapping of the caller, who unmaps it after libtally_ring_unmap(). */
+/* Uses a mapping of the caller as the ring. The caller unmaps it after libtally_ring_unmap(). */
 int libtally_ring_attach(struct libtally_ring *ring, void *mapped, size_t size, int fd,
 			 unsigned int flags);
 void libtally_ring_unmap(struct libtally_ring *ring);
@@ -127,9 +128,9 @@ void libtally_ring_release(struct libtally_ring *ring);
 const struct perf_event_header *libtally_ring_next_slow(struct libtally_ring *ring);
 
 /*
- * Returns the next record, whole and at a multiple of 8; NULL if there is none now. The
- * record is valid until the next call for this ring. There is no system call, and no copy
- * unless the record is in two pieces.
+ * Returns the next record, whole and at a multiple of 8; NULL for the reason in ring->error, which
+ * is 0 if there is none now. The record is valid until the next call for this ring. There is no
+ * system call. A record is copied only if it is in two pieces, or the ring is READ_ONLY.
  */
 static __inline__ const struct perf_event_header *libtally_ring_next(struct libtally_ring *ring)
 {
@@ -146,19 +147,21 @@ static __inline__ const struct perf_event_header *libtally_ring_next(struct libt
 
 /*
  * Copies a backward ring. libtally_ring_next() then returns the copy's records, the oldest
- * first. The ring is paused for the copy (PERF_EVENT_IOC_PAUSE_OUTPUT). The older half is
- * skipped if the file cannot be paused, and for a file of perf if membarrier(2), which
- * waits for records that are being written, is refused. Returns the number of records.
+ * first. The ring is paused for the copy (PERF_EVENT_IOC_PAUSE_OUTPUT) and resumed, also if the
+ * caller had paused it. The older half is skipped if the file cannot be paused, and for a file of
+ * perf if membarrier(2), which waits for records that are being written, is refused. Returns the
+ * number of records; -EINVAL for a ring that is not backward.
  */
 int libtally_ring_snapshot(struct libtally_ring *ring);
-/* PERF_EVENT_IOC_PAUSE_OUTPUT: while a ring is paused, its records are lost. */
+/* Pauses or resumes a ring (PERF_EVENT_IOC_PAUSE_OUTPUT). Records of a paused ring are lost. */
 int libtally_ring_pause(struct libtally_ring *ring, int paused);
 
 /*
  * ---- /dev/tally ----------------------------------------------------------
  *
- * Each function with a parameter error writes a sentence there when it fails, without a full
- * stop. The room is LIBTALLY_ERROR_SIZE bytes.
+ * Each function with a parameter error writes a sentence without a full stop there when it fails.
+ * error must not be NULL, and has room for LIBTALLY_ERROR_SIZE bytes. If nothing else is said,
+ * -ENOTTY reports a kernel module tally that is older than the function, or a file of another kind.
  */
 #define LIBTALLY_ERROR_SIZE	128
 
@@ -167,15 +170,14 @@ int libtally_device_open(char *error);
 
 /*
  * Sets attr, whose size is attr_size, for an event by its name: cycles:u, cpu/event=0x3c/,
- * sched:sched_switch. All members that the event does not need are 0. -ENOTTY, here and below, for
- * a module that is older than this function.
+ * sched:sched_switch. All members are 0 but the size and those that the event needs.
  */
 int libtally_device_parse(int device, const char *name, struct perf_event_attr *attr,
 			  size_t attr_size, char *error);
 
 /**
  * struct libtally_unit - how perf stat prints the count of an event
- * @scale:	factor of the count; 1 without a unit
+ * @scale:	factor of the count; 1 for none
  * @unit:	unit of the product; empty for none
  * @gauge:	1 if the count is a level, such as a temperature: only the last value has a meaning,
  *		as a signed number, and it may fall; 0 from an older module
@@ -205,21 +207,21 @@ int libtally_device_line(int device, enum libtally_line_op op, const char *line,
 
 /**
  * struct libtally_running - an event of any owner, as struct tally_next of <linux/tally.h>
- * @id:		id of the event; given: that of the event before it, or 0
+ * @id:		id of the event; before the call, id of the event before it, or 0 for the first one
+ * @config:	perf_event_attr's config; 0 if the caller may not see it
  * @type:	perf_event_attr's type
- * @config:	perf_event_attr's config
- * @cpu:	CPU, or -1
- * @pid:	task, or -1
+ * @cpu:	CPU; -1 for all CPUs, or for every CPU that the task runs on
+ * @pid:	task in the caller's PID namespace; 0 for a task outside of it, -1 for all tasks
  * @state:	LIBTALLY_IS_*
  * @has_more:	1 if the members from @overflows on are known: an older module has none, and a
  *		caller without CAP_PERFMON does not see them
  * @name:	name; empty if the caller may not see it
  * @owner:	module that made the event
- * @what:	the event as in a line
+ * @what:	the event as a line for debugfs; empty if the caller may not see it
  * @of_file:	1 if the event belongs to an open file, and ends with it; 0 from an older module
  * @overflows:	overflows since the event was made
  * @missed:	overflows without a call of a handler, and hits that a kernel probe missed
- * @lost:	records without room
+ * @lost:	number of records that found no room in a ring
  * @throttled:	number of times that too many overflows turned the event off
  * @cgroup:	path of the cgroup whose tasks count; empty for none
  */
@@ -239,18 +241,20 @@ struct libtally_running {
 	char cgroup[256];
 };
 
-/* Finds the event with the next id. Returns 1 with one, 0 after the last one. */
+/* Writes the event that follows the one with event->id. Returns 1; 0 after the last event. */
 int libtally_device_next(int device, struct libtally_running *event);
 
 /*
- * Opens a file that reads an event of another owner, by id, or by name if id is 0. Counts begin
- * at 0. publish_ns is the interval of the page of counts; 0 for the default.
+ * Opens a file that reads an event of any owner, by id, or by name if id is 0. Counts begin at 0.
+ * publish_ns is the interval of the page of counts, in nanoseconds; 0 for the default. Returns the
+ * file; -ENOENT if no event has the id or name.
  */
 int libtally_device_attach(int device, __u64 id, const char *name, __u64 publish_ns, char *error);
 
 /*
- * The same with the counts since the event was made, whatever its owner has reset. -EACCES without
- * CAP_PERFMON, and -EINVAL for a module that is older than this function.
+ * Does what libtally_device_attach() does, with the counts since the event was made, whatever its
+ * owner has reset. -EACCES without CAP_PERFMON, and -EINVAL for a module that is older than this
+ * function.
  */
 int libtally_device_attach_total(int device, __u64 id, const char *name, __u64 publish_ns,
 				 char *error);
@@ -290,10 +294,10 @@ struct libtally_value {
 };
 
 /*
- * Reads the event of a file and, for a leader, the members of its group: at most nr. cpu is a
- * CPU whose part is read, or -1 for the sum. is_ratio, which may be NULL, receives 1 if all
- * values are of one window and can be divided. Returns the number of values; -ENOSPC if there
- * are more than nr.
+ * Reads the event of a file and, for a leader, the members of its group. values has room for nr of
+ * them. cpu is a CPU whose part is read, or -1 for the sum. is_ratio, which may be NULL, receives 1
+ * if all events counted at the same times, so that their values can be divided, else 0. Returns the
+ * number of values; -ENOSPC if there are more than nr.
  */
 int libtally_values_read(int fd, int cpu, struct libtally_value *values, unsigned int nr,
 			 int *is_ratio);
@@ -303,7 +307,7 @@ int libtally_values_read(int fd, int cpu, struct libtally_value *values, unsigne
  * @budget:	counts that are allowed in one window
  * @window_ns:	length of a window, in nanoseconds
  * @window:	number of the window that goes on
- * @used:	what was counted in that
+ * @used:	counts in the window that goes on
  * @windows:	number of windows that have ended
  * @exceeded:	number of windows that counted more than @budget
  */
@@ -330,10 +334,10 @@ struct libtally_ring_info {
 	__u32 pages, rings, backward, sample_id_all;
 };
 
-/* Describes the rings of an attached event. -EACCES if the owner does not share them. */
+/* Describes an attached event's rings. -EACCES if not shared, or attached without CAP_PERFMON. */
 int libtally_ring_info_read(int fd, struct libtally_ring_info *info);
 
-/* Maps the page of counts of a file, which reads as libtally_page_values(). */
+/* Maps the page of counts of a file, which libtally_page_values() reads. */
 int libtally_page_map(int fd, const void **page);
 void libtally_page_unmap(const void *page);
 
@@ -352,43 +356,45 @@ int libtally_page_values(const void *page, struct libtally_value *values, unsign
 struct libtally_reader;
 
 struct libtally_reader *libtally_reader_new(void);
-/* Unmaps and closes the rings and files that the reader has opened itself. */
+/* Frees the reader and its events; unmaps and closes the rings and files that it has opened. */
 void libtally_reader_free(struct libtally_reader *reader);
 
-/* Returns the events whose records are read. libtally_reader_open() adds its own. */
+/* Returns the reader's events, which the reader frees. libtally_reader_open() adds its own. */
 struct libtally_events *libtally_reader_events(struct libtally_reader *reader);
 
 /*
- * Adds a ring of the caller, which must stay where it is until the reader is freed.
- * libtally_ring_next() returns the records that the reader has not returned by then.
+ * Adds a ring of the caller, whose struct must stay where it is until libtally_reader_free(). From
+ * then on libtally_ring_next() returns the records that the reader has not returned. Returns the
+ * ring's number, from 0 on.
  */
 int libtally_reader_add(struct libtally_reader *reader, struct libtally_ring *ring);
 
 /*
- * Returns the next record of all rings by time, valid until the next call; NULL if there is
- * none. The order holds while the rings are written, too: the reader returns a record after
- * it has looked at all rings once more. The order means nothing without PERF_SAMPLE_TIME
- * and sample_id_all.
+ * Returns the next record of all rings by time; NULL if there is none. The record is valid until
+ * the next call of libtally_reader_next(), _poll() or _snapshot(). The order holds while the rings
+ * are written, too: the reader returns a record after it has looked at all rings once more. The
+ * order means nothing without PERF_SAMPLE_TIME and sample_id_all.
  */
 const struct perf_event_header *libtally_reader_next(struct libtally_reader *reader);
-/* Returns the number of that record's ring, in the order of adding; -1 before the first. */
+/* Returns the number of the last returned record's ring, in the order of adding; -1 for none. */
 int libtally_reader_ring(const struct libtally_reader *reader);
-/* libtally_events_parse() of a record that the reader returned. */
+/* Calls libtally_events_parse() for a record that the reader returned, and returns its result. */
 int libtally_reader_parse(struct libtally_reader *reader, const struct perf_event_header *header,
 			  struct libtally_record *record);
 /* Returns the number of records that were returned behind one of a later time. */
 __u64 libtally_reader_late(const struct libtally_reader *reader);
 
 /*
- * Waits until a ring has as many records as attr's wakeup_events asks for, or for so many
- * milliseconds. Returns the number of files that are readable or hung up; a file hangs up
- * when its task has ended. Returns -EPIPE when all files have hung up before.
+ * Waits until a ring has as many records as attr's wakeup_events asks for, or the milliseconds
+ * have passed; -1 sets no limit. Returns the number of files that are readable or hung up; a
+ * file hangs up when its task has ended. Returns -EPIPE when all files have hung up before, and
+ * -EINTR after a signal.
  */
 int libtally_reader_poll(struct libtally_reader *reader, int milliseconds);
 
 /*
- * libtally_ring_snapshot() of all rings, which are paused together. Returns the number of
- * records; -EINVAL, and no ring is read, if one of them is not backward.
+ * Takes a snapshot of each ring, as libtally_ring_snapshot() does, while all of them are paused.
+ * Returns the number of records. If a ring is not backward, returns -EINVAL and reads no ring.
  */
 int libtally_reader_snapshot(struct libtally_reader *reader);
 
@@ -409,15 +415,16 @@ enum libtally_via {
  *		in one file
  * @group_fd:	file of the group's leader; -1 for none
  * @device:	open file of /dev/tally; -1 to open one for the call
- * @flags:	with /dev/tally: LIBTALLY_OPEN_*
+ * @flags:	with /dev/tally: LIBTALLY_OPEN_*; for libtally_reader_open() with perf,
+ *		LIBTALLY_OPEN_ALL_CPUS says that the cgroup @pid counts on all CPUs
  * @perf_flags:	PERF_FLAG_*; PERF_FLAG_FD_CLOEXEC is always added
  * @name:	with /dev/tally: name of the event in debugfs; NULL for none
  * @error:	sentence of the last failure
  * @id:		with /dev/tally, written: id of the event; of several files, that of the last
- * @open:	function that libtally_reader_open() calls in place of libtally_open_event(), for
- *		files that another process opens; NULL for none. It is called once, or for an event
- *		with a file for each CPU once for each of these, with @cpu set. It returns a file,
- *		which the reader closes, or a negative errno, and may write @error.
+ * @open:	function that libtally_reader_open() and libtally_reader_share() call in place of
+ *		libtally_open_event(), for files that another process opens; NULL for none. It is
+ *		called once for each file; @cpu is set if there is a file for each CPU. It returns a
+ *		file, which the reader closes, or a negative errno, and may write @error.
  * @data:	for @open
  */
 struct libtally_target {
@@ -459,30 +466,30 @@ static __inline__ void libtally_attr_init(struct perf_event_attr *attr, __u32 ty
 int libtally_open_event(const struct perf_event_attr *attr, struct libtally_target *target);
 
 /*
- * Opens an event, maps its rings and adds all of them to the reader. /dev/tally and a target
- * of one task or CPU take one file. If cpu is -1, an inherited event, and an event of perf on all
- * CPUs, take one for each online CPU. An event of /dev/tally on all CPUs has a ring for each
- * possible CPU, so that CPUs which come online later have theirs; the other events do not count on
- * those. An event with several files can have no name and no leader: -EINVAL.
+ * Opens an event, maps its rings and adds all of them to the reader. If cpu is -1, an inherited
+ * event of a task, and an event of perf on all CPUs, have a file for each online CPU: they do not
+ * count on CPUs that come online later, and target has no name and no leader, else -EINVAL. Other
+ * events have one file. An event of /dev/tally on all CPUs has a ring for each possible CPU, so
+ * that CPUs which come online later have theirs, too.
  * If the limits of locked memory leave no ring for a CPU that is offline, the records of that CPU
- * are not read. attr has the fields of samples; PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and
- * sample_id_all are added. Returns the event's number; a call that fails adds nothing.
+ * are not read. The library adds PERF_SAMPLE_TIME, PERF_SAMPLE_IDENTIFIER and sample_id_all to its
+ * copy of attr. Returns the event's number; a call that fails adds nothing.
  * LIBTALLY_OPEN_MEMBER is -EINVAL, because a member has no file.
  */
 int libtally_reader_open(struct libtally_reader *reader, const struct perf_event_attr *attr,
 			 struct libtally_target *target, size_t data_pages, const char *name);
 /*
- * The same with fewer rings. The records of a file go to the ring that an earlier call of this
- * function made for the same CPU, for the same task without a CPU, or for events of /dev/tally on
- * all CPUs (PERF_EVENT_IOC_SET_OUTPUT). If there is none, or the kernel refuses to share it, the
- * file gets a ring of its own. number is -1 for a new event. The number of an event that the reader
- * has adds files to that event, such as those of a CPU that came online; attr must ask for the same
- * fields of samples.
+ * Does what libtally_reader_open() does, with fewer rings. The records of a file go to the ring
+ * that an earlier call of this function made for the same CPU, for the same task without a CPU, or
+ * for events of /dev/tally on all CPUs (PERF_EVENT_IOC_SET_OUTPUT). If there is none, or the kernel
+ * refuses to share it, the file gets a ring of its own. number is -1 for a new event. The number of
+ * an event that the reader has adds files to that event, such as those of a CPU that came online;
+ * attr must ask for the same fields of samples: else -EINVAL.
  */
 int libtally_reader_share(struct libtally_reader *reader, int number,
 			  const struct perf_event_attr *attr, struct libtally_target *target,
 			  size_t data_pages, const char *name);
-/* Calls PERF_EVENT_IOC_ENABLE, _DISABLE, ... with argument 0 on all files opened so. */
+/* Calls ioctl(2) with argument 0 on the files that the reader has opened, until a call fails. */
 int libtally_reader_ioctl(struct libtally_reader *reader, unsigned long request);
 
 /*
@@ -496,8 +503,9 @@ int libtally_read_counts(int fd, void *buffer, size_t size, __u64 read_format,
 size_t libtally_read_size(__u64 read_format, unsigned int nr);
 
 /*
- * Reads the count from the mapped page of an event, without a system call. Returns
- * -EOPNOTSUPP if a part of the count is in a register of the CPU, where only read(2) gets
+ * Reads the count from the mapped page of an event, without a system call. perf updates its page
+ * when it starts the event, not at each count: without rdpmc, the page has the count of that time.
+ * Returns -EOPNOTSUPP if a part of the count is in a register of the CPU, where only read(2) gets
  * it; -EAGAIN if the page was written at each of a million tries.
  */
 int libtally_page_read(const volatile struct perf_event_mmap_page *page,
@@ -511,26 +519,26 @@ struct libtally_perfdata;
 
 /*
  * Creates a file for `perf script` and `perf report`, which only its owner may read. A regular file
- * or a link that is there is replaced by a new file; a device or a fifo is opened. /dev/stdout and
- * /dev/fd/N are files that the process has open, although they are links.
+ * or a link that is there is replaced by a new file; a character device or a fifo is opened. So is
+ * what the process has open at /dev/stdout or /dev/fd/N, and a regular file there is truncated.
  * All events must have been added, with an id, and must stay until libtally_perfdata_close().
  * Records with an id that is added later get their event's first one.
  * The path "-" is standard output. That, and a file that cannot seek, gets perf's format for
  * pipes, where features belong in front of the records that need them.
- * Returns NULL with errno: E2BIG if an event has more ids than a pipe has room for; EEXIST if
- * something else than these is there.
+ * Returns NULL with errno: E2BIG if an event has more ids than a pipe has room for; EEXIST if a
+ * block device is there; those of open(2), such as EISDIR.
  */
 struct libtally_perfdata *libtally_perfdata_create(const char *path,
 						   const struct libtally_events *events);
 /*
- * Adds a feature, or replaces one of the library's own: content of the section with that number
- * of perf's HEADER_*. The content is copied. -E2BIG if a pipe has no room for it.
+ * Adds a feature, or replaces one of the library's own. number is one of perf's HEADER_*, content
+ * the section of that feature. The content is copied. -E2BIG if a pipe has no room for it.
  */
 int libtally_perfdata_feature(struct libtally_perfdata *data, unsigned int number,
 			      const void *content, size_t size);
 /*
- * Sets a function that is called for each record that is written from now on, also for those that
- * the library makes.
+ * Sets a function that is called for each record that libtally_perfdata_write() and
+ * libtally_perfdata_write_running() write from now on; NULL for none.
  */
 void libtally_perfdata_watch(struct libtally_perfdata *data,
 			     void (*call)(void *argument, const struct perf_event_header *record),
@@ -547,13 +555,13 @@ int libtally_perfdata_write_running(struct libtally_perfdata *data, int pid);
  * Writes the records that are held in memory, and the size of them all; a pipe has no size. If the
  * writer dies, tools read the file as far as the last flush; the features, which are written last,
  * are missing then. A tool that reads the file or the pipe sorts the records by time, and after two
- * flushes it shows those from before the first, and frees them: the records that come after the
- * second must not be older. Returns the first error of the file.
+ * flushes it shows those from before the first, and frees them: no record that comes after the
+ * second may be older than these. Returns the first error of the file.
  */
 int libtally_perfdata_flush(struct libtally_perfdata *data);
 /*
- * Finishes the file. Frees data also if it fails: then the file has the records of before the last
- * flush.
+ * Finishes the file, and frees data, also if the call fails: then the file has the records from
+ * before the last flush that succeeded.
  */
 int libtally_perfdata_close(struct libtally_perfdata *data);
 

@@ -113,7 +113,7 @@ struct libtally_id {
  * @nr:		number of entries; 1 without PERF_FORMAT_GROUP
  * @enabled:	nanoseconds; 0 without PERF_FORMAT_TOTAL_TIME_ENABLED
  * @running:	nanoseconds; 0 without PERF_FORMAT_TOTAL_TIME_RUNNING
- * @words:	entries, as read: libtally_counts_get()
+ * @words:	entries as they were read, which libtally_counts_get() decodes
  * @stride:	distance of two entries, in words
  */
 struct libtally_counts {
@@ -137,7 +137,7 @@ struct libtally_count_entry {
 /* Returns the number of parsed bytes, or LIBTALLY_RECORD_*. */
 int libtally_counts_parse(struct libtally_counts *counts, const void *data, size_t size,
 			  __u64 read_format);
-/* Return 0, or -1 without such an entry. */
+/* Read the entry with an index, or with an id. Return 0, or -1 if there is none. */
 int libtally_counts_get(const struct libtally_counts *counts, __u64 index,
 			struct libtally_count_entry *entry);
 int libtally_counts_find(const struct libtally_counts *counts, __u64 id,
@@ -272,7 +272,7 @@ struct libtally_regs {
 	const __u64 *regs;
 };
 
-/* Reads the register of that number in <asm/perf_regs.h>. Returns 0, or -1 without it. */
+/* Reads a register by its number in <asm/perf_regs.h>. Returns 0, or -1 if regs lacks it. */
 int libtally_regs_get(const struct libtally_regs *regs, unsigned int number, __u64 *value);
 
 /**
@@ -283,7 +283,7 @@ int libtally_regs_get(const struct libtally_regs *regs, unsigned int number, __u
  * @has_hw_idx:		1 if @hw_idx is set
  * @branch_counters:	one word for each branch; NULL without counters
  * @stack_size:		size of @stack, in bytes
- * @stack_used:		number of these bytes that the kernel copied (dyn_size)
+ * @stack_used:		number of bytes of @stack that the kernel copied (dyn_size)
  * @rest:		bytes of bits of sample_type that the library does not know
  */
 struct libtally_sample {
@@ -317,7 +317,7 @@ struct libtally_sample {
  * @type:	PERF_RECORD_*
  * @misc:	PERF_RECORD_MISC_*
  * @size:	size of the whole record, in bytes
- * @known:	0 for a type that the library does not know: only @raw and @id are set
+ * @known:	0 for a type that the library does not know: all of @u is 0
  * @header:	place of the record
  * @format:	format of the record's event
  * @id:		trailer; for a sample, the sample's members of the same names
@@ -373,8 +373,8 @@ int libtally_record_print(FILE *file, const struct libtally_record *record);
 
 /*
  * Events whose records are in the same rings. The id in a record says which event it is
- * of. So several events need PERF_SAMPLE_ID; with PERF_SAMPLE_IDENTIFIER they may have
- * different sample_types.
+ * of. So several events need PERF_SAMPLE_ID or PERF_SAMPLE_IDENTIFIER; with the latter they may
+ * have different sample_types.
  */
 struct libtally_events;
 
@@ -382,18 +382,18 @@ struct libtally_events *libtally_events_new(void);
 void libtally_events_free(struct libtally_events *events);
 
 /*
- * Adds an event with the ids of its files (PERF_EVENT_IOC_ID), and a name for
- * libtally_perfdata or NULL. Returns the event's number, from 0 on; -ENOMEM; -EINVAL if the
- * ids of its records are at other places than those of the other events, or an id is
- * another event's.
+ * Adds an event with the ids of its files (PERF_EVENT_IOC_ID), and a name for libtally_perfdata
+ * or NULL. attr, ids and name are copied. Returns the event's number, from 0 on; -ENOMEM; -EINVAL
+ * if there are other events, and the ids of its records are missing or at other places than
+ * theirs, or if an id is another event's.
  */
 int libtally_events_add(struct libtally_events *events, const struct perf_event_attr *attr,
 			const __u64 *ids, size_t nr_ids, const char *name);
-/* Adds an id of another file of the event. Returns 0, -ENOMEM or -EINVAL. */
+/* Adds an id of another file. Returns 0; -ENOMEM; -EINVAL for no event or another event's id. */
 int libtally_events_add_id(struct libtally_events *events, int number, __u64 id);
 
 int libtally_events_nr(const struct libtally_events *events);
-/* The format stays where it is until libtally_events_free(). */
+/* Returns a format that stays until libtally_events_free(); NULL for an unknown number. */
 const struct libtally_format *libtally_events_format(const struct libtally_events *events,
 						     int number);
 

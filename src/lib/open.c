@@ -132,7 +132,7 @@ static unsigned int ring_flags(const struct opening *o)
 	return flags;
 }
 
-/* The files of all tasks on a CPU may write to one ring; the pid of a cgroup is a file. */
+/* Returns the task whose files may share a ring; -1 for all tasks, as on a CPU. */
 static int key_pid(const struct opening *o)
 {
 	return o->all || o->target->cpu >= 0 ? -1 : o->target->pid;
@@ -165,7 +165,7 @@ static int add_ring(struct opening *o, __u64 at)
 	return 0;
 }
 
-/* Sends the records of the file to a ring that the reader has. Returns 0 if there is none. */
+/* Sends the file's records to a ring that the reader has. Returns 1, or 0 if no ring fits. */
 static int shares_ring(const struct opening *o)
 {
 	const struct reader_ring *r;
@@ -264,7 +264,7 @@ static int open_on(void *data, int cpu)
 	return error ? error : add_rings(o);
 }
 
-/* Whether the parser reads the records of the attr as those of the event. */
+/* Returns 1 if the records of the attr have the format of the event with the number. */
 static int has_format(const struct libtally_events *events, int number,
 		      const struct perf_event_attr *attr)
 {
@@ -280,7 +280,7 @@ static int add_event(struct opening *o, const struct perf_event_attr *attr)
 {
 	struct libtally_target *target = o->target;
 	size_t size = attr->size ? attr->size : PERF_ATTR_SIZE_VER0;
-	/* The pid of a cgroup is its file. */
+	/* The pid of a cgroup is a file: a flag says that the event is on all CPUs. */
 	int all = target->cpu == -1 &&
 		  (target->pid == -1 || target->flags & LIBTALLY_OPEN_ALL_CPUS);
 	int each = target->cpu == -1 &&

@@ -5,10 +5,10 @@
  * command and the names of the events.
  *
  * The header says how many bytes of records there are. Without features it is valid at any time:
- * so who writes a file for long flushes it now and then, and nobody loses more than the rest.
+ * a program that writes a file for long flushes it now and then, and can lose only the rest.
  *
- * A file that cannot seek, such as a pipe, gets perf's format for pipes: a header that says nothing
- * but that, and everything else as records of perf's own, in the order in which it is known.
+ * Standard output, and a file that cannot seek, such as a pipe, get perf's format for pipes: a
+ * header without offsets, and all else as perf's own records, in the order in which it is known.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 #define HEADER_CMDLINE		11
 #define HEADER_EVENT_DESC	12
 
-/* perf's own records, which stand in a pipe */
+/* perf's own records; all but RECORD_FINISHED_ROUND stand in a pipe only */
 #define RECORD_ATTR		64
 #define RECORD_TRACING_DATA	66
 #define RECORD_FINISHED_ROUND	68
@@ -394,7 +394,7 @@ static int put_feature_record(struct libtally_perfdata *d, unsigned int number,
 {
 	size_t aligned = (size + 7) / 8 * 8;
 
-	/* Formats have any size, which stands behind the header. Build ids are records. */
+	/* Formats of tracepoints have any size, behind the header. Build ids are records. */
 	if (number == HEADER_TRACING_DATA) {
 		put_record_header(d, RECORD_TRACING_DATA, sizeof(__u32));
 		put_u32(d, aligned);
@@ -475,7 +475,7 @@ static int open_again(const char *path)
 	return fd;
 }
 
-/* Opens a device or a fifo. Anything else has taken its place since the caller looked. */
+/* Opens a character device or a fifo; EEXIST for all else, also if it was put there just now. */
 static int open_special(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
@@ -570,8 +570,8 @@ int libtally_perfdata_flush(struct libtally_perfdata *d)
 	off_t end;
 
 	/*
-	 * Lets perf sort and show what it has, which it else holds in memory up to the end of the
-	 * file: no record of before the flush before comes any more.
+	 * Lets perf show records that it else holds in memory up to the end of the file: from now
+	 * on, no record is older than those from before the previous flush.
 	 */
 	if (d->written)
 		put_record_header(d, RECORD_FINISHED_ROUND, 0);
@@ -640,7 +640,7 @@ int libtally_perfdata_close(struct libtally_perfdata *d)
 {
 	int error;
 
-	/* After an error the header of the last flush stays: it has no features, and all before. */
+	/* After an error, the header of the last flush stays, without what was written since. */
 	if (!libtally_perfdata_flush(d) && !d->is_pipe)
 		end_file(d);
 	if (fclose(d->file) && !d->error)

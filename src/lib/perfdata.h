@@ -25,7 +25,7 @@ struct feature {
  * @flushed:	offset of the end of the records that the header has; 0 before the first header,
  *		and for a pipe
  * @is_pipe:	1 for perf's format for pipes, which has none of these offsets
- * @written:	1 if there are records of after the last flush
+ * @written:	1 if records were written after the last flush
  * @added:	features of the caller
  * @watch:	function that is called for each record; NULL for none
  * @error:	negative errno of the first failure

@@ -171,7 +171,7 @@ static void sink(struct libtally_reader *reader, int place)
 	heap[place] = ring;
 }
 
-/* libtally_events_time(), faster where all events have the time at the same place. */
+/* Does what libtally_events_time() does, faster if all events have the time at one place. */
 static __u64 time_of(const struct libtally_events *events, const struct perf_event_header *header)
 {
 	int sample = header->type == PERF_RECORD_SAMPLE;

@@ -8,14 +8,14 @@
 
 /**
  * struct reader_ring - one ring of a reader
- * @header:	record that was taken from the ring and not returned yet
- * @time:	time of @header in nanoseconds
+ * @header:	record that was taken from the ring, and that the caller is not done with; or NULL
+ * @time:	time of @header, or of the last record that had a time, in nanoseconds
  * @first_look:	data_head at the look before the last one
- * @ours:	1 if libtally_reader_open() made the ring
- * @cpu:	its CPU, if the file has a ring for each
+ * @ours:	1 if the reader made the ring, and unmaps and frees it
+ * @cpu:	CPU of the ring, if the file has a ring for each CPU
  * @shared:	1 if libtally_reader_share() made the ring
  * @target_pid:	task whose files may write to a shared ring; -1 for all tasks
- * @target_cpu:	CPU whose files may write to it; -1 for those without a CPU
+ * @target_cpu:	CPU whose files may write to a shared ring; -1 for files without a CPU
  */
 struct reader_ring {
 	struct libtally_ring *ring;
@@ -70,7 +70,7 @@ struct reader_mark {
 };
 
 struct reader_mark libtally_reader_mark(const struct libtally_reader *reader);
-/* Removes all that was added after the mark; no record was read in between. */
+/* Removes all added after the mark. If records were read since, the reader may only be freed. */
 void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark);
 
 #endif /* LIBTALLY_READER_H */

@@ -202,10 +202,10 @@ static void copy_out(const struct libtally_ring *ring, void *to, __u64 from, siz
 }
 
 /*
- * Bytes at the end of an overwritten ring that may be overwritten already. data_head does not
- * have records that are being written: while one writer is in the middle of a record,
- * interrupts and NMIs may finish any number of theirs, and data_head moves after all of
- * them. Nothing in the page says how far they are.
+ * Returns how many of the oldest bytes of an overwritten ring are taken for overwritten. data_head
+ * does not move for records that are being written: while one writer is in the middle of a record,
+ * interrupts and NMIs may finish any number of theirs, and data_head moves after all of them.
+ * Nothing in the page says how far the writers are.
  */
 static __u64 margin(const struct libtally_ring *ring)
 {
@@ -220,7 +220,7 @@ static int still_there(const struct libtally_ring *ring, __u64 at)
 	return load_head(ring) - at <= ring->size - margin(ring);
 }
 
-/* The next record of an overwritten ring is copied, then checked. */
+/* Copies the next record of an overwritten ring, then checks that it was not overwritten. */
 static const struct perf_event_header *next_overwritten(struct libtally_ring *ring)
 {
 	struct perf_event_header *header = (struct perf_event_header *)ring->copy;
@@ -248,7 +248,7 @@ static const struct perf_event_header *next_overwritten(struct libtally_ring *ri
 	return header;
 }
 
-/* Returns the end of the records that libtally_ring_next() returns by itself. */
+/* Returns the end of the records that need no libtally_ring_next_slow(). */
 static __u64 new_edge(const struct libtally_ring *ring)
 {
 	__u64 end = ring->tail + ring->batch, wrap = (ring->at | ring->mask) + 1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note
 """Counters of the kernel for scripts: libtally in Python.
 
-The module serves /dev/tally and perf_event_open(2) alike:
+tally.py serves /dev/tally and perf_event_open(2) alike:
 
     import tally
 
@@ -112,7 +112,7 @@ Via = Literal['device', 'perf']
 
 _VIA: Dict[str, int] = {'device': LIBTALLY_VIA_DEVICE, 'perf': LIBTALLY_VIA_PERF}
 
-# A group has at most 64 events.
+# A group of /dev/tally has at most 64 events.
 _MOST_VALUES = 64
 
 
@@ -659,7 +659,7 @@ class Value:
 class Unit(NamedTuple):
     """How the count of an event is printed: struct libtally_unit.
 
-    scale  factor of the count; 1 without a unit
+    scale  factor of the count; 1 for none
     unit   unit of the product; empty for none
     gauge  whether the count is a level, such as a temperature: only the last value has a meaning,
            as a signed number, and it may fall
@@ -677,15 +677,15 @@ class Running:
     id         id of the event
     type       perf_event_attr's type
     config     perf_event_attr's config; 0 if the caller may not see it
-    cpu        CPU, or -1
-    pid        task, or -1
+    cpu        CPU; -1 for all CPUs, or for every CPU that the task runs on
+    pid        task; 0 for one outside of the caller's PID namespace, -1 for all tasks
     state      'active', 'off', ...
     name       name; empty if the caller may not see it
-    owner      module that made the event
-    what       the event as in a line
+    owner      kernel module that made the event
+    what       the event as a line for debugfs; empty if the caller may not see it
     overflows  overflows since the event was made; None, here and below, if it is not known
     missed     overflows without a call of a handler, and hits that a kernel probe missed
-    lost       records without room
+    lost       number of records that found no room in a ring
     throttled  number of times that too many overflows turned the event off
     cgroup     path of the cgroup whose tasks count; empty for none
     of_file    whether the event belongs to an open file, and ends with it
@@ -770,7 +770,7 @@ class Counter(_File):
 
     @property
     def id(self) -> int:
-        """The event's id, as in Running."""
+        """The event's id; for an event of /dev/tally, the one in Running."""
         number = ctypes.c_uint64()
         self._ioctl(PERF_EVENT_IOC_ID, number)
         return number.value
@@ -780,7 +780,7 @@ class Counter(_File):
         return self.read_group()[0]
 
     def read_group(self) -> List[Value]:
-        """Reads the event and, for the leader of a group, all members in one window."""
+        """Reads the event and, for the leader of a group, all members, by one system call."""
         raise NotImplementedError
 
     def page(self) -> Value:
@@ -1016,7 +1016,7 @@ def _attr_of(event: Union[str, Attr], via: str, samples: bool = False) -> Attr:
 def _target_of(via: str, pid: int, cpu: int, group: Optional[Counter] = None) -> _Target:
     if via not in _VIA:
         raise ValueError("via is 'device' or 'perf'")
-    # ctypes would cut them off.
+    # ctypes would cut a number to 32 bits.
     if not all(-2**31 <= number < 2**31 for number in (pid, cpu)):
         raise ValueError('pid and cpu have 32 bits')
     return _Target(via=_VIA[via], pid=pid, cpu=cpu, device=-1,
@@ -1196,7 +1196,7 @@ class Reader:
 
     @property
     def late(self) -> int:
-        """The number of samples that were yielded behind one of a later time."""
+        """The number of records of any type that were read behind one of a later time."""
         late: int = _library().libtally_reader_late(self._open_handle())
         return late
 
@@ -1220,7 +1220,7 @@ class Reader:
         _checked(_library().libtally_reader_ioctl(self._open_handle(), request))
 
     def _parse(self, handle: int, header: int) -> Optional[Sample]:
-        """Returns the record's sample; None for a record of another type, which is counted."""
+        """Returns the record's sample; None for others. Counts lost, throttled and bad ones."""
         record = self._record
         number: int = _library().libtally_reader_parse(handle, header, ctypes.byref(record))
         if number < 0:

@@ -23,7 +23,7 @@ static int is_hidden(unsigned int character)
 
 size_t libtally_printable(const char *text)
 {
-	/* The first characters that need so many bytes; a longer form of others is no UTF-8. */
+	/* The first characters that need 2, 3 and 4 bytes; a longer form of others is no UTF-8. */
 	static const unsigned int first[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *c = (const unsigned char *)text;
 	size_t length = *c < 0x80 ? 1 : *c < 0xc0 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : 4, i;

@@ -357,14 +357,16 @@ int result_of_member(int got, int leader)
 	return got == -ENODEV && leader >= 0 && has_exited(leader) ? -ESRCH : got;
 }
 
-bool counters_exited(const struct counters *c)
+bool counters_exited(const struct counters *c, bool none)
 {
 	int i;
 
-	for (i = 0; i < c->nr_places * c->events->nr; i++)
+	for (i = 0; i < c->nr_places * c->events->nr; i++) {
 		if (c->files[i] >= 0 && !has_exited(c->files[i]))
 			return false;
-	return true;
+		none |= c->files[i] >= 0;
+	}
+	return none;
 }
 
 __u64 missed_by(int device, int file)

@@ -98,8 +98,8 @@ void counters_enable(const struct counters *counters, bool on);
 void counters_read(struct counters *counters);
 /* Returns whether a file's task has exited, its cgroup is removed, or its event was released. */
 bool has_exited(int file);
-/* Returns whether has_exited() is true for all files; true without a file. */
-bool counters_exited(const struct counters *counters);
+/* Returns whether has_exited() is true for all files; without a file, returns @none. */
+bool counters_exited(const struct counters *counters, bool none);
 /* Returns got, the result of opening; as perf, ESRCH for ENODEV if the leader's task has exited. */
 int result_of_member(int got, int leader);
 /* Returns what the kernel probe of a file has missed; 0 if there is none, or it is not known. */

@@ -228,7 +228,8 @@ void check_software_samples(struct selftest *t)
 /* Sets the sampled hardware event, in user space, where the loop runs. Returns its period. */
 static __u64 set_event(const struct selftest *t, struct perf_event_attr *attr)
 {
-	__u64 period = t->per_ms * PERIOD_MS;
+	/* AMD's driver refuses a period that is no multiple of 16. */
+	__u64 period = (__u64)(t->per_ms * PERIOD_MS) & ~15ULL;
 
 	*attr = t->attr;
 	attr->exclude_kernel = 1;

@@ -349,7 +349,8 @@ static void wait_for_end(struct stat *s, const sigset_t *set, pid_t pid, __u64 b
 		signal = wait_until(set, earlier(limit, earlier(look, step ? next : 0)));
 		tool_stopped |= signal && signal != SIGCHLD;
 		if (tool_stopped || (signal == SIGCHLD && has_ended(pid)) ||
-		    (!signal && look && counters_exited(&s->counters)))
+		    (!signal && look &&
+		     counters_exited(&s->counters, !targets_exist(&s->targets))))
 			return;
 		now = now_ns();
 		s->over = limit && now >= limit;

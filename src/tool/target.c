@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -251,6 +252,17 @@ void targets_split(const struct targets *t, struct targets *parts)
 		else
 			add_part(&s, s.place->cpu);
 	}
+}
+
+bool targets_exist(const struct targets *t)
+{
+	int i;
+
+	for (i = 0; i < t->nr; i++)
+		if (t->places[i].cgroup || t->places[i].pid < 0 ||
+		    !kill(t->places[i].pid, 0) || errno == EPERM)
+			return true;
+	return false;
 }
 
 void targets_free(struct targets *t)

@@ -48,6 +48,8 @@ extern const struct argp target_argp;
 void targets_find(struct targets *targets);
 /* Adds the places of targets to parts; in place of one on all CPUs, one on each online CPU. */
 void targets_split(const struct targets *targets, struct targets *parts);
+/* Returns whether a task exists that the targets name, or they name something else. */
+bool targets_exist(const struct targets *targets);
 void targets_free(struct targets *targets);
 
 /* Prepares a call of libtally_open_event() or libtally_reader_open() for a place. */

@@ -274,7 +274,7 @@ static void watch_rate(struct watch *w)
 		find_missed(w);
 		last = now;
 		if ((w->targets.pids || w->targets.tids || w->targets.cgroups) &&
-		    counters_exited(&w->counters))
+		    counters_exited(&w->counters, true))
 			return;
 		/* The command may have taken longer than the interval. */
 		if (now_ns() > next + w->interval_ms * 1000000ULL) {

@@ -360,6 +360,10 @@ else
 	t 0 stat -e cycles true
 	errs '<not supported> .*cycles'
 	errs 'the CPU has no PMU'
+	sleep 2 &
+	t 0 stat -p $! -e cycles
+	refused 'it waits for the process all the same' kill -0 $!
+	wait $!
 fi
 
 # ---- watch
