@@ -122,8 +122,9 @@ static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 		    READ_ONCE(s->event->state) == PERF_EVENT_STATE_OFF)
 			tally_slot_enable(c, s);
 	c->waits = false;
-	/* The driver of a PMU that moves an event enables the event, too. */
-	tally_counter_disable_unused(c);
+	/* A driver that moves an event enables the event, too. */
+	if (c->moves)
+		tally_counter_disable_unused(c);
 }
 
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)

@@ -103,6 +103,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 		view_publish(ev, slot);
 		if (!ev->on)
 			continue;
+		ev->views[slot].missed |= c->slots[slot].err && c->slots[slot].err != -ENODEV;
 		WRITE_ONCE(ev->views[slot].gap_ns, ev->views[slot].gap_ns + gap_ns);
 		trace_slot(ev, slot);
 	}
@@ -129,6 +130,15 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 	    state == TALLY_STATE_EXITED)
 		return state;
 	return TALLY_STATE_OFF;
+}
+
+/* Notes in which slots an event that is on is in error. */
+static void note_errors(struct tally_event *ev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ev->counter->nr_slots; i++)
+		ev->views[i].missed |= tally_event_slot_state(ev, i) == TALLY_STATE_ERROR;
 }
 
 /*
@@ -201,6 +211,7 @@ void tally_event_begin(struct tally_event *ev)
 			tally_silent_begin(ev, i);
 	}
 	WRITE_ONCE(ev->on, true);
+	note_errors(ev);
 	set_local(ev, !ev->counter->by_perf);
 	if (ev->overflow)
 		open_overflow(ev->overflow);
@@ -245,6 +256,7 @@ int tally_event_on(struct tally_event *ev)
 		begin_alone(ev);
 		tally_counter_on(c);
 	} else {
+		note_errors(ev);
 		tally_counter_enable_slots(c);
 	}
 	return tally_event_check(ev);
@@ -263,6 +275,7 @@ void tally_event_rebase(struct tally_event *ev)
 		if (ev->on)
 			zero += ev->counter->slots[i].now.value - view->start.value;
 		WRITE_ONCE(view->zero, zero);
+		view->missed = tally_event_slot_state(ev, i) == TALLY_STATE_ERROR;
 		view_publish(ev, i);
 	}
 }
@@ -285,6 +298,8 @@ u64 tally_event_reset_total(const struct tally_event *ev)
 void tally_event_close(struct tally_event *ev)
 {
 	tally_counter_assert_locked(ev->counter);
+	if (ev->on)
+		note_errors(ev);
 	WRITE_ONCE(ev->on, false);
 	set_local(ev, false);
 }

@@ -41,6 +41,7 @@ struct tally_budget;
  * @mark_period: period that was in effect when the mark was made
  * @marked: @mark_value and @mark_period are valid
  * @silent: an overflow is overdue: the slot is in TALLY_STATE_SILENT
+ * @missed: the slot was in error while the event was on, since the last reset
  * @counted: the slot was counting at a read of the event's set, or at tally_event_keep()
  * @gap_ns: sum of the nanoseconds from when the CPU came online until the slot counted again,
  *	the most that the event can have missed; without times at which the slot was in error
@@ -60,6 +61,7 @@ struct tally_view {
 	bool begins;
 	bool marked;
 	bool silent;
+	bool missed;
 	bool counted;
 	bool offline;
 	u64 zero;

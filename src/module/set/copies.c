@@ -18,8 +18,9 @@
  *
  * A writer takes the page when it exchanges publish_page::writing for true, with a full barrier. It
  * gives the page back when it stores false with release. A timer or an overflow that finds the page
- * taken writes nothing: the counts that are being written are as new. Other writers wait, and hold
- * nothing that a timer needs. tally_shared::taken works alike, and is taken before the page.
+ * taken writes nothing: the counts that are being written are as new, but for an event that a driver
+ * has moved to another CPU, whose next timer writes them. Other writers wait, and hold nothing that
+ * a timer needs. tally_shared::taken works alike, and is taken before the page.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -91,7 +92,7 @@ static int write_member(struct tally_publisher *p, unsigned int i, unsigned int 
 
 	err = tally_local_read(ev, slot, true, p->mapping, now, &count);
 	if (err) {
-		cpu = p->moved ? tally_slot_oncpu(&ev->counter->slots[slot]) : -1;
+		cpu = READ_ONCE(p->moved) ? tally_slot_oncpu(&ev->counter->slots[slot]) : -1;
 		if (cpu >= 0 && cpu != raw_smp_processor_id()) {
 			store_old(new, i, old, old->states[i]);
 			return -EXDEV;
@@ -328,9 +329,10 @@ out:
 void tally_publish_here(struct tally_publisher *p, int cpu)
 {
 	bool any = publish_slot(p, cpu & p->members[0]->counter->slot_mask);
+	bool moved = READ_ONCE(per_cpu_ptr(p->cpus, cpu)->moved);
 	unsigned int slot;
 
-	for (slot = 0; p->moved && slot < p->nr_slots; slot++)
+	for (slot = 0; moved && slot < p->nr_slots; slot++)
 		if (tally_publisher_moved(p, slot, cpu))
 			any |= publish_slot(p, slot);
 	if (any && p->mapping)

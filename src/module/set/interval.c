@@ -107,20 +107,6 @@ static int begin(struct tally_set *set, u64 members)
 }
 
 /*
- * Returns whether a member misses a part of the window that others count: it is in error on a CPU.
- * In one group of perf, all are. Called before the member is enabled again, which clears the error.
- */
-static bool has_missed(const struct tally_set *set, const struct tally_event *ev)
-{
-	unsigned int slot;
-
-	for (slot = 0; slot < set->nr_slots; slot++)
-		if (tally_event_slot_state(ev, slot) == TALLY_STATE_ERROR)
-			return !tally_set_is_group(set, 0, set->nr_slots - 1);
-	return false;
-}
-
-/*
  * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one of
  * @members and, in a set of several, does not overflow: else begin() finds if it was throttled.
  */
@@ -152,8 +138,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		ev = set->members[i];
 		tally_event_drop_limit(ev);
 		if (begins_alone(set, members, i)) {
-			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)) ||
-							  has_missed(set, ev));
+			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)));
 			if (!(set->on & BIT_ULL(i)))
 				ev->throttled = tally_event_throttled(ev);
 			err = tally_event_on(ev);
@@ -196,8 +181,6 @@ void tally_set_off(struct tally_set *set, u64 members)
 	lock_counters(set);
 	on = members_on(set, members);
 	apart = !set->only_counts && !tally_set_is_group(set, 0, set->nr_slots - 1);
-	for (left = on; left && set->nr > 1; )
-		apart |= has_missed(set, set->members[tally_set_next(&left)]);
 	for (left = on; left; ) {
 		i = tally_set_next(&left);
 		tally_event_close(set->members[i]);
@@ -280,13 +263,14 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 /* ---- reading ---- */
 
 /*
- * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later.
- * @all becomes false if perf could not make the event for a CPU that came, which does not hide the
- * counts of others. Returns whether the member has counted at all. A clock may stand still for a
- * while: a member with a count of 0 has counted, too, if any row found it counting.
+ * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later;
+ * @missed becomes true if the member was in error. If perf could not make the event for a CPU that
+ * came, the state is that of the other CPUs. Returns whether the member has counted at all. A clock
+ * may stand still for a while: a member with a count of 0 has counted, too, if any row found it
+ * counting.
  */
 static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int last, u64 *time,
-		      bool *all, struct tally_count *count)
+		      bool *missed, struct tally_count *count)
 {
 	struct tally_counter *c = ev->counter;
 	const struct tally_slot *s = &c->slots[first];
@@ -298,6 +282,7 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 	if (likely(first == last && ev->on && !ev->overflow && s->was_read)) {
 		tally_event_add_slot(ev, first, count);
 		ev->views[first].counted = true;
+		*missed |= ev->views[first].missed;
 		*time = max(*time, s->time);
 		count->state = TALLY_STATE_ACTIVE;
 		return true;
@@ -312,7 +297,8 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 			*time = max(*time, s->time);
 		}
 		counted |= ev->views[slot].counted;
-		if (s->err)
+		*missed |= ev->views[slot].missed;
+		if (s->err && ev->on)
 			failed = true;
 		else if (ev->overflow || !ev->on || !s->was_read)
 			count->state = tally_state_worse(count->state,
@@ -320,7 +306,6 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 		else if (count->state != TALLY_STATE_ERROR)
 			count->state = TALLY_STATE_ACTIVE;
 	}
-	*all &= !failed;
 	if (failed && count->state == TALLY_STATE_OFFLINE)
 		count->state = TALLY_STATE_ERROR;
 	return counted || count->running_ns || count->value;
@@ -349,14 +334,14 @@ static void read_slots(struct tally_set *set, unsigned int first,
 		       unsigned int last, struct tally_set_window *window,
 		       struct tally_count *counts)
 {
-	bool began = tally_set_began_together(set), always = true, all = true;
+	bool began = tally_set_began_together(set), always = true, all = true, missed = false;
 	u64 time = 0, ended = 0;
 	struct tally_event *ev;
 	unsigned int i;
 
 	for (i = 0; i < set->nr; i++) {
 		ev = set->members[i];
-		if (sum_slots(ev, first, last, &time, &all, &counts[i])) {
+		if (sum_slots(ev, first, last, &time, &missed, &counts[i])) {
 			all &= counted_throughout(ev, &counts[i]);
 			always &= counts[i].running_ns == counts[i].enabled_ns;
 		} else {
@@ -370,6 +355,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	ended &= set->on;
 	window->time_ns = time ?: local_clock();
 	always = always || ran_together(set, first, last, counts);
+	/* The members of a group of perf are in error together. */
+	all &= !missed || tally_set_is_group(set, first, last);
 	window->ratio_valid = began && all && always && (!ended || ended == set->on);
 }
 

@@ -70,6 +70,7 @@ static_assert(sizeof(struct publish_page) <= 4096);
  * @timer: timer that keeps the interval, until it finds the CPU idle
  * @lock: lock of @stopped and of the start of @tick; taken in any context but NMI
  * @stopped: whether @tick must not be started
+ * @moved: the driver of a PMU has moved an event of another CPU's slot to this CPU
  * @publisher: the publisher
  * @cpu: the CPU
  */
@@ -78,6 +79,7 @@ struct publish_cpu {
 	struct hrtimer timer;
 	raw_spinlock_t lock; /* stopped, start of tick */
 	bool stopped;
+	bool moved;
 	struct tally_publisher *publisher;
 	int cpu;
 };
@@ -93,7 +95,7 @@ struct publish_cpu {
  * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
  *	events of CPUs
  * @nr_slots: number of slots of each member's counter
- * @moved: the driver of a PMU has moved an event of a slot to the CPU of another slot
+ * @moved: tally_publisher::cpus has a CPU with publish_cpu::moved
  * @start: work that starts the deferrable timers
  * @cpus: timers on each CPU
  * @pages: page for each slot

@@ -49,34 +49,32 @@ bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, i
 	return false;
 }
 
-static bool any_moved(const struct tally_publisher *p, int cpu)
+/*
+ * Finds the CPUs to which drivers have moved events. They do that during hotplug only, after which
+ * tally_pages_repair() starts the timers.
+ */
+static void find_moved(struct tally_publisher *p)
 {
-	unsigned int slot;
-
-	for (slot = 0; p->moved && slot < p->nr_slots; slot++)
-		if (tally_publisher_moved(p, slot, cpu))
-			return true;
-	return false;
-}
-
-/* Drivers move events during hotplug only. After that, tally_pages_repair() starts the timers. */
-static bool has_moved(const struct tally_publisher *p)
-{
+	bool all_cpus = tally_counter_on_all_cpus(p->members[0]->counter), any = false;
 	const struct perf_event *event;
 	unsigned int slot, i;
-	bool moved = false;
+	int cpu;
 
-	if (!tally_counter_on_all_cpus(p->members[0]->counter))
-		return false;
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(p->cpus, cpu)->moved, false);
 	rcu_read_lock();
-	for (i = 0; i < p->nr; i++) {
+	for (i = 0; all_cpus && i < p->nr; i++) {
 		for (slot = 0; slot < p->nr_slots; slot++) {
 			event = READ_ONCE(p->members[i]->counter->slots[slot].event);
-			moved |= event && READ_ONCE(event->cpu) != slot;
+			cpu = event ? READ_ONCE(event->cpu) : slot;
+			if (cpu == slot)
+				continue;
+			WRITE_ONCE(per_cpu_ptr(p->cpus, cpu)->moved, true);
+			any = true;
 		}
 	}
 	rcu_read_unlock();
-	return moved;
+	WRITE_ONCE(p->moved, any);
 }
 
 static bool counts_on(int cpu, void *publisher)
@@ -92,7 +90,7 @@ static bool counts_on(int cpu, void *publisher)
 		if (event && READ_ONCE(event->oncpu) == cpu)
 			return true;
 	}
-	return any_moved(p, cpu);
+	return READ_ONCE(per_cpu_ptr(p->cpus, cpu)->moved);
 }
 
 static void publish_here(void *publisher)
@@ -154,7 +152,7 @@ static bool publishes_on(const struct tally_publisher *p, int cpu)
 	for (i = 0; i < p->nr; i++)
 		if (!READ_ONCE(p->members[i]->counter->slots[cpu].absent))
 			return true;
-	return any_moved(p, cpu);
+	return READ_ONCE(per_cpu_ptr(p->cpus, cpu)->moved);
 }
 
 /* Returns whether the hard timer is to run on this CPU, which is not one of nohz_full=. */
@@ -282,7 +280,7 @@ void tally_publisher_start(struct tally_publisher *p)
 {
 	int cpu;
 
-	WRITE_ONCE(p->moved, has_moved(p));
+	find_moved(p);
 	/* A timer may be on the CPU that took it while its own one was offline. */
 	for_each_possible_cpu(cpu)
 		tally_timer_delete_sync(&per_cpu_ptr(p->cpus, cpu)->tick);
