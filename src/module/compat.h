@@ -271,7 +271,7 @@ static inline int tally_timer_delete_sync(struct timer_list *timer)
 #endif
 }
 
-/* How many times perf has disabled the PMU on this CPU, and not enabled it again. */
+/* Points to the depth of perf_pmu_disable() on this CPU, which is 0 if the PMU is enabled. */
 #ifdef TALLY_HAVE_PMU_DISABLE_COUNT
 #define tally_pmu_disable_count(pmu)	(this_cpu_ptr((pmu)->pmu_disable_count))
 #else
@@ -391,8 +391,8 @@ static inline bool tally_is_endbr(u32 instruction)
 }
 
 /*
- * Returns whether a uprobe at the beginning of a function is being handled: the probed
- * instruction shows it.
+ * Guesses, as perf does by the probed instruction, whether a uprobe at the beginning of a function
+ * is being handled.
  */
 static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 {

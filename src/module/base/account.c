@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The limit of the memory that a user's files take. device/quota.c has the users. Memory
- * that a file takes later, in contexts that cannot sleep, is charged here.
+ * The limit of the memory that a user's files take. device/quota.c has an account for each user.
+ * All of that memory is charged here, also in contexts that cannot sleep.
  */
 #include <linux/cpumask.h>
 #include <linux/limits.h>

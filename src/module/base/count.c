@@ -118,7 +118,7 @@ static int put_thousandths(u64 value, u64 mantissa, int digits, char *buf, size_
 			return -ERANGE;
 	for (i = 0; i < min(digits, DIGITS_MAX); i++)
 		unit *= 10;
-	/* The quotient of the second term fits: it is below the count. */
+	/* The quotient of the second term fits: it is at most the count. */
 	if (check_mul_overflow(value, div64_u64(mantissa, unit), &thousandths) ||
 	    check_add_overflow(thousandths, mul_u64_u64_div_u64(value, mantissa % unit, unit),
 			       &thousandths))

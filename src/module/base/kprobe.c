@@ -199,7 +199,7 @@ int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
 	return try_make(at) ? 0 : -EADDRNOTAVAIL;
 }
 
-/* Registers the watch: by the function's name if there is one, else at an address. */
+/* Registers the watch: by @kp->symbol, a function of a module, if there is one; else at @addr. */
 static int watch(struct tally_kprobe *kp, u64 addr)
 {
 	struct kprobe *probe = &kp->watch.kp;

@@ -52,8 +52,8 @@ TRACE_EVENT(overflow,
  * trace_state - the state of an event changed
  *
  * tally reports its own changes at once: the event is enabled, disabled or removed, a CPU comes or
- * goes, or too many overflows pause the event on a CPU. The next read reports what perf has changed
- * on its own (the task has exited, the PMU has no room).
+ * goes, or too many overflows pause the event on a CPU. tally_event_read() and tally_event_state()
+ * report what perf has changed on its own (the task has exited, the PMU has no room).
  *
  * Called with tally_counter::lock held.
  */

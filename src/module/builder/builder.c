@@ -88,7 +88,7 @@ void __tally_builder_init(struct tally_builder *b, struct tally_what what, struc
 	if (what.symbol)
 		init_symbol(b, &what);
 	b->attr.type = type;
-	tally_name_defaults(&b->attr);
+	tally_attr_defaults(&b->attr);
 }
 EXPORT_SYMBOL_TALLY(__tally_builder_init);
 

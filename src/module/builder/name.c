@@ -103,7 +103,7 @@ int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why,
 }
 
 /**
- * tally_name_defaults - exclude what perf excludes by default
+ * tally_attr_defaults - exclude what perf excludes by default
  * @attr: attributes whose type is set
  *
  * Events of the CPUs' own PMUs do not count virtual machines. Other PMUs may refuse every
@@ -111,7 +111,7 @@ int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why,
  *
  * Context: Any context.
  */
-void tally_name_defaults(struct perf_event_attr *attr)
+void tally_attr_defaults(struct perf_event_attr *attr)
 {
 	attr->exclude_guest = attr->type == PERF_TYPE_HARDWARE ||
 			      attr->type == PERF_TYPE_HW_CACHE ||
@@ -346,7 +346,7 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 	err = parse_event(attr, text, &modifiers, why, size);
 	if (err)
 		return err;
-	tally_name_defaults(attr);
+	tally_attr_defaults(attr);
 	*modifiers_at = modifiers ? modifiers - text : len;
 	if (!modifiers)
 		return 0;
@@ -367,7 +367,7 @@ static void format_modifiers(const struct perf_event_attr *attr, char *m)
 	struct perf_event_attr usual = { .type = attr->type };
 	unsigned int i;
 
-	tally_name_defaults(&usual);
+	tally_attr_defaults(&usual);
 	if (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv) {
 		if (!attr->exclude_user)
 			*m++ = 'u';

@@ -11,7 +11,7 @@
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size);
 int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why, size_t size);
-void tally_name_defaults(struct perf_event_attr *attr);
+void tally_attr_defaults(struct perf_event_attr *attr);
 void tally_name_format(const struct perf_event_attr *attr, const char *given,
 		       char *buf, size_t size);
 int tally_name_check(const char *name, char *why, size_t size);

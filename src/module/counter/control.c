@@ -63,7 +63,7 @@ static void lead_on(const struct tally_counter *c)
 		tally_counter_on(leader);
 }
 
-/* Adds a user that is on: an event that is enabled, a sibling, or a trial. Arms all slots. */
+/* Counts an enabled event, a sibling or a trial (life/build.c) in @users_on. Arms all slots. */
 void tally_counter_on(struct tally_counter *c)
 {
 	unsigned int i;

@@ -527,9 +527,9 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
  * @attr: attributes of the event
  *
  * Context: Process context, may sleep.
- * Return: the event; NULL if it has to be alone; E2BIG if the group has no room for it, and the
- * counter has had no events yet; ENODEV if the CPU has gone; the error of
- * perf_event_create_kernel_counter().
+ * Return: the event; NULL if it has to be alone; E2BIG if the group has no room for the counter's
+ * first events; ENODEV or the leader's error while the leader's event is missing; or as
+ * perf_event_create_kernel_counter() or tally_cgroup_create().
  */
 struct perf_event *tally_sibling_create(const struct tally_counter *c, int cpu,
 					struct perf_event_attr attr)

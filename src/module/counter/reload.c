@@ -193,7 +193,7 @@ static int prove(void *data)
 	return prove_software() ?: prove_clock();
 }
 
-/* Returns 0 if a period can begin in hard interrupt; or as tally_trick_try(). */
+/* Proves that tally_reload_here() works. Returns as tally_trick_try(). */
 int tally_reload_works(void)
 {
 	return tally_trick_try(TALLY_TRICK_RELOAD, prove, NULL);

@@ -83,8 +83,8 @@ static struct perf_event *create_on(const struct tally_counter *c, int cpu, u32 
 	/*
 	 * A child that is forked while its parent's event is disabled never counts, and
 	 * perf cannot disable the children of an event that is enabled. So an inherited
-	 * event of perf counts from its creation to its release. The view of a tally
-	 * event leaves out what is counted while the tally event is disabled.
+	 * event of perf counts from its creation, or exec(), to its release. The view of a
+	 * tally event leaves out what is counted while the tally event is disabled.
 	 */
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return create_perf(c, cpu, &attr, c->handler, c->context);

@@ -45,7 +45,7 @@
 #include "debugfs/debugfs.h"
 #include "event/event.h"
 
-/* Returns the set; NULL while it is being built. */
+/* Returns the set; NULL while it is being built. Its @func is there before it, with @of_func. */
 static struct tally_set *set_of(struct tally_line_set *ls)
 {
 	/* Pairs with build() in life/line_set.c. */

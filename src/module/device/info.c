@@ -173,7 +173,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	n->pid = target->task ? tally_counter_pid(ev->counter) : -1;
 	n->flags = ev->of_file ? TALLY_NEXT_OF_FILE : 0;
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
-	/* A generated name reveals what the event counts. */
+	/* A generated name reveals what the event counts, but for that of a file: file.NUMBER. */
 	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
 	describe_more(ev, n, l->perfmon);

@@ -142,7 +142,7 @@ static int set_filter(struct tally_event *ev, const char *text)
 	/* The events of children can be neither replaced nor given another period. */
 	if (c->attr.inherit && c->attr.sample_period != 1)
 		return -EOPNOTSUPP;
-	/* perf sends the signals of sigtrap before it calls back. */
+	/* perf counts a hit for a frequency, and queues sigtrap, before it calls back. */
 	if (ev->attr.freq || ev->attr.sigtrap)
 		return -EOPNOTSUPP;
 	/* Any event of perf's knows the tracepoint. */

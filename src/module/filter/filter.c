@@ -473,8 +473,8 @@ static int parse_formula(struct parser *p)
 /* ---- filters ------------------------------------------------------------- */
 
 /*
- * Counts the terms and the levels of parentheses that the text may have at most. The
- * kernel finds unbalanced parentheses and quotes first, wherever they are.
+ * Counts the terms and the levels of parentheses that the text may have at most. As the kernel, it
+ * finds unbalanced parentheses and quotes before any other fault.
  */
 static int measure(struct parser *p, const char *text)
 {

@@ -214,6 +214,7 @@ static struct tally_event *event_alloc(const struct tally_builder *b,
 		    TALLY_GIVEN_NAME;
 	ev->attr = *attr;
 	ev->max_rate = b->max_rate;
+	/* @attr has a period in the place of a clock's frequency. */
 	if (!attr->freq && b->freq)
 		ev->hz = b->freq;
 	else if (!attr->freq && b->attr.freq && !b->period)

@@ -25,8 +25,8 @@
 static const struct tally_folder_ops *folders;
 
 /**
- * tally_folders_init - give each new event a folder
- * @ops: functions that add and remove a folder
+ * tally_folders_init - give new events and sets folders
+ * @ops: functions that add and remove folders
  */
 void tally_folders_init(const struct tally_folder_ops *ops)
 {

@@ -68,7 +68,7 @@ u64 tally_group_bit(const struct tally_set *set, const struct tally_event *ev)
 	return 0;
 }
 
-/* Turns members on or off as wanted; those in @again are turned on even if on. */
+/* As tally_group_update(); wanted members in @again are turned on even if they are on. */
 static void update(struct tally_set *set, u64 again)
 {
 	u64 on = set->wanted & 1 ? set->wanted : 0;
@@ -218,7 +218,7 @@ bool tally_group_leave(struct tally_set *set, struct tally_event *ev)
 	return wanted;
 }
 
-/* Called with the group locked. Turns members on or off as wanted. */
+/* Turns wanted members on, if the leader is wanted, and all others off. The group is locked. */
 void tally_group_update(struct tally_set *set)
 {
 	lockdep_assert_held(&set->lock);

@@ -330,7 +330,7 @@ static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
  * @whole: resets of the event are ignored
  * @here: this CPU, if an event that is counting on it has an up-to-date count; else -1
  * @t: receives the totals; for an event that is counting, the times as of perf's last update
- * @state: receives the state
+ * @state: receives the state; for an event that is counting, INACTIVE
  *
  * perf may be changing the event. Then the totals may be older ones. With @here, the caller may
  * have interrupted that change: then the time for which the event was enabled may be wrong.

@@ -59,8 +59,8 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 
 /*
  * Returns the count as of the last read, estimated for all the time enabled. Each CPU has a share
- * of its PMU of its own, so each slot is estimated by its own times. Who wants no estimate does not
- * pay for the copies here.
+ * of its PMU of its own, so each slot is estimated by its own times. A read without an estimate
+ * does not pay for @part.
  */
 static noinline u64 scaled(struct tally_event *ev)
 {
