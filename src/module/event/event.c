@@ -103,7 +103,8 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 		view_publish(ev, slot);
 		if (!ev->on)
 			continue;
-		ev->views[slot].missed |= c->slots[slot].err && c->slots[slot].err != -ENODEV;
+		if (c->slots[slot].err && c->slots[slot].err != -ENODEV)
+			WRITE_ONCE(ev->views[slot].missed, true);
 		WRITE_ONCE(ev->views[slot].gap_ns, ev->views[slot].gap_ns + gap_ns);
 		trace_slot(ev, slot);
 	}
@@ -138,7 +139,8 @@ static void note_errors(struct tally_event *ev)
 	unsigned int i;
 
 	for (i = 0; i < ev->counter->nr_slots; i++)
-		ev->views[i].missed |= tally_event_slot_state(ev, i) == TALLY_STATE_ERROR;
+		if (tally_event_slot_state(ev, i) == TALLY_STATE_ERROR)
+			WRITE_ONCE(ev->views[i].missed, true);
 }
 
 /*
@@ -275,7 +277,7 @@ void tally_event_rebase(struct tally_event *ev)
 		if (ev->on)
 			zero += ev->counter->slots[i].now.value - view->start.value;
 		WRITE_ONCE(view->zero, zero);
-		view->missed = tally_event_slot_state(ev, i) == TALLY_STATE_ERROR;
+		WRITE_ONCE(view->missed, tally_event_slot_state(ev, i) == TALLY_STATE_ERROR);
 		view_publish(ev, i);
 	}
 }

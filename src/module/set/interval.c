@@ -289,6 +289,7 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 	}
 	count->state = TALLY_STATE_OFFLINE;
 	for (slot = first; slot <= last; slot++, s++) {
+		*missed |= ev->views[slot].missed;
 		if (!s->event && (tally_event_is_blank(ev, slot) || !tally_counter_serves(c, slot)))
 			continue;
 		tally_event_add_slot(ev, slot, count);
@@ -297,7 +298,6 @@ static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int l
 			*time = max(*time, s->time);
 		}
 		counted |= ev->views[slot].counted;
-		*missed |= ev->views[slot].missed;
 		if (s->err && ev->on)
 			failed = true;
 		else if (ev->overflow || !ev->on || !s->was_read)
@@ -354,9 +354,8 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->time_ns = time ?: local_clock();
-	always = always || ran_together(set, first, last, counts);
 	/* The members of a group of perf are in error together. */
-	all &= !missed || tally_set_is_group(set, first, last);
+	always = (always && !missed) || ran_together(set, first, last, counts);
 	window->ratio_valid = began && all && always && (!ended || ended == set->on);
 }
 

@@ -42,6 +42,7 @@ static int read_here(struct tally_event *ev, int cpu, bool irqs_off, u64 now,
 int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 			 struct tally_count *counts)
 {
+	const struct tally_view *view;
 	int err, first = 0, cpu;
 	unsigned long flags;
 	bool any = false, throughout = true, equal = true;
@@ -62,7 +63,9 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 		any |= !err;
 		if (!i)
 			first = err;
-		throughout &= counts[i].running_ns == counts[i].enabled_ns;
+		view = &set->members[i]->views[cpu & set->slot_mask];
+		throughout &= counts[i].running_ns == counts[i].enabled_ns &&
+			      !READ_ONCE(view->missed);
 		equal &= counts[i].running_ns == counts[0].running_ns;
 		window->ratio_valid &= !err &&
 			(set->only_counts ||
