@@ -259,8 +259,8 @@
  *   task's events / before or after it, at no fixed distance / the tracepoint's place differs
  *   between kernels. EXIT at exec() of a program that may not be dumped: for the task and for each
  *   CPU / for the task / modules see this exec() only of a task that has an event.
- * - A sibling with enable_on_exec whose leader is enabled, disabled and enabled again before exec():
- *   waits on / counts / a module cannot have perf's event wait again.
+ * - A sibling with enable_on_exec whose leader is enabled, disabled and enabled again before
+ *   exec(): waits on / counts / a module cannot have perf's event wait again.
  * - Records of tasks of a sibling: while it is enabled / while its leader is, too / a sibling is on
  *   only with its leader.
  * - Records of a child: while its own copy of the event is enabled / while the event is enabled /

@@ -18,9 +18,9 @@
  *
  * A writer takes the page when it exchanges publish_page::writing for true, with a full barrier. It
  * gives the page back when it stores false with release. A timer or an overflow that finds the page
- * taken writes nothing: the counts that are being written are as new, but for an event that a driver
- * has moved to another CPU, whose next timer writes them. Other writers wait, and hold nothing that
- * a timer needs. tally_shared::taken works alike, and is taken before the page.
+ * taken writes nothing: the counts that are being written are as new, but for an event that a
+ * driver has moved to another CPU, whose next timer writes them. Other writers wait, and hold
+ * nothing that a timer needs. tally_shared::taken works alike, and is taken before the page.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
