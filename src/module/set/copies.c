@@ -322,6 +322,20 @@ out:
 	return true;
 }
 
+/* Returns whether the driver of a PMU has moved an event of another slot to this CPU. */
+static bool has_moved(const struct tally_publisher *p, unsigned int slot, int cpu)
+{
+	const struct perf_event *event;
+	unsigned int i;
+
+	for (i = 0; slot != cpu && i < p->nr; i++) {
+		event = READ_ONCE(p->members[i]->counter->slots[slot].event);
+		if (event && READ_ONCE(event->cpu) == cpu)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Publishes the events that are counting on this CPU. If none of them counts here, nothing is
  * published, but for a page with sums and for a cgroup. Called with interrupts disabled.
@@ -333,7 +347,7 @@ void tally_publish_here(struct tally_publisher *p, int cpu)
 	unsigned int slot;
 
 	for (slot = 0; moved && slot < p->nr_slots; slot++)
-		if (tally_publisher_moved(p, slot, cpu))
+		if (has_moved(p, slot, cpu))
 			any |= publish_slot(p, slot);
 	if (any && p->mapping)
 		tally_publish_mapped(p);

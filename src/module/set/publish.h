@@ -196,7 +196,6 @@ int tally_publish_share(struct tally_event *ev);
 void tally_publisher_init(struct tally_publisher *p);
 void tally_publisher_start(struct tally_publisher *p);
 void tally_publisher_stop(struct tally_publisher *p);
-bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, int cpu);
 int tally_publisher_cpu(const struct tally_publisher *p);
 void tally_publish_counting(struct tally_publisher *p);
 void tally_publish_here(struct tally_publisher *p, int cpu);

@@ -35,20 +35,6 @@
 #include "event/event.h"
 #include "set/publish.h"
 
-/* Returns whether the driver of a PMU has moved an event of another slot to this CPU. */
-bool tally_publisher_moved(const struct tally_publisher *p, unsigned int slot, int cpu)
-{
-	const struct perf_event *event;
-	unsigned int i;
-
-	for (i = 0; slot != cpu && i < p->nr; i++) {
-		event = READ_ONCE(p->members[i]->counter->slots[slot].event);
-		if (event && READ_ONCE(event->cpu) == cpu)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Finds the CPUs to which drivers have moved events. They do that during hotplug only, after which
  * tally_pages_repair() starts the timers.
