@@ -138,7 +138,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 
 	err = tally_target_lock(target);
 	if (err)
-		return tally_builder_failed(b, err, -1);
+		return err;
 	b->stage = TALLY_STAGE_PERMISSION;
 	err = tally_builder_allow_task(b, target->task);
 	if (!err) {
@@ -171,11 +171,12 @@ static bool has_records(const struct perf_event_attr *attr)
 }
 
 /* On failure, the caller frees what was made so far: it destroys the event. */
-static int overflow_new(struct tally_event *ev, const struct tally_builder *b,
+static int overflow_new(struct tally_event *ev, struct tally_builder *b,
 			const struct tally_target *target)
 {
 	struct tally_overflow *of;
 
+	b->stage = TALLY_STAGE_PERF;
 	if (b->flags & TALLY_BUILDER_RECORDS &&
 	    (ev->attr.sample_period || has_records(&b->attr))) {
 		if (tally_chains_alloc(&b->attr))
@@ -233,16 +234,6 @@ static int give_name(struct tally_event *ev, struct tally_builder *b)
 	return tally_bad_in(b, TALLY_FIELD_NAME, err, "the name is taken");
 }
 
-static int give_overflow(struct tally_event *ev, struct tally_builder *b,
-			 const struct tally_target *target)
-{
-	int err;
-
-	b->stage = TALLY_STAGE_PERF;
-	err = overflow_new(ev, b, target);
-	return err ? tally_builder_failed(b, err, -1) : 0;
-}
-
 /* Windows limit the overflows of an event with a budget. */
 static u32 without_rate(const struct tally_builder *b)
 {
@@ -269,8 +260,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	ev->gauge = is_gauge(ev);
 	err = counter_get(ev, b, &counted, target);
 	if (!err && ev->counter->by_perf && samples_row(&b->attr))
-		err = without_trick(b, -EOPNOTSUPP, TALLY_TRICK_TIMES) ?:
-		      tally_builder_failed(b, -EOPNOTSUPP, -1);
+		err = without_trick(b, -EOPNOTSUPP, TALLY_TRICK_TIMES) ?: -EOPNOTSUPP;
 	if (!err && ev->overflow)
 		tally_overflow_set_rate(ev->overflow, b->max_rate ?: without_rate(b),
 					tally_counter_interrupts(ev->counter));
@@ -281,55 +271,19 @@ static int give_budget(struct tally_event *ev, struct tally_builder *b)
 {
 	int err = b->window_ns ? tally_budget_new(ev, b->budget, b->window_ns) : 0;
 
-	if (!err)
-		return 0;
 	return without_trick(b, err, TALLY_TRICK_RELOAD) ?:
-	       without_trick(b, err, TALLY_TRICK_TIMES) ?: tally_builder_failed(b, err, -1);
+	       without_trick(b, err, TALLY_TRICK_TIMES) ?: err;
 }
 
 static int give_task_records(struct tally_event *ev, struct tally_builder *b)
 {
-	int err = ev->output ? tally_task_records_add(ev->output, &b->attr, b->account) : 0;
-
-	return err ? tally_builder_failed(b, err, -1) : 0;
+	return ev->output ? tally_task_records_add(ev->output, &b->attr, b->account) : 0;
 }
 
-static int give_folder(struct tally_event *ev, struct tally_builder *b)
+/* Files are many and short-lived: a folder is for those with a given name. */
+static int give_folder(struct tally_event *ev, const struct tally_builder *b)
 {
-	int err;
-
-	/* Files are many and short-lived: a folder is for those with a given name. */
-	if (ev->of_file && !(b->given & TALLY_GIVEN_NAME))
-		return 0;
-	err = tally_folder_add(ev);
-	return err ? tally_builder_failed(b, err, -1) : 0;
-}
-
-static struct tally_event *event_new(struct tally_builder *b,
-				     const struct perf_event_attr *attr,
-				     const struct tally_target *target)
-{
-	struct tally_event *ev;
-	int err;
-
-	ev = event_alloc(b, attr, target);
-	if (!ev)
-		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
-	err = give_name(ev, b);
-	if (!err)
-		err = give_overflow(ev, b, target);
-	if (!err)
-		err = give_counter(ev, b, target);
-	if (!err)
-		err = give_budget(ev, b);
-	if (!err)
-		err = give_task_records(ev, b);
-	if (!err)
-		err = give_folder(ev, b);
-	if (!err)
-		return ev;
-	tally_event_destroy(ev);
-	return ERR_PTR(err);
+	return ev->of_file && !(b->given & TALLY_GIVEN_NAME) ? 0 : tally_folder_add(ev);
 }
 
 /* Enables the event. Returns 0 if it counts, EBUSY if not; ESRCH as tally_event_enable(). */
@@ -404,14 +358,15 @@ static struct tally_event *build_on(struct tally_builder *b,
 				    const struct perf_event_attr *attr,
 				    const struct tally_target *target)
 {
-	struct tally_event *ev;
+	struct tally_event *ev = event_alloc(b, attr, target);
 	int err;
 
-	ev = event_new(b, attr, target);
-	if (IS_ERR(ev))
-		return ev;
+	if (!ev)
+		return ERR_PTR(tally_builder_failed(b, -ENOMEM, -1));
+	err = give_name(ev, b) ?: overflow_new(ev, b, target) ?: give_counter(ev, b, target) ?:
+	      give_budget(ev, b) ?: give_task_records(ev, b) ?: give_folder(ev, b);
 	/* Handlers may run from here on: the event is complete. */
-	err = start(ev, b);
+	err = err ?: start(ev, b);
 	if (err) {
 		tally_event_destroy(ev);
 		return ERR_PTR(tally_builder_failed(b, err, -1));
