@@ -37,15 +37,15 @@ struct parse {
 	size_t size;
 };
 
-__printf(2, 3)
-static int bad(const struct parse *p, const char *fmt, ...)
+/* Writes a sentence that says why a text is refused. Returns @err. */
+int tally_say(char *why, size_t size, int err, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(p->why, p->size, fmt, args);
+	vsnprintf(why, size, fmt, args);
 	va_end(args);
-	return -EINVAL;
+	return err;
 }
 
 /* Returns the number of a member config to config3; -1 for other names. */
@@ -130,7 +130,7 @@ static int no_such_term(const struct parse *p, const char *key, const char *text
 	struct list events = { p, "; events: " }, terms = { p, "; terms: " };
 	struct device *dev = p->files->dev;
 
-	bad(p, "unknown term '%.40s'", key);
+	tally_say(p->why, p->size, -EINVAL, "unknown term '%.40s'", key);
 	if (!p->size)
 		return -EINVAL;
 	if (dev && ((!text && tally_pmu_walk(dev, "events", add_name, &events)) ||
@@ -138,7 +138,8 @@ static int no_such_term(const struct parse *p, const char *key, const char *text
 		    (text && tally_pmu_walk(dev, "events", add_name, &events))))
 		return -EINVAL;
 	if (*terms.title != ',' && *events.title != ',')
-		bad(p, "unknown term '%.40s': only config, config1 to config3", key);
+		tally_say(p->why, p->size, -EINVAL,
+			  "unknown term '%.40s': only config, config1 to config3", key);
 	return -EINVAL;
 }
 
@@ -158,12 +159,15 @@ static int apply_term(const struct parse *p, const char *key, const char *text)
 	else if (!is_format(p, key))
 		return no_such_term(p, key, text);
 	else if (!parse_format(p->files->page, &member, &bits))
-		return bad(p, "tally does not know the format of '%s'", key);
+		return tally_say(p->why, p->size, -EINVAL,
+				 "tally does not know the format of '%s'", key);
 	width = hweight64(bits);
 	if (text ? kstrtou64(text, 0, &value) : width > 1)
-		return bad(p, "expected '%s=NUMBER'", key);
+		return tally_say(p->why, p->size, -EINVAL, "expected '%s=NUMBER'", key);
 	if (width < 64 && value >> width)
-		return bad(p, "%s=%s is too large: at most 0x%llx", key, text, BIT_ULL(width) - 1);
+		return tally_say(p->why, p->size, -EINVAL,
+				 "%s=%s is too large: at most 0x%llx", key, text,
+				 BIT_ULL(width) - 1);
 	p->terms->config[member] = (p->terms->config[member] & ~bits) | spread(value, bits);
 	return 0;
 }
@@ -189,13 +193,14 @@ static int expand(const struct parse *p, const char *event)
 	int err = 0;
 
 	if (!tally_pmu_read(p->files->dev, "events", event, rest))
-		return bad(p, "the event '%s' cannot be read", event);
+		return tally_say(p->why, p->size, -EINVAL, "the event '%s' cannot be read", event);
 	while (!err && (text = strsep(&rest, ","))) {
 		key = strsep(&text, "=");
 		if (!text || strcmp(text, "?"))
 			err = apply_term(p, key, text);
 		else if (!is_given(p->text, key))
-			err = bad(p, "%s needs the term '%s=NUMBER'", event, key);
+			err = tally_say(p->why, p->size, -EINVAL,
+					"%s needs the term '%s=NUMBER'", event, key);
 	}
 	return err;
 }
@@ -217,7 +222,7 @@ static int apply_event(const struct parse *p, const char *event)
 	char *name = p->terms->event;
 
 	if (*name)
-		return bad(p, "%s and %s are two events", name, event);
+		return tally_say(p->why, p->size, -EINVAL, "%s and %s are two events", name, event);
 	strscpy(name, event, sizeof(p->terms->event));
 	return expand(p, event);
 }
@@ -260,10 +265,8 @@ int tally_terms_parse(const struct tally_pmu_files *files, const char *text,
 	memset(terms, 0, sizeof(*terms));
 	for (kind = KIND_MEMBER; kind <= KIND_TERM && !err; kind++) {
 		copy = kstrdup(text, GFP_KERNEL);
-		if (!copy) {
-			bad(&p, "out of memory");
-			return -ENOMEM;
-		}
+		if (!copy)
+			return tally_say(why, size, -ENOMEM, "out of memory");
 		err = apply_kind(&p, copy, kind);
 		kfree(copy);
 	}
@@ -298,9 +301,7 @@ int tally_terms_apply(struct perf_event_attr *attr, const char *text, char *why,
 	attr->config = terms.config[0];
 	attr->config1 = terms.config[1];
 	attr->config2 = terms.config[2];
-	if (!tally_attr_set_config3(attr, terms.config[3])) {
-		snprintf(why, size, "this kernel has no config3");
-		return -EOPNOTSUPP;
-	}
+	if (!tally_attr_set_config3(attr, terms.config[3]))
+		return tally_say(why, size, -EOPNOTSUPP, "this kernel has no config3");
 	return 0;
 }

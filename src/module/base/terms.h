@@ -17,6 +17,8 @@ struct tally_terms {
 	char event[64];
 };
 
+__printf(4, 5)
+int tally_say(char *why, size_t size, int err, const char *fmt, ...);
 int tally_terms_parse(const struct tally_pmu_files *files, const char *text,
 		      struct tally_terms *terms, char *why, size_t size);
 int tally_terms_apply(struct perf_event_attr *attr, const char *text, char *why, size_t size);

@@ -20,6 +20,7 @@
 #include <linux/time64.h>
 #include "base/cgroup.h"
 #include "base/ptr.h"
+#include "base/terms.h"
 #include "builder/builder.h"
 #include "compat.h"
 #include "builder/name.h"
@@ -192,10 +193,8 @@ static int add_modifiers(struct tally_builder *b, const char *own, const char *m
 	char *all = kasprintf(GFP_KERNEL, "%s%s", own, more);
 	int err;
 
-	if (!all) {
-		strscpy(why, "out of memory", size);
-		return -ENOMEM;
-	}
+	if (!all)
+		return tally_say(why, size, -ENOMEM, "out of memory");
 	b->attr.precise_ip = 0;
 	err = tally_name_modify(&b->attr, all, why, size);
 	kfree(all);

@@ -79,15 +79,12 @@ int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why,
 			attr->precise_ip = 3;
 			break;
 		case 'p':
-			if (attr->precise_ip == 3) {
-				snprintf(why, size, "more than three p");
-				return -EINVAL;
-			}
+			if (attr->precise_ip == 3)
+				return tally_say(why, size, -EINVAL, "more than three p");
 			attr->precise_ip++;
 			break;
 		default:
-			snprintf(why, size, "unknown modifier '%c'", *text);
-			return -EINVAL;
+			return tally_say(why, size, -EINVAL, "unknown modifier '%c'", *text);
 		}
 	}
 	if (seen & MODIFIER_LEVELS) {
@@ -144,10 +141,8 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 	int access = -1;
 
 	if (kstrtou64(addr, 0, &address) || (spot && kstrtou64(spot, 0, &len)) ||
-	    (spot && !len)) {
-		snprintf(why, size, "expected mem:ADDRESS[/length][:rwx]");
-		return -EINVAL;
-	}
+	    (spot && !len))
+		return tally_say(why, size, -EINVAL, "expected mem:ADDRESS[/length][:rwx]");
 	if (text) {
 		access = parse_access(text);
 		if (access < 0) {
@@ -155,10 +150,8 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 			char *word = strsep(&rest, ":");
 
 			access = parse_access(word);
-			if (access < 0 && rest) {
-				snprintf(why, size, "unknown access '%s'", word);
-				return -EINVAL;
-			}
+			if (access < 0 && rest)
+				return tally_say(why, size, -EINVAL, "unknown access '%s'", word);
 			*modifiers = access < 0 ? word : rest;
 		}
 	}
@@ -208,14 +201,10 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 	int type, err;
 
 	*modifiers = text;
-	if (plus && kstrtou64(plus, 0, &offset)) {
-		snprintf(why, size, "bad offset '%s'", plus);
-		return -EINVAL;
-	}
-	if (ret && offset) {
-		snprintf(why, size, "a function returns as a whole: no offset");
-		return -EINVAL;
-	}
+	if (plus && kstrtou64(plus, 0, &offset))
+		return tally_say(why, size, -EINVAL, "bad offset '%s'", plus);
+	if (ret && offset)
+		return tally_say(why, size, -EINVAL, "a function returns as a whole: no offset");
 	if (isdigit(*symbol)) {
 		err = kstrtou64(symbol, 0, &address) ? -EINVAL : 0;
 		if (err)
@@ -234,10 +223,8 @@ static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 	if (err)
 		return err;
 	type = tally_pmu_type("kprobe");
-	if (type < 0) {
-		snprintf(why, size, "this kernel has no kprobe PMU");
-		return type;
-	}
+	if (type < 0)
+		return tally_say(why, size, type, "this kernel has no kprobe PMU");
 	attr->type = type;
 	attr->config = ret;
 	attr->kprobe_addr = address;
@@ -251,17 +238,13 @@ static int parse_pmu(struct perf_event_attr *attr, char *text, char **modifiers,
 	char *terms = strsep(&text, "/");
 	int type;
 
-	if (!text) {
-		snprintf(why, size, "expected PMU/EVENT,TERM=NUMBER,.../");
-		return -EINVAL;
-	}
+	if (!text)
+		return tally_say(why, size, -EINVAL, "expected PMU/EVENT,TERM=NUMBER,.../");
 	*modifiers = *text == ':' ? text + 1 : text;
 	if (kstrtouint(name, 10, &attr->type)) {
 		type = tally_pmu_type(name);
-		if (type < 0) {
-			snprintf(why, size, "no PMU '%s' on this machine", name);
-			return type;
-		}
+		if (type < 0)
+			return tally_say(why, size, type, "no PMU '%s' on this machine", name);
 		attr->type = type;
 	}
 	return tally_terms_apply(attr, terms, why, size);
@@ -279,15 +262,12 @@ static int parse_tracepoint(struct perf_event_attr *attr, char *system,
 	if (!strcmp(system, "tracepoint")) {
 		if (!kstrtou64(event, 0, &attr->config))
 			return 0;
-		snprintf(why, size, "expected tracepoint:NUMBER");
-		return -EINVAL;
+		return tally_say(why, size, -EINVAL, "expected tracepoint:NUMBER");
 	}
 	id = tally_tracepoint_id(system, event);
-	if (id < 0) {
-		snprintf(why, size, "no tracepoint %s:%s in this kernel",
-			 system, event);
-		return id;
-	}
+	if (id < 0)
+		return tally_say(why, size, id, "no tracepoint %s:%s in this kernel",
+				 system, event);
 	attr->config = id;
 	return 0;
 }
@@ -307,10 +287,8 @@ static int parse_event(struct perf_event_attr *attr, char *text,
 	*modifiers = rest;
 	if (tally_generic_parse(attr, word))
 		return 0;
-	if (!rest) {
-		snprintf(why, size, "unknown event '%s'", word);
-		return -ENOENT;
-	}
+	if (!rest)
+		return tally_say(why, size, -ENOENT, "unknown event '%s'", word);
 	if (!strcmp(word, "kprobe") || !strcmp(word, "kretprobe"))
 		return parse_kprobe(attr, rest, word[1] == 'r', modifiers, why,
 				    size);
@@ -339,10 +317,8 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 	const char *wrong;
 	int err;
 
-	if (!*text) {
-		snprintf(why, size, "no event");
-		return -EINVAL;
-	}
+	if (!*text)
+		return tally_say(why, size, -EINVAL, "no event");
 	err = parse_event(attr, text, &modifiers, why, size);
 	if (err)
 		return err;
@@ -355,10 +331,7 @@ int tally_name_parse(struct perf_event_attr *attr, char *text,
 		return err;
 	/* The text is now in parts: the system of a tracepoint, and its name. */
 	wrong = tally_levels_why(attr, text, by_number ? NULL : text + strlen(text) + 1, false);
-	if (!wrong)
-		return 0;
-	strscpy(why, wrong, size);
-	return -EINVAL;
+	return wrong ? tally_say(why, size, -EINVAL, "%s", wrong) : 0;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_parse);
 
@@ -478,26 +451,18 @@ int tally_name_check(const char *name, char *why, size_t size)
 	};
 	const char *c;
 
-	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
-		snprintf(why, size, "'%s' is no name for an event", name);
-		return -EINVAL;
-	}
-	if (strlen(name) >= TALLY_NAME_LEN) {
-		snprintf(why, size, "a name has at most %d characters",
-			 TALLY_NAME_LEN - 1);
-		return -ENAMETOOLONG;
-	}
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return tally_say(why, size, -EINVAL, "'%s' is no name for an event", name);
+	if (strlen(name) >= TALLY_NAME_LEN)
+		return tally_say(why, size, -ENAMETOOLONG,
+				 "a name has at most %d characters", TALLY_NAME_LEN - 1);
 	for (c = name; *c; c++) {
-		if (!isascii(*c) || !isgraph(*c) || *c == '/') {
-			snprintf(why, size,
-				 "a name is of printable ASCII, no blank and no '/'");
-			return -EINVAL;
-		}
+		if (!isascii(*c) || !isgraph(*c) || *c == '/')
+			return tally_say(why, size, -EINVAL,
+					 "a name is of printable ASCII, no blank and no '/'");
 	}
-	if (match_string(own, ARRAY_SIZE(own), name) >= 0) {
-		snprintf(why, size, "'%s' is a file of tally's own", name);
-		return -EEXIST;
-	}
+	if (match_string(own, ARRAY_SIZE(own), name) >= 0)
+		return tally_say(why, size, -EEXIST, "'%s' is a file of tally's own", name);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
@@ -549,15 +514,13 @@ char *tally_name_members(char *text, char **members, char *why, size_t size)
 {
 	char *end = strpbrk(text, "{}");
 
-	if (!end || *end == '{') {
-		snprintf(why, size, end ? "a set has no set inside" : "a '{' without a '}'");
-		return ERR_PTR(-EINVAL);
-	}
+	if (!end || *end == '{')
+		return ERR_PTR(tally_say(why, size, -EINVAL,
+					 end ? "a set has no set inside" : "a '{' without a '}'"));
 	*end = '\0';
-	if (strpbrk(text, " \t")) {
-		snprintf(why, size, "options of a set stand behind its '}'");
-		return ERR_PTR(-EINVAL);
-	}
+	if (strpbrk(text, " \t"))
+		return ERR_PTR(tally_say(why, size, -EINVAL,
+					 "options of a set stand behind its '}'"));
 	*members = text;
 	return end + 1;
 }

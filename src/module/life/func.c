@@ -29,6 +29,7 @@
 #include "base/kprobe.h"
 #include "base/pmu.h"
 #include "base/ptr.h"
+#include "base/terms.h"
 #include "base/trick.h"
 #include "life/life.h"
 #include "builder/builder.h"
@@ -173,10 +174,8 @@ static int may_probe(char *why, size_t size)
 {
 	int err;
 
-	if (!perfmon_capable()) {
-		strscpy(why, "counts of a function need CAP_PERFMON", size);
-		return -EACCES;
-	}
+	if (!perfmon_capable())
+		return tally_say(why, size, -EACCES, "counts of a function need CAP_PERFMON");
 	err = security_locked_down(LOCKDOWN_KPROBES);
 	if (err)
 		strscpy(why, "the kernel is locked down: it has no probes", size);
@@ -263,20 +262,15 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 	err = may_probe(why, size);
 	if (err)
 		return ERR_PTR(err);
-	if (set->by_perf) {
-		strscpy(why, tally_trick_sentence(TALLY_TRICK_TIMES), size);
-		return ERR_PTR(-EOPNOTSUPP);
-	}
+	if (set->by_perf)
+		return ERR_PTR(tally_say(why, size, -EOPNOTSUPP,
+					 "%s", tally_trick_sentence(TALLY_TRICK_TIMES)));
 	if (!tally_symbol_address(symbol, 0, &addr) &&
-	    tally_kprobe_check(symbol, 0, addr) == -EADDRNOTAVAIL) {
-		snprintf(why, size, TALLY_SEVERAL, symbol);
-		return ERR_PTR(-EADDRNOTAVAIL);
-	}
+	    tally_kprobe_check(symbol, 0, addr) == -EADDRNOTAVAIL)
+		return ERR_PTR(tally_say(why, size, -EADDRNOTAVAIL, TALLY_SEVERAL, symbol));
 	func = func_new(set, symbol, owner);
-	if (!func) {
-		strscpy(why, "out of memory", size);
-		return ERR_PTR(-ENOMEM);
-	}
+	if (!func)
+		return ERR_PTR(tally_say(why, size, -ENOMEM, "out of memory"));
 	func->place = tally_module_symbol(addr, &offset);
 	err = start(func);
 	if (!err)

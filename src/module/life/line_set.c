@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <tally/tally.h>
+#include "base/terms.h"
 #include "life/life.h"
 #include "builder/builder.h"
 #include "builder/name.h"
@@ -51,17 +52,7 @@ struct making {
 	char why[sizeof_field(struct tally_builder, why)];
 };
 
-/* Writes why the line is refused. Returns @err. */
-__printf(3, 4)
-static int refuse(struct making *m, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(m->why, sizeof(m->why), fmt, args);
-	va_end(args);
-	return err;
-}
+#define refuse(m, err, ...) tally_say((m)->why, sizeof((m)->why), err, __VA_ARGS__)
 
 /* Cuts the line into members, modifiers and options. */
 static int cut(struct making *m)
@@ -306,10 +297,8 @@ int tally_line_set_create(const char *line, char *why, size_t size)
 	struct making *m = kzalloc(sizeof(*m), GFP_KERNEL);
 	int err;
 
-	if (!m) {
-		strscpy(why, "out of memory", size);
-		return -ENOMEM;
-	}
+	if (!m)
+		return tally_say(why, size, -ENOMEM, "out of memory");
 	m->set = kzalloc(sizeof(*m->set), GFP_KERNEL);
 	m->text = kstrdup(line, GFP_KERNEL);
 	m->builders = kvcalloc(TALLY_SET_MOST, sizeof(*m->builders), GFP_KERNEL);
