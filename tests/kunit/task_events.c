@@ -12,7 +12,6 @@
 #include <linux/pid.h>
 #include <linux/umh.h>
 #include "../../src/module/base/account.c"
-#include "../../src/module/base/tracepoint.c"
 #include "../../src/module/record/task_members.c"
 #include "../../src/module/record/task_events.c"
 #include "../../src/module/record/task_records.c"

@@ -34,6 +34,8 @@
  */
 #include <linux/align.h>
 #include <linux/cgroup.h>
+#include <linux/errno.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/percpu.h>
 #include <linux/rculist.h>
@@ -48,7 +50,6 @@
 #include "compat.h"
 #include "record/task_events.h"
 #include "record/task_members.h"
-#include "base/tracepoint.h"
 
 /* Changed under tally_members_lock, and read under RCU. */
 static DEFINE_PER_CPU(struct hlist_head, on_cpu);
@@ -227,16 +228,33 @@ static void probe_mkdir(void *data, struct cgroup *cgroup, const char *path)
 /* In the order of their start: an inherited task must be seen to exit. */
 enum { EXIT, NEWTASK, EXEC, RENAME, SWITCH, MKDIR, NR_PROBES };
 
-static struct tally_tracepoint probes[NR_PROBES] = {
-	[EXIT] = TALLY_TRACEPOINT_PROBE("sched_process_exit", probe_exit),
-	[NEWTASK] = TALLY_TRACEPOINT_PROBE("task_newtask", probe_newtask),
-	[EXEC] = TALLY_TRACEPOINT_PROBE("sched_process_exec", probe_exec),
-	[RENAME] = TALLY_TRACEPOINT_PROBE("task_rename", probe_rename),
-	[SWITCH] = TALLY_TRACEPOINT_PROBE("sched_switch", probe_switch),
-	[MKDIR] = TALLY_TRACEPOINT_PROBE("cgroup_mkdir", probe_mkdir),
+/**
+ * struct probe - a function that is attached to a tracepoint while it has users
+ * @name: name of the tracepoint
+ * @function: the function, which is called with NULL and the arguments of the tracepoint
+ * @point: the tracepoint; NULL before the first use
+ * @users: number of users
+ */
+struct probe {
+	const char *name;
+	void *function;
+	struct tracepoint *point;
+	unsigned int users;
 };
 
-/* tracepoint.c finds tracepoints by name, so here the compiler checks the types. */
+static struct probe probes[NR_PROBES] = {
+	[EXIT] = { "sched_process_exit", probe_exit },
+	[NEWTASK] = { "task_newtask", probe_newtask },
+	[EXEC] = { "sched_process_exec", probe_exec },
+	[RENAME] = { "task_rename", probe_rename },
+	[SWITCH] = { "sched_switch", probe_switch },
+	[MKDIR] = { "cgroup_mkdir", probe_mkdir },
+};
+
+/*
+ * Most tracepoints are not exported. So they are found by their names, and the compiler checks the
+ * types here.
+ */
 static void __maybe_unused check_types(void)
 {
 	check_trace_callback_type_sched_process_exit(probe_exit);
@@ -251,7 +269,10 @@ static void __maybe_unused check_types(void)
  * To register a probe patches the kernel's code, and programs open and close many files of tasks.
  * So a probe that a TALLY_TASK_END listener has used stays until the module unloads: a bit here.
  */
-static unsigned long kept_probes;
+static unsigned int kept_probes;
+
+/* Guards kept_probes, and @point and @users of all probes. */
+static DEFINE_MUTEX(probes_lock);
 
 static unsigned int needs(const struct tally_task_listener *listener)
 {
@@ -270,41 +291,69 @@ static unsigned int needs(const struct tally_task_listener *listener)
 	return mask;
 }
 
-/* Returns the probes to stop as a listener leaves. TALLY_TASK_END has its own kept_probes. */
-static unsigned int no_longer_needed(const struct tally_task_listener *listener)
+static void compare(struct tracepoint *point, void *data)
 {
-	unsigned int mask = needs(listener);
-	int i;
+	struct probe *probe = data;
 
-	if (!(listener->kinds & TALLY_TASK_END))
-		return mask;
-	for (i = 0; i < NR_PROBES; i++)
-		if (mask & BIT(i) && !test_and_set_bit(i, &kept_probes))
-			mask &= ~BIT(i);
-	return mask;
+	if (!strcmp(point->name, probe->name))
+		probe->point = point;
 }
 
+static int start_probe(struct probe *probe)
+{
+	int err = 0;
+
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return -EOPNOTSUPP;
+	/* Tracepoints of the kernel itself stay where they are, unlike those of modules. */
+	if (!probe->point)
+		for_each_kernel_tracepoint(compare, probe);
+	if (!probe->point)
+		return -EOPNOTSUPP;
+	if (!probe->users)
+		err = tracepoint_probe_register(probe->point, probe->function, NULL);
+	probe->users += !err;
+	return err;
+}
+
+/* A probe may still run when it has stopped: tracepoint_synchronize_unregister() waits for it. */
 static void stop_probes(unsigned int mask)
 {
 	int i;
 
+	lockdep_assert_held(&probes_lock);
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return;
 	for (i = NR_PROBES - 1; i >= 0; i--)
-		if (mask & BIT(i))
-			tally_tracepoint_put(&probes[i]);
+		if (mask & BIT(i) && !--probes[i].users)
+			tracepoint_probe_unregister(probes[i].point, probes[i].function, NULL);
 }
 
 static int start_probes(unsigned int mask)
 {
-	int i, err;
+	int i, err = 0;
 
-	for (i = 0; i < NR_PROBES; i++) {
-		err = mask & BIT(i) ? tally_tracepoint_get(&probes[i]) : 0;
-		if (err) {
-			stop_probes(mask & (BIT(i) - 1));
-			return err;
-		}
+	mutex_lock(&probes_lock);
+	for (i = 0; i < NR_PROBES && !err; i++)
+		err = mask & BIT(i) ? start_probe(&probes[i]) : 0;
+	if (err)
+		stop_probes(mask & (BIT(i - 1) - 1));
+	mutex_unlock(&probes_lock);
+	return err;
+}
+
+/* Stops the probes of a listener that leaves. TALLY_TASK_END has its own kept_probes. */
+static void stop_probes_of(const struct tally_task_listener *listener)
+{
+	unsigned int mask = needs(listener), kept = 0;
+
+	mutex_lock(&probes_lock);
+	if (listener->kinds & TALLY_TASK_END) {
+		kept = mask & ~kept_probes;
+		kept_probes |= mask;
 	}
-	return 0;
+	stop_probes(mask & ~kept);
+	mutex_unlock(&probes_lock);
 }
 
 /* ---- listeners ---- */
@@ -344,7 +393,7 @@ int tally_task_events_add(struct tally_task_listener *listener)
 	}
 	err = tally_members_add(listener);
 	if (err) {
-		stop_probes(needs(listener));
+		stop_probes_of(listener);
 		return err;
 	}
 	smp_mb(); /* Y */
@@ -374,13 +423,15 @@ void tally_task_events_leave(struct tally_task_listener *listener)
 		hlist_del_rcu(&listener->node);
 		raw_spin_unlock(&tally_members_lock);
 	}
-	stop_probes(no_longer_needed(listener));
+	stop_probes_of(listener);
 }
 
 /* Stops @kept_probes. Called before the module goes, after the last listener has left. */
 void tally_task_events_exit(void)
 {
+	mutex_lock(&probes_lock);
 	stop_probes(kept_probes);
+	mutex_unlock(&probes_lock);
 	tracepoint_synchronize_unregister();
 	tally_members_exit();
 }
