@@ -92,16 +92,6 @@ int tally_ioc_info(void __user *arg)
 
 /* ---- TALLY_IOC_NEXT ---- */
 
-/**
- * struct next_query - one TALLY_IOC_NEXT
- * @next: the answer
- * @perfmon: the caller has CAP_PERFMON
- */
-struct next_query {
-	struct tally_next next;
-	bool perfmon;
-};
-
 /* The config of a type that is not listed here may reveal a kernel address. */
 static bool may_see(const struct tally_event *ev, bool perfmon)
 {
@@ -156,13 +146,12 @@ static void describe_more(struct tally_event *ev, struct tally_next *n, bool per
 	kfree(path);
 }
 
-/* Called with the registry locked: waits for nobody, and interrupts no CPU. */
-static void describe_next(struct tally_event *ev, void *to)
+/* Waits for nobody, and interrupts no CPU. */
+static void describe_next(struct tally_event *ev, struct tally_next *n)
 {
 	const struct tally_target *target = &ev->counter->target;
-	struct next_query *l = to;
-	struct tally_next *n = &l->next;
-	bool see = may_see(ev, l->perfmon);
+	bool perfmon = tally_perfmon_capable();
+	bool see = may_see(ev, perfmon);
 
 	n->id = ev->id;
 	rcu_read_lock();
@@ -176,7 +165,7 @@ static void describe_next(struct tally_event *ev, void *to)
 	/* A generated name reveals what the event counts, but for that of a file: file.NUMBER. */
 	if (see || ev->named || ev->of_file)
 		strscpy(n->name, ev->name, sizeof(n->name));
-	describe_more(ev, n, l->perfmon);
+	describe_more(ev, n, perfmon);
 	if (!see)
 		return;
 	n->config = ev->attr.config;
@@ -185,20 +174,21 @@ static void describe_next(struct tally_event *ev, void *to)
 
 int tally_ioc_next(struct tally_next __user *arg)
 {
-	struct next_query l;
-	struct tally_next *n = &l.next;
-	u64 after;
+	struct tally_event *ev;
+	struct tally_next n;
 	u32 size;
 	int err;
 
-	err = tally_copyin_request(n, sizeof(*n), arg, sizeof(*n), NEXT_SIZE_1, &size);
+	err = tally_copyin_request(&n, sizeof(n), arg, sizeof(n), NEXT_SIZE_1, &size);
 	if (err)
 		return err;
-	if (n->flags & ~TALLY_NEXT_OF_FILE)
+	if (n.flags & ~TALLY_NEXT_OF_FILE)
 		return -EINVAL;
-	after = n->id;
-	memset(&l, 0, sizeof(l));
-	l.perfmon = tally_perfmon_capable();
-	err = tally_registry_after(after, describe_next, &l);
-	return err ?: tally_copyin_answer(arg, n, sizeof(*n), size);
+	ev = n.id < U64_MAX ? tally_registry_hold(n.id + 1) : NULL;
+	if (!ev)
+		return -ENOENT;
+	memset(&n, 0, sizeof(n));
+	describe_next(ev, &n);
+	tally_registry_put(ev);
+	return tally_copyin_answer(arg, &n, sizeof(n), size);
 }

@@ -308,28 +308,6 @@ int tally_registry_find(u64 id, const char *name,
 	return err;
 }
 
-/**
- * tally_registry_after - find the event with the next id, and call a function
- * @id: the event has the least id above this one
- * @what: function to call; under the lock of the registry
- * @data: argument of @what
- *
- * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no event with a larger id.
- */
-int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data),
-			 void *data)
-{
-	struct tally_event *next;
-
-	mutex_lock(&tally_events_lock);
-	next = id < U64_MAX ? find_from(id + 1) : NULL;
-	if (next)
-		what(next, data);
-	mutex_unlock(&tally_events_lock);
-	return next ? 0 : -ENOENT;
-}
-
 /* Returns why a line may not take an event; NULL if it may. */
 static const char *not_of_line(const struct tally_event *ev)
 {

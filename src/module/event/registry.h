@@ -44,7 +44,6 @@ void tally_registry_remove_owned(struct module *owner, struct list_head *doomed)
 int tally_registry_find(u64 id, const char *name,
 			int (*may)(const struct tally_event *ev),
 			void (*what)(struct tally_event *ev, void *data), void *data);
-int tally_registry_after(u64 id, void (*what)(struct tally_event *ev, void *data), void *data);
 int tally_registry_name_set(struct tally_entry *entry);
 void tally_registry_list_set(struct tally_entry *entry);
 struct tally_entry *tally_registry_hold_line(const char *name, const char **why);
