@@ -140,7 +140,7 @@ static const char *set_differs(struct tally_line_set *a, struct tally_line_set *
 		return "number of members";
 	if (strcmp(a->name, b->name))
 		return "name of the set";
-	if (a->of_func != b->of_func)
+	if (!a->func != !b->func)
 		return "function";
 	for (i = 0; !field && i < tally_set_size(a->set); i++) {
 		x = tally_set_event(a->set, i);
@@ -207,7 +207,7 @@ static void remake_set(struct run *r, struct tally_line_set *ls, const char *fro
 
 	for (i = 0; i < tally_set_size(ls->set); i++)
 		remake(r, tally_set_event(ls->set, i), from, false);
-	tally_spec_show_set(&spec, ls, ls->set);
+	tally_spec_show_set(&spec, ls);
 	if (!cut_line(&spec)) {
 		wrong(r, from, "spec '%s'", spec.text);
 	} else if (!make(spec.text, why)) {

@@ -252,21 +252,14 @@ static int add_event(struct tally_event *ev)
 
 static int add_set(struct tally_line_set *set)
 {
-	return tally_debugfs_add_set(set, root);
-}
-
-/* Removes the folder of an event, and waits until nobody reads its files. */
-static void remove_event(struct tally_event *ev)
-{
-	debugfs_remove(ev->dir);
+	set->dir = debugfs_create_dir(set->name, root);
+	return PTR_ERR_OR_ZERO(set->dir);
 }
 
 static const struct tally_folder_ops folder_ops = {
 	.add = add_event,
-	.remove = remove_event,
 	.add_set = add_set,
-	.end_set = tally_debugfs_end_set,
-	.remove_set = tally_debugfs_remove_set,
+	.fill_set = tally_debugfs_fill_set,
 };
 
 bool tally_debugfs_init(bool wanted)

@@ -9,7 +9,6 @@ struct seq_file;
 struct tally_counter;
 struct tally_event;
 struct tally_line_set;
-struct tally_set;
 struct tally_target;
 
 bool tally_debugfs_init(bool wanted);
@@ -23,14 +22,12 @@ void tally_debugfs_add_pmus(struct dentry *root);
 void tally_debugfs_remove_pmus(void);
 
 /* set.c */
-int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root);
-void tally_debugfs_end_set(struct tally_line_set *ls);
-void tally_debugfs_remove_set(struct tally_line_set *ls);
+int tally_debugfs_fill_set(struct tally_line_set *ls);
 
 /* spec.c */
 void tally_debugfs_show_pid(struct seq_file *m, const struct tally_counter *c);
 void tally_debugfs_show_cgroup(struct seq_file *m, const struct tally_target *t, char end);
 int tally_spec_show(struct seq_file *m, struct tally_event *ev);
-void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls, struct tally_set *set);
+void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls);
 
 #endif /* TALLY_DEBUGFS_H */

@@ -45,22 +45,14 @@
 #include "debugfs/debugfs.h"
 #include "event/event.h"
 
-/* Returns the set; NULL while it is being built. Its @func is there before it, with @of_func. */
-static struct tally_set *set_of(struct tally_line_set *ls)
-{
-	/* Pairs with build() in life/line_set.c. */
-	return smp_load_acquire(&ls->set);
-}
-
 static int values_show(struct seq_file *m, void *v)
 {
-	struct tally_set *set = set_of(m->private);
+	struct tally_line_set *ls = m->private;
+	struct tally_set *set = ls->set;
 	struct tally_set_window window;
 	struct tally_count *counts;
 	unsigned int i;
 
-	if (!set)
-		return -ENODATA;
 	counts = kcalloc(tally_set_size(set), sizeof(*counts), GFP_KERNEL);
 	if (!counts)
 		return -ENOMEM;
@@ -80,31 +72,18 @@ DEFINE_SHOW_ATTRIBUTE(values);
 
 static int spec_show(struct seq_file *m, void *v)
 {
-	struct tally_line_set *ls = m->private;
-	struct tally_set *set = set_of(ls);
-
-	if (!set)
-		return -ENODATA;
-	tally_spec_show_set(m, ls, set);
+	tally_spec_show_set(m, m->private);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(spec);
 
-/* Returns 0; ENODATA while the set is being built. */
-static int read_calls(struct tally_line_set *ls, struct tally_func_stats *stats)
-{
-	u64 sums[TALLY_FUNC_MEMBERS];
-
-	return set_of(ls) ? tally_func_read(ls->func, stats, sums) : -ENODATA;
-}
-
 static int calls_show(struct seq_file *m, void *v)
 {
+	struct tally_line_set *ls = m->private;
 	struct tally_func_stats stats;
-	int err = read_calls(m->private, &stats);
+	u64 sums[TALLY_FUNC_MEMBERS];
 
-	if (err)
-		return err;
+	tally_func_read(ls->func, &stats, sums);
 	seq_printf(m, "calls %llu\ncounted %llu\nmoved %llu\nswitched %llu\nuncounted %llu\nmissed %llu\n",
 		   stats.calls, stats.counted, stats.moved, stats.switched, stats.uncounted,
 		   stats.missed);
@@ -114,11 +93,11 @@ DEFINE_SHOW_ATTRIBUTE(calls);
 
 static int state_show(struct seq_file *m, void *v)
 {
+	struct tally_line_set *ls = m->private;
 	struct tally_func_stats stats;
-	int err = read_calls(m->private, &stats);
+	u64 sums[TALLY_FUNC_MEMBERS];
 
-	if (err)
-		return err;
+	tally_func_read(ls->func, &stats, sums);
 	seq_printf(m, "%s\n", tally_state_name(stats.state));
 	return 0;
 }
@@ -132,16 +111,13 @@ static const char *member_name(struct tally_set *set, unsigned int i)
 static int sums_show(struct seq_file *m, void *v)
 {
 	struct tally_line_set *ls = m->private;
-	struct tally_set *set = set_of(ls);
 	struct tally_func_stats stats;
 	u64 sums[TALLY_FUNC_MEMBERS];
 	unsigned int i;
 
-	if (!set)
-		return -ENODATA;
 	tally_func_read(ls->func, &stats, sums);
-	for (i = 0; i < tally_set_size(set); i++)
-		seq_printf(m, "%s %llu\n", member_name(set, i), sums[i]);
+	for (i = 0; i < tally_set_size(ls->set); i++)
+		seq_printf(m, "%s %llu\n", member_name(ls->set, i), sums[i]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(sums);
@@ -149,17 +125,14 @@ DEFINE_SHOW_ATTRIBUTE(sums);
 static int hist_show(struct seq_file *m, void *v)
 {
 	struct tally_line_set *ls = m->private;
-	struct tally_set *set = set_of(ls);
 	unsigned int i, bucket;
 	u64 calls;
 
-	if (!set)
-		return -ENODATA;
-	for (i = 0; i < tally_set_size(set); i++) {
+	for (i = 0; i < tally_set_size(ls->set); i++) {
 		for (bucket = 0; bucket < TALLY_FUNC_BUCKETS; bucket++) {
 			calls = tally_func_bucket(ls->func, i, bucket);
 			if (calls)
-				seq_printf(m, "%s %llu %llu %llu\n", member_name(set, i),
+				seq_printf(m, "%s %llu %llu %llu\n", member_name(ls->set, i),
 					   bucket ? 1ULL << (bucket - 1) : 0,
 					   bucket ? GENMASK_ULL(bucket - 1, 0) : 0, calls);
 		}
@@ -168,14 +141,14 @@ static int hist_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(hist);
 
-/* Gives a set its folder. Returns 0; or an error, with no part of the folder left. */
-int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root)
+/* Gives the folder of a set its files. Returns 0; or an error, with a part of the files there. */
+int tally_debugfs_fill_set(struct tally_line_set *ls)
 {
 	static const struct {
 		const char *name;
 		const struct file_operations *fops;
 		bool of_func, of_set;
-	} files[TALLY_SET_FILES + 1] = {
+	} files[] = {
 		{ "spec", &spec_fops, true, true },
 		{ "values", &values_fops, false, true },
 		{ "calls", &calls_fops, true, false },
@@ -184,35 +157,14 @@ int tally_debugfs_add_set(struct tally_line_set *ls, struct dentry *root)
 		{ "state", &state_fops, true, false },
 	};
 	struct dentry *file;
-	size_t i, n = 0;
-
-	ls->dir = debugfs_create_dir(ls->name, root);
-	if (IS_ERR(ls->dir))
-		return PTR_ERR(ls->dir);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		if (!(ls->of_func ? files[i].of_func : files[i].of_set))
-			continue;
-		file = debugfs_create_file(files[i].name, 0444, ls->dir, ls, files[i].fops);
-		if (IS_ERR(file)) {
-			debugfs_remove(ls->dir);
-			return PTR_ERR(file);
-		}
-		ls->files[n++] = file;
-	}
-	return 0;
-}
-
-/* Removes the files that read the set, and waits until nobody does. */
-void tally_debugfs_end_set(struct tally_line_set *ls)
-{
 	size_t i;
 
-	for (i = 0; i < TALLY_SET_FILES; i++)
-		debugfs_remove(ls->files[i]);
-}
-
-/* Removes the folder. Those of the members are gone. */
-void tally_debugfs_remove_set(struct tally_line_set *ls)
-{
-	debugfs_remove(ls->dir);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		if (!(ls->func ? files[i].of_func : files[i].of_set))
+			continue;
+		file = debugfs_create_file(files[i].name, 0444, ls->dir, ls, files[i].fops);
+		if (IS_ERR(file))
+			return PTR_ERR(file);
+	}
+	return 0;
 }

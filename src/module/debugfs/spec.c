@@ -199,13 +199,12 @@ int tally_spec_show(struct seq_file *m, struct tally_event *ev)
  * tally_spec_show_set - show the line that makes a set again
  * @m: receives the line
  * @ls: the set
- * @set: its members
  *
  * Context: Process context, may sleep.
  */
-void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls, struct tally_set *set)
+void tally_spec_show_set(struct seq_file *m, struct tally_line_set *ls)
 {
 	seq_printf(m, "%s ", ls->what);
-	show_options(m, tally_set_event(set, 0));
+	show_options(m, tally_set_event(ls->set, 0));
 	seq_printf(m, "name=%s\n", ls->name);
 }

@@ -2,6 +2,7 @@
 /*
  * Ending events: counting stops, handlers end, and memory is freed.
  */
+#include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -26,7 +27,7 @@ static const struct tally_folder_ops *folders;
 
 /**
  * tally_folders_init - give new events and sets folders
- * @ops: functions that add and remove folders
+ * @ops: functions that make folders, and their files
  */
 void tally_folders_init(const struct tally_folder_ops *ops)
 {
@@ -63,8 +64,7 @@ static void stop(struct tally_event *ev)
 {
 	struct tally_counter *c = ev->counter;
 
-	if (ev->dir)
-		folders->remove(ev);
+	debugfs_remove(ev->dir);
 	/* NULL if building the event failed earlier. */
 	if (!c)
 		return;

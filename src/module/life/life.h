@@ -21,18 +21,17 @@ struct tally_set;
 /**
  * struct tally_folder_ops - functions that show events in debugfs
  * @add: gives an event its folder; returns 0 or an error. Process context.
- * @remove: removes the folder, and waits until nobody reads its files. Process context.
  * @add_set: gives a set its folder, in which @add makes those of the members; returns 0 or an
  *	error. Process context.
- * @end_set: removes the files that read the set, and waits until nobody does. Process context.
- * @remove_set: removes the folder, after those of the members. Process context.
+ * @fill_set: gives the folder its files, when the set is complete; returns 0 or an error, after
+ *	which the caller removes the folder. Process context.
+ *
+ * Folders are removed by debugfs_remove(), which waits until nobody reads their files.
  */
 struct tally_folder_ops {
 	int (*add)(struct tally_event *ev);
-	void (*remove)(struct tally_event *ev);
 	int (*add_set)(struct tally_line_set *set);
-	void (*end_set)(struct tally_line_set *set);
-	void (*remove_set)(struct tally_line_set *set);
+	int (*fill_set)(struct tally_line_set *set);
 };
 
 void tally_folders_init(const struct tally_folder_ops *ops);
@@ -96,19 +95,14 @@ int tally_line_logged(const char *line, int (*take)(const char *line, char *why,
 /* The beginning of a line that asks for counts of a function. */
 #define TALLY_LINE_FUNC	"func:"
 
-/* Greatest number of files of a set, without those of its members. */
-#define TALLY_SET_FILES	5
-
 /**
  * struct tally_line_set - a set that a line made
  * @entry: the set in the table of names
  * @name: name of the set, and of its folder
  * @what: the part of the line that says what the members count, for kfree()
- * @set: the set; NULL while it is being built
+ * @set: the set
  * @func: counts of a function; NULL for a set alone
- * @of_func: the line asks for @func
  * @dir: folder in debugfs; NULL without debugfs
- * @files: files in @dir that read the set
  */
 struct tally_line_set {
 	struct tally_entry entry;
@@ -116,9 +110,7 @@ struct tally_line_set {
 	char *what;
 	struct tally_set *set;
 	struct tally_func *func;
-	bool of_func;
 	struct dentry *dir;
-	struct dentry *files[TALLY_SET_FILES];
 };
 
 int tally_line_set_create(const char *line, char *why, size_t size);

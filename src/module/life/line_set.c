@@ -12,6 +12,7 @@
  *
  * Counts of a function (func.c) are those of a set on all CPUs.
  */
+#include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/security.h>
@@ -22,6 +23,7 @@
 #include "life/life.h"
 #include "builder/builder.h"
 #include "builder/name.h"
+#include "event/event.h"
 #include "event/registry.h"
 
 /**
@@ -198,65 +200,66 @@ static int parse(struct making *m, const char *line)
 	return err ?: keep_what(m, line);
 }
 
-static void remove_folder(struct tally_line_set *ls)
+/* Ends what build() has made. */
+static void end(struct tally_line_set *ls)
 {
-	const struct tally_folder_ops *folders = tally_folders();
+	unsigned int i;
 
-	if (folders)
-		folders->remove_set(ls);
+	/* The folders of the members go with that of the set. This waits for all readers. */
+	for (i = 0; i < tally_set_size(ls->set); i++)
+		tally_set_event(ls->set, i)->dir = NULL;
+	debugfs_remove(ls->dir);
+	tally_func_release(ls->func);
+	tally_set_release(ls->set);
 }
 
-/* The function cannot be probed. The folders of the members go before that of the set. */
-static int give_up(struct making *m, struct tally_set *set, int err)
+static int build_set(struct making *m)
 {
-	tally_set_release(set);
-	remove_folder(m->set);
-	return err;
+	struct tally_line_set *ls = m->set;
+	int failed;
+
+	ls->set = tally_set_build(m->builders, m->nr);
+	if (!IS_ERR(ls->set))
+		return 0;
+	debugfs_remove(ls->dir);
+	failed = tally_set_failed(m->builders, m->nr);
+	if (failed < 0)
+		return refuse(m, PTR_ERR(ls->set), "the set cannot be made");
+	m->at = strchr(m->builders[failed].name, '/') + 1;
+	return refuse(m, PTR_ERR(ls->set), "%s", m->builders[failed].why);
 }
 
 static int build(struct making *m)
 {
 	const struct tally_folder_ops *folders = tally_folders();
 	struct tally_line_set *ls = m->set;
-	struct tally_set *set;
-	int err, failed;
+	int err;
 
 	m->at = NULL;
-	ls->of_func = m->symbol;
 	err = folders ? folders->add_set(ls) : 0;
 	if (err)
 		return refuse(m, err, "the folder cannot be made");
-	set = tally_set_build(m->builders, m->nr);
-	if (!IS_ERR(set) && m->symbol) {
-		ls->func = tally_func_attach(set, m->symbol, THIS_MODULE, m->why,
+	err = build_set(m);
+	if (err)
+		return err;
+	if (m->symbol)
+		ls->func = tally_func_attach(ls->set, m->symbol, THIS_MODULE, m->why,
 					     sizeof(m->why));
-		if (IS_ERR(ls->func))
-			return give_up(m, set, PTR_ERR(ls->func));
+	err = PTR_ERR_OR_ZERO(ls->func);
+	if (!err && folders) {
+		err = folders->fill_set(ls);
+		if (err)
+			refuse(m, err, "the folder cannot be made");
 	}
-	if (!IS_ERR(set)) {
-		/* Pairs with the file of the values, which exists already. */
-		smp_store_release(&ls->set, set);
-		return 0;
-	}
-	remove_folder(ls);
-	failed = tally_set_failed(m->builders, m->nr);
-	if (failed < 0)
-		return refuse(m, PTR_ERR(set), "the set cannot be made");
-	m->at = strchr(m->builders[failed].name, '/') + 1;
-	return refuse(m, PTR_ERR(set), "%s", m->builders[failed].why);
+	if (err)
+		end(ls);
+	return err;
 }
 
 /* Removes a set that tally_registry_remove_line() has returned. Process context. */
 void tally_line_set_release(struct tally_line_set *ls)
 {
-	const struct tally_folder_ops *folders = tally_folders();
-
-	if (folders)
-		folders->end_set(ls);
-	tally_func_release(ls->func);
-	tally_set_release(ls->set);
-	if (folders)
-		folders->remove_set(ls);
+	end(ls);
 	tally_registry_unname(&ls->entry);
 	kfree(ls->what);
 	kfree(ls);

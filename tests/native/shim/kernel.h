@@ -596,6 +596,12 @@ void shim_escape(struct seq_file *m, const char *text, const char *only);
 #define ESCAPE_NAP	2
 #define ESCAPE_APPEND	4
 
+struct dentry;
+
+static inline void debugfs_remove(struct dentry *dentry)
+{
+}
+
 static inline const char *kbasename(const char *path)
 {
 	const char *slash = strrchr(path, '/');
