@@ -142,49 +142,27 @@ static void show_abilities(struct seq_file *m, const struct pmu *pmu)
 	seq_puts(m, separator == ' ' ? " -\n" : "\n");
 }
 
-static void *list_start(struct seq_file *m, loff_t *pos)
-{
-	mutex_lock(&folders_lock);
-	return seq_list_start_head(&folders, *pos);
-}
-
-static void *list_next(struct seq_file *m, void *v, loff_t *pos)
-{
-	return seq_list_next(v, &folders, pos);
-}
-
-static void list_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&folders_lock);
-}
-
 static int list_show(struct seq_file *m, void *v)
 {
-	const struct folder *folder = list_entry(v, struct folder, node);
+	char *page = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	const struct folder *folder;
 	const struct pmu *pmu;
-	char *page;
 
-	if (v == &folders) {
-		seq_puts(m, "pmu number cpus abilities\n");
-		return 0;
-	}
-	pmu = dev_get_drvdata(folder->dev);
-	page = kmalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;
-	seq_printf(m, "%s %d %s", dev_name(folder->dev), pmu->type, cpus_of(folder->dev, page));
-	show_abilities(m, pmu);
+	seq_puts(m, "pmu number cpus abilities\n");
+	mutex_lock(&folders_lock);
+	list_for_each_entry(folder, &folders, node) {
+		pmu = dev_get_drvdata(folder->dev);
+		seq_printf(m, "%s %d %s", dev_name(folder->dev), pmu->type,
+			   cpus_of(folder->dev, page));
+		show_abilities(m, pmu);
+	}
+	mutex_unlock(&folders_lock);
 	kfree(page);
 	return 0;
 }
-
-static const struct seq_operations list_sops = {
-	.start = list_start,
-	.next = list_next,
-	.stop = list_stop,
-	.show = list_show,
-};
-DEFINE_SEQ_ATTRIBUTE(list);
+DEFINE_SHOW_ATTRIBUTE(list);
 
 static struct folder *find(const struct device *dev)
 {
