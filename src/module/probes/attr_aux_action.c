@@ -3,7 +3,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct perf_event_attr *attr)
-{
-	return &attr->TRY(aux_action, config2, no_such_member);
-}
+PROBE_MEMBER(struct perf_event_attr, aux_action, config2, no_such_member);

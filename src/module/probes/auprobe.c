@@ -6,7 +6,4 @@
 #include <linux/uprobes.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct uprobe_task *task)
-{
-	return &task->TRY(auprobe, active_uprobe, no_such_member);
-}
+PROBE_MEMBER(struct uprobe_task, auprobe, active_uprobe, no_such_member);

@@ -3,7 +3,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct perf_sample_data *data)
-{
-	return &data->TRY(br_stack_cntr, br_stack, no_such_member);
-}
+PROBE_MEMBER(struct perf_sample_data, br_stack_cntr, br_stack, no_such_member);

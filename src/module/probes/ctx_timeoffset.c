@@ -6,7 +6,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct perf_event_context *ctx)
-{
-	return &ctx->TRY(timeoffset, nr_events, no_such_member);
-}
+PROBE_MEMBER(struct perf_event_context, timeoffset, nr_events, no_such_member);

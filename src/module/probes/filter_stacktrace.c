@@ -3,7 +3,4 @@
 #include <linux/trace_events.h>
 #include "probes/try.h"
 
-PROBE int probe(void)
-{
-	return TRY(FILTER_STACKTRACE, FILTER_OTHER, NO_SUCH_VALUE);
-}
+PROBE_NAME(FILTER_STACKTRACE, FILTER_OTHER, NO_SUCH_VALUE);

@@ -3,7 +3,4 @@
 #include <linux/hrtimer.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(hrtimer_setup, hrtimer_cancel, no_such_function);
-}
+PROBE_NAME(hrtimer_setup, hrtimer_cancel, no_such_function);

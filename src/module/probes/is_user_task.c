@@ -6,7 +6,4 @@
 #include <linux/sched.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(is_user_task, wake_up_process, no_such_function);
-}
+PROBE_NAME(is_user_task, wake_up_process, no_such_function);

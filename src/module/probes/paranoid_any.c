@@ -6,7 +6,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(perf_paranoid_any, perf_event_release_kernel, no_such_function);
-}
+PROBE_NAME(perf_paranoid_any, perf_event_release_kernel, no_such_function);

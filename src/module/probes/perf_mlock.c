@@ -6,7 +6,4 @@
 #include <linux/sched/user.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct user_struct *user)
-{
-	return &user->TRY(perf_mlock, uid, no_such_member);
-}
+PROBE_MEMBER(struct user_struct, perf_mlock, uid, no_such_member);

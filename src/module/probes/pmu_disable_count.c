@@ -3,7 +3,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct pmu *pmu)
-{
-	return &pmu->TRY(pmu_disable_count, task_ctx_nr, no_such_member);
-}
+PROBE_MEMBER(struct pmu, pmu_disable_count, task_ctx_nr, no_such_member);

@@ -3,7 +3,4 @@
 #include <linux/perf_event.h>
 #include "probes/try.h"
 
-PROBE void *probe(struct pmu *pmu)
-{
-	return &pmu->TRY(scope, task_ctx_nr, no_such_member);
-}
+PROBE_MEMBER(struct pmu, scope, task_ctx_nr, no_such_member);

@@ -3,7 +3,4 @@
 #include <linux/sched.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(task_is_runnable, wake_up_process, no_such_function);
-}
+PROBE_NAME(task_is_runnable, wake_up_process, no_such_function);

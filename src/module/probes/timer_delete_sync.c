@@ -3,7 +3,4 @@
 #include <linux/timer.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(timer_delete_sync, mod_timer, no_such_function);
-}
+PROBE_NAME(timer_delete_sync, mod_timer, no_such_function);

@@ -24,7 +24,15 @@
 #error "Kbuild says what is tried"
 #endif
 
-/* The function of a probe is never called. */
+/* What a probe declares is never used. */
 #define PROBE	static __maybe_unused
+
+/* A probe of a name that has a type: a function, or a value. */
+#define PROBE_NAME(asked, there, missing)					\
+	PROBE typeof(TRY(asked, there, missing)) (*probe)
+
+/* A probe of a member of a struct. */
+#define PROBE_MEMBER(type, asked, there, missing)				\
+	PROBE typeof(((type *)0)->TRY(asked, there, missing)) (*probe)
 
 #endif /* TALLY_TRY_H */

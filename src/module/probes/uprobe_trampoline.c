@@ -6,7 +6,4 @@
 #include <linux/uprobes.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(uprobe_get_trampoline_vaddr, uprobe_munmap, no_such_function);
-}
+PROBE_NAME(uprobe_get_trampoline_vaddr, uprobe_munmap, no_such_function);

@@ -3,7 +3,4 @@
 #include <linux/mm.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(vm_flags_set, vm_get_page_prot, no_such_function);
-}
+PROBE_NAME(vm_flags_set, vm_get_page_prot, no_such_function);

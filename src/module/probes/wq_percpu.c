@@ -7,7 +7,4 @@
 #include <linux/workqueue.h>
 #include "probes/try.h"
 
-PROBE int probe(void)
-{
-	return TRY(WQ_PERCPU, WQ_UNBOUND, NO_SUCH_VALUE);
-}
+PROBE_NAME(WQ_PERCPU, WQ_UNBOUND, NO_SUCH_VALUE);

@@ -3,7 +3,4 @@
 #include <linux/mm.h>
 #include "probes/try.h"
 
-PROBE void *probe(void)
-{
-	return TRY(zap_special_vma_range, remap_pfn_range, no_such_function);
-}
+PROBE_NAME(zap_special_vma_range, remap_pfn_range, no_such_function);
