@@ -702,7 +702,7 @@ struct tally_builder {
 	u16 flags;
 	char name[TALLY_NAME_LEN];
 	char event[TALLY_EVENT_NAME_LEN];
-	char why[96];
+	char why[112];
 };
 
 void __tally_builder_init(struct tally_builder *b, struct tally_what what,

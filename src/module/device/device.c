@@ -100,19 +100,19 @@ static int check_name(struct tally_builder *b, const char *name)
 
 /**
  * struct opening - state of one TALLY_IOC_OPEN
+ * @s: session
  * @o: copy of the request
  * @attr: copy of the attributes that the request points to
  * @b: builder of the event
- * @error_size: size of the program's struct for the cause of a failure
  * @leader: file that group_fd names, with a reference; NULL for none
  * @charge: charge for the event and its file; a member is charged to its leader's file
  * @how: properties of the new file
  */
 struct opening {
+	struct tally_session *s;
 	struct tally_open o;
 	struct perf_event_attr attr;
-	struct tally_builder b;
-	u32 error_size;
+	struct tally_builder *b;
 	struct file *leader;
 	struct tally_charge charge;
 	struct tally_file_how how;
@@ -127,7 +127,7 @@ static bool is_of_task(const struct tally_open *o)
 static int check_flags(struct opening *op)
 {
 	const struct tally_open *o = &op->o;
-	struct tally_builder *b = &op->b;
+	struct tally_builder *b = op->b;
 
 	if (o->flags & ~(TALLY_OPEN_ALL_CPUS | TALLY_OPEN_MEMBER | TALLY_OPEN_REQUIRE |
 			 TALLY_OPEN_WEAK))
@@ -164,7 +164,7 @@ static bool task_exists(pid_t pid)
 static int check_target(struct opening *op, struct tally_file *leader)
 {
 	const struct tally_open *o = &op->o;
-	struct tally_builder *b = &op->b;
+	struct tally_builder *b = op->b;
 
 	if (is_of_task(o) && !task_exists(o->pid))
 		return tally_bad_request(b, TALLY_FIELD_PID, -ESRCH, "no such task");
@@ -197,7 +197,7 @@ static void drop_task_bits(struct perf_event_attr *attr)
 static void describe(struct opening *op)
 {
 	const struct tally_open *o = &op->o;
-	struct tally_builder *b = &op->b;
+	struct tally_builder *b = op->b;
 	struct perf_event_attr *attr = &b->attr;
 
 	*attr = op->attr;
@@ -246,25 +246,25 @@ static int get_attr(struct opening *op)
 	int err = tally_copyin_attr(&op->attr, u64_to_user_ptr(op->o.attr));
 
 	if (err)
-		return tally_bad_request(&op->b, TALLY_FIELD_ATTR, err,
+		return tally_bad_request(op->b, TALLY_FIELD_ATTR, err,
 				   err == -E2BIG ? "attr uses what this kernel does not know" :
 						   "attr cannot be read");
-	op->b.attr = op->attr;
-	op->b.stage = TALLY_STAGE_SETTINGS;
-	err = tally_builder_check_first(&op->b);
+	op->b->attr = op->attr;
+	op->b->stage = TALLY_STAGE_SETTINGS;
+	err = tally_builder_check_first(op->b);
 	if (err)
 		return err;
 	if (op->attr.sample_type & PERF_SAMPLE_REGS_INTR) {
 		err = security_locked_down(LOCKDOWN_PERF);
 		if (err) {
-			op->b.stage = TALLY_STAGE_PERMISSION;
-			return tally_bad_attr(&op->b, sample_type, err,
+			op->b->stage = TALLY_STAGE_PERMISSION;
+			return tally_bad_attr(op->b, sample_type, err,
 					      "PERF_SAMPLE_REGS_INTR: the kernel is locked down");
 		}
 	}
 	if (op->o.perf_flags & PERF_FLAG_PID_CGROUP &&
 	    (op->o.pid == -1 || (op->o.cpu == -1 && !(op->o.flags & TALLY_OPEN_ALL_CPUS))))
-		return tally_bad_request(&op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
+		return tally_bad_request(op->b, TALLY_FIELD_PERF_FLAGS, -EINVAL,
 					 "PERF_FLAG_PID_CGROUP needs a cgroup and a cpu");
 	return 0;
 }
@@ -279,15 +279,15 @@ static int get_leader(struct opening *op, struct tally_file **leader)
 	if (op->leader)
 		*leader = tally_file_of(op->leader);
 	if (!*leader || !(*leader)->ev) {
-		op->b.stage = TALLY_STAGE_TARGET;
-		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD,
+		op->b->stage = TALLY_STAGE_TARGET;
+		return tally_bad_in(op->b, TALLY_FIELD_GROUP_FD,
 				    *leader ? -EINVAL : -EBADF,
 				    *leader ? "group_fd is attached to the event of another owner" :
 					      "group_fd is no file of an event of tally");
 	}
 	if (tally_event_state((*leader)->ev) == TALLY_STATE_EXITED) {
-		op->b.stage = TALLY_STAGE_TARGET;
-		return tally_bad_in(&op->b, TALLY_FIELD_GROUP_FD, -ENODEV,
+		op->b->stage = TALLY_STAGE_TARGET;
+		return tally_bad_in(op->b, TALLY_FIELD_GROUP_FD, -ENODEV,
 				    "the leader's task has exited");
 	}
 	if (op->o.perf_flags & PERF_FLAG_FD_OUTPUT)
@@ -323,18 +323,18 @@ static int charge(struct opening *op, struct tally_file *leader)
 	op->charge.events = nr;
 	op->charge.bytes = bytes;
 	if (member)
-		return tally_quota_add(&leader->charge, nr, bytes, &op->b);
-	return tally_quota_charge(&op->charge, 1, nr, bytes, &op->b);
+		return tally_quota_add(&leader->charge, nr, bytes, op->b);
+	return tally_quota_charge(&op->charge, 1, nr, bytes, op->b);
 }
 
 static struct tally_event *build(struct opening *op)
 {
-	struct tally_event *ev = tally_build(&op->b);
+	struct tally_event *ev = tally_build(op->b);
 
 	/* The leader shares its counter with other events, which the group would hold up. */
 	if (ev == ERR_PTR(-EUSERS)) {
-		op->b.flags |= TALLY_BUILDER_ALONE;
-		ev = tally_build(&op->b);
+		op->b->flags |= TALLY_BUILDER_ALONE;
+		ev = tally_build(op->b);
 	}
 	return ev == ERR_PTR(-E2BIG) ? ERR_PTR(-EINVAL) : ev;
 }
@@ -345,29 +345,28 @@ static int open_member(struct opening *op, struct tally_file *leader)
 	struct tally_event *ev;
 	int err;
 
-	op->b.account = tally_quota_account(&leader->charge);
+	op->b->account = tally_quota_account(&leader->charge);
 	ev = build(op);
-	err = PTR_ERR_OR_ZERO(ev) ?: tally_file_add(ev, leader, &op->how, &op->b);
+	err = PTR_ERR_OR_ZERO(ev) ?: tally_file_add(ev, leader, &op->how, op->b);
 	if (err)
 		tally_quota_sub(&leader->charge, op->charge.events, op->charge.bytes);
 	return err;
 }
 
-static int open_event(struct tally_session *s, struct opening *op,
-		      struct tally_file *leader)
+static int open_event(struct opening *op, struct tally_file *leader)
 {
 	struct tally_event *ev;
 	int err;
 
 	describe(op);
 	if (leader) {
-		tally_file_follow(leader, &op->b.attr, &op->how);
-		op->b.leader = leader->ev;
+		tally_file_follow(leader, &op->b->attr, &op->how);
+		op->b->leader = leader->ev;
 	}
 	/* All users share the names, and EEXIST would reveal another user's event. */
 	if (op->o.name[0] && !tally_perfmon_capable()) {
-		op->b.stage = TALLY_STAGE_PERMISSION;
-		return tally_bad_in(&op->b, TALLY_FIELD_NAME, -EACCES,
+		op->b->stage = TALLY_STAGE_PERMISSION;
+		return tally_bad_in(op->b, TALLY_FIELD_NAME, -EACCES,
 				    "a name needs CAP_PERFMON");
 	}
 	err = charge(op, leader);
@@ -375,39 +374,45 @@ static int open_event(struct tally_session *s, struct opening *op,
 		return err;
 	if (op->o.flags & TALLY_OPEN_MEMBER)
 		return open_member(op, leader);
-	op->b.account = tally_quota_account(&op->charge);
+	op->b->account = tally_quota_account(&op->charge);
 	ev = build(op);
 	if (IS_ERR(ev)) {
 		tally_quota_uncharge(&op->charge);
 		return PTR_ERR(ev);
 	}
-	return tally_file_new(s, ev, leader, &op->charge, &op->how, &op->b);
+	return tally_file_new(op->s, ev, leader, &op->charge, &op->how, op->b);
 }
 
 /* The checks are in the order of perf's: of two mistakes, the same one is reported. */
-static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
+static int do_open(void *request, struct tally_builder *b)
 {
 	struct tally_file *leader;
-	struct opening op;
-	u32 size;
+	struct opening *op = request;
 	int ret;
 
-	ret = tally_copyin_request(&op.o, sizeof(op.o), arg, sizeof(op.o), OPEN_SIZE_1, &size) ?:
-	      tally_explain_check(op.o.error, &op.error_size);
-	if (ret)
-		return ret;
+	op->b = b;
+	b->flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
+	ret = check_flags(op) ?: get_attr(op) ?: get_leader(op, &leader) ?:
+	      check_target(op, leader) ?: open_event(op, leader);
+	if (op->leader)
+		fput(op->leader);
+	return ret;
+}
+
+static int ioc_open(struct tally_session *s, struct tally_open __user *arg)
+{
+	struct opening op;
+	u32 size;
+	int err;
+
+	err = tally_copyin_request(&op.o, sizeof(op.o), arg, sizeof(op.o), OPEN_SIZE_1, &size);
+	if (err)
+		return err;
+	op.s = s;
 	op.leader = NULL;
 	memset(&op.how, 0, sizeof(op.how));
 	op.how.id_at = &arg->id;
-	tally_builder_clear(&op.b, THIS_MODULE);
-	op.b.flags |= TALLY_BUILDER_FILE | TALLY_BUILDER_RECORDS;
-	ret = check_flags(&op) ?: get_attr(&op) ?: get_leader(&op, &leader) ?:
-	      check_target(&op, leader) ?: open_event(s, &op, leader);
-	if (op.leader)
-		fput(op.leader);
-	if (ret < 0)
-		tally_explain(op.o.error, op.error_size, &op.b, ret);
-	return ret;
+	return tally_explained(&op, op.o.error, do_open);
 }
 
 /* ---- TALLY_IOC_ATTACH ---- */
@@ -446,22 +451,19 @@ static int attach(const struct tally_attach *a, struct tally_builder *b)
 	return err ?: tally_file_attach(a->id, a->name, &charge, &how, b);
 }
 
+static int do_attach(void *request, struct tally_builder *b)
+{
+	return check_attach(request, b) ?: attach(request, b);
+}
+
 static int ioc_attach(void __user *arg)
 {
-	struct tally_builder b;
 	struct tally_attach a;
-	u32 size, error_size;
-	int ret;
+	u32 size;
+	int err;
 
-	ret = tally_copyin_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size) ?:
-	      tally_explain_check(a.error, &error_size);
-	if (ret)
-		return ret;
-	tally_builder_clear(&b, THIS_MODULE);
-	ret = check_attach(&a, &b) ?: attach(&a, &b);
-	if (ret < 0)
-		tally_explain(a.error, error_size, &b, ret);
-	return ret;
+	err = tally_copyin_request(&a, sizeof(a), arg, sizeof(a), ATTACH_SIZE_1, &size);
+	return err ?: tally_explained(&a, a.error, do_attach);
 }
 
 /* ---- the ABI before this one ---- */

@@ -7,7 +7,6 @@
 #include <linux/types.h>
 
 struct tally_builder;
-struct tally_error;
 struct tally_next;
 
 int tally_device_init(void);
@@ -27,8 +26,7 @@ int tally_ioc_next(struct tally_next __user *arg);
 
 /* explain.c */
 int tally_bad_request(struct tally_builder *b, u32 field, int err, const char *why);
-int tally_explain_check(u64 address, u32 *size);
-void tally_explain(u64 address, u32 size, const struct tally_builder *b, int err);
-void tally_explain_as(u64 address, u32 size, struct tally_error *e);
+int tally_explained(void *request, u64 address,
+		    int (*take)(void *request, struct tally_builder *b));
 
 #endif /* TALLY_DEVICE_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The causes of failures, which the device's ioctls write to struct tally_error. */
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/tally.h>
@@ -19,60 +20,38 @@ int tally_bad_request(struct tally_builder *b, u32 field, int err, const char *w
 }
 
 /**
- * tally_explain_check - check the address to which a failing ioctl writes its cause
- * @address: the program's address; 0 for none
- * @size: receives the size of the program's struct; 0 without one
- *
- * Called before anything is made.
+ * tally_explained - call a function with an ioctl's struct, and write why it failed
+ * @request: the struct
+ * @address: address of the program's struct tally_error, which is checked first; 0 for none
+ * @take: the function, which gets a cleared builder and leaves the cause there
  *
  * Context: Process context, may sleep.
- * Return: 0; EFAULT; EINVAL for too small a struct.
+ * Return: what @take returns, which has failed if that is below 0; EFAULT, or EINVAL for too small
+ * a struct tally_error, if @take was not called.
  */
-int tally_explain_check(u64 address, u32 *size)
+int tally_explained(void *request, u64 address,
+		    int (*take)(void *request, struct tally_builder *b))
 {
 	struct tally_error __user *to = u64_to_user_ptr(address);
+	struct tally_error e = { };
+	u32 size = ERROR_SIZE_1;
+	struct tally_builder b;
+	int ret;
 
-	*size = 0;
-	if (!address)
-		return 0;
-	if (get_user(*size, &to->size))
+	if (address && get_user(size, &to->size))
 		return -EFAULT;
-	return *size < ERROR_SIZE_1 ? -EINVAL : 0;
-}
-
-/**
- * tally_explain_as - write the cause of a failure to the program
- * @address: address that tally_explain_check() accepted
- * @size: size of the program's struct, by tally_explain_check()
- * @e: the cause
- *
- * Context: Process context, may sleep.
- */
-void tally_explain_as(u64 address, u32 size, struct tally_error *e)
-{
+	if (size < ERROR_SIZE_1)
+		return -EINVAL;
+	tally_builder_clear(&b, THIS_MODULE);
+	ret = take(request, &b);
+	if (ret >= 0 || !address)
+		return ret;
+	e.error = -ret;
+	e.stage = b.stage;
+	e.field = b.err_field;
+	e.cpu = b.err_cpu;
+	strscpy(e.text, b.why, sizeof(e.text));
 	/* An error is ignored: the program may have unmapped the struct, and has the errno. */
-	if (address)
-		tally_copyin_answer(u64_to_user_ptr(address), e, sizeof(*e), size);
-}
-
-/**
- * tally_explain - write the cause of a failure that a builder has
- * @address: address that tally_explain_check() accepted
- * @size: size of the program's struct, by tally_explain_check()
- * @b: builder with the cause
- * @err: the error that the ioctl returns
- *
- * Context: Process context, may sleep.
- */
-void tally_explain(u64 address, u32 size, const struct tally_builder *b, int err)
-{
-	struct tally_error e = {
-		.error = -err,
-		.stage = b->stage,
-		.field = b->err_field,
-		.cpu = b->err_cpu,
-	};
-
-	strscpy(e.text, b->why, sizeof(e.text));
-	tally_explain_as(address, size, &e);
+	tally_copyin_answer(to, &e, sizeof(e), size);
+	return ret;
 }

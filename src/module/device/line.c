@@ -18,29 +18,21 @@
 #include "builder/builder.h"
 #include "device/device.h"
 
-/* Keeps the cause of a failure. Returns @err. */
-static int bad(struct tally_error *e, u32 stage, u32 field, int err, const char *why)
+static int bad(struct tally_builder *b, u32 stage, int err, const char *why)
 {
-	e->stage = stage;
-	e->field = field;
-	strscpy(e->text, why, sizeof(e->text));
-	return err;
-}
-
-static int bad_request(struct tally_error *e, u32 field, int err, const char *why)
-{
-	return bad(e, TALLY_STAGE_REQUEST, field, err, why);
+	b->stage = stage;
+	return tally_bad(b, err, "%s", why);
 }
 
 /* Copies a text; @stripped is not empty, and has one line. The caller frees the text. */
-static char *copy_text(u64 address, struct tally_error *e, char **stripped)
+static char *copy_text(u64 address, struct tally_builder *b, char **stripped)
 {
 	char *text = strndup_user(u64_to_user_ptr(address), TALLY_LINE_LEN);
 	const char *why = NULL;
 
 	if (IS_ERR(text)) {
-		bad_request(e, TALLY_FIELD_LINE, 0, PTR_ERR(text) == -EINVAL ?
-			    "the text has more than 1023 bytes" : "the text cannot be read");
+		tally_bad_request(b, TALLY_FIELD_LINE, 0, PTR_ERR(text) == -EINVAL ?
+				  "the text has more than 1023 bytes" : "the text cannot be read");
 		return text;
 	}
 	*stripped = strim(text);
@@ -51,24 +43,7 @@ static char *copy_text(u64 address, struct tally_error *e, char **stripped)
 	if (!why)
 		return text;
 	kfree(text);
-	return ERR_PTR(bad_request(e, TALLY_FIELD_LINE, -EINVAL, why));
-}
-
-/* Calls @take with an ioctl's struct. If that fails, writes the cause to the address @error. */
-static int answer(void *request, u64 error, int (*take)(void *request, struct tally_error *e))
-{
-	struct tally_error e = { .cpu = -1 };
-	u32 size;
-	int err;
-
-	err = tally_explain_check(error, &size);
-	if (err)
-		return err;
-	err = take(request, &e);
-	e.error = -err;
-	if (err)
-		tally_explain_as(error, size, &e);
-	return err;
+	return ERR_PTR(tally_bad_request(b, TALLY_FIELD_LINE, -EINVAL, why));
 }
 
 /* ---- TALLY_IOC_LINE ---- */
@@ -85,22 +60,22 @@ static int do_op(u32 op, const char *line, char *why, size_t size)
 	}
 }
 
-static int do_line(void *request, struct tally_error *e)
+static int do_line(void *request, struct tally_builder *b)
 {
 	const struct tally_line *l = request;
 	char *text, *line;
 	int err;
 
-	BUILD_BUG_ON(sizeof(e->text) < TALLY_LINE_WHY);
+	BUILD_BUG_ON(sizeof(b->why) < TALLY_LINE_WHY);
 	if (l->op > TALLY_LINE_DISABLE)
-		return bad_request(e, TALLY_FIELD_FLAGS, -EINVAL, "unknown op");
+		return tally_bad_request(b, TALLY_FIELD_FLAGS, -EINVAL, "unknown op");
 	if (!tally_perfmon_capable())
-		return bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, -EACCES,
+		return bad(b, TALLY_STAGE_PERMISSION, -EACCES,
 			   "an event that outlives its program needs CAP_PERFMON");
-	text = copy_text(l->line, e, &line);
+	text = copy_text(l->line, b, &line);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = do_op(l->op, line, e->text, TALLY_LINE_WHY);
+	err = do_op(l->op, line, b->why, sizeof(b->why));
 	kfree(text);
 	return err;
 }
@@ -112,7 +87,7 @@ int tally_ioc_line(void __user *arg)
 	int err;
 
 	err = tally_copyin_request(&l, sizeof(l), arg, sizeof(l), sizeof(l), &size);
-	return err ?: answer(&l, l.error, do_line);
+	return err ?: tally_explained(&l, l.error, do_line);
 }
 
 /* ---- TALLY_IOC_PARSE ---- */
@@ -124,36 +99,36 @@ static_assert(sizeof_field(struct tally_parse, scale) == sizeof_field(struct tal
 static_assert(sizeof_field(struct tally_parse, unit) == sizeof_field(struct tally_alias, unit));
 
 /* Writes attr in the size that the program's header has. */
-static int put_attr(u64 address, struct perf_event_attr *attr, struct tally_error *e)
+static int put_attr(u64 address, struct perf_event_attr *attr, struct tally_builder *b)
 {
 	struct perf_event_attr __user *to = u64_to_user_ptr(address);
 	u32 size;
 
 	if (get_user(size, &to->size))
-		return bad_request(e, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be read");
+		return tally_bad_request(b, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be read");
 	if (size < PERF_ATTR_SIZE_VER0)
-		return bad_request(e, TALLY_FIELD_ATTR, -EINVAL, "attr's size is too small");
+		return tally_bad_request(b, TALLY_FIELD_ATTR, -EINVAL, "attr's size is too small");
 	if (size < sizeof(*attr) && memchr_inv((char *)attr + size, 0, sizeof(*attr) - size))
-		return bad_request(e, TALLY_FIELD_ATTR, -E2BIG,
-				   "the event needs members that attr's size leaves out");
+		return tally_bad_request(b, TALLY_FIELD_ATTR, -E2BIG,
+					 "the event needs members that attr's size leaves out");
 	attr->size = min_t(size_t, size, sizeof(*attr));
 	if (copy_to_user(to, attr, attr->size))
-		return bad_request(e, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be written");
+		return tally_bad_request(b, TALLY_FIELD_ATTR, -EFAULT, "attr cannot be written");
 	return 0;
 }
 
 /* The attributes of a probe reveal the address of a symbol. perf checks the same for a probe. */
-static int allow_probe(const char *name, struct tally_error *e)
+static int allow_probe(const char *name, struct tally_builder *b)
 {
 	int err;
 
 	if (!strstarts(name, "kprobe:") && !strstarts(name, "kretprobe:"))
 		return 0;
 	if (!tally_perfmon_capable())
-		return bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, -EACCES,
+		return bad(b, TALLY_STAGE_PERMISSION, -EACCES,
 			   "a kprobe needs CAP_PERFMON");
 	err = security_locked_down(LOCKDOWN_KPROBES);
-	return err ? bad(e, TALLY_STAGE_PERMISSION, TALLY_FIELD_NONE, err,
+	return err ? bad(b, TALLY_STAGE_PERMISSION, err,
 			 "a kprobe: the kernel is locked down") : 0;
 }
 
@@ -169,24 +144,24 @@ static void put_unit(struct tally_parse *p, const struct perf_event_attr *attr, 
 	p->flags = alias.snapshot ? TALLY_PARSE_GAUGE : 0;
 }
 
-static int parse(const char *name, struct perf_event_attr *attr, struct tally_error *e)
+static int parse(const char *name, struct perf_event_attr *attr, struct tally_builder *b)
 {
 	size_t modifiers_at;
 	char *copy;
 	int err;
 
 	if (strpbrk(name, " \t"))
-		return bad(e, TALLY_STAGE_SETTINGS, TALLY_FIELD_NONE, -EINVAL,
+		return bad(b, TALLY_STAGE_SETTINGS, -EINVAL,
 			   "an event without options is expected");
 	copy = kstrdup(name, GFP_KERNEL);
 	if (!copy)
-		return bad(e, TALLY_STAGE_NONE, TALLY_FIELD_NONE, -ENOMEM, "out of memory");
-	err = tally_name_parse(attr, copy, &modifiers_at, e->text, sizeof(e->text));
+		return bad(b, TALLY_STAGE_NONE, -ENOMEM, "out of memory");
+	err = tally_name_parse(attr, copy, &modifiers_at, b->why, sizeof(b->why));
 	kfree(copy);
 	return err;
 }
 
-static int do_parse(void *request, struct tally_error *e)
+static int do_parse(void *request, struct tally_builder *b)
 {
 	struct tally_parse *p = request;
 	struct perf_event_attr attr = { };
@@ -194,17 +169,17 @@ static int do_parse(void *request, struct tally_error *e)
 	int err;
 
 	if (p->reserved)
-		return bad_request(e, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
-	text = copy_text(p->name, e, &name);
+		return tally_bad_request(b, TALLY_FIELD_RESERVED, -EINVAL, "reserved is not 0");
+	text = copy_text(p->name, b, &name);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	err = allow_probe(name, e) ?: parse(name, &attr, e);
+	err = allow_probe(name, b) ?: parse(name, &attr, b);
 	if (!err && p->size > PARSE_SIZE_1)
 		put_unit(p, &attr, name);
-	if (err && !e->stage)
-		e->stage = TALLY_STAGE_SETTINGS;
+	if (err && !b->stage)
+		b->stage = TALLY_STAGE_SETTINGS;
 	kfree(text);
-	return err ?: put_attr(p->attr, &attr, e);
+	return err ?: put_attr(p->attr, &attr, b);
 }
 
 int tally_ioc_parse(void __user *arg)
@@ -217,5 +192,6 @@ int tally_ioc_parse(void __user *arg)
 	if (err)
 		return err;
 	memset_startat(&p, 0, scale);
-	return answer(&p, p.error, do_parse) ?: tally_copyin_answer(arg, &p, sizeof(p), size);
+	return tally_explained(&p, p.error, do_parse) ?:
+	       tally_copyin_answer(arg, &p, sizeof(p), size);
 }

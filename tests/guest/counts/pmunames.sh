@@ -128,10 +128,10 @@ bad() {
 	is "$(create "$2" cpu=0)" "$1" "$2: $1"
 	ok "its sentence: $3" logged "tally: .*: $3.* $(in_log "$1")"
 }
-bad EINVAL $gauge/frob/ \
-	"unknown term 'frob'; events: level,energy,plain,tuned,needy,late; terms: event,domain,ldlat,\\.\\.\\."
-bad EINVAL $gauge/frob=1/ \
-	"unknown term 'frob'; terms: event,domain,ldlat,flag,strange; events: level,energy,plain,\\.\\.\\."
+bad EINVAL $gauge/frobnicate_the_thing/ \
+	"unknown term 'frobnicate_the_thing'; events: level,energy,plain,tuned,needy,late; terms: event,domain,ldlat,\\.\\.\\."
+bad EINVAL $gauge/frobnicate_the_thing=1/ \
+	"unknown term 'frobnicate_the_thing'; terms: event,domain,ldlat,flag,strange; events: level,energy,plain,\\.\\.\\."
 bad EINVAL $gauge/level,ldlat=32/ 'ldlat=32 is too large: at most 0x1f'
 bad EINVAL $gauge/level,ldlat/ "expected 'ldlat=NUMBER'"
 bad EINVAL $gauge/event=plain/ "expected 'event=NUMBER'"
