@@ -75,11 +75,9 @@ struct group_counts {
 	unsigned int nr;
 	struct tally_count *counts;
 	u64 *ids;
-	u64 *lost;
 	struct tally_set_window window;
 	struct tally_count few_counts[FEW];
 	u64 few_ids[FEW];
-	u64 few_lost[FEW];
 	void *memory;
 };
 
@@ -93,125 +91,87 @@ static int read_group_counts(struct tally_set *set, unsigned int first,
 	g->nr = set->nr;
 	g->counts = g->few_counts;
 	g->ids = g->few_ids;
-	g->lost = g->few_lost;
 	g->memory = NULL;
 	if (g->nr > FEW) {
-		g->memory = kvmalloc_array(g->nr, sizeof(*g->counts) + 2 * sizeof(*g->ids),
+		g->memory = kvmalloc_array(g->nr, sizeof(*g->counts) + sizeof(*g->ids),
 					   GFP_KERNEL);
 		if (!g->memory)
 			return -ENOMEM;
 		g->counts = g->memory;
 		g->ids = g->memory + g->nr * sizeof(*g->counts);
-		g->lost = g->ids + g->nr;
 	}
 	tally_set_read_slots(set, first, last, &g->window, g->counts);
-	for (i = 0; i < g->nr; i++) {
+	for (i = 0; i < g->nr; i++)
 		g->ids[i] = set->members[i]->id;
-		g->lost[i] = lost_by(set->members[i]);
-	}
 	return 0;
 }
 
-static void put_values(u64 *v, u64 format, const struct group_counts *g)
-{
-	unsigned int i;
-
-	*v++ = g->nr;
-	v = tally_read_format_times(v, format, g->counts[0].enabled_ns, g->counts[0].running_ns);
-	for (i = 0; i < g->nr; i++) {
-		*v++ = value_of(&g->counts[i]);
-		v = tally_read_format_id(v, format, g->ids[i], g->lost[i]);
-	}
-}
-
-static ssize_t copy_group(u64 format, const struct group_counts *g,
-			  char __user *buf, size_t size)
-{
-	size_t bytes = tally_read_format_size(format, g->nr);
-	u64 few[3 + 3 * FEW], *values = few;
-	ssize_t ret;
-
-	if (size < bytes)
-		return -ENOSPC;
-	if (g->nr > FEW)
-		values = kvmalloc(bytes, GFP_KERNEL);
-	if (!values)
-		return -ENOMEM;
-	put_values(values, format, g);
-	ret = copy_to_user(buf, values, bytes) ? -EFAULT : bytes;
-	if (values != few)
-		kvfree(values);
-	return ret;
-}
-
-/* Reads a group in any state. Unlocks the set. */
-static ssize_t read_any_group(struct tally_file *f, struct tally_set *set,
-			      char __user *buf, size_t size)
-{
-	struct group_counts g;
-	ssize_t ret;
-	u64 bit;
-
-	bit = tally_group_bit(set, f->ev);
-	ret = read_group_counts(set, 0, tally_set_slots(set) - 1, &g);
-	mutex_unlock(&set->lock);
-	if (ret)
-		return ret;
-	if (g.counts[__ffs64(bit)].state == TALLY_STATE_ERROR)
-		ret = 0;
-	else
-		ret = copy_group(f->read_format, &g, buf, size);
-	kvfree(g.memory);
-	return ret;
-}
-
 /*
- * The usual case: all members are on the PMU, so their values and the times of the
- * first suffice. @memory has room for the answer. The values are read into its end. An entry
- * of the answer never reaches the values of the entries behind it, so they are moved to their
- * places in order. Returns the number of u64 in the answer; 0 if it is another case.
+ * Writes the answer to @to, and returns its bytes. @values may lie at the end of @to: an entry of
+ * the answer never reaches the values of the entries behind it.
  */
-static unsigned int read_simple_group(struct tally_set *set, u64 format, u64 *memory)
+static ssize_t put_group(const struct tally_set *set, u64 format, u64 *to, const u64 *values,
+			 u64 enabled, u64 running)
 {
-	u64 *v = memory, *values;
-	struct tally_totals first;
+	u64 *v = to;
 	unsigned int i;
 
-	values = memory + tally_read_format_size(format, set->nr) / sizeof(*v) - set->nr;
-	if (!tally_set_read_values(set, &first, values))
-		return 0;
 	*v++ = set->nr;
-	v = tally_read_format_times(v, format, first.enabled, first.running);
+	v = tally_read_format_times(v, format, enabled, running);
 	for (i = 0; i < set->nr; i++) {
 		*v++ = values[i];
 		v = tally_read_format_id(v, format, set->members[i]->id,
 					 lost_by(set->members[i]));
 	}
-	return v - memory;
+	return (v - to) * sizeof(*v);
 }
 
+/* Reads a group in any state. The answer is empty if the file's own event is in error. */
+static ssize_t read_any_group(struct tally_file *f, struct tally_set *set, u64 *to, u64 *values)
+{
+	unsigned int i, own = __ffs64(tally_group_bit(set, f->ev));
+	struct group_counts g;
+	ssize_t ret;
+
+	ret = read_group_counts(set, 0, tally_set_slots(set) - 1, &g);
+	if (ret)
+		return ret;
+	for (i = 0; i < g.nr; i++)
+		values[i] = value_of(&g.counts[i]);
+	if (g.counts[own].state != TALLY_STATE_ERROR)
+		ret = put_group(set, f->read_format, to, values, g.counts[0].enabled_ns,
+				g.counts[0].running_ns);
+	kvfree(g.memory);
+	return ret;
+}
+
+/*
+ * In the usual case, all members are on the PMU, so their values and the times of the first
+ * suffice.
+ */
 static ssize_t read_group(struct tally_file *f, char __user *buf, size_t size)
 {
 	struct tally_set *set = tally_file_lock(f);
-	u64 few[3 + 3 * FEW], *memory = few;
-	unsigned int nr = 0;
-	ssize_t ret;
+	size_t room = tally_read_format_size(f->read_format, set->nr);
+	u64 few[3 + 3 * FEW], *memory = few, *values;
+	struct tally_totals first;
+	ssize_t ret = -ENOMEM;
 
 	if (set->nr > FEW)
-		memory = kmalloc(tally_read_format_size(f->read_format, set->nr), GFP_KERNEL);
-	if (memory)
-		nr = read_simple_group(set, f->read_format, memory);
-	if (!nr) {
-		ret = read_any_group(f, set, buf, size);
-		goto free;
+		memory = kmalloc(room, GFP_KERNEL);
+	if (memory) {
+		values = memory + room / sizeof(*memory) - set->nr;
+		if (tally_set_read_values(set, &first, values))
+			ret = put_group(set, f->read_format, memory, values, first.enabled,
+					first.running);
+		else
+			ret = read_any_group(f, set, memory, values);
 	}
 	mutex_unlock(&set->lock);
-	ret = nr * sizeof(*memory);
-	if (size < ret)
+	if (ret > 0 && size < ret)
 		ret = -ENOSPC;
-	else if (copy_to_user(buf, memory, ret))
+	else if (ret > 0 && copy_to_user(buf, memory, ret))
 		ret = -EFAULT;
-free:
 	if (memory != few)
 		kfree(memory);
 	return ret;
