@@ -6,7 +6,6 @@
 #include <linux/anon_inodes.h>
 #include <linux/cpumask.h>
 #include <linux/fcntl.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <linux/sched/signal.h>
@@ -203,25 +202,13 @@ static int write_id(u64 id, const struct tally_file_how *how, struct tally_build
 /* Returns a new descriptor for the file, or ends the file and returns an error. */
 static int install(struct tally_file *f, int flags, struct tally_builder *b)
 {
-	struct file *file;
-	int fd, err;
+	int fd = anon_inode_getfd("[tally]", &tally_file_ops, f, O_RDWR | flags);
 
-	fd = get_unused_fd_flags(flags);
-	if (fd < 0) {
-		err = fd;
-		goto end;
-	}
-	file = anon_inode_getfile("[tally]", &tally_file_ops, f, O_RDWR | flags);
-	if (!IS_ERR(file)) {
-		fd_install(fd, file);
+	if (fd >= 0)
 		return fd;
-	}
-	err = PTR_ERR(file);
-	put_unused_fd(fd);
-end:
 	tally_file_end(f);
 	b->stage = TALLY_STAGE_FILE;
-	return tally_bad(b, err, "no file can be opened");
+	return tally_bad(b, fd, "no file can be opened");
 }
 
 static struct tally_file *file_for(const struct tally_event *ev,

@@ -85,27 +85,32 @@ static bool has_records(const struct tally_recorder *rec)
 	return any;
 }
 
+/*
+ * Copies those of @left bytes of records that fit in @buf, and returns their bytes; EMSGSIZE if not
+ * one record fits.
+ */
+static ssize_t copy_records(const void *data, unsigned long left, void *buf, size_t size)
+{
+	unsigned int one;
+	size_t n = 0;
+
+	while ((one = record_size(data + n, left - n)) && one <= size - n)
+		n += one;
+	memcpy(buf, data, n);
+	return !n && one ? -EMSGSIZE : n;
+}
+
 /* Moves whole records to @buf, and returns their bytes; EMSGSIZE if not one fits. */
 static ssize_t dequeue(struct tally_ring *r, void *buf, size_t size)
 {
 	unsigned long head = smp_load_acquire(&r->page->data_head); /* S */
 	unsigned long tail = r->page->data_tail;
-	const void *data = r->data + (tail & (r->size - 1));
-	size_t n = 0;
-	unsigned int one;
+	ssize_t n = copy_records(r->data + (tail & (r->size - 1)), head - tail, buf, size);
 
-	while (tail + n != head) {
-		one = record_size(data + n, head - tail - n);
-		if (WARN_ON_ONCE(!one))
-			return -EIO;
-		if (one > size - n)
-			break;
-		n += one;
-	}
-	if (!n)
-		return tail == head ? 0 : -EMSGSIZE;
-	memcpy(buf, data, n);
-	smp_store_release(&r->page->data_tail, tail + n); /* R */
+	if (WARN_ON_ONCE(!n && head != tail))
+		return -EIO;
+	if (n > 0)
+		smp_store_release(&r->page->data_tail, tail + n); /* R */
 	return n;
 }
 
@@ -224,19 +229,6 @@ static const void *newest(const struct tally_ring *r, unsigned long *left)
 	return r->data + (-published & (r->size - 1));
 }
 
-static ssize_t copy_newest(const struct tally_ring *r, void *buf, size_t size)
-{
-	unsigned long left;
-	const void *data = newest(r, &left);
-	unsigned int one;
-	size_t n = 0;
-
-	while ((one = record_size(data + n, left - n)) && one <= size - n)
-		n += one;
-	memcpy(buf, data, n);
-	return !n && one ? -EMSGSIZE : n;
-}
-
 /* Waits, once after each freeze, until no writer is in the middle of a record. */
 static void settle(struct tally_recorder *rec)
 {
@@ -251,7 +243,9 @@ static void settle(struct tally_recorder *rec)
 ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t size)
 {
 	struct tally_recorder *rec = recorder_of(ev, true);
+	unsigned long left;
 	ssize_t n = -EBUSY;
+	const void *data;
 	int slot;
 
 	might_sleep();
@@ -266,7 +260,8 @@ ssize_t tally_snapshot_read(struct tally_event *ev, int cpu, void *buf, size_t s
 		n = -ESRCH;
 	} else if (READ_ONCE(rec->frozen)) {
 		settle(rec);
-		n = copy_newest(ring_at(rec, slot), buf, size);
+		data = newest(ring_at(rec, slot), &left);
+		n = copy_records(data, left, buf, size);
 	}
 	mutex_unlock(&rec->lock);
 	return n;
@@ -425,21 +420,6 @@ static struct notifier_block panic_notifier = {
 	.notifier_call = freeze_all,
 };
 
-static void add_to_freeze(struct tally_recorder *rec)
-{
-	mutex_lock(&tally_outputs_lock);
-	rec->panics = true;
-	list_add_tail_rcu(&rec->node, &tally_flight_recorders);
-	mutex_unlock(&tally_outputs_lock);
-}
-
-static void del_to_freeze(struct tally_recorder *rec)
-{
-	mutex_lock(&tally_outputs_lock);
-	list_del_rcu(&rec->node);
-	mutex_unlock(&tally_outputs_lock);
-}
-
 void tally_recorder_init(void)
 {
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
@@ -479,14 +459,18 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
 		return -ENOMEM;
 	mutex_init(&rec->lock);
 	init_waitqueue_head(&rec->wait);
+	INIT_LIST_HEAD(&rec->node);
 	rec->out = out;
 	rec->nr_pages = b->ring_pages;
 	rec->shared = b->flags & TALLY_BUILDER_SHARED;
 	out->recorder = rec;
 	out->wait = &rec->wait;
 	err = tally_output_fill(out, &how);
-	if (!err && b->flags & TALLY_BUILDER_PANIC)
-		add_to_freeze(rec);
+	if (!err && b->flags & TALLY_BUILDER_PANIC) {
+		mutex_lock(&tally_outputs_lock);
+		list_add_tail_rcu(&rec->node, &tally_flight_recorders);
+		mutex_unlock(&tally_outputs_lock);
+	}
 	return err;
 }
 
@@ -498,8 +482,9 @@ int tally_recorder_new(struct tally_event *ev, const struct tally_builder *b,
  */
 void tally_recorder_end(struct tally_recorder *rec)
 {
-	if (rec->panics)
-		del_to_freeze(rec);
+	mutex_lock(&tally_outputs_lock);
+	list_del_rcu(&rec->node);
+	mutex_unlock(&tally_outputs_lock);
 	mutex_lock(&rec->lock);
 	rec->ended = true;
 	mutex_unlock(&rec->lock);

@@ -26,7 +26,6 @@ struct vm_area_struct;
  * @settled: settle() has waited, after the last freeze, for writers in the middle of a record
  * @frozen: tally_event_snapshot() was called; written in any context
  * @shared: programs may map the rings
- * @panics: the recorder is in tally_flight_recorders
  * @node: link in tally_flight_recorders
  */
 struct tally_recorder {
@@ -39,7 +38,6 @@ struct tally_recorder {
 	bool settled;
 	bool frozen;
 	bool shared;
-	bool panics;
 	struct list_head node;
 };
 
