@@ -113,7 +113,7 @@ mutant spec-idle address tally_spec builder/name.c "s/\\*m\\+\\+ = 'I'/(void)0/"
 mutant spec-all-levels address tally_spec debugfs/spec.c '/^\tshow_exclude\(m/d'
 mutant spec-exec address tally_spec builder/check.c '/enable_on_exec &= attr->disabled/d'
 mutant spec-line-break address tally_spec builder/line.c "s/strchr\(text, '.n'\)/false/"
-mutant spec-kind address tally_spec debugfs/spec.c 's/one_kind \|\| \*ev/one_kind || true || *ev/'
+mutant spec-kind address tally_spec debugfs/spec.c 's/one_kind && !.given/one_kind \&\& false/'
 mutant spec-members address tally_spec life/line_set.c 's/strcspn\(line, " .t"\), size/1, size/'
 mutant spec-handlers address tally_spec debugfs/spec.c 's/ && ev->owner == THIS_MODULE//'
 mutant payload-end address tally_payload base/payload.c 's/TALLY_RAW_MOST - size\)/TALLY_RAW_MOST)/'

@@ -297,12 +297,6 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 {
 }
 
-/* As event/event.c does. */
-void tally_event_what(const struct tally_event *ev, char *buf, size_t size)
-{
-	tally_name_format(&ev->attr, ev->given, buf, size);
-}
-
 bool tally_event_counts(struct tally_event *ev)
 {
 	return true;

@@ -22,8 +22,6 @@
 #include "compat.h"
 #include "counter/counter.h"
 
-#ifdef CONFIG_CGROUP_PERF
-
 /**
  * struct place - where a cgroup is counted
  * @cpu: the CPU
@@ -302,19 +300,3 @@ struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int c
 	}
 	return event;
 }
-
-#else /* !CONFIG_CGROUP_PERF */
-
-/* Never called: without CONFIG_CGROUP_PERF, tally_cgroup_find() fails for each cgroup. */
-struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int cpu,
-				       const struct tally_forward *how,
-				       perf_overflow_handler_t handler, void *context)
-{
-	return ERR_PTR(-EINVAL);
-}
-
-void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *css)
-{
-}
-
-#endif

@@ -567,5 +567,5 @@ void tally_counters_visit(void (*fn)(struct tally_counter *c, const struct cpuma
 void tally_counter_stats(struct tally_counter_stats *out)
 {
 	out->counters = atomic_long_read(&nr_counters);
-	tally_slot_stats(&out->slots);
+	tally_slot_stats(out);
 }

@@ -13,11 +13,15 @@ struct work_struct;
 /**
  * struct tally_counter_stats - numbers of all counters
  * @counters: number of counters
- * @slots: numbers of all their slots
+ * @perf_events: number of perf's events
+ * @repairs: number of events whose totals were banked because their CPU went offline
+ * @repair_errors: number of failed attempts to create an event for a CPU that has come online
  */
 struct tally_counter_stats {
 	unsigned long counters;
-	struct tally_slot_stats slots;
+	unsigned long perf_events;
+	unsigned long repairs;
+	unsigned long repair_errors;
 };
 
 /* Flags of tally_counter_get(). */
@@ -38,6 +42,7 @@ bool tally_counter_trylock(struct tally_counter *c);
 void tally_counters_visit(void (*fn)(struct tally_counter *c, const struct cpumask *changed),
 			  const struct cpumask *changed);
 void tally_counter_stats(struct tally_counter_stats *stats);
+void tally_slot_stats(struct tally_counter_stats *stats);
 
 /* hotplug.c */
 int tally_hotplug_init(struct work_struct *after_repair);

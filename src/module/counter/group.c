@@ -85,8 +85,9 @@ void tally_group_catch_up(const struct tally_counter *c, unsigned int slot,
 static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
 				  const struct tally_forward *how)
 {
-	return how->css ? tally_cgroup_create(attr, cpu, how, NULL, NULL) :
-			  tally_forward(*attr, cpu, how, NULL, NULL);
+	return IS_ENABLED(CONFIG_CGROUP_PERF) && how->css ?
+	       tally_cgroup_create(attr, cpu, how, NULL, NULL) :
+	       tally_forward(*attr, cpu, how, NULL, NULL);
 }
 
 /* ---- the proof ---- */

@@ -233,6 +233,6 @@ void tally_hotplug_exit(void)
 	cancel_work_sync(repaired);
 	tally_slot_wait_released();
 	tally_counter_stats(&left);
-	WARN_ON_ONCE(left.counters || left.slots.perf_events);
+	WARN_ON_ONCE(left.counters || left.perf_events);
 	tally_forward_exit();
 }

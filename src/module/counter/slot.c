@@ -66,7 +66,7 @@ static struct perf_event *create_perf(const struct tally_counter *c, int cpu,
 	event = c->leader && !handler ? tally_sibling_create(c, cpu, *attr) : NULL;
 	if (event)
 		return event;
-	if (c->target.css)
+	if (IS_ENABLED(CONFIG_CGROUP_PERF) && c->target.css)
 		return tally_cgroup_create(attr, cpu, &how, handler, context);
 	return perf_event_create_kernel_counter(attr, cpu, c->target.task, handler, context);
 }
@@ -416,7 +416,7 @@ void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s
 	struct perf_event *event;
 
 	tally_slot_for_each(s, event) {
-		if (c->target.css)
+		if (IS_ENABLED(CONFIG_CGROUP_PERF) && c->target.css)
 			tally_cgroup_enable(event, c->target.css);
 		else
 			perf_event_enable(event);
@@ -566,7 +566,8 @@ int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr 
 	return err;
 }
 
-void tally_slot_stats(struct tally_slot_stats *stats)
+/* Fills in the numbers of slots, for tally_counter_stats(). */
+void tally_slot_stats(struct tally_counter_stats *stats)
 {
 	stats->perf_events = atomic_long_read(&nr_perf_events);
 	stats->repairs = atomic_long_read(&nr_repairs);

@@ -458,18 +458,6 @@ static inline void tally_slot_hand_over(struct perf_event *event, const struct t
 	event->total_time_running = t->running;
 }
 
-/**
- * struct tally_slot_stats - numbers of all counters' slots
- * @perf_events: number of perf's events
- * @repairs: number of events whose totals were banked because their CPU went offline
- * @repair_errors: number of failed attempts to create an event for a CPU that has come online
- */
-struct tally_slot_stats {
-	unsigned long perf_events;
-	unsigned long repairs;
-	unsigned long repair_errors;
-};
-
 /*
  * Returns whether the error of an event is the PMU's answer for a CPU that it does not serve. Each
  * driver of a PMU that serves some CPUs has its own.
@@ -496,7 +484,6 @@ int tally_perf_state(const struct perf_event *event);
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
 			  perf_overflow_handler_t handler, void *context);
 
-void tally_slot_stats(struct tally_slot_stats *stats);
 void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns));
 
 #endif /* TALLY_SLOT_H */

@@ -146,9 +146,9 @@ static int stats_show(struct seq_file *m, void *v)
 	tally_overflow_stats_all(&overflows);
 	seq_printf(m, "events %lu\n", tally_registry_count());
 	seq_printf(m, "counters %lu\n", stats.counters);
-	seq_printf(m, "perf_events %lu\n", stats.slots.perf_events);
-	seq_printf(m, "hotplug_repairs %lu\n", stats.slots.repairs);
-	seq_printf(m, "hotplug_errors %lu\n", stats.slots.repair_errors);
+	seq_printf(m, "perf_events %lu\n", stats.perf_events);
+	seq_printf(m, "hotplug_repairs %lu\n", stats.repairs);
+	seq_printf(m, "hotplug_errors %lu\n", stats.repair_errors);
 	seq_printf(m, "overflows %llu\n", overflows.overflows);
 	seq_printf(m, "skipped %llu\n", overflows.skipped);
 	seq_printf(m, "missed %llu\n", overflows.missed);

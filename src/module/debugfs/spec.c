@@ -162,15 +162,15 @@ static bool has_line(const struct tally_event *ev)
 static void write_what(const struct tally_event *ev, char *buf, size_t size)
 {
 	const struct perf_event_attr *attr = &ev->attr;
+	const char *given = ev->given;
 	char raw[32];
 
-	if (attr->type != PERF_TYPE_RAW || !ev->counter->target.one_kind || *ev->given ||
-	    is_extended(attr)) {
-		tally_event_what(ev, buf, size);
-		return;
+	if (attr->type == PERF_TYPE_RAW && ev->counter->target.one_kind && !*given &&
+	    !is_extended(attr)) {
+		snprintf(raw, sizeof(raw), "%u/config=0x%llx/", attr->type, attr->config);
+		given = raw;
 	}
-	snprintf(raw, sizeof(raw), "%u/config=0x%llx/", attr->type, attr->config);
-	tally_name_format(attr, raw, buf, size);
+	tally_name_format(attr, given, buf, size);
 }
 
 /**

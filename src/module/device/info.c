@@ -18,6 +18,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/copyin.h"
+#include "builder/name.h"
 #include "builder/builder.h"
 #include "builder/sample_fields.h"
 #include "device/device.h"
@@ -169,7 +170,7 @@ static void describe_next(struct tally_event *ev, struct tally_next *n)
 	if (!see)
 		return;
 	n->config = ev->attr.config;
-	tally_event_what(ev, n->what, sizeof(n->what));
+	tally_name_format(&ev->attr, ev->given, n->what, sizeof(n->what));
 }
 
 int tally_ioc_next(struct tally_next __user *arg)

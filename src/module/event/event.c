@@ -15,17 +15,23 @@
 #include "compat.h"
 #include "event/event.h"
 #include "event/overflow.h"
-#include "builder/name.h"
 
 /* The event of views that cannot be read locally: it is on no CPU, so readers refuse it. */
 static struct perf_event nowhere = { .oncpu = -1 };
 struct tally_view tally_view_nowhere = { .event = &nowhere };
 
-/* Publishes a view for readers without the lock. @local: tally_event::local, or its next value. */
-static void publish_as(struct tally_event *ev, unsigned int slot, bool local)
+/* Returns whether an event may be read without the lock, at all. */
+static bool is_local(const struct tally_event *ev)
+{
+	return ev->on && !ev->counter->by_perf;
+}
+
+/* Publishes a view for readers without the lock. */
+static void view_publish(struct tally_event *ev, unsigned int slot)
 {
 	const struct tally_slot *s = &ev->counter->slots[slot];
-	bool plain = local && s->event && !s->others && !s->update_on_overflow && !ev->overflow;
+	bool plain = is_local(ev) && s->event && !s->others && !s->update_on_overflow &&
+		     !ev->overflow;
 	struct tally_view *view = &ev->views[slot];
 	struct tally_totals offset = view->kept;
 
@@ -48,11 +54,6 @@ static void publish_as(struct tally_event *ev, unsigned int slot, bool local)
 	smp_store_release(&view->event, plain ? s->event : &nowhere); /* I */
 }
 
-static void view_publish(struct tally_event *ev, unsigned int slot)
-{
-	publish_as(ev, slot, ev->local);
-}
-
 void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 {
 	while (nr--) {
@@ -61,10 +62,12 @@ void tally_event_init_views(struct tally_event *ev, unsigned int nr)
 	}
 }
 
-/* For tally_event_trace_state(). */
-void tally_event_trace_change(struct tally_event *ev, enum tally_state state)
+/* Traces the state of the whole event, if it has changed. Under tally_counter::lock. */
+void tally_event_trace_state(struct tally_event *ev, enum tally_state state)
 {
 	tally_counter_assert_locked(ev->counter);
+	if (ev->traced_state == state)
+		return;
 	trace_state(ev->name, ev->counter->target.cpu, ev->traced_state, state);
 	ev->traced_state = state;
 }
@@ -111,13 +114,13 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 }
 
 /* Publishes all views, and then whether they can be read locally. */
-static void set_local(struct tally_event *ev, bool local)
+static void set_local(struct tally_event *ev)
 {
 	unsigned int i;
 
 	for (i = 0; i < ev->counter->nr_slots; i++)
-		publish_as(ev, i, local);
-	smp_store_release(&ev->local, local); /* I */
+		view_publish(ev, i);
+	smp_store_release(&ev->local, is_local(ev)); /* I */
 }
 
 enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot)
@@ -214,7 +217,7 @@ void tally_event_begin(struct tally_event *ev)
 	}
 	WRITE_ONCE(ev->on, true);
 	note_errors(ev);
-	set_local(ev, !ev->counter->by_perf);
+	set_local(ev);
 	if (ev->overflow)
 		open_overflow(ev->overflow);
 }
@@ -303,7 +306,7 @@ void tally_event_close(struct tally_event *ev)
 	if (ev->on)
 		note_errors(ev);
 	WRITE_ONCE(ev->on, false);
-	set_local(ev, false);
+	set_local(ev);
 }
 
 static void trace_off(struct tally_event *ev)
@@ -501,16 +504,3 @@ const char *tally_event_name(const struct tally_event *ev)
 	return ev->name;
 }
 EXPORT_SYMBOL_TALLY(tally_event_name);
-
-/**
- * tally_event_what - write what an event counts, in the form that lines of text have
- * @ev: the event
- * @buf: receives the text
- * @size: bytes of room in @buf; TALLY_EVENT_LEN is enough
- *
- * Context: Any context.
- */
-void tally_event_what(const struct tally_event *ev, char *buf, size_t size)
-{
-	tally_name_format(&ev->attr, ev->given, buf, size);
-}

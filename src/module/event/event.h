@@ -199,15 +199,6 @@ struct tally_event {
 	struct tally_view views[];
 };
 
-void tally_event_trace_change(struct tally_event *ev, enum tally_state state);
-
-/* Traces the state of the whole event, if it has changed. tally_counter::lock is held. */
-static inline void tally_event_trace_state(struct tally_event *ev, enum tally_state state)
-{
-	if (unlikely(ev->traced_state != state))
-		tally_event_trace_change(ev, state);
-}
-
 /* Returns whether the slot has no perf event, no error and no count, and the event kept none. */
 static inline bool tally_event_is_blank(const struct tally_event *ev, unsigned int slot)
 {
@@ -236,7 +227,7 @@ static inline void tally_event_add_slot(const struct tally_event *ev, unsigned i
 	count->running_ns += s->now.running;
 }
 
-void tally_event_what(const struct tally_event *ev, char *buf, size_t size);
+void tally_event_trace_state(struct tally_event *ev, enum tally_state state);
 void tally_event_apply_period(struct tally_event *ev);
 u64 tally_event_slot_period(const struct tally_event *ev, unsigned int slot);
 int tally_event_on(struct tally_event *ev);
