@@ -81,23 +81,28 @@ static inline const struct perf_cgroup_info *tally_cgroup_clock(const struct per
 }
 #endif
 
+/*
+ * The clock of a context or of a cgroup, and the time of guests that had the PMU, which an event
+ * that excludes guests leaves out.
+ */
+#ifdef TALLY_HAVE_CTX_TIMEOFFSET
+#define tally_clock_time(c)		((c)->time)
+#define tally_clock_stamp(c)		((c)->timestamp)
+#define tally_clock_offset(c)		((c)->timeoffset)
+#define tally_left_out(event, c)	0ULL
+#else
+#define tally_clock_time(c)		((c)->time.time)
+#define tally_clock_stamp(c)		((c)->time.stamp)
+#define tally_clock_offset(c)		((c)->time.offset)
+#define tally_left_out(event, c)						\
+	((event)->attr.exclude_guest ? READ_ONCE((c)->timeguest.time) : 0ULL)
+#endif
+
 /* The time of the event's context is local_clock() plus this. A task-clock counts that time. */
 static inline u64 tally_ctx_offset(const struct perf_event *event)
 {
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return READ_ONCE(event->ctx->timeoffset);
-#else
-	return READ_ONCE(event->ctx->time.offset);
-#endif
+	return READ_ONCE(tally_clock_offset(event->ctx));
 }
-
-#ifndef TALLY_HAVE_CTX_TIMEOFFSET
-/* Returns the time of guests that had the PMU, which an event that excludes guests leaves out. */
-static inline u64 tally_left_out(const struct perf_event *event, const struct perf_time_ctx *guest)
-{
-	return event->attr.exclude_guest ? READ_ONCE(guest->time) : 0;
-}
-#endif
 
 #ifdef CONFIG_CGROUP_PERF
 /* The time of a cgroup, which stands while none of its tasks runs. */
@@ -106,12 +111,8 @@ static inline u64 tally_cgroup_time(const struct perf_event *event,
 {
 	bool active = smp_load_acquire(&clock->active); /* perf's release */
 
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return active ? now + READ_ONCE(clock->timeoffset) : READ_ONCE(clock->time);
-#else
-	return (active ? now + READ_ONCE(clock->time.offset) : READ_ONCE(clock->time.time)) -
-	       tally_left_out(event, &clock->timeguest);
-#endif
+	return (active ? now + READ_ONCE(tally_clock_offset(clock)) :
+			 READ_ONCE(tally_clock_time(clock))) - tally_left_out(event, clock);
 }
 
 /*
@@ -122,15 +123,9 @@ static inline void tally_cgroup_clock_set(struct perf_cgroup_info *clock, bool r
 {
 	u64 now = local_clock();
 
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	clock->time += runs ? now - clock->timestamp : 0;
-	clock->timestamp = now;
-	WRITE_ONCE(clock->timeoffset, clock->time - now + shift);
-#else
-	clock->time.time += runs ? now - clock->time.stamp : 0;
-	clock->time.stamp = now;
-	WRITE_ONCE(clock->time.offset, clock->time.time - now + shift);
-#endif
+	tally_clock_time(clock) += runs ? now - tally_clock_stamp(clock) : 0;
+	tally_clock_stamp(clock) = now;
+	WRITE_ONCE(tally_clock_offset(clock), tally_clock_time(clock) - now + shift);
 	smp_store_release(&clock->active, runs); /* perf's acquire */
 }
 #endif
@@ -144,31 +139,19 @@ static inline u64 tally_event_time(const struct perf_event *event, u64 now)
 	if (unlikely(clock))
 		return tally_cgroup_time(event, clock, now);
 #endif
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return now + tally_ctx_offset(event);
-#else
-	return now + tally_ctx_offset(event) - tally_left_out(event, &event->ctx->timeguest);
-#endif
+	return now + tally_ctx_offset(event) - tally_left_out(event, event->ctx);
 }
 
 /* The time of an event without a cgroup, when perf last updated the time of its context. */
 static inline u64 tally_event_time_then(const struct perf_event *event)
 {
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return READ_ONCE(event->ctx->time);
-#else
-	return READ_ONCE(event->ctx->time.time) - tally_left_out(event, &event->ctx->timeguest);
-#endif
+	return READ_ONCE(tally_clock_time(event->ctx)) - tally_left_out(event, event->ctx);
 }
 
 /* The time of the event's context when perf last updated it. */
 static inline u64 tally_ctx_time(const struct perf_event *event)
 {
-#ifdef TALLY_HAVE_CTX_TIMEOFFSET
-	return event->ctx->time;
-#else
-	return event->ctx->time.time;
-#endif
+	return tally_clock_time(event->ctx);
 }
 
 /* 1 if kernel.perf_event_paranoid has a level at which perf_event_open() needs CAP_SYS_ADMIN. */

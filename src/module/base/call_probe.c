@@ -15,6 +15,7 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include "base/call_probe.h"
+#include "base/pmu.h"
 
 #ifdef tally_fprobe_regs
 static int fprobe_entered(struct fprobe *fp, unsigned long entry, unsigned long ret,
@@ -34,25 +35,14 @@ static void fprobe_returned(struct fprobe *fp, unsigned long entry, unsigned lon
 	probe->returned(probe, data);
 }
 
-/* Returns whether a function outside of modules has the name, and can be probed. */
-static bool is_of_kernel(const char *symbol)
-{
-	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
-	bool found = !register_kprobe(&kp);
-
-	if (!found)
-		return false;
-	found = !is_vmalloc_or_module_addr(kp.addr);
-	unregister_kprobe(&kp);
-	return found;
-}
-
 static int start_fprobe(struct tally_call_probe *probe, const char *symbol)
 {
 	struct fprobe *fp = &probe->fprobe;
+	u64 addr;
 	int err;
 
-	if (!is_of_kernel(symbol))
+	if (tally_symbol_address(symbol, 0, &addr) ||
+	    is_vmalloc_or_module_addr((void *)(unsigned long)addr))
 		return -ENOENT;
 	fp->entry_handler = fprobe_entered;
 	fp->exit_handler = fprobe_returned;

@@ -345,27 +345,14 @@ bool tally_tracepoint_is_uprobe(const char *system, const char *event)
 	return is_uprobe;
 }
 
-/* A disabled kprobe, which is removed at once, finds the address by perf's own rules. */
-static int try_kprobe(struct kprobe *kp)
-{
-	int err;
-
-	if (!IS_ENABLED(CONFIG_KPROBES))
-		return -EOPNOTSUPP;
-	kp->flags = KPROBE_FLAG_DISABLED;
-	err = register_kprobe(kp);
-	if (!err)
-		unregister_kprobe(kp);
-	return err;
-}
-
 /**
  * tally_symbol_address - find the address of a function that can be probed
  * @symbol: name of the function
  * @offset: offset of the address in the function, in bytes
  * @addr: receives the address
  *
- * perf's kprobe PMU takes names from user memory only.
+ * perf's kprobe PMU takes names from user memory only. A disabled kprobe, which is removed at once,
+ * finds the address by the same rules.
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOENT if there is no such function; EINVAL or EILSEQ if there can be no probe at
@@ -373,22 +360,23 @@ static int try_kprobe(struct kprobe *kp)
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {
-	struct kprobe kp = { .symbol_name = symbol, .offset = offset };
+	struct kprobe kp = {
+		.symbol_name = symbol,
+		.offset = offset,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
 	int err;
 
 	if (offset > UINT_MAX)
 		return -EINVAL;
-	err = try_kprobe(&kp);
-	if (!err)
-		*addr = (unsigned long)kp.addr;
-	return err;
-}
-
-static bool is_symbol(const char *symbol)
-{
-	u64 addr;
-
-	return !tally_symbol_address(symbol, 0, &addr);
+	if (!IS_ENABLED(CONFIG_KPROBES))
+		return -EOPNOTSUPP;
+	err = register_kprobe(&kp);
+	if (err)
+		return err;
+	*addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	return 0;
 }
 
 /**
@@ -411,10 +399,12 @@ void tally_symbol_suggest(const char *symbol, char *text, size_t size)
 	const char *separator = ": try ";
 	size_t i, len = strlen(text);
 	char *name;
+	u64 addr;
 
 	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		name = kasprintf(GFP_KERNEL, "%s%s%s", separator, symbol, suffixes[i]);
-		if (name && len + strlen(name) < size && is_symbol(name + strlen(separator))) {
+		if (name && len + strlen(name) < size &&
+		    !tally_symbol_address(name + strlen(separator), 0, &addr)) {
 			len += strscpy(text + len, name, size - len);
 			separator = ", ";
 		}

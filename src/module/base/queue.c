@@ -68,21 +68,6 @@ int tally_queue_init(struct tally_queue *q, unsigned int size, bool irq,
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_init);
 
-/**
- * tally_queue_add_payloads - give each place of a queue a payload
- * @q: the queue, which is ready and empty
- * @fields: sample_type of the event
- * @node: NUMA node of the queue's CPU
- *
- * Context: Process context, may sleep.
- * Return: 0 or ENOMEM.
- */
-int tally_queue_add_payloads(struct tally_queue *q, u64 fields, int node)
-{
-	q->payloads = tally_payloads_new(q->samples, q->mask + 1, fields, node);
-	return q->payloads ? 0 : -ENOMEM;
-}
-
 void tally_queue_destroy(struct tally_queue *q)
 {
 	kvfree(q->payloads);

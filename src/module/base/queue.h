@@ -47,7 +47,6 @@ struct tally_queue {
 
 int tally_queue_init(struct tally_queue *q, unsigned int size, bool irq,
 		     bool work, int node);
-int tally_queue_add_payloads(struct tally_queue *q, u64 fields, int node);
 void tally_queue_destroy(struct tally_queue *q);
 struct tally_sample *tally_queue_reserve(struct tally_queue *q);
 void tally_queue_commit(struct tally_queue *q);

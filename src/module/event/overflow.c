@@ -260,7 +260,9 @@ static int add_payloads(struct tally_overflow *of, struct tally_overflow_cpu *oc
 		return 0;
 	if (!(of->special & (TALLY_SPECIAL_PAYLOAD | TALLY_SPECIAL_BRANCHES)))
 		return 0;
-	return tally_queue_add_payloads(&oc->queue, fields, node);
+	oc->queue.payloads = tally_payloads_new(oc->queue.samples, oc->queue.mask + 1, fields,
+						node);
+	return oc->queue.payloads ? 0 : -ENOMEM;
 }
 
 static int init_cpu(struct tally_overflow *of, int cpu, const struct tally_builder *b,
