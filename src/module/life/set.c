@@ -316,7 +316,8 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 /* The members have been destroyed. */
 static void set_free(struct tally_set *set)
 {
-	if (set->members)
+	/* Without any member, the set was not set up. */
+	if (set->nr_slots)
 		tally_group_put(set);
 	kvfree(set->views);
 	kfree(set);
@@ -411,7 +412,7 @@ static struct tally_set *build(struct tally_builder *builders, unsigned int n, b
 		if (!builders[i].err)
 			builders[i].why[0] = '\0';
 	}
-	set = kzalloc(struct_size(set, few, TALLY_SET_FEW), GFP_KERNEL_ACCOUNT);
+	set = kzalloc(struct_size(set, members, n), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&set->node);
