@@ -31,11 +31,6 @@ static LIST_HEAD(sets);
 
 /* ---- building ---- */
 
-static bool same_target(const struct tally_event *a, const struct tally_event *b)
-{
-	return tally_target_is_same(&a->counter->target, &b->counter->target);
-}
-
 static int refuse(const struct tally_builder *first, struct tally_builder *b)
 {
 	if (b->owner != first->owner)
@@ -83,7 +78,7 @@ static int add_member(struct tally_set *set, struct tally_event *ev, struct tall
 
 	if (!set->nr)
 		tally_group_init(set, ev, NULL);
-	else if (!same_target(ev, set->members[0]))
+	else if (!tally_target_is_same(&ev->counter->target, &set->members[0]->counter->target))
 		return tally_refuse(b, -EINVAL, "not on the target of the first member");
 	mutex_lock(&set->lock);
 	err = tally_group_join(set, ev, false);
@@ -313,16 +308,6 @@ static int start(struct tally_set *set, struct tally_builder *builders)
 	return err;
 }
 
-/* The members have been destroyed. */
-static void set_free(struct tally_set *set)
-{
-	/* Without any member, the set was not set up. */
-	if (set->nr_slots)
-		tally_group_put(set);
-	kvfree(set->views);
-	kfree(set);
-}
-
 static void destroy(struct tally_set *set)
 {
 	struct tally_publisher *p = NULL;
@@ -339,7 +324,11 @@ static void destroy(struct tally_set *set)
 		list_add_tail(&set->members[i]->node, &doomed);
 	}
 	tally_events_destroy(&doomed);
-	set_free(set);
+	/* Without any member, the set was not set up. */
+	if (set->nr_slots)
+		tally_group_put(set);
+	kvfree(set->views);
+	kfree(set);
 }
 
 /* Returns whether perf has the events of all members, which are on one target, in one context. */
@@ -372,11 +361,18 @@ static bool has_register(const struct tally_set *set)
 	return false;
 }
 
-/* Makes tally_set::views, where a section finds all members' views of a CPU side by side. */
-static int views_fill(struct tally_set *set)
+/*
+ * Sets what sections read of a set that has its members: whether the fast path may be taken,
+ * whether registers are read, and tally_set::views, where a section finds all members' views of a
+ * CPU side by side. Returns 0 or ENOMEM.
+ */
+static int set_fill(struct tally_set *set)
 {
 	unsigned int slot, i;
 
+	/* The fast path compares times of the context, and a cgroup has a clock of its own. */
+	set->fast = set->only_counts && !set->members[0]->counter->target.css &&
+		    has_one_context(set);
 	set->views = kvcalloc(array_size(set->nr_slots, set->nr), sizeof(*set->views),
 			      GFP_KERNEL_ACCOUNT);
 	if (!set->views)
@@ -389,15 +385,6 @@ static int views_fill(struct tally_set *set)
 	set->views_size = set->nr_slots > 1 ? set->nr * sizeof(*set->views) : 0;
 	set->singles = has_register(set) ? set->nr : set->nr & 3;
 	return 0;
-}
-
-/* Sets what sections read of a set that has its members. Returns 0 or ENOMEM. */
-static int set_fill(struct tally_set *set)
-{
-	/* The fast path compares times of the context, and a cgroup has a clock of its own. */
-	set->fast = set->only_counts && !set->members[0]->counter->target.css &&
-		    has_one_context(set);
-	return views_fill(set);
 }
 
 static struct tally_set *build(struct tally_builder *builders, unsigned int n, bool own)
