@@ -150,7 +150,6 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 		return ERR_PTR(-EINVAL);
 	c = calloc(1, sizeof(*c));
 	c->first = c;
-	c->locker = c;
 	c->attr = *attr;
 	c->target = *target;
 	return c;

@@ -209,7 +209,6 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 	if (!c)
 		return NULL;
 	mutex_init(&c->lock);
-	c->locker = c;
 	c->first = first ?: c;
 	if (first)
 		refcount_inc(&first->holds);
@@ -232,8 +231,9 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 }
 
 /*
- * Finds a counter, not locked, or adds an empty one, locked. Fails with EUSERS for a new counter
- * that may be in a group, if other events share the first one of its set, or that one has ended.
+ * Finds a counter, or adds an empty one, locked. @first is locked. Without it, a counter that is
+ * found is not locked. Fails with EUSERS for a new counter that may be in a group, if other events
+ * share the first one of its set, or that one has ended.
  */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
@@ -266,8 +266,9 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 			c->of_group = of_group;
 		else if (kind >= 0)
 			first->of_group = of_group ?: TALLY_OF_FILES;
-		/* Nobody else knows the counter yet, so this does not wait. */
-		tally_counter_lock(c);
+		/* Nobody else knows the counter yet, so this does not fail. */
+		if (!first)
+			tally_counter_lock_now(c);
 		hash_add(counters, &c->node, key);
 		/* perf moves the events of a task between CPUs by itself. */
 		if (software)
@@ -292,14 +293,31 @@ static void counter_drop(struct tally_counter *c)
 	tally_counter_put(c);
 }
 
-/* Changes from the counter's own lock to that of the first counter of its set. */
-static void join_lock(struct tally_counter *c)
+/* Finds a counter that can be used, or adds an empty one; both are locked. Fails as above. */
+static struct tally_counter *find_usable(const struct perf_event_attr *attr,
+					 const struct tally_target *target,
+					 struct tally_counter *first,
+					 perf_overflow_handler_t handler, void *context,
+					 int kind, enum tally_finder of_group, bool *found)
 {
-	if (c->first == c->locker)
-		return;
-	mutex_lock_nested(&c->first->lock, SINGLE_DEPTH_NESTING);
-	WRITE_ONCE(c->locker, c->first);
-	mutex_unlock(&c->lock);
+	struct tally_counter *c;
+
+	for (;;) {
+		if (first)
+			tally_counter_lock(first);
+		c = find_or_add(attr, target, first, handler, context, kind, of_group, found);
+		if (IS_ERR(c) && first)
+			tally_counter_unlock(first);
+		if (IS_ERR(c) || !*found)
+			return c;
+		/* The counter may be in creation still: its lock waits for that. */
+		if (!first)
+			tally_counter_lock(c);
+		if (usable(c))
+			return c;
+		tally_counter_unlock(c);
+		counter_drop(c);
+	}
 }
 
 /* Lets a new counter enter its group, and gives it its events. */
@@ -308,19 +326,15 @@ static int fill(struct tally_counter *c, unsigned int flags, int *err_cpu)
 	bool member = flags & TALLY_COUNTER_MEMBER && c->kind >= 0 && !c->handler;
 	int err;
 
-	if (c->kind >= 0) {
-		join_lock(c);
+	if (c->kind >= 0)
 		tally_group_enter(c, flags & TALLY_COUNTER_WEAK);
-	}
 	c->unused = flags & TALLY_COUNTER_AT_ONCE;
 	c->at_once = c->unused || member;
 	err = counter_fill(c, err_cpu);
 	c->at_once = false;
 	c->filled = !err;
-	if (!err) {
+	if (!err)
 		tally_group_settle(c, tally_counter_any_event(c));
-		join_lock(c);
-	}
 	return err;
 }
 
@@ -385,21 +399,15 @@ struct tally_counter *tally_counter_get(const struct perf_event_attr *attr,
 	/* Without the times, only perf reads the event: no row of a group is read at one moment. */
 	if (!err && !(flags & TALLY_COUNTER_ALONE) && find_kind(attr, target, first, &kind))
 		return ERR_PTR(-ENOMEM);
-	while (!IS_ERR(c = find_or_add(attr, target, first, handler, context, kind,
-				       flags & TALLY_COUNTER_MEMBER ? TALLY_OF_SET : TALLY_OF_ONE,
-				       &found)) && found) {
-		/* The counter may be in creation still: its lock waits for that. */
-		tally_counter_lock(c);
-		if (usable(c)) {
-			/* Not all counts so far are of the event that is enabled first. */
-			c->unused = false;
-			return c;
-		}
-		tally_counter_unlock(c);
-		counter_drop(c);
-	}
+	c = find_usable(attr, target, first, handler, context, kind,
+			flags & TALLY_COUNTER_MEMBER ? TALLY_OF_SET : TALLY_OF_ONE, &found);
 	if (IS_ERR(c))
 		return c;
+	if (found) {
+		/* Not all counts so far are of the event that is enabled first. */
+		c->unused = false;
+		return c;
+	}
 	c->by_perf = attr->inherit || err;
 	err = fill(c, flags, err_cpu);
 	/* This additional user keeps perf's event enabled until it is released. */

@@ -131,7 +131,11 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 {
 	struct tally_counter *leader;
 
-	tally_counter_lock(c);
+	/* Who creates an event of the set may wait until the CPU is there, with the lock held. */
+	if (early && !tally_counter_lock_now(c))
+		return;
+	if (!early)
+		tally_counter_lock(c);
 	leader = c->leader && !c->leader->dead ? c->leader : c;
 	if (!c->dead && !is_for_later(leader))
 		repair_group(leader, changed);

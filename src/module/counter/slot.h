@@ -106,13 +106,11 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
 /**
  * struct tally_counter - perf's events with the same attributes on one target
  * @lock: lock of @users, @users_on and @slots, and of the views of the events that use
- *	the counter; of all counters that have this one as @locker. Taken outside
+ *	the counter; of all counters that have this one as @first. Taken outside
  *	cpu_hotplug_lock, which perf takes when it creates and releases events. So a hotplug
  *	callback must never take @lock.
  * @first: counter of the first member of the set that this one was made for, with a reference; the
  *	counter itself, if it is that counter or in no set
- * @locker: counter whose @lock is used: the counter itself at first, and then @first. Changed with
- *	both locks held.
  * @of_group: of a counter that is its own @first: who finds it. Guarded by the table's lock
  * @kind: tally_group_kind(); -1 if it is in no group
  * @leads: of a counter that is its own @first: those of the set that lead groups, by @group_node
@@ -155,7 +153,6 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
 struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
 	struct tally_counter *first;
-	struct tally_counter *locker;
 	enum tally_finder of_group;
 	int kind;
 	struct list_head leads;
@@ -190,38 +187,23 @@ struct tally_counter {
 /* Locks a counter, and with it those of other members of a set. */
 static inline void tally_counter_lock(struct tally_counter *c)
 {
-	struct tally_counter *locker;
-
-	for (;;) {
-		locker = READ_ONCE(c->locker);
-		mutex_lock(&locker->lock);
-		if (likely(locker == c->locker))
-			return;
-		mutex_unlock(&locker->lock);
-	}
+	mutex_lock(&c->first->lock);
 }
 
 /* Locks a counter as tally_counter_lock(), but returns false if that would have to wait. */
 static inline bool tally_counter_lock_now(struct tally_counter *c)
 {
-	struct tally_counter *locker = READ_ONCE(c->locker);
-
-	if (!mutex_trylock(&locker->lock))
-		return false;
-	if (likely(locker == c->locker))
-		return true;
-	mutex_unlock(&locker->lock);
-	return false;
+	return mutex_trylock(&c->first->lock);
 }
 
 static inline void tally_counter_unlock(struct tally_counter *c)
 {
-	mutex_unlock(&c->locker->lock);
+	mutex_unlock(&c->first->lock);
 }
 
 static inline void tally_counter_assert_locked(const struct tally_counter *c)
 {
-	lockdep_assert_held(&c->locker->lock);
+	lockdep_assert_held(&c->first->lock);
 }
 
 /* For each of perf's events of a slot. */

@@ -137,7 +137,7 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	lockdep_assert_held(&set->lock);
 	if (i == TALLY_SET_MOST)
 		return -E2BIG;
-	if (WARN_ON_ONCE(i && ev->counter->locker != set->members[0]->counter->locker))
+	if (WARN_ON_ONCE(i && ev->counter->first != set->members[0]->counter->first))
 		return -EINVAL;
 	if (ev->on)
 		set->on |= BIT_ULL(i);
