@@ -115,6 +115,7 @@ static void release_slots(struct tally_counter *c)
 		if (c->handler)
 			tally_slot_read(s, &t);
 		event = tally_slot_detach(c, s);
+		smp_wmb(); /* K */
 		if (c->handler)
 			s->bank = t;
 		/* The slot gets no other event, whatever a handler that still runs calls. */

@@ -353,6 +353,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	/* The slot must not look blank while it has neither the event nor its totals. */
 	WRITE_ONCE(s->err, -ENODEV);
 	smp_store_release(&s->event, NULL); /* Z */
+	smp_wmb(); /* K */
 	s->bank = t;
 	smp_store_release(&s->err, 0); /* Z */
 	slot_has_changed(c, s, 0);

@@ -21,10 +21,10 @@
  * J. @tally_reading (counter/slot.h) is used by its own CPU only, so compiler barriers order it. A
  *    read of the register needs none: it changes nothing, and sees that an NMI changed the count.
  * K. tally_slot::event is stored with release after the slot's read function, width and bank,
- *    and is load-acquired. The bank is written again only after the pointer was cleared,
- *    when the CPU had gone offline or the owner released the event. So a bank that is read
- *    between two loads of the same pointer belongs to it: perf frees no event, and no CPU goes
- *    offline, while a read has interrupts disabled.
+ *    and is load-acquired. The bank is written again only after the pointer was cleared, and
+ *    a write barrier, when the CPU had gone offline or the owner released the event. So a bank
+ *    that is read between two loads of the same pointer belongs to it: perf frees no event,
+ *    and no CPU goes offline, while a read has interrupts disabled.
  */
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
