@@ -82,8 +82,9 @@ static inline const struct perf_cgroup_info *tally_cgroup_clock(const struct per
 #endif
 
 /*
- * The clock of a context or of a cgroup, and the time of guests that had the PMU, which an event
- * that excludes guests leaves out.
+ * tally_clock_time(), _stamp() and _offset() are members of @c, perf's clock of a context or of a
+ * cgroup. tally_left_out() is the time for which guests had the PMU: perf does not count it for an
+ * event that excludes guests. Kernels before 7.2 do not know that time.
  */
 #ifdef TALLY_HAVE_CTX_TIMEOFFSET
 #define tally_clock_time(c)		((c)->time)

@@ -46,7 +46,10 @@
 #include "compat.h"
 #include "base/kick.h"
 
-/* From one work to the next of a row; more than an interrupt costs in an emulator. */
+/*
+ * A work goes on with a row if it begins less than this after the last one ended; a longer gap
+ * halves the row. An interrupt takes less, even in an emulator.
+ */
 #define GAP_NS		(100ULL * NSEC_PER_USEC)
 #define ROW_MAX	64
 #define STRETCH_NS	(20ULL * NSEC_PER_MSEC)
@@ -59,7 +62,7 @@
  * struct brake - what keeps works from taking a CPU
  * @inside: the CPU does a work: works that are kicked now are held
  * @on: all works are held
- * @row: number of works that followed each other within GAP_NS
+ * @row: number of works that followed each other within GAP_NS; halved by a longer gap
  * @ran: nanoseconds that these works ran
  * @ended: time at which the last work ended, of ktime_get_mono_fast_ns()
  * @held: works that are held, by tally_kick::node

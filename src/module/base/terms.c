@@ -143,7 +143,8 @@ static int no_such_term(const struct parse *p, const char *key, const char *text
 	return -EINVAL;
 }
 
-static bool is_format(const struct parse *p, const char *key)
+/* Reads the PMU's file format/@key to p->files->page. Returns whether there is such a file. */
+static bool read_format(const struct parse *p, const char *key)
 {
 	return p->files->dev && tally_pmu_read(p->files->dev, "format", key, p->files->page);
 }
@@ -156,7 +157,7 @@ static int apply_term(const struct parse *p, const char *key, const char *text)
 
 	if (member_of(key) >= 0)
 		member = member_of(key);
-	else if (!is_format(p, key))
+	else if (!read_format(p, key))
 		return no_such_term(p, key, text);
 	else if (!parse_format(p->files->page, &member, &bits))
 		return tally_say(p->why, p->size, -EINVAL,
@@ -211,7 +212,7 @@ static enum kind kind_of(const struct parse *p, const char *key, const char *tex
 {
 	if (member_of(key) >= 0)
 		return KIND_MEMBER;
-	if (!text && p->files->dev && !is_format(p, key) &&
+	if (!text && p->files->dev && !read_format(p, key) &&
 	    tally_pmu_has_event(p->files->dev, key))
 		return KIND_EVENT;
 	return KIND_TERM;

@@ -132,6 +132,7 @@ void tally_builder_name(struct tally_builder *b, const char *name)
 	}
 	strscpy(b->name, name, sizeof(b->name));
 	b->given |= TALLY_GIVEN_NAME;
+	/* The name is not the text of the event any more. */
 	b->given &= ~TALLY_GIVEN_EVENT;
 }
 EXPORT_SYMBOL_TALLY(tally_builder_name);

@@ -234,7 +234,7 @@ static int prove_clock(void *data)
 	return ret;
 }
 
-/* Proves what an event of a cgroup needs. */
+/* Proves the tricks of events of cgroups on the root cgroup, in which all tasks are. */
 static int prove(const struct place *place)
 {
 	struct place root = *place;
@@ -243,7 +243,7 @@ static int prove(const struct place *place)
 	while (root.css->parent)
 		root.css = root.css->parent;
 	err = tally_trick_try(TALLY_TRICK_CGROUP, prove_cgroup, &root);
-	/* Without this, the times are those of perf. */
+	/* If this trick fails, the times are those of perf. */
 	if (!err)
 		tally_trick_try(TALLY_TRICK_CGROUP_CLOCK, prove_clock, &root);
 	return err;

@@ -86,7 +86,7 @@ void tally_counter_on_exec(struct tally_counter *c)
 void tally_counter_off(struct tally_counter *c)
 {
 	tally_counter_leave(c);
-	tally_counter_disable_unused(c);
+	tally_counter_disable_if_off(c);
 }
 
 /*
@@ -124,7 +124,7 @@ void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm
  * Disables perf's events if no event of the counter is enabled. perf cannot clear enable_on_exec of
  * an event, so exec() may have enabled perf's event after the event that waited was disabled.
  */
-void tally_counter_disable_unused(struct tally_counter *c)
+void tally_counter_disable_if_off(struct tally_counter *c)
 {
 	struct tally_slot *s;
 

@@ -232,9 +232,10 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 }
 
 /*
- * Finds a counter, or adds an empty one, locked. @first is locked. Without it, a counter that is
- * found is not locked. Fails with EUSERS for a new counter that may be in a group, if other events
- * share the first one of its set, or that one has ended.
+ * Finds a counter that may be shared, or adds an empty one; takes a use and a reference. The caller
+ * holds the lock of @first, which is that of the result, too. Without @first, a new counter is
+ * returned locked, and one that is found is not. Fails with EUSERS if a new counter could be in a
+ * group, but other events share @first, or none uses it any more; and with ENOMEM.
  */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
@@ -242,7 +243,7 @@ static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 perf_overflow_handler_t handler, void *context,
 					 int kind, enum tally_finder of_group, bool *found)
 {
-	/* Found without the lock: it looks for the PMU of kernel probes. */
+	/* Before counters_lock is taken: this may sleep, to look for the PMU of kernel probes. */
 	bool software = !target->task && tally_attr_is_software(attr);
 	u32 key = counter_key(attr, target);
 	struct tally_counter *c = NULL;
@@ -530,9 +531,9 @@ void tally_counter_end(struct tally_counter *c)
 		return;
 	}
 	tally_counter_lock(c);
-	/* The event may have left perf's events enabled. */
+	/* perf's events may be on since their creation, for an event that was never enabled. */
 	c->unused = false;
-	tally_counter_disable_unused(c);
+	tally_counter_disable_if_off(c);
 	tally_counter_unlock(c);
 }
 

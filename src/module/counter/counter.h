@@ -54,7 +54,7 @@ void tally_counter_on_exec(struct tally_counter *c);
 void tally_counter_enable_slots(struct tally_counter *c);
 void tally_counter_off(struct tally_counter *c);
 void tally_counter_leave(struct tally_counter *c);
-void tally_counter_disable_unused(struct tally_counter *c);
+void tally_counter_disable_if_off(struct tally_counter *c);
 void tally_counter_pause(struct tally_counter *c, unsigned int slot, bool disarm);
 void tally_counter_go_on(struct tally_counter *c, unsigned int slot, bool disarmed);
 int tally_counter_set_period(struct tally_counter *c, u64 period);

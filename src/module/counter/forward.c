@@ -77,10 +77,13 @@ static enum tally_trick trick_of(const struct forwarding *f)
 	       TALLY_TRICK_GROUP_SOFTWARE : TALLY_TRICK_GROUP;
 }
 
-/* Programs may open events of this PMU, too, which gets them ENOENT. */
+/*
+ * Always returns ENOENT. If it has changed the type, perf asks the PMU of the new type next. A
+ * program may open an event of this PMU, too, and gets the ENOENT.
+ */
 static int forward(struct perf_event *event)
 {
-	/* Only this task removes what it has added. */
+	/* @f stays without a lock: only this task removes it. */
 	const struct forwarding *f = find(current);
 
 	if (!f || event->attr.type != forwarder.type)

@@ -180,7 +180,10 @@ static int prove_software(void *data)
 #define ANY_KIND	INT_MAX
 #define SOFTWARE_KIND	(INT_MAX - 1)
 
-/* Returns whether an event is one of software, which can be in a group without being its leader. */
+/*
+ * Returns whether an event is a software event, a tracepoint or a kernel probe. Such an event may
+ * join a group that another event leads, and never leads one.
+ */
 bool tally_attr_is_software(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE || attr->type == PERF_TYPE_TRACEPOINT ||
@@ -193,7 +196,8 @@ bool tally_attr_is_software(const struct perf_event_attr *attr)
  * @target: target of the counter
  *
  * Context: Process context, may sleep.
- * Return: its kind; a group has counters of one kind, and of software; -1 if it has to be alone.
+ * Return: the counter's kind, or -1 if the counter has to be alone. All hardware counters of a
+ * group have one kind; software counters may join them.
  */
 int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target)
 {

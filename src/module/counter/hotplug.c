@@ -124,7 +124,7 @@ static void repair_group(struct tally_counter *c, const struct cpumask *changed)
 	c->waits = false;
 	/* A driver that moves an event enables the event, too. */
 	if (c->moves)
-		tally_counter_disable_unused(c);
+		tally_counter_disable_if_off(c);
 }
 
 static void counter_repair(struct tally_counter *c, const struct cpumask *changed)
@@ -183,7 +183,10 @@ static int queue_repair(unsigned int cpu, u64 now)
 	return 0;
 }
 
-/* Called on the CPU. The thread runs there at once, and before tasks of users do. */
+/*
+ * The kernel calls this on the CPU that comes, before tasks of users run there. The thread repairs
+ * the counters on this CPU now, unless an earlier repair still keeps it.
+ */
 static int cpu_came(unsigned int cpu)
 {
 	static struct cpumask allowed;	/* one CPU comes at a time */

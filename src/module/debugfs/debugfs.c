@@ -262,6 +262,7 @@ static const struct tally_folder_ops folder_ops = {
 	.fill_set = tally_debugfs_fill_set,
 };
 
+/* Makes the folder, if it is @wanted. Returns whether it is there. */
 bool tally_debugfs_init(bool wanted)
 {
 	if (!wanted) {
@@ -270,7 +271,7 @@ bool tally_debugfs_init(bool wanted)
 	}
 	root = debugfs_create_dir("tally", NULL);
 	if (IS_ERR(root)) {
-		pr_info("no debugfs (%pe): events are read by other modules only\n",
+		pr_info("no folder in debugfs (%pe): /dev/tally and modules still have events\n",
 			root);
 		return false;
 	}

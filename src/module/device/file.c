@@ -36,7 +36,10 @@ static void refresh_pages(struct tally_set *set)
 			tally_mapping_refresh(&set->members[i]->file->mapping);
 }
 
-/* Called with the set locked. */
+/*
+ * Enables, disables or resets members, as perf's ioctl @cmd says, and writes their pages anew.
+ * Called with the set locked.
+ */
 void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
 {
 	switch (cmd) {
@@ -46,7 +49,7 @@ void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
 	case PERF_EVENT_IOC_DISABLE:
 		tally_group_disable(set, members);
 		break;
-	default:
+	case PERF_EVENT_IOC_RESET:
 		tally_set_zero(set, members);
 	}
 	refresh_pages(set);

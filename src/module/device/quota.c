@@ -201,7 +201,7 @@ void tally_quota_sub(struct tally_charge *charge, unsigned int events, u64 bytes
 	spin_unlock(&quotas_lock);
 }
 
-/* Gives a charge back, once. */
+/* Gives a charge back. A second call does nothing. */
 void tally_quota_uncharge(struct tally_charge *charge)
 {
 	struct tally_quota *q = charge->quota;

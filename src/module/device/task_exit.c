@@ -62,7 +62,10 @@ static void task_ended(struct tally_task_listener *listener, const struct tally_
 		irq_work_queue(&kicked);
 }
 
-/* Takes the first waiter of a round that is to be asked now. Those before it become due again. */
+/*
+ * Takes the first waiter of a round whose time has come, and stores it in @asked; NULL if there is
+ * none. Those before it go back to the list @due, and @soonest becomes the earliest of their times.
+ */
 static struct tally_task_exit *next_of(struct list_head *round, unsigned long *soonest)
 {
 	struct tally_task_exit *w;

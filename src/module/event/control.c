@@ -125,7 +125,7 @@ static void control(struct work_struct *work)
 	if (ev->on && tally_overflow_at_limit(of))
 		tally_event_off(ev);
 	if (!ev->on)
-		tally_counter_disable_unused(c);
+		tally_counter_disable_if_off(c);
 	else if (READ_ONCE(of->special) & TALLY_SPECIAL_ONE_SHOT)
 		arm_or_stop(of, c);
 	else if (atomic_xchg(&of->rearm, 0))

@@ -450,7 +450,10 @@ void tally_overflow_stats_all(struct tally_overflow_stats *stats)
 	mutex_unlock(&tally_events_lock);
 }
 
-/* After tally_overflow_drain(), or if perf has had no event with this state. */
+/*
+ * Frees the state of an event's overflows, and keeps its statistics in @retired. The caller has
+ * called tally_overflow_drain(), unless no event of perf ever had this state.
+ */
 void tally_overflow_free(struct tally_overflow *of)
 {
 	int cpu;

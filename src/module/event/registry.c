@@ -20,11 +20,11 @@
 #include "event/registry.h"
 
 /*
- * This lock guards the events, the entries of the table of names, what is listed and busy, the
- * attachments of each event, the list of sets, and that of overflow states. Nothing that waits for
- * perf is done under it: a program can hold perf's locks of its own tasks for any time. So it is
- * never held while tally_counter::lock is taken: who works on an event that may go holds the
- * event, see tally_registry_hold().
+ * This lock guards the tree of events, the table of names with tally_entry::listed and ::busy, the
+ * attachments of each event, and the lists of sets and of overflow states. Nobody waits for perf
+ * under it: a program can hold perf's locks of its own tasks for as long as it likes. So nobody
+ * takes tally_counter::lock under it. A caller that works on an event which may be released holds
+ * the event instead: see tally_registry_hold().
  */
 DEFINE_MUTEX(tally_events_lock);
 /* By their ids. */

@@ -167,12 +167,13 @@ static noinline void trace(const struct tally_overflow *of, const struct tally_o
 }
 
 /*
- * An event may count the tracepoint, and overflow in it. The callback for that overflow calls the
- * tracepoint again, but perf then drops the hit: perf's recursion context is taken.
+ * Calls the tracepoint tally:overflow, if somebody listens to it. An event may count that
+ * tracepoint, and overflow in it. The callback for that overflow calls the tracepoint once more,
+ * and perf drops this second hit, because its recursion context is taken.
  */
-static __always_inline void traced(const struct tally_overflow *of,
-				   const struct tally_overflow_cpu *oc,
-				   const struct perf_sample_data *data, struct pt_regs *regs)
+static __always_inline void trace_if_on(const struct tally_overflow *of,
+					const struct tally_overflow_cpu *oc,
+					const struct perf_sample_data *data, struct pt_regs *regs)
 {
 	if (trace_overflow_enabled())
 		trace(of, oc, data, regs);
@@ -257,13 +258,13 @@ static noinline void overflowed(struct perf_event *event, struct perf_sample_dat
 	/* Limits count only overflows that all handlers can get. */
 	if (READ_ONCE(oc->paused) ||
 	    (READ_ONCE(oc->busy) && special & TALLY_SPECIAL_LIMITS)) {
-		traced(of, oc, data, regs);
+		trace_if_on(of, oc, data, regs);
 		count_lost(oc, special);
 		return;
 	}
 	if (!count_against_limits(of, special))
 		return;
-	traced(of, oc, data, regs);
+	trace_if_on(of, oc, data, regs);
 	if (in_guest(regs))
 		local_inc(&oc->guest);
 	/* The record is also written if the overflow interrupts a handler of the event. */

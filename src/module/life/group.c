@@ -203,8 +203,9 @@ void tally_group_update(struct tally_set *set)
 }
 
 /*
- * Called with the group locked. If @members includes the leader, members that wait for exec() only
- * because it did begin to count now, too.
+ * Enables members; the group is locked. If @members includes the leader, members that are on are
+ * turned on once more. Of those that wait for exec(), the ones that wait only because the leader
+ * does (tally_event::awaits) begin to count; the others go on waiting.
  */
 void tally_group_enable(struct tally_set *set, u64 members)
 {

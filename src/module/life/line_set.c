@@ -213,6 +213,7 @@ static void end(struct tally_line_set *ls)
 	tally_set_release(ls->set);
 }
 
+/* Builds the set in its folder, which is removed on failure. */
 static int build_set(struct making *m)
 {
 	struct tally_line_set *ls = m->set;
@@ -229,12 +230,17 @@ static int build_set(struct making *m)
 	return refuse(m, PTR_ERR(ls->set), "%s", m->builders[failed].why);
 }
 
+/*
+ * Makes the folder, the set and, if the line asks for them, the counts of its function. Nothing of
+ * them is left on failure.
+ */
 static int build(struct making *m)
 {
 	const struct tally_folder_ops *folders = tally_folders();
 	struct tally_line_set *ls = m->set;
 	int err;
 
+	/* From here on a sentence is of the set, until a member fails. */
 	m->at = NULL;
 	err = folders ? folders->add_set(ls) : 0;
 	if (err)

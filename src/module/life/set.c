@@ -278,7 +278,7 @@ static void disable_unused(struct tally_set *set)
 	for (i = 0; i < set->nr; i++) {
 		c = set->members[i]->counter;
 		c->unused = false;
-		tally_counter_disable_unused(c);
+		tally_counter_disable_if_off(c);
 	}
 	tally_counter_unlock(c);
 }
@@ -430,7 +430,10 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 	if (!n || n > TALLY_SET_MOST)
 		return ERR_PTR(-EINVAL);
 	set = build(builders, n, false);
-	/* A set shares all of its counters, or none. An equal set that ends may fill the group. */
+	/*
+	 * A set shares all of its counters, or none: with EUSERS it would share some. With E2BIG its
+	 * group is full, perhaps of an equal set that is ending. It gets counters of its own then.
+	 */
 	if (set == ERR_PTR(-EUSERS) || set == ERR_PTR(-E2BIG))
 		set = build(builders, n, true);
 	if (set == ERR_PTR(-E2BIG))

@@ -293,7 +293,7 @@ static bool same_target(const struct tally_target *a, const struct tally_target 
 	return a->task == b->task && a->cpu == b->cpu;
 }
 
-/* Returns the clock of an event's records, as tally_output::clock; NULL without an output, too. */
+/* Returns the clock of an event's records, as tally_output::clock; NULL if it has no output. */
 tally_clock_fn tally_output_clock(const struct tally_event *ev)
 {
 	const struct tally_output *out = READ_ONCE(ev->output);

@@ -138,6 +138,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		ev = set->members[i];
 		tally_event_drop_limit(ev);
 		if (begins_alone(set, members, i)) {
+			/* A member that begins at a moment of its own makes ratios invalid. */
 			set->staggered |= set->nr > 1 && (!ev->on || !(set->on & BIT_ULL(i)));
 			if (!(set->on & BIT_ULL(i)))
 				ev->throttled = tally_event_throttled(ev);
@@ -145,6 +146,7 @@ int tally_set_on(struct tally_set *set, u64 members)
 		} else if (ev->gone) {
 			err = -ESRCH;
 		} else {
+			/* begin() begins these at one moment. */
 			together |= BIT_ULL(i);
 			tally_counter_on(ev->counter);
 			continue;
@@ -380,7 +382,7 @@ void tally_set_read_slots(struct tally_set *set, unsigned int first, unsigned in
 	window->ratio_valid &= together;
 }
 
-/* Traces the counts that are handed out, of members that were counted. */
+/* Traces the counts that are handed out, but for those that are TALLY_NOT_COUNTED. */
 static void trace_counts(const struct tally_set *set, int cpu, const struct tally_count *counts)
 {
 	unsigned int i;

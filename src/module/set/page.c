@@ -2,7 +2,8 @@
 /*
  * The page that a program maps from the file of an event.
  *
- * Counts are published in a page that is mapped or unprivileged (page.h). mapped.c writes the page.
+ * A page has a publisher while it is mapped; an unprivileged page (page.h), always. mapped.c writes
+ * the counts.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
