@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels that tally builds for, and nothing else. An entry
- * tests what a probe has found: src/module/probes/NAME.c, whose comment says since which
- * kernel the difference exists, decides about TALLY_HAVE_NAME. When the floor, the oldest
- * kernel, rises above that, the probe goes with one side of its entry here.
+ * Every difference between the kernels that tally builds for, and nothing else.
+ * An entry tests what a probe has found: src/module/probes/NAME.c, whose
+ * comment says since which kernel the difference exists, decides about
+ * TALLY_HAVE_NAME. When the floor, the oldest kernel, rises above that, the
+ * probe goes with one side of its entry here.
  */
 #ifndef TALLY_COMPAT_H
 #define TALLY_COMPAT_H
@@ -57,9 +58,9 @@
 #endif
 
 /*
- * Returns whether the events of two PMUs are in the same context of a CPU or a task. Where there
- * is more than one context, PMUs with the same task_ctx_nr share one, as all software PMUs
- * do.
+ * Returns whether the events of two PMUs are in the same context of a CPU or a
+ * task. Where there is more than one context, PMUs with the same task_ctx_nr
+ * share one, as all software PMUs do.
  */
 static inline bool tally_pmus_share_context(const struct pmu *a, const struct pmu *b)
 {
@@ -302,8 +303,8 @@ static inline void tally_vm_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * Defined if no page table is freed while a CPU that uses it has interrupts off.
- * HAVE_FAST_GUP is the name before 6.10.
+ * Defined if no page table is freed while a CPU that uses it has interrupts
+ * off. HAVE_FAST_GUP is the name before 6.10.
  */
 #if defined(CONFIG_HAVE_GUP_FAST) || defined(CONFIG_HAVE_FAST_GUP)
 #define TALLY_PAGE_TABLES_STAY
@@ -375,8 +376,8 @@ static inline bool tally_is_endbr(u32 instruction)
 }
 
 /*
- * Guesses, as perf does by the probed instruction, whether a uprobe at the beginning of a function
- * is being handled.
+ * Guesses, as perf does by the probed instruction, whether a uprobe at the
+ * beginning of a function is being handled.
  */
 static inline bool tally_uprobe_at_entry(struct pt_regs *regs)
 {

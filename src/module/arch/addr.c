@@ -3,8 +3,8 @@
  * The physical address and the page size of an address, as perf writes them for
  * PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_DATA_PAGE_SIZE and PERF_SAMPLE_CODE_PAGE_SIZE.
  *
- * Page tables are walked with interrupts off. Some architectures may free a page table even
- * then: on these all sizes are 0, as in perf.
+ * Page tables are walked with interrupts off. Some architectures may free a
+ * page table even then: on these all sizes are 0, as in perf.
  */
 #include <linux/io.h>
 #include <linux/irqflags.h>
@@ -36,8 +36,8 @@ static u64 phys_of_user(u64 addr)
  * @addr: an address of the current task, or of the kernel
  *
  * Context: An overflow handler, NMI included.
- * Return: the physical address; 0 if it cannot be found without a page fault, and for
- * memory of vmalloc().
+ * Return: the physical address; 0 if it cannot be found without a page fault,
+ * and for memory of vmalloc().
  */
 u64 tally_addr_phys(u64 addr)
 {
@@ -116,9 +116,10 @@ static u64 leaf_size(struct mm_struct *mm, unsigned long addr)
  * tally_addr_page_size - the size of the page that an address is in
  * @addr: an address of the current task, or of the kernel
  *
- * For a kernel thread, perf looks into the kernel's own page tables, which a module cannot find.
- * This function looks into those that the thread borrows from a task, which on x86 and riscv64 map
- * the whole kernel. While a kernel thread is being switched out, it has no page tables.
+ * For a kernel thread, perf looks into the kernel's own page tables, which a
+ * module cannot find. This function looks into those that the thread borrows
+ * from a task, which on x86 and riscv64 map the whole kernel. While a kernel
+ * thread is being switched out, it has no page tables.
  *
  * Context: An overflow handler, NMI included.
  * Return: bytes; 0 if no page maps the address, or nothing is known.

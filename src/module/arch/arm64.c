@@ -2,10 +2,11 @@
 /*
  * Call chains, registers and the user's stack on arm64.
  *
- * Modules may call the kernel's unwinder for their own call chain only. The code that was
- * interrupted is further out on the same chain of frame records. own_frames() counts the
- * records of the handler, which are skipped. The kernel's unwinder does all else: it knows
- * all stacks, and the return addresses that probes and tracers have replaced.
+ * Modules may call the kernel's unwinder for their own call chain only. The
+ * code that was interrupted is further out on the same chain of frame records.
+ * own_frames() counts the records of the handler, which are skipped. The
+ * kernel's unwinder does all else: it knows all stacks, and the return
+ * addresses that probes and tracers have replaced.
  */
 #include <linux/bits.h>
 #include <linux/compat.h>
@@ -34,10 +35,11 @@ void __init tally_chain_init(void)
 #define OWN_FRAMES	64
 
 /*
- * The number of frame records from the one at @fp to where @regs begin; 0 if @regs do not
- * begin on this chain. The registers that an exception has saved contain a frame record of
- * their own. Registers that perf has filled in have only the frame pointer of a function
- * that is running; @made_up is set for them.
+ * The number of frame records from the one at @fp to where @regs begin; 0 if
+ * @regs do not begin on this chain. The registers that an exception has saved
+ * contain a frame record of their own. Registers that perf has filled in have
+ * only the frame pointer of a function that is running; @made_up is set for
+ * them.
  */
 static unsigned int own_frames(unsigned long fp, const struct pt_regs *regs,
 			       bool *made_up)
@@ -153,9 +155,9 @@ u64 tally_regs_reserved(void)
 }
 
 /*
- * perf's ABI shows SP, LR and PC of a 32-bit task twice: as registers 13, 14 and 15, and as
- * a 64-bit task's. This function finds the second SP and LR and the first PC. Its caller
- * finds the others, as for a 64-bit task.
+ * perf's ABI shows SP, LR and PC of a 32-bit task twice: as registers 13, 14
+ * and 15, and as a 64-bit task's. This function finds the second SP and LR and
+ * the first PC. Its caller finds the others, as for a 64-bit task.
  */
 static bool compat_value(struct pt_regs *regs, unsigned int idx, u64 *value)
 {

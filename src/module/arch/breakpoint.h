@@ -18,9 +18,9 @@ static inline bool tally_breakpoint_can_read(void)
 }
 
 /*
- * On x86 a breakpoint can overflow into any handler. Other architectures step over the
- * instruction only for perf's own handler: with another one, the CPU would hit the
- * breakpoint again and again.
+ * On x86 a breakpoint can overflow into any handler. Other architectures step
+ * over the instruction only for perf's own handler: with another one, the CPU
+ * would hit the breakpoint again and again.
  */
 static inline bool tally_breakpoint_can_overflow(void)
 {

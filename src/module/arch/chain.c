@@ -9,12 +9,12 @@
  *	nr = tally_chain(regs, &want, ips, 127 + TALLY_CHAIN_MARKS);
  *
  * A module cannot know three things that perf knows:
- * - Whether the CPU was in a virtual machine of this host. There perf writes marks and no
- *   addresses; here the chain has the host's part. An event with exclude_guest seldom
- *   overflows there.
- * - The sysctls kernel.perf_event_max_contexts_per_stack, which is taken to be two or more
- *   (the default is 8), and kernel.perf_event_max_stack, for which the caller has
- *   max_stack.
+ * - Whether the CPU was in a virtual machine of this host. There perf writes
+ *   marks and no addresses; here the chain has the host's part. An event with
+ *   exclude_guest seldom overflows there.
+ * - The sysctls kernel.perf_event_max_contexts_per_stack, which is taken to be
+ *   two or more (the default is 8), and kernel.perf_event_max_stack, for which
+ *   the caller has max_stack.
  * - Whether a chain is being unwound already in the same kind of context, which this
  *   overflow has interrupted. Then perf writes none; here the chain is whole.
  */

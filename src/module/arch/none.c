@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Architectures without a file of their own. Their events count and sample, but a sample
- * has no call chain, no registers and no user stack. builder/attr.c refuses these, because
- * tally_regs_exist() is false.
+ * Architectures without a file of their own. Their events count and sample, but
+ * a sample has no call chain, no registers and no user stack. builder/attr.c
+ * refuses these, because tally_regs_exist() is false.
  */
 #include <linux/init.h>
 #include "arch/chain.h"

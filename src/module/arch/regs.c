@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Registers and the user stack, as perf writes them for PERF_SAMPLE_REGS_USER,
- * PERF_SAMPLE_REGS_INTR and PERF_SAMPLE_STACK_USER. Modules cannot call perf's functions
- * for that.
+ * PERF_SAMPLE_REGS_INTR and PERF_SAMPLE_STACK_USER. Modules cannot call perf's
+ * functions for that.
  *
  *	tally_regs_user(&user, regs);
  *	*to++ = user.abi;
@@ -109,13 +109,13 @@ static u64 stack_bytes(const struct pt_regs *user)
  * @so_far: bytes of the record from its header to the field of the stack
  * @user: registers of tally_regs_user(); NULL if there are none
  *
- * The field is a word with the size, that many bytes of the stack, and a word with the
- * number of bytes that were read; if the size is 0, it is the first word alone. A record
- * is smaller than 64 KiB.
+ * The field is a word with the size, that many bytes of the stack, and a word
+ * with the number of bytes that were read; if the size is 0, it is the first
+ * word alone. A record is smaller than 64 KiB.
  *
  * Context: Any context.
- * Return: bytes of the stack; as in perf, not always a multiple of 8 at the end of user
- * space.
+ * Return: bytes of the stack; as in perf, not always a multiple of 8 at the end
+ * of user space.
  */
 u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user)
 {
@@ -138,8 +138,8 @@ u16 tally_stack_room(u16 asked, u16 so_far, struct pt_regs *user)
  * @user: registers of tally_regs_user()
  * @size: bytes, of tally_stack_room()
  *
- * The copy ends at the first page that cannot be read without a page fault; the rest of
- * @to is zeroed.
+ * The copy ends at the first page that cannot be read without a page fault; the
+ * rest of @to is zeroed.
  *
  * Context: Any context, NMI included.
  * Return: bytes that were read: the sample's dyn_size.

@@ -2,9 +2,9 @@
 /*
  * Call chains, registers and the user's stack on riscv64.
  *
- * Modules cannot call the kernel's unwinder from the registers that were interrupted. So
- * this file follows the frame pointers as the unwinder of Linux 6.12 does, and reads each
- * frame without faults. It differs in two points:
+ * Modules cannot call the kernel's unwinder from the registers that were
+ * interrupted. So this file follows the frame pointers as the unwinder of Linux
+ * 6.12 does, and reads each frame without faults. It differs in two points:
  * - The unwinder stops at an address that is no code. Here every address between the first
  *   function and the end of the kernel, and every one where modules may be, is code.
  * - The function graph tracer replaces return addresses. Here its trampoline stays in their place.
@@ -36,9 +36,9 @@
 /* ---- where code is ---- */
 
 /*
- * Code lies between the lowest address of a module and the end of the kernel. The code from
- * boot_start to boot_end is left out: it runs once at boot, and the stack of an idle task
- * begins with return addresses in it.
+ * Code lies between the lowest address of a module and the end of the kernel.
+ * The code from boot_start to boot_end is left out: it runs once at boot, and
+ * the stack of an idle task begins with return addresses in it.
  */
 static unsigned long lowest, boot_start, boot_end, highest;
 
@@ -72,10 +72,10 @@ static unsigned long __init end_of(unsigned long start, const char *name, char *
 }
 
 /*
- * perf's chains end at an address below _stext, where the boot code ends. Modules do not
- * see _stext, but no symbol lies below it: so this looks for the first page that has a
- * symbol. In a kernel without a symbol table no page has one. There chains go on into the
- * boot code, and end at exceptions.
+ * perf's chains end at an address below _stext, where the boot code ends.
+ * Modules do not see _stext, but no symbol lies below it: so this looks for the
+ * first page that has a symbol. In a kernel without a symbol table no page has
+ * one. There chains go on into the boot code, and end at exceptions.
  */
 void __init tally_chain_init(void)
 {

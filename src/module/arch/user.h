@@ -16,10 +16,11 @@
 #include "compat.h"
 
 /*
- * Returns the number of bytes that could not be read. raw_copy_from_user() copies larger
- * pieces, and stops in front of the piece that faults; the bytes of that piece in front of
- * the fault are read one by one. __copy_from_user_inatomic() would check @to, which takes a
- * lock in older kernels.
+ * Returns the number of bytes that could not be read. raw_copy_from_user()
+ * copies larger pieces, and stops in front of the piece that faults; the bytes
+ * of that piece in front of the fault are read one by one.
+ * __copy_from_user_inatomic() would check @to, which takes a lock in older
+ * kernels.
  */
 static inline unsigned long tally_user_read_start(void *to, const void __user *from,
 						  size_t size)
@@ -61,10 +62,11 @@ static inline bool tally_user_trampoline(u64 ip)
 }
 
 /*
- * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
- * stack, by the addresses that it will return to; as perf, also where it was interrupted, at
- * @first. That address may be a breakpoint of another kind at the start of a page, so the
- * trampoline is looked for among the return addresses first.
+ * Replaces the uretprobe trampoline, which stands in the place of return
+ * addresses on the stack, by the addresses that it will return to; as perf,
+ * also where it was interrupted, at @first. That address may be a breakpoint of
+ * another kind at the start of a page, so the trampoline is looked for among
+ * the return addresses first.
  */
 static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
 {

@@ -2,8 +2,8 @@
 /*
  * Call chains, registers and the user's stack on x86-64.
  *
- * Modules may call the kernel's unwinder. Through user space, call chains follow the frame
- * pointers, which are read without page faults.
+ * Modules may call the kernel's unwinder. Through user space, call chains
+ * follow the frame pointers, which are read without page faults.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -61,8 +61,8 @@ void tally_chain_kernel(struct tally_chain *chain, struct pt_regs *regs)
 }
 
 /*
- * Reads memory of the task without a page fault. Returns false if that fails, or if the page tables
- * that are loaded are those of another task.
+ * Reads memory of the task without a page fault. Returns false if that fails,
+ * or if the page tables that are loaded are those of another task.
  */
 static bool read_user(void *to, unsigned long from, size_t size)
 {
@@ -280,9 +280,9 @@ u64 tally_regs_abi(void)
 static DEFINE_PER_CPU(struct pt_regs, nmi_regs);
 
 /*
- * An NMI may have interrupted the kernel's entry code. There, the registers that every
- * system call saves are valid, and the others are written as -1; before even those are
- * saved, there are no registers of user space.
+ * An NMI may have interrupted the kernel's entry code. There, the registers
+ * that every system call saves are valid, and the others are written as -1;
+ * before even those are saved, there are no registers of user space.
  */
 void tally_regs_of_user(struct tally_regs *user, struct pt_regs *regs)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PMU says of its events which unit and scale a count has, and whether the count is
- * a gauge.
+ * A PMU says of its events which unit and scale a count has, and whether the
+ * count is a gauge.
  *
- * A PMU describes its events in /sys/bus/event_source/devices/PMU/events: the file NAME has
- * the terms of an event, NAME.scale and NAME.unit how perf stat prints its count, and
- * NAME.snapshot says that the count is a gauge.
+ * A PMU describes its events in /sys/bus/event_source/devices/PMU/events: the
+ * file NAME has the terms of an event, NAME.scale and NAME.unit how perf stat
+ * prints its count, and NAME.snapshot says that the count is a gauge.
  */
 #include <linux/device.h>
 #include <linux/perf_event.h>
@@ -75,8 +75,8 @@ static int is_event(struct device *dev, struct attribute *attr, void *data)
 }
 
 /*
- * Returns whether the text names an event of the PMU, which is then in search->terms. Its bits are
- * not compared: other terms may have changed them.
+ * Returns whether the text names an event of the PMU, which is then in
+ * search->terms. Its bits are not compared: other terms may have changed them.
  */
 static bool names_event(struct search *search, const char *given)
 {
@@ -97,8 +97,8 @@ static bool names_event(struct search *search, const char *given)
  * @alias: receives it
  *
  * Context: Process context, may sleep.
- * Return: 0, also if the PMU says nothing of its event: @alias is then empty; ENOENT if there is no
- * such PMU, or it names no such event; ENOMEM.
+ * Return: 0, also if the PMU says nothing of its event: @alias is then empty;
+ * ENOENT if there is no such PMU, or it names no such event; ENOMEM.
  */
 int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 		     struct tally_alias *alias)

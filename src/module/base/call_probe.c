@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes of the entries and the returns of a function: by fprobe if the kernel has fprobe and that
- * can probe the function, else by a kretprobe.
+ * Probes of the entries and the returns of a function: by fprobe if the kernel
+ * has fprobe and that can probe the function, else by a kretprobe.
  *
- * A kretprobe misses calls within the handler of any probe: those of interrupts, too. fprobe
- * misses those that its own handlers make. It cannot probe what ftrace does not know. Before
- * Linux 6.14 it keeps the address of a function of a module that was unloaded, and would probe
- * what comes there next: so it probes functions of the kernel only. Since then it has memory of
+ * A kretprobe misses calls within the handler of any probe: those of
+ * interrupts, too. fprobe misses those that its own handlers make. It cannot
+ * probe what ftrace does not know. Before Linux 6.14 it keeps the address of a
+ * function of a module that was unloaded, and would probe what comes there
+ * next: so it probes functions of the kernel only. Since then it has memory of
  * at most 120 bytes for a call.
  */
 #include <linux/errno.h>
@@ -216,8 +217,8 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
 }
 
 /*
- * Returns whether the function is not there, or its module is not. Functions of modules are probed
- * by kretprobes alone.
+ * Returns whether the function is not there, or its module is not. Functions of
+ * modules are probed by kretprobes alone.
  */
 bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 {

@@ -22,8 +22,8 @@
  * @fprobe: used with @by_fprobe
  * @kretprobe: used otherwise
  *
- * The caller sets the first four. The two functions run with preemption disabled, in the
- * context of the function that is probed, NMI included.
+ * The caller sets the first four. The two functions run with preemption
+ * disabled, in the context of the function that is probed, NMI included.
  */
 struct tally_call_probe {
 	void (*entered)(struct tally_call_probe *probe, void *data);

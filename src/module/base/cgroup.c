@@ -139,8 +139,8 @@ int tally_cgroup_by_fd(int fd, u64 *id)
  * @id: number of the cgroup
  *
  * Context: Process context, may sleep.
- * Return: perf's state of the cgroup, with a reference; ENOENT if the cgroup is removed;
- * EINVAL in a kernel without CONFIG_CGROUP_PERF.
+ * Return: perf's state of the cgroup, with a reference; ENOENT if the cgroup is
+ * removed; EINVAL in a kernel without CONFIG_CGROUP_PERF.
  */
 struct cgroup_subsys_state *tally_cgroup_find(u64 id)
 {

@@ -7,10 +7,11 @@
 #include <linux/types.h>
 
 /*
- * Flags and characters for string_escape_mem(). In a line, and in the files of an event, the path
- * of a cgroup has \OOO, an octal number, for each byte that ends a word or a line, that is not
- * printable ASCII, or that is a backslash. tally_cgroup_unescape() reads such a path, and keeps a
- * backslash without an octal digit behind it: systemd's "a\x2db.slice" is a path as it stands.
+ * Flags and characters for string_escape_mem(). In a line, and in the files of
+ * an event, the path of a cgroup has \OOO, an octal number, for each byte that
+ * ends a word or a line, that is not printable ASCII, or that is a backslash.
+ * tally_cgroup_unescape() reads such a path, and keeps a backslash without an
+ * octal digit behind it: systemd's "a\x2db.slice" is a path as it stands.
  */
 #define TALLY_CGROUP_ESCAPES	(ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND)
 #define TALLY_CGROUP_ESCAPED	" ;\\"

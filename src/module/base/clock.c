@@ -13,8 +13,8 @@
  * @attr: attributes of the event
  *
  * Context: Any context.
- * Return: a function that reads the clock, in nanoseconds and in any context; NULL if
- * there is no such clock, or if some context cannot read it.
+ * Return: a function that reads the clock, in nanoseconds and in any context;
+ * NULL if there is no such clock, or if some context cannot read it.
  */
 tally_clock_fn tally_clock_of(const struct perf_event_attr *attr)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copies from and to structs of user programs, whose size may be that of an older or newer
- * header.
+ * Copies from and to structs of user programs, whose size may be that of an
+ * older or newer header.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -29,8 +29,8 @@ static int copy(void *to, size_t known, const void __user *from, u32 size,
  * @user: the program's attributes
  *
  * Context: Process context, may sleep.
- * Return: 0; E2BIG for a size below PERF_ATTR_SIZE_VER0 or above a page, or for attributes that
- * this kernel does not know; EFAULT.
+ * Return: 0; E2BIG for a size below PERF_ATTR_SIZE_VER0 or above a page, or for
+ * attributes that this kernel does not know; EFAULT.
  */
 int tally_copyin_attr(struct perf_event_attr *attr,
 		      struct perf_event_attr __user *user)

@@ -19,16 +19,16 @@ int tally_copyin_answer(void __user *to, void *answer, size_t known, u32 size);
  * @to: receives the struct
  * @known: size of @to, in bytes
  * @from: the program's struct
- * @given: bytes of the struct that the program fills in, if its size is @known; the
- *	kernel writes the others, and they are not copied
+ * @given: bytes of the struct that the program fills in, if its size is @known;
+ *	the kernel writes the others, and they are not copied
  * @least: size of the first version of the struct
  * @size: receives the size of the program's struct
  *
  * The function is inline because the compiler checks copies of a constant size.
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for a size below @least; E2BIG for a struct with more than is known
- * here; EFAULT.
+ * Return: 0; EINVAL for a size below @least; E2BIG for a struct with more than
+ * is known here; EFAULT.
  */
 static __always_inline int tally_copyin_request(void *to, size_t known,
 						void __user *from, size_t given,

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work that an overflow has done in interrupt: readers are woken, signals are sent, and
- * handlers are called.
+ * Work that an overflow has done in interrupt: readers are woken, signals are
+ * sent, and handlers are called.
  *
- * An event may count that work itself: the tracepoint of a signal, a probe in a function
- * that wakes, the end of an interrupt. Then each work causes the next one, and the CPU
- * would do nothing else for ever. So each CPU has a brake, which holds a work until a timer
- * of HOLD_NS or longer has ended:
+ * An event may count that work itself: the tracepoint of a signal, a probe in a
+ * function that wakes, the end of an interrupt. Then each work causes the next
+ * one, and the CPU would do nothing else for ever. So each CPU has a brake,
+ * which holds a work until a timer of HOLD_NS or longer has ended:
  *
  * - if the work is kicked while this CPU does a work: that one may be its cause;
- * - if ROW_MAX works, or works of STRETCH_NS together, have followed each other within
- *   GAP_NS. Then all works are held for as long as those ran.
+ * - if ROW_MAX works, or works of STRETCH_NS together, have followed each other
+ *   within GAP_NS. Then all works are held for as long as those ran.
  *
- * No work is lost. The brake is a CPU's and not a work's, so works that cause each other
- * by turns are held, too. On PREEMPT_RT a CPU has one brake for works in interrupt and
- * another one for works in its thread.
+ * No work is lost. The brake is a CPU's and not a work's, so works that cause
+ * each other by turns are held, too. On PREEMPT_RT a CPU has one brake for
+ * works in interrupt and another one for works in its thread.
  *
- * The limit of overflows (tally_builder_max_rate(), see life/callback.c) is no part of
- * this. The limit switches perf's event off, because overflows cost the CPU time also where
- * no work follows them. Users set the limit, and see it as the state "throttled".
+ * The limit of overflows (tally_builder_max_rate(), see life/callback.c) is no
+ * part of this. The limit switches perf's event off, because overflows cost the
+ * CPU time also where no work follows them. Users set the limit, and see it as
+ * the state "throttled".
  *
  * Ordering:
  *
@@ -29,8 +30,8 @@
  *   works, and brake_ended() clears brake::on before it empties the list: one of the two queues a
  *   work that comes while the brake ends.
  *
- * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it, and
- * whoever takes it off the list clears KICK_LISTED last.
+ * A work is on the list of one CPU at most: whoever sets KICK_LISTED adds it,
+ * and whoever takes it off the list clears KICK_LISTED last.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -171,8 +172,8 @@ void tally_kick_again(struct tally_kick *kick)
 static void hold(struct brake *b, u64 ns)
 {
 	/*
-	 * The last interrupt of a CPU that goes offline: its timers are gone, and what is
-	 * queued now waits until the CPU is back.
+	 * The last interrupt of a CPU that goes offline: its timers are gone,
+	 * and what is queued now waits until the CPU is back.
 	 */
 	if (unlikely(!cpu_online(smp_processor_id()))) {
 		WRITE_ONCE(b->on, false);

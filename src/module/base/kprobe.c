@@ -2,17 +2,19 @@
 /*
  * Kernel probes.
  *
- * perf's kprobe PMU registers a probe for each of its events. With an event on each CPU,
- * each hit would call as many handlers as there are CPUs, and the release of each event
- * would wait for a grace period. So tally makes one trace event, as a line in tracefs'
- * kprobe_events does. Its probe is registered once for all events of perf that have its
- * number, and calls those of the CPU that hits it.
+ * perf's kprobe PMU registers a probe for each of its events. With an event on
+ * each CPU, each hit would call as many handlers as there are CPUs, and the
+ * release of each event would wait for a grace period. So tally makes one trace
+ * event, as a line in tracefs' kprobe_events does. Its probe is registered once
+ * for all events of perf that have its number, and calls those of the CPU that
+ * hits it.
  *
- * Events on one CPU and events of a task use such a trace event, too, for two reasons. perf's PMU
- * gives a kretprobe the default maxactive (two for each CPU, at least ten), which is too few if
- * tasks sleep in the function. And tally can give perf's PMU only the address: when the module is
- * unloaded, another one may be loaded there. A trace event has the name, so the kernel probes the
- * function again when its module is loaded again.
+ * Events on one CPU and events of a task use such a trace event, too, for two
+ * reasons. perf's PMU gives a kretprobe the default maxactive (two for each
+ * CPU, at least ten), which is too few if tasks sleep in the function. And
+ * tally can give perf's PMU only the address: when the module is unloaded,
+ * another one may be loaded there. A trace event has the name, so the kernel
+ * probes the function again when its module is loaded again.
  *
  * The kernel hides the kprobe of a trace event. So tally registers another kprobe at the same
  * address, which is always disabled: the watch. It shows two things. When the module of the
@@ -56,8 +58,8 @@
  * struct tally_kprobe - trace event of a kernel probe
  * @file: the trace event, with a reference: nobody else removes it
  * @number: number in the name of the trace event
- * @watch: disabled probe at the same address, registered unless @lost: as a kretprobe if
- *	@at_return, else as a kprobe
+ * @watch: disabled probe at the same address, registered unless @lost: as a
+ *	kretprobe if @at_return, else as a kprobe
  * @at_return: the probe is at the return of the function
  * @symbol: function of a module, as MODULE:NAME; NULL if the kernel knows the address only
  * @offset: offset in that function
@@ -174,9 +176,10 @@ static int try_make(const char *place)
  * @offset: offset in the function
  * @addr: address that tally_symbol_address() has found
  *
- * The kernel makes no trace event by a name that several functions have, as perf's PMU makes no
- * probe by it. The error may be EINVAL, which has other causes, too. So a trace event by the
- * address is made as well: if the kernel refuses both trace events, the name is not the cause.
+ * The kernel makes no trace event by a name that several functions have, as
+ * perf's PMU makes no probe by it. The error may be EINVAL, which has other
+ * causes, too. So a trace event by the address is made as well: if the kernel
+ * refuses both trace events, the name is not the cause.
  *
  * Context: As tally_kprobe_create(), and waits for grace periods.
  * Return: 0; EADDRNOTAVAIL if several functions have the name; ENOMEM.
@@ -258,8 +261,8 @@ static int make_watched(struct tally_kprobe *kp, u64 addr)
 }
 
 /*
- * The watch comes first. A trace event would wait for a module that may have the address later;
- * the watch is refused, as an event of perf's PMU is.
+ * The watch comes first. A trace event would wait for a module that may have
+ * the address later; the watch is refused, as an event of perf's PMU is.
  */
 static int begin(struct tally_kprobe *kp, u64 addr)
 {
@@ -327,8 +330,8 @@ struct tally_kprobe *tally_kprobe_create(const struct perf_event_attr *attr)
  * tally_kprobe_delete - remove a trace event, after perf's events that have its number
  * @kp: the trace event; if somebody else uses it, it stays for now
  *
- * Context: As tally_kprobe_create(), and waits for a grace period: readers under RCU may use @kp
- * until then.
+ * Context: As tally_kprobe_create(), and waits for a grace period: readers
+ * under RCU may use @kp until then.
  */
 void tally_kprobe_delete(struct tally_kprobe *kp)
 {
@@ -355,9 +358,9 @@ unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns how many calls the oldest of tally's probes at the return missed because all its
- * instances were in use: the largest number. The kernel hides which of them is the probe of @kp;
- * all miss the same calls while they exist.
+ * Returns how many calls the oldest of tally's probes at the return missed
+ * because all its instances were in use: the largest number. The kernel hides
+ * which of them is the probe of @kp; all miss the same calls while they exist.
  */
 static unsigned int missed_returns(const struct tally_kprobe *kp)
 {
@@ -386,10 +389,11 @@ static u64 missed_now(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns how many hits were missed on all CPUs, within handlers or because all instances were in
- * use. At a return, that may include misses from before @kp was made, so callers take differences.
- * While somebody makes or removes a probe, which may take long, the function returns the number
- * that was found last. Called under RCU, in process context.
+ * Returns how many hits were missed on all CPUs, within handlers or because all
+ * instances were in use. At a return, that may include misses from before @kp
+ * was made, so callers take differences. While somebody makes or removes a
+ * probe, which may take long, the function returns the number that was found
+ * last. Called under RCU, in process context.
  */
 u64 tally_kprobe_missed(struct tally_kprobe *kp)
 {

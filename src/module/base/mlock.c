@@ -2,11 +2,12 @@
 /*
  * Accounting of the pages of rings, together with those of perf's own rings.
  *
- * As for perf, a user may lock an amount of memory for each online CPU, and each process
- * may pin as much as RLIMIT_MEMLOCK says beyond that. Modules cannot read perf's amount,
- * kernel.perf_event_mlock_kb: the parameter mlock_kbytes has the same default. Modules
- * cannot read kernel.perf_event_paranoid either: the limits hold also where it is -1,
- * which lifts them for perf.
+ * As for perf, a user may lock an amount of memory for each online CPU, and
+ * each process may pin as much as RLIMIT_MEMLOCK says beyond that. Modules
+ * cannot read perf's amount, kernel.perf_event_mlock_kb: the parameter
+ * mlock_kbytes has the same default. Modules cannot read
+ * kernel.perf_event_paranoid either: the limits hold also where it is -1, which
+ * lifts them for perf.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

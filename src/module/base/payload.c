@@ -17,8 +17,8 @@
  * tally_payloads_new - give each sample a payload
  * @samples: the samples
  * @n: number of samples
- * @fields: sample_type of the event; payloads have room for its raw data, and with
- *	PERF_SAMPLE_BRANCH_STACK for a copy of the branches
+ * @fields: sample_type of the event; payloads have room for its raw data, and
+ *	with PERF_SAMPLE_BRANCH_STACK for a copy of the branches
  * @node: NUMA node of the CPU that fills them
  *
  * Context: Process context, may sleep.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Questions to the running kernel: PMUs, tracepoints and symbols by name, and the limits
- * of frequencies and of call chains.
+ * Questions to the running kernel: PMUs, tracepoints and symbols by name, and
+ * the limits of frequencies and of call chains.
  *
- * perf exports neither its list of PMUs nor its limits. But an event has a pointer to its
- * PMU, whose device is on the bus of all PMUs. And perf checks a new frequency of an
- * event, and the call chains of a new event, against the limits. So a dummy event finds the
- * bus at load, and others are made for the moment to answer about limits.
+ * perf exports neither its list of PMUs nor its limits. But an event has a
+ * pointer to its PMU, whose device is on the bus of all PMUs. And perf checks a
+ * new frequency of an event, and the call chains of a new event, against the
+ * limits. So a dummy event finds the bus at load, and others are made for the
+ * moment to answer about limits.
  */
 #include <linux/cpumask.h>
 #include <linux/device.h>
@@ -25,8 +26,8 @@
 #include "compat.h"
 
 /*
- * Creates an event that counts nothing, on the current task: perf may refuse an event of a CPU
- * to the caller.
+ * Creates an event that counts nothing, on the current task: perf may refuse an
+ * event of a CPU to the caller.
  */
 static struct perf_event *dummy_create(u64 freq, u16 max_stack)
 {
@@ -70,9 +71,10 @@ void tally_pmu_init(void)
  * tally_read_task_clock - bring the count of a task-clock up to date
  * @event: perf's event, which is counting on this CPU
  *
- * perf's own function reads ctx->time and ctx->timestamp one after the other. Another CPU
- * that reads another event of the task may change both in between. This function reads
- * only the context's offset, their difference, which stays the same while the task runs.
+ * perf's own function reads ctx->time and ctx->timestamp one after the other.
+ * Another CPU that reads another event of the task may change both in between.
+ * This function reads only the context's offset, their difference, which stays
+ * the same while the task runs.
  *
  * Context: Any context with interrupts disabled.
  */
@@ -121,8 +123,8 @@ bool tally_pmu_is_core(u32 type)
  * which an event needs, and puts the PMU into perf's list at its end.
  *
  * Context: Process context, may sleep.
- * Return: the PMU; NULL if its driver has removed it, or is still registering it. The device is
- * locked in both cases.
+ * Return: the PMU; NULL if its driver has removed it, or is still registering
+ * it. The device is locked in both cases.
  */
 const struct pmu *tally_pmu_lock(struct device *dev)
 {
@@ -240,8 +242,8 @@ static int add_core(struct device *dev, void *data)
  * tally_core_pmus - find the PMUs of all kinds of cores
  * @types: receives their numbers; room for TALLY_CORE_PMUS
  *
- * Such a PMU counts the generic events of its cores by PERF_TYPE_HARDWARE with its number
- * in the upper half of config.
+ * Such a PMU counts the generic events of its cores by PERF_TYPE_HARDWARE with
+ * its number in the upper half of config.
  *
  * Context: Process context, may sleep.
  * Return: how many there are; may be 0 if all cores are of one kind.
@@ -258,8 +260,8 @@ unsigned int tally_core_pmus(u32 *types)
  * tally_pmu_check_freq - check a frequency against perf's limit
  * @hz: samples per second
  *
- * The limit is kernel.perf_event_max_sample_rate. Modules cannot read it, and perf checks
- * it for new events of its system call only.
+ * The limit is kernel.perf_event_max_sample_rate. Modules cannot read it, and
+ * perf checks it for new events of its system call only.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL above the limit; or the error of perf_event_create_kernel_counter().
@@ -279,8 +281,8 @@ int tally_pmu_check_freq(u64 hz)
 /**
  * tally_pmu_max_stack - find perf's limit of entries in a call chain
  *
- * The limit is kernel.perf_event_max_stack. Modules cannot read it, and perf checks it for
- * each new event.
+ * The limit is kernel.perf_event_max_stack. Modules cannot read it, and perf
+ * checks it for each new event.
  *
  * Context: Process context, may sleep.
  * Return: the limit, or PERF_MAX_STACK_DEPTH if the limit is above that; ENOMEM; ENODEV.
@@ -310,8 +312,8 @@ int tally_pmu_max_stack(void)
  * @event: name of the tracepoint in that folder
  *
  * Context: Process context, may sleep.
- * Return: the number; ENOENT if there is no such tracepoint, EBUSY if its module is being unloaded,
- * EOPNOTSUPP in a kernel without event tracing.
+ * Return: the number; ENOENT if there is no such tracepoint, EBUSY if its
+ * module is being unloaded, EOPNOTSUPP in a kernel without event tracing.
  */
 int tally_tracepoint_id(const char *system, const char *event)
 {
@@ -351,12 +353,12 @@ bool tally_tracepoint_is_uprobe(const char *system, const char *event)
  * @offset: offset of the address in the function, in bytes
  * @addr: receives the address
  *
- * perf's kprobe PMU takes names from user memory only. A disabled kprobe, which is removed at once,
- * finds the address by the same rules.
+ * perf's kprobe PMU takes names from user memory only. A disabled kprobe, which
+ * is removed at once, finds the address by the same rules.
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such function; EINVAL or EILSEQ if there can be no probe at
- * that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
+ * Return: 0; ENOENT if there is no such function; EINVAL or EILSEQ if there can
+ * be no probe at that address; EOPNOTSUPP in a kernel without kprobes; ENOMEM.
  */
 int tally_symbol_address(const char *symbol, u64 offset, u64 *addr)
 {

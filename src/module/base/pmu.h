@@ -37,8 +37,8 @@ char *tally_module_symbol(u64 addr, u64 *offset);
 bool tally_symbol_is_in(const char *symbol, const struct module *mod);
 
 /*
- * Returns whether perf has throttled the event until the next tick: the number of its interrupts is
- * then MAX_INTERRUPTS, which perf keeps to itself.
+ * Returns whether perf has throttled the event until the next tick: the number
+ * of its interrupts is then MAX_INTERRUPTS, which perf keeps to itself.
  */
 static inline bool tally_pmu_throttled(const struct perf_event *event)
 {

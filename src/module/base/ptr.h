@@ -6,8 +6,8 @@
 #include <linux/err.h>
 
 /*
- * Returns whether an argument of an exported function is no pointer: NULL, or the error that
- * another function returned. IS_ERR_OR_NULL() in one comparison.
+ * Returns whether an argument of an exported function is no pointer: NULL, or
+ * the error that another function returned. IS_ERR_OR_NULL() in one comparison.
  */
 static inline bool tally_bad_ptr(const void *ptr)
 {

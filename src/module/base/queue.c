@@ -2,10 +2,11 @@
 /*
  * A queue of samples, from the callback to the bottom halves of an event.
  *
- * Each event has one queue for each CPU. Writers run on that CPU only, in any context. A
- * writer may interrupt another one, and ends before the other one goes on. So writers
- * need no locks and no atomic operations across CPUs, but the samples must become
- * visible in order: only the outermost writer publishes, for all that interrupted it.
+ * Each event has one queue for each CPU. Writers run on that CPU only, in any
+ * context. A writer may interrupt another one, and ends before the other one
+ * goes on. So writers need no locks and no atomic operations across CPUs, but
+ * the samples must become visible in order: only the outermost writer
+ * publishes, for all that interrupted it.
  *
  *	sample = tally_queue_reserve(q);
  *	if (sample) {
@@ -13,8 +14,8 @@
  *		tally_queue_commit(q);
  *	}
  *
- * Each stage has one reader at a time. The reader of the interrupt's stage runs on the
- * queue's CPU, that of the work's stage on any CPU.
+ * Each stage has one reader at a time. The reader of the interrupt's stage runs
+ * on the queue's CPU, that of the work's stage on any CPU.
  *
  *	while ((sample = tally_queue_peek(q, stage))) {
  *		handle(sample);
@@ -25,14 +26,15 @@
  *
  * - leave() stores @head with release when places are filled. tally_queue_peek() of the first
  *   stage load-acquires it before it returns a place.
- * - tally_queue_pop() stores @done of its stage with release when a place was read. The second
- *   stage's tally_queue_peek() load-acquires the first stage's @done, and so sees what the writer
- *   filled in. tally_queue_reserve() load-acquires the last stage's before a place is filled again.
+ * - tally_queue_pop() stores @done of its stage with release when a place was
+ *   read. The second stage's tally_queue_peek() load-acquires the first stage's
+ *   @done, and so sees what the writer filled in. tally_queue_reserve()
+ *   load-acquires the last stage's before a place is filled again.
  * - Writers are on one CPU, and one that interrupts another has ended when the other goes on.
  *   Compiler barriers are enough between them: those of tally_queue_reserve() and leave().
  *
- * tests/model/queue.pml is a model of this file for spin, which names its labels: those in
- * brackets in the comments.
+ * tests/model/queue.pml is a model of this file for spin, which names its
+ * labels: those in brackets in the comments.
  */
 #include <linux/atomic.h>
 #include <linux/log2.h>
@@ -78,9 +80,10 @@ void tally_queue_destroy(struct tally_queue *q)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_queue_destroy);
 
 /*
- * The end of a writer. A writer that interrupted another one publishes nothing: places
- * in front of its own may not be filled yet. After the outermost writer has published,
- * it looks again: a writer that interrupted it before it cleared @nest has not published.
+ * The end of a writer. A writer that interrupted another one publishes nothing:
+ * places in front of its own may not be filled yet. After the outermost writer
+ * has published, it looks again: a writer that interrupted it before it cleared
+ * @nest has not published.
  */
 static void leave(struct tally_queue *q)
 {
@@ -109,10 +112,10 @@ static void leave(struct tally_queue *q)
  * tally_queue_reserve - take a place for a sample
  * @q: the queue
  *
- * Context: Any context, on the queue's CPU, with preemption disabled until the place is
- * committed.
- * Return: the place, for the caller to fill and commit; NULL if the queue is full, which
- * counts as missed.
+ * Context: Any context, on the queue's CPU, with preemption disabled until the
+ * place is committed.
+ * Return: the place, for the caller to fill and commit; NULL if the queue is
+ * full, which counts as missed.
  */
 struct tally_sample *tally_queue_reserve(struct tally_queue *q)
 {

@@ -23,8 +23,8 @@ enum tally_stage {
  * @reserved: number of places ever taken by writers; written on this CPU only
  * @head: number of places ever published; written on this CPU only
  * @done: number of places that each stage has ever read; written by the stage only
- * @missed: number of overflows that found no place, or whose samples are dropped; written on this
- *	CPU only, until the event ends
+ * @missed: number of overflows that found no place, or whose samples are
+ *	dropped; written on this CPU only, until the event ends
  * @untold: number of those without a place that tally_sample::missed does not contain yet
  */
 struct tally_queue {

@@ -2,10 +2,11 @@
 /*
  * Reads of the register that counts an event, in place of the driver's read function.
  *
- * The driver's function reads the register, and moves what it finds to the event's count. To read
- * only the register leaves the event alone, and costs half as much. It relies on how drivers keep
- * their counts, which perf does not promise. So each PMU is tried first: an event that is made for
- * the trial is read both ways, on its CPU.
+ * The driver's function reads the register, and moves what it finds to the
+ * event's count. To read only the register leaves the event alone, and costs
+ * half as much. It relies on how drivers keep their counts, which perf does not
+ * promise. So each PMU is tried first: an event that is made for the trial is
+ * read both ways, on its CPU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,8 +41,8 @@ static unsigned long next_trial = INITIAL_JIFFIES;
  * @event: the event
  * @width: as tally_slot::width
  * @counted: what the driver has counted between the first and the last read
- * @right: the register answers, and each read of the driver was between two of the register,
- *	which counted by itself, too
+ * @right: the register answers, and each read of the driver was between two of
+ *	the register, which counted by itself, too
  */
 struct trial {
 	struct perf_event *event;
@@ -108,9 +109,10 @@ static void try_event(const struct pmu *pmu, int cpu, u64 config, struct trial *
 }
 
 /*
- * Tries a PMU on a CPU, which may be of another PMU, with two events that always count: arm64 has a
- * register of its own for cycles. A trial in which nothing was wrong, but neither event counted, as
- * when others have all counters, has found nothing out: the next is a second later at the earliest.
+ * Tries a PMU on a CPU, which may be of another PMU, with two events that
+ * always count: arm64 has a register of its own for cycles. A trial in which
+ * nothing was wrong, but neither event counted, as when others have all
+ * counters, has found nothing out: the next is a second later at the earliest.
  */
 static void try(const struct pmu *pmu, int cpu)
 {

@@ -8,10 +8,10 @@
 #include "base/trick.h"
 
 /*
- * Returns the count of an event that is counting on this CPU, with interrupts disabled: perf's
- * count, and what the register has counted since perf read it last, which is less than 2^width:
- * the driver interrupts after half of that. Changes nothing. An NMI may bring perf's count up to
- * date meanwhile.
+ * Returns the count of an event that is counting on this CPU, with interrupts
+ * disabled: perf's count, and what the register has counted since perf read it
+ * last, which is less than 2^width: the driver interrupts after half of that.
+ * Changes nothing. An NMI may bring perf's count up to date meanwhile.
  */
 static __always_inline u64 tally_register_count(const struct perf_event *event, const u32 *width)
 {

@@ -34,8 +34,8 @@ static inline unsigned int tally_target_slots(const struct tally_target *target)
 }
 
 /*
- * Keeps the task out of exec(), which may change what the caller may see of it, and take
- * perf's events off it. Returns 0, or EINTR.
+ * Keeps the task out of exec(), which may change what the caller may see of it,
+ * and take perf's events off it. Returns 0, or EINTR.
  */
 static inline int tally_target_lock(const struct tally_target *target)
 {

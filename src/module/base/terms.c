@@ -2,11 +2,12 @@
 /*
  * Parses the terms of a PMU's event, as "mem-loads,ldlat=30" or "event=0x3c,umask=0x1".
  *
- * A term is the name of an event, which stands for terms of the PMU's own; or a term of the
- * PMU's format with a value, which the format spreads over bits of the attributes; or one of
- * the members config to config3. In any order of the text, these members are set first, then
- * the event's terms, and the other terms last. A term replaces the bits that it has. perf's
- * tool adds them to those that the event has: there, ldlat=30 becomes 31 if the event has
+ * A term is the name of an event, which stands for terms of the PMU's own; or a
+ * term of the PMU's format with a value, which the format spreads over bits of
+ * the attributes; or one of the members config to config3. In any order of the
+ * text, these members are set first, then the event's terms, and the other
+ * terms last. A term replaces the bits that it has. perf's tool adds them to
+ * those that the event has: there, ldlat=30 becomes 31 if the event has
  * ldlat=3.
  */
 #include <linux/bitops.h>
@@ -245,8 +246,8 @@ static int apply_kind(const struct parse *p, char *text, enum kind kind)
 
 /**
  * tally_terms_parse - parse the terms of an event
- * @files: the PMU, from tally_pmu_files_open(); without a device, there are only config to
- *	config3
+ * @files: the PMU, from tally_pmu_files_open(); without a device, there are
+ *	only config to config3
  * @text: the terms, up to the PMU's last slash
  * @terms: receives what they say
  * @why: receives a sentence on failure

@@ -23,14 +23,15 @@
 /*
  * trace_overflow - an overflow was counted
  *
- * @ip is the instruction pointer of the interrupted code; 0 if the event excludes the kernel and
- * the overflow came late, in the kernel. @period is what perf counted for this overflow. @missed
- * is how many overflows of the event on this CPU so far did not get to the direct handler or,
- * without a direct handler, to the queue of the other handlers.
+ * @ip is the instruction pointer of the interrupted code; 0 if the event
+ * excludes the kernel and the overflow came late, in the kernel. @period is
+ * what perf counted for this overflow. @missed is how many overflows of the
+ * event on this CPU so far did not get to the direct handler or, without a
+ * direct handler, to the queue of the other handlers.
  *
- * Called by perf's callback, also in NMI. A software event, a tracepoint or a probe overflows
- * while perf guards itself against recursion: ftrace and bpf's raw tracepoints see that, but perf
- * counts no tracepoint then.
+ * Called by perf's callback, also in NMI. A software event, a tracepoint or a
+ * probe overflows while perf guards itself against recursion: ftrace and bpf's
+ * raw tracepoints see that, but perf counts no tracepoint then.
  */
 TRACE_EVENT(overflow,
 	    TP_PROTO(const char *name, int cpu, unsigned long ip, u64 period, u64 missed),
@@ -51,9 +52,10 @@ TRACE_EVENT(overflow,
 /*
  * trace_state - the state of an event changed
  *
- * tally reports its own changes at once: the event is enabled, disabled or removed, a CPU comes or
- * goes, or too many overflows pause the event on a CPU. tally_event_read() and tally_event_state()
- * report what perf has changed on its own (the task has exited, the PMU has no room).
+ * tally reports its own changes at once: the event is enabled, disabled or
+ * removed, a CPU comes or goes, or too many overflows pause the event on a CPU.
+ * tally_event_read() and tally_event_state() report what perf has changed on
+ * its own (the task has exited, the PMU has no room).
  *
  * Called with tally_counter::lock held.
  */

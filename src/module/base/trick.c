@@ -2,10 +2,11 @@
 /*
  * Tricks: what relies on how perf works inside, which perf promises to nobody.
  *
- * Each trick proves itself on the running kernel before its first use: on events that are made for
- * that, it has to give what perf's own functions give. If it does not, it is off: a feature is
- * refused, or perf does the work in a slower way, and everything else goes on. An administrator
- * switches tricks off by the parameter without=.
+ * Each trick proves itself on the running kernel before its first use: on
+ * events that are made for that, it has to give what perf's own functions give.
+ * If it does not, it is off: a feature is refused, or perf does the work in a
+ * slower way, and everything else goes on. An administrator switches tricks off
+ * by the parameter without=.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -146,8 +147,8 @@ MODULE_PARM_DESC(mutant, "Trick that is made wrong, for tests");
  * @works: it gave what perf gives
  * @ns: for how long it was proved, in nanoseconds
  *
- * The first proof decides. Only the register is proved again, for each PMU: it works if it does for
- * all of them so far.
+ * The first proof decides. Only the register is proved again, for each PMU: it
+ * works if it does for all of them so far.
  *
  * Return: whether the trick works.
  */
@@ -168,16 +169,16 @@ bool tally_trick_note(enum tally_trick trick, bool works, u64 ns)
 /**
  * tally_trick_try - prove a trick before its first use
  * @trick: the trick
- * @prove: returns 0 if the trick gives what perf gives, 1 if not, or an error if that could not be
- *	found out; EAGAIN if something else disturbed it
+ * @prove: returns 0 if the trick gives what perf gives, 1 if not, or an error
+ *	if that could not be found out; EAGAIN if something else disturbed it
  * @data: argument of @prove
  *
- * A busy machine may disturb a proof. So a wrong or disturbed one is repeated, up to TRIES in all,
- * and the trick is off only if each was wrong.
+ * A busy machine may disturb a proof. So a wrong or disturbed one is repeated,
+ * up to TRIES in all, and the trick is off only if each was wrong.
  *
  * Context: Process context, may sleep.
- * Return: 0 if the trick works; EOPNOTSUPP if it is off; or the error of @prove, and then the trick
- * is tried again when it is used next.
+ * Return: 0 if the trick works; EOPNOTSUPP if it is off; or the error of
+ * @prove, and then the trick is tried again when it is used next.
  */
 int tally_trick_try(enum tally_trick trick, int (*prove)(void *data), void *data)
 {

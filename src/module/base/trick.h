@@ -10,8 +10,8 @@ struct perf_event;
 struct seq_file;
 
 /*
- * Tricks rely on how perf works inside. They stand in the order of the file `tricks`;
- * tally-debugfs(5) says what each one is for.
+ * Tricks rely on how perf works inside. They stand in the order of the file
+ * `tricks`; tally-debugfs(5) says what each one is for.
  */
 enum tally_trick {
 	TALLY_TRICK_TIMES,

@@ -2,9 +2,10 @@
 /*
  * Checks of the bits and members of perf_event_attr, and of sample_type.
  *
- * perf's entry point for the kernel accepts all of them. perf would ignore some, and drop
- * the records that others ask for, as events of the kernel have no ring; a later kernel may
- * give reserved bits a meaning. So tally refuses what it cannot do, and names it.
+ * perf's entry point for the kernel accepts all of them. perf would ignore
+ * some, and drop the records that others ask for, as events of the kernel have
+ * no ring; a later kernel may give reserved bits a meaning. So tally refuses
+ * what it cannot do, and names it.
  */
 #include <linux/bitops.h>
 #include <linux/limits.h>
@@ -231,8 +232,8 @@ static int check_attr_bits(struct tally_builder *b, const struct perf_event_attr
 }
 
 /*
- * The four bytes in front of sig_data hold aux_action and __reserved_3 from 6.13 on
- * (18d92bb57c39, backported to 6.12.y). Before, all four were reserved.
+ * The four bytes in front of sig_data hold aux_action and __reserved_3 from
+ * 6.13 on (18d92bb57c39, backported to 6.12.y). Before, all four were reserved.
  */
 #define AUX_ACTION_AT	(offsetof(struct perf_event_attr, sig_data) - 4)
 #ifdef __BIG_ENDIAN_BITFIELD
@@ -249,8 +250,8 @@ static bool has_reserved_3(const struct perf_event_attr *attr)
 }
 
 /*
- * Members that are refused, with the reasons: all from sample_regs_user up to sig_data,
- * and wakeup_events. has_members() tests all of them at once.
+ * Members that are refused, with the reasons: all from sample_regs_user up to
+ * sig_data, and wakeup_events. has_members() tests all of them at once.
  */
 static const struct unbuilt_member {
 	u8 at;
@@ -362,8 +363,8 @@ static int check_together(struct tally_builder *b, const struct perf_event_attr 
  * @attr: attributes that the builder was given
  *
  * Context: Any context.
- * Return: 0; EINVAL for reserved bits, and for settings that are invalid or contradict
- * each other.
+ * Return: 0; EINVAL for reserved bits, and for settings that are invalid or
+ * contradict each other.
  */
 int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -391,9 +392,9 @@ int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_at
  * @attr: attributes that the builder was given
  *
  * Context: Any context.
- * Return: 0; EINVAL as tally_builder_check_attr(), for PERF_SAMPLE_READ with inherit and for a
- * clock that NMI cannot read; EOVERFLOW for too long a call chain; EOPNOTSUPP for what tally
- * cannot do.
+ * Return: 0; EINVAL as tally_builder_check_attr(), for PERF_SAMPLE_READ with
+ * inherit and for a clock that NMI cannot read; EOVERFLOW for too long a call
+ * chain; EOPNOTSUPP for what tally cannot do.
  */
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr)
 {

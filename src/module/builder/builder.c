@@ -106,8 +106,8 @@ void __tally_builder_init_attr(struct tally_builder *b,
 	b->attr = *attr;
 	b->attr.size = sizeof(b->attr);
 	/*
-	 * As in perf_event_open(2), PERF_TYPE_RAW is for one kind of cores. TALLY_RAW(), and
-	 * rCODE in a line, are for all kinds.
+	 * As in perf_event_open(2), PERF_TYPE_RAW is for one kind of cores.
+	 * TALLY_RAW(), and rCODE in a line, are for all kinds.
 	 */
 	if (attr->type == PERF_TYPE_RAW)
 		b->flags |= TALLY_BUILDER_ONE_KIND;
@@ -385,8 +385,8 @@ EXPORT_SYMBOL_TALLY(tally_builder_why);
  * @target: receives the CPU, and the task and the cgroup with a reference
  *
  * Context: Process context, may sleep.
- * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed, or perf
- * has no state for it: before cgroup2 has had any controller.
+ * Return: 0; ESRCH if there is no such task; ENOENT if the cgroup is removed,
+ * or perf has no state for it: before cgroup2 has had any controller.
  */
 int tally_builder_target(struct tally_builder *b, struct tally_target *target)
 {

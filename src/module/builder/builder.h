@@ -50,9 +50,10 @@ struct tally_time_unit {
 extern const struct tally_time_unit tally_time_units[TALLY_TIME_UNITS];
 
 /*
- * Records an error, the field at fault and a sentence, unless the builder has an error
- * already. Fields are those of <uapi/linux/tally.h>: a TALLY_FIELD_*, a member of
- * perf_event_attr, or the number of one of its bits. Returns the builder's first error.
+ * Records an error, the field at fault and a sentence, unless the builder has
+ * an error already. Fields are those of <uapi/linux/tally.h>: a TALLY_FIELD_*,
+ * a member of perf_event_attr, or the number of one of its bits. Returns the
+ * builder's first error.
  */
 __printf(4, 5)
 int tally_bad_in(struct tally_builder *b, u32 field, int err, const char *fmt, ...);

@@ -123,9 +123,9 @@ static int check_what(struct tally_builder *b, struct perf_event_attr *attr)
 }
 
 /*
- * perf sends the signal itself, before the callback can refuse the overflow. For an
- * inherited event it would send signals even while the event is disabled: in perf, an
- * inherited event is always on.
+ * perf sends the signal itself, before the callback can refuse the overflow.
+ * For an inherited event it would send signals even while the event is
+ * disabled: in perf, an inherited event is always on.
  */
 static int check_sigtrap(struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -285,9 +285,10 @@ static int check_one_shot(struct tally_builder *b, const struct perf_event_attr 
 }
 
 /*
- * Where sample_max_stack is 0, perf's system call sets it to the limit of the kernel. A driver
- * that writes the address of a precise sample to the registers first unwinds the call chain, up
- * to sample_max_stack entries. Later kernels limit the branches in a sample by it, too.
+ * Where sample_max_stack is 0, perf's system call sets it to the limit of the
+ * kernel. A driver that writes the address of a precise sample to the registers
+ * first unwinds the call chain, up to sample_max_stack entries. Later kernels
+ * limit the branches in a sample by it, too.
  */
 static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
 {
@@ -310,8 +311,8 @@ static int set_max_stack(struct tally_builder *b, struct perf_event_attr *attr)
  * With PERF_SAMPLE_PERIOD, software events overflow at every occurrence. Programs that
  * set it expect that. Handlers do not, so perf is not given it for them.
  *
- * wakeup_events = 1 keeps Intel's drivers from collecting samples in a buffer, of which
- * the callback would see only the last one.
+ * wakeup_events = 1 keeps Intel's drivers from collecting samples in a buffer,
+ * of which the callback would see only the last one.
  */
 static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 {
@@ -339,8 +340,8 @@ static bool foreign(const struct tally_builder *b, const struct tally_handler *h
 }
 
 /*
- * When a module is unloaded, its events are released, and nothing calls its handlers any
- * more. A handler of another module would not be protected.
+ * When a module is unloaded, its events are released, and nothing calls its
+ * handlers any more. A handler of another module would not be protected.
  */
 static int check_handlers(struct tally_builder *b)
 {

@@ -88,8 +88,8 @@ static int find_name(const char *const (*names)[2], size_t nr, const char *text)
 }
 
 /*
- * Finds the longest word of the table that @text begins with, up to a dash, and moves
- * @text behind both. Returns the word's index; -1 if there is none.
+ * Finds the longest word of the table that @text begins with, up to a dash, and
+ * moves @text behind both. Returns the word's index; -1 if there is none.
  */
 static int take_word(const char *const (*words)[CACHE_ALIASES], size_t nr, const char **text)
 {

@@ -3,10 +3,11 @@
  * Levels that an event cannot leave out, or never happens in. The levels are those of the
  * exclude_* bits: user space, kernel, hypervisor, idle task, host and guests.
  *
- * perf accepts any levels for software events, tracepoints and probes. The registers tell perf
- * whether the event is in user space; of tracepoints and probes, perf asks only if the kernel is
- * excluded. An event that happens only in the kernel has a count of 0 in user space. Guests, the
- * hypervisor and the idle task are not told apart: the event counts all that happens in the host.
+ * perf accepts any levels for software events, tracepoints and probes. The
+ * registers tell perf whether the event is in user space; of tracepoints and
+ * probes, perf asks only if the kernel is excluded. An event that happens only
+ * in the kernel has a count of 0 in user space. Guests, the hypervisor and the
+ * idle task are not told apart: the event counts all that happens in the host.
  *
  * Drivers of PMUs refuse what they cannot leave out, but for those of x86's cores.
  */
@@ -89,8 +90,8 @@ static const char *why_of_x86(const struct perf_event_attr *attr, bool counts)
  * @attr: attributes of the event
  * @system: the system of a tracepoint
  * @event: its name there; NULL for a tracepoint by its number. Other events ignore it
- * @counts: true if the event counts or has a budget; false if it samples, or if that is not known
- *	yet: samples can leave out more than counts
+ * @counts: true if the event counts or has a budget; false if it samples, or if
+ *	that is not known yet: samples can leave out more than counts
  *
  * Context: Process context, may sleep.
  * Return: NULL if it can, or if the PMU's driver decides; else a sentence that says why not.

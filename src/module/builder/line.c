@@ -160,9 +160,9 @@ static void parse_option(struct tally_builder *b, char *option)
 }
 
 /*
- * Names an event by its text, with a ':' for each '/', which the name of a folder cannot
- * have. If the text is too long, the event gets no name here: tally_registry_name() makes
- * one.
+ * Names an event by its text, with a ':' for each '/', which the name of a
+ * folder cannot have. If the text is too long, the event gets no name here:
+ * tally_registry_name() makes one.
  */
 static void name_after(struct tally_builder *b, char *event)
 {

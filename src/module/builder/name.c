@@ -103,8 +103,8 @@ int tally_name_modify(struct perf_event_attr *attr, const char *text, char *why,
  * tally_attr_defaults - exclude what perf excludes by default
  * @attr: attributes whose type is set
  *
- * Events of the CPUs' own PMUs do not count virtual machines. Other PMUs may refuse every
- * kind of exclusion.
+ * Events of the CPUs' own PMUs do not count virtual machines. Other PMUs may
+ * refuse every kind of exclusion.
  *
  * Context: Any context.
  */
@@ -304,9 +304,10 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for a text that cannot be parsed, and as tally_levels_why() refuses; ENOENT
- * for a name that this machine does not know; EADDRNOTAVAIL for the name of several functions;
- * EBUSY if a tracepoint's module is being unloaded; EOPNOTSUPP for what this kernel lacks; ENOMEM.
+ * Return: 0; EINVAL for a text that cannot be parsed, and as tally_levels_why()
+ * refuses; ENOENT for a name that this machine does not know; EADDRNOTAVAIL for
+ * the name of several functions; EBUSY if a tracepoint's module is being
+ * unloaded; EOPNOTSUPP for what this kernel lacks; ENOMEM.
  */
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size)
@@ -472,8 +473,8 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
  * @list: rest of the list; NULL at its end
  * @separator: from tally_name_separator()
  *
- * A ',' between the slashes of a PMU's terms, or between the braces of a set, does not
- * separate. A ';' always does.
+ * A ',' between the slashes of a PMU's terms, or between the braces of a set,
+ * does not separate. A ';' always does.
  *
  * Context: Any context.
  * Return: the line; NULL at the end of the list.
@@ -507,8 +508,8 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_name_next);
  * @size: bytes of room in @why
  *
  * Context: Any context.
- * Return: the text behind the '}'; ERR_PTR(-EINVAL) if the braces are no pair, or have blanks
- * between them.
+ * Return: the text behind the '}'; ERR_PTR(-EINVAL) if the braces are no pair,
+ * or have blanks between them.
  */
 char *tally_name_members(char *text, char **members, char *why, size_t size)
 {

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rights: tally refuses each event that perf_event_open() of this kernel refuses to the
- * same caller.
+ * Rights: tally refuses each event that perf_event_open() of this kernel
+ * refuses to the same caller.
  *
- * perf's entry point for modules checks the caller for some kinds of event: for those of a
- * whole CPU, for kprobes, for the records of tracepoints, and for breakpoints in the
- * kernel. When a CPU comes online later, a kernel thread creates its event, and perf checks
- * that thread. The system call checks the rest; here, tally_builder_allow() does.
+ * perf's entry point for modules checks the caller for some kinds of event: for
+ * those of a whole CPU, for kprobes, for the records of tracepoints, and for
+ * breakpoints in the kernel. When a CPU comes online later, a kernel thread
+ * creates its event, and perf checks that thread. The system call checks the
+ * rest; here, tally_builder_allow() does.
  *
- * The system call reads kernel.perf_event_paranoid, which modules cannot read. Where the
- * kernel exports perf_allow_kernel(), the answer to a caller without capabilities says
- * whether the level is below 2. tally takes each level from 2 on for the kernel's
- * strictest: in a kernel with perf_paranoid_any(), such as Debian's, that is 3, at which
- * only CAP_SYS_ADMIN opens an event. Where perf_allow_kernel() is not exported, tally
- * takes all levels for the strictest.
+ * The system call reads kernel.perf_event_paranoid, which modules cannot read.
+ * Where the kernel exports perf_allow_kernel(), the answer to a caller without
+ * capabilities says whether the level is below 2. tally takes each level from 2
+ * on for the kernel's strictest: in a kernel with perf_paranoid_any(), such as
+ * Debian's, that is 3, at which only CAP_SYS_ADMIN opens an event. Where
+ * perf_allow_kernel() is not exported, tally takes all levels for the
+ * strictest.
  *
- * perf_event_open() also asks the security modules. A module can ask them about any caller only
- * by perf_allow_kernel(). So tally calls that for each event, as if the caller had CAP_PERFMON
- * where the event does not show the kernel: what a security module forbids is forbidden here, too,
- * and a program that it does not let watch the kernel has no event at all. perf's check for a
- * whole CPU is not repeated for events that share a counter.
+ * perf_event_open() also asks the security modules. A module can ask them about
+ * any caller only by perf_allow_kernel(). So tally calls that for each event,
+ * as if the caller had CAP_PERFMON where the event does not show the kernel:
+ * what a security module forbids is forbidden here, too, and a program that it
+ * does not let watch the kernel has no event at all. perf's check for a whole
+ * CPU is not repeated for events that share a counter.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -68,8 +71,8 @@ static bool level_opens(void)
  * tally_perfmon_capable - check that the caller may watch the kernel, CPUs and all tasks
  *
  * Context: Process context, may sleep.
- * Return: true if the caller has CAP_PERFMON, and it suffices at the present level of
- * kernel.perf_event_paranoid; true for CAP_SYS_ADMIN.
+ * Return: true if the caller has CAP_PERFMON, and it suffices at the present
+ * level of kernel.perf_event_paranoid; true for CAP_SYS_ADMIN.
  */
 bool tally_perfmon_capable(void)
 {

@@ -11,9 +11,9 @@
 #define ALL	(TALLY_IN_HANDLER | TALLY_IN_SHARED)
 
 /*
- * A field without a place is in no record: only perf has AUX areas. The fields in shared
- * rings can be parsed by a program that knows only sample_type, and hold no registers and no
- * copy of the user stack of other programs.
+ * A field without a place is in no record: only perf has AUX areas. The fields
+ * in shared rings can be parsed by a program that knows only sample_type, and
+ * hold no registers and no copy of the user stack of other programs.
  */
 static const struct {
 	u64 bit;

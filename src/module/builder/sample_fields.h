@@ -7,8 +7,8 @@
 #include <uapi/linux/perf_event.h>
 
 /*
- * The bits of sample_type and read_format that tally knows. A newer kernel may have more:
- * these are refused like bits that no kernel knows.
+ * The bits of sample_type and read_format that tally knows. A newer kernel may
+ * have more: these are refused like bits that no kernel knows.
  */
 #define TALLY_SAMPLE_KNOWN	((u64)PERF_SAMPLE_WEIGHT_STRUCT * 2 - 1)
 #define TALLY_FORMAT_KNOWN	((u64)PERF_FORMAT_LOST * 2 - 1)
@@ -16,10 +16,10 @@
 /*
  * Where a field stands in a record, and who may have it.
  *
- * A record has the fields of the head, then those of variable length up to the user
- * stack, the tail, the registers of the interrupted code, and the last fields. Fields of
- * head, tail and last are one word each; record/sample.c writes them in the order that
- * perf has, which is not that of the bits.
+ * A record has the fields of the head, then those of variable length up to the
+ * user stack, the tail, the registers of the interrupted code, and the last
+ * fields. Fields of head, tail and last are one word each; record/sample.c
+ * writes them in the order that perf has, which is not that of the bits.
  */
 #define TALLY_IN_HEAD		BIT(0)
 #define TALLY_IN_VARIABLE	BIT(1)	/* has a length of its own */

@@ -2,12 +2,12 @@
 /*
  * perf's events of a cgroup: forward.c gives them their cgroup.
  *
- * perf_cgroup_connect() does one thing more. When perf schedules the events of a CPU, it
- * merges those of a task's cgroup and of all cgroups above it, in an array that has to be
- * long enough for their depth. make_room() does that. The array is the CPU's, and stays
- * with perf as one of its own. To find it before there is an event of the cgroup, another
- * event is created, which counts nothing and is of no cgroup; it also shows which PMU
- * serves the event.
+ * perf_cgroup_connect() does one thing more. When perf schedules the events of
+ * a CPU, it merges those of a task's cgroup and of all cgroups above it, in an
+ * array that has to be long enough for their depth. make_room() does that. The
+ * array is the CPU's, and stays with perf as one of its own. To find it before
+ * there is an event of the cgroup, another event is created, which counts
+ * nothing and is of no cgroup; it also shows which PMU serves the event.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>
@@ -80,8 +80,8 @@ static int make_room(const struct perf_event *event, const struct cgroup_subsys_
 }
 
 /*
- * Prepares the CPU, and returns the PMU. As perf, this refuses a PMU that serves several CPUs: each
- * of them may run another cgroup.
+ * Prepares the CPU, and returns the PMU. As perf, this refuses a PMU that
+ * serves several CPUs: each of them may run another cgroup.
  */
 static const struct pmu *prepare(const struct perf_event_attr *attr, struct place *place)
 {
@@ -117,8 +117,8 @@ static u64 time_of(struct perf_event *event, bool enabled)
 }
 
 /*
- * Returns 0 if a time of @event grows, and not faster than that of @all; 1 if not; EAGAIN if @all,
- * an event of the same CPU, does not grow either.
+ * Returns 0 if a time of @event grows, and not faster than that of @all; 1 if
+ * not; EAGAIN if @all, an event of the same CPU, does not grow either.
  */
 static int compare(bool enabled, struct perf_event *event, struct perf_event *all)
 {
@@ -198,13 +198,14 @@ static void set_clock_here(void *data)
 /*
  * Sets the clock of a cgroup on a CPU, before and after an event of the cgroup is enabled there.
  *
- * perf starts and stops the clocks of cgroups when a CPU goes from one cgroup to another, as long
- * as the CPU has an enabled event of a cgroup. Since Linux 6.12 it does not start them for the
- * first such event if the CPU counts other events already (ctx_time_freeze() keeps EVENT_TIME, so
- * ctx_sched_in() leaves perf_cgroup_set_timestamp() out). No kernel stops them after the last one.
- * So a clock may stand, or go on from the time at which it was used last. The first call brings
- * that time up to date; the second one starts the clock if the cgroup runs. If the CPU has gone,
- * so has the event.
+ * perf starts and stops the clocks of cgroups when a CPU goes from one cgroup
+ * to another, as long as the CPU has an enabled event of a cgroup. Since Linux
+ * 6.12 it does not start them for the first such event if the CPU counts other
+ * events already (ctx_time_freeze() keeps EVENT_TIME, so ctx_sched_in() leaves
+ * perf_cgroup_set_timestamp() out). No kernel stops them after the last one. So
+ * a clock may stand, or go on from the time at which it was used last. The
+ * first call brings that time up to date; the second one starts the clock if
+ * the cgroup runs. If the CPU has gone, so has the event.
  */
 static void set_clock(struct place *place)
 {
@@ -266,8 +267,8 @@ void tally_cgroup_enable(struct perf_event *event, struct cgroup_subsys_state *c
  * tally_cgroup_create - create an event of perf that counts the tasks of a cgroup
  * @attr: attributes of the event
  * @cpu: CPU of the event
- * @how: perf's state of the cgroup, of which the caller has a reference, though the cgroup may have
- *	been removed; and the leader
+ * @how: perf's state of the cgroup, of which the caller has a reference, though
+ *	the cgroup may have been removed; and the leader
  * @handler: perf's callback for overflows, or NULL
  * @context: argument for @handler in perf's event
  *

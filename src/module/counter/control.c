@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A counter as a whole: its perf events are enabled, disabled and changed, and their states are
- * returned. read.c reads them.
+ * A counter as a whole: its perf events are enabled, disabled and changed, and
+ * their states are returned. read.c reads them.
  *
  * Each function that changes perf's events is called under the counter's lock. It leaves a slot
  * without an event, or with an event that perf detached, to the work in hotplug.c.
@@ -90,8 +90,8 @@ void tally_counter_off(struct tally_counter *c)
 }
 
 /*
- * As tally_counter_off(), for an event that ends. tally_counter_end() follows, and
- * disables perf's events if no other event has them enabled.
+ * As tally_counter_off(), for an event that ends. tally_counter_end() follows,
+ * and disables perf's events if no other event has them enabled.
  */
 void tally_counter_leave(struct tally_counter *c)
 {
@@ -151,9 +151,9 @@ void tally_counter_go_on(struct tally_counter *c, unsigned int slot, bool disarm
 }
 
 /*
- * perf begins the new period at once. But a software event, unless it is a clock, would
- * overflow at its first count, as if that was the whole period. It does not if it is
- * scheduled again.
+ * perf begins the new period at once. But a software event, unless it is a
+ * clock, would overflow at its first count, as if that was the whole period. It
+ * does not if it is scheduled again.
  */
 static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 			   u64 period)
@@ -178,8 +178,8 @@ static int slot_set_period(struct tally_counter *c, struct tally_slot *s,
 /**
  * tally_counter_set_period - change the period or frequency of overflows
  * @c: the counter, which is not shared
- * @period: number of counts for one overflow; overflows per second for a counter with a
- *	frequency
+ * @period: number of counts for one overflow; overflows per second for a
+ *	counter with a frequency
  *
  * Return: 0, or the error of perf_event_period(). On error nothing has changed.
  */
@@ -217,8 +217,8 @@ static int slot_modify(const struct tally_counter *c, struct tally_slot *s,
  * @c: counter of the breakpoint, which is not shared
  * @attr: attributes with the new address, length and access
  *
- * perf checks the caller's rights when it moves one of its events, so the counter needs
- * at least one.
+ * perf checks the caller's rights when it moves one of its events, so the
+ * counter needs at least one.
  *
  * Return: 0; ENODEV while the counter has no event of perf, or the error of
  * modify_user_hw_breakpoint(). On error nothing has changed.
@@ -276,10 +276,10 @@ bool tally_counter_interrupts(struct tally_counter *c)
 }
 
 /*
- * Returns the state of an inherited event. When perf switches between a task and its
- * child, and all their events are inherited, perf swaps the events. So the first event
- * may belong to any of the tasks, and end with any. Only the flags of the task itself
- * show whether it has exited.
+ * Returns the state of an inherited event. When perf switches between a task
+ * and its child, and all their events are inherited, perf swaps the events. So
+ * the first event may belong to any of the tasks, and end with any. Only the
+ * flags of the task itself show whether it has exited.
  */
 static enum tally_state inherited_state(const struct tally_counter *c,
 					const struct perf_event *event)
@@ -449,8 +449,8 @@ bool tally_counter_counts(const struct tally_counter *c)
 }
 
 /*
- * Returns whether the task has exited, and no child of the task is counting any more. Called as
- * tally_counter_state().
+ * Returns whether the task has exited, and no child of the task is counting any
+ * more. Called as tally_counter_state().
  */
 bool tally_counter_ended(const struct tally_counter *c)
 {

@@ -33,10 +33,11 @@ static u32 counter_key(const struct perf_event_attr *attr, const struct tally_ta
 }
 
 /*
- * Returns whether several events may share the counter. Not shared are counters that overflow;
- * inherited ones, as their children are not known apart; exclusive ones; pinned ones, as
- * enabling clears their error for all users; those that exec() enables or removes; and
- * breakpoints, as perf asks for more than CAP_PERFMON for them.
+ * Returns whether several events may share the counter. Not shared are counters
+ * that overflow; inherited ones, as their children are not known apart;
+ * exclusive ones; pinned ones, as enabling clears their error for all users;
+ * those that exec() enables or removes; and breakpoints, as perf asks for more
+ * than CAP_PERFMON for them.
  */
 static bool shareable(const struct perf_event_attr *attr)
 {
@@ -96,11 +97,12 @@ static void go_on_alone(struct tally_counter *c, unsigned int slot)
 }
 
 /*
- * Releases perf's events, each without the lock: perf may wait for a task that waits for the lock.
- * Handlers that still run read the last totals from the bank. So events that overflow are disabled
- * first: no local read may add what they count to a bank that has it already. Inherited ones stay
- * on, as only perf reads them: to disable them would reach no child, and would take siblings off
- * the PMU until the task is switched.
+ * Releases perf's events, each without the lock: perf may wait for a task that
+ * waits for the lock. Handlers that still run read the last totals from the
+ * bank. So events that overflow are disabled first: no local read may add what
+ * they count to a bank that has it already. Inherited ones stay on, as only
+ * perf reads them: to disable them would reach no child, and would take
+ * siblings off the PMU until the task is switched.
  */
 static void release_slots(struct tally_counter *c)
 {
@@ -161,10 +163,10 @@ static int counter_probe(struct tally_counter *c)
 }
 
 /*
- * Creates an event for each slot, or fails. Slots of CPUs that are offline or that the
- * PMU does not serve stay empty; it has to serve one. If a CPU comes online meanwhile, the
- * work that it queues finds the counter in the list, waits for its lock, and creates its
- * event.
+ * Creates an event for each slot, or fails. Slots of CPUs that are offline or
+ * that the PMU does not serve stay empty; it has to serve one. If a CPU comes
+ * online meanwhile, the work that it queues finds the counter in the list,
+ * waits for its lock, and creates its event.
  */
 static int counter_fill(struct tally_counter *c, int *err_cpu)
 {
@@ -232,10 +234,11 @@ static struct tally_counter *counter_alloc(const struct perf_event_attr *attr,
 }
 
 /*
- * Finds a counter that may be shared, or adds an empty one; takes a use and a reference. The caller
- * holds the lock of @first, which is that of the result, too. Without @first, a new counter is
- * returned locked, and one that is found is not. Fails with EUSERS if a new counter could be in a
- * group, but other events share @first, or none uses it any more; and with ENOMEM.
+ * Finds a counter that may be shared, or adds an empty one; takes a use and a
+ * reference. The caller holds the lock of @first, which is that of the result,
+ * too. Without @first, a new counter is returned locked, and one that is found
+ * is not. Fails with EUSERS if a new counter could be in a group, but other
+ * events share @first, or none uses it any more; and with ENOMEM.
  */
 static struct tally_counter *find_or_add(const struct perf_event_attr *attr,
 					 const struct tally_target *target,
@@ -367,8 +370,8 @@ static int find_kind(const struct perf_event_attr *attr, const struct tally_targ
  * @flags: TALLY_COUNTER_*
  * @err_cpu: receives, on failure, the CPU that failed; -1 if no single one did
  *
- * Context: Process context, may sleep. Not called by hotplug callbacks, nor with
- * cpu_hotplug_lock held.
+ * Context: Process context, may sleep. Not called by hotplug callbacks, nor
+ * with cpu_hotplug_lock held.
  * Return: the counter, locked; ENOMEM; ENODEV if the CPU is offline; EOPNOTSUPP for a cgroup that
  * needs a trick (base/trick.h) which is off; E2BIG if the group of its set has no room for it, and
  * it is not weak; EUSERS if the counter of the set's first member is shared, so that it leads no
@@ -462,9 +465,9 @@ static bool is_held(const struct tally_counter *c)
 }
 
 /*
- * Locks a counter of a task. Where a task has two contexts, the holder of the lock may wait for
- * the one that is_held() does not look at, for any time: there, this gives up after a while.
- * Returns whether the counter is locked.
+ * Locks a counter of a task. Where a task has two contexts, the holder of the
+ * lock may wait for the one that is_held() does not look at, for any time:
+ * there, this gives up after a while. Returns whether the counter is locked.
  */
 static bool lock_soon(struct tally_counter *c)
 {
@@ -486,10 +489,11 @@ static bool lock_soon(struct tally_counter *c)
  * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
  * @c: the counter
  *
- * A program can keep perf from the events of its own tasks for any time: it lets a call for such an
- * event read memory that does not come. Who serves others, too, must not wait for that. If the
- * program begins right after this has looked, the caller waits all the same. A program has no more
- * than that moment, and each caller that it catches costs it a task.
+ * A program can keep perf from the events of its own tasks for any time: it
+ * lets a call for such an event read memory that does not come. Who serves
+ * others, too, must not wait for that. If the program begins right after this
+ * has looked, the caller waits all the same. A program has no more than that
+ * moment, and each caller that it catches costs it a task.
  *
  * Context: Process context, may sleep.
  * Return: whether the counter is locked.
@@ -549,8 +553,8 @@ void tally_counter_put(struct tally_counter *c)
  * @fn: the function; the counter is not freed meanwhile
  * @changed: given to @fn
  *
- * A counter that is added meanwhile needs no visit for the CPUs that came or went before: it finds
- * those as they are now.
+ * A counter that is added meanwhile needs no visit for the CPUs that came or
+ * went before: it finds those as they are now.
  *
  * Context: Process context, may sleep; one caller at a time.
  */

@@ -2,14 +2,16 @@
 /*
  * perf's events of a cgroup, and siblings of a group.
  *
- * perf_event_create_kernel_counter() has no argument for a cgroup or for a leader. But perf lets
- * a PMU forward a new event to another PMU: event_init() of the first one changes attr.type and
- * returns ENOENT, and perf_init_event() asks the PMU of that type. Such events are created through
- * a PMU of tally's own. It first gives the event its cgroup, as perf_cgroup_connect() does, and its
- * leader, and then forwards the event. perf looks at perf_event::cgrp and
- * ::group_leader when it locks the leader's context, checks the event with its driver, accounts for
- * it, installs it, schedules it and frees it, each of which comes after that. So the event is one
- * of perf's own. What perf's system call checks of a leader is left to the caller.
+ * perf_event_create_kernel_counter() has no argument for a cgroup or for a
+ * leader. But perf lets a PMU forward a new event to another PMU: event_init()
+ * of the first one changes attr.type and returns ENOENT, and perf_init_event()
+ * asks the PMU of that type. Such events are created through a PMU of tally's
+ * own. It first gives the event its cgroup, as perf_cgroup_connect() does, and
+ * its leader, and then forwards the event. perf looks at perf_event::cgrp and
+ * ::group_leader when it locks the leader's context, checks the event with its
+ * driver, accounts for it, installs it, schedules it and frees it, each of
+ * which comes after that. So the event is one of perf's own. What perf's system
+ * call checks of a leader is left to the caller.
  */
 #include <linux/cgroup.h>
 #include <linux/err.h>

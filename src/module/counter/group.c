@@ -2,13 +2,14 @@
 /*
  * Groups: perf puts the events of a set on the PMU together, or none of them.
  *
- * perf has groups of the events of its system call. forward.c gives an event of a module its
- * leader, too. The first counter of a set that can be in a group leads: its event on a CPU leads
- * those of the other counters there. So all of them run for the same time, and their ratios are
- * exact also when the PMU takes turns. Each kind of core has a group of its own. A weak set gets
- * another group where the one before is full. Software events need no room: they are in the first
- * group of their set. They never lead one: perf would keep it on the PMU all the time, at the cost
- * of others.
+ * perf has groups of the events of its system call. forward.c gives an event of
+ * a module its leader, too. The first counter of a set that can be in a group
+ * leads: its event on a CPU leads those of the other counters there. So all of
+ * them run for the same time, and their ratios are exact also when the PMU
+ * takes turns. Each kind of core has a group of its own. A weak set gets
+ * another group where the one before is full. Software events need no room:
+ * they are in the first group of their set. They never lead one: perf would
+ * keep it on the PMU all the time, at the cost of others.
  *
  * perf's event of a leader that is off keeps its group off the PMU. So a leader is on as long as
  * one of its siblings is. When perf releases a leader, its siblings go on alone.
@@ -16,9 +17,9 @@
  * A group counts only where the PMU has room for all that are on. So no counter of another owner is
  * in it: sets share all of their counters, or none (find_or_add()).
  *
- * An event that overflows can lead, but is no sibling: Linux 6.2 to 6.15 never starts a sibling
- * again that was throttled (perf_adjust_freq_unthr_events() goes through leaders only). Such a
- * leader is on only if its own event is.
+ * An event that overflows can lead, but is no sibling: Linux 6.2 to 6.15 never
+ * starts a sibling again that was throttled (perf_adjust_freq_unthr_events()
+ * goes through leaders only). Such a leader is on only if its own event is.
  */
 #include <linux/err.h>
 #include <linux/ktime.h>
@@ -65,9 +66,10 @@ static void restart(struct perf_event *event, struct perf_event *leader)
  * @slot: its slot
  * @event: the event
  *
- * To enable an event, perf reschedules only the PMU of that event. So one of software waits until
- * the PMU of its leader is rescheduled. Inherited events are left alone: a child that is forked
- * while this switches their leader off would never count. They wait until the task is switched.
+ * To enable an event, perf reschedules only the PMU of that event. So one of
+ * software waits until the PMU of its leader is rescheduled. Inherited events
+ * are left alone: a child that is forked while this switches their leader off
+ * would never count. They wait until the task is switched.
  *
  * Context: Process context, may sleep.
  */
@@ -93,8 +95,8 @@ static struct perf_event *forward(const struct perf_event_attr *attr, int cpu,
 /* ---- the proof ---- */
 
 /*
- * Returns 0 if a clock goes on and stops with its leader, for the same time; 1 if not; EAGAIN if
- * the leader stood.
+ * Returns 0 if a clock goes on and stops with its leader, for the same time; 1
+ * if not; EAGAIN if the leader stood.
  */
 static int compare(struct perf_event *event, struct perf_event *leader)
 {
@@ -181,8 +183,8 @@ static int prove_software(void *data)
 #define SOFTWARE_KIND	(INT_MAX - 1)
 
 /*
- * Returns whether an event is a software event, a tracepoint or a kernel probe. Such an event may
- * join a group that another event leads, and never leads one.
+ * Returns whether an event is a software event, a tracepoint or a kernel probe.
+ * Such an event may join a group that another event leads, and never leads one.
  */
 bool tally_attr_is_software(const struct perf_event_attr *attr)
 {
@@ -196,8 +198,8 @@ bool tally_attr_is_software(const struct perf_event_attr *attr)
  * @target: target of the counter
  *
  * Context: Process context, may sleep.
- * Return: the counter's kind, or -1 if the counter has to be alone. All hardware counters of a
- * group have one kind; software counters may join them.
+ * Return: the counter's kind, or -1 if the counter has to be alone. All
+ * hardware counters of a group have one kind; software counters may join them.
  */
 int tally_group_kind(const struct perf_event_attr *attr, const struct tally_target *target)
 {
@@ -465,11 +467,12 @@ static struct perf_event *create_still(const struct tally_counter *c, int cpu,
 }
 
 /*
- * Creates an event that shows which PMU and which context a sibling would have, where these might
- * not be those of its leader. Nothing in the attributes says which PMU counts a generic event where
- * cores have several of them. And perf swaps the contexts of a task and of its child if all events
- * in them are inherited: not as long as this event is there, which the caller releases. Returns
- * NULL if none is needed; EXDEV if PMU or context differ.
+ * Creates an event that shows which PMU and which context a sibling would have,
+ * where these might not be those of its leader. Nothing in the attributes says
+ * which PMU counts a generic event where cores have several of them. And perf
+ * swaps the contexts of a task and of its child if all events in them are
+ * inherited: not as long as this event is there, which the caller releases.
+ * Returns NULL if none is needed; EXDEV if PMU or context differ.
  */
 static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 				       const struct perf_event_attr *attr,

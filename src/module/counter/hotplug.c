@@ -2,21 +2,23 @@
 /*
  * Counters through CPU hotplug.
  *
- * perf detaches the events of a CPU that goes offline, and never attaches them again. An
- * event that is enabled after its CPU has come back looks alive and counts nothing. A
- * hotplug callback can neither create nor release events: both may take cpu_hotplug_lock,
- * which the caller of the callback holds.
+ * perf detaches the events of a CPU that goes offline, and never attaches them
+ * again. An event that is enabled after its CPU has come back looks alive and
+ * counts nothing. A hotplug callback can neither create nor release events:
+ * both may take cpu_hotplug_lock, which the caller of the callback holds.
  *
- * So the two callbacks only queue a work. The work waits until the hotplug operation is
- * over, and then visits every counter. It reads each event that perf detached for the
- * last time, banks the totals, and has the event released. It creates an event for each
- * CPU that is online and has none. Until then readers see the final count of the detached
- * event. So nothing is lost, and no total ever falls.
+ * So the two callbacks only queue a work. The work waits until the hotplug
+ * operation is over, and then visits every counter. It reads each event that
+ * perf detached for the last time, banks the totals, and has the event
+ * released. It creates an event for each CPU that is online and has none. Until
+ * then readers see the final count of the detached event. So nothing is lost,
+ * and no total ever falls.
  *
- * A CPU that came may run tasks before its events count. To keep that gap small, a real-time
- * thread does the work, and visits the counters once before the operation is over, too. It
- * does that on the CPU that comes, which runs no other tasks yet. perf creates software events
- * only after the operation: perf_swevent_init() takes cpu_hotplug_lock.
+ * A CPU that came may run tasks before its events count. To keep that gap
+ * small, a real-time thread does the work, and visits the counters once before
+ * the operation is over, too. It does that on the CPU that comes, which runs no
+ * other tasks yet. perf creates software events only after the operation:
+ * perf_swevent_init() takes cpu_hotplug_lock.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -36,9 +38,10 @@ static enum cpuhp_state hotplug_state;
 static struct work_struct *repaired;
 
 /*
- * Returns whether perf has detached the slot's event for good, and another one can have its
- * place. While no CPU comes or goes, no driver moves an event, so a detached event stays
- * detached. That of a PMU which has gone keeps its slot: another PMU may have the number by now.
+ * Returns whether perf has detached the slot's event for good, and another one
+ * can have its place. While no CPU comes or goes, no driver moves an event, so
+ * a detached event stays detached. That of a PMU which has gone keeps its slot:
+ * another PMU may have the number by now.
  */
 static bool is_lost(const struct tally_slot *s)
 {
@@ -206,8 +209,8 @@ static int cpu_gone(unsigned int cpu)
 
 /**
  * tally_hotplug_init - watch CPUs come and go
- * @after_repair: work that is queued when all counters have been repaired after a CPU came
- *	or went
+ * @after_repair: work that is queued when all counters have been repaired after
+ *	a CPU came or went
  *
  * Return: 0; or the error of kthread_create_worker() or cpuhp_setup_state_nocalls().
  */

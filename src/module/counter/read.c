@@ -2,9 +2,9 @@
 /*
  * Reads of counters: of one, or of all counters of a set together.
  *
- * One interrupt on each CPU reads the counters that are counting there: a row, all of it at one
- * moment of one clock. perf reads the others, which are not on the PMU, or which only perf reads
- * (tally_counter::by_perf).
+ * One interrupt on each CPU reads the counters that are counting there: a row,
+ * all of it at one moment of one clock. perf reads the others, which are not on
+ * the PMU, or which only perf reads (tally_counter::by_perf).
  */
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
@@ -217,8 +217,8 @@ static bool read_slots(struct reading *r, unsigned int first, unsigned int last)
  * together; one whose slot was not read at one moment, a few times more.
  *
  * Context: Process context, may sleep.
- * Return: whether all counters were read at one moment on each CPU, but for those that only perf
- * reads.
+ * Return: whether all counters were read at one moment on each CPU, but for
+ * those that only perf reads.
  */
 bool tally_counters_read(struct tally_counter *const *counters, unsigned int nr,
 			 unsigned int first, unsigned int last)

@@ -2,11 +2,12 @@
 /*
  * A new period of perf's event on its own CPU, in hard interrupt.
  *
- * perf_event_period() sleeps, and interrupts the CPU of the event. There it does what this
- * does: it disables the PMU, stops the event, clears what is left of the period, starts the
- * event, and enables the PMU. Drivers write registers when the PMU is enabled only, so none of
- * these steps can be left out. All that perf does with an event of a CPU is done on that CPU,
- * with interrupts disabled, so hard interrupts of this CPU see the event at rest.
+ * perf_event_period() sleeps, and interrupts the CPU of the event. There it
+ * does what this does: it disables the PMU, stops the event, clears what is
+ * left of the period, starts the event, and enables the PMU. Drivers write
+ * registers when the PMU is enabled only, so none of these steps can be left
+ * out. All that perf does with an event of a CPU is done on that CPU, with
+ * interrupts disabled, so hard interrupts of this CPU see the event at rest.
  */
 #include <linux/err.h>
 #include <linux/hrtimer.h>
@@ -29,8 +30,8 @@ static void set_period(struct perf_event *event, u64 period)
 }
 
 /*
- * No register counts a software event: it overflows when hw.period_left, which perf increments,
- * passes zero. So a new period begins when that is written.
+ * No register counts a software event: it overflows when hw.period_left, which
+ * perf increments, passes zero. So a new period begins when that is written.
  */
 static int reload_software(struct perf_event *event, u64 period)
 {
@@ -97,9 +98,9 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
  * perf has throttled, unless it is a software event, which goes on counting.
  *
  * Context: Hard interrupt, not NMI, with interrupts disabled.
- * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if it begins one of the
- * same length later; EINVAL if the PMU refuses the period; EAGAIN in all other cases, and without
- * TALLY_TRICK_RELOAD.
+ * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if
+ * it begins one of the same length later; EINVAL if the PMU refuses the period;
+ * EAGAIN in all other cases, and without TALLY_TRICK_RELOAD.
  */
 int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 {

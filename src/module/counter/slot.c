@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A slot: perf's event on one CPU, or for one task, and the totals of earlier events
- * there.
+ * A slot: perf's event on one CPU, or for one task, and the totals of earlier
+ * events there.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -81,10 +81,11 @@ static struct perf_event *create_on(const struct tally_counter *c, int cpu, u32 
 	else if (type)
 		attr.config |= (u64)type << PERF_PMU_TYPE_SHIFT;
 	/*
-	 * A child that is forked while its parent's event is disabled never counts, and
-	 * perf cannot disable the children of an event that is enabled. So an inherited
-	 * event of perf counts from its creation, or exec(), to its release. The view of a
-	 * tally event leaves out what is counted while the tally event is disabled.
+	 * A child that is forked while its parent's event is disabled never
+	 * counts, and perf cannot disable the children of an event that is
+	 * enabled. So an inherited event of perf counts from its creation, or
+	 * exec(), to its release. The view of a tally event leaves out what is
+	 * counted while the tally event is disabled.
 	 */
 	attr.disabled = !(attr.inherit || c->at_once) || attr.enable_on_exec;
 	return create_perf(c, cpu, &attr, c->handler, c->context);
@@ -106,8 +107,8 @@ static struct perf_event *create(const struct tally_counter *c, int cpu)
 }
 
 /*
- * Returns whether another slot's event already counts what @event would count, as for a PMU that
- * counts for a whole package.
+ * Returns whether another slot's event already counts what @event would count,
+ * as for a PMU that counts for a whole package.
  */
 static bool served_already(const struct tally_counter *c,
 			   const struct perf_event *event, int cpu)
@@ -125,9 +126,9 @@ static bool served_already(const struct tally_counter *c,
 }
 
 /*
- * Returns whether perf calls a handler for overflows. With a period of 1, Intel's driver records
- * branches in a buffer that no handler sees. It refuses a change to such a period, so
- * setting the same period again finds that out.
+ * Returns whether perf calls a handler for overflows. With a period of 1,
+ * Intel's driver records branches in a buffer that no handler sees. It refuses
+ * a change to such a period, so setting the same period again finds that out.
  */
 static bool can_overflow(struct perf_event *event)
 {
@@ -139,9 +140,9 @@ static bool can_overflow(struct perf_event *event)
 }
 
 /*
- * Returns whether only overflows bring the count up to date, as for AMD's IBS, whose read function
- * does nothing. Such a PMU cannot count without a period: the driver refuses an event
- * without one, or takes a period out of its config.
+ * Returns whether only overflows bring the count up to date, as for AMD's IBS,
+ * whose read function does nothing. Such a PMU cannot count without a period:
+ * the driver refuses an event without one, or takes a period out of its config.
  */
 static bool updates_on_overflow(const struct tally_counter *c, struct perf_event *event, int cpu)
 {
@@ -187,8 +188,8 @@ static void release_others(struct tally_slot *s)
 }
 
 /*
- * perf's event for a task counts on one kind of core, while its enabled time goes on. Gives
- * the slot an event for each other kind that has such an event.
+ * perf's event for a task counts on one kind of core, while its enabled time
+ * goes on. Gives the slot an event for each other kind that has such an event.
  */
 static int create_others(struct tally_counter *c, struct tally_slot *s,
 			 const struct perf_event *first)
@@ -233,10 +234,11 @@ static int create_others(struct tally_counter *c, struct tally_slot *s,
  * @c: the counter, locked
  * @s: the slot, which has no event
  *
- * Return: 0; ENOENT if the PMU counts on another CPU for this one; EOPNOTSUPP for a PMU with
- * AUX buffers, or one that cannot overflow if it should; ENOMEM; the error of
- * perf_event_create_kernel_counter(), tally_sibling_create() or tally_cgroup_create().
- * tally_slot_refused() says which mean that the PMU does not serve this CPU, if it serves others.
+ * Return: 0; ENOENT if the PMU counts on another CPU for this one; EOPNOTSUPP
+ * for a PMU with AUX buffers, or one that cannot overflow if it should; ENOMEM;
+ * the error of perf_event_create_kernel_counter(), tally_sibling_create() or
+ * tally_cgroup_create(). tally_slot_refused() says which mean that the PMU does
+ * not serve this CPU, if it serves others.
  */
 int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
@@ -279,9 +281,9 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 }
 
 /*
- * Takes the event from its slot, to be released. A local read that has found the
- * event before this keeps interrupts disabled: perf frees the event after a grace period,
- * and cannot take it off a CPU that is reading it.
+ * Takes the event from its slot, to be released. A local read that has found
+ * the event before this keeps interrupts disabled: perf frees the event after a
+ * grace period, and cannot take it off a CPU that is reading it.
  */
 struct perf_event *tally_slot_detach(struct tally_counter *c, struct tally_slot *s)
 {

@@ -50,29 +50,29 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
 
 /**
  * struct tally_slot - part of a counter on one CPU, or for its task
- * @event: perf's event; NULL if there is none. A read without the lock disables interrupts or is
- *	under RCU, so the event is not freed meanwhile.
+ * @event: perf's event; NULL if there is none. A read without the lock disables
+ *	interrupts or is under RCU, so the event is not freed meanwhile.
  * @others: array of perf's events for the task on other kinds of cores, with a NULL at its end;
  *	NULL if @event counts on all cores. Of these and @event, one at most is on a PMU at a
  *	time. Written before @event, and never changed.
- * @read: function that brings the count of @event up to date, on the CPU that it is
- *	counting on
- * @width: number of bits of the register that counts @event, if local reads read that register
- *	and do not call @read; else 0
+ * @read: function that brings the count of @event up to date, on the CPU that
+ *	it is counting on
+ * @width: number of bits of the register that counts @event, if local reads
+ *	read that register and do not call @read; else 0
  * @up_to_date: the count of @event is always up to date
  * @update_on_overflow: the count of @event is brought up to date by overflows only
  * @software: a software PMU of perf counts @event, as for clocks, tracepoints and breakpoints
- * @bank: totals of events that were released, when their CPU went offline or when the
- *	counter ended; written while @event is NULL
- * @was_read: in the last read, the CPU on which the slot was counting has read it. This and the
- *	next four are valid until the counter is unlocked.
+ * @bank: totals of events that were released, when their CPU went offline or
+ *	when the counter ended; written while @event is NULL
+ * @was_read: in the last read, the CPU on which the slot was counting has read
+ *	it. This and the next four are valid until the counter is unlocked.
  * @was_throttled: the slot was throttled then; valid with @was_read
  * @time: local_clock() of that CPU then; valid with @was_read
  * @at_rest: nanoseconds for which the slot's events had been on the PMU when the last read of
  *	several counters found that they are not; valid without @was_read
  * @now: totals that the last read found
- * @err: error that keeps an online CPU without an event; 0 if there is none; ENODEV for the moment
- *	in which the totals of an event go to @bank
+ * @err: error that keeps an online CPU without an event; 0 if there is none;
+ *	ENODEV for the moment in which the totals of an event go to @bank
  * @absent: the PMU does not count on this CPU, or the counter has ended; the slot gets no event
  *	until the CPU has come or gone, or any slot of the counter is banked
  * @roused: perf's event is enabled for a moment: see rouse_group() in group.c
@@ -105,12 +105,12 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
 
 /**
  * struct tally_counter - perf's events with the same attributes on one target
- * @lock: lock of @users, @users_on and @slots, and of the views of the events that use
- *	the counter; of all counters that have this one as @first. Taken outside
- *	cpu_hotplug_lock, which perf takes when it creates and releases events. So a hotplug
- *	callback must never take @lock.
- * @first: counter of the first member of the set that this one was made for, with a reference; the
- *	counter itself, if it is that counter or in no set
+ * @lock: lock of @users, @users_on and @slots, and of the views of the events
+ *	that use the counter; of all counters that have this one as @first.
+ *	Taken outside cpu_hotplug_lock, which perf takes when it creates and
+ *	releases events. So a hotplug callback must never take @lock.
+ * @first: counter of the first member of the set that this one was made for,
+ *	with a reference; the counter itself, if it is that counter or in no set
  * @of_group: of a counter that is its own @first: who finds it. Guarded by the table's lock
  * @kind: tally_group_kind(); -1 if it is in no group
  * @leads: of a counter that is its own @first: those of the set that lead groups, by @group_node
@@ -134,21 +134,21 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES was not proved
  * @moves: the PMU may serve several CPUs, and its driver move an event from one to another
- * @unused: perf's events were enabled from their creation on, and no event of the counter
- *	has been enabled yet
+ * @unused: perf's events were enabled from their creation on, and no event of
+ *	the counter has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
  * @attr: attributes of perf's events
  * @kprobe: trace event that perf's events count in place of @attr's kernel probe; NULL without one
  * @handler: perf's callback for overflows; NULL for a counter that does not overflow
- * @context: argument for @handler in perf's event; not NULL if only one event may use
- *	the counter
+ * @context: argument for @handler in perf's event; not NULL if only one event
+ *	may use the counter
  * @nr_slots: number of @slots: nr_cpu_ids for all CPUs, else 1
  * @slot_mask: mask that makes the number of a slot from the number of its CPU
  * @slots: slot of each CPU, or the only slot
  *
- * Events that count the same share one counter, and each event counts from its own
- * start: the PMU has few hardware counters, and perf goes through all events of a CPU to
- * enable one.
+ * Events that count the same share one counter, and each event counts from its
+ * own start: the PMU has few hardware counters, and perf goes through all
+ * events of a CPU to enable one.
  */
 struct tally_counter {
 	struct mutex lock; /* users_on, slots, views */
@@ -247,12 +247,13 @@ static inline int tally_slot_oncpu(const struct tally_slot *s)
 }
 
 /*
- * Returns the CPU that the slot is counting on; -1 if there is none. Called with the counter
- * locked, or under RCU.
+ * Returns the CPU that the slot is counting on; -1 if there is none. Called
+ * with the counter locked, or under RCU.
  *
- * perf takes an event off its CPU in three steps: it updates the count, sets @oncpu to -1,
- * and updates the times and the state. After the second step perf_event_read_value()
- * returns old times, and a read on the CPU has perhaps returned later ones. So wait for the third.
+ * perf takes an event off its CPU in three steps: it updates the count, sets
+ * @oncpu to -1, and updates the times and the state. After the second step
+ * perf_event_read_value() returns old times, and a read on the CPU has perhaps
+ * returned later ones. So wait for the third.
  */
 static inline int tally_slot_counting_on(const struct tally_slot *s)
 {
@@ -286,9 +287,9 @@ static inline int tally_counter_slot_of(const struct tally_counter *c, int cpu)
  * PERF_ATTACH_CONTEXT when a CPU goes offline, under locks of perf. If this read misses that, the
  * work that the hotplug callback queues finds it.
  *
- * The event of a PMU that serves several CPUs is also detached while its driver moves it from a
- * CPU that goes offline to another one. Only with cpus_read_lock() held, a detached event stays
- * so.
+ * The event of a PMU that serves several CPUs is also detached while its driver
+ * moves it from a CPU that goes offline to another one. Only with
+ * cpus_read_lock() held, a detached event stays so.
  */
 static inline bool tally_slot_detached(const struct perf_event *event)
 {
@@ -296,8 +297,8 @@ static inline bool tally_slot_detached(const struct perf_event *event)
 }
 
 /*
- * Returns whether the PMU of an event has gone. Since Linux 6.15 perf then detaches the event,
- * and its pointer to the PMU is NULL.
+ * Returns whether the PMU of an event has gone. Since Linux 6.15 perf then
+ * detaches the event, and its pointer to the PMU is NULL.
  */
 static inline bool tally_slot_revoked(const struct perf_event *event)
 {
@@ -314,9 +315,9 @@ static inline bool tally_perf_is_on(const struct perf_event *event)
 extern atomic_long_t tally_slot_changes;
 
 /*
- * Returns whether the slot has no event, no error and no counts: its CPU was never online, or the
- * PMU has not counted there. Without the lock this may miss a change that is going on, but never
- * the counts of an event that went.
+ * Returns whether the slot has no event, no error and no counts: its CPU was
+ * never online, or the PMU has not counted there. Without the lock this may
+ * miss a change that is going on, but never the counts of an event that went.
  */
 static inline bool tally_slot_is_blank(const struct tally_slot *s)
 {
@@ -341,8 +342,8 @@ static inline bool tally_slot_lives(const struct tally_counter *c, const struct 
  */
 
 /*
- * The event that is being read on this CPU. The pointer points to itself if it may be any
- * of several events.
+ * The event that is being read on this CPU. The pointer points to itself if it
+ * may be any of several events.
  */
 DECLARE_PER_CPU(const void *, tally_reading);
 
@@ -373,9 +374,9 @@ static inline void tally_slot_add_others(const struct tally_slot *s,
 }
 
 /*
- * Returns the value of the slot, by the driver: perf's count is up to date then. All that is kept
- * of a slot, such as the start of an event, is read so, because some later reads have perf's count
- * only.
+ * Returns the value of the slot, by the driver: perf's count is up to date
+ * then. All that is kept of a slot, such as the start of an event, is read so,
+ * because some later reads have perf's count only.
  */
 static inline u64 tally_local_value(const struct tally_slot *s, struct perf_event *event)
 {
@@ -441,8 +442,8 @@ static inline void tally_slot_hand_over(struct perf_event *event, const struct t
 }
 
 /*
- * Returns whether the error of an event is the PMU's answer for a CPU that it does not serve. Each
- * driver of a PMU that serves some CPUs has its own.
+ * Returns whether the error of an event is the PMU's answer for a CPU that it
+ * does not serve. Each driver of a PMU that serves some CPUs has its own.
  */
 static inline bool tally_slot_refused(int err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Proofs of the tricks that reads and changes of slots use; see base/trick.c. Each compares with
- * what perf's own functions return for the same event.
+ * Proofs of the tricks that reads and changes of slots use; see base/trick.c.
+ * Each compares with what perf's own functions return for the same event.
  */
 #include <linux/err.h>
 #include <linux/irqflags.h>
@@ -57,8 +57,8 @@ static void glance(struct glance *g, int cpu)
  * @cpu: CPU of the event; -1 for one of the current task
  *
  * Context: Process context, may sleep.
- * Return: 0 if perf's times lie between those of a read before and of one after; 1 if not; EAGAIN
- * if the event was not counting.
+ * Return: 0 if perf's times lie between those of a read before and of one
+ * after; 1 if not; EAGAIN if the event was not counting.
  */
 int tally_times_compare(struct perf_event *event, int cpu)
 {

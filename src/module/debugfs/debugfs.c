@@ -19,12 +19,13 @@
  * events: name, target, state, count, scaled count, share of the time on the PMU; on all
  *	CPUs also how many CPUs count, of those that are online. A PMU may serve some CPUs
  *	only, or count on one of them for others.
- * A '-' stands for a number that means nothing: the count of an event in error, the scaled
- * count of an event that never ran, and all numbers of an event that cannot be read within some
- * milliseconds: a program can keep perf from the events of its own tasks for any time.
+ * A '-' stands for a number that means nothing: the count of an event in error,
+ * the scaled count of an event that never ran, and all numbers of an event that
+ * cannot be read within some milliseconds: a program can keep perf from the
+ * events of its own tasks for any time.
  *
- * Files that are read have mode 0444, no ioctl and no mmap: under lockdown, only such
- * files can be opened. Lockdown refuses create and remove.
+ * Files that are read have mode 0444, no ioctl and no mmap: under lockdown,
+ * only such files can be opened. Lockdown refuses create and remove.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -169,8 +170,8 @@ static int tricks_show(struct seq_file *m, void *v)
 DEFINE_SHOW_ATTRIBUTE(tricks);
 
 /*
- * Takes one line of what was written, so that each line has its own result. The write
- * returns the length of that line, and the writer writes the rest again.
+ * Takes one line of what was written, so that each line has its own result. The
+ * write returns the length of that line, and the writer writes the rest again.
  */
 static ssize_t parse_line(const char __user *from, size_t size,
 			  int (*take)(const char *line, char *why, size_t size))

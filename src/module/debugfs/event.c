@@ -2,14 +2,15 @@
 /*
  * The files of an event in debugfs: a folder named after the event.
  *
- * Where the PMU says so, the file value has the count as perf stat prints it: with the PMU's
- * scale and unit. Of a gauge, that is the last value.
+ * Where the PMU says so, the file value has the count as perf stat prints it:
+ * with the PMU's scale and unit. Of a gauge, that is the last value.
  *
- * The folder of an event with a period also has files for the number of overflows, those
- * that came in a guest of KVM, those that its handlers skipped or missed, lost records, the
- * times that it was throttled, and the nanoseconds in its handlers: of all calls, and of the
- * longest one. period has the period in effect, which changes if the event has a frequency:
- * CPU and counts. precise has the precision that the PMU accepted: 0 to 3.
+ * The folder of an event with a period also has files for the number of
+ * overflows, those that came in a guest of KVM, those that its handlers skipped
+ * or missed, lost records, the times that it was throttled, and the nanoseconds
+ * in its handlers: of all calls, and of the longest one. period has the period
+ * in effect, which changes if the event has a frequency: CPU and counts.
+ * precise has the precision that the PMU accepted: 0 to 3.
  *
  * per_cpu: CPU, state, count, nanoseconds enabled and running, and nanoseconds that were not
  *	counted after the CPU came online.
@@ -250,8 +251,8 @@ static bool can_miss(const struct tally_event *ev)
 }
 
 /*
- * Gives an event its folder in @parent. Returns 0; or an error, with no part of the folder
- * left.
+ * Gives an event its folder in @parent. Returns 0; or an error, with no part of
+ * the folder left.
  */
 int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 {

@@ -25,8 +25,8 @@
  *
  * calls: calls that began; of those that returned: calls counted, calls that moved to another
  *	CPU, that were switched away, and at which a member was not counting; and calls missed.
- * sums: what each member counted in the calls that were counted.
- * hist: least and greatest value of a bucket, and how many calls have a value between them.
+ * sums: what each member counted in the calls that were counted. hist: least
+ * and greatest value of a bucket, and how many calls have a value between them.
  * state: active; offline while the module with the function is not loaded.
  *
  * values: time of the read in nanoseconds, the value of each member, and whether these can be

@@ -2,9 +2,10 @@
 /*
  * The lines that make an event or a set again, and the targets in them.
  *
- * The line of an event makes the same event; if no line does, the read returns EOPNOTSUPP. The
- * option "require" is a condition of the moment, and not part of an event. A task that the reader's
- * PID namespace does not know, or no longer knows, is "pid=?", which tally refuses in a line.
+ * The line of an event makes the same event; if no line does, the read returns
+ * EOPNOTSUPP. The option "require" is a condition of the moment, and not part
+ * of an event. A task that the reader's PID namespace does not know, or no
+ * longer knows, is "pid=?", which tally refuses in a line.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
@@ -61,8 +62,8 @@ static void show_budget(struct seq_file *m, const struct tally_budget *b)
 }
 
 /*
- * Modifiers name the levels that are counted. If there is none, only the option exclude= says so:
- * it names all levels that are not counted.
+ * Modifiers name the levels that are counted. If there is none, only the option
+ * exclude= says so: it names all levels that are not counted.
  */
 static void show_exclude(struct seq_file *m, const struct perf_event_attr *attr)
 {

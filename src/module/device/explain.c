@@ -26,8 +26,8 @@ int tally_bad_request(struct tally_builder *b, u32 field, int err, const char *w
  * @take: the function, which gets a cleared builder and leaves the cause there
  *
  * Context: Process context, may sleep.
- * Return: what @take returns, which has failed if that is below 0; EFAULT, or EINVAL for too small
- * a struct tally_error, if @take was not called.
+ * Return: what @take returns, which has failed if that is below 0; EFAULT, or
+ * EINVAL for too small a struct tally_error, if @take was not called.
  */
 int tally_explained(void *request, u64 address,
 		    int (*take)(void *request, struct tally_builder *b))

@@ -2,9 +2,9 @@
 /*
  * The file of an event: its session, its memory, its signals and its end.
  *
- * An event that was made with a file is a member of a group: of the file's own, or of
- * a leader's, until one of the two files is closed. A file may also be attached to an
- * event of another owner, and only reads that.
+ * An event that was made with a file is a member of a group: of the file's own,
+ * or of a leader's, until one of the two files is closed. A file may also be
+ * attached to an event of another owner, and only reads that.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -37,8 +37,8 @@ static void refresh_pages(struct tally_set *set)
 }
 
 /*
- * Enables, disables or resets members, as perf's ioctl @cmd says, and writes their pages anew.
- * Called with the set locked.
+ * Enables, disables or resets members, as perf's ioctl @cmd says, and writes
+ * their pages anew. Called with the set locked.
  */
 void tally_file_control(struct tally_set *set, u64 members, unsigned int cmd)
 {

@@ -40,18 +40,18 @@ struct tally_session {
 /**
  * struct tally_file - the file of an event
  * @ev: the event; NULL for an attached file
- * @set: the set that @ev is in; once the file is made, it changes under the locks of the old
- *	and the new set
- * @joined: set of the leader's file that @ev has joined, with a reference until this
- *	file ends; NULL for none
+ * @set: the set that @ev is in; once the file is made, it changes under the
+ *	locks of the old and the new set
+ * @joined: set of the leader's file that @ev has joined, with a reference until
+ *	this file ends; NULL for none
  * @at: attachment to the event of another owner
  * @at_event: that event, for @mapping; dangling once its owner has released it
  * @at_ring: whether the program may map the rings of that event
- * @exceeded: number of windows of that event that had been exceeded when the program last
- *	asked; guarded by tally_attachment::lock
+ * @exceeded: number of windows of that event that had been exceeded when the
+ *	program last asked; guarded by tally_attachment::lock
  * @read_format: PERF_FORMAT_* bits for read()
- * @given: attributes of a breakpoint as the program passed them, else NULL; guarded by
- *	tally_set::lock
+ * @given: attributes of a breakpoint as the program passed them, else NULL;
+ *	guarded by tally_set::lock
  * @signal: work that sends SIGIO for an overflow, or for a record of a task
  * @last_signal: whether the next signal is for the last overflow of PERF_EVENT_IOC_REFRESH
  * @session: session that the file was made with; NULL for none
@@ -62,8 +62,8 @@ struct tally_session {
  * @exit: waits for the end of the task's event
  * @rcu: delays the free of the file: a tracepoint may still look at @exit
  * @mapping: page on which the count of the file's event, or of its group, is published
- * @own: the set that @ev is in unless it has joined another; its references keep the
- *	file in memory. Not allocated for an attached file
+ * @own: the set that @ev is in unless it has joined another; its references
+ *	keep the file in memory. Not allocated for an attached file
  */
 struct tally_file {
 	struct tally_event *ev;

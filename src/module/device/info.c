@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls that a program calls before it makes a file: they return what the kernel can
- * do, and which events there are.
+ * The ioctls that a program calls before it makes a file: they return what the
+ * kernel can do, and which events there are.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>

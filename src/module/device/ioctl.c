@@ -5,9 +5,9 @@
  *	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
  *	read(fd, &count, sizeof(count));
  *
- * Nothing is copied to or from a program under a lock. A copy may fault and take
- * mmap_lock; mmap() takes tally_mapping::lock inside mmap_lock, and that lock nests
- * inside all others of a file.
+ * Nothing is copied to or from a program under a lock. A copy may fault and
+ * take mmap_lock; mmap() takes tally_mapping::lock inside mmap_lock, and that
+ * lock nests inside all others of a file.
  */
 #include <linux/compat.h>
 #include <linux/cred.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls that take text: lines as those of debugfs, for events that outlive the program,
- * and names of events, for programs that open events themselves.
+ * The ioctls that take text: lines as those of debugfs, for events that outlive
+ * the program, and names of events, for programs that open events themselves.
  */
 #include <linux/build_bug.h>
 #include <linux/err.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Making files: a file with an event of its own, one more event for the file of a
- * leader, or a file attached to an existing event.
+ * Making files: a file with an event of its own, one more event for the file of
+ * a leader, or a file attached to an existing event.
  */
 #include <linux/anon_inodes.h>
 #include <linux/cpumask.h>
@@ -21,8 +21,8 @@
 #include "record/recorder.h"
 
 /*
- * A sibling takes two attributes from its leader: it is pinned if the leader is, and
- * waits for exec() while the leader does.
+ * A sibling takes two attributes from its leader: it is pinned if the leader
+ * is, and waits for exec() while the leader does.
  */
 void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 		       struct tally_file_how *how)
@@ -115,8 +115,8 @@ static int join(struct tally_set *set, struct tally_event *ev,
 }
 
 /*
- * Moves the event from the set of its file @f to the leader's. Without a file, @f is
- * NULL, and the event is in no set.
+ * Moves the event from the set of its file @f to the leader's. Without a file,
+ * @f is NULL, and the event is in no set.
  */
 static int join_leader(struct tally_file *f, struct tally_event *ev,
 		       struct tally_file *leader, const struct tally_file_how *how,
@@ -228,16 +228,16 @@ static struct tally_file *file_for(const struct tally_event *ev,
 /**
  * tally_file_new - make a file for an event
  * @s: session of the file
- * @ev: the event, disabled or waiting for exec(). The file owns it; after an error it
- *	is destroyed
+ * @ev: the event, disabled or waiting for exec(). The file owns it; after an
+ *	error it is destroyed
  * @leader: file of the leader whose group the event joins; NULL for none
  * @charge: charge for the event and the file; taken over, and given back after an error
  * @how: properties of the file
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EFAULT, EINVAL, EMFILE, ENFILE, ENODEV, ENOMEM,
- * EOPNOTSUPP.
+ * Return: a descriptor; or E2BIG, EBUSY, EDQUOT, EFAULT, EINVAL, EMFILE,
+ * ENFILE, ENODEV, ENOMEM, EOPNOTSUPP.
  */
 int tally_file_new(struct tally_session *s, struct tally_event *ev,
 		   struct tally_file *leader, struct tally_charge *charge,
@@ -305,10 +305,11 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 }
 
 /*
- * Without CAP_PERFMON, programs with access to the device may read published counts of a
- * whole CPU and of their own process, for hardware, software and cache events. Other types
- * may count a single place in the kernel, and perf asks for more to see other tasks, of which a
- * cgroup may have one. Inherited events are not published.
+ * Without CAP_PERFMON, programs with access to the device may read published
+ * counts of a whole CPU and of their own process, for hardware, software and
+ * cache events. Other types may count a single place in the kernel, and perf
+ * asks for more to see other tasks, of which a cgroup may have one. Inherited
+ * events are not published.
  */
 static int may_read(const struct tally_event *ev)
 {
@@ -375,8 +376,8 @@ static int begin_attached(struct tally_file *f)
  * @b: receives the error message
  *
  * Context: Process context, may sleep.
- * Return: a descriptor; or ENOENT, EACCES, EBUSY, EDQUOT, EMFILE, ENFILE, ENOMEM; EOPNOTSUPP
- * without CAP_PERFMON for an event that only perf reads.
+ * Return: a descriptor; or ENOENT, EACCES, EBUSY, EDQUOT, EMFILE, ENFILE,
+ * ENOMEM; EOPNOTSUPP without CAP_PERFMON for an event that only perf reads.
  */
 int tally_file_attach(u64 id, const char *name, struct tally_charge *charge,
 		      const struct tally_file_how *how, struct tally_builder *b)

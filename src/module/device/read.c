@@ -146,8 +146,8 @@ static ssize_t read_any_group(struct tally_file *f, struct tally_set *set, u64 *
 }
 
 /*
- * In the usual case, all members are on the PMU, so their values and the times of the first
- * suffice.
+ * In the usual case, all members are on the PMU, so their values and the times
+ * of the first suffice.
  */
 static ssize_t read_group(struct tally_file *f, char __user *buf, size_t size)
 {

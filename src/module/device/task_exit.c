@@ -2,10 +2,11 @@
 /*
  * Waking the pollers of a file when its task's event ends.
  *
- * perf calls nobody when an event ends. task_events.c reports that its last task has
- * exited, or has left it by exec(), some time before or after that end: each kernel has the
- * tracepoints at another place. So a report only makes a waiter due, and a work asks the
- * waiter, again and again, whether its event has ended.
+ * perf calls nobody when an event ends. task_events.c reports that its last
+ * task has exited, or has left it by exec(), some time before or after that
+ * end: each kernel has the tracepoints at another place. So a report only makes
+ * a waiter due, and a work asks the waiter, again and again, whether its event
+ * has ended.
  *
  * A file that is attached to the event of another owner does not know the children that were
  * forked before. If they outlive the tasks that it knows, the file is asked once a second.
@@ -24,8 +25,8 @@
 #include "record/task_members.h"
 
 /*
- * Waiters that are due, and the one that is being asked. Guarded by tally_members_lock, as are
- * the members of each waiter from due to done.
+ * Waiters that are due, and the one that is being asked. Guarded by
+ * tally_members_lock, as are the members of each waiter from due to done.
  */
 static LIST_HEAD(due);
 static struct tally_task_exit *asked;
@@ -40,8 +41,8 @@ static void kick(struct irq_work *work)
 }
 
 /*
- * On PREEMPT_RT an irq_work that is not hard runs in a thread of the CPU. If the CPU goes
- * offline, the irq_work waits until the CPU is back.
+ * On PREEMPT_RT an irq_work that is not hard runs in a thread of the CPU. If
+ * the CPU goes offline, the irq_work waits until the CPU is back.
  */
 static struct irq_work kicked = IRQ_WORK_INIT_HARD(kick);
 
@@ -90,9 +91,9 @@ static struct tally_task_exit *next_of(struct list_head *round, unsigned long *s
 }
 
 /*
- * Calls w->ended(). If the event has not ended, this plans the next call: the delay doubles each
- * time, up to a second. Meanwhile a report may put the waiter on the list again, and
- * tally_task_exit_unwatch() may set w->done.
+ * Calls w->ended(). If the event has not ended, this plans the next call: the
+ * delay doubles each time, up to a second. Meanwhile a report may put the
+ * waiter on the list again, and tally_task_exit_unwatch() may set w->done.
  */
 static void ask_one(struct tally_task_exit *w, unsigned long *soonest)
 {
@@ -133,12 +134,12 @@ static void ask(struct work_struct *work)
  * tally_task_exit_watch - wait for the end of a task's event
  * @w: the waiter, zeroed but for @w->ended
  * @task: the task of the event
- * @attr: the attributes of the event, which say whether it ends with the last child of
- *	@task, or by exec()
+ * @attr: the attributes of the event, which say whether it ends with the last
+ *	child of @task, or by exec()
  * @account: account of the user who is charged for the tasks
  *
- * A task that is exiting already is noticed, too. If exec() may have removed the event
- * before, the caller calls tally_task_exit_left().
+ * A task that is exiting already is noticed, too. If exec() may have removed
+ * the event before, the caller calls tally_task_exit_left().
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  * Return: 0; EOPNOTSUPP in a kernel that lacks a tracepoint, EDQUOT, ENOMEM.
@@ -202,8 +203,8 @@ bool tally_task_exit_seen(const struct tally_task_exit *w)
  * tally_task_exit_unwatch - end a wait
  * @w: the waiter; nothing happens if it was never added
  *
- * On return @w is not being asked and never will be. A tracepoint may still look at
- * @w until a grace period has passed, so @w is freed by kfree_rcu().
+ * On return @w is not being asked and never will be. A tracepoint may still
+ * look at @w until a grace period has passed, so @w is freed by kfree_rcu().
  *
  * Context: Process context, may sleep; takes cpus_read_lock().
  */

@@ -11,15 +11,15 @@ struct tally_account;
 
 /**
  * struct tally_task_exit - a waiter for the end of a task's event
- * @listener: private: a listener to the end of the event's tasks; its kinds are 0 while
- *	nobody waits
- * @due: private: node in the list of waiters to ask; guarded by tally_members_lock, as
- *	are the members up to @done
+ * @listener: private: a listener to the end of the event's tasks; its kinds are
+ *	0 while nobody waits
+ * @due: private: node in the list of waiters to ask; guarded by
+ *	tally_members_lock, as are the members up to @done
  * @next: private: time of the next ask, in jiffies
  * @delay: private: jiffies from the next ask to the one after it
  * @done: private: true once the waiter is never asked again
- * @ended: callback that returns whether the event has ended; it runs in process context
- *	after the last task has left the event, until it returns true
+ * @ended: callback that returns whether the event has ended; it runs in process
+ *	context after the last task has left the event, until it returns true
  */
 struct tally_task_exit {
 	struct tally_task_listener listener;

@@ -2,9 +2,9 @@
 /*
  * Control of an event that overflows: its period, its limits, and pauses.
  *
- * perf's functions sleep, and the callback often is where an event has to go off. So the
- * callback stops calling the handlers, which takes effect at once, and queues an
- * irq_work. That starts the control work, which calls perf.
+ * perf's functions sleep, and the callback often is where an event has to go
+ * off. So the callback stops calling the handlers, which takes effect at once,
+ * and queues an irq_work. That starts the control work, which calls perf.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -29,9 +29,10 @@
 static struct workqueue_struct *control_wq;
 
 /*
- * A work must not sleep for the lock of a counter: its holder may wait in perf for a task, for as
- * long as the task's user likes, and the works of all users share the queue's limit of running
- * works. A work that finds the lock taken queues itself again, at most this many jiffies later.
+ * A work must not sleep for the lock of a counter: its holder may wait in perf
+ * for a task, for as long as the task's user likes, and the works of all users
+ * share the queue's limit of running works. A work that finds the lock taken
+ * queues itself again, at most this many jiffies later.
  */
 #define AGAIN_MAX	(HZ / 10)
 
@@ -87,9 +88,9 @@ static void resume(struct work_struct *work)
 }
 
 /*
- * Rearms a one-shot event, or switches it off after its overflow. Of two calls of
- * tally_event_rearm() before this runs, the later one takes effect. A call while this
- * runs starts the work again.
+ * Rearms a one-shot event, or switches it off after its overflow. Of two calls
+ * of tally_event_rearm() before this runs, the later one takes effect. A call
+ * while this runs starts the work again.
  */
 static void arm_or_stop(struct tally_overflow *of, struct tally_counter *c)
 {
@@ -160,9 +161,9 @@ void tally_control_cancel(struct tally_overflow *of)
 }
 
 /*
- * Finds the period or frequency for perf. A clock with a frequency has a period in perf: a module
- * gives @value in Hz for it, and a program, as in perf, in nanoseconds. Returns 0; EINVAL; or the
- * error of tally_pmu_check_freq().
+ * Finds the period or frequency for perf. A clock with a frequency has a period
+ * in perf: a module gives @value in Hz for it, and a program, as in perf, in
+ * nanoseconds. Returns 0; EINVAL; or the error of tally_pmu_check_freq().
  */
 static int period_of(const struct tally_event *ev, u64 value, u64 *period)
 {

@@ -2,11 +2,12 @@
 /*
  * The event: its state, and enabling, disabling and resetting it.
  *
- * An event counts with a counter, which it may share with other events. A counter has a slot for
- * each CPU, or a single one. For each slot the event has a view, which keeps the totals of the slot
- * at which the event was enabled. So enabling, disabling or resetting one event never changes the
- * count of another; but when a member of a group of perf is enabled, all members of the group are
- * off the PMU for some microseconds.
+ * An event counts with a counter, which it may share with other events. A
+ * counter has a slot for each CPU, or a single one. For each slot the event has
+ * a view, which keeps the totals of the slot at which the event was enabled. So
+ * enabling, disabling or resetting one event never changes the count of
+ * another; but when a member of a group of perf is enabled, all members of the
+ * group are off the PMU for some microseconds.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -198,8 +199,8 @@ static void open_overflow(struct tally_overflow *of)
 }
 
 /*
- * Begins to count for an event, at the totals that its slots had when they were last read. Under
- * tally_counter::lock.
+ * Begins to count for an event, at the totals that its slots had when they were
+ * last read. Under tally_counter::lock.
  */
 void tally_event_begin(struct tally_event *ev)
 {
@@ -232,8 +233,8 @@ static void begin_alone(struct tally_event *ev)
 }
 
 /*
- * Traces the state of an event that is enabled. Under tally_counter::lock. Returns 0; ENODATA in
- * TALLY_STATE_ERROR; ESRCH in TALLY_STATE_EXITED.
+ * Traces the state of an event that is enabled. Under tally_counter::lock.
+ * Returns 0; ENODATA in TALLY_STATE_ERROR; ESRCH in TALLY_STATE_EXITED.
  */
 int tally_event_check(struct tally_event *ev)
 {
@@ -246,8 +247,8 @@ int tally_event_check(struct tally_event *ev)
 }
 
 /*
- * Enables an event. Under tally_counter::lock. Returns the error of tally_event_check(); ESRCH if
- * the event is being released.
+ * Enables an event. Under tally_counter::lock. Returns the error of
+ * tally_event_check(); ESRCH if the event is being released.
  */
 int tally_event_on(struct tally_event *ev)
 {
@@ -371,9 +372,10 @@ bool tally_event_counts(struct tally_event *ev)
 }
 
 /*
- * Prepares to enable an event: one that is off, or at its limit of overflows, loses the limit,
- * unless tally_event_limit() has set it for this time. The caller may have seen the last overflow
- * of a limit, and be here before the control work (control.c). Under tally_counter::lock.
+ * Prepares to enable an event: one that is off, or at its limit of overflows,
+ * loses the limit, unless tally_event_limit() has set it for this time. The
+ * caller may have seen the last overflow of a limit, and be here before the
+ * control work (control.c). Under tally_counter::lock.
  */
 void tally_event_drop_limit(struct tally_event *ev)
 {

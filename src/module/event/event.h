@@ -21,14 +21,14 @@ struct tally_budget;
 
 /**
  * struct tally_view - the part of a slot's totals that belongs to one event
- * @event: perf's event, if it can be read locally whenever it is on the PMU; else a
- *	stand-in that is never on any CPU
+ * @event: perf's event, if it can be read locally whenever it is on the PMU;
+ *	else a stand-in that is never on any CPU
  * @read: function that brings the count of @event up to date
  * @width: as tally_slot::width
  * @value_offset: value of the event minus the count of @event
  * @latch: sequence of @offset, @zeroed and @begun: one copy of each is always whole
- * @offset: totals of the event minus those of the slot; totals of the event if @begun is
- *	false. Two copies.
+ * @offset: totals of the event minus those of the slot; totals of the event if
+ *	@begun is false. Two copies.
  * @begun: two copies of @begins
  * @zeroed: two copies of @zero
  * @begins: the slot counts for the event
@@ -46,8 +46,8 @@ struct tally_budget;
  * @gap_ns: sum of the nanoseconds from when the CPU came online until the slot counted again,
  *	the most that the event can have missed; without times at which the slot was in error
  *
- * Written under tally_counter::lock. Members above @begins are read without it, and so are
- * @silent, @zero, @gap_ns and a part of @kept.
+ * Written under tally_counter::lock. Members above @begins are read without it,
+ * and so are @silent, @zero, @gap_ns and a part of @kept.
  */
 struct tally_view {
 	struct perf_event *event;
@@ -113,8 +113,8 @@ static inline void tally_view_translate(const struct tally_view *view,
  * @view_step: bytes from a CPU's view to the next CPU's: 0 if there is one view
  * @counter: counter of the event; may be shared
  * @overflow: overflow state; NULL for a counting event
- * @output: destination of records; NULL for an event without records that has had no
- *	ring. Written under the outputs' lock once the event is built.
+ * @output: destination of records; NULL for an event without records that has
+ *	had no ring. Written under the outputs' lock once the event is built.
  * @filter: filter of the records of a tracepoint; NULL if there is none. Guarded by
  *	tally_counter::lock; the callback reads it after TALLY_SPECIAL_FILTER.
  * @publisher: publisher of the counts of the event or of its set; NULL if there is none
@@ -131,8 +131,8 @@ static inline void tally_view_translate(const struct tally_view *view,
  * @attr: attributes that the event was built with; period, precision and breakpoint are current
  * @given: text of what the event counts, without modifiers; empty if only @attr says it
  * @max_rate: limit of overflows per second, as the builder was given it
- * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as for clocks;
- *	else 0
+ * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as
+ *	for clocks; else 0
  * @named: @name was given, and not made from what the event counts
  * @of_file: the event was made by a user program, and is released with a file of the program
  * @awaits: the event waits for exec() only because its leader does
@@ -144,18 +144,18 @@ static inline void tally_view_translate(const struct tally_view *view,
  * @unpublished: the event is never published again; guarded by the publishers' lock
  * @throttled: number of times that the event had been throttled when the window of its set began;
  *	U64_MAX if it was throttled then. Written under tally_set::lock, and read without it.
- * @sampled: samples of members of the event's group may have its count, or had it;
- *	written under tally_set::lock
- * @local: the event can be read without the lock where it is on the PMU and not throttled; written
- *	under tally_counter::lock
- * @holders: number of users that keep the event from being freed; guarded by the registry's
- *	lock, see tally_registry_hold()
+ * @sampled: samples of members of the event's group may have its count, or had
+ *	it; written under tally_set::lock
+ * @local: the event can be read without the lock where it is on the PMU and not
+ *	throttled; written under tally_counter::lock
+ * @holders: number of users that keep the event from being freed; guarded by
+ *	the registry's lock, see tally_registry_hold()
  * @name: name that is unique among existing events
- * @file: the event's own file; NULL if the event has none. Written once, before the event joins
- *	a set.
+ * @file: the event's own file; NULL if the event has none. Written once, before
+ *	the event joins a set.
  * @attachments: attachments that read the event; guarded by the registry's lock
- * @shared: for each slot the count that unprivileged publishers have; NULL before the first of
- *	these, and never changed after that
+ * @shared: for each slot the count that unprivileged publishers have; NULL
+ *	before the first of these, and never changed after that
  * @views: one view for each slot of @counter
  */
 struct tally_event {

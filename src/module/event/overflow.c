@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The overflows of an event, beside its count: the state that perf's callback works on,
- * the bottom halves that the callback starts, and statistics.
+ * The overflows of an event, beside its count: the state that perf's callback
+ * works on, the bottom halves that the callback starts, and statistics.
  *
  * Ordering: E of life/callback.c.
  */
@@ -117,9 +117,10 @@ static void irq_half(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Runs in hard interrupt, also on PREEMPT_RT, on the CPU of @oc. If that CPU went offline while
- * its brake (base/kick.c) held @announce, this runs on another CPU: then samples for the handler
- * in interrupt stay in the queue until the next overflow on their CPU, or until the event ends.
+ * Runs in hard interrupt, also on PREEMPT_RT, on the CPU of @oc. If that CPU
+ * went offline while its brake (base/kick.c) held @announce, this runs on
+ * another CPU: then samples for the handler in interrupt stay in the queue
+ * until the next overflow on their CPU, or until the event ends.
  */
 static void announced(struct tally_kick *kick)
 {
@@ -149,8 +150,8 @@ static void bottom_half(struct work_struct *work)
  * tally_overflow_inside - whether an event cannot be released here
  * @of: overflow state of the event; NULL if it only counts
  *
- * Direct handlers of software events may run with interrupts enabled in older kernels;
- * @busy shows those.
+ * Direct handlers of software events may run with interrupts enabled in older
+ * kernels; @busy shows those.
  *
  * Context: Any context.
  * Return: true in interrupt, with interrupts or bottom halves disabled, and in a handler: the
@@ -232,9 +233,9 @@ static u32 special_of(const struct tally_builder *b,
  * tally_overflow_set_rate - limit the overflows of an event
  * @of: overflow state of an event that is disabled
  * @rate: overflows per second on one CPU; 0 for the default
- * @interrupts: the event interrupts the CPU, as those of clocks and hardware do: their
- *	overflows alone can take a CPU. All other events overflow in code that runs anyway,
- *	and have no limit by default.
+ * @interrupts: the event interrupts the CPU, as those of clocks and hardware
+ *	do: their overflows alone can take a CPU. All other events overflow in
+ *	code that runs anyway, and have no limit by default.
  */
 void tally_overflow_set_rate(struct tally_overflow *of, u32 rate, bool interrupts)
 {
@@ -351,8 +352,8 @@ static void give_up(struct tally_overflow_cpu *oc)
 }
 
 /*
- * Waits until the interrupt has ended and its handler has had all samples. The caller
- * holds cpu_hotplug_lock.
+ * Waits until the interrupt has ended and its handler has had all samples. The
+ * caller holds cpu_hotplug_lock.
  */
 static void drain_interrupt(struct tally_overflow *of,
 			    struct tally_overflow_cpu *oc)
@@ -373,9 +374,9 @@ static void drain_interrupt(struct tally_overflow *of,
  * tally_overflow_drain - wait until no handler runs any more
  * @of: overflow state; perf's events have been released, and a grace period has passed
  *
- * No callback runs any more, so none starts an interrupt. Interrupts start works, so
- * the interrupts end first. The handlers of both may start the control work:
- * tally_control_cancel() ends that afterwards.
+ * No callback runs any more, so none starts an interrupt. Interrupts start
+ * works, so the interrupts end first. The handlers of both may start the
+ * control work: tally_control_cancel() ends that afterwards.
  *
  * Context: Process context, may sleep.
  */

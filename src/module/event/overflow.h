@@ -17,8 +17,8 @@ struct tally_overflow;
 struct tally_target;
 
 /*
- * Flags of tally_overflow::special: reasons why an overflow is more than a call of the
- * direct handler. Changed by tally_overflow_special().
+ * Flags of tally_overflow::special: reasons why an overflow is more than a call
+ * of the direct handler. Changed by tally_overflow_special().
  */
 #define TALLY_SPECIAL_DISABLED	BIT(0)	/* the event is disabled */
 #define TALLY_SPECIAL_LIMITED	BIT(1)	/* the event goes off after @left overflows */
@@ -62,13 +62,13 @@ struct tally_calls {
  * @busy: 1 while the direct handler is running; written by the callback
  * @paused: 1 if there were too many overflows; set by the callback, cleared by
  *	tally_overflow::resume
- * @gate: @busy and @paused, for the callback to read both at once. They are words, which
- *	x86 writes with one instruction.
+ * @gate: @busy and @paused, for the callback to read both at once. They are
+ *	words, which x86 writes with one instruction.
  * @in_rate_window: number of overflows since @rate_window_start (c)
  * @check_in: number of overflows until the rate is looked at next (c)
  * @passed: number of records that passed the filter since the last overflow
- * @skipped: number of overflows without a call of the direct handler, because it was
- *	running or @paused was set; counted in any context
+ * @skipped: number of overflows without a call of the direct handler, because
+ *	it was running or @paused was set; counted in any context
  * @throttled: number of times that perf or @paused stopped the event; counted in any context
  * @guest: number of overflows in a guest of KVM; counted in any context
  * @rate_window_start: time at which the rate was last found to be low enough (c)
@@ -80,8 +80,8 @@ struct tally_calls {
  * @bottom: calls the handler in process context
  * @of: overflow state of the event
  *
- * (c): written by the callback while @busy is 1. A callback that interrupts it on this
- * CPU sees @busy and does not write these.
+ * (c): written by the callback while @busy is 1. A callback that interrupts it
+ * on this CPU sees @busy and does not write these.
  */
 struct tally_overflow_cpu {
 	struct tally_sample sample;
@@ -133,11 +133,11 @@ struct tally_overflow_cpu {
  * @work: handler in process context
  * @kick: starts @control from any context
  * @control: switches perf's events off and on, and changes their period
- * @again: jiffies for which @control last put itself off because the counter was locked; 0 if it
- *	was not. Used by @control alone.
+ * @again: jiffies for which @control last put itself off because the counter
+ *	was locked; 0 if it was not. Used by @control alone.
  * @resume: ends pauses
- * @limits_next: @left is for the next time that the event is enabled; written under
- *	tally_counter::lock
+ * @limits_next: @left is for the next time that the event is enabled; written
+ *	under tally_counter::lock
  * @closing: the event is being released; written under tally_counter::lock
  * @node: link in the list of all overflow states; guarded by the registry's lock
  *

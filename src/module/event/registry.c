@@ -20,11 +20,12 @@
 #include "event/registry.h"
 
 /*
- * This lock guards the tree of events, the table of names with tally_entry::listed and ::busy, the
- * attachments of each event, and the lists of sets and of overflow states. Nobody waits for perf
- * under it: a program can hold perf's locks of its own tasks for as long as it likes. So nobody
- * takes tally_counter::lock under it. A caller that works on an event which may be released holds
- * the event instead: see tally_registry_hold().
+ * This lock guards the tree of events, the table of names with
+ * tally_entry::listed and ::busy, the attachments of each event, and the lists
+ * of sets and of overflow states. Nobody waits for perf under it: a program can
+ * hold perf's locks of its own tasks for as long as it likes. So nobody takes
+ * tally_counter::lock under it. A caller that works on an event which may be
+ * released holds the event instead: see tally_registry_hold().
  */
 DEFINE_MUTEX(tally_events_lock);
 /* By their ids. */
@@ -237,8 +238,8 @@ unsigned long tally_registry_count(void)
  * tally_registry_hold - find the event with the next id, and keep it from being freed
  * @id: the least id that the event may have
  *
- * Ids grow in the order in which events are made. tally_registry_put() must follow, and the
- * release of the event waits for it.
+ * Ids grow in the order in which events are made. tally_registry_put() must
+ * follow, and the release of the event waits for it.
  *
  * Context: Process context, may sleep.
  * Return: the event; NULL if no event has such an id.

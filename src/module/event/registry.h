@@ -14,8 +14,8 @@ struct tally_event;
 /**
  * struct tally_entry - an event, or a set that a line made, in the table of names
  * @node: link in the table
- * @name: the name, which no other entry has. Members of a set that a line made have names that
- *	begin with that of the set and a slash.
+ * @name: the name, which no other entry has. Members of a set that a line made
+ *	have names that begin with that of the set and a slash.
  * @is_set: the entry is a part of a struct tally_line_set, and not of an event
  * @listed: the event or the set is complete, and can be found by its name
  * @busy: a line is enabling or disabling the event or the set, which is not removed meanwhile

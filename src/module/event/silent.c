@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events whose overflow interrupt never comes: firmware, a hypervisor or a driver keeps it,
- * while the PMU counts on.
+ * Events whose overflow interrupt never comes: firmware, a hypervisor or a
+ * driver keeps it, while the PMU counts on.
  *
- * The callback does nothing for this. A read that sleeps compares: each view has a mark, which
- * is the number of overflows at one moment and a count of a later moment. If the slot has
- * counted more than two periods since the mark, and the number of overflows is the same, the
- * event is silent there. If the number is another one, the read keeps it, and the next read adds
- * the count. So the first read after two periods finds an event that never overflowed. For one
- * that has stopped overflowing, two reads make a new mark, and the first read two periods later
- * finds it.
+ * The callback does nothing for this. A read that sleeps compares: each view
+ * has a mark, which is the number of overflows at one moment and a count of a
+ * later moment. If the slot has counted more than two periods since the mark,
+ * and the number of overflows is the same, the event is silent there. If the
+ * number is another one, the read keeps it, and the next read adds the count.
+ * So the first read after two periods finds an event that never overflowed. For
+ * one that has stopped overflowing, two reads make a new mark, and the first
+ * read two periods later finds it.
  *
  * perf changes the period of an event with a frequency at each tick. Such an event is silent only
  * as long as it has not overflowed at all since it was enabled.
@@ -29,9 +30,9 @@
 #define SLACK		256
 
 /*
- * Periods without an overflow after which an event is silent. For a frequency, perf lowers
- * the period by an eighth at a tick, and lets the PMU go on with a period that is up to 8
- * times as long as the one that is in effect.
+ * Periods without an overflow after which an event is silent. For a frequency,
+ * perf lowers the period by an eighth at a tick, and lets the PMU go on with a
+ * period that is up to 8 times as long as the one that is in effect.
  */
 #define PERIODS		2
 #define PERIODS_OF_FREQ	10

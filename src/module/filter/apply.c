@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A filter of an event: only records of the tracepoint that pass it are counted, and
- * overflow.
+ * A filter of an event: only records of the tracepoint that pass it are
+ * counted, and overflow.
  *
- * perf looks at its own filters before it counts an event, but it does not know those of
- * tally. So perf's event overflows at each record, and the callback takes one off perf's
- * count for a record that does not pass. The callback runs on the CPU that has just added
- * it. For that moment the record is counted: a reader may see it, and if the event is
- * reset or enabled then, its count begins at -1. perf's event has a period of 1;
- * tally_filter_passes() counts the period that the user asked for.
+ * perf looks at its own filters before it counts an event, but it does not know
+ * those of tally. So perf's event overflows at each record, and the callback
+ * takes one off perf's count for a record that does not pass. The callback runs
+ * on the CPU that has just added it. For that moment the record is counted: a
+ * reader may see it, and if the event is reset or enabled then, its count
+ * begins at -1. perf's event has a period of 1; tally_filter_passes() counts
+ * the period that the user asked for.
  *
- * The perf events of an event that only counts have no callback. When it gets a filter,
- * tally_counter_replace() replaces them by events that have one.
+ * The perf events of an event that only counts have no callback. When it gets a
+ * filter, tally_counter_replace() replaces them by events that have one.
  */
 #include <linux/err.h>
 #include <linux/mutex.h>
@@ -87,8 +88,8 @@ static bool counts_by_itself(struct trace_event_call *call)
 }
 
 /*
- * perf counts the wake-ups of a task that is not running for an event that is on the task
- * and one CPU, but calls back only while the task runs.
+ * perf counts the wake-ups of a task that is not running for an event that is
+ * on the task and one CPU, but calls back only while the task runs.
  */
 static bool counts_unseen(const struct tally_counter *c, struct trace_event_call *call)
 {
@@ -172,14 +173,16 @@ static int set_filter(struct tally_event *ev, const char *text)
  * The count goes on from what it is. The filter ends with the event.
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for another kind of event and for a text that is no filter of its fields;
- * EEXIST if the event has a filter; EOPNOTSUPP for a frequency, sigtrap, an inherited event whose
- * period is not 1, the sched_stat_* tracepoints, sched_wak* of a task on one CPU, a tracepoint that
- * perf lets nobody sample, an event whose fields are not known, and one without a period if
- * TALLY_TRICK_HAND_OVER is off; ENODEV while its CPU is offline; ENOMEM; EINTR for a signal while
- * the task is in exec(); E2BIG for too many comparisons; EPERM, ENOENT and ESRCH as the kernel's
- * parser returns for a formula that is not well formed; or another error of
- * tally_hand_over_works(), tally_counter_replace() or tally_counter_set_period().
+ * Return: 0; EINVAL for another kind of event and for a text that is no filter
+ * of its fields; EEXIST if the event has a filter; EOPNOTSUPP for a frequency,
+ * sigtrap, an inherited event whose period is not 1, the sched_stat_*
+ * tracepoints, sched_wak* of a task on one CPU, a tracepoint that perf lets
+ * nobody sample, an event whose fields are not known, and one without a period
+ * if TALLY_TRICK_HAND_OVER is off; ENODEV while its CPU is offline; ENOMEM;
+ * EINTR for a signal while the task is in exec(); E2BIG for too many
+ * comparisons; EPERM, ENOENT and ESRCH as the kernel's parser returns for a
+ * formula that is not well formed; or another error of tally_hand_over_works(),
+ * tally_counter_replace() or tally_counter_set_period().
  */
 int tally_event_set_filter(struct tally_event *ev, const char *text)
 {

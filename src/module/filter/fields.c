@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fields of a tracepoint's records, as the kernel's own filters see them. A name is
- * looked for first among the fields of the event, and then among those that every event
- * has.
+ * The fields of a tracepoint's records, as the kernel's own filters see them. A
+ * name is looked for first among the fields of the event, and then among those
+ * that every event has.
  *
- * An ordinary tracepoint describes its fields in a table, whose type is in the kernel's
- * headers. The fields of system calls, probes and other events that are made at run time
- * are in a list, whose entries have a type that no header has. struct entry is a guess
- * of that type, and list_is_known() checks it with an event that has both.
+ * An ordinary tracepoint describes its fields in a table, whose type is in the
+ * kernel's headers. The fields of system calls, probes and other events that
+ * are made at run time are in a list, whose entries have a type that no header
+ * has. struct entry is a guess of that type, and list_is_known() checks it with
+ * an event that has both.
  */
 #include <linux/align.h>
 #include <linux/errno.h>
@@ -225,8 +226,8 @@ static int find_in_every(const char *name, size_t len, struct tally_field *field
  * @field: receives the place and the kind of the field
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT if there is no such field; EOPNOTSUPP for an event that was made at
- * run time, if struct entry does not fit this kernel's list of fields.
+ * Return: 0; ENOENT if there is no such field; EOPNOTSUPP for an event that was
+ * made at run time, if struct entry does not fit this kernel's list of fields.
  */
 int tally_field_find(struct trace_event_call *call, const char *name, size_t len,
 		     struct tally_field *field)

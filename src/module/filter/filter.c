@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parser of filters: from the text of a filter to a list of comparisons, each of
- * which leads to the next one to be made.
+ * The parser of filters: from the text of a filter to a list of comparisons,
+ * each of which leads to the next one to be made.
  *
  * The language is that of PERF_EVENT_IOC_SET_FILTER, whose parser modules cannot call:
  *
  *	prev_pid == 0 && (comm ~ "sh*" || !(common_pid & 1))
  *
- * Two operands of the kernel's parser are missing here, and are EINVAL: sets of CPUs
- * ("CPUS{0-3}") and functions ("ip.function == schedule"). All other texts are accepted
- * or refused as by the kernel, with the same error numbers. Those of a formula that is
- * not well formed are odd: the kernel's parser returns -1, -2 and -3, which its callers
- * take for EPERM, ENOENT and ESRCH.
+ * Two operands of the kernel's parser are missing here, and are EINVAL: sets of
+ * CPUs ("CPUS{0-3}") and functions ("ip.function == schedule"). All other texts
+ * are accepted or refused as by the kernel, with the same error numbers. Those
+ * of a formula that is not well formed are odd: the kernel's parser returns -1,
+ * -2 and -3, which its callers take for EPERM, ENOENT and ESRCH.
  */
 #include <linux/ctype.h>
 #include <linux/err.h>
@@ -210,8 +210,8 @@ static int parse_number(struct parser *p, const struct field *field,
 }
 
 /*
- * Sorts a pattern by its first and last character, as the kernel's parser does. Only one
- * that has special characters elsewhere is matched as a glob.
+ * Sorts a pattern by its first and last character, as the kernel's parser does.
+ * Only one that has special characters elsewhere is matched as a glob.
  */
 static void set_pattern(struct tally_term *t, char *text)
 {
@@ -409,9 +409,9 @@ static int parse_operand(struct parser *p, struct operand *o)
 }
 
 /*
- * Parses what follows an operand: any number of ')', then && or || or the end of the
- * text, where *@more becomes false. At a ')' the whole of its parentheses becomes the
- * operand.
+ * Parses what follows an operand: any number of ')', then && or || or the end
+ * of the text, where *@more becomes false. At a ')' the whole of its
+ * parentheses becomes the operand.
  */
 static int parse_joint(struct parser *p, struct operand *o, bool *more)
 {
@@ -558,9 +558,10 @@ size_t tally_filter_size(const char *text)
  * @text: the text
  *
  * Context: Process context, may sleep.
- * Return: the filter, or an ERR_PTR: the kernel's error number for a text that the
- * kernel refuses, EINVAL for sets of CPUs and functions, E2BIG above MAX_TERMS, EOPNOTSUPP
- * for ftrace:function and for an event whose list of fields is not known, ENOMEM.
+ * Return: the filter, or an ERR_PTR: the kernel's error number for a text that
+ * the kernel refuses, EINVAL for sets of CPUs and functions, E2BIG above
+ * MAX_TERMS, EOPNOTSUPP for ftrace:function and for an event whose list of
+ * fields is not known, ENOMEM.
  */
 struct tally_filter *tally_filter_parse(struct trace_event_call *call, const char *text)
 {

@@ -80,8 +80,8 @@ struct tally_term {
 
 /**
  * struct tally_filter - a filter
- * @nr: number of terms. A record that leads to the term @nr matches, and one that leads
- *	to @nr + 1 does not.
+ * @nr: number of terms. A record that leads to the term @nr matches, and one
+ *	that leads to @nr + 1 does not.
  * @strings: room for copies of strings behind pointers; NULL if no term looks at such
  * @terms: the terms; a term leads to later ones only
  */

@@ -2,9 +2,9 @@
 /*
  * The matching of records with filters.
  *
- * The callback matches in any context, so tally_filter_match() does not sleep, take a lock or
- * allocate memory. Outside of the record it reads only the name of the task and strings behind
- * pointers, and such a pointer may be wrong.
+ * The callback matches in any context, so tally_filter_match() does not sleep,
+ * take a lock or allocate memory. Outside of the record it reads only the name
+ * of the task and strings behind pointers, and such a pointer may be wrong.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>
@@ -169,8 +169,8 @@ static bool at_end(const char *pattern)
 }
 
 /*
- * As the kernel's glob_match_len(), which kernels before the point releases of 2026 do
- * not have. After a mismatch the last '*' takes one character more.
+ * As the kernel's glob_match_len(), which kernels before the point releases of
+ * 2026 do not have. After a mismatch the last '*' takes one character more.
  */
 static bool glob(const struct tally_term *t, const char *str, size_t len)
 {
@@ -271,8 +271,8 @@ static bool copy_chunk(char *to, unsigned long from, size_t n, bool user)
 }
 
 /*
- * Copies a string in chunks, none of which crosses a page: the page behind the string
- * may not be there. Returns the length with the NUL, or 0.
+ * Copies a string in chunks, none of which crosses a page: the page behind the
+ * string may not be there. Returns the length with the NUL, or 0.
  */
 static size_t copy_string(char *to, unsigned long from, bool user)
 {
@@ -342,8 +342,8 @@ static bool is_true(const struct tally_filter *f, const struct tally_term *t,
  * tally_filter_match - match a record with a filter
  * @f: the filter
  * @record: the record of a tracepoint
- * @size: size of the record, in bytes; a comparison of a field that is not wholly in the
- *	record is false
+ * @size: size of the record, in bytes; a comparison of a field that is not
+ *	wholly in the record is false
  *
  * Context: Any context, NMI included.
  * Return: true if the record passes.

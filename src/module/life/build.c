@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Building an event: tally_build() checks the builder, gives the event its name, its
- * overflow state, its counter and its folder, and enables it.
+ * Building an event: tally_build() checks the builder, gives the event its
+ * name, its overflow state, its counter and its folder, and enables it.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -26,8 +26,8 @@
 #include "set/budget.h"
 
 /*
- * Returns whether perf may enable its events when it creates them. It may not if they
- * overflow: then the event has to be complete before it is enabled.
+ * Returns whether perf may enable its events when it creates them. It may not
+ * if they overflow: then the event has to be complete before it is enabled.
  */
 static bool at_once(const struct tally_builder *b, const struct perf_event_attr *attr)
 {
@@ -127,9 +127,9 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 		       const struct tally_target *target)
 {
 	/*
-	 * A filter changes the counter, so a counter that may get a filter is not shared. perf
-	 * checks the caller only when it creates an event, so a caller without CAP_PERFMON
-	 * shares no counter.
+	 * A filter changes the counter, so a counter that may get a filter is
+	 * not shared. perf checks the caller only when it creates an event, so
+	 * a caller without CAP_PERFMON shares no counter.
 	 */
 	void *alone = may_be_filtered(b) || !perfmon_capable() || ev->gauge ||
 		      b->flags & TALLY_BUILDER_OWN ? ev : NULL;
@@ -160,9 +160,10 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 }
 
 /*
- * Returns whether the attributes describe records. If so, a counting event needs its
- * output from the start: a ring that is mapped from its file receives records of tasks
- * and of other events. If not, tally_output_of() makes the output when it is needed.
+ * Returns whether the attributes describe records. If so, a counting event
+ * needs its output from the start: a ring that is mapped from its file receives
+ * records of tasks and of other events. If not, tally_output_of() makes the
+ * output when it is needed.
  */
 static bool has_records(const struct perf_event_attr *attr)
 {
@@ -297,9 +298,10 @@ static int try_enable(struct tally_event *ev, struct tally_builder *b)
 }
 
 /*
- * Begins to try an event that is to stay disabled. Only the counter is switched on: the event
- * counts nothing in the trial, and no handler is called. Returns 0, or ESRCH if the task has exited
- * or the cgroup or the PMU is removed. tally_trial_end() must follow, also after an error.
+ * Begins to try an event that is to stay disabled. Only the counter is switched
+ * on: the event counts nothing in the trial, and no handler is called. Returns
+ * 0, or ESRCH if the task has exited or the cgroup or the PMU is removed.
+ * tally_trial_end() must follow, also after an error.
  */
 int tally_trial_begin(struct tally_event *ev)
 {

@@ -2,30 +2,33 @@
 /*
  * perf's callback: counts and records an overflow, and calls the handlers of the event.
  *
- * The callback runs in any context, NMI included, also while it is running on the same
- * CPU for the same event. It writes the struct tally_overflow_cpu of its own CPU only. Each
- * member of that is a local_t, or is written while @busy is set: a callback that interrupts
- * another one sees @busy and does not write such members. So the callback itself needs no lock,
- * and no atomic operation that involves other CPUs, except for limits on the number of overflows.
+ * The callback runs in any context, NMI included, also while it is running on
+ * the same CPU for the same event. It writes the struct tally_overflow_cpu of
+ * its own CPU only. Each member of that is a local_t, or is written while @busy
+ * is set: a callback that interrupts another one sees @busy and does not write
+ * such members. So the callback itself needs no lock, and no atomic operation
+ * that involves other CPUs, except for limits on the number of overflows.
  *
- * There are three ways. An event with nothing but a direct handler takes the short way in
- * tally_overflow_callback(). An event of a file with nothing but a ring takes recorded().
- * All other events take overflowed(), and so do overflows in a guest, and all while somebody
- * listens to the tracepoint tally:overflow. The callback decides by tally_overflow::special
- * of the event and @gate of the CPU.
+ * There are three ways. An event with nothing but a direct handler takes the
+ * short way in tally_overflow_callback(). An event of a file with nothing but a
+ * ring takes recorded(). All other events take overflowed(), and so do
+ * overflows in a guest, and all while somebody listens to the tracepoint
+ * tally:overflow. The callback decides by tally_overflow::special of the event
+ * and @gate of the CPU.
  *
  * Ordering:
  *
- * E. The writer of a flag of tally_overflow::special first writes what the flag refers
- *    to, then stores the flag with release. overflowed() load-acquires the flags. The
- *    other two ways use nothing that is written after the event was built: they need no
- *    order.
+ * E. The writer of a flag of tally_overflow::special first writes what the flag
+ *    refers to, then stores the flag with release. overflowed() load-acquires
+ *    the flags. The other two ways use nothing that is written after the event
+ *    was built: they need no order.
  *
- * @busy and the members that it guards are used on one CPU only: compiler barriers order them.
- * enqueue() commits a sample before it kicks the work, and tally_kick() orders both before the work
- * runs. check_rate() sets @paused before it calls tally_overflow_kick(), which orders that before
- * the control work, where @paused is read. @resume clears @paused and needs no order: an overflow
- * that still sees @paused is only counted.
+ * @busy and the members that it guards are used on one CPU only: compiler
+ * barriers order them. enqueue() commits a sample before it kicks the work, and
+ * tally_kick() orders both before the work runs. check_rate() sets @paused
+ * before it calls tally_overflow_kick(), which orders that before the control
+ * work, where @paused is read. @resume clears @paused and needs no order: an
+ * overflow that still sees @paused is only counted.
  */
 #include <linux/hardirq.h>
 #include <linux/percpu.h>

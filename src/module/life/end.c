@@ -57,8 +57,8 @@ static bool has_readers(const struct tally_event *ev)
 }
 
 /*
- * Ends the counting of an event. A callback may still be running: its handlers can go on
- * reading the event.
+ * Ends the counting of an event. A callback may still be running: its handlers
+ * can go on reading the event.
  */
 static void stop(struct tally_event *ev)
 {
@@ -110,16 +110,16 @@ static void end_records(struct tally_output *out)
 
 /**
  * tally_events_destroy - end events that nobody else can reach
- * @doomed: list of the events, by tally_event::node. An event whose building failed is
- *	incomplete; perf may have called back for that, too.
+ * @doomed: list of the events, by tally_event::node. An event whose building
+ *	failed is incomplete; perf may have called back for that, too.
  *
  * perf's events are released first. A callback may still be running, maybe with
  * interrupts enabled: one grace period waits for the callbacks of all events. Then the
  * interrupts that callbacks have started end, then works, and then memory is freed.
  *
- * A handler of one event may use another event of the list, so each step is taken for
- * all events. The group of the events is freed after this function returns: samples of
- * its members may look at the group until then.
+ * A handler of one event may use another event of the list, so each step is
+ * taken for all events. The group of the events is freed after this function
+ * returns: samples of its members may look at the group until then.
  *
  * Context: Process context, may sleep.
  */

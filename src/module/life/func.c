@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts of a function of the kernel: what the members of a set count between its entry and its
- * return, summed over its calls.
+ * Counts of a function of the kernel: what the members of a set count between
+ * its entry and its return, summed over its calls.
  *
- * A probe (base/call_probe.c) begins a section (set/section.c) at the entry, in memory that
- * belongs to the call, and ends it at the return. So calls may be nested and recursive: each one
- * counts all that it contains. The members count on CPUs. A call whose task changed the CPU, or
- * was switched away meanwhile, would have counts of others: it is excluded, and counted as such.
+ * A probe (base/call_probe.c) begins a section (set/section.c) at the entry, in
+ * memory that belongs to the call, and ends it at the return. So calls may be
+ * nested and recursive: each one counts all that it contains. The members count
+ * on CPUs. A call whose task changed the CPU, or was switched away meanwhile,
+ * would have counts of others: it is excluded, and counted as such.
  *
- * A function that the handlers of the probe call is missed there, and counted as missed. A call
- * in an interrupt may come between any two steps of the handlers: so each number is written
- * by one operation of the CPU.
+ * A function that the handlers of the probe call is missed there, and counted
+ * as missed. A call in an interrupt may come between any two steps of the
+ * handlers: so each number is written by one operation of the CPU.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -247,10 +248,11 @@ static int start(struct tally_func *func)
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: the counts, for tally_func_release(); or an ERR_PTR: EACCES without CAP_PERFMON, EPERM
- * under lockdown, ENOENT without such a function, EADDRNOTAVAIL if there are several, EINVAL if it
- * cannot be probed, EOPNOTSUPP in a kernel without kretprobes and fprobe, and without
- * TALLY_TRICK_TIMES, ENOMEM.
+ * Return: the counts, for tally_func_release(); or an ERR_PTR: EACCES without
+ * CAP_PERFMON, EPERM under lockdown, ENOENT without such a function,
+ * EADDRNOTAVAIL if there are several, EINVAL if it cannot be probed, EOPNOTSUPP
+ * in a kernel without kretprobes and fprobe, and without TALLY_TRICK_TIMES,
+ * ENOMEM.
  */
 struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 				     struct module *owner, char *why, size_t size)

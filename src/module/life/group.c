@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The members of sets: they join and leave. The sets of files are groups, which grow and shrink; a
- * set of a module keeps the members that it was built with.
+ * The members of sets: they join and leave. The sets of files are groups, which
+ * grow and shrink; a set of a module keeps the members that it was built with.
  *
- * As in perf, the first member is the leader. While it is disabled, no member counts.
- * When it is enabled, all members that are enabled themselves begin to count, here at
- * one moment. An event with a file of its own is in the set of that file before it
- * joins a leader, and returns there when the leader's file is closed.
+ * As in perf, the first member is the leader. While it is disabled, no member
+ * counts. When it is enabled, all members that are enabled themselves begin to
+ * count, here at one moment. An event with a file of its own is in the set of
+ * that file before it joins a leader, and returns there when the leader's file
+ * is closed.
  */
 #include <linux/bitops.h>
 #include <linux/list.h>

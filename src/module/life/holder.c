@@ -3,11 +3,12 @@
  * What holds the PMU when an event cannot count: an exclusive event, with which no other one
  * is on the PMU, or events that are pinned to it, as that of the NMI watchdog.
  *
- * perf has a list of the events of each CPU and task. An event of tally has a name, an event
- * of a program has an owner, and any other one has the function of the kernel that its
- * overflows call. Events that take turns are not named, nor are those of other tasks, which
- * hold the PMU while these run. What firmware, a hypervisor or the reservation of a driver
- * holds is in no list, and is not known.
+ * perf has a list of the events of each CPU and task. An event of tally has a
+ * name, an event of a program has an owner, and any other one has the function
+ * of the kernel that its overflows call. Events that take turns are not named,
+ * nor are those of other tasks, which hold the PMU while these run. What
+ * firmware, a hypervisor or the reservation of a driver holds is in no list,
+ * and is not known.
  */
 #include <linux/err.h>
 #include <linux/mutex.h>
@@ -62,8 +63,8 @@ static bool is_watchdog(const struct perf_event *event)
 }
 
 /*
- * Names an event as perf knows it. perf clears the owner when that exits. A process chooses its
- * name, which may reach a terminal: it is escaped.
+ * Names an event as perf knows it. perf clears the owner when that exits. A
+ * process chooses its name, which may reach a terminal: it is escaped.
  */
 static void name(struct holder *h, const struct perf_event *event)
 {

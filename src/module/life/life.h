@@ -21,10 +21,10 @@ struct tally_set;
 /**
  * struct tally_folder_ops - functions that show events in debugfs
  * @add: gives an event its folder; returns 0 or an error. Process context.
- * @add_set: gives a set its folder, in which @add makes those of the members; returns 0 or an
- *	error. Process context.
- * @fill_set: gives the folder its files, when the set is complete; returns 0 or an error, after
- *	which the caller removes the folder. Process context.
+ * @add_set: gives a set its folder, in which @add makes those of the members;
+ *	returns 0 or an error. Process context.
+ * @fill_set: gives the folder its files, when the set is complete; returns 0 or
+ *	an error, after which the caller removes the folder. Process context.
  *
  * Folders are removed by debugfs_remove(), which waits until nobody reads their files.
  */

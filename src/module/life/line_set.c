@@ -231,8 +231,8 @@ static int build_set(struct making *m)
 }
 
 /*
- * Makes the folder, the set and, if the line asks for them, the counts of its function. Nothing of
- * them is left on failure.
+ * Makes the folder, the set and, if the line asks for them, the counts of its
+ * function. Nothing of them is left on failure.
  */
 static int build(struct making *m)
 {
@@ -292,14 +292,15 @@ static int make(struct making *m, const char *line)
  * @why: receives a sentence on failure
  * @size: bytes of room in @why
  *
- * The set belongs to tally itself, and is removed by its name. If it cannot be made, no
- * member is left.
+ * The set belongs to tally itself, and is removed by its name. If it cannot be
+ * made, no member is left.
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if the name is
- * taken; EOPNOTSUPP for a period, and for a function that is not counted on all CPUs; EPERM for a
- * function where lockdown forbids kprobes; ENOMEM;
- * the error of tally_builder_parse(), of tally_set_build() or of tally_func_attach().
+ * Return: 0; EINVAL for a text that is no set; E2BIG; ENAMETOOLONG; EEXIST if
+ * the name is taken; EOPNOTSUPP for a period, and for a function that is not
+ * counted on all CPUs; EPERM for a function where lockdown forbids kprobes;
+ * ENOMEM; the error of tally_builder_parse(), of tally_set_build() or of
+ * tally_func_attach().
  */
 int tally_line_set_create(const char *line, char *why, size_t size)
 {

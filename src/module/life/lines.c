@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events and sets that are made from lines of text, by debugfs, the device and the module's
- * parameter, and enabled, disabled and removed by their names.
+ * Events and sets that are made from lines of text, by debugfs, the device and
+ * the module's parameter, and enabled, disabled and removed by their names.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -97,8 +97,8 @@ static int enable(struct tally_entry *entry, bool on)
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; ENOENT, EPERM and EINTR as tally_line_remove(); ESRCH and ENODATA as
- * tally_event_enable().
+ * Return: 0; ENOENT, EPERM and EINTR as tally_line_remove(); ESRCH and ENODATA
+ * as tally_event_enable().
  */
 int tally_line_enable(const char *name, bool on, char *why, size_t size)
 {

@@ -2,9 +2,9 @@
 /*
  * Sets: several events on one target, built all or none, and read in one window.
  *
- * A set builds its members one by one. Those on the PMU of the cores become a group of perf
- * (counter/group.c). interval.c makes all begin and end together, and section.c reads them on the
- * CPU that counts.
+ * A set builds its members one by one. Those on the PMU of the cores become a
+ * group of perf (counter/group.c). interval.c makes all begin and end together,
+ * and section.c reads them on the CPU that counts.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -135,9 +135,9 @@ static bool shares_with_unequal(const struct tally_set *set, bool weak)
 }
 
 /*
- * Builds the events of all members. Those of software come last: perf has them in a group only if
- * another event leads it. @own: the first one shares no counter, so the set shares none with
- * others.
+ * Builds the events of all members. Those of software come last: perf has them
+ * in a group only if another event leads it. @own: the first one shares no
+ * counter, so the set shares none with others.
  */
 static int build_events(struct tally_builder *builders, unsigned int n, bool weak, bool own,
 			struct tally_event **events)
@@ -199,8 +199,8 @@ static bool any_counted(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Returns whether a member counts, and was counting at the last read wherever any member
- * was. A member that is multiplexed with the others does not pass.
+ * Returns whether a member counts, and was counting at the last read wherever
+ * any member was. A member that is multiplexed with the others does not pass.
  */
 static bool counts_with_others(const struct tally_set *set, const struct tally_counter *c)
 {
@@ -231,8 +231,8 @@ static int find_missing(struct tally_set *set)
 }
 
 /*
- * Checks that all members, which are enabled, count together. A CPU that comes online or
- * goes offline may be missing once, so the members are read again.
+ * Checks that all members, which are enabled, count together. A CPU that comes
+ * online or goes offline may be missing once, so the members are read again.
  */
 static int all_counted(struct tally_set *set, struct tally_builder *builders)
 {
@@ -248,8 +248,8 @@ static int all_counted(struct tally_set *set, struct tally_builder *builders)
 }
 
 /*
- * As in build.c: members have no count of the trial, and no handler is called. But perf
- * itself would send the signals of sigtrap.
+ * As in build.c: members have no count of the trial, and no handler is called.
+ * But perf itself would send the signals of sigtrap.
  */
 static int try_only(struct tally_set *set, struct tally_builder *builders)
 {
@@ -362,9 +362,9 @@ static bool has_register(const struct tally_set *set)
 }
 
 /*
- * Sets what sections read of a set that has its members: whether the fast path may be taken,
- * whether registers are read, and tally_set::views, where a section finds all members' views of a
- * CPU side by side. Returns 0 or ENOMEM.
+ * Sets what sections read of a set that has its members: whether the fast path
+ * may be taken, whether registers are read, and tally_set::views, where a
+ * section finds all members' views of a CPU side by side. Returns 0 or ENOMEM.
  */
 static int set_fill(struct tally_set *set)
 {

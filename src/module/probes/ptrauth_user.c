@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ptrauth_strip_user_insn_pac(), which was ptrauth_strip_insn_pac(): 6.6 (ca708599ca42)
- * and older stable kernels.
+ * ptrauth_strip_user_insn_pac(), which was ptrauth_strip_insn_pac(): 6.6
+ * (ca708599ca42) and older stable kernels.
  */
 #include <linux/types.h>
 #include <asm/pointer_auth.h>

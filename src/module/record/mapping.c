@@ -40,8 +40,8 @@ static void detach_unmapped(struct tally_ring *r)
 }
 
 /*
- * Takes one mapping off the counts of a slot and its ring. With the last one, the slot loses the
- * ring, unless @keep. Called under the outputs' lock.
+ * Takes one mapping off the counts of a slot and its ring. With the last one,
+ * the slot loses the ring, unless @keep. Called under the outputs' lock.
  */
 static void unmap(struct tally_output_slot *s, bool keep)
 {
@@ -91,8 +91,8 @@ static struct tally_ring *existing(struct tally_output_slot *s, unsigned int nr_
 }
 
 /*
- * Counts one more mapping of a ring, and attaches the ring to the slot if that has none. Returns
- * whether the slot had it.
+ * Counts one more mapping of a ring, and attaches the ring to the slot if that
+ * has none. Returns whether the slot had it.
  */
 static bool use_ring(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
@@ -218,14 +218,15 @@ static int map_output(struct tally_output *out, wait_queue_head_t *wait,
  * tally_output_mmap - a program maps a ring of an event that it has made
  * @ev: the event, which may have no output yet
  * @wait: queue of those who poll the file
- * @vma: the mapping. If it is writable, a new ring keeps records until the program has
- *	read them; else new records overwrite the oldest.
+ * @vma: the mapping. If it is writable, a new ring keeps records until the
+ *	program has read them; else new records overwrite the oldest.
  *
  * Context: Process context, with the program's mmap lock.
- * Return: 0; EINVAL for a size that is not 1 + 2^n pages, or is too large for the distance of two
- * rings, or is not that of the slot's ring; for an offset that is no CPU's, a private mapping, and
- * an inherited event that is not on one CPU; EPERM for more memory than may be locked; ENOMEM; or
- * the error of remap_pfn_range().
+ * Return: 0; EINVAL for a size that is not 1 + 2^n pages, or is too large for
+ * the distance of two rings, or is not that of the slot's ring; for an offset
+ * that is no CPU's, a private mapping, and an inherited event that is not on
+ * one CPU; EPERM for more memory than may be locked; ENOMEM; or the error of
+ * remap_pfn_range().
  */
 int tally_output_mmap(struct tally_event *ev, wait_queue_head_t *wait,
 		      struct vm_area_struct *vma)

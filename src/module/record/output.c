@@ -3,13 +3,14 @@
  * Where the records of an event go: to no ring, to a ring that a program has mapped from
  * the event's file, to the ring of another event, or to one that a module reads.
  *
- * An event on all CPUs has a ring for each of them. Events that are members of another
- * event's file follow that event: they write to its rings. A ring that programs map is
- * written to as long as it is mapped from any file. When the last mapping is gone, the
- * ring is detached from all outputs, and their records go nowhere.
+ * An event on all CPUs has a ring for each of them. Events that are members of
+ * another event's file follow that event: they write to its rings. A ring that
+ * programs map is written to as long as it is mapped from any file. When the
+ * last mapping is gone, the ring is detached from all outputs, and their
+ * records go nowhere.
  *
- * Callbacks find the ring under RCU with preemption off. So a ring is freed a grace period
- * after the last pointer to it is cleared.
+ * Callbacks find the ring under RCU with preemption off. So a ring is freed a
+ * grace period after the last pointer to it is cleared.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -25,9 +26,10 @@
 #include "record/ring.h"
 
 /*
- * Guards the ring of each slot, the outputs and mappings of each ring, the followers of
- * each output, tally_event::output once the event exists, and the list of recorders that a panic
- * freezes. It is taken with a program's mmap lock held: nothing that may fault is called under it.
+ * Guards the ring of each slot, the outputs and mappings of each ring, the
+ * followers of each output, tally_event::output once the event exists, and the
+ * list of recorders that a panic freezes. It is taken with a program's mmap
+ * lock held: nothing that may fault is called under it.
  */
 DEFINE_MUTEX(tally_outputs_lock);
 
@@ -74,8 +76,8 @@ static void attach(struct tally_output_slot *s, struct tally_ring *r)
 }
 
 /*
- * Attaches a ring to a slot of an output and of its followers, in place of the one they have. Each
- * takes a reference. Called under the outputs' lock.
+ * Attaches a ring to a slot of an output and of its followers, in place of the
+ * one they have. Each takes a reference. Called under the outputs' lock.
  */
 void tally_output_attach(struct tally_output *out, unsigned int slot, struct tally_ring *r)
 {
@@ -369,8 +371,8 @@ int tally_output_set(struct tally_event *ev, wait_queue_head_t *wait,
  * @leader: the event whose file it is in
  *
  * Context: Process context, may sleep.
- * Return: 0, also if @ev has no records or another target; EINVAL if the records have another
- * clock or direction; ENOMEM.
+ * Return: 0, also if @ev has no records or another target; EINVAL if the
+ * records have another clock or direction; ENOMEM.
  */
 int tally_output_follow(struct tally_event *ev, struct tally_event *leader)
 {
@@ -405,8 +407,8 @@ unlock:
  * @out: the output; NULL for an event that never had a ring
  * @pause: true to pause, false to go on
  *
- * Records that come during a pause are lost, and counted. When a pause has begun, this
- * returns after all records that were being written are complete.
+ * Records that come during a pause are lost, and counted. When a pause has
+ * begun, this returns after all records that were being written are complete.
  *
  * Context: Process context, may sleep.
  * Return: 0; EINVAL if there is no ring.

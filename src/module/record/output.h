@@ -32,8 +32,8 @@ struct vm_area_struct;
  * @node: link in tally_ring::outputs
  * @out: the output that the slot is part of
  * @maps: number of mappings of @ring that were made from this event's file
- * @throttled: the last of PERF_RECORD_THROTTLE and PERF_RECORD_UNTHROTTLE that was due in @ring,
- *	written or lost, was PERF_RECORD_THROTTLE
+ * @throttled: the last of PERF_RECORD_THROTTLE and PERF_RECORD_UNTHROTTLE that
+ *	was due in @ring, written or lost, was PERF_RECORD_THROTTLE
  */
 struct tally_output_slot {
 	struct tally_ring __rcu *ring;
@@ -62,8 +62,8 @@ struct tally_output_slot {
  * @stack_user: perf_event_attr's sample_stack_user, in bytes
  * @id: id of the event
  * @ns: PID namespace of the event's maker
- * @clock: clock of the records, in nanoseconds; NULL for local_clock(), which some kernels
- *	have inline: its address is another one in each file
+ * @clock: clock of the records, in nanoseconds; NULL for local_clock(), which
+ *	some kernels have inline: its address is another one in each file
  * @read_format: perf_event_attr's read_format
  * @regs_user: perf_event_attr's sample_regs_user
  * @regs_intr: perf_event_attr's sample_regs_intr
@@ -73,8 +73,8 @@ struct tally_output_slot {
  * @set: set of the event, if samples have the counts of a group; read under RCU
  * @tasks: listener for what tasks do; without kinds if nothing was asked for
  * @wait: queue of those who poll; NULL for none
- * @signal: kicked when a record of @tasks wakes the reader; NULL for none. It belongs to
- *	the event's file, and ends after the event.
+ * @signal: kicked when a record of @tasks wakes the reader; NULL for none. It
+ *	belongs to the event's file, and ends after the event.
  * @recorder: reader that is a module; NULL for rings that programs map
  * @cpu: CPU that the event counts on; -1 for all, or for a task
  * @on_all_cpus: the event counts on all CPUs

@@ -3,22 +3,24 @@
  * PERF_SAMPLE_READ: the counts of an event, or of its group, in each sample, in the format
  * of perf_event_attr's read_format, as perf_output_read() writes them.
  *
- * The counts are those that read() of the file would return for the CPU, or the task, that
- * overflowed: of an event on all CPUs, this CPU's part. The event that overflows is up to
- * date, because perf updates it before it calls back. The members of its group on the PMU are
- * updated here, as perf does it. So are the others if the context allows it; in an NMI that has
- * interrupted perf itself, for example, their counts are those of their last update.
+ * The counts are those that read() of the file would return for the CPU, or the
+ * task, that overflowed: of an event on all CPUs, this CPU's part. The event
+ * that overflows is up to date, because perf updates it before it calls back.
+ * The members of its group on the PMU are updated here, as perf does it. So are
+ * the others if the context allows it; in an NMI that has interrupted perf
+ * itself, for example, their counts are those of their last update.
  *
  * Ordering:
  *
- * V. tally_output::set is stored, with release, after the event has become a member, and
- *    is load-acquired; it is cleared before the event leaves. tally_set::nr is stored, with
- *    release, after a new member, so a callback that load-acquires it sees so many members.
- *    The callback copies the members inside tally_set::changes, and never waits for the end
- *    of a change, which it may have interrupted. Callbacks have preemption off. So the set
- *    and its members have to stay for a grace period after one of them has left: that of
- *    tally_events_destroy(), through which each set's leader and each member ends, and which
- *    tally_event::sampled asks for.
+ * V. tally_output::set is stored, with release, after the event has become a
+ *    member, and is load-acquired; it is cleared before the event leaves.
+ *    tally_set::nr is stored, with release, after a new member, so a callback
+ *    that load-acquires it sees so many members. The callback copies the
+ *    members inside tally_set::changes, and never waits for the end of a
+ *    change, which it may have interrupted. Callbacks have preemption off. So
+ *    the set and its members have to stay for a grace period after one of them
+ *    has left: that of tally_events_destroy(), through which each set's leader
+ *    and each member ends, and which tally_event::sampled asks for.
  */
 #include <linux/bitops.h>
 #include <linux/irqflags.h>

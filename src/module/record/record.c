@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records other than samples: LOST, THROTTLE and UNTHROTTLE, and those of tasks. Each may
- * end with the fields that identify a sample.
+ * Records other than samples: LOST, THROTTLE and UNTHROTTLE, and those of
+ * tasks. Each may end with the fields that identify a sample.
  */
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
@@ -82,8 +82,8 @@ u64 *tally_record_lost(const struct tally_output *out, u64 *to,
  * @out: the output of the event
  * @s: the slot of the output that @r is in
  * @r: the ring of this CPU
- * @event: perf's event, which overflows: for the last time before it is throttled, or
- *	for the first time after that
+ * @event: perf's event, which overflows: for the last time before it is
+ *	throttled, or for the first time after that
  *
  * Context: Any context, without preemption.
  */
@@ -112,8 +112,8 @@ void tally_record_throttle(struct tally_output *out, struct tally_output_slot *s
  * @type: PERF_RECORD_*
  * @misc: the misc word of the record's header
  * @task: the task that the trailer names
- * @body: the record behind its header; the time that FORK and EXIT have in it is filled
- *	in here
+ * @body: the record behind its header; the time that FORK and EXIT have in it
+ *	is filled in here
  * @size: bytes of @body, a multiple of 8
  *
  * Nothing is written where there is no ring.

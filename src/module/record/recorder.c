@@ -4,11 +4,12 @@
  * program may map a ring, read-only, if the module allows it. So only the kernel writes to these
  * rings, and the reader trusts what they hold.
  *
- * A forward ring is read as a program would read it. A backward ring, the flight
- * recorder, is overwritten all the time, and has to be frozen before it is read: nothing
- * is written while tally_ring::paused is set. The freezing context may be an NMI that has
- * interrupted a writer; so it sets @paused and waits for nothing. The reader waits for a
- * grace period instead: then all writers that have not seen @paused are through.
+ * A forward ring is read as a program would read it. A backward ring, the
+ * flight recorder, is overwritten all the time, and has to be frozen before it
+ * is read: nothing is written while tally_ring::paused is set. The freezing
+ * context may be an NMI that has interrupted a writer; so it sets @paused and
+ * waits for nothing. The reader waits for a grace period instead: then all
+ * writers that have not seen @paused are through.
  *
  * Ordering: tally_event_snapshot() sets @frozen, then @paused of each ring, then reads @frozen
  * again, and starts over if it was cleared. tally_event_resume() clears @frozen, then @paused of
@@ -39,9 +40,9 @@
 #include "record/ring.h"
 
 /*
- * The ring of a slot; NULL for a CPU that is not possible, and for an event that is being
- * released. The caller is in an RCU read-side section, or holds the recorder's lock and
- * has seen that it has not ended.
+ * The ring of a slot; NULL for a CPU that is not possible, and for an event
+ * that is being released. The caller is in an RCU read-side section, or holds
+ * the recorder's lock and has seen that it has not ended.
  */
 static struct tally_ring *ring_at(const struct tally_recorder *rec, unsigned int slot)
 {
@@ -86,8 +87,8 @@ static bool has_records(const struct tally_recorder *rec)
 }
 
 /*
- * Copies those of @left bytes of records that fit in @buf, and returns their bytes; EMSGSIZE if not
- * one record fits.
+ * Copies those of @left bytes of records that fit in @buf, and returns their
+ * bytes; EMSGSIZE if not one record fits.
  */
 static ssize_t copy_records(const void *data, unsigned long left, void *buf, size_t size)
 {
@@ -308,8 +309,8 @@ bool tally_recorder_is_shared(const struct tally_event *ev)
 
 /**
  * tally_recorder_info - describe the rings of an event to a program
- * @at: address of a pointer to an event with shared rings; the pointer becomes NULL a
- *	grace period before the event is freed
+ * @at: address of a pointer to an event with shared rings; the pointer becomes
+ *	NULL a grace period before the event is freed
  * @info: receives the description; its size is not written
  *
  * Context: Process context.

@@ -4,40 +4,42 @@
  *
  * One CPU writes at a time. With writers on two CPUs, @nest could stay above 0, and no
  * record would be published again. So there are two kinds of rings, as in perf:
- * - The ring of a CPU has the records that are made on this CPU: those of an event on all
- *   CPUs, on one CPU, or of a task on one CPU.
+ * - The ring of a CPU has the records that are made on this CPU: those of an
+ *   event on all CPUs, on one CPU, or of a task on one CPU.
  * - The ring of a task has the records that are made on the CPU where the task runs.
  * No event writes to a ring from elsewhere:
- * - Events of another CPU or task cannot share the ring: may_share() in output.c. Children
- *   run anywhere: an inherited event has a ring only if it is on one CPU (mapping.c,
- *   set_output() in output.c, builder/check.c, and check_leader() in device/open.c).
+ * - Events of another CPU or task cannot share the ring: may_share() in
+ *   output.c. Children run anywhere: an inherited event has a ring only if it
+ *   is on one CPU (mapping.c, set_output() in output.c, builder/check.c, and
+ *   check_leader() in device/open.c).
  * - perf delivers sched_waking, sched_wakeup and sched_stat_* to events of the woken task,
  *   too, on the CPU of the waker. perf_tp_event() selects events that are bound to this
  *   CPU: their rings are of the first kind. perf's own rings depend on it.
  *
- * On that CPU, an interrupt or an NMI may come at any instruction of a writer, and be a
- * writer itself. Each writer reserves its bytes by moving the head, fills them in, and
- * commits. The writer that came last ends first; so when the outermost one commits, all
- * that was reserved is filled in, and it publishes all of it to the reader.
- * tests/model/ring.pml is a model of this protocol for spin. The comments of ring.c and ring.h name
- * the labels of the model in brackets.
+ * On that CPU, an interrupt or an NMI may come at any instruction of a writer,
+ * and be a writer itself. Each writer reserves its bytes by moving the head,
+ * fills them in, and commits. The writer that came last ends first; so when the
+ * outermost one commits, all that was reserved is filled in, and it publishes
+ * all of it to the reader. tests/model/ring.pml is a model of this protocol for
+ * spin. The comments of ring.c and ring.h name the labels of the model in
+ * brackets.
  *
  * The reader is another CPU, or a user program that may write anything to the header page.
  * Writers read nothing of that page but data_tail, of which only the place in the ring
  * counts, as in perf. A wrong data_tail costs the program its own records only.
  *
- * In overwrite mode writers wait for no reader. But a writer that goes all around the ring
- * must not overtake one that it has interrupted: both would write to the same bytes. So
- * the ring has room only up to where the outermost writer began; a record that finds no
- * room there is lost, and counted.
+ * In overwrite mode writers wait for no reader. But a writer that goes all
+ * around the ring must not overtake one that it has interrupted: both would
+ * write to the same bytes. So the ring has room only up to where the outermost
+ * writer began; a record that finds no room there is lost, and counted.
  *
  * Ordering:
  *
- * R. A writer reads the reader's data_tail before it writes to the bytes that the reader
- *    has freed: a control dependency. It pairs with the reader's barrier between reading
- *    the bytes and writing data_tail.
- * S. A writer writes the bytes before it stores data_head, with a store-release that
- *    pairs with the reader's load-acquire of data_head.
+ * R. A writer reads the reader's data_tail before it writes to the bytes that
+ *    the reader has freed: a control dependency. It pairs with the reader's
+ *    barrier between reading the bytes and writing data_tail.
+ * S. A writer writes the bytes before it stores data_head, with a store-release
+ *    that pairs with the reader's load-acquire of data_head.
  * U. A writer publishes the head before it sets @poll_events and wakes the reader. The reader
  *    is in the wait queue before it clears @poll_events. The queue's lock orders both.
  *
@@ -95,9 +97,9 @@ struct tally_room tally_ring_reserve_rest(struct tally_ring *r, unsigned int nes
 EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_reserve_rest);
 
 /*
- * The outermost writer calls this if the head has moved since it read the head: a writer
- * that interrupted it has committed a record, and has left publishing to it. This function
- * publishes until the head stands still.
+ * The outermost writer calls this if the head has moved since it read the head:
+ * a writer that interrupted it has committed a record, and has left publishing
+ * to it. This function publishes until the head stands still.
  */
 void tally_ring_publish_again(struct tally_ring *r)
 {
@@ -291,8 +293,8 @@ int tally_ring_map(const struct tally_ring *r, struct vm_area_struct *vma)
 
 /**
  * tally_ring_init - set up what all rings need
- * @woken: wakes those who poll a ring's files; called in irq_work: in hard interrupt, or
- *	on PREEMPT_RT in a thread
+ * @woken: wakes those who poll a ring's files; called in irq_work: in hard
+ *	interrupt, or on PREEMPT_RT in a thread
  *
  * Context: Process context, before there is any ring.
  * Return: 0, or ENOMEM.

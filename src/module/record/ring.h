@@ -27,8 +27,8 @@ struct vm_area_struct;
  * @wake: the outermost writer is to wake the reader
  * @nest: number of writers, each on top of the one that it has interrupted
  * @watermark: bytes that wake the reader
- * @page: the header page, which programs may map writable: data_tail is the only word that
- *	writers read from it
+ * @page: the header page, which programs may map writable: data_tail is the
+ *	only word that writers read from it
  * @head: bytes that have been reserved, ever
  * @first: @head when the outermost writer began
  * @woken: value of @head at which the reader was last due to be woken
@@ -36,23 +36,24 @@ struct vm_area_struct;
  * @events: samples since tally_output::wakeup_events of them last woke the reader
  * @poll_events: events that the next poll() reports, and clears
  * @kick: wakes the reader, in irq_work
- * @refs: number of references: of slots whose outputs write here, of mappings of shared rings, and
- *	of functions that use the ring for a moment
- * @maps: number of mappings by files whose events write here; guarded by the outputs'
- *	lock
+ * @refs: number of references: of slots whose outputs write here, of mappings
+ *	of shared rings, and of functions that use the ring for a moment
+ * @maps: number of mappings by files whose events write here; guarded by the
+ *	outputs' lock
  * @outputs_lock: guards @outputs in interrupts
- * @outputs: slots whose outputs write here; changed under both the outputs' lock and
- *	@outputs_lock
+ * @outputs: slots whose outputs write here; changed under both the outputs'
+ *	lock and @outputs_lock
  * @pages: the header page, and behind it those of the data
  * @nr_pages: number of data pages
  * @mlock: the user who is charged for @pages while they are mapped
  * @free: frees the ring a grace period after the last reference
  *
- * @wake, @nest, @first, @woken, @events and data_head in @page are written by the CPU that the
- * ring belongs to, or that the task runs on, and by nobody else: by one writer, and by those
- * that interrupt it. The same CPU writes @head and @lost, by local operations. The comment at
- * the top of ring.c says why there is one such CPU. Any CPU writes @paused. Writers set
- * @poll_events, and poll() clears it. A reader writes data_tail in @page.
+ * @wake, @nest, @first, @woken, @events and data_head in @page are written by
+ * the CPU that the ring belongs to, or that the task runs on, and by nobody
+ * else: by one writer, and by those that interrupt it. The same CPU writes
+ * @head and @lost, by local operations. The comment at the top of ring.c says
+ * why there is one such CPU. Any CPU writes @paused. Writers set @poll_events,
+ * and poll() clears it. A reader writes data_tail in @page.
  */
 struct tally_ring {
 	void *data;
@@ -99,10 +100,10 @@ struct tally_ring_how {
 
 /**
  * struct tally_room - room for a record
- * @to: where the room begins; NULL if there is none, and then the record is counted as
- *	lost, and the caller does nothing more
- * @lost: number of records that a PERF_RECORD_LOST is to report, for which there is room
- *	in front of the record; 0 for none
+ * @to: where the room begins; NULL if there is none, and then the record is
+ *	counted as lost, and the caller does nothing more
+ * @lost: number of records that a PERF_RECORD_LOST is to report, for which
+ *	there is room in front of the record; 0 for none
  *
  * It is small enough to be returned in registers.
  */
@@ -144,8 +145,8 @@ static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsi
 		return end - READ_ONCE(r->first) <= r->size;
 	tail = READ_ONCE(r->page->data_tail); /* R */
 	/*
-	 * As in perf, the ring never becomes quite full, and only the tail's place in it counts:
-	 * with any data_tail, records go on.
+	 * As in perf, the ring never becomes quite full, and only the tail's
+	 * place in it counts: with any data_tail, records go on.
 	 */
 	return (((r->backward ? -tail : tail) - next) & (r->size - 1)) >= size;
 }
@@ -158,8 +159,8 @@ static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned 
 	unsigned long woken = READ_ONCE(r->woken);
 
 	/*
-	 * @woken is read once: a writer that interrupts this one may move it, but never
-	 * past the head.
+	 * @woken is read once: a writer that interrupts this one may move it,
+	 * but never past the head.
 	 */
 	if (unlikely((long)(end - woken) > (long)r->watermark)) {
 		WRITE_ONCE(r->woken, woken + r->watermark);
@@ -176,8 +177,8 @@ static __always_inline void *tally_ring_reserved(struct tally_ring *r, unsigned 
  *
  * The caller fills the room in, and then calls tally_ring_commit().
  *
- * Context: Any context, NMI included, on the CPU that writes to the ring, without
- * preemption up to tally_ring_commit().
+ * Context: Any context, NMI included, on the CPU that writes to the ring,
+ * without preemption up to tally_ring_commit().
  * Return: the room, if there is any.
  */
 static __always_inline struct tally_room tally_ring_reserve(struct tally_ring *r,
@@ -223,8 +224,8 @@ static __always_inline unsigned long tally_ring_publish(struct tally_ring *r)
  * tally_ring_commit - the record that was reserved last is filled in
  * @r: the ring
  *
- * The outermost writer publishes its own records and those of all writers that have
- * interrupted it.
+ * The outermost writer publishes its own records and those of all writers that
+ * have interrupted it.
  *
  * Context: As for tally_ring_reserve().
  */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PERF_RECORD_SAMPLE, as perf_prepare_sample() and perf_output_sample() write it: modules
- * cannot call those.
+ * PERF_RECORD_SAMPLE, as perf_prepare_sample() and perf_output_sample() write
+ * it: modules cannot call those.
  *
- * A record is reserved in one piece in the ring, and its fields are stored there one after
- * the other. So its length has to be known first: that of an event without fields of
- * variable length is constant; of all others, find_parts() finds the length, and what
- * put_parts() is to write.
+ * A record is reserved in one piece in the ring, and its fields are stored
+ * there one after the other. So its length has to be known first: that of an
+ * event without fields of variable length is constant; of all others,
+ * find_parts() finds the length, and what put_parts() is to write.
  *
- * A new field is a row in builder/sample_fields.c and a word in the function here that
- * writes its place: put_head(), put_tail() or put_last(); or, if its length varies, a line
- * in find_parts() and one in put_parts().
+ * A new field is a row in builder/sample_fields.c and a word in the function
+ * here that writes its place: put_head(), put_tail() or put_last(); or, if its
+ * length varies, a line in find_parts() and one in put_parts().
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -340,8 +340,8 @@ static u64 *put_stack(u64 *to, struct pt_regs *user, u16 size)
 }
 
 /*
- * Finds the parts, and returns the size of the record. The user stack is the last one: it
- * may take what all other fields leave of 64 KiB.
+ * Finds the parts, and returns the size of the record. The user stack is the
+ * last one: it may take what all other fields leave of 64 KiB.
  */
 static unsigned int find_parts(const struct tally_output *out, const struct perf_event *event,
 			       const struct perf_sample_data *data, struct pt_regs *regs,

@@ -11,13 +11,13 @@
  *	tally_task_events_leave(listener);
  *	synchronize_rcu();
  *
- * As in perf, an event is reported to the listeners of the CPU that it happens on and
- * to the listeners of the task that causes it: a fork() to those of the parent, a new
- * name to those of the task that does the renaming.
+ * As in perf, an event is reported to the listeners of the CPU that it happens
+ * on and to the listeners of the task that causes it: a fork() to those of the
+ * parent, a new name to those of the task that does the renaming.
  *
- * perf finds its own events by the task. The tracepoint of exit() may come after perf
- * has taken them from the task, so task_members.c remembers the tasks of each listener from
- * fork() to exit().
+ * perf finds its own events by the task. The tracepoint of exit() may come
+ * after perf has taken them from the task, so task_members.c remembers the
+ * tasks of each listener from fork() to exit().
  *
  * exec() of a program that may not be dumped, such as a set-user-ID program, takes perf's
  * events from the task. From then on, perf_event_ctxp is NULL: the task's listeners get only an
@@ -26,10 +26,11 @@
  * Ordering:
  *
  * Y. exit() sets PF_EXITING and then looks for listeners, in probe_exit().
- *    tally_task_exit_watch() puts a listener in the table before it reads PF_EXITING. So
- *    exit() finds the listener, or the function sees PF_EXITING. Two other pairs are alike:
- *    exec() sets perf_event_ctxp to NULL before probe_exec(), and tally_task_events_add() reads
- *    it last; exec() ends events with remove_on_exec before probe_rename(), and the caller of
+ *    tally_task_exit_watch() puts a listener in the table before it reads
+ *    PF_EXITING. So exit() finds the listener, or the function sees PF_EXITING.
+ *    Two other pairs are alike: exec() sets perf_event_ctxp to NULL before
+ *    probe_exec(), and tally_task_events_add() reads it last; exec() ends
+ *    events with remove_on_exec before probe_rename(), and the caller of
  *    tally_task_exit_watch() asks last whether the event has ended.
  */
 #include <linux/align.h>
@@ -180,8 +181,8 @@ static noinline void report_switch(struct task_struct *prev, struct task_struct 
 }
 
 /*
- * The runqueue is locked: no lock may be taken here, and no task woken. Most switches have no
- * listener.
+ * The runqueue is locked: no lock may be taken here, and no task woken. Most
+ * switches have no listener.
  */
 static void probe_switch(void *data, bool preempt, struct task_struct *prev,
 			 struct task_struct *next, unsigned int prev_state)
@@ -252,8 +253,8 @@ static struct probe probes[NR_PROBES] = {
 };
 
 /*
- * Most tracepoints are not exported. So they are found by their names, and the compiler checks the
- * types here.
+ * Most tracepoints are not exported. So they are found by their names, and the
+ * compiler checks the types here.
  */
 static void __maybe_unused check_types(void)
 {

@@ -21,8 +21,8 @@ struct task_struct;
 /**
  * struct tally_task_event - what happens to a task
  * @kinds: kinds that the event belongs to, a mask of TALLY_TASK_*
- * @type: PERF_RECORD_* that perf has for it: COMM, FORK, EXIT, SWITCH, CGROUP; 0 for
- *	TALLY_TASK_END, which has no other members
+ * @type: PERF_RECORD_* that perf has for it: COMM, FORK, EXIT, SWITCH, CGROUP;
+ *	0 for TALLY_TASK_END, which has no other members
  * @misc: misc bits of perf's record
  * @task: the task that is renamed, new, exiting, switched in or out, or makes a cgroup
  * @other: the other task of a switch
@@ -47,10 +47,11 @@ struct tally_task_event {
  * @inherit: whether it listens to new children of its tasks, too
  * @inherit_thread: with @inherit: only to those that are threads of their parent
  * @remove_on_exec: whether a task leaves it by exec()
- * @notify: callback for each event, with preemption disabled, in an RCU read-side
- *	critical section, on the CPU of the event, in any context but NMI. For a switch
- *	the runqueue is locked and interrupts are off. TALLY_TASK_END may come with preemption
- *	enabled, and also from tally_task_events_add() or another caller of tally_members_leave()
+ * @notify: callback for each event, with preemption disabled, in an RCU
+ *	read-side critical section, on the CPU of the event, in any context but
+ *	NMI. For a switch the runqueue is locked and interrupts are off.
+ *	TALLY_TASK_END may come with preemption enabled, and also from
+ *	tally_task_events_add() or another caller of tally_members_leave()
  * @account: account of the user who is charged for the tasks; NULL for none
  * @missed: number of children lost for want of memory, or because @account is used up
  * @node: private: node in the list of a CPU, or of all CPUs; unused with a task

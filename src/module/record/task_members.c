@@ -6,9 +6,10 @@
  *	...
  *	tally_members_report(task, &event);
  *
- * The cost of a switch, fork, exec or exit of a task without a listener does not depend on the
- * number of tasks that have one. A switch or a fork looks up only tasks that perf has a context
- * for. exit() and exec() look up each task, and take the lock only if they find it.
+ * The cost of a switch, fork, exec or exit of a task without a listener does
+ * not depend on the number of tasks that have one. A switch or a fork looks up
+ * only tasks that perf has a context for. exit() and exec() look up each task,
+ * and take the lock only if they find it.
  *
  * The user of a listener is charged for each member. A child beyond the limit is missed.
  */
@@ -36,8 +37,8 @@
  * @node: node in the table of members, hashed by @task
  * @of_listener: node in the listener's list, or in the list of spares
  * @listener: the listener
- * @task: the task, only compared; its address is not used again, as it has not passed
- *	the tracepoint of exit() or @listener holds a reference
+ * @task: the task, only compared; its address is not used again, as it has not
+ *	passed the tracepoint of exit() or @listener holds a reference
  * @rcu: frees the member after its readers
  */
 struct member {

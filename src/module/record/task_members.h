@@ -19,9 +19,9 @@ static inline void tally_member_report(struct tally_task_listener *listener,
 }
 
 /*
- * Guards the writers of all lists of listeners and of their tasks, and the waiters of
- * device/task_exit.c. Probes take it with other locks held, so no lock is taken inside but those
- * of kfree_rcu().
+ * Guards the writers of all lists of listeners and of their tasks, and the
+ * waiters of device/task_exit.c. Probes take it with other locks held, so no
+ * lock is taken inside but those of kfree_rcu().
  */
 extern raw_spinlock_t tally_members_lock;
 

@@ -2,20 +2,20 @@
 /*
  * Sideband records of tasks: COMM, FORK, EXIT, SWITCH and CGROUP.
  *
- * perf writes these records into its own buffers only. This file makes them again,
- * when task_events.c reports what happens to a task, from the tracepoints next to
- * which perf makes them. The records differ from perf's:
+ * perf writes these records into its own buffers only. This file makes them
+ * again, when task_events.c reports what happens to a task, from the
+ * tracepoints next to which perf makes them. The records differ from perf's:
  * - Both SWITCH records are written as the switch begins: before perf stops the
  *   counters of the task that leaves and starts those of the task that comes.
  * - EXIT comes some time before or after the end of the task's events, on each kernel
  *   at another place, and SWITCH records may come in between. FORK comes just after
  *   perf's and COMM just before; a task may be switched out between the two.
  * - A child has records while the parent's event is enabled; perf asks the child's copy.
- * - When exec() takes perf's events from the task, perf also writes EXIT to the events of
- *   CPUs. tally writes it to those of the task only.
+ * - When exec() takes perf's events from the task, perf also writes EXIT to the
+ *   events of CPUs. tally writes it to those of the task only.
  * - The path of a cgroup is cut after 1023 bytes.
- * - CGROUP reports new cgroups. perf also reports all existing ones when its controller
- *   moves to another hierarchy.
+ * - CGROUP reports new cgroups. perf also reports all existing ones when its
+ *   controller moves to another hierarchy.
  */
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
@@ -125,8 +125,8 @@ static void write_record(struct tally_task_listener *listener, const struct tall
  * tally_task_records_kinds - find the kinds of records about tasks that an event asks for
  * @attr: the attributes of the event
  *
- * Return: a mask of TALLY_TASK_*. As in perf, records of names and of mappings bring
- * FORK and EXIT with them.
+ * Return: a mask of TALLY_TASK_*. As in perf, records of names and of mappings
+ * bring FORK and EXIT with them.
  */
 unsigned int tally_task_records_kinds(const struct perf_event_attr *attr)
 {

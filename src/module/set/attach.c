@@ -33,8 +33,8 @@ static void add(struct tally_event *ev, void *attachment)
 }
 
 /*
- * Reads each slot of the event, which has not been released. Returns EBUSY if a program keeps perf
- * from the event of its task.
+ * Reads each slot of the event, which has not been released. Returns EBUSY if a
+ * program keeps perf from the event of its task.
  */
 static int read_each(struct tally_attachment *a, struct tally_count *counts)
 {
@@ -62,8 +62,8 @@ static int begin(struct tally_attachment *a)
  * @a: the attachment, zeroed except for @a->gone, @a->unprivileged and @a->total
  * @id: id of the event; 0 to find the event by @name
  * @name: name of the event
- * @may: check of the caller's right to read the event; returns 0 or an error. NULL for a caller
- *	who may read all events.
+ * @may: check of the caller's right to read the event; returns 0 or an error.
+ *	NULL for a caller who may read all events.
  *
  * Context: Process context, may sleep.
  * Return: 0, and tally_detach() must follow; or an error, and nothing is attached: ENOENT if there
@@ -238,8 +238,8 @@ static struct tally_attachment *detach_first(struct tally_event *ev)
 }
 
 /*
- * Keeps the last counts of an event that is off. No lock is taken: its holder may wait for perf for
- * any time, and poll(2) for the attachment's lock.
+ * Keeps the last counts of an event that is off. No lock is taken: its holder
+ * may wait for perf for any time, and poll(2) for the attachment's lock.
  */
 static void keep_last(struct tally_attachment *a, const struct tally_event *ev)
 {

@@ -13,8 +13,8 @@ struct tally_totals;
  * struct tally_attachment - reader of an event that has another owner
  * @lock: lock of @ev, @base, @last, @reported and @state; taken outside tally_counter::lock
  * @node: link in tally_event::attachments; guarded by the lock of the registry
- * @ev: the event; NULL once its owner has released it, a grace period before an event
- *	that has a ring is freed
+ * @ev: the event; NULL once its owner has released it, a grace period before an
+ *	event that has a ring is freed
  * @id: id of the event
  * @nr_slots: number of slots of the event's counter
  * @cpu: CPU that the event counts on; -1 for all CPUs, or for a task on any CPU
@@ -23,13 +23,13 @@ struct tally_totals;
  * @ending: the event is being released, and tally_detach() waits
  * @unprivileged: the reader must not interrupt a CPU. The counts below are not used: the reader has
  *	a page that the event is published in (set/page.h). Set before tally_attach().
- * @total: the reader sees all that the event has counted since it was made. Set before
- *	tally_attach().
+ * @total: the reader sees all that the event has counted since it was made. Set
+ *	before tally_attach().
  * @base: count of each slot that the reader does not see: the count when the reader attached, or 0
  *	with @total; its value is that of the reader's last reset, if there was one
  * @last: count of each slot when the event was released; before that, at the reader's last reset
- * @reported: largest value that tally_attachment_read() has returned since the last reset, so that
- *	no later value is smaller; unused for a @gauge
+ * @reported: largest value that tally_attachment_read() has returned since the
+ *	last reset, so that no later value is smaller; unused for a @gauge
  * @state: state of the event when it was released
  * @gone: called in process context, without @lock, when the event is released and not yet freed
  */

@@ -9,9 +9,9 @@
  * hard interrupt. No thread has a part in that, so a real-time task cannot hold it up.
  * Each CPU has one timer for all budgets with windows of the same length.
  *
- * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC, and have the
- * quotient, plus 1, for a number. So the number goes on while a CPU is offline, or if the timer
- * is late.
+ * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC,
+ * and have the quotient, plus 1, for a number. So the number goes on while a
+ * CPU is offline, or if the timer is late.
  */
 #include <linux/bits.h>
 #include <linux/cpu.h>
@@ -87,10 +87,11 @@ static bool read_here(struct tally_event *ev, int cpu, u64 *value)
 }
 
 /*
- * Reads what the event has counted on this CPU, also where read_here() cannot, as perf's lock is
- * taken. The caller has not interrupted perf at work on the event: it is a hard interrupt, with
- * @update true, or perf's callback, before which perf has brought the count up to date. Returns
- * false while hotplug takes the event out of its slot, or while the event is being disabled.
+ * Reads what the event has counted on this CPU, also where read_here() cannot,
+ * as perf's lock is taken. The caller has not interrupted perf at work on the
+ * event: it is a hard interrupt, with @update true, or perf's callback, before
+ * which perf has brought the count up to date. Returns false while hotplug
+ * takes the event out of its slot, or while the event is being disabled.
  */
 static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 {
@@ -109,9 +110,10 @@ static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 }
 
 /*
- * Returns whether the count @value, read in window @number, is above the budget of the window
- * @wc->number. If the timer is late by whole windows, nobody knows what was counted in which of
- * them: then at least one was exceeded if the budgets of all of them are used up together.
+ * Returns whether the count @value, read in window @number, is above the budget
+ * of the window @wc->number. If the timer is late by whole windows, nobody
+ * knows what was counted in which of them: then at least one was exceeded if
+ * the budgets of all of them are used up together.
  */
 static bool is_exceeded(const struct tally_budget *b, const struct tally_budget_cpu *wc,
 			u64 number, u64 value)
@@ -132,9 +134,10 @@ static struct perf_event *event_here(const struct tally_budget *b, int cpu)
 }
 
 /*
- * Keeps perf's event from overflowing until the next window. If the driver begins the next period
- * before it calls the callback, there is one more overflow. Precise events are left alone, and go
- * on overflowing: their drivers add hw.sample_period to the count, which would then be wrong.
+ * Keeps perf's event from overflowing until the next window. If the driver
+ * begins the next period before it calls the callback, there is one more
+ * overflow. Precise events are left alone, and go on overflowing: their drivers
+ * add hw.sample_period to the count, which would then be wrong.
  */
 static void put_off(const struct tally_budget *b, int cpu)
 {
@@ -463,9 +466,9 @@ void tally_budget_begun(struct tally_budget *b)
 }
 
 /*
- * Finds what an event with a budget counted in the present window of any CPU; 0 if the CPU is
- * offline. May sleep. Returns ENODEV for a CPU that the PMU does not serve, ENODATA if the event
- * counts nothing there because of an error.
+ * Finds what an event with a budget counted in the present window of any CPU; 0
+ * if the CPU is offline. May sleep. Returns ENODEV for a CPU that the PMU does
+ * not serve, ENODATA if the event counts nothing there because of an error.
  */
 int tally_budget_used(struct tally_event *ev, int cpu, u64 *used)
 {

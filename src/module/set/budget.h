@@ -18,10 +18,10 @@ struct window_length;
  * @first: number of the first window
  * @base: what the event had counted on the CPU when the window began; written by the timer
  * @whole: perf has begun a period with this window; set by the timer, cleared by any CPU
- * @over: the budget of this window is used up, or the timer is at work; set by the callback and
- *	the timer, cleared by the timer
- * @exceeded: number of windows whose budget was used up; written by the callback, or by the
- *	timer if the callback comes late
+ * @over: the budget of this window is used up, or the timer is at work; set by
+ *	the callback and the timer, cleared by the timer
+ * @exceeded: number of windows whose budget was used up; written by the
+ *	callback, or by the timer if the callback comes late
  * @latest: numbers of the latest of these windows; of the nth one at n % TALLY_BUDGET_LATEST
  *
  * All but @whole are written on the CPU of the windows only, with interrupts disabled. The callback

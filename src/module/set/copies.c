@@ -2,19 +2,21 @@
 /*
  * Copies of published counts: a page for each CPU, or for the task.
  *
- * The page has two copies of the counts. Readers use one copy, which is not written. When
- * the other copy is complete, readers change to it. So a reader in an NMI that interrupts
- * the writer finds a whole copy, too. A writer that interrupts another one on its CPU writes
- * nothing: the counts of the other one are as new.
+ * The page has two copies of the counts. Readers use one copy, which is not
+ * written. When the other copy is complete, readers change to it. So a reader
+ * in an NMI that interrupts the writer finds a whole copy, too. A writer that
+ * interrupts another one on its CPU writes nothing: the counts of the other one
+ * are as new.
  *
  * Ordering:
  *
- * N. publish_page::number says which copy to read. A writer stores it with release after
- *    the copy is written. A write barrier follows, before the next write, which is to the
- *    copy that readers have used so far. A reader load-acquires the number, reads the
- *    copy, and reads the number again after a read barrier. If the number has changed,
- *    the reader begins again. A reader that has read anything of that next write sees
- *    the number that was stored before it.
+ * N. publish_page::number says which copy to read. A writer stores it with
+ *    release after the copy is written. A write barrier follows, before the
+ *    next write, which is to the copy that readers have used so far. A reader
+ *    load-acquires the number, reads the copy, and reads the number again after
+ *    a read barrier. If the number has changed, the reader begins again. A
+ *    reader that has read anything of that next write sees the number that was
+ *    stored before it.
  *
  * A writer takes the page when it exchanges publish_page::writing for true, with a full barrier. It
  * gives the page back when it stores false with release. A timer or an overflow that finds the page
@@ -54,10 +56,11 @@ static void store_count(struct publish_copy *new, unsigned int i,
 }
 
 /*
- * Writes a member that is not counting in this slot. The caller has stored its old totals in @new.
- * The old totals stay if the new ones are smaller: new totals may be too small for a moment, while
- * a CPU goes offline or perf takes the member off the PMU. But the value of a gauge may fall, and a
- * reset lowers any value without @whole. Returns the error of tally_event_peek().
+ * Writes a member that is not counting in this slot. The caller has stored its
+ * old totals in @new. The old totals stay if the new ones are smaller: new
+ * totals may be too small for a moment, while a CPU goes offline or perf takes
+ * the member off the PMU. But the value of a gauge may fall, and a reset lowers
+ * any value without @whole. Returns the error of tally_event_peek().
  */
 static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 			 const struct publish_copy *old,
@@ -125,8 +128,8 @@ static void trace(const struct tally_publisher *p, const struct publish_page *pa
 }
 
 /*
- * Readers change to the new copy. The number 0 stands for a page without a copy. The base is
- * written once: the number does not become 0 again.
+ * Readers change to the new copy. The number 0 stands for a page without a
+ * copy. The base is written once: the number does not become 0 again.
  */
 static void turn_over(const struct tally_publisher *p, struct publish_page *page,
 		      unsigned int slot)
@@ -227,9 +230,9 @@ static void share(struct tally_shared *shared, const struct publish_copy *old,
 }
 
 /*
- * Publishes the members that are not counting in a slot, from any CPU. If all members are counting,
- * only a shared count is published. Returns false if a member could not be read. Called with
- * interrupts disabled.
+ * Publishes the members that are not counting in a slot, from any CPU. If all
+ * members are counting, only a shared count is published. Returns false if a
+ * member could not be read. Called with interrupts disabled.
  */
 bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 {

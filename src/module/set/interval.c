@@ -265,10 +265,11 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 /* ---- reading ---- */
 
 /*
- * Sums slots of a member, as of the last rows. @time becomes that of the last row, if it is later;
- * @missed becomes true if the member was in error. If perf could not make the event for a CPU that
- * came, the state is that of the other CPUs. Returns whether the member has counted at all. A clock
- * may stand still for a while: a member with a count of 0 has counted, too, if any row found it
+ * Sums slots of a member, as of the last rows. @time becomes that of the last
+ * row, if it is later; @missed becomes true if the member was in error. If perf
+ * could not make the event for a CPU that came, the state is that of the other
+ * CPUs. Returns whether the member has counted at all. A clock may stand still
+ * for a while: a member with a count of 0 has counted, too, if any row found it
  * counting.
  */
 static bool sum_slots(struct tally_event *ev, unsigned int first, unsigned int last, u64 *time,

@@ -2,29 +2,32 @@
 /*
  * Local reads: on the CPU that counts, in any context, without a lock.
  *
- * While interrupts are disabled, perf's event stays on this CPU: perf needs an interrupt
- * here to take the event off, or a hotplug operation, which stops this CPU first. But an
- * NMI, a kprobe or a tracepoint may interrupt perf itself, or another local read, while
- * that updates the count, puts the event on the PMU, or takes it off. A read in that
- * place recognises this, and returns an error.
+ * While interrupts are disabled, perf's event stays on this CPU: perf needs an
+ * interrupt here to take the event off, or a hotplug operation, which stops
+ * this CPU first. But an NMI, a kprobe or a tracepoint may interrupt perf
+ * itself, or another local read, while that updates the count, puts the event
+ * on the PMU, or takes it off. A read in that place recognises this, and
+ * returns an error.
  *
  * Ordering:
  *
- * I. tally_view::event is stored with release after its read function, width and offset, and
- *    tally_event::local after all views. A read load-acquires one of both before it reads
- *    a view: the view of an event that is found enabled has the start of that enabling.
- *    The times of a view are in a latch. One copy of the latch is always whole, also for
- *    an NMI that interrupts the writer. The value of a view is one word. A writer reads
- *    the slot before it publishes the view, by an interrupt on the slot's CPU. That
- *    interrupt waits for a local read that is running there. So no read sees a start
- *    that is later than the count it has read.
+ * I. tally_view::event is stored with release after its read function, width
+ *    and offset, and tally_event::local after all views. A read load-acquires
+ *    one of both before it reads a view: the view of an event that is found
+ *    enabled has the start of that enabling. The times of a view are in a
+ *    latch. One copy of the latch is always whole, also for an NMI that
+ *    interrupts the writer. The value of a view is one word. A writer reads the
+ *    slot before it publishes the view, by an interrupt on the slot's CPU. That
+ *    interrupt waits for a local read that is running there. So no read sees a
+ *    start that is later than the count it has read.
  * J. @tally_reading (counter/slot.h) is used by its own CPU only, so compiler barriers order it. A
  *    read of the register needs none: it changes nothing, and sees that an NMI changed the count.
- * K. tally_slot::event is stored with release after the slot's read function, width and bank,
- *    and is load-acquired. The bank is written again only after the pointer was cleared, and
- *    a write barrier, when the CPU had gone offline or the owner released the event. So a bank
- *    that is read between two loads of the same pointer belongs to it: perf frees no event,
- *    and no CPU goes offline, while a read has interrupts disabled.
+ * K. tally_slot::event is stored with release after the slot's read function,
+ *    width and bank, and is load-acquired. The bank is written again only after
+ *    the pointer was cleared, and a write barrier, when the CPU had gone
+ *    offline or the owner released the event. So a bank that is read between
+ *    two loads of the same pointer belongs to it: perf frees no event, and no
+ *    CPU goes offline, while a read has interrupts disabled.
  */
 #include <linux/hrtimer.h>
 #include <linux/irqflags.h>
@@ -75,10 +78,10 @@ static bool is_in_its_handler(const struct tally_overflow *of)
 }
 
 /*
- * Returns whether the event cannot be read in NMI, because the driver does more than read a
- * hardware counter. For a PMU that serves several CPUs the driver takes a lock, which
- * the interrupted code may hold. For a precise event it empties the buffer, which the
- * PMU's interrupt may be doing at this moment.
+ * Returns whether the event cannot be read in NMI, because the driver does more
+ * than read a hardware counter. For a PMU that serves several CPUs the driver
+ * takes a lock, which the interrupted code may hold. For a precise event it
+ * empties the buffer, which the PMU's interrupt may be doing at this moment.
  */
 static bool is_unreadable_in_nmi(const struct perf_event *event)
 {
@@ -156,8 +159,8 @@ noinline int tally_local_check(const struct tally_event *ev,
  * @ev: the event
  * @cpu: this CPU
  *
- * Return: 0; EOPNOTSUPP outside the event's direct handler if only overflows bring the count up
- * to date.
+ * Return: 0; EOPNOTSUPP outside the event's direct handler if only overflows
+ * bring the count up to date.
  */
 int tally_local_check_stale(const struct tally_event *ev, int cpu)
 {
@@ -269,11 +272,12 @@ int tally_local_read(struct tally_event *ev, unsigned int slot, bool irqs_off, b
 }
 
 /*
- * Nanoseconds that the slot's first event was enabled since perf last updated its times; none
- * while no task of the event's cgroup runs there. An event that is multiplexed stays enabled
- * while it is off the PMU, and so does a task's event while the task runs on another kind of
- * core: when the task leaves, perf updates the times of the event for that kind. The time of a
- * task's context is the one when perf last updated it: it stands while the task does not run, and
+ * Nanoseconds that the slot's first event was enabled since perf last updated
+ * its times; none while no task of the event's cgroup runs there. An event that
+ * is multiplexed stays enabled while it is off the PMU, and so does a task's
+ * event while the task runs on another kind of core: when the task leaves, perf
+ * updates the times of the event for that kind. The time of a task's context is
+ * the one when perf last updated it: it stands while the task does not run, and
  * is a tick old while the task does.
  */
 static u64 enabled_since_update(const struct tally_event *ev, const struct tally_slot *s,
@@ -296,9 +300,10 @@ static u64 enabled_since_update(const struct tally_event *ev, const struct tally
 }
 
 /*
- * Returns for how long the slot's first event was enabled, in nanoseconds. perf changes the times
- * of an event one after the other, with the context locked: for that of a task perhaps on another
- * CPU, which takes a moment. @moves receives whether perf may still be doing that.
+ * Returns for how long the slot's first event was enabled, in nanoseconds. perf
+ * changes the times of an event one after the other, with the context locked:
+ * for that of a task perhaps on another CPU, which takes a moment. @moves
+ * receives whether perf may still be doing that.
  */
 static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		      const struct perf_event *event, bool *moves)

@@ -3,15 +3,17 @@
  * Published counts in a page that programs have mapped. The page has the sum of all
  * CPUs: of the first member in the layout of perf's page, and of all members after that.
  *
- * Whichever CPU publishes adds up the counts that all CPUs have published, and writes the
- * page, but not more often than twice in an interval if there are several slots. page.c does
- * the same at once when the events have changed. Programs read the page without a system call.
+ * Whichever CPU publishes adds up the counts that all CPUs have published, and
+ * writes the page, but not more often than twice in an interval if there are
+ * several slots. page.c does the same at once when the events have changed.
+ * Programs read the page without a system call.
  *
- * Ordering: perf_event_mmap_page::lock is odd while tally_mapped_write() or tally_mapped_zero()
- * writes the page. Write barriers separate the two writes of the lock from the writes of the
- * counts. tally_mapped_read() has read barriers, as programs have. There is one writer at a time,
- * with interrupts disabled. A timer that finds another writer leaves the page to that one; page.c
- * waits for it.
+ * Ordering: perf_event_mmap_page::lock is odd while tally_mapped_write() or
+ * tally_mapped_zero() writes the page. Write barriers separate the two writes
+ * of the lock from the writes of the counts. tally_mapped_read() has read
+ * barriers, as programs have. There is one writer at a time, with interrupts
+ * disabled. A timer that finds another writer leaves the page to that one;
+ * page.c waits for it.
  */
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
@@ -189,8 +191,8 @@ static bool is_due(const struct tally_publisher *p)
 }
 
 /*
- * Adds up all slots and writes the page, unless it is too early for that or another writer does it.
- * Called with interrupts disabled.
+ * Adds up all slots and writes the page, unless it is too early for that or
+ * another writer does it. Called with interrupts disabled.
  */
 void tally_publish_mapped(struct tally_publisher *p)
 {

@@ -2,8 +2,8 @@
 /*
  * The page that a program maps from the file of an event.
  *
- * A page has a publisher while it is mapped; an unprivileged page (page.h), always. mapped.c writes
- * the counts.
+ * A page has a publisher while it is mapped; an unprivileged page (page.h),
+ * always. mapped.c writes the counts.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -68,10 +68,10 @@ static void end_write(struct tally_mapping *m)
 }
 
 /*
- * Publishes all counts and writes the page. This CPU reads the events that are not
- * counting; each other one is read by the CPU on which it counts, and for an unprivileged publisher
- * not at all if that is another CPU. @writing is set throughout, so no timer adds up a part
- * of this.
+ * Publishes all counts and writes the page. This CPU reads the events that are
+ * not counting; each other one is read by the CPU on which it counts, and for
+ * an unprivileged publisher not at all if that is another CPU. @writing is set
+ * throughout, so no timer adds up a part of this.
  */
 static void publish_now(struct tally_publisher *p)
 {
@@ -296,8 +296,8 @@ void tally_mapping_show(struct tally_mapping *m, struct tally_event **members,
 }
 
 /*
- * Sets the part of the only event's totals that the program does not see: that from before it
- * attached, or from before its last reset.
+ * Sets the part of the only event's totals that the program does not see: that
+ * from before it attached, or from before its last reset.
  */
 void tally_mapping_rebase(struct tally_mapping *m, const struct tally_totals *base)
 {
@@ -385,8 +385,8 @@ static int start_page(struct tally_mapping *m)
 /**
  * tally_mapping_publish - publish an event without interrupts on any CPU
  * @m: state of the page, new; it is unprivileged from now on
- * @member: pointer to the event's pointer, which stays as long as @m; the event has another owner
- *	and is not inherited
+ * @member: pointer to the event's pointer, which stays as long as @m; the event
+ *	has another owner and is not inherited
  *
  * Return: 0; ENOMEM; EOPNOTSUPP for an event that only perf reads.
  */
@@ -474,9 +474,9 @@ static int map(struct tally_mapping *m, struct vm_area_struct *vma)
  * @m: state of the page
  * @vma: the mapping
  *
- * Return: 0; EINVAL for another size or offset, a private mapping, and an inherited
- * event; EACCES for a writable mapping; ENODEV if the events are gone; EOPNOTSUPP for an event that
- * only perf reads; ENOMEM.
+ * Return: 0; EINVAL for another size or offset, a private mapping, and an
+ * inherited event; EACCES for a writable mapping; ENODEV if the events are
+ * gone; EOPNOTSUPP for an event that only perf reads; ENOMEM.
  */
 int tally_mapping_mmap(struct tally_mapping *m, struct vm_area_struct *vma)
 {

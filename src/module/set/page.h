@@ -24,9 +24,9 @@ struct vm_area_struct;
  * @maps: number of mappings
  * @publisher: publisher that writes the page; NULL while the page is not published
  * @interval: time between two updates, in nanoseconds
- * @account: account of the user whom the file is charged to; NULL for none, and for an interval
- *	below the default, which takes CAP_PERFMON. The page is not published when the charge is
- *	given back.
+ * @account: account of the user whom the file is charged to; NULL for none, and
+ *	for an interval below the default, which takes CAP_PERFMON. The page is
+ *	not published when the charge is given back.
  * @members: events whose counts the page shows
  * @nr: number of @members; 0 when they are gone
  * @attached: the only event has another owner, whose resets are ignored

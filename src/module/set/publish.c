@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Published counts: the counts of an event or a set on each CPU, in memory that all
- * contexts can read without a lock and without an interrupt on that CPU.
+ * Published counts: the counts of an event or a set on each CPU, in memory that
+ * all contexts can read without a lock and without an interrupt on that CPU.
  *
- * Timers on each CPU read the events that are counting there (timers.c), and so does an
- * overflow. Both write to a page of the CPU, or of the task (copies.c).
+ * Timers on each CPU read the events that are counting there (timers.c), and so
+ * does an overflow. Both write to a page of the CPU, or of the task (copies.c).
  *
  * A publisher is used by its timers, and through its members' pointers. set_publisher() stores the
  * pointers with release when the publisher is complete; tally_publish_overflow() and
@@ -51,8 +51,8 @@ void tally_publish_overflow(struct tally_event *ev)
 
 /**
  * tally_publisher_free - free a publisher
- * @p: the publisher, which nothing uses: a grace period after tally_publisher_end(). NULL
- *	is ignored.
+ * @p: the publisher, which nothing uses: a grace period after
+ *	tally_publisher_end(). NULL is ignored.
  */
 void tally_publisher_free(struct tally_publisher *p)
 {
@@ -116,9 +116,9 @@ static void set_publisher(struct tally_event *ev, struct tally_publisher *p)
  * @nr: number of @members
  * @interval: time between two updates, in nanoseconds
  *
- * Return: 0; ERANGE for an interval that is too short or too long, EOPNOTSUPP for
- * an event that only perf reads, EBUSY if a member is published, ESRCH if a member is being
- * released, ENOMEM.
+ * Return: 0; ERANGE for an interval that is too short or too long, EOPNOTSUPP
+ * for an event that only perf reads, EBUSY if a member is published, ESRCH if a
+ * member is being released, ENOMEM.
  */
 static int publisher_start(struct tally_event **members, unsigned int nr,
 			   u64 interval)
@@ -182,8 +182,8 @@ static struct tally_publisher *publisher_stop(struct tally_event **members,
  *
  * The members cannot be published again.
  *
- * Return: the publisher, to be freed after a grace period; NULL if the members were not
- * published, or only together with others.
+ * Return: the publisher, to be freed after a grace period; NULL if the members
+ * were not published, or only together with others.
  */
 struct tally_publisher *tally_publisher_end(struct tally_event **members,
 					    unsigned int nr)
@@ -224,8 +224,8 @@ static void copy_out(const struct publish_copy *copy, unsigned int nr,
  * @age: receives the age of the counts, in nanoseconds
  *
  * Context: Any context.
- * Return: 0; EINVAL for a CPU that does not exist or that the members do not count on;
- * ENODATA if the members are not published, or have not been so far.
+ * Return: 0; EINVAL for a CPU that does not exist or that the members do not
+ * count on; ENODATA if the members are not published, or have not been so far.
  */
 int tally_published(struct tally_event *first, int cpu, unsigned int nr,
 		    struct tally_count *counts, u64 *age)

@@ -20,9 +20,9 @@ struct tally_mapping;
 struct tally_publisher;
 
 /*
- * Limits of the publishing interval, in nanoseconds. The shortest one is for up to eight
- * events; each further eight add as much. A shorter one takes a CPU for the timer alone; nobody
- * waits for a longer one.
+ * Limits of the publishing interval, in nanoseconds. The shortest one is for up
+ * to eight events; each further eight add as much. A shorter one takes a CPU
+ * for the timer alone; nobody waits for a longer one.
  */
 #define TALLY_PUBLISH_SHORTEST	10000ULL
 #define TALLY_PUBLISH_LONGEST	3600000000000ULL
@@ -49,8 +49,8 @@ struct publish_copy {
 
 /**
  * struct publish_page - published counts of one slot
- * @number: number of copies ever written; the lowest bit is the index of the copy to
- *	read; 0 before the first copy
+ * @number: number of copies ever written; the lowest bit is the index of the
+ *	copy to read; 0 before the first copy
  * @writing: 1 while a writer has taken the page
  * @base: totals of the only member in the first copy, for an unprivileged publisher; else 0
  * @copies: the copy to read, and the one to write next
@@ -92,8 +92,8 @@ struct publish_cpu {
  * @account: account of the user whose pages share a rate; NULL for none
  * @unprivileged: no CPU is interrupted for the publisher, and a copy stays for an interval: it has
  *	no hard timers, and begins to count on a CPU with the first copy there
- * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and always for
- *	events of CPUs
+ * @keeper: CPU whose publish_cpu::timer runs for the task; -1 if none does, and
+ *	always for events of CPUs
  * @nr_slots: number of slots of each member's counter
  * @moved: tally_publisher::cpus has a CPU with publish_cpu::moved
  * @start: work that starts the deferrable timers
@@ -129,8 +129,8 @@ struct tally_publisher {
  * @totals: the count
  * @state: state of the event
  *
- * Without it, a user who has many publishers could see a count of a CPU change as often as he
- * likes: each has a copy of its own time.
+ * Without it, a user who has many publishers could see a count of a CPU change
+ * as often as he likes: each has a copy of its own time.
  */
 struct tally_shared {
 	bool taken;
@@ -147,8 +147,8 @@ struct tally_shared {
 #define TALLY_PUBLISH_SHARE	400000ULL
 
 /*
- * Returns the interval of the timers, in nanoseconds. Many pages of one user are published
- * less often, to leave the CPU to other users.
+ * Returns the interval of the timers, in nanoseconds. Many pages of one user
+ * are published less often, to leave the CPU to other users.
  */
 static inline u64 tally_publisher_interval(const struct tally_publisher *p)
 {
@@ -182,9 +182,9 @@ static inline void tally_publish_store(struct publish_copy *new, unsigned int i,
 
 /*
  * Guards the list of publishers, their members and their timers, and writes of
- * tally_event::publisher and ::unpublished. Taken inside the mmap lock of a program, so perf's
- * locks must not be taken inside it: perf copies to user memory, which may take the mmap lock,
- * while it holds them.
+ * tally_event::publisher and ::unpublished. Taken inside the mmap lock of a
+ * program, so perf's locks must not be taken inside it: perf copies to user
+ * memory, which may take the mmap lock, while it holds them.
  */
 extern struct mutex tally_publishers_lock;
 extern struct list_head tally_publishers;

@@ -28,9 +28,9 @@ static noinline void trace(struct tally_event *ev, int cpu, const struct tally_c
 }
 
 /*
- * Reads one slot. With @whole, resets of the event are ignored. An error state is no error
- * here: debugfs shows it as a word. Returns ENODEV for the slot of a CPU that cannot exist, or that
- * the PMU does not serve.
+ * Reads one slot. With @whole, resets of the event are ignored. An error state
+ * is no error here: debugfs shows it as a word. Returns ENODEV for the slot of
+ * a CPU that cannot exist, or that the PMU does not serve.
  */
 int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 			  struct tally_count *count)
@@ -58,9 +58,9 @@ int tally_event_read_slot(struct tally_event *ev, unsigned int slot, bool whole,
 }
 
 /*
- * Returns the count as of the last read, estimated for all the time enabled. Each CPU has a share
- * of its PMU of its own, so each slot is estimated by its own times. A read without an estimate
- * does not pay for @part.
+ * Returns the count as of the last read, estimated for all the time enabled.
+ * Each CPU has a share of its PMU of its own, so each slot is estimated by its
+ * own times. A read without an estimate does not pay for @part.
  */
 static noinline u64 scaled(struct tally_event *ev)
 {
@@ -209,10 +209,11 @@ static int read_unlocked(struct attempt *a)
  * @count: receives the count, or after an error only the state
  * @estimate: receives the count as tally_event_read_scaled() returns it; may be NULL
  *
- * A program can keep perf from the events of its own tasks for any time, and a read by perf would
- * wait for that. So the event of a task is read without perf if possible. perf reads an inherited
- * event, and one of hardware that overflows, whose overflows may be missing (event/silent.c), but
- * only while nobody has the task's events locked. The read is tried for 10 milliseconds.
+ * A program can keep perf from the events of its own tasks for any time, and a
+ * read by perf would wait for that. So the event of a task is read without perf
+ * if possible. perf reads an inherited event, and one of hardware that
+ * overflows, whose overflows may be missing (event/silent.c), but only while
+ * nobody has the task's events locked. The read is tried for 10 milliseconds.
  *
  * Context: Process context, may sleep.
  * Return: 0; EBUSY if the event cannot be read now.

@@ -2,16 +2,17 @@
 /*
  * The rows of a set: what one CPU reads of its members at one moment.
  *
- * Of a set whose members are all counting, programs usually read the values, and the times of the
- * first member. There is a shorter way for these.
+ * Of a set whose members are all counting, programs usually read the values,
+ * and the times of the first member. There is a shorter way for these.
  *
  * Ordering:
  *
- * Z. tally_slot_changes is incremented, with release, after a slot has changed, and is
- *    load-acquired before slots are found blank. So a reader that misses a change finds
- *    another number at its next read, and then reads all slots again. When an event goes,
- *    tally_slot::err is set before the event is cleared, with release, and is cleared with
- *    release after its counts are in the bank.
+ * Z. tally_slot_changes is incremented, with release, after a slot has changed,
+ *    and is load-acquired before slots are found blank. So a reader that misses
+ *    a change finds another number at its next read, and then reads all slots
+ *    again. When an event goes, tally_slot::err is set before the event is
+ *    cleared, with release, and is cleared with release after its counts are in
+ *    the bank.
  */
 #include <linux/lockdep.h>
 #include <linux/percpu.h>
@@ -81,9 +82,9 @@ bool tally_set_is_blank(const struct tally_set *set, unsigned int slot)
 }
 
 /*
- * Returns the number of slots up to the last one that is not blank, at least 1. The number
- * never falls. Most slots are blank in a kernel that has room for more CPUs than there are.
- * Called under the set's lock.
+ * Returns the number of slots up to the last one that is not blank, at least 1.
+ * The number never falls. Most slots are blank in a kernel that has room for
+ * more CPUs than there are. Called under the set's lock.
  */
 unsigned int tally_set_slots(struct tally_set *set)
 {
@@ -148,8 +149,8 @@ static void read_values_here(void *data)
 }
 
 /*
- * Adds a slot of all members. Their counters are locked: both copies of a tally_view::latch are the
- * same.
+ * Adds a slot of all members. Their counters are locked: both copies of a
+ * tally_view::latch are the same.
  */
 static void add_slot(const struct tally_set *set, unsigned int slot, struct tally_totals *first,
 		     u64 *values)

@@ -2,14 +2,16 @@
 /*
  * Local reads of a set, in any context: of the set's window, and of sections.
  *
- * A section is a window on one CPU. tally_section_begin() writes the counts of the
- * members to the caller's section, and tally_section_end() subtracts them. Neither
- * function interrupts another CPU. The set keeps no trace of its sections: an abandoned
- * section costs nothing, and a section is as private to its caller as any other variable.
+ * A section is a window on one CPU. tally_section_begin() writes the counts of
+ * the members to the caller's section, and tally_section_end() subtracts them.
+ * Neither function interrupts another CPU. The set keeps no trace of its
+ * sections: an abandoned section costs nothing, and a section is as private to
+ * its caller as any other variable.
  *
- * The fast path reads sets with tally_set::fast, whose members only count, while interrupts are
- * enabled. All else takes the careful path: other sets (tally_set::views has nothing to read for
- * them), reads with interrupts disabled, members that perf has changed, and errors.
+ * The fast path reads sets with tally_set::fast, whose members only count,
+ * while interrupts are enabled. All else takes the careful path: other sets
+ * (tally_set::views has nothing to read for them), reads with interrupts
+ * disabled, members that perf has changed, and errors.
  *
  * Ordering: I to K of local.c, L of interval.c.
  */
@@ -145,10 +147,11 @@ static noinline notrace bool end_singles(const struct tally_section *section,
 }
 
 /*
- * A loop over single members would be a fifth of their cost, so members are read four at a
- * time, but for tally_set::singles. perf updates the time of a context before it changes a
- * member there: if the time is the same at the end, perf has changed no member, or its clock
- * stood still (see tally_section_end()).
+ * A loop over single members would be a fifth of their cost, so members are
+ * read four at a time, but for tally_set::singles. perf updates the time of a
+ * context before it changes a member there: if the time is the same at the end,
+ * perf has changed no member, or its clock stood still (see
+ * tally_section_end()).
  */
 static __always_inline bool begin_all(struct tally_section *section,
 				      struct tally_view *const *view, unsigned int nr,

@@ -14,8 +14,8 @@ struct tally_mapping;
 
 /**
  * struct tally_set - several events on one target
- * @lock: lock of the members, and of their window; taken outside tally_counter::lock, which all
- *	members have in common
+ * @lock: lock of the members, and of their window; taken outside
+ *	tally_counter::lock, which all members have in common
  * @node: link in the list of sets
  * @refs: number of references to a set that files share
  * @owner: module that built the set
@@ -31,8 +31,8 @@ struct tally_mapping;
  * @begun: a member is enabled, or has been
  * @staggered: the members did not begin, or not end, at one moment; read without @lock
  * @only_counts: the set has never had a member that overflows, so none can be throttled
- * @sampled: samples of a member contain the counts of all members, or did: the release of a
- *	member waits for samples that are being written
+ * @sampled: samples of a member contain the counts of all members, or did: the
+ *	release of a member waits for samples that are being written
  * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that the set has enabled; a limit may have ended the member since
  * @wanted: a bit for each member of a group that counts while the leader is enabled

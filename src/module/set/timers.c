@@ -2,17 +2,20 @@
 /*
  * The timers that publish counts.
  *
- * Each CPU has two timers. One is deferrable: it runs from ticks of a busy CPU, wakes no
- * CPU, and interrupts none. It starts the other one, a hard timer that keeps the interval.
- * The hard timer ends when it finds its CPU idle. So an idle CPU is left alone until a tick
- * finds it busy. CPUs of nohz_full= have no timers: a tick there is what they avoid. Nor
- * have CPUs that the PMU does not serve. When the driver of a PMU that serves several CPUs has
- * moved an event to another CPU, that CPU publishes the event, in the page of the event's slot.
+ * Each CPU has two timers. One is deferrable: it runs from ticks of a busy CPU,
+ * wakes no CPU, and interrupts none. It starts the other one, a hard timer that
+ * keeps the interval. The hard timer ends when it finds its CPU idle. So an
+ * idle CPU is left alone until a tick finds it busy. CPUs of nohz_full= have no
+ * timers: a tick there is what they avoid. Nor have CPUs that the PMU does not
+ * serve. When the driver of a PMU that serves several CPUs has moved an event
+ * to another CPU, that CPU publishes the event, in the page of the event's
+ * slot.
  *
- * A task is published where it runs. All CPUs look for it at their ticks, and the one that
- * finds it starts its hard timer and becomes the keeper. While there is a keeper, the
- * deferrable timers of other CPUs end. When the hard timer finds that the task sleeps, or is
- * elsewhere, or that the CPU is idle, there is no keeper, and all CPUs look again.
+ * A task is published where it runs. All CPUs look for it at their ticks, and
+ * the one that finds it starts its hard timer and becomes the keeper. While
+ * there is a keeper, the deferrable timers of other CPUs end. When the hard
+ * timer finds that the task sleeps, or is elsewhere, or that the CPU is idle,
+ * there is no keeper, and all CPUs look again.
  *
  * An unprivileged publisher has the deferrable timers only.
  */
@@ -36,8 +39,8 @@
 #include "set/publish.h"
 
 /*
- * Finds the CPUs to which drivers have moved events. They do that during hotplug only, after which
- * tally_pages_repair() starts the timers.
+ * Finds the CPUs to which drivers have moved events. They do that during
+ * hotplug only, after which tally_pages_repair() starts the timers.
  */
 static void find_moved(struct tally_publisher *p)
 {
@@ -85,8 +88,8 @@ static void publish_here(void *publisher)
 }
 
 /*
- * Publishes the events that are counting, by an interrupt on each CPU that counts; those of
- * an unprivileged publisher on this CPU alone.
+ * Publishes the events that are counting, by an interrupt on each CPU that
+ * counts; those of an unprivileged publisher on this CPU alone.
  */
 void tally_publish_counting(struct tally_publisher *p)
 {
@@ -106,8 +109,8 @@ static struct task_struct *task_of(const struct tally_publisher *p)
 }
 
 /*
- * Returns the CPU on which an event for one CPU counts. A PMU that serves several CPUs
- * may count on another one than was asked for.
+ * Returns the CPU on which an event for one CPU counts. A PMU that serves
+ * several CPUs may count on another one than was asked for.
  */
 int tally_publisher_cpu(const struct tally_publisher *p)
 {
@@ -152,9 +155,10 @@ static bool wants_hard_timer(const struct tally_publisher *p, int cpu)
 }
 
 /*
- * Starts the deferrable timer of a CPU, unless it is pending or has nothing to do. The timer calls
- * this to go on, and start_work() when a keeper has ended: under the lock, either the timer sees
- * that there is no keeper any more, or start_work() sees that the timer is not pending.
+ * Starts the deferrable timer of a CPU, unless it is pending or has nothing to
+ * do. The timer calls this to go on, and start_work() when a keeper has ended:
+ * under the lock, either the timer sees that there is no keeper any more, or
+ * start_work() sees that the timer is not pending.
  */
 static void start_tick(struct publish_cpu *pc)
 {
@@ -186,8 +190,8 @@ static void start_work(struct work_struct *work)
 }
 
 /*
- * Runs in hard interrupt, also on PREEMPT_RT. So it does not start the timers of all CPUs itself:
- * there may be many, and a task may sleep often.
+ * Runs in hard interrupt, also on PREEMPT_RT. So it does not start the timers
+ * of all CPUs itself: there may be many, and a task may sleep often.
  */
 static enum hrtimer_restart fired(struct hrtimer *timer)
 {
@@ -259,8 +263,8 @@ static void set_stopped(struct tally_publisher *p, bool stopped)
 }
 
 /*
- * Starts the timers, or starts them again after CPUs came or went. Interrupts no CPU. May
- * sleep.
+ * Starts the timers, or starts them again after CPUs came or went. Interrupts
+ * no CPU. May sleep.
  */
 void tally_publisher_start(struct tally_publisher *p)
 {
