@@ -222,7 +222,13 @@ void tally_call_probe_stop(struct tally_call_probe *probe)
  */
 bool tally_call_probe_is_gone(const struct tally_call_probe *probe)
 {
-	return !probe->by_fprobe && (is_lost(probe) || kretprobe_is_gone(probe));
+	bool gone;
+
+	if (probe->by_fprobe)
+		return false;
+	gone = kretprobe_is_gone(probe);
+	smp_rmb(); /* tally_call_probe_again() marks the probe as lost before it clears that */
+	return gone || is_lost(probe);
 }
 
 /* Returns how many entries the kernel counts as missed: in handlers, or without room for a call. */

@@ -247,7 +247,8 @@ void tally_kick_sync(struct tally_kick *kick)
 		irq_work_sync(&kick->irq_work);
 		/* run() has put the work on a list before the work became idle. */
 		smp_rmb();
-	} while (READ_ONCE(kick->held) || irq_work_is_busy(&kick->irq_work));
+	} while (smp_load_acquire(&kick->held) || /* let_go() queues the work before that */
+		 irq_work_is_busy(&kick->irq_work));
 }
 
 void tally_brakes_init(void)

@@ -419,7 +419,12 @@ bool tally_kprobe_may_return(const struct tally_kprobe *kp)
 /* Returns whether the function is where it was when the trace event was made. */
 bool tally_kprobe_stays(const struct tally_kprobe *kp)
 {
-	return !tally_kprobe_is_gone(kp) && (unsigned long)kp->watch.kp.addr == kp->addr;
+	bool stays;
+
+	rcu_read_lock(); /* watch_again() */
+	stays = !tally_kprobe_is_gone(kp) && (unsigned long)kp->watch.kp.addr == kp->addr;
+	rcu_read_unlock();
+	return stays;
 }
 
 /* Watches a function whose module is loaded again. */

@@ -170,10 +170,10 @@ static int join_own(struct tally_file *f, struct tally_event *ev, bool wanted,
 
 	f->set = set;
 	f->ev = ev;
-	/* An event that waits for exec() may overflow already. */
-	WRITE_ONCE(ev->file, f);
+	/* An event that waits for exec() may overflow already, and its callback use the file. */
+	smp_store_release(&ev->file, f); /* tally_file_overflow() */
 	if (ev->output)
-		WRITE_ONCE(ev->output->signal, &f->signal);
+		smp_store_release(&ev->output->signal, &f->signal); /* tally_record_task_event() */
 	mutex_lock(&set->lock);
 	/* tally_group_join() cannot fail for the first member. */
 	tally_group_join(set, ev, wanted);

@@ -21,7 +21,7 @@
  * E. The writer of a flag of tally_overflow::special first writes what the flag
  *    refers to, then stores the flag with release. overflowed() load-acquires
  *    the flags. The other two ways use nothing that is written after the event
- *    was built: they need no order.
+ *    was built, but for tally_event::file, which is stored with release.
  *
  * @busy and the members that it guards are used on one CPU only: compiler
  * barriers order them. enqueue() commits a sample before it kicks the work, and

@@ -40,8 +40,9 @@
  *    barrier between reading the bytes and writing data_tail.
  * S. A writer writes the bytes before it stores data_head, with a store-release
  *    that pairs with the reader's load-acquire of data_head.
- * U. A writer publishes the head before it sets @poll_events and wakes the reader. The reader
- *    is in the wait queue before it clears @poll_events. The queue's lock orders both.
+ * U. A writer stores the head before it stores @poll_events, with release, and wakes the
+ *    reader. The reader is in the wait queue before it clears @poll_events. The queue's lock
+ *    orders a wake-up and a poll that comes after it.
  *
  * Writers of a ring are on one CPU: compiler barriers order them. When the task of a ring moves to
  * another CPU, the scheduler orders the writers before and after.
@@ -133,7 +134,7 @@ EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_count);
 void tally_ring_wake(struct tally_ring *r)
 {
 	WRITE_ONCE(r->wake, false);
-	WRITE_ONCE(r->poll_events, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
+	smp_store_release(&r->poll_events, (__force int)(EPOLLIN | EPOLLRDNORM)); /* U */
 	tally_kick(&r->kick);
 }
 EXPORT_SYMBOL_TALLY_KUNIT(tally_ring_wake);

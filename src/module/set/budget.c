@@ -164,9 +164,9 @@ static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 {
 	u64 n = wc->exceeded;
 
-	WRITE_ONCE(wc->latest[n % TALLY_BUDGET_LATEST], wc->number);
+	WRITE_ONCE(wc->latest[n % ARRAY_SIZE(wc->latest)], wc->number);
 	smp_store_release(&wc->exceeded, n + 1); /* tally_event_budget() */
-	smp_mb__before_atomic(); /* tally_budget_nr_exceeded() */
+	smp_mb__before_atomic(); /* tally_budget_nr_exceeded(); and the next number comes later */
 	atomic64_inc(&b->exceeded);
 	irq_work_queue(&b->wake);
 }
@@ -509,20 +509,24 @@ u64 tally_budget_nr_exceeded(const struct tally_budget *b)
 int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats)
 {
 	const struct tally_budget_cpu *wc;
-	u64 exceeded, first;
 	unsigned int i;
+	u64 n, first;
 
 	if (tally_bad_ptr(ev) || tally_bad_ptr(stats) || !ev->budget || !has_cpu(ev, cpu))
 		return -EINVAL;
 	wc = per_cpu_ptr(ev->budget->cpus, cpu);
-	exceeded = smp_load_acquire(&wc->exceeded); /* exceed() */
-	first = smp_load_acquire(&wc->first); /* begin() */
 	memset(stats, 0, sizeof(*stats));
+	do {
+		n = smp_load_acquire(&wc->exceeded); /* exceed() */
+		for (i = 0; i < min_t(u64, n, TALLY_BUDGET_LATEST); i++)
+			stats->latest[i] = READ_ONCE(wc->latest[(n - 1 - i) %
+								ARRAY_SIZE(wc->latest)]);
+		smp_rmb(); /* exceed() */
+	} while (READ_ONCE(wc->exceeded) != n);
+	stats->exceeded = n;
+	first = smp_load_acquire(&wc->first); /* begin() */
 	stats->window = READ_ONCE(wc->number);
 	stats->windows = first ? stats->window - first : 0;
-	stats->exceeded = exceeded;
-	for (i = 0; i < min_t(u64, exceeded, TALLY_BUDGET_LATEST); i++)
-		stats->latest[i] = READ_ONCE(wc->latest[(exceeded - 1 - i) % TALLY_BUDGET_LATEST]);
 	return 0;
 }
 EXPORT_SYMBOL_TALLY(tally_event_budget);

@@ -22,7 +22,8 @@ struct window_length;
  *	the callback and the timer, cleared by the timer
  * @exceeded: number of windows whose budget was used up; written by the
  *	callback, or by the timer if the callback comes late
- * @latest: numbers of the latest of these windows; of the nth one at n % TALLY_BUDGET_LATEST
+ * @latest: numbers of the latest of these windows; of the nth one at n % ARRAY_SIZE(@latest). One
+ *	may be written while the others are read.
  *
  * All but @whole are written on the CPU of the windows only, with interrupts disabled. The callback
  * may come in NMI: while the timer writes the other members, @over keeps it away.
@@ -34,7 +35,7 @@ struct tally_budget_cpu {
 	bool whole;
 	bool over;
 	u64 exceeded;
-	u64 latest[TALLY_BUDGET_LATEST];
+	u64 latest[TALLY_BUDGET_LATEST + 1];
 };
 
 /**
