@@ -212,7 +212,7 @@ static void event_gone(struct tally_attachment *a)
 struct tally_file *tally_file_alloc(u64 read_format, bool attached)
 {
 	struct tally_file *f = kzalloc(attached ? offsetof(struct tally_file, own) :
-						  struct_size(f, own.members, TALLY_SET_MOST),
+						  struct_size(f, own.few, TALLY_SET_FEW),
 				       GFP_KERNEL_ACCOUNT);
 
 	if (!f)
@@ -228,7 +228,8 @@ struct tally_file *tally_file_alloc(u64 read_format, bool attached)
 /* Size of a file with an event of its own, in bytes. */
 size_t tally_file_memory(void)
 {
-	return sizeof(struct tally_file) + TALLY_SET_MOST * sizeof(struct tally_event *);
+	return sizeof(struct tally_file) +
+	       (TALLY_SET_FEW + TALLY_SET_MOST) * sizeof(struct tally_event *);
 }
 
 /* ---- its end ---- */

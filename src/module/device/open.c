@@ -96,9 +96,11 @@ static int join(struct tally_set *set, struct tally_event *ev,
 
 	ev->awaits = how->awaits;
 	err = tally_group_join(set, ev, how->wanted);
-	if (err) /* E2BIG */
+	if (err == -E2BIG)
 		return tally_bad_in(b, TALLY_FIELD_GROUP_FD, err,
 				    "a group has at most %d events", TALLY_SET_MOST);
+	if (err)
+		return tally_builder_failed(b, err, -1);
 	tally_group_update(set);
 	/* The exec() of the leader came before the event had joined. */
 	if (how->awaits && !tally_event_waits(set->members[0]))

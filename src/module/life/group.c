@@ -14,6 +14,7 @@
 #include <linux/lockdep.h>
 #include <linux/preempt.h>
 #include <linux/seqlock.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include "compat.h"
 #include "builder/builder.h"
@@ -25,7 +26,7 @@
 
 /**
  * tally_group_init - set up a set of events with the target of @ev
- * @set: the set: zeroed, with room for its members
+ * @set: the set: zeroed, followed by TALLY_SET_FEW pointers to members
  * @ev: an event, which does not join yet
  * @mapping: page of the leader's file; NULL for the set of a module
  *
@@ -42,6 +43,7 @@ void tally_group_init(struct tally_set *set, const struct tally_event *ev,
 	set->only_counts = true;
 	set->nr_slots = ev->counter->nr_slots;
 	set->slot_mask = ev->slot_mask;
+	set->members = set->few;
 }
 
 /* Drops a reference. After the last one it returns true, and the caller frees @set. */
@@ -49,6 +51,8 @@ bool tally_group_put(struct tally_set *set)
 {
 	if (!refcount_dec_and_test(&set->refs))
 		return false;
+	if (set->members != set->few)
+		kfree(set->members);
 	mutex_destroy(&set->lock);
 	return true;
 }
@@ -99,6 +103,19 @@ static void end_change(struct tally_set *set)
 	mutex_unlock(&set->mapping->lock);
 }
 
+/* Gives a group memory for as many members as it may have. Samples may go on with @few. */
+static int move_members(struct tally_set *set)
+{
+	struct tally_event **members = kcalloc(TALLY_SET_MOST, sizeof(*members),
+					       GFP_KERNEL_ACCOUNT);
+
+	if (!members)
+		return -ENOMEM;
+	memcpy(members, set->few, set->nr * sizeof(*members));
+	smp_store_release(&set->members, members); /* V */
+	return 0;
+}
+
 static bool samples_group(const struct tally_event *ev)
 {
 	return ev->overflow && ev->output &&
@@ -129,17 +146,23 @@ static void show_in_samples(struct tally_set *set, struct tally_event *ev)
  * @ev: the event, which is in no set; if it is on, it stays on
  * @wanted: whether it counts when the leader does, from tally_group_update() on
  *
- * Return: 0; E2BIG if the set is full. The first member cannot fail.
+ * Return: 0; E2BIG if the set is full, ENOMEM. The first member cannot fail.
  */
 int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 {
 	unsigned int i = set->nr;
+	int err;
 
 	lockdep_assert_held(&set->lock);
 	if (i == TALLY_SET_MOST)
 		return -E2BIG;
 	if (WARN_ON_ONCE(i && ev->counter->first != set->members[0]->counter->first))
 		return -EINVAL;
+	if (i == TALLY_SET_FEW && set->members == set->few) {
+		err = move_members(set);
+		if (err)
+			return err;
+	}
 	if (ev->on)
 		set->on |= BIT_ULL(i);
 	if (wanted)
@@ -154,7 +177,7 @@ int tally_group_join(struct tally_set *set, struct tally_event *ev, bool wanted)
 	set->begun |= ev->on;
 	begin_change(set);
 	set->members[i] = ev;
-	/* Samples that see the number see the member, too. */
+	/* Samples that see the number see @members, too. */
 	smp_store_release(&set->nr, i + 1); /* V */
 	end_change(set);
 	/* The member may have counted where the others have not. */

@@ -325,7 +325,7 @@ static void destroy(struct tally_set *set)
 	}
 	tally_events_destroy(&doomed);
 	/* Without any member, the set was not set up. */
-	if (set->nr_slots)
+	if (set->members)
 		tally_group_put(set);
 	kvfree(set->views);
 	kfree(set);
@@ -399,7 +399,7 @@ static struct tally_set *build(struct tally_builder *builders, unsigned int n, b
 		if (!builders[i].err)
 			builders[i].why[0] = '\0';
 	}
-	set = kzalloc(struct_size(set, members, n), GFP_KERNEL_ACCOUNT);
+	set = kzalloc(struct_size(set, few, TALLY_SET_FEW), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&set->node);
@@ -431,8 +431,9 @@ struct tally_set *tally_set_build(struct tally_builder *builders,
 		return ERR_PTR(-EINVAL);
 	set = build(builders, n, false);
 	/*
-	 * A set shares all of its counters, or none: with EUSERS it would share some. With E2BIG its
-	 * group is full, perhaps of an equal set that is ending. It gets counters of its own then.
+	 * A set shares all of its counters, or none: with EUSERS it would share
+	 * some. With E2BIG its group is full, perhaps of an equal set that is
+	 * ending. It gets counters of its own then.
 	 */
 	if (set == ERR_PTR(-EUSERS) || set == ERR_PTR(-E2BIG))
 		set = build(builders, n, true);

@@ -14,13 +14,14 @@
  *
  * V. tally_output::set is stored, with release, after the event has become a
  *    member, and is load-acquired; it is cleared before the event leaves.
- *    tally_set::nr is stored, with release, after a new member, so a callback
- *    that load-acquires it sees so many members. The callback copies the
- *    members inside tally_set::changes, and never waits for the end of a
- *    change, which it may have interrupted. Callbacks have preemption off. So
- *    the set and its members have to stay for a grace period after one of them
- *    has left: that of tally_events_destroy(), through which each set's leader
- *    and each member ends, and which tally_event::sampled asks for.
+ *    tally_set::members is stored, with release, before a tally_set::nr that
+ *    needs more room. So a callback that load-acquires @nr sees an array with
+ *    room for @nr members. It copies the members inside tally_set::changes, and
+ *    never waits for the end of a change, which it may have interrupted.
+ *    Callbacks have preemption off. So the set and its members have to stay for
+ *    a grace period after one of them has left: that of tally_events_destroy(),
+ *    through which each set's leader and each member ends, and which
+ *    tally_event::sampled asks for.
  */
 #include <linux/bitops.h>
 #include <linux/irqflags.h>
@@ -59,11 +60,13 @@ unsigned int tally_read_format_size(u64 format, unsigned int nr)
 static bool copy_members(const struct tally_set *set, struct tally_read_members *r)
 {
 	unsigned int changes = raw_seqcount_begin(&set->changes);
+	struct tally_event *const *members;
 	unsigned int i;
 
 	r->nr = smp_load_acquire(&set->nr); /* V */
+	members = READ_ONCE(set->members);
 	for (i = 0; i < r->nr; i++)
-		r->members[i] = READ_ONCE(set->members[i]);
+		r->members[i] = READ_ONCE(members[i]);
 	return !read_seqcount_retry(&set->changes, changes);
 }
 

@@ -121,8 +121,8 @@ static void read_values_here(void *data)
 	const struct tally_set *set = data;
 	int cpu = smp_processor_id();
 	unsigned int slot = cpu & set->slot_mask;
-	struct tally_event *const *ev = set->members;
-	struct tally_event *const *end = ev + set->nr;
+	struct tally_event **ev = set->members;
+	struct tally_event **end = ev + set->nr;
 	struct tally_slot *s = first_slot(set, slot);
 	struct perf_event *event = READ_ONCE((*ev)->views[slot].event);
 	const void **reading, *outer;
@@ -155,8 +155,8 @@ static void read_values_here(void *data)
 static void add_slot(const struct tally_set *set, unsigned int slot, struct tally_totals *first,
 		     u64 *values)
 {
-	struct tally_event *const *ev = set->members;
-	struct tally_event *const *end = ev + set->nr;
+	struct tally_event **ev = set->members;
+	struct tally_event **end = ev + set->nr;
 
 	tally_totals_add(first, &first_slot(set, slot)->now);
 	tally_totals_add(first, &(*ev)->views[slot].offset[0]);

@@ -222,7 +222,7 @@ static u64 throttled_here(const struct tally_event *ev)
 static int mark_carefully(struct tally_event *ev, int cpu, bool irqs_off,
 			  struct tally_mark *mark, u64 *time)
 {
-	struct tally_slot *s = &ev->counter->slots[cpu & ev->slot_mask];
+	struct tally_slot *s = tally_slot_on(ev, cpu);
 	struct perf_event *event = tally_slot_here(s, cpu);
 	int err;
 

@@ -40,7 +40,8 @@ struct tally_mapping;
  * @views_size: size of the part of @views for one CPU, in bytes; 0 if there is one slot
  * @views: views of the members, by slot; tally_view_nowhere unless @fast
  * @mapping: page of the leader's file, for a set that files share; else NULL
- * @members: the events; a set that files share has room for TALLY_SET_MOST
+ * @members: the events
+ * @few: memory of @members, unless the set has had more than TALLY_SET_FEW
  */
 struct tally_set {
 	struct mutex lock; /* members, windows */
@@ -66,8 +67,18 @@ struct tally_set {
 	u32 views_size;
 	struct tally_view **views;
 	struct tally_mapping *mapping;
-	struct tally_event *members[];
+	struct tally_event **members;
+	struct tally_event *few[];
 };
+
+/* Number of members in tally_set::few; a set with more members allocates an array for them. */
+#define TALLY_SET_FEW	6
+
+/* Returns the slot in which an event counts on @cpu. */
+static inline struct tally_slot *tally_slot_on(const struct tally_event *ev, int cpu)
+{
+	return &ev->counter->slots[cpu & ev->slot_mask];
+}
 
 /* Returns whether the windows of all members began, and ended, at one moment. Needs no lock. */
 static inline bool tally_set_began_together(const struct tally_set *set)
