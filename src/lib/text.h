@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What may be shown of a text, for the library and the command, which links libtally.a. */
+/* The library and the command, which links libtally.a, both use this. */
 #ifndef LIBTALLY_TEXT_H
 #define LIBTALLY_TEXT_H
 

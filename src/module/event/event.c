@@ -466,7 +466,7 @@ bool tally_event_waits(struct tally_event *ev)
 	if (!ev->attr.enable_on_exec)
 		return false;
 	tally_counter_lock(ev->counter);
-	/* It is on, and its state is that of perf's event, which is off until exec(). */
+	/* The event is on, and its state is that of perf's event, which is off until exec(). */
 	waits = ev->on && tally_event_state_now(ev) == TALLY_STATE_OFF;
 	tally_counter_unlock(ev->counter);
 	return waits;

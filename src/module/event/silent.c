@@ -8,7 +8,7 @@
  * later moment. If the slot has counted more than two periods since the mark,
  * and the number of overflows is the same, the event is silent there. If the
  * number is another one, the read keeps it, and the next read adds the count.
- * So the first read after two periods finds an event that never overflowed. For
+ * The first read after two periods finds an event that never overflowed. For
  * one that has stopped overflowing, two reads make a new mark, and the first
  * read two periods later finds it.
  *

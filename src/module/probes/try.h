@@ -24,7 +24,7 @@
 #error "Kbuild says what is tried"
 #endif
 
-/* What a probe declares is never used. */
+/* A probe declares a function or a pointer, and nobody uses either. */
 #define PROBE	static __maybe_unused
 
 /* A probe of a name that has a type: a function, or a value. */

@@ -267,8 +267,9 @@ static void __maybe_unused check_types(void)
 }
 
 /*
- * To register a probe patches the kernel's code, and programs open and close many files of tasks.
- * So a probe that a TALLY_TASK_END listener has used stays until the module unloads: a bit here.
+ * The kernel patches its code when a probe is registered, and programs open and close many files
+ * of tasks. A probe that a TALLY_TASK_END listener has used stays until the module unloads. Each
+ * bit is one such probe.
  */
 static unsigned int kept_probes;
 

@@ -2,8 +2,8 @@
 /*
  * The rows of a set: what one CPU reads of its members at one moment.
  *
- * Of a set whose members are all counting, programs usually read the values,
- * and the times of the first member. There is a shorter way for these.
+ * Programs usually read the values and the times of the first member, of a set
+ * whose members are all counting. A shorter way reads these.
  *
  * Ordering:
  *
