@@ -137,14 +137,24 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 	return TALLY_STATE_OFF;
 }
 
-/* Notes in which slots an event that is on is in error. */
+/*
+ * Notes in which slots an event that is on is in error. Their whole states, which each opened file
+ * would ask for, cost more.
+ */
 static void note_errors(struct tally_event *ev)
 {
+	const struct tally_slot *s = ev->counter->slots;
+	struct perf_event *event;
 	unsigned int i;
+	bool failed;
 
-	for (i = 0; i < ev->counter->nr_slots; i++)
-		if (tally_event_slot_state(ev, i) == TALLY_STATE_ERROR)
+	for (i = 0; i < ev->counter->nr_slots; i++, s++) {
+		failed = !s->event && s->err && s->err != -ENODEV;
+		tally_slot_for_each(s, event)
+			failed |= tally_perf_state(event) == PERF_EVENT_STATE_ERROR;
+		if (failed)
 			WRITE_ONCE(ev->views[i].missed, true);
+	}
 }
 
 /*
