@@ -1654,9 +1654,10 @@ int tally_event_release(struct tally_event *ev);
  * struct tally_set_window - the window that the counts of a set have in common
  * @time_ns: time at which the counts were read, by local_clock() of the CPU that counts;
  *	the latest of these for a set on all CPUs
- * @ratio_valid: all members are one group of perf, or were on the PMU for the whole time that the
- *	set was enabled; they began at one moment, and none was throttled: their values have the
- *	same window, and can be divided by each other
+ * @ratio_valid: all members are one group of perf; or they were on the PMU for the whole time that
+ *	the set was enabled, none was in error, and no CPU came back that was offline. In both
+ *	cases, they began at one moment, and none was throttled: their values have the same window,
+ *	and can be divided by each other
  */
 struct tally_set_window {
 	u64 time_ns;

@@ -23,13 +23,14 @@
 DEFINE_PER_CPU(const void *, tally_reading);
 
 /* tally_slot_init()'s argument; set before there is any counter. */
-static void (*slot_changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns);
+static void (*slot_changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns, bool missed);
 atomic_long_t tally_slot_changes = ATOMIC_LONG_INIT(1);
 static atomic_long_t nr_perf_events, nr_repairs, nr_repair_errors;
 
-static void slot_has_changed(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns)
+static void slot_has_changed(struct tally_counter *c, const struct tally_slot *s, u64 gap_ns,
+			     bool missed)
 {
-	slot_changed(c, s - c->slots, gap_ns);
+	slot_changed(c, s - c->slots, gap_ns, missed);
 	if (c->nr_slots > 1)
 		atomic_long_inc_return_release(&tally_slot_changes); /* Z */
 }
@@ -275,7 +276,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 		WRITE_ONCE(c->moves, true);
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
-	slot_has_changed(c, s, 0);
+	slot_has_changed(c, s, 0, false);
 	atomic_long_inc(&nr_perf_events);
 	return 0;
 }
@@ -292,7 +293,7 @@ struct perf_event *tally_slot_detach(struct tally_counter *c, struct tally_slot 
 	if (!event)
 		return NULL;
 	WRITE_ONCE(s->event, NULL);
-	slot_has_changed(c, s, 0);
+	slot_has_changed(c, s, 0, false);
 	return event;
 }
 
@@ -348,6 +349,7 @@ void tally_slot_wait_released(void)
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 {
 	struct perf_event *event = s->event;
+	bool in_error = tally_slot_in_error(c, s);
 	struct tally_totals t;
 	unsigned int i;
 
@@ -358,7 +360,7 @@ void tally_slot_bank(struct tally_counter *c, struct tally_slot *s)
 	smp_wmb(); /* K */
 	s->bank = t;
 	smp_store_release(&s->err, 0); /* Z */
-	slot_has_changed(c, s, 0);
+	slot_has_changed(c, s, 0, in_error);
 	/* A probe cannot go, nor another event have the debug register, before the event goes. */
 	if (c->kprobe || c->attr.type == PERF_TYPE_BREAKPOINT)
 		perf_event_release_kernel(event);
@@ -410,14 +412,17 @@ void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_n
 			tally_slot_enable(c, s);
 		gap_ns = came_ns ? ktime_get_ns() - came_ns : 0;
 	}
-	slot_has_changed(c, s, gap_ns);
+	/* Members of a set, unless they are a group, begin to count one after the other. */
+	slot_has_changed(c, s, gap_ns, s->err || (s->event && on));
 }
 
-/* The first event is enabled first and disabled last: no other one runs while it is off. */
-void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s)
+/* Clears errors. The first event is enabled first and disabled last: no other runs without it. */
+void tally_slot_enable(struct tally_counter *c, const struct tally_slot *s)
 {
 	struct perf_event *event;
 
+	if (tally_slot_in_error(c, s))
+		slot_has_changed(c, s, 0, true);
 	tally_slot_for_each(s, event) {
 		if (IS_ENABLED(CONFIG_CGROUP_PERF) && c->target.css)
 			tally_cgroup_enable(event, c->target.css);
@@ -516,7 +521,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
 	/* Not earlier: from here on exec() may enable the next event, and it counts. */
 	event->attr.enable_on_exec = old->attr.enable_on_exec;
 	smp_store_release(&s->event, event); /* K */
-	slot_has_changed(c, s, 0);
+	slot_has_changed(c, s, 0, false);
 	if (on || tally_perf_is_on(old))
 		tally_slot_enable(c, s);
 	perf_event_release_kernel(old);
@@ -580,9 +585,11 @@ void tally_slot_stats(struct tally_counter_stats *stats)
 /**
  * tally_slot_init - set the hook for changes of slots, before the first counter
  * @changed: called under tally_counter::lock whenever the event or bank of a slot changes; gap_ns:
- *	nanoseconds from when its CPU came online until the slot counted again, or 0
+ *	nanoseconds from when its CPU came online until the slot counted again, or 0; missed: the
+ *	slot has not counted until now because of an error or of hotplug, or still does not
  */
-void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns))
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns,
+				     bool missed))
 {
 	slot_changed = changed;
 }

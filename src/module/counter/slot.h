@@ -459,14 +459,32 @@ void tally_slot_read(const struct tally_slot *s, struct tally_totals *t);
 void tally_slot_bank(struct tally_counter *c, struct tally_slot *s);
 void tally_slot_wait_released(void);
 void tally_slot_repair(struct tally_counter *c, struct tally_slot *s, u64 came_ns);
-void tally_slot_enable(const struct tally_counter *c, const struct tally_slot *s);
+void tally_slot_enable(struct tally_counter *c, const struct tally_slot *s);
 void tally_slot_disable(const struct tally_slot *s);
 bool tally_slot_rests(const struct tally_counter *c, unsigned int slot);
 int tally_perf_state(const struct perf_event *event);
 
+/*
+ * Returns whether a slot is in error because its pinned event, or its pinned
+ * leader, found no hardware counter. perf puts also topdown events in error
+ * whose leader it has removed: these may have counted all the time.
+ */
+static inline bool tally_slot_in_error(const struct tally_counter *c, const struct tally_slot *s)
+{
+	struct perf_event *event;
+
+	if (likely(!(c->leader ?: c)->attr.pinned))
+		return false;
+	tally_slot_for_each(s, event)
+		if (tally_perf_state(event) == PERF_EVENT_STATE_ERROR)
+			return true;
+	return false;
+}
+
 int tally_counter_replace(struct tally_counter *c, const struct perf_event_attr *attr,
 			  perf_overflow_handler_t handler, void *context);
 
-void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns));
+void tally_slot_init(void (*changed)(struct tally_counter *c, unsigned int slot, u64 gap_ns,
+				     bool missed));
 
 #endif /* TALLY_SLOT_H */

@@ -95,8 +95,9 @@ static void trace_slot(struct tally_event *ev, unsigned int slot)
 /*
  * Publishes the views of a slot whose perf event or tally_slot::bank has changed. The slot has not
  * counted for @gap_ns since its CPU came, which is added to the views of tally events that are on.
+ * @missed: until now it has not counted because of an error or of hotplug, or it still does not.
  */
-void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns)
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns, bool missed)
 {
 	struct tally_event *ev;
 
@@ -107,7 +108,7 @@ void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 ga
 		view_publish(ev, slot);
 		if (!ev->on)
 			continue;
-		if (c->slots[slot].err && c->slots[slot].err != -ENODEV)
+		if (missed)
 			WRITE_ONCE(ev->views[slot].missed, true);
 		WRITE_ONCE(ev->views[slot].gap_ns, ev->views[slot].gap_ns + gap_ns);
 		trace_slot(ev, slot);
@@ -135,26 +136,6 @@ enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned i
 	    state == TALLY_STATE_EXITED)
 		return state;
 	return TALLY_STATE_OFF;
-}
-
-/*
- * Notes in which slots an event that is on is in error. Their whole states, which each opened file
- * would ask for, cost more.
- */
-static void note_errors(struct tally_event *ev)
-{
-	const struct tally_slot *s = ev->counter->slots;
-	struct perf_event *event;
-	unsigned int i;
-	bool failed;
-
-	for (i = 0; i < ev->counter->nr_slots; i++, s++) {
-		failed = !s->event && s->err && s->err != -ENODEV;
-		tally_slot_for_each(s, event)
-			failed |= tally_perf_state(event) == PERF_EVENT_STATE_ERROR;
-		if (failed)
-			WRITE_ONCE(ev->views[i].missed, true);
-	}
 }
 
 /*
@@ -223,11 +204,12 @@ void tally_event_begin(struct tally_event *ev)
 		ev->views[i].start = c->slots[i].now;
 		ev->views[i].begins = true;
 		ev->views[i].offline = !c->slots[i].event;
+		if (unlikely(c->slots[i].err))
+			WRITE_ONCE(ev->views[i].missed, true);
 		if (ev->overflow)
 			tally_silent_begin(ev, i);
 	}
 	WRITE_ONCE(ev->on, true);
-	note_errors(ev);
 	set_local(ev);
 	if (ev->overflow)
 		open_overflow(ev->overflow);
@@ -272,7 +254,6 @@ int tally_event_on(struct tally_event *ev)
 		begin_alone(ev);
 		tally_counter_on(c);
 	} else {
-		note_errors(ev);
 		tally_counter_enable_slots(c);
 	}
 	return tally_event_check(ev);
@@ -313,9 +294,13 @@ u64 tally_event_reset_total(const struct tally_event *ev)
  */
 void tally_event_close(struct tally_event *ev)
 {
-	tally_counter_assert_locked(ev->counter);
-	if (ev->on)
-		note_errors(ev);
+	const struct tally_counter *c = ev->counter;
+	unsigned int i;
+
+	tally_counter_assert_locked(c);
+	for (i = 0; ev->on && i < c->nr_slots; i++)
+		if (tally_slot_in_error(c, &c->slots[i]))
+			WRITE_ONCE(ev->views[i].missed, true);
 	WRITE_ONCE(ev->on, false);
 	set_local(ev);
 }

@@ -41,7 +41,9 @@ struct tally_budget;
  * @mark_period: period that was in effect when the mark was made
  * @marked: @mark_value and @mark_period are valid
  * @silent: an overflow is overdue: the slot is in TALLY_STATE_SILENT
- * @missed: the slot was in error while the event was on, since the last reset
+ * @missed: while the event was on, and since its last reset, the slot did not count for some time
+ *	for which the slots of other events may have counted: it was in error, or began to count
+ *	when its CPU came
  * @counted: the slot was counting at a read of the event's set, or at tally_event_keep()
  * @gap_ns: sum of the nanoseconds from when the CPU came online until the slot counted again,
  *	the most that the event can have missed; without times at which the slot was in error
@@ -247,7 +249,7 @@ bool tally_event_waits(struct tally_event *ev);
 bool tally_event_counts(struct tally_event *ev);
 enum tally_state tally_event_state_now(const struct tally_event *ev);
 enum tally_state tally_event_slot_state(const struct tally_event *ev, unsigned int slot);
-void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns);
+void tally_event_slot_changed(struct tally_counter *c, unsigned int slot, u64 gap_ns, bool missed);
 void tally_event_init_views(struct tally_event *ev, unsigned int nr);
 void tally_event_wait_for_exec(struct tally_event *ev);
 

@@ -192,26 +192,61 @@ is "$(sort -u $tmp/removed)" OK 'they go'
 # ---- a pinned member in no group that was in error
 
 states() { cat $tally/"$1"/*/state | sort | xargs; }
-# begin_in_error: a set on two PMUs, whose pinned member finds no counter.
+is_in() { [ "$(states "$1")" = "$2" ]; }
+# begin_in_error CPU: a set on two PMUs, whose pinned member finds no counter.
 begin_in_error() {
-	is "$(create "{$(some 1 "$room")}:D" cpu=0 name=full)" OK 'all counters are taken for good'
-	is "$(create '{tally_foreign/config=1/,r2c:uD}' cpu=0 disabled name=mixed)" OK 'a set with a pinned member'
+	is "$(create "{$(some 1 "$room")}:D" cpu="$1" name=full)" OK 'all counters are taken for good'
+	is "$(create '{tally_foreign/config=1/,r2c:uD}' cpu="$1" disabled name=mixed)" OK 'a set with a pinned member'
 	"$here/tally" enable mixed
 	is "$(states mixed)" 'active error' 'which has no counter'
 }
 if [ -d /sys/module/tally_pmu ]; then
 	echo 0 >/sys/kernel/debug/tally_pmu/served
-	begin_in_error
+	begin_in_error 0
 	is "$(remove full)" OK 'the counters are free'
 	"$here/tally" enable mixed
 	is "$(states mixed) $(ratio_valid mixed)" 'active active 0' 'it counts, but has missed a part'
 	is "$(remove mixed)" OK 'it goes'
-	begin_in_error
+	begin_in_error 0
 	"$here/tally" disable mixed
 	is "$(remove full)" OK 'the counters are free'
 	"$here/tally" enable mixed
 	is "$(states mixed) $(ratio_valid mixed)" 'active active 0' 'it was off in between, and has missed a part'
 	is "$(remove mixed)" OK 'it goes'
+	# On CPU 1, the older set comes first. The pinned member has counted, and then finds no counter.
+	echo 0-1 >/sys/kernel/debug/tally_pmu/served
+	begin_on_cpu1() {
+		is "$(create "{$(some 1 "$room")}:D" cpu=1 disabled name=full)" OK 'a set with all counters'
+		is "$(create '{tally_foreign/config=1/,r2c:uD}' cpu=1 name=mixed)" OK 'a set with a pinned member'
+		ok 'it counts' wait_for 60 is_in mixed 'active active'
+		is "$(ratio_valid mixed)" 1 'all the time'
+	}
+	begin_on_cpu1
+	"$here/tally" enable full
+	is "$(states mixed)" 'active error' 'its pinned member has no counter any more'
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	ok 'its CPU goes' wait_for 60 is_in mixed 'offline offline'
+	is "$(ratio_valid mixed)" 0 'it has missed a part'
+	is "$(remove full; remove mixed)" "$(printf 'OK\nOK')" 'they go'
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	begin_on_cpu1
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	ok 'its CPU goes' wait_for 60 is_in mixed 'offline offline'
+	is "$(ratio_valid mixed)" 1 'its members have counted at the same times'
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	ok 'its CPU comes, and it counts' wait_for 60 is_in mixed 'active active'
+	is "$(ratio_valid mixed)" 0 'its members have begun one after the other'
+	is "$(remove full; remove mixed)" "$(printf 'OK\nOK')" 'they go'
+	# A member whose event perf refuses on a CPU that comes has missed that CPU from its beginning.
+	is "$(create '{tally_foreign/config=1/,context-switches}' disabled name=mixed)" OK 'a set on all CPUs'
+	echo 16 >/sys/kernel/debug/tally_pmu/refusal
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	echo 0 >/sys/kernel/debug/tally_pmu/served
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	"$here/tally" enable mixed
+	is "$(ratio_valid mixed)" 0 'it has missed a CPU'
+	is "$(remove mixed)" OK 'it goes'
+	echo 2 >/sys/kernel/debug/tally_pmu/refusal
 fi
 
 # ---- a CPU goes, and comes back; a task; a cgroup

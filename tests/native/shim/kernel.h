@@ -554,6 +554,7 @@ struct perf_event {
 	local_t count;
 };
 
+#define PERF_EVENT_STATE_ERROR	(-2)
 #define PERF_EVENT_STATE_INACTIVE	0
 #define PERF_EVENT_STATE_ACTIVE	1
 #define PERF_ATTACH_CONTEXT	1
