@@ -37,6 +37,7 @@ void tally_group_init(struct tally_set *set, const struct tally_event *ev,
 {
 	mutex_init(&set->lock);
 	refcount_set(&set->refs, 1);
+	seqcount_init(&set->resets);
 	seqcount_init(&set->changes);
 	set->mapping = mapping;
 	set->owner = ev->owner;

@@ -10,7 +10,9 @@
  *
  * L. tally_set::open is stored with release after the members have begun.
  *    tally_set_read_local(), in section.c, load-acquires it before it reads the members
- *    without the lock. A section relies on the views of the members: see I of local.c.
+ *    without the lock. Members are reset one after the other: a read that found some of
+ *    them before that, and others after it, sees that tally_set::resets has changed.
+ *    A section relies on the views of the members: see I of local.c.
  */
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
@@ -217,12 +219,14 @@ void tally_set_zero(struct tally_set *set, u64 members)
 	/* Members begin together if all are reset and all or none are on, unless perf reads one. */
 	together &= !on || (on == members && !(on & set->by_perf));
 	together &= tally_set_read_rows(set, on, 0, set->nr_slots - 1);
+	raw_write_seqcount_begin(&set->resets); /* L */
 	while (members) {
 		ev = set->members[tally_set_next(&members)];
 		tally_event_rebase(ev);
 		ev->throttled = was_throttled(ev) ? U64_MAX : tally_event_throttled(ev);
 	}
 	set->staggered = !together;
+	raw_write_seqcount_end(&set->resets); /* L */
 	unlock_counters(set);
 }
 
@@ -266,7 +270,7 @@ EXPORT_SYMBOL_TALLY(tally_set_reset);
 
 /*
  * Sums slots of a member, as of the last rows. @time becomes that of the last
- * row, if it is later; @missed becomes true if the member was in error. If perf
+ * row, if it is later; @missed becomes true if tally_view::missed is. If perf
  * could not make the event for a CPU that came, the state is that of the other
  * CPUs. Returns whether the member has counted at all. A clock may stand still
  * for a while: a member with a count of 0 has counted, too, if any row found it
@@ -357,7 +361,7 @@ static void read_slots(struct tally_set *set, unsigned int first,
 	/* A limit or exec() may have ended some of the members that are on: no ratio is valid. */
 	ended &= set->on;
 	window->time_ns = time ?: local_clock();
-	/* The members of a group of perf are in error together. */
+	/* The members of a group of perf are in error, and come back with their CPU, together. */
 	always = (always && !missed) || ran_together(set, first, last, counts);
 	window->ratio_valid = began && all && always && (!ended || ended == set->on);
 }

@@ -48,15 +48,19 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	int err, first = 0, cpu;
 	unsigned long flags;
 	bool any = false, throughout = true, equal = true;
-	unsigned int i;
+	unsigned int i, resets;
 
 	if (tally_bad_ptr(set) || tally_bad_ptr(window) || tally_bad_ptr(counts))
 		return -EINVAL;
-	if (!smp_load_acquire(&set->open)) /* L */
-		return -EAGAIN;
+	/* A member that counts here cannot be disabled, and enabled again, until this has ended. */
 	local_irq_save(flags);
+	if (!smp_load_acquire(&set->open)) { /* L */
+		local_irq_restore(flags);
+		return -EAGAIN;
+	}
 	cpu = raw_smp_processor_id();
 	window->time_ns = local_clock();
+	resets = raw_seqcount_begin(&set->resets); /* L */
 	window->ratio_valid = tally_set_began_together(set);
 	for (i = 0; i < set->nr; i++) {
 		err = read_here(set->members[i], cpu,
@@ -77,6 +81,7 @@ int tally_set_read_local(struct tally_set *set, struct tally_set_window *window,
 	if (!throughout)
 		window->ratio_valid &= equal && tally_set_is_group(set, cpu & set->slot_mask,
 								   cpu & set->slot_mask);
+	window->ratio_valid &= !read_seqcount_retry(&set->resets, resets); /* L */
 	local_irq_restore(flags);
 	return any ? 0 : first;
 }

@@ -33,6 +33,7 @@ struct tally_mapping;
  * @only_counts: the set has never had a member that overflows, so none can be throttled
  * @sampled: samples of a member contain the counts of all members, or did: the
  *	release of a member waits for samples that are being written
+ * @resets: sequence of resets
  * @changes: sequence of changes of @nr and @members, with @sampled
  * @on: a bit for each member that the set has enabled; a limit may have ended the member since
  * @wanted: a bit for each member of a group that counts while the leader is enabled
@@ -60,6 +61,7 @@ struct tally_set {
 	bool staggered;
 	bool only_counts;
 	bool sampled;
+	seqcount_t resets;
 	seqcount_t changes;
 	u64 on;
 	u64 wanted;
