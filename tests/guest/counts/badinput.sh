@@ -3,7 +3,7 @@
 #
 # test: on=debian-6.1 seconds=25
 # soak: on=debug-x86_64 args=60 seconds=60
-# soak: on=debian-6.12 args=1000 seconds=400
+# soak: on=debian-6.12 args=300 seconds=120
 #
 # Events that cannot be created or removed: each has its errno and a line in the log, and
 # leaves nothing behind. Then random bytes.

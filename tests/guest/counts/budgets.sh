@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # arm64 has a PMU. On x86-64, a second with icount takes forty of them.
-# soak: on=debian-6.12-arm64 vm="--icount --smp 2 --with-tool" args=10 seconds=1500
-# soak: on=debian-6.12,debian-6.1 args=10 seconds=400
+# soak: on=debian-6.12-arm64 vm="--icount --smp 2 --with-tool" args=2 seconds=300
+# soak: on=debian-6.12,debian-6.1 args=3 seconds=140
 #
 # budgets.sh [SECONDS]: for SECONDS (1) each, budgets of all kinds of events that are exceeded in
 # no window, or in each one. Prints how many windows were wrong. Without icount, the host may keep

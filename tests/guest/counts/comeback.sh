@@ -4,7 +4,7 @@
 # The clock counts instructions, so that the times are the same on each machine. Linux 6.1
 # starts no second CPU then.
 # all: on=debian-6.12 vm="--icount --smp 2" args=3 seconds=60
-# soak: on=debian-6.12,debian-6.12-rt,debian-6.12-arm64 vm="--icount --smp 2" args=100 seconds=900
+# soak: on=debian-6.12,debian-6.12-rt,debian-6.12-arm64 vm="--icount --smp 2" args=15 seconds=180
 #
 # comeback.sh [TOGGLES]: how long events do not count after their CPU came online, with 1, 10
 # and 100 events on all CPUs, quiet and beside a load. per_cpu tells that time, and the time

@@ -4,7 +4,7 @@
 # test: on=debian-6.12:intel args=0 seconds=25
 # all: on=debian-6.1:intel,debian-7:intel,debian-6.12:amd args=0 seconds=25
 # all: on=debug-x86_64:intel args=0 seconds=60
-# soak: on=debug-x86_64:intel,debug-x86_64:amd args=600 alone seconds=640
+# soak: on=debug-x86_64:intel,debug-x86_64:amd args=90 alone seconds=130
 #
 # crowd.sh [SECONDS]: 24 sampled events share the counters of a CPU, of which there are fewer, while
 # the NMI watchdog starts and stops, a CPU goes and comes, and perf and tally record: three times each,

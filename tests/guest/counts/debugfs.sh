@@ -3,7 +3,7 @@
 #
 # test: on=debian-6.12,debian-6.1 seconds=6
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=6
-# soak: on=debug-x86_64,debug-arm64,debian-6.12-arm64 seconds=55
+# soak: on=debug-x86_64,debug-arm64 seconds=55
 #
 # The files in debugfs: their modes and contents, and events that are made and removed.
 

@@ -5,9 +5,9 @@
 # test: on=debug-x86_64 args=3 seconds=50
 # all: on=debian-6.12-arm64,debian-6.1 args=5 seconds=20
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=20
-# soak: on=debug-rt,debug-kcsan args=20 seconds=200
-# soak: on=debug-x86_64,debug-arm64 args=200 seconds=1000
-# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=100 seconds=400
+# soak: on=debug-rt,debug-kcsan args=10 seconds=100
+# soak: on=debug-x86_64,debug-arm64 args=40 seconds=220
+# soak: on=debian-6.12,debian-6.1,debian-6.12-arm64 args=25 seconds=100
 #
 # CPU 1 goes offline and online again under load, while readers check that no total ever
 # falls (features.md, D.1 #19: CPU hotplug is handled).

@@ -3,7 +3,7 @@
 #
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64,debug-x86_64 args=5 seconds=15
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=15
-# soak: on=debug-x86_64,debug-arm64 args=200 seconds=300
+# soak: on=debug-x86_64,debug-arm64 args=30 seconds=60
 #
 # pmunames.sh [CYCLES]: events by the names and terms that a PMU has in sysfs; what
 # debugfs/tally/pmus says of each PMU; PMUs that come and go CYCLES times (5).

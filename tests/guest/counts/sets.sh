@@ -4,7 +4,7 @@
 # test: on=debian-6.12,debian-6.1,debug-x86_64 args=5 seconds=10
 # all: on=debian-6.12-arm64 vm="--icount --smp 2" args=5 seconds=20
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=10
-# soak: on=debug-x86_64,debug-arm64,debian-6.12 args=200 seconds=300
+# soak: on=debug-x86_64,debug-arm64 args=30 seconds=60
 #
 # sets.sh [CYCLES]: sets that lines make: their folders and values, lines that make no set,
 # and sets that come and go CYCLES times (5) while their files are read. Without icount, QEMU

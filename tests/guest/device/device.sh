@@ -8,7 +8,7 @@
 # test: on=debian-6.1 args=32 seconds=25 also="the calls of programs of 32 bits"
 # all: on=debug-x86_64 args=64 seconds=150
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=64 seconds=45
-# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
+# soak: on=debug-arm64,debug-rt,debug-clang,debian-6.1 seconds=120
 #
 # /dev/tally: calls that it refuses, programs written for perf_event_open(2) that use
 # its files, and calls that perf does not have.

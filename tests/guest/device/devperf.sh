@@ -7,7 +7,7 @@
 # all: on=debian-6.1,debian-6.12-arm64 args="8 64" seconds=30
 # all: on=debug-x86_64 args="512 32" seconds=50
 # soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 args="1 64" vm="--timeout 900" seconds=110
-# soak: on=debug-x86_64,debug-arm64,debug-rt args="4 64" vm="--timeout 1800" seconds=500
+# soak: on=debug-x86_64,debug-arm64,debug-rt args="16 64" vm="--timeout 900" seconds=150
 #
 # Files of /dev/tally beside files of perf: every call has the same result, or a reason.
 #

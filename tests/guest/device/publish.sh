@@ -3,7 +3,7 @@
 #
 # Why these kernels: timers and their migration differ between 6.1 and 6.12, and on PREEMPT_RT.
 # test: on=debian-6.12 vm="--append nohz_full=3" seconds=30
-# soak: on=debian-6.1,debian-6.12-rt,debian-6.12-arm64,debian-7 vm="--append nohz_full=3" args=100000 seconds=180
+# soak: on=debian-6.1,debian-6.12-rt,debian-6.12-arm64,debian-7 vm="--append nohz_full=3" args=30000 seconds=70
 #
 # The timers that publish counts: none where a task does not run, none on idle CPUs, and
 # none on CPUs of nohz_full=. Readers without CAP_PERFMON interrupt no CPU.

@@ -4,7 +4,7 @@
 # Why these kernels: perf_allow_kernel() is exported by 6.12 and 7, not by 6.1, and arm64 has
 # a PMU.
 # test: on=debian-6.12,debian-6.1,debian-6.12-arm64 seconds=30
-# soak: on=debian-6.12,debian-7,debian-6.12-rt,debug-x86_64,debug-arm64 seconds=60
+# soak: on=debian-7,debian-6.12-rt,debug-x86_64,debug-arm64 seconds=60
 #
 # Who may have which event: perf_event_open() and tally, beside each other. Who may make which
 # call: the table of section "Rights" in <linux/tally.h>.

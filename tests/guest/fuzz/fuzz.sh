@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random calls find more, the longer they run; `make fuzz` runs longer.
-# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-kcsan args=120 seconds=180
+# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-kcsan args=60 seconds=100
 #
 # fuzz.sh [SECONDS [SEED]]: random calls on /dev/tally from several processes, while
 # allocations fail and, with more than one CPU, CPU 1 goes offline and online again. While

@@ -3,8 +3,8 @@
 #
 # Why one CPU in `make test`: the guest never waits for another CPU, so rounds are fast.
 # test: on=debian-6.12 vm="--smp 1" args=300 seconds=3
-# soak: on=debian-6.12 vm="--smp 1" args=100000 seconds=2000
-# soak: on=debug-arm64 args=1000 seconds=300
+# soak: on=debian-6.12 vm="--smp 1" args=10000 seconds=200
+# soak: on=debug-arm64 args=500 seconds=150
 #
 # A ring's reader misses no wake-up, by poll, epoll and signals.
 #

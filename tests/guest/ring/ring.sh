@@ -5,7 +5,8 @@
 # test: on=debian-6.12 args=64 seconds=30
 # all: on=debian-6.1 args=32 seconds=38
 # all: on=debug-x86_64 args=64 seconds=75
-# soak: on=debug-arm64,debug-rt,debug-kcsan,debug-clang,debian-6.1,debian-6.12,debian-6.12-arm64 seconds=120
+# soak: on=debug-arm64,debug-rt,debug-kcsan,debug-clang seconds=120
+# soak: on=debian-6.12-arm64 args=64 seconds=40
 #
 # Rings of /dev/tally: their records compared with perf's of the same overflows, their
 # mappings, their outputs, their wake-ups and their clocks.

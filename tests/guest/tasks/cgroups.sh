@@ -7,8 +7,9 @@
 # all: on=debian-6.12-arm64 vm="--icount --smp 4 --with-tool" args=200 seconds=30
 # all: on=debug-x86_64 vm=--no-leak-scan args=200 seconds=40
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=1000 seconds=15
-# soak: on=debug-rt,debug-kcsan,debian-7 args=1000 seconds=200
-# soak: on=debug-arm64 vm="--icount --smp 4 --with-tool" args=1000 seconds=200
+# soak: on=debug-rt,debug-kcsan args=200 seconds=60
+# soak: on=debian-7 args=1000 seconds=20
+# soak: on=debug-arm64 vm="--icount --smp 4 --with-tool" args=200 seconds=60
 #
 # cgroups.sh [MOVES]: events of cgroups beside perf's: counts, moves of tasks, samples; a
 # cgroup that is removed, and CPU hotplug.

@@ -4,8 +4,8 @@
 # 6.1 has the oldest perf core, which inherits in another way. debug-x86_64 checks every
 # memory access.
 # test: on=debian-6.1 args=1000 seconds=30
-# soak: on=debug-x86_64,debug-rt,debug-kcsan args=250 seconds=100
-# soak: on=debug-arm64,debian-6.12,debian-6.12-arm64 args=1000 seconds=200
+# soak: on=debug-x86_64,debug-rt,debug-kcsan,debug-arm64 args=100 seconds=50
+# soak: on=debian-6.12,debian-6.12-arm64 args=1000 seconds=40
 #
 # forks.sh [CHILDREN]: inherited events that overflow, and then events at exec(). The
 # overflows of children are added to the parent's, and nothing of a child is touched after

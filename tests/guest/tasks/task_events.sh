@@ -3,7 +3,7 @@
 #
 # test: on=debian-6.1,debug-arm64 seconds=5
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=5
-# soak: on=debug-x86_64,debug-rt,debug-kcsan,debian-6.12,debian-6.12-arm64 seconds=60
+# soak: on=debug-x86_64,debug-rt,debug-kcsan,debian-6.12-arm64 seconds=60
 #
 # Sideband records of tasks: tally writes the same records as perf.
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=5 seconds=60
-# soak: on=debian-6.1,debian-6.12,debian-6.12-arm64 vm="--with-prometheus --sanitized --memory 2048" args=240 seconds=600
+# soak: on=debian-6.1,debian-6.12-arm64 vm="--with-prometheus --sanitized --memory 2048" args=60 seconds=200
 #
 # tally export, scraped by a real Prometheus: promtool finds nothing to say, the target is up, and
 # queries give the counts that debugfs gives. Scrapes interrupt no CPU, slow and hostile clients

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args="60 1" seconds=30
-# soak: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=600s alone seconds=1300
+# soak: on=debian-6.12 vm="--with-prometheus --sanitized --memory 2048" args=120s alone seconds=280
 #
 # tally with sanitizers: wild arguments and lines of events, and wild requests for its server.
 #

@@ -4,7 +4,7 @@
 # The records are the same on all; the soak has the oldest kernel and a PMU, and kills 50 times.
 # test: on=debian-6.12 seconds=60
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=60
-# soak: on=debian-6.1,debian-6.12-arm64 args=50 seconds=200
+# soak: on=debian-6.1,debian-6.12-arm64 args=20 seconds=100
 #
 # tally record and tally snapshot, read by perf: names of functions of the kernel, of programs and
 # of a library that a program maps after the start; as many samples as tally says; tracepoints

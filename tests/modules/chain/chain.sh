@@ -4,7 +4,7 @@
 # Each architecture has its own call chains, and Linux 6.1 walks them in another way.
 # test: on=debug-arm64,debian-6.1 seconds=25
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=25
-# soak: on=debug-x86_64,debug-rt,debug-clang,debian-6.12,debian-6.12-riscv64 seconds=40
+# soak: on=debug-x86_64,debug-rt,debug-clang,debian-6.12-riscv64 seconds=40
 #
 # Compares call chains, registers and stacks with those that perf makes at the same
 # overflow.

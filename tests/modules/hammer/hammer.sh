@@ -5,8 +5,8 @@
 # more than the machine has.
 # test: on=debian-6.12 vm="--smp 1" args="8 all cpu task backward" seconds=40
 # all: on=debug-x86_64 vm=--no-leak-scan args="8 all cpu task backward churn" seconds=60
-# soak: on=debug-x86_64 args="600 abuse abuse_speed" seconds=640
-# soak: on=debug-x86_64,debug-arm64,debug-rt,debian-6.12 args=300 seconds=340
+# soak: on=debug-x86_64 args="120 abuse abuse_speed" seconds=150
+# soak: on=debug-arm64,debug-rt,debian-6.12 args=60 seconds=90
 #
 # A stress test of the rings of /dev/tally: producers in all contexts, NMIs in the middle
 # of writers, readers that stop, and readers that write anything to the header page.

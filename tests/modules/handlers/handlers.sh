@@ -5,7 +5,7 @@
 # test: on=debug-arm64,debian-6.1 seconds=20
 # test: on=debian-6.12:intel seconds=20 also="here the interrupts of a PMU are NMIs of x86"
 # all: on=debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=20
-# soak: on=debug-x86_64,debug-rt,debug-kcsan,debug-clang,debian-6.12 seconds=110
+# soak: on=debug-x86_64,debug-rt,debug-kcsan seconds=110
 #
 # Another module's handlers are called: in the right context, as often as the event
 # overflows, and not after the module is unloaded.

@@ -5,7 +5,7 @@
 # test: on=debug-x86_64 args="0 brief" seconds=15 also="lockdep sees whether a read leaves interrupts enabled, KASAN whether a PMU is used that has gone"
 # all: on=debug-x86_64 vm="--smp 4" args=5 seconds=75
 # all: on=debian-6.12:intel,debian-6.1:intel,debian-7:intel,debian-6.12:amd args=5 seconds=20
-# soak: on=debian-6.12,debug-x86_64,debug-arm64 args=200 seconds=600
+# soak: on=debug-x86_64,debug-arm64 args=30 seconds=120
 # soak: on=debian-7 args="0 gone" seconds=20
 #
 # pmu.sh [CYCLES [brief]]: events of PMUs that the machines of the tests do not have; tally_pmu.ko

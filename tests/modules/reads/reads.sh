@@ -5,7 +5,7 @@
 # have different registers.
 # test: on=debian-6.12-arm64,debian-6.1,debian-6.12:intel,debug-x86_64 seconds=35
 # all: on=debian-6.1:intel,debian-7:intel,debian-6.12:amd seconds=35
-# soak: on=debug-rt,debug-kcsan,debug-clang,debian-6.12,debian-6.12-rt-arm64,debug-arm64 seconds=40
+# soak: on=debug-rt,debug-kcsan,debian-6.12-rt-arm64,debug-arm64 seconds=40
 #
 # Another module reads in any context, and has sets. Its reads interrupt no other CPU.
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Events end while they overflow: the longer the storm goes on, the better.
-# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-kcsan args=300 seconds=340
+# soak: on=debug-x86_64,debug-arm64,debug-rt,debug-kcsan args=60 seconds=90
 #
 # A teardown storm: the threads of a module make events that overflow as fast as they
 # can, call all functions on them, and release them. CPUs go offline and come online.
