@@ -433,9 +433,10 @@ enum tally_ring_flags {
  * @TALLY_STATE_THROTTLED: stopped after too many overflows: by tally for 10 ms or a second, or
  *	by perf until the next tick
  * @TALLY_STATE_SILENT: counting on a PMU, but no overflow has come while the count passed
- *	the period twice: the PMU's interrupt does not reach the CPU. Reads that sleep and
- *	tally_event_state() find this out, within three calls. Not for inherited events and
- *	budgets, and not if the idle task is excluded.
+ *	the period twice or, with a frequency, ten times since the event was enabled: the PMU's
+ *	interrupt does not reach the CPU. Reads that sleep and tally_event_state() find this out,
+ *	within three calls. Not for inherited events and budgets, and not if the idle task is
+ *	excluded.
  *
  * The state of an event on all CPUs is the first of these that one of its parts has: error (of
  * a pinned event), silent, throttled, active, inactive, off, exited, offline. 7 is
@@ -714,7 +715,7 @@ void __tally_builder_init(struct tally_builder *b, struct tally_what what,
  * @what: the thing to count, by TALLY_HARDWARE() ... TALLY_KRETPROBE_SYMBOL()
  *
  * All other settings get their defaults: all CPUs, enabled once built, no name;
- * hardware, cache and raw events do not count virtual machines. The calling module
+ * events of the CPUs' own PMUs do not count virtual machines. The calling module
  * becomes the owner. When it is unloaded, the events that it did not release are
  * released, with a warning in the log.
  *
@@ -1059,7 +1060,8 @@ void tally_builder_queue(struct tally_builder *b, unsigned int samples);
  * The rate is measured over 10 ms, a rate below 1,000 over a second. An event that
  * overflows more often is stopped for the same time, in the state
  * TALLY_STATE_THROTTLED. perf cannot stop the children of an inherited event: instead,
- * the handlers of such an event are not called for that time.
+ * the handlers of such an event are not called for that time. tally_build() returns EINVAL
+ * for an event that only counts.
  *
  * Context: Any context.
  */
@@ -1068,8 +1070,9 @@ void tally_builder_max_rate(struct tally_builder *b, u32 per_second);
 /**
  * tally_builder_budget - allow so many counts in each window of time
  * @b: the builder; tally_build() returns EINVAL together with a period, a frequency or
- *	tally_builder_one_shot() and for another @max, ERANGE for another @window_ns, and
- *	EOPNOTSUPP for an event of a task
+ *	tally_builder_one_shot(), for another @max, and if nothing receives the overflows; ERANGE
+ *	for another @window_ns; and EOPNOTSUPP for an event of a task, if the trick "times" or
+ *	"reload" is off, and for a PMU that counts only at overflows
  * @max: counts that are allowed in one window, 1 to 2^62
  * @window_ns: length of a window in nanoseconds, 100 microseconds to 10 seconds
  *
@@ -1090,7 +1093,7 @@ void tally_builder_budget(struct tally_builder *b, u64 max, u64 window_ns);
 /**
  * tally_builder_one_shot - let the event overflow once, until tally_event_rearm()
  * @b: the builder; tally_build() returns EINVAL for an event that is not on one CPU or
- *	one task, has a frequency, is inherited or waits for exec()
+ *	one task, only counts, has a frequency, is inherited or waits for exec()
  *
  * Context: Any context.
  */
@@ -1098,7 +1101,7 @@ void tally_builder_one_shot(struct tally_builder *b);
 
 /**
  * tally_builder_sample_time - give a direct handler the time of each overflow
- * @b: the builder
+ * @b: the builder; tally_build() returns EINVAL for an event that only counts
  *
  * The time costs as much as all the rest of a sample. Copies always have it.
  *
@@ -1111,7 +1114,7 @@ void tally_builder_sample_time(struct tally_builder *b);
  * @b: the builder
  * @mask: perf_event_attr::branch_sample_type, with at least one kind of branch. A mask
  *	without privilege levels gets those of the event. tally_build() returns
- *	EOPNOTSUPP if the PMU does not record branches.
+ *	EOPNOTSUPP if the PMU does not record branches, and EINVAL for an event that only counts.
  *
  * A direct handler gets all branches. The handlers in interrupt and in process context get
  * a copy of the first TALLY_BRANCHES_MOST, for which each place of the queue has memory.
@@ -1512,7 +1515,8 @@ int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stat
  *
  * Context: Any context, NMI and the event's own handlers included.
  * Return: 0; EINVAL for an event without a budget, and on a CPU that it does not count on;
- * EAGAIN as tally_event_read_local().
+ * EAGAIN if the event counts and cannot be read here, or is being disabled. Of an event that is
+ * disabled, or not on the PMU, it is the last number.
  */
 int tally_event_budget_used(struct tally_event *ev, u64 *used);
 
@@ -1640,7 +1644,8 @@ int tally_event_resume(struct tally_event *ev);
  * lock that a handler of the event waits for, or a user of a file in its folder.
  * Return: 0; EDEADLK in interrupt, with interrupts or softirqs disabled, in a handler in process
  * context of any event, and in the direct handler of @ev, where the release would wait for the
- * caller: the event then goes on. Other atomic contexts are not recognized.
+ * caller: the event then goes on. It is EDEADLK with preemption disabled, too, but only in a kernel
+ * with CONFIG_PREEMPT_COUNT.
  */
 int tally_event_release(struct tally_event *ev);
 
@@ -1938,8 +1943,9 @@ struct tally_func;
  * of the member at fault, or in the first one: EACCES without CAP_PERFMON, EPERM under lockdown,
  * ENOENT without such a function, EADDRNOTAVAIL if several have the name, EINVAL if it cannot be
  * probed, a member is not on all CPUs or counts a cgroup, or the first builder is disabled, E2BIG
- * for too many members, EDEADLK in interrupt and in handlers in process context, EOPNOTSUPP in a
- * kernel without kretprobes and fprobe, ENOMEM, and the errors of tally_set_build().
+ * for too many members, EDEADLK in interrupt, with interrupts or softirqs disabled, and in handlers
+ * in process context, EOPNOTSUPP in a kernel without kretprobes and fprobe, and if the trick
+ * "times" is off, ENOMEM, and the errors of tally_set_build().
  */
 struct tally_func *tally_func_build(struct tally_builder *builders, unsigned int nr,
 				    const char *symbol);

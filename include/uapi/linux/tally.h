@@ -44,7 +44,8 @@
  * Rights
  * - Opening /dev/tally takes the device's file mode. It is root's, unless a udev rule gives it to
  *   others: see "Group access".
- * - tally refuses every event that perf_event_open(2) of the same kernel refuses the same caller.
+ * - Without the module parameter perfmon=1, tally refuses every event that perf_event_open(2) of
+ *   the same kernel refuses the same caller.
  *   It refuses more where a module cannot see what perf decides by, above all
  *   kernel.perf_event_paranoid. An event takes:
  *
@@ -140,7 +141,8 @@
  * - A mapping of 1 + 2^n pages is a ring: a struct perf_event_mmap_page, then records. Mapped with
  *   PROT_WRITE, the ring keeps what the reader has not passed with data_tail. A record that finds
  *   no room is lost: it is counted by the next PERF_RECORD_LOST and by PERF_FORMAT_LOST. Mapped
- *   read-only, the ring overwrites its oldest records.
+ *   read-only, the ring overwrites its oldest records. A ring has at most 2 GiB of records, else
+ *   mmap(2) is EINVAL.
  * - The file of an event on all CPUs has a ring for each CPU, mapped at TALLY_RING_AT(cpu), and one
  *   poll(2) for all. Other files have one ring, at 0.
  * - An event made with TALLY_OPEN_MEMBER writes to the rings of its leader. Other events write to
@@ -173,7 +175,8 @@
  *   1, for the tracepoints sched:sched_stat_*, which say themselves how much they count, and for
  *   sched:sched_wak* of a task on one CPU, which perf also counts while the task does not run. It
  *   is EINVAL for a filter with sets of CPUs ("CPUS{0-3}") or functions ("ip.function ==
- *   schedule").
+ *   schedule"), E2BIG for one with more than 16384 comparisons, and ENODEV while the event's CPU is
+ *   offline. For an event that only counts, it is EOPNOTSUPP if the trick "hand-over" is off.
  * - A record that does not pass the filter is counted for a moment, until tally takes it off:
  *   modules see a record only after perf has counted it. If the event is enabled or reset at that
  *   moment, its count begins at -1.
@@ -187,6 +190,7 @@
  *   sample_type;
  * - sigtrap with inherit; sigtrap with TALLY_OPEN_REQUIRE, which tries the event before the program
  *   may have its signal;
+ * - every event of a PMU with AUX areas, such as Intel PT;
  * - the tracepoint ftrace:function, and a kprobe or uprobe by config1;
  * - a breakpoint with a period on other machines than x86.
  *
@@ -491,9 +495,10 @@ struct tally_info {
 /*
  * struct tally_open's flags.
  *
- * ALL_CPUS	count on every CPU, with pid and cpu -1; CPUs may come and go. read(2)
- *		returns the sum, TALLY_IOC_READ each CPU's part. A pinned event that is in the
- *		error state on one CPU is so for read(2), which returns 0 bytes.
+ * ALL_CPUS	count on every CPU, with cpu -1, and with pid -1 or that of a cgroup; CPUs may
+ *		come and go. read(2) returns the sum, TALLY_IOC_READ each CPU's part. A pinned
+ *		event that is in the error state on one CPU is so for read(2), which returns 0
+ *		bytes.
  * MEMBER	add the event to the file group_fd, without a file of its own. The call
  *		returns 0, and the event is known by its id. It ends with the file, writes to
  *		the file's rings, and is charged to the user of the file. EINVAL with
@@ -527,7 +532,7 @@ struct tally_info {
  *		the default takes CAP_PERFMON.
  * @error:	address of a struct tally_error for the cause of a failure; 0 for none
  * @id:		written: id of the event, as PERF_EVENT_IOC_ID returns it
- * @name:	name of the event's folder in debugfs: fewer than 64 printable characters,
+ * @name:	name of the event's folder in debugfs: fewer than 64 printable ASCII characters,
  *		without blanks and '/'; empty for no folder. A name takes CAP_PERFMON.
  *
  * Returns a file, or with TALLY_OPEN_MEMBER 0. A sibling of a pinned leader is pinned,
@@ -580,7 +585,8 @@ struct tally_open {
  *		inherited event still has children
  * THROTTLED	off for a while after too many overflows: milliseconds, or up to a second
  * RELEASED	the owner has released the event; the count is final
- * SILENT	counting, but no overflow has come in two periods: a PMU without interrupts
+ * SILENT	counting, but no overflow has come in two periods, or with a frequency in ten since
+ *		the event was enabled: a PMU without interrupts
  */
 #define TALLY_IS_OFF		0
 #define TALLY_IS_INACTIVE	1
@@ -680,7 +686,8 @@ struct tally_read {
  *		hits that a kernel probe has missed since the event was made. A hit is missed within
  *		the handler of a probe, and at the return if too many calls go on at the same time;
  *		those of all CPUs and tasks are counted here.
- * @lost:	written: records without room
+ * @lost:	written: records without room; 0 without a period: PERF_FORMAT_LOST has lost records
+ *		of tasks
  * @throttled:	written: number of times that too many overflows turned the event off
  * @cgroup:	written: path of the cgroup whose tasks count, from the root of the hierarchy;
  *		empty for none. Of a longer path, "id:", the number of the cgroup, "..." and the
@@ -795,13 +802,13 @@ struct tally_attach {
  *		line, or a name
  * @error:	as struct tally_open's
  *
- * Lockdown refuses the files of debugfs, but not this call. A failure that the text causes has
- * no stage and no field. Errors: EACCES without CAP_PERFMON; EFAULT; EINVAL for an unknown @op and
- * for a text that is no line; ENOENT for an event that does not exist, or that this machine does
- * not have; EEXIST; EPERM for an event of a file or of another module, for a member of a set, and
- * for counts of a function under lockdown for confidentiality; ESRCH for ENABLE of an event whose
- * task has exited or whose cgroup is removed, and ENODATA of a pinned one without room on the PMU;
- * as TALLY_IOC_OPEN.
+ * Lockdown refuses the files of debugfs, but not this call. A failure that the text causes has no
+ * stage and no field, unless the text is empty, too long or of several lines. Errors: EACCES
+ * without CAP_PERFMON; EFAULT; EINVAL for an unknown @op and for a text that is no line; ENOENT for
+ * an event that does not exist, or that this machine does not have; EEXIST; EPERM for an event of a
+ * file or of another module, for a member of a set, and for counts of a function under lockdown for
+ * confidentiality; ESRCH for ENABLE of an event whose task has exited or whose cgroup is removed,
+ * and ENODATA of a pinned one without room on the PMU; as TALLY_IOC_OPEN.
  */
 struct tally_line {
 	__u32 size;
