@@ -68,7 +68,7 @@ $(OUT)/%.bpf.o: tests/guest/bench/bpf/%.bpf.c scripts/guest/programs.mk
 $(OUT)/bench_lib: bench_lib.c $(OUT).lib/libtally.a scripts/guest/programs.mk
 	$(CC) $(CFLAGS) -Isrc/lib -MMD -MP -MF $@.d -o $@ $< $(OUT).lib/libtally.a
 
-$(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) src/lib/lib.mk
+$(OUT).lib/libtally.a: $(wildcard src/lib/*.[ch]) include/uapi/linux/tally.h src/lib/lib.mk
 	mkdir -p $(OUT).lib
 	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).lib $@
 
@@ -79,14 +79,15 @@ $(tool_root):
 	rm -f $(@D)/*
 	touch $@
 
-$(OUT)/tally: $(OUT).lib/libtally.a $(tool_root) $(wildcard src/tool/*.[ch] src/tool/*.mk)
+$(OUT)/tally: $(OUT).lib/libtally.a $(tool_root) $(wildcard src/tool/*.[ch] src/tool/*.mk) \
+		include/uapi/linux/tally.h
 	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).tool LIB=$(OUT).lib ROOT=$(TOOL_ROOT) \
 		VERSION=$$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 	cp $(OUT).tool/tally $@
 
 # The same with sanitizers.
 san := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-$(OUT)/tallysan: $(wildcard src/lib/*.[ch] src/tool/*.[ch] src/tool/*.mk)
+$(OUT)/tallysan: $(wildcard src/lib/*.[ch] src/tool/*.[ch] src/tool/*.mk) include/uapi/linux/tally.h
 	$(MAKE) -f src/lib/lib.mk OUT=$(OUT).san $(OUT).san/libtally.a CC=clang CFLAGS="-O1 -g $(san) -Wno-unknown-warning-option"
 	$(MAKE) -f src/tool/tool.mk OUT=$(OUT).san LIB=$(OUT).san ROOT=$(TOOL_ROOT) CC=clang \
 		CFLAGS="-O1 -g $(san) -Wno-unknown-warning-option"

@@ -20,7 +20,7 @@ LIB_CFLAGS := -std=gnu99 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fPIC -Wall -Wextr
 names := format sample counts events text print ring reader open device perfdata running
 soname := libtally.so.0
 objects := $(names:%=$(OUT)/%.o)
-headers := $(wildcard $(here)*.h)
+headers := $(wildcard $(here)*.h) $(here)../../include/uapi/linux/tally.h
 
 all: $(OUT)/libtally.a $(OUT)/$(soname)
 

@@ -27,6 +27,7 @@ names := main say lines parse pfm target child counters metrics stat stat_print 
 	 watch openmetrics export record companion snapshot buildid tracing doctor selftest \
 	 selftest_machine selftest_count selftest_cpus selftest_pmu
 objects := $(names:%=$(OUT)/tool-%.o)
+uapi := $(here)../../include/uapi/linux/tally.h
 # Manual pages of the commands, and of the module.
 pages := $(wildcard $(here)*.1 $(here)../man/*.[1-8])
 sections := $(sort $(subst .,,$(suffix $(pages))))
@@ -34,7 +35,7 @@ sections := $(sort $(subst .,,$(suffix $(pages))))
 $(OUT)/tally: $(objects) $(LIB)/libtally.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LIB)/libtally.a $(root_libs) $(TOOL_LIBS)
 
-$(OUT)/tool-%.o: $(here)%.c $(wildcard $(here)*.h $(here)../lib/*.h) $(here)tool.mk
+$(OUT)/tool-%.o: $(here)%.c $(wildcard $(here)*.h $(here)../lib/*.h) $(uapi) $(here)tool.mk
 	@mkdir -p $(OUT)
 	$(CC) $(TOOL_CFLAGS) $(CFLAGS) -c -o $@ $<
 

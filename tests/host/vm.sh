@@ -116,9 +116,11 @@ other_races_are_no_failure() {
 }
 
 # snapshots: prints the folders of the saved guests of one shape, which only this test uses.
-k_own='--kernel debian-6.12 --smp 1 --append tally_vm_test=1'
+# Another run of this test, at the same time, has its own.
+run=$$.
+k_own="--kernel debian-6.12 --smp 1 --append tally_vm_test=$run"
 snapshots() {
-	(. "$top/scripts/lib.sh" && grep -lsF tally_vm_test=1 "$cache"/snapshots/*/log)
+	(. "$top/scripts/lib.sh" && grep -lsF "tally_vm_test=$run" "$cache"/snapshots/*/log)
 }
 
 # A guest goes on from its snapshot, and has the time of this machine.

@@ -73,7 +73,13 @@ tap_results() {
 }
 
 # module_results MODULE: prints the results of a test module.
-module_results() { tap_results "$1" <"/sys/kernel/debug/$1/results"; }
+module_results() {
+	if [ -e "/sys/kernel/debug/$1/results" ]; then
+		tap_results "$1" <"/sys/kernel/debug/$1/results"
+	else
+		fail "$1 has no results"
+	fi
+}
 
 # results COMMAND...: turns a program's lines "ok TEXT" and "bad TEXT" into results. The
 # program fails if it prints no such line. The output goes through a file, not a pipe:
