@@ -168,6 +168,11 @@ static const char *add_group(struct wanted_list *events, int device, const char 
 			modify(&events->list[i], device, modifiers, strlen(modifiers));
 		else
 			look_up(&events->list[i], device);
+		/* The leader is pinned, or exclusive, for all of the group. */
+		if (i > first && strpbrk(modifiers, "De")) {
+			events->list[i].attr.pinned = 0;
+			events->list[i].attr.exclusive = 0;
+		}
 		events->list[i].weak = weak;
 		events->list[i].leader_samples = leader_samples;
 	}

@@ -350,6 +350,8 @@ done
 t 0 stat -e '{page-faults:u,task-clock}:S' true
 errs ' page-faults:u .*/sec'
 # Modifiers of a set are no digits of an address.
+t 0 stat -e '{page-faults:u,task-clock}:D' true
+errs ' task-clock:'
 t 0 stat -e '{mem:0x404040}:D,{page-faults:u}:D' true
 errs ' mem:0x404040:D'
 errs ' page-faults:uD'
