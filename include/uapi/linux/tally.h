@@ -208,8 +208,8 @@
  * - Groups: all events are on the PMU together / those of the PMU of the cores are, on x86 and
  *   arm64, and since Linux 6.2 the software events that join them. Software events before them,
  *   those of other PMUs (as precise ones on AMD), siblings that overflow, and those of a task where
- *   cores differ, are on their own / Linux 6.2 to 6.15 does not start a sibling again that was
- *   throttled.
+ *   cores differ, are on their own; the one pair of times that PERF_FORMAT_GROUP has is then the
+ *   leader's alone / Linux 6.2 to 6.15 does not start a sibling again that was throttled.
  * - Start of a group: the PMU starts its events together / all count from the moment the last one
  *   is on; the samples of each begin when it is on itself / some are in no group of perf.
  * - A group with two equal events of the PMU: each takes a counter / they share one.

@@ -373,7 +373,7 @@ struct tally_counter *tally_group_idle_leader(const struct tally_counter *c)
 {
 	struct tally_counter *leader = c->leader, *sibling;
 
-	if (!leader || !leader->handler || leader->users_on || leader->attr.pinned)
+	if (!leader || !leader->handler || leader->users_on)
 		return NULL;
 	list_for_each_entry(sibling, &leader->siblings, group_node)
 		if (sibling->users_on)
@@ -398,10 +398,13 @@ static void rouse(struct tally_slot *s)
 	perf_event_enable(s->event);
 }
 
-static void calm(struct tally_slot *s)
+static void calm(const struct tally_counter *c, struct tally_slot *s)
 {
 	if (s->roused)
 		perf_event_disable(s->event);
+	/* What the event has counted meanwhile is no part of its first period. */
+	if (s->roused && c->handler && !c->attr.freq)
+		perf_event_period(s->event, c->attr.sample_period);
 	s->roused = false;
 }
 
@@ -431,9 +434,9 @@ static void calm_group(struct tally_counter *leader, unsigned int slot)
 {
 	struct tally_counter *c;
 
-	calm(&leader->slots[slot]);
+	calm(leader, &leader->slots[slot]);
 	list_for_each_entry(c, &leader->siblings, group_node)
-		calm(&c->slots[slot]);
+		calm(c, &c->slots[slot]);
 }
 
 /*
@@ -472,7 +475,9 @@ static struct perf_event *create_still(const struct tally_counter *c, int cpu,
  * which PMU counts a generic event where cores have several of them. And perf
  * swaps the contexts of a task and of its child if all events in them are
  * inherited: not as long as this event is there, which the caller releases.
- * Returns NULL if none is needed; EXDEV if PMU or context differ.
+ * For that it is like the leader: a sibling, such as a topdown metric, may not
+ * be allowed alone. Returns NULL if none is needed; EXDEV if PMU or context
+ * differ.
  */
 static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 				       const struct perf_event_attr *attr,
@@ -482,7 +487,7 @@ static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 
 	if (c->kind != ANY_KIND && !attr->inherit)
 		return NULL;
-	event = create_still(c, cpu, *attr);
+	event = create_still(c, cpu, c->kind == ANY_KIND ? *attr : c->leader->attr);
 	if (IS_ERR(event) || (event->ctx == READ_ONCE(leader->ctx) &&
 			      (event->pmu == leader->pmu || is_software(event))))
 		return event;

@@ -710,13 +710,64 @@ static int ends_after_samples(void)
 	return 0;
 }
 
-static void test_leaders(int samples)
+/* Whether a sibling could count is tried together with a leader that is disabled. */
+static void test_required(int pinned)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x11, .disabled = 1,
+		.sample_period = 1000000, .pinned = pinned,
 	};
+	int leader = open_event(TALLY, &attr, -1, 0, -1, 0), fd;
 	struct tally_open r;
-	int fds[3], fd, tries = 200;
+
+	attr.sample_period = attr.disabled = attr.pinned = 0;
+	attr.config = 0x3c;
+	r = request(&attr, -1, 0, leader, 0);
+	r.flags = TALLY_OPEN_REQUIRE;
+	fd = open_as(TALLY, &r);
+	result(fd >= 0, pinned ? "the same, pinned" : "a required sibling of a disabled leader that samples");
+	close(fd);
+	close(leader);
+}
+
+/* What a disabled leader counts while siblings join it is no part of its first period. */
+static void test_first_period(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x11, .disabled = 1,
+		.sample_period = 20000000, .sample_type = PERF_SAMPLE_READ,
+	};
+	int leader = open_event(TALLY, &attr, -1, 0, -1, 0), fd, i;
+	uint64_t period = attr.sample_period, value = 0;
+	struct perf_event_header *h;
+	struct ring ring;
+
+	must_map(&ring, leader, 64);
+	attr.sample_period = attr.sample_type = 0;
+	attr.config = 0x3c;
+	for (i = 0; i < 50; i++) {
+		fd = open_event(TALLY, &attr, -1, 0, leader, 0);
+		if (fd < 0)
+			err(2, "a sibling: %s", why.text);
+		close(fd);
+	}
+	ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+	for (i = 0; i < 10000 && ring.tail == head_of(&ring); i++)
+		spin(CLOCK_MONOTONIC, 1);
+	ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
+	h = copy_record(&ring, ring.tail, head_of(&ring));
+	if (h->type == PERF_RECORD_SAMPLE)
+		memcpy(&value, h + 1, sizeof(value));
+	fprintf(stderr, "the first sample has %llu of %llu\n", (unsigned long long)value,
+		(unsigned long long)period);
+	result(value >= period, "siblings that come and go leave the leader's first period whole");
+	unmap_ring(&ring);
+	close(leader);
+}
+
+static void test_leaders(int samples)
+{
+	int fds[3], tries = 200;
 
 	run_on(1);
 	page_size = sysconf(_SC_PAGESIZE);
@@ -748,17 +799,9 @@ static void test_leaders(int samples)
 
 	test_inherited_leader();
 
-	/* Whether it could count is tried together with a leader that is disabled. */
-	attr.sample_period = 1000000;
-	fds[0] = open_event(TALLY, &attr, -1, 0, -1, 0);
-	attr.sample_period = attr.disabled = 0;
-	attr.config = 0x3c;
-	r = request(&attr, -1, 0, fds[0], 0);
-	r.flags = TALLY_OPEN_REQUIRE;
-	fd = open_as(TALLY, &r);
-	result(fd >= 0, "a required sibling of a disabled leader that samples");
-	close(fd);
-	close(fds[0]);
+	test_required(0);
+	test_required(1);
+	test_first_period();
 }
 
 int main(int argc, char **argv)
