@@ -124,7 +124,7 @@ prepare() {
 	# A build that was killed may leave an object without its symbol versions, which
 	# make would not build again.
 	if [ -e "$1.unfinished" ]; then
-		rm -rf "$1" "$1.out" "$1.out.lib"
+		rm -rf "$1" "$1.out" "$1".out.*
 	fi
 	mkdir -p "${1%/*}"
 	: >"$1.unfinished"
