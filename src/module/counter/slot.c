@@ -274,6 +274,8 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 	s->software = event->pmu->task_ctx_nr == perf_sw_context;
 	if (event->pmu->task_ctx_nr == perf_invalid_context)
 		WRITE_ONCE(c->moves, true);
+	if (c->gauge)
+		s->bank.value = 0;
 	/* Reads without the lock use all of this. */
 	smp_store_release(&s->event, event); /* K */
 	slot_has_changed(c, s, 0, false);

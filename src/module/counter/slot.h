@@ -134,6 +134,7 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES was not proved
  * @moves: the PMU may serve several CPUs, and its driver move an event from one to another
+ * @gauge: the count is a level, as tally_event::gauge: a new event of perf begins with all of it
  * @unused: perf's events were enabled from their creation on, and no event of
  *	the counter has been enabled yet
  * @target: target of the counter, with references to the task and the cgroup
@@ -173,6 +174,7 @@ struct tally_counter {
 	bool at_once;
 	bool by_perf;
 	bool moves;
+	bool gauge;
 	bool unused;
 	struct tally_target target;
 	struct perf_event_attr attr;

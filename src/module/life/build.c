@@ -149,6 +149,7 @@ static int counter_get(struct tally_event *ev, struct tally_builder *b,
 	}
 	if (!err) {
 		ev->counter = c;
+		c->gauge = ev->gauge;
 		ev->slot_mask = c->slot_mask;
 		ev->view_step = c->slot_mask ? sizeof(*ev->views) : 0;
 		ev->missed = tally_counter_missed(c);

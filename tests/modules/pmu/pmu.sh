@@ -375,7 +375,15 @@ is "$(create tally_gauge/config=2/ cpu=0 name=other)" OK 'M8 an event that the P
 refused 'M8 it has no such file' test -e $tally/other/value
 is "$(create tally_gauge/config=3/ cpu=0 name=plain)" OK 'M8 an event without a unit'
 refused 'M8 nor has it one' test -e $tally/plain/value
-for name in level late energy other plain; do
+is "$(create tally_gauge/config=1/ cpu=1 name=back)" OK 'M8 a gauge of another CPU'
+echo 50 >$test_pmu/level
+is "$(count back)" 50 'M8 a gauge of another CPU: its level'
+online 1 0
+online 1 1
+back_is() { [ "$(state back) $(count back)" = "$1" ]; }
+echo 21 >$test_pmu/level
+ok 'M8 a gauge whose CPU comes back: the level alone' wait_for 60 back_is 'active 21'
+for name in back level late energy other plain; do
 	remove $name >/dev/null
 done
 
