@@ -110,15 +110,15 @@ static bool count_here(struct tally_event *ev, int cpu, bool update, u64 *value)
 }
 
 /*
- * Returns whether the count @value, read in window @number, is above the budget
- * of the window @wc->number. If the timer is late by whole windows, nobody
- * knows what was counted in which of them: then at least one was exceeded if
- * the budgets of all of them are used up together.
+ * Returns whether the count @value is above the budget of the window
+ * @wc->number. Window @end is the first one of which the count has no part. If
+ * the timer is late, nobody knows what was counted in which window: then at
+ * least one was exceeded if the budgets of all of them are used up together.
  */
 static bool is_exceeded(const struct tally_budget *b, const struct tally_budget_cpu *wc,
-			u64 number, u64 value)
+			u64 end, u64 value)
 {
-	s64 used = value - wc->base, passed = number - wc->number;
+	s64 used = value - wc->base, passed = end - wc->number;
 
 	if (passed > 1)
 		used = div64_s64(used + passed - 1, passed);
@@ -436,7 +436,7 @@ bool tally_budget_exceed(struct tally_budget *b)
 	exceeded = !READ_ONCE(wc->over) && wc->first;
 	if (exceeded && (!b->inexact || !READ_ONCE(wc->whole) || number != wc->number))
 		exceeded = count_here(b->ev, raw_smp_processor_id(), false, &value) &&
-			   is_exceeded(b, wc, number, value);
+			   is_exceeded(b, wc, number + 1, value);
 	/* Another overflow may interrupt this one. */
 	exceeded = exceeded && !xchg(&wc->over, true);
 	if (exceeded) {
