@@ -398,14 +398,17 @@ static void rouse(struct tally_slot *s)
 	perf_event_enable(s->event);
 }
 
-static void calm(const struct tally_counter *c, struct tally_slot *s)
+static void calm(struct tally_counter *c, unsigned int slot)
 {
-	if (s->roused)
-		perf_event_disable(s->event);
-	/* What the event has counted meanwhile is no part of its first period. */
-	if (s->roused && c->handler && !c->attr.freq)
-		perf_event_period(s->event, c->attr.sample_period);
+	struct tally_slot *s = &c->slots[slot];
+
+	if (!s->roused)
+		return;
 	s->roused = false;
+	perf_event_disable(s->event);
+	/* The first period begins again: it must not contain what was counted meanwhile. */
+	if (c->handler && !c->attr.freq)
+		perf_event_period(s->event, c->attr.sample_period);
 }
 
 /*
@@ -434,9 +437,9 @@ static void calm_group(struct tally_counter *leader, unsigned int slot)
 {
 	struct tally_counter *c;
 
-	calm(leader, &leader->slots[slot]);
+	calm(leader, slot);
 	list_for_each_entry(c, &leader->siblings, group_node)
-		calm(c, &c->slots[slot]);
+		calm(c, slot);
 }
 
 /*

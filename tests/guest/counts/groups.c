@@ -730,7 +730,7 @@ static void test_required(int pinned)
 	close(leader);
 }
 
-/* What a disabled leader counts while siblings join it is no part of its first period. */
+/* The first period of a disabled leader does not contain what it counts while siblings join it. */
 static void test_first_period(void)
 {
 	struct perf_event_attr attr = {
