@@ -80,8 +80,8 @@ static int make_room(const struct perf_event *event, const struct cgroup_subsys_
 }
 
 /*
- * Prepares the CPU, and returns the PMU. As perf, this refuses a PMU that
- * serves several CPUs: each of them may run another cgroup.
+ * Prepares the CPU for an event without a leader, and returns the PMU. As perf,
+ * this refuses a PMU that serves several CPUs: each of them may run another cgroup.
  */
 static const struct pmu *prepare(const struct perf_event_attr *attr, struct place *place)
 {
@@ -283,10 +283,15 @@ struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int c
 				       perf_overflow_handler_t handler, void *context)
 {
 	struct place place = { cpu, how->css };
-	const struct pmu *pmu = prepare(attr, &place);
+	const struct pmu *pmu = NULL;
 	struct perf_event *event;
 	int err;
 
+	/* A driver may refuse a sibling alone, such as a topdown metric. Its leader is here. */
+	if (how->leader)
+		place.ctx = READ_ONCE(how->leader->ctx);
+	else
+		pmu = prepare(attr, &place);
 	if (IS_ERR(pmu))
 		return ERR_CAST(pmu);
 	err = prove(&place);
@@ -295,7 +300,8 @@ struct perf_event *tally_cgroup_create(const struct perf_event_attr *attr, int c
 	event = err ? ERR_PTR(err) : tally_forward(*attr, cpu, how, handler, context);
 	if (tally_trick_works(TALLY_TRICK_CGROUP_CLOCK))
 		set_clock(&place);
-	if (!IS_ERR(event) && event->pmu != pmu) {
+	/* tally_sibling_create() compares the PMU of a sibling with that of its leader. */
+	if (!IS_ERR(event) && pmu && event->pmu != pmu) {
 		perf_event_release_kernel(event);
 		return ERR_PTR(-ENOENT);
 	}

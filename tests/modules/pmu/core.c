@@ -293,6 +293,8 @@ static int core_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (!core_group_fits(event))
 		return -EINVAL;
+	if (config == PMU_EVENT_METRIC && event->group_leader->attr.config != PMU_EVENT_SLOTS)
+		return -EINVAL;
 	event->hw.config = config;
 	excluded = event->attr.exclude_user | event->attr.exclude_kernel << 1 |
 		   event->attr.exclude_hv << 2 | event->attr.exclude_idle << 3 |

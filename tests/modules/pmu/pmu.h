@@ -16,6 +16,8 @@ enum {
 	PMU_EVENT_WRITTEN = 0x01,	/* a test writes its total */
 	PMU_EVENT_CYCLES = 0x3c,	/* one each nanosecond */
 	PMU_EVENT_INSTRUCTIONS = 0xc0,	/* one each 2 nanoseconds */
+	PMU_EVENT_SLOTS = 0x400,	/* as Intel's, the leader of the next one */
+	PMU_EVENT_METRIC = 0x8000,	/* refused without that leader */
 	/* Each of these is a multiple of PMU_EVENT_WRITTEN: multiple_of(). */
 	PMU_EVENT_GENERIC = 0x10000,	/* perf's other generic events of hardware */
 	PMU_EVENT_CACHE = 0x20000,	/* perf's events of caches */
