@@ -513,14 +513,32 @@ static struct perf_event *no_room(const struct tally_counter *c, int cpu,
 	return c->filled ? NULL : ERR_PTR(-E2BIG);
 }
 
+/*
+ * Puts a leader on the PMU again if there was no room for all of its group for a
+ * moment. perf has put a pinned leader in error, and lets another one wait for its
+ * turn. An inherited one waits: a child that is forked while it is off never counts.
+ */
+static void put_back(struct perf_event *leader, int before, struct cgroup_subsys_state *css)
+{
+	int now = READ_ONCE(leader->state);
+
+	if (before > now && now == PERF_EVENT_STATE_INACTIVE && !leader->attr.inherit)
+		perf_event_disable(leader);
+	else if (before == PERF_EVENT_STATE_ERROR || now != PERF_EVENT_STATE_ERROR)
+		return;
+	if (IS_ENABLED(CONFIG_CGROUP_PERF) && css)
+		tally_cgroup_enable(leader, css);
+	else
+		perf_event_enable(leader);
+}
+
 /* Creates the event enabled: drivers check whether a group has room for its enabled events only. */
 static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 					const struct perf_event_attr *attr,
 					const struct tally_forward *how)
 {
+	int before = READ_ONCE(how->leader->state);
 	unsigned int slot = cpu & c->slot_mask;
-	const struct tally_slot *leader = &c->leader->slots[slot];
-	bool failed = READ_ONCE(leader->event->state) == PERF_EVENT_STATE_ERROR;
 	struct perf_event_attr enabled = *attr;
 	struct perf_event *event;
 
@@ -530,9 +548,7 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 	if (!IS_ERR(event) && attr->disabled)
 		perf_event_disable(event);
 	calm_group(c->leader, slot);
-	/* A pinned leader that counts is in error if not all found a counter for a moment. */
-	if (!failed && READ_ONCE(leader->event->state) == PERF_EVENT_STATE_ERROR)
-		perf_event_enable(leader->event);
+	put_back(how->leader, before, how->css);
 	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, attr) : event;
 }
 
