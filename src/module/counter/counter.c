@@ -102,7 +102,8 @@ static void go_on_alone(struct tally_counter *c, unsigned int slot)
  * bank. So events that overflow are disabled first: no local read may add what
  * they count to a bank that has it already. Inherited ones stay on, as only
  * perf reads them: to disable them would reach no child, and would take
- * siblings off the PMU until the task is switched.
+ * siblings off the PMU until the task is switched. Those of a leader that was on
+ * stay on, too (life/end.c): its tally event is off, so no local read adds them.
  */
 static void release_slots(struct tally_counter *c)
 {
@@ -112,7 +113,7 @@ static void release_slots(struct tally_counter *c)
 	struct tally_slot *s;
 
 	for (s = c->slots; s < c->slots + c->nr_slots; s++) {
-		if (c->handler && !inherited && tally_slot_lives(c, s))
+		if (c->handler && !c->users_on && tally_slot_lives(c, s))
 			tally_slot_disable(s);
 		if (c->handler)
 			tally_slot_read(s, &t);

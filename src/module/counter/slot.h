@@ -129,7 +129,8 @@ enum tally_finder { TALLY_OF_ONE, TALLY_OF_SET, TALLY_OF_FILES };
  *	as @first or @leader, and of tally_counters_visit()
  * @users: events that use the counter, by tally_event::user_node
  * @users_on: number of enabled events that use the counter or, without @handler, its siblings; one
- *	more for an inherited counter, and during a trial (life/build.c)
+ *	more for an inherited counter, during a trial (life/build.c), and for a leader with
+ *	@handler that ends (life/end.c)
  * @dead: no slot gets an event any more: the creation failed, or the last use has ended
  * @at_once: perf's events are being created, and are enabled from their creation on
  * @by_perf: only perf reads its events: they are inherited, or TALLY_TRICK_TIMES was not proved

@@ -69,8 +69,12 @@ static void stop(struct tally_event *ev)
 	if (!c)
 		return;
 	tally_counter_lock(c);
-	if (ev->overflow)
+	if (ev->overflow) {
 		WRITE_ONCE(ev->overflow->closing, true);
+		/* perf's events of a leader stay on until they are released, so siblings go on. */
+		if (ev->on && !list_empty(&c->siblings))
+			c->users_on++;
+	}
 	if (ev->on && has_readers(ev))
 		tally_event_off(ev);
 	else if (ev->on)

@@ -5,6 +5,7 @@
  *	groups random NUMBER SEED	the same groups on both: which member fails, and how
  *	groups exec ROOM		groups that begin at exec(); ROOM events of the PMU fit
  *	groups leaders HOW		leaders that go or are off; HOW as below
+ *	groups joins			siblings that join beside a pinned event; turns are long
  *	groups inherit ROOM		groups of a task and its children, on both
  *	groups turns ROOM SECONDS HOW	three groups that do not fit together, on both, and the same
  *					events alone; HOW is samples if the PMU has interrupts
@@ -581,30 +582,33 @@ static void test_inherit(int room)
 
 /* ---- leaders that go, or are off ---- */
 
+/* What open_led() counts, if it is no task. */
+enum { ON_CPU_0 = -1, ON_ALL_CPUS = -2 };
+
 /*
- * Opens a leader that samples, or only counts, and two siblings, all on: of CPU 0, or of a task and
- * its children.
+ * Opens a leader that samples, or only counts, and two siblings, all on: of CPU 0, of all CPUs, or
+ * of a task and its children.
  */
-static void open_led(int samples, pid_t pid, int fds[3])
+static void open_led(int samples, pid_t on, int fds[3])
 {
-	int cpu = pid > 0 ? -1 : 0;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x11,
 		.read_format = PERF_FORMAT_GROUP, .sample_period = samples ? 1000000 : 0,
-		.inherit = pid > 0,
+		.inherit = on > 0,
 	};
+	struct tally_open r = request(&attr, on > 0 ? on : -1, on == ON_CPU_0 ? 0 : -1, -1, 0);
 
-	fds[0] = open_event(TALLY, &attr, pid, cpu, -1, 0);
+	r.flags = on == ON_ALL_CPUS ? TALLY_OPEN_ALL_CPUS : 0;
+	fds[0] = must_open(TALLY, &r);
+	r.group_fd = fds[0];
 	attr.sample_period = 0;
 	attr.read_format = 0;
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	fds[1] = open_event(TALLY, &attr, pid, cpu, fds[0], 0);
+	fds[1] = must_open(TALLY, &r);
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
-	fds[2] = open_event(TALLY, &attr, pid, cpu, fds[0], 0);
-	if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
-		err(2, "a group: %s", why.text);
+	fds[2] = must_open(TALLY, &r);
 }
 
 /* Returns whether an event has counted for some of the time from now on. */
@@ -665,6 +669,22 @@ static void test_inherited_leader(void)
 	close(fds[2]);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Siblings of a leader on all CPUs go on, although perf releases its events one after the other. */
+static void test_leader_on_all_cpus(void)
+{
+	uint64_t before;
+	int fds[3], counts;
+
+	open_led(1, ON_ALL_CPUS, fds);
+	counts = goes_on(fds[1]);
+	before = waited(fds[1]);
+	close(fds[0]);
+	counts &= goes_on(fds[1]);
+	result(counts && waited(fds[1]) == before, "on all CPUs: and without it, all the time");
+	close(fds[1]);
+	close(fds[2]);
 }
 
 /*
@@ -775,7 +795,8 @@ static void test_leaders(int samples)
 		tries--;
 	result(!tries, "no sample of a group shows more than its last counts");
 	run_on(0);
-	open_led(0, -1, fds);
+	test_leader_on_all_cpus();
+	open_led(0, ON_CPU_0, fds);
 	result(goes_on(fds[2]), "a clock counts with its leader");
 	ioctl(fds[2], PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(fds[2], PERF_EVENT_IOC_ENABLE, 0);
@@ -786,7 +807,7 @@ static void test_leaders(int samples)
 	close(fds[2]);
 	if (!samples)
 		return;
-	open_led(1, -1, fds);
+	open_led(1, ON_CPU_0, fds);
 	result(goes_on(fds[1]) && goes_on(fds[2]), "siblings of a leader that samples count");
 	ioctl(fds[0], PERF_EVENT_IOC_DISABLE, 0);
 	result(!goes_on(fds[1]) && !goes_on(fds[2]), "but not while it is disabled");
@@ -802,6 +823,45 @@ static void test_leaders(int samples)
 	test_required(0);
 	test_required(1);
 	test_first_period();
+}
+
+/* ---- siblings that join ---- */
+
+/*
+ * Siblings join while they are off, so that they need no counter. But tally creates each of them on,
+ * for a moment, and the PMU has no room for such a group beside a pinned event. The leader counts on
+ * at once.
+ */
+static void test_joins(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_RAW, .size = sizeof(attr), .config = 0x2b, .pinned = 1,
+	};
+	struct tally_open r = request(&attr, -1, 0, -1, 0);
+	int pinned = must_open(TALLY, &r), fds[MOST], nr = 1, counts, larger;
+
+	run_on(0);
+	attr.pinned = 0;
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	fds[0] = must_open(TALLY, &r);
+	counts = goes_on(fds[0]);
+	attr.type = PERF_TYPE_RAW;
+	attr.disabled = 1;
+	do {
+		attr.config = 0x20 + nr;
+		fds[nr] = open_event(TALLY, &attr, -1, 0, fds[0], 0);
+		larger = fds[nr] >= 0;
+		nr += larger;
+		counts &= goes_on(fds[0]);
+	} while (larger && nr < MOST);
+	fprintf(stderr, "%d members: %s\n", nr, why.text);
+	result(counts, "joins: the leader counts on beside each sibling that is off");
+	ioctl(fds[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	result(!goes_on(fds[0]), "joins: the PMU has no room for all that are on");
+	while (nr--)
+		close(fds[nr]);
+	close(pinned);
 }
 
 int main(int argc, char **argv)
@@ -820,6 +880,8 @@ int main(int argc, char **argv)
 		test_inherit(atoi(argv[2]));
 	else if (argc == 3 && !strcmp(argv[1], "leaders"))
 		test_leaders(!strcmp(argv[2], "samples"));
+	else if (argc == 2 && !strcmp(argv[1], "joins"))
+		test_joins();
 	else if (argc == 5 && !strcmp(argv[1], "turns"))
 		test_turns(atoi(argv[2]), atoi(argv[3]), !strcmp(argv[4], "samples"));
 	else

@@ -281,6 +281,13 @@ end_task
 ok 'they go' drop
 begin_cgroups
 mkdir $top/group
+if [ -d /sys/module/tally_pmu ]; then
+	is "$(create r8000 cpu=0 name=topdown)" EINVAL 'an event that the driver refuses without its leader'
+	is "$(create '{r400,r8000}' cpu=0 name=topdown)" OK 'beside that'
+	is "$(remove topdown)" OK 'it goes'
+	is "$(create '{r400,r8000}' cgroup=/group cpu=0 name=topdown)" OK 'on a cgroup, too'
+	is "$(remove topdown)" OK 'it goes'
+fi
 helper sh -c "echo \$\$ >$top/group/cgroup.procs; exec as cpu 0 load -b"
 ok 'two sets on a cgroup: the members of each run together' often on cgroup=/group cpu=0
 "$here/tally" enable a b
@@ -334,6 +341,18 @@ results ./groups inherit "$room"
 results ./groups turns "$room" "$seconds" $samples
 results ./groups random "$groups" 1
 results ./groupstorm "$cycles" $overflows "$room"
+# A group that loses its place on the PMU waits for the next turn.
+for mux in /sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms \
+	/sys/bus/event_source/devices/armv8*/perf_event_mux_interval_ms; do
+	[ ! -e "$mux" ] || break
+done
+turn=$(cat "$mux")
+echo 2000 >"$mux"
+results ./groups joins
+echo "$turn" >"$mux"
+# The long turn ends later. perf would not end its timer when the PMU is removed.
+ended() { ! grep -q perf_mux_hrtimer_handler /proc/timer_list; }
+ok 'the long turn ends' wait_for 60 ended
 nothing_left 'nothing is left'
 
 # ---- two kinds of cores: each has groups of its own
