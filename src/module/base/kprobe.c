@@ -61,6 +61,7 @@
  * @watch: disabled probe at the same address, registered unless @lost: as a
  *	kretprobe if @at_return, else as a kprobe
  * @at_return: the probe is at the return of the function
+ * @hidden: address of the trace event's own probe at the return, to compare others with
  * @symbol: function of a module, as MODULE:NAME; NULL if the kernel knows the address only
  * @offset: offset in that function
  * @addr: address of the probe when the trace event was made
@@ -74,6 +75,7 @@ struct tally_kprobe {
 	unsigned int number;
 	struct kretprobe watch;
 	bool at_return;
+	const struct kprobe *hidden;
 	char *symbol;
 	u64 offset;
 	unsigned long addr;
@@ -261,6 +263,26 @@ static int make_watched(struct tally_kprobe *kp, u64 addr)
 }
 
 /*
+ * Finds the trace event's own probe at the return, which the kernel hides. It was
+ * registered right after the watch. The kernel puts each new probe at the head of
+ * the list of its address, so it stands right before the watch. The list is a ring:
+ * it is the last one of tally's probes that a walk which begins at the watch meets.
+ */
+static const struct kprobe *find_hidden(const struct tally_kprobe *kp)
+{
+	const struct kprobe *own = &kp->watch.kp, *other, *found = NULL;
+
+	/* Probes of others come and go. The head of the list has another handler. */
+	rcu_read_lock();
+	list_for_each_entry_rcu(other, &own->list, list)
+		if (other->pre_handler == own->pre_handler &&
+		    container_of(other, struct kretprobe, kp)->maxactive == calls_at_once())
+			found = other;
+	rcu_read_unlock();
+	return found;
+}
+
+/*
  * The watch comes first. A trace event would wait for a module that may have
  * the address later; the watch is refused, as an event of perf's PMU is.
  */
@@ -273,6 +295,8 @@ static int begin(struct tally_kprobe *kp, u64 addr)
 	err = make_watched(kp, addr);
 	if (err)
 		unwatch(kp);
+	else if (kp->at_return)
+		kp->hidden = find_hidden(kp);
 	return err;
 }
 
@@ -358,25 +382,20 @@ unsigned int tally_kprobe_id(const struct tally_kprobe *kp)
 }
 
 /*
- * Returns how many calls the oldest of tally's probes at the return missed
- * because all its instances were in use: the largest number. The kernel hides
- * which of them is the probe of @kp; all miss the same calls while they exist.
+ * Returns how many calls the trace event's probe at the return missed because all its instances
+ * were in use; 0 if the kernel has not registered it again yet where the watch is.
  */
 static unsigned int missed_returns(const struct tally_kprobe *kp)
 {
-	const struct kprobe *own = &kp->watch.kp, *other;
-	const struct kretprobe *rp;
-	unsigned int most = 0;
+	const struct kprobe *other;
+	unsigned int missed = 0;
 
-	/* Probes of others come and go. The head of the list has another handler. */
-	rcu_read_lock();
-	list_for_each_entry_rcu(other, &own->list, list) {
-		rp = container_of(other, struct kretprobe, kp);
-		if (other->pre_handler == own->pre_handler && rp->maxactive == calls_at_once())
-			most = max_t(unsigned int, most, READ_ONCE(rp->nmissed));
-	}
+	rcu_read_lock(); /* find_hidden() */
+	list_for_each_entry_rcu(other, &kp->watch.kp.list, list)
+		if (other == kp->hidden)
+			missed = READ_ONCE(container_of(other, struct kretprobe, kp)->nmissed);
 	rcu_read_unlock();
-	return most;
+	return missed;
 }
 
 static u64 missed_now(const struct tally_kprobe *kp)
@@ -390,8 +409,7 @@ static u64 missed_now(const struct tally_kprobe *kp)
 
 /*
  * Returns how many hits were missed on all CPUs, within handlers or because all
- * instances were in use. At a return, that may include misses from before @kp
- * was made, so callers take differences. While somebody makes or removes a
+ * instances were in use, since @kp was made. While somebody makes or removes a
  * probe, which may take long, the function returns the number that was found
  * last. Called under RCU, in process context.
  */

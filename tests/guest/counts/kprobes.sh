@@ -134,10 +134,14 @@ is "$(all missed long long_at_0)" '0 0' 'miss nothing'
 run inner 1000
 is "$(count long) $(all missed long long_at_0)" '10 1000 1000' \
 	'hits within the handler of another probe are missed, and counted as such'
-is "$(create 'kretprobe:tally_func_wait name=wait')" OK 'a probe at a return'
+room=$((128 * $(tr , '\n' </sys/devices/system/cpu/possible | sed 's/.*-//') + 128))
+is "$(create 'kretprobe:tally_func_wait cpu=0 name=first')" OK 'a probe at a return'
+run crowd $((room + 30))
+is "$(cat $tally/first/missed)" 30 'misses calls'
+is "$(create 'kretprobe:tally_func_wait name=wait')" OK 'another one there'
+is "$(cat $tally/wait/missed) $(remove first)" '0 OK' 'has missed none, and stays when the first one goes'
 run crowd 100
 is "$(count wait) $(cat $tally/wait/missed)" '100 0' '100 calls at the same time'
-room=$((128 * $(tr , '\n' </sys/devices/system/cpu/possible | sed 's/.*-//') + 128))
 run crowd $((room + 20))
 is "$(count wait) $(cat $tally/wait/missed)" "$((room + 100)) 20" \
 	"of $((room + 20)) calls at the same time, 20 are missed, and counted as such"
