@@ -1319,11 +1319,11 @@ int tally_event_read_cpu(struct tally_event *ev, int cpu,
  * Return: 0; EINVAL on another CPU than the event's, or in another task; EAGAIN if
  * the event is not counting at this moment: the event is disabled, off the PMU or
  * throttled, its CPU is going offline or coming online, or the caller has interrupted
- * perf at work on the event. ENODEV if the PMU does not serve this CPU. EOPNOTSUPP for an
- * inherited event, because its children count elsewhere; if the file tricks in debugfs has
- * "times" off or wrong; for an event whose PMU brings the count up to date by overflows only, as
- * AMD's IBS does, except in its direct handler; and in NMI for an uncore event, because the
- * driver takes a lock, and for a precise event.
+ * perf at work on the event, or a read of its group. ENODEV if the PMU does not serve this
+ * CPU. EOPNOTSUPP for an inherited event, because its children count elsewhere; if the file
+ * tricks in debugfs has "times" off or wrong; for an event whose PMU brings the count up to
+ * date by overflows only, as AMD's IBS does, except in its direct handler; and in NMI for an
+ * uncore event, because the driver takes a lock, and for a precise event.
  */
 int tally_event_read_local(struct tally_event *ev, u64 *value);
 

@@ -8,8 +8,11 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
 #include "compat.h"
 #include "event/event.h"
+#include "set/read.h"
 
 #define NR_STATES 8
 
@@ -436,6 +439,50 @@ out:
 	kthread_stop(task);
 }
 
+/* Reads without perf, of an event that is off the PMU: with its context locked, and without. */
+struct peeks {
+	struct tally_event *ev;
+	int locked, alone;
+};
+
+/* Runs on the event's CPU with interrupts disabled. As far as reads can see, the event is off. */
+static void peek_at_rest(void *data)
+{
+	struct peeks *p = data;
+	struct perf_event *pe = p->ev->counter->slots[0].event;
+	int cpu = pe->oncpu, was = pe->state;
+	struct tally_totals t;
+	enum tally_state state;
+
+	WRITE_ONCE(pe->oncpu, -1);
+	WRITE_ONCE(pe->state, PERF_EVENT_STATE_INACTIVE);
+	raw_spin_lock(&pe->ctx->lock);
+	p->locked = tally_event_peek(p->ev, 0, false, -1, &t, &state);
+	raw_spin_unlock(&pe->ctx->lock);
+	p->alone = tally_event_peek(p->ev, 0, false, -1, &t, &state);
+	WRITE_ONCE(pe->state, was);
+	WRITE_ONCE(pe->oncpu, cpu);
+}
+
+/* While perf may be changing the times of a CPU's event, one after the other, they are not read. */
+static void state_torn(struct kunit *test)
+{
+	struct peeks p = { .locked = 1, .alone = 1 };
+	int cpu = cpumask_first(cpu_online_mask);
+	struct tally_builder b;
+
+	if (!IS_ENABLED(CONFIG_SMP))
+		kunit_skip(test, "locks have no state");
+	tally_builder_init(&b, TALLY_SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS));
+	tally_builder_on_cpu(&b, cpu);
+	p.ev = tally_build(&b);
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(p.ev), "%s", tally_builder_why(&b));
+	smp_call_function_single(cpu, peek_at_rest, &p, true);
+	KUNIT_EXPECT_EQ(test, p.locked, -EAGAIN);
+	KUNIT_EXPECT_EQ(test, p.alone, 0);
+	tally_event_release(p.ev);
+}
+
 static void ignore(struct tally_event *ev, const struct tally_sample *s, void *context)
 {
 }
@@ -499,6 +546,7 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(state_exited),
 	KUNIT_CASE(state_inactive),
 	KUNIT_CASE(state_leaving),
+	KUNIT_CASE(state_torn),
 	KUNIT_CASE(state_spent),
 	KUNIT_CASE(state_release_nothing),
 	{ }

@@ -79,7 +79,8 @@ static bool read_here(struct tally_event *ev, int cpu, u64 *value)
 
 	if (!tally_local_read(ev, slot, true, true, local_clock(), &count))
 		*value = count.value;
-	else if (!tally_event_peek(ev, slot, true, -1, &t, &state))
+	else if (tally_slot_oncpu(&ev->counter->slots[slot]) != cpu &&
+		 !tally_event_peek(ev, slot, true, cpu, &t, &state))
 		*value = t.value;
 	else
 		return false;

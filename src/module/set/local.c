@@ -57,7 +57,9 @@ static bool is_locked(const struct perf_event *event)
 
 /*
  * Returns whether this read may have interrupted perf, or another read, that works on the count.
- * This is asked only if interrupts were disabled before: perf and reads disable them.
+ * This is asked only if interrupts were disabled before: perf and reads disable them. The other
+ * read may be of any event of the group: when Intel's driver reads a topdown event, it updates
+ * those beside it, too, and clears their registers.
  *
  * perf reads events and moves them with their context locked, or with the PMU disabled.
  * It stops an event before it gives the event another hardware counter.
@@ -65,8 +67,11 @@ static bool is_locked(const struct perf_event *event)
 static bool is_being_counted(const struct perf_event *event)
 {
 	const void **reading = raw_cpu_ptr(&tally_reading);
+	const struct perf_event *other = *reading;
 
-	return *reading == event || *reading == reading || is_locked(event) ||
+	return *reading == reading ||
+	       (other && READ_ONCE(other->group_leader) == READ_ONCE(event->group_leader)) ||
+	       is_locked(event) ||
 	       tally_pmu_disabled_here(event->pmu) ||
 	       READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE ||
 	       READ_ONCE(event->hw.state) & PERF_HES_STOPPED;
@@ -301,14 +306,15 @@ static u64 enabled_since_update(const struct tally_event *ev, const struct tally
 
 /*
  * Returns for how long the slot's first event was enabled, in nanoseconds. perf
- * changes the times of an event one after the other, with the context locked:
- * for that of a task perhaps on another CPU, which takes a moment. @moves
- * receives whether perf may still be doing that.
+ * changes the times of an event one after the other, with the context locked,
+ * which takes a moment. It may do so on another CPU, also for an event of this CPU
+ * that is off the PMU, if somebody reads that. @moves receives whether perf may
+ * still be doing that.
  */
 static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		      const struct perf_event *event, bool *moves)
 {
-	unsigned int tries = ev->counter->target.task && !in_nmi() ? 100 : 1;
+	unsigned int tries = in_nmi() ? 1 : 100;
 	u64 stamp, enabled;
 
 	for (; tries; tries--, cpu_relax()) {
@@ -324,7 +330,6 @@ static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
 		if (!*moves)
 			break;
 	}
-	*moves &= !!ev->counter->target.task;
 	return enabled;
 }
 
@@ -333,17 +338,17 @@ static u64 enabled_of(const struct tally_event *ev, const struct tally_slot *s,
  * @ev: the event, which is not inherited
  * @slot: the slot
  * @whole: resets of the event are ignored
- * @here: this CPU, if an event that is counting on it has an up-to-date count; else -1
+ * @here: this CPU, if an event that is counting on it has an up-to-date count; then the caller
+ *	does not get the time for which the event was enabled. Else -1.
  * @t: receives the totals; for an event that is counting, the times as of perf's last update
  * @state: receives the state; for an event that is counting, INACTIVE
  *
- * perf may be changing the event. Then the totals may be older ones. With @here, the caller may
- * have interrupted that change: then the time for which the event was enabled may be wrong.
+ * perf may be changing the event. Then the totals may be older ones.
  *
  * Context: Any context with interrupts disabled. Takes no lock.
  * Return: 0; EAGAIN if the event is counting on another CPU than @here, if hotplug is taking perf's
  * event out of the slot, if the event is being disabled, or, without @here, if perf may be changing
- * the times of a task's event.
+ * the times of the event.
  */
 int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int here,
 		     struct tally_totals *t, enum tally_state *state)
@@ -371,9 +376,9 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 	/* perf sets the state a moment after it took the event off the PMU. */
 	if (*state == TALLY_STATE_ACTIVE)
 		*state = TALLY_STATE_INACTIVE;
-	if (event)
+	if (event && here < 0)
 		t->enabled += enabled_of(ev, s, event, &moves);
-	if (moves && here < 0)
+	if (moves)
 		return -EAGAIN;
 	for (i = 0; event; event = tally_slot_nth(s, ++i)) {
 		oncpu = READ_ONCE(event->oncpu);
@@ -388,6 +393,7 @@ int tally_event_peek(struct tally_event *ev, unsigned int slot, bool whole, int 
 	smp_rmb();
 	return READ_ONCE(ev->on) ? 0 : -EAGAIN;
 }
+EXPORT_SYMBOL_TALLY_KUNIT(tally_event_peek);
 
 int tally_event_read_local_count(struct tally_event *ev,
 				 struct tally_count *count)
