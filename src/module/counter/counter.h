@@ -83,7 +83,7 @@ int tally_hand_over_works(void);
 
 /* reload.c */
 int tally_reload_works(void);
-int tally_reload_here(struct tally_counter *c, int cpu, u64 period);
+int tally_reload_here(struct tally_counter *c, int cpu, u64 period, u64 rest);
 
 /* forward.c */
 

@@ -33,18 +33,18 @@ static void set_period(struct perf_event *event, u64 period)
  * No register counts a software event: it overflows when hw.period_left, which
  * perf increments, passes zero. So a new period begins when that is written.
  */
-static int reload_software(struct perf_event *event, u64 period)
+static int reload_software(struct perf_event *event, u64 period, u64 rest)
 {
 	struct hw_perf_event *hwc = &event->hw;
 
 	set_period(event, period);
 	hwc->last_period = hwc->sample_period;
 	local64_set(&hwc->period_left,
-		    (s64)tally_mutant(TALLY_TRICK_RELOAD) - (s64)hwc->sample_period);
+		    (s64)tally_mutant(TALLY_TRICK_RELOAD) - (s64)(rest ?: hwc->sample_period));
 	return 0;
 }
 
-static int reload_hardware(struct perf_event *event, u64 period)
+static int reload_hardware(struct perf_event *event, u64 period, u64 rest)
 {
 	int err = -EAGAIN;
 
@@ -59,7 +59,7 @@ static int reload_hardware(struct perf_event *event, u64 period)
 	event->pmu->stop(event, PERF_EF_UPDATE);
 	if (tally_pmu_throttled(event))
 		goto out;
-	local64_set(&event->hw.period_left, tally_mutant(TALLY_TRICK_RELOAD));
+	local64_set(&event->hw.period_left, rest + tally_mutant(TALLY_TRICK_RELOAD));
 	event->pmu->start(event, PERF_EF_RELOAD);
 	err = 0;
 out:
@@ -69,7 +69,7 @@ out:
 
 /* The event is on the PMU of this CPU. */
 static int reload_counting(const struct tally_counter *c, const struct tally_slot *s,
-			   struct perf_event *event, u64 period)
+			   struct perf_event *event, u64 period, u64 rest)
 {
 	bool clock = tally_attr_is_clock(&c->attr);
 
@@ -83,8 +83,8 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
 	if (period && event->pmu->check_period(event, period))
 		return -EINVAL;
 	if (s->software && !clock)
-		return reload_software(event, period);
-	return reload_hardware(event, period);
+		return reload_software(event, period, rest);
+	return reload_hardware(event, period, rest);
 }
 
 /**
@@ -92,17 +92,18 @@ static int reload_counting(const struct tally_counter *c, const struct tally_slo
  * @c: the counter
  * @cpu: this CPU
  * @period: the new period; 0 for the same as before
+ * @rest: what is left of the one that begins, but not of those after it; 0 for all of it
  *
- * If a CPU's event is disabled, or not on the PMU now, it begins a period of the same length when
- * perf puts it on the PMU. An event whose PMU is disabled here is left alone, and so is one that
- * perf has throttled, unless it is a software event, which goes on counting.
+ * If a CPU's event is disabled, or not on the PMU now, it begins a period of the same length, or
+ * this rest of one, when perf puts it on the PMU. An event whose PMU is disabled here is left
+ * alone, and so is one that perf has throttled, unless it is a software event, which goes on
+ * counting.
  *
  * Context: Hard interrupt, not NMI, with interrupts disabled.
- * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if
- * it begins one of the same length later; EINVAL if the PMU refuses the period;
- * EAGAIN in all other cases, and without TALLY_TRICK_RELOAD.
+ * Return: 0 if the event is on the PMU of this CPU, and has a new period; 1 if it begins one later;
+ * EINVAL if the PMU refuses the period; EAGAIN in all other cases, and without TALLY_TRICK_RELOAD.
  */
-int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
+int tally_reload_here(struct tally_counter *c, int cpu, u64 period, u64 rest)
 {
 	struct tally_slot *s = &c->slots[cpu & c->slot_mask];
 	struct perf_event *event = tally_slot_here(s, cpu);
@@ -110,12 +111,14 @@ int tally_reload_here(struct tally_counter *c, int cpu, u64 period)
 	if (!event || !tally_trick_works(TALLY_TRICK_RELOAD))
 		return -EAGAIN;
 	if (READ_ONCE(event->oncpu) == cpu && READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE)
-		return reload_counting(c, s, event, period);
+		return reload_counting(c, s, event, period, rest);
 	/* Any CPU may be changing the event of a task. */
 	if (period || c->target.task || READ_ONCE(event->cpu) != cpu)
 		return -EAGAIN;
-	/* As perf_event_period(). */
-	local64_set(&event->hw.period_left, 0);
+	/* As perf_event_period(); what is left of a software event's period is negative. */
+	if (s->software && !tally_attr_is_clock(&c->attr))
+		rest = -rest;
+	local64_set(&event->hw.period_left, rest);
 	return 1;
 }
 
@@ -150,8 +153,8 @@ static int prove_software(void)
 	perf_event_enable(event);
 	local_irq_disable();
 	look(event, &by_perf);
-	reload_software(event, PERIOD);
-	reload_software(event, 2 * PERIOD);
+	reload_software(event, PERIOD, 0);
+	reload_software(event, 2 * PERIOD, 0);
 	look(event, &ours);
 	local_irq_enable();
 	perf_event_release_kernel(event);
@@ -179,7 +182,7 @@ static int prove_clock(void)
 	local_irq_disable();
 	by_perf = remaining(event);
 	if (by_perf) {
-		err = err ?: reload_hardware(event, 4 * PERIOD);
+		err = err ?: reload_hardware(event, 4 * PERIOD, 0);
 		ours = remaining(event);
 	}
 	local_irq_enable();

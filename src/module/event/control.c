@@ -321,7 +321,7 @@ static int reload_here(struct tally_event *ev, u64 period)
 	if (!in_hardirq() || in_nmi())
 		return -EAGAIN;
 	local_irq_save(flags);
-	err = tally_reload_here(c, smp_processor_id(), period);
+	err = tally_reload_here(c, smp_processor_id(), period, 0);
 	local_irq_restore(flags);
 	/* The event may be switched off. */
 	if (err > 0)

@@ -152,13 +152,23 @@ static void put_off(const struct tally_budget *b, int cpu)
 		event->hw.last_period = NEVER;
 }
 
-/* Gives the event its period back. Called on the CPU, with interrupts disabled. */
-static void restore_period(const struct tally_budget *b, int cpu)
+/*
+ * Begins a period of perf's event on its CPU: that of a budget, of which @rest is left. For what
+ * is left of one, precise events are left alone, as in put_off().
+ */
+static void begin_period(const struct tally_budget *b, struct tally_budget_cpu *wc, int cpu,
+			 u64 rest)
 {
 	struct perf_event *event = event_here(b, cpu);
+	u64 whole = b->max + 1;
 
 	if (event && READ_ONCE(event->hw.sample_period) == NEVER)
-		WRITE_ONCE(event->hw.sample_period, b->max + 1);
+		WRITE_ONCE(event->hw.sample_period, whole);
+	if (rest == whole)
+		rest = 0;
+	else if (event && event->attr.precise_ip)
+		return;
+	WRITE_ONCE(wc->whole, tally_reload_here(b->ev->counter, cpu, 0, rest) >= 0);
 }
 
 static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
@@ -175,7 +185,10 @@ static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 /* How often a count is read at most, until no window has ended during the read. */
 #define TRIES	8
 
-/* Ends the window of this CPU, and begins the one that goes on. Interrupts are disabled. */
+/*
+ * Ends the window of this CPU, and begins the one that goes on. If the event has begun within a
+ * window, perf's event gets a period that ends when the budget is used up. Interrupts are disabled.
+ */
 static void begin(struct tally_budget *b, int cpu)
 {
 	struct tally_budget_cpu *wc = this_cpu_ptr(b->cpus);
@@ -183,7 +196,9 @@ static void begin(struct tally_budget *b, int cpu)
 	bool over = xchg(&wc->over, true);
 	unsigned int tries = TRIES;
 	u64 value, number;
+	s64 rest = 0;
 
+	WRITE_ONCE(wc->whole, false);
 	/*
 	 * The count is read in window @number, even if a hypervisor stops the CPU meanwhile. If
 	 * each read takes longer than a window, the old window goes on until the timer comes again.
@@ -193,27 +208,31 @@ static void begin(struct tally_budget *b, int cpu)
 		if (!tries-- || !count_here(b->ev, cpu, true, &value))
 			goto out;
 	} while (number != number_at(ktime_get_ns(), b->window_ns));
-	/* The CPU went and came back in one window, or begin_here() has begun this window. */
-	if (number == wc->number)
-		goto out;
-	/* The interrupt of the overflow did not come before that of the timer. */
-	if (wc->first && !over && is_exceeded(b, wc, number, value))
-		exceed(b, wc);
-	WRITE_ONCE(wc->base, value);
-	WRITE_ONCE(wc->number, number);
-	if (!wc->first)
-		smp_store_release(&wc->first, number); /* tally_event_budget() */
-	restore_period(b, cpu);
-	WRITE_ONCE(wc->whole, tally_reload_here(b->ev->counter, cpu, 0) >= 0);
-	over = false;
+	/* The CPU may have gone and come back in one window, or the event may have begun in it. */
+	if (number != wc->number) {
+		/* The interrupt of the overflow did not come before that of the timer. */
+		if (wc->first && !over && is_exceeded(b, wc, number, value))
+			exceed(b, wc);
+		WRITE_ONCE(wc->base, value);
+		WRITE_ONCE(wc->number, number);
+		if (!wc->first)
+			smp_store_release(&wc->first, number); /* tally_event_budget() */
+		over = false;
+	}
+	if (!over)
+		rest = max_t(s64, wc->base + b->max + 1 - value, 1);
 out:
 	barrier();
 	WRITE_ONCE(wc->over, over);
+	/* An overflow that comes meanwhile is compared with the count. */
+	if (rest)
+		begin_period(b, wc, cpu, rest);
 }
 
 /* Returns whether the target of the event includes @cpu, whether or not the PMU serves it. */
-static bool counts_on(const struct tally_budget *b, int cpu)
+static bool counts_on(int cpu, void *budget)
 {
+	const struct tally_budget *b = budget;
 	int only = b->ev->counter->target.cpu;
 
 	return only < 0 || only == cpu;
@@ -225,7 +244,7 @@ static void begin_all(struct window_length *l, int cpu)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(b, &l->users, node)
-		if (counts_on(b, cpu))
+		if (counts_on(cpu, b))
 			begin(b, cpu);
 	rcu_read_unlock();
 }
@@ -261,14 +280,9 @@ static void start_timer(void *length)
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* Begins the first window on this CPU, in interrupt. */
 static void begin_here(void *budget)
 {
-	struct tally_budget *b = budget;
-	int cpu = smp_processor_id();
-
-	if (counts_on(b, cpu))
-		begin(b, cpu);
+	begin(budget, smp_processor_id());
 }
 
 static struct window_length *length_new(u64 ns)
@@ -365,7 +379,7 @@ int tally_budget_new(struct tally_event *ev, u64 max, u64 window_ns)
 	b->length = length_get(window_ns);
 	if (b->length) {
 		ev->budget = b;
-		on_each_cpu(begin_here, b, true);
+		on_each_cpu_cond(counts_on, begin_here, b, true);
 		list_add_rcu(&b->node, &b->length->users);
 		on_each_cpu(start_timer, b->length, true);
 	}
@@ -449,21 +463,18 @@ bool tally_budget_exceed(struct tally_budget *b)
 }
 
 /**
- * tally_budget_begun - note that perf's event was on while tally's was off
+ * tally_budget_begun - mend the period of perf's event, which was on while tally's was off
  * @b: the budget; NULL is ignored
  *
- * perf's event is then somewhere in its period, which did not begin with the window.
+ * perf's event has then counted a part of its period that tally's event has not. It would overflow
+ * before the budget of this window is used up, and then only after another period.
  *
- * Context: Process context.
+ * Context: Process context. Interrupts the CPUs of the event.
  */
 void tally_budget_begun(struct tally_budget *b)
 {
-	int cpu;
-
-	if (!b)
-		return;
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu_ptr(b->cpus, cpu)->whole, false);
+	if (b)
+		on_each_cpu_cond(counts_on, begin_here, b, true);
 }
 
 /*
@@ -494,7 +505,7 @@ int tally_budget_used(struct tally_event *ev, int cpu, u64 *used)
 
 static bool has_cpu(const struct tally_event *ev, int cpu)
 {
-	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(ev->budget, cpu) &&
+	return cpu >= 0 && cpu < nr_cpu_ids && cpu_possible(cpu) && counts_on(cpu, ev->budget) &&
 	       tally_counter_serves(ev->counter, cpu & ev->slot_mask);
 }
 
@@ -543,7 +554,7 @@ int tally_event_budget_used(struct tally_event *ev, u64 *used)
 		return -EINVAL;
 	local_irq_save(flags);
 	wc = this_cpu_ptr(ev->budget->cpus);
-	if (!counts_on(ev->budget, raw_smp_processor_id()))
+	if (!counts_on(raw_smp_processor_id(), ev->budget))
 		err = -EINVAL;
 	else if (read_here(ev, raw_smp_processor_id(), &value))
 		err = 0;

@@ -14,19 +14,20 @@ struct window_length;
 
 /**
  * struct tally_budget_cpu - windows of an event on one CPU
- * @number: number of the window that goes on; written by the timer
+ * @number: number of the window that goes on; written by begin()
  * @first: number of the first window
- * @base: what the event had counted on the CPU when the window began; written by the timer
- * @whole: perf has begun a period with this window; set by the timer, cleared by any CPU
- * @over: the budget of this window is used up, or the timer is at work; set by
- *	the callback and the timer, cleared by the timer
+ * @base: what the event had counted on the CPU when the window began; written by begin()
+ * @whole: perf has begun a period that ends with the budget of this window; written by begin()
+ * @over: the budget of this window is used up, or begin() is at work; set by the callback and
+ *	begin(), cleared by begin()
  * @exceeded: number of windows whose budget was used up; written by the
- *	callback, or by the timer if the callback comes late
+ *	callback, or by begin() if the callback comes late
  * @latest: numbers of the latest of these windows; of the nth one at n % ARRAY_SIZE(@latest). One
  *	may be written while the others are read.
  *
- * All but @whole are written on the CPU of the windows only, with interrupts disabled. The callback
- * may come in NMI: while the timer writes the other members, @over keeps it away.
+ * All are written on the CPU of the windows only, with interrupts disabled. The callback
+ * may come in NMI: while begin() writes @number, @first and @base, @over keeps it away. begin() is
+ * called in interrupt, by the timer and when the event begins.
  */
 struct tally_budget_cpu {
 	u64 number;

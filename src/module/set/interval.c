@@ -97,7 +97,7 @@ static int begin(struct tally_set *set, u64 members)
 		tally_event_begin(ev);
 		err = tally_event_check(ev);
 		first = first ?: err;
-		/* perf's event was on before the window: its period did not begin with that. */
+		/* perf's event was on before, and is somewhere in its period. */
 		tally_budget_begun(ev->budget);
 		if (ev->overflow)
 			tally_silent_forget(ev);

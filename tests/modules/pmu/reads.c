@@ -21,6 +21,7 @@
 #include <tally/tally.h>
 #include "kernels.h"
 #include "pmu.h"
+#include "reads.h"
 #include "tap.h"
 
 static bool raw = IS_ENABLED(CONFIG_X86);
@@ -31,7 +32,7 @@ static bool hybrid;
 module_param(hybrid, bool, 0444);
 MODULE_PARM_DESC(hybrid, "CPUs 0 and 1 have a core PMU each: only what differs there");
 
-static struct tap tap;
+struct tap tap;
 
 static unsigned long deadline;
 
@@ -371,6 +372,40 @@ out:
 	kick_all_cpus_sync();
 }
 
+/* The result of the read that interrupts another one. */
+static int inner_err;
+
+static void read_second(struct pt_regs *regs)
+{
+	u64 value;
+
+	inner_err = tally_event_read_local(tally_set_event(hook_set, 1), &value);
+}
+
+/* A driver may update all events of a group at each read, as Intel's does for topdown events. */
+static void test_group(void)
+{
+	u64 value;
+	int err;
+
+	hook_set = build_set(2);
+	if (!tap_ok(&tap, hook_set, "in a read of the group: a set"))
+		return;
+	inner_err = 0;
+	preempt_disable();
+	WRITE_ONCE(pmi_hook, read_second);
+	WRITE_ONCE(pmi_functions, BIT(PMU_IN_READ));
+	err = tally_event_read_local(tally_set_event(hook_set, 0), &value);
+	WRITE_ONCE(pmi_functions, 0);
+	WRITE_ONCE(pmi_hook, NULL);
+	preempt_enable();
+	tap_is(&tap, err, 0, "in a read of the group: one member");
+	tap_is(&tap, inner_err, -EAGAIN, "in a read of the group: not the other one meanwhile");
+	/* An interrupt may still be in the hook. */
+	kick_all_cpus_sync();
+	tally_set_release(hook_set);
+}
+
 /* ---- PMUs with a peculiarity ---- */
 
 struct odd_read {
@@ -660,64 +695,6 @@ static void test_kinds(void)
 	move(0);
 }
 
-/* ---- a budget ---- */
-
-/* Lets perf's event count once, when it is stopped. */
-static void write_once(struct pt_regs *regs)
-{
-	if (written[0])
-		return;
-	written[0] = 60;
-	core_set(0, written[0]);
-}
-
-static unsigned int nr_exceeded;
-
-static void count_exceeded(struct tally_event *ev, const struct tally_sample *s, void *unused)
-{
-	nr_exceeded++;
-}
-
-/*
- * A trial of a budget that is to stay disabled leaves perf's event in the middle of its period.
- * Returns false if a window has ended meanwhile.
- */
-static bool try_budget_after_trial(void)
-{
-	struct tally_budget_stats first, stats;
-	struct tally_event *ev;
-	struct tally_builder b;
-	u64 used = 0;
-
-	core_write(0, 0);
-	written[0] = 0;
-	tally_builder_parse(&b, "r1");
-	tally_builder_on_cpu(&b, 0);
-	tally_builder_budget(&b, 100, 10 * NSEC_PER_SEC);
-	tally_builder_on_overflow(&b, count_exceeded, NULL);
-	tally_builder_disabled(&b);
-	tally_builder_require(&b);
-	WRITE_ONCE(pmi_hook, write_once);
-	WRITE_ONCE(pmi_functions, BIT(PMU_IN_STOP));
-	ev = tally_build(&b);
-	WRITE_ONCE(pmi_functions, 0);
-	WRITE_ONCE(pmi_hook, NULL);
-	if (!tap_ok(&tap, !IS_ERR(ev), "budget: it is built: %s", tally_builder_why(&b)))
-		return true;
-	tap_is(&tap, written[0], 60, "budget: perf's event counts in its trial");
-	tally_event_budget(ev, 0, &first);
-	tap_is(&tap, tally_event_enable(ev), 0, "budget: it is enabled");
-	core_write(0, written[0] + 50);
-	tap_is(&tap, tally_event_budget_used(ev, &used), 0, "budget: a read");
-	tally_event_budget(ev, 0, &stats);
-	tap_is(&tap, stats.exceeded, 0, "budget: no window is exceeded");
-	tap_is(&tap, nr_exceeded, 0, "budget: and its handler is not called");
-	if (stats.window == first.window)
-		tap_is(&tap, used, 50, "budget: half of it is used");
-	tally_event_release(ev);
-	return stats.window == first.window;
-}
-
 static int __init reads_init(void)
 {
 	int err = tap_start(&tap);
@@ -734,8 +711,8 @@ static int __init reads_init(void)
 		test_pinned();
 		test_exclusive();
 		test_nmi();
-		tap_ok(&tap, try_budget_after_trial() || try_budget_after_trial(),
-		       "budget: all in one window");
+		test_group();
+		test_budget();
 	}
 	test_locking();
 	test_empty();
