@@ -97,7 +97,7 @@ static int forward(struct perf_event *event)
 	return -ENOENT;
 }
 
-static struct pmu forwarder = {
+static const struct pmu unregistered = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_invalid_context,
 	.event_init = forward,
@@ -113,8 +113,11 @@ static int register_forwarder(void)
 	int err = 0;
 
 	mutex_lock(&register_lock);
-	if (!registered)
+	if (!registered) {
+		/* A call that failed has left pointers to memory that perf has freed. */
+		forwarder = unregistered;
 		err = perf_pmu_register(&forwarder, "tally", -1);
+	}
 	registered |= !err;
 	mutex_unlock(&register_lock);
 	return err;
