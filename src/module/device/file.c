@@ -295,8 +295,13 @@ static void release_event(struct tally_file *f)
 
 static void release_attachment(struct tally_file *f)
 {
-	/* Once @f is detached, the owner may free the event that the timers of the page read. */
-	tally_mapping_finish(&f->mapping, NULL);
+	const struct tally_count unseen = { };
+
+	/*
+	 * Once @f is detached, the owner may free the event that the timers of the page read.
+	 * Nobody sees the page any more, so the event is not read for it.
+	 */
+	tally_mapping_finish(&f->mapping, &unseen);
 	tally_detach(&f->at);
 	tally_mapping_end(&f->mapping);
 }

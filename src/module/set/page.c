@@ -351,7 +351,8 @@ static void publish_last(struct tally_mapping *m, const struct tally_count *coun
 
 /*
  * Ends publishing: the only event is being released, or the file. The page keeps the last count:
- * @count, or if that is NULL, as for an unprivileged page, one that is read now.
+ * @count, or if that is NULL, as for an unprivileged page whose event is being released, one that
+ * is read now.
  */
 void tally_mapping_finish(struct tally_mapping *m, const struct tally_count *count)
 {

@@ -206,9 +206,9 @@ static uint64_t time_read(int fd, struct tally_value *value)
 
 /*
  * The event counts on CPU 0 alone, so each time is that of another copy of one count, whichever of
- * the files shows it.
+ * the files shows it. Of several files, every other one is closed and made again before it is read.
  */
-static void ages(const int *fds, int nr)
+static void ages(int *fds, int nr)
 {
 	uint64_t time, last = 0, least = ~0ULL, fell = 0, before[FILES] = { 0 };
 	struct tally_value value;
@@ -216,6 +216,13 @@ static void ages(const int *fds, int nr)
 
 	run_on(0);
 	for (i = 0; copies < 50; i = (i + 1) % nr) {
+		if (nr > 1 && i % 2) {
+			close(fds[i]);
+			fds[i] = attach_to("one");
+			if (fds[i] < 0)
+				err(2, "attach");
+			before[i] = 0;
+		}
 		time = time_read(fds[i], &value);
 		fell += value.value < before[i];
 		before[i] = value.value;
