@@ -108,7 +108,8 @@
  *	(b) yes below level 0; at each level for syscalls:*, raw_syscalls:* and uprobes
  *	(e) this and EPERM are EINVAL on arm64, which has such breakpoints for CPUs only
  *	(f) in kernels with level 3: if CAP_SYS_ADMIN opened the file, or with perfmon=1
- *	(g) ENOENT where the rows above say EACCES, else as they say
+ *	(g) ENOENT where the rows above say EACCES, and if the name may have an address; else as
+ *	    they say
  *
  * - The rows of tracepoints and of breakpoints in the kernel are without exclude_kernel.
  * - A capability that a user namespace gives does not count. From level 2 on, and where the

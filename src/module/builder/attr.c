@@ -316,6 +316,21 @@ bool tally_attr_is_known(const struct perf_event_attr *attr)
 	       !(attr->read_format & ~TALLY_FORMAT_KNOWN);
 }
 
+/* Returns whether everybody may see what an event counts. Other types may tell a kernel address. */
+bool tally_attr_is_public(const struct perf_event_attr *attr)
+{
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_SOFTWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_TRACEPOINT:
+	case PERF_TYPE_RAW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Returns whether a counting event has nothing that only records and overflows use. */
 bool tally_attr_is_plain(const struct perf_event_attr *attr)
 {

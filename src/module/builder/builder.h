@@ -38,6 +38,7 @@ struct task_struct;
 #define TALLY_BUILDER_MEMBER	BIT(11)	/* of a set, which is enabled or disabled when complete */
 #define TALLY_BUILDER_OWN	BIT(12)	/* the event shares no counter */
 #define TALLY_BUILDER_ALONE	BIT(13)	/* the event is in no group of perf */
+#define TALLY_BUILDER_HIDE_NAME	BIT(14)	/* becomes tally_event::name_hidden */
 
 /* Units of lengths of time in lines, from the longest on. */
 #define TALLY_TIME_UNITS 4
@@ -130,6 +131,7 @@ int tally_builder_check_attr(struct tally_builder *b, const struct perf_event_at
 int tally_builder_check_first(struct tally_builder *b);
 int tally_builder_check_bits(struct tally_builder *b, const struct perf_event_attr *attr);
 bool tally_attr_is_known(const struct perf_event_attr *attr);
+bool tally_attr_is_public(const struct perf_event_attr *attr);
 bool tally_attr_is_plain(const struct perf_event_attr *attr);
 u64 tally_attr_bits(void);
 u64 tally_attr_sample_type(void);

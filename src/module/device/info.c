@@ -93,19 +93,11 @@ int tally_ioc_info(void __user *arg)
 
 /* ---- TALLY_IOC_NEXT ---- */
 
-/* The config of a type that is not listed here may reveal a kernel address. */
-static bool may_see(const struct tally_event *ev, bool perfmon)
+/* A generated name reveals what the event counts, but for that of a file: file.NUMBER. */
+static bool may_see_name(const struct tally_event *ev)
 {
-	switch (ev->attr.type) {
-	case PERF_TYPE_HARDWARE:
-	case PERF_TYPE_SOFTWARE:
-	case PERF_TYPE_HW_CACHE:
-	case PERF_TYPE_TRACEPOINT:
-	case PERF_TYPE_RAW:
-		return true;
-	default:
-		return perfmon;
-	}
+	return !ev->name_hidden &&
+	       (ev->named || ev->of_file || tally_attr_is_public(&ev->attr));
 }
 
 /* Writes the path. If that is too long, writes the cgroup's unique number and the path's end. */
@@ -152,7 +144,6 @@ static void describe_next(struct tally_event *ev, struct tally_next *n)
 {
 	const struct tally_target *target = &ev->counter->target;
 	bool perfmon = tally_perfmon_capable();
-	bool see = may_see(ev, perfmon);
 
 	n->id = ev->id;
 	rcu_read_lock();
@@ -163,11 +154,10 @@ static void describe_next(struct tally_event *ev, struct tally_next *n)
 	n->pid = target->task ? tally_counter_pid(ev->counter) : -1;
 	n->flags = ev->of_file ? TALLY_NEXT_OF_FILE : 0;
 	strscpy(n->owner, module_name(ev->owner), sizeof(n->owner));
-	/* A generated name reveals what the event counts, but for that of a file: file.NUMBER. */
-	if (see || ev->named || ev->of_file)
+	if (perfmon || may_see_name(ev))
 		strscpy(n->name, ev->name, sizeof(n->name));
 	describe_more(ev, n, perfmon);
-	if (!see)
+	if (!perfmon && !tally_attr_is_public(&ev->attr))
 		return;
 	n->config = ev->attr.config;
 	tally_name_format(&ev->attr, ev->given, n->what, sizeof(n->what));

@@ -330,12 +330,12 @@ static int may_read(const struct tally_event *ev)
 	}
 }
 
-/* A generated name must not be guessed: it says what the event counts. */
+/* A generated name must not be guessed: it says what the event counts, or another of its set. */
 static int may_find(const struct tally_event *ev)
 {
 	int err = may_read(ev);
 
-	return err == -EACCES && !ev->named ? -ENOENT : err;
+	return ev->name_hidden || (err == -EACCES && !ev->named) ? -ENOENT : err;
 }
 
 static void show_attached(struct tally_file *f)

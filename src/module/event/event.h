@@ -136,6 +136,7 @@ static inline void tally_view_translate(const struct tally_view *view,
  * @hz: frequency that was asked for, in Hz, if @attr has a period instead, as
  *	for clocks; else 0
  * @named: @name was given, and not made from what the event counts
+ * @name_hidden: @name begins with the text of a set, one of whose members is not public
  * @of_file: the event was made by a user program, and is released with a file of the program
  * @awaits: the event waits for exec() only because its leader does
  * @gauge: the count is a level, as the PMU says
@@ -170,6 +171,7 @@ struct tally_event {
 	bool awaits;
 	bool gauge;
 	bool named;
+	bool name_hidden;
 	bool unpublished;
 	bool sampled;
 	u16 view_step;

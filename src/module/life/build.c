@@ -215,6 +215,7 @@ static struct tally_event *event_alloc(const struct tally_builder *b,
 	ev->of_file = b->flags & TALLY_BUILDER_FILE;
 	ev->named = (b->given & (TALLY_GIVEN_NAME | TALLY_GIVEN_EVENT)) ==
 		    TALLY_GIVEN_NAME;
+	ev->name_hidden = b->flags & TALLY_BUILDER_HIDE_NAME;
 	ev->attr = *attr;
 	ev->max_rate = b->max_rate;
 	/* @attr has a period in the place of a clock's frequency. */

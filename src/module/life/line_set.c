@@ -116,6 +116,21 @@ static int parse_member(struct making *m, char *member)
 	return err;
 }
 
+/*
+ * Hides the names of the members if one of them may have an address. They all begin with the name
+ * of the set, which is the text of the line.
+ */
+static void hide_names(struct making *m)
+{
+	bool public = true;
+	unsigned int i;
+
+	for (i = 0; i < m->nr; i++)
+		public &= tally_attr_is_public(&m->builders[i].attr);
+	for (i = 0; i < m->nr && !public; i++)
+		m->builders[i].flags |= TALLY_BUILDER_HIDE_NAME;
+}
+
 /* Names the set as the line says, or after its text. */
 static int name_set(struct making *m, const char *line)
 {
@@ -129,6 +144,7 @@ static int name_set(struct making *m, const char *line)
 				      "the text is too long for a name: give name=");
 		strscpy(name, line, len + 1);
 		strreplace(name, '/', ':');
+		hide_names(m);
 	} else {
 		strscpy(name, b->name, TALLY_NAME_LEN);
 	}
@@ -150,8 +166,7 @@ static int name_member(struct making *m, struct tally_builder *b, char *member)
 	    sizeof(b->name))
 		return refuse(m, -ENAMETOOLONG,
 			      "the names of set and member are too long together");
-	b->given |= TALLY_GIVEN_NAME;
-	b->given &= ~TALLY_GIVEN_EVENT;
+	b->given |= TALLY_GIVEN_NAME | TALLY_GIVEN_EVENT;
 	return 0;
 }
 

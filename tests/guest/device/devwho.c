@@ -113,6 +113,9 @@ static const struct row rows[] = {
 	{ "NEXT: events on a CPU, of another process", .call = list_events },
 	{ "NEXT: address", .call = list_address, .want = WEAK(ENODATA) },
 	{ "NEXT: generated name", .call = list_hidden, .want = WEAK(ENODATA) },
+	{ "NEXT: member of a set", .call = list_plain },
+	{ "NEXT: address in a member's name", .call = list_member, .want = WEAK(ENODATA) },
+	{ "NEXT: address in a set's name", .call = list_beside, .want = WEAK(ENODATA) },
 
 	{ "ATTACH: event on a CPU", .id = &made_by_root.public },
 	{ "ATTACH: the same by its name", .name = "public" },
@@ -125,6 +128,9 @@ static const struct row rows[] = {
 	{ "ATTACH: generated name", .name = made_by_root.hidden, .want = WEAK(ENOENT) },
 	{ "ATTACH: generated name, tracepoint", .name = "task:task_rename", .want = WEAK(ENOENT) },
 	{ "ATTACH: generated name of a CPU's event", .name = "page-faults" },
+	{ "ATTACH: member of a set", .name = "pair/page-faults" },
+	{ "ATTACH: address in a member's name", .name = made_by_root.member, .want = WEAK(ENOENT) },
+	{ "ATTACH: address in a set's name", .name = made_by_root.beside, .want = WEAK(ENOENT) },
 	{ "ATTACH: short publish_ns", .call = attach_often, .want = WEAK(EACCES) },
 	{ "ATTACH: total", .call = attach_total, .want = WEAK(EACCES) },
 	{ "attached file: read, page, RESET", .name = "faults", .use = read_all },
@@ -382,6 +388,20 @@ static void write_line(int file, const char *line)
 		err(2, "%s", line);
 }
 
+/* Sets whose names, or the names of whose members, have an address. */
+static void make_sets(unsigned long long address)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "{cs,mem:0x%llx/8:w} cpu=1", address);
+	write_line(made_by_root.create, line);
+	snprintf(line, sizeof(line), "{page-faults,mem:0x%llx/8:w} cpu=1 name=pair", address);
+	write_line(made_by_root.create, line);
+	sprintf(made_by_root.set, "{cs,mem:0x%llx:8:w}", address);
+	sprintf(made_by_root.beside, "{cs,mem:0x%llx:8:w}/cs", address);
+	sprintf(made_by_root.member, "pair/mem:0x%llx:8:w", address);
+}
+
 /* Events without a name. One with an address has the address in the name that tally makes up. */
 static void make_hidden(void)
 {
@@ -397,6 +417,7 @@ static void make_hidden(void)
 	while (!ioctl(device, TALLY_IOC_NEXT, &next))
 		if (next.type == PERF_TYPE_BREAKPOINT && !strncmp(next.name, "mem:", 4))
 			strcpy(made_by_root.hidden, next.name);
+	make_sets(made_by_root.address & ~7ULL);
 }
 
 static void cpu_tracepoint(void)
@@ -479,6 +500,8 @@ static void table(char **arguments)
 	write_line(made_by_root.remove, "task:task_rename");
 	write_line(made_by_root.remove, "page-faults");
 	write_line(made_by_root.remove, "group");
+	write_line(made_by_root.remove, made_by_root.set);
+	write_line(made_by_root.remove, "pair");
 	if (chown("/dev/tally", 0, 0) || chmod("/dev/tally", 0600))
 		err(2, "the end");
 }

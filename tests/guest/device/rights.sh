@@ -10,6 +10,7 @@
 # call: the table of section "Rights" in <linux/tally.h>.
 
 . "$(dirname "$0")/lib.sh"
+need_cpus 2
 
 # shellcheck disable=SC2119
 load_tally

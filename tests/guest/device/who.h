@@ -16,6 +16,8 @@ static struct {
 	int file, second, on_cpu, breakpoint, tracepoint;
 	uint64_t public, private, traced, watched;
 	char hidden[TALLY_USER_NAME_LEN];
+	/* A set without a name, its member that is no address, and that of a set with a name. */
+	char set[TALLY_USER_NAME_LEN], beside[TALLY_USER_NAME_LEN], member[TALLY_USER_NAME_LEN];
 	int pages;
 } made_by_root;
 
@@ -184,14 +186,34 @@ static int list_address(void)
 	       !next.config && !next.what[0] ? ENODATA : 0;
 }
 
-static int list_hidden(void)
+static int list_name(const char *name)
 {
 	struct tally_next next = { .size = sizeof(next) };
 
 	while (!ioctl(device, TALLY_IOC_NEXT, &next))
-		if (!strcmp(next.name, made_by_root.hidden))
+		if (!strcmp(next.name, name))
 			return 0;
 	return errno == ENOENT ? ENODATA : errno;
+}
+
+static int list_hidden(void)
+{
+	return list_name(made_by_root.hidden);
+}
+
+static int list_beside(void)
+{
+	return list_name(made_by_root.beside);
+}
+
+static int list_member(void)
+{
+	return list_name(made_by_root.member);
+}
+
+static int list_plain(void)
+{
+	return list_name("pair/page-faults");
 }
 
 /* ---- TALLY_IOC_ATTACH ---- */
