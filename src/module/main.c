@@ -103,7 +103,7 @@ static void __init start_events(char *list)
 	char *line;
 
 	while ((line = tally_name_next(&list, separator))) {
-		line = strim(line);
+		line = tally_name_trim(line);
 		if (!*line)
 			continue;
 		if (tally_line_logged(line, tally_line_create))
@@ -191,7 +191,7 @@ static int __init tally_init(void)
 	/* Nothing may fail from here on: somebody may have opened a file. */
 	say_what_is_off();
 	use_debugfs = tally_debugfs_init(use_debugfs);
-	start_events(strim(list));
+	start_events(tally_name_trim(list));
 	kfree(list);
 	return 0;
 

@@ -265,7 +265,7 @@ int tally_builder_parse_member(struct tally_builder *b, const char *line, const 
 	copy = kstrdup(line, GFP_KERNEL);
 	if (!copy)
 		return tally_bad(b, -ENOMEM, "out of memory");
-	text = strim(copy);
+	text = tally_name_trim(copy);
 	/* A number may end in a line break, and the file spec in debugfs has one line. */
 	if (strchr(text, '\n'))
 		tally_bad(b, -EINVAL, "a line break in the line");

@@ -469,6 +469,27 @@ int tally_name_check(const char *name, char *why, size_t size)
 EXPORT_SYMBOL_TALLY_KUNIT(tally_name_check);
 
 /**
+ * tally_name_trim - take the blanks off both ends of a text
+ * @text: the text; it is modified
+ *
+ * strim() also takes the byte 0xa0, with which a character of UTF-8 in the path of a cgroup may
+ * end.
+ *
+ * Context: Any context.
+ * Return: the text behind its first blanks.
+ */
+char *tally_name_trim(char *text)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+	size_t len;
+
+	text += strspn(text, blanks);
+	for (len = strlen(text); len && strchr(blanks, text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+/**
  * tally_name_next - cut the next line out of a list
  * @list: rest of the list; NULL at its end
  * @separator: from tally_name_separator()

@@ -15,6 +15,7 @@ void tally_attr_defaults(struct perf_event_attr *attr);
 void tally_name_format(const struct perf_event_attr *attr, const char *given,
 		       char *buf, size_t size);
 int tally_name_check(const char *name, char *why, size_t size);
+char *tally_name_trim(char *text);
 char *tally_name_next(char **list, char separator);
 char *tally_name_members(char *text, char **members, char *why, size_t size);
 char tally_name_separator(const char *list);

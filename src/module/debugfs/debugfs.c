@@ -45,6 +45,7 @@
 #include "debugfs/debugfs.h"
 #include "event/event.h"
 #include "builder/builder.h"
+#include "builder/name.h"
 #include "event/overflow.h"
 #include "event/registry.h"
 #include "set/read.h"
@@ -197,7 +198,7 @@ static ssize_t parse_line(const char __user *from, size_t size,
 		ret = -EINVAL;
 		goto out;
 	}
-	line = strim(text);
+	line = tally_name_trim(text);
 	if (!*line)
 		pr_err("an empty line\n");
 	ret = *line ? tally_line_logged(line, take) : -EINVAL;

@@ -35,7 +35,7 @@ static char *copy_text(u64 address, struct tally_builder *b, char **stripped)
 				  "the text has more than 1023 bytes" : "the text cannot be read");
 		return text;
 	}
-	*stripped = strim(text);
+	*stripped = tally_name_trim(text);
 	if (!**stripped)
 		why = "an empty text";
 	else if (strchr(*stripped, '\n'))

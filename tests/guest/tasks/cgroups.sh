@@ -111,6 +111,12 @@ again 'system\x2dd.slice'
 again 'octal\101'
 again "$(printf 'latin-\344')"
 again "$(printf 'utf-\303\244')"
+# The last byte of this letter is a blank to isspace().
+letter=$(printf '\303\240')
+mkdir "$t/$letter"
+is "$(create "page-faults:u name=path cgroup=/t/$letter")" OK 'a path at the end of its line'
+is "$(remove path)" OK 'it is removed'
+rmdir "$t/$letter"
 mkdir "$t/system\\x2dd.slice"
 is "$(create 'page-faults:u cgroup=/t/system\x2dd.slice name=path')" OK 'a path as systemd writes it'
 is "$(remove path)" OK 'it is removed'
