@@ -63,7 +63,8 @@ static const struct kernel_param_ops events_ops = {
 	.free = free_events,
 };
 
-module_param_cb(events, &events_ops, &events, 0444);
+/* A line may have an address of the kernel. */
+module_param_cb(events, &events_ops, &events, 0400);
 __MODULE_PARM_TYPE(events, "charp");
 MODULE_PARM_DESC(events, "Events to count from the start: lines as debugfs' create takes them, separated by ';', or plain names separated by ','");
 

@@ -364,4 +364,5 @@ done
 load_tally "events=\"${list#;}\""
 is "$(stat_of events)" 80 "a parameter of ${#list} characters makes 80 events"
 is "$(cat /sys/module/tally/parameters/events)" "${list#;}" 'and is shown'
+is "$(stat -c %a /sys/module/tally/parameters/events)" 400 'to root alone'
 finish
