@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A probe is a file that compiles if the kernel has what it asks for. Kbuild
- * compiles it twice, with another argument of TRY() each time. The first is
- * what is asked for. If the probe compiles, the second is a thing that no
- * kernel has, with which the probe must not compile; and if not, a thing that
- * all kernels have, with which it must. These two are the controls. If one of
- * them fails, the result of the probe means nothing, and Kbuild ends the build.
+ * compiles it two or three times, with another argument of TRY() each time. The
+ * first is a thing that no kernel has, with which the probe must not compile. The
+ * second is what is asked for. If the probe does not compile with it, the third is
+ * a thing that all kernels have, with which it must. The first and the third are
+ * the controls. If one of them fails, the result of the probe means nothing, and
+ * Kbuild ends the build.
  *
  * TRY(asked, there, missing) is the one of its arguments that this compilation tries.
  */
