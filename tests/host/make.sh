@@ -107,8 +107,8 @@ check 'in a folder with a blank: a sentence' with_blanks
 check 'a kernel that is too old: a sentence' refuses 'tally needs Linux 6.1 or newer' PATCHLEVEL=0
 check 'a kernel of 32 bits: a sentence' refuses 'tally needs a 64-bit kernel' CONFIG_64BIT=
 check 'a kernel without perf: a sentence' refuses 'CONFIG_PERF_EVENTS' CONFIG_PERF_EVENTS=
-check 'a probe whose first control fails' breaks 'TRY_THERE does not compile' \
+check 'a probe whose possible control fails' breaks 'TRY_THERE does not compile' \
 	'scope, task_ctx_nr' 'no_such, no_such'
-check 'a probe whose second control compiles' breaks 'TRY_MISSING compiles' no_such_member name
+check 'a probe whose impossible control compiles' breaks 'TRY_MISSING compiles' no_such_member name
 check 'make help' the_help
 finish
