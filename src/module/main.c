@@ -165,7 +165,7 @@ static int __init tally_init(void)
 	tally_account_init();
 	tally_chain_init();
 	tally_brakes_init();
-	err = tally_overflow_init();
+	err = tally_pmu_init() ?: tally_overflow_init();
 	if (err)
 		goto free_list;
 	err = tally_control_init();
@@ -181,7 +181,6 @@ static int __init tally_init(void)
 	err = tally_hotplug_init(&cpus_work);
 	if (err)
 		goto exit_members;
-	tally_pmu_init();
 	tally_recorder_init();
 	err = register_module_notifier(&module_notifier);
 	if (err)

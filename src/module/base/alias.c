@@ -8,6 +8,7 @@
  * prints its count, and NAME.snapshot says that the count is a gauge.
  */
 #include <linux/device.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -61,33 +62,43 @@ struct search {
 	struct tally_terms terms;
 };
 
-/* Returns whether the file is that of the event that is looked for. */
+/* Parses terms. Returns 1 if they are some, and else 0 or ENOMEM. */
+static int are_terms(struct search *search, const char *text)
+{
+	int err = tally_terms_parse(search->files, text, &search->terms, NULL, 0);
+
+	return err == -ENOMEM ? err : !err;
+}
+
+/* Returns 1 if the file is that of the event that is looked for, and else 0 or ENOMEM. */
 static int is_event(struct device *dev, struct attribute *attr, void *data)
 {
 	struct search *search = data;
 	const u64 *config = search->terms.config;
+	int ret = strchr(attr->name, '.') ? 0 : are_terms(search, attr->name);
 
-	return !strchr(attr->name, '.') &&
-	       !tally_terms_parse(search->files, attr->name, &search->terms, NULL, 0) &&
-	       config[0] == search->attr->config && config[1] == search->attr->config1 &&
+	if (ret <= 0)
+		return ret;
+	return config[0] == search->attr->config && config[1] == search->attr->config1 &&
 	       config[2] == search->attr->config2 &&
 	       config[3] == tally_attr_config3(search->attr);
 }
 
 /*
- * Returns whether the text names an event of the PMU, which is then in
- * search->terms. Its bits are not compared: other terms may have changed them.
+ * Returns 1 if the text names an event of the PMU, which is then in search->terms,
+ * and else 0 or ENOMEM. Its bits are not compared: other terms may have changed them.
  */
-static bool names_event(struct search *search, const char *given)
+static int names_event(struct search *search, const char *given)
 {
 	const char *terms = strchr(given, '/');
 	char text[128];
+	int ret;
 
 	if (!terms || strscpy(text, terms + 1, sizeof(text)) < 0)
-		return false;
+		return 0;
 	strreplace(text, '/', '\0');
-	return !tally_terms_parse(search->files, text, &search->terms, NULL, 0) &&
-	       search->terms.event[0];
+	ret = are_terms(search, text);
+	return ret > 0 ? !!search->terms.event[0] : ret;
 }
 
 /**
@@ -113,13 +124,11 @@ int tally_alias_find(const struct perf_event_attr *attr, const char *given,
 		return 0;
 	}
 	err = tally_pmu_files_open(&files, attr->type);
-	if (!err) {
-		if (names_event(&search, given) ||
-		    tally_pmu_walk(files.dev, "events", is_event, &search))
-			tally_alias_read(files.dev, search.terms.event, alias, files.page);
-		else
-			err = -ENOENT;
-	}
+	if (!err)
+		err = names_event(&search, given) ?:
+		      tally_pmu_walk(files.dev, "events", is_event, &search) ?: -ENOENT;
+	if (err > 0)
+		tally_alias_read(files.dev, search.terms.event, alias, files.page);
 	tally_pmu_files_close(&files);
-	return err;
+	return min(err, 0);
 }

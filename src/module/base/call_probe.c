@@ -40,10 +40,11 @@ static int start_fprobe(struct tally_call_probe *probe, const char *symbol)
 {
 	struct fprobe *fp = &probe->fprobe;
 	u64 addr;
-	int err;
+	int err = tally_symbol_address(symbol, 0, &addr);
 
-	if (tally_symbol_address(symbol, 0, &addr) ||
-	    is_vmalloc_or_module_addr((void *)(unsigned long)addr))
+	if (err)
+		return err;
+	if (is_vmalloc_or_module_addr((void *)(unsigned long)addr))
 		return -ENOENT;
 	fp->entry_handler = fprobe_entered;
 	fp->exit_handler = fprobe_returned;
@@ -174,11 +175,14 @@ static bool is_lost(const struct tally_call_probe *probe)
  * @symbol: name of the function, which lives as long as the probe
  *
  * Context: Process context, may sleep.
- * Return: 0; EOPNOTSUPP in a kernel without such probes, or an error of register_kretprobe().
+ * Return: 0; EOPNOTSUPP in a kernel without such probes, or an error of register_kretprobe();
+ * ENOMEM.
  */
 int tally_call_probe_start(struct tally_call_probe *probe, const char *symbol)
 {
-	return start_fprobe(probe, symbol) ? start_kretprobe(probe, symbol) : 0;
+	int err = start_fprobe(probe, symbol);
+
+	return err && err != -ENOMEM ? start_kretprobe(probe, symbol) : err;
 }
 
 /**

@@ -93,15 +93,18 @@ static DEFINE_MUTEX(kprobes_lock);
 static LIST_HEAD(kprobes);
 static unsigned int last_number;
 
-/* Numbers of the trace events that somebody else used at their end. */
+/* Numbers of the trace events that could not be removed: somebody else used them. */
 static DEFINE_XARRAY(left);
 
+/* An administrator may have removed what nobody used any more. */
 static int delete_number(unsigned int number)
 {
 	char name[32];
+	int err;
 
 	snprintf(name, sizeof(name), "tally/probe%u", number);
-	return kprobe_event_delete(name);
+	err = kprobe_event_delete(name);
+	return err == -ENOENT ? 0 : err;
 }
 
 static void delete_left(void)
@@ -110,7 +113,7 @@ static void delete_left(void)
 	void *entry;
 
 	xa_for_each(&left, number, entry)
-		if (delete_number(number) != -EBUSY)
+		if (!delete_number(number))
 			xa_erase(&left, number);
 }
 
@@ -143,17 +146,17 @@ static int make(unsigned int *number, const char *kind, const char *place)
 	snprintf(text, size, "%s:tally/%s %s", kind, name, place);
 	ret = dynevent_create(&cmd);
 	kfree(text);
-	return ret;
+	/* The kernel had no memory for the event's number. */
+	return ret == -ENODEV ? -ENOMEM : ret;
 }
 
 static void unmake(unsigned int number)
 {
 	int err = delete_number(number);
 
-	if (err == -EBUSY)
+	if (err)
 		err = xa_err(xa_store(&left, number, xa_mk_value(1), GFP_KERNEL));
-	/* An administrator may have removed what nobody used any more. */
-	if (err && err != -ENOENT)
+	if (err)
 		pr_notice_ratelimited("the trace event tally/probe%u stays: error %d\n",
 				      number, err);
 }
@@ -165,6 +168,7 @@ static int try_make(const char *place)
 	int err;
 
 	mutex_lock(&kprobes_lock);
+	delete_left();
 	err = make(&number, "p", place);
 	if (!err)
 		unmake(number);
@@ -199,9 +203,12 @@ int tally_kprobe_check(const char *symbol, u64 offset, u64 addr)
 	err = try_make(place);
 	kfree(place);
 	if (err != -EINVAL && err != -EADDRNOTAVAIL)
-		return 0;
+		return err == -ENOMEM ? err : 0;
 	snprintf(at, sizeof(at), "%#llx", addr);
-	return try_make(at) ? 0 : -EADDRNOTAVAIL;
+	err = try_make(at);
+	if (err == -ENOMEM)
+		return err;
+	return err ? 0 : -EADDRNOTAVAIL;
 }
 
 /* Registers the watch: by @kp->symbol, a function of a module, if there is one; else at @addr. */
@@ -335,6 +342,11 @@ struct tally_kprobe *tally_kprobe_create(const struct perf_event_attr *attr)
 		return ERR_PTR(-ENOMEM);
 	kp->at_return = attr->config & CONFIG_RETURN;
 	kp->symbol = tally_module_symbol(attr->kprobe_addr, &kp->offset);
+	if (IS_ERR(kp->symbol)) {
+		err = PTR_ERR(kp->symbol);
+		kfree(kp);
+		return ERR_PTR(err);
+	}
 	mutex_lock(&kprobes_lock);
 	delete_left();
 	err = begin_by_any(kp, attr->kprobe_addr);

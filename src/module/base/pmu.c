@@ -51,20 +51,24 @@ static tally_read_fn read_nothing;
 /* The bus of all PMUs; NULL if it was not found. Its type differs between kernels. */
 static typeof(((struct device *)NULL)->bus) pmu_bus;
 
-void tally_pmu_init(void)
+/* Returns 0 or ENOMEM. */
+int tally_pmu_init(void)
 {
 	struct perf_event *dummy = dummy_create(0, 0);
 	u32 types[TALLY_CORE_PMUS];
 
+	if (dummy == ERR_PTR(-ENOMEM))
+		return -ENOMEM;
 	/* Without a dummy, counts of software PMUs are read as those of all others. */
 	if (IS_ERR(dummy))
-		return;
+		return 0;
 	read_nothing = dummy->pmu->read;
 	/* The PMUs of clocks have a marker in place of a device; that of dummies has a device. */
 	if (dummy->pmu->dev)
 		pmu_bus = dummy->pmu->dev->bus;
 	perf_event_release_kernel(dummy);
 	tally_core_pmus(types);
+	return 0;
 }
 
 /**
@@ -414,7 +418,7 @@ void tally_symbol_suggest(const char *symbol, char *text, size_t size)
 	}
 }
 
-/* Parses NAME+OFFSET/SIZE [MODULE]. Returns MODULE:NAME; NULL without a module or memory. */
+/* Parses NAME+OFFSET/SIZE [MODULE]. Returns MODULE:NAME; NULL without a module; ENOMEM. */
 static char *module_symbol(char *text, u64 *offset)
 {
 	char *name = strsep(&text, "+");
@@ -425,7 +429,7 @@ static char *module_symbol(char *text, u64 *offset)
 		return NULL;
 	module++;
 	module[strcspn(module, "]")] = '\0';
-	return kasprintf(GFP_KERNEL, "%s:%s", module, name);
+	return kasprintf(GFP_KERNEL, "%s:%s", module, name) ?: ERR_PTR(-ENOMEM);
 }
 
 /**
@@ -435,23 +439,27 @@ static char *module_symbol(char *text, u64 *offset)
  *
  * Context: Process context, may sleep.
  * Return: MODULE:NAME, for tally_symbol_address() and kfree(); NULL if the address is not in a
- * module, the name and offset are those of another address, or there is no memory.
+ * module, or the name and offset are those of another address; ERR_PTR(-ENOMEM).
  */
 char *tally_module_symbol(u64 addr, u64 *offset)
 {
 	char *text, *symbol;
 	u64 found;
+	int err;
 
 	text = kmalloc(KSYM_SYMBOL_LEN, GFP_KERNEL);
 	if (!text)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	sprint_symbol(text, addr);
 	symbol = module_symbol(text, offset);
 	kfree(text);
-	if (symbol && !tally_symbol_address(symbol, *offset, &found) && found == addr)
+	if (IS_ERR_OR_NULL(symbol))
+		return symbol;
+	err = tally_symbol_address(symbol, *offset, &found);
+	if (!err && found == addr)
 		return symbol;
 	kfree(symbol);
-	return NULL;
+	return err == -ENOMEM ? ERR_PTR(err) : NULL;
 }
 
 /* Returns whether a symbol is written as one of the module. */

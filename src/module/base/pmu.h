@@ -15,7 +15,7 @@ typedef void (*tally_read_fn)(struct perf_event *event);
 /* The most kinds of cores that tally_core_pmus() finds; it leaves further ones out. */
 #define TALLY_CORE_PMUS 8
 
-void tally_pmu_init(void);
+int tally_pmu_init(void);
 void tally_read_task_clock(struct perf_event *event);
 bool tally_pmu_is_still(const struct pmu *pmu);
 int tally_pmu_type(const char *name);

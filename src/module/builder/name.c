@@ -170,21 +170,30 @@ static int parse_breakpoint(struct perf_event_attr *attr, char *text,
 /* The letters that tally_name_modify() knows */
 #define MODIFIERS "ukhGHIDePp"
 
-/* Returns whether @name is a module's: no function has it, and @rest is more than modifiers. */
-static bool is_module(const char *name, const char *rest)
+/*
+ * Returns 1 if @name is taken for a module's, and else 0 or ENOMEM. It is if no function has the
+ * name, and @rest is more than modifiers.
+ */
+static int is_module(const char *name, const char *rest)
 {
 	u64 addr;
+	int err;
 
-	return rest[strspn(rest, MODIFIERS)] && !isdigit(*name) && !strchr(name, '+') &&
-	       tally_symbol_address(name, 0, &addr) == -ENOENT;
+	if (!rest[strspn(rest, MODIFIERS)] || isdigit(*name) || strchr(name, '+'))
+		return 0;
+	err = tally_symbol_address(name, 0, &addr);
+	return err == -ENOMEM ? err : err == -ENOENT;
 }
 
-/* Cuts what is to be probed out of @text, which receives the rest; NULL without one. */
+/* Cuts what is to be probed out of @text, which receives the rest; NULL without one. ENOMEM. */
 static char *cut_place(char **text)
 {
 	char *place = strsep(text, ":");
+	int ret = *text ? is_module(place, *text) : 0;
 
-	if (*text && is_module(place, *text)) {
+	if (ret < 0)
+		return ERR_PTR(ret);
+	if (ret) {
 		(*text)[-1] = ':';
 		strsep(text, ":");
 	}
@@ -195,11 +204,13 @@ static char *cut_place(char **text)
 static int parse_kprobe(struct perf_event_attr *attr, char *text, bool ret,
 			char **modifiers, char *why, size_t size)
 {
-	char *plus = cut_place(&text);
-	char *symbol = strsep(&plus, "+");
+	char *plus = cut_place(&text), *symbol;
 	u64 offset = 0, address = 0;
 	int type, err;
 
+	if (IS_ERR(plus))
+		return tally_say(why, size, PTR_ERR(plus), "out of memory");
+	symbol = strsep(&plus, "+");
 	*modifiers = text;
 	if (plus && kstrtou64(plus, 0, &offset))
 		return tally_say(why, size, -EINVAL, "bad offset '%s'", plus);

@@ -141,15 +141,15 @@ static bool can_overflow(struct perf_event *event)
 }
 
 /*
- * Returns whether only overflows bring the count up to date, as for AMD's IBS,
- * whose read function does nothing. Such a PMU cannot count without a period:
+ * Returns 1 if only overflows bring the count up to date, as for AMD's IBS, whose read
+ * function does nothing, and else 0 or ENOMEM. Such a PMU cannot count without a period:
  * the driver refuses an event without one, or takes a period out of its config.
  */
-static bool updates_on_overflow(const struct tally_counter *c, struct perf_event *event, int cpu)
+static int updates_on_overflow(const struct tally_counter *c, struct perf_event *event, int cpu)
 {
 	struct perf_event_attr attr = event->attr;
 	struct perf_event *trial;
-	bool late;
+	int late;
 
 	if (event->pmu->type < PERF_TYPE_MAX || event->pmu->task_ctx_nr == perf_sw_context ||
 	    tally_pmu_is_core(event->pmu->type) || !is_sampling_event(event))
@@ -162,6 +162,8 @@ static bool updates_on_overflow(const struct tally_counter *c, struct perf_event
 	attr.precise_ip = 0;
 	attr.disabled = 1;
 	trial = perf_event_create_kernel_counter(&attr, cpu, c->target.task, NULL, NULL);
+	if (trial == ERR_PTR(-ENOMEM))
+		return -ENOMEM;
 	if (IS_ERR(trial))
 		return trial == ERR_PTR(-EINVAL) || trial == ERR_PTR(-EOPNOTSUPP);
 	late = is_sampling_event(trial);
@@ -245,12 +247,13 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 {
 	int cpu = tally_slot_cpu(c, s);
 	struct perf_event *event;
-	int err;
+	int err, late;
 
 	event = create(c, cpu);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	err = check(c, event) ?: create_others(c, s, event);
+	late = updates_on_overflow(c, event, cpu);
+	err = late < 0 ? late : check(c, event) ?: create_others(c, s, event);
 	if (err) {
 		perf_event_release_kernel(event);
 		return err;
@@ -270,7 +273,7 @@ int tally_slot_create(struct tally_counter *c, struct tally_slot *s)
 		s->read = tally_read_task_clock;
 	s->width = s->others ? 0 : tally_register_width(event);
 	s->up_to_date = tally_pmu_is_still(event->pmu);
-	s->update_on_overflow = updates_on_overflow(c, event, cpu);
+	s->update_on_overflow = late;
 	s->software = event->pmu->task_ctx_nr == perf_sw_context;
 	if (event->pmu->task_ctx_nr == perf_invalid_context)
 		WRITE_ONCE(c->moves, true);

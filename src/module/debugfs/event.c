@@ -197,15 +197,17 @@ static int missed_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(missed);
 
-/* Returns whether the PMU says how the event's count is to be shown. */
-static bool is_described(const struct tally_event *ev)
+/* Returns 1 if the PMU says how the event's count is to be shown, and else 0 or ENOMEM. */
+static int is_described(const struct tally_event *ev)
 {
 	/* The cpu PMU may have the type PERF_TYPE_RAW: only a '/' names that PMU itself. */
 	bool of_pmu = ev->attr.type >= PERF_TYPE_MAX || strchr(ev->given, '/');
 	struct tally_alias alias;
+	int err = of_pmu ? tally_alias_find(&ev->attr, ev->given, &alias) : -ENOENT;
 
-	return of_pmu && !tally_alias_find(&ev->attr, ev->given, &alias) &&
-	       (alias.scale[0] || alias.unit[0] || alias.snapshot);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	return alias.scale[0] || alias.unit[0] || alias.snapshot;
 }
 
 /* Shows each CPU's present window and its count, and how many windows ended and were exceeded. */
@@ -235,17 +237,17 @@ static int budget_show(struct seq_file *m, void *v)
 }
 DEFINE_SHOW_ATTRIBUTE(budget);
 
-static bool has_budget(const struct tally_event *ev)
+static int has_budget(const struct tally_event *ev)
 {
-	return ev->budget;
+	return !!ev->budget;
 }
 
-static bool has_overflows(const struct tally_event *ev)
+static int has_overflows(const struct tally_event *ev)
 {
-	return ev->overflow;
+	return !!ev->overflow;
 }
 
-static bool can_miss(const struct tally_event *ev)
+static int can_miss(const struct tally_event *ev)
 {
 	return ev->overflow || ev->counter->kprobe;
 }
@@ -259,7 +261,7 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 	static const struct {
 		const char *name;
 		const struct file_operations *fops;
-		bool (*wanted)(const struct tally_event *ev);
+		int (*wanted)(const struct tally_event *ev);
 	} files[] = {
 		{ "count", &count_fops },
 		{ "value", &value_fops, is_described },
@@ -280,22 +282,21 @@ int tally_debugfs_add_event(struct tally_event *ev, struct dentry *parent)
 		{ "budget", &budget_fops, has_budget },
 		{ "guest", &event_guest_fops, has_overflows },
 	};
-	struct dentry *file;
+	int ret = 0;
 	size_t i;
 
 	ev->dir = debugfs_create_dir(kbasename(ev->name), parent);
 	if (IS_ERR(ev->dir))
 		return PTR_ERR(ev->dir);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		if (files[i].wanted && !files[i].wanted(ev))
-			continue;
-		file = debugfs_create_file(files[i].name, 0444, ev->dir, ev,
-					   files[i].fops);
-		if (IS_ERR(file)) {
-			debugfs_remove(ev->dir);
-			ev->dir = NULL;
-			return PTR_ERR(file);
-		}
+	for (i = 0; i < ARRAY_SIZE(files) && ret >= 0; i++) {
+		ret = files[i].wanted ? files[i].wanted(ev) : 1;
+		if (ret > 0)
+			ret = PTR_ERR_OR_ZERO(debugfs_create_file(files[i].name, 0444, ev->dir, ev,
+								  files[i].fops));
 	}
-	return 0;
+	if (ret >= 0)
+		return 0;
+	debugfs_remove(ev->dir);
+	ev->dir = NULL;
+	return ret;
 }

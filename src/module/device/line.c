@@ -132,16 +132,21 @@ static int allow_probe(const char *name, struct tally_builder *b)
 			 "a kprobe: the kernel is locked down") : 0;
 }
 
-/* Writes the unit and the scale from the PMU's files, or those of perf stat for a clock. */
-static void put_unit(struct tally_parse *p, const struct perf_event_attr *attr, const char *name)
+/*
+ * Writes the unit and the scale from the PMU's files, or those of perf stat for a clock. Returns 0
+ * or ENOMEM.
+ */
+static int put_unit(struct tally_parse *p, const struct perf_event_attr *attr, const char *name)
 {
 	struct tally_alias alias;
+	int err = tally_alias_find(attr, name, &alias);
 
-	if (tally_alias_find(attr, name, &alias))
-		return;
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	strscpy(p->scale, alias.scale, sizeof(p->scale));
 	strscpy(p->unit, alias.unit, sizeof(p->unit));
 	p->flags = alias.snapshot ? TALLY_PARSE_GAUGE : 0;
+	return 0;
 }
 
 static int parse(const char *name, struct perf_event_attr *attr, struct tally_builder *b)
@@ -174,8 +179,8 @@ static int do_parse(void *request, struct tally_builder *b)
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	err = allow_probe(name, b) ?: parse(name, &attr, b);
-	if (!err && p->size > PARSE_SIZE_1)
-		put_unit(p, &attr, name);
+	if (!err && p->size > PARSE_SIZE_1 && put_unit(p, &attr, name))
+		err = bad(b, TALLY_STAGE_NONE, -ENOMEM, "out of memory");
 	if (err && !b->stage)
 		b->stage = TALLY_STAGE_SETTINGS;
 	kfree(text);

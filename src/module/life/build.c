@@ -78,15 +78,20 @@ static struct tally_counter *counter_at_best(struct tally_event *ev,
 }
 
 /*
- * Returns whether the count is a level, such as a temperature. The first read of perf's event
+ * Finds out whether the count is a level, such as a temperature. The first read of perf's event
  * counts from 0 to the level. A second event that shared perf's would count only later changes.
+ * Returns 0 or ENOMEM.
  */
-static bool is_gauge(const struct tally_event *ev)
+static int find_gauge(struct tally_event *ev)
 {
 	struct tally_alias alias;
+	int err;
 
-	return ev->attr.type >= PERF_TYPE_MAX && !tally_attr_is_kprobe(&ev->attr) &&
-	       !tally_alias_find(&ev->attr, ev->given, &alias) && alias.snapshot;
+	if (ev->attr.type < PERF_TYPE_MAX || tally_attr_is_kprobe(&ev->attr))
+		return 0;
+	err = tally_alias_find(&ev->attr, ev->given, &alias);
+	ev->gauge = !err && alias.snapshot;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Records that a trick (base/trick.h) is off. Returns the error; 0 if that is not why it came. */
@@ -260,8 +265,7 @@ static int give_counter(struct tally_event *ev, struct tally_builder *b,
 	/* A filter reads the tracepoint's record. */
 	if (ev->overflow && may_be_filtered(b))
 		counted.sample_type |= PERF_SAMPLE_RAW;
-	ev->gauge = is_gauge(ev);
-	err = counter_get(ev, b, &counted, target);
+	err = find_gauge(ev) ?: counter_get(ev, b, &counted, target);
 	if (!err && ev->counter->by_perf && samples_row(&b->attr))
 		err = without_trick(b, -EOPNOTSUPP, TALLY_TRICK_TIMES) ?: -EOPNOTSUPP;
 	if (!err && ev->overflow)

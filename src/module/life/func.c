@@ -259,6 +259,7 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 {
 	struct tally_func *func;
 	u64 addr = 0, offset;
+	char *place;
 	int err;
 
 	err = may_probe(why, size);
@@ -267,14 +268,21 @@ struct tally_func *tally_func_attach(struct tally_set *set, const char *symbol,
 	if (set->by_perf)
 		return ERR_PTR(tally_say(why, size, -EOPNOTSUPP,
 					 "%s", tally_trick_sentence(TALLY_TRICK_TIMES)));
-	if (!tally_symbol_address(symbol, 0, &addr) &&
-	    tally_kprobe_check(symbol, 0, addr) == -EADDRNOTAVAIL)
-		return ERR_PTR(tally_say(why, size, -EADDRNOTAVAIL, TALLY_SEVERAL, symbol));
-	func = func_new(set, symbol, owner);
+	err = tally_symbol_address(symbol, 0, &addr);
+	if (!err) {
+		err = tally_kprobe_check(symbol, 0, addr);
+		if (err == -EADDRNOTAVAIL)
+			return ERR_PTR(tally_say(why, size, err, TALLY_SEVERAL, symbol));
+	}
+	func = err == -ENOMEM ? NULL : func_new(set, symbol, owner);
 	if (!func)
 		return ERR_PTR(tally_say(why, size, -ENOMEM, "out of memory"));
-	func->place = tally_module_symbol(addr, &offset);
-	err = start(func);
+	place = tally_module_symbol(addr, &offset);
+	err = PTR_ERR_OR_ZERO(place);
+	if (!err) {
+		func->place = place;
+		err = start(func);
+	}
 	if (!err)
 		return func;
 	func_free(func);

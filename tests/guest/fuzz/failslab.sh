@@ -75,6 +75,8 @@ else
 		'sched:sched_switch' "kprobe:$symbol" "kretprobe:$symbol cpu=0" \
 		"mem:$address/4:w cpu=0" 'software/config=2/:uD cpu=0 disabled require exclude=kernel' \
 		'{page-faults,cs} cpu=0'
+	# Several functions have this name.
+	results failnth refuse kprobe:c_start 'func:c_start{page-faults}'
 	# Events that overflow allocate more: counts on each CPU, and files.
 	results failnth create 'cpu-clock cpu=0 period=1000000' "kprobe:$symbol freq=100" \
 		'page-faults:u pid=1 period=1000000000 remove_on_exec sigtrap'

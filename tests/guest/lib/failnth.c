@@ -2,6 +2,8 @@
 /*
  * failnth create LINE...: makes each event with the first allocation failing, then with
  *	the second, and so on until no allocation is left to fail.
+ * failnth refuse LINE...: tries the same with lines by the name of several functions. Each round
+ *	must end with EADDRNOTAVAIL, or with ENOMEM.
  * failnth insmod FILE PARAMETERS STEP: loads the module the same way, with only every
  *	STEP-th allocation failing.
  *
@@ -80,6 +82,46 @@ static void create(const char *line)
 	close(remove_fd);
 }
 
+/* Whether no trace event of tally is left. */
+static int no_probe(void)
+{
+	return !strstr(contents("/sys/kernel/tracing/dynamic_events"), ":tally/");
+}
+
+static void refuse(const char *line)
+{
+	int create_fd = open(DIR "/create", O_WRONLY);
+	int remove_fd = open(DIR "/remove", O_WRONLY);
+	int n, error = 0, hit = 1, enomem = 0;
+	char named[256];
+
+	if (create_fd < 0 || remove_fd < 0)
+		err(2, DIR);
+	snprintf(named, sizeof(named), "%s name=x", line);
+	bad = 0;
+	for (n = 1; !bad && hit && n < 5000; n++) {
+		arm(n);
+		error = put(create_fd, named);
+		hit = disarm();
+		if (!error)
+			put(remove_fd, "x");
+		if (error == ENOMEM && hit)
+			enomem++;
+		else if (error != EADDRNOTAVAIL)
+			complain(n, "%s", outcome(error));
+		if (!clean())
+			complain(n, "something is left: %s", text);
+	}
+	if (!bad && !no_probe())
+		complain(n, "a trace event is left: %s", text);
+	if (!bad && enomem < 3)
+		complain(n, "only %d failures were noticed", enomem);
+	printf("# %d allocations: %d times ENOMEM\n", n - 2, enomem);
+	conclude("refuse", line);
+	close(create_fd);
+	close(remove_fd);
+}
+
 /*
  * Whether module @name is not loaded and nothing of it is left: its events if @name is
  * another module than tally, tally's folder if @name is tally.
@@ -143,19 +185,24 @@ static void insmod(const char *file, const char *parameters, int step)
 
 int main(int argc, char **argv)
 {
-	int i, failed = 0;
+	int i, refused, failed = 0;
 
 	begin();
 	if (argc == 5 && !strcmp(argv[1], "insmod")) {
 		insmod(argv[2], argv[3], atoi(argv[4]));
 		return !!bad;
 	}
-	if (argc < 3 || strcmp(argv[1], "create")) {
-		fprintf(stderr, "usage: failnth create LINE... | insmod FILE PARAMETERS STEP\n");
+	refused = argc > 1 && !strcmp(argv[1], "refuse");
+	if (argc < 3 || (!refused && strcmp(argv[1], "create"))) {
+		fprintf(stderr,
+			"usage: failnth create|refuse LINE... | insmod FILE PARAMETERS STEP\n");
 		return 2;
 	}
 	for (i = 2; i < argc; i++) {
-		create(argv[i]);
+		if (refused)
+			refuse(argv[i]);
+		else
+			create(argv[i]);
 		failed += !!bad;
 	}
 	return !!failed;
