@@ -654,10 +654,10 @@ struct tally_func_stats {
 
 /**
  * struct tally_budget_stats - the windows of an event with a budget, on one CPU
- * @window:	 number of the window that goes on: CLOCK_MONOTONIC divided by the length,
+ * @window:	 number of the current window: CLOCK_MONOTONIC divided by the length,
  *		 plus 1
  * @windows:	 number of windows that have ended, also while the CPU was offline
- * @exceeded:	 number of windows that counted more than the budget, with the one that goes on
+ * @exceeded:	 number of windows that counted more than the budget, with the current one
  * @latest:	 numbers of the latest of these, the last one first; 0 for none
  */
 struct tally_budget_stats {
@@ -1509,7 +1509,7 @@ int tally_event_reload(struct tally_event *ev, u64 period);
 int tally_event_budget(struct tally_event *ev, int cpu, struct tally_budget_stats *stats);
 
 /**
- * tally_event_budget_used - return what was counted in the present window on this CPU
+ * tally_event_budget_used - return what was counted in the current window on this CPU
  * @ev: the event, see tally_builder_budget()
  * @used: receives the number of counts
  *

@@ -924,9 +924,9 @@ struct tally_ring_info {
  * @cpu:		number of the CPU whose windows are asked for
  * @budget:		written: counts that are allowed in one window on each CPU
  * @window_ns:		written: length of a window, in nanoseconds
- * @window:		written: number of the window that goes on: CLOCK_MONOTONIC divided by
+ * @window:		written: number of the current window: CLOCK_MONOTONIC divided by
  *			@window_ns, plus 1
- * @used:		written: counts in the window that goes on
+ * @used:		written: counts in the current window
  * @windows:		written: number of windows that have ended
  * @exceeded:		written: number of windows that counted more than @budget
  * @latest:		written: numbers of the latest of these, the last one first; 0 for none

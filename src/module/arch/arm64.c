@@ -140,7 +140,7 @@ void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 		walk32(chain, regs);
 	else
 		walk64(chain, regs);
-	tally_user_put_right(chain, first);
+	tally_user_restore_returns(chain, first);
 }
 
 /* ---- registers and the stack ---- */

@@ -171,7 +171,7 @@ void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 	if (user_frame(chain, &fp, regs->ra))
 		while (fp && !(fp & 7) && user_frame(chain, &fp, 0))
 			;
-	tally_user_put_right(chain, first);
+	tally_user_restore_returns(chain, first);
 }
 
 /* ---- registers and the stack ---- */

@@ -62,13 +62,13 @@ static inline bool tally_user_trampoline(u64 ip)
 }
 
 /*
- * Replaces the uretprobe trampoline, which stands in the place of return
- * addresses on the stack, by the addresses that it will return to; as perf,
- * also where it was interrupted, at @first. That address may be a breakpoint of
- * another kind at the start of a page, so the trampoline is looked for among
- * the return addresses first.
+ * Replaces each address of the uretprobe trampoline in a call chain by the
+ * return address that a uretprobe has replaced on the stack. As in perf, this
+ * includes the interrupted address, at @first. That address may be a breakpoint
+ * of another kind at the start of a page. So the trampoline is looked for from
+ * the outermost return address inwards.
  */
-static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
+static inline void tally_user_restore_returns(struct tally_chain *chain, unsigned int first)
 {
 	unsigned int at = chain->nr;
 	struct return_instance ri;
@@ -90,7 +90,7 @@ static inline void tally_user_put_right(struct tally_chain *chain, unsigned int 
 	}
 }
 #else
-static inline void tally_user_put_right(struct tally_chain *chain, unsigned int first)
+static inline void tally_user_restore_returns(struct tally_chain *chain, unsigned int first)
 {
 }
 #endif

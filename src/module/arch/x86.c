@@ -71,11 +71,11 @@ static bool read_user(void *to, unsigned long from, size_t size)
 
 #ifdef CONFIG_UPROBES
 /*
- * Replaces the uretprobe trampoline, which stands in the place of return addresses on the
- * stack, by the addresses that it will return to. @word is the size of an address there.
+ * Replaces each address of the uretprobe trampoline in a call chain by the return address that a
+ * uretprobe has replaced on the stack. @word is the size of an address on the stack.
  */
-static void put_right(struct tally_chain *chain, unsigned int first,
-		      size_t word)
+static void restore_returns(struct tally_chain *chain, unsigned int first,
+			    size_t word)
 {
 	const struct return_instance *first_ri = tally_uretprobes(current);
 	struct return_instance ri, outermost;
@@ -86,8 +86,8 @@ static void put_right(struct tally_chain *chain, unsigned int first,
 		return;
 	outermost = ri;
 	/*
-	 * Modules cannot ask where the trampoline is. But its address is in the stack,
-	 * where the return address was; not surely in that of the innermost function, where
+	 * Modules cannot ask where the trampoline is. But its address is on the stack in the
+	 * place of each return address, except perhaps that of the innermost function, where
 	 * the trampoline itself may have overwritten it.
 	 */
 	while (nr++ < TALLY_CHAIN_URETPROBES &&
@@ -105,8 +105,8 @@ static void put_right(struct tally_chain *chain, unsigned int first,
 }
 
 #else
-static void put_right(struct tally_chain *chain, unsigned int first,
-		      size_t word)
+static void restore_returns(struct tally_chain *chain, unsigned int first,
+			    size_t word)
 {
 }
 #endif
@@ -206,7 +206,7 @@ void tally_chain_user(struct tally_chain *chain, struct pt_regs *regs)
 		walk64(chain, regs);
 	else
 		walk32(chain, regs);
-	put_right(chain, first, is64 ? sizeof(u64) : sizeof(u32));
+	restore_returns(chain, first, is64 ? sizeof(u64) : sizeof(u32));
 }
 
 /* ---- registers and the stack ---- */

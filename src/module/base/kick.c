@@ -48,8 +48,8 @@
 #include "base/kick.h"
 
 /*
- * A work goes on with a row if it begins less than this after the last one ended; a longer gap
- * halves the row. An interrupt takes less, even in an emulator.
+ * Works follow each other if each begins within this time after the end of the one before; a longer
+ * gap halves brake::row. Taking an interrupt is shorter, even in an emulator.
  */
 #define GAP_NS		(100ULL * NSEC_PER_USEC)
 #define ROW_MAX	64

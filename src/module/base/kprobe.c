@@ -67,7 +67,7 @@
  * @addr: address of the probe when the trace event was made
  * @lost: the module is back, but its function cannot be watched
  * @missed: hits that were missed before the module was loaded again
- * @reported: hits that were missed, as last told
+ * @reported: number of missed hits that tally_kprobe_missed() returned last
  * @node: link in the list of all
  */
 struct tally_kprobe {

@@ -7,7 +7,7 @@ struct mm_struct;
 
 /**
  * struct tally_mlock - charge for the pages of a ring
- * @cred: credentials that keep the user who is charged; NULL if there is no charge
+ * @cred: credentials, which refer to the user who is charged; NULL if there is no charge
  * @locked: pages charged to the user
  * @mm: memory of the process that is charged
  * @pinned: pages charged to the process, beyond what the user may lock

@@ -109,10 +109,10 @@ static void try_event(const struct pmu *pmu, int cpu, u64 config, struct trial *
 }
 
 /*
- * Tries a PMU on a CPU, which may be of another PMU, with two events that
- * always count: arm64 has a register of its own for cycles. A trial in which
- * nothing was wrong, but neither event counted, as when others have all
- * counters, has found nothing out: the next is a second later at the earliest.
+ * Tries a PMU with two events that always count: arm64 has a register of its
+ * own for cycles. If neither event counts, the trial has found nothing out, and
+ * the next one is a second later at the earliest: others may have all counters,
+ * or the CPU may be of another PMU.
  */
 static void try(const struct pmu *pmu, int cpu)
 {

@@ -30,9 +30,9 @@ static const char *const states[] = { "untried", "works", "wrong", "off" };
 /**
  * struct trick - a trick
  * @name: its name
- * @sentence: what does not go without it
- * @state: what is known of it; that of one that an administrator switched OFF never changes
- * @ns: for how long it was proved, in nanoseconds
+ * @sentence: what does not work without it
+ * @state: what is known of it; OFF, which only an administrator sets, never changes
+ * @ns: duration of its proof, in nanoseconds
  */
 struct trick {
 	const char *name;
@@ -66,7 +66,7 @@ static struct trick tricks[TALLY_TRICKS] = {
 	},
 };
 
-/* How often a proof is made that is wrong, or that something else disturbs. */
+/* How often a proof is made at most, while it is wrong or something else disturbs it. */
 #define TRIES	4
 
 static int find(const char *name)
@@ -142,13 +142,13 @@ MODULE_PARM_DESC(mutant, "Trick that is made wrong, for tests");
 #endif
 
 /**
- * tally_trick_note - note how a proof of a trick ended
+ * tally_trick_note - record the result of a proof of a trick
  * @trick: the trick
- * @works: it gave what perf gives
- * @ns: for how long it was proved, in nanoseconds
+ * @works: whether the trick gave what perf gives
+ * @ns: duration of the proof, in nanoseconds
  *
- * The first proof decides. Only the register is proved again, for each PMU: it
- * works if it does for all of them so far.
+ * The first proof decides. Only TALLY_TRICK_REGISTER is proved again, for each
+ * PMU, and the first PMU that fails makes it wrong.
  *
  * Return: whether the trick works.
  */
@@ -219,7 +219,7 @@ bool tally_trick_is_off(enum tally_trick trick)
 	return READ_ONCE(tricks[trick].state) >= WRONG;
 }
 
-/* Returns what does not go without a trick. */
+/* Returns what does not work without a trick. */
 const char *tally_trick_sentence(enum tally_trick trick)
 {
 	return tricks[trick].sentence;

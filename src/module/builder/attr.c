@@ -250,8 +250,9 @@ static bool has_reserved_3(const struct perf_event_attr *attr)
 }
 
 /*
- * Members that are refused, with the reasons: all from sample_regs_user up to
- * sig_data, and wakeup_events. has_members() tests all of them at once.
+ * Members of struct perf_event_attr that must be 0, and why: all between
+ * sample_regs_user and sig_data, and wakeup_events. has_members() tests all of
+ * them at once. An event that records may have those with the reason no_ring.
  */
 static const struct unbuilt_member {
 	u8 at;

@@ -333,7 +333,7 @@ static void set_samples(struct tally_builder *b, struct perf_event_attr *attr)
 		attr->branch_sample_type |= PERF_SAMPLE_BRANCH_HV;
 }
 
-static bool foreign(const struct tally_builder *b, const struct tally_handler *h)
+static bool is_foreign(const struct tally_builder *b, const struct tally_handler *h)
 {
 	return b->owner && h->fn &&
 	       !within_module((unsigned long)h->fn, b->owner);
@@ -345,8 +345,8 @@ static bool foreign(const struct tally_builder *b, const struct tally_handler *h
  */
 static int check_handlers(struct tally_builder *b)
 {
-	if (foreign(b, &b->direct) || foreign(b, &b->irq) ||
-	    foreign(b, &b->work))
+	if (is_foreign(b, &b->direct) || is_foreign(b, &b->irq) ||
+	    is_foreign(b, &b->work))
 		return tally_bad(b, -EINVAL,
 				 "a handler of another module than the builder's");
 	return 0;

@@ -315,10 +315,11 @@ static int parse_event(struct perf_event_attr *attr, char *text,
  * @size: bytes of room in @why
  *
  * Context: Process context, may sleep.
- * Return: 0; EINVAL for a text that cannot be parsed, and as tally_levels_why()
- * refuses; ENOENT for a name that this machine does not know; EADDRNOTAVAIL for
- * the name of several functions; EBUSY if a tracepoint's module is being
- * unloaded; EOPNOTSUPP for what this kernel lacks; ENOMEM.
+ * Return: 0; EINVAL for a text that cannot be parsed, or levels that
+ * tally_levels_why() refuses; ENOENT for a name that this machine does not
+ * know; EADDRNOTAVAIL for the name of several functions; EBUSY if a
+ * tracepoint's module is being unloaded; EOPNOTSUPP for what this kernel lacks;
+ * ENOMEM.
  */
 int tally_name_parse(struct perf_event_attr *attr, char *text,
 		     size_t *modifiers_at, char *why, size_t size)

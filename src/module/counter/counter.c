@@ -490,11 +490,11 @@ static bool lock_soon(struct tally_counter *c)
  * tally_counter_trylock - lock a counter, unless perf would keep its holder waiting
  * @c: the counter
  *
- * A program can keep perf from the events of its own tasks for any time: it
- * lets a call for such an event read memory that does not come. Who serves
- * others, too, must not wait for that. If the program begins right after this
- * has looked, the caller waits all the same. A program has no more than that
- * moment, and each caller that it catches costs it a task.
+ * A program can keep perf's events of its own tasks locked for any time: it has
+ * a call for such an event read memory that does not come. A caller that serves
+ * others, too, must not wait for that. If the program begins just after the last
+ * check here, the caller waits nevertheless. The program has that moment only,
+ * and needs one more task for each caller that it stops so.
  *
  * Context: Process context, may sleep.
  * Return: whether the counter is locked.

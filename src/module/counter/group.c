@@ -443,8 +443,8 @@ static void calm_group(struct tally_counter *leader, unsigned int slot)
 }
 
 /*
- * Returns the event of @c, a leader, in a slot, which the event of a sibling can join; NULL if that
- * has to be alone; or an error, with which the sibling waits for the leader's event.
+ * Returns the event of a leader in a slot, for a sibling's event to join; NULL if the sibling's
+ * event has to be alone; or an error: the sibling has no event until the leader has one.
  */
 static struct perf_event *leader_in(const struct tally_counter *c, unsigned int slot)
 {
@@ -463,8 +463,8 @@ static struct perf_event *leader_in(const struct tally_counter *c, unsigned int 
 }
 
 /* Creates an event of @attr that is off, in no group and not inherited. */
-static struct perf_event *create_still(const struct tally_counter *c, int cpu,
-				       struct perf_event_attr attr)
+static struct perf_event *create_disabled(const struct tally_counter *c, int cpu,
+					  struct perf_event_attr attr)
 {
 	attr.disabled = 1;
 	attr.inherit = 0;
@@ -475,12 +475,12 @@ static struct perf_event *create_still(const struct tally_counter *c, int cpu,
 /*
  * Creates an event that shows which PMU and which context a sibling would have,
  * where these might not be those of its leader. Nothing in the attributes says
- * which PMU counts a generic event where cores have several of them. And perf
- * swaps the contexts of a task and of its child if all events in them are
- * inherited: not as long as this event is there, which the caller releases.
- * For that it is like the leader: a sibling, such as a topdown metric, may not
- * be allowed alone. Returns NULL if none is needed; EXDEV if PMU or context
- * differ.
+ * which PMU counts a generic event where cores are of several kinds. And perf
+ * swaps the contexts of a task and its child if all events in them are inherited.
+ * The new event is not, and prevents that until the caller releases it. If only
+ * that is wanted, the event has the attributes of the leader: perf may refuse
+ * those of the sibling, such as a topdown metric, outside of a group. Returns
+ * NULL if no event is needed; EXDEV if PMU or context differ.
  */
 static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 				       const struct perf_event_attr *attr,
@@ -490,7 +490,7 @@ static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 
 	if (c->kind != ANY_KIND && !attr->inherit)
 		return NULL;
-	event = create_still(c, cpu, c->kind == ANY_KIND ? *attr : c->leader->attr);
+	event = create_disabled(c, cpu, c->kind == ANY_KIND ? *attr : c->leader->attr);
 	if (IS_ERR(event) || (event->ctx == READ_ONCE(leader->ctx) &&
 			      (event->pmu == leader->pmu || is_software(event))))
 		return event;
@@ -499,13 +499,13 @@ static struct perf_event *hold_context(const struct tally_counter *c, int cpu,
 }
 
 /*
- * perf has refused the event as a sibling. Returns why; NULL if it can be alone: a counter that has
- * had events goes on, whatever a CPU that comes has room for.
+ * Finds why perf has refused an event as a sibling. Returns the error that the event gets alone; or
+ * E2BIG if the group has no room for it; NULL, to create it alone, if its counter has had events.
  */
-static struct perf_event *no_room(const struct tally_counter *c, int cpu,
-				  const struct perf_event_attr *attr)
+static struct perf_event *why_refused(const struct tally_counter *c, int cpu,
+				      const struct perf_event_attr *attr)
 {
-	struct perf_event *event = create_still(c, cpu, *attr);
+	struct perf_event *event = create_disabled(c, cpu, *attr);
 
 	if (IS_ERR(event))
 		return event;
@@ -514,9 +514,9 @@ static struct perf_event *no_room(const struct tally_counter *c, int cpu,
 }
 
 /*
- * Puts a leader on the PMU again if there was no room for all of its group for a
- * moment. perf has put a pinned leader in error, and lets another one wait for its
- * turn. An inherited one waits: a child that is forked while it is off never counts.
+ * Puts a leader on the PMU again that was there @before and is not: its group may have had no room
+ * for a moment. perf has put a pinned leader in error, and any other one waits for its turn. An
+ * inherited leader is left to wait: a child that is forked while it is disabled would never count.
  */
 static void put_back(struct perf_event *leader, int before, struct cgroup_subsys_state *css)
 {
@@ -549,7 +549,7 @@ static struct perf_event *create_on_pmu(const struct tally_counter *c, int cpu,
 		perf_event_disable(event);
 	calm_group(c->leader, slot);
 	put_back(how->leader, before, how->css);
-	return event == ERR_PTR(-EINVAL) ? no_room(c, cpu, attr) : event;
+	return event == ERR_PTR(-EINVAL) ? why_refused(c, cpu, attr) : event;
 }
 
 /**

@@ -93,8 +93,8 @@ static void bank_lost(struct tally_counter *c)
 static bool early;
 
 /*
- * Returns whether to repair a group only when the CPU is there: it has software events, which perf
- * creates only then. Who asks for one earlier waits, and so would the counters behind this one.
+ * Returns whether to repair a group only when the CPU is online: it has software events, and perf
+ * lets their creation wait until then. The counters behind this one would have to wait, too.
  */
 static bool is_for_later(const struct tally_counter *leader)
 {
@@ -134,7 +134,7 @@ static void counter_repair(struct tally_counter *c, const struct cpumask *change
 {
 	struct tally_counter *leader;
 
-	/* Who creates an event of the set may wait until the CPU is there, with the lock held. */
+	/* A task that creates an event of the set may hold the lock until the CPU is online. */
 	if (early && !tally_counter_lock_now(c))
 		return;
 	if (!early)

@@ -132,7 +132,7 @@ struct begun {
 	u64 period, last, left;
 };
 
-static void look(const struct perf_event *event, struct begun *begun)
+static void note_period(const struct perf_event *event, struct begun *begun)
 {
 	begun->period = event->attr.sample_period;
 	begun->last = event->hw.last_period;
@@ -152,10 +152,10 @@ static int prove_software(void)
 	perf_event_disable(event);
 	perf_event_enable(event);
 	local_irq_disable();
-	look(event, &by_perf);
+	note_period(event, &by_perf);
 	reload_software(event, PERIOD, 0);
 	reload_software(event, 2 * PERIOD, 0);
-	look(event, &ours);
+	note_period(event, &ours);
 	local_irq_enable();
 	perf_event_release_kernel(event);
 	return err ?: !!memcmp(&by_perf, &ours, sizeof(ours));

@@ -539,7 +539,7 @@ static void hand_over(struct tally_counter *c, struct tally_slot *s,
  * @handler: perf's callback for overflows
  * @context: argument for @handler in perf's event
  *
- * The totals go on. In the few microseconds between its two events a CPU does not count.
+ * The totals are kept. In the few microseconds between its two events a CPU does not count.
  *
  * Context: Process context, may sleep.
  * Return: 0; ENOMEM, EOPNOTSUPP without TALLY_TRICK_HAND_OVER, or the error of

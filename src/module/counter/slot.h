@@ -68,8 +68,8 @@ static inline void tally_totals_subtract(struct tally_totals *from, const struct
  *	it. This and the next four are valid until the counter is unlocked.
  * @was_throttled: the slot was throttled then; valid with @was_read
  * @time: local_clock() of that CPU then; valid with @was_read
- * @at_rest: nanoseconds for which the slot's events had been on the PMU when the last read of
- *	several counters found that they are not; valid without @was_read
+ * @at_rest: nanoseconds for which the slot's events had been on the PMU, as of the moment at which
+ *	the last read of several counters found them off the PMU; valid without @was_read
  * @now: totals that the last read found
  * @err: error that keeps an online CPU without an event; 0 if there is none;
  *	ENODEV for the moment in which the totals of an event go to @bank

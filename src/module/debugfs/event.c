@@ -2,22 +2,22 @@
 /*
  * The files of an event in debugfs: a folder named after the event.
  *
- * Where the PMU says so, the file value has the count as perf stat prints it:
- * with the PMU's scale and unit. Of a gauge, that is the last value.
- *
- * The folder of an event with a period also has files for the number of
- * overflows, those that came in a guest of KVM, those that its handlers skipped
- * or missed, lost records, the times that it was throttled, and the nanoseconds
- * in its handlers: of all calls, and of the longest one. period has the period
- * in effect, which changes if the event has a frequency: CPU and counts.
- * precise has the precision that the PMU accepted: 0 to 3.
- *
+ * value: the count as perf stat prints it, with scale and unit; of a gauge, the last value. The
+ *	file exists if the PMU names a scale or a unit, or a gauge.
  * per_cpu: CPU, state, count, nanoseconds enabled and running, and nanoseconds that were not
  *	counted after the CPU came online.
  *
- * budget: CPU, number of its window that goes on, counts in that (- for an event in error), number
- *	of windows that have ended, number of windows that were exceeded, the one that goes on
- *	included, and the numbers of the latest of the exceeded ones (- if there is none).
+ * An event with a period also has these files:
+ *
+ * period: CPU, and the period in effect, which changes if the event has a frequency.
+ * precise: the precision that the PMU accepted, 0 to 3.
+ * overflows, guest: numbers of overflows, and of those in a guest of KVM.
+ * skipped, missed: numbers of overflows without a call of the direct handler, and of the others.
+ * lost, throttled: number of lost records; how often the event was throttled.
+ * handler_ns, handler_max_ns: nanoseconds in all calls of handlers, and in the longest one.
+ * budget: CPU, number of its current window, counts in that (- for an event in error), number of
+ *	windows that have ended, number of windows that were exceeded, the current one included,
+ *	and the numbers of the latest exceeded ones (- if there is none).
  */
 #include <linux/debugfs.h>
 #include <linux/sched.h>

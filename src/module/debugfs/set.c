@@ -30,9 +30,9 @@
  * state: active; offline while the module with the function is not loaded.
  *
  * values: time of the read in nanoseconds, the value of each member, and whether these can be
- *	divided by each other: 1 if all members were on the PMU for the whole window, or are one
- *	group of perf, else 0. All members are read in one window. A '-' stands for the value of
- *	a member that was not counted.
+ *	divided by each other: 1 if all members were on the PMU whenever the set was enabled, or
+ *	are one group of perf, else 0. All members are read together. A '-' stands for the value
+ *	of a member that was not counted.
  */
 #include <linux/bits.h>
 #include <linux/debugfs.h>

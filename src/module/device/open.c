@@ -21,8 +21,8 @@
 #include "record/recorder.h"
 
 /*
- * A sibling takes two attributes from its leader: it is pinned if the leader
- * is, and waits for exec() while the leader does.
+ * Gives a sibling two attributes of its leader: the sibling is pinned if the
+ * leader is, and waits for exec() if the leader does and it is to be enabled.
  */
 void tally_file_follow(struct tally_file *leader, struct perf_event_attr *attr,
 		       struct tally_file_how *how)
@@ -309,9 +309,9 @@ int tally_file_add(struct tally_event *ev, struct tally_file *leader,
 /*
  * Without CAP_PERFMON, programs with access to the device may read published
  * counts of a whole CPU and of their own process, for hardware, software and
- * cache events. Other types may count a single place in the kernel, and perf
- * asks for more to see other tasks, of which a cgroup may have one. Inherited
- * events are not published.
+ * cache events. Other types may count a single place in the kernel. To see
+ * another task, a program needs more rights in perf, and a cgroup may have one
+ * task only. Inherited events are not published.
  */
 static int may_read(const struct tally_event *ev)
 {

@@ -43,7 +43,7 @@ static struct tally_overflow_stats retired;
 
 static struct workqueue_struct *bottom_wq;
 
-static void account(struct tally_calls *calls, u64 ns)
+static void add_time(struct tally_calls *calls, u64 ns)
 {
 	WRITE_ONCE(calls->timed, calls->timed + 1);
 	WRITE_ONCE(calls->ns, calls->ns + ns);
@@ -62,7 +62,7 @@ void tally_call_timed(struct tally_calls *calls,
 	handler->fn(ev, s, handler->context);
 	/* The clock may go back a little if this is in NMI. */
 	took = ktime_get_mono_fast_ns() - begin;
-	account(calls, max(took, 0LL));
+	add_time(calls, max(took, 0LL));
 }
 
 /**

@@ -309,7 +309,7 @@ int tally_registry_find(u64 id, const char *name,
 	return err;
 }
 
-/* Returns why a line may not take an event; NULL if it may. */
+/* Returns why a line may not start, stop or remove an event; NULL if it may. */
 static const char *not_of_line(const struct tally_event *ev)
 {
 	if (strchr(ev->name, '/'))
@@ -380,14 +380,14 @@ void tally_registry_release_line(struct tally_entry *entry)
 }
 
 /**
- * tally_registry_remove_line - take an event or a set that a line made, which is to be removed
+ * tally_registry_remove_line - unlist an event or a set that a line made, to remove it
  * @name: its name; NULL for any set
  * @why: receives a sentence on failure
  *
  * The name stays taken until tally_registry_unname().
  *
  * Context: Process context, may sleep.
- * Return: the entry, which nobody else takes; or an ERR_PTR: ENOENT if there is no such event;
+ * Return: the entry, which nobody finds any more; or an ERR_PTR: ENOENT if there is no such event;
  * EPERM if it is a member of a set, or belongs to an open file, or to another module, which holds a
  * pointer to it; EINTR if the caller is being killed.
  */

@@ -82,8 +82,9 @@ static int kind_of_type(const char *type)
 	return FILTER_OTHER;
 }
 
-static void place(const struct trace_event_fields *from, unsigned int *end,
-		  struct tally_field *field)
+/* Describes a field of the table. @end is the end of the field before, and then of this one. */
+static void describe(const struct trace_event_fields *from, unsigned int *end,
+		     struct tally_field *field)
 {
 	field->kind = from->filter_type;
 	if (field->kind == FILTER_OTHER)
@@ -103,7 +104,7 @@ static bool find_in_table(const struct trace_event_fields *from, const char *nam
 	bool found = false;
 
 	for (; from->type; from++) {
-		place(from, &end, &here);
+		describe(from, &end, &here);
 		if (same_name(from->name, name, len)) {
 			*field = here;
 			found = true;
@@ -136,7 +137,7 @@ static bool entry_is(const struct entry *e, const struct trace_event_fields *fro
 {
 	struct tally_field field;
 
-	place(from, end, &field);
+	describe(from, end, &field);
 	return e->name == from->name && e->kind == field.kind &&
 	       e->offset == field.offset && e->size == field.size &&
 	       (e->is_signed & SIGNED_BIT) == field.is_signed;

@@ -83,7 +83,7 @@ static __always_inline bool runs_guest(void)
 
 /*
  * Returns whether the overflow interrupted the guest that the task runs. PF_VCPU stays set in the
- * handler of the interrupt that ended the guest's turn: an overflow there is none of the guest.
+ * handler of the interrupt that ended the guest's turn: an overflow there is not the guest's.
  */
 static bool in_guest(struct pt_regs *regs)
 {

@@ -70,7 +70,7 @@ struct func_cpu {
  * @probe: the probe
  * @number: number that no other func has
  * @set: the members
- * @owned: the set ends with the struct
+ * @owned: whether @set was made for this struct, and is released with it
  * @owner: module that asked for the counts; when it is unloaded, they are released
  * @node: link in the list of all
  * @cpus: calls on each CPU
@@ -96,11 +96,11 @@ static DEFINE_MUTEX(funcs_lock);
 static LIST_HEAD(funcs);
 
 /*
- * A call that goes on. It has as many marks as the set has members. Since Linux 6.14, fprobe has at
- * most 120 bytes for a call, so the members in front of @section are small.
+ * A call that has not returned yet. @section has as many marks as the set has members. Since Linux
+ * 6.14, fprobe has at most 120 bytes for a call, so the members in front of @section are small.
  *
- * Since then, a call may also return to a struct tally_func that is in the memory of the one which
- * it entered, because fprobe knows a probe by its address. @number tells the two apart.
+ * Since then, fprobe may also report the return to a newer struct tally_func, in the memory of the
+ * one that the call entered: fprobe knows a probe by its address. @number tells the two apart.
  */
 struct call {
 	u32 number;

@@ -110,7 +110,7 @@ static void check_all(struct holder *h, struct perf_event_context *ctx)
 	mutex_unlock(&ctx->mutex);
 }
 
-/* The event of a task does not know the list of the CPU, but an event there does. */
+/* Looks at the events of the CPU: perf's list of them is found by an event of that CPU only. */
 static void check_cpu(struct holder *h)
 {
 	struct perf_event_attr attr = {

@@ -92,7 +92,7 @@ static int cut(struct making *m)
 	return m->modifiers ? tally_name_modify(&none, m->modifiers, m->why, sizeof(m->why)) : 0;
 }
 
-/* Parses a member with the options of the set, whose name= is then that of the builder. */
+/* Parses a member with the set's options. The builder's name is then that of the set, name=. */
 static int parse_member(struct making *m, char *member)
 {
 	struct tally_builder *b = &m->builders[m->nr];

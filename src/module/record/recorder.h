@@ -42,8 +42,8 @@ struct tally_recorder {
 };
 
 /*
- * The recorders with TALLY_RING_PANIC, linked by tally_recorder::node. Who
- * reads a crash dump finds them by this symbol: see "Rings" in <tally/tally.h>.
+ * The recorders with TALLY_RING_PANIC, linked by tally_recorder::node. A
+ * reader of a crash dump finds them by this symbol: see "Rings" in <tally/tally.h>.
  */
 extern struct list_head tally_flight_recorders;
 

@@ -145,8 +145,8 @@ static __always_inline bool tally_ring_has_room(const struct tally_ring *r, unsi
 		return end - READ_ONCE(r->first) <= r->size;
 	tail = READ_ONCE(r->page->data_tail); /* R */
 	/*
-	 * As in perf, the ring never becomes quite full, and only the tail's
-	 * place in it counts: with any data_tail, records go on.
+	 * As in perf, the ring never becomes quite full, and only the tail's place
+	 * in it counts: whatever the program writes there, records go on.
 	 */
 	return (((r->backward ? -tail : tail) - next) & (r->size - 1)) >= size;
 }

@@ -83,7 +83,7 @@ static u16 misc_of(struct pt_regs *regs)
 	return misc;
 }
 
-/* The time of the sample; a driver may have a better one, by the default clock only. */
+/* The time of the sample: the driver's, if it has one and the event has the default clock. */
 static __always_inline u64 time_of(const struct tally_output *out,
 				   const struct perf_sample_data *data)
 {

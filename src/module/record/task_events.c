@@ -344,7 +344,7 @@ static int start_probes(unsigned int mask)
 	return err;
 }
 
-/* Stops the probes of a listener that leaves. TALLY_TASK_END has its own kept_probes. */
+/* Stops the probes of a listener that leaves. Those of the first TALLY_TASK_END go on for good. */
 static void stop_probes_of(const struct tally_task_listener *listener)
 {
 	unsigned int mask = needs(listener), kept = 0;

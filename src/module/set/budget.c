@@ -3,14 +3,14 @@
  * Budgets: how much an event may count on a CPU in a window of time.
  *
  * perf's event has a period of one more than the budget, which begins with the window. So its
- * first overflow says that the budget is used up. The next period is one that no window reaches
- * the end of: else an event far above its budget would overflow on and on, until perf throttles
+ * first overflow says that the budget is used up. The next period is so long that it does not end
+ * in the window: else an event far above its budget would overflow on and on, until perf throttles
  * it. When the window ends, a timer of the CPU begins a new period of perf's event on the spot, in
  * hard interrupt. No thread has a part in that, so a real-time task cannot hold it up.
  * Each CPU has one timer for all budgets with windows of the same length.
  *
  * Windows of all CPUs begin at multiples of their length on CLOCK_MONOTONIC,
- * and have the quotient, plus 1, for a number. So the number goes on while a
+ * and have the quotient, plus 1, for a number. So the number grows also while a
  * CPU is offline, or if the timer is late.
  */
 #include <linux/bits.h>
@@ -63,7 +63,7 @@ static LIST_HEAD(lengths);
 /* Programs that poll wait here for any budget. */
 DECLARE_WAIT_QUEUE_HEAD(tally_budget_wait);
 
-/* Returns the number of the window that goes on at @time. The first one since boot has 1. */
+/* Returns the number of the window that includes @time. The first one since boot has 1. */
 static u64 number_at(u64 time, u64 ns)
 {
 	return div64_u64(time, ns) + 1;
@@ -153,8 +153,8 @@ static void put_off(const struct tally_budget *b, int cpu)
 }
 
 /*
- * Begins a period of perf's event on its CPU: that of a budget, of which @rest is left. For what
- * is left of one, precise events are left alone, as in put_off().
+ * Begins a period of perf's event on its CPU: @rest, which is all of a budget or what is left of
+ * it. For less than all, precise events are left alone, as in put_off().
  */
 static void begin_period(const struct tally_budget *b, struct tally_budget_cpu *wc, int cpu,
 			 u64 rest)
@@ -182,12 +182,13 @@ static void exceed(struct tally_budget *b, struct tally_budget_cpu *wc)
 	irq_work_queue(&b->wake);
 }
 
-/* How often a count is read at most, until no window has ended during the read. */
+/* How often a count is read at most, to find a read during which no window has ended. */
 #define TRIES	8
 
 /*
- * Ends the window of this CPU, and begins the one that goes on. If the event has begun within a
- * window, perf's event gets a period that ends when the budget is used up. Interrupts are disabled.
+ * Ends the previous window of this CPU, and begins that of the present time. If the event was
+ * enabled within it, perf's event has what is left of the budget for a period. Interrupts are
+ * disabled.
  */
 static void begin(struct tally_budget *b, int cpu)
 {
@@ -478,7 +479,7 @@ void tally_budget_begun(struct tally_budget *b)
 }
 
 /*
- * Finds what an event with a budget counted in the present window of any CPU; 0
+ * Finds what an event with a budget counted in the current window of any CPU; 0
  * if the CPU is offline. May sleep. Returns ENODEV for a CPU that the PMU does
  * not serve, ENODATA if the event counts nothing there because of an error.
  */

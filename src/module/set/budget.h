@@ -14,7 +14,7 @@ struct window_length;
 
 /**
  * struct tally_budget_cpu - windows of an event on one CPU
- * @number: number of the window that goes on; written by begin()
+ * @number: number of the current window; written by begin()
  * @first: number of the first window
  * @base: what the event had counted on the CPU when the window began; written by begin()
  * @whole: perf has begun a period that ends with the budget of this window; written by begin()

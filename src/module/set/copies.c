@@ -5,8 +5,8 @@
  * The page has two copies of the counts. Readers use one copy, which is not
  * written. When the other copy is complete, readers change to it. So a reader
  * in an NMI that interrupts the writer finds a whole copy, too. A writer that
- * interrupts another one on its CPU writes nothing: the counts of the other one
- * are as new.
+ * interrupts another one on its CPU writes nothing: the other one is writing
+ * counts of the same moment.
  *
  * Ordering:
  *
@@ -20,8 +20,8 @@
  *
  * A writer takes the page when it exchanges publish_page::writing for true, with a full barrier. It
  * gives the page back when it stores false with release. A timer or an overflow that finds the page
- * taken writes nothing: the counts that are being written are as new, but for an event that a
- * driver has moved to another CPU, whose next timer writes them. Other writers wait, and hold
+ * taken writes nothing. It misses no count but that of an event that a driver has moved to its CPU,
+ * and the next timer of that CPU writes it. tally_publish_at_rest() waits for the page, and holds
  * nothing that a timer needs. tally_shared::taken works alike, and is taken before the page.
  */
 #include <linux/compiler.h>
@@ -82,8 +82,9 @@ static int write_at_rest(struct tally_event *ev, unsigned int slot, bool whole,
 }
 
 /*
- * Writes a member: as it is read here, or perhaps at rest, or with its old totals as inactive. If
- * it counts on another CPU, that one writes it: returns EXDEV.
+ * Writes a member: with the totals that are read on this CPU; else with its old totals, as
+ * inactive, or for a mapped page and a cgroup as write_at_rest() does. Returns EXDEV, with the old
+ * totals and state, if the member counts on another CPU, which writes it.
  */
 static int write_member(struct tally_publisher *p, unsigned int i, unsigned int slot,
 			u64 now, const struct publish_copy *old,
@@ -128,11 +129,11 @@ static void trace(const struct tally_publisher *p, const struct publish_page *pa
 }
 
 /*
- * Readers change to the new copy. The number 0 stands for a page without a
- * copy. The base is written once: the number does not become 0 again.
+ * Has readers use the copy that was written. The number 0 stands for a page without a copy, and
+ * does not come again: so publish_page::base is written with the first copy only.
  */
-static void turn_over(const struct tally_publisher *p, struct publish_page *page,
-		      unsigned int slot)
+static void switch_copies(const struct tally_publisher *p, struct publish_page *page,
+			  unsigned int slot)
 {
 	if (p->unprivileged && !page->number)
 		page->base = page->copies[1].totals[0];
@@ -143,7 +144,7 @@ static void turn_over(const struct tally_publisher *p, struct publish_page *page
 }
 
 /* Returns whether it is too early for another copy. */
-static bool is_fresh(const struct tally_publisher *p, const struct publish_page *page)
+static bool is_too_early(const struct tally_publisher *p, const struct publish_page *page)
 {
 	u32 number = READ_ONCE(page->number);
 
@@ -243,7 +244,7 @@ bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	unsigned int i;
 	int err;
 
-	if (is_fresh(p, page))
+	if (is_too_early(p, page))
 		return true;
 	/* Another CPU has the count or the page for a moment only, with interrupts disabled. */
 	while (!lock_shared(shared))
@@ -253,7 +254,7 @@ bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
 	if (write_shared(p, shared, old, new)) {
-		turn_over(p, page, slot);
+		switch_copies(p, page, slot);
 		goto out;
 	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
@@ -265,7 +266,7 @@ bool tally_publish_at_rest(struct tally_publisher *p, unsigned int slot)
 	}
 	if (any) {
 		share(shared, old, new, true);
-		turn_over(p, page, slot);
+		switch_copies(p, page, slot);
 	}
 out:
 	smp_store_release(&page->writing, false); /* the next xchg() */
@@ -291,7 +292,7 @@ static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 			tally_publish_at_rest(p, 0);
 		return p->mapping;
 	}
-	if (is_fresh(p, page) || !lock_shared(shared))
+	if (is_too_early(p, page) || !lock_shared(shared))
 		return false;
 	if (xchg(&page->writing, true)) {
 		unlock_shared(shared);
@@ -300,7 +301,7 @@ static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 	old = &page->copies[page->number & 1];
 	new = &page->copies[~page->number & 1];
 	if (write_shared(p, shared, old, new)) {
-		turn_over(p, page, slot);
+		switch_copies(p, page, slot);
 		goto out;
 	}
 	WRITE_ONCE(new->time_ns, ktime_get_mono_fast_ns());
@@ -311,13 +312,13 @@ static bool publish_slot(struct tally_publisher *p, unsigned int slot)
 		mapped |= p->mapping && err != -EXDEV;
 	}
 	/*
-	 * If a member counts, but cannot be read in NMI, the timer publishes all. An unprivileged
-	 * publisher begins with a count that was read: its first copy is the base.
+	 * If a member counts, but cannot be read in NMI, nothing is published until the timer runs.
+	 * The first copy of an unprivileged publisher, its base, needs a count that was read.
 	 */
 	any |= !!c->target.css && !p->unprivileged;
 	if (all && (any || (mapped && (!p->unprivileged || page->number)))) {
 		share(shared, old, new, any);
-		turn_over(p, page, slot);
+		switch_copies(p, page, slot);
 	}
 out:
 	smp_store_release(&page->writing, false); /* the next xchg() */

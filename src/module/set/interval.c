@@ -77,7 +77,7 @@ static bool was_throttled(const struct tally_event *ev)
 
 /* ---- the window ---- */
 
-/* Begins the windows of members, whose perf events are enabled, at one moment if that can be. */
+/* Begins the windows of members, whose perf events are enabled, at one moment if possible. */
 static int begin(struct tally_set *set, u64 members)
 {
 	bool together = !(members & set->by_perf) && members == tally_set_all(set);
@@ -109,8 +109,8 @@ static int begin(struct tally_set *set, u64 members)
 }
 
 /*
- * Returns whether a member begins alone: it is on, or has ended by itself, or is the only one of
- * @members and, in a set of several, does not overflow: else begin() finds if it was throttled.
+ * Returns whether a member begins alone: it is on, or went off by itself, or is the only one of
+ * @members. But one that overflows in a set of several does not: begin() looks if it is throttled.
  */
 static bool begins_alone(const struct tally_set *set, u64 members, unsigned int i)
 {

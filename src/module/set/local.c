@@ -177,7 +177,7 @@ int tally_local_check_stale(const struct tally_event *ev, int cpu)
 
 /*
  * The slow path: for callers with interrupts disabled, for events whose views have no event of
- * perf, as those that overflow, and for errors. Enables interrupts again, unless @irqs_off.
+ * perf, such as those that overflow, and for errors. Enables interrupts again, unless @irqs_off.
  */
 static noinline int read_carefully(struct tally_event *ev, u64 *value, bool irqs_off)
 {

@@ -259,7 +259,7 @@ void tally_event_read_all(struct tally_event *ev, struct tally_count *count)
 
 /*
  * Reads a gauge: the sum of what the PMU shows now, on the CPUs that are served. What was
- * shown when the event was enabled, or by a CPU that has gone, is of no matter.
+ * shown when the event was enabled, or by a CPU that has gone, does not matter.
  */
 u64 tally_event_read_gauge(struct tally_event *ev)
 {
