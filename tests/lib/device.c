@@ -61,6 +61,19 @@ int open(const char *path, int flags, ...)
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
+/* As the kernel's mappings of events, those of the files here are not in a child of fork(). */
+void *mmap(void *at, size_t size, int rights, int flags, int fd, off_t offset)
+{
+	void *mapped = (void *)syscall(SYS_mmap, at, size, rights, flags, fd, offset);
+
+	if (mapped != MAP_FAILED && fd >= 0 && fd < NR_FILES && files[fd].event)
+		madvise(mapped, size, MADV_DONTFORK);
+	return mapped;
+}
+
+void *mmap64(void *at, size_t size, int rights, int flags, int fd, off_t offset)
+	__attribute__((alias("mmap")));
+
 static int fails(__u64 why, int error, const char *text)
 {
 	struct tally_error *e = (void *)(unsigned long)why;

@@ -2,9 +2,13 @@
 """src/lib/tally.py on the fake device of device.c, which is preloaded."""
 from __future__ import annotations
 
+import ctypes
 import errno
+import mmap
 import os
+import subprocess
 import sys
+import traceback
 from typing import Callable, List, Union
 
 import tally
@@ -16,10 +20,14 @@ VALUE_AT = PAGE_AT + 24
 TIME_AT = PAGE_AT + 16
 
 
-def mapped() -> int:
-    """Returns the number of mappings of events' files."""
+def mappings() -> List[int]:
+    """Returns the addresses of mappings of events' files."""
     with open('/proc/self/maps', encoding='ascii') as maps:
-        return sum('memfd:event' in line for line in maps)
+        return [int(line.split('-')[0], 16) for line in maps if 'memfd:event' in line]
+
+
+def mapped() -> int:
+    return len(mappings())
 
 
 def nr_open() -> int:
@@ -188,6 +196,81 @@ def frees() -> None:
         raises(tally.TallyError, call)
     device.close()
     equal(nr_open(), before)
+
+
+def in_child(call: Callable[[], None]) -> None:
+    """Calls a function in a child of fork(), which must end well."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            call()
+            status = 0
+        except BaseException:
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    equal(os.waitpid(pid, 0)[1], 0)
+
+
+@test
+def forks() -> None:
+    """a child of fork() reads and closes counters, and leaves what is mapped at their addresses"""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long]
+
+    def uses() -> None:
+        equal(mapped(), 0)
+        equal(counter.page(), tally.Value(100, 60, 20, 'active', 77))
+        equal(counter.read(), tally.Value(200, 90, 30, 'active'))
+
+    def closes() -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x100000     # MAP_FIXED_NOREPLACE
+        equal(libc.mmap(at, mmap.PAGESIZE, mmap.PROT_READ, flags, -1, 0), at)
+        counter.close()
+        equal(ctypes.string_at(at, 1), b'\0')
+
+    with tally.Device() as device, device.attach(3) as counter:
+        equal(counter.page().value, 100)
+        at, = mappings()
+        in_child(uses)
+        in_child(closes)
+        equal((counter.page().value, mapped()), (100, 1))
+
+
+@test
+def forks_reader() -> None:
+    """a child of fork() cannot use a reader, and its end changes nothing for the parent"""
+    def uses() -> None:
+        calls: List[Callable[[], object]] = [reader.poll, lambda: list(reader.samples())]
+        for call in calls:
+            raises(ValueError, call)
+        reader.close()
+
+    with tally.Reader() as reader:
+        reader.open('cycles', period=1000)
+        in_child(uses)
+        equal([sample.ip for sample in reader.samples()], [0x1234])
+
+
+@test
+def exits() -> None:
+    """at exit nothing is freed, as other threads may use it, and nothing is said"""
+    code = '''
+import tally
+library = tally._library()
+library.libtally_reader_free = library.libtally_page_unmap = lambda at: print('freed', flush=True)
+reader = tally.Reader()
+counter = tally.Device().attach(3)
+counter.page()
+counter.itself = counter'''
+    result = subprocess.run([sys.executable, '-c', code], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, check=False)
+    equal((result.returncode, result.stdout), (0, ''))
 
 
 main()
