@@ -332,6 +332,9 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 
 	(void)version;
 	(void)upload;
+	/* Another method may have a body, which nobody reads: it is refused at once. */
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	/* The first call is for the headers, and the last one for a reply. */
 	if (!*request) {
 		*request = &seen;
@@ -340,8 +343,6 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection, con
 	/* A request with a body ends the connection. */
 	if (*upload_size)
 		return MHD_NO;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (!is_for_this_machine(connection))
 		return reply_text(connection, MHD_HTTP_FORBIDDEN,
 				  "the server knows its address and the names of this machine only\n");

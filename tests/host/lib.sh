@@ -38,6 +38,12 @@ check_status() {
 	failed=1
 }
 
+# Builds the fake device that programs preload.
+build_device() {
+	gcc -shared -fPIC -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude/uapi \
+		-o "$work/device.so" tests/lib/device.c
+}
+
 finish() {
 	echo "1..$tests"
 	exit $failed

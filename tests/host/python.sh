@@ -65,11 +65,6 @@ notices() {
 
 changed_types() { types "$work/changed/tally.py"; }
 
-build_device() {
-	gcc -shared -fPIC -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude/uapi \
-		-o "$work/device.so" tests/lib/device.c
-}
-
 # Without the library, and with one that is no libtally, the module says so when it is used.
 no_library() {
 	local file

@@ -2,6 +2,12 @@
 /*
  * A fake /dev/tally for programs that are not built for tests: LD_PRELOAD this library. The device
  * knows the event "cycles" and two that run, and takes lines. The file of an event is memory.
+ *
+ * Variables of the environment change the fake. FAKE_LINE is a line that has made one event more.
+ * FAKE_MISSED is a file with the number of hits that such an event has missed. FAKE_STATES and
+ * FAKE_EXCEEDED are lists of its states, and of the windows above its budget on CPU 0: each call
+ * gets the next one, and after the last one this again; "-" stands for an error. FAKE_HOST is the
+ * name of the machine.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,6 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -133,6 +140,14 @@ static int create(struct tally_line *l, const char *line)
 	return 0;
 }
 
+__attribute__((constructor)) static void begin(void)
+{
+	struct tally_line l = { 0 };
+
+	if (getenv("FAKE_LINE"))
+		create(&l, getenv("FAKE_LINE"));
+}
+
 static int line(struct tally_line *l)
 {
 	const char *text = (const char *)(unsigned long)l->line;
@@ -150,12 +165,38 @@ static int line(struct tally_line *l)
 	return 0;
 }
 
+/* Returns the next number of a list, and moves behind it unless it is the last one. */
+static __u64 take(const char **list)
+{
+	const char *now = *list, *comma = strchr(now, ',');
+
+	if (comma)
+		*list = comma + 1;
+	return *now == '-' ? ~0ULL : strtoull(now, NULL, 10);
+}
+
+static __u64 missed(void)
+{
+	FILE *file = getenv("FAKE_MISSED") ? fopen(getenv("FAKE_MISSED"), "re") : NULL;
+	unsigned long long nr = 22;
+
+	if (file) {
+		if (fscanf(file, "%llu", &nr) != 1)
+			nr = 0;
+		fclose(file);
+	}
+	return nr;
+}
+
 /* The event without a name is one that the caller may not see all of. */
 static int next(struct tally_next *n)
 {
+	static const char *states;
 	struct event *e = NULL;
 	int i;
 
+	if (!states)
+		states = getenv("FAKE_STATES");
 	for (i = NR_EVENTS - 1; i >= 0; i--)
 		if (events[i].id > n->id)
 			e = &events[i];
@@ -164,7 +205,7 @@ static int next(struct tally_next *n)
 		return -1;
 	}
 	n->id = e->id;
-	n->state = e->state;
+	n->state = states && e->id >= 7 ? take(&states) : e->state;
 	n->type = 11;
 	n->config = 12;
 	n->cpu = 13;
@@ -178,7 +219,7 @@ static int next(struct tally_next *n)
 		return 0;
 	}
 	n->overflows = 21;
-	n->missed = 22;
+	n->missed = e->id >= 7 ? missed() : 22;
 	n->lost = 23;
 	n->throttled = 24;
 	strcpy(n->cgroup, "/a");
@@ -289,6 +330,21 @@ static int control(struct file *f, unsigned long request)
 	return 0;
 }
 
+/* An event that was made has a budget on CPU 0. */
+static int budget(const struct file *f, struct tally_budget_info *info)
+{
+	static const char *exceeded;
+
+	if (!exceeded)
+		exceeded = getenv("FAKE_EXCEEDED");
+	errno = EINVAL;
+	if (!exceeded || f->event < 7 || info->cpu)
+		return -1;
+	info->exceeded = take(&exceeded);
+	errno = ENODATA;
+	return info->exceeded == ~0ULL ? -1 : 0;
+}
+
 static int device_ioctl(unsigned long request, void *data)
 {
 	switch (request) {
@@ -316,9 +372,23 @@ int ioctl(int fd, unsigned long request, ...)
 		return syscall(SYS_ioctl, fd, request, data);
 	if (request == TALLY_IOC_READ)
 		return values(&files[fd], data);
+	if (request == TALLY_IOC_BUDGET)
+		return budget(&files[fd], data);
 	if (request == PERF_EVENT_IOC_ID)
 		*(__u64 *)data = files[fd].event;
 	else
 		return control(&files[fd], request);
+	return 0;
+}
+
+/* As POSIX lets it, the call changes nothing if the name has no room. */
+int gethostname(char *name, size_t size)
+{
+	const char *host = getenv("FAKE_HOST");
+
+	errno = ENAMETOOLONG;
+	if (!host || strlen(host) >= size)
+		return -1;
+	strcpy(name, host);
 	return 0;
 }

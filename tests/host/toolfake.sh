@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check: seconds=25
+#
+# The command `tally` on the fake device of tests/lib/device.c: what needs no event that counts.
+#
+#	toolfake.sh [TALLY]	tests this program, and not one that it builds
+
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/host/lib.sh
+
+program=${1-$work/tally}
+
+build_tool() {
+	make -s -j"$(nproc)" -f src/lib/lib.mk OUT="$work/lib" CFLAGS=-O1 "$work/lib/libtally.a" &&
+		make -s -j"$(nproc)" -f src/tool/tool.mk OUT="$work" LIB="$work/lib" CFLAGS=-O1
+}
+
+# t ARGUMENT...: runs tally, and keeps what it prints.
+t() {
+	local status=0
+	LD_PRELOAD=$work/device.so "$program" "$@" >"$work/out" 2>"$work/err" || status=$?
+	cat "$work/out" "$work/err"
+	return "$status"
+}
+
+# ---- tally export: requests
+
+# begin_server ADDRESS: serves until end_server.
+server=
+begin_server() {
+	FAKE_HOST=$host LD_PRELOAD=$work/device.so "$program" export --listen "$1" 2>"$work/served" &
+	server=$!
+	until grep -q 'serving' "$work/served"; do
+		kill -0 "$server" 2>/dev/null || { cat "$work/served"; return 1; }
+		sleep 0.01
+	done
+}
+end_server() { kill "$server" && wait "$server"; }
+
+# answers STATUS CURL-ARGUMENT...: curl gets this status from the server.
+answers() {
+	local want=$1 got
+	shift
+	got=$(curl --silent --show-error --dump-header "$work/header" --output "$work/body" \
+		--write-out '%{response_code}' "$@")
+	cat "$work/header"
+	[ "$got" = "$want" ] || { echo "status $got, not $want"; return 1; }
+}
+at_socket() { answers "$@" --unix-socket "$work/socket" http://localhost/metrics; }
+not_allowed() { at_socket 405 "$@" && grep -i '^allow: get, head' "$work/header"; }
+
+requests() {
+	check 'tally export serves' begin_server "unix:$work/socket"
+	check 'GET' at_socket 200
+	check 'HEAD' at_socket 200 --head
+	head -c 3000000 /dev/zero >"$work/big"
+	check 'DELETE is not allowed' not_allowed -X DELETE
+	check 'POST is not allowed' not_allowed --data text
+	check 'PUT of a large file is not allowed' not_allowed --upload-file "$work/big"
+	check 'POST that waits for no answer is not allowed' not_allowed --data-binary "@$work/big" \
+		--header Expect:
+	check 'GET after them' at_socket 200
+	check 'a signal ends the server' end_server
+}
+
+host=machine
+check 'the fake device builds' build_device
+[ $# != 0 ] || check 'the command builds' build_tool
+requests
+finish
