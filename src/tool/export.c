@@ -46,7 +46,7 @@ static const struct argp_option options[] = {
 	  "Serve /metrics at [HOST]:PORT or unix:PATH [" USUAL_ADDRESS "]", 0 },
 	{ "textfile", KEY_TEXTFILE, "FILE", 0, "Write to this file instead", 0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Write the file so often [15]", 0 },
-	{ "once", KEY_ONCE, NULL, 0, "Print the metrics once on standard output", 0 },
+	{ "once", KEY_ONCE, NULL, 0, "Print the metrics, or write the file, once", 0 },
 	{ 0 }
 };
 
@@ -120,6 +120,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (e->address && e->textfile)
 			argp_error(state, "give one of --listen and --textfile");
+		if (e->address && e->once)
+			argp_error(state, "give one of --listen and --once");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -514,12 +516,13 @@ static bool fill(struct export *e, int fd)
 }
 
 /*
- * Writes a new file and renames it, so that its reader sees the old one or the new one. A disk that
- * is full now may have room the next time.
+ * Writes a new file and renames it, so that its reader sees the old one or the new one. Returns
+ * false after a message. A disk that is full now may have room the next time.
  */
-static void write_file(struct export *e)
+static bool write_file(struct export *e)
 {
-	char *name = NULL;
+	char *name = NULL, again[64] = "";
+	bool ok;
 	int fd;
 
 	if (asprintf(&name, "%s.XXXXXX", e->textfile) < 0)
@@ -528,27 +531,32 @@ static void write_file(struct export *e)
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0 && !e->written)
 		die("%s: %s", e->textfile, strerror(errno));
-	if (fd < 0 || !fill(e, fd) || rename(name, e->textfile)) {
-		say("%s: %s: trying again in %ld seconds", e->textfile, strerror(errno),
-		    e->interval);
+	ok = fd >= 0 && fill(e, fd) && !rename(name, e->textfile);
+	if (!ok) {
+		if (!e->once)
+			snprintf(again, sizeof(again), ": trying again in %ld seconds",
+				 e->interval);
+		say("%s: %s%s", e->textfile, strerror(errno), again);
 		if (fd >= 0)
 			unlink(name);
 	}
 	e->written = true;
 	free(name);
+	return ok;
 }
 
 static int write_files(struct export *e, sigset_t *set)
 {
 	struct timespec interval = { .tv_sec = e->interval };
+	bool ok;
 
 	do {
 		/* The disk may be one of a network, and answer late. */
 		allow_signals();
-		write_file(e);
+		ok = write_file(e);
 		block_signals(set);
-	} while (!tool_stopped && sigtimedwait(set, NULL, &interval) < 0);
-	return 0;
+	} while (!e->once && !tool_stopped && sigtimedwait(set, NULL, &interval) < 0);
+	return e->once && !ok ? STATUS_FAILED : 0;
 }
 
 int command_export(int argc, char **argv)
@@ -570,7 +578,7 @@ int command_export(int argc, char **argv)
 
 	parse_arguments(&argp, argc, argv, 0, &e);
 	e.events.device = device_or_die();
-	if (e.once) {
+	if (e.once && !e.textfile) {
 		write_metrics(&e, stdout, true);
 		goto out;
 	}

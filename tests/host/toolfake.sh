@@ -66,8 +66,32 @@ requests() {
 	check 'a signal ends the server' end_server
 }
 
+# ---- tally export: a file
+
+# The old file stays as it is until the new one has its name, and nothing else is left.
+once() {
+	local dir=$work/once
+	mkdir "$dir" && echo old >"$dir/file" && ln "$dir/file" "$work/old" &&
+		t export --once --textfile "$dir/file" && [ ! -s "$work/out" ] &&
+		grep '^tally_event_total{event="first"' "$dir/file" &&
+		[ "$(grep -c '^tally_events 1$' "$dir/file")" = 1 ] &&
+		[ "$(ls "$dir")" = file ] && [ "$(cat "$work/old")" = old ]
+}
+too_large() { (ulimit -f 1 && t export --once --textfile "$work/once/file"); }
+says() { grep -e "$1" "$work/err"; }
+
+files() {
+	check '--once writes a file' once
+	check_status 'a folder that is not there' 1 t export --once --textfile /no/folder/file
+	check_status '--once and --listen' 2 t export --once --listen :1
+	check_status 'a file that grows too large' 1 too_large
+	check 'is not tried again' says 'file: File too large$'
+	check 'and the file of before stays' grep -q '^tally_events 1$' "$work/once/file"
+}
+
 host=machine
 check 'the fake device builds' build_device
 [ $# != 0 ] || check 'the command builds' build_tool
 requests
+files
 finish
