@@ -5,6 +5,7 @@
  * has no page.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -408,6 +409,16 @@ static int listen_at_path(const char *path)
 	return fd;
 }
 
+/* Whether a port is a number from 1 to 65535, or may be a name in /etc/services. */
+static bool is_port(const char *port)
+{
+	size_t digits = strspn(port, "0123456789"), zeros = strspn(port, "0");
+
+	if (port[digits])
+		return isalpha((unsigned char)*port);
+	return digits > zeros && digits - zeros <= 5 && atoi(port) <= 65535;
+}
+
 /* Opens the socket for "HOST:PORT", "[::1]:PORT" or ":PORT". */
 static int listen_at_port(const char *address)
 {
@@ -415,8 +426,9 @@ static int listen_at_port(const char *address)
 	char *copy = need(strdup(address)), *host = copy, *port = strrchr(copy, ':');
 	int fd, error;
 
-	if (!port || !port[1]) {
-		say("'%s' is no [HOST]:PORT and no unix:PATH", address);
+	if (!port || !is_port(port + 1)) {
+		say("'%s' is no [HOST]:PORT with a port from 1 to 65535, and no unix:PATH",
+		    address);
 		exit(STATUS_USAGE);
 	}
 	*port++ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* tally watch: prints a line, or runs a command, when a rate or a budget is passed. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void parse_condition(struct watch *w)
 	w->comparison = (*sign == '<' ? BELOW : ABOVE) + equal;
 	number = sign + 1 + equal;
 	w->limit = strtod(number, &end);
-	if (end == number || !(w->limit >= 0))
+	if (end == number || !isfinite(w->limit) || w->limit < 0)
 		bad_condition(w);
 	if (*end && strchr("KMG", *end)) {
 		w->limit *= *end == 'K' ? 1e3 : *end == 'M' ? 1e6 : 1e9;

@@ -21,19 +21,23 @@ build_tool() {
 # t ARGUMENT...: runs tally, and keeps what it prints.
 t() {
 	local status=0
-	LD_PRELOAD=$work/device.so "$program" "$@" >"$work/out" 2>"$work/err" || status=$?
+	LD_PRELOAD=$work/device.so timeout 10 "$program" "$@" >"$work/out" 2>"$work/err" || status=$?
 	cat "$work/out" "$work/err"
 	return "$status"
 }
 
+says() { grep -e "$1" "$work/err"; }
+
 # ---- tally export: requests
 
 # begin_server ADDRESS: serves until end_server.
-server=
+server=''
+host=machine
 begin_server() {
+	rm -f "$work/served"
 	FAKE_HOST=$host LD_PRELOAD=$work/device.so "$program" export --listen "$1" 2>"$work/served" &
 	server=$!
-	until grep -q 'serving' "$work/served"; do
+	until grep -qs serving "$work/served"; do
 		kill -0 "$server" 2>/dev/null || { cat "$work/served"; return 1; }
 		sleep 0.01
 	done
@@ -66,6 +70,26 @@ requests() {
 	check 'a signal ends the server' end_server
 }
 
+# ---- numbers
+
+ports() {
+	local port
+	for port in '' 0 65536 4294976164 -1 ' 1' 1x; do
+		check_status "the port '$port'" 2 t export --listen "127.0.0.1:$port"
+		check 'a sentence' says "'127.0.0.1:$port' is no \[HOST\]:PORT"
+	done
+}
+
+# Other numbers have limits, too.
+numbers() {
+	local arguments
+	for arguments in 'export --interval 0' 'export --interval=' 'export --interval 1s' 'stat -r -1 true' \
+		'stat -I 99999999999999999999 true' 'top -d nan' 'record -m 0 true' 'watch cs>inf' 'watch cs>-1'; do
+		# shellcheck disable=SC2086 # Several words.
+		check_status "tally $arguments" 2 t $arguments
+	done
+}
+
 # ---- tally export: a file
 
 # The old file stays as it is until the new one has its name, and nothing else is left.
@@ -78,7 +102,6 @@ once() {
 		[ "$(ls "$dir")" = file ] && [ "$(cat "$work/old")" = old ]
 }
 too_large() { (ulimit -f 1 && t export --once --textfile "$work/once/file"); }
-says() { grep -e "$1" "$work/err"; }
 
 files() {
 	check '--once writes a file' once
@@ -89,9 +112,10 @@ files() {
 	check 'and the file of before stays' grep -q '^tally_events 1$' "$work/once/file"
 }
 
-host=machine
 check 'the fake device builds' build_device
 [ $# != 0 ] || check 'the command builds' build_tool
 requests
+ports
+numbers
 files
 finish
