@@ -309,7 +309,7 @@ static bool is_address(const char *host)
 	if (size >= sizeof(text))
 		return false;
 	memcpy(text, host + brackets, size);
-	gethostname(own, sizeof(own) - 1);
+	gethostname(own, sizeof(own));
 	return !strcasecmp(text, "localhost") || (*own && !strcasecmp(text, own)) ||
 	       inet_pton(brackets ? AF_INET6 : AF_INET, text, address) == 1;
 }

@@ -70,7 +70,27 @@ requests() {
 	check 'a signal ends the server' end_server
 }
 
-# ---- numbers
+# ---- tally export: addresses
+
+# begin_at_port: serves at a port of 127.0.0.1 that is free.
+begin_at_port() {
+	port=20000
+	until begin_server "127.0.0.1:$port"; do
+		grep 'Address already in use' "$work/served" || return
+		port=$((port + 1))
+	done
+}
+at_port() { answers "$1" --header "Host: $2" "http://127.0.0.1:$port/metrics"; }
+
+# A name of 64 bytes is the longest one that Linux has.
+hosts() {
+	host=$(printf '%064d' 1)
+	check 'tally export serves at a port' begin_at_port
+	check 'the whole name of the machine' at_port 200 "$host:$port"
+	check 'a part of the name' at_port 403 "${host#0}:$port"
+	check 'a longer name' at_port 403 "${host}1:$port"
+	check 'a signal ends the server' end_server
+}
 
 ports() {
 	local port
@@ -115,6 +135,7 @@ files() {
 check 'the fake device builds' build_device
 [ $# != 0 ] || check 'the command builds' build_tool
 requests
+hosts
 ports
 numbers
 files
