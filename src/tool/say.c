@@ -168,7 +168,7 @@ long number_argument(struct argp_state *state, const char *text, long least, lon
 	long number;
 
 	errno = 0;
-	number = strtol(text, &end, 0);
+	number = strtol(text, &end, strncasecmp(text, "0x", 2) ? 10 : 16);
 	if (!*text || *end || errno || number < least || number > most)
 		argp_error(state, "'%s' is no number from %ld to %ld", text, least, most);
 	return number;

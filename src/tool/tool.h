@@ -47,7 +47,7 @@ int device_or_die(void);
 /* Parses arguments with argp; returns the index of the first that is no option. */
 int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned int flags,
 		    void *input);
-/* Parses a number within limits; argp reports another text and exits. */
+/* Parses a number within limits, hexadecimal behind 0x; argp reports another text and exits. */
 long number_argument(struct argp_state *state, const char *text, long least, long most);
 
 /* A handler: notes a signal in tool_stopped. A second one ends a command that writes. */

@@ -108,6 +108,11 @@ numbers() {
 		# shellcheck disable=SC2086 # Several words.
 		check_status "tally $arguments" 2 t $arguments
 	done
+	check 'a number may begin with zeros' t stat -r 08 true
+	check '010 is ten' t stat -r 010 true
+	check 'and no octal number' says '(10 runs)'
+	check '0x10 is sixteen' t stat -r 0x10 true
+	check 'and hexadecimal' says '(16 runs)'
 }
 
 # ---- tally export: a file
