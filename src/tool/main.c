@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The command `tally`: it runs the command that its first argument names. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,20 @@ static void check_output(int status, void *unused)
 	_exit(status ? status : STATUS_FAILED);
 }
 
+/*
+ * Opens files in place of standard ones that are closed: else, a device or file that a command
+ * opens would be one, and get the output. They fail as closed ones, and are so in other programs.
+ */
+static void fill_standard_files(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+			_exit(STATUS_FAILED);
+}
+
 static void do_nothing(int signal)
 {
 	(void)signal;
@@ -57,6 +72,7 @@ int main(int argc, char **argv)
 	static char name[32];
 	size_t i;
 
+	fill_standard_files();
 	argp_err_exit_status = STATUS_USAGE;
 	/* The parent may ignore ends of children. The commands wait for theirs. */
 	signal(SIGCHLD, SIG_DFL);

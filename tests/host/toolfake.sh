@@ -115,6 +115,42 @@ numbers() {
 	check 'and hexadecimal' says '(16 runs)'
 }
 
+# ---- standard files
+
+# closed FILES ARGUMENT...: runs tally without these standard files.
+closed() {
+	local file files=$1
+	shift
+	(
+		for file in $files; do
+			eval "exec $file>&-"
+		done
+		LD_PRELOAD=$work/device.so exec "$program" "$@"
+	)
+}
+full() { LD_PRELOAD=$work/device.so "$program" "$@" >/dev/full; }
+
+# The message on standard error is not in the file, which has its heading alone.
+no_message() {
+	closed '1 2' stat --attach first -o "$work/counts" no-such-program
+	cat "$work/counts"
+	! grep 'No such file' "$work/counts"
+}
+
+standard_files() {
+	check_status 'no standard error for counts' 1 closed 2 stat --attach first true
+	check_status 'no standard output for a list' 1 closed 1 list --running
+	check_status 'nor for metrics' 1 closed '0 1 2' export --once
+	check_status 'nor for help' 1 closed 1 list --help
+	check_status 'no output is needed' 0 closed '0 1 2' create cycles name=made
+	check_status 'a command has none either' 1 closed '0' stat --attach first cat
+	check 'a message gets into no file of the command' no_message
+	check_status 'a list on a full disk' 1 full list --running
+	check_status 'metrics on a full disk' 1 full export --once
+	check_status 'counts on a full disk' 1 full stat --attach first -o - true
+	check_status 'a file on a full disk' 1 t stat --attach first -o /dev/full true
+}
+
 # ---- tally export: a file
 
 # The old file stays as it is until the new one has its name, and nothing else is left.
@@ -143,5 +179,6 @@ requests
 hosts
 ports
 numbers
+standard_files
 files
 finish
