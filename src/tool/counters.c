@@ -384,17 +384,38 @@ __u64 missed_by(int device, int file)
 }
 
 /* A probe misses hits on any CPU and in any task: the number of one place is that of all. */
+static __u64 missed_at(const struct counters *c, int e)
+{
+	__u64 missed, most = 0;
+	int p;
+
+	for (p = 0; p < c->nr_places; p++) {
+		missed = missed_by(c->device, c->files[p * c->events->nr + e]);
+		most = missed > most ? missed : most;
+	}
+	return most;
+}
+
+void counters_begin_missed(const struct counters *c)
+{
+	int e;
+
+	for (e = 0; e < c->events->nr; e++)
+		c->events->list[e].missed_before = missed_at(c, e);
+}
+
 void counters_add_missed(const struct counters *c)
 {
-	__u64 missed, most;
-	int e, p;
+	struct wanted *w;
+	__u64 missed;
+	int e;
 
 	for (e = 0; e < c->events->nr; e++) {
-		for (p = 0, most = 0; p < c->nr_places; p++) {
-			missed = missed_by(c->device, c->files[p * c->events->nr + e]);
-			most = missed > most ? missed : most;
-		}
-		c->events->list[e].missed += most;
+		w = &c->events->list[e];
+		missed = missed_at(c, e);
+		/* Nobody knows what a probe missed that is gone. */
+		if (missed > w->missed_before)
+			w->missed += missed - w->missed_before;
 	}
 }
 

@@ -104,7 +104,9 @@ bool counters_exited(const struct counters *counters, bool none);
 int result_of_member(int got, int leader);
 /* Returns what the kernel probe of a file has missed; 0 if there is none, or it is not known. */
 __u64 missed_by(int device, int file);
-/* Adds the hits that the kernel probes of the files have missed to wanted::missed of the events. */
+/* Notes what the kernel probes of the files have missed before they are counted. */
+void counters_begin_missed(const struct counters *counters);
+/* Adds the hits that the probes have missed since then, or were made, to wanted::missed. */
 void counters_add_missed(const struct counters *counters);
 /* Says which events have missed hits. */
 void counters_say_missed(const struct counters *counters);

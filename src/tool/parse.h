@@ -19,6 +19,7 @@
  * @why:	sentence for @error
  * @unit:	unit and scale of the count
  * @missed:	hits that the event's kernel probe has missed; 0 for other events
+ * @missed_before: what its probe has missed before the event was counted here
  */
 struct wanted {
 	char *name;
@@ -31,7 +32,7 @@ struct wanted {
 	int error;
 	char why[LIBTALLY_ERROR_SIZE];
 	struct libtally_unit unit;
-	__u64 missed;
+	__u64 missed, missed_before;
 };
 
 struct wanted_list {

@@ -693,7 +693,7 @@ static void say_missed(const struct record *r)
 
 	for (i = 0; i < r->nr_opened; i++) {
 		w = &r->events.list[r->opened[i].event];
-		if (strncmp(w->name, "kprobe:", 7) && strncmp(w->name, "kretprobe:", 10))
+		if (!is_probe(w->name))
 			continue;
 		/* A probe misses hits on any CPU and in any task: all files have one number. */
 		missed = missed_by(r->device, r->opened[i].file);

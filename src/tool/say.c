@@ -95,6 +95,11 @@ static void print_candidates(const char *probe)
 		fclose(f);
 }
 
+bool is_probe(const char *event)
+{
+	return !strncmp(event, "kprobe:", 7) || !strncmp(event, "kretprobe:", 10);
+}
+
 void say_failed(const char *what, int error, const char *why)
 {
 	size_t i;
@@ -105,8 +110,7 @@ void say_failed(const char *what, int error, const char *why)
 	for (i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
 		if (remedies[i].error == error)
 			fprintf(stderr, "  remedy: %s\n", remedies[i].remedy);
-	if (error == EADDRNOTAVAIL && (!strncmp(what, "kprobe:", 7) ||
-				       !strncmp(what, "kretprobe:", 10)))
+	if (error == EADDRNOTAVAIL && is_probe(what))
 		print_candidates(what);
 }
 

@@ -198,8 +198,11 @@ static void try_cpu(void *data, int cpu)
 	c->on_cpus |= libtally_values_read(c->files[0], cpu, &value, 1, NULL) == 1;
 }
 
-/* An attached event has its unit and scale, too, if the caller may see what it counts. */
-static void add_attached(struct stat *s)
+/*
+ * An attached event has its unit and scale, too, if the caller may see what it counts. Returns
+ * whether the event is a kernel probe.
+ */
+static bool add_attached(struct stat *s)
 {
 	struct libtally_running about = { 0 };
 	struct wanted *w;
@@ -220,6 +223,7 @@ static void add_attached(struct stat *s)
 	w = s->events.list;
 	free(w->name);
 	w->name = need(strdup(s->attach));
+	return is_probe(about.what);
 }
 
 /* Sets up the counters with a file that is attached to the event, in place of counters_open(). */
@@ -227,9 +231,9 @@ static void attach(struct stat *s)
 {
 	struct counters *c = &s->counters;
 	char why[LIBTALLY_ERROR_SIZE];
+	bool probe = add_attached(s);
 	int fd;
 
-	add_attached(s);
 	/* A gauge does not begin at 0. */
 	if (s->events.list->unit.gauge)
 		fd = libtally_device_attach_total(s->device, 0, s->attach, 0, why);
@@ -250,6 +254,10 @@ static void attach(struct stat *s)
 	/* An event of a task, and a file without CAP_PERFMON, cannot be read by CPU. */
 	each_possible(try_cpu, c);
 	counters_begin(c, c->on_cpus);
+	counters_begin_missed(c);
+	/* Overflows that no handler was called for are in the count. */
+	if (!probe)
+		s->events.list->missed_before = ~0ULL;
 }
 
 static double seconds(__u64 ns)
@@ -474,6 +482,7 @@ static int run_once(struct stat *s, const sigset_t *set, double *elapsed, double
 	error = child.pid > 0 ? child_go(&child) : 0;
 	if (s->delay_ms && !error) {
 		begun = wait_for_delay(s, set, child.pid);
+		counters_begin_missed(&s->counters);
 		counters_enable(&s->counters, begun);
 		begin = now_ns();
 		s->last = begin;

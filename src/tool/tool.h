@@ -41,6 +41,9 @@ void say_failed(const char *what, int error, const char *why);
 /* As say_failed(), for the name of an event that another owner may have made. */
 void say_no_event(const char *name, int error, const char *why);
 
+/* Returns whether the name or line of an event is that of a kernel probe. */
+bool is_probe(const char *event);
+
 /* Opens /dev/tally, or exits with a sentence. */
 int device_or_die(void);
 

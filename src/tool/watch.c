@@ -221,8 +221,7 @@ static void report(struct watch *w, double value, const char *per)
 /* Says once that a kernel probe has missed hits. */
 static void find_missed(struct watch *w)
 {
-	if (w->events.list->missed ||
-	    (strncmp(w->event, "kprobe:", 7) && strncmp(w->event, "kretprobe:", 10)))
+	if (w->events.list->missed || !is_probe(w->event))
 		return;
 	counters_add_missed(&w->counters);
 	tool_writes = true;

@@ -151,6 +151,24 @@ standard_files() {
 	check_status 'a file on a full disk' 1 t stat --attach first -o /dev/full true
 }
 
+# ---- tally stat --attach
+
+# Before, the probe has missed 22 hits; the command lets it miss COUNT in all.
+attached() {
+	echo 22 >"$work/missed"
+	FAKE_LINE='kprobe:f name=probe' FAKE_MISSED=$work/missed t stat --attach probe \
+		sh -c "echo $1 >$work/missed"
+}
+
+misses() {
+	check 'an attached probe misses hits' attached 25
+	check 'those since then' says 'probe: the kernel missed 3 hits,'
+	check 'it misses none' attached 22
+	check 'and nothing is said' test "$(says missed)" = ''
+	check 'an event that is no probe' t stat --attach first true
+	check 'misses no hits' test "$(says missed)" = ''
+}
+
 # ---- tally export: a file
 
 # The old file stays as it is until the new one has its name, and nothing else is left.
@@ -180,5 +198,6 @@ hosts
 ports
 numbers
 standard_files
+misses
 files
 finish

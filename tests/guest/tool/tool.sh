@@ -324,6 +324,10 @@ errs 'kprobe:tally_func_long: the kernel missed 20 hits'
 ok 'and no others' [ "$(grep -c missed $err)" = 1 ]
 t 0 create kprobe:tally_func_long name=misses
 sh -c "$inner"
+t 0 stat --attach misses true
+refused 'hits that were missed before are not told' grep missed $err
+t 0 stat --attach misses sh -c "$inner"
+errs 'misses: the kernel missed 20 hits'
 t 0 list --running misses
 says '^misses .* active! '
 t 0 top --once -d 0.1
