@@ -337,35 +337,46 @@ static void open_event(struct watch *w, int device)
 }
 
 /**
- * struct excess - how often all CPUs have exceeded a budget
+ * struct excess - how often CPUs have exceeded a budget
  * @fd:		file of the event
- * @sum:	number of windows
+ * @seen:	for each CPU, its number of windows as last read, plus 1; 0 before the first reading
+ * @nr:		number of CPUs that @seen has room for
+ * @new:	number of windows on all CPUs since the reading before
  * @error:	0 if a CPU has a budget; else the error of the CPUs
  */
 struct excess {
 	int fd;
-	__u64 sum;
+	__u64 *seen;
+	int nr;
+	__u64 new;
 	int error;
 };
 
+/* A CPU that cannot be read now keeps its number; what it had before its first reading is old. */
 static void add_excess(void *data, int cpu)
 {
 	struct libtally_budget budget;
 	struct excess *e = data;
 	int error = libtally_budget_read(e->fd, cpu, &budget);
 
-	if (!error)
-		e->sum += budget.exceeded;
+	if (cpu >= e->nr) {
+		e->seen = need(realloc(e->seen, (cpu + 1) * sizeof(*e->seen)));
+		memset(e->seen + e->nr, 0, (cpu + 1 - e->nr) * sizeof(*e->seen));
+		e->nr = cpu + 1;
+	}
+	if (!error) {
+		e->new += e->seen[cpu] ? budget.exceeded + 1 - e->seen[cpu] : 0;
+		e->seen[cpu] = budget.exceeded + 1;
+	}
 	if (!error || (e->error && error != -EINVAL))
 		e->error = error;
 }
 
-static struct excess excess_of(int fd)
+static void read_excess(struct excess *e)
 {
-	struct excess e = { .fd = fd, .error = -EINVAL };
-
-	each_possible(add_excess, &e);
-	return e;
+	e->new = 0;
+	e->error = -EINVAL;
+	each_possible(add_excess, e);
 }
 
 /* Waits for windows that exceed the budget of an event that exists. */
@@ -374,20 +385,20 @@ static int watch_budget(struct watch *w, int device)
 	char why[LIBTALLY_ERROR_SIZE];
 	int fd = libtally_device_attach(device, 0, w->event, 0, why);
 	struct pollfd polled = { .fd = fd, .events = POLLPRI };
-	struct excess before, now;
+	struct excess e = { .fd = fd };
 
 	if (fd < 0) {
 		say_no_event(w->event, fd, why);
 		return STATUS_FAILED;
 	}
-	before = excess_of(fd);
-	if (before.error == -EINVAL) {
+	read_excess(&e);
+	if (e.error == -EINVAL) {
 		say("%s: the event has no budget", w->event);
 		fprintf(stderr, "  remedy: give a condition, such as '%s > 1000/s'\n", w->event);
 		return STATUS_FAILED;
 	}
-	if (before.error) {
-		say_failed(w->event, before.error, "its windows cannot be read");
+	if (e.error) {
+		say_failed(w->event, e.error, "its windows cannot be read");
 		return STATUS_FAILED;
 	}
 	while (!is_over(w)) {
@@ -401,11 +412,11 @@ static int watch_budget(struct watch *w, int device)
 			say("%s: the event was released", w->event);
 			return STATUS_FAILED;
 		}
-		now = excess_of(fd);
-		if (now.sum > before.sum)
-			report(w, now.sum - before.sum, " windows above the budget");
-		before = now;
+		read_excess(&e);
+		if (e.new)
+			report(w, e.new, " windows above the budget");
 	}
+	free(e.seen);
 	close(fd);
 	return 0;
 }

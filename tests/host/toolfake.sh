@@ -169,6 +169,21 @@ misses() {
 	check 'misses no hits' test "$(says missed)" = ''
 }
 
+# ---- tally watch
+
+# windows LIST: watches for the first new windows; the numbers of a CPU's windows are a list.
+windows() {
+	FAKE_LINE='cycles name=budget' FAKE_EXCEEDED=$1 t watch -n 1 budget
+}
+
+budgets() {
+	check 'windows above a budget' windows 7,7,9
+	check 'those since the start' grep ' budget 2 windows above the budget$' "$work/out"
+	check 'a CPU cannot be read for a while' windows 7,-,7,8
+	check 'its old windows are not new' grep ' budget 1 windows above the budget$' "$work/out"
+	check_status 'a CPU that cannot be read at all' 1 windows -
+}
+
 # ---- tally export: a file
 
 # The old file stays as it is until the new one has its name, and nothing else is left.
@@ -199,5 +214,6 @@ ports
 numbers
 standard_files
 misses
+budgets
 files
 finish
