@@ -340,6 +340,8 @@ static void list_running(struct list *l)
 	if (!l->names) {
 		running_read(&events);
 		sleep(1);
+		/* The states are those at the end of the second, as the rates are. */
+		running_look(&events);
 		running_read(&events);
 	}
 	if (!l->json && !l->names && events.nr)

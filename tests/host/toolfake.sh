@@ -169,6 +169,16 @@ misses() {
 	check 'misses no hits' test "$(says missed)" = ''
 }
 
+# ---- tally list --running
+
+# listed STATES: lists an event whose state changes meanwhile.
+listed() { FAKE_LINE='cycles name=made' FAKE_STATES=$1 t list --running made; }
+
+lists() {
+	check 'an event exits while its rate is measured' listed 2,5
+	check 'its state is the last one' grep '^made .* exited' "$work/out"
+}
+
 # ---- tally watch
 
 # windows LIST: watches for the first new windows; the numbers of a CPU's windows are a list.
@@ -214,6 +224,7 @@ ports
 numbers
 standard_files
 misses
+lists
 budgets
 files
 finish
