@@ -24,6 +24,7 @@ struct libtally_reader *libtally_reader_new(void)
 	if (!reader)
 		return NULL;
 	reader->last = -1;
+	reader->process = getpid();
 	reader->events = libtally_events_new();
 	if (!reader->events) {
 		free(reader);
@@ -50,12 +51,16 @@ static void let_go(const struct libtally_reader *reader, struct reader_ring *r)
 		libtally_ring_let_go(r->ring, r->header && !returned ? r->header->size : 0);
 }
 
+/* A child of fork() has none of the rings, and may have other memory at their addresses. */
 void libtally_reader_cut(struct libtally_reader *reader, const struct reader_mark *mark)
 {
+	int child = reader->process != getpid();
 	struct reader_ring *r;
 
 	while (reader->nr > mark->nr) {
 		r = &reader->rings[--reader->nr];
+		if (child)
+			continue;
 		if (!r->ours) {
 			let_go(reader, r);
 			continue;

@@ -36,6 +36,7 @@ struct reader_ring {
  * @last:	number of the ring of the record that was returned last
  * @returned:	1 while the caller uses that record
  * @time:	latest time of all returned records, in nanoseconds
+ * @process:	number of the process that made the reader
  */
 struct libtally_reader {
 	struct libtally_events *events;
@@ -52,6 +53,7 @@ struct libtally_reader {
 	int nr_files;
 	struct pollfd *polled;
 	int nr_polled;
+	int process;
 };
 
 int libtally_reader_add_ring(struct libtally_reader *reader, struct libtally_ring *ring, int ours);

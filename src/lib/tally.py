@@ -21,7 +21,7 @@ tally.py serves /dev/tally and perf_event_open(2) alike:
 
 A call that fails raises TallyError, with errno and a sentence. Different threads may use
 different objects; one object serves one thread at a time. A child of os.fork() may use counters
-and devices, but no reader, which serves the process that made it. The structs and constants are
+and devices, but can only close a reader, which serves the process that made it. The structs and constants are
 those of <libtally.h> and <linux/perf_event.h>. The library is libtally.so.0; the environment
 variable TALLY_LIBRARY may name its file.
 """
@@ -629,27 +629,15 @@ def _bytes(text: str) -> bytes:
 
 # ---- Ends of objects ----
 
-# Number of calls of fork() between the program's start and this process.
-_forks = 0
-
-
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
-
-
-def _free(forks: int, free: Callable[[int], Any], address: int) -> None:
+def _unmap(process: int, unmap: Callable[[int], Any], address: int) -> None:
     # A child of fork() has none of the mappings, and may have others at their addresses.
-    if forks == _forks:
-        free(address)
+    if process == os.getpid():
+        unmap(address)
 
 
-def _free_with(owner: object, free: Callable[[int], Any], address: int) -> weakref.finalize:
+def _at_end(owner: object, free: Callable[..., Any], *arguments: Any) -> weakref.finalize:
     """Frees something with its owner; at exit not at all, as other threads may still use it."""
-    finalizer = weakref.finalize(owner, _free, _forks, free, address)
+    finalizer = weakref.finalize(owner, free, *arguments)
     finalizer.atexit = False
     return finalizer
 
@@ -855,7 +843,7 @@ class _DeviceCounter(Counter):
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
         self._page: Optional[int] = None
-        self._page_forks = 0
+        self._page_process = 0
         self._unmap: Optional[Callable[[], Any]] = None
 
     def read_group(self) -> List[Value]:
@@ -882,12 +870,14 @@ class _DeviceCounter(Counter):
     def _map(self) -> int:
         """Returns the address of the page, which is mapped by the first call of a process."""
         fd = self.fileno()
-        if self._page is None or self._page_forks != _forks:
+        process = os.getpid()
+        if self._page is None or self._page_process != process:
             page = ctypes.c_void_p()
             _checked(_library().libtally_page_map(fd, ctypes.byref(page)))
             self._page = page.value or 0
-            self._page_forks = _forks
-            self._unmap = _free_with(self, _library().libtally_page_unmap, self._page)
+            self._page_process = process
+            self._unmap = _at_end(self, _unmap, process, _library().libtally_page_unmap,
+                                  self._page)
         return self._page
 
 
@@ -1158,8 +1148,8 @@ class Reader:
         if not handle:
             raise MemoryError
         self._handle = handle
-        self._forks = _forks
-        self._free = _free_with(self, _library().libtally_reader_free, handle)
+        self._process = os.getpid()
+        self._free = _at_end(self, _library().libtally_reader_free, handle)
 
     def open(self, event: Union[str, Attr], *, period: int = 0, frequency: int = 0,
              callchain: bool = False, pid: int = 0, cpu: int = -1, via: Via = 'device',
@@ -1245,7 +1235,7 @@ class Reader:
     def _open_handle(self) -> int:
         if not self._free.alive:
             raise ValueError('the reader is closed')
-        if self._forks != _forks:
+        if self._process != os.getpid():
             raise ValueError('the reader belongs to a process that this one was forked from')
         return self._handle
 
