@@ -49,16 +49,15 @@ static void check_output(int status, void *unused)
 }
 
 /*
- * Opens files in place of standard ones that are closed: else, a device or file that a command
- * opens would be one, and get the output. They fail as closed ones, and are so in other programs.
+ * Puts something in place of standard files that are closed: else, a device or file that a command
+ * opens would be one, and get the output. It fails as a closed file, and is one in other programs.
  */
 static void fill_standard_files(void)
 {
 	int fd;
 
 	for (fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) != fd)
 			_exit(STATUS_FAILED);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messages, with a remedy for each failure that users meet; and other small helpers. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ long number_argument(struct argp_state *state, const char *text, long least, lon
 
 	errno = 0;
 	number = strtol(text, &end, strncasecmp(text, "0x", 2) ? 10 : 16);
-	if (!*text || *end || errno || number < least || number > most)
+	if (!isdigit((unsigned char)*text) || *end || errno || number < least || number > most)
 		argp_error(state, "'%s' is no number from %ld to %ld", text, least, most);
 	return number;
 }

@@ -223,7 +223,7 @@ static bool add_attached(struct stat *s)
 	w = s->events.list;
 	free(w->name);
 	w->name = need(strdup(s->attach));
-	return is_probe(about.what);
+	return !strcmp(about.name, s->attach) && is_probe(about.what);
 }
 
 /* Sets up the counters with a file that is attached to the event, in place of counters_open(). */
