@@ -210,6 +210,8 @@ script guest/lib/good '' 'echo "ok 1 - one $1"; touch /tmp/there; echo 1..1'
 script guest/lib/tmp '' 'ls /tmp; echo "ok 1 - one # SKIP why"; echo 1..1'
 script guest/lib/noplan '' 'echo "ok 1 - one"'
 script guest/lib/none '' 'echo "1..0 # SKIP no PMU"'
+script guest/lib/empty '' 'echo 1..0'
+script guest/lib/half '' 'printf half; exit 3'
 script guest/lib/dies '' 'echo 1..1; echo "ok 1 - one"; exit 1'
 check 'each: results by their script, and an empty /tmp' each_is \
 	'ok 1 - good: one 7\nok 2 - good: ends well\n# good took\nok 3 - tmp: one # SKIP why\nok 4 - tmp: ends well\n# tmp took\n1..4\nstatus 0\n' \
@@ -220,4 +222,8 @@ check 'each: no plan fails' each_is \
 	'ok 1 - noplan: one\nnot ok 2 - noplan: ends well\n# status 0, 1 results, planned: none\n# noplan took\n1..2\nstatus 1\n' noplan.sh
 check 'each: a status fails' each_is \
 	'ok 1 - dies: one\nnot ok 2 - dies: ends well\n# status 1, 1 results, planned: 1\n# dies took\n1..2\nstatus 1\n' dies.sh
+check 'each: no result fails' each_is \
+	'not ok 1 - empty: ends well\n# status 0, 0 results, planned: 0\n# empty took\n1..1\nstatus 1\n' empty.sh
+check 'each: half a line hides no end' each_is \
+	'half\nnot ok 1 - half: ends well\n# status 3, 0 results, planned: none\n# half took\nok 2 - good: one \nok 3 - good: ends well\n# good took\n1..3\nstatus 1\n' half.sh good.sh
 finish

@@ -44,8 +44,10 @@ build_device() {
 		-o "$work/device.so" tests/lib/device.c
 }
 
+# A script without a result has failed.
 finish() {
 	echo "1..$tests"
+	[ "$tests" -gt 0 ] || exit 1
 	exit $failed
 }
 

@@ -3,8 +3,8 @@
 #
 # Run test scripts one after the other in one guest, each with an empty /tmp. The results
 # of all scripts are numbered in one sequence, and each is prefixed with the name of its
-# script. A script fails if it has no plan, a number of results other than planned, or an
-# exit status other than 0.
+# script. A script fails if it has no result or no plan, a number of results other than planned,
+# or an exit status other than 0. There is a plan at the end only if each script has ended.
 #
 #	each.sh 'SCRIPT [ARGUMENT]...'...
 
@@ -20,7 +20,7 @@ for line; do
 	(cd "$here" && exec sh $line)
 	echo "$end $? $(($(date +%s) - started))"
 	umount -l /tmp
-done | awk -v begin="$begin" -v end="$end" '
+done | awk -v begin="$begin" -v end="$end" -v scripts=$# '
 	function result(good, text) {
 		if (!good) {
 			printf "not "
@@ -28,7 +28,14 @@ done | awk -v begin="$begin" -v end="$end" '
 		}
 		print "ok " ++number " - " name ": " text
 	}
+	# A script that was killed may leave half a line.
+	(at = index($0, end)) > 1 {
+		print substr($0, 1, at - 1)
+		$0 = substr($0, at)
+	}
 	index($0, begin) == 1 {
+		if (open_script)
+			result(0, "has an end")
 		name = $3
 		sub(/\.sh$/, "", name)
 		seen = 0
@@ -38,7 +45,7 @@ done | awk -v begin="$begin" -v end="$end" '
 		next
 	}
 	index($0, end) == 1 {
-		well = $3 == 0 && planned == seen && planned != ""
+		well = $3 == 0 && planned == seen && (seen || left_out)
 		# A script that was left out has not passed.
 		if (!well || !left_out)
 			result(well, "ends well")
@@ -47,6 +54,7 @@ done | awk -v begin="$begin" -v end="$end" '
 		print "# " name " took " $4 " s"
 		fflush()
 		open_script = 0
+		ended++
 		next
 	}
 	/^1\.\.0 # SKIP/ {
@@ -74,8 +82,8 @@ done | awk -v begin="$begin" -v end="$end" '
 		fflush()
 	}
 	END {
-		# A loop that was killed has not printed the end line of its script.
-		if (!open_script)
+		# A loop that was killed has not printed the end lines of all scripts.
+		if (ended == scripts)
 			print "1.." number
-		exit bad || open_script
+		exit bad || ended != scripts
 	}'
