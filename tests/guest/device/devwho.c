@@ -44,6 +44,7 @@ enum {
  * @what: call
  * @fill: settings of the event that is opened, by tally and by perf
  * @call: another call, which returns an errno or 0
+ * @list: name of an event that is looked for by TALLY_IOC_NEXT
  * @id: event that a file is attached to
  * @name: the same by its name
  * @file: file that is used
@@ -54,6 +55,7 @@ struct row {
 	const char *what;
 	void (*fill)(void);
 	int (*call)(void);
+	const char *list;
 	const uint64_t *id;
 	const char *name;
 	const int *file;
@@ -112,10 +114,10 @@ static const struct row rows[] = {
 	{ "ENABLE_ALL, DISABLE_ALL", .call = switch_all },
 	{ "NEXT: events on a CPU, of another process", .call = list_events },
 	{ "NEXT: address", .call = list_address, .want = WEAK(ENODATA) },
-	{ "NEXT: generated name", .call = list_hidden, .want = WEAK(ENODATA) },
-	{ "NEXT: member of a set", .call = list_plain },
-	{ "NEXT: address in a member's name", .call = list_member, .want = WEAK(ENODATA) },
-	{ "NEXT: address in a set's name", .call = list_beside, .want = WEAK(ENODATA) },
+	{ "NEXT: generated name", .list = made_by_root.hidden, .want = WEAK(ENODATA) },
+	{ "NEXT: member of a set", .list = "pair/page-faults" },
+	{ "NEXT: address in a member's name", .list = made_by_root.member, .want = WEAK(ENODATA) },
+	{ "NEXT: address in a set's name", .list = made_by_root.beside, .want = WEAK(ENODATA) },
 
 	{ "ATTACH: event on a CPU", .id = &made_by_root.public },
 	{ "ATTACH: the same by its name", .name = "public" },
@@ -214,6 +216,8 @@ static int call(const struct row *r)
 {
 	if (r->call)
 		return r->call();
+	if (r->list)
+		return list_name(r->list);
 	if (r->file)
 		return r->use(*r->file);
 	return attach(r->id ? *r->id : 0, r->name, r->use);

@@ -196,26 +196,6 @@ static int list_name(const char *name)
 	return errno == ENOENT ? ENODATA : errno;
 }
 
-static int list_hidden(void)
-{
-	return list_name(made_by_root.hidden);
-}
-
-static int list_beside(void)
-{
-	return list_name(made_by_root.beside);
-}
-
-static int list_member(void)
-{
-	return list_name(made_by_root.member);
-}
-
-static int list_plain(void)
-{
-	return list_name("pair/page-faults");
-}
-
 /* ---- TALLY_IOC_ATTACH ---- */
 
 /* Attaches a file by @id, or by @name if that is 0, and uses it. */
