@@ -21,9 +21,9 @@ tally.py serves /dev/tally and perf_event_open(2) alike:
 
 A call that fails raises TallyError, with errno and a sentence. Different threads may use
 different objects; one object serves one thread at a time. A child of os.fork() may use counters
-and devices, but can only close a reader, which serves the process that made it. The structs and constants are
-those of <libtally.h> and <linux/perf_event.h>. The library is libtally.so.0; the environment
-variable TALLY_LIBRARY may name its file.
+and devices, but can only close a reader, which serves the process that made it. The structs and
+constants are those of <libtally.h> and <linux/perf_event.h>. The library is libtally.so.0; the
+environment variable TALLY_LIBRARY may name its file.
 """
 from __future__ import annotations
 

@@ -103,8 +103,9 @@ ports() {
 # Other numbers have limits, too.
 numbers() {
 	local arguments
-	for arguments in 'export --interval 0' 'export --interval=' 'export --interval 1s' 'stat -r -1 true' \
-		'stat -I 99999999999999999999 true' 'top -d nan' 'record -m 0 true' 'watch cs>inf' 'watch cs>-1'; do
+	for arguments in 'export --interval 0' 'export --interval=' 'export --interval 1s' \
+		'stat -r -1 true' 'stat -I 99999999999999999999 true' 'top -d nan' \
+		'record -m 0 true' 'watch cs>inf' 'watch cs>-1'; do
 		# shellcheck disable=SC2086 # Several words.
 		check_status "tally $arguments" 2 t $arguments
 	done
